@@ -1,0 +1,166 @@
+package footfall
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// userAgent is sent with every request. No visitor's ever is.
+const userAgent = "footfall-go"
+
+// api sends single requests to the Site Analytics API and reads their answers.
+type api struct {
+	base      *url.URL
+	key       string
+	auth      []string // the Authorization header, shared by all requests
+	http      *http.Client
+	shared    bool // http came from the application
+	eventsURL *url.URL
+}
+
+func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
+	baseURL = strings.TrimRight(baseURL, "/")
+	base, _ := url.Parse(baseURL) // checked by Config
+	events, _ := url.Parse(baseURL + "/v1/events")
+	own := http.Client{}
+	if client != nil {
+		own = *client
+	} else {
+		own.Transport = defaultTransport(inFlight)
+	}
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &api{
+		base:      base,
+		key:       key,
+		auth:      []string{"Bearer " + key},
+		http:      &own,
+		shared:    client != nil,
+		eventsURL: events,
+	}
+}
+
+// close lets go of idle connections, unless they are the application's.
+func (c *api) close() {
+	if !c.shared {
+		c.http.CloseIdleConnections()
+	}
+}
+
+// defaultTransport speaks HTTP/1.1 only: in Go an event over HTTP/2 costs the
+// client about twice the CPU. Idle connections are kept for the next batch.
+func defaultTransport(inFlight int) *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		Protocols:              &protocols,
+		TLSHandshakeTimeout:    5 * time.Second,
+		MaxIdleConnsPerHost:    inFlight,
+		IdleConnTimeout:        90 * time.Second,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// answer is what came back: a status with the beginning of the body, or an error
+// of the network.
+type answer struct {
+	status     int
+	body       []byte
+	retryAfter string
+	err        error
+}
+
+// How much of a response body is looked at, and how much is read so that the
+// connection can be used again.
+const (
+	maxAnswer = 16 << 10
+	maxDrain  = 256 << 10
+)
+
+// post sends one event. It copies body: net/http may still be reading it after
+// the answer has come.
+func (c *api) post(ctx context.Context, id uuid.UUID, body []byte) answer {
+	body = bytes.Clone(body)
+	header := make(http.Header, 4)
+	header["Idempotency-Key"] = []string{id.String()}
+	header["Content-Type"] = jsonType
+	req := &http.Request{
+		Method:        http.MethodPost,
+		URL:           c.eventsURL,
+		Header:        header,
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		GetBody:       func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+		ContentLength: int64(len(body)),
+	}
+	return c.do(req.WithContext(ctx), maxAnswer)
+}
+
+// Header values that all requests share; net/http does not change them.
+var (
+	jsonType   = []string{"application/json"}
+	agentValue = []string{userAgent}
+)
+
+// get fetches path, whose elements are escaped, below the base URL.
+func (c *api) get(ctx context.Context, path string, maxBody int64) answer {
+	u, err := url.Parse(c.base.String() + path)
+	if err != nil {
+		return answer{err: err}
+	}
+	req := &http.Request{Method: http.MethodGet, URL: u, Header: make(http.Header, 3)}
+	return c.do(req.WithContext(ctx), maxBody)
+}
+
+// do sends req with the key and reads the answer. The application may have given
+// the http.Client: a panic in it is an error here, not the end of the process.
+func (c *api) do(req *http.Request, maxBody int64) (a answer) {
+	defer func() {
+		if v := recover(); v != nil {
+			a = answer{err: fmt.Errorf("footfall: panic in Config.HTTPClient: %s", c.scrub(fmt.Sprint(v)))}
+		}
+	}()
+	req.Header["Authorization"] = c.auth
+	req.Header["User-Agent"] = agentValue
+	req.Header["Accept"] = jsonType
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return answer{err: c.clean(err)}
+	}
+	defer resp.Body.Close()
+	a = answer{status: resp.StatusCode, retryAfter: resp.Header.Get("Retry-After")}
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // an error here costs only the connection
+	}
+	a.body = []byte(c.scrub(string(a.body)))
+	return a
+}
+
+// clean wraps an error of the network so that it cannot hold the key.
+func (c *api) clean(err error) error {
+	if wrapper, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapper.Err // without method and URL
+	}
+	if text := err.Error(); strings.Contains(text, c.key) {
+		return errors.New("footfall: " + c.scrub(text))
+	}
+	return fmt.Errorf("footfall: %s: %w", c.base.Host, err)
+}
+
+// scrub removes the key, should whoever answers repeat what it was sent.
+func (c *api) scrub(text string) string {
+	return strings.ReplaceAll(text, c.key, "[key]")
+}

@@ -1,0 +1,182 @@
+package footfall
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Site is a registered site of the account (contract, section Site).
+type Site struct {
+	ID             string    `json:"id"`         // unique, never changes
+	Domain         string    `json:"domain"`     // as registered
+	CreatedAt      time.Time `json:"created_at"` // when the site was added
+	TrackingActive bool      `json:"tracking_active"`
+}
+
+// ClientConfig configures a Client. The fields are those of Config.
+type ClientConfig struct {
+	BaseURL string // required
+	APIKey  string `json:"-"` // required
+
+	// Timeout bounds one call, from connecting to the end of the answer.
+	// Defaults to 30s.
+	Timeout time.Duration
+
+	MaxEventBytes int // Defaults to 32 KiB.
+	AllowPII      bool
+	AllowPIIKeys  []string
+	AllowHTTP     bool
+	HTTPClient    *http.Client
+}
+
+// Format prints the ClientConfig without its API key, whatever the verb.
+func (c ClientConfig) Format(state fmt.State, _ rune) {
+	fmt.Fprintf(state, "footfall.ClientConfig{BaseURL: %q, APIKey: %s}", c.BaseURL, masked(c.APIKey))
+}
+
+// Client calls the three operations of the API, one request each, without
+// retries. Its methods may be called from several goroutines at once.
+//
+// An answer other than success is an *APIError.
+type Client struct {
+	api     *api
+	encoder encoder
+	timeout time.Duration
+}
+
+// NewClient checks cfg. It does no I/O.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	timeout := cmp.Or(cfg.Timeout, 30*time.Second)
+	maxBytes := cmp.Or(cfg.MaxEventBytes, 32<<10)
+	err := errors.Join(
+		configError("BaseURL", checkBaseURL(cfg.BaseURL, cfg.AllowHTTP)),
+		configError("APIKey", checkKey(cfg.APIKey)),
+		configError("Timeout", checkPositive(int64(timeout))),
+		configError("MaxEventBytes", checkPositive(int64(maxBytes))),
+	)
+	if err != nil {
+		return nil, err
+	}
+	const idle = 4 // connections kept
+	return &Client{
+		api:     newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, idle),
+		encoder: newEncoder("", "", maxBytes, newGuard(cfg.AllowPII, cfg.AllowPIIKeys)),
+		timeout: timeout,
+	}, nil
+}
+
+// How much of an answer to a read is taken: a list of some 50,000 sites.
+const maxSites = 16 << 20
+
+// Sites returns the sites of the account (GET /v1/sites). A list whose length is
+// not the total that the API gives with it is an error, not a short list.
+func (c *Client) Sites(ctx context.Context) ([]Site, error) {
+	var list struct {
+		Data []site `json:"data"`
+		Meta struct {
+			Total *int `json:"total"`
+		} `json:"meta"`
+	}
+	if err := c.get(ctx, "/v1/sites", &list); err != nil {
+		return nil, err
+	}
+	if list.Data == nil || list.Meta.Total == nil {
+		return nil, errors.New("footfall: sites: the answer lacks data or meta.total; check BaseURL")
+	}
+	if *list.Meta.Total != len(list.Data) {
+		return nil, fmt.Errorf("footfall: sites: the API counts %d sites and sent %d", *list.Meta.Total, len(list.Data))
+	}
+	sites := make([]Site, len(list.Data))
+	for i := range list.Data {
+		var err error
+		if sites[i], err = list.Data[i].typed(); err != nil {
+			return nil, err
+		}
+	}
+	return sites, nil
+}
+
+// Site returns one site (GET /v1/sites/{id}). If the account has no such site,
+// errors.Is(err, ErrNotFound).
+func (c *Client) Site(ctx context.Context, id string) (Site, error) {
+	if id == "" {
+		return Site{}, &FieldError{"id", "empty"}
+	}
+	var one struct {
+		Data *site `json:"data"`
+	}
+	if err := c.get(ctx, "/v1/sites/"+url.PathEscape(id), &one); err != nil {
+		return Site{}, err
+	}
+	if one.Data == nil {
+		return Site{}, errors.New("footfall: site: the answer lacks data; check BaseURL")
+	}
+	return one.Data.typed()
+}
+
+// Send records one event (POST /v1/events) and returns nil once the API has said
+// that it accepted it. SiteID, Name and URL are required. Calling Send again for
+// an event whose first call failed may count it twice: a Tracker does not.
+func (c *Client) Send(ctx context.Context, e Event) error {
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
+	body, _, err := c.encoder.append(nil, &d)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	a := c.api.post(ctx, newID(time.Now()), body)
+	switch judge(&a) {
+	case accepted:
+		return nil
+	case refused:
+		return a.refusal()
+	}
+	return a.failure()
+}
+
+// get fetches path and decodes a 200 into into.
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	a := c.api.get(ctx, path, maxSites)
+	if a.err != nil || a.status != http.StatusOK {
+		return a.failure()
+	}
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return fmt.Errorf("footfall: the API answered 200 with something else than the documented JSON; check BaseURL: %w", err)
+	}
+	return nil
+}
+
+// site is a Site as it comes, where a missing field can be told from a zero one.
+type site struct {
+	ID             *string    `json:"id"`
+	Domain         *string    `json:"domain"`
+	CreatedAt      *time.Time `json:"created_at"`
+	TrackingActive *bool      `json:"tracking_active"`
+}
+
+// typed checks that every required field came.
+func (s *site) typed() (Site, error) {
+	missing := func(field string) (Site, error) {
+		return Site{}, fmt.Errorf("footfall: the API sent a site without %s", field)
+	}
+	switch {
+	case s.ID == nil || *s.ID == "":
+		return missing("id")
+	case s.Domain == nil:
+		return missing("domain")
+	case s.CreatedAt == nil:
+		return missing("created_at")
+	case s.TrackingActive == nil:
+		return missing("tracking_active")
+	}
+	return Site{ID: *s.ID, Domain: *s.Domain, CreatedAt: *s.CreatedAt, TrackingActive: *s.TrackingActive}, nil
+}

@@ -1,0 +1,320 @@
+package footfall
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Config configures a Tracker. The zero value of a field means its default. New
+// copies what it needs: changing a Config afterwards changes nothing.
+type Config struct {
+	// BaseURL is where the Site Analytics API is, without the /v1: scheme, host
+	// and perhaps a path. Plain http is refused unless the host is loopback or
+	// AllowHTTP is set. Required, unless Transport is set.
+	BaseURL string
+
+	// APIKey is the account's API key, sent as a bearer token. It never appears
+	// in a log, an error or the printed form of a Config. Required, unless
+	// Transport is set.
+	APIKey string `json:"-"`
+
+	// SiteID is the site of every event that does not name its own: the id of
+	// the API's sites, not a domain. Required.
+	SiteID string
+
+	// DefaultURL is the URL of events tracked where no page is known, such as
+	// in background jobs: absolute, http or https. Defaults to none, which
+	// makes Track return ErrNoURL there.
+	DefaultURL string
+
+	// PublicURL replaces scheme and host of pages taken from requests, for
+	// applications behind a proxy whose public address never changes, such as
+	// https://shop.example.com. A path in it is put before that of the request.
+	// Defaults to the request's own host.
+	PublicURL string
+
+	// TrustedProxies lists the addresses whose X-Forwarded-Proto and
+	// X-Forwarded-Host are believed when PublicURL is not set. Anybody can send
+	// those headers, so list only your own proxies. Defaults to none.
+	TrustedProxies []netip.Prefix
+
+	// QueryKeys lists the query keys that pages taken from requests keep; an
+	// entry ending in * is a prefix. All others are removed, for they carry
+	// tokens and personal data. An empty, non-nil slice removes all.
+	// Defaults to utm_*, ref, source.
+	QueryKeys []string
+
+	// Skip leaves out requests for which it returns true: no Rule applies to
+	// them. It runs after the handler. Events that handlers track themselves
+	// are not affected. Defaults to skipping nothing.
+	Skip func(*http.Request) bool
+
+	// NoContextValue keeps the middleware from adding a value to the context of
+	// each request, which saves a copy of the request. The function Track then
+	// finds no tracker; Tracker.TrackRequest works as before.
+	NoContextValue bool
+
+	// MaxQueueEvents bounds the events accepted and not settled yet, waiting or
+	// on their way. Defaults to 10,000.
+	MaxQueueEvents int
+
+	// MaxQueueBytes bounds the bytes of those events, encoded. Defaults to
+	// 16 MiB.
+	MaxQueueBytes int
+
+	// MaxEventBytes bounds one encoded event; Track refuses a larger one.
+	// Defaults to 32 KiB.
+	MaxEventBytes int
+
+	// DropOldest makes room in a full queue by dropping the oldest event that
+	// is not on its way, counted in Stats.Dropped. Defaults to refusing the new
+	// event with ErrQueueFull.
+	DropOldest bool
+
+	// BatchSize is the number of waiting events that are sent without waiting
+	// for FlushInterval to end. Defaults to 100.
+	BatchSize int
+
+	// FlushInterval is the longest an event waits for others before it is sent.
+	// Waiting lets Track wake nobody. Defaults to 1s.
+	FlushInterval time.Duration
+
+	// MaxInFlight bounds the requests under way. One is used per 8 events
+	// waiting. Defaults to 64.
+	MaxInFlight int
+
+	// AttemptTimeout bounds one attempt, from connecting to the end of the
+	// answer. Defaults to 5s.
+	AttemptTimeout time.Duration
+
+	// BackoffMin and BackoffMax bound the wait after an answer that means "not
+	// now", drawn at random between zero and a time that doubles from BackoffMin
+	// with each failure. Default to 500ms and 60s.
+	BackoffMin time.Duration
+	BackoffMax time.Duration
+
+	// MaxRetryAfter is the longest Retry-After that is believed. Defaults to 5m.
+	MaxRetryAfter time.Duration
+
+	// ProbeMin and ProbeMax bound the wait between probes while the key is
+	// refused or BaseURL leads to something else than the API. Default to 30s
+	// and 5m.
+	ProbeMin time.Duration
+	ProbeMax time.Duration
+
+	// AllowPII turns off the guard that replaces values which look like
+	// personal data by "[redacted]".
+	AllowPII bool
+
+	// AllowPIIKeys lists keys of props that the guard leaves alone, such as a
+	// version that looks like an IP address. Defaults to none.
+	AllowPIIKeys []string
+
+	// AllowHTTP permits a BaseURL that is plain http on a host other than
+	// loopback, which sends the key in clear.
+	AllowHTTP bool
+
+	// HTTPClient sends the requests. Its CheckRedirect is replaced: redirects
+	// are never followed. Defaults to a client of its own that speaks HTTP/1.1
+	// and keeps MaxInFlight idle connections.
+	HTTPClient *http.Client
+
+	// Transport carries the events in place of HTTP; BaseURL, APIKey and what
+	// concerns requests are then not used. Defaults to HTTP.
+	Transport Transport
+
+	// Logger is told about outages, a refused key and events that were not
+	// accepted: a line when it begins and when it ends, none per event.
+	// Defaults to slog.Default().
+	Logger *slog.Logger
+
+	// OnError is called with a *RejectedError for each accepted event that the
+	// API refused for good. It is called from delivering goroutines, several at
+	// once, and should return soon. A panic in it is logged. Defaults to a line
+	// in the log, at most one a minute.
+	OnError func(error)
+
+	// Disabled makes the tracker do nothing: Track returns nil, and no other
+	// field is looked at.
+	Disabled bool
+}
+
+// ConfigFromEnv returns a Config with BaseURL, APIKey and SiteID from the
+// environment variables FOOTFALL_BASE_URL, FOOTFALL_API_KEY and FOOTFALL_SITE_ID.
+// New reports what is missing.
+func ConfigFromEnv() Config {
+	return Config{
+		BaseURL: os.Getenv("FOOTFALL_BASE_URL"),
+		APIKey:  os.Getenv("FOOTFALL_API_KEY"),
+		SiteID:  os.Getenv("FOOTFALL_SITE_ID"),
+	}
+}
+
+func (c Config) withDefaults() Config {
+	if c.QueryKeys == nil {
+		c.QueryKeys = []string{"utm_*", "ref", "source"}
+	}
+	c.MaxQueueEvents = cmp.Or(c.MaxQueueEvents, 10_000)
+	c.MaxQueueBytes = cmp.Or(c.MaxQueueBytes, 16<<20)
+	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, 32<<10)
+	c.BatchSize = cmp.Or(c.BatchSize, 100)
+	c.FlushInterval = cmp.Or(c.FlushInterval, time.Second)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 64)
+	c.AttemptTimeout = cmp.Or(c.AttemptTimeout, 5*time.Second)
+	c.BackoffMin = cmp.Or(c.BackoffMin, 500*time.Millisecond)
+	c.BackoffMax = cmp.Or(c.BackoffMax, 60*time.Second)
+	c.MaxRetryAfter = cmp.Or(c.MaxRetryAfter, 5*time.Minute)
+	c.ProbeMin = cmp.Or(c.ProbeMin, 30*time.Second)
+	c.ProbeMax = cmp.Or(c.ProbeMax, 5*time.Minute)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	return c
+}
+
+// check reports every problem of a Config that has its defaults.
+func (c *Config) check() error {
+	var problems []error
+	report := func(field, reason string) {
+		problems = append(problems, configError(field, reason))
+	}
+	if c.Transport == nil {
+		report("BaseURL", checkBaseURL(c.BaseURL, c.AllowHTTP))
+		report("APIKey", checkKey(c.APIKey))
+	}
+	report("SiteID", checkSiteID(c.SiteID))
+	if c.DefaultURL != "" {
+		report("DefaultURL", checkURL(c.DefaultURL))
+	}
+	if c.PublicURL != "" {
+		report("PublicURL", checkPublicURL(c.PublicURL))
+	}
+	c.checkNumbers(report)
+	return errors.Join(problems...)
+}
+
+func (c *Config) checkNumbers(report func(field, reason string)) {
+	positive := func(field string, n int64) { report(field, checkPositive(n)) }
+	positive("MaxQueueEvents", int64(c.MaxQueueEvents))
+	positive("MaxQueueBytes", int64(c.MaxQueueBytes))
+	positive("MaxEventBytes", int64(c.MaxEventBytes))
+	positive("BatchSize", int64(c.BatchSize))
+	positive("FlushInterval", int64(c.FlushInterval))
+	positive("MaxInFlight", int64(c.MaxInFlight))
+	positive("AttemptTimeout", int64(c.AttemptTimeout))
+	positive("BackoffMin", int64(c.BackoffMin))
+	positive("BackoffMax", int64(c.BackoffMax))
+	positive("MaxRetryAfter", int64(c.MaxRetryAfter))
+	positive("ProbeMin", int64(c.ProbeMin))
+	positive("ProbeMax", int64(c.ProbeMax))
+	if c.MaxQueueBytes < c.MaxEventBytes {
+		report("MaxQueueBytes", "less than MaxEventBytes, so the largest event could never be queued")
+	}
+	if c.BackoffMax < c.BackoffMin {
+		report("BackoffMax", "less than BackoffMin")
+	}
+	if c.ProbeMax < c.ProbeMin {
+		report("ProbeMax", "less than ProbeMin")
+	}
+}
+
+// configError returns nil if there is no reason for one.
+func configError(field, reason string) error {
+	if reason == "" {
+		return nil
+	}
+	return &FieldError{"Config." + field, reason}
+}
+
+// checkPositive is for numbers whose zero was replaced by the default.
+func checkPositive(n int64) string {
+	if n < 0 {
+		return "negative"
+	}
+	return ""
+}
+
+func checkBaseURL(raw string, allowHTTP bool) string {
+	if raw == "" {
+		return "empty: set it to the address of the Site Analytics API (FOOTFALL_BASE_URL)"
+	}
+	if reason := checkURL(raw); reason != "" {
+		return reason
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return "not a URL"
+	case u.RawQuery != "" || u.Fragment != "":
+		return "has a query or a fragment"
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/v1"):
+		return "ends in /v1, which is added to it"
+	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
+		return "plain http would send the API key in clear: use https, or set AllowHTTP"
+	}
+	return ""
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// checkKey never repeats the key.
+func checkKey(key string) string {
+	if key == "" {
+		return "empty: set it to an API key of the account (FOOTFALL_API_KEY)"
+	}
+	for i := range len(key) {
+		if key[i] <= ' ' || key[i] >= 0x7f {
+			return "has a blank, a line break or a character that an HTTP header can't carry"
+		}
+	}
+	return ""
+}
+
+func checkSiteID(id string) string {
+	if id == "" {
+		return "empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)"
+	}
+	if _, err := appendHead(nil, id); err != nil {
+		return err.(*FieldError).Reason
+	}
+	return ""
+}
+
+func checkPublicURL(raw string) string {
+	if reason := checkURL(raw); reason != "" {
+		return reason
+	}
+	if strings.ContainsAny(raw, "?#") || !isURLText(raw) {
+		return "may have only scheme, host and path"
+	}
+	return ""
+}
+
+// Format prints the Config without its API key, whatever the verb.
+func (c Config) Format(state fmt.State, _ rune) {
+	fmt.Fprintf(state, "footfall.Config{BaseURL: %q, SiteID: %q, APIKey: %s}", c.BaseURL, c.SiteID, masked(c.APIKey))
+}
+
+// LogValue keeps the API key out of structured logs.
+func (c Config) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
+
+// MarshalJSON keeps functions, which JSON cannot say, and the API key out.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(fmt.Sprint(c)) }
+
+func masked(key string) string {
+	if key == "" {
+		return "none"
+	}
+	return "[set]"
+}

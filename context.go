@@ -1,0 +1,75 @@
+package footfall
+
+import "context"
+
+// contextKey is the key of a contextValue in a context.
+type contextKey struct{}
+
+// contextValue is what a context knows for the events below it.
+type contextValue struct {
+	tracker *Tracker
+	known   bool // tracker was set, perhaps to nil
+	page    Page
+}
+
+// valueContext is a context with a contextValue, in one allocation.
+type valueContext struct {
+	context.Context
+	contextValue
+}
+
+func (c *valueContext) Value(key any) any {
+	if key == (contextKey{}) {
+		return &c.contextValue
+	}
+	return c.Context.Value(key)
+}
+
+// valueFrom returns the innermost contextValue of ctx, or nil. A nil ctx, which a
+// test or a careless caller may pass, has none.
+func valueFrom(ctx context.Context) *contextValue {
+	if ctx == nil {
+		return nil
+	}
+	v, _ := ctx.Value(contextKey{}).(*contextValue)
+	return v
+}
+
+// pageFrom returns the page of ctx, which nobody changes, or nil.
+func pageFrom(ctx context.Context) *Page {
+	if v := valueFrom(ctx); v != nil {
+		return &v.page
+	}
+	return nil
+}
+
+// Track accepts an event for the tracker and the page that ctx knows: below the
+// middleware, at any depth, also in a goroutine that outlives the request. It is
+// Tracker.Track otherwise. The error is ErrNoTracker if ctx knows no tracker.
+func Track(ctx context.Context, name string, props ...Prop) error {
+	v := valueFrom(ctx)
+	if v == nil || !v.known {
+		return ErrNoTracker
+	}
+	return v.tracker.Track(ctx, name, props...)
+}
+
+// WithTracker returns a context below which the function Track finds t, for code
+// that no middleware runs above, such as background jobs.
+func WithTracker(ctx context.Context, t *Tracker) context.Context {
+	v := contextValue{tracker: t, known: true}
+	if outer := valueFrom(ctx); outer != nil {
+		v.page = outer.page
+	}
+	return &valueContext{ctx, v}
+}
+
+// WithURL returns a context below which events occur on the page url, which is
+// sent exactly as given. Track refuses an event whose url is not absolute.
+func WithURL(ctx context.Context, url string) context.Context {
+	v := contextValue{page: Page{exact: url}}
+	if outer := valueFrom(ctx); outer != nil {
+		v.tracker, v.known = outer.tracker, outer.known
+	}
+	return &valueContext{ctx, v}
+}

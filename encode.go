@@ -1,0 +1,275 @@
+package footfall
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// encoder writes the JSON body of an event's future POST (contract, section
+// Event), checking every field on the way. It is immutable and shared.
+type encoder struct {
+	siteHead   string // `{"site_id":"…","name":` of the default site, ready to copy
+	defaultURL string // as a JSON string, ready to copy
+	maxBytes   int
+	guard      guard
+}
+
+// newEncoder takes a site and a URL that were checked, or none.
+func newEncoder(siteID, defaultURL string, maxBytes int, g guard) encoder {
+	e := encoder{maxBytes: maxBytes, guard: g}
+	if siteID != "" {
+		head, _ := appendHead(nil, siteID)
+		e.siteHead = string(head)
+	}
+	if defaultURL != "" {
+		quoted, _ := appendString(nil, defaultURL, "url")
+		e.defaultURL = string(quoted)
+	}
+	return e
+}
+
+// draft is one event on its way into the encoder. Its pieces stay the caller's.
+type draft struct {
+	siteID string // empty: the default site
+	name   string
+	url    string // empty: that of page, else the default
+	page   *Page  // may be nil
+	props  []Prop
+}
+
+// append writes d after dst. On error dst's contents after its length are garbage.
+// redacted is the number of values that the personal-data guard replaced.
+func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err error) {
+	if dst, err = e.appendSiteAndName(dst, d); err != nil {
+		return dst, 0, err
+	}
+	dst = append(dst, `,"url":`...)
+	if dst, redacted, err = e.appendURL(dst, d); err != nil {
+		return dst, 0, err
+	}
+	dst, n, err := e.appendProps(dst, d.props)
+	if err != nil {
+		return dst, 0, err
+	}
+	dst = append(dst, '}')
+	if len(dst) > e.maxBytes {
+		return dst, 0, &FieldError{"event", fmt.Sprintf("%d bytes encoded, more than %d (Config.MaxEventBytes)", len(dst), e.maxBytes)}
+	}
+	return dst, redacted + n, nil
+}
+
+func (e *encoder) appendSiteAndName(dst []byte, d *draft) ([]byte, error) {
+	if d.siteID != "" {
+		var err error
+		if dst, err = appendHead(dst, d.siteID); err != nil {
+			return dst, err
+		}
+	} else if e.siteHead != "" {
+		dst = append(dst, e.siteHead...)
+	} else {
+		return dst, &FieldError{"site_id", "empty"}
+	}
+	switch {
+	case d.name == "" || strings.TrimSpace(d.name) == "":
+		return dst, &FieldError{"name", "empty"}
+	case len(d.name) > e.maxBytes:
+		return dst, e.tooLong("name", len(d.name))
+	}
+	return appendString(dst, d.name, "name")
+}
+
+func appendHead(dst []byte, siteID string) ([]byte, error) {
+	if strings.TrimSpace(siteID) == "" {
+		return dst, &FieldError{"site_id", "empty"}
+	}
+	dst = append(dst, `{"site_id":`...)
+	dst, err := appendString(dst, siteID, "site_id")
+	return append(dst, `,"name":`...), err
+}
+
+func (e *encoder) appendURL(dst []byte, d *draft) ([]byte, int, error) {
+	if d.url != "" {
+		dst, err := e.appendExactURL(dst, d.url)
+		return dst, 0, err
+	}
+	if d.page != nil && d.page.exact != "" {
+		dst, err := e.appendExactURL(dst, d.page.exact)
+		return dst, 0, err
+	}
+	if d.page != nil && d.page.usable() {
+		dst, redacted := d.page.append(append(dst, '"'), e.guard)
+		return append(dst, '"'), redacted, nil
+	}
+	if e.defaultURL == "" {
+		return dst, 0, ErrNoURL
+	}
+	return append(dst, e.defaultURL...), 0, nil
+}
+
+func (e *encoder) appendExactURL(dst []byte, url string) ([]byte, error) {
+	if len(url) > e.maxBytes {
+		return dst, e.tooLong("url", len(url))
+	}
+	if reason := checkURL(url); reason != "" {
+		return dst, &FieldError{"url", reason}
+	}
+	return appendString(dst, url, "url")
+}
+
+func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted int, err error) {
+	if len(props) == 0 {
+		return dst, 0, nil
+	}
+	dst = append(dst, `,"props":{`...)
+	for i := range props {
+		p := &props[i]
+		if repeated(p.key, props[i+1:]) {
+			continue // the last of several wins
+		}
+		if dst, err = e.appendKey(dst, p.key); err != nil {
+			return dst, redacted, err
+		}
+		var personal bool
+		if dst, personal, err = e.appendValue(dst, p); err != nil {
+			return dst, redacted, err
+		}
+		if personal {
+			redacted++
+		}
+		dst = append(dst, ',')
+	}
+	dst[len(dst)-1] = '}' // in place of the last comma
+	return dst, redacted, nil
+}
+
+// repeated is quadratic over all props, which for the dozens an event has costs
+// less than any set.
+func repeated(key string, later []Prop) bool {
+	for i := range later {
+		if later[i].key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *encoder) appendKey(dst []byte, key string) ([]byte, error) {
+	if key == "" {
+		return dst, &FieldError{"props", "a key is empty"}
+	}
+	if len(key) > e.maxBytes {
+		return dst, propError(key, "key longer than an event may be")
+	}
+	dst, ok := appendEscaped(append(dst, '"'), key, scan(key))
+	if !ok {
+		return dst, propError(key, "key is not valid UTF-8")
+	}
+	return append(dst, '"', ':'), nil
+}
+
+func (e *encoder) appendValue(dst []byte, p *Prop) (out []byte, personal bool, err error) {
+	switch p.kind {
+	case kindString:
+		return e.appendText(dst, p)
+	case kindInt, kindUint:
+		if e.guard.personalNumber(p) {
+			return append(dst, redactedText...), true, nil
+		}
+		if p.kind == kindInt {
+			return strconv.AppendInt(dst, int64(p.num), 10), false, nil
+		}
+		return strconv.AppendUint(dst, p.num, 10), false, nil
+	case kindFloat32:
+		dst, err = appendFloat(dst, p, 32)
+	default:
+		dst, err = appendFloat(dst, p, 64)
+	}
+	return dst, false, err
+}
+
+const redactedText = `"[redacted]"`
+
+func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, err error) {
+	if len(p.str) > e.maxBytes {
+		return dst, false, propError(p.key, fmt.Sprintf("value of %d bytes, more than an event may have (Config.MaxEventBytes %d)", len(p.str), e.maxBytes))
+	}
+	found := scan(p.str)
+	if e.guard.personalValue(p, found) {
+		return append(dst, redactedText...), true, nil
+	}
+	dst, ok := appendEscaped(append(dst, '"'), p.str, found)
+	if !ok {
+		return dst, false, propError(p.key, "value is not valid UTF-8")
+	}
+	return append(dst, '"'), false, nil
+}
+
+func (e *encoder) tooLong(field string, n int) error {
+	return &FieldError{field, fmt.Sprintf("%d bytes, more than an event may have (Config.MaxEventBytes %d)", n, e.maxBytes)}
+}
+
+// appendFloat writes the shortest decimal that reads back as the same float, in
+// the notation encoding/json chooses.
+func appendFloat(dst []byte, p *Prop, bits int) ([]byte, error) {
+	f := math.Float64frombits(p.num)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return dst, propError(p.key, "NaN and infinities are not numbers in JSON")
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, f, format, -1, bits), nil
+}
+
+// appendString writes s as a JSON string; field names it in the error.
+func appendString(dst []byte, s, field string) ([]byte, error) {
+	dst, ok := appendEscaped(append(dst, '"'), s, scan(s))
+	if !ok {
+		return dst, &FieldError{field, "not valid UTF-8"}
+	}
+	return append(dst, '"'), nil
+}
+
+// appendEscaped writes the inside of a JSON string (RFC 8259, section 7), given
+// what scan found in it, and reports whether s is valid UTF-8. HTML is not
+// escaped: the API is not a page.
+func appendEscaped(dst []byte, s string, found class) ([]byte, bool) {
+	if found&hasNonASCII != 0 && !utf8.ValidString(s) {
+		return dst, false
+	}
+	if found&hasEscape != 0 {
+		return appendEscapes(dst, s), true
+	}
+	return append(dst, s...), true
+}
+
+func appendEscapes(dst []byte, s string) []byte {
+	start := 0
+	for i := range len(s) {
+		if classes[s[i]]&hasEscape != 0 {
+			dst = append(dst, s[start:i]...)
+			dst = appendEscape(dst, s[i])
+			start = i + 1
+		}
+	}
+	return append(dst, s[start:]...)
+}
+
+func appendEscape(dst []byte, b byte) []byte {
+	switch b {
+	case '"', '\\':
+		return append(dst, '\\', b)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&0xf])
+}

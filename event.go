@@ -1,0 +1,163 @@
+package footfall
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// Event is one custom event of a site (contract, section Event).
+type Event struct {
+	// SiteID is the id of a site of the account. Empty means Config.SiteID.
+	SiteID string
+
+	// Name is shown in the dashboard exactly as given. Short, descriptive,
+	// lower case with underscores is recommended.
+	Name string
+
+	// URL is where the event occurred: absolute, http or https. It is sent
+	// exactly as given. Empty means the page of the context (middleware or
+	// WithURL), else Config.DefaultURL.
+	URL string
+
+	// Props are custom key-value pairs. Of two with one key the last wins.
+	Props []Prop
+}
+
+// Value is what a prop may hold: the contract allows a string or a number.
+type Value interface {
+	~string | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+type propKind uint8
+
+const (
+	kindString propKind = iota
+	kindInt
+	kindUint
+	kindFloat64
+	kindFloat32
+)
+
+// Prop is one key-value pair of an event, made by P or PropsFromMap.
+// It holds its value without a pointer, so that making one allocates nothing.
+type Prop struct {
+	key  string
+	str  string
+	num  uint64
+	kind propKind
+}
+
+// P makes a Prop. A value that is neither a string nor a number does not compile.
+// NaN and infinities compile, and are refused by Track: JSON cannot say them.
+func P[V Value](key string, value V) Prop {
+	switch v := any(value).(type) {
+	case string:
+		return Prop{key: key, str: v, kind: kindString}
+	case int:
+		return Prop{key: key, num: uint64(v), kind: kindInt}
+	case float64:
+		return Prop{key: key, num: math.Float64bits(v), kind: kindFloat64}
+	default:
+		p, _ := propOf(key, reflect.ValueOf(value)) // every Value is a string or a number
+		return p
+	}
+}
+
+// Key returns the prop's key.
+func (p Prop) Key() string { return p.key }
+
+// Value returns the prop's value: a string, int64, uint64, float64 or float32.
+func (p Prop) Value() any {
+	switch p.kind {
+	case kindInt:
+		return int64(p.num)
+	case kindUint:
+		return p.num
+	case kindFloat64:
+		return math.Float64frombits(p.num)
+	case kindFloat32:
+		return float32(math.Float64frombits(p.num))
+	default:
+		return p.str
+	}
+}
+
+// propOf makes a Prop of a value whose kind is known only at run time.
+func propOf(key string, v reflect.Value) (Prop, bool) {
+	switch {
+	case v.Kind() == reflect.String:
+		return Prop{key: key, str: v.String(), kind: kindString}, true
+	case v.CanInt():
+		return Prop{key: key, num: uint64(v.Int()), kind: kindInt}, true
+	case v.CanUint() && v.Kind() != reflect.Uintptr:
+		return Prop{key: key, num: v.Uint(), kind: kindUint}, true
+	case v.Kind() == reflect.Float32:
+		return Prop{key: key, num: math.Float64bits(v.Float()), kind: kindFloat32}, true
+	case v.CanFloat():
+		return Prop{key: key, num: math.Float64bits(v.Float()), kind: kindFloat64}, true
+	}
+	return Prop{}, false
+}
+
+// PropsFromMap is the checked bridge from dynamic data to props, sorted by key.
+// A value may be a string, a number, or a json.Number. Every other value is
+// reported, all of them in one error of joined *FieldError, and no props are
+// returned: nothing is converted silently.
+func PropsFromMap(m map[string]any) ([]Prop, error) {
+	props := make([]Prop, 0, len(m))
+	var problems []error
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		p, err := propFromAny(key, m[key])
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		props = append(props, p)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return props, nil
+}
+
+func propFromAny(key string, value any) (Prop, error) {
+	if n, ok := value.(json.Number); ok {
+		return propFromNumber(key, string(n))
+	}
+	p, ok := propOf(key, reflect.ValueOf(value))
+	if !ok {
+		return Prop{}, propError(key, fmt.Sprintf("a %T is neither a string nor a number", value))
+	}
+	return p, nil
+}
+
+// propFromNumber keeps integers exact; a float64 would round them above 2^53.
+func propFromNumber(key, number string) (Prop, error) {
+	if i, err := strconv.ParseInt(number, 10, 64); err == nil {
+		return P(key, i), nil
+	}
+	if u, err := strconv.ParseUint(number, 10, 64); err == nil {
+		return P(key, u), nil
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return Prop{}, propError(key, "not a number that fits a float64")
+	}
+	return P(key, f), nil
+}
+
+// propError names a prop by its key, bounded and quoted: keys are the caller's data.
+func propError(key, reason string) error {
+	const longest = 64
+	if len(key) > longest {
+		key = key[:longest] + "…"
+	}
+	return &FieldError{Field: "props[" + strconv.Quote(key) + "]", Reason: reason}
+}

@@ -1,0 +1,113 @@
+package footfalltest
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Event is an event as the API would receive it.
+type Event struct {
+	ID     string         `json:"-"` // Idempotency-Key
+	SiteID string         `json:"site_id"`
+	Name   string         `json:"name"`
+	URL    string         `json:"url"`
+	Props  map[string]any `json:"props"` // string or float64
+}
+
+// Tracker is a footfall.Tracker that keeps its events instead of sending them.
+type Tracker struct {
+	*footfall.Tracker
+	tb       testing.TB
+	recorded *recording
+}
+
+// SiteID is the site of trackers made by New and the one site of an API.
+const SiteID = "site_test"
+
+// New returns a tracker for the duration of the test. Its default site is SiteID;
+// events whose page is not known are on https://example.com/. A function in
+// options may change the Config before the tracker is made.
+func New(tb testing.TB, options ...func(*footfall.Config)) *Tracker {
+	tb.Helper()
+	recorded := &recording{}
+	cfg := footfall.Config{SiteID: SiteID, DefaultURL: "https://example.com/", Transport: recorded}
+	for _, change := range options {
+		change(&cfg)
+	}
+	tracker, err := footfall.New(cfg)
+	if err != nil {
+		tb.Fatalf("footfalltest: %v", err)
+	}
+	tb.Cleanup(func() { _ = tracker.Close(context.Background()) }) // a recording refuses nothing
+	return &Tracker{Tracker: tracker, tb: tb, recorded: recorded}
+}
+
+// Events returns what has been tracked so far, in the order of acceptance. It
+// needs no waiting: whatever Track accepted before the call is there.
+func (t *Tracker) Events() []Event {
+	t.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := t.Flush(ctx); err != nil {
+		t.tb.Fatalf("footfalltest: %v", err)
+	}
+	return t.recorded.all()
+}
+
+// Names returns the names of Events.
+func (t *Tracker) Names() []string {
+	t.tb.Helper()
+	events := t.Events()
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// recording is a footfall.Transport that delivers into memory.
+type recording struct {
+	mu     sync.Mutex
+	events []Event
+}
+
+var _ footfall.Transport = (*recording)(nil)
+
+// Deliver implements footfall.Transport.
+func (r *recording) Deliver(ctx context.Context, src footfall.Source) {
+	batch := make([]footfall.Record, 100)
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		for n := src.Take(batch); n > 0; n = src.Take(batch) {
+			for _, record := range batch[:n] {
+				src.Settle(record, r.keep(record), nil)
+			}
+		}
+	}
+}
+
+func (r *recording) keep(record footfall.Record) footfall.Outcome {
+	e, err := parseEvent(record.ID.String(), record.Body)
+	if err != nil {
+		return footfall.Rejected
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+	return footfall.Delivered
+}
+
+func (r *recording) all() []Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Event(nil), r.events...)
+}
+
+func parseEvent(id string, body []byte) (Event, error) {
+	e := Event{ID: id}
+	return e, json.Unmarshal(body, &e)
+}

@@ -1,0 +1,130 @@
+package footfall
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// guard finds personal data in prop values: "personally identifiable information
+// should not be included" (contract, section Event). It looks at values only,
+// never at names or keys.
+//
+// It finds an e-mail address anywhere in a value, and a value that is as a whole
+// an IP address, a payment card number, or a bearer token. "1.2.3.4" as a version
+// is therefore redacted: exempt the key, or turn the guard off.
+type guard struct {
+	off    bool
+	exempt []string
+}
+
+func newGuard(off bool, exempt []string) guard {
+	return guard{off: off, exempt: slices.Clone(exempt)}
+}
+
+// personalValue looks at a string, given what scan found in it.
+func (g guard) personalValue(p *Prop, found class) bool {
+	return !g.off && personalText(p.str, found) && !slices.Contains(g.exempt, p.key)
+}
+
+// personalNumber looks at an integer, which may be a card number.
+func (g guard) personalNumber(p *Prop) bool {
+	const shortest = 1e12 // 13 digits
+	return !g.off && p.num >= shortest &&
+		isCardNumber(strconv.AppendUint(make([]byte, 0, 20), p.num, 10)) && !slices.Contains(g.exempt, p.key)
+}
+
+func personalText(s string, found class) bool {
+	return found&hasAt != 0 && hasEmail(s) ||
+		found&hasNoAddress == 0 && isIP(s) ||
+		found&hasNoCard == 0 && isCardNumber(s) ||
+		isBearerToken(s)
+}
+
+// hasEmail reports whether s has, somewhere, a local part, an at sign and a
+// domain with a dot. That is wider than RFC 5321 on purpose.
+func hasEmail(s string) bool {
+	for rest := s; ; {
+		at := strings.IndexByte(rest, '@')
+		if at < 0 {
+			return false
+		}
+		if at > 0 && isLocalPart(rest[at-1]) && startsWithDomain(rest[at+1:]) {
+			return true
+		}
+		rest = rest[at+1:]
+	}
+}
+
+func isLocalPart(b byte) bool {
+	return isAlnum(b) || b >= 0x80 || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.\"", b) >= 0
+}
+
+// startsWithDomain reports whether s begins with two labels joined by a dot.
+func startsWithDomain(s string) bool {
+	label := 0
+	for i := range len(s) {
+		switch b := s[i]; {
+		case isAlnum(b) || b >= 0x80 || b == '-':
+			label++
+		case b == '.' && label > 0:
+			return i+1 < len(s) && (isAlnum(s[i+1]) || s[i+1] >= 0x80)
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// isIP recognises IPv4 and IPv6 addresses, perhaps with brackets and port.
+func isIP(s string) bool {
+	const longest = len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535")
+	if len(s) > longest || strings.Count(s, ".")+strings.Count(s, ":") < 2 {
+		return false
+	}
+	copied := strings.Clone(s) // the errors below would keep s, and the props beside it, alive
+	if _, err := netip.ParseAddr(strings.Trim(copied, "[]")); err == nil {
+		return true
+	}
+	_, err := netip.ParseAddrPort(copied)
+	return err == nil
+}
+
+// isCardNumber reports whether s is 13 to 19 digits, perhaps grouped by blanks or
+// dashes, that pass the Luhn check (ISO/IEC 7812-1) and start with a digit that
+// payment networks use (2 to 6): time stamps in milliseconds start with 1.
+func isCardNumber[S string | []byte](s S) bool {
+	if len(s) < 13 || len(s) > 25 || s[0] < '2' || s[0] > '6' {
+		return false
+	}
+	digits, sum := 0, 0
+	for i := len(s) - 1; i >= 0; i-- {
+		b := s[i]
+		if b == ' ' || b == '-' {
+			continue
+		}
+		if b < '0' || b > '9' {
+			return false
+		}
+		d := int(b - '0')
+		if digits%2 == 1 {
+			if d *= 2; d > 9 {
+				d -= 9
+			}
+		}
+		sum += d
+		digits++
+	}
+	return digits >= 13 && digits <= 19 && sum%10 == 0
+}
+
+// isBearerToken recognises an Authorization value (RFC 6750, section 2.1) and a
+// bare JSON Web Token (RFC 7519), whose header always begins with `{"`.
+func isBearerToken(s string) bool {
+	const scheme = "bearer "
+	if len(s) > len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
+		return true
+	}
+	return len(s) > 3 && s[:3] == "eyJ" && strings.Count(s, ".") == 2 && !strings.ContainsAny(s, " \t\n")
+}

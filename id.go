@@ -1,0 +1,23 @@
+package footfall
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// newID makes a UUIDv7 (RFC 9562, section 5.7): 48 bits of milliseconds, 12 bits
+// of their fraction (section 6.2, method 3) and 62 random bits. uuid.NewV7 has
+// the same layout but takes a lock and the system's random source for each; an
+// idempotency key must be unique, not secret, which the runtime's ChaCha8 gives.
+func newID(now time.Time) uuid.UUID {
+	var id uuid.UUID
+	ns := uint64(now.UnixNano())
+	ms := ns / 1e6
+	fraction := (ns % 1e6) << 12 / 1e6
+	binary.BigEndian.PutUint64(id[:8], ms<<16|0x7000|fraction)
+	binary.BigEndian.PutUint64(id[8:], rand.Uint64()>>2|0x8000000000000000)
+	return id
+}

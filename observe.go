@@ -1,0 +1,121 @@
+package footfall
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// Observation is one answered request as a middleware saw it. Adapters for
+// frameworks fill it in; so does the net/http middleware.
+type Observation struct {
+	Method  string
+	Route   string // the pattern the request matched, as registered; "" if none did
+	Status  int    // the final one; 500 for a panic
+	Aborted bool   // the handler ended with http.ErrAbortHandler
+	Page    Page   // as the request came in: see Tracker.Page
+
+	// Path gives the values of the pattern's wildcards. An *http.Request does.
+	Path interface{ PathValue(name string) string }
+
+	// Request is what Config.Skip, the check for a prefetch, and RefererPage
+	// look at. Nil in frameworks that have none: they check for themselves.
+	Request *http.Request
+}
+
+// Page returns the page that r was made for: what a middleware must note before
+// the handler, which may change r, runs.
+func (t *Tracker) Page(r *http.Request) Page {
+	if t == nil || t.disabled {
+		return Page{}
+	}
+	return t.pager.page(r)
+}
+
+// Observe makes the events of one answered request. Like Track it never blocks;
+// a panic in Config.Skip is logged and leaves the request out.
+func (s *Rules) Observe(o *Observation) {
+	if s.tracker == nil || s.tracker.disabled {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip: %v", v))
+		}
+	}()
+	rules := s.matching(o)
+	if len(rules) == 0 || s.skipped(o) {
+		return
+	}
+	for i := range rules {
+		if rules[i].wants(o) {
+			s.emit(&rules[i], o)
+		}
+	}
+}
+
+func (s *Rules) matching(o *Observation) []rule {
+	if rules := s.named(o); len(rules) > 0 {
+		return rules
+	}
+	if o.Route != "" {
+		return s.any
+	}
+	if o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed {
+		return s.none
+	}
+	return nil
+}
+
+func (s *Rules) skipped(o *Observation) bool {
+	if o.Request == nil {
+		return false
+	}
+	return isPrefetch(o.Request.Header) || s.tracker.skip != nil && s.tracker.skip(o.Request)
+}
+
+// isPrefetch recognises requests that browsers make before anybody clicks.
+func isPrefetch(h http.Header) bool {
+	for _, name := range [...]string{"Sec-Purpose", "Purpose", "X-Moz"} {
+		if v := h[name]; len(v) > 0 && len(v[0]) >= len("prefetch") && v[0][:len("prefetch")] == "prefetch" {
+			return true
+		}
+	}
+	return false
+}
+
+// wants reports whether the rule makes an event of this answer.
+func (r *rule) wants(o *Observation) bool {
+	if (o.Method == http.MethodHead || o.Method == http.MethodOptions) && r.pattern.method != o.Method {
+		return false
+	}
+	classes := r.Status
+	if classes == 0 {
+		classes = Success | ClientError | ServerError
+	}
+	return classes&classOf(o) != 0
+}
+
+func (s *Rules) emit(r *rule, o *Observation) {
+	d := draft{name: r.Event, page: &o.Page, props: r.Props}
+	if d.name == "" {
+		d.name = autoName(o.Method, o.Route)
+	}
+	if r.RefererPage && o.Request != nil {
+		if page := s.tracker.pager.referer(o.Request.Referer()); page.usable() {
+			d.page = &page
+		}
+	}
+	if len(r.PathProps) > 0 && o.Path != nil {
+		d.props = r.withPathProps(o)
+	}
+	_ = s.tracker.accept(&d) // counted and reported there
+}
+
+func (r *rule) withPathProps(o *Observation) []Prop {
+	props := make([]Prop, 0, len(r.Props)+len(r.PathProps))
+	props = append(props, r.Props...)
+	for _, name := range r.PathProps {
+		props = append(props, P(name, o.Path.PathValue(name)))
+	}
+	return props
+}

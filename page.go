@@ -1,0 +1,257 @@
+package footfall
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Page is the address of the page an event belongs to, in the pieces in which a
+// request carries it; it becomes a URL when an event is encoded. A Page
+// taken from a request keeps scheme, host, path and the query keys that
+// Config.QueryKeys lists. The zero Page is none.
+type Page struct {
+	exact   string // given as a whole: sent as given, the other fields are empty
+	origin  string // Config.PublicURL, in place of scheme and host
+	scheme  string
+	host    string
+	path    string
+	rawPath string   // as in url.URL
+	query   string   // raw, not filtered yet
+	keys    []string // that the query keeps
+}
+
+// usable reports whether the page is one, and a URL can be made of it.
+func (p *Page) usable() bool {
+	return p.exact != "" || p.origin != "" || isHost(p.host)
+}
+
+// String returns the URL that an event on this page is sent with.
+func (p Page) String() string {
+	if p.exact != "" || !p.usable() {
+		return p.exact
+	}
+	text, _ := p.append(nil, guard{off: true})
+	return string(text)
+}
+
+// append writes the URL. Nothing of it needs escaping in JSON. redacted counts
+// values of the query that were left out for personal data.
+func (p *Page) append(dst []byte, g guard) (out []byte, redacted int) {
+	if p.origin != "" {
+		dst = append(dst, p.origin...)
+	} else {
+		dst = append(dst, p.scheme...)
+		dst = append(dst, "://"...)
+		dst = append(dst, p.host...)
+	}
+	dst = append(dst, p.escapedPath()...)
+	return p.appendQuery(dst, g)
+}
+
+func (p *Page) escapedPath() string {
+	if !strings.HasPrefix(p.path, "/") {
+		return "/" // the target of OPTIONS * and CONNECT is not a path
+	}
+	if p.rawPath == "" && isPlainPath(p.path) {
+		return p.path
+	}
+	u := url.URL{Path: strings.Clone(p.path), RawPath: strings.Clone(p.rawPath)} // net/url's errors would keep them alive
+	if escaped := u.EscapedPath(); isURLText(escaped) {
+		return escaped
+	}
+	u.RawPath = ""
+	return u.EscapedPath()
+}
+
+// isPlainPath reports whether escaping path would change nothing.
+func isPlainPath(path string) bool {
+	return scan(path)&hasNoURL == 0 && strings.IndexByte(path, '%') < 0 && strings.IndexByte(path, '?') < 0
+}
+
+// appendQuery writes the listed keys of the query, as they stand, in their order.
+// A value in which the guard sees personal data is left out and counted.
+func (p *Page) appendQuery(dst []byte, g guard) (out []byte, redacted int) {
+	separator := byte('?')
+	for rest := p.query; rest != ""; {
+		var pair string
+		pair, rest, _ = strings.Cut(rest, "&")
+		key, value, _ := strings.Cut(pair, "=")
+		if !listed(p.keys, key) || !isURLText(pair) {
+			continue
+		}
+		if !g.off && personalQueryValue(value) {
+			redacted++
+			continue
+		}
+		dst = append(append(dst, separator), pair...)
+		separator = '&'
+	}
+	return dst, redacted
+}
+
+func personalQueryValue(raw string) bool {
+	value, err := url.QueryUnescape(strings.Clone(raw)) // its error would keep raw alive
+	return err == nil && personalText(value, scan(value))
+}
+
+// listed reports whether keys has key; an entry ending in * stands for a prefix.
+func listed(keys []string, key string) bool {
+	for _, k := range keys {
+		if prefix, wild := strings.CutSuffix(k, "*"); wild && strings.HasPrefix(key, prefix) || k == key {
+			return true
+		}
+	}
+	return false
+}
+
+// pager takes pages from requests, by the tracker's configuration.
+type pager struct {
+	origin  string // Config.PublicURL without trailing slash
+	keys    []string
+	proxies []netip.Prefix
+}
+
+func newPager(cfg *Config) pager {
+	return pager{
+		origin:  strings.TrimRight(cfg.PublicURL, "/"),
+		keys:    slices.Clone(cfg.QueryKeys),
+		proxies: slices.Clone(cfg.TrustedProxies),
+	}
+}
+
+func (c *pager) page(r *http.Request) Page {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	host := r.Host
+	if c.origin == "" && len(c.proxies) > 0 && c.trusts(r.RemoteAddr) {
+		scheme, host = forwarded(r.Header, scheme, host)
+	}
+	return c.pageOf(scheme, host, r.URL)
+}
+
+func (c *pager) pageOf(scheme, host string, u *url.URL) Page {
+	return Page{
+		origin: c.origin, scheme: scheme, host: host,
+		path: u.Path, rawPath: u.RawPath, query: u.RawQuery, keys: c.keys,
+	}
+}
+
+// referer takes the page from a Referer header (RFC 9110, section 10.1.3), for
+// API routes whose own URL is not what a visitor sees.
+func (c *pager) referer(raw string) Page {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return Page{}
+	}
+	page := c.pageOf(u.Scheme, u.Host, u)
+	page.origin = "" // PublicURL is this application's, the page may be another's
+	return page
+}
+
+// trusts reports whether the peer is one of Config.TrustedProxies.
+func (c *pager) trusts(remoteAddr string) bool {
+	peer, err := netip.ParseAddrPort(remoteAddr)
+	if err != nil {
+		return false
+	}
+	addr := peer.Addr().Unmap().WithZone("")
+	for _, prefix := range c.proxies {
+		if prefix.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// forwarded reads what a trusted proxy says of the visitor's request. Of a list
+// the first entry is the outermost proxy's, the one the visitor spoke to.
+func forwarded(h http.Header, scheme, host string) (string, string) {
+	if proto := firstOf(h.Get("X-Forwarded-Proto")); proto == "http" || proto == "https" {
+		scheme = proto
+	}
+	if name := firstOf(h.Get("X-Forwarded-Host")); isHost(name) {
+		host = name
+	}
+	return scheme, host
+}
+
+func firstOf(list string) string {
+	first, _, _ := strings.Cut(list, ",")
+	return strings.TrimSpace(first)
+}
+
+// isHost accepts a host name or address with an optional port, and nothing that
+// would end the host part of a URL or need escaping in JSON.
+func isHost(s string) bool {
+	if len(s) > 0 && s[0] == '[' {
+		return isIP(s)
+	}
+	return s != "" && scan(s)&hasNoHost == 0
+}
+
+// isURLText reports whether s is of the characters that a path and a query are
+// written in. None of them needs escaping in JSON.
+func isURLText(s string) bool { return scan(s)&hasNoURL == 0 }
+
+// checkURL says why raw can't be an event's URL, or returns "". A URL of plain
+// characters is checked without allocating; anything else goes to net/url.
+func checkURL(raw string) string {
+	if isPlainURL(raw) {
+		return ""
+	}
+	return checkUnusualURL(raw)
+}
+
+func isPlainURL(raw string) bool {
+	rest, ok := cutScheme(raw)
+	if !ok {
+		return false
+	}
+	host, text := rest, ""
+	for i := range len(rest) {
+		if b := rest[i]; b == '/' || b == '?' {
+			host, text = rest[:i], rest[i:]
+			break
+		}
+	}
+	return isPlainHost(host) && isURLText(text) && strings.IndexByte(text, '%') < 0
+}
+
+// cutScheme cuts http:// or https://, in lower case.
+func cutScheme(raw string) (string, bool) {
+	if rest, ok := strings.CutPrefix(raw, "https://"); ok {
+		return rest, true
+	}
+	return strings.CutPrefix(raw, "http://")
+}
+
+// isPlainHost accepts names and IPv4 addresses without a port.
+func isPlainHost(s string) bool {
+	return s != "" && scan(s)&hasNoHost == 0 && strings.IndexByte(s, ':') < 0
+}
+
+func checkUnusualURL(raw string) string {
+	if !utf8.ValidString(raw) {
+		return "not valid UTF-8"
+	}
+	u, err := url.Parse(strings.Clone(raw)) // its error would keep raw, and the props beside it, alive
+	switch {
+	case err != nil:
+		return "not a URL"
+	case u.Scheme == "":
+		return "not absolute: it needs http:// or https:// and a host"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "scheme is neither http nor https"
+	case u.Hostname() == "":
+		return "no host"
+	case u.User != nil:
+		return "has a user name or password in it"
+	}
+	return ""
+}

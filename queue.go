@@ -1,0 +1,280 @@
+package footfall
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// queue is the bounded queue between Track and the transport: the tracker's
+// Source. Whatever is accepted stays counted here, waiting or taken, until it is
+// settled, so the bounds hold for all of it.
+type queue struct {
+	maxEvents  int
+	maxBytes   int
+	dropOldest bool
+	batch      int
+	interval   time.Duration
+	dropped    func() // told, under the lock, that an accepted event was dropped
+
+	kick    chan struct{} // one slot: something changed that Wait should look at
+	timer   *time.Timer   // runs while armed; Wait reads it
+	closing chan struct{}
+
+	mu      sync.Mutex
+	slabs   slabs
+	epochs  epochs
+	waiting int // accepted, not taken
+	pending int // accepted, not settled
+	bytes   int // of pending
+	fresh   int // accepted since the last batch was due
+	due     bool
+	armed   bool
+	closed  bool
+	ended   bool // given up: what is settled from here on was counted already
+	stats   Stats
+	lastErr error // why a record was last settled as Lost
+}
+
+func newQueue(cfg *Config, dropped func()) *queue {
+	q := &queue{
+		maxEvents:  cfg.MaxQueueEvents,
+		maxBytes:   cfg.MaxQueueBytes,
+		dropOldest: cfg.DropOldest,
+		batch:      cfg.BatchSize,
+		interval:   cfg.FlushInterval,
+		dropped:    dropped,
+		kick:       make(chan struct{}, 1),
+		timer:      time.NewTimer(cfg.FlushInterval),
+		closing:    make(chan struct{}),
+		slabs:      slabs{size: max(64<<10, cfg.MaxEventBytes)},
+		epochs:     newEpochs(),
+	}
+	q.timer.Stop()
+	return q
+}
+
+// put accepts an event, copying body, or says why not.
+func (q *queue) put(id uuid.UUID, body []byte, redacted int) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		q.stats.Refused++
+		return ErrClosed
+	}
+	for q.pending >= q.maxEvents || q.bytes+len(body) > q.maxBytes {
+		if !q.dropOldest || q.waiting == 0 {
+			q.stats.Refused++
+			return ErrQueueFull
+		}
+		q.drop()
+	}
+	q.slabs.add(id, body, q.epochs.last)
+	q.epochs.last.pending++
+	q.waiting++
+	q.pending++
+	q.bytes += len(body)
+	q.stats.Tracked++
+	q.stats.Redacted += uint64(redacted)
+	q.schedule()
+	return nil
+}
+
+// drop gives up the oldest event that is not on its way yet.
+func (q *queue) drop() {
+	r := q.slabs.take()
+	q.waiting--
+	q.settle(r, Lost)
+	q.dropped()
+}
+
+// schedule makes a batch due when enough events came, else at the end of the interval.
+func (q *queue) schedule() {
+	if q.fresh++; q.fresh >= q.batch {
+		q.makeDue()
+		return
+	}
+	q.arm()
+}
+
+func (q *queue) arm() {
+	if !q.armed {
+		q.armed = true
+		q.timer.Reset(q.interval)
+	}
+}
+
+func (q *queue) makeDue() {
+	q.fresh = 0
+	q.due = true
+	q.wake()
+}
+
+func (q *queue) wake() {
+	select {
+	case q.kick <- struct{}{}:
+	default: // Wait has not looked since the last one
+	}
+}
+
+// Wait implements Source.
+func (q *queue) Wait(ctx context.Context) (waiting int, ok bool) {
+	for {
+		if n, known := q.batchDue(); known {
+			return n, n > 0
+		}
+		select {
+		case <-q.kick:
+		case <-q.timer.C:
+			q.intervalOver()
+		case <-ctx.Done():
+			return 0, false
+		}
+	}
+}
+
+// batchDue returns the number of events of a batch that is due. Zero with known
+// true says that there will be no more.
+func (q *queue) batchDue() (waiting int, known bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting == 0 {
+		return 0, q.closed
+	}
+	if !q.due {
+		return 0, false
+	}
+	q.due = false
+	q.arm() // to look again, should nobody take them
+	return q.waiting, true
+}
+
+func (q *queue) intervalOver() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.armed = false
+	q.fresh = 0
+	q.due = q.waiting > 0
+}
+
+// Take implements Source.
+func (q *queue) Take(dst []Record) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(len(dst), q.waiting)
+	for i := range n {
+		dst[i] = q.slabs.take()
+	}
+	q.waiting -= n
+	if q.closed && q.waiting == 0 {
+		q.wake()
+	}
+	return n
+}
+
+// Settle implements Source.
+func (q *queue) Settle(r Record, o Outcome, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended || !r.home.holds(r) {
+		return
+	}
+	if o == Lost {
+		q.lastErr = err
+	}
+	q.settle(r, o)
+}
+
+func (q *queue) settle(r Record, o Outcome) {
+	e := &r.home.entries[r.slot]
+	e.settled = true
+	q.pending--
+	q.bytes -= len(r.Body)
+	q.stats.count(o, 1)
+	q.epochs.settled(e.epoch)
+	q.slabs.settled(r.home)
+}
+
+func (s *Stats) count(o Outcome, n uint64) {
+	switch o {
+	case Delivered:
+		s.Delivered += n
+	case Rejected:
+		s.Rejected += n
+	case Stored:
+		s.Stored += n
+	default:
+		s.Dropped += n
+	}
+}
+
+// Closing implements Source.
+func (q *queue) Closing() <-chan struct{} { return q.closing }
+
+// flush makes everything due and waits until what was accepted before is settled.
+func (q *queue) flush(ctx context.Context) error {
+	q.mu.Lock()
+	done, settled := q.epochs.seal()
+	if !settled {
+		q.makeDue()
+	}
+	q.mu.Unlock()
+	if settled {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("footfall: flush: %d events not settled yet: %w", q.read().Queued, ctx.Err())
+	}
+}
+
+// close refuses new events and makes what is left due. It returns the counts at
+// that moment, from which the account of Close starts.
+func (q *queue) close() Stats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	close(q.closing)
+	q.makeDue()
+	return q.snapshot()
+}
+
+// end counts everything not settled as dropped, and returns the final counts and
+// the reason that the transport last gave for losing a record.
+func (q *queue) end() (Stats, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+	q.timer.Stop()
+	q.stats.Dropped += uint64(q.pending)
+	q.pending, q.waiting, q.bytes = 0, 0, 0
+	for e := q.epochs.first; e != nil; e = e.after {
+		close(e.done)
+	}
+	q.epochs = newEpochs()
+	return q.snapshot(), q.lastErr
+}
+
+func (q *queue) invalid() {
+	q.mu.Lock()
+	q.stats.Invalid++
+	q.mu.Unlock()
+}
+
+func (q *queue) read() Stats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.snapshot()
+}
+
+func (q *queue) snapshot() Stats {
+	s := q.stats
+	s.Queued = uint64(q.pending)
+	s.QueuedBytes = uint64(q.bytes)
+	return s
+}

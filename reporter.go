@@ -1,0 +1,87 @@
+package footfall
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// reportEvery is the least time between two lines about events not accepted.
+const reportEvery = time.Minute
+
+// reporter tells the log what nobody may be listening to: errors that Track
+// returned, events dropped, events rejected. It counts on the caller's goroutine
+// and writes on its own, the first line at once and then at most one a minute.
+type reporter struct {
+	log     *slog.Logger
+	onError func(error)
+
+	mu      sync.Mutex
+	counts  tally
+	timer   *time.Timer
+	pending bool      // the timer runs
+	last    time.Time // of the last line
+}
+
+// tally is what happened since the last line.
+type tally struct {
+	invalid, refused, dropped, rejected uint64
+	example                             error
+}
+
+func newReporter(log *slog.Logger, onError func(error)) *reporter {
+	r := &reporter{log: log, onError: onError}
+	r.timer = time.AfterFunc(time.Hour, r.write)
+	r.timer.Stop()
+	return r
+}
+
+func (r *reporter) invalid(err error) { r.count(func(t *tally) { t.invalid++ }, err) }
+func (r *reporter) refused(err error) { r.count(func(t *tally) { t.refused++ }, err) }
+func (r *reporter) dropped()          { r.count(func(t *tally) { t.dropped++ }, ErrQueueFull) }
+
+// rejected hands a refusal of the API to Config.OnError, else to the log.
+func (r *reporter) rejected(rec Record, reason error) {
+	err := &RejectedError{ID: rec.ID, Body: append([]byte(nil), rec.Body...), Err: reason}
+	if r.onError == nil {
+		r.count(func(t *tally) { t.rejected++ }, err)
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			r.log.Error("footfall: panic in Config.OnError", "panic", v)
+		}
+	}()
+	r.onError(err)
+}
+
+func (r *reporter) count(add func(*tally), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add(&r.counts)
+	r.counts.example = err
+	if !r.pending {
+		r.pending = true
+		r.timer.Reset(max(0, reportEvery-time.Since(r.last)))
+	}
+}
+
+// write writes one line, if there is something to tell.
+func (r *reporter) write() {
+	r.mu.Lock()
+	counts := r.counts
+	r.counts, r.pending, r.last = tally{}, false, time.Now()
+	r.mu.Unlock()
+	if counts == (tally{}) {
+		return
+	}
+	r.log.Warn("footfall: events were not delivered",
+		"invalid", counts.invalid, "refused", counts.refused,
+		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
+}
+
+// close writes what has not been told.
+func (r *reporter) close() {
+	r.timer.Stop()
+	r.write()
+}

@@ -1,0 +1,185 @@
+package footfall
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+)
+
+// recorder notes the status of an answer and changes nothing else.
+type recorder struct {
+	http.ResponseWriter
+	status int // 0 until the header is written
+}
+
+// WriteHeader leaves out informational statuses, which are not the answer's;
+// after 101 there is no other.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.began()
+	return r.ResponseWriter.Write(b)
+}
+
+// WriteString implements io.StringWriter, as every writer of net/http does.
+func (r *recorder) WriteString(s string) (int, error) {
+	r.began()
+	return io.WriteString(r.ResponseWriter, s)
+}
+
+// Unwrap is how http.ResponseController reaches the writer below.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// began notes the status of a body written without WriteHeader.
+func (r *recorder) began() {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+}
+
+func (r *recorder) final() int {
+	if r.status == 0 {
+		return http.StatusOK // written by the server when the handler returns
+	}
+	return r.status
+}
+
+// flushError is what http.ResponseController asks for first.
+func (r *recorder) flushError() error {
+	r.began()
+	if f, ok := r.ResponseWriter.(interface{ FlushError() error }); ok {
+		return f.FlushError()
+	}
+	r.ResponseWriter.(http.Flusher).Flush()
+	return nil
+}
+
+func (r *recorder) hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := r.ResponseWriter.(http.Hijacker).Hijack()
+	if err == nil && r.status == 0 {
+		r.status = http.StatusSwitchingProtocols // the handler writes it to conn by itself
+	}
+	return conn, rw, err
+}
+
+func (r *recorder) readFrom(src io.Reader) (int64, error) {
+	r.began()
+	return r.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
+}
+
+func (r *recorder) push(target string, o *http.PushOptions) error {
+	return r.ResponseWriter.(http.Pusher).Push(target, o)
+}
+
+// The types below add to a recorder the optional interfaces of the writer below
+// it, in every combination: an application that asks for one must get the answer
+// it would get without the middleware. Each holds one pointer and so costs no
+// allocation.
+type (
+	writerF   struct{ *recorder }
+	writerH   struct{ *recorder }
+	writerFH  struct{ writerF }
+	writerR   struct{ *recorder }
+	writerFR  struct{ writerF }
+	writerHR  struct{ writerH }
+	writerFHR struct{ writerFH }
+
+	writerP    struct{ *recorder }
+	writerFP   struct{ writerF }
+	writerHP   struct{ writerH }
+	writerFHP  struct{ writerFH }
+	writerRP   struct{ writerR }
+	writerFRP  struct{ writerFR }
+	writerHRP  struct{ writerHR }
+	writerFHRP struct{ writerFHR }
+)
+
+func (w writerF) Flush()            { _ = w.flushError() } // Flush has no way to say it
+func (w writerF) FlushError() error { return w.flushError() }
+
+func (w writerH) Hijack() (net.Conn, *bufio.ReadWriter, error)  { return w.hijack() }
+func (w writerFH) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.hijack() }
+
+func (w writerR) ReadFrom(src io.Reader) (int64, error)   { return w.readFrom(src) }
+func (w writerFR) ReadFrom(src io.Reader) (int64, error)  { return w.readFrom(src) }
+func (w writerHR) ReadFrom(src io.Reader) (int64, error)  { return w.readFrom(src) }
+func (w writerFHR) ReadFrom(src io.Reader) (int64, error) { return w.readFrom(src) }
+
+func (w writerP) Push(target string, o *http.PushOptions) error    { return w.push(target, o) }
+func (w writerFP) Push(target string, o *http.PushOptions) error   { return w.push(target, o) }
+func (w writerHP) Push(target string, o *http.PushOptions) error   { return w.push(target, o) }
+func (w writerFHP) Push(target string, o *http.PushOptions) error  { return w.push(target, o) }
+func (w writerRP) Push(target string, o *http.PushOptions) error   { return w.push(target, o) }
+func (w writerFRP) Push(target string, o *http.PushOptions) error  { return w.push(target, o) }
+func (w writerHRP) Push(target string, o *http.PushOptions) error  { return w.push(target, o) }
+func (w writerFHRP) Push(target string, o *http.PushOptions) error { return w.push(target, o) }
+
+// Bits of the optional interfaces, as used by asWriter.
+const (
+	canFlush = 1 << iota
+	canHijack
+	canReadFrom
+	canPush
+)
+
+func abilities(w http.ResponseWriter) (bits int) {
+	if _, ok := w.(http.Flusher); ok {
+		bits |= canFlush
+	}
+	if _, ok := w.(http.Hijacker); ok {
+		bits |= canHijack
+	}
+	if _, ok := w.(io.ReaderFrom); ok {
+		bits |= canReadFrom
+	}
+	if _, ok := w.(http.Pusher); ok {
+		bits |= canPush
+	}
+	return bits
+}
+
+// asWriter returns r with exactly the abilities of the writer below it.
+func (r *recorder) asWriter() http.ResponseWriter {
+	f, h := writerF{r}, writerH{r}
+	fh, rd, fr, hr := writerFH{f}, writerR{r}, writerFR{f}, writerHR{h}
+	fhr := writerFHR{fh}
+	switch abilities(r.ResponseWriter) {
+	case canFlush:
+		return f
+	case canHijack:
+		return h
+	case canFlush | canHijack:
+		return fh
+	case canReadFrom:
+		return rd
+	case canFlush | canReadFrom:
+		return fr
+	case canHijack | canReadFrom:
+		return hr
+	case canFlush | canHijack | canReadFrom:
+		return fhr
+	case canPush:
+		return writerP{r}
+	case canPush | canFlush:
+		return writerFP{f}
+	case canPush | canHijack:
+		return writerHP{h}
+	case canPush | canFlush | canHijack:
+		return writerFHP{fh}
+	case canPush | canReadFrom:
+		return writerRP{rd}
+	case canPush | canFlush | canReadFrom:
+		return writerFRP{fr}
+	case canPush | canHijack | canReadFrom:
+		return writerHRP{hr}
+	case canPush | canFlush | canHijack | canReadFrom:
+		return writerFHRP{fhr}
+	}
+	return r
+}

@@ -1,0 +1,233 @@
+package footfall
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Routes of a Rule that are not a pattern.
+const (
+	// AnyRoute stands for every route that no other rule names.
+	AnyRoute = "*"
+	// NoRoute stands for requests that no route matches: 404 and 405. Without a
+	// rule for it they make no event.
+	NoRoute = "-"
+)
+
+// Rule says which answered requests make an event. Rules are data: what they
+// cannot say, a handler says with Track.
+type Rule struct {
+	// Route is the route's pattern as it was registered, such as
+	// "POST /checkout", "GET /products/{id}" or "/docs/", or AnyRoute or
+	// NoRoute. A rule without a method holds for the route under any; HEAD and
+	// OPTIONS make an event only for a rule that names them. Required.
+	Route string
+
+	// Event is the event's name. Empty means a name made of method and pattern,
+	// never of the path: "GET /products/{id}" is get_products_id, "GET /" is
+	// get_root, and what no route matches get_no_route.
+	Event string
+
+	// Status leaves out answers of other classes, such as Success for an event
+	// that must have happened. Defaults to all but Aborted.
+	Status StatusClass
+
+	// Props are added to every event of the rule.
+	Props []Prop
+
+	// PathProps lists wildcards of the pattern whose values become props of the
+	// same name: "id" for "GET /products/{id}".
+	PathProps []string
+
+	// RefererPage takes the page from the Referer header, for API routes that
+	// pages call: the visitor never saw the route's own URL. Without a usable
+	// header the page is the request's as usual.
+	RefererPage bool
+}
+
+// StatusClass is a set of classes of HTTP status; combine them with |.
+type StatusClass uint8
+
+const (
+	// Success is 2xx, 3xx (a form is answered with a redirect) and 101.
+	Success StatusClass = 1 << iota
+	// ClientError is 4xx.
+	ClientError
+	// ServerError is 5xx. A handler that panicked counts as 500.
+	ServerError
+	// Aborted is a handler that ended with http.ErrAbortHandler: the client did
+	// not get a whole answer.
+	Aborted
+
+	// Failure is ClientError and ServerError.
+	Failure = ClientError | ServerError
+)
+
+func classOf(o *Observation) StatusClass {
+	switch {
+	case o.Aborted:
+		return Aborted
+	case o.Status >= 500:
+		return ServerError
+	case o.Status >= 400:
+		return ClientError
+	}
+	return Success
+}
+
+// pattern is a route taken apart: "[METHOD ][HOST]/[PATH]".
+type pattern struct {
+	method, host, path string
+}
+
+func parsePattern(route string) pattern {
+	var p pattern
+	if method, rest, ok := strings.Cut(route, " "); ok {
+		p.method, route = method, strings.TrimLeft(rest, " \t")
+	}
+	if slash := strings.IndexByte(route, '/'); slash > 0 {
+		p.host, route = route[:slash], route[slash:]
+	}
+	p.path = route
+	return p
+}
+
+// rule is a Rule made ready.
+type rule struct {
+	Rule
+	pattern pattern
+}
+
+// Rules is a set of rules made ready for a tracker's events, for adapters: see
+// Observe. It is safe for concurrent use.
+type Rules struct {
+	tracker *Tracker
+	byPath  map[string][]rule
+	any     []rule
+	none    []rule
+}
+
+// Rules makes rules ready. The error joins a *FieldError for each rule that is
+// wrong; the set is made of the others and may be used all the same.
+func (t *Tracker) Rules(rules ...Rule) (*Rules, error) {
+	set := &Rules{tracker: t, byPath: make(map[string][]rule)}
+	if t == nil || t.disabled {
+		return set, nil
+	}
+	var problems []error
+	for _, r := range rules {
+		if err := t.checkRule(&r); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		r.Props, r.PathProps = slices.Clone(r.Props), slices.Clone(r.PathProps)
+		set.add(rule{r, parsePattern(r.Route)})
+	}
+	return set, errors.Join(problems...)
+}
+
+func (s *Rules) add(r rule) {
+	switch r.Route {
+	case AnyRoute:
+		s.any = append(s.any, r)
+	case NoRoute:
+		s.none = append(s.none, r)
+	default:
+		s.byPath[r.pattern.path] = append(s.byPath[r.pattern.path], r)
+	}
+}
+
+// checkRule encodes an event of the rule, as far as it is known before a request.
+func (t *Tracker) checkRule(r *Rule) error {
+	if r.Route == "" {
+		return ruleError(r, "Route", "empty: set it to a registered pattern, AnyRoute or NoRoute")
+	}
+	if p := parsePattern(r.Route); r.Route != AnyRoute && r.Route != NoRoute && !strings.HasPrefix(p.path, "/") {
+		return ruleError(r, "Route", "has no path: write it as the router does, such as \"GET /pricing\"")
+	}
+	if slices.Contains(r.PathProps, "") {
+		return ruleError(r, "PathProps", "a name is empty")
+	}
+	name := r.Event
+	if name == "" {
+		name = autoName("GET", r.Route)
+	}
+	d := draft{name: name, url: "https://example.com/", props: r.Props}
+	_, _, err := t.encoder.append(nil, &d)
+	if bad, ok := errors.AsType[*FieldError](err); ok {
+		return ruleError(r, "", bad.Field+": "+bad.Reason)
+	}
+	return err
+}
+
+func ruleError(r *Rule, field, reason string) error {
+	name := "Rule{" + strconv.Quote(r.Route) + "}"
+	if field != "" {
+		name += "." + field
+	}
+	return &FieldError{name, reason}
+}
+
+// named returns the rules that name the route a request took.
+func (s *Rules) named(o *Observation) []rule {
+	if o.Route == "" {
+		return nil
+	}
+	route := parsePattern(o.Route)
+	candidates := s.byPath[route.path]
+	for i := range candidates {
+		if candidates[i].names(route, o.Method) {
+			continue
+		}
+		return slices.DeleteFunc(slices.Clone(candidates), func(r rule) bool { return !r.names(route, o.Method) })
+	}
+	return candidates
+}
+
+// names reports whether the rule means this route. What the rule leaves open, a
+// method or a host, the route may have.
+func (r *rule) names(route pattern, method string) bool {
+	return (r.pattern.method == "" || r.pattern.method == method || r.pattern.method == route.method && method == http.MethodHead) &&
+		(r.pattern.host == "" || r.pattern.host == route.host)
+}
+
+// autoName names an event from method and pattern: their words in lower case,
+// joined by underscores, wildcards by their name.
+func autoName(method, route string) string {
+	if route == "" || route == NoRoute {
+		return strings.ToLower(method) + "_no_route"
+	}
+	words := []string{strings.ToLower(method)}
+	for segment := range strings.SplitSeq(parsePattern(route).path, "/") {
+		if w := word(segment); w != "" {
+			words = append(words, w)
+		}
+	}
+	if len(words) == 1 {
+		words = append(words, "root")
+	}
+	return strings.Join(words, "_")
+}
+
+// word strips what routers write around a wildcard's name ({id}, {id:[0-9]+},
+// {rest...}, :id, *path) and folds the rest to letters, digits and underscores.
+func word(segment string) string {
+	if name, wild := strings.CutPrefix(segment, "{"); wild {
+		name, _, _ = strings.Cut(strings.TrimSuffix(name, "}"), ":")
+		segment = strings.TrimSuffix(name, "...")
+	}
+	fold := func(r rune) rune {
+		if r < 0x80 && isAlnum(byte(r)) {
+			return r
+		}
+		return '_'
+	}
+	return strings.Trim(strings.ToLower(strings.Map(fold, segment)), "_")
+}
+
+// String returns the rule as it would be written, for messages.
+func (r Rule) String() string { return fmt.Sprintf("%s -> %s", r.Route, r.Event) }

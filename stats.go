@@ -1,0 +1,22 @@
+package footfall
+
+// Stats counts events since New. It is one consistent reading: at every instant
+//
+//	Tracked = Delivered + Rejected + Dropped + Stored + Queued
+//
+// Events that Track returned an error for were never accepted; they are in
+// Invalid or Refused, and in none of the others.
+type Stats struct {
+	Tracked   uint64 // accepted: Track returned nil
+	Delivered uint64 // the API answered 202
+	Rejected  uint64 // the API refused the event for good; OnError was told
+	Dropped   uint64 // given up: the oldest of a full queue (Config.DropOldest), or left over when Close ended
+	Stored    uint64 // kept on disk by a Transport that can, not delivered yet
+	Queued    uint64 // waiting or on the way
+
+	QueuedBytes uint64 // bytes of encoded events in Queued
+
+	Invalid  uint64 // Track returned an error: bad input
+	Refused  uint64 // Track returned ErrQueueFull or ErrClosed
+	Redacted uint64 // values that the personal-data guard replaced
+}

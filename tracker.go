@@ -1,0 +1,224 @@
+package footfall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Tracker accepts events and delivers them in the background. Its methods may be
+// called from several goroutines at once, and on a nil *Tracker, which like a
+// disabled one does nothing.
+type Tracker struct {
+	disabled  bool
+	encoder   encoder
+	pager     pager
+	queue     *queue
+	reporter  *reporter
+	skip      func(*http.Request) bool
+	noContext bool
+	buffers   sync.Pool // of *[]byte, to encode into
+
+	stop    context.CancelFunc // ends the transport's context
+	done    chan struct{}      // closed when the transport has returned
+	closing atomic.Bool        // Close was called
+	closed  chan struct{}      // closed when that call is over
+	result  error              // of that call; read after closed
+}
+
+// New checks cfg and starts a tracker, which runs until Close. It does no I/O.
+// The error joins one *FieldError for every problem of cfg.
+func New(cfg Config) (*Tracker, error) {
+	if cfg.Disabled {
+		return &Tracker{disabled: true}, nil
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	t := newTracker(&cfg)
+	transport := cfg.Transport
+	if transport == nil {
+		transport = newHTTPTransport(&cfg, t.reporter)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	t.stop = stop
+	go t.run(ctx, transport)
+	return t, nil
+}
+
+func newTracker(cfg *Config) *Tracker {
+	g := newGuard(cfg.AllowPII, cfg.AllowPIIKeys)
+	t := &Tracker{
+		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, g),
+		pager:     newPager(cfg),
+		skip:      cfg.Skip,
+		noContext: cfg.NoContextValue,
+		reporter:  newReporter(cfg.Logger, cfg.OnError),
+		done:      make(chan struct{}),
+		closed:    make(chan struct{}),
+	}
+	t.queue = newQueue(cfg, t.reporter.dropped)
+	t.buffers.New = func() any {
+		b := make([]byte, 0, 1024)
+		return &b
+	}
+	return t
+}
+
+func newHTTPTransport(cfg *Config, r *reporter) *httpTransport {
+	retry := backoff{base: cfg.BackoffMin, max: cfg.BackoffMax}
+	probe := backoff{base: cfg.ProbeMin, max: cfg.ProbeMax, low: 0.5}
+	return &httpTransport{
+		api:      newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, cfg.MaxInFlight),
+		gate:     newGate(retry, probe, cfg.MaxRetryAfter, cfg.Logger),
+		retry:    retry,
+		timeout:  cfg.AttemptTimeout,
+		senders:  cfg.MaxInFlight,
+		rejected: r.rejected,
+	}
+}
+
+// run owns the transport's goroutine. A panic of a Transport that the
+// application gave stops delivery, not the application.
+func (t *Tracker) run(ctx context.Context, transport Transport) {
+	defer close(t.done)
+	defer func() {
+		if v := recover(); v != nil {
+			t.reporter.log.Error("footfall: panic in Config.Transport: delivery has stopped", "panic", v)
+		}
+	}()
+	transport.Deliver(ctx, t.queue)
+}
+
+// Track accepts an event of the default site for delivery. It checks and encodes
+// the event on the caller's goroutine, never blocks and does no I/O; nothing of
+// props is used after it returns. Of ctx it takes the page (middleware, WithURL)
+// and ignores cancellation.
+//
+// The error is a *FieldError or ErrNoURL if the event is bad, ErrQueueFull or
+// ErrClosed if it was not accepted. Both are counted and, at most once a minute,
+// logged, so that it may be ignored.
+func (t *Tracker) Track(ctx context.Context, name string, props ...Prop) error {
+	if t == nil || t.disabled {
+		return nil
+	}
+	d := draft{name: name, page: pageFrom(ctx), props: props}
+	return t.accept(&d)
+}
+
+// TrackEvent is Track for an event that names its own site or URL.
+func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
+	if t == nil || t.disabled {
+		return nil
+	}
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
+	if e.URL == "" {
+		d.page = pageFrom(ctx)
+	}
+	return t.accept(&d)
+}
+
+// TrackRequest is Track on the page of r, inside a handler. It needs no value in
+// the context; if there is a page in r's context, such as WithURL sets, it wins.
+func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) error {
+	if t == nil || t.disabled {
+		return nil
+	}
+	d := draft{name: name, page: pageFrom(r.Context()), props: props}
+	if d.page == nil || !d.page.usable() {
+		page := t.pager.page(r)
+		d.page = &page
+	}
+	return t.accept(&d)
+}
+
+// accept encodes d and queues it.
+func (t *Tracker) accept(d *draft) error {
+	buf := t.buffers.Get().(*[]byte)
+	body, redacted, err := t.encoder.append((*buf)[:0], d)
+	if err != nil {
+		t.queue.invalid()
+		t.reporter.invalid(err)
+	} else if err = t.queue.put(newID(time.Now()), body, redacted); err != nil {
+		t.reporter.refused(err)
+	}
+	*buf = body[:0]
+	t.buffers.Put(buf)
+	return err
+}
+
+// Flush returns when every event accepted before the call is settled: delivered
+// or refused by the API for good. It sends what waits for a batch at once, and
+// does not hurry a backoff. The error is that of ctx, and says how many events
+// were not settled; they stay queued.
+func (t *Tracker) Flush(ctx context.Context) error {
+	if t == nil || t.disabled {
+		return nil
+	}
+	return t.queue.flush(ctx)
+}
+
+// Stats returns the counts so far.
+func (t *Tracker) Stats() Stats {
+	if t == nil || t.disabled {
+		return Stats{}
+	}
+	return t.queue.read()
+}
+
+// Close ends the tracker: it refuses new events, cuts waiting short and gives
+// every event left one last attempt. It returns when all are settled or ctx has
+// ended, whichever is first: nil if none was lost, otherwise a *CloseError with
+// the account of the events that were queued. Call it after the server has shut
+// down, with a context that has a deadline.
+//
+// Every caller gets the result of the first; one whose own ctx ends before
+// returns with that error.
+func (t *Tracker) Close(ctx context.Context) error {
+	if t == nil || t.disabled {
+		return nil
+	}
+	if t.closing.CompareAndSwap(false, true) {
+		t.result = t.shutDown(ctx)
+		close(t.closed)
+		return t.result
+	}
+	select {
+	case <-t.closed:
+		return t.result
+	case <-ctx.Done():
+		return fmt.Errorf("footfall: close: another call of Close is still at it: %w", ctx.Err())
+	}
+}
+
+func (t *Tracker) shutDown(ctx context.Context) error {
+	before := t.queue.close()
+	var cause error
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		cause = ctx.Err()
+	}
+	t.stop()
+	after, lastErr := t.queue.end()
+	t.reporter.close()
+	if after.Dropped == before.Dropped {
+		return nil
+	}
+	return &CloseError{
+		Delivered: after.Delivered - before.Delivered,
+		Rejected:  after.Rejected - before.Rejected,
+		Stored:    after.Stored - before.Stored,
+		Lost:      after.Dropped - before.Dropped,
+		Err:       cmp.Or(cause, lastErr, errStopped),
+	}
+}
+
+// errStopped is why events are lost when a Transport ended before its time.
+var errStopped = errors.New("the transport has stopped")

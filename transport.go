@@ -1,0 +1,66 @@
+package footfall
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// Record is an encoded event: bytes and the id they are sent with.
+type Record struct {
+	ID   uuid.UUID // UUIDv7, the Idempotency-Key of every attempt
+	Body []byte    // JSON body of the POST; valid and unchanging until the record is settled
+
+	home *slab // where the queue keeps it
+	slot int
+}
+
+// Outcome is how a record ended.
+type Outcome uint8
+
+const (
+	// Lost is the zero Outcome: given up, because the tracker closes.
+	Lost Outcome = iota
+	// Delivered means that the API accepted the event.
+	Delivered
+	// Rejected means that the API refused the event for good.
+	Rejected
+	// Stored means that the transport keeps the event where it outlives the process.
+	Stored
+)
+
+// Transport carries records from a Source to their end. The default one posts
+// them to the API; others may keep them on disk or hand them to a broker.
+type Transport interface {
+	// Deliver takes records from src and settles every record it took, each
+	// once. It is called once, on a goroutine of its own, and runs as long as
+	// the tracker: it returns when src.Wait has returned false and all it took
+	// is settled. It may take and settle from goroutines it starts, and has
+	// ended them when it returns.
+	//
+	// Once src.Closing is closed nothing may wait any more: each record left
+	// gets one attempt. When ctx ends there is no time for that either, and
+	// what is left is settled as Lost, or Stored.
+	Deliver(ctx context.Context, src Source)
+}
+
+// Source is what a Transport takes records from: the tracker's queue. Its methods
+// may be called from several goroutines at once.
+type Source interface {
+	// Wait returns when a batch is due: Config.BatchSize records are waiting, or
+	// one has waited Config.FlushInterval, or Flush or Close was called. It
+	// returns the number of records to take, or false when ctx has ended or the
+	// tracker is closed and no record is left to take.
+	Wait(ctx context.Context) (waiting int, ok bool)
+
+	// Take moves up to len(dst) waiting records, oldest first, into dst and
+	// returns how many. It never waits.
+	Take(dst []Record) int
+
+	// Settle gives a record back with its end; err says why it was not
+	// delivered. The record's Body must not be used afterwards.
+	Settle(r Record, o Outcome, err error)
+
+	// Closing is closed when Close is called on the tracker.
+	Closing() <-chan struct{}
+}
