@@ -1,0 +1,92 @@
+# Targets with a ## are listed by `make help`.
+
+GO          ?= go
+BIN         := $(CURDIR)/.bin
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME    ?= 20s
+COUNT       ?= 5
+
+# The modules of the workspace, by folder.
+MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+
+.PHONY: shop
+shop: ## Run the demo shop with 60 customers a minute
+	$(GO) run ./examples/shop -traffic 60
+
+.PHONY: test
+test: ## Test every module of the workspace
+	$(GO) test work
+
+.PHONY: race
+race: ## Test every module with the race detector, in random order
+	$(GO) test -race -shuffle=on work
+
+.PHONY: check
+check: fmt vet fix lint race alone ## What to run before a commit: all but fuzzing and the main job
+
+.PHONY: ci
+ci: check test fuzz main-job ## What CI runs
+
+.PHONY: fmt
+fmt: ## Fail if gofmt would change a file
+	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "gofmt: $$files"; exit 1; }
+
+.PHONY: vet
+vet: ## Vet every module
+	$(GO) vet work
+
+.PHONY: fix
+fix: ## Fail if go fix would modernise anything
+	@diff=$$($(GO) fix -diff work 2>&1) && test -z "$$diff" || { echo "$$diff"; echo "go fix: run 'go fix work'"; exit 1; }
+
+.PHONY: lint
+lint: $(BIN)/staticcheck ## Run staticcheck on every module
+	@set -e; for dir in $(MODULES); do (cd $$dir && $(BIN)/staticcheck ./...); done
+
+$(BIN)/staticcheck: Makefile
+	GOBIN=$(BIN) GOFLAGS= $(GO) install $(STATICCHECK) && touch $@
+
+.PHONY: golangci
+golangci: ## Run golangci-lint with .golangci.yml on every module
+	@set -e; for dir in $(MODULES); do (cd $$dir && $(GO) run $(GOLANGCI) run ./...); done
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities (needs a network)
+	@set -e; for dir in $(MODULES); do (cd $$dir && $(GO) run $(GOVULNCHECK) ./...); done
+
+.PHONY: alone
+alone: ## Build and vet each module by itself, as its users do
+	@set -e; for dir in $(MODULES); do echo "alone: $${dir#$(CURDIR)}"; (cd $$dir && GOWORK=off $(GO) build -o /dev/null ./... && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) mod tidy -diff); done
+
+.PHONY: bench
+bench: ## Run the benchmarks, each COUNT times
+	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) .
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target for FUZZTIME
+	@set -e; for target in $$($(GO) test -list '^Fuzz' . | grep ^Fuzz); do $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) .; done
+
+.PHONY: main-job
+main-job: ## Run the shop, buy something over HTTP, see the event arrive
+	$(GO) test -count=1 -run 'TestMainJob' -v ./examples/shop
+
+.PHONY: cover
+cover: ## Print the test coverage of the root module
+	$(GO) test -coverpkg ./... -coverprofile coverage.out ./... >/dev/null && $(GO) tool cover -func coverage.out | tail -1
+
+.PHONY: tidy
+tidy: ## Tidy every go.mod and bring the workspace in line
+	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(GO) mod tidy); done
+	$(GO) work sync
+
+.PHONY: soak
+soak: ## Deliver for ten minutes through an API that misbehaves (not part of CI)
+	FOOTFALL_SOAK=10m $(GO) test -count=1 -run 'TestSoak' -timeout 15m -v .

@@ -1,0 +1,244 @@
+package footfall_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFlushReturnsWhenEverythingAcceptedBeforeIsSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 50 * time.Millisecond
+		tracker := start(t, f)
+		track(t, tracker, 10)
+		began := time.Now()
+		go func() { // events that come later do not hold it up
+			for range 100 {
+				_ = tracker.Track(context.Background(), "later")
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Less(t, time.Since(began), 400*time.Millisecond)
+		delivered, _ := f.delivered()
+		assert.GreaterOrEqual(t, delivered, 10)
+		time.Sleep(2 * time.Second)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestFlushObeysItsContextAndKeepsTheEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 3)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		began := time.Now()
+		err := tracker.Flush(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Contains(t, err.Error(), "3 events not settled")
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		assert.Equal(t, uint64(3), tracker.Stats().Queued)
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestFlushWithNothingQueuedReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet())
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Second))
+		require.NoError(t, tracker.Flush(context.Background()), "after Close too")
+	})
+}
+
+// The common SDKs lose every one of these.
+func TestCloseDeliversEventsWaitingInBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 500)
+		time.Sleep(10 * time.Minute)
+		f.set(answerStatus(202)) // nobody has noticed yet
+		began := time.Now()
+		require.NoError(t, closeWithin(tracker, 2*time.Second))
+		assert.Less(t, time.Since(began), time.Second)
+		delivered, most := f.delivered()
+		assert.Equal(t, 500, delivered)
+		assert.Equal(t, 1, most)
+	})
+}
+
+func TestCloseDrainsConcurrently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 25 * time.Millisecond
+		tracker := start(t, f)
+		track(t, tracker, 100)
+		began := time.Now()
+		require.NoError(t, closeWithin(tracker, 2*time.Second))
+		assert.Equal(t, 50*time.Millisecond, time.Since(began), "64 and then 36 at once")
+		assert.Equal(t, uint64(100), tracker.Stats().Delivered)
+	})
+}
+
+func TestCloseReturnsAtItsDeadlineWithTheAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		tracker := start(t, f)
+		track(t, tracker, 30)
+		require.NoError(t, tracker.Flush(context.Background()))
+		f.set(answerHang)
+		track(t, tracker, 100)
+		began := time.Now()
+		err := closeWithin(tracker, 2*time.Second)
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		account, ok := errors.AsType[*footfall.CloseError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, footfall.CloseError{Lost: 100, Err: context.DeadlineExceeded}, *account)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.EqualError(t, err, "footfall: close: lost 100 of 100 queued events (delivered 0, rejected 0, stored 0): context deadline exceeded")
+		s := tracker.Stats()
+		assert.Equal(t, uint64(100), s.Dropped)
+		balanced(t, s)
+	})
+}
+
+func TestCloseGivesEveryEventOneLastAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(503))
+		tracker := start(t, f)
+		track(t, tracker, 1000)
+		time.Sleep(10 * time.Minute)
+		before := f.requests()
+		err := closeWithin(tracker, time.Minute)
+		assert.Equal(t, 1000, f.requests()-before)
+		var apiErr *footfall.APIError
+		require.ErrorAs(t, err, &apiErr, "why they are lost")
+		assert.Equal(t, 503, apiErr.Status)
+		balanced(t, tracker.Stats())
+	})
+}
+
+func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		next := 0
+		statuses := []int{202, 422, 503}
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1 })
+		track(t, tracker, 30)
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			next++
+			return answerStatus(statuses[next%3])(r, body)
+		})
+		account, ok := errors.AsType[*footfall.CloseError](closeWithin(tracker, time.Minute))
+		require.True(t, ok)
+		assert.Equal(t, []uint64{10, 10, 10}, []uint64{account.Delivered, account.Rejected, account.Lost})
+	})
+}
+
+func TestTrackAfterCloseIsRefusedAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet())
+		require.NoError(t, closeWithin(tracker, time.Second))
+		assert.ErrorIs(t, tracker.Track(context.Background(), "late"), footfall.ErrClosed)
+		assert.Equal(t, footfall.Stats{Refused: 1}, tracker.Stats())
+	})
+}
+
+func TestEveryCallerOfFlushAndCloseWaitsForTheSameEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 100 * time.Millisecond
+		tracker := start(t, f)
+		track(t, tracker, 200)
+		var callers sync.WaitGroup
+		for range 2 {
+			callers.Go(func() { assert.NoError(t, tracker.Flush(context.Background())) })
+		}
+		for range 3 {
+			callers.Go(func() {
+				assert.NoError(t, tracker.Close(context.Background()))
+				assert.Equal(t, uint64(200), tracker.Stats().Delivered)
+			})
+		}
+		callers.Wait()
+		require.NoError(t, tracker.Close(context.Background()), "again")
+	})
+}
+
+func TestSecondCloseObeysItsOwnContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerHang)
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		first := make(chan error)
+		go func() { first <- closeWithin(tracker, 4*time.Second) }()
+		synctest.Wait()
+		began := time.Now()
+		assert.ErrorIs(t, closeWithin(tracker, time.Second), context.DeadlineExceeded)
+		assert.Equal(t, time.Second, time.Since(began))
+		var account *footfall.CloseError
+		require.ErrorAs(t, <-first, &account)
+		assert.Equal(t, uint64(1), account.Lost)
+		assert.Equal(t, error(account), tracker.Close(context.Background()), "the result stays")
+	})
+}
+
+// Run with -race: no race, no panic, every event in exactly one counter.
+func TestTrackRacingClose(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		api := footfalltest.NewAPI(t)
+		cfg := api.Config()
+		quiet(&cfg)
+		tracker, err := footfall.New(cfg)
+		require.NoError(t, err)
+		var accepted, refused [64]uint64
+		var callers sync.WaitGroup
+		for i := range 64 {
+			callers.Go(func() {
+				for range 20 {
+					switch err := tracker.Track(context.Background(), "tested"); {
+					case err == nil:
+						accepted[i]++
+					case errors.Is(err, footfall.ErrClosed):
+						refused[i]++
+					default:
+						t.Error(err)
+					}
+				}
+			})
+		}
+		assert.NoError(t, closeWithin(tracker, 20*time.Second))
+		callers.Wait()
+		s := tracker.Stats()
+		assert.Equal(t, sum(accepted[:]), s.Tracked)
+		assert.Equal(t, sum(refused[:]), s.Refused)
+		assert.Equal(t, s.Tracked, s.Delivered)
+		assert.Len(t, api.Events(), int(s.Delivered))
+	}
+}
+
+func sum(numbers []uint64) (total uint64) {
+	for _, n := range numbers {
+		total += n
+	}
+	return total
+}

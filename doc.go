@@ -1,0 +1,56 @@
+// Package footfall sends named events from a Go backend to the Site Analytics API
+// (POST /v1/events) without slowing a request down or quietly losing an event.
+//
+// # Tracking
+//
+// A Tracker is made once and closed once. Track checks and encodes an event on the
+// caller's goroutine, puts it in a bounded queue and returns: it never blocks and
+// does no I/O. One goroutine delivers in the background.
+//
+//	tracker, err := footfall.New(footfall.ConfigFromEnv())
+//	if err != nil {
+//		return err // names every mistake of the configuration
+//	}
+//	defer tracker.Close(ctx)
+//
+//	tracker.Track(ctx, "invoice_paid", footfall.P("plan", "pro"), footfall.P("amount", 4999))
+//
+// An event happens on a page. Its URL is Event.URL if set, else that of the
+// context (the middleware, or WithURL), else Config.DefaultURL; without any, Track
+// returns ErrNoURL. A prop is a string or a number: P refuses anything else when
+// the program is compiled, PropsFromMap when it runs.
+//
+// # The middleware
+//
+// Rules say which routes make events; they are data:
+//
+//	handler := tracker.Middleware(
+//		footfall.Rule{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Success},
+//		footfall.Rule{Route: "GET /pricing", Event: "pricing_viewed"},
+//	)(mux)
+//
+// Below it any code that has the request's context can track on the visitor's page:
+//
+//	footfall.Track(ctx, "coupon_applied", footfall.P("code", code))
+//
+// # What becomes of an event
+//
+// Every event that Track accepted ends in exactly one counter of Stats: delivered,
+// rejected (the API said that it is bad; Config.OnError is told), dropped (only
+// with Config.DropOldest, or by Close), or stored by a Transport that keeps it on
+// disk. While the API is down, refuses the key, or answers something else than the
+// contract, events wait in the queue and delivery resumes by itself. What Track
+// refuses, because the queue is full or the event is bad, it says with an error,
+// counts, and logs at most once a minute.
+//
+// Close gives everything left one last attempt within its context, and its error
+// is the account of what was lost. What is queued when the process is killed is
+// lost.
+//
+// # Personal data
+//
+// Values that look like an e-mail address, an IP address, a payment card number or
+// a bearer token are replaced by "[redacted]"; see Config.AllowPII. URLs taken
+// from requests keep only the query keys in Config.QueryKeys. No visitor's address
+// or user agent is ever sent.
+package footfall

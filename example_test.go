@@ -1,0 +1,87 @@
+package footfall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+func ExampleP() {
+	type Plan string
+	for _, p := range []footfall.Prop{
+		footfall.P("plan", Plan("pro")),
+		footfall.P("amount", 4999),
+		footfall.P("rate", 0.19),
+	} {
+		fmt.Printf("%s=%v\n", p.Key(), p.Value())
+	}
+	// Output:
+	// plan=pro
+	// amount=4999
+	// rate=0.19
+}
+
+func ExamplePropsFromMap() {
+	_, err := footfall.PropsFromMap(map[string]any{"plan": "pro", "trial": true, "seats": nil})
+	fmt.Println(err)
+	// Output:
+	// footfall: props["seats"]: a <nil> is neither a string nor a number
+	// footfall: props["trial"]: a bool is neither a string nor a number
+}
+
+func ExampleNew() {
+	_, err := footfall.New(footfall.Config{BaseURL: "http://api.example.com", MaxInFlight: -1})
+	fmt.Println(err)
+	// Output:
+	// footfall: Config.BaseURL: plain http would send the API key in clear: use https, or set AllowHTTP
+	// footfall: Config.APIKey: empty: set it to an API key of the account (FOOTFALL_API_KEY)
+	// footfall: Config.SiteID: empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)
+	// footfall: Config.MaxInFlight: negative
+}
+
+func ExampleTracker_Middleware() {
+	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	defer api.Close()
+	tracker, err := footfall.New(api.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /products/{id}", func(w http.ResponseWriter, r *http.Request) {
+		_ = footfall.Track(r.Context(), "stock_checked", footfall.P("left", 3))
+	})
+	handler := tracker.Middleware(
+		footfall.Rule{Route: "GET /products/{id}", Event: "product_viewed", PathProps: []string{"id"}},
+	)(mux)
+
+	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "https://shop.example.com/products/7?utm_source=mail&token=x", nil))
+	if err := tracker.Close(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	for _, name := range []string{"product_viewed", "stock_checked"} {
+		for _, e := range api.Events() {
+			if e.Name == name {
+				fmt.Println(e.Name, e.URL, e.Props)
+			}
+		}
+	}
+	// Output:
+	// product_viewed https://shop.example.com/products/7?utm_source=mail map[id:7]
+	// stock_checked https://shop.example.com/products/7?utm_source=mail map[left:3]
+}
+
+func ExampleCloseError() {
+	tracker, _ := footfall.New(footfall.ConfigFromEnv())
+	err := tracker.Close(context.Background())
+	if account, ok := errors.AsType[*footfall.CloseError](err); ok {
+		fmt.Println("lost", account.Lost, "because", account.Err)
+	}
+	// Output:
+}

@@ -1,0 +1,355 @@
+package footfall_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// API down for 10 minutes at 2,000 events a second.
+func TestOutageOfTenMinutesIsSurvivedWithFlatMemoryAndGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f)
+		trackFor(tracker, time.Minute)
+		memory, goroutines := heap(), runtime.NumGoroutine()
+		trackFor(tracker, 9*time.Minute)
+		assert.Less(t, int64(heap())-int64(memory), int64(2<<20), "memory grew during the outage")
+		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines+1, "goroutines grew during the outage")
+		s := tracker.Stats()
+		assert.Equal(t, uint64(10_000), s.Queued)
+		assert.Equal(t, uint64(1_200_000-10_000), s.Refused)
+
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(context.Background()))
+		delivered, most := f.delivered()
+		assert.Equal(t, 10_000, delivered, "everything still queued arrives")
+		assert.Equal(t, 1, most, "each id once")
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+// trackFor tracks 2,000 events a second.
+func trackFor(tracker *footfall.Tracker, d time.Duration) {
+	for range int(d / (10 * time.Millisecond)) {
+		for range 20 {
+			_ = tracker.Track(context.Background(), "tested") // a full queue refuses
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestOutageCostsOneRequestPerBackoffStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 5000)
+		time.Sleep(5 * time.Second)
+		onset := f.requests()
+		assert.LessOrEqual(t, onset, 64+10, "those under way when it began, and a few probes")
+		time.Sleep(time.Hour)
+		// The wait is drawn between nothing and 60 s: about 120 probes an hour.
+		assert.InDelta(t, 120, f.requests()-onset, 60)
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestOneFailureAmongSuccessesDoesNotPauseTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 10 * time.Millisecond
+		f.set(failFirstOfEvery(100, 500))
+		tracker := start(t, f)
+		began := time.Now()
+		track(t, tracker, 2000)
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Less(t, time.Since(began), 5*time.Second) // 20 pauses of their own would take as long
+		assert.Equal(t, uint64(2000), tracker.Stats().Delivered)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// failFirstOfEvery fails the first attempt of one event in n.
+func failFirstOfEvery(n, status int) func(*http.Request, string) (*http.Response, error) {
+	var mu sync.Mutex
+	seen := make(map[string]bool)
+	return func(r *http.Request, body string) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		id := r.Header.Get("Idempotency-Key")
+		first := !seen[id]
+		seen[id] = true
+		if first && len(seen)%n == 0 {
+			return answerStatus(status)(r, body)
+		}
+		return answerStatus(202)(r, body)
+	}
+}
+
+// Four well-known SDKs lose all of these.
+func TestEveryFirstAttemptFailingLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(failFirstOfEvery(1, 500))
+		tracker := start(t, f)
+		track(t, tracker, 1000)
+		require.NoError(t, tracker.Flush(context.Background()))
+		delivered, most := f.delivered()
+		assert.Equal(t, 1000, delivered)
+		assert.Equal(t, 1, most)
+		assert.Equal(t, 2000, f.requests())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestEventThatAlwaysFailsDoesNotHoldUpTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if body == `{"site_id":"site_1","name":"poison","url":"https://example.com/"}` {
+				return answerStatus(500)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		require.NoError(t, tracker.Track(context.Background(), "poison"))
+		for range 60 {
+			track(t, tracker, 10)
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Minute)
+		s := tracker.Stats()
+		assert.Equal(t, uint64(600), s.Delivered)
+		assert.Equal(t, uint64(1), s.Queued)
+		assert.Error(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestEveryAttemptHasTheSameIdempotencyKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(503))
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		time.Sleep(5 * time.Minute)
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.Greater(t, len(f.ids), 5)
+		for i := range f.ids {
+			assert.Equal(t, f.ids[0], f.ids[i])
+			assert.Equal(t, f.bodies[0], f.bodies[i])
+		}
+		assert.Len(t, f.ids[0], 36)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestRetryAfterIsHonouredAndClampedAndGarbageIgnored(t *testing.T) {
+	tests := map[string]struct {
+		value    func() string
+		from, to time.Duration
+	}{
+		"seconds":         {func() string { return "7" }, 7 * time.Second, 10 * time.Second},
+		"a date":          {func() string { return time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat) }, 89 * time.Second, 93 * time.Second},
+		"a day, clamped":  {func() string { return "86400" }, 5 * time.Minute, 5*time.Minute + 3*time.Second},
+		"garbage":         {func() string { return "soon" }, 0, 3 * time.Second},
+		"a date gone by":  {func() string { return "Sat, 02 Jan 1999 15:04:05 GMT" }, 0, 3 * time.Second},
+		"negative number": {func() string { return "-5" }, 0, 3 * time.Second},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.set(func(r *http.Request, body string) (*http.Response, error) {
+					f.set(answerStatus(202))
+					return answerRetryAfter(429, tt.value())(r, body)
+				})
+				tracker := start(t, f)
+				track(t, tracker, 1)
+				time.Sleep(time.Second) // the batch is due
+				refused := time.Now()
+				require.NoError(t, tracker.Flush(context.Background()))
+				assert.GreaterOrEqual(t, time.Since(refused), tt.from)
+				assert.LessOrEqual(t, time.Since(refused), tt.to)
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
+		})
+	}
+}
+
+// With a Retry-After the API has said when; answers to requests that were under
+// way do not reopen the gate.
+func TestRateLimitPausesEverySender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 10 * time.Millisecond
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			f.set(answerStatus(202))
+			return answerRetryAfter(429, "30")(r, body)
+		})
+		tracker := start(t, f)
+		track(t, tracker, 1000)
+		time.Sleep(25 * time.Second)
+		assert.LessOrEqual(t, f.requests(), 64)
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Equal(t, uint64(1000), tracker.Stats().Delivered)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestHangingAPITimesOutAndTheEventIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerHang)
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		time.Sleep(7 * time.Second) // 1 s until the batch is due, 5 s for the attempt
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.GreaterOrEqual(t, f.requests(), 2)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestBadKeyHoldsEventsSaysSoOnceAndResumesByItself(t *testing.T) {
+	for _, status := range []int{401, 403} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, j := newFakeNet(), &journal{}
+				f.set(answerStatus(status))
+				tracker := start(t, f, j.into)
+				track(t, tracker, 500)
+				time.Sleep(time.Hour)
+				assert.LessOrEqual(t, f.requests(), 64+25, "probed slowly")
+				assert.Equal(t, 1, j.lines(slog.LevelError), j.String())
+				assert.NotContains(t, j.String(), testKey)
+				assert.Equal(t, uint64(500), tracker.Stats().Queued)
+				f.set(answerStatus(202))
+				time.Sleep(6 * time.Minute)
+				assert.Equal(t, uint64(500), tracker.Stats().Delivered)
+				assert.Equal(t, 1, j.lines(slog.LevelInfo), "says that it goes on")
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
+		})
+	}
+}
+
+func TestSomethingElseThanTheAPIHoldsEvents(t *testing.T) {
+	tests := map[string]func(*http.Request, string) (*http.Response, error){
+		"200":                 answerStatus(200),
+		"204":                 answerStatus(204),
+		"redirect to a login": answerStatus(302),
+		"404 of a web server": answerStatus(404),
+		"405 of a web server": answerStatus(405),
+		"407 of a proxy":      answerStatus(407),
+		"404 with somebody's JSON": func(*http.Request, string) (*http.Response, error) {
+			return response(404, nil, `{"detail":"Not Found"}`), nil
+		},
+	}
+	for name, answer := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, j := newFakeNet(), &journal{}
+				f.set(answer)
+				tracker := start(t, f, j.into)
+				track(t, tracker, 100)
+				time.Sleep(time.Hour)
+				assert.Equal(t, uint64(100), tracker.Stats().Queued)
+				assert.Equal(t, 1, j.lines(slog.LevelError), j.String())
+				assert.Contains(t, j.String(), "BaseURL")
+				f.set(answerStatus(202))
+				require.NoError(t, tracker.Flush(context.Background()))
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
+		})
+	}
+}
+
+func TestOutageIsOneLineWhenItBeginsAndOneWhenItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(answerDown)
+		tracker := start(t, f, j.into)
+		track(t, tracker, 1000)
+		time.Sleep(time.Hour)
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Equal(t, 1, j.lines(slog.LevelWarn), j.String())
+		assert.Equal(t, 1, j.lines(slog.LevelInfo), j.String())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestRequestsInFlightGrowWithTheBacklogAndShrinkWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 20 * time.Millisecond
+		tracker := start(t, f)
+		track(t, tracker, 5000)
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Equal(t, 64, f.mostInFlight(), "a backlog uses the bound")
+		synctest.Wait()
+		assert.Equal(t, 0, f.mostInFlight())
+		for range 100 { // 20 events a second
+			track(t, tracker, 1)
+			time.Sleep(50 * time.Millisecond)
+		}
+		assert.LessOrEqual(t, f.mostInFlight(), 4)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestMaxInFlightIsNeverExceeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 20 * time.Millisecond
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 3 })
+		track(t, tracker, 1000)
+		time.Sleep(time.Second)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Equal(t, 3, f.mostInFlight())
+	})
+}
+
+func TestIdleTrackerHasOneGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := runtime.NumGoroutine()
+		tracker := start(t, newFakeNet())
+		track(t, tracker, 1000)
+		require.NoError(t, tracker.Flush(context.Background()))
+		synctest.Wait()
+		assert.Equal(t, before+1, runtime.NumGoroutine())
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestBatchIsDueAfterTheIntervalOrAtItsSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		tracker := start(t, f)
+		track(t, tracker, 99)
+		time.Sleep(999 * time.Millisecond)
+		synctest.Wait()
+		assert.Zero(t, f.requests(), "neither is reached")
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		assert.Equal(t, 99, f.requests(), "the interval is over")
+		time.Sleep(time.Minute)
+		track(t, tracker, 100)
+		synctest.Wait()
+		assert.Equal(t, 199, f.requests(), "the batch is full")
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}

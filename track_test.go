@@ -1,0 +1,286 @@
+package footfall_test
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Inside a bubble time stands still while any goroutine runs: a Track that waited
+// for anything would let it pass, or never return.
+func TestTrackNeverBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerHang)
+		tracker := start(t, f)
+		before := time.Now()
+		for range 20_000 {
+			_ = tracker.Track(context.Background(), "tested") // the queue holds half of them
+		}
+		assert.Zero(t, time.Since(before))
+		assert.Equal(t, uint64(10_000), tracker.Stats().Refused)
+		assert.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestTrackIgnoresCancellationAndTakesValues(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	ctx, cancel := context.WithCancel(footfall.WithURL(context.Background(), "https://example.com/basket"))
+	cancel()
+	require.NoError(t, tracker.Track(ctx, "tested"))
+	require.Len(t, tracker.Events(), 1)
+	assert.Equal(t, "https://example.com/basket", tracker.Events()[0].URL)
+}
+
+func TestTrackKeepsNothingOfTheCaller(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	value := []byte("first")
+	props := []footfall.Prop{footfall.P("k", string(value))}
+	require.NoError(t, tracker.Track(context.Background(), "tested", props...))
+	props[0] = footfall.P("k", "second")
+	assert.Equal(t, "first", tracker.Events()[0].Props["k"])
+}
+
+func TestTrackWithoutContextDoesNotPanic(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	var none context.Context
+	assert.NoError(t, tracker.Track(none, "tested"))
+	assert.ErrorIs(t, footfall.Track(none, "tested"), footfall.ErrNoTracker)
+}
+
+// Bad input: an error that names the field, counted, nothing sent.
+func TestTrackRefusesBadInputAndNamesTheField(t *testing.T) {
+	t.Parallel()
+	ok := footfall.Event{Name: "n", URL: "https://example.com/"}
+	tests := map[string]struct {
+		change func(*footfall.Event)
+		field  string
+	}{
+		"empty name":     {func(e *footfall.Event) { e.Name = "" }, "name"},
+		"blank site":     {func(e *footfall.Event) { e.SiteID = " " }, "site_id"},
+		"relative URL":   {func(e *footfall.Event) { e.URL = "/pricing" }, "url"},
+		"javascript URL": {func(e *footfall.Event) { e.URL = "javascript:alert(1)" }, "url"},
+		"invalid UTF-8":  {func(e *footfall.Event) { e.Name = "\xff" }, "name"},
+		"NaN":            {func(e *footfall.Event) { e.Props = []footfall.Prop{footfall.P("p", math.NaN())} }, `props["p"]`},
+		"a 2 MB prop":    {func(e *footfall.Event) { e.Props = []footfall.Prop{footfall.P("p", strings.Repeat("x", 2<<20))} }, `props["p"]`},
+		"empty key":      {func(e *footfall.Event) { e.Props = []footfall.Prop{footfall.P("", 1)} }, "props"},
+		"large as a whole": {func(e *footfall.Event) {
+			for i := range 20 {
+				e.Props = append(e.Props, footfall.P(string(rune('a'+i)), strings.Repeat("x", 2000)))
+			}
+		}, "event"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tracker := footfalltest.New(t, quiet)
+			e := ok
+			tt.change(&e)
+			var bad *footfall.FieldError
+			require.ErrorAs(t, tracker.TrackEvent(context.Background(), e), &bad)
+			assert.Equal(t, tt.field, bad.Field)
+			assert.Equal(t, footfall.Stats{Invalid: 1}, tracker.Stats())
+			assert.Empty(t, tracker.Events())
+		})
+	}
+}
+
+func TestTrackWithoutAnyURLSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, quiet, func(c *footfall.Config) { c.DefaultURL = "" })
+	err := tracker.Track(context.Background(), "tested")
+	require.ErrorIs(t, err, footfall.ErrNoURL)
+	assert.Contains(t, err.Error(), "DefaultURL")
+}
+
+func TestDisabledAndNilTrackersDoNothing(t *testing.T) {
+	t.Parallel()
+	disabled, err := footfall.New(footfall.Config{Disabled: true})
+	require.NoError(t, err)
+	for name, tracker := range map[string]*footfall.Tracker{"disabled": disabled, "nil": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			assert.NoError(t, tracker.Track(ctx, ""))
+			assert.NoError(t, tracker.TrackEvent(ctx, footfall.Event{}))
+			assert.NoError(t, footfall.Track(footfall.WithTracker(ctx, tracker), "x"))
+			assert.NoError(t, tracker.Flush(ctx))
+			assert.NoError(t, tracker.Close(ctx))
+			assert.Zero(t, tracker.Stats())
+		})
+	}
+}
+
+func TestTrackAllocatesNothing(t *testing.T) {
+	tracker := footfalltest.New(t, quiet, func(c *footfall.Config) { c.Transport = discard{} })
+	ctx := context.Background()
+	onPage := footfall.WithURL(ctx, "https://example.com/basket")
+	plan, amount := "pro", 4999
+	event := func(ctx context.Context) func() {
+		return func() {
+			_ = tracker.Track(ctx, "checkout_completed", footfall.P("plan", plan), footfall.P("amount", amount),
+				footfall.P("currency", "EUR"), footfall.P("rate", 2.5))
+		}
+	}
+	for range 20_000 { // grow slabs to what the queue may hold
+		event(ctx)()
+	}
+	require.NoError(t, tracker.Flush(ctx))
+	assert.Zero(t, testing.AllocsPerRun(5000, event(ctx)), "default URL")
+	assert.Zero(t, testing.AllocsPerRun(5000, event(onPage)), "URL of the context")
+}
+
+// discard is a Transport that takes everything and keeps nothing.
+type discard struct{}
+
+func (discard) Deliver(ctx context.Context, src footfall.Source) {
+	batch := make([]footfall.Record, 100)
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		for n := src.Take(batch); n > 0; n = src.Take(batch) {
+			for _, r := range batch[:n] {
+				src.Settle(r, footfall.Delivered, nil)
+			}
+		}
+	}
+}
+
+func TestQueueIsBoundedByCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueEvents = 50 })
+		track(t, tracker, 50)
+		assert.ErrorIs(t, tracker.Track(context.Background(), "one_more"), footfall.ErrQueueFull)
+		time.Sleep(time.Minute) // those on their way still count
+		assert.ErrorIs(t, tracker.Track(context.Background(), "one_more"), footfall.ErrQueueFull)
+		s := tracker.Stats()
+		assert.Equal(t, uint64(50), s.Queued)
+		assert.Equal(t, uint64(2), s.Refused)
+		balanced(t, s)
+		f.set(answerStatus(202))
+		assert.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestQueueIsBoundedByBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueBytes = 40_000 })
+		var err error
+		for err == nil {
+			err = tracker.Track(context.Background(), "tested", footfall.P("p", strings.Repeat("x", 1000)))
+		}
+		require.ErrorIs(t, err, footfall.ErrQueueFull)
+		s := tracker.Stats()
+		assert.LessOrEqual(t, s.QueuedBytes, uint64(40_000))
+		assert.Greater(t, s.QueuedBytes, uint64(38_000), "room is used")
+		f.set(answerStatus(202))
+		assert.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Zero(t, tracker.Stats().QueuedBytes)
+	})
+}
+
+func TestFullQueueDropsTheOldestWhenAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		j := &journal{}
+		tracker := start(t, f, j.into, func(c *footfall.Config) {
+			c.MaxQueueEvents = 10
+			c.DropOldest = true
+		})
+		track(t, tracker, 25) // numbered from 0, before anything is sent
+		s := tracker.Stats()
+		assert.Equal(t, uint64(15), s.Dropped)
+		balanced(t, s)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Len(t, f.bodies, 10)
+		for _, body := range f.bodies {
+			assert.Regexp(t, `"n":(1[5-9]|2[0-4])\b`, body)
+		}
+		assert.Contains(t, j.String(), "dropped=15")
+	})
+}
+
+// One slab is pinned by each event under way; the bound allows for them.
+func TestMemoryIsBoundedByTheQueueBounds(t *testing.T) {
+	f := newFakeNet()
+	f.set(answerHang)
+	tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueEvents = 1 << 20 })
+	before := heap()
+	body := strings.Repeat("x", 1500)
+	for range 50_000 {
+		_ = tracker.Track(context.Background(), "tested", footfall.P("p", body)) // most are refused
+	}
+	grown := int64(heap()) - int64(before)
+	assert.Less(t, grown, int64(24<<20), "16 MiB of events, headers and slabs")
+	assert.NotZero(t, tracker.Stats().Refused)
+	_ = closeWithin(tracker, time.Millisecond)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Every call of Track ends in exactly one counter, at every instant.
+func TestEveryEventIsInExactlyOneCounterAtEveryInstant(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	cfg := api.Config()
+	cfg.MaxQueueEvents = 200
+	cfg.DropOldest = true
+	cfg.OnError = func(error) {}
+	quiet(&cfg)
+	tracker, err := footfall.New(cfg)
+	require.NoError(t, err)
+	for range 50 {
+		api.Next(footfalltest.Accept(), footfalltest.Status(422), footfalltest.Accept())
+	}
+	stop := make(chan struct{})
+	var reader, writers sync.WaitGroup
+	reader.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				s := tracker.Stats()
+				if s.Tracked != s.Delivered+s.Rejected+s.Dropped+s.Stored+s.Queued {
+					t.Errorf("unbalanced: %+v", s)
+					return
+				}
+			}
+		}
+	})
+	for range 8 {
+		writers.Go(func() {
+			for range 1000 {
+				_ = tracker.Track(context.Background(), "tested")
+			}
+		})
+	}
+	writers.Wait()
+	assert.NoError(t, closeWithin(tracker, 30*time.Second))
+	close(stop)
+	reader.Wait()
+	s := tracker.Stats()
+	assert.Equal(t, uint64(8000), s.Tracked)
+	assert.Zero(t, s.Queued)
+	assert.Len(t, api.Events(), int(s.Delivered))
+}
