@@ -75,8 +75,8 @@ fuzz: ## Fuzz each target for FUZZTIME
 	@set -e; for target in $$($(GO) test -list '^Fuzz' . | grep ^Fuzz); do $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) .; done
 
 .PHONY: main-job
-main-job: ## Run the shop, buy something over HTTP, see the event arrive
-	$(GO) test -count=1 -run 'TestMainJob' -v ./examples/shop
+main-job: ## Run the shop with customers, see their events arrive
+	.ci/main-job
 
 .PHONY: cover
 cover: ## Print the test coverage of the root module
@@ -89,4 +89,4 @@ tidy: ## Tidy every go.mod and bring the workspace in line
 
 .PHONY: soak
 soak: ## Deliver for ten minutes through an API that misbehaves (not part of CI)
-	FOOTFALL_SOAK=10m $(GO) test -count=1 -run 'TestSoak' -timeout 15m -v .
+	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// maxQuantity of one product. It bounds the cookie as well.
+const maxQuantity = 9
+
+type line struct {
+	Product  *product
+	Quantity int
+}
+
+// Price of the whole line.
+func (l line) Price() cents { return l.Product.Price * cents(l.Quantity) }
+
+// basket holds lines in the order of the catalog.
+type basket []line
+
+const basketCookie = "basket"
+
+// basketOf reads the basket from its cookie, such as cloud-mug=2&long-lamp=1. The
+// cookie is not signed: it names no prices, so changing it only changes a basket.
+// What the shop does not sell is left out.
+func basketOf(r *http.Request) basket {
+	cookie, err := r.Cookie(basketCookie)
+	if err != nil {
+		return nil
+	}
+	stored, err := url.ParseQuery(cookie.Value)
+	if err != nil {
+		return nil
+	}
+	var b basket
+	for _, p := range catalog {
+		if n := quantity(stored.Get(p.Slug)); n > 0 {
+			b = append(b, line{p, n})
+		}
+	}
+	return b
+}
+
+// quantity returns 0 for what is not one.
+func quantity(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return min(n, maxQuantity)
+}
+
+// save puts the basket into its cookie.
+func (b basket) save(w http.ResponseWriter) {
+	stored := make(url.Values)
+	for _, l := range b {
+		stored.Set(l.Product.Slug, strconv.Itoa(l.Quantity))
+	}
+	cookie := &http.Cookie{
+		Name: basketCookie, Value: stored.Encode(), Path: "/",
+		HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+	if len(b) == 0 {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// with returns the basket with n more of p. Lines come in the order of the
+// catalog once the cookie has been read again.
+func (b basket) with(p *product, n int) basket {
+	for i, l := range b {
+		if l.Product == p {
+			b[i].Quantity = min(l.Quantity+n, maxQuantity)
+			return b
+		}
+	}
+	return append(b, line{p, n})
+}
+
+// without returns the basket with none of p.
+func (b basket) without(p *product) basket {
+	var rest basket
+	for _, l := range b {
+		if l.Product != p {
+			rest = append(rest, l)
+		}
+	}
+	return rest
+}
+
+// Pieces counts what has to be carried.
+func (b basket) Pieces() int {
+	n := 0
+	for _, l := range b {
+		n += l.Quantity
+	}
+	return n
+}
+
+// Price of all lines.
+func (b basket) Price() cents {
+	var sum cents
+	for _, l := range b {
+		sum += l.Price()
+	}
+	return sum
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"crypto/rand"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/footfall-dev/footfall"
+)
+
+type delivery struct {
+	ID, Name, Note string
+	Price          cents
+}
+
+// deliveries to choose from. The first is the default.
+var deliveries = []delivery{
+	{"post", "By post", "Two or three quiet days", 490},
+	{"collect", "Collect it", "From the shop, tomorrow after ten", 0},
+}
+
+// coupons take some per cent off.
+var coupons = map[string]int{"SLOWDOWN": 10}
+
+// declined is the way to pay that never works, for whoever wants to see a
+// checkout_failed.
+const declined = "declined"
+
+// order is what somebody is about to buy.
+type order struct {
+	Basket   basket
+	Delivery delivery
+	Coupon   string // "" for none
+	Payment  string
+}
+
+// Discount is what the coupon takes off the goods, not off their delivery.
+func (o order) Discount() cents {
+	return o.Basket.Price() * cents(coupons[o.Coupon]) / 100
+}
+
+// Total is what the customer pays.
+func (o order) Total() cents {
+	return o.Basket.Price() - o.Discount() + o.Delivery.Price
+}
+
+// orderOf reads the checkout form. What it leaves out has a default.
+func orderOf(r *http.Request) order {
+	o := order{
+		Basket:   basketOf(r),
+		Delivery: deliveries[0],
+		Coupon:   strings.ToUpper(strings.TrimSpace(r.PostFormValue("coupon"))),
+		Payment:  r.PostFormValue("payment"),
+	}
+	for _, d := range deliveries {
+		if d.ID == r.PostFormValue("delivery") {
+			o.Delivery = d
+		}
+	}
+	return o
+}
+
+// checkoutPage shows the order with what was wrong with it, if anything.
+type checkoutPage struct {
+	Order      order
+	Deliveries []delivery
+	Coupon     string // as it was typed
+	BadCoupon  bool
+	Declined   bool
+}
+
+func (s *shop) checkout(w http.ResponseWriter, r *http.Request) {
+	o := orderOf(r)
+	if len(o.Basket) == 0 {
+		s.render(w, r, http.StatusConflict, "basket", o.Basket) // nothing was started
+		return
+	}
+	s.render(w, r, http.StatusOK, "checkout", checkoutPage{Order: o, Deliveries: deliveries})
+}
+
+// buy takes the order. The rules make checkout_completed or checkout_failed of
+// its answer; what only the handler knows, it tells Track. The errors of Track
+// are counted and logged by the tracker, and are no reason not to sell.
+func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
+	o := orderOf(r)
+	if len(o.Basket) == 0 {
+		s.render(w, r, http.StatusConflict, "basket", o.Basket)
+		return
+	}
+	if s.refused(w, r, o) {
+		return
+	}
+	if o.Coupon != "" {
+		_ = footfall.Track(r.Context(), "coupon_applied",
+			footfall.P("code", o.Coupon), footfall.P("discount", o.Discount()))
+	}
+	_ = footfall.Track(r.Context(), "order_placed",
+		footfall.P("items", o.Basket.Pieces()),
+		footfall.P("amount", o.Total()),
+		footfall.P("currency", currency))
+	basket(nil).save(w)
+	http.Redirect(w, r, "/thanks?order="+rand.Text()[:orderDigits], http.StatusSeeOther)
+}
+
+// refused answers an order that cannot be taken. It tracks nothing of what was
+// typed: people put all sorts of things into a coupon field.
+func (s *shop) refused(w http.ResponseWriter, r *http.Request, o order) bool {
+	page := checkoutPage{Deliveries: deliveries, Coupon: o.Coupon}
+	status := http.StatusOK
+	switch {
+	case o.Coupon != "" && coupons[o.Coupon] == 0:
+		status, page.BadCoupon = http.StatusUnprocessableEntity, true
+		o.Coupon = ""
+	case o.Payment == declined:
+		status, page.Declined = http.StatusPaymentRequired, true
+	default:
+		return false
+	}
+	page.Order = o
+	s.render(w, r, status, "checkout", page)
+	return true
+}
+
+// orderDigits is the length of an order's number, of the alphabet of rand.Text.
+const orderDigits = 8
+
+var orderNumber = regexp.MustCompile(`^[A-Z2-7]{8}$`)
+
+// thanks shows the number of the order. It is in the query and does not get into
+// an event's URL, which keeps only what Config.QueryKeys lists.
+func (s *shop) thanks(w http.ResponseWriter, r *http.Request) {
+	number := r.URL.Query().Get("order")
+	if !orderNumber.MatchString(number) {
+		number = ""
+	}
+	s.render(w, r, http.StatusOK, "thanks", number)
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// atOnce bounds the customers in the shop; others wait at the door.
+const atOnce = 100
+
+// customers visit the shop as people do: over the socket, each with their own
+// cookies, at irregular times.
+type customers struct {
+	shopURL   string
+	perMinute int
+	thinking  time.Duration // between two clicks, on average
+	transport *http.Transport
+	log       *slog.Logger
+}
+
+func newCustomers(shopURL string, perMinute int, log *slog.Logger) *customers {
+	return &customers{
+		shopURL:   shopURL,
+		perMinute: perMinute,
+		thinking:  400 * time.Millisecond,
+		transport: &http.Transport{MaxIdleConnsPerHost: atOnce, ResponseHeaderTimeout: 10 * time.Second},
+		log:       log,
+	}
+}
+
+// come lets customers in until ctx ends, and returns when the last has left.
+func (c *customers) come(ctx context.Context) {
+	c.visit(ctx, func(yield func(plan) bool) {
+		for yield(newPlan()) && c.wait(ctx, time.Minute/time.Duration(c.perMinute)) {
+		}
+	})
+}
+
+// visit carries out plans, many at once, and returns when all are.
+func (c *customers) visit(ctx context.Context, plans iter.Seq[plan]) {
+	// A connection that was opened and not used would hold the server up when it closes.
+	defer c.transport.CloseIdleConnections()
+	var visits sync.WaitGroup
+	defer visits.Wait()
+	door := make(chan struct{}, atOnce)
+	for p := range plans {
+		select {
+		case door <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		visits.Go(func() {
+			defer func() { <-door }()
+			if err := c.follow(ctx, p); err != nil && ctx.Err() == nil {
+				c.log.Warn("a customer left in the middle of a visit", "error", err)
+			}
+		})
+	}
+}
+
+// wait waits for a random time around the mean, spread as arrivals of people are.
+// It reports whether ctx is still going on.
+func (c *customers) wait(ctx context.Context, mean time.Duration) bool {
+	timer := time.NewTimer(time.Duration(rand.ExpFloat64() * float64(mean)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// plan is what somebody does in the shop.
+type plan struct {
+	source  string   // where the link was, for utm_source; "" if it was none
+	looksAt []string // slugs
+	takes   int      // how many of those go into the basket
+	leaves  bool     // without buying
+	coupon  string
+	payment string
+}
+
+// newPlan draws a plan: most who take something buy it, some leave their basket
+// behind, a few have a card that is declined.
+func newPlan() plan {
+	p := plan{source: pick("", "", "letter", "radio", "neighbours")}
+	for _, i := range rand.Perm(len(catalog))[:1+rand.IntN(3)] {
+		p.looksAt = append(p.looksAt, catalog[i].Slug)
+	}
+	if chance(80) {
+		p.takes = 1 + rand.IntN(len(p.looksAt))
+	}
+	p.leaves = chance(20)
+	if chance(20) {
+		p.coupon = "SLOWDOWN"
+	}
+	if chance(8) {
+		p.payment = declined
+	}
+	return p
+}
+
+func chance(percent int) bool { return rand.IntN(100) < percent }
+
+func pick(choices ...string) string { return choices[rand.IntN(len(choices))] }
+
+// follow carries out one plan.
+func (c *customers) follow(ctx context.Context, p plan) error {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	v := &visitor{customers: c, client: &http.Client{Transport: c.transport, Jar: jar}}
+	v.get(ctx, "/"+p.query())
+	for i, slug := range p.looksAt {
+		v.get(ctx, "/products/"+slug)
+		if i < p.takes {
+			v.post(ctx, "/basket", http.StatusOK, url.Values{"product": {slug}, "quantity": {strconv.Itoa(1 + i%2)}})
+		}
+	}
+	if p.takes == 0 || p.leaves {
+		return v.err
+	}
+	v.get(ctx, "/checkout")
+	v.post(ctx, "/checkout", p.answer(), url.Values{"coupon": {p.coupon}, "payment": {p.payment}})
+	return v.err
+}
+
+func (p plan) query() string {
+	if p.source == "" {
+		return ""
+	}
+	return "?utm_source=" + url.QueryEscape(p.source)
+}
+
+// answer is the status that paying leads to, in the end: the thank-you page's.
+func (p plan) answer() int {
+	if p.payment == declined {
+		return http.StatusPaymentRequired
+	}
+	return http.StatusOK
+}
+
+// visitor clicks, until something goes wrong.
+type visitor struct {
+	*customers
+	client *http.Client
+	err    error // the first; nothing is done after it
+}
+
+func (v *visitor) get(ctx context.Context, path string) {
+	v.do(ctx, http.MethodGet, path, http.StatusOK, nil)
+}
+
+func (v *visitor) post(ctx context.Context, path string, want int, form url.Values) {
+	v.do(ctx, http.MethodPost, path, want, form)
+}
+
+func (v *visitor) do(ctx context.Context, method, path string, want int, form url.Values) {
+	if v.err != nil {
+		return
+	}
+	if !v.wait(ctx, v.thinking) {
+		v.err = ctx.Err()
+		return
+	}
+	status, err := v.send(ctx, method, v.shopURL+path, form)
+	if err == nil && status != want {
+		err = fmt.Errorf("%s %s answered %d", method, path, status)
+	}
+	v.err = err
+}
+
+// send follows redirects, as browsers do, and reads the page to its end.
+func (v *visitor) send(ctx context.Context, method, address string, form url.Values) (status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return 0, err
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	answer, err := v.client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, err
+}

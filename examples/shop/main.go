@@ -1,0 +1,124 @@
+// Shop is a small shop whose visits become events: real pages under Footfall's
+// middleware, and a stand-in for the Site Analytics API that prints what arrives.
+//
+//	go run ./examples/shop
+//	go run ./examples/shop -traffic 60 -for 30s
+//
+// Everything stays on this machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shop:", err)
+		os.Exit(1)
+	}
+}
+
+// run opens the shop and returns when it has closed: when ctx ends, after -for,
+// or because it could not go on.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	opts, err := parseOptions(args, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	listener, err := listen(opts.listen)
+	if err != nil {
+		return err
+	}
+	stdout = &oneByOne{out: stdout}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	api := footfalltest.StartAPI()
+	defer api.Close()
+	tracker, err := footfall.New(footfall.Config{
+		BaseURL:       api.URL,
+		APIKey:        footfalltest.Key,
+		SiteID:        footfalltest.SiteID,
+		FlushInterval: 50 * time.Millisecond, // somebody is watching; the default of 1s saves more work
+		Logger:        log,
+	})
+	if err != nil {
+		return err
+	}
+	site, err := open(listener, tracker, log)
+	if err != nil {
+		return err
+	}
+	api.OnEvent(newArrivals(stdout, site.url).print)
+	greet(stdout, site.url, api.URL, opts)
+	return site.serve(ctx, opts, stdout)
+}
+
+type options struct {
+	listen  string
+	traffic int
+	open    time.Duration
+}
+
+// maxTraffic keeps a mistyped number from becoming a load test.
+const maxTraffic = 6000
+
+func parseOptions(args []string, stdout io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // errors are returned, and printed once
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the shop; port 0 takes any free one")
+	flags.IntVar(&o.traffic, "traffic", 0, "customers a minute that come by themselves")
+	flags.DurationVar(&o.open, "for", 0, "close after this `time`, such as 30s; 0 is until Ctrl-C")
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(stdout, "A small shop whose visits become events.")
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return o, err
+	case err != nil:
+		return o, fmt.Errorf("%w (-h lists the flags)", err)
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("%q is not a flag (-h lists the flags)", flags.Arg(0))
+	case o.traffic < 0 || o.traffic > maxTraffic:
+		return o, fmt.Errorf("-traffic must be from 0 to %d customers a minute", maxTraffic)
+	case o.open < 0:
+		return o, errors.New("-for must not be negative")
+	}
+	return o, nil
+}
+
+// greet says what there is to do.
+func greet(out io.Writer, shopURL, apiURL string, o options) {
+	fmt.Fprintf(out, "%s is open at %s\n", shopName, shopURL)
+	fmt.Fprintln(out, "Look at a product, put it in the basket, buy it: each step becomes an event.")
+	fmt.Fprintf(out, "Events go to a stand-in for the Site Analytics API at %s,\nwhich prints below what it accepts.\n", apiURL)
+	if o.traffic > 0 {
+		fmt.Fprintf(out, "About %d customers a minute come by themselves.\n", o.traffic)
+	} else {
+		fmt.Fprintln(out, "With -traffic 60, customers come by themselves, about 60 a minute.")
+	}
+	if o.open > 0 {
+		fmt.Fprintf(out, "It closes in %s, or with Ctrl-C.\n\n", o.open)
+	} else {
+		fmt.Fprint(out, "Ctrl-C closes it.\n\n")
+	}
+}

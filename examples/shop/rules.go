@@ -1,0 +1,24 @@
+package main
+
+import "github.com/footfall-dev/footfall"
+
+// rules say which answered requests make an event. What a rule cannot know, such
+// as what an order was worth, the handler says itself: see buy.
+var rules = []footfall.Rule{
+	{Route: "GET /{$}", Event: "home_viewed"},
+
+	// Success only: a product that does not exist was not viewed.
+	{Route: "GET /products/{slug}", Event: "product_viewed", Status: footfall.Success, PathProps: []string{"slug"}},
+
+	{Route: "POST /basket", Event: "basket_added", Status: footfall.Success},
+	{Route: "POST /basket/remove", Event: "basket_removed", Status: footfall.Success},
+	{Route: "GET /basket", Event: "basket_viewed"},
+
+	{Route: "GET /checkout", Event: "checkout_started", Status: footfall.Success},
+	{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Success},
+	{Route: "POST /checkout", Event: "checkout_failed", Status: footfall.Failure},
+	{Route: "GET /thanks", Event: "thanks_viewed"},
+
+	// The shop's own answer to an unknown address; the style sheet has no rule.
+	{Route: "GET /", Event: "page_not_found", Status: footfall.ClientError},
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+)
+
+//go:embed templates/*.html templates/shop.css
+var files embed.FS
+
+// shop answers with pages.
+type shop struct {
+	pages map[string]*template.Template
+	style []byte
+}
+
+// newShop parses the pages, which are part of the program: one that is wrong is
+// a bug, and a panic at start-up.
+func newShop() *shop {
+	s := &shop{pages: make(map[string]*template.Template)}
+	functions := template.FuncMap{"drawing": drawing}
+	for _, name := range []string{"home", "product", "basket", "checkout", "thanks", "lost"} {
+		page := template.New("layout.html").Funcs(functions)
+		s.pages[name] = template.Must(page.ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
+	}
+	style, err := files.ReadFile("templates/shop.css")
+	if err != nil {
+		panic(err)
+	}
+	s.style = style
+	return s
+}
+
+func (s *shop) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("GET /products/{slug}", s.product)
+	mux.HandleFunc("GET /basket", s.basket)
+	mux.HandleFunc("POST /basket", form(s.add))
+	mux.HandleFunc("POST /basket/remove", form(s.remove))
+	mux.HandleFunc("GET /checkout", s.checkout)
+	mux.HandleFunc("POST /checkout", form(s.buy))
+	mux.HandleFunc("GET /thanks", s.thanks)
+	mux.HandleFunc("GET /shop.css", s.stylesheet)
+	mux.HandleFunc("GET /", s.lost)
+	return mux
+}
+
+// form refuses a body that is too large or no form, before anything is read of it.
+func form(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			http.Error(w, "The form could not be read.", http.StatusBadRequest)
+			return
+		}
+		next(w, r)
+	}
+}
+
+func (s *shop) home(w http.ResponseWriter, r *http.Request) {
+	s.render(w, r, http.StatusOK, "home", catalog)
+}
+
+func (s *shop) product(w http.ResponseWriter, r *http.Request) {
+	p := find(r.PathValue("slug"))
+	if p == nil {
+		s.lost(w, r)
+		return
+	}
+	s.render(w, r, http.StatusOK, "product", p)
+}
+
+func (s *shop) lost(w http.ResponseWriter, r *http.Request) {
+	s.render(w, r, http.StatusNotFound, "lost", nil)
+}
+
+func (s *shop) basket(w http.ResponseWriter, r *http.Request) {
+	s.render(w, r, http.StatusOK, "basket", basketOf(r))
+}
+
+func (s *shop) add(w http.ResponseWriter, r *http.Request) {
+	p, n := find(r.PostFormValue("product")), quantity(r.PostFormValue("quantity"))
+	if p == nil {
+		s.lost(w, r)
+		return
+	}
+	basketOf(r).with(p, max(n, 1)).save(w)
+	http.Redirect(w, r, "/basket", http.StatusSeeOther)
+}
+
+func (s *shop) remove(w http.ResponseWriter, r *http.Request) {
+	p := find(r.PostFormValue("product"))
+	if p == nil {
+		s.lost(w, r)
+		return
+	}
+	basketOf(r).without(p).save(w)
+	http.Redirect(w, r, "/basket", http.StatusSeeOther)
+}
+
+func (s *shop) stylesheet(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	w.Header().Set("Cache-Control", "max-age=60")
+	_, _ = w.Write(s.style) // the customer may be gone
+}
+
+// view is what every page knows.
+type view struct {
+	Shop   string
+	Pieces int // in the basket, for the head of the page
+	Page   any
+}
+
+// policy lets a page load its style sheet, and nothing from anywhere else.
+const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// render writes a page once all of it is made: half a page would have the wrong
+// status, and make the wrong event.
+func (s *shop) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
+	var html bytes.Buffer
+	err := s.pages[name].Execute(&html, view{Shop: shopName, Pieces: basketOf(r).Pieces(), Page: page})
+	if err != nil {
+		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache") // the basket changes
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.WriteHeader(status)
+	_, _ = html.WriteTo(w) // the customer may be gone
+}

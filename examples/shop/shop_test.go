@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// openShop is a shop on a real socket, with its own API.
+type openShop struct {
+	*site
+	t   *testing.T
+	api *footfalltest.API
+}
+
+func openForTest(t *testing.T) *openShop {
+	t.Helper()
+	api := footfalltest.NewAPI(t)
+	cfg := api.Config()
+	cfg.MaxInFlight = 1 // so that events arrive in the order they were made
+	tracker, err := footfall.New(cfg)
+	require.NoError(t, err)
+	listener, err := listen("127.0.0.1:0")
+	require.NoError(t, err)
+	site, err := open(listener, tracker, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	go func() { _ = site.server.Serve(listener) }() // returns when the test closes it
+	t.Cleanup(func() { _ = site.server.Close() })
+	return &openShop{site: site, t: t, api: api}
+}
+
+// closed closes the shop and returns what it printed.
+func (s *openShop) closed() string {
+	s.t.Helper()
+	var out strings.Builder
+	require.NoError(s.t, s.close(&out))
+	return out.String()
+}
+
+// arrived closes the shop and returns the events that arrived, without ids.
+func (s *openShop) arrived() []footfalltest.Event {
+	s.t.Helper()
+	s.closed()
+	events := s.api.Events()
+	for i := range events {
+		events[i].ID = ""
+	}
+	return events
+}
+
+// event is one that this shop makes.
+func (s *openShop) event(name, path string, props map[string]any) footfalltest.Event {
+	return footfalltest.Event{SiteID: footfalltest.SiteID, Name: name, URL: s.url + path, Props: props}
+}
+
+// browser keeps cookies and follows redirects.
+type browser struct {
+	*openShop
+	client *http.Client
+}
+
+func (s *openShop) browser() *browser {
+	jar, err := cookiejar.New(nil)
+	require.NoError(s.t, err)
+	client := &http.Client{Jar: jar, Timeout: 10 * time.Second, Transport: &http.Transport{}}
+	s.t.Cleanup(client.CloseIdleConnections)
+	return &browser{s, client}
+}
+
+func (b *browser) get(path string) (status int, page string) {
+	b.t.Helper()
+	answer, err := b.client.Get(b.url + path)
+	return b.read(answer, err)
+}
+
+func (b *browser) post(path string, form url.Values) (status int, page string) {
+	b.t.Helper()
+	answer, err := b.client.PostForm(b.url+path, form)
+	return b.read(answer, err)
+}
+
+func (b *browser) read(answer *http.Response, err error) (int, string) {
+	b.t.Helper()
+	require.NoError(b.t, err)
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	require.NoError(b.t, err)
+	return answer.StatusCode, string(page)
+}
+
+func TestBuyingMakesTheseEvents(t *testing.T) {
+	t.Parallel()
+	shop := openForTest(t)
+	b := shop.browser()
+
+	b.get("/?utm_source=letter&session=secret")
+	_, page := b.get("/products/cloud-mug")
+	assert.Contains(t, page, "<h1>Cloud Mug</h1>")
+	assert.Contains(t, page, "€18.50")
+	_, page = b.post("/basket", url.Values{"product": {"cloud-mug"}, "quantity": {"2"}})
+	assert.Contains(t, page, "2 × €18.50")
+	_, page = b.get("/checkout")
+	assert.Contains(t, page, "€41.90") // with delivery
+	status, page := b.post("/checkout", url.Values{"coupon": {" slowdown "}, "delivery": {"post"}, "payment": {"card"}})
+	assert.Equal(t, http.StatusOK, status)
+	assert.Contains(t, page, "Thank you")
+	_, page = b.get("/basket")
+	assert.Contains(t, page, "There is nothing in it yet")
+
+	assert.Equal(t, []footfalltest.Event{
+		shop.event("home_viewed", "/?utm_source=letter", nil),
+		shop.event("product_viewed", "/products/cloud-mug", map[string]any{"slug": "cloud-mug"}),
+		shop.event("basket_added", "/basket", nil),
+		shop.event("basket_viewed", "/basket", nil),
+		shop.event("checkout_started", "/checkout", nil),
+		shop.event("coupon_applied", "/checkout", map[string]any{"code": "SLOWDOWN", "discount": 370.0}),
+		shop.event("order_placed", "/checkout", map[string]any{"items": 2.0, "amount": 3820.0, "currency": "EUR"}),
+		shop.event("checkout_completed", "/checkout", nil),
+		shop.event("thanks_viewed", "/thanks", nil), // its order number stays here
+		shop.event("basket_viewed", "/basket", nil),
+	}, shop.arrived())
+}
+
+func TestAnOrderThatCannotBeTakenIsCheckoutFailedAndNoOrder(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		full   bool
+		form   url.Values
+		status int
+		page   string
+	}{
+		"empty basket":     {false, nil, http.StatusConflict, "There is nothing in it yet"},
+		"unknown coupon":   {true, url.Values{"coupon": {"jane@example.com"}}, http.StatusUnprocessableEntity, "not one of ours"},
+		"card is declined": {true, url.Values{"payment": {declined}}, http.StatusPaymentRequired, "The card was declined"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shop := openForTest(t)
+			b := shop.browser()
+			var want []footfalltest.Event
+			if c.full {
+				b.post("/basket", url.Values{"product": {"long-lamp"}})
+				want = append(want, shop.event("basket_added", "/basket", nil), shop.event("basket_viewed", "/basket", nil))
+			}
+			status, page := b.post("/checkout", c.form)
+			assert.Equal(t, c.status, status)
+			assert.Contains(t, page, c.page)
+			assert.Equal(t, append(want, shop.event("checkout_failed", "/checkout", nil)), shop.arrived())
+		})
+	}
+}
+
+func TestWhatIsNotVisitedMakesNoEvent(t *testing.T) {
+	t.Parallel()
+	shop := openForTest(t)
+	b := shop.browser()
+
+	status, _ := b.get("/products/no-such-thing")
+	assert.Equal(t, http.StatusNotFound, status)
+	status, _ = b.get("/shop.css")
+	assert.Equal(t, http.StatusOK, status)
+	status, _ = b.post("/basket", url.Values{"product": {"no-such-thing"}})
+	assert.Equal(t, http.StatusNotFound, status)
+	answer, err := b.client.Head(shop.url + "/")
+	status, _ = b.read(answer, err)
+	assert.Equal(t, http.StatusOK, status)
+	status, _ = b.get("/checkout") // with nothing in the basket
+	assert.Equal(t, http.StatusConflict, status)
+
+	assert.Empty(t, shop.arrived())
+}
+
+func TestAnUnknownAddressIsPageNotFound(t *testing.T) {
+	t.Parallel()
+	shop := openForTest(t)
+	status, page := shop.browser().get("/wp-login.php")
+	assert.Equal(t, http.StatusNotFound, status)
+	assert.Contains(t, page, "We looked, it is not here")
+	assert.Equal(t, []footfalltest.Event{shop.event("page_not_found", "/wp-login.php", nil)}, shop.arrived())
+}
+
+func TestAFormOfAnotherSiteBuysNothingAndMakesNoEvent(t *testing.T) {
+	t.Parallel()
+	shop := openForTest(t)
+	r, err := http.NewRequest(http.MethodPost, shop.url+"/checkout", nil)
+	require.NoError(t, err)
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	r.AddCookie(&http.Cookie{Name: basketCookie, Value: "cloud-mug=1"})
+	b := shop.browser()
+	answer, err := b.client.Do(r)
+	status, _ := b.read(answer, err)
+	assert.Equal(t, http.StatusForbidden, status)
+	assert.Empty(t, shop.arrived())
+}
+
+func TestTheBasketBelievesOnlyWhatItSells(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cookie string
+		pieces int
+	}{
+		"as it was saved":      {"cloud-mug=2&long-lamp=1", 3},
+		"unknown product":      {"gold-bar=1&cloud-mug=1", 1},
+		"more than it may":     {"cloud-mug=1000000", maxQuantity},
+		"negative":             {"cloud-mug=-3", 0},
+		"no number":            {"cloud-mug=many", 0},
+		"not a basket at all":  {"%zz", 0},
+		"the same thing twice": {"cloud-mug=1&cloud-mug=5", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &http.Request{Header: http.Header{"Cookie": {basketCookie + "=" + c.cookie}}}
+			assert.Equal(t, c.pieces, basketOf(r).Pieces())
+		})
+	}
+}
+
+func TestEveryPageIsMade(t *testing.T) {
+	t.Parallel()
+	shop := openForTest(t)
+	b := shop.browser()
+	for _, p := range catalog {
+		status, page := b.get("/products/" + p.Slug)
+		assert.Equal(t, http.StatusOK, status)
+		assert.Contains(t, page, "<svg")
+		assert.NotContains(t, page, "<script")
+	}
+	assert.Equal(t, "delivered 6, lost 0\n", shop.closed())
+}
+
+func TestARuleForNoRouteRefusesTheStart(t *testing.T) {
+	t.Parallel()
+	misspelt := append([]footfall.Rule{{Route: "POST /chekout", Event: "checkout_completed"}}, rules...)
+	err := footfall.CheckRules(newShop().routes(), misspelt...)
+	assert.ErrorContains(t, err, `Rule{"POST /chekout"}`)
+	assert.NoError(t, footfall.CheckRules(newShop().routes(), rules...))
+}
+
+func TestAPlanIsFollowedToTheLastEvent(t *testing.T) {
+	t.Parallel()
+	shop := openForTest(t)
+	customers := newCustomers(shop.url, 1, slog.New(slog.DiscardHandler))
+	customers.thinking = 0
+	var plans []plan
+	for range 60 {
+		plans = append(plans, newPlan())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	customers.visit(ctx, slices.Values(plans))
+	shop.closed()
+
+	stats := shop.tracker.Stats()
+	assert.Equal(t, stats.Tracked, stats.Delivered)
+	assert.Equal(t, footfall.Stats{Tracked: stats.Tracked, Delivered: stats.Tracked}, stats, "nothing lost, refused, invalid")
+	arrived := make(map[string]int)
+	for _, e := range shop.api.Events() {
+		arrived[e.Name]++
+	}
+	assert.Equal(t, expected(plans), arrived)
+}
+
+// expected counts the events that plans make.
+func expected(plans []plan) map[string]int {
+	n := make(map[string]int)
+	add := func(name string, count int) {
+		if count > 0 {
+			n[name] += count
+		}
+	}
+	for _, p := range plans {
+		add("home_viewed", 1)
+		add("product_viewed", len(p.looksAt))
+		add("basket_added", p.takes)
+		add("basket_viewed", p.takes)
+		if p.takes == 0 || p.leaves {
+			continue
+		}
+		add("checkout_started", 1)
+		if p.payment == declined {
+			add("checkout_failed", 1)
+			continue
+		}
+		if p.coupon != "" {
+			add("coupon_applied", 1)
+		}
+		add("order_placed", 1)
+		add("checkout_completed", 1)
+		add("thanks_viewed", 1)
+	}
+	return n
+}
