@@ -21,8 +21,8 @@ const userAgent = "footfall-go"
 // api sends single requests to the Site Analytics API and reads their answers.
 type api struct {
 	base      *url.URL
-	key       string
-	auth      []string // the Authorization header, shared by all requests
+	key       func() string   // functions, for printing whatever holds an api must not print the key
+	auth      func() []string // the Authorization header, shared by all requests
 	http      *http.Client
 	shared    bool // http came from the application
 	eventsURL *url.URL
@@ -32,6 +32,7 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 	baseURL = strings.TrimRight(baseURL, "/")
 	base, _ := url.Parse(baseURL) // checked by Config
 	events, _ := url.Parse(baseURL + "/v1/events")
+	auth := []string{"Bearer " + key}
 	own := http.Client{}
 	if client != nil {
 		own = *client
@@ -41,8 +42,8 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &api{
 		base:      base,
-		key:       key,
-		auth:      []string{"Bearer " + key},
+		key:       func() string { return key },
+		auth:      func() []string { return auth },
 		http:      &own,
 		shared:    client != nil,
 		eventsURL: events,
@@ -80,7 +81,9 @@ type answer struct {
 	status     int
 	body       []byte
 	retryAfter string
-	err        error
+	err        error         // there was no answer
+	cut        error         // why body is not all of it
+	key        func() string // which whoever answers may repeat
 }
 
 // How much of a response body is looked at, and how much is read so that the
@@ -129,10 +132,10 @@ func (c *api) get(ctx context.Context, path string, maxBody int64) answer {
 func (c *api) do(req *http.Request, maxBody int64) (a answer) {
 	defer func() {
 		if v := recover(); v != nil {
-			a = answer{err: fmt.Errorf("footfall: panic in Config.HTTPClient: %s", c.scrub(fmt.Sprint(v)))}
+			a = answer{err: fmt.Errorf("footfall: panic in Config.HTTPClient: %s", scrub(fmt.Sprint(v), c.key()))}
 		}
 	}()
-	req.Header["Authorization"] = c.auth
+	req.Header["Authorization"] = c.auth()
 	req.Header["User-Agent"] = agentValue
 	req.Header["Accept"] = jsonType
 	resp, err := c.http.Do(req)
@@ -140,12 +143,13 @@ func (c *api) do(req *http.Request, maxBody int64) (a answer) {
 		return answer{err: c.clean(err)}
 	}
 	defer resp.Body.Close()
-	a = answer{status: resp.StatusCode, retryAfter: resp.Header.Get("Retry-After")}
+	a = answer{status: resp.StatusCode, retryAfter: resp.Header.Get("Retry-After"), key: c.key}
 	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if err == nil {
-		_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // an error here costs only the connection
+	if err != nil {
+		a.cut = c.clean(err)
+		return a
 	}
-	a.body = []byte(c.scrub(string(a.body)))
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // an error here costs only the connection
 	return a
 }
 
@@ -154,13 +158,8 @@ func (c *api) clean(err error) error {
 	if wrapper, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapper.Err // without method and URL
 	}
-	if text := err.Error(); strings.Contains(text, c.key) {
-		return errors.New("footfall: " + c.scrub(text))
+	if text := err.Error(); strings.Contains(text, c.key()) {
+		return errors.New("footfall: " + scrub(text, c.key()))
 	}
 	return fmt.Errorf("footfall: %s: %w", c.base.Host, err)
-}
-
-// scrub removes the key, should whoever answers repeat what it was sent.
-func (c *api) scrub(text string) string {
-	return strings.ReplaceAll(text, c.key, "[key]")
 }

@@ -18,7 +18,7 @@ type backoff struct {
 // delay returns the wait after step failures in a row, the first being step 0.
 func (b backoff) delay(step int) time.Duration {
 	full := b.max
-	if step < 32 && b.base<<step < b.max && b.base<<step > 0 {
+	if step < 63 && b.base <= b.max>>step {
 		full = b.base << step
 	}
 	return time.Duration(float64(full) * (b.low + (1-b.low)*rand.Float64()))

@@ -1,36 +1,60 @@
 package footfall
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 )
 
-// CheckRules returns an error that joins a *FieldError for every rule whose route
-// is not registered in next, if next is an *http.ServeMux or has its Handler
-// method; otherwise nil, for then it cannot be asked. Call it at start-up, after
+// CheckRules returns an error that joins a *FieldError for every rule that is
+// wrong or, if next is an *http.ServeMux or has its Handler method, whose route is
+// not registered in it; other handlers cannot be asked. Call it at start-up, after
 // the routes are registered, to refuse a start with rules that never apply.
 //
 // A route below a subtree that is mounted on the mux, other than "/", is taken to
-// be registered there.
-func CheckRules(next http.Handler, rules ...Rule) error {
-	mux, ok := next.(asker)
-	if !ok {
+// be registered there. A mux with routes for certain hosts only cannot be asked
+// for a rule without a host.
+func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
+	if t == nil || t.disabled {
 		return nil
 	}
+	mux, _ := next.(asker)
 	var problems []error
 	for i := range rules {
-		r := &rules[i]
-		if r.Route == "" || r.Route == AnyRoute || r.Route == NoRoute {
-			continue
-		}
-		if !registered(mux, r.Route) {
-			problems = append(problems, ruleError(r, "Route", "not registered in the mux (register routes before the middleware is put around it)"))
-		}
+		problems = append(problems, cmp.Or(t.checkRule(&rules[i]), checkRoute(mux, &rules[i])))
 	}
 	return errors.Join(problems...)
 }
+
+// checkRoute checks the route of a rule for net/http; mux may be nil.
+func checkRoute(mux asker, r *Rule) error {
+	switch {
+	case r.Route == AnyRoute || r.Route == NoRoute:
+	case !isPattern(r.Route):
+		return ruleError(r, "Route", "not a pattern of net/http")
+	case mux != nil && !registered(mux, r.Route):
+		return ruleError(r, "Route", "not registered in the mux (register routes before the middleware is put around it)")
+	}
+	return nil
+}
+
+// isPattern reports whether an http.ServeMux would take the route.
+func isPattern(route string) bool { return registers(http.NewServeMux(), route) }
+
+// registers reports whether mux takes the pattern; it panics where it does not.
+func registers(mux *http.ServeMux, pattern string) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	mux.Handle(pattern, matched{})
+	return true
+}
+
+// matched is the handler of every route in a mux of rules' patterns. What else
+// such a mux answers with, such as a redirect, is no match.
+type matched struct{}
+
+func (matched) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
 // asker is what http.ServeMux offers to be asked for the pattern of a request.
 type asker interface {
@@ -46,14 +70,24 @@ func registered(mux asker, route string) bool {
 	}
 	for _, method := range methods {
 		for _, path := range samplePaths(p.path) {
-			r := &http.Request{Method: method, Host: p.host, URL: &url.URL{Path: path}}
+			r := &http.Request{Method: method, Host: p.host, URL: sampleURL(path)}
 			_, found := mux.Handler(r)
-			if got := parsePattern(found); got.path == p.path || isMount(got.path) {
+			got := parsePattern(found)
+			if isMount(got.path) || got.path == p.path && (p.host == "" || p.host == got.host) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// sampleURL takes a path as patterns have it, escaped.
+func sampleURL(escaped string) *url.URL {
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		return &url.URL{Path: escaped}
+	}
+	return &url.URL{Path: path, RawPath: escaped}
 }
 
 func isMount(path string) bool { return path != "/" && isSubtree(path) }

@@ -149,8 +149,12 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	if a.err != nil || a.status != http.StatusOK {
 		return a.failure()
 	}
+	if a.cut != nil {
+		return a.cut
+	}
 	if err := json.Unmarshal(a.body, into); err != nil {
-		return fmt.Errorf("footfall: the API answered 200 with something else than the documented JSON; check BaseURL: %w", err)
+		// Not wrapped: encoding/json and time repeat the value, of any size.
+		return fmt.Errorf("footfall: the API answered 200 with something else than the documented JSON; check BaseURL: %s", bounded(a.scrub(err.Error()), maxMessage))
 	}
 	return nil
 }

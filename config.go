@@ -97,19 +97,23 @@ type Config struct {
 	// answer. Defaults to 5s.
 	AttemptTimeout time.Duration
 
-	// BackoffMin and BackoffMax bound the wait after an answer that means "not
-	// now", drawn at random between zero and a time that doubles from BackoffMin
-	// with each failure. Default to 500ms and 60s.
+	// BackoffMin bounds the first wait after an answer that means "not now". A
+	// wait is drawn at random between zero and its bound, which doubles with
+	// each failure in a row. Defaults to 500ms.
 	BackoffMin time.Duration
+
+	// BackoffMax is where that bound stops doubling. Defaults to 60s.
 	BackoffMax time.Duration
 
 	// MaxRetryAfter is the longest Retry-After that is believed. Defaults to 5m.
 	MaxRetryAfter time.Duration
 
-	// ProbeMin and ProbeMax bound the wait between probes while the key is
-	// refused or BaseURL leads to something else than the API. Default to 30s
-	// and 5m.
+	// ProbeMin bounds the first wait between probes while the key is refused or
+	// BaseURL leads to something else than the API. A wait is at least half its
+	// bound, which doubles with each probe. Defaults to 30s.
 	ProbeMin time.Duration
+
+	// ProbeMax is where that bound stops doubling. Defaults to 5m.
 	ProbeMax time.Duration
 
 	// AllowPII turns off the guard that replaces values which look like
@@ -253,7 +257,7 @@ func checkBaseURL(raw string, allowHTTP bool) string {
 	switch {
 	case err != nil:
 		return "not a URL"
-	case u.RawQuery != "" || u.Fragment != "":
+	case strings.ContainsAny(raw, "?#"):
 		return "has a query or a fragment"
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/v1"):
 		return "ends in /v1, which is added to it"
@@ -295,8 +299,10 @@ func checkPublicURL(raw string) string {
 	if reason := checkURL(raw); reason != "" {
 		return reason
 	}
-	if strings.ContainsAny(raw, "?#") || !isURLText(raw) {
-		return "may have only scheme, host and path"
+	rest, _ := cutScheme(raw)
+	host, path, _ := strings.Cut(rest, "/")
+	if !isHost(host) || !isURLText(path) || strings.Contains(path, "?") {
+		return "may have only scheme, host and path, of plain characters"
 	}
 	return ""
 }

@@ -56,12 +56,15 @@ func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err er
 	}
 	dst = append(dst, '}')
 	if len(dst) > e.maxBytes {
-		return dst, 0, &FieldError{"event", fmt.Sprintf("%d bytes encoded, more than %d (Config.MaxEventBytes)", len(dst), e.maxBytes)}
+		return dst, 0, e.tooLarge()
 	}
 	return dst, redacted + n, nil
 }
 
 func (e *encoder) appendSiteAndName(dst []byte, d *draft) ([]byte, error) {
+	if len(d.siteID) > e.maxBytes {
+		return dst, e.tooLong("site_id", len(d.siteID))
+	}
 	if d.siteID != "" {
 		var err error
 		if dst, err = appendHead(dst, d.siteID); err != nil {
@@ -123,6 +126,9 @@ func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted in
 	if len(props) == 0 {
 		return dst, 0, nil
 	}
+	if len(props) > e.maxBytes/smallestProp {
+		return dst, 0, &FieldError{"props", fmt.Sprintf("%d of them, more than an event may hold (Config.MaxEventBytes %d)", len(props), e.maxBytes)}
+	}
 	dst = append(dst, `,"props":{`...)
 	for i := range props {
 		p := &props[i]
@@ -139,10 +145,20 @@ func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted in
 		if personal {
 			redacted++
 		}
+		if len(dst) > e.maxBytes {
+			return dst, redacted, e.tooLarge()
+		}
 		dst = append(dst, ',')
 	}
 	dst[len(dst)-1] = '}' // in place of the last comma
 	return dst, redacted, nil
+}
+
+// smallestProp is how many bytes a prop takes at least: "k":1,
+const smallestProp = 6
+
+func (e *encoder) tooLarge() error {
+	return &FieldError{"event", fmt.Sprintf("more than %d bytes encoded (Config.MaxEventBytes)", e.maxBytes)}
 }
 
 // repeated is quadratic over all props, which for the dozens an event has costs
@@ -174,16 +190,18 @@ func (e *encoder) appendValue(dst []byte, p *Prop) (out []byte, personal bool, e
 	switch p.kind {
 	case kindString:
 		return e.appendText(dst, p)
-	case kindInt, kindUint:
-		if e.guard.personalNumber(p) {
-			return append(dst, redactedText...), true, nil
-		}
-		if p.kind == kindInt {
-			return strconv.AppendInt(dst, int64(p.num), 10), false, nil
-		}
-		return strconv.AppendUint(dst, p.num, 10), false, nil
 	case kindFloat32:
 		dst, err = appendFloat(dst, p, 32)
+		return dst, false, err
+	}
+	if e.guard.personalNumber(p) {
+		return append(dst, redactedText...), true, nil
+	}
+	switch p.kind {
+	case kindInt:
+		dst = strconv.AppendInt(dst, int64(p.num), 10)
+	case kindUint:
+		dst = strconv.AppendUint(dst, p.num, 10)
 	default:
 		dst, err = appendFloat(dst, p, 64)
 	}

@@ -14,6 +14,7 @@ func newEpoch() *epoch { return &epoch{done: make(chan struct{})} }
 // by the queue's lock.
 type epochs struct {
 	first, last *epoch
+	sealed      *epoch // the one before last
 }
 
 func newEpochs() epochs {
@@ -24,13 +25,16 @@ func newEpochs() epochs {
 // seal ends the open epoch, and returns a channel that is closed when every
 // event accepted so far is settled, and whether that is so already.
 func (l *epochs) seal() (done <-chan struct{}, settled bool) {
-	sealed := l.last
-	if l.first == sealed && sealed.pending == 0 {
-		return nil, true
+	if l.last.pending == 0 {
+		if l.first == l.last {
+			return nil, true
+		}
+		return l.sealed.done, false // nothing was accepted since
 	}
-	sealed.after = newEpoch()
-	l.last = sealed.after
-	return sealed.done, false
+	l.sealed = l.last
+	l.last.after = newEpoch()
+	l.last = l.last.after
+	return l.sealed.done, false
 }
 
 // settled is told that an event of e has ended.
@@ -39,5 +43,8 @@ func (l *epochs) settled(e *epoch) {
 	for l.first != l.last && l.first.pending == 0 {
 		close(l.first.done)
 		l.first = l.first.after
+	}
+	if l.first == l.last {
+		l.sealed = nil
 	}
 }

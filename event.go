@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Event is one custom event of a site (contract, section Event).
@@ -147,8 +148,8 @@ func propFromNumber(key, number string) (Prop, error) {
 		return P(key, u), nil
 	}
 	f, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return Prop{}, propError(key, "not a number that fits a float64")
+	if err != nil || !strings.ContainsAny(number, ".eE") {
+		return Prop{}, propError(key, "a number that fits neither 64 bits nor a float64")
 	}
 	return P(key, f), nil
 }

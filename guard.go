@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -28,11 +29,19 @@ func (g guard) personalValue(p *Prop, found class) bool {
 	return !g.off && personalText(p.str, found) && !slices.Contains(g.exempt, p.key)
 }
 
-// personalNumber looks at an integer, which may be a card number.
+// personalNumber looks at a number, which may be a card number.
 func (g guard) personalNumber(p *Prop) bool {
-	const shortest = 1e12 // 13 digits
-	return !g.off && p.num >= shortest &&
-		isCardNumber(strconv.AppendUint(make([]byte, 0, 20), p.num, 10)) && !slices.Contains(g.exempt, p.key)
+	const shortest, longest = 1e12, 1e19 // 13 to 19 digits
+	n := p.num
+	if p.kind == kindFloat64 {
+		f := math.Float64frombits(p.num)
+		if f < shortest || f >= longest || f != math.Trunc(f) {
+			return false
+		}
+		n = uint64(f)
+	}
+	return !g.off && n >= shortest &&
+		isCardNumber(strconv.AppendUint(make([]byte, 0, 20), n, 10)) && !slices.Contains(g.exempt, p.key)
 }
 
 func personalText(s string, found class) bool {
@@ -124,7 +133,17 @@ func isCardNumber[S string | []byte](s S) bool {
 func isBearerToken(s string) bool {
 	const scheme = "bearer "
 	if len(s) > len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
-		return true
+		return isToken(s[len(scheme):])
 	}
 	return len(s) > 3 && s[:3] == "eyJ" && strings.Count(s, ".") == 2 && !strings.ContainsAny(s, " \t\n")
+}
+
+// isToken reports whether s is one word of the characters of a b64token.
+func isToken(s string) bool {
+	for i := range len(s) {
+		if !isAlnum(s[i]) && !among(s[i], "-._~+/=") {
+			return false
+		}
+	}
+	return true
 }

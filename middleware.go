@@ -3,6 +3,8 @@ package footfall
 import (
 	"errors"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 )
 
@@ -18,13 +20,13 @@ import (
 // Rules that are wrong are logged and left out. So are, when the middleware is
 // put around a mux, rules whose route is not registered in it: see CheckRules.
 func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
-	set, problems := t.Rules(rules...)
-	routes, invalid := newRouteFinder(set)
-	t.report(problems)
-	t.report(invalid)
+	set, _ := t.Rules(rules...) // the problems are among those below
+	routes := newRouteFinder(set)
 	return func(next http.Handler) http.Handler {
-		t.report(CheckRules(next, rules...))
-		return &middleware{tracker: t, rules: set, routes: routes, next: next}
+		t.report(t.CheckRules(next, rules...))
+		m := &middleware{tracker: t, rules: set, routes: routes, next: next}
+		_, m.aboveMux = next.(*http.ServeMux)
+		return m
 	}
 }
 
@@ -43,10 +45,11 @@ func (t *Tracker) report(err error) {
 }
 
 type middleware struct {
-	tracker *Tracker
-	rules   *Rules
-	routes  routeFinder
-	next    http.Handler
+	tracker  *Tracker
+	rules    *Rules
+	routes   routeFinder
+	next     http.Handler
+	aboveMux bool // next is a mux: a pattern that it did not note, it did not find
 }
 
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -85,23 +88,43 @@ func (v *visit) end() {
 // handBack puts onto the request that came what the handler put onto its copy,
 // as if there had been none. The server removes the files of the multipart form
 // it finds there; of a form on a copy it knows nothing (golang/go#58809).
+//
+// Fields are written only if they changed: an outer middleware may be reading the
+// others in another goroutine. Body is left out, for it may not be comparable.
 func (v *visit) handBack() {
-	v.outer.Pattern = v.inner.Pattern
-	v.outer.Form = v.inner.Form
-	v.outer.PostForm = v.inner.PostForm
-	v.outer.MultipartForm = v.inner.MultipartForm
+	outer, inner := v.outer, v.inner
+	outer.Pattern = inner.Pattern
+	outer.Form, outer.PostForm, outer.MultipartForm = inner.Form, inner.PostForm, inner.MultipartForm
+	set(&outer.Method, inner.Method)
+	set(&outer.URL, inner.URL)
+	set(&outer.Host, inner.Host)
+	set(&outer.RemoteAddr, inner.RemoteAddr)
+	set(&outer.RequestURI, inner.RequestURI)
+	if strings.IndexByte(inner.Pattern, '{') < 0 {
+		return
+	}
+	for name := range wildcards(inner.Pattern) {
+		outer.SetPathValue(name, inner.PathValue(name))
+	}
+}
+
+func set[T comparable](field *T, value T) {
+	if *field != value {
+		*field = value
+	}
 }
 
 func (v *visit) observe(panicked any) {
 	if len(v.middleware.rules.byPath)+len(v.middleware.rules.any)+len(v.middleware.rules.none) == 0 {
 		return
 	}
+	routed := v.routed()
 	o := Observation{
 		Method:  v.inner.Method,
-		Route:   v.middleware.routes.find(v.inner),
+		Route:   routed.Pattern,
 		Status:  v.answer.final(),
 		Page:    v.page,
-		Path:    v.inner,
+		Path:    routed,
 		Request: v.inner,
 	}
 	switch {
@@ -111,6 +134,33 @@ func (v *visit) observe(panicked any) {
 		o.Status = http.StatusInternalServerError
 	}
 	v.middleware.rules.Observe(&o)
+}
+
+// routed returns a request that knows its pattern and wildcards: the one the
+// handler had, unless the rules' own patterns say more than that.
+func (v *visit) routed() *http.Request {
+	m, noted := v.middleware, v.inner.Pattern
+	if v.redirected() {
+		return &http.Request{}
+	}
+	if m.routes.mux == nil || noted == "" && m.aboveMux || noted != "" && !m.routes.mayGoOn(noted) {
+		return v.inner
+	}
+	if found := m.routes.find(v.inner, &v.page); found.Pattern != "" {
+		return found
+	}
+	return v.inner
+}
+
+// redirected reports whether the answer is a redirect to the same page written in
+// another way, such as a mux makes from /docs to /docs/. The visit is the request
+// that follows.
+func (v *visit) redirected() bool {
+	if v.answer.status < 300 || v.answer.status > 399 {
+		return false
+	}
+	to, err := url.Parse(v.answer.Header().Get("Location"))
+	return err == nil && to.Host == "" && to.Path != v.page.path && path.Clean("/"+to.Path) == path.Clean("/"+v.page.path)
 }
 
 func isAbort(panicked any) bool {
@@ -124,50 +174,39 @@ type routeFinder struct {
 	mux   *http.ServeMux // has the rules' routes; nil if there are none
 }
 
-// newRouteFinder returns an error for each rule whose route net/http does not
-// understand.
-func newRouteFinder(rules *Rules) (routeFinder, error) {
+func newRouteFinder(rules *Rules) routeFinder {
 	f := routeFinder{rules: rules}
 	seen := make(map[string]bool)
-	var problems []error
 	for _, group := range rules.byPath {
 		for i := range group {
-			r := &group[i]
-			if seen[r.Route] {
+			route := group[i].Route
+			if seen[route] || !isPattern(route) {
 				continue
 			}
-			seen[r.Route] = true
-			if !registers(http.NewServeMux(), r.Route) {
-				problems = append(problems, ruleError(&r.Rule, "Route", "not a pattern of net/http"))
-				continue
-			}
+			seen[route] = true
 			if f.mux == nil {
 				f.mux = http.NewServeMux()
 			}
-			registers(f.mux, r.Route) // one that conflicts with another is found by its exact pattern only
+			registers(f.mux, route) // one that conflicts with another is found by its exact pattern only
 		}
 	}
-	return f, errors.Join(problems...)
+	return f
 }
 
-// registers reports whether mux takes the pattern; it panics where it does not.
-func registers(mux *http.ServeMux, pattern string) (ok bool) {
-	defer func() { ok = recover() == nil }()
-	mux.Handle(pattern, http.NotFoundHandler())
-	return true
+// mayGoOn reports whether another mux may have found a longer pattern below the
+// noted one: it is a subtree, and no rule names it.
+func (f *routeFinder) mayGoOn(noted string) bool {
+	return isSubtree(noted) && f.rules.byPath[parsePattern(noted).path] == nil
 }
 
-// find returns the pattern that the mux below noted in r, unless it noted none,
-// or one of a subtree below which another mux may have found a longer one.
-func (f *routeFinder) find(r *http.Request) string {
-	noted := r.Pattern
-	if f.mux == nil || noted != "" && (!isSubtree(noted) || f.rules.byPath[parsePattern(noted).path] != nil) {
-		return noted
+// find returns a request that has gone through the mux of the rules' patterns,
+// with the path that came: a handler may have cut a prefix off r's.
+func (f *routeFinder) find(r *http.Request, came *Page) *http.Request {
+	original := &http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{Path: came.path, RawPath: came.rawPath}}
+	if h, _ := f.mux.Handler(original); h == http.Handler(matched{}) { // not a redirect, nor not found
+		f.mux.ServeHTTP(nil, original)
 	}
-	if _, pattern := f.mux.Handler(r); pattern != "" {
-		return pattern
-	}
-	return noted
+	return original
 }
 
 func isSubtree(pattern string) bool {

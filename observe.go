@@ -42,28 +42,16 @@ func (s *Rules) Observe(o *Observation) {
 			s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip: %v", v))
 		}
 	}()
-	rules := s.matching(o)
+	route := parsePattern(o.Route)
+	rules := s.candidates(o, route)
 	if len(rules) == 0 || s.skipped(o) {
 		return
 	}
 	for i := range rules {
-		if rules[i].wants(o) {
-			s.emit(&rules[i], o)
+		if r := &rules[i]; r.names(route, o.Method) && r.wants(o) {
+			s.emit(r, o)
 		}
 	}
-}
-
-func (s *Rules) matching(o *Observation) []rule {
-	if rules := s.named(o); len(rules) > 0 {
-		return rules
-	}
-	if o.Route != "" {
-		return s.any
-	}
-	if o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed {
-		return s.none
-	}
-	return nil
 }
 
 func (s *Rules) skipped(o *Observation) bool {
@@ -85,7 +73,7 @@ func isPrefetch(h http.Header) bool {
 
 // wants reports whether the rule makes an event of this answer.
 func (r *rule) wants(o *Observation) bool {
-	if (o.Method == http.MethodHead || o.Method == http.MethodOptions) && r.pattern.method != o.Method {
+	if isSilent(o.Method) && r.pattern.method != o.Method {
 		return false
 	}
 	classes := r.Status
@@ -93,6 +81,11 @@ func (r *rule) wants(o *Observation) bool {
 		classes = Success | ClientError | ServerError
 	}
 	return classes&classOf(o) != 0
+}
+
+// isSilent is true for methods by which nobody sees a page or does something.
+func isSilent(method string) bool {
+	return method == http.MethodHead || method == http.MethodOptions || method == http.MethodConnect || method == http.MethodTrace
 }
 
 func (s *Rules) emit(r *rule, o *Observation) {

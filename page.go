@@ -94,8 +94,8 @@ func (p *Page) appendQuery(dst []byte, g guard) (out []byte, redacted int) {
 }
 
 func personalQueryValue(raw string) bool {
-	value, err := url.QueryUnescape(strings.Clone(raw)) // its error would keep raw alive
-	return err == nil && personalText(value, scan(value))
+	value, err := url.QueryUnescape(strings.Clone(raw))   // its error would keep raw alive
+	return err != nil || personalText(value, scan(value)) // what can't be read is not sent
 }
 
 // listed reports whether keys has key; an entry ending in * stands for a prefix.
@@ -187,12 +187,29 @@ func firstOf(list string) string {
 }
 
 // isHost accepts a host name or address with an optional port, and nothing that
-// would end the host part of a URL or need escaping in JSON.
+// would end the host part of a URL or need escaping in JSON: whoever sends the
+// request writes it.
 func isHost(s string) bool {
-	if len(s) > 0 && s[0] == '[' {
-		return isIP(s)
+	if s != "" && s[0] == '[' {
+		end := strings.IndexByte(s, ']')
+		return end > 0 && isIPv6(s[1:end]) && isPort(s[end+1:])
 	}
-	return s != "" && scan(s)&hasNoHost == 0
+	name, _, _ := strings.Cut(s, ":")
+	return isName(name) && isPort(s[len(name):])
+}
+
+func isName(s string) bool {
+	return s != "" && scan(s)&hasNoName == 0
+}
+
+func isIPv6(s string) bool {
+	addr, err := netip.ParseAddr(strings.Clone(s)) // its error would keep s alive
+	return err == nil && addr.Is6() && addr.Zone() == ""
+}
+
+// isPort accepts nothing, or a colon and a number.
+func isPort(s string) bool {
+	return s == "" || len(s) >= 2 && len(s) <= len(":65535") && s[0] == ':' && isDigits(s[1:])
 }
 
 // isURLText reports whether s is of the characters that a path and a query are
@@ -220,7 +237,7 @@ func isPlainURL(raw string) bool {
 			break
 		}
 	}
-	return isPlainHost(host) && isURLText(text) && strings.IndexByte(text, '%') < 0
+	return isHost(host) && isURLText(text) && strings.IndexByte(text, '%') < 0
 }
 
 // cutScheme cuts http:// or https://, in lower case.
@@ -229,11 +246,6 @@ func cutScheme(raw string) (string, bool) {
 		return rest, true
 	}
 	return strings.CutPrefix(raw, "http://")
-}
-
-// isPlainHost accepts names and IPv4 addresses without a port.
-func isPlainHost(s string) bool {
-	return s != "" && scan(s)&hasNoHost == 0 && strings.IndexByte(s, ':') < 0
 }
 
 func checkUnusualURL(raw string) string {

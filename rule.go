@@ -2,7 +2,7 @@ package footfall
 
 import (
 	"errors"
-	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,8 +23,9 @@ const (
 type Rule struct {
 	// Route is the route's pattern as it was registered, such as
 	// "POST /checkout", "GET /products/{id}" or "/docs/", or AnyRoute or
-	// NoRoute. A rule without a method holds for the route under any; HEAD and
-	// OPTIONS make an event only for a rule that names them. Required.
+	// NoRoute. A rule without a method holds for the route under any; HEAD,
+	// OPTIONS, CONNECT and TRACE make an event only for a rule that names them.
+	// Required.
 	Route string
 
 	// Event is the event's name. Empty means a name made of method and pattern,
@@ -86,8 +87,8 @@ type pattern struct {
 
 func parsePattern(route string) pattern {
 	var p pattern
-	if method, rest, ok := strings.Cut(route, " "); ok {
-		p.method, route = method, strings.TrimLeft(rest, " \t")
+	if blank := strings.IndexAny(route, " \t"); blank >= 0 {
+		p.method, route = route[:blank], strings.TrimLeft(route[blank:], " \t")
 	}
 	if slash := strings.IndexByte(route, '/'); slash > 0 {
 		p.host, route = route[:slash], route[slash:]
@@ -149,8 +150,10 @@ func (t *Tracker) checkRule(r *Rule) error {
 	if p := parsePattern(r.Route); r.Route != AnyRoute && r.Route != NoRoute && !strings.HasPrefix(p.path, "/") {
 		return ruleError(r, "Route", "has no path: write it as the router does, such as \"GET /pricing\"")
 	}
-	if slices.Contains(r.PathProps, "") {
-		return ruleError(r, "PathProps", "a name is empty")
+	for _, name := range r.PathProps {
+		if r.Route != AnyRoute && !hasWildcard(r.Route, name) {
+			return ruleError(r, "PathProps", strconv.Quote(name)+" is not a wildcard of the route")
+		}
 	}
 	name := r.Event
 	if name == "" {
@@ -172,25 +175,30 @@ func ruleError(r *Rule, field, reason string) error {
 	return &FieldError{name, reason}
 }
 
-// named returns the rules that name the route a request took.
-func (s *Rules) named(o *Observation) []rule {
+// candidates returns the rules that a request's route may call for. Those that
+// name the route come first; AnyRoute is for routes that no rule names.
+func (s *Rules) candidates(o *Observation, route pattern) []rule {
 	if o.Route == "" {
+		if o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed {
+			return s.none
+		}
 		return nil
 	}
-	route := parsePattern(o.Route)
-	candidates := s.byPath[route.path]
-	for i := range candidates {
-		if candidates[i].names(route, o.Method) {
-			continue
+	named := s.byPath[route.path]
+	for i := range named {
+		if named[i].names(route, o.Method) {
+			return named
 		}
-		return slices.DeleteFunc(slices.Clone(candidates), func(r rule) bool { return !r.names(route, o.Method) })
 	}
-	return candidates
+	return s.any
 }
 
 // names reports whether the rule means this route. What the rule leaves open, a
 // method or a host, the route may have.
 func (r *rule) names(route pattern, method string) bool {
+	if r.Route == AnyRoute || r.Route == NoRoute {
+		return true
+	}
 	return (r.pattern.method == "" || r.pattern.method == method || r.pattern.method == route.method && method == http.MethodHead) &&
 		(r.pattern.host == "" || r.pattern.host == route.host)
 }
@@ -198,11 +206,12 @@ func (r *rule) names(route pattern, method string) bool {
 // autoName names an event from method and pattern: their words in lower case,
 // joined by underscores, wildcards by their name.
 func autoName(method, route string) string {
+	p := parsePattern(route)
+	words := []string{methodWord(method, p)}
 	if route == "" || route == NoRoute {
-		return strings.ToLower(method) + "_no_route"
+		return words[0] + "_no_route"
 	}
-	words := []string{strings.ToLower(method)}
-	for segment := range strings.SplitSeq(parsePattern(route).path, "/") {
+	for segment := range strings.SplitSeq(p.path, "/") {
 		if w := word(segment); w != "" {
 			words = append(words, w)
 		}
@@ -213,12 +222,51 @@ func autoName(method, route string) string {
 	return strings.Join(words, "_")
 }
 
+// methodWord is "other" for a method that neither the pattern nor RFC 9110 and
+// 5789 name: clients can make up as many as they like.
+func methodWord(method string, p pattern) string {
+	switch method {
+	case p.method, http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return strings.ToLower(method)
+	}
+	return "other"
+}
+
+// wildcards returns the names of a pattern's wildcards: {id}, {id:[0-9]+},
+// {rest...}, :id and *path, as routers write them.
+func wildcards(route string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for segment := range strings.SplitSeq(parsePattern(route).path, "/") {
+			if segment == "{$}" || segment == "" || strings.IndexByte("{:*", segment[0]) < 0 {
+				continue
+			}
+			if !yield(wildcardName(segment)) {
+				return
+			}
+		}
+	}
+}
+
+func wildcardName(segment string) string {
+	name, _, _ := strings.Cut(strings.Trim(segment[1:], "}"), ":")
+	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
+}
+
+func hasWildcard(route, name string) bool {
+	for w := range wildcards(route) {
+		if w == name && name != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // word strips what routers write around a wildcard's name ({id}, {id:[0-9]+},
 // {rest...}, :id, *path) and folds the rest to letters, digits and underscores.
 func word(segment string) string {
-	if name, wild := strings.CutPrefix(segment, "{"); wild {
-		name, _, _ = strings.Cut(strings.TrimSuffix(name, "}"), ":")
-		segment = strings.TrimSuffix(name, "...")
+	if strings.HasPrefix(segment, "{") {
+		segment = wildcardName(segment)
 	}
 	fold := func(r rune) rune {
 		if r < 0x80 && isAlnum(byte(r)) {
@@ -228,6 +276,3 @@ func word(segment string) string {
 	}
 	return strings.Trim(strings.ToLower(strings.Map(fold, segment)), "_")
 }
-
-// String returns the rule as it would be written, for messages.
-func (r Rule) String() string { return fmt.Sprintf("%s -> %s", r.Route, r.Event) }

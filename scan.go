@@ -9,7 +9,7 @@ const (
 	hasNonASCII                    // a byte of 0x80 or more
 	hasAt                          // an at sign
 	hasNoURL                       // a byte that paths and queries do not contain as it is
-	hasNoHost                      // a byte that a host name, or a host with a port, does not contain
+	hasNoName                      // a byte that host names do not contain
 	hasNoAddress                   // a byte that IP addresses do not contain
 	hasNoCard                      // a byte that card numbers do not contain
 )
@@ -39,7 +39,7 @@ func classify(b byte) (c class) {
 	add(b >= 0x80, hasNonASCII)
 	add(b == '@', hasAt)
 	add(!isAlnum(b) && !among(b, "-._~!$&'()*+,;=:@/%?"), hasNoURL) // RFC 3986, appendix A
-	add(!isAlnum(b) && !among(b, "-._:"), hasNoHost)
+	add(!isAlnum(b) && !among(b, "-._"), hasNoName)
 	add(!(isDigit(b) || b|0x20 >= 'a' && b|0x20 <= 'f' || among(b, ".:[]")), hasNoAddress)
 	add(!(isDigit(b) || among(b, " -")), hasNoCard)
 	return c

@@ -138,6 +138,9 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 	return t.accept(&d)
 }
 
+// maxBuffer is the largest buffer that is kept to encode into again.
+const maxBuffer = 8 << 10
+
 // accept encodes d and queues it.
 func (t *Tracker) accept(d *draft) error {
 	buf := t.buffers.Get().(*[]byte)
@@ -148,8 +151,10 @@ func (t *Tracker) accept(d *draft) error {
 	} else if err = t.queue.put(newID(time.Now()), body, redacted); err != nil {
 		t.reporter.refused(err)
 	}
-	*buf = body[:0]
-	t.buffers.Put(buf)
+	if cap(body) <= maxBuffer {
+		*buf = body[:0]
+		t.buffers.Put(buf)
+	}
 	return err
 }
 

@@ -37,6 +37,9 @@ func judge(a *answer) verdict {
 	case s < 400, s == http.StatusProxyAuthRequired:
 		return notAPI
 	case (s == http.StatusNotFound || s == http.StatusMethodNotAllowed) && !isErrorBody(a):
+		if a.cut != nil {
+			return later // it might have been the API's
+		}
 		return notAPI
 	}
 	return refused
@@ -84,7 +87,7 @@ func (a *answer) refusal() error {
 func apiError(a *answer) *APIError {
 	var b errorBody
 	if isErrorBody(a) && json.Unmarshal(a.body, &b) == nil {
-		return &APIError{Code: bounded(b.Error, 64), Message: bounded(b.Message, maxMessage), Status: a.status}
+		return &APIError{Code: bounded(a.scrub(b.Error), 64), Message: bounded(a.scrub(b.Message), maxMessage), Status: a.status}
 	}
 	return &APIError{Message: describe(a), Status: a.status}
 }
@@ -93,7 +96,7 @@ func apiError(a *answer) *APIError {
 const maxMessage = 512
 
 func describe(a *answer) string {
-	text := bounded(strings.Join(strings.Fields(string(a.body)), " "), maxMessage/2)
+	text := bounded(strings.Join(strings.Fields(a.scrub(string(a.body))), " "), maxMessage/2)
 	switch {
 	case a.status >= 300 && a.status < 400:
 		return "a redirect, which is never followed; check BaseURL"
@@ -101,6 +104,24 @@ func describe(a *answer) string {
 		return "no body; check BaseURL if this is not expected"
 	}
 	return "not the API's error body: " + text
+}
+
+func (a *answer) scrub(text string) string {
+	if a.key == nil {
+		return text
+	}
+	return scrub(text, a.key())
+}
+
+// scrub removes the key: as it is, and as encoders of JSON write it.
+func scrub(text, key string) string {
+	quoted, _ := json.Marshal(key) // of a string, which cannot fail
+	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key)
+	for _, form := range []string{key, string(quoted[1 : len(quoted)-1]), plain} {
+		text = strings.ReplaceAll(text, form, "[key]")
+		text = strings.ReplaceAll(text, strings.ReplaceAll(form, "/", `\/`), "[key]")
+	}
+	return text
 }
 
 // bounded cuts s to n bytes at a character's edge.

@@ -244,9 +244,10 @@ func TestEveryPageIsMade(t *testing.T) {
 func TestARuleForNoRouteRefusesTheStart(t *testing.T) {
 	t.Parallel()
 	misspelt := append([]footfall.Rule{{Route: "POST /chekout", Event: "checkout_completed"}}, rules...)
-	err := footfall.CheckRules(newShop().routes(), misspelt...)
+	tracker := footfalltest.New(t)
+	err := tracker.CheckRules(newShop().routes(), misspelt...)
 	assert.ErrorContains(t, err, `Rule{"POST /chekout"}`)
-	assert.NoError(t, footfall.CheckRules(newShop().routes(), rules...))
+	assert.NoError(t, tracker.CheckRules(newShop().routes(), rules...))
 }
 
 func TestAPlanIsFollowedToTheLastEvent(t *testing.T) {

@@ -63,8 +63,7 @@ func open(listener net.Listener, tracker *footfall.Tracker, log *slog.Logger) (*
 // away is nobody's checkout_failed.
 func newHandler(tracker *footfall.Tracker) (http.Handler, error) {
 	mux := newShop().routes()
-	_, err := tracker.Rules(rules...)
-	if err := errors.Join(err, footfall.CheckRules(mux, rules...)); err != nil {
+	if err := tracker.CheckRules(mux, rules...); err != nil {
 		return nil, err
 	}
 	tracked := tracker.Middleware(rules...)(mux)

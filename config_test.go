@@ -1,0 +1,389 @@
+package footfall
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const secretKey = "sk_live_s3cr3t-k3y"
+
+// rightConfig is a Config without a problem.
+func rightConfig() Config {
+	return Config{BaseURL: "https://api.example.com", APIKey: secretKey, SiteID: "site_1"}
+}
+
+// fieldsOf returns the field of each error that err joins.
+func fieldsOf(t *testing.T, err error) []string {
+	t.Helper()
+	require.Error(t, err)
+	joined, ok := err.(interface{ Unwrap() []error })
+	require.True(t, ok, "%T does not join errors", err)
+	var fields []string
+	for _, problem := range joined.Unwrap() {
+		field, ok := errors.AsType[*FieldError](problem)
+		require.True(t, ok, "%T", problem)
+		assert.NotEmpty(t, field.Reason)
+		fields = append(fields, strings.TrimPrefix(field.Field, "Config."))
+	}
+	return fields
+}
+
+// checkAsNewDoes is New without its goroutine: what passes here starts a tracker.
+func (c Config) checkAsNewDoes() error {
+	c = c.withDefaults()
+	return c.check()
+}
+
+func TestConfigReportsEveryProblemAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := New(Config{
+		BaseURL: "http://api.example.com", APIKey: secretKey + "\n", SiteID: " ",
+		DefaultURL: "/" + secretText, PublicURL: "https://example.com/?" + secretText,
+		MaxQueueEvents: -1, MaxQueueBytes: -1, MaxEventBytes: -1, BatchSize: -1, FlushInterval: -1, MaxInFlight: -1,
+		AttemptTimeout: -1, BackoffMin: -1, BackoffMax: -1, MaxRetryAfter: -1, ProbeMin: -1, ProbeMax: -1,
+	})
+	assert.ElementsMatch(t, []string{
+		"BaseURL", "APIKey", "SiteID", "DefaultURL", "PublicURL",
+		"MaxQueueEvents", "MaxQueueBytes", "MaxEventBytes", "BatchSize", "FlushInterval", "MaxInFlight",
+		"AttemptTimeout", "BackoffMin", "BackoffMax", "MaxRetryAfter", "ProbeMin", "ProbeMax",
+	}, fieldsOf(t, err))
+	assert.NotContains(t, err.Error(), secretKey)
+	assert.NotContains(t, err.Error(), secretText)
+}
+
+func TestConfigWithThreeMistakesNamesAllThree(t *testing.T) {
+	t.Parallel()
+	cfg := rightConfig()
+	cfg.BaseURL, cfg.SiteID, cfg.BatchSize = "api.example.com", "", -3
+	tracker, err := New(cfg)
+	assert.Nil(t, tracker)
+	assert.ElementsMatch(t, []string{"BaseURL", "SiteID", "BatchSize"}, fieldsOf(t, err))
+	for _, name := range []string{"Config.BaseURL", "Config.SiteID", "Config.BatchSize"} {
+		assert.ErrorContains(t, err, name)
+	}
+}
+
+func TestConfigOfNothingNamesWhatIsRequired(t *testing.T) {
+	t.Parallel()
+	_, err := New(Config{})
+	assert.Equal(t, []string{"BaseURL", "APIKey", "SiteID"}, fieldsOf(t, err))
+	for _, variable := range []string{"FOOTFALL_BASE_URL", "FOOTFALL_API_KEY", "FOOTFALL_SITE_ID"} {
+		assert.ErrorContains(t, err, variable)
+	}
+}
+
+func TestConfigDisabledLooksAtNothingElse(t *testing.T) {
+	t.Parallel()
+	tracker, err := New(Config{Disabled: true, BatchSize: -1})
+	require.NoError(t, err)
+	assert.NoError(t, tracker.Track(t.Context(), ""))
+}
+
+func TestConfigBaseURL(t *testing.T) {
+	t.Parallel()
+	rows := map[string]struct {
+		url       string
+		allowHTTP bool
+		ok        bool
+	}{
+		"https":                  {"https://api.example.com", false, true},
+		"slash":                  {"https://api.example.com/", false, true},
+		"path":                   {"https://api.example.com/analytics/", false, true},
+		"port":                   {"https://api.example.com:8443", false, true},
+		"path that ends like v1": {"https://api.example.com/ev1", false, true},
+		"plain http":             {"http://api.example.com", false, false},
+		"plain http allowed":     {"http://api.example.com", true, true},
+		"HTTP in capitals":       {"HTTP://api.example.com", false, false},
+		"plain http, private":    {"http://10.0.0.1", false, false},
+		"localhost":              {"http://localhost:8080", false, true},
+		"below localhost":        {"http://api.localhost:8080", false, true},
+		"like localhost":         {"http://localhost.example.com", false, false},
+		"ends in localhost":      {"http://notlocalhost", false, false},
+		"127.0.0.1":              {"http://127.0.0.1:8080", false, true},
+		"127.9.9.9":              {"http://127.9.9.9", false, true},
+		"like 127.0.0.1":         {"http://127.0.0.1.example.com", false, false},
+		"IPv6 loopback":          {"http://[::1]:8080", false, true},
+		"IPv6":                   {"http://[2001:db8::1]:8080", false, false},
+		"every address":          {"http://0.0.0.0", false, false},
+		"user in front":          {"http://localhost@api.example.com", false, false},
+		"empty":                  {"", true, false},
+		"relative":               {"/api", true, false},
+		"no scheme":              {"api.example.com", true, false},
+		"scheme of files":        {"file:///etc", true, false},
+		"no host":                {"https://", true, false},
+		"password":               {"https://user:pass@api.example.com", true, false},
+		"version":                {"https://api.example.com/v1", true, false},
+		"version and slash":      {"https://api.example.com/v1/", true, false},
+		"query":                  {"https://api.example.com?x=1", true, false},
+		"fragment":               {"https://api.example.com/#x", true, false},
+		// What is appended to these would not be a path.
+		"bare question mark": {"https://api.example.com?", true, false},
+		"bare hash":          {"https://api.example.com/#", true, false},
+		"line break":         {"https://api.example.com/\n", true, false},
+		"bad escape":         {"https://api.example.com/%zz", true, false},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := rightConfig()
+			cfg.BaseURL, cfg.AllowHTTP = row.url, row.allowHTTP
+			err := cfg.checkAsNewDoes()
+			_, clientErr := NewClient(ClientConfig{BaseURL: row.url, APIKey: secretKey, AllowHTTP: row.allowHTTP})
+			if row.ok {
+				assert.NoError(t, err)
+				assert.NoError(t, clientErr)
+				return
+			}
+			assert.Equal(t, []string{"BaseURL"}, fieldsOf(t, err))
+			assert.Equal(t, []string{"BaseURL"}, fieldsOf(t, clientErr))
+		})
+	}
+}
+
+func TestConfigOtherFields(t *testing.T) {
+	t.Parallel()
+	rows := map[string]struct {
+		change func(*Config)
+		wrong  []string
+	}{
+		"key with a blank":               {func(c *Config) { c.APIKey = "sk live" }, []string{"APIKey"}},
+		"key with a line break":          {func(c *Config) { c.APIKey = "sk\r\nX: y" }, []string{"APIKey"}},
+		"key that is not ASCII":          {func(c *Config) { c.APIKey = "schlüssel" }, []string{"APIKey"}},
+		"key with DEL":                   {func(c *Config) { c.APIKey = "sk\x7f" }, []string{"APIKey"}},
+		"site of bad UTF-8":              {func(c *Config) { c.SiteID = "\xff" }, []string{"SiteID"}},
+		"default URL, relative":          {func(c *Config) { c.DefaultURL = "/x" }, []string{"DefaultURL"}},
+		"default URL":                    {func(c *Config) { c.DefaultURL = "https://example.com/?a=b#c" }, nil},
+		"public URL with a query":        {func(c *Config) { c.PublicURL = "https://example.com/?a" }, []string{"PublicURL"}},
+		"public URL with a hash":         {func(c *Config) { c.PublicURL = "https://example.com/#a" }, []string{"PublicURL"}},
+		"public URL without scheme":      {func(c *Config) { c.PublicURL = "example.com" }, []string{"PublicURL"}},
+		"public URL with a quote":        {func(c *Config) { c.PublicURL = `https://example.com/"` }, []string{"PublicURL"}},
+		"public URL with a path":         {func(c *Config) { c.PublicURL = "https://example.com/shop/" }, nil},
+		"queue less than an event":       {func(c *Config) { c.MaxQueueBytes = 100 }, []string{"MaxQueueBytes"}},
+		"event as large as the queue":    {func(c *Config) { c.MaxQueueBytes, c.MaxEventBytes = 100, 100 }, nil},
+		"backoff upside down":            {func(c *Config) { c.BackoffMin = time.Hour }, []string{"BackoffMax"}},
+		"probe upside down":              {func(c *Config) { c.ProbeMax = time.Second }, []string{"ProbeMax"}},
+		"transport needs no address":     {func(c *Config) { c.Transport, c.BaseURL, c.APIKey = idle{}, "", "" }, nil},
+		"transport still needs the site": {func(c *Config) { c.Transport, c.SiteID = idle{}, "" }, []string{"SiteID"}},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := rightConfig()
+			row.change(&cfg)
+			err := cfg.checkAsNewDoes()
+			if row.wrong == nil {
+				assert.NoError(t, err)
+				return
+			}
+			assert.Equal(t, row.wrong, fieldsOf(t, err))
+		})
+	}
+}
+
+// idle is a Transport that is never run.
+type idle struct{ Transport }
+
+func TestClientConfigReportsEveryProblemAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := NewClient(ClientConfig{BaseURL: "http://api.example.com", APIKey: secretKey + " ", Timeout: -1, MaxEventBytes: -1})
+	assert.Equal(t, []string{"BaseURL", "APIKey", "Timeout", "MaxEventBytes"}, fieldsOf(t, err))
+	assert.NotContains(t, err.Error(), secretKey)
+}
+
+// printed is every way in which a value may come to a log or a screen.
+func printed(t *testing.T, value any) map[string]string {
+	t.Helper()
+	texts := map[string]string{"Sprint": fmt.Sprint(value), "Errorf": fmt.Errorf("%w: %v", ErrClosed, value).Error()}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%T %v", "%10v", "%t"} {
+		texts[verb] = fmt.Sprintf(strings.Replace(verb, "%T ", "", 1), value)
+	}
+	var log bytes.Buffer
+	for name, handler := range map[string]slog.Handler{"slog text": slog.NewTextHandler(&log, nil), "slog JSON": slog.NewJSONHandler(&log, nil)} {
+		slog.New(handler).Info("message", "value", value, slog.Group("group", "value", value), "list", []any{value})
+		texts[name] = log.String()
+		log.Reset()
+	}
+	body, err := json.Marshal(value)
+	texts["JSON"] = fmt.Sprint(string(body), err)
+	body, err = json.MarshalIndent(map[string]any{"nested": value}, "", " ")
+	texts["JSON, nested"] = fmt.Sprint(string(body), err)
+	return texts
+}
+
+func TestConfigNeverShowsTheKey(t *testing.T) {
+	t.Parallel()
+	cfg := rightConfig()
+	cfg.Logger, cfg.HTTPClient = slog.New(slog.DiscardHandler), &http.Client{}
+	client := ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey, HTTPClient: &http.Client{}}
+	type nested struct {
+		Config Config
+		Client *ClientConfig
+	}
+	built, err := NewClient(client)
+	require.NoError(t, err)
+	for name, value := range map[string]any{
+		"Config": cfg, "*Config": &cfg, "ClientConfig": client, "*ClientConfig": &client,
+		"slice": []Config{cfg}, "map": map[string]ClientConfig{"x": client}, "struct": nested{cfg, &client}, "*Client": built,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for way, text := range printed(t, value) {
+				assert.NotContains(t, text, secretKey, way)
+				assert.NotContains(t, text, fmt.Sprintf("%x", secretKey), way)
+			}
+		})
+	}
+}
+
+func TestConfigShowsWhetherAKeyIsSet(t *testing.T) {
+	t.Parallel()
+	cfg := rightConfig()
+	assert.Equal(t, `footfall.Config{BaseURL: "https://api.example.com", SiteID: "site_1", APIKey: [set]}`, fmt.Sprintf("%+v", cfg))
+	cfg.APIKey = ""
+	assert.Contains(t, fmt.Sprint(cfg), "APIKey: none")
+	assert.Equal(t, `footfall.ClientConfig{BaseURL: "", APIKey: none}`, fmt.Sprint(ClientConfig{}))
+}
+
+// Not parallel: it sets environment variables.
+func TestConfigFromEnvReadsThreeVariables(t *testing.T) {
+	t.Setenv("FOOTFALL_BASE_URL", "https://api.example.com")
+	t.Setenv("FOOTFALL_API_KEY", secretKey)
+	t.Setenv("FOOTFALL_SITE_ID", "site_env")
+	assert.Equal(t, Config{BaseURL: "https://api.example.com", APIKey: secretKey, SiteID: "site_env"}, ConfigFromEnv())
+}
+
+// Not parallel: it sets environment variables.
+func TestConfigFromEnvLeavesItToNewToReportWhatIsMissing(t *testing.T) {
+	for _, name := range []string{"FOOTFALL_BASE_URL", "FOOTFALL_API_KEY", "FOOTFALL_SITE_ID"} {
+		t.Setenv(name, "")
+	}
+	assert.Equal(t, Config{}, ConfigFromEnv())
+	_, err := New(ConfigFromEnv())
+	assert.Equal(t, []string{"BaseURL", "APIKey", "SiteID"}, fieldsOf(t, err))
+}
+
+func TestConfigDefaultsLeaveWhatIsSetAlone(t *testing.T) {
+	t.Parallel()
+	set := Config{
+		QueryKeys: []string{}, MaxQueueEvents: 1, MaxQueueBytes: 2, MaxEventBytes: 3, BatchSize: 4, FlushInterval: 5, MaxInFlight: 6,
+		AttemptTimeout: 7, BackoffMin: 8, BackoffMax: 9, MaxRetryAfter: 10, ProbeMin: 11, ProbeMax: 12, Logger: slog.New(slog.DiscardHandler),
+	}
+	assert.True(t, reflect.DeepEqual(set, set.withDefaults()))
+}
+
+// documented is a struct's field with what its comment says of the default.
+type documented struct {
+	name string
+	doc  string
+	says string // after "Defaults to", without the last full stop; "" if it says nothing
+}
+
+// documentedFields reads the comments of a struct's fields.
+func documentedFields(t *testing.T, file, typeName string) []documented {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+	require.NoError(t, err)
+	var fields []documented
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != typeName {
+			return true
+		}
+		for _, field := range spec.Type.(*ast.StructType).Fields.List {
+			doc := strings.Join(strings.Fields(field.Doc.Text()+field.Comment.Text()), " ")
+			for _, name := range field.Names {
+				fields = append(fields, documented{name.Name, doc, defaultIn(doc)})
+			}
+		}
+		return false
+	})
+	require.NotEmpty(t, fields)
+	return fields
+}
+
+func defaultIn(doc string) string {
+	_, says, _ := strings.Cut(doc, "Defaults to ")
+	return strings.TrimSuffix(says, ".")
+}
+
+// meaning turns a documented default into the value of a field, or returns nil
+// for one in words, such as "refusing the new event", which the zero value means.
+func meaning(says string, of reflect.Type) any {
+	size := int64(1)
+	number := strings.ReplaceAll(says, ",", "")
+	for unit, factor := range map[string]int64{" KiB": 1 << 10, " MiB": 1 << 20} {
+		if n, ok := strings.CutSuffix(number, unit); ok {
+			number, size = n, factor
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case err == nil && of.Kind() == reflect.Int:
+		return int(n * size)
+	case says == "slog.Default()":
+		return slog.Default()
+	case of == reflect.TypeFor[[]string]() && says != "none":
+		return strings.Split(says, ", ")
+	}
+	if d, err := time.ParseDuration(says); err == nil {
+		return d
+	}
+	return nil
+}
+
+func TestConfigDefaultsAreThoseDocumented(t *testing.T) {
+	t.Parallel()
+	defaults := reflect.ValueOf(Config{}.withDefaults())
+	numbers := 0
+	for _, field := range documentedFields(t, "config.go", "Config") {
+		value := defaults.FieldByName(field.name)
+		want := meaning(field.says, value.Type())
+		if want == nil {
+			assert.True(t, value.IsZero(), "%s: withDefaults sets %v, the comment says %q", field.name, value, field.says)
+			required := strings.Contains(field.doc, "Required") || value.Kind() == reflect.Bool
+			assert.True(t, required || field.says != "", "%s: the comment says neither Required nor Defaults to", field.name)
+			continue
+		}
+		numbers++
+		assert.Equal(t, want, value.Interface(), "%s: the comment says %q", field.name, field.says)
+	}
+	assert.GreaterOrEqual(t, numbers, 14, "the test no longer finds the documented defaults")
+}
+
+func TestClientConfigDefaultsAreThoseDocumented(t *testing.T) {
+	t.Parallel()
+	client, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey})
+	require.NoError(t, err)
+	actual := map[string]any{"Timeout": client.timeout, "MaxEventBytes": client.encoder.maxBytes}
+	said := make(map[string]any)
+	for _, field := range documentedFields(t, "client.go", "ClientConfig") {
+		if field.says != "" {
+			said[field.name] = meaning(field.says, reflect.TypeOf(actual[field.name]))
+		}
+	}
+	assert.Equal(t, said, actual)
+}
+
+func TestConfigPagesGetTheirDefaultsToo(t *testing.T) {
+	t.Parallel()
+	c := pagerOf(Config{})
+	assert.True(t, slices.Equal([]string{"utm_*", "ref", "source"}, c.keys))
+	assert.Empty(t, c.origin)
+	assert.Empty(t, c.proxies)
+}

@@ -1,0 +1,352 @@
+package footfall
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// plainEncoder is that of a tracker with the documented defaults.
+func plainEncoder() encoder {
+	return newEncoder("site_1", "https://example.com/", 32<<10, newGuard(false, nil))
+}
+
+// draftOf is a draft that is right but for the props given.
+func draftOf(props ...Prop) draft {
+	return draft{name: "signup", url: "https://example.com/signup", props: props}
+}
+
+// mustEncode returns the body of d and how many values the guard replaced.
+func mustEncode(t testing.TB, e encoder, d draft) (body string, redacted int) {
+	t.Helper()
+	out, redacted, err := e.append(nil, &d)
+	require.NoError(t, err)
+	require.True(t, json.Valid(out), "not JSON: %q", out)
+	return string(out), redacted
+}
+
+// propsOf decodes the props of a body.
+func propsOf(t testing.TB, body string) map[string]any {
+	t.Helper()
+	var e struct{ Props map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(body), &e))
+	return e.Props
+}
+
+func TestEncodeWritesTheBodyOfTheContract(t *testing.T) {
+	t.Parallel()
+	rows := map[string]struct {
+		draft draft
+		want  string
+	}{
+		"without props": {
+			draftOf(),
+			`{"site_id":"site_1","name":"signup","url":"https://example.com/signup"}`,
+		},
+		"with props of each kind": {
+			draftOf(P("plan", "pro"), P("amount", 4999), P("big", uint64(math.MaxUint64)), P("rate", 0.25), P("ratio", float32(0.1))),
+			`{"site_id":"site_1","name":"signup","url":"https://example.com/signup",` +
+				`"props":{"plan":"pro","amount":4999,"big":18446744073709551615,"rate":0.25,"ratio":0.1}}`,
+		},
+		"of another site": {
+			draft{siteID: `site "2"`, name: "signup", url: "https://example.com/"},
+			`{"site_id":"site \"2\"","name":"signup","url":"https://example.com/"}`,
+		},
+		"with blanks around the name, which is shown as given": {
+			draft{name: " Sign Up\t", url: "https://example.com/"},
+			`{"site_id":"site_1","name":" Sign Up\t","url":"https://example.com/"}`,
+		},
+		"with a prop whose value is empty": {
+			draft{name: "n", url: "https://example.com/", props: []Prop{P("k", "")}},
+			`{"site_id":"site_1","name":"n","url":"https://example.com/","props":{"k":""}}`,
+		},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, _ := mustEncode(t, plainEncoder(), row.draft)
+			assert.Equal(t, row.want, body)
+		})
+	}
+}
+
+func TestEncodeAppendsAfterWhatIsThere(t *testing.T) {
+	t.Parallel()
+	e, d := plainEncoder(), draftOf()
+	out, _, err := e.append([]byte("before"), &d)
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(out), `before{"site_id":`), "%s", out)
+}
+
+func TestEncodeEscapesEveryByteThatJSONDoesNotAllow(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for b := range 0x80 {
+		all.WriteByte(byte(b))
+	}
+	text := all.String() + "ä€😀\u2028\u2029\uFFFD"
+	d := draft{siteID: text, name: text, url: "https://example.com/", props: []Prop{P(text, text)}}
+	body, _ := mustEncode(t, newEncoder("", "", 32<<10, newGuard(true, nil)), d)
+	var got struct {
+		SiteID string `json:"site_id"`
+		Name   string
+		Props  map[string]string
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &got))
+	assert.Equal(t, text, got.SiteID)
+	assert.Equal(t, text, got.Name)
+	assert.Equal(t, map[string]string{text: text}, got.Props)
+}
+
+func TestEncodeLeavesHTMLUnescaped(t *testing.T) {
+	t.Parallel()
+	const html = `<b>R&D's</b>`
+	d := draft{name: html, url: "https://example.com/?a=1&b=<2>", props: []Prop{P(html, html)}}
+	body, _ := mustEncode(t, plainEncoder(), d)
+	assert.Equal(t, 3, strings.Count(body, html))
+	assert.Contains(t, body, `?a=1&b=<2>`)
+}
+
+func TestEncodeKeepsTheLastOfPropsWithOneKey(t *testing.T) {
+	t.Parallel()
+	rows := map[string]struct {
+		props []Prop
+		want  string
+	}{
+		"first and last":               {[]Prop{P("k", 1), P("other", 2), P("k", 3)}, `"props":{"other":2,"k":3}}`},
+		"three in a row":               {[]Prop{P("k", 1), P("k", 2), P("k", "x")}, `"props":{"k":"x"}}`},
+		"a bad one that is overridden": {[]Prop{P("k", math.NaN()), P("k", 1)}, `"props":{"k":1}}`},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, _ := mustEncode(t, plainEncoder(), draftOf(row.props...))
+			assert.True(t, strings.HasSuffix(body, row.want), body)
+		})
+	}
+}
+
+func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
+	t.Parallel()
+	page := &Page{scheme: "https", host: "page.example", path: "/p"}
+	exact := &Page{exact: "https://exact.example/?token=kept"}
+	rows := map[string]struct {
+		draft draft
+		want  string
+	}{
+		"event wins over page":       {draft{url: "https://event.example/", page: page}, "https://event.example/"},
+		"page wins over default":     {draft{page: page}, "https://page.example/p"},
+		"WithURL is sent as given":   {draft{page: exact}, "https://exact.example/?token=kept"},
+		"default without a page":     {draft{}, "https://example.com/"},
+		"default for a page of none": {draft{page: &Page{}}, "https://example.com/"},
+		"default for a hostile Host": {draft{page: &Page{scheme: "https", host: "evil\"/x", path: "/"}}, "https://example.com/"},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			row.draft.name = "n"
+			body, _ := mustEncode(t, plainEncoder(), row.draft)
+			assert.Contains(t, body, `,"url":"`+row.want+`"}`)
+		})
+	}
+}
+
+func TestEncodeWithoutAnyURLIsErrNoURL(t *testing.T) {
+	t.Parallel()
+	e := newEncoder("site_1", "", 32<<10, guard{})
+	for name, page := range map[string]*Page{"no page": nil, "page of none": {}, "hostile host": {host: "a b"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := e.append(nil, &draft{name: "n", page: page})
+			assert.ErrorIs(t, err, ErrNoURL)
+		})
+	}
+}
+
+// secretText is put into fields that are refused: no error may repeat it.
+const secretText = "s3cr3t-v4lue"
+
+func refusedDrafts() map[string]struct {
+	draft draft
+	field string
+} {
+	type row = struct {
+		draft draft
+		field string
+	}
+	huge := strings.Repeat(secretText, 2<<20/len(secretText))
+	bad := secretText + "\xff"
+	withURL := func(url string) draft { return draft{name: "n", url: url} }
+	return map[string]row{
+		"an empty name":             {draft{url: "https://example.com/"}, "name"},
+		"a blank name":              {draft{name: " \t\n", url: "https://example.com/"}, "name"},
+		"a name of bad UTF-8":       {draft{name: bad, url: "https://example.com/"}, "name"},
+		"a 2 MB name":               {draft{name: huge, url: "https://example.com/"}, "name"},
+		"a blank site":              {draft{siteID: " ", name: "n", url: "https://example.com/"}, "site_id"},
+		"a site of bad UTF-8":       {draft{siteID: bad, name: "n", url: "https://example.com/"}, "site_id"},
+		"a relative URL":            {withURL("/" + secretText), "url"},
+		"a URL without scheme":      {withURL("example.com/" + secretText), "url"},
+		"a URL without host":        {withURL("https:///" + secretText), "url"},
+		"a URL with a port only":    {withURL("https://:443/" + secretText), "url"},
+		"a javascript: URL":         {withURL("javascript:" + secretText), "url"},
+		"a data: URL":               {withURL("data:text/plain," + secretText), "url"},
+		"a file URL":                {withURL("file://host/" + secretText), "url"},
+		"a URL with a password":     {withURL("https://user:" + secretText + "@example.com/"), "url"},
+		"a URL with a user":         {withURL("https://" + secretText + "@example.com/"), "url"},
+		"a URL with a line break":   {withURL("https://example.com/\n" + secretText), "url"},
+		"a URL with a bad escape":   {withURL("https://example.com/%zz" + secretText), "url"},
+		"a URL with a bad port":     {withURL("https://example.com:" + secretText + "/"), "url"},
+		"a URL of bad UTF-8":        {withURL("https://example.com/" + bad), "url"},
+		"a 2 MB URL":                {withURL("https://example.com/" + huge), "url"},
+		"a bad URL of WithURL":      {draft{name: "n", page: &Page{exact: secretText}}, "url"},
+		"an empty key":              {draftOf(P("", secretText)), "props"},
+		"a key of bad UTF-8":        {draftOf(P("k\xff", secretText)), `props["k\xff"]`},
+		"a value of bad UTF-8":      {draftOf(P("k", bad)), `props["k"]`},
+		"a 2 MB value":              {draftOf(P("k", huge)), `props["k"]`},
+		"a 2 MB key":                {draftOf(P(strings.Repeat("k", 2<<20), secretText)), `props["` + strings.Repeat("k", 64) + `…"]`},
+		"NaN":                       {draftOf(P("k", math.NaN())), `props["k"]`},
+		"positive infinity":         {draftOf(P("k", math.Inf(1))), `props["k"]`},
+		"negative infinity":         {draftOf(P("k", math.Inf(-1))), `props["k"]`},
+		"NaN of 32 bits":            {draftOf(P("k", float32(math.NaN()))), `props["k"]`},
+		"props too large as a sum":  {draftOf(P("a", strings.Repeat(secretText, 2000)), P("b", strings.Repeat(secretText, 2000))), "event"},
+		"a 2 MB site":               {draft{siteID: huge, name: "n", url: "https://example.com/"}, "site_id"},
+		"a bad prop after good":     {draftOf(P("a", 1), P("b", bad)), `props["b"]`},
+		"a second prop without key": {draftOf(P("a", secretText), P("", 1)), "props"},
+	}
+}
+
+func TestEncodeRefusesNamingTheFieldAndNeverTheValue(t *testing.T) {
+	t.Parallel()
+	for name, row := range refusedDrafts() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := plainEncoder()
+			_, redacted, err := e.append(nil, &row.draft)
+			var field *FieldError
+			require.ErrorAs(t, err, &field)
+			assert.Equal(t, row.field, field.Field)
+			assert.NotEmpty(t, field.Reason)
+			assert.Zero(t, redacted, "an event that is refused redacts nothing")
+			assert.NotContains(t, err.Error(), secretText)
+			assert.Less(t, len(err.Error()), 512, "an error must not repeat what it refuses")
+		})
+	}
+}
+
+func TestEncodeRefusesAnEventWithoutSite(t *testing.T) {
+	t.Parallel()
+	e := newEncoder("", "", 32<<10, guard{})
+	d := draftOf()
+	_, _, err := e.append(nil, &d)
+	var field *FieldError
+	require.ErrorAs(t, err, &field)
+	assert.Equal(t, "site_id", field.Field)
+}
+
+func TestEncodeAcceptsAnEventOfExactlyTheBound(t *testing.T) {
+	t.Parallel()
+	d := draftOf(P("k", "v"))
+	body, _ := mustEncode(t, plainEncoder(), d)
+	exact := newEncoder("site_1", "", len(body), guard{})
+	_, _, err := exact.append(nil, &d)
+	require.NoError(t, err)
+	less := newEncoder("site_1", "", len(body)-1, guard{})
+	_, _, err = less.append(nil, &d)
+	var field *FieldError
+	require.ErrorAs(t, err, &field)
+	assert.Equal(t, "event", field.Field)
+}
+
+// The buffer goes back to a pool: one careless event must not make it hold what
+// a thousand events may not.
+func TestEncodeStopsGrowingItsBufferNearTheBound(t *testing.T) {
+	t.Parallel()
+	value := strings.Repeat("v", 30<<10)
+	props := make([]Prop, 1000)
+	for i := range props {
+		props[i] = P("key_"+strings.Repeat("k", i), value)
+	}
+	e, d := plainEncoder(), draftOf(props...)
+	out, _, err := e.append(nil, &d)
+	require.Error(t, err)
+	assert.Less(t, cap(out), 1<<20, "the buffer grew to %d bytes for an event of at most 32 KiB", cap(out))
+}
+
+// Track never blocks: the search for repeated keys is quadratic, so that props
+// which could not be sent anyway must not be searched. It took seconds for these.
+func TestEncodeRefusesTooManyPropsWithoutSearchingThem(t *testing.T) {
+	t.Parallel()
+	props := make([]Prop, 50_000)
+	for i := range props {
+		props[i] = P("key_"+strconv.Itoa(1_000_000+i), i)
+	}
+	e, d := plainEncoder(), draftOf(props...)
+	_, _, err := e.append(nil, &d)
+	bad, ok := errors.AsType[*FieldError](err)
+	require.True(t, ok, "%T", err)
+	assert.Equal(t, "props", bad.Field, "found before the props are looked at")
+}
+
+func TestEncodeAcceptsURLsThatAreUnusual(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{
+		"port":                 "https://example.com:8443/x",
+		"IPv4":                 "http://127.0.0.1/",
+		"IPv6":                 "http://[::1]:8080/x",
+		"upper case":           "HTTPS://EXAMPLE.COM/",
+		"fragment":             "https://example.com/#part",
+		"escapes":              "https://example.com/a%2Fb?c=%20",
+		"not ASCII":            "https://exämple.com/straße?q=ü",
+		"no path":              "https://example.com",
+		"query without a path": "https://example.com?x=1",
+		"personal data":        "https://example.com/?mail=joe@example.com",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, redacted := mustEncode(t, plainEncoder(), draft{name: "n", url: url})
+			assert.Contains(t, body, `"url":"`+url+`"`, "a URL given explicitly is sent exactly as given")
+			assert.Zero(t, redacted)
+		})
+	}
+}
+
+// Not parallel: testing.AllocsPerRun counts the allocations of the whole process.
+func TestEncodeOfFourPropsAllocatesNothing(t *testing.T) {
+	e := plainEncoder()
+	buf := make([]byte, 0, 4096)
+	page := Page{scheme: "https", host: "example.com", path: "/checkout"}
+	rows := map[string]draft{
+		"explicit URL": {url: "https://example.com/checkout?utm_source=x"},
+		"page":         {page: &page},
+		"default URL":  {},
+	}
+	for name, d := range rows {
+		t.Run(name, func(t *testing.T) {
+			d.name = "checkout_completed"
+			d.props = []Prop{P("plan", "pro \"plus\""), P("amount", 4999), P("rate", 0.19), P("id", uint64(7))}
+			allocs := testing.AllocsPerRun(1000, func() {
+				if _, _, err := e.append(buf, &d); err != nil {
+					panic(err)
+				}
+			})
+			assert.Zero(t, allocs)
+		})
+	}
+}
+
+func BenchmarkEncodeOfFourProps(b *testing.B) {
+	e, d := plainEncoder(), draftOf(P("plan", "pro"), P("amount", 4999), P("rate", 0.19), P("currency", "EUR"))
+	buf := make([]byte, 0, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := e.append(buf, &d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

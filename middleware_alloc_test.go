@@ -1,0 +1,125 @@
+package footfall_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// nullWriter is a writer that costs nothing.
+type nullWriter struct{ header http.Header }
+
+func (w nullWriter) Header() http.Header       { return w.header }
+func (nullWriter) Write(p []byte) (int, error) { return len(p), nil }
+func (nullWriter) WriteHeader(int)             {}
+
+// swallowing is a Transport that costs nothing.
+type swallowing struct{}
+
+func (swallowing) Deliver(ctx context.Context, src footfall.Source) {
+	batch := make([]footfall.Record, 100)
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		for n := src.Take(batch); n > 0; n = src.Take(batch) {
+			for _, record := range batch[:n] {
+				src.Settle(record, footfall.Delivered, nil)
+			}
+		}
+	}
+}
+
+// cheapTracker is a tracker whose delivery allocates nothing and never lags.
+func cheapTracker(tb testing.TB, noValue bool) *footfall.Tracker {
+	tb.Helper()
+	return footfalltest.New(tb, func(c *footfall.Config) {
+		c.Transport = swallowing{}
+		c.Logger = slog.New(slog.DiscardHandler)
+		c.NoContextValue = noValue
+		c.DropOldest = true // so that a full queue costs the same
+		c.FlushInterval = time.Millisecond
+	}).Tracker
+}
+
+// oneRequest returns a function that makes the same request again and again.
+func oneRequest(handler http.Handler) func() {
+	w := nullWriter{make(http.Header)}
+	r := &http.Request{
+		Method: "POST", Host: "shop.example.com", URL: &url.URL{Path: "/checkout/42"},
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header), RemoteAddr: "192.0.2.1:4711",
+	}
+	r = r.WithContext(context.WithValue(context.Background(), http.ServerContextKey, nil)) // as the server does
+	return func() { handler.ServeHTTP(w, r) }
+}
+
+const routeOfOneRequest = "POST /checkout/{id}"
+
+func allocsOf(t *testing.T, handler http.Handler) float64 {
+	t.Helper()
+	request := oneRequest(handler)
+	for range 2000 { // fill pools, let slabs grow
+		request()
+	}
+	return testing.AllocsPerRun(5000, request)
+}
+
+func TestMiddlewareAllocatesNoMoreThanPromised(t *testing.T) {
+	bare := allocsOf(t, muxOf(routeOfOneRequest))
+	rule := footfall.Rule{Route: routeOfOneRequest, Event: "checkout_completed", Status: footfall.Success}
+	withProps := rule
+	withProps.Props = []footfall.Prop{footfall.P("plan", "pro")}
+	for _, tc := range []struct {
+		name    string
+		noValue bool
+		rules   []footfall.Rule
+		most    float64
+	}{
+		{"without a context value and a rule", true, nil, 1},
+		{"without a context value, a rule of another route", true, []footfall.Rule{{Route: "GET /"}}, 1},
+		{"without a context value, with a rule and its event", true, []footfall.Rule{rule}, 5},
+		{"with a context value, without a rule", false, nil, 5},
+		{"with a context value, a rule and its event", false, []footfall.Rule{rule}, 5},
+		{"with a context value, a rule with a prop and its event", false, []footfall.Rule{withProps}, 5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tracker := cheapTracker(t, tc.noValue)
+			more := allocsOf(t, tracker.Middleware(tc.rules...)(muxOf(routeOfOneRequest))) - bare
+			t.Logf("%.0f allocations more than the %.0f of the bare handler", more, bare)
+			assert.LessOrEqual(t, more, tc.most)
+			if len(tc.rules) > 0 && tc.rules[0].Route == routeOfOneRequest {
+				assert.Equal(t, uint64(7001), tracker.Stats().Tracked, "what is measured makes events")
+			}
+		})
+	}
+}
+
+func TestMiddlewareWithSeveralRulesOfAPathKeepsThePromise(t *testing.T) {
+	bare := allocsOf(t, muxOf(routeOfOneRequest))
+	tracker := cheapTracker(t, false)
+	more := allocsOf(t, tracker.Middleware(
+		footfall.Rule{Route: routeOfOneRequest, Event: "checkout_completed"},
+		footfall.Rule{Route: "GET /checkout/{id}", Event: "checkout_viewed"},
+	)(muxOf(routeOfOneRequest, "GET /checkout/{id}"))) - bare
+	t.Logf("%.0f allocations more than the %.0f of the bare handler", more, bare)
+	assert.LessOrEqual(t, more, 5.0)
+}
+
+func TestTrackInsideAHandlerAllocatesNothingMore(t *testing.T) {
+	tracker := cheapTracker(t, false)
+	silent := allocsOf(t, tracker.Middleware()(muxOf(routeOfOneRequest)))
+	tracking := allocsOf(t, tracker.Middleware()(mounted(routeOfOneRequest, http.HandlerFunc(trackInside))))
+	require.NotZero(t, tracker.Stats().Tracked)
+	assert.LessOrEqual(t, tracking, silent)
+}
+
+func trackInside(w http.ResponseWriter, r *http.Request) {
+	_ = footfall.Track(r.Context(), "coupon_applied", footfall.P("code", "SUMMER"), footfall.P("amount", 4999))
+	w.WriteHeader(http.StatusOK)
+}

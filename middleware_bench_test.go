@@ -1,0 +1,53 @@
+package footfall_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// BenchmarkMiddleware measures one request through a ServeMux into a writer that
+// costs nothing, so that what is above the bare handler's figure is ours.
+func BenchmarkMiddleware(b *testing.B) {
+	rule := footfall.Rule{Route: routeOfOneRequest, Event: "checkout_completed", Status: footfall.Success}
+	other := footfall.Rule{Route: "GET /pricing", Event: "pricing_viewed"}
+	b.Run("bare", func(b *testing.B) { benchmarkRequest(b, muxOf(routeOfOneRequest)) })
+	for _, bench := range []struct {
+		name    string
+		noValue bool
+		rules   []footfall.Rule
+	}{
+		{"no value, no rule", true, nil},
+		{"no value, rule of another route", true, []footfall.Rule{other}},
+		{"no value, rule and event", true, []footfall.Rule{rule}},
+		{"value, no rule", false, nil},
+		{"value, rule of another route", false, []footfall.Rule{other}},
+		{"value, rule and event", false, []footfall.Rule{rule}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			mux := muxOf(routeOfOneRequest, "GET /pricing")
+			benchmarkRequest(b, cheapTracker(b, bench.noValue).Middleware(bench.rules...)(mux))
+		})
+	}
+	b.Run("value, Track inside", func(b *testing.B) {
+		mux := mounted(routeOfOneRequest, http.HandlerFunc(trackInside))
+		benchmarkRequest(b, cheapTracker(b, false).Middleware()(mux))
+	})
+	b.Run("no value, TrackRequest inside", func(b *testing.B) {
+		tracker := cheapTracker(b, true)
+		mux := mounted(routeOfOneRequest, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_ = tracker.TrackRequest(r, "coupon_applied", footfall.P("code", "SUMMER"), footfall.P("amount", 4999))
+		}))
+		benchmarkRequest(b, tracker.Middleware()(mux))
+	})
+}
+
+func benchmarkRequest(b *testing.B, handler http.Handler) {
+	b.Helper()
+	b.ReportAllocs()
+	request := oneRequest(handler)
+	for b.Loop() {
+		request()
+	}
+}

@@ -1,0 +1,321 @@
+package footfall_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// copying is a middleware as many are written: the mux below notes the pattern on
+// a copy of the request.
+func copying(next http.Handler) http.Handler {
+	type key struct{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, 1)))
+	})
+}
+
+// cutting strips a prefix in place, as was done before http.StripPrefix.
+func cutting(prefix string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = strings.TrimPrefix(r.URL.Path, prefix)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func mounted(pattern string, below http.Handler, others ...string) *http.ServeMux {
+	mux := muxOf(others...)
+	mux.Handle(pattern, below)
+	return mux
+}
+
+// detour is a way on which the request that came does not keep its pattern.
+type detour struct {
+	handler http.Handler
+	route   string   // of the rule
+	events  []string // requests that make an event
+	silent  []string // requests that make none
+}
+
+func detours() map[string]detour {
+	products := muxOf("GET /products/{id}", "GET /products/new", "GET /{$}")
+	api := muxOf("GET /api/products/{id}", "GET /api/products/new")
+	return map[string]detour{
+		"an inner middleware copies the request": {
+			copying(products), "GET /products/{id}",
+			[]string{"GET /products/42"}, []string{"POST /products/42", "GET /nowhere"},
+		},
+		"an inner middleware copies twice": {
+			copying(copying(products)), "GET /products/{id}",
+			[]string{"GET /products/42"}, nil,
+		},
+		"below StripPrefix": {
+			http.StripPrefix("/api", products), "GET /api/products/{id}",
+			[]string{"GET /api/products/42"}, []string{"GET /products/42", "GET /api/"},
+		},
+		"a mount below StripPrefix": {
+			mounted("/api/", http.StripPrefix("/api", products), "/products/{id}"), "GET /api/products/{id}",
+			[]string{"GET /api/products/42"}, []string{"GET /products/42", "GET /api/"},
+		},
+		"a mount that keeps the prefix": {
+			mounted("/api/", api), "GET /api/products/{id}",
+			[]string{"GET /api/products/42"}, []string{"GET /api/products/new"},
+		},
+		"a mount of a mount": {
+			mounted("/v1/", http.StripPrefix("/v1", mounted("/api/", http.StripPrefix("/api", products)))), "GET /v1/api/products/{id}",
+			[]string{"GET /v1/api/products/42"}, []string{"GET /v1/api/"},
+		},
+		"a mount with a wildcard for the rest": {
+			mounted("/api/{rest...}", http.StripPrefix("/api", products)), "GET /api/products/{id}",
+			[]string{"GET /api/products/42"}, []string{"GET /api/"},
+		},
+		"a mount at the root": {
+			mounted("/", copying(products)), "GET /products/{id}",
+			[]string{"GET /products/42"}, []string{"GET /"},
+		},
+		"the mount itself": {
+			mounted("/api/", http.StripPrefix("/api", products)), "/api/",
+			[]string{"GET /api/products/42", "GET /api/"}, nil,
+		},
+		"a prefix cut in place": {
+			mounted("/api/", cutting("/api", copying(products))), "GET /api/products/{id}",
+			[]string{"GET /api/products/42"}, []string{"GET /api/"},
+		},
+		"a prefix cut in place must not look like another route": {
+			mounted("/admin/", cutting("/admin", copying(muxOf("GET /pricing"))), "GET /pricing"), "GET /pricing",
+			[]string{"GET /pricing"}, []string{"GET /admin/pricing"},
+		},
+	}
+}
+
+func TestRouteIsFoundWhereTheRequestDidNotKeepIt(t *testing.T) {
+	t.Parallel()
+	for name, tc := range detours() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := setup{rules: []footfall.Rule{{Route: tc.route, Event: "it"}}}.open(t, tc.handler)
+			var want []string
+			for _, request := range tc.events {
+				want = append(want, shopURL+site.sendNamed(t, request))
+			}
+			for _, request := range tc.silent {
+				site.sendNamed(t, request)
+			}
+			assert.Equal(t, want, urls(site.events()))
+		})
+	}
+}
+
+func TestRouteIsNotFoundFalsely(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		handler http.Handler
+		route   string
+		request string
+	}{
+		"the mux took a more specific route": {
+			muxOf("GET /products/{id}", "GET /products/new"), "GET /products/{id}", "GET /products/new",
+		},
+		"the mux took the subtree of all": {
+			muxOf("GET /products/{id}", "/"), "GET /products/{id}", "POST /products/42",
+		},
+		"the rule is of the subtree below the path": {
+			copying(muxOf("GET /docs")), "/docs/", "GET /docs",
+		},
+		"the mux found nothing, the rule is of any method": {
+			muxOf("POST /checkout"), "/checkout", "GET /checkout",
+		},
+		"the mux found nothing, the rule is not registered": {
+			muxOf("GET /pricing"), "GET /products/{id}", "GET /products/42",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := setup{rules: []footfall.Rule{{Route: tc.route, Event: "it"}}}.open(t, tc.handler)
+			site.sendNamed(t, tc.request)
+			assert.Empty(t, site.events())
+		})
+	}
+}
+
+func TestMethodNotAllowedIsNoRouteAlsoIfARuleNamesThePathUnderAnyMethod(t *testing.T) {
+	t.Parallel()
+	site := setup{rules: []footfall.Rule{
+		{Route: "/checkout", Event: "checkout"},
+		{Route: footfall.NoRoute, Event: "no_route"},
+	}}.open(t, muxOf("POST /checkout"))
+	site.get(t, "/checkout")
+	assert.Equal(t, []string{"no_route"}, site.names())
+}
+
+func TestPathPropsAlsoWhereTheRequestDidNotKeepItsRoute(t *testing.T) {
+	t.Parallel()
+	products := muxOf("GET /products/{id}")
+	for name, tc := range map[string]struct {
+		handler     http.Handler
+		route, path string
+	}{
+		"copied":         {copying(products), "GET /products/{id}", "/products/a%2F42"},
+		"stripped":       {mounted("/api/", http.StripPrefix("/api", products)), "GET /api/products/{id}", "/api/products/a%2F42"},
+		"on the request": {products, "GET /products/{id}", "/products/a%2F42"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := setup{rules: []footfall.Rule{{Route: tc.route, PathProps: []string{"id"}}}}.open(t, tc.handler)
+			site.get(t, tc.path)
+			events := site.events()
+			require.Len(t, events, 1)
+			assert.Equal(t, map[string]any{"id": "a/42"}, events[0].Props)
+		})
+	}
+}
+
+func TestRulesWorkAboveHandlersThatAreNoMux(t *testing.T) {
+	t.Parallel()
+	site := setup{rules: []footfall.Rule{
+		{Route: "GET /products/{id}", Event: "product_viewed"},
+		{Route: "GET /products/new", Event: "product_form"},
+		{Route: footfall.NoRoute, Event: "no_route"},
+	}}.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/nowhere" {
+			http.NotFound(w, r)
+		}
+	}))
+	site.get(t, "/products/42")
+	site.get(t, "/products/new")
+	site.get(t, "/nowhere")
+	site.get(t, "/elsewhere") // 200, and nobody knows its route
+	assert.Equal(t, []string{"product_viewed", "product_form", "no_route"}, site.names())
+}
+
+func TestRulesThatConflictForAMuxAreFoundByTheirPattern(t *testing.T) {
+	t.Parallel()
+	one, other := muxOf("GET /{kind}/latest"), muxOf("GET /posts/{id}")
+	site := setup{rules: []footfall.Rule{
+		{Route: "GET /{kind}/latest", Event: "latest"},
+		{Route: "GET /posts/{id}", Event: "post"},
+	}}.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/posts/") {
+			other.ServeHTTP(w, r)
+			return
+		}
+		one.ServeHTTP(w, r)
+	}))
+	site.get(t, "/posts/latest")
+	site.get(t, "/jobs/latest")
+	assert.Equal(t, []string{"post", "latest"}, site.names())
+}
+
+func TestHeadOptionsAndPrefetchMakeNoEvent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		method string
+		header []string
+	}{
+		"HEAD":                     {"HEAD", nil},
+		"OPTIONS":                  {"OPTIONS", nil},
+		"TRACE":                    {"TRACE", nil},
+		"prefetch":                 {"GET", []string{"Sec-Purpose", "prefetch"}},
+		"prerender":                {"GET", []string{"Sec-Purpose", "prefetch;prerender"}},
+		"anonymous client IP":      {"GET", []string{"Sec-Purpose", "prefetch;anonymous-client-ip"}},
+		"prefetch of old browsers": {"GET", []string{"Purpose", "prefetch"}},
+		"prefetch of Firefox":      {"GET", []string{"X-Moz", "prefetch"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := setup{rules: []footfall.Rule{
+				{Route: "/pricing"}, {Route: footfall.AnyRoute}, {Route: footfall.NoRoute},
+			}}.open(t, muxOf("/pricing", "/other"))
+			for _, path := range []string{"/pricing", "/other", "/"} {
+				site.do(t, tc.method, path, tc.header...)
+			}
+			assert.Empty(t, site.events())
+		})
+	}
+}
+
+func TestHeaderThatIsNoPrefetchIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	site := setup{rules: []footfall.Rule{{Route: "/pricing"}}}.open(t, muxOf("/pricing"))
+	site.get(t, "/pricing", "Purpose", "")
+	site.get(t, "/pricing", "Sec-Purpose", "preview")
+	assert.Len(t, site.events(), 2)
+}
+
+func TestSkipLeavesRequestsOut(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	site := setup{
+		rules: []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute}},
+		config: func(c *footfall.Config) {
+			c.Skip = func(r *http.Request) bool { return r.Header.Get("X-Staff") != "" || r.Pattern == "GET /health" }
+		},
+	}.open(t, mux)
+	mux.HandleFunc("GET /pricing", func(_ http.ResponseWriter, r *http.Request) {
+		_ = footfall.Track(r.Context(), "tracked_by_the_handler")
+	})
+	mux.Handle("GET /health", answering(http.StatusOK))
+	site.get(t, "/pricing", "X-Staff", "1")
+	site.get(t, "/health")
+	site.get(t, "/nowhere", "X-Staff", "1")
+	site.get(t, "/pricing")
+	assert.Equal(t, []string{"tracked_by_the_handler", "tracked_by_the_handler", "get_pricing"}, site.names())
+}
+
+func TestSkipThatPanicsIsHarmless(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]any{"a string": "boom", "the abort error": http.ErrAbortHandler} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var outer recovery
+			var log ruleLog
+			site := setup{
+				rules:  []footfall.Rule{{Route: "GET /pricing"}},
+				around: outer.around,
+				config: func(c *footfall.Config) {
+					log.into(c)
+					c.Skip = func(*http.Request) bool { panic(value) }
+				},
+			}.open(t, muxOf("GET /pricing"))
+			status, _ := site.do(t, "GET", "/pricing")
+			assert.Equal(t, http.StatusOK, status)
+			assert.Empty(t, site.events())
+			seen, _ := outer.seen()
+			assert.Nil(t, seen)
+			require.NoError(t, site.tracker.Close(t.Context())) // which writes what was not told yet
+			assert.Eventually(t, func() bool { return strings.Contains(log.String(), "panic in Config.Skip") }, 10*time.Second, time.Millisecond)
+		})
+	}
+}
+
+func TestObserveWorksForAdaptersWithoutARequest(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, func(c *footfall.Config) {
+		c.Skip = func(*http.Request) bool { panic("there is no request to look at") }
+	})
+	set, err := tracker.Rules(
+		footfall.Rule{Route: "GET /users/:id", PathProps: []string{"id"}, RefererPage: true},
+		footfall.Rule{Route: footfall.AnyRoute},
+		footfall.Rule{Route: "/shop.Cart/Add", Event: "added"},
+	)
+	require.NoError(t, err)
+	page := tracker.Page(&http.Request{Host: "example.com", URL: &url.URL{Path: "/users/42"}})
+	set.Observe(&footfall.Observation{Method: "GET", Route: "GET /users/:id", Status: 200, Page: page})
+	set.Observe(&footfall.Observation{Method: "GET", Route: "/files/*path", Status: 200})
+	set.Observe(&footfall.Observation{Method: "GET", Route: "/items/{id:[0-9]+}", Status: 200})
+	set.Observe(&footfall.Observation{Method: "POST", Route: "/shop.Cart/Add", Status: 200})
+	set.Observe(&footfall.Observation{Method: "GET", Status: 404})
+	events := tracker.Events()
+	assert.Equal(t, []string{"get_users_id", "get_files_path", "get_items_id", "added"}, tracker.Names())
+	assert.Equal(t, "http://example.com/users/42", events[0].URL)
+	assert.Equal(t, "https://example.com/", events[1].URL, "without a page the default")
+}

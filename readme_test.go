@@ -1,0 +1,160 @@
+package footfall_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(text)
+}
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// fragment is what surrounds a README block that is not a whole program.
+const fragment = `package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+var (
+	_ = errors.New
+	_ = fmt.Errorf
+	_ = log.Printf
+	_ = httptest.NewRecorder
+	_ = slices.Equal[[]int]
+	_ = time.Second
+	_ = footfalltest.New
+	_ testing.TB
+	_ http.Handler
+	_ context.Context
+	_ footfall.Event
+)
+`
+
+const body = `
+func example(ctx context.Context, tracker *footfall.Tracker, server *http.Server, mux *http.ServeMux, base, key string) (err error) {
+	{
+%s
+	}
+	%s
+}
+
+func main() {}
+`
+
+// program makes a README block one that compiles.
+func program(block string) string {
+	switch {
+	case strings.Contains(block, "\npackage main\n"):
+		return block
+	case strings.HasPrefix(block, "func "):
+		return fragment + "\nvar shop http.Handler\n\n" + block + "\nfunc main() {}\n"
+	}
+	end := "return err"
+	if strings.Contains(block, "handler :=") {
+		block += "\n_ = handler\n"
+	}
+	return fragment + fmt.Sprintf(body, block, end)
+}
+
+func TestProgramsOfTheREADMECompile(t *testing.T) {
+	t.Parallel()
+	root, err := os.Getwd()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	blocks := goBlock.FindAllStringSubmatch(readFile(t, "README.md"), -1)
+	require.Greater(t, len(blocks), 5)
+	for i, block := range blocks {
+		folder := filepath.Join(dir, fmt.Sprintf("block%d", i))
+		require.NoError(t, os.Mkdir(folder, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program(block[1])), 0o600))
+	}
+	mod := "module readme\n\ngo 1.26\n\nrequire (\n\tgithub.com/footfall-dev/footfall v0.0.0\n\tgithub.com/google/uuid v1.6.0 // indirect\n)\n\nreplace github.com/footfall-dev/footfall => " + root + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(readFile(t, "go.sum")), 0o600))
+	cmd := exec.Command("go", "build", "-o", os.DevNull, "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func TestProgramOfTheREADMEIsExamplesBasic(t *testing.T) {
+	t.Parallel()
+	basic := readFile(t, "examples/basic/main.go")
+	assert.Contains(t, readFile(t, "README.md"), "```go\n"+basic+"```")
+}
+
+var (
+	configField = regexp.MustCompile(`(?m)^\| ` + "`(\\w+)` \\| (.*?) \\|")
+	docDefault  = regexp.MustCompile(`Defaults to (.*)\.$`)
+)
+
+// configDocs returns the doc comment of each field of Config.
+func configDocs(t *testing.T) map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
+	require.NoError(t, err)
+	docs := make(map[string]string)
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != "Config" {
+			return true
+		}
+		for _, field := range spec.Type.(*ast.StructType).Fields.List {
+			docs[field.Names[0].Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
+		}
+		return false
+	})
+	require.NotEmpty(t, docs)
+	return docs
+}
+
+// The README's table has every field of Config, and the default its doc comment
+// names, which another test holds against the code.
+func TestConfigurationTableOfTheREADMEIsConfig(t *testing.T) {
+	t.Parallel()
+	_, table, found := strings.Cut(readFile(t, "README.md"), "## Configuration")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	inTable := make(map[string]string)
+	for _, row := range configField.FindAllStringSubmatch(table, -1) {
+		inTable[row[1]] = strings.ReplaceAll(row[2], "`", "")
+	}
+	docs := configDocs(t)
+	for field, doc := range docs {
+		row, ok := inTable[field]
+		assert.True(t, ok, "Config.%s is not in the README", field)
+		if m := docDefault.FindStringSubmatch(doc); m != nil && m[1][0] >= '0' && m[1][0] <= '9' {
+			assert.Equal(t, m[1], row, "default of Config.%s", field)
+		}
+	}
+	assert.Len(t, inTable, len(docs), "the README has fields that Config lacks")
+}

@@ -1,0 +1,204 @@
+package footfall_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func writeFile(t *testing.T, path string, size int64) {
+	t.Helper()
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	defer file.Close()
+	require.NoError(t, file.Truncate(size))
+}
+
+func TestFirstServerSentEventArrivesWhenItIsWritten(t *testing.T) {
+	t.Parallel()
+	for name, flush := range map[string]func(http.ResponseWriter){
+		"flushed by Flusher":            func(w http.ResponseWriter) { w.(http.Flusher).Flush() },
+		"flushed by ResponseController": func(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() },
+	} {
+		for _, http2 := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, HTTP/2 %t", name, http2), func(t *testing.T) {
+				t.Parallel()
+				arrived := make(chan struct{})
+				mux := http.NewServeMux()
+				mux.HandleFunc("GET /sse", func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = io.WriteString(w, "data: first\n\n")
+					flush(w)
+					select {
+					case <-arrived:
+						_, _ = io.WriteString(w, "data: last\n\n")
+					case <-r.Context().Done():
+					}
+				})
+				site := setup{rules: onEveryClass("GET /sse"), http2: http2}.open(t, mux)
+				resp, err := site.Client().Do(site.request(t, "GET", "/sse", nil))
+				require.NoError(t, err)
+				defer resp.Body.Close()
+				body := bufio.NewReader(resp.Body)
+				line, err := body.ReadString('\n')
+				require.NoError(t, err)
+				assert.Equal(t, "data: first\n", line)
+				assert.Zero(t, site.tracker.Stats().Tracked, "the handler still runs")
+				close(arrived)
+				rest, err := io.ReadAll(body)
+				require.NoError(t, err)
+				assert.Equal(t, "\ndata: last\n\n", string(rest))
+				assert.Equal(t, []string{"success"}, site.names())
+			})
+		}
+	}
+}
+
+func TestEarlyHintsAreNotTheStatus(t *testing.T) {
+	t.Parallel()
+	for _, http2 := range []bool{false, true} {
+		t.Run(fmt.Sprintf("HTTP/2 %t", http2), func(t *testing.T) {
+			t.Parallel()
+			mux := http.NewServeMux()
+			mux.HandleFunc("GET /p", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Link", "</style.css>; rel=preload")
+				w.WriteHeader(http.StatusEarlyHints)
+				w.WriteHeader(http.StatusEarlyHints)
+				w.WriteHeader(http.StatusNotFound)
+			})
+			site := setup{rules: onEveryClass("GET /p"), http2: http2}.open(t, mux)
+			var hints []int
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+				Got1xxResponse: func(status int, _ textproto.MIMEHeader) error {
+					hints = append(hints, status)
+					return nil
+				},
+			})
+			resp, err := site.Client().Do(site.request(t, "GET", "/p", nil).WithContext(ctx))
+			require.NoError(t, err)
+			resp.Body.Close()
+			assert.Equal(t, http.StatusNotFound, resp.StatusCode)
+			assert.Equal(t, []int{103, 103}, hints)
+			assert.Equal(t, []string{"client_error"}, site.names())
+		})
+	}
+}
+
+// upgrade switches protocols and echoes one line, as a WebSocket handler would.
+func upgrade(w http.ResponseWriter, head func(http.ResponseWriter, *bufio.ReadWriter)) error {
+	var rw *bufio.ReadWriter
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	head(w, rw)
+	if err := rw.Flush(); err != nil {
+		return err
+	}
+	line, err := rw.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(conn, "echo "+line)
+	return err
+}
+
+func TestHijackedConnectionSpeaksAnotherProtocolAndIsASuccess(t *testing.T) {
+	t.Parallel()
+	const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
+	over := make(chan error, 1)
+	done := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /ws", func(w http.ResponseWriter, _ *http.Request) {
+		over <- upgrade(w, func(_ http.ResponseWriter, rw *bufio.ReadWriter) { _, _ = rw.WriteString(switching) })
+	})
+	site := setup{rules: onEveryClass("GET /ws"), around: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer close(done) // the server does not wait for hijacked connections
+			next.ServeHTTP(w, r)
+		})
+	}}.open(t, mux)
+	conn, err := net.DialTimeout("tcp", site.Listener.Addr().String(), 10*time.Second)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: shop.example.com\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello\n")
+	require.NoError(t, err)
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	assert.Equal(t, switching+"echo hello\n", string(answer))
+	require.NoError(t, <-over)
+	<-done
+	assert.Equal(t, []string{"success"}, site.names())
+}
+
+func TestSwitchingProtocolsByWriteHeaderIsASuccess(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /ws", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Upgrade", "echo")
+		w.Header().Set("Connection", "Upgrade")
+		w.WriteHeader(http.StatusSwitchingProtocols)
+	})
+	site := setup{rules: onEveryClass("GET /ws")}.open(t, mux)
+	text := site.rawly(t, "GET /ws HTTP/1.1")
+	assert.Contains(t, text, "HTTP/1.1 101 Switching Protocols\r\n")
+	assert.Equal(t, []string{"success"}, site.names())
+}
+
+func TestHijackThatFailsLeavesTheStatusToTheHandler(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /ws", func(w http.ResponseWriter, _ *http.Request) {
+		_, _, err := http.NewResponseController(w).Hijack()
+		assert.ErrorIs(t, err, http.ErrNotSupported, "HTTP/2 cannot")
+		w.WriteHeader(http.StatusNotImplemented)
+	})
+	site := setup{rules: onEveryClass("GET /ws"), http2: true}.open(t, mux)
+	status, _ := site.do(t, "GET", "/ws")
+	assert.Equal(t, http.StatusNotImplemented, status)
+	assert.Equal(t, []string{"server_error"}, site.names())
+}
+
+func TestFullDuplexWorksThroughTheMiddleware(t *testing.T) {
+	t.Parallel()
+	site := setup{}.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		assert.NoError(t, c.EnableFullDuplex())
+		in := bufio.NewReader(r.Body)
+		for line, err := in.ReadString('\n'); err == nil; line, err = in.ReadString('\n') {
+			_, _ = io.WriteString(w, "echo "+line)
+			_ = c.Flush()
+		}
+	}))
+	body, writer := io.Pipe()
+	defer endLater(writer).Stop()
+	defer writer.Close()
+	go func() { _, _ = io.WriteString(writer, "one\n") }()
+	resp, err := site.Client().Do(site.request(t, "POST", "/", body))
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	answers := bufio.NewReader(resp.Body)
+	for _, next := range []string{"two\n", "three\n", ""} {
+		line, err := answers.ReadString('\n')
+		require.NoError(t, err)
+		assert.Contains(t, line, "echo ")
+		_, err = io.WriteString(writer, next)
+		require.NoError(t, err)
+	}
+	require.NoError(t, writer.Close())
+	rest, err := io.ReadAll(answers)
+	require.NoError(t, err)
+	assert.Empty(t, rest)
+}
