@@ -76,7 +76,7 @@ func (e *encoder) appendSiteAndName(dst []byte, d *draft) ([]byte, error) {
 		return dst, &FieldError{"site_id", "empty"}
 	}
 	switch {
-	case d.name == "" || strings.TrimSpace(d.name) == "":
+	case isEmpty(d.name):
 		return dst, &FieldError{"name", "empty"}
 	case len(d.name) > e.maxBytes:
 		return dst, e.tooLong("name", len(d.name))
@@ -84,8 +84,13 @@ func (e *encoder) appendSiteAndName(dst []byte, d *draft) ([]byte, error) {
 	return appendString(dst, d.name, "name")
 }
 
+// isEmpty is true for blanks too: they are nobody's name.
+func isEmpty(s string) bool {
+	return s == "" || (s[0] <= ' ' || s[0] >= utf8.RuneSelf) && strings.TrimSpace(s) == ""
+}
+
 func appendHead(dst []byte, siteID string) ([]byte, error) {
-	if strings.TrimSpace(siteID) == "" {
+	if isEmpty(siteID) {
 		return dst, &FieldError{"site_id", "empty"}
 	}
 	dst = append(dst, `{"site_id":`...)
@@ -135,11 +140,8 @@ func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted in
 		if repeated(p.key, props[i+1:]) {
 			continue // the last of several wins
 		}
-		if dst, err = e.appendKey(dst, p.key); err != nil {
-			return dst, redacted, err
-		}
 		var personal bool
-		if dst, personal, err = e.appendValue(dst, p); err != nil {
+		if dst, personal, err = e.appendProp(dst, p); err != nil {
 			return dst, redacted, err
 		}
 		if personal {
@@ -152,6 +154,13 @@ func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted in
 	}
 	dst[len(dst)-1] = '}' // in place of the last comma
 	return dst, redacted, nil
+}
+
+func (e *encoder) appendProp(dst []byte, p *Prop) (out []byte, personal bool, err error) {
+	if dst, err = e.appendKey(dst, p.key); err != nil {
+		return dst, false, err
+	}
+	return e.appendValue(dst, p)
 }
 
 // smallestProp is how many bytes a prop takes at least: "k":1,

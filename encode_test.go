@@ -134,7 +134,7 @@ func TestEncodeKeepsTheLastOfPropsWithOneKey(t *testing.T) {
 
 func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
 	t.Parallel()
-	page := &Page{scheme: "https", host: "page.example", path: "/p"}
+	page := &Page{rules: pagerOf(Config{}), https: true, host: "page.example", path: "/p"}
 	exact := &Page{exact: "https://exact.example/?token=kept"}
 	rows := map[string]struct {
 		draft draft
@@ -145,7 +145,7 @@ func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
 		"WithURL is sent as given":   {draft{page: exact}, "https://exact.example/?token=kept"},
 		"default without a page":     {draft{}, "https://example.com/"},
 		"default for a page of none": {draft{page: &Page{}}, "https://example.com/"},
-		"default for a hostile Host": {draft{page: &Page{scheme: "https", host: "evil\"/x", path: "/"}}, "https://example.com/"},
+		"default for a hostile Host": {draft{page: &Page{rules: pagerOf(Config{}), https: true, host: "evil\"/x", path: "/"}}, "https://example.com/"},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -320,7 +320,7 @@ func TestEncodeAcceptsURLsThatAreUnusual(t *testing.T) {
 func TestEncodeOfFourPropsAllocatesNothing(t *testing.T) {
 	e := plainEncoder()
 	buf := make([]byte, 0, 4096)
-	page := Page{scheme: "https", host: "example.com", path: "/checkout"}
+	page := Page{rules: pagerOf(Config{}), https: true, host: "example.com", path: "/checkout"}
 	rows := map[string]draft{
 		"explicit URL": {url: "https://example.com/checkout?utm_source=x"},
 		"page":         {page: &page},

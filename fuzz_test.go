@@ -168,7 +168,7 @@ func FuzzPageOfAnyRequestMakesAURL(f *testing.F) {
 	f.Add("a:80", "/\xff\x00", "/%ff%00", "utm_\xff=1")
 	f.Add("a.b", "/[x]", "/[x]", "ref=a#b")
 	f.Fuzz(func(t *testing.T, host, path, rawPath, query string) {
-		page := Page{scheme: "https", host: host, path: path, rawPath: rawPath, query: query, keys: []string{"utm_*", "ref", "source"}}
+		page := Page{rules: pagerOf(Config{}), https: true, host: host, path: path, rawPath: rawPath, query: query}
 		if !page.usable() {
 			assert.Empty(t, page.String())
 			return

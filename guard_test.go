@@ -219,7 +219,7 @@ func TestGuardNeverTouchesNamesKeysSitesOrURLs(t *testing.T) {
 
 func TestGuardCountsEachValueItRedacts(t *testing.T) {
 	t.Parallel()
-	page := &Page{scheme: "https", host: "example.com", path: "/", query: "ref=joe@example.com&source=x", keys: []string{"ref", "source"}}
+	page := &Page{rules: pagerOf(Config{}), https: true, host: "example.com", path: "/", query: "ref=joe@example.com&source=x"}
 	d := draft{name: "n", page: page, props: []Prop{
 		P("mail", "overridden@example.com"), P("mail", "joe@example.com"), P("ip", "203.0.113.7"), P("plan", "pro"), P("card", 4111111111111111),
 	}}

@@ -56,7 +56,10 @@ func oneRequest(handler http.Handler) func() {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header), RemoteAddr: "192.0.2.1:4711",
 	}
 	r = r.WithContext(context.WithValue(context.Background(), http.ServerContextKey, nil)) // as the server does
-	return func() { handler.ServeHTTP(w, r) }
+	return func() {
+		fresh := *r // the server makes one for each request; what the mux notes in it is new
+		handler.ServeHTTP(w, &fresh)
+	}
 }
 
 const routeOfOneRequest = "POST /checkout/{id}"

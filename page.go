@@ -15,18 +15,17 @@ import (
 // Config.QueryKeys lists. The zero Page is none.
 type Page struct {
 	exact   string // given as a whole: sent as given, the other fields are empty
-	origin  string // Config.PublicURL, in place of scheme and host
-	scheme  string
+	rules   *pager // how to make a URL of the rest; nil if there is none
+	https   bool
 	host    string
 	path    string
-	rawPath string   // as in url.URL
-	query   string   // raw, not filtered yet
-	keys    []string // that the query keeps
+	rawPath string // as in url.URL
+	query   string // raw, not filtered yet
 }
 
 // usable reports whether the page is one, and a URL can be made of it.
 func (p *Page) usable() bool {
-	return p.exact != "" || p.origin != "" || isHost(p.host)
+	return p.exact != "" || p.rules != nil && (p.rules.origin != "" || isHost(p.host))
 }
 
 // String returns the URL that an event on this page is sent with.
@@ -41,12 +40,13 @@ func (p Page) String() string {
 // append writes the URL. Nothing of it needs escaping in JSON. redacted counts
 // values of the query that were left out for personal data.
 func (p *Page) append(dst []byte, g guard) (out []byte, redacted int) {
-	if p.origin != "" {
-		dst = append(dst, p.origin...)
-	} else {
-		dst = append(dst, p.scheme...)
-		dst = append(dst, "://"...)
-		dst = append(dst, p.host...)
+	switch {
+	case p.rules.origin != "":
+		dst = append(dst, p.rules.origin...)
+	case p.https:
+		dst = append(append(dst, "https://"...), p.host...)
+	default:
+		dst = append(append(dst, "http://"...), p.host...)
 	}
 	dst = append(dst, p.escapedPath()...)
 	return p.appendQuery(dst, g)
@@ -56,7 +56,7 @@ func (p *Page) escapedPath() string {
 	if !strings.HasPrefix(p.path, "/") {
 		return "/" // the target of OPTIONS * and CONNECT is not a path
 	}
-	if p.rawPath == "" && isPlainPath(p.path) {
+	if p.rawPath == "" && scan(p.path)&hasNoPath == 0 {
 		return p.path
 	}
 	u := url.URL{Path: strings.Clone(p.path), RawPath: strings.Clone(p.rawPath)} // net/url's errors would keep them alive
@@ -67,11 +67,6 @@ func (p *Page) escapedPath() string {
 	return u.EscapedPath()
 }
 
-// isPlainPath reports whether escaping path would change nothing.
-func isPlainPath(path string) bool {
-	return scan(path)&hasNoURL == 0 && strings.IndexByte(path, '%') < 0 && strings.IndexByte(path, '?') < 0
-}
-
 // appendQuery writes the listed keys of the query, as they stand, in their order.
 // A value in which the guard sees personal data is left out and counted.
 func (p *Page) appendQuery(dst []byte, g guard) (out []byte, redacted int) {
@@ -80,7 +75,7 @@ func (p *Page) appendQuery(dst []byte, g guard) (out []byte, redacted int) {
 		var pair string
 		pair, rest, _ = strings.Cut(rest, "&")
 		key, value, _ := strings.Cut(pair, "=")
-		if !listed(p.keys, key) || !isURLText(pair) {
+		if !listed(p.rules.keys, key) || !isURLText(pair) {
 			continue
 		}
 		if !g.off && personalQueryValue(value) {
@@ -110,36 +105,28 @@ func listed(keys []string, key string) bool {
 
 // pager takes pages from requests, by the tracker's configuration.
 type pager struct {
-	origin  string // Config.PublicURL without trailing slash
-	keys    []string
-	proxies []netip.Prefix
+	origin    string // Config.PublicURL without trailing slash
+	keys      []string
+	proxies   []netip.Prefix
+	elsewhere *pager // for pages that may be another application's: without origin
 }
 
-func newPager(cfg *Config) pager {
-	return pager{
-		origin:  strings.TrimRight(cfg.PublicURL, "/"),
-		keys:    slices.Clone(cfg.QueryKeys),
-		proxies: slices.Clone(cfg.TrustedProxies),
+func newPager(cfg *Config) *pager {
+	keys := slices.Clone(cfg.QueryKeys)
+	return &pager{
+		origin:    strings.TrimRight(cfg.PublicURL, "/"),
+		keys:      keys,
+		proxies:   slices.Clone(cfg.TrustedProxies),
+		elsewhere: &pager{keys: keys},
 	}
 }
 
 func (c *pager) page(r *http.Request) Page {
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	host := r.Host
+	p := Page{rules: c, https: r.TLS != nil, host: r.Host, path: r.URL.Path, rawPath: r.URL.RawPath, query: r.URL.RawQuery}
 	if c.origin == "" && len(c.proxies) > 0 && c.trusts(r.RemoteAddr) {
-		scheme, host = forwarded(r.Header, scheme, host)
+		p.forward(r.Header)
 	}
-	return c.pageOf(scheme, host, r.URL)
-}
-
-func (c *pager) pageOf(scheme, host string, u *url.URL) Page {
-	return Page{
-		origin: c.origin, scheme: scheme, host: host,
-		path: u.Path, rawPath: u.RawPath, query: u.RawQuery, keys: c.keys,
-	}
+	return p
 }
 
 // referer takes the page from a Referer header (RFC 9110, section 10.1.3), for
@@ -149,9 +136,7 @@ func (c *pager) referer(raw string) Page {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return Page{}
 	}
-	page := c.pageOf(u.Scheme, u.Host, u)
-	page.origin = "" // PublicURL is this application's, the page may be another's
-	return page
+	return Page{rules: c.elsewhere, https: u.Scheme == "https", host: u.Host, path: u.Path, rawPath: u.RawPath, query: u.RawQuery}
 }
 
 // trusts reports whether the peer is one of Config.TrustedProxies.
@@ -169,16 +154,15 @@ func (c *pager) trusts(remoteAddr string) bool {
 	return false
 }
 
-// forwarded reads what a trusted proxy says of the visitor's request. Of a list
+// forward takes over what a trusted proxy says of the visitor's request. Of a list
 // the first entry is the outermost proxy's, the one the visitor spoke to.
-func forwarded(h http.Header, scheme, host string) (string, string) {
+func (p *Page) forward(h http.Header) {
 	if proto := firstOf(h.Get("X-Forwarded-Proto")); proto == "http" || proto == "https" {
-		scheme = proto
+		p.https = proto == "https"
 	}
 	if name := firstOf(h.Get("X-Forwarded-Host")); isHost(name) {
-		host = name
+		p.host = name
 	}
-	return scheme, host
 }
 
 func firstOf(list string) string {
@@ -190,16 +174,17 @@ func firstOf(list string) string {
 // would end the host part of a URL or need escaping in JSON: whoever sends the
 // request writes it.
 func isHost(s string) bool {
-	if s != "" && s[0] == '[' {
+	switch {
+	case s == "":
+		return false
+	case scan(s)&hasNoName == 0:
+		return true
+	case s[0] == '[':
 		end := strings.IndexByte(s, ']')
 		return end > 0 && isIPv6(s[1:end]) && isPort(s[end+1:])
 	}
 	name, _, _ := strings.Cut(s, ":")
-	return isName(name) && isPort(s[len(name):])
-}
-
-func isName(s string) bool {
-	return s != "" && scan(s)&hasNoName == 0
+	return name != "" && scan(name)&hasNoName == 0 && isPort(s[len(name):])
 }
 
 func isIPv6(s string) bool {

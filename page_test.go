@@ -14,7 +14,7 @@ import (
 )
 
 // pagerOf is the pager of a tracker whose Config is cfg.
-func pagerOf(cfg Config) pager {
+func pagerOf(cfg Config) *pager {
 	cfg = cfg.withDefaults()
 	return newPager(&cfg)
 }
@@ -128,8 +128,7 @@ func TestPageKeepsPersonalDataWithAllowPII(t *testing.T) {
 }
 
 func pagerOfDefault() *pager {
-	c := pagerOf(Config{})
-	return &c
+	return pagerOf(Config{})
 }
 
 func TestPageTakesThePathAsItIsEscaped(t *testing.T) {

@@ -16,6 +16,8 @@ type reporter struct {
 	log     *slog.Logger
 	onError func(error)
 
+	writing sync.Mutex // held while a line is written
+
 	mu      sync.Mutex
 	counts  tally
 	timer   *time.Timer
@@ -68,6 +70,8 @@ func (r *reporter) count(add func(*tally), err error) {
 
 // write writes one line, if there is something to tell.
 func (r *reporter) write() {
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	r.mu.Lock()
 	counts := r.counts
 	r.counts, r.pending, r.last = tally{}, false, time.Now()
@@ -80,7 +84,7 @@ func (r *reporter) write() {
 		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
 }
 
-// close writes what has not been told.
+// close writes what has not been told, after a line that is being written.
 func (r *reporter) close() {
 	r.timer.Stop()
 	r.write()

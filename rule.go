@@ -87,8 +87,14 @@ type pattern struct {
 
 func parsePattern(route string) pattern {
 	var p pattern
-	if blank := strings.IndexAny(route, " \t"); blank >= 0 {
-		p.method, route = route[:blank], strings.TrimLeft(route[blank:], " \t")
+	for i := 0; i < len(route) && route[i] != '/'; i++ {
+		if isBlank(route[i]) {
+			p.method, route = route[:i], route[i:]
+			break
+		}
+	}
+	for route != "" && isBlank(route[0]) {
+		route = route[1:]
 	}
 	if slash := strings.IndexByte(route, '/'); slash > 0 {
 		p.host, route = route[:slash], route[slash:]
@@ -96,6 +102,8 @@ func parsePattern(route string) pattern {
 	p.path = route
 	return p
 }
+
+func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
 // rule is a Rule made ready.
 type rule struct {
@@ -237,7 +245,9 @@ func methodWord(method string, p pattern) string {
 // {rest...}, :id and *path, as routers write them.
 func wildcards(route string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for segment := range strings.SplitSeq(parsePattern(route).path, "/") {
+		for rest := route; rest != ""; {
+			var segment string
+			segment, rest, _ = strings.Cut(rest, "/")
 			if segment == "{$}" || segment == "" || strings.IndexByte("{:*", segment[0]) < 0 {
 				continue
 			}

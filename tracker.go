@@ -17,7 +17,7 @@ import (
 type Tracker struct {
 	disabled  bool
 	encoder   encoder
-	pager     pager
+	pager     *pager
 	queue     *queue
 	reporter  *reporter
 	skip      func(*http.Request) bool

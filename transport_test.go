@@ -68,7 +68,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		flush(t, tracker)
 	}
 	assert.Len(t, api.Events(), 1000)
-	assert.LessOrEqual(t, api.Connections(), 4)
+	assert.LessOrEqual(t, api.Connections(), 8, "net/http may dial one while another becomes idle")
 }
 
 // A long body that nobody reads would cost a connection per event.
