@@ -28,6 +28,48 @@ func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
 	return errors.Join(problems...)
 }
 
+// report logs what is wrong with rules, a line each.
+func (t *Tracker) report(err error) {
+	if t == nil || t.disabled || err == nil {
+		return
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			t.report(one)
+		}
+		return
+	}
+	t.reporter.log.Error("footfall: a rule has no effect", "error", err)
+}
+
+// CheckRoutes is CheckRules for routers that list their routes: registered are the
+// patterns as the router has them, such as "GET /users/:id", or "/users/:id" for
+// one of any method.
+func (t *Tracker) CheckRoutes(registered []string, rules ...Rule) error {
+	if t == nil || t.disabled {
+		return nil
+	}
+	var problems []error
+	for i := range rules {
+		problems = append(problems, cmp.Or(t.checkRule(&rules[i]), checkListed(registered, &rules[i])))
+	}
+	return errors.Join(problems...)
+}
+
+func checkListed(registered []string, r *Rule) error {
+	if r.Route == AnyRoute || r.Route == NoRoute {
+		return nil
+	}
+	p := rule{Rule: *r, pattern: parsePattern(r.Route)}
+	for _, route := range registered {
+		listed := parsePattern(route)
+		if listed.path == p.pattern.path && (listed.method == "" || p.names(listed, listed.method)) {
+			return nil
+		}
+	}
+	return ruleError(r, "Route", "not registered in the router")
+}
+
 // checkRoute checks the route of a rule for net/http; mux may be nil.
 func checkRoute(mux asker, r *Rule) error {
 	switch {

@@ -3,6 +3,8 @@ package footfall
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
 )
 
 // Observation is one answered request as a middleware saw it. Adapters for
@@ -14,8 +16,12 @@ type Observation struct {
 	Aborted bool   // the handler ended with http.ErrAbortHandler
 	Page    Page   // as the request came in: see Tracker.Page
 
-	// Path gives the values of the pattern's wildcards. An *http.Request does.
-	Path interface{ PathValue(name string) string }
+	// Location is the header of that name, if Status is 3xx. A redirect to the
+	// same page in another spelling, such as routers make from /docs to /docs/,
+	// is no visit: the request that follows is.
+	Location string
+
+	Path PathValuer // the values of the pattern's wildcards; may be nil
 
 	// Request is what Config.Skip, the check for a prefetch, and RefererPage
 	// look at. Nil in frameworks that have none: they check for themselves.
@@ -34,7 +40,7 @@ func (t *Tracker) Page(r *http.Request) Page {
 // Observe makes the events of one answered request. Like Track it never blocks;
 // a panic in Config.Skip is logged and leaves the request out.
 func (s *Rules) Observe(o *Observation) {
-	if s.tracker == nil || s.tracker.disabled {
+	if s.empty() {
 		return
 	}
 	defer func() {
@@ -44,7 +50,7 @@ func (s *Rules) Observe(o *Observation) {
 	}()
 	route := parsePattern(o.Route)
 	rules := s.candidates(o, route)
-	if len(rules) == 0 || s.skipped(o) {
+	if len(rules) == 0 || o.respelt() || s.skipped(o) {
 		return
 	}
 	for i := range rules {
@@ -52,6 +58,15 @@ func (s *Rules) Observe(o *Observation) {
 			s.emit(r, o)
 		}
 	}
+}
+
+// respelt reports whether the answer is a redirect to the page it is an answer to.
+func (o *Observation) respelt() bool {
+	if o.Location == "" {
+		return false
+	}
+	to, err := url.Parse(o.Location)
+	return err == nil && to.Host == "" && to.Path != o.Page.path && path.Clean("/"+to.Path) == path.Clean("/"+o.Page.path)
 }
 
 func (s *Rules) skipped(o *Observation) bool {

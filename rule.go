@@ -120,9 +120,15 @@ type Rules struct {
 	none    []rule
 }
 
-// Rules makes rules ready. The error joins a *FieldError for each rule that is
-// wrong; the set is made of the others and may be used all the same.
-func (t *Tracker) Rules(rules ...Rule) (*Rules, error) {
+// Rules makes rules ready. Those that are wrong are logged and left out: see
+// CheckRoutes.
+func (t *Tracker) Rules(rules ...Rule) *Rules {
+	set, err := t.compile(rules)
+	t.report(err)
+	return set
+}
+
+func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 	set := &Rules{tracker: t, byPath: make(map[string][]rule)}
 	if t == nil || t.disabled {
 		return set, nil
@@ -138,6 +144,9 @@ func (t *Tracker) Rules(rules ...Rule) (*Rules, error) {
 	}
 	return set, errors.Join(problems...)
 }
+
+// empty is true of a set that makes no events, as that of a disabled tracker.
+func (s *Rules) empty() bool { return len(s.byPath)+len(s.any)+len(s.none) == 0 }
 
 func (s *Rules) add(r rule) {
 	switch r.Route {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 func TestAnyRouteNamesEventsByMethodAndPattern(t *testing.T) {
@@ -244,18 +245,32 @@ func TestBadRulesAreLoggedAndLeftOut(t *testing.T) {
 	}
 }
 
-func TestRulesReportsEveryMistakeAndKeepsTheOthers(t *testing.T) {
+func TestWrongRulesAreReportedAndTheOthersKept(t *testing.T) {
 	t.Parallel()
-	tracker := setup{}.open(t, http.NotFoundHandler()).tracker
-	set, err := tracker.Rules(
-		footfall.Rule{Route: ""},
-		footfall.Rule{Route: "POST /checkout", Event: "checkout_completed"},
-		footfall.Rule{Route: "GET pricing"},
-	)
+	tracker := footfalltest.New(t, quiet)
+	rules := []footfall.Rule{
+		{Route: ""},
+		{Route: "POST /checkout", Event: "checkout_completed"},
+		{Route: "GET pricing"},
+	}
+	err := tracker.CheckRoutes([]string{"POST /checkout"}, rules...)
 	require.Error(t, err)
 	assert.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 2)
 	assert.Contains(t, err.Error(), `Rule{""}.Route`)
 	assert.Contains(t, err.Error(), `Rule{"GET pricing"}.Route`)
-	set.Observe(&footfall.Observation{Method: "POST", Route: "POST /checkout", Status: 200})
+	tracker.Rules(rules...).Observe(&footfall.Observation{Method: "POST", Route: "POST /checkout", Status: 200})
 	assert.Equal(t, []string{"checkout_completed"}, tracker.Names())
+}
+
+func TestCheckRoutesFindsRulesThatNoRouterHas(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, quiet)
+	registered := []string{"GET /users/:id", "/any", "POST /shop.Cart/Add"}
+	for route, ok := range map[string]bool{
+		"GET /users/:id": true, "/users/:id": true, "POST /users/:id": false, "GET /users/:name": false,
+		"GET /any": true, "/any": true, "/shop.Cart/Add": true, "/shop.Cart/Remove": false,
+		footfall.AnyRoute: true, footfall.NoRoute: true,
+	} {
+		assert.Equal(t, ok, tracker.CheckRoutes(registered, footfall.Rule{Route: route}) == nil, route)
+	}
 }

@@ -1,0 +1,74 @@
+package footfall
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Visit is one request on its way through a middleware: noted before the handler,
+// which may change the request, and ended after it. Adapters for frameworks whose
+// requests are net/http's use it; it belongs to the goroutine of the request.
+type Visit struct {
+	rules *Rules
+	outer *http.Request // as it came
+	inner *http.Request // as it goes on: outer, or a copy with another context
+	page  Page
+}
+
+// Visit notes a request as it comes in.
+func (s *Rules) Visit(r *http.Request) Visit {
+	v := Visit{rules: s, outer: r, inner: r, page: s.tracker.Page(r)}
+	if ctx := s.tracker.withPage(r.Context(), &v.page); ctx != r.Context() {
+		v.inner = r.WithContext(ctx)
+	}
+	return v
+}
+
+// Request returns the request to hand down: the one that came, or a copy in whose
+// context Track finds tracker and page.
+func (v *Visit) Request() *http.Request { return v.inner }
+
+// End makes the events of the request, which is answered. Method, Page and Request
+// of o are filled in where they are empty; Request is the one the handler had, if
+// the framework replaced the one that was handed down.
+//
+// What the handler did to a copy of the request is put back on the request that
+// came, as if there had been no copy. So the server removes the files of a
+// multipart form; of a form on a copy it knows nothing (golang/go#58809).
+func (v *Visit) End(o Observation) {
+	if o.Request == nil {
+		o.Request = v.inner
+	}
+	if o.Request != v.outer {
+		handBack(v.outer, o.Request)
+	}
+	if o.Method == "" {
+		o.Method = o.Request.Method
+	}
+	o.Page = v.page
+	v.rules.Observe(&o)
+}
+
+// handBack writes fields only if they changed: an outer middleware may be reading
+// the others in another goroutine. Body is left out, for it may not be comparable.
+func handBack(outer, inner *http.Request) {
+	outer.Pattern = inner.Pattern
+	outer.Form, outer.PostForm, outer.MultipartForm = inner.Form, inner.PostForm, inner.MultipartForm
+	set(&outer.Method, inner.Method)
+	set(&outer.URL, inner.URL)
+	set(&outer.Host, inner.Host)
+	set(&outer.RemoteAddr, inner.RemoteAddr)
+	set(&outer.RequestURI, inner.RequestURI)
+	if strings.IndexByte(inner.Pattern, '{') < 0 {
+		return
+	}
+	for name := range wildcards(inner.Pattern) {
+		outer.SetPathValue(name, inner.PathValue(name))
+	}
+}
+
+func set[T comparable](field *T, value T) {
+	if *field != value {
+		*field = value
+	}
+}
