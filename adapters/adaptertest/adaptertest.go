@@ -1,0 +1,70 @@
+// Package adaptertest runs the conformance suite of footfalltest for this
+// project's adapters, with a WebSocket library, which footfalltest, of the
+// standard library only, leaves to its callers.
+package adaptertest
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// Run is footfalltest.RunMiddleware with a real WebSocket library. What is
+// impossible with a framework must be said in the README.md of the adapter, in the
+// same words.
+func Run(t *testing.T, s footfalltest.Subject) {
+	t.Helper()
+	for row, why := range s.Impossible {
+		readme, err := os.ReadFile("README.md")
+		if err != nil || !strings.Contains(unwrapped(readme), why) {
+			t.Errorf("README.md does not say of %q: %s (%v)", row, why, err)
+		}
+	}
+	s.WebSocket = footfalltest.WebSocket{Echo: http.HandlerFunc(echo), Send: send}
+	footfalltest.RunMiddleware(t, s)
+}
+
+// unwrapped joins the lines of a text.
+func unwrapped(text []byte) string { return strings.Join(strings.Fields(string(text)), " ") }
+
+// Replace returns a Subject.Pattern for routers that write a wildcard {name} with
+// something before the name, such as :name.
+func Replace(before string) func(pattern string) string {
+	return func(pattern string) string {
+		return strings.NewReplacer("{", before, "}", "").Replace(pattern)
+	}
+}
+
+// echo sends one message back.
+func echo(w http.ResponseWriter, r *http.Request) {
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return // answered by Accept
+	}
+	defer conn.CloseNow()
+	kind, text, err := conn.Read(r.Context())
+	if err != nil {
+		return // the client sees it
+	}
+	if err := conn.Write(r.Context(), kind, text); err == nil {
+		_ = conn.Close(websocket.StatusNormalClosure, "")
+	}
+}
+
+func send(ctx context.Context, url, text string) (string, error) {
+	conn, _, err := websocket.Dial(ctx, url, nil)
+	if err != nil {
+		return "", err
+	}
+	defer conn.CloseNow()
+	if err := conn.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
+		return "", err
+	}
+	_, answer, err := conn.Read(ctx)
+	return string(answer), err
+}

@@ -1,0 +1,91 @@
+package adaptertest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Tracker returns a tracker whose events cost next to nothing once they are
+// queued, to measure what an adapter adds to a request.
+func Tracker(tb testing.TB) *footfall.Tracker {
+	tb.Helper()
+	tracker, err := footfall.New(footfall.Config{
+		SiteID: "site_1", Transport: nowhere{}, Logger: slog.New(slog.DiscardHandler),
+		MaxQueueEvents: 1 << 20, MaxQueueBytes: 1 << 30,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = tracker.Close(context.Background()) }) // nothing can be lost
+	return tracker
+}
+
+// nowhere is a Transport that takes everything and keeps nothing.
+type nowhere struct{}
+
+// Deliver implements footfall.Transport.
+func (nowhere) Deliver(ctx context.Context, src footfall.Source) {
+	batch := make([]footfall.Record, 100)
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		for n := src.Take(batch); n > 0; n = src.Take(batch) {
+			for _, r := range batch[:n] {
+				src.Settle(r, footfall.Delivered, nil)
+			}
+		}
+	}
+}
+
+// Requests returns a function that sends one request for path through handler, into
+// a writer that costs nothing. Each time it is a new request, as from a server.
+func Requests(handler http.Handler, method, path string) func() {
+	template := http.Request{
+		Method: method, Host: "shop.example.com", URL: &url.URL{Path: path}, RequestURI: path,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header), RemoteAddr: "192.0.2.1:4711",
+	}
+	w := &nullWriter{header: make(http.Header)}
+	return func() {
+		r := template
+		handler.ServeHTTP(w, &r)
+	}
+}
+
+type nullWriter struct{ header http.Header }
+
+func (w *nullWriter) Header() http.Header         { return w.header }
+func (w *nullWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (w *nullWriter) WriteHeader(int)             {}
+
+// Allocations fails if wrapped allocates more than most above bare, exactly.
+func Allocations(t *testing.T, bare, wrapped func(), most float64) {
+	t.Helper()
+	const warm, runs = 2000, 5000
+	for range warm { // pools fill, slabs grow
+		bare()
+		wrapped()
+	}
+	below, above := testing.AllocsPerRun(runs, bare), testing.AllocsPerRun(runs, wrapped)
+	t.Logf("%.0f allocations above the %.0f of the bare handler", above-below, below)
+	if above-below > most {
+		t.Errorf("%.0f allocations above the bare handler, promised are %.0f", above-below, most)
+	}
+}
+
+// Benchmark runs both, under the names that `make bench` makes its table of.
+func Benchmark(b *testing.B, bare, wrapped func()) {
+	for _, one := range []struct {
+		name string
+		run  func()
+	}{{"bare", bare}, {"wrapped", wrapped}} {
+		b.Run(one.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				one.run()
+			}
+		})
+	}
+}

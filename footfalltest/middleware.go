@@ -1,0 +1,224 @@
+package footfalltest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Subject is a middleware that RunMiddleware tests, with the framework it is for.
+type Subject struct {
+	// Handler returns the app as a handler of net/http. Set Serve instead for a
+	// framework with a server of its own.
+	Handler func(tb testing.TB, app App) http.Handler
+
+	// Serve serves the app on the listener until stop is called, which returns
+	// when all requests are answered.
+	Serve func(tb testing.TB, app App, l net.Listener) (stop func())
+
+	// Pattern writes a path pattern of net/http as the framework does, such as
+	// /users/:id for /users/{id}. Nil if they are the same.
+	Pattern func(string) string
+
+	// Nested are the framework's ways to compose routers, each with the full
+	// pattern that a request to Path matches.
+	Nested []Nested
+
+	// WebSocket makes a server side and a client side by a real library.
+	WebSocket WebSocket
+
+	// Impossible names rows that the framework makes impossible, and says why.
+	// They are logged by name and not run.
+	Impossible map[string]string
+}
+
+// App is what a Subject serves.
+type App struct {
+	Tracker *footfall.Tracker // nil: without the middleware
+	Rules   []footfall.Rule   // in the framework's own patterns
+	Routes  []Route
+
+	// Recovered is the host's recovery. It stands above the middleware, takes
+	// the value of a panic, and the app answers 500; for http.ErrAbortHandler
+	// the connection is closed. A Subject with Handler leaves it to the suite.
+	Recovered func(any)
+}
+
+// Route is one route of an App.
+type Route struct {
+	Method  string
+	Pattern string       // as net/http has it, such as /users/{id}
+	Handler http.Handler // nil if Fail is set
+
+	// Fail makes the route one whose handler returns an error of the framework
+	// for which the framework answers with this status.
+	Fail int
+}
+
+// Nested is one way to compose routers.
+type Nested struct {
+	Name    string
+	Handler func(tb testing.TB, app App) http.Handler // serves app.Routes[0].Handler at the composed route
+	Serve   func(tb testing.TB, app App, l net.Listener) (stop func())
+	Method  string
+	Host    string // of the request, if not that of the server
+	Path    string // of the request
+	Route   string // the full pattern, as a Rule names it
+}
+
+// WebSocket is a server and a client of one library.
+type WebSocket struct {
+	Echo http.Handler // sends back what it receives
+	// Send connects to url, sends text and returns what comes back.
+	Send func(ctx context.Context, url, text string) (string, error)
+}
+
+// row is one promise that a middleware keeps.
+type row struct {
+	name string
+	run  func(*testing.T, Subject)
+}
+
+var rows = []row{
+	{"the writer keeps its interfaces", writerKeepsItsInterfaces},
+	{"a WebSocket upgrade works", webSocketWorks},
+	{"server-sent events arrive when they are written", eventsArriveWhenWritten},
+	{"103 and then 404 is recorded as 404", earlyHintsAreNotTheStatus},
+	{"panics reach the host unchanged and are recorded", panicsReachTheHost},
+	{"an upload leaves no temporary file behind", uploadLeavesNoFile},
+	{"the route is the full pattern", routeIsTheFullPattern},
+	{"404 and 405 make no event unless asked", missingRoutesMakeNoEvent},
+	{"an error that a handler returns is recorded as the client sees it", errorsAreRecordedAsSeen},
+	{"64 clients at once do not mix", clientsDoNotMix},
+	{"a file is sent as without the middleware", filesAreSentAsWithout},
+	{"the answer is the same to the byte", answerIsTheSame},
+	{"Track works in the handler, beside it and after the client went", trackWorksEverywhere},
+}
+
+// RunMiddleware holds a middleware to what the application may expect of it: that
+// nothing changes but that events are made. Every row is run against a server on
+// a socket. The net/http middleware and every adapter of this project pass it.
+func RunMiddleware(t *testing.T, s Subject) {
+	t.Helper()
+	if s.Pattern == nil {
+		s.Pattern = func(pattern string) string { return pattern }
+	}
+	for name := range s.Impossible {
+		if !slices.ContainsFunc(rows, func(r row) bool { return r.name == name }) {
+			t.Errorf("footfalltest: there is no row %q", name)
+		}
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			if why, ok := s.Impossible[r.name]; ok {
+				t.Logf("IMPOSSIBLE: %s", why)
+				return
+			}
+			r.run(t, s)
+		})
+	}
+}
+
+// site is an App that is being served.
+type site struct {
+	URL     string
+	Tracker *Tracker
+	stop    func()
+}
+
+// open serves routes with a tracker that records.
+func (s Subject) open(t *testing.T, rules []footfall.Rule, routes ...Route) *site {
+	t.Helper()
+	tracker := newQuiet(t)
+	app := App{Tracker: tracker.Tracker, Rules: rules, Routes: routes, Recovered: func(any) {}}
+	return s.serve(t, app, tracker)
+}
+
+// openBare serves routes without the middleware.
+func (s Subject) openBare(t *testing.T, routes ...Route) *site {
+	t.Helper()
+	return s.serve(t, App{Routes: routes, Recovered: func(any) {}}, nil)
+}
+
+func newQuiet(t *testing.T) *Tracker {
+	t.Helper()
+	return New(t, func(c *footfall.Config) { c.DefaultURL = "" }) // every event must know its page
+}
+
+func (s Subject) serve(t *testing.T, app App, tracker *Tracker) *site {
+	t.Helper()
+	if s.Serve == nil {
+		server := httptest.NewServer(recovering(s.Handler(t, app), app.Recovered))
+		t.Cleanup(server.Close)
+		return &site{URL: server.URL, Tracker: tracker, stop: server.Close}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &site{URL: "http://" + listener.Addr().String(), Tracker: tracker, stop: s.Serve(t, app, listener)}
+}
+
+// recovering is the host's recovery for handlers of net/http.
+func recovering(next http.Handler, recovered func(any)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			recovered(v)
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// events stops the site, so that every handler has returned, and returns the events.
+func (s *site) events() []Event {
+	s.stop()
+	return s.Tracker.Events()
+}
+
+// eventually is events for connections that the server has handed over: it does
+// not wait for their handlers.
+func (s *site) eventually(n int) []Event {
+	tick, end := time.NewTicker(time.Millisecond), time.Now().Add(patience)
+	defer tick.Stop()
+	events := s.events()
+	for len(events) < n && time.Now().Before(end) {
+		<-tick.C
+		events = s.Tracker.Events()
+	}
+	return events
+}
+
+// rule makes a Rule for a route of the suite.
+func (s Subject) rule(method, pattern, event string, status footfall.StatusClass) footfall.Rule {
+	return footfall.Rule{Route: method + " " + s.Pattern(pattern), Event: event, Status: status}
+}
+
+func namesOf(events []Event) []string {
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = e.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+func expectNames(t *testing.T, events []Event, want ...string) {
+	t.Helper()
+	if got := namesOf(events); !slices.Equal(got, want) {
+		t.Errorf("events %q, want %q", got, want)
+	}
+}
