@@ -67,8 +67,8 @@ alone: ## Build and vet each module by itself, as its users do
 	@set -e; for dir in $(MODULES); do echo "alone: $${dir#$(CURDIR)}"; (cd $$dir && GOWORK=off $(GO) build -o /dev/null ./... && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) mod tidy -diff); done
 
 .PHONY: bench
-bench: ## Run the benchmarks, each COUNT times
-	$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) .
+bench: ## Run the benchmarks of every module, each COUNT times, and print a table of medians
+	@$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) work | tee /dev/stderr | .ci/bench-table
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME

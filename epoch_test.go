@@ -13,7 +13,7 @@ func (l *epochs) acceptOne() *epoch {
 	return l.last
 }
 
-func isDone(done <-chan struct{}) bool { return isClosed(done) }
+func isDone(e *epoch) bool { return isClosed(e.done) }
 
 func TestEpochOfNothingIsSettledAtOnce(t *testing.T) {
 	t.Parallel()
@@ -101,4 +101,30 @@ func TestEpochsDoNotGrowWithCallsOfFlush(t *testing.T) {
 		n++
 	}
 	assert.LessOrEqual(t, n, 3, "%d epochs for one event", n)
+}
+
+// One event that the API always fails stays unsettled for long; each Flush that
+// gives up after its own events are settled must leave nothing behind.
+func TestEpochsThatNobodyWaitsForLeaveTheList(t *testing.T) {
+	t.Parallel()
+	l := newEpochs()
+	poison := l.acceptOne()
+	for range 1000 {
+		e := l.acceptOne()
+		flushed, settled := l.seal()
+		require.False(t, settled)
+		if e != poison {
+			l.settled(e)
+		}
+		l.leave(flushed)
+	}
+	n := 0
+	for e := l.first; e != nil; e = e.after {
+		n++
+	}
+	assert.LessOrEqual(t, n, 3, "%d epochs for one event", n)
+	last, _ := l.seal()
+	poison.pending = 1
+	l.settled(poison)
+	assert.True(t, last == nil || isDone(last))
 }

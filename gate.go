@@ -28,7 +28,8 @@ type gate struct {
 	until   time.Time
 	probing bool
 	since   time.Time
-	told    bool // the log was told that it is closed
+	told    uint8                 // a bit for each reason that the log was told of since the gate closed
+	last    [notAPI + 1]time.Time // when it was told of each
 }
 
 func newGate(retry, probe backoff, limit time.Duration, log *slog.Logger) *gate {
@@ -103,8 +104,8 @@ func (g *gate) open(turn uint64) (told bool, since time.Time) {
 	if !g.closed || g.firm && turn != g.turn {
 		return false, time.Time{}
 	}
-	told = g.told
-	g.closed, g.told, g.firm, g.step = false, false, false, 0
+	told = g.told != 0
+	g.closed, g.told, g.firm, g.step = false, 0, false, 0
 	g.turned()
 	return told, g.since
 }
@@ -116,15 +117,17 @@ func (g *gate) failed(turn uint64, v verdict, a *answer) {
 	}
 }
 
-// close reports whether the log must be told. That is once per outage: at once
-// when someone must act, after the second failure when it may pass by itself.
+// close reports whether the log must be told.
 func (g *gate) close(turn uint64, v verdict, a *answer) (tell bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if turn != g.turn {
+	now := time.Now()
+	asked := retryAfter(a.retryAfter, now, g.limit)
+	firm := asked > 0 || a.status == http.StatusTooManyRequests
+	if turn != g.turn && (g.closed || !firm) {
+		g.postpone(firm, now.Add(asked))
 		return false // the gate knows already, or has opened since
 	}
-	now := time.Now()
 	switch {
 	case !g.closed:
 		g.since, g.step = now, 0
@@ -133,14 +136,32 @@ func (g *gate) close(turn uint64, v verdict, a *answer) (tell bool) {
 	default:
 		g.step++
 	}
-	asked := retryAfter(a.retryAfter, now, g.limit)
-	g.closed, g.reason = true, v
-	g.firm = asked > 0 || a.status == http.StatusTooManyRequests
+	g.closed, g.reason, g.firm = true, v, firm
 	g.until = now.Add(max(g.backoff(v).delay(g.step), asked))
-	tell = !g.told && (v != later || g.step > 0)
-	g.told = g.told || tell
 	g.turned()
-	return tell
+	return g.news(v, now)
+}
+
+// postpone heeds a Retry-After that comes when the gate is closed already.
+func (g *gate) postpone(firm bool, until time.Time) {
+	if firm {
+		g.firm = g.closed
+		if until.After(g.until) {
+			g.until = until
+		}
+	}
+}
+
+// news reports whether the log must be told. That is once per outage and reason:
+// at once when someone must act, after the second failure when it may pass by
+// itself. Outages that come and go in a moment get a line a minute.
+func (g *gate) news(v verdict, now time.Time) bool {
+	if g.told&(1<<v) != 0 || v == later && g.step == 0 || now.Sub(g.last[v]) < reportEvery {
+		return false
+	}
+	g.told |= 1 << v
+	g.last[v] = now
+	return true
 }
 
 func (g *gate) backoff(v verdict) backoff {

@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -244,6 +246,69 @@ func TestBadKeyHoldsEventsSaysSoOnceAndResumesByItself(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What happens after a told outage is told too, for it needs somebody.
+func TestKeyRefusedAfterAnOutageIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(answerDown)
+		tracker := start(t, f, j.into)
+		track(t, tracker, 10)
+		time.Sleep(10 * time.Minute)
+		f.set(answerStatus(401))
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, j.lines(slog.LevelError), j.String())
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// A firewall on the way that dislikes one event answers 403 to it, as to a bad key.
+func TestEventThatIsForbiddenAloneIsTriedSlowlyAndDoesNotFloodTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.latency = 10 * time.Millisecond
+		poisoned := 0
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, "poison") {
+				poisoned++ // one event is never sent twice at a time
+				return answerStatus(403)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f, j.into)
+		require.NoError(t, tracker.Track(context.Background(), "poison"))
+		trackFor(tracker, 10*time.Second)
+		assert.Less(t, poisoned, 20)
+		assert.Equal(t, 1, j.lines(slog.LevelError), j.String())
+		assert.Error(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// The first failure closes the gate; a Retry-After that another answer brings a
+// moment later holds all the same.
+func TestRetryAfterThatComesBehindAnotherFailureIsHonoured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		var nth atomic.Int64
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			n := nth.Add(1)
+			time.Sleep(time.Duration(min(n, 3)) * time.Millisecond)
+			switch n {
+			case 1:
+				return answerStatus(503)(r, body)
+			case 2:
+				return answerRetryAfter(429, "60")(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f, func(c *footfall.Config) { c.BatchSize = 1000; c.MaxInFlight = 8 })
+		track(t, tracker, 1000)
+		time.Sleep(30 * time.Second)
+		assert.LessOrEqual(t, f.requests(), 10)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
 }
 
 func TestSomethingElseThanTheAPIHoldsEvents(t *testing.T) {

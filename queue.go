@@ -30,6 +30,7 @@ type queue struct {
 	waiting int // accepted, not taken
 	pending int // accepted, not settled
 	bytes   int // of pending
+	taken   int // bytes of pending that are taken
 	fresh   int // accepted since the last batch was due
 	due     bool
 	armed   bool
@@ -50,7 +51,7 @@ func newQueue(cfg *Config, dropped func()) *queue {
 		kick:       make(chan struct{}, 1),
 		timer:      time.NewTimer(cfg.FlushInterval),
 		closing:    make(chan struct{}),
-		slabs:      slabs{size: max(64<<10, cfg.MaxEventBytes)},
+		slabs:      slabs{size: 64 << 10},
 		epochs:     newEpochs(),
 	}
 	q.timer.Stop()
@@ -65,12 +66,9 @@ func (q *queue) put(id uuid.UUID, body []byte, redacted int) error {
 		q.stats.Refused++
 		return ErrClosed
 	}
-	for q.pending >= q.maxEvents || q.bytes+len(body) > q.maxBytes {
-		if !q.dropOldest || q.waiting == 0 {
-			q.stats.Refused++
-			return ErrQueueFull
-		}
-		q.drop()
+	if !q.makeRoom(len(body)) {
+		q.stats.Refused++
+		return ErrQueueFull
 	}
 	q.slabs.add(id, body, q.epochs.last)
 	q.epochs.last.pending++
@@ -83,10 +81,23 @@ func (q *queue) put(id uuid.UUID, body []byte, redacted int) error {
 	return nil
 }
 
+// makeRoom drops nothing unless that makes enough room.
+func (q *queue) makeRoom(n int) bool {
+	full := func(events, bytes int) bool { return events >= q.maxEvents || bytes+n > q.maxBytes }
+	if !q.dropOldest || full(q.pending-q.waiting, q.taken) {
+		return !full(q.pending, q.bytes)
+	}
+	for full(q.pending, q.bytes) {
+		q.drop()
+	}
+	return true
+}
+
 // drop gives up the oldest event that is not on its way yet.
 func (q *queue) drop() {
 	r := q.slabs.take()
 	q.waiting--
+	q.taken += len(r.Body)
 	q.settle(r, Lost)
 	q.dropped()
 }
@@ -142,6 +153,9 @@ func (q *queue) batchDue() (waiting int, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.waiting == 0 {
+		if q.closed {
+			q.wake() // whoever else is in Wait
+		}
 		return 0, q.closed
 	}
 	if !q.due {
@@ -167,6 +181,7 @@ func (q *queue) Take(dst []Record) int {
 	n := min(len(dst), q.waiting)
 	for i := range n {
 		dst[i] = q.slabs.take()
+		q.taken += len(dst[i].Body)
 	}
 	q.waiting -= n
 	if q.closed && q.waiting == 0 {
@@ -192,7 +207,9 @@ func (q *queue) settle(r Record, o Outcome) {
 	e := &r.home.entries[r.slot]
 	e.settled = true
 	q.pending--
-	q.bytes -= len(r.Body)
+	size := r.home.size(r.slot) // not that of r.Body, which a Transport may have changed
+	q.bytes -= size
+	q.taken -= size
 	q.stats.count(o, 1)
 	q.epochs.settled(e.epoch)
 	q.slabs.settled(r.home)
@@ -217,7 +234,7 @@ func (q *queue) Closing() <-chan struct{} { return q.closing }
 // flush makes everything due and waits until what was accepted before is settled.
 func (q *queue) flush(ctx context.Context) error {
 	q.mu.Lock()
-	done, settled := q.epochs.seal()
+	e, settled := q.epochs.seal()
 	if !settled {
 		q.makeDue()
 	}
@@ -226,10 +243,19 @@ func (q *queue) flush(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-done:
+	case <-e.done:
 		return nil
 	case <-ctx.Done():
+		q.leave(e)
 		return fmt.Errorf("footfall: flush: %d events not settled yet: %w", q.read().Queued, ctx.Err())
+	}
+}
+
+func (q *queue) leave(e *epoch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.ended {
+		q.epochs.leave(e)
 	}
 }
 
@@ -252,7 +278,7 @@ func (q *queue) end() (Stats, error) {
 	q.ended = true
 	q.timer.Stop()
 	q.stats.Dropped += uint64(q.pending)
-	q.pending, q.waiting, q.bytes = 0, 0, 0
+	q.pending, q.waiting, q.bytes, q.taken = 0, 0, 0, 0
 	for e := q.epochs.first; e != nil; e = e.after {
 		close(e.done)
 	}

@@ -1,6 +1,8 @@
 package footfall
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -84,8 +86,29 @@ func (r *reporter) write() {
 		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
 }
 
-// close writes what has not been told, after a line that is being written.
+// close writes what has not been told, after a line that is being written. A log
+// that is stuck does not hold it up.
 func (r *reporter) close() {
 	r.timer.Stop()
-	r.write()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.write()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
+}
+
+// careful keeps a panic of the application's slog.Handler from ending the process.
+type careful struct{ slog.Handler }
+
+func (h careful) Handle(ctx context.Context, r slog.Record) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("footfall: panic in Config.Logger: %v", v)
+		}
+	}()
+	return h.Handler.Handle(ctx, r)
 }

@@ -257,10 +257,11 @@ func wildcards(route string) iter.Seq[string] {
 		for rest := route; rest != ""; {
 			var segment string
 			segment, rest, _ = strings.Cut(rest, "/")
-			if segment == "{$}" || segment == "" || strings.IndexByte("{:*", segment[0]) < 0 {
+			start := strings.IndexAny(segment, "{:*") // gin has year_:year, chi has {id}.json
+			if start < 0 || segment == "{$}" {
 				continue
 			}
-			if !yield(wildcardName(segment)) {
+			if !yield(wildcardName(segment[start:])) {
 				return
 			}
 		}
@@ -268,7 +269,8 @@ func wildcards(route string) iter.Seq[string] {
 }
 
 func wildcardName(segment string) string {
-	name, _, _ := strings.Cut(strings.Trim(segment[1:], "}"), ":")
+	name, _, _ := strings.Cut(segment[1:], "}")
+	name, _, _ = strings.Cut(name, ":")
 	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
 }
 

@@ -3,7 +3,6 @@ package footfall
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -29,19 +28,15 @@ func (t *httpTransport) Deliver(ctx context.Context, src Source) {
 	defer t.api.close()
 	var running sync.WaitGroup
 	defer running.Wait()
-	var senders atomic.Int64
+	var senders crew
 	for {
 		waiting, ok := src.Wait(ctx)
 		if !ok {
 			t.giveUpRest(ctx, src)
 			return
 		}
-		for range t.more(waiting, int(senders.Load()), src.Closing()) {
-			senders.Add(1)
-			running.Go(func() {
-				defer senders.Add(-1)
-				t.send(ctx, src)
-			})
+		for range senders.grow(func(running int) int { return t.more(waiting, running, src.Closing()) }) {
+			running.Go(func() { t.send(ctx, src, &senders) })
 		}
 	}
 }
@@ -66,10 +61,36 @@ func (t *httpTransport) giveUpRest(ctx context.Context, src Source) {
 	}
 }
 
+// crew counts the senders.
+type crew struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *crew) grow(more func(running int) int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := max(0, more(c.n))
+	c.n += n
+	return n
+}
+
+// take returns false if none is waiting, and then counts the sender out at once:
+// an event that comes after that must not be left to it.
+func (c *crew) take(src Source, one []Record) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if src.Take(one) == 1 {
+		return true
+	}
+	c.n--
+	return false
+}
+
 // send delivers one event after the other until none is waiting.
-func (t *httpTransport) send(ctx context.Context, src Source) {
+func (t *httpTransport) send(ctx context.Context, src Source, senders *crew) {
 	one := make([]Record, 1)
-	for src.Take(one) == 1 {
+	for senders.take(src, one) {
 		outcome, err := t.deliver(ctx, one[0], src.Closing())
 		src.Settle(one[0], outcome, err)
 	}
@@ -103,9 +124,9 @@ func (t *httpTransport) deliver(ctx context.Context, r Record, closing <-chan st
 		if last {
 			return Lost, a.failure()
 		}
-		if v == later {
-			sleep(ctx, t.retry.delay(attempt), closing, nil)
-		}
+		// An event waits by itself too, also behind a refused key: it may be the
+		// only one that a firewall on the way does not let through.
+		sleep(ctx, t.retry.delay(attempt), closing, nil)
 	}
 }
 

@@ -29,13 +29,18 @@ func (s *slab) add(id uuid.UUID, body []byte, e *epoch) {
 	s.live++
 }
 
-func (s *slab) record(slot int) Record {
-	start := 0
-	if slot > 0 {
-		start = s.entries[slot-1].end
+func (s *slab) start(slot int) int {
+	if slot == 0 {
+		return 0
 	}
+	return s.entries[slot-1].end
+}
+
+func (s *slab) size(slot int) int { return s.entries[slot].end - s.start(slot) }
+
+func (s *slab) record(slot int) Record {
 	e := &s.entries[slot]
-	return Record{ID: e.id, Body: s.buf[start:e.end:e.end], home: s, slot: slot}
+	return Record{ID: e.id, Body: s.buf[s.start(slot):e.end:e.end], home: s, slot: slot}
 }
 
 // holds reports whether r is one of the slab's events and not settled: a record
@@ -52,7 +57,7 @@ func (s *slab) reset() {
 // slabs is a list of slabs in use, oldest first, and the empty ones kept for reuse.
 // The last one is where events are added. It is guarded by the queue's lock.
 type slabs struct {
-	size        int // capacity of each in bytes
+	size        int // capacity of each in bytes, but for events larger than that
 	first, last *slab
 	spare       *slab
 	spares      int
@@ -63,12 +68,16 @@ const maxSpares = 64
 
 func (l *slabs) add(id uuid.UUID, body []byte, e *epoch) {
 	if l.last == nil || !l.last.fits(len(body)) {
-		l.push(l.empty())
+		l.push(l.empty(len(body)))
 	}
 	l.last.add(id, body, e)
 }
 
-func (l *slabs) empty() *slab {
+// empty returns a slab with room for n bytes. A larger event has a slab of its own.
+func (l *slabs) empty(n int) *slab {
+	if n > l.size {
+		return &slab{buf: make([]byte, 0, n)}
+	}
 	if s := l.spare; s != nil {
 		l.spare, s.after = s.after, nil
 		l.spares--
@@ -111,7 +120,7 @@ func (l *slabs) settled(s *slab) {
 		l.first = s.after
 	}
 	s.reset()
-	if l.spares < maxSpares {
+	if l.spares < maxSpares && cap(s.buf) == l.size {
 		s.after, l.spare = l.spare, s
 		l.spares++
 	}

@@ -20,7 +20,9 @@ type slabTest struct {
 	added int
 }
 
-func newSlabTest(size int) *slabTest { return &slabTest{slabs: slabs{size: size}, epoch: newEpoch()} }
+func newSlabTest(size int) *slabTest {
+	return &slabTest{slabs: slabs{size: size}, epoch: &epoch{done: make(chan struct{})}}
+}
 
 // put adds an event of n bytes that begins with its number.
 func (s *slabTest) put(n int) (body []byte) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ func New(cfg Config) (*Tracker, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	cfg.Logger = slog.New(careful{cfg.Logger.Handler()})
 	t := newTracker(&cfg)
 	transport := cfg.Transport
 	if transport == nil {
