@@ -1,0 +1,150 @@
+// Package footfallgin is Footfall's middleware for gin.
+//
+//	router := gin.New()
+//	router.Use(footfallgin.Middleware(tracker,
+//		footfall.Rule{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Success},
+//		footfall.Rule{Route: "GET /users/:id", Event: "user_viewed", PathProps: []string{"id"}},
+//	), gin.Recovery())
+//
+// Rule.Route is a method and gin's own full pattern, as gin.Context.FullPath gives it:
+// the prefixes of all groups, :name, and *name, whose value begins with a slash as in
+// gin. A colon that is registered as \: is a plain one in it. Without a method the rule
+// holds for any. Routes of gin have no host, so a rule that names one never applies.
+package footfallgin
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Middleware returns a middleware that makes events of answered requests, as rules
+// say, and lets Track find tracker and page. Rules that are wrong are logged and left
+// out: see CheckRules. A nil or disabled tracker makes no events.
+//
+// Register it with Engine.Use, before everything else: it then records the status
+// that the middlewares below it answer with, such as one that turns gin.Context.Errors
+// into an answer, and sees what they refuse. It may as well stand on a group or on one
+// route; requests that no route matches (404, and 405 if HandleMethodNotAllowed is
+// set) pass the engine's middlewares only. They make an event if a rule is for
+// footfall.NoRoute; where a handler of Engine.NoRoute answers with another status, as
+// with a page for every path, it says by Track what it did. Redirects that the engine
+// makes itself pass no middleware.
+//
+// It works on either side of gin.Recovery. Above it, a panic is recorded with the
+// status that the recovery answers with. Below it, as after gin.Default, a panic is
+// recorded as status 500 and goes on to the recovery with the value it had.
+// http.ErrAbortHandler is recorded as footfall.Aborted on both sides.
+//
+// While the handlers below run, gin.Context.Request is a copy with another context,
+// unless Config.NoContextValue is set. Afterwards it is again the request that came, with
+// what the handlers did to the copy, unless one of them replaced it. The files of a
+// multipart form are therefore removed as without the middleware.
+//
+// A handler that sends the request on by Engine.HandleContext makes gin run its
+// middlewares again: each of the two routes makes the events of its own rules.
+//
+// The middleware may serve requests at once and several engines. It starts no
+// goroutine and keeps nothing of a request.
+func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) gin.HandlerFunc {
+	set := tracker.Rules(rules...)
+	wantsParams := slices.ContainsFunc(rules, func(r footfall.Rule) bool { return len(r.PathProps) > 0 })
+	return func(c *gin.Context) {
+		p := passage{c: c, came: c.Request, visit: set.Visit(c.Request), route: c.FullPath()}
+		if wantsParams {
+			p.path = params(slices.Clone(c.Params)) // HandleContext writes over them
+		}
+		c.Request = p.visit.Request()
+		defer p.end()
+		c.Next()
+		p.returned = true
+	}
+}
+
+// passage is one request on its way through the handlers below the middleware.
+type passage struct {
+	c        *gin.Context
+	came     *http.Request
+	visit    footfall.Visit
+	route    string // noted before the handlers, as HandleContext changes it
+	path     footfall.PathValuer
+	returned bool
+}
+
+// end is deferred. It passes on a panic with the value it had.
+func (p *passage) end() {
+	panicked := recover()
+	p.visit.End(p.observation(panicked))
+	if p.c.Request == p.visit.Request() {
+		p.c.Request = p.came
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+func (p *passage) observation(panicked any) footfall.Observation {
+	o := footfall.Observation{Route: p.route, Path: p.path, Status: p.c.Writer.Status()}
+	switch {
+	case isAbort(panicked), panicked == nil && !p.returned: // runtime.Goexit
+		o.Aborted = true
+	case panicked != nil:
+		o.Status = http.StatusInternalServerError
+	case p.recoveredAbort():
+		o.Aborted = true
+	case o.Status >= 300 && o.Status <= 399:
+		o.Location = p.c.Writer.Header().Get("Location")
+	}
+	return o
+}
+
+// recoveredAbort reports whether gin.Recovery, below, took an http.ErrAbortHandler,
+// which it notes among the errors, whatever status it leaves.
+func (p *passage) recoveredAbort() bool {
+	return slices.ContainsFunc(p.c.Errors, func(e *gin.Error) bool { return isAbort(e.Err) })
+}
+
+func isAbort(v any) bool {
+	err, ok := v.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
+}
+
+// params are the values of a route's wildcards.
+type params gin.Params
+
+// PathValue implements footfall.PathValuer.
+func (p params) PathValue(name string) string { return gin.Params(p).ByName(name) }
+
+// Track accepts an event for the tracker and the page of the request that c is for,
+// below the middleware. It is footfall.Track with the context of c.Request, and so
+// works whether or not the engine has ContextWithFallback; code that has only that
+// context calls footfall.Track itself. The error is that of Tracker.Track, or
+// footfall.ErrNoTracker where no middleware is above or Config.NoContextValue is set:
+// Tracker.TrackRequest with c.Request works there.
+//
+// Like Track of a tracker it never blocks. In a goroutine that outlives the request,
+// use c.Copy(), as with all of gin.
+func Track(c *gin.Context, name string, props ...footfall.Prop) error {
+	if c.Request == nil { // a context made by a test
+		return footfall.ErrNoTracker
+	}
+	return footfall.Track(c.Request.Context(), name, props...)
+}
+
+// CheckRules returns an error that joins a *footfall.FieldError for every rule that is
+// wrong or whose route is not registered in the engine, with the groups' prefixes. Call
+// it at start-up, after the routes are registered, to refuse a start with rules that
+// never apply. It is nil for a nil or disabled tracker.
+func CheckRules(tracker *footfall.Tracker, engine *gin.Engine, rules ...footfall.Rule) error {
+	var registered []string
+	for _, route := range engine.Routes() {
+		path := strings.ReplaceAll(route.Path, `\:`, ":") // as FullPath has it, once the engine serves
+		registered = append(registered, route.Method+" "+path)
+	}
+	return tracker.CheckRoutes(registered, rules...)
+}
