@@ -3,7 +3,9 @@ package footfall_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -241,4 +243,105 @@ func sum(numbers []uint64) (total uint64) {
 		total += n
 	}
 	return total
+}
+
+func TestFlushReturnsWhenCloseGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerHang)
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		flushed := make(chan error, 1)
+		go func() { flushed <- tracker.Flush(context.Background()) }()
+		synctest.Wait()
+		require.Error(t, closeWithin(tracker, time.Second))
+		select {
+		case <-flushed:
+		case <-time.After(time.Second):
+			t.Error("Flush waits for events that were given up")
+		}
+	})
+}
+
+func TestAttemptThatBeganBeforeCloseIsNotTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = time.Second
+		f.set(answerStatus(503))
+		tracker := start(t, f)
+		track(t, tracker, 100)
+		time.Sleep(500 * time.Millisecond)
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestCloseCutsEveryKindOfWaiting(t *testing.T) {
+	for n := range 40 {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeNet()
+			f.set(answerStatus(503))
+			tracker := start(t, f)
+			track(t, tracker, 1)
+			time.Sleep(time.Minute + time.Duration(n)*7*time.Second)
+			f.set(answerStatus(202))
+			began := time.Now()
+			require.NoError(t, closeWithin(tracker, time.Minute))
+			assert.Zero(t, time.Since(began))
+		})
+	}
+}
+
+func TestNothingIsSentAfterCloseReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerHang)
+		tracker := start(t, f)
+		track(t, tracker, 1000)
+		require.Error(t, closeWithin(tracker, 2*time.Second))
+		synctest.Wait()
+		assert.Equal(t, 64, f.requests())
+	})
+}
+
+func TestCloseLetsGoOfConnections(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	open := 0
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }))
+	closed := make(chan struct{}, 100)
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch s {
+		case http.StateNew:
+			open++
+		case http.StateClosed:
+			if open--; open == 0 {
+				closed <- struct{}{}
+			}
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	tracker, err := footfall.New(footfall.Config{BaseURL: server.URL, APIKey: testKey, SiteID: "s", DefaultURL: "https://example.com/"})
+	require.NoError(t, err)
+	track(t, tracker, 10)
+	require.NoError(t, closeWithin(tracker, 10*time.Second))
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("connections outlive Close")
+	}
+}
+
+func TestCloseSaysThatItsContextEndedThoughAttemptsFailedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 600 * time.Millisecond
+		f.set(answerStatus(503))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1 })
+		track(t, tracker, 10)
+		assert.ErrorIs(t, closeWithin(tracker, time.Second), context.DeadlineExceeded)
+	})
 }

@@ -24,8 +24,9 @@ type Config struct {
 	BaseURL string
 
 	// APIKey is the account's API key, sent as a bearer token. It never appears
-	// in a log, an error or the printed form of a Config. Required, unless
-	// Transport is set.
+	// in a log, an error or the printed form of a Config; but in that of a struct
+	// that has a Config in an unexported field, where fmt asks no methods: keep
+	// the Tracker, not the Config. Required, unless Transport is set.
 	APIKey string `json:"-"`
 
 	// SiteID is the site of every event that does not name its own: the id of
@@ -144,8 +145,9 @@ type Config struct {
 
 	// OnError is called with a *RejectedError for each accepted event that the
 	// API refused for good. It is called from delivering goroutines, several at
-	// once, and should return soon. A panic in it is logged. Defaults to a line
-	// in the log, at most one a minute.
+	// once, should return soon, and must not call Flush or Close, which wait for
+	// the event it is told of. A panic in it is logged. Defaults to a line in the
+	// log, at most one a minute.
 	OnError func(error)
 
 	// Disabled makes the tracker do nothing: Track returns nil, and no other

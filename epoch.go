@@ -62,4 +62,5 @@ func (l *epochs) tidy(e *epoch) {
 		return
 	}
 	e.before.after, e.after.before = e.after, e.before
+	e.before, e.after = nil, nil // a slab may hold e for long, and must not hold all that came later
 }

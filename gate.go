@@ -105,7 +105,7 @@ func (g *gate) open(turn uint64) (told bool, since time.Time) {
 		return false, time.Time{}
 	}
 	told = g.told != 0
-	g.closed, g.told, g.firm, g.step = false, 0, false, 0
+	g.closed, g.told, g.firm = false, 0, false
 	g.turned()
 	return told, g.since
 }

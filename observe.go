@@ -45,7 +45,7 @@ func (s *Rules) Observe(o *Observation) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip: %v", v))
+			s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip or in an adapter: %v", v))
 		}
 	}()
 	route := parsePattern(o.Route)

@@ -231,8 +231,9 @@ func (s *Stats) count(o Outcome, n uint64) {
 // Closing implements Source.
 func (q *queue) Closing() <-chan struct{} { return q.closing }
 
-// flush makes everything due and waits until what was accepted before is settled.
-func (q *queue) flush(ctx context.Context) error {
+// flush makes everything due and waits until what was accepted before is settled,
+// or the transport has stopped, after which nothing is.
+func (q *queue) flush(ctx context.Context, stopped <-chan struct{}) error {
 	q.mu.Lock()
 	e, settled := q.epochs.seal()
 	if !settled {
@@ -245,10 +246,22 @@ func (q *queue) flush(ctx context.Context) error {
 	select {
 	case <-e.done:
 		return nil
+	case <-stopped:
+		return q.flushStopped(e)
 	case <-ctx.Done():
 		q.leave(e)
 		return fmt.Errorf("footfall: flush: %d events not settled yet: %w", q.read().Queued, ctx.Err())
 	}
+}
+
+// flushStopped tells a transport that settled everything from one that stopped
+// before its time.
+func (q *queue) flushStopped(e *epoch) error {
+	if isClosed(e.done) {
+		return nil
+	}
+	q.leave(e)
+	return fmt.Errorf("footfall: flush: %d events not settled: %w", q.read().Queued, errStopped)
 }
 
 func (q *queue) leave(e *epoch) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -124,4 +125,128 @@ func TestEventThatComesWhileTheLastSenderEndsIsNotLeft(t *testing.T) {
 		cancel()
 	}
 	require.NoError(t, closeWithin(tracker, time.Second))
+}
+
+func TestBatchAfterABatchWaitsForTheIntervalAgain(t *testing.T) {
+	for name, first := range map[string]int{"a full one": 100, "one of the interval": 99} {
+		pause := 100 * time.Millisecond // the interval has not ended
+		if first < 100 {
+			pause = 2500 * time.Millisecond
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				tracker := start(t, f)
+				track(t, tracker, first)
+				time.Sleep(pause)
+				track(t, tracker, 1)
+				synctest.Wait()
+				assert.Equal(t, first, f.requests())
+				time.Sleep(time.Second)
+				synctest.Wait()
+				assert.Equal(t, first+1, f.requests())
+				require.NoError(t, closeWithin(tracker, time.Second))
+			})
+		})
+	}
+}
+
+func TestSettledEventsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.MaxQueueBytes = 40_000 })
+		for range 10 {
+			require.NoError(t, tracker.Track(context.Background(), "tested", footfall.P("p", strings.Repeat("x", 30_000))))
+			require.NoError(t, tracker.Flush(context.Background()))
+			assert.Zero(t, tracker.Stats().QueuedBytes)
+		}
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+// scripted is a Transport made of a function.
+type scripted func(ctx context.Context, src footfall.Source)
+
+func (f scripted) Deliver(ctx context.Context, src footfall.Source) { f(ctx, src) }
+
+func onTransport(t *testing.T, f scripted) *footfall.Tracker {
+	t.Helper()
+	cfg := footfall.Config{SiteID: "s", DefaultURL: "https://example.com/", Transport: f}
+	quiet(&cfg)
+	tracker, err := footfall.New(cfg)
+	require.NoError(t, err)
+	return tracker
+}
+
+func TestSettlingTwiceOrAfterTheEndCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := onTransport(t, func(ctx context.Context, src footfall.Source) {
+			two := make([]footfall.Record, 2)
+			src.Wait(ctx)
+			src.Take(two)
+			src.Settle(two[0], footfall.Delivered, nil)
+			src.Settle(two[0], footfall.Rejected, nil)
+			<-ctx.Done()
+			time.Sleep(time.Second) // Close has returned
+			src.Settle(two[1], footfall.Delivered, nil)
+		})
+		track(t, tracker, 2)
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, uint64(1), tracker.Stats().Queued)
+		require.Error(t, closeWithin(tracker, time.Second))
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, footfall.Stats{Tracked: 2, Delivered: 1, Dropped: 1}, tracker.Stats())
+	})
+}
+
+func TestStoredEventsAreCountedAsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := onTransport(t, func(ctx context.Context, src footfall.Source) {
+			one := make([]footfall.Record, 1)
+			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+				for src.Take(one) == 1 {
+					src.Settle(one[0], footfall.Stored, nil)
+				}
+			}
+		})
+		track(t, tracker, 3)
+		require.NoError(t, closeWithin(tracker, time.Second), "stored is not lost")
+		assert.Equal(t, footfall.Stats{Tracked: 3, Stored: 3}, tracker.Stats())
+	})
+}
+
+func TestBatchThatNobodyTookIsDueAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var times []time.Duration
+		began := time.Now()
+		tracker := onTransport(t, func(ctx context.Context, src footfall.Source) {
+			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+				times = append(times, time.Since(began))
+			}
+		})
+		track(t, tracker, 1)
+		time.Sleep(3500 * time.Millisecond)
+		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}, times)
+		require.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestRedactedValuesAreCounted(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	require.NoError(t, tracker.Track(context.Background(), "n", footfall.P("a", "x@example.com"), footfall.P("b", "192.0.2.1"), footfall.P("c", 1)))
+	assert.Equal(t, uint64(2), tracker.Stats().Redacted)
+}
+
+// returns is a Transport that stops before its time.
+type returns struct{}
+
+func (returns) Deliver(context.Context, footfall.Source) {}
+
+func TestFlushDoesNotWaitForATransportThatHasStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := with(t, returns{})
+		track(t, tracker, 3)
+		assert.ErrorContains(t, tracker.Flush(context.Background()), "3 events not settled: the transport has stopped")
+		assert.Error(t, closeWithin(tracker, time.Second))
+	})
 }

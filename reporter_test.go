@@ -67,3 +67,30 @@ func TestLogIsToldOfRefusedEventsAtMostOnceAMinute(t *testing.T) {
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }
+
+func TestEventsNotAcceptedAreALineAtOnceAndThenOneAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		tracker := start(t, newFakeNet(), j.into)
+		_ = tracker.Track(context.Background(), "")
+		synctest.Wait()
+		assert.Equal(t, 1, j.lines(slog.LevelWarn), "at once")
+		for range 10 * 60 * 10 {
+			_ = tracker.Track(context.Background(), "")
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.InDelta(t, 11, j.lines(slog.LevelWarn), 1)
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestPanicInOnErrorIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(answerStatus(422))
+		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnError = func(error) { panic("boom") } })
+		track(t, tracker, 1)
+		require.NoError(t, closeWithin(tracker, time.Second))
+		assert.Contains(t, j.String(), "panic in Config.OnError")
+	})
+}

@@ -73,6 +73,12 @@ func (r *recorder) readFrom(src io.Reader) (int64, error) {
 	return r.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
 }
 
+// closeNotify is deprecated, and applications that ask for it without looking, as
+// gin's Context.Stream does, would panic.
+func (r *recorder) closeNotify() <-chan bool {
+	return r.ResponseWriter.(http.CloseNotifier).CloseNotify() //nolint:staticcheck // see above
+}
+
 func (r *recorder) push(target string, o *http.PushOptions) error {
 	return r.ResponseWriter.(http.Pusher).Push(target, o)
 }
@@ -98,7 +104,14 @@ type (
 	writerFRP  struct{ writerFR }
 	writerHRP  struct{ writerHR }
 	writerFHRP struct{ writerFHR }
+
+	// What net/http's own writers have besides, over HTTP/1 and HTTP/2.
+	writerFHRN struct{ writerFHR }
+	writerFPN  struct{ writerFP }
 )
+
+func (w writerFHRN) CloseNotify() <-chan bool { return w.closeNotify() }
+func (w writerFPN) CloseNotify() <-chan bool  { return w.closeNotify() }
 
 func (w writerF) Flush()            { _ = w.flushError() } // Flush has no way to say it
 func (w writerF) FlushError() error { return w.flushError() }
@@ -149,6 +162,13 @@ func (r *recorder) asWriter() http.ResponseWriter {
 	f, h := writerF{r}, writerH{r}
 	fh, rd, fr, hr := writerFH{f}, writerR{r}, writerFR{f}, writerHR{h}
 	fhr := writerFHR{fh}
+	_, notifies := r.ResponseWriter.(http.CloseNotifier) //nolint:staticcheck // see closeNotify
+	switch can := abilities(r.ResponseWriter); {
+	case notifies && can == canFlush|canHijack|canReadFrom:
+		return writerFHRN{fhr}
+	case notifies && can == canPush|canFlush:
+		return writerFPN{writerFP{f}}
+	}
 	switch abilities(r.ResponseWriter) {
 	case canFlush:
 		return f

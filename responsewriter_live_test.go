@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"net/textproto"
 	"os"
 	"testing"
 	"time"
 
+	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -201,4 +203,22 @@ func TestFullDuplexWorksThroughTheMiddleware(t *testing.T) {
 	rest, err := io.ReadAll(answers)
 	require.NoError(t, err)
 	assert.Empty(t, rest)
+}
+
+func TestCloseNotifierOfTheServersWriterIsKept(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	for _, http2 := range []bool{false, true} {
+		kept := false
+		server := httptest.NewUnstartedServer(tracker.Middleware()(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, kept = w.(http.CloseNotifier) //nolint:staticcheck // what old applications ask for
+		})))
+		server.EnableHTTP2 = http2
+		server.StartTLS()
+		resp, err := server.Client().Get(server.URL)
+		require.NoError(t, err)
+		resp.Body.Close()
+		server.Close()
+		assert.True(t, kept, "HTTP/2: %t", http2)
+	}
 }

@@ -32,7 +32,6 @@ func (t *httpTransport) Deliver(ctx context.Context, src Source) {
 	for {
 		waiting, ok := src.Wait(ctx)
 		if !ok {
-			t.giveUpRest(ctx, src)
 			return
 		}
 		for range senders.grow(func(running int) int { return t.more(waiting, running, src.Closing()) }) {
@@ -49,16 +48,6 @@ func (t *httpTransport) more(waiting, running int, closing <-chan struct{}) int 
 		wanted = waiting
 	}
 	return min(wanted, t.senders-running)
-}
-
-// giveUpRest settles what no sender took before ctx ended.
-func (t *httpTransport) giveUpRest(ctx context.Context, src Source) {
-	var batch [64]Record
-	for n := src.Take(batch[:]); n > 0; n = src.Take(batch[:]) {
-		for _, r := range batch[:n] {
-			src.Settle(r, Lost, ctx.Err())
-		}
-	}
 }
 
 // crew counts the senders.

@@ -161,14 +161,14 @@ func (t *Tracker) accept(d *draft) error {
 }
 
 // Flush returns when every event accepted before the call is settled: delivered
-// or refused by the API for good. It sends what waits for a batch at once, and
-// does not hurry a backoff. The error is that of ctx, and says how many events
-// were not settled; they stay queued.
+// or refused by the API for good, or given up as Stats.Dropped counts. It sends
+// what waits for a batch at once, and does not hurry a backoff. The error is that
+// of ctx, and says how many events were not settled; they stay queued.
 func (t *Tracker) Flush(ctx context.Context) error {
 	if t == nil || t.disabled {
 		return nil
 	}
-	return t.queue.flush(ctx)
+	return t.queue.flush(ctx, t.done)
 }
 
 // Stats returns the counts so far.

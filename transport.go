@@ -39,8 +39,8 @@ type Transport interface {
 	// ended them when it returns.
 	//
 	// Once src.Closing is closed nothing may wait any more: each record left
-	// gets one attempt. When ctx ends there is no time for that either, and
-	// what is left is settled as Lost, or Stored.
+	// gets one attempt. When ctx ends there is no time for that either: what
+	// was taken is settled as Lost, or Stored, and nothing more is taken.
 	Deliver(ctx context.Context, src Source)
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/footfall-dev/footfall"
@@ -306,4 +307,77 @@ func answerEarly(listener net.Listener) {
 			fmt.Fprint(conn, "HTTP/1.1 202 Accepted\r\nContent-Length: 17\r\nConnection: close\r\n\r\n{\"accepted\":true}")
 		}()
 	}
+}
+
+type countingTransport struct {
+	http.RoundTripper
+	closed int
+}
+
+func (c *countingTransport) CloseIdleConnections() { c.closed++ }
+
+func TestTheApplicationsHTTPClientIsLeftAsItWas(t *testing.T) {
+	t.Parallel()
+	resendable := false
+	transport := &countingTransport{RoundTripper: roundTripper(func(r *http.Request) (*http.Response, error) {
+		resendable = r.GetBody != nil
+		return answerStatus(202)(r, "")
+	})}
+	client := &http.Client{Transport: transport}
+	tracker := start(t, transport, func(c *footfall.Config) { c.HTTPClient = client })
+	track(t, tracker, 1)
+	require.NoError(t, closeWithin(tracker, 10*time.Second))
+	assert.Zero(t, transport.closed, "its connections may be in use elsewhere")
+	assert.Nil(t, client.CheckRedirect)
+	assert.True(t, resendable, "net/http sends again by itself on a connection that turns out to be dead")
+}
+
+func TestBodyOfARequestIsItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var late []string
+		f := roundTripper(func(r *http.Request) (*http.Response, error) {
+			go func() { // as net/http's writeLoop may
+				time.Sleep(100 * time.Millisecond)
+				b := make([]byte, r.ContentLength)
+				_, _ = r.Body.Read(b)
+				mu.Lock()
+				defer mu.Unlock()
+				late = append(late, string(b))
+			}()
+			return answerStatus(202)(r, "")
+		})
+		tracker := start(t, f)
+		for i := range 3 {
+			require.NoError(t, tracker.Track(context.Background(), fmt.Sprintf("event_%d", i)))
+			require.NoError(t, tracker.Flush(context.Background()))
+		}
+		time.Sleep(time.Second)
+		require.NoError(t, closeWithin(tracker, time.Second))
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range 3 {
+			assert.Contains(t, strings.Join(late, "\n"), fmt.Sprintf("event_%d", i))
+		}
+	})
+}
+
+func TestRejectedErrorKeepsItsBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(422))
+		var kept []*footfall.RejectedError
+		tracker := start(t, f, func(c *footfall.Config) {
+			c.MaxInFlight = 1
+			c.OnError = func(err error) { kept = append(kept, err.(*footfall.RejectedError)) }
+		})
+		for i := range 3 {
+			require.NoError(t, tracker.Track(context.Background(), fmt.Sprintf("event_%d", i)))
+			require.NoError(t, tracker.Flush(context.Background()))
+		}
+		require.NoError(t, closeWithin(tracker, time.Second))
+		for i, err := range kept {
+			assert.Equal(t, f.bodies[i], string(err.Body))
+		}
+	})
 }

@@ -1,0 +1,165 @@
+package footfall_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestOnlyAProbeReopensAfterTheAPINamedATime(t *testing.T) {
+	for name, first := range map[string]func(*http.Request, string) (*http.Response, error){
+		"429 and Retry-After": answerRetryAfter(429, "30"),
+		"503 and Retry-After": answerRetryAfter(503, "30"),
+		"429":                 answerStatus(429),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				var mu sync.Mutex
+				n := 0
+				f.set(func(r *http.Request, body string) (*http.Response, error) {
+					mu.Lock()
+					n++
+					mine := n
+					mu.Unlock()
+					if mine == 1 {
+						time.Sleep(10 * time.Millisecond) // all 64 are under way
+						return first(r, body)
+					}
+					time.Sleep(50 * time.Millisecond) // under way when the first is answered
+					return answerStatus(202)(r, body)
+				})
+				tracker := start(t, f, func(c *footfall.Config) { c.BackoffMin, c.BackoffMax = 20*time.Second, 20*time.Second })
+				track(t, tracker, 1000)
+				time.Sleep(60 * time.Millisecond)
+				assert.LessOrEqual(t, f.requests(), 65, "those under way, and at most a probe")
+				require.NoError(t, tracker.Flush(context.Background()))
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
+		})
+	}
+}
+
+func TestFailuresOfOneMomentAreOneFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 10 * time.Millisecond
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 1000)
+		time.Sleep(10 * time.Millisecond) // 64 fail
+		f.set(answerStatus(202))
+		began := time.Now()
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Less(t, time.Since(began), 2*time.Second)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestOneProbeAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 100 * time.Millisecond
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 5000)
+		time.Sleep(5 * time.Second)
+		f.mostInFlight()
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, f.mostInFlight())
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestProbesOfARefusedKeyBeginAnewAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		time.Sleep(time.Hour)
+		var refused time.Time
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			refused = time.Now()
+			f.set(answerStatus(202))
+			return answerStatus(401)(r, body)
+		})
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.LessOrEqual(t, time.Since(refused), time.Minute)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestEachOutageIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		tracker := start(t, f, j.into)
+		for range 3 {
+			f.set(answerDown)
+			track(t, tracker, 10)
+			time.Sleep(10 * time.Minute)
+			f.set(answerStatus(202))
+			require.NoError(t, tracker.Flush(context.Background()))
+		}
+		assert.Equal(t, []int{3, 3}, []int{j.lines(slog.LevelWarn), j.lines(slog.LevelInfo)}, j.String())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAFailureThatPassesIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(failFirstOfEvery(1, 500))
+		tracker := start(t, f, j.into)
+		track(t, tracker, 1)
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Empty(t, j.String())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestEventThatAlwaysFailsIsTriedLessAndLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		var mu sync.Mutex
+		poison := 0
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, "poison") {
+				mu.Lock()
+				defer mu.Unlock()
+				poison++
+				return answerStatus(500)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		require.NoError(t, tracker.Track(context.Background(), "poison"))
+		trackFor(tracker, 10*time.Minute)
+		mu.Lock()
+		assert.Less(t, poison, 60)
+		mu.Unlock()
+		assert.Error(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAttemptsThatCloseCutsOffAreNotAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(answerHang)
+		tracker := start(t, f, j.into)
+		track(t, tracker, 1000)
+		require.Error(t, closeWithin(tracker, 2*time.Second))
+		synctest.Wait()
+		assert.NotContains(t, j.String(), "does not take events")
+	})
+}
