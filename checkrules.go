@@ -63,7 +63,7 @@ func checkListed(registered []string, r *Rule) error {
 	p := rule{Rule: *r, pattern: parsePattern(r.Route)}
 	for _, route := range registered {
 		listed := parsePattern(route)
-		if listed.path == p.pattern.path && (listed.method == "" || p.names(listed, listed.method)) {
+		if listed.path == p.pattern.path && p.names(listed, cmp.Or(listed.method, p.pattern.method)) {
 			return nil
 		}
 	}

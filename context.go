@@ -84,5 +84,8 @@ func (t *Tracker) withPage(ctx context.Context, p *Page) context.Context {
 	if t != nil && t.noContext {
 		return ctx
 	}
+	if c, ok := ctx.(*valueContext); ok && c.known && c.tracker == t && c.page == *p {
+		return ctx // an adapter made it
+	}
 	return &valueContext{ctx, contextValue{tracker: t, known: true, page: *p}}
 }

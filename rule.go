@@ -250,26 +250,49 @@ func methodWord(method string, p pattern) string {
 	return "other"
 }
 
-// wildcards returns the names of a pattern's wildcards: {id}, {id:[0-9]+},
-// {rest...}, :id and *path, as routers write them.
+// wildcards returns the names of a pattern's wildcards: {id}, {id:[0-9]+}, {rest...},
+// :id, *path and *, as routers write them.
 func wildcards(route string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for rest := route; rest != ""; {
-			var segment string
-			segment, rest, _ = strings.Cut(rest, "/")
-			start := strings.IndexAny(segment, "{:*") // gin has year_:year, chi has {id}.json
-			if start < 0 || segment == "{$}" {
-				continue
-			}
-			if !yield(wildcardName(segment[start:])) {
+		for i := 0; i < len(route); i++ {
+			n := wildcardLen(route[i:])
+			if n > 0 && route[i:i+n] != "{$}" && !yield(wildcardName(route[i:i+n])) {
 				return
 			}
+			i += max(n-1, 0)
 		}
 	}
 }
 
-func wildcardName(segment string) string {
-	name, _, _ := strings.Cut(segment[1:], "}")
+// wildcardLen returns the length of the wildcard that route begins with, or 0. What
+// stands in braces may have slashes and braces of its own.
+func wildcardLen(route string) int {
+	switch route[0] {
+	case ':', '*': // to the end of the segment
+		segment, _, _ := strings.Cut(route, "/")
+		return len(segment)
+	case '{':
+		depth := 0
+		for i := range len(route) {
+			switch route[i] {
+			case '{':
+				depth++
+			case '}':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// wildcardName of * is *, as chi and echo have it.
+func wildcardName(w string) string {
+	if w == "*" {
+		return w
+	}
+	name, _, _ := strings.Cut(w[1:], "}")
 	name, _, _ = strings.Cut(name, ":")
 	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
 }

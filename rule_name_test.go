@@ -265,12 +265,31 @@ func TestWrongRulesAreReportedAndTheOthersKept(t *testing.T) {
 func TestCheckRoutesFindsRulesThatNoRouterHas(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t, quiet)
-	registered := []string{"GET /users/:id", "/any", "POST /shop.Cart/Add"}
+	registered := []string{"GET /users/:id", "/any", "POST /shop.Cart/Add", "shop.example.com/cart"}
 	for route, ok := range map[string]bool{
 		"GET /users/:id": true, "/users/:id": true, "POST /users/:id": false, "GET /users/:name": false,
+		"GET shop.example.com/cart": true, "/cart": true, "GET else.example.com/cart": false,
 		"GET /any": true, "/any": true, "/shop.Cart/Add": true, "/shop.Cart/Remove": false,
 		footfall.AnyRoute: true, footfall.NoRoute: true,
 	} {
 		assert.Equal(t, ok, tracker.CheckRoutes(registered, footfall.Rule{Route: route}) == nil, route)
+	}
+}
+
+func TestPathPropsMayNameEveryWildcardThatARouterHas(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, quiet)
+	for route, names := range map[string][]string{
+		"GET /users/{id}/files/{rest...}": {"id", "rest"},
+		"GET /news/{year}-{month}":        {"year", "month"},
+		"GET /items/{id:[0-9]{3}}.json":   {"id"},
+		"GET /reports/year_:year":         {"year"},
+		"GET /files/*path":                {"path"},
+		"GET /files/*":                    {"*"},
+		"GET /a/:b?":                      {"b"},
+		"GET {sub}.example.com/x":         {"sub"},
+	} {
+		assert.NoError(t, tracker.CheckRoutes([]string{route}, footfall.Rule{Route: route, PathProps: names}), route)
+		assert.Error(t, tracker.CheckRoutes([]string{route}, footfall.Rule{Route: route, PathProps: []string{"other"}}), route)
 	}
 }

@@ -59,11 +59,13 @@ func handBack(outer, inner *http.Request) {
 	set(&outer.Host, inner.Host)
 	set(&outer.RemoteAddr, inner.RemoteAddr)
 	set(&outer.RequestURI, inner.RequestURI)
-	if strings.IndexByte(inner.Pattern, '{') < 0 {
+	if !strings.ContainsAny(inner.Pattern, "{*") {
 		return
 	}
 	for name := range wildcards(inner.Pattern) {
-		outer.SetPathValue(name, inner.PathValue(name))
+		if value := inner.PathValue(name); value != "" {
+			outer.SetPathValue(name, value)
+		}
 	}
 }
 

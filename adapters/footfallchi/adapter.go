@@ -1,0 +1,189 @@
+// Package footfallchi is Footfall's middleware for chi.
+//
+//	router := chi.NewRouter()
+//	router.Use(middleware.Recoverer)
+//	router.Get("/pricing", pricing)
+//	router.Route("/users", func(r chi.Router) { r.Get("/{id}", user) })
+//	handler := footfallchi.Middleware(tracker,
+//		footfall.Rule{Route: "GET /pricing", Event: "pricing_viewed"},
+//		footfall.Rule{Route: "GET /users/{id}", Event: "user_viewed", PathProps: []string{"id"}},
+//	)(router)
+//
+// Rule.Route is a method and chi's own full pattern, with the patterns of all Route
+// and Mount above it, as chi's RoutePattern gives it: "GET /users/{id}", "GET /files/*".
+// A slash at the end makes no difference, as in RoutePattern. Without a method the
+// rule holds for any. Routes of chi have no host, so a rule with one never applies.
+//
+// Handlers of chi hold an *http.Request, so there is no Track of this package's own:
+// footfall.Track(r.Context(), ...) is it.
+package footfallchi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Middleware returns a middleware that makes events of answered requests, as rules
+// say, and lets footfall.Track find tracker and page in the request's context. It is
+// Tracker.Middleware but for where the route comes from: it changes nothing of the
+// application. Rules that are wrong are logged and left out: see CheckRules. A nil or
+// disabled tracker makes no events.
+//
+// Put it directly around the router, or in Use of the router, of a sub-router, of a
+// Group, or in With; but not around another handler that the router is behind, for
+// chi then keeps the route to itself. Around the router, a multipart form's files are
+// removed when the request is answered. In Use and With they stay, as they do without
+// this middleware: chi makes a copy of each request first, of whose form the server
+// never learns.
+//
+// It works on either side of middleware.Recoverer. A panic is passed on with the
+// value it had and recorded as status 500, which is what Recoverer answers with;
+// http.ErrAbortHandler is recorded as footfall.Aborted.
+//
+// What no route matches makes an event only of a rule for footfall.NoRoute, also below
+// a Mount. chi runs middlewares of a Group or of With for matched routes only. When a
+// middleware below answers by itself, such as one that refuses or a cache, the route
+// is the one that the request would have gone to; only of the root of a sub-router,
+// whose own middleware answers, it is not known.
+//
+// A handler of another kind that is mounted counts as one route, "/files/*", and so
+// does a router of chi with a middleware put around it: give it the middleware by Use.
+//
+// The middleware may serve requests at once and several routers. It starts no
+// goroutine and keeps nothing of a request.
+func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) func(http.Handler) http.Handler {
+	set := tracker.Rules(canonicalRules(rules)...)
+	return func(next http.Handler) http.Handler {
+		counted := set.Wrap(next, routeOf)
+		routes, ok := next.(chi.Routes)
+		if !ok {
+			return counted
+		}
+		contexts := &sync.Pool{New: func() any { return chi.NewRouteContext() }}
+		return &around{routes: routes, counted: counted, contexts: contexts}
+	}
+}
+
+// around is a router with the middleware around it. It does what the router does to
+// begin with, which is to give the request a route context, and so still has the
+// context, and the request that the handlers have, when the request is answered.
+type around struct {
+	routes   chi.Routes
+	counted  http.Handler // the router, with the middleware
+	contexts *sync.Pool   // of *chi.Context
+}
+
+func (a *around) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if chi.RouteContext(r.Context()) != nil { // mounted
+		a.counted.ServeHTTP(w, r)
+		return
+	}
+	rctx := a.contexts.Get().(*chi.Context)
+	rctx.Reset()
+	rctx.Routes = a.routes
+	routed := r.WithContext(context.WithValue(r.Context(), chi.RouteCtxKey, rctx))
+	defer handBack(r, routed)
+	a.counted.ServeHTTP(w, routed)
+	a.contexts.Put(rctx) // not after a panic, as in chi
+}
+
+// handBack gives the server the form whose files it is to remove (golang/go#58809).
+// Of the rest a router of chi shows nothing to what is above it.
+func handBack(r, routed *http.Request) {
+	if routed.MultipartForm != nil {
+		r.MultipartForm = routed.MultipartForm
+	}
+}
+
+// routeOf returns the route of an answered request. It reads the route context, which
+// all copies of the request share.
+func routeOf(r *http.Request) (string, footfall.PathValuer) {
+	rctx := chi.RouteContext(r.Context())
+	if rctx == nil {
+		return "", nil
+	}
+	return pattern(rctx, r), values{rctx}
+}
+
+// pattern returns the full pattern of the route that the request went to. chi notes
+// the pattern of each router on the way, and so has one even if the last of the
+// routers then found no route.
+func pattern(rctx *chi.Context, r *http.Request) string {
+	noted, last := canonical(rctx.RoutePatterns...), ""
+	if n := len(rctx.RoutePatterns); n > 0 {
+		last = rctx.RoutePatterns[n-1]
+	}
+	path := cmp.Or(r.URL.RawPath, r.URL.Path, "/")
+	switch {
+	case last == "":
+		return find(rctx, r, cmp.Or(rctx.RoutePath, path))
+	case rctx.RoutePath == "" || last == "/": // the last is no Mount
+		return noted
+	case rctx.RoutePath == "/": // a router has no other route for it, so a Mount, or a catch-all
+		mount := strings.TrimSuffix(noted, "/*") + "/*"
+		if find(rctx, r, strings.TrimRight(path, "/")+"/-") == mount {
+			return mount
+		}
+		return "" // chi does not tell what the root of a mounted router is
+	case strings.HasSuffix(last, "*") && rctx.URLParam("*") == "": // Mount takes the value
+		return find(rctx, r, path)
+	}
+	return noted
+}
+
+// find asks the router for the route of a request that, as far as is noted, went to
+// none, or to one that a Mount made.
+func find(rctx *chi.Context, r *http.Request, path string) string {
+	if rctx.Routes == nil { // a context made by a test
+		return ""
+	}
+	return canonical(rctx.Routes.Find(chi.NewRouteContext(), cmp.Or(rctx.RouteMethod, r.Method), path))
+}
+
+// values are the values of the route's wildcards.
+type values struct{ rctx *chi.Context }
+
+// PathValue implements footfall.PathValuer.
+func (v values) PathValue(name string) string { return v.rctx.URLParam(name) }
+
+// CheckRules returns an error that joins a *footfall.FieldError for every rule that is
+// wrong or whose route chi.Walk does not list: it is not registered in routes, the
+// router, or below a handler that is no router of chi. Call it at start-up, after the
+// routes are registered, to refuse a start with rules that never apply. It is nil for
+// a nil or disabled tracker.
+func CheckRules(tracker *footfall.Tracker, routes chi.Routes, rules ...footfall.Rule) error {
+	var registered []string
+	err := chi.Walk(routes, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		registered = append(registered, method+" "+canonical(route))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return tracker.CheckRoutes(registered, canonicalRules(rules)...)
+}
+
+// canonicalRules returns the rules with patterns as chi notes them.
+func canonicalRules(rules []footfall.Rule) []footfall.Rule {
+	rules = slices.Clone(rules)
+	for i, r := range rules {
+		if slash := strings.IndexByte(r.Route, '/'); slash >= 0 {
+			rules[i].Route = r.Route[:slash] + canonical(r.Route[slash:])
+		}
+	}
+	return rules
+}
+
+// canonical joins patterns as chi's RoutePattern does, which leaves out what only
+// joins routers, and a slash twice, which it makes of the root of a Mount.
+func canonical(patterns ...string) string {
+	return strings.ReplaceAll((&chi.Context{RoutePatterns: patterns}).RoutePattern(), "//", "/")
+}

@@ -1,0 +1,558 @@
+package footfallchi_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/footfallchi"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+func nothing(http.ResponseWriter, *http.Request) {}
+
+// ask sends one request to the handler and returns the answer.
+func ask(h http.Handler, method, target string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, target, nil))
+	return w
+}
+
+// forEachPlace runs test with the middleware around the router and in Use.
+func forEachPlace(t *testing.T, test func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler)) {
+	for name, place := range map[string]func(footfalltest.App, func(*chi.Mux)) http.Handler{"around the router": wrapped, "in Use": used} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, place)
+		})
+	}
+}
+
+// deny is a middleware that answers by itself.
+func deny(http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) })
+}
+
+// town is a router of everything that chi composes.
+func town(router *chi.Mux) {
+	router.Get("/", nothing)
+	router.Get("/docs", nothing)
+	router.Get("/static/*", nothing)
+	router.Mount("/files", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/gone") {
+			http.NotFound(w, r)
+		}
+	}))
+	router.Route("/api", func(r chi.Router) {
+		r.Get("/", nothing)
+		r.Get("/users/{id}", func(w http.ResponseWriter, r *http.Request) {
+			if chi.URLParam(r, "id") == "0" {
+				http.NotFound(w, r)
+			}
+		})
+		r.Route("/v1", func(r chi.Router) { r.Get("/orders/{order:[0-9]+}", nothing) })
+		r.Mount("/assets", http.HandlerFunc(nothing))
+		r.Route("/shared", func(r chi.Router) { r.Get("/more", nothing) })
+		r.Get("/shared", nothing) // in place of what Route made of it
+	})
+	router.Route("/pages", func(r chi.Router) { r.Get("/*", nothing) })
+	router.Route("/shelf", func(r chi.Router) {
+		inner := chi.NewRouter()
+		inner.Get("/books", nothing)
+		r.Mount("/", inner)
+	})
+	router.Route("/orgs/{org}", func(r chi.Router) { r.Get("/teams", nothing) })
+	router.Route("/private", func(r chi.Router) {
+		r.Use(deny)
+		r.Get("/", nothing)
+		r.Get("/{room}", nothing)
+	})
+}
+
+// Events are named after method and route.
+func TestTheRouteIsThatOfTheHandlerThatAnswered(t *testing.T) {
+	t.Parallel()
+	const none = "no route"
+	tests := map[string]string{ // the request: the event, or what is noted for a request without a route
+		"GET /":                        "get_root",
+		"GET /docs":                    "get_docs",
+		"GET /static/":                 "get_static",
+		"GET /static/a/b":              "get_static",
+		"GET /files":                   "get_files",
+		"GET /files/":                  "get_files",
+		"GET /files/a":                 "get_files",
+		"GET /files/gone":              "get_files",
+		"GET /api":                     "get_api",
+		"GET /api/":                    "get_api",
+		"GET /api/users/7":             "get_api_users_id",
+		"GET /api/users/0":             "get_api_users_id",
+		"GET /api/v1/orders/7":         "get_api_v1_orders_order",
+		"GET /api/assets":              "get_api_assets",
+		"GET /api/assets/":             "get_api_assets",
+		"GET /api/assets/a":            "get_api_assets",
+		"GET /api/shared":              "get_api_shared",
+		"GET /api/shared/more":         "get_api_shared_more",
+		"GET /pages":                   "get_pages",
+		"GET /pages/":                  "get_pages",
+		"GET /pages/a/b":               "get_pages",
+		"GET /orgs/a/teams":            "get_orgs_org_teams",
+		"GET /private/7":               "get_private_room",
+		"GET /shelf/books":             "get_shelf_books",
+		"GET /shelf":                   none,
+		"GET /shelf/":                  none,
+		"GET /shelf/missing":           none,
+		"POST /shelf/books":            none,
+		"GET /missing":                 none,
+		"GET /docs/":                   none,
+		"POST /docs":                   none,
+		"BREW /docs":                   none,
+		"GET /api/missing":             none,
+		"GET /api/users":               none,
+		"POST /api/users/7":            none,
+		"POST /api":                    none,
+		"GET /api/v1":                  none,
+		"GET /api/v1/":                 none,
+		"GET /api/v1/missing":          none,
+		"GET /api/v1/orders/x":         none,
+		"POST /api/v1/orders/7":        none,
+		"POST /pages":                  none,
+		"POST /pages/a":                none,
+		"GET /orgs/a":                  none,
+		"GET /orgs/a/":                 none,
+		"GET /orgs/a/missing":          none,
+		"GET /orgs/a/teams?x=/missing": "get_orgs_org_teams",
+	}
+	rules := []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute, Event: none}}
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t)
+		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, town)
+		seen := 0
+		for request, want := range tests {
+			method, target, _ := strings.Cut(request, " ")
+			answer := ask(handler, method, target)
+			names := tracker.Names()
+			assert.Equal(t, []string{want}, names[seen:], "%s, answered with %d", request, answer.Code)
+			seen = len(names)
+		}
+	})
+}
+
+func TestMiddlewaresOfChiThatChooseTheRoute(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, method, target, want string
+		middleware                 handlers
+	}{
+		{"StripSlashes", "GET", "/docs/", "get_docs", middleware.StripSlashes},
+		{"StripSlashes, below a Mount", "GET", "/api/users/7/", "get_api_users_id", middleware.StripSlashes},
+		{"StripSlashes, no route below a Mount", "GET", "/api/missing/", "none", middleware.StripSlashes},
+		{"CleanPath", "GET", "//docs", "get_docs", middleware.CleanPath},
+		{"CleanPath, the root", "GET", "//", "get_root", middleware.CleanPath},
+		{"CleanPath, a route beside a Mount", "GET", "/api//shared", "get_api_shared", middleware.CleanPath},
+		{"URLFormat", "GET", "/api/users/7.json", "get_api_users_id", middleware.URLFormat},
+		{"a middleware that refuses", "GET", "/api/users/7", "get_api_users_id", deny},
+		{"StripSlashes before a middleware that refuses", "GET", "/docs/", "get_docs", func(next http.Handler) http.Handler { return middleware.StripSlashes(deny(next)) }},
+		{"a middleware that refuses what has no route", "GET", "/missing", "", deny},
+		{"a middleware of a sub-router that refuses", "GET", "/private/7", "get_private_room", middleware.CleanPath},
+		{"a middleware of a sub-router that refuses its root", "GET", "/private", "", middleware.CleanPath},
+	}
+	rules := []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute, Event: "none"}}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+				tracker := footfalltest.New(t)
+				handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *chi.Mux) {
+					router.Use(tt.middleware)
+					town(router)
+				})
+				answer := ask(handler, tt.method, tt.target)
+				assert.Equal(t, tt.want, strings.Join(tracker.Names(), " "), "answered with %d", answer.Code)
+			})
+		})
+	}
+}
+
+func TestAHandlerMayChangeTheURL(t *testing.T) {
+	t.Parallel()
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t)
+		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: []footfall.Rule{{Route: footfall.AnyRoute}}}, func(router *chi.Mux) {
+			change := func(_ http.ResponseWriter, r *http.Request) { r.URL.Path = "/elsewhere" }
+			router.Route("/pages", func(r chi.Router) { r.Get("/*", change) })
+			router.Route("/users", func(r chi.Router) { r.Get("/{id}", change) })
+		})
+		ask(handler, "GET", "/pages/a")
+		ask(handler, "GET", "/users/7")
+		events := tracker.Events()
+		require.Len(t, events, 2)
+		assert.Equal(t, "get_pages", events[0].Name)
+		assert.Equal(t, "http://example.com/pages/a", events[0].URL)
+		assert.Equal(t, "get_users_id", events[1].Name)
+	})
+}
+
+func TestAHEADRequestAnsweredByGetHeadIsNoVisit(t *testing.T) {
+	t.Parallel()
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t)
+		rules := []footfall.Rule{{Route: "GET /docs", Event: "read"}, {Route: "/static/*", Event: "loaded"}}
+		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *chi.Mux) {
+			router.Use(middleware.GetHead)
+			town(router)
+		})
+		assert.Equal(t, http.StatusOK, ask(handler, "HEAD", "/docs").Code)
+		assert.Equal(t, http.StatusOK, ask(handler, "HEAD", "/static/a").Code)
+		assert.Empty(t, tracker.Names())
+	})
+}
+
+func TestAMiddlewareMayServeSeveralRouters(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	track := footfallchi.Middleware(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute})
+	first, second := chi.NewRouter(), chi.NewRouter()
+	first.Get("/first/{id}", nothing)
+	second.Route("/second", func(r chi.Router) { r.Get("/{id}", nothing) })
+	one, two := track(first), track(second)
+	ask(one, "GET", "/first/1")
+	ask(two, "GET", "/second/2")
+	ask(two, "GET", "/first/1")
+	assert.Equal(t, []string{"get_first_id", "get_second_id"}, tracker.Names())
+}
+
+func TestPathPropsAreTheRoutersValues(t *testing.T) {
+	t.Parallel()
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t)
+		rules := []footfall.Rule{
+			{Route: "GET /orgs/{org}/teams/{team:[a-z]+}/", Event: "team", PathProps: []string{"org", "team"}},
+			{Route: "GET /a/{id}/b/{id}", Event: "twice", PathProps: []string{"id"}},
+		}
+		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *chi.Mux) {
+			router.Route("/orgs/{org}", func(r chi.Router) {
+				r.Route("/teams/{team:[a-z]+}", func(r chi.Router) { r.Get("/", nothing) })
+			})
+			router.Route("/a/{id}", func(r chi.Router) { r.Get("/b/{id}", nothing) })
+		})
+		ask(handler, "GET", "/orgs/acme/teams/red")
+		ask(handler, "GET", "/a/1/b/2")
+		events := tracker.Events()
+		require.Len(t, events, 2)
+		assert.Equal(t, map[string]any{"org": "acme", "team": "red"}, events[0].Props)
+		assert.Equal(t, map[string]any{"id": "2"}, events[1].Props, "the innermost, as chi.URLParam has it")
+	})
+}
+
+func TestRecovererMayStandOnEitherSide(t *testing.T) {
+	t.Parallel()
+	rules := []footfall.Rule{
+		{Route: "GET /panic", Event: "success", Status: footfall.Success},
+		{Route: "GET /panic", Event: "server error", Status: footfall.ServerError},
+		{Route: "GET /panic", Event: "aborted", Status: footfall.Aborted},
+	}
+	quietly := func(next http.Handler) http.Handler { // Recoverer prints to stderr
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() {
+				if v := recover(); v == http.ErrAbortHandler {
+					panic(v)
+				} else if v != nil {
+					w.WriteHeader(http.StatusInternalServerError)
+				}
+			}()
+			next.ServeHTTP(w, r)
+		})
+	}
+	for _, tt := range []struct {
+		panics any
+		want   string
+	}{{errors.New("boom"), "server error"}, {http.ErrAbortHandler, "aborted"}} {
+		for _, place := range []string{"above", "below", "around"} {
+			t.Run(tt.want+" with the middleware "+place, func(t *testing.T) {
+				t.Parallel()
+				tracker := footfalltest.New(t)
+				track := footfallchi.Middleware(tracker.Tracker, rules...)
+				router := chi.NewRouter()
+				var handler http.Handler = router
+				switch place {
+				case "above":
+					router.Use(track, quietly)
+				case "below":
+					router.Use(quietly, track)
+				case "around":
+					router.Use(quietly)
+					handler = track(router)
+				}
+				router.Get("/panic", func(http.ResponseWriter, *http.Request) { panic(tt.panics) })
+				func() {
+					defer func() { _ = recover() }() // http.ErrAbortHandler comes through
+					assert.Equal(t, http.StatusInternalServerError, ask(handler, "GET", "/panic").Code)
+				}()
+				assert.Equal(t, []string{tt.want}, tracker.Names())
+			})
+		}
+	}
+}
+
+func TestAMiddlewareAboveSeesWhatItWouldSeeWithout(t *testing.T) {
+	t.Parallel()
+	look := func(tracker *footfall.Tracker) (pattern, id string) {
+		router := chi.NewRouter()
+		router.Use(func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				next.ServeHTTP(w, r)
+				pattern, id = r.Pattern, r.PathValue("id")
+			})
+		})
+		if tracker != nil {
+			router.Use(footfallchi.Middleware(tracker, footfall.Rule{Route: footfall.AnyRoute}))
+		}
+		router.Route("/users", func(r chi.Router) { r.Get("/{id}", nothing) })
+		ask(router, "GET", "/users/7")
+		return pattern, id
+	}
+	pattern, id := look(nil)
+	assert.Equal(t, "/users/{id}", pattern)
+	assert.Equal(t, "7", id)
+	pattern, id = look(footfalltest.New(t).Tracker)
+	assert.Equal(t, "/users/{id}", pattern)
+	assert.Equal(t, "7", id)
+}
+
+func TestAroundTheRouterHandlersHaveARouteContextAsWithout(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	router := chi.NewRouter()
+	for round := range 3 { // contexts are used again
+		router.Get("/"+strings.Repeat("a", round)+"{id}", func(w http.ResponseWriter, r *http.Request) {
+			rctx := chi.RouteContext(r.Context())
+			assert.Same(t, router, rctx.Routes)
+			assert.Equal(t, r.Pattern, rctx.RoutePattern())
+			_, _ = io.WriteString(w, chi.URLParam(r, "id"))
+		})
+	}
+	handler := footfallchi.Middleware(tracker.Tracker)(router)
+	assert.Equal(t, "7", ask(handler, "GET", "/7").Body.String())
+	assert.Equal(t, "8", ask(handler, "GET", "/a8").Body.String())
+	assert.Equal(t, "9", ask(handler, "GET", "/aa9").Body.String())
+	assert.Equal(t, http.StatusNotFound, ask(handler, "GET", "/a/b").Code)
+	assert.Equal(t, http.StatusNotFound, ask(footfallchi.Middleware(tracker.Tracker)(chi.NewRouter()), "GET", "/").Code, "a router without routes")
+}
+
+func TestAroundAnotherHandlerNothingIsKnownAndNothingBreaks(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	router := chi.NewRouter()
+	router.Get("/", nothing)
+	cors := http.HandlerFunc(router.ServeHTTP)
+	handler := footfallchi.Middleware(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute})(cors)
+	assert.Equal(t, http.StatusOK, ask(handler, "GET", "/").Code)
+	assert.Empty(t, tracker.Names())
+}
+
+func TestTrackKnowsTrackerAndPage(t *testing.T) {
+	t.Parallel()
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t)
+		handler := place(footfalltest.App{Tracker: tracker.Tracker}, func(router *chi.Mux) {
+			router.Route("/users", func(r chi.Router) {
+				r.Get("/{id}", func(_ http.ResponseWriter, r *http.Request) {
+					assert.NoError(t, footfall.Track(r.Context(), "in_handler", footfall.P("id", chi.URLParam(r, "id"))))
+				})
+			})
+		})
+		ask(handler, "GET", "https://shop.example.com/users/7?ref=mail&token=secret")
+		events := tracker.Events()
+		require.Len(t, events, 1)
+		assert.Equal(t, "https://shop.example.com/users/7?ref=mail", events[0].URL)
+		assert.Equal(t, map[string]any{"id": "7"}, events[0].Props)
+	})
+}
+
+func TestWithoutAContextValueTrackRequestWorks(t *testing.T) {
+	t.Parallel()
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
+		rules := []footfall.Rule{{Route: "GET /users/{id}", Event: "seen", PathProps: []string{"id"}}}
+		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *chi.Mux) {
+			router.Get("/users/{id}", func(_ http.ResponseWriter, r *http.Request) {
+				assert.ErrorIs(t, footfall.Track(r.Context(), "in_handler"), footfall.ErrNoTracker)
+				assert.NoError(t, tracker.TrackRequest(r, "by_request"))
+			})
+		})
+		ask(handler, "GET", "/users/7")
+		assert.Equal(t, []string{"by_request", "seen"}, tracker.Names())
+	})
+}
+
+// Not parallel: the folder of temporary files is the process's.
+func TestAroundTheRouterAnUploadLeavesNoFileWithoutAContextValueEither(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
+	router := chi.NewRouter()
+	router.Post("/upload", func(_ http.ResponseWriter, r *http.Request) { assert.NoError(t, r.ParseMultipartForm(1)) })
+	server := httptest.NewServer(footfallchi.Middleware(tracker.Tracker)(router))
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, err := w.CreateFormFile("file", "large.bin")
+	require.NoError(t, err)
+	_, err = part.Write(make([]byte, 1<<20))
+	require.NoError(t, errors.Join(err, w.Close()))
+	resp, err := http.Post(server.URL+"/upload", w.FormDataContentType(), &form)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	server.Close()
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestATrackerThatDoesNothingIsSafe(t *testing.T) {
+	t.Parallel()
+	disabled, err := footfall.New(footfall.Config{Disabled: true})
+	require.NoError(t, err)
+	rules := []footfall.Rule{{Route: "GET /nowhere", Event: "never"}, {Route: footfall.AnyRoute}}
+	for name, tracker := range map[string]*footfall.Tracker{"nil": nil, "disabled": disabled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			router := chi.NewRouter()
+			router.Use(footfallchi.Middleware(tracker, rules...))
+			router.Get("/users/{id}", func(w http.ResponseWriter, r *http.Request) {
+				assert.NoError(t, footfall.Track(r.Context(), "in_handler"))
+				_, _ = io.WriteString(w, chi.URLParam(r, "id"))
+			})
+			assert.Equal(t, "7", ask(router, "GET", "/users/7").Body.String())
+			assert.Equal(t, "7", ask(footfallchi.Middleware(tracker, rules...)(router), "GET", "/users/7").Body.String())
+			assert.NoError(t, footfallchi.CheckRules(tracker, router, rules...))
+		})
+	}
+}
+
+func TestCheckRulesAsksTheRouter(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		route string
+		known bool
+	}{
+		{"GET /", true},
+		{"GET /docs", true},
+		{"GET /docs/", true},
+		{"/docs", true},
+		{"GET /static/*", true},
+		{"GET /files/*", true},
+		{"GET /api", true},
+		{"GET /api/", true},
+		{"GET /api/users/{id}", true},
+		{"GET /api/v1/orders/{order:[0-9]+}", true},
+		{"GET /api/shared/more", true},
+		{"GET /pages/*", true},
+		{"GET /orgs/{org}/teams", true},
+		{"GET /private/{room}", true},
+		{footfall.AnyRoute, true},
+		{footfall.NoRoute, true},
+		{"POST /docs", false},
+		{"GET /users/{id}", false},
+		{"GET /api/*", false},
+		{"GET /api/users/{user}", false},
+		{"GET /api/users/:id", false},
+		{"GET /api/v1/orders/{order}", false},
+		{"GET /api/v1", false},
+		{"GET shop.example.com/docs", false},
+		{"", false},
+	}
+	tracker := footfalltest.New(t)
+	router := chi.NewRouter()
+	town(router)
+	for _, tt := range tests {
+		err := footfallchi.CheckRules(tracker.Tracker, router, footfall.Rule{Route: tt.route, Event: "seen"})
+		if tt.known {
+			assert.NoError(t, err, tt.route)
+			continue
+		}
+		assert.ErrorContains(t, err, "Rule{", tt.route)
+	}
+	err := footfallchi.CheckRules(tracker.Tracker, router,
+		footfall.Rule{Route: "GET /a"}, footfall.Rule{Route: "GET /docs"}, footfall.Rule{Route: "GET /b"})
+	assert.ErrorContains(t, err, "GET /a")
+	assert.ErrorContains(t, err, "GET /b")
+	assert.NotContains(t, err.Error(), "GET /docs")
+	_, ok := errors.AsType[*footfall.FieldError](err)
+	assert.True(t, ok)
+}
+
+// What passes CheckRules makes events, and nothing else does.
+func TestARouteThatCheckRulesKnowsMakesEvents(t *testing.T) {
+	t.Parallel()
+	requests := map[string]string{
+		"GET /docs/": "/docs", "GET /files/*": "/files", "GET /api/": "/api/", "GET /api": "/api", "GET /pages/*": "/pages/",
+		"GET /api/v1/orders/{order:[0-9]+}": "/api/v1/orders/7", "/orgs/{org}/teams": "/orgs/a/teams", "GET /api/assets/*": "/api/assets/",
+	}
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		for route, target := range requests {
+			tracker := footfalltest.New(t)
+			handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: []footfall.Rule{{Route: route, Event: "seen"}}}, town)
+			ask(handler, "GET", target)
+			assert.Equal(t, []string{"seen"}, tracker.Names(), route)
+		}
+	})
+}
+
+func TestARuleThatIsWrongIsLoggedAndLeftOut(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	tracker := footfalltest.New(t, func(c *footfall.Config) { c.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
+	router := chi.NewRouter()
+	router.Use(footfallchi.Middleware(tracker.Tracker, footfall.Rule{Event: "wrong"}, footfall.Rule{Route: "GET /", Event: "right"}))
+	router.Get("/", nothing)
+	ask(router, "GET", "/")
+	assert.Equal(t, []string{"right"}, tracker.Names())
+	assert.Contains(t, logged.String(), "a rule has no effect")
+}
+
+func TestTheRulesOfTheCallerStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	rules := []footfall.Rule{{Route: "GET /docs/", Event: "read"}}
+	footfallchi.Middleware(footfalltest.New(t).Tracker, rules...)
+	assert.Equal(t, "GET /docs/", rules[0].Route)
+}
+
+// The README's first Go block is a whole program.
+func TestTheProgramOfTheREADMECompiles(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
+	require.NotNil(t, block)
+	program := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(program, block[1], 0o600))
+	out, err := exec.CommandContext(t.Context(), "go", "vet", program).CombinedOutput()
+	require.NoError(t, err, strings.TrimSpace(string(out)))
+}
+
+// Tests of handlers make such contexts.
+func TestARouteContextWithoutARouterIsNoRoute(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	handler := footfallchi.Middleware(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute})(http.HandlerFunc(nothing))
+	r := httptest.NewRequest("GET", "/users/7", nil)
+	handler.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithValue(r.Context(), chi.RouteCtxKey, chi.NewRouteContext())))
+	assert.Empty(t, tracker.Names())
+}

@@ -1,0 +1,207 @@
+package footfallmux_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/gorilla/mux"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
+	"github.com/footfall-dev/footfall/adapters/footfallmux"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// place is where the middleware stands for a router that compose fills.
+type place func(app footfalltest.App, compose func(*mux.Router)) http.Handler
+
+func wrapped(app footfalltest.App, compose func(*mux.Router)) http.Handler {
+	router := mux.NewRouter()
+	compose(router)
+	if app.Tracker == nil {
+		return router
+	}
+	return footfallmux.Wrap(app.Tracker, router, app.Rules...)
+}
+
+// used has the middleware in Use, and around the handlers for 404 and 405 as the
+// documentation says.
+func used(app footfalltest.App, compose func(*mux.Router)) http.Handler {
+	router := mux.NewRouter()
+	if app.Tracker != nil {
+		track := footfallmux.Middleware(app.Tracker, app.Rules...)
+		router.Use(track)
+		router.NotFoundHandler = track(http.NotFoundHandler())
+		router.MethodNotAllowedHandler = track(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }))
+	}
+	compose(router)
+	return router
+}
+
+func register(router *mux.Router, app footfalltest.App) {
+	for _, r := range app.Routes {
+		handler := r.Handler
+		if r.Fail != 0 {
+			handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "it fails", r.Fail) })
+		}
+		router.Handle(r.Pattern, handler).Methods(r.Method)
+	}
+}
+
+// composition is a way to compose routers: compose registers the handler.
+type composition struct {
+	name, method, host, path, route string
+	compose                         func(router *mux.Router, h http.Handler)
+}
+
+var compositions = []composition{
+	{"a subrouter", "GET", "", "/users/7", "GET /users/{id}", func(router *mux.Router, h http.Handler) {
+		router.PathPrefix("/users").Subrouter().Handle("/{id}", h).Methods("GET")
+	}},
+	{"the root of a subrouter", "GET", "", "/users/", "GET /users/", func(router *mux.Router, h http.Handler) {
+		router.PathPrefix("/users/").Subrouter().Handle("/", h)
+	}},
+	{"subrouters in subrouters", "POST", "", "/orgs/a/teams/b/members", "POST /orgs/{org}/teams/{team:[a-z]+}/members", func(router *mux.Router, h http.Handler) {
+		orgs := router.PathPrefix("/orgs/{org}").Subrouter()
+		orgs.Handle("/teams", http.NotFoundHandler())
+		orgs.PathPrefix("/teams/{team:[a-z]+}").Subrouter().Handle("/members", h).Methods("POST")
+	}},
+	{"a subrouter of methods", "PUT", "", "/users/7", "PUT /users/{id}", func(router *mux.Router, h http.Handler) {
+		router.Methods("PUT").Subrouter().Handle("/users/{id}", h)
+	}},
+	{"a subrouter with a middleware", "GET", "", "/account", "GET /account", func(router *mux.Router, h http.Handler) {
+		account := router.NewRoute().Subrouter()
+		account.Use(func(next http.Handler) http.Handler { return http.StripPrefix("", next) })
+		account.Handle("/account", h)
+	}},
+	{"a prefix", "GET", "", "/static/a/b.css", "GET /static/", func(router *mux.Router, h http.Handler) {
+		router.PathPrefix("/static/").Handler(h)
+	}},
+	{"a prefix with another router below StripPrefix", "GET", "", "/api/users/7", "GET /api/", func(router *mux.Router, h http.Handler) {
+		inner := mux.NewRouter()
+		inner.Handle("/users/{id}", h)
+		router.PathPrefix("/api/").Handler(http.StripPrefix("/api", inner))
+	}},
+	{"another router as the handler", "GET", "", "/api/users/7", "GET /api", func(router *mux.Router, h http.Handler) {
+		inner := mux.NewRouter()
+		inner.Handle("/api/users/{id}", h)
+		router.PathPrefix("/api").Handler(inner)
+	}},
+	{"a route of a host", "GET", "shop.example.com", "/cart/7", "GET shop.example.com/cart/{id}", func(router *mux.Router, h http.Handler) {
+		router.Host("shop.example.com").Path("/cart/{id}").Handler(h)
+	}},
+	{"a rule without the host of the route", "GET", "shop.example.com", "/cart/7", "GET /cart/{id}", func(router *mux.Router, h http.Handler) {
+		router.Host("shop.example.com").Path("/cart/{id}").Handler(h)
+	}},
+	{"a subrouter of hosts", "GET", "berlin.example.com", "/cart", "GET {city:[a-z]+}.example.com/cart", func(router *mux.Router, h http.Handler) {
+		router.Host("shop.example.com").Subrouter().Handle("/cart", http.NotFoundHandler())
+		router.Host("{city:[a-z]+}.example.com").Subrouter().Handle("/cart", h)
+	}},
+	{"a route without a template", "GET", "", "/any/where", "GET /", func(router *mux.Router, h http.Handler) {
+		router.NewRoute().Handler(h)
+	}},
+	{"a route of any method", "PATCH", "", "/hooks", "PATCH /hooks", func(router *mux.Router, h http.Handler) {
+		router.Handle("/hooks", h)
+	}},
+	{"two methods of one path", "POST", "", "/users/7", "POST /users/{id}", func(router *mux.Router, h http.Handler) {
+		router.Handle("/users/{id:[a-z]+}", http.NotFoundHandler()).Methods("POST")
+		router.Handle("/users/{id}", http.NotFoundHandler()).Methods("GET")
+		router.Handle("/users/{id}", h).Methods("POST")
+	}},
+	{"two wildcards in a segment", "GET", "", "/news/2026-11", "GET /news/{year}-{month}", func(router *mux.Router, h http.Handler) {
+		router.Handle("/news/{year}-{month}", h)
+	}},
+	{"a middleware between that copies the request", "POST", "", "/users/7", "POST /users/{id}", func(router *mux.Router, h http.Handler) {
+		router.Use(func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(r.Context())) })
+		})
+		router.Handle("/users/{id}", h)
+	}},
+}
+
+func placed(in place, more ...footfalltest.Nested) []footfalltest.Nested {
+	for _, c := range compositions {
+		more = append(more, footfalltest.Nested{
+			Name: c.name, Method: c.method, Host: c.host, Path: c.path, Route: c.route,
+			Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
+				return in(app, func(router *mux.Router) { c.compose(router, app.Routes[0].Handler) })
+			},
+		})
+	}
+	return more
+}
+
+// Not parallel: the row about uploads sets an environment variable.
+func TestWrapKeepsTheWholeSuite(t *testing.T) {
+	adaptertest.Run(t, footfalltest.Subject{
+		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
+			return wrapped(app, func(router *mux.Router) { register(router, app) })
+		},
+		Nested: placed(wrapped, footfalltest.Nested{
+			Name: "a router wrapped that is part of another", Method: "GET", Path: "/api/users/7", Route: "GET /api/users/{id}",
+			Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
+				router := mux.NewRouter()
+				router.PathPrefix("/api").Handler(wrapped(app, func(inner *mux.Router) { inner.Handle("/api/users/{id}", app.Routes[0].Handler) }))
+				return router
+			},
+		}),
+	})
+}
+
+func TestMiddlewareKeepsTheSuite(t *testing.T) {
+	adaptertest.Run(t, footfalltest.Subject{
+		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
+			return used(app, func(router *mux.Router) { register(router, app) })
+		},
+		Nested: placed(used, footfalltest.Nested{
+			Name: "Use of a subrouter", Method: "GET", Path: "/api/users/7", Route: "GET /api/users/{id}",
+			Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
+				router := mux.NewRouter()
+				api := router.PathPrefix("/api").Subrouter()
+				api.Use(footfallmux.Middleware(app.Tracker, app.Rules...))
+				api.Handle("/users/{id}", app.Routes[0].Handler)
+				return router
+			},
+		}),
+		Impossible: map[string]string{
+			"an upload leaves no temporary file behind": "mux makes copies of each request before its middlewares, and the server removes the files of a form on its own request only: they stay without this middleware too",
+		},
+	})
+}
+
+// measure returns requests through a bare router, and through one with a rule, its
+// event and the context value.
+func measure(tb testing.TB, in place) (bare, with func()) {
+	serve := func(app footfalltest.App) func() {
+		return adaptertest.Requests(in(app, func(router *mux.Router) {
+			router.HandleFunc("/checkout/{id}", func(http.ResponseWriter, *http.Request) {}).Methods("POST")
+		}), "POST", "/checkout/7")
+	}
+	return serve(footfalltest.App{}), serve(footfalltest.App{
+		Tracker: adaptertest.Tracker(tb),
+		Rules:   []footfall.Rule{{Route: "POST /checkout/{id}", Event: "checkout_completed", Status: footfall.Success}},
+	})
+}
+
+// slack is what may be added to the number of allocations.
+var slack = 0.0
+
+func TestInUseARequestCostsAtMostFiveAllocations(t *testing.T) {
+	bare, with := measure(t, used)
+	adaptertest.Allocations(t, bare, with, 5+slack)
+}
+
+func TestWrappedARequestCostsAtMostSixAllocations(t *testing.T) {
+	bare, with := measure(t, wrapped)
+	adaptertest.Allocations(t, bare, with, 5+slack)
+}
+
+func BenchmarkGorillaMux(b *testing.B) {
+	bare, with := measure(b, used)
+	adaptertest.Benchmark(b, bare, with)
+}
+
+func BenchmarkGorillaMuxWrapped(b *testing.B) {
+	bare, with := measure(b, wrapped)
+	adaptertest.Benchmark(b, bare, with)
+}

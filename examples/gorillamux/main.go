@@ -1,0 +1,86 @@
+// Gorillamux is a small server with gorilla/mux whose visits become events. They go to a
+// stand-in for the Site Analytics API; each is a line as it arrives.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/footfallmux"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+var rules = []footfall.Rule{
+	{Route: "GET /products/{id:[0-9]+}", Event: "product_viewed", PathProps: []string{"id"}},
+	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
+}
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the server; port 0 takes any free one")
+	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	if *open > 0 {
+		time.AfterFunc(*open, stop)
+	}
+	if err := run(ctx, *listen, rules, os.Stdout); err != nil {
+		log.Fatal("gorillamux: ", err)
+	}
+}
+
+func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writer) error {
+	lines := log.New(out, "", 0) // takes lines from several goroutines
+	api := footfalltest.StartAPI()
+	defer api.Close()
+	api.OnEvent(func(e footfalltest.Event) { lines.Println(e.Name, e.URL, e.Props) })
+	tracker, err := footfall.New(api.Config()) // a real program has footfall.ConfigFromEnv() here
+	if err != nil {
+		return err
+	}
+	router := newRouter()
+	if err := footfallmux.CheckRules(tracker, router, rules...); err != nil {
+		return errors.Join(err, tracker.Close(ctx))
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return errors.Join(err, tracker.Close(ctx))
+	}
+	lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", listener.Addr())
+	server := &http.Server{Handler: footfallmux.Wrap(tracker, router, rules...), ReadHeaderTimeout: 5 * time.Second}
+	broken := make(chan error, 1)
+	go func() { broken <- server.Serve(listener) }()
+	select {
+	case <-ctx.Done():
+	case err = <-broken:
+	}
+	ending, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err = errors.Join(err, server.Shutdown(ending), tracker.Close(ending)) // in this order: a closed tracker takes no events
+	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
+	return err
+}
+
+func newRouter() *mux.Router {
+	router := mux.NewRouter()
+	router.HandleFunc("/products/{id:[0-9]+}", func(w http.ResponseWriter, r *http.Request) {
+		_ = footfall.Track(r.Context(), "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		fmt.Fprintf(w, "product %s, 3 left\n", mux.Vars(r)["id"])
+	}).Methods("GET")
+	api := router.PathPrefix("/api").Subrouter()
+	api.HandleFunc("/checkout", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }).Methods("POST")
+	return router
+}
