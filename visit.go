@@ -18,8 +18,8 @@ type Visit struct {
 // Visit notes a request as it comes in.
 func (s *Rules) Visit(r *http.Request) Visit {
 	v := Visit{rules: s, outer: r, inner: r, page: s.tracker.Page(r)}
-	if ctx := s.tracker.withPage(r.Context(), &v.page); ctx != r.Context() {
-		v.inner = r.WithContext(ctx)
+	if s.tracker == nil || !s.tracker.noContext {
+		v.inner = r.WithContext(s.tracker.withPage(r.Context(), &v.page))
 	}
 	return v
 }
@@ -59,7 +59,7 @@ func handBack(outer, inner *http.Request) {
 	set(&outer.Host, inner.Host)
 	set(&outer.RemoteAddr, inner.RemoteAddr)
 	set(&outer.RequestURI, inner.RequestURI)
-	if !strings.ContainsAny(inner.Pattern, "{*") {
+	if !strings.ContainsAny(inner.Pattern, "{:*") {
 		return
 	}
 	for name := range wildcards(inner.Pattern) {

@@ -1,0 +1,197 @@
+// Package footfallconnect makes events of the RPCs that handlers of
+// connectrpc.com/connect have answered, in any of its protocols: see Middleware.
+//
+// The route of an RPC is its procedure, such as /shop.v1.CartService/Checkout: with a
+// leading slash, and without the HTTP method, which counts as POST also where the call
+// was a GET. Its status is the HTTP status of its code, as the Connect protocol has it:
+//
+//	200 no error                                        409 AlreadyExists, Aborted
+//	400 InvalidArgument, FailedPrecondition, OutOfRange 429 ResourceExhausted
+//	401 Unauthenticated                                 499 Canceled
+//	403 PermissionDenied                                500 Unknown, Internal, DataLoss, any other
+//	404 NotFound                                        501 Unimplemented
+//	503 Unavailable                                     504 DeadlineExceeded
+//
+// and 304 for what connect.NewNotModifiedError answers to a GET.
+//
+// Handlers have a context.Context and nothing else of the framework, so there is no
+// function Track here: footfall.Track(ctx, "coupon_applied") knows tracker and page.
+package footfallconnect
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Middleware returns an interceptor for connect.WithInterceptors that makes events of
+// answered RPCs, as rules say, unary ones and streams of all kinds, and lets
+// footfall.Track find tracker and page in the context. It changes nothing of an
+// answer, and does nothing on the client's side.
+//
+// An error counts with the code that connect sends for it. A panic passes on with its
+// value, and counts as 500, or as footfall.Aborted if it is http.ErrAbortHandler: list
+// the interceptor after connect.WithRecover. What does not come as far as interceptors
+// (unknown procedure, unreadable message, refusal by a gate) makes no event, and a
+// rule for footfall.NoRoute never applies. Rules that are wrong are logged and left
+// out: see CheckRules.
+//
+// The page is host and procedure, on https if ConnContext saw TLS; Config.PublicURL
+// and Config.TrustedProxies hold for it. Config.Skip is asked of a request with the
+// headers, host, procedure and peer's address. A nil or disabled tracker does nothing.
+// The interceptor is safe for concurrent use.
+//
+// It may stand below Tracker.Middleware. Each makes the events of its own rules, so
+// rules for the same RPC, or footfall.AnyRoute there, count it twice; the page in the
+// handlers' context is the interceptor's.
+func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) connect.Interceptor {
+	return &interceptor{tracker, tracker.Rules(rules...)}
+}
+
+// secure is the key of a *tls.ConnectionState in the context of connections by TLS.
+type secure struct{}
+
+// ConnContext is for http.Server.ConnContext, or to be called there. It notes which
+// connections are by TLS, which connect does not tell its interceptors. There is no
+// need for it where Config.PublicURL is set, or where a proxy ends TLS.
+func ConnContext(ctx context.Context, conn net.Conn) context.Context {
+	if _, ok := conn.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		return context.WithValue(ctx, secure{}, new(tls.ConnectionState)) // says that there is TLS, and nothing more
+	}
+	return ctx
+}
+
+// CheckRules returns an error that joins one for every rule that is wrong or whose
+// route is not among the procedures, the constants that protoc-gen-connect-go makes or
+// what Procedures lists. Call it at start-up, to refuse a start with rules that never
+// apply. Handlers can't be asked for their procedures; whether a handler is mounted
+// for a rule's service, Tracker.CheckRules tells of an http.ServeMux.
+func CheckRules(tracker *footfall.Tracker, procedures []string, rules ...footfall.Rule) error {
+	registered := make([]string, len(procedures))
+	for i, procedure := range procedures {
+		registered[i] = http.MethodPost + " " + procedure
+	}
+	return tracker.CheckRoutes(registered, rules...)
+}
+
+// Procedures lists the procedures of services, such as
+// shopv1.File_shop_v1_cart_proto.Services().ByName("CartService").
+func Procedures(services ...protoreflect.ServiceDescriptor) []string {
+	var procedures []string
+	for _, service := range services {
+		for i := range service.Methods().Len() {
+			procedures = append(procedures, "/"+string(service.FullName())+"/"+string(service.Methods().Get(i).Name()))
+		}
+	}
+	return procedures
+}
+
+// interceptor implements connect.Interceptor.
+type interceptor struct {
+	tracker *footfall.Tracker
+	rules   *footfall.Rules
+}
+
+var _ connect.Interceptor = (*interceptor)(nil)
+
+func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (resp connect.AnyResponse, err error) {
+		if req.Spec().IsClient {
+			return next(ctx, req)
+		}
+		c := i.begin(ctx, req.Spec(), req.Peer(), req.Header())
+		defer c.end()
+		resp, err = next(i.tracker.WithPage(ctx, c.page), req)
+		c.err, c.returned = err, true
+		c.unmodified = req.HTTPMethod() == http.MethodGet && connect.IsNotModifiedError(err)
+		return resp, err
+	}
+}
+
+func (i *interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		c := i.begin(ctx, conn.Spec(), conn.Peer(), conn.RequestHeader())
+		defer c.end()
+		c.err = next(i.tracker.WithPage(ctx, c.page), conn)
+		c.returned = true
+		return c.err
+	}
+}
+
+// call is one RPC. It belongs to the goroutine of its handler.
+type call struct {
+	rules      *footfall.Rules
+	page       footfall.Page
+	request    http.Request // as net/http had it
+	url        url.URL
+	err        error
+	unmodified bool
+	returned   bool
+}
+
+func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect.Peer, header http.Header) *call {
+	c := &call{rules: i.rules, url: url.URL{Path: spec.Procedure}}
+	c.request = http.Request{Method: http.MethodPost, URL: &c.url, Header: header, Host: header.Get("Host"), RemoteAddr: peer.Addr}
+	c.request.TLS, _ = ctx.Value(secure{}).(*tls.ConnectionState)
+	c.page = i.tracker.Page(&c.request)
+	return c
+}
+
+// end is deferred. It passes on a panic with the value it had.
+func (c *call) end() {
+	panicked := recover()
+	o := footfall.Observation{Method: http.MethodPost, Route: c.url.Path, Status: statusOf(c.err), Page: c.page, Request: &c.request}
+	err, _ := panicked.(error)
+	switch {
+	case errors.Is(err, http.ErrAbortHandler), panicked == nil && !c.returned: // runtime.Goexit
+		o.Aborted = true
+	case panicked != nil:
+		o.Status = http.StatusInternalServerError
+	case c.unmodified:
+		o.Status = http.StatusNotModified
+	}
+	c.rules.Observe(&o)
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+// statusOf is the table above, for the code that connect sends for err.
+func statusOf(err error) int {
+	if err == nil {
+		return 200
+	}
+	table := [...]int{
+		connect.CodeInvalidArgument: 400, connect.CodeFailedPrecondition: 400, connect.CodeOutOfRange: 400,
+		connect.CodeUnauthenticated: 401, connect.CodePermissionDenied: 403, connect.CodeNotFound: 404,
+		connect.CodeAlreadyExists: 409, connect.CodeAborted: 409, connect.CodeResourceExhausted: 429, connect.CodeCanceled: 499,
+		connect.CodeUnknown: 500, connect.CodeInternal: 500, connect.CodeDataLoss: 500,
+		connect.CodeUnimplemented: 501, connect.CodeUnavailable: 503, connect.CodeDeadlineExceeded: 504,
+	}
+	code := connect.CodeOf(err)
+	if _, ok := errors.AsType[*connect.Error](err); !ok { // as connect does
+		switch {
+		case errors.Is(err, context.Canceled):
+			code = connect.CodeCanceled
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+			code = connect.CodeDeadlineExceeded
+		}
+	}
+	if int(code) < len(table) && table[code] != 0 {
+		return table[code]
+	}
+	return 500
+}

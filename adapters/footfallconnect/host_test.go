@@ -1,0 +1,316 @@
+package footfallconnect_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/footfall-dev/footfall/adapters/footfallconnect"
+	"github.com/footfall-dev/footfall/adapters/rpctest"
+)
+
+type message = wrapperspb.StringValue
+
+// serve is an application that uses the adapter as its users do.
+func serve(tb testing.TB, app rpctest.App, l net.Listener) (stop func()) {
+	interceptors := []connect.Interceptor{recovering{app}}
+	if !app.Bare {
+		interceptors = append(interceptors, footfallconnect.Middleware(app.Tracker, app.Rules...))
+	}
+	mux := http.NewServeMux()
+	for _, p := range app.Procedures {
+		mux.Handle(p.Name, handler(p, connect.WithInterceptors(interceptors...)))
+	}
+	return start(tb, &http.Server{Handler: mux, TLSConfig: app.TLS}, l)
+}
+
+// start serves. An HTTP/2 server does not wait for the handlers of calls that the
+// client left, but stop does.
+func start(tb testing.TB, server *http.Server, l net.Listener) (stop func()) {
+	var running sync.WaitGroup
+	handler := server.Handler
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running.Add(1)
+		defer running.Done()
+		handler.ServeHTTP(w, r)
+	})
+	server.ConnContext = footfallconnect.ConnContext
+	server.Protocols = new(http.Protocols)
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	run := server.Serve
+	if server.TLSConfig != nil {
+		run = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	go func() { _ = run(l) }() // ends with stop
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			tb.Errorf("the server did not stop: %v", err)
+		}
+		running.Wait()
+	}
+}
+
+func handler(p rpctest.Procedure, options ...connect.HandlerOption) http.Handler {
+	switch p.Kind {
+	case rpctest.ClientStream:
+		return connect.NewClientStreamHandler(p.Name, func(ctx context.Context, s *connect.ClientStream[message]) (*connect.Response[message], error) {
+			c := &call{ctx: ctx, receive: func() (string, error) {
+				if !s.Receive() {
+					return "", ended(s.Err())
+				}
+				return s.Msg().GetValue(), nil
+			}}
+			return c.answer(p)
+		}, options...)
+	case rpctest.ServerStream:
+		return connect.NewServerStreamHandler(p.Name, func(ctx context.Context, req *connect.Request[message], s *connect.ServerStream[message]) error {
+			c := &call{ctx: ctx, receive: once(req.Msg.GetValue()), send: func(m string) error { return s.Send(wrapperspb.String(m)) }}
+			return coded(p.Handler(ctx, c))
+		}, options...)
+	case rpctest.BidiStream:
+		return connect.NewBidiStreamHandler(p.Name, func(ctx context.Context, s *connect.BidiStream[message, message]) error {
+			c := &call{ctx: ctx, send: func(m string) error { return s.Send(wrapperspb.String(m)) }, receive: func() (string, error) {
+				m, err := s.Receive()
+				if errors.Is(err, io.EOF) {
+					return "", io.EOF
+				}
+				return m.GetValue(), err
+			}}
+			return coded(p.Handler(ctx, c))
+		}, options...)
+	}
+	return connect.NewUnaryHandler(p.Name, func(ctx context.Context, req *connect.Request[message]) (*connect.Response[message], error) {
+		return (&call{ctx: ctx, receive: once(req.Msg.GetValue())}).answer(p)
+	}, options...)
+}
+
+// once receives one message.
+func once(message string) func() (string, error) {
+	received := false
+	return func() (string, error) {
+		if received {
+			return "", io.EOF
+		}
+		received = true
+		return message, nil
+	}
+}
+
+func ended(err error) error {
+	if err == nil {
+		return io.EOF
+	}
+	return err
+}
+
+// call implements rpctest.Stream.
+type call struct {
+	ctx     context.Context
+	receive func() (string, error)
+	send    func(string) error
+}
+
+func (c *call) info() connect.CallInfo {
+	info, _ := connect.CallInfoForHandlerContext(c.ctx)
+	return info
+}
+
+func (c *call) Header(key string) string     { return c.info().RequestHeader().Get(key) }
+func (c *call) SetHeader(key, value string)  { c.info().ResponseHeader().Set(key, value) }
+func (c *call) SetTrailer(key, value string) { c.info().ResponseTrailer().Set(key, value) }
+func (c *call) Receive() (string, error)     { return c.receive() }
+func (c *call) Send(message string) error    { return c.send(message) }
+
+// answer runs a handler that sends one message.
+func (c *call) answer(p rpctest.Procedure) (*connect.Response[message], error) {
+	response := connect.NewResponse(new(message))
+	c.send = func(text string) error {
+		response.Msg.Value = text
+		return nil
+	}
+	if err := coded(p.Handler(c.ctx, c)); err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// coded makes the framework's error of the suite's.
+func coded(err error) error {
+	if e, ok := err.(*rpctest.Error); ok {
+		return connect.NewError(connect.Code(e.Code), e)
+	}
+	if e, ok := errors.AsType[*rpctest.Error](err); ok {
+		return fmt.Errorf("%v: %w", err, connect.NewError(connect.Code(e.Code), e))
+	}
+	return err
+}
+
+// recovering is the host's recovery.
+type recovering struct{ app rpctest.App }
+
+func (r recovering) rescue(err *error) {
+	if v := recover(); v != nil {
+		r.app.Recovered(v)
+		*err = connect.NewError(connect.CodeInternal, errors.New("it panicked"))
+	}
+}
+
+func (r recovering) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (_ connect.AnyResponse, err error) {
+		defer r.rescue(&err)
+		return next(ctx, req)
+	}
+}
+
+func (r recovering) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
+		defer r.rescue(&err)
+		return next(ctx, conn)
+	}
+}
+
+func (r recovering) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+type client struct {
+	http    *http.Client
+	base    string
+	options []connect.ClientOption
+
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+// dialer returns a Subject.Dial for clients of one protocol.
+func dialer(options ...connect.ClientOption) func(testing.TB, string, *tls.Config) rpctest.Client {
+	return func(_ testing.TB, address string, secure *tls.Config) rpctest.Client {
+		transport := &http.Transport{TLSClientConfig: secure.Clone(), Protocols: new(http.Protocols)}
+		c := &client{http: &http.Client{Transport: transport}, base: "http://" + address, options: options}
+		if secure != nil {
+			c.base = "https://" + address
+			transport.Protocols.SetHTTP2(true)
+		} else {
+			transport.Protocols.SetUnencryptedHTTP2(true)
+		}
+		transport.DialContext = c.dial
+		return c
+	}
+}
+
+func (c *client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.conns = append(c.conns, conn)
+	}
+	return conn, err
+}
+
+func (c *client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns { // also those that net/http does not count as idle yet
+		_ = conn.Close()
+	}
+	c.http.CloseIdleConnections()
+}
+
+func (c *client) Call(ctx context.Context, p rpctest.Procedure, header map[string]string, messages ...string) rpctest.Answer {
+	to := connect.NewClient[message, message](c.http, c.base+p.Name, c.options...)
+	set := func(h http.Header) {
+		for key, value := range header {
+			h.Set(key, value)
+		}
+	}
+	switch p.Kind {
+	case rpctest.ClientStream:
+		s := to.CallClientStream(ctx)
+		set(s.RequestHeader())
+		for _, m := range messages {
+			if s.Send(wrapperspb.String(m)) != nil {
+				break // why, is known when receiving
+			}
+		}
+		return answered(s.CloseAndReceive())
+	case rpctest.ServerStream:
+		req := connect.NewRequest(wrapperspb.String(messages[0]))
+		set(req.Header())
+		s, err := to.CallServerStream(ctx, req)
+		if err != nil {
+			return failed(err)
+		}
+		defer s.Close()
+		var a rpctest.Answer
+		for s.Receive() {
+			a.Messages = append(a.Messages, s.Msg().GetValue())
+		}
+		return finished(a, s.Err(), s.ResponseHeader(), s.ResponseTrailer())
+	case rpctest.BidiStream:
+		s := to.CallBidiStream(ctx)
+		set(s.RequestHeader())
+		return converse(s, messages)
+	}
+	req := connect.NewRequest(wrapperspb.String(messages[0]))
+	set(req.Header())
+	return answered(to.CallUnary(ctx, req))
+}
+
+func converse(s *connect.BidiStreamForClient[message, message], messages []string) rpctest.Answer {
+	for _, m := range messages {
+		if s.Send(wrapperspb.String(m)) != nil {
+			break // why, is known when receiving
+		}
+	}
+	_ = s.CloseRequest()
+	defer s.CloseResponse()
+	var a rpctest.Answer
+	for {
+		m, err := s.Receive()
+		if errors.Is(err, io.EOF) {
+			err = nil
+		} else if err == nil {
+			a.Messages = append(a.Messages, m.GetValue())
+			continue
+		}
+		return finished(a, err, s.ResponseHeader(), s.ResponseTrailer())
+	}
+}
+
+func answered(response *connect.Response[message], err error) rpctest.Answer {
+	if err != nil {
+		return failed(err)
+	}
+	return rpctest.Answer{Messages: []string{response.Msg.GetValue()}, Header: response.Header(), Trailer: response.Trailer()}
+}
+
+func failed(err error) rpctest.Answer {
+	a := rpctest.Answer{Error: rpctest.Error{Code: rpctest.Code(connect.CodeOf(err)), Message: err.Error()}}
+	if e, ok := errors.AsType[*connect.Error](err); ok {
+		a.Header = e.Meta()
+	}
+	return a
+}
+
+func finished(a rpctest.Answer, err error, header, trailer http.Header) rpctest.Answer {
+	if err != nil {
+		a.Error = failed(err).Error
+	}
+	a.Header, a.Trailer = header, trailer
+	return a
+}

@@ -1,0 +1,187 @@
+// Package footfallecho is Footfall's middleware for echo v5.
+//
+//	e := echo.New()
+//	e.Use(footfallecho.Middleware(tracker,
+//		footfall.Rule{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Success},
+//		footfall.Rule{Route: "GET /users/:id", Event: "user_viewed", PathProps: []string{"id"}},
+//	), middleware.Recover())
+//
+// Rule.Route is a method and echo's own full pattern, as echo.Context.Path gives it: the
+// prefixes of all groups, :name, and * for the rest. Without a method the rule holds for
+// any. There are no hosts in it: each Echo of echo.NewVirtualHostHandler has its own rules.
+package footfallecho
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v5"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Middleware returns a middleware that makes events of answered requests, as rules
+// say, and lets Track find tracker and page. Rules that are wrong are logged and left
+// out: see CheckRules. A nil or disabled tracker makes no events.
+//
+// Register it with Echo.Use, before everything else, to see what other middlewares
+// refuse; with Echo.Pre it also takes the page before one behind it rewrites the path. It
+// may stand on a group or a route. What no route matches, or one of Echo.RouteNotFound,
+// makes an event if it is answered 404 or 405 and a rule is for footfall.NoRoute.
+//
+// An error goes on to the middlewares above and to echo's HTTPErrorHandler, which echo
+// calls, once. The events are made when an answer to it begins, with the status of that
+// answer; an error that nobody answers makes none. Above middleware.Recover, a panic is
+// such an error. Below it, a panic is recorded as status 500 and goes on with its value;
+// http.ErrAbortHandler is footfall.Aborted on both sides. What a handler writes past
+// echo.Response, to the writer below it, is not seen.
+//
+// Below it, the request of echo.Context is a copy with another context, unless
+// Config.NoContextValue is set. Then it is again the one that came, with what the handlers
+// did to the copy, such as a multipart form whose files the server removes. After an error
+// the copy stays, so that Track works in the HTTPErrorHandler.
+//
+// It may serve requests at once and several Echos, and keeps nothing of a request.
+func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.MiddlewareFunc {
+	set := tracker.Rules(rules...)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c *echo.Context) error {
+			p := passage{c: c, came: c.Request(), visit: set.Visit(c.Request())}
+			p.answer, _ = echo.UnwrapResponse(c.Response())
+			p.upgrade = noteUpgrade(p.answer, p.came)
+			c.SetRequest(p.visit.Request())
+			defer p.end()
+			p.err = next(c)
+			p.returned = true
+			return p.err
+		}
+	}
+}
+
+// passage is one request on its way through the handlers below the middleware.
+type passage struct {
+	c        *echo.Context
+	came     *http.Request
+	visit    footfall.Visit
+	answer   *echo.Response // nil if some middleware's writer hides it
+	upgrade  *upgrade       // nil unless the request asks for one
+	err      error
+	returned bool
+}
+
+// end is deferred. It passes on a panic with the value it had.
+func (p *passage) end() {
+	panicked := recover()
+	o := footfall.Observation{Path: values{p.c}, Status: http.StatusOK}
+	if p.answer == nil {
+		_, o.Status = echo.ResolveResponseStatus(p.c.Response(), p.err)
+	}
+	if method := p.c.RouteInfo().Method; method != "" && method != echo.RouteNotFound {
+		o.Route = p.c.Path() // which is set if no route matched, too
+	}
+	for _, v := range p.c.PathValues() { // which echo.WrapHandler sets, and Visit.End does not know
+		if value := p.visit.Request().PathValue(v.Name); value != "" {
+			p.came.SetPathValue(v.Name, value)
+		}
+	}
+	cause, _ := panicked.(error)
+	switch {
+	case errors.Is(cause, http.ErrAbortHandler), panicked == nil && !p.returned: // runtime.Goexit
+		o.Aborted = true
+	case panicked != nil:
+		o.Status = http.StatusInternalServerError
+	case p.upgrade != nil && p.upgrade.taken:
+		o.Status = http.StatusSwitchingProtocols
+	case p.answer != nil && p.answer.Committed:
+		o.Status = p.answer.Status
+	case p.answer != nil && p.err != nil: // which a middleware above answers, or the HTTPErrorHandler
+		visit, answer, later := p.visit, p.answer, o
+		visit.End(footfall.Observation{}) // hands back what is known by now; it makes no event
+		answer.Before(func() {
+			later.Status = answer.Status
+			finish(visit, later, answer.Header())
+		})
+		return
+	}
+	finish(p.visit, o, p.c.Response().Header())
+	if p.err == nil && panicked == nil && p.c.Request() == p.visit.Request() {
+		p.c.SetRequest(p.came)
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+func finish(visit footfall.Visit, o footfall.Observation, h http.Header) {
+	if o.Status >= 300 && o.Status <= 399 {
+		o.Location = h.Get(echo.HeaderLocation)
+	}
+	visit.End(o)
+}
+
+// values are those of a route's wildcards.
+type values struct{ c *echo.Context }
+
+// PathValue implements footfall.PathValuer.
+func (v values) PathValue(name string) string { return v.c.Param(name) }
+
+// upgrade is a writer that notes whether the handler took the connection over: echo tells
+// 200 then, or the status of the error that ended a WebSocket.
+type upgrade struct {
+	connection
+	taken bool
+}
+
+// connection is what the writer of net/http can do over HTTP/1.1.
+type connection interface {
+	http.ResponseWriter
+	http.Flusher
+	http.Hijacker
+	io.ReaderFrom
+}
+
+func noteUpgrade(answer *echo.Response, r *http.Request) (u *upgrade) {
+	if answer == nil || r.Header["Upgrade"] == nil {
+		return nil
+	}
+	if w, ok := answer.ResponseWriter.(connection); ok {
+		u = &upgrade{connection: w}
+		answer.ResponseWriter = u
+	}
+	return u
+}
+
+// Hijack implements http.Hijacker.
+func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := u.connection.Hijack()
+	u.taken = err == nil
+	return conn, rw, err
+}
+
+// Unwrap is how http.ResponseController reaches the writer below.
+func (u *upgrade) Unwrap() http.ResponseWriter { return u.connection }
+
+// Track is footfall.Track for the request that c is for, below the middleware and in the
+// HTTPErrorHandler. The error is footfall.ErrNoTracker where no middleware is above or
+// Config.NoContextValue is set: there Tracker.TrackRequest with c.Request works. In a
+// goroutine that outlives the handler, call footfall.Track with the request's context.
+func Track(c *echo.Context, name string, props ...footfall.Prop) error {
+	return footfall.Track(c.Request().Context(), name, props...)
+}
+
+// CheckRules returns an error that joins a *footfall.FieldError for every rule that is wrong
+// or whose route e does not have. Call it at start-up, after the routes are registered, to
+// refuse a start with rules that never apply. It is nil for a nil or disabled tracker.
+func CheckRules(tracker *footfall.Tracker, e *echo.Echo, rules ...footfall.Rule) error {
+	var registered []string
+	for _, route := range e.Router().Routes() {
+		if route.Method != echo.RouteNotFound {
+			registered = append(registered, strings.TrimPrefix(route.Method+" "+route.Path, echo.RouteAny+" "))
+		}
+	}
+	return tracker.CheckRoutes(registered, rules...)
+}

@@ -1,0 +1,199 @@
+// Package footfallechov4 is Footfall's middleware for echo v4.
+//
+//	e.Use(footfallechov4.Middleware(tracker,
+//		footfall.Rule{Route: "GET /users/:id", Event: "user_viewed", PathProps: []string{"id"}},
+//	), middleware.Recover())
+//
+// Rule.Route is a method, which may be missing, and echo's own full pattern, as Context.Path
+// gives it, with the prefixes of all groups. In a rule for a route of Echo.Host the host may
+// stand before the path: "GET shop.example.com/cart/:id".
+package footfallechov4
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/labstack/echo/v4"
+)
+
+// Middleware returns a middleware that makes events of answered requests, as rules
+// say, and lets Track find tracker and page. Rules that are wrong are logged and left
+// out: see CheckRules. A nil or disabled tracker makes no events. The middleware may serve
+// requests at once and several Echos, and keeps nothing of a request.
+//
+// Register it with Echo.Use, before everything else, to see what other middlewares
+// refuse. It may stand on a group or a route. What no route matches, or one of
+// Echo.RouteNotFound, makes an event if it is answered 404 or 405 and a rule is for
+// footfall.NoRoute. In Echo.Pre, and where no route matches, it leaves the request alone,
+// as echo routes the one that came: there this package's Track works, not footfall.Track.
+//
+// An error goes on to the middlewares above and to echo's HTTPErrorHandler, which echo
+// calls, once. The events are made when an answer to it begins, with that answer's status;
+// an error that nobody answers makes none, and what is written past echo.Response is not
+// seen. Above middleware.Recover, a panic is such an error. Below it, a panic is recorded
+// as 500 and goes on; http.ErrAbortHandler is footfall.Aborted on both sides.
+//
+// Below it, the request of echo.Context is a copy with another context, unless
+// Config.NoContextValue is set. Then it is again the one that came, with what was done to
+// the copy: the server removes the files of a form. After an error the copy stays.
+func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.MiddlewareFunc {
+	set, known := tracker.Rules(rules...), new(sync.Map)
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			p := &passage{c: c, came: c.Request(), visit: set.Visit(c.Request()), answer: c.Response(), known: known}
+			p.inner = p.visit.Request()
+			if c.Path() == "" { // in Pre, or no route matches
+				p.inner = p.came
+				c.Set(contextKey, p.visit.Request().Context())
+			}
+			if w, ok := p.answer.Writer.(connection); ok && p.came.Header["Upgrade"] != nil {
+				p.upgrade = &upgrade{connection: w}
+				p.answer.Writer = p.upgrade
+			}
+			c.SetRequest(p.inner)
+			defer p.end()
+			p.err = next(c)
+			p.returned = true
+			return p.err
+		}
+	}
+}
+
+// passage is one request on its way through the handlers below the middleware.
+type passage struct {
+	c           echo.Context
+	came, inner *http.Request
+	visit       footfall.Visit
+	answer      *echo.Response
+	upgrade     *upgrade  // nil unless the request asks for one
+	known       *sync.Map // see routeOf
+	err         error
+	returned    bool
+}
+
+// end is deferred. It passes on a panic with the value it had.
+func (p *passage) end() {
+	panicked := recover()
+	o := footfall.Observation{Route: routeOf(p.c, p.came, p.known), Path: p, Status: http.StatusOK, Request: p.inner}
+	cause, _ := panicked.(error)
+	switch {
+	case errors.Is(cause, http.ErrAbortHandler), panicked == nil && !p.returned: // runtime.Goexit
+		o.Aborted = true
+	case panicked != nil:
+		o.Status = http.StatusInternalServerError
+	case p.upgrade != nil && p.upgrade.taken:
+		o.Status = http.StatusSwitchingProtocols
+	case p.answer.Committed:
+		o.Status = p.answer.Status
+	case p.err != nil: // which a middleware above answers, or the HTTPErrorHandler
+		later := o
+		p.visit.End(footfall.Observation{Request: p.inner}) // hands back what is known by now; it makes no event
+		p.answer.Before(func() {
+			later.Status = p.answer.Status
+			p.finish(later)
+		})
+		return
+	}
+	p.finish(o)
+	if p.err == nil && panicked == nil && p.c.Request() == p.inner {
+		p.c.SetRequest(p.came)
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+func (p *passage) finish(o footfall.Observation) {
+	if o.Status >= 300 && o.Status <= 399 {
+		o.Location = p.answer.Header().Get(echo.HeaderLocation)
+	}
+	p.visit.End(o)
+}
+
+// PathValue implements footfall.PathValuer.
+func (p *passage) PathValue(name string) string { return p.c.Param(name) }
+
+// routeOf returns the pattern that the request matched: Path is set if none did, too. It
+// notes in known what each router has.
+func routeOf(c echo.Context, r *http.Request, known *sync.Map) string {
+	router, host, path := c.Echo().Router(), "", c.Path()
+	if own := c.Echo().Routers()[r.Host]; own != nil {
+		router, host = own, r.Host
+	}
+	noted, _ := known.Load(router)
+	has, ok := noted.(map[[2]string]bool)
+	if !ok {
+		has = make(map[[2]string]bool)
+		for _, route := range router.Routes() {
+			has[[2]string{route.Method, route.Path}] = true
+		}
+		known.Store(router, has)
+	}
+	if path == "" || c.Get(echo.ContextKeyHeaderAllow) != nil || has[[2]string{echo.RouteNotFound, path}] && !has[[2]string{r.Method, path}] {
+		return ""
+	}
+	return host + path
+}
+
+// upgrade is a writer that notes whether the handler took the connection over: echo tells
+// 200 then, or the status of the error that ended a WebSocket.
+type upgrade struct {
+	connection
+	taken bool
+}
+
+// connection is what the writer of net/http can do over HTTP/1.1.
+type connection interface {
+	http.ResponseWriter
+	http.Flusher
+	http.Hijacker
+	io.ReaderFrom
+}
+
+// Hijack implements http.Hijacker.
+func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := u.connection.Hijack()
+	u.taken = err == nil
+	return conn, rw, err
+}
+
+// Unwrap is how http.ResponseController reaches the writer below.
+func (u *upgrade) Unwrap() http.ResponseWriter { return u.connection }
+
+const contextKey = "github.com/footfall-dev/footfall" // in echo's store
+
+// Track is footfall.Track for the request of c, below the middleware and in the
+// HTTPErrorHandler. The error is footfall.ErrNoTracker where no middleware is above or
+// Config.NoContextValue is set. In a goroutine that outlives the handler, call
+// footfall.Track with the request's context.
+func Track(c echo.Context, name string, props ...footfall.Prop) error {
+	err := footfall.Track(c.Request().Context(), name, props...)
+	if ctx, ok := c.Get(contextKey).(context.Context); ok && errors.Is(err, footfall.ErrNoTracker) {
+		return footfall.Track(ctx, name, props...)
+	}
+	return err
+}
+
+// CheckRules returns an error that joins a *footfall.FieldError for every rule that is wrong
+// or whose route e does not have, with its hosts. Call it at start-up, after the routes are
+// registered. It is nil for a nil or disabled tracker.
+func CheckRules(tracker *footfall.Tracker, e *echo.Echo, rules ...footfall.Rule) error {
+	var registered []string
+	routers := map[string]*echo.Router{"": e.Router()}
+	maps.Copy(routers, e.Routers())
+	for host, router := range routers {
+		for _, route := range router.Routes() {
+			if route.Method != echo.RouteNotFound {
+				registered = append(registered, route.Method+" "+host+route.Path)
+			}
+		}
+	}
+	return tracker.CheckRoutes(registered, rules...)
+}

@@ -1,0 +1,199 @@
+// Package footfallgrpc makes events of the RPCs that a google.golang.org/grpc server
+// has answered: see UnaryServerInterceptor.
+//
+// The route of an RPC is its full method, such as /shop.v1.CartService/Checkout: with
+// a leading slash, and without the HTTP method, which is always POST. Its status is
+// the HTTP status of its code, as the gRPC gateway has it:
+//
+//	200 OK                                              409 AlreadyExists, Aborted
+//	400 InvalidArgument, FailedPrecondition, OutOfRange 429 ResourceExhausted
+//	401 Unauthenticated                                 499 Canceled
+//	403 PermissionDenied                                500 Unknown, Internal, DataLoss, any other
+//	404 NotFound                                        501 Unimplemented
+//	503 Unavailable                                     504 DeadlineExceeded
+//
+// Handlers have a context.Context and nothing else of the framework, so there is no
+// function Track here: footfall.Track(ctx, "coupon_applied"), or in the handler of a
+// stream footfall.Track(stream.Context(), "coupon_applied"), knows tracker and page.
+package footfallgrpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// UnaryServerInterceptor returns an interceptor that makes events of answered unary
+// RPCs, as rules say, and lets footfall.Track find tracker and page in the context.
+// Give StreamServerInterceptor the same rules. Neither changes anything of an answer.
+//
+// An error counts with the code that the server sends for it. A panic passes on with
+// its value, and counts as 500, or as footfall.Aborted if it is http.ErrAbortHandler:
+// chain the interceptor behind one that recovers. RPCs that do not come as far as a
+// handler (unknown method, unreadable message) make no event. Rules that are wrong
+// are logged and left out: see CheckRules.
+//
+// The page is :authority and full method, on https if the peer came by TLS;
+// Config.PublicURL and Config.TrustedProxies hold for it. Of headers Config.Skip sees
+// only X-Forwarded-Proto and -Host, and Referer where a rule has RefererPage. A nil or
+// disabled tracker does nothing. The interceptor is safe for concurrent use.
+func UnaryServerInterceptor(tracker *footfall.Tracker, rules ...footfall.Rule) grpc.UnaryServerInterceptor {
+	o := newObserver(tracker, rules)
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+		c := o.begin(ctx, info.FullMethod)
+		defer c.end()
+		resp, err = handler(tracker.WithPage(ctx, c.page), req)
+		c.err, c.returned = err, true
+		return resp, err
+	}
+}
+
+// StreamServerInterceptor is UnaryServerInterceptor for streams of all kinds; of the
+// stream it replaces the Context only. The event is made when the stream has ended.
+//
+// What a grpc.UnknownServiceHandler answers has the route that the client asked for
+// only if a rule names it, for names of events must not be the client's to choose.
+// Otherwise it has none: a footfall.NoRoute rule means it if it is Unimplemented.
+func StreamServerInterceptor(tracker *footfall.Tracker, rules ...footfall.Rule) grpc.StreamServerInterceptor {
+	o := newObserver(tracker, rules)
+	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		c := o.begin(ss.Context(), info.FullMethod)
+		if srv == nil && !o.named[info.FullMethod] {
+			c.route = ""
+		}
+		defer c.end()
+		c.err = handler(srv, &stream{ss, tracker.WithPage(ss.Context(), c.page)})
+		c.returned = true
+		return c.err
+	}
+}
+
+// stream is a ServerStream with another context.
+type stream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context implements grpc.ServerStream.
+func (s *stream) Context() context.Context { return s.ctx }
+
+// CheckRules returns an error that joins one for every rule that is wrong or whose
+// route is not a method of a service registered in server, a *grpc.Server. Call it
+// when all are registered, to refuse a start with rules that never apply; leave out
+// rules for what a grpc.UnknownServiceHandler answers.
+func CheckRules(tracker *footfall.Tracker, server interface {
+	GetServiceInfo() map[string]grpc.ServiceInfo
+}, rules ...footfall.Rule) error {
+	var registered []string
+	for service, info := range server.GetServiceInfo() {
+		for _, method := range info.Methods {
+			registered = append(registered, http.MethodPost+" /"+service+"/"+method.Name)
+		}
+	}
+	return tracker.CheckRoutes(registered, rules...)
+}
+
+type observer struct {
+	tracker *footfall.Tracker
+	rules   *footfall.Rules
+	named   map[string]bool      // full methods that a rule names
+	keys    []string             // of metadata that becomes headers
+	secure  *tls.ConnectionState // says that there is TLS, and nothing more
+}
+
+func newObserver(tracker *footfall.Tracker, rules []footfall.Rule) *observer {
+	o := &observer{tracker, tracker.Rules(rules...), make(map[string]bool), []string{"x-forwarded-proto", "x-forwarded-host"}, new(tls.ConnectionState)}
+	for _, r := range rules {
+		if r.RefererPage && len(o.keys) == 2 {
+			o.keys = append(o.keys, "referer")
+		}
+		o.named[r.Route[max(0, strings.IndexByte(r.Route, '/')):]] = true
+	}
+	return o
+}
+
+// call is one RPC. It belongs to the goroutine of its handler.
+type call struct {
+	rules    *footfall.Rules
+	route    string
+	page     footfall.Page
+	request  http.Request // as net/http would have it
+	url      url.URL
+	err      error
+	returned bool
+}
+
+func (o *observer) begin(ctx context.Context, method string) *call {
+	c := &call{rules: o.rules, route: method, url: url.URL{Path: method}}
+	c.request = http.Request{Method: http.MethodPost, URL: &c.url, Proto: "HTTP/2.0", ProtoMajor: 2}
+	if authority := metadata.ValueFromIncomingContext(ctx, ":authority"); len(authority) > 0 {
+		c.request.Host = authority[0]
+	}
+	for _, key := range o.keys {
+		if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
+			if c.request.Header == nil {
+				c.request.Header = make(http.Header)
+			}
+			c.request.Header.Set(key, values[0])
+		}
+	}
+	if p, ok := peer.FromContext(ctx); ok {
+		if p.AuthInfo != nil && p.AuthInfo.AuthType() == "tls" {
+			c.request.TLS = o.secure
+		}
+		if c.request.Header != nil && p.Addr != nil { // decides whether the headers are believed
+			c.request.RemoteAddr = p.Addr.String()
+		}
+	}
+	c.page = o.tracker.Page(&c.request)
+	return c
+}
+
+// end is deferred. It passes on a panic with the value it had.
+func (c *call) end() {
+	panicked := recover()
+	o := footfall.Observation{Method: http.MethodPost, Route: c.route, Status: statusOf(c.err), Page: c.page, Request: &c.request}
+	err, _ := panicked.(error)
+	switch {
+	case errors.Is(err, http.ErrAbortHandler), panicked == nil && !c.returned: // runtime.Goexit
+		o.Aborted = true
+	case panicked != nil:
+		o.Status = http.StatusInternalServerError
+	case o.Route == "" && o.Status == http.StatusNotImplemented:
+		o.Status = http.StatusNotFound
+	}
+	c.rules.Observe(&o)
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+// statusOf is the table above, for the code that the server sends for err.
+func statusOf(err error) int {
+	s, ok := status.FromError(err)
+	if !ok { // as the server does
+		s = status.FromContextError(err)
+	}
+	table := [...]int{
+		codes.OK: 200, codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.OutOfRange: 400,
+		codes.Unauthenticated: 401, codes.PermissionDenied: 403, codes.NotFound: 404,
+		codes.AlreadyExists: 409, codes.Aborted: 409, codes.ResourceExhausted: 429, codes.Canceled: 499,
+		codes.Unknown: 500, codes.Internal: 500, codes.DataLoss: 500,
+		codes.Unimplemented: 501, codes.Unavailable: 503, codes.DeadlineExceeded: 504,
+	}
+	if code := int(s.Code()); code < len(table) {
+		return table[code]
+	}
+	return 500
+}

@@ -1,0 +1,70 @@
+package footfallgrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// The statuses are those of the gRPC gateway (runtime.HTTPStatusFromCode).
+var statuses = map[codes.Code]int{
+	codes.OK: 200, codes.Canceled: 499, codes.Unknown: 500, codes.InvalidArgument: 400, codes.DeadlineExceeded: 504,
+	codes.NotFound: 404, codes.AlreadyExists: 409, codes.PermissionDenied: 403, codes.ResourceExhausted: 429,
+	codes.FailedPrecondition: 400, codes.Aborted: 409, codes.OutOfRange: 400, codes.Unimplemented: 501,
+	codes.Internal: 500, codes.Unavailable: 503, codes.DataLoss: 500, codes.Unauthenticated: 401,
+}
+
+func TestEveryCodeHasTheStatusOfTheGateway(t *testing.T) {
+	t.Parallel()
+	assert.Len(t, statuses, 17)
+	for code, want := range statuses {
+		assert.Equal(t, want, statusOf(status.Error(code, "it fails")), code.String())
+	}
+	assert.Equal(t, 500, statusOf(status.Error(17, "no such code")))
+	assert.Equal(t, 500, statusOf(status.Error(1<<32-1, "no such code")))
+}
+
+func TestErrorsWithoutACodeHaveTheServers(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, 200, statusOf(nil))
+	assert.Equal(t, 500, statusOf(errors.New("it fails")))
+	assert.Equal(t, 499, statusOf(fmt.Errorf("asking: %w", context.Canceled)))
+	assert.Equal(t, 504, statusOf(context.DeadlineExceeded))
+	assert.Equal(t, 404, statusOf(fmt.Errorf("asking: %w", status.Error(codes.NotFound, "none"))))
+}
+
+// The table in the package's documentation names each code once, with its status.
+func TestTheDocumentedTableIsTheOneInUse(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("adapter.go")
+	assert.NoError(t, err)
+	text, _, _ := strings.Cut(string(source), "\npackage ")
+	documented := make(map[string]int)
+	for row := range strings.SplitSeq(text, "\n") {
+		if !strings.HasPrefix(row, "//\t") {
+			continue
+		}
+		status := 0
+		for _, word := range regexp.MustCompile(`[A-Za-z]+|\d{3}`).FindAllString(row, -1) {
+			if n, err := strconv.Atoi(word); err == nil {
+				status = n
+			} else if word != "and" && word != "any" && word != "other" {
+				documented[word] = status
+			}
+		}
+	}
+	want := make(map[string]int)
+	for code, status := range statuses {
+		want[code.String()] = status
+	}
+	assert.Equal(t, want, documented)
+}

@@ -1,0 +1,9 @@
+module github.com/footfall-dev/footfall/adapters/rpctest
+
+go 1.26
+
+require github.com/footfall-dev/footfall v0.0.0
+
+require github.com/google/uuid v1.6.0 // indirect
+
+replace github.com/footfall-dev/footfall => ../..

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// The constants and the handlers are what protoc-gen-connect-go generates of a service
+// whose messages are google.protobuf.StringValue.
+const (
+	addProcedure   = "/shop.v1.CartService/Add"
+	watchProcedure = "/shop.v1.CartService/Watch"
+)
+
+type text = wrapperspb.StringValue
+
+// cart returns the handlers of the service by their procedure.
+func cart(options ...connect.HandlerOption) map[string]http.Handler {
+	return map[string]http.Handler{
+		addProcedure:   connect.NewUnaryHandler(addProcedure, add, options...),
+		watchProcedure: connect.NewServerStreamHandler(watchProcedure, watch, options...),
+	}
+}
+
+func add(ctx context.Context, req *connect.Request[text]) (*connect.Response[text], error) {
+	if req.Msg.GetValue() == "" {
+		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("which product?"))
+	}
+	_ = footfall.Track(ctx, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+	return connect.NewResponse(wrapperspb.String(req.Msg.GetValue() + ", 3 left")), nil
+}
+
+func watch(ctx context.Context, req *connect.Request[text], stream *connect.ServerStream[text]) error {
+	_ = footfall.Track(ctx, "watching")
+	return errors.Join(stream.Send(req.Msg), stream.Send(req.Msg))
+}

@@ -1,0 +1,89 @@
+// Echov4 is a small echo v4 server whose visits become events. They go to a stand-in for the
+// Site Analytics API; each is a line as it arrives.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/footfallechov4"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+var rules = []footfall.Rule{
+	{Route: "GET /products/:id", Event: "product_viewed", PathProps: []string{"id"}},
+	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
+	{Route: "POST /api/checkout", Event: "checkout_failed", Status: footfall.Failure},
+}
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the server; port 0 takes any free one")
+	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	if *open > 0 {
+		time.AfterFunc(*open, stop)
+	}
+	if err := run(ctx, *listen, rules, os.Stdout); err != nil {
+		log.Fatal("echov4: ", err)
+	}
+}
+
+func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writer) error {
+	lines := log.New(out, "", 0) // takes lines from several goroutines
+	api := footfalltest.StartAPI()
+	defer api.Close()
+	api.OnEvent(func(e footfalltest.Event) { lines.Println(e.Name, e.URL, e.Props) })
+	tracker, err := footfall.New(api.Config()) // a real program has footfall.ConfigFromEnv() here
+	router := newRouter(tracker, rules)
+	if err = errors.Join(err, footfallechov4.CheckRules(tracker, router, rules...)); err != nil {
+		return errors.Join(err, tracker.Close(ctx)) // no start with rules that never apply
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return errors.Join(err, tracker.Close(ctx))
+	}
+	lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", listener.Addr())
+	server := &http.Server{Handler: router, ReadHeaderTimeout: 5 * time.Second}
+	broken := make(chan error, 1)
+	go func() { broken <- server.Serve(listener) }()
+	select {
+	case <-ctx.Done():
+	case err = <-broken:
+	}
+	ending, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err = errors.Join(err, server.Shutdown(ending), tracker.Close(ending)) // in this order: a closed tracker takes no events
+	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
+	return err
+}
+
+func newRouter(tracker *footfall.Tracker, rules []footfall.Rule) *echo.Echo {
+	e := echo.New()
+	e.Use(footfallechov4.Middleware(tracker, rules...), middleware.Recover()) // the middleware first: it sees every status
+	e.GET("/products/:id", func(c echo.Context) error {
+		_ = footfallechov4.Track(c, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		return c.String(http.StatusOK, "product "+c.Param("id")+", 3 left\n")
+	})
+	e.Group("/api").POST("/checkout", func(c echo.Context) error {
+		if c.QueryParam("card") == "declined" {
+			return echo.NewHTTPError(http.StatusPaymentRequired, "the card is declined") // echo answers, then the event is made
+		}
+		return c.String(http.StatusCreated, "thank you\n")
+	})
+	return e
+}

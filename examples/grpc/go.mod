@@ -1,0 +1,27 @@
+module github.com/footfall-dev/footfall/examples/grpc
+
+go 1.26
+
+require (
+	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall/adapters/footfallgrpc v0.0.0
+	github.com/stretchr/testify v1.12.1
+	google.golang.org/grpc v1.84.0
+	google.golang.org/protobuf v1.36.12
+)
+
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/net v0.57.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/text v0.40.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260706201446-f0a921348800 // indirect
+)
+
+replace (
+	github.com/footfall-dev/footfall => ../..
+	github.com/footfall-dev/footfall/adapters/adaptertest => ../../adapters/adaptertest
+	github.com/footfall-dev/footfall/adapters/footfallgrpc => ../../adapters/footfallgrpc
+	github.com/footfall-dev/footfall/adapters/rpctest => ../../adapters/rpctest
+)
