@@ -73,10 +73,12 @@ func (r *recorder) readFrom(src io.Reader) (int64, error) {
 	return r.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
 }
 
-// closeNotify is deprecated, and applications that ask for it without looking, as
-// gin's Context.Stream does, would panic.
+// closeNotifier is http.CloseNotifier, which is deprecated. Applications that ask for
+// it without looking, as gin's Context.Stream does, would panic.
+type closeNotifier interface{ CloseNotify() <-chan bool }
+
 func (r *recorder) closeNotify() <-chan bool {
-	return r.ResponseWriter.(http.CloseNotifier).CloseNotify() //nolint:staticcheck // see above
+	return r.ResponseWriter.(closeNotifier).CloseNotify()
 }
 
 func (r *recorder) push(target string, o *http.PushOptions) error {
@@ -162,7 +164,7 @@ func (r *recorder) asWriter() http.ResponseWriter {
 	f, h := writerF{r}, writerH{r}
 	fh, rd, fr, hr := writerFH{f}, writerR{r}, writerFR{f}, writerHR{h}
 	fhr := writerFHR{fh}
-	_, notifies := r.ResponseWriter.(http.CloseNotifier) //nolint:staticcheck // see closeNotify
+	_, notifies := r.ResponseWriter.(closeNotifier)
 	switch can := abilities(r.ResponseWriter); {
 	case notifies && can == canFlush|canHijack|canReadFrom:
 		return writerFHRN{fhr}

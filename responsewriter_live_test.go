@@ -211,7 +211,7 @@ func TestCloseNotifierOfTheServersWriterIsKept(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		kept := false
 		server := httptest.NewUnstartedServer(tracker.Middleware()(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, kept = w.(http.CloseNotifier) //nolint:staticcheck // what old applications ask for
+			_, kept = w.(interface{ CloseNotify() <-chan bool }) // http.CloseNotifier, which old applications ask for
 		})))
 		server.EnableHTTP2 = http2
 		server.StartTLS()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"os"
@@ -151,9 +152,7 @@ func answerIsTheSame(t *testing.T, s Subject) {
 		_, _ = io.WriteString(w, "body")
 		w.Header().Set("X-Sum", "42")
 	}}
-	for name, h := range answers {
-		handlers[name] = h
-	}
+	maps.Copy(handlers, answers)
 	const request = "POST /same HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nsent"
 	for name, handler := range handlers {
 		t.Run(name, func(t *testing.T) {

@@ -143,8 +143,7 @@ func earlyHintsAreNotTheStatus(t *testing.T, s Subject) {
 		w.WriteHeader(http.StatusNotFound)
 	})})
 	answer := rawly(t, site.URL, "GET /hints HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
-	hints, final := strings.Index(answer, "HTTP/1.1 103 "), strings.Index(answer, "HTTP/1.1 404 ")
-	if hints != 0 || final < 0 {
+	if !strings.HasPrefix(answer, "HTTP/1.1 103 ") || !strings.Contains(answer, "HTTP/1.1 404 ") {
 		t.Errorf("the client received %q", answer)
 	}
 	expectNames(t, site.events(), "failed")
