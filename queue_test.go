@@ -225,6 +225,7 @@ func TestBatchThatNobodyTookIsDueAgain(t *testing.T) {
 		})
 		track(t, tracker, 1)
 		time.Sleep(3500 * time.Millisecond)
+		synctest.Wait()
 		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}, times)
 		require.Error(t, closeWithin(tracker, time.Second))
 	})
