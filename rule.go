@@ -255,11 +255,14 @@ func methodWord(method string, p pattern) string {
 func wildcards(route string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(route); i++ {
-			n := wildcardLen(route[i:])
-			if n > 0 && route[i:i+n] != "{$}" && !yield(wildcardName(route[i:i+n])) {
+			if b := route[i]; b != '{' && b != ':' && b != '*' {
+				continue
+			}
+			n := max(wildcardLen(route[i:]), 1)
+			if w := route[i : i+n]; w != "{$}" && w != "{" && !yield(wildcardName(w)) {
 				return
 			}
-			i += max(n-1, 0)
+			i += n - 1
 		}
 	}
 }
