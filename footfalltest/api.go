@@ -24,7 +24,8 @@ const maxBody = 1 << 20
 
 // API is a stand-in for the Site Analytics API on a loopback socket. Its one site
 // is SiteID. It answers as the contract says until Next or Always say otherwise,
-// and keeps what it was sent. Its methods may be called from several goroutines.
+// and keeps what it was sent, all of it, so it is not for days. Its methods may be
+// called from several goroutines.
 type API struct {
 	URL string // to use as Config.BaseURL
 
@@ -94,7 +95,8 @@ func (a *API) Close() {
 	a.server.Close()
 }
 
-// Config returns a Config for a tracker of this API, with a FlushInterval of 10 ms.
+// Config returns a Config for a tracker of this API, with a FlushInterval of 10 ms
+// and https://example.com/ as DefaultURL; empty that to see what knows no page.
 func (a *API) Config() footfall.Config {
 	return footfall.Config{
 		BaseURL: a.URL, APIKey: Key, SiteID: SiteID,
