@@ -1,0 +1,199 @@
+// Package footfallfiber is footfall's middleware for Fiber v3.
+package footfallfiber
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gofiber/fiber/v3"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Middleware returns a middleware that makes events of answered requests, as rules
+// say, and lets Track find tracker and page in the request's context. Use it before the
+// routes, on the app or a group, below recover.New(). It serves many requests at once.
+//
+// A rule's Route is method and full path as Fiber has them, with the prefixes of
+// groups and mounts: "GET /users/:id", or "/files/*" for any method. What Use
+// registers is no route: if only that answers, a 404 or 405 is for footfall.NoRoute.
+//
+// A panic is recorded as status 500, http.ErrAbortHandler as footfall.Aborted, and
+// goes on with the same value. An error is recorded with the status that the client
+// sees: where a rule may apply, the app's ErrorHandler is called at once and the error
+// goes no further, as in Fiber's own logger. Elsewhere it is returned as it came.
+//
+// Config.Skip sees method, host, URL, TLS, remote address and the headers User-Agent,
+// Referer, Cookie, DNT and Sec-GPC. A nil or disabled tracker changes nothing.
+func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) fiber.Handler {
+	m := &middleware{tracker: tracker, rules: tracker.Rules(rules...), named: make(map[string]bool)}
+	if tracker.CheckRoutes(nil, footfall.Rule{}) == nil {
+		return m.handle // only a nil or disabled tracker takes a rule without a route
+	}
+	for _, r := range rules {
+		m.named[r.Route[max(0, strings.IndexByte(r.Route, '/')):]] = true
+	}
+	return m.handle
+}
+
+// Track is footfall.Track with c.Context(), never with c itself. In a goroutine that
+// outlives the handler call that instead, with the context taken before. The error is
+// footfall.ErrNoTracker without the middleware or with Config.NoContextValue.
+func Track(c fiber.Ctx, name string, props ...footfall.Prop) error {
+	return footfall.Track(c.Context(), name, props...)
+}
+
+// CheckRules returns an error that joins a *footfall.FieldError for every rule that
+// is wrong or whose route is not registered in app. Call it last before the app
+// listens: it makes the app ready as Listen does, so no mounts may follow.
+func CheckRules(tracker *footfall.Tracker, app *fiber.App, rules ...footfall.Rule) error {
+	app.Handler() // mounted apps hand over their routes
+	var registered []string
+	for _, r := range app.GetRoutes(true) {
+		registered = append(registered, r.Method+" "+r.Path)
+	}
+	return tracker.CheckRoutes(registered, rules...)
+}
+
+type middleware struct {
+	tracker *footfall.Tracker
+	rules   *footfall.Rules
+	named   map[string]bool // paths of the rules, AnyRoute and NoRoute
+	apps    sync.Map        // *fiber.App to its routes
+}
+
+// visit is one request on its way through the middleware. Fiber's strings are views of
+// buffers that are used again: what is kept, perhaps longer than the request, is copied.
+type visit struct {
+	*middleware
+	c        fiber.Ctx
+	page     footfall.Page
+	request  http.Request // what is needed of it
+	url      url.URL
+	returned bool // the handler did, without a panic
+}
+
+func (m *middleware) handle(c fiber.Ctx) error {
+	if c.RequestCtx().UserValue(m) != nil {
+		return c.Next() // RestartRouting: the request is being watched
+	}
+	v := visit{middleware: m, c: c}
+	v.note()
+	c.SetContext(m.tracker.WithPage(c.Context(), v.page))
+	c.RequestCtx().SetUserValue(m, true)
+	defer v.end()
+	err := c.Next()
+	if err != nil && v.asked() {
+		if err = c.App().ErrorHandler(c, err); err != nil {
+			err = c.SendStatus(fiber.StatusInternalServerError) // as Fiber does
+		}
+	}
+	v.returned = true
+	return err
+}
+
+// note takes the page of the request, before a handler can change it.
+func (v *visit) note() {
+	ctx, uri := v.c.RequestCtx(), v.c.Request().URI()
+	host, end := len(uri.Host()), len(uri.Host())+len(uri.PathOriginal())
+	text := string(append(append(append(make([]byte, 0, 256), uri.Host()...), uri.PathOriginal()...), uri.QueryString()...))
+	v.url = url.URL{Path: text[host:end], RawQuery: text[end:]}
+	if plain, err := url.PathUnescape(v.url.Path); err == nil && plain != v.url.Path {
+		v.url.Path, v.url.RawPath = plain, v.url.Path
+	}
+	v.request = http.Request{Method: v.c.Route().Method, Host: text[:host], URL: &v.url, TLS: ctx.TLSConnectionState()}
+	if peer, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
+		v.request.RemoteAddr = netip.AddrPortFrom(peer.AddrPort().Addr().Unmap(), uint16(peer.Port)).String()
+	}
+	v.header(fiber.HeaderXForwardedProto, fiber.HeaderXForwardedHost)
+	v.page = v.tracker.Page(&v.request)
+}
+
+// end is deferred. It passes on a panic with the value it had.
+func (v *visit) end() {
+	panicked := recover()
+	if route, asked := v.route(); asked {
+		v.observe(route, panicked)
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+func (v *visit) observe(route string, panicked any) {
+	o := footfall.Observation{Method: v.c.Method(), Route: route, Page: v.page, Path: v, Request: &v.request}
+	late := v.c.RequestCtx().LastTimeoutErrorResponse()
+	if late == nil { // else the handler goes on, and may be using the headers
+		v.header("Sec-Purpose", "Purpose", "X-Moz", "Referer", "User-Agent", "Cookie", "Dnt", "Sec-Gpc")
+	}
+	err, _ := panicked.(error)
+	switch {
+	case errors.Is(err, http.ErrAbortHandler), panicked == nil && !v.returned: // runtime.Goexit
+		o.Aborted = true
+	case panicked != nil:
+		o.Status = http.StatusInternalServerError
+	case late != nil:
+		o.Status = late.StatusCode()
+	default:
+		o.Status = v.c.Response().StatusCode()
+	}
+	if o.Status >= 300 && o.Status <= 399 {
+		o.Location = string(v.c.Response().Header.Peek(fiber.HeaderLocation))
+	}
+	v.rules.Observe(&o)
+}
+
+// header copies these headers, in their canonical spelling.
+func (v *visit) header(names ...string) {
+	for name, value := range v.c.Request().Header.All() { // one pass is cheaper than a Peek for each
+		if i := slices.Index(names, string(name)); i >= 0 {
+			if v.request.Header == nil {
+				v.request.Header = make(http.Header)
+			}
+			v.request.Header.Add(names[i], string(value))
+		}
+	}
+}
+
+// PathValue implements footfall.PathValuer. The value is encoded at once.
+func (v *visit) PathValue(name string) string { return v.c.Params(name) }
+
+// route returns the route that answered, "" for none, and whether a rule may apply.
+func (v *visit) route() (route string, asked bool) {
+	route, found := v.routes(v.c.App())[v.c.Route()]
+	return route, route != "" || !found && v.named[footfall.NoRoute]
+}
+
+func (v *visit) asked() bool { _, asked := v.route(); return asked }
+
+// routes returns the routes of app, "" where no rule may apply. Only GetRoutes tells
+// them from what Use registered: by copies, which have the same handlers.
+func (m *middleware) routes(app *fiber.App) map[*fiber.Route]string {
+	if known, ok := m.apps.Load(app); ok {
+		return known.(map[*fiber.Route]string)
+	}
+	routes, routed := make(map[*fiber.Route]string), make(map[*fiber.Handler]bool)
+	for _, r := range app.GetRoutes(true) {
+		for i := range r.Handlers {
+			routed[&r.Handlers[i]] = true
+		}
+	}
+	for _, stack := range app.Stack() {
+		for _, r := range stack {
+			if len(r.Handlers) > 0 && routed[&r.Handlers[0]] {
+				routes[r] = ""
+				if m.named[r.Path] || m.named[footfall.AnyRoute] {
+					routes[r] = r.Method + " " + r.Path
+				}
+			}
+		}
+	}
+	m.apps.Store(app, routes)
+	return routes
+}

@@ -1,0 +1,33 @@
+module github.com/footfall-dev/footfall/adapters/footfallfiberv2
+
+go 1.26
+
+require (
+	github.com/fasthttp/websocket v1.5.12
+	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
+	github.com/gofiber/fiber/v2 v2.52.15
+	github.com/stretchr/testify v1.12.1
+	github.com/valyala/fasthttp v1.58.0
+)
+
+require (
+	github.com/andybalholm/brotli v1.1.1 // indirect
+	github.com/coder/websocket v1.8.15 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/klauspost/compress v1.17.11 // indirect
+	github.com/mattn/go-colorable v0.1.13 // indirect
+	github.com/mattn/go-isatty v0.0.20 // indirect
+	github.com/mattn/go-runewidth v0.0.16 // indirect
+	github.com/rivo/uniseg v0.2.0 // indirect
+	github.com/savsgio/gotils v0.0.0-20240704082632-aef3928b8a38 // indirect
+	github.com/valyala/bytebufferpool v1.0.0 // indirect
+	github.com/valyala/tcplisten v1.0.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/net v0.33.0 // indirect
+	golang.org/x/sys v0.28.0 // indirect
+)
+
+replace github.com/footfall-dev/footfall => ../..
+
+replace github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
