@@ -49,7 +49,7 @@ fix: ## Fail if go fix would modernise anything
 
 .PHONY: lint
 lint: $(BIN)/staticcheck ## Run staticcheck on every module
-	@set -e; for dir in $(MODULES); do (cd $$dir && $(BIN)/staticcheck ./...); done
+	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(BIN)/staticcheck ./...); done
 
 $(BIN)/staticcheck: Makefile
 	GOBIN=$(BIN) GOFLAGS= $(GO) install $(STATICCHECK) && touch $@

@@ -101,16 +101,17 @@ func (m *middleware) handle(c *fiber.Ctx) error {
 // note takes the page of the request, before a handler can change it.
 func (v *visit) note() {
 	ctx, uri := v.c.Context(), v.c.Request().URI()
-	host, end := len(uri.Host()), len(uri.Host())+len(uri.PathOriginal())
-	text := string(append(append(append(make([]byte, 0, 256), uri.Host()...), uri.PathOriginal()...), uri.QueryString()...))
-	v.url = url.URL{Path: text[host:end], RawQuery: text[end:]}
+	buffer := append(append(append(make([]byte, 0, 256), uri.Host()...), uri.PathOriginal()...), uri.QueryString()...)
+	host, path, query := len(uri.Host()), len(uri.Host())+len(uri.PathOriginal()), len(buffer)
+	if peer, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
+		buffer = netip.AddrPortFrom(peer.AddrPort().Addr().Unmap(), uint16(peer.Port)).AppendTo(buffer)
+	}
+	text := string(buffer) // one copy of all
+	v.url = url.URL{Path: text[host:path], RawQuery: text[path:query]}
 	if plain, err := url.PathUnescape(v.url.Path); err == nil && plain != v.url.Path {
 		v.url.Path, v.url.RawPath = plain, v.url.Path
 	}
-	v.request = http.Request{Method: v.c.Route().Method, Host: text[:host], URL: &v.url, TLS: ctx.TLSConnectionState()}
-	if peer, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
-		v.request.RemoteAddr = netip.AddrPortFrom(peer.AddrPort().Addr().Unmap(), uint16(peer.Port)).String()
-	}
+	v.request = http.Request{Method: v.c.Route().Method, Host: text[:host], URL: &v.url, RemoteAddr: text[query:], TLS: ctx.TLSConnectionState()}
 	v.header(fiber.HeaderXForwardedProto, fiber.HeaderXForwardedHost)
 	v.page = v.tracker.Page(&v.request)
 }
@@ -127,9 +128,10 @@ func (v *visit) end() {
 }
 
 func (v *visit) observe(route string, panicked any) {
-	o := footfall.Observation{Method: v.c.Method(), Route: route, Page: v.page, Path: v, Request: &v.request}
-	late := v.c.Context().LastTimeoutErrorResponse()
-	if late == nil { // else the handler goes on, and may be using the headers
+	o := footfall.Observation{Method: v.c.Method(), Route: route, Page: v.page, Path: v, Request: &v.request, Status: v.c.Response().StatusCode()}
+	if late := v.c.Context().LastTimeoutErrorResponse(); late != nil {
+		o.Status = late.StatusCode() // the handler goes on, and may be using the headers
+	} else {
 		v.header("Sec-Purpose", "Purpose", "X-Moz", "Referer", "User-Agent", "Cookie", "Dnt", "Sec-Gpc")
 	}
 	err, _ := panicked.(error)
@@ -138,10 +140,6 @@ func (v *visit) observe(route string, panicked any) {
 		o.Aborted = true
 	case panicked != nil:
 		o.Status = http.StatusInternalServerError
-	case late != nil:
-		o.Status = late.StatusCode()
-	default:
-		o.Status = v.c.Response().StatusCode()
 	}
 	if o.Status >= 300 && o.Status <= 399 {
 		o.Location = string(v.c.Response().Header.Peek(fiber.HeaderLocation))
