@@ -77,15 +77,8 @@ func WithURL(ctx context.Context, url string) context.Context {
 // WithPage returns a context below which Track finds t and events occur on p, for
 // adapters. It is ctx itself if Config.NoContextValue is set.
 func (t *Tracker) WithPage(ctx context.Context, p Page) context.Context {
-	return t.withPage(ctx, &p)
-}
-
-func (t *Tracker) withPage(ctx context.Context, p *Page) context.Context {
 	if t != nil && t.noContext {
 		return ctx
 	}
-	if c, ok := ctx.(*valueContext); ok && c.known && c.tracker == t && c.page == *p {
-		return ctx // an adapter made it
-	}
-	return &valueContext{ctx, contextValue{tracker: t, known: true, page: *p}}
+	return &valueContext{ctx, contextValue{tracker: t, known: true, page: p}}
 }

@@ -19,9 +19,23 @@ type Visit struct {
 func (s *Rules) Visit(r *http.Request) Visit {
 	v := Visit{rules: s, outer: r, inner: r, page: s.tracker.Page(r)}
 	if s.tracker == nil || !s.tracker.noContext {
-		v.inner = r.WithContext(s.tracker.withPage(r.Context(), &v.page))
+		v.inner = below(r, contextValue{tracker: s.tracker, known: true, page: v.page})
 	}
 	return v
+}
+
+// below returns a copy of r in whose context v is found. Copy and context are one
+// allocation: the one that WithContext makes does not escape.
+func below(r *http.Request, v contextValue) *http.Request {
+	if c, ok := r.Context().(*valueContext); ok && c.contextValue == v {
+		return r // an adapter did it
+	}
+	both := &struct {
+		context valueContext
+		request http.Request
+	}{context: valueContext{r.Context(), v}}
+	both.request = *r.WithContext(&both.context)
+	return &both.request
 }
 
 // Request returns the request to hand down: the one that came, or a copy in whose

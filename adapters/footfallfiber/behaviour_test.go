@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ import (
 	"github.com/gofiber/fiber/v3/middleware/timeout"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/valyala/fasthttp"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/footfallfiber"
@@ -285,6 +287,24 @@ func TestFibersRecoverySeesTheSamePanic(t *testing.T) {
 	}
 }
 
+func TestAHandlerThatEndsItsGoroutineIsAborted(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	app := fiber.New()
+	app.Use(footfallfiber.Middleware(tracker.Tracker, append(classes, footfall.Rule{Route: footfall.AnyRoute, Event: "aborted", Status: footfall.Aborted})...))
+	app.Get("/", func(fiber.Ctx) error {
+		runtime.Goexit()
+		return nil
+	})
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	ctx.Request.SetRequestURI("http://shop.example.com/")
+	var ended sync.WaitGroup
+	ended.Go(func() { app.Handler()(&ctx) })
+	ended.Wait()
+	assert.Equal(t, []string{"aborted"}, tracker.Names())
+}
+
 func TestAnErrorIsAnsweredOnceAndRecordedAsSeen(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
@@ -443,9 +463,15 @@ func TestATimeoutIsRecordedAsTheClientSeesIt(t *testing.T) {
 	app.Use(footfallfiber.Middleware(tracker.Tracker, classes...))
 	end := make(chan struct{})
 	defer close(end)
-	app.Get("/slow", timeout.New(func(fiber.Ctx) error {
-		<-end
-		return nil
+	app.Get("/slow", timeout.New(func(c fiber.Ctx) error {
+		for { // it goes on, and is not disturbed
+			_ = c.GetReqHeaders()
+			select {
+			case <-end:
+				return nil
+			default:
+			}
+		}
 	}, timeout.Config{Timeout: time.Millisecond}))
 	app.Get("/late", func(c fiber.Ctx) error {
 		c.RequestCtx().TimeoutErrorWithCode("too late", fiber.StatusServiceUnavailable)
@@ -453,7 +479,10 @@ func TestATimeoutIsRecordedAsTheClientSeesIt(t *testing.T) {
 	})
 	address, stop := open(t, app)
 	for path, want := range map[string]int{"/slow": fiber.StatusRequestTimeout, "/late": fiber.StatusServiceUnavailable} {
-		answer, err := http.Get("http://" + address + path)
+		r, err := http.NewRequest("GET", "http://"+address+path, nil)
+		require.NoError(t, err)
+		r.Header.Set("Cookie", "session=1") // fasthttp puts cookies together when they are read
+		answer, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
 		answer.Body.Close()
 		assert.Equal(t, want, answer.StatusCode)

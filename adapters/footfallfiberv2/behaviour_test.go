@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ import (
 	"github.com/gofiber/fiber/v2/middleware/timeout"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/valyala/fasthttp"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/footfallfiberv2"
@@ -285,6 +287,24 @@ func TestFibersRecoverySeesTheSamePanic(t *testing.T) {
 		}
 		assert.Equal(t, want, tracker.Names(), name)
 	}
+}
+
+func TestAHandlerThatEndsItsGoroutineIsAborted(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	app := fiber.New(quiet)
+	app.Use(footfallfiberv2.Middleware(tracker.Tracker, append(classes, footfall.Rule{Route: footfall.AnyRoute, Event: "aborted", Status: footfall.Aborted})...))
+	app.Get("/", func(*fiber.Ctx) error {
+		runtime.Goexit()
+		return nil
+	})
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	ctx.Request.SetRequestURI("http://shop.example.com/")
+	var ended sync.WaitGroup
+	ended.Go(func() { app.Handler()(&ctx) })
+	ended.Wait()
+	assert.Equal(t, []string{"aborted"}, tracker.Names())
 }
 
 func TestAnErrorIsAnsweredOnceAndRecordedAsSeen(t *testing.T) {
