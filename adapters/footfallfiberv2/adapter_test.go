@@ -54,15 +54,21 @@ func recovering(recovered func(any)) fiber.Handler {
 // fasthttp makes another of it.
 func mounted(h http.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		var panicked any
+		panicked := make(chan any, 1) // newer versions run the handler in a goroutine
 		err := adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			defer func() { panicked = recover() }()
+			defer func() {
+				if v := recover(); v != nil {
+					panicked <- v
+				}
+			}()
 			h.ServeHTTP(&writer{ResponseWriter: w, Flusher: w.(http.Flusher)}, r.WithContext(c.UserContext()))
 		})(c)
-		if panicked != nil {
-			panic(panicked)
+		select {
+		case v := <-panicked:
+			panic(v)
+		default:
+			return err
 		}
-		return err
 	}
 }
 
