@@ -43,7 +43,6 @@ func cheapTracker(tb testing.TB, noValue bool) *footfall.Tracker {
 		c.Logger = slog.New(slog.DiscardHandler)
 		c.NoContextValue = noValue
 		c.MaxQueueEvents, c.MaxQueueBytes = 1<<20, 1<<30
-		c.BatchSize = 20_000 // emptied seldom: delivery beside is not the request's own cost
 	}).Tracker
 }
 

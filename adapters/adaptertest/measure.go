@@ -10,14 +10,14 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Tracker returns a tracker whose events cost next to nothing once they are
-// queued, to measure what an adapter adds to a request. It empties its queue seldom:
-// delivery that runs beside is not the request's own cost.
+// Tracker returns a tracker with the default batches and a Transport that costs next
+// to nothing, to measure what an adapter adds to a request. That Transport runs beside
+// it and shares cores and lock with it, which is part of the figure.
 func Tracker(tb testing.TB) *footfall.Tracker {
 	tb.Helper()
 	tracker, err := footfall.New(footfall.Config{
 		SiteID: "site_1", Transport: nowhere{}, Logger: slog.New(slog.DiscardHandler),
-		MaxQueueEvents: 1 << 20, MaxQueueBytes: 1 << 30, BatchSize: 20_000,
+		MaxQueueEvents: 1 << 20, MaxQueueBytes: 1 << 30,
 	})
 	if err != nil {
 		tb.Fatal(err)
