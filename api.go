@@ -58,7 +58,9 @@ func (c *api) close() {
 }
 
 // defaultTransport speaks HTTP/1.1 only: in Go an event over HTTP/2 costs the
-// client about twice the CPU. Idle connections are kept for the next batch.
+// client about twice the CPU. Idle connections are kept for the next batch, and
+// there are never more than requests in flight: net/http would by itself dial another
+// while one is about to become idle.
 func defaultTransport(inFlight int) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -68,6 +70,7 @@ func defaultTransport(inFlight int) *http.Transport {
 		DialContext:            dialer.DialContext,
 		Protocols:              &protocols,
 		TLSHandshakeTimeout:    5 * time.Second,
+		MaxConnsPerHost:        inFlight,
 		MaxIdleConnsPerHost:    inFlight,
 		IdleConnTimeout:        90 * time.Second,
 		DisableCompression:     true,

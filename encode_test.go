@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -348,5 +349,27 @@ func BenchmarkEncodeOfFourProps(b *testing.B) {
 		if _, _, err := e.append(buf, &d); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestHundredthsAreWrittenAsAnyOtherNumber(t *testing.T) {
+	check := func(f float64) {
+		p := P("amount", f)
+		got, err := appendFloat(nil, &p, 64)
+		require.NoError(t, err)
+		want, err := json.Marshal(f)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
+	}
+	for _, f := range []float64{0, math.Copysign(0, -1), 0.01, -0.01, 0.1, 0.19, -1.5, 49.99, 1e13, 9999999999999.99, -9999999999999.99, 1e15, 0.29, 1.005, 0.015} {
+		check(f)
+	}
+	for range 100_000 {
+		f := float64(rand.Int64N(2e15)-1e15) / 100
+		check(f)
+		check(math.Nextafter(f, 0)) // times 100 it may be a whole number all the same
+		f = float64(rand.Int64N(2e6)-1e6) / 1000
+		check(f)
+		check(math.Nextafter(f, 1e9))
 	}
 }

@@ -132,10 +132,13 @@ func isCardNumber[S string | []byte](s S) bool {
 // bare JSON Web Token (RFC 7519), whose header always begins with `{"`.
 func isBearerToken(s string) bool {
 	const scheme = "bearer "
+	if len(s) < 4 || s[0]|0x20 != 'b' && s[0] != 'e' {
+		return false
+	}
 	if len(s) > len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
 		return isToken(s[len(scheme):])
 	}
-	return len(s) > 3 && s[:3] == "eyJ" && strings.Count(s, ".") == 2 && !strings.ContainsAny(s, " \t\n")
+	return s[:3] == "eyJ" && strings.Count(s, ".") == 2 && !strings.ContainsAny(s, " \t\n")
 }
 
 // isToken reports whether s is one word of the characters of a b64token.

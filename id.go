@@ -3,7 +3,6 @@ package footfall
 import (
 	"encoding/binary"
 	"math/rand/v2"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -12,9 +11,9 @@ import (
 // of their fraction (section 6.2, method 3) and 62 random bits. uuid.NewV7 has
 // the same layout but takes a lock and the system's random source for each; an
 // idempotency key must be unique, not secret, which the runtime's ChaCha8 gives.
-func newID(now time.Time) uuid.UUID {
+func newID(unixNano int64) uuid.UUID {
 	var id uuid.UUID
-	ns := uint64(now.UnixNano())
+	ns := uint64(unixNano)
 	ms := ns / 1e6
 	fraction := (ns % 1e6) << 12 / 1e6
 	binary.BigEndian.PutUint64(id[:8], ms<<16|0x7000|fraction)

@@ -2,7 +2,9 @@ package footfall_test
 
 import (
 	"fmt"
+	"iter"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -32,13 +34,34 @@ func leakedGoroutines(patience time.Duration) string {
 }
 
 func goroutinesOfFootfall() string {
-	buf := make([]byte, 4<<20)
-	buf = buf[:runtime.Stack(buf, true)]
 	var left []string
-	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+	for stack := range stacks() {
 		if strings.Contains(stack, "footfall-dev/footfall") && !strings.Contains(stack, ".TestMain(") {
 			left = append(left, stack)
 		}
 	}
 	return strings.Join(left, "\n\n")
+}
+
+// goroutinesOfBubble counts the goroutines of the synctest bubble it is called in.
+// Those of other tests come and go meanwhile.
+func goroutinesOfBubble() (n int) {
+	own := make([]byte, 1<<10)
+	own = own[:runtime.Stack(own, false)]
+	bubble := regexp.MustCompile(`synctest bubble \d+\]`).FindString(string(own))
+	if bubble == "" {
+		panic("not in a bubble")
+	}
+	for stack := range stacks() {
+		if header, _, _ := strings.Cut(stack, "\n"); strings.Contains(header, bubble) {
+			n++
+		}
+	}
+	return n
+}
+
+// stacks returns the stack of each goroutine.
+func stacks() iter.Seq[string] {
+	buf := make([]byte, 4<<20)
+	return strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n")
 }

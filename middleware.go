@@ -46,7 +46,8 @@ type middleware struct {
 }
 
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p := passage{middleware: m, visit: m.rules.Visit(r), answer: &recorder{ResponseWriter: w}}
+	p := passage{middleware: m, visit: m.rules.Visit(r)}
+	p.answer = p.visit.recorder(w)
 	defer p.end()
 	m.next.ServeHTTP(p.answer.asWriter(), p.visit.inner)
 	p.returned = true

@@ -30,6 +30,11 @@ func BenchmarkMiddleware(b *testing.B) {
 			benchmarkRequest(b, cheapTracker(b, bench.noValue).Middleware(bench.rules...)(mux))
 		})
 	}
+	b.Run("bare, plain route", func(b *testing.B) { benchmarkRequestFor(b, "/checkout", muxOf("POST /checkout")) })
+	b.Run("value, rule and event, plain route", func(b *testing.B) {
+		plain := footfall.Rule{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Success}
+		benchmarkRequestFor(b, "/checkout", cheapTracker(b, false).Middleware(plain)(muxOf("POST /checkout")))
+	})
 	b.Run("value, Track inside", func(b *testing.B) {
 		mux := mounted(routeOfOneRequest, http.HandlerFunc(trackInside))
 		benchmarkRequest(b, cheapTracker(b, false).Middleware()(mux))
@@ -45,8 +50,13 @@ func BenchmarkMiddleware(b *testing.B) {
 
 func benchmarkRequest(b *testing.B, handler http.Handler) {
 	b.Helper()
+	benchmarkRequestFor(b, "/checkout/42", handler)
+}
+
+func benchmarkRequestFor(b *testing.B, path string, handler http.Handler) {
+	b.Helper()
 	b.ReportAllocs()
-	request := oneRequest(handler)
+	request := requestFor(path, handler)
 	for b.Loop() {
 		request()
 	}

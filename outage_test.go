@@ -390,12 +390,12 @@ func TestMaxInFlightIsNeverExceeded(t *testing.T) {
 
 func TestIdleTrackerHasOneGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
+		before := goroutinesOfBubble()
 		tracker := start(t, newFakeNet())
 		track(t, tracker, 1000)
 		require.NoError(t, tracker.Flush(context.Background()))
 		synctest.Wait()
-		assert.LessOrEqual(t, runtime.NumGoroutine(), before+1)
+		assert.Equal(t, before+1, goroutinesOfBubble())
 		require.NoError(t, closeWithin(tracker, time.Second))
 	})
 }
@@ -415,6 +415,31 @@ func TestBatchIsDueAfterTheIntervalOrAtItsSize(t *testing.T) {
 		track(t, tracker, 100)
 		synctest.Wait()
 		assert.Equal(t, 199, f.requests(), "the batch is full")
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+// Waking the transport for each hundred of a burst would cost the burst's callers.
+func TestBatchesAreDueAtMostOnceAMillisecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var woken []time.Duration
+		began := time.Now()
+		tracker := onTransport(t, func(ctx context.Context, src footfall.Source) {
+			batch := make([]footfall.Record, 100)
+			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+				woken = append(woken, time.Since(began))
+				for n := src.Take(batch); n > 0; n = src.Take(batch) {
+					src.Settle(batch[:n], footfall.Delivered, nil)
+				}
+			}
+		})
+		for range 10 {
+			track(t, tracker, 100)
+			synctest.Wait()
+		}
+		time.Sleep(500 * time.Millisecond)
+		assert.Equal(t, []time.Duration{0, time.Millisecond}, woken)
+		assert.Equal(t, uint64(1000), tracker.Stats().Delivered)
 		require.NoError(t, closeWithin(tracker, time.Second))
 	})
 }

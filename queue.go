@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // queue is the bounded queue between Track and the transport: the tracker's
@@ -24,19 +22,21 @@ type queue struct {
 	timer   *time.Timer   // runs while armed; Wait reads it
 	closing chan struct{}
 
+	// The fields that Track changes come first: they share few cache lines.
 	mu      sync.Mutex
-	slabs   slabs
-	epochs  epochs
 	waiting int // accepted, not taken
 	pending int // accepted, not settled
 	bytes   int // of pending
-	taken   int // bytes of pending that are taken
-	fresh   int // accepted since the last batch was due
+	stats   Stats
+	epochs  epochs
+	slabs   slabs
+	fresh   int   // accepted since the last batch was due
+	woken   int64 // when that was because of its size, in ns
 	due     bool
 	armed   bool
 	closed  bool
-	ended   bool // given up: what is settled from here on was counted already
-	stats   Stats
+	ended   bool  // given up: what is settled from here on was counted already
+	taken   int   // bytes of pending that are taken
 	lastErr error // why a record was last settled as Lost
 }
 
@@ -58,8 +58,11 @@ func newQueue(cfg *Config, dropped func()) *queue {
 	return q
 }
 
+const pace = time.Millisecond
+
 // put accepts an event, copying body, or says why not.
-func (q *queue) put(id uuid.UUID, body []byte, redacted int) error {
+func (q *queue) put(now int64, body []byte, redacted int) error {
+	id := newID(now)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -77,7 +80,7 @@ func (q *queue) put(id uuid.UUID, body []byte, redacted int) error {
 	q.bytes += len(body)
 	q.stats.Tracked++
 	q.stats.Redacted += uint64(redacted)
-	q.schedule()
+	q.schedule(now)
 	return nil
 }
 
@@ -98,17 +101,25 @@ func (q *queue) drop() {
 	r := q.slabs.take()
 	q.waiting--
 	q.taken += len(r.Body)
-	q.settle(r, Lost)
+	q.settle(&r, Lost)
 	q.dropped()
 }
 
-// schedule makes a batch due when enough events came, else at the end of the interval.
-func (q *queue) schedule() {
-	if q.fresh++; q.fresh >= q.batch {
+// schedule makes a batch due when enough events came, else at the end of the
+// interval. It acts on the event that fills the batch; what comes after that, until
+// the batch is taken, rides along.
+func (q *queue) schedule(now int64) {
+	q.fresh++
+	switch {
+	case q.fresh < q.batch:
+		q.arm()
+	case q.fresh == q.batch && now < q.woken+int64(pace):
+		q.armed = true
+		q.timer.Reset(pace)
+	case q.fresh == q.batch:
+		q.woken = now
 		q.makeDue()
-		return
 	}
-	q.arm()
 }
 
 func (q *queue) arm() {
@@ -191,19 +202,22 @@ func (q *queue) Take(dst []Record) int {
 }
 
 // Settle implements Source.
-func (q *queue) Settle(r Record, o Outcome, err error) {
+func (q *queue) Settle(records []Record, o Outcome, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ended || !r.home.holds(r) {
-		return
+	for i := range records {
+		r := &records[i]
+		if q.ended || !r.home.holds(r) {
+			continue
+		}
+		if o == Lost {
+			q.lastErr = err
+		}
+		q.settle(r, o)
 	}
-	if o == Lost {
-		q.lastErr = err
-	}
-	q.settle(r, o)
 }
 
-func (q *queue) settle(r Record, o Outcome) {
+func (q *queue) settle(r *Record, o Outcome) {
 	e := &r.home.entries[r.slot]
 	e.settled = true
 	q.pending--

@@ -51,10 +51,9 @@ func (forgetful) Deliver(ctx context.Context, src footfall.Source) {
 	one := make([]footfall.Record, 1)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for src.Take(one) == 1 {
-			r := one[0]
-			r.Body = nil
-			src.Settle(r, footfall.Delivered, nil)
-			src.Settle(r, footfall.Rejected, nil)
+			one[0].Body = nil
+			src.Settle(one, footfall.Delivered, nil)
+			src.Settle(one, footfall.Rejected, nil)
 		}
 	}
 }
@@ -183,11 +182,11 @@ func TestSettlingTwiceOrAfterTheEndCountsOnce(t *testing.T) {
 			two := make([]footfall.Record, 2)
 			src.Wait(ctx)
 			src.Take(two)
-			src.Settle(two[0], footfall.Delivered, nil)
-			src.Settle(two[0], footfall.Rejected, nil)
+			src.Settle(two[:1], footfall.Delivered, nil)
+			src.Settle(two[:1], footfall.Rejected, nil)
 			<-ctx.Done()
 			time.Sleep(time.Second) // Close has returned
-			src.Settle(two[1], footfall.Delivered, nil)
+			src.Settle(two[1:], footfall.Delivered, nil)
 		})
 		track(t, tracker, 2)
 		time.Sleep(2 * time.Second)
@@ -204,7 +203,7 @@ func TestStoredEventsAreCountedAsStored(t *testing.T) {
 			one := make([]footfall.Record, 1)
 			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 				for src.Take(one) == 1 {
-					src.Settle(one[0], footfall.Stored, nil)
+					src.Settle(one, footfall.Stored, nil)
 				}
 			}
 		})

@@ -165,13 +165,14 @@ func (r *recorder) asWriter() http.ResponseWriter {
 	fh, rd, fr, hr := writerFH{f}, writerR{r}, writerFR{f}, writerHR{h}
 	fhr := writerFHR{fh}
 	_, notifies := r.ResponseWriter.(closeNotifier)
-	switch can := abilities(r.ResponseWriter); {
+	can := abilities(r.ResponseWriter)
+	switch {
 	case notifies && can == canFlush|canHijack|canReadFrom:
 		return writerFHRN{fhr}
 	case notifies && can == canPush|canFlush:
 		return writerFPN{writerFP{f}}
 	}
-	switch abilities(r.ResponseWriter) {
+	switch can {
 	case canFlush:
 		return f
 	case canHijack:

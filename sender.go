@@ -81,7 +81,7 @@ func (t *httpTransport) send(ctx context.Context, src Source, senders *crew) {
 	one := make([]Record, 1)
 	for senders.take(src, one) {
 		outcome, err := t.deliver(ctx, one[0], src.Closing())
-		src.Settle(one[0], outcome, err)
+		src.Settle(one, outcome, err)
 	}
 }
 

@@ -45,8 +45,8 @@ func (s *slab) record(slot int) Record {
 
 // holds reports whether r is one of the slab's events and not settled: a record
 // settled twice may come back when its slab already holds others.
-func (s *slab) holds(r Record) bool {
-	return r.slot < len(s.entries) && s.entries[r.slot].id == r.ID && !s.entries[r.slot].settled
+func (s *slab) holds(r *Record) bool {
+	return s != nil && r.slot < len(s.entries) && s.entries[r.slot].id == r.ID && !s.entries[r.slot].settled
 }
 
 func (s *slab) reset() {

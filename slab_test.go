@@ -29,13 +29,13 @@ func (s *slabTest) put(n int) (body []byte) {
 	body = make([]byte, n)
 	binary.BigEndian.PutUint32(body, uint32(s.added))
 	s.added++
-	s.add(newID(time.Now()), body, s.epoch)
+	s.add(newID(time.Now().UnixNano()), body, s.epoch)
 	return body
 }
 
 // settle ends a record as the queue does, and reports whether it was held.
 func (s *slabTest) settle(r Record) bool {
-	if !r.home.holds(r) {
+	if !r.home.holds(&r) {
 		return false
 	}
 	r.home.entries[r.slot].settled = true
@@ -247,7 +247,7 @@ func assertApart(t *testing.T, live map[uint32]Record) {
 // Not parallel: testing.AllocsPerRun counts the allocations of the whole process.
 func TestSlabsInSteadyUseAllocateNothing(t *testing.T) {
 	s := newSlabTest(1 << 10)
-	body, id := make([]byte, 200), newID(time.Now())
+	body, id := make([]byte, 200), newID(time.Now().UnixNano())
 	cycle := func() {
 		for range 20 {
 			s.add(id, body, s.epoch)

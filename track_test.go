@@ -152,9 +152,7 @@ func (discard) Deliver(ctx context.Context, src footfall.Source) {
 	batch := make([]footfall.Record, 100)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(batch); n > 0; n = src.Take(batch) {
-			for _, r := range batch[:n] {
-				src.Settle(r, footfall.Delivered, nil)
-			}
+			src.Settle(batch[:n], footfall.Delivered, nil)
 		}
 	}
 }

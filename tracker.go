@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Tracker accepts events and delivers them in the background. Its methods may be
@@ -20,6 +19,7 @@ type Tracker struct {
 	encoder   encoder
 	pager     *pager
 	queue     *queue
+	clock     *clock
 	reporter  *reporter
 	skip      func(*http.Request) bool
 	noContext bool
@@ -59,6 +59,7 @@ func newTracker(cfg *Config) *Tracker {
 	t := &Tracker{
 		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, g),
 		pager:     newPager(cfg),
+		clock:     newClock(),
 		skip:      cfg.Skip,
 		noContext: cfg.NoContextValue,
 		reporter:  newReporter(cfg.Logger, cfg.OnError),
@@ -150,7 +151,7 @@ func (t *Tracker) accept(d *draft) error {
 	if err != nil {
 		t.queue.invalid()
 		t.reporter.invalid(err)
-	} else if err = t.queue.put(newID(time.Now()), body, redacted); err != nil {
+	} else if err = t.queue.put(t.clock.unixNano(), body, redacted); err != nil {
 		t.reporter.refused(err)
 	}
 	if cap(body) <= maxBuffer {

@@ -57,9 +57,10 @@ type Source interface {
 	// returns how many. It never waits.
 	Take(dst []Record) int
 
-	// Settle gives a record back with its end; err says why it was not
-	// delivered. The record's Body must not be used afterwards.
-	Settle(r Record, o Outcome, err error)
+	// Settle gives records back that ended the same way; err says why they were
+	// not delivered. Their Body must not be used afterwards. The slice stays
+	// the caller's.
+	Settle(records []Record, o Outcome, err error)
 
 	// Closing is closed when Close is called on the tracker.
 	Closing() <-chan struct{}

@@ -13,29 +13,45 @@ type Visit struct {
 	outer *http.Request // as it came
 	inner *http.Request // as it goes on: outer, or a copy with another context
 	page  Page
+	copy  *copied // where inner is, if it is a copy
+}
+
+// copied is the copy of a request that goes on, and what belongs to it, in one
+// allocation.
+type copied struct {
+	request http.Request
+	context valueContext
+	answer  recorder // of the net/http middleware
 }
 
 // Visit notes a request as it comes in.
 func (s *Rules) Visit(r *http.Request) Visit {
 	v := Visit{rules: s, outer: r, inner: r, page: s.tracker.Page(r)}
 	if s.tracker == nil || !s.tracker.noContext {
-		v.inner = below(r, contextValue{tracker: s.tracker, known: true, page: v.page})
+		v.handDown(contextValue{tracker: s.tracker, known: true, page: v.page})
 	}
 	return v
 }
 
-// below returns a copy of r in whose context v is found. Copy and context are one
-// allocation: the one that WithContext makes does not escape.
-func below(r *http.Request, v contextValue) *http.Request {
-	if c, ok := r.Context().(*valueContext); ok && c.contextValue == v {
-		return r // an adapter did it
+// handDown makes inner a copy of outer in whose context value is found, unless an
+// adapter did so.
+func (v *Visit) handDown(value contextValue) {
+	ctx := v.outer.Context()
+	if c, ok := ctx.(*valueContext); ok && c.contextValue == value {
+		return
 	}
-	both := &struct {
-		context valueContext
-		request http.Request
-	}{context: valueContext{r.Context(), v}}
-	both.request = *r.WithContext(&both.context)
-	return &both.request
+	v.copy = &copied{context: valueContext{ctx, value}}
+	v.copy.request = *v.outer.WithContext(&v.copy.context) // what WithContext makes does not escape
+	v.inner = &v.copy.request
+}
+
+// recorder is one for the answer. It needs no allocation if there is a copy.
+func (v *Visit) recorder(w http.ResponseWriter) *recorder {
+	if v.copy == nil {
+		return &recorder{ResponseWriter: w}
+	}
+	v.copy.answer.ResponseWriter = w
+	return &v.copy.answer
 }
 
 // Request returns the request to hand down: the one that came, or a copy in whose

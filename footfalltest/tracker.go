@@ -83,8 +83,8 @@ func (r *recording) Deliver(ctx context.Context, src footfall.Source) {
 	batch := make([]footfall.Record, 100)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(batch); n > 0; n = src.Take(batch) {
-			for _, record := range batch[:n] {
-				src.Settle(record, r.keep(record), nil)
+			for i, record := range batch[:n] {
+				src.Settle(batch[i:i+1], r.keep(record), nil)
 			}
 		}
 	}
