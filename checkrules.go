@@ -17,7 +17,7 @@ import (
 // be registered there. A mux with routes for certain hosts only cannot be asked
 // for a rule without a host.
 func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return nil
 	}
 	mux, _ := next.(asker)
@@ -30,7 +30,7 @@ func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
 
 // report logs what is wrong with rules, a line each.
 func (t *Tracker) report(err error) {
-	if t == nil || t.disabled || err == nil {
+	if t.inactive() || err == nil {
 		return
 	}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -46,7 +46,7 @@ func (t *Tracker) report(err error) {
 // patterns as the router has them, such as "GET /users/:id", or "/users/:id" for
 // one of any method.
 func (t *Tracker) CheckRoutes(registered []string, rules ...Rule) error {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return nil
 	}
 	var problems []error

@@ -28,10 +28,34 @@ type Observation struct {
 	Request *http.Request
 }
 
+// Headers names the headers of a request that are looked at, for adapters that have
+// to copy them.
+type Headers struct {
+	Page     []string // by Tracker.Page
+	Observed []string // by Rules.Observe
+	All      bool     // by Rules.Observe, for Config.Skip is set
+}
+
+// Headers names the headers that the rules and the tracker's configuration call for.
+func (s *Rules) Headers() (h Headers) {
+	if s.tracker.inactive() {
+		return h
+	}
+	h.All = s.tracker.skip != nil
+	h.Observed = append(h.Observed, prefetchHeaders[:]...)
+	if s.tracker.pager.believes() {
+		h.Page = []string{"X-Forwarded-Proto", "X-Forwarded-Host"}
+	}
+	if s.referer {
+		h.Observed = append(h.Observed, "Referer")
+	}
+	return h
+}
+
 // Page returns the page that r was made for: what a middleware must note before
 // the handler, which may change r, runs.
 func (t *Tracker) Page(r *http.Request) Page {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return Page{}
 	}
 	return t.pager.page(r)
@@ -76,9 +100,11 @@ func (s *Rules) skipped(o *Observation) bool {
 	return isPrefetch(o.Request.Header) || s.tracker.skip != nil && s.tracker.skip(o.Request)
 }
 
+var prefetchHeaders = [...]string{"Sec-Purpose", "Purpose", "X-Moz"}
+
 // isPrefetch recognises requests that browsers make before anybody clicks.
 func isPrefetch(h http.Header) bool {
-	for _, name := range [...]string{"Sec-Purpose", "Purpose", "X-Moz"} {
+	for _, name := range prefetchHeaders {
 		if v := h[name]; len(v) > 0 && len(v[0]) >= len("prefetch") && v[0][:len("prefetch")] == "prefetch" {
 			return true
 		}

@@ -123,11 +123,14 @@ func newPager(cfg *Config) *pager {
 
 func (c *pager) page(r *http.Request) Page {
 	p := Page{rules: c, https: r.TLS != nil, host: r.Host, path: r.URL.Path, rawPath: r.URL.RawPath, query: r.URL.RawQuery}
-	if c.origin == "" && len(c.proxies) > 0 && c.trusts(r.RemoteAddr) {
+	if c.believes() && c.trusts(r.RemoteAddr) {
 		p.forward(r.Header)
 	}
 	return p
 }
+
+// believes reports whether there are peers whose X-Forwarded-* headers count.
+func (c *pager) believes() bool { return c.origin == "" && len(c.proxies) > 0 }
 
 // referer takes the page from a Referer header (RFC 9110, section 10.1.3), for
 // API routes whose own URL is not what a visitor sees.

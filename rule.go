@@ -118,6 +118,7 @@ type Rules struct {
 	byPath  map[string][]rule
 	any     []rule
 	none    []rule
+	referer bool // a rule has RefererPage
 }
 
 // Rules makes rules ready. Those that are wrong are logged and left out: see
@@ -130,7 +131,7 @@ func (t *Tracker) Rules(rules ...Rule) *Rules {
 
 func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 	set := &Rules{tracker: t, byPath: make(map[string][]rule)}
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return set, nil
 	}
 	var problems []error
@@ -149,6 +150,7 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 func (s *Rules) empty() bool { return len(s.byPath)+len(s.any)+len(s.none) == 0 }
 
 func (s *Rules) add(r rule) {
+	s.referer = s.referer || r.RefererPage
 	switch r.Route {
 	case AnyRoute:
 		s.any = append(s.any, r)

@@ -108,7 +108,7 @@ func (t *Tracker) run(ctx context.Context, transport Transport) {
 // ErrClosed if it was not accepted. Both are counted and, at most once a minute,
 // logged, so that it may be ignored.
 func (t *Tracker) Track(ctx context.Context, name string, props ...Prop) error {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return nil
 	}
 	d := draft{name: name, page: pageFrom(ctx), props: props}
@@ -117,7 +117,7 @@ func (t *Tracker) Track(ctx context.Context, name string, props ...Prop) error {
 
 // TrackEvent is Track for an event that names its own site or URL.
 func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return nil
 	}
 	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
@@ -130,7 +130,7 @@ func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
 // TrackRequest is Track on the page of r, inside a handler. It needs no value in
 // the context; if there is a page in r's context, such as WithURL sets, it wins.
 func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) error {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return nil
 	}
 	d := draft{name: name, page: pageFrom(r.Context()), props: props}
@@ -140,6 +140,9 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 	}
 	return t.accept(&d)
 }
+
+// inactive is true of a tracker that does nothing.
+func (t *Tracker) inactive() bool { return t == nil || t.disabled }
 
 // maxBuffer is the largest buffer that is kept to encode into again.
 const maxBuffer = 8 << 10
@@ -166,7 +169,7 @@ func (t *Tracker) accept(d *draft) error {
 // what waits for a batch at once, and does not hurry a backoff. The error is that
 // of ctx, and says how many events were not settled; they stay queued.
 func (t *Tracker) Flush(ctx context.Context) error {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return nil
 	}
 	return t.queue.flush(ctx, t.done)
@@ -174,7 +177,7 @@ func (t *Tracker) Flush(ctx context.Context) error {
 
 // Stats returns the counts so far.
 func (t *Tracker) Stats() Stats {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return Stats{}
 	}
 	return t.queue.read()
@@ -189,7 +192,7 @@ func (t *Tracker) Stats() Stats {
 // Every caller gets the result of the first; one whose own ctx ends before
 // returns with that error.
 func (t *Tracker) Close(ctx context.Context) error {
-	if t == nil || t.disabled {
+	if t.inactive() {
 		return nil
 	}
 	if t.closing.CompareAndSwap(false, true) {

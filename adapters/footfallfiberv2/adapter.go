@@ -29,10 +29,10 @@ import (
 // sees: where a rule may apply, the app's ErrorHandler is called at once and the error
 // goes no further, as in Fiber's own logger. Elsewhere it is returned as it came.
 //
-// Config.Skip sees method, host, URL, TLS, remote address and the headers User-Agent,
-// Referer, Cookie, DNT and Sec-GPC. A nil or disabled tracker changes nothing.
+// Config.Skip sees no body and no context. A nil or disabled tracker changes nothing.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) fiber.Handler {
-	m := &middleware{tracker: tracker, rules: tracker.Rules(rules...), named: make(map[string]bool)}
+	set := tracker.Rules(rules...)
+	m := &middleware{tracker: tracker, rules: set, headers: set.Headers(), named: make(map[string]bool)}
 	if tracker.CheckRoutes(nil, footfall.Rule{}) == nil {
 		return m.handle // only a nil or disabled tracker takes a rule without a route
 	}
@@ -65,7 +65,8 @@ type middleware struct {
 	tracker *footfall.Tracker
 	rules   *footfall.Rules
 	named   map[string]bool // paths of the rules, AnyRoute and NoRoute
-	apps    sync.Map        // *fiber.App to its routes
+	headers footfall.Headers
+	apps    sync.Map // *fiber.App to its routes
 }
 
 // visit is one request on its way through the middleware. Fiber's strings are views of
@@ -112,7 +113,7 @@ func (v *visit) note() {
 		v.url.Path, v.url.RawPath = plain, v.url.Path
 	}
 	v.request = http.Request{Method: v.c.Route().Method, Host: text[:host], URL: &v.url, RemoteAddr: text[query:], TLS: ctx.TLSConnectionState()}
-	v.header(fiber.HeaderXForwardedProto, fiber.HeaderXForwardedHost)
+	v.header(v.headers.Page, false)
 	v.page = v.tracker.Page(&v.request)
 }
 
@@ -132,7 +133,7 @@ func (v *visit) observe(route string, panicked any) {
 	if late := v.c.Context().LastTimeoutErrorResponse(); late != nil {
 		o.Status = late.StatusCode() // the handler goes on, and may be using the headers
 	} else {
-		v.header("Sec-Purpose", "Purpose", "X-Moz", "Referer", "User-Agent", "Cookie", "Dnt", "Sec-Gpc")
+		v.header(v.headers.Observed, v.headers.All)
 	}
 	err, _ := panicked.(error)
 	switch {
@@ -147,17 +148,20 @@ func (v *visit) observe(route string, panicked any) {
 	v.rules.Observe(&o)
 }
 
-// header copies these headers, in their canonical spelling.
-func (v *visit) header(names ...string) {
+// header copies these headers, or all.
+func (v *visit) header(names []string, all bool) {
+	v.request.Header = nil
 	v.c.Request().Header.VisitAll(func(name, value []byte) { // one pass is cheaper than a Peek for each
-		if i := slices.Index(names, string(name)); i >= 0 {
+		if all || slices.Contains(names, string(name)) {
 			if v.request.Header == nil {
 				v.request.Header = make(http.Header)
 			}
-			v.request.Header.Add(names[i], string(value))
+			v.request.Header.Add(string(name), string(value))
 		}
 	})
 }
+
+func (v *visit) asked() bool { _, asked := v.route(); return asked }
 
 // PathValue implements footfall.PathValuer. The value is encoded at once.
 func (v *visit) PathValue(name string) string { return v.c.Params(name) }
@@ -167,8 +171,6 @@ func (v *visit) route() (route string, asked bool) {
 	route, found := v.routes(v.c.App())[v.c.Route()]
 	return route, route != "" || !found && v.named[footfall.NoRoute]
 }
-
-func (v *visit) asked() bool { _, asked := v.route(); return asked }
 
 // routes returns the routes of app, "" where no rule may apply. Only GetRoutes tells
 // them from what Use registered: by copies, which have the same handlers.

@@ -1,9 +1,8 @@
 // Package footfallgrpc makes events of the RPCs that a google.golang.org/grpc server
 // has answered: see UnaryServerInterceptor.
 //
-// The route of an RPC is its full method, such as /shop.v1.CartService/Checkout: with
-// a leading slash, and without the HTTP method, which is always POST. Its status is
-// the HTTP status of its code, as the gRPC gateway has it:
+// The route of an RPC is its full method, such as /shop.v1.CartService/Checkout. Its status
+// is the HTTP status of its code, as the gRPC gateway has it:
 //
 //	200 OK                                              409 AlreadyExists, Aborted
 //	400 InvalidArgument, FailedPrecondition, OutOfRange 429 ResourceExhausted
@@ -18,11 +17,13 @@
 package footfallgrpc
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -44,10 +45,8 @@ import (
 // handler (unknown method, unreadable message) make no event. Rules that are wrong
 // are logged and left out: see CheckRules.
 //
-// The page is :authority and full method, on https if the peer came by TLS;
-// Config.PublicURL and Config.TrustedProxies hold for it. Of headers Config.Skip sees
-// only X-Forwarded-Proto and -Host, and Referer where a rule has RefererPage. A nil or
-// disabled tracker does nothing. The interceptor is safe for concurrent use.
+// The page is :authority and full method, on https if the peer came by TLS. Config.Skip
+// sees of headers what tracker and rules look at. A nil or disabled tracker does nothing.
 func UnaryServerInterceptor(tracker *footfall.Tracker, rules ...footfall.Rule) grpc.UnaryServerInterceptor {
 	o := newObserver(tracker, rules)
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
@@ -113,11 +112,15 @@ type observer struct {
 }
 
 func newObserver(tracker *footfall.Tracker, rules []footfall.Rule) *observer {
-	o := &observer{tracker, tracker.Rules(rules...), make(map[string]bool), []string{"x-forwarded-proto", "x-forwarded-host"}, new(tls.ConnectionState)}
+	o := &observer{tracker: tracker, rules: tracker.Rules(rules...), named: make(map[string]bool), secure: new(tls.ConnectionState)}
+	headers := o.rules.Headers()
+	for _, name := range headers.Page {
+		o.keys = append(o.keys, strings.ToLower(name))
+	}
+	if slices.Contains(headers.Observed, "Referer") {
+		o.keys = append(o.keys, "referer")
+	}
 	for _, r := range rules {
-		if r.RefererPage && len(o.keys) == 2 {
-			o.keys = append(o.keys, "referer")
-		}
 		o.named[r.Route[max(0, strings.IndexByte(r.Route, '/')):]] = true
 	}
 	return o
@@ -185,15 +188,12 @@ func statusOf(err error) int {
 	if !ok { // as the server does
 		s = status.FromContextError(err)
 	}
-	table := [...]int{
+	table := [18]int{
 		codes.OK: 200, codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.OutOfRange: 400,
 		codes.Unauthenticated: 401, codes.PermissionDenied: 403, codes.NotFound: 404,
 		codes.AlreadyExists: 409, codes.Aborted: 409, codes.ResourceExhausted: 429, codes.Canceled: 499,
 		codes.Unknown: 500, codes.Internal: 500, codes.DataLoss: 500,
 		codes.Unimplemented: 501, codes.Unavailable: 503, codes.DeadlineExceeded: 504,
 	}
-	if code := int(s.Code()); code < len(table) {
-		return table[code]
-	}
-	return 500
+	return cmp.Or(table[min(s.Code(), 17)], 500)
 }

@@ -64,8 +64,7 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) mux.Middlewar
 // the form whose files are to be removed when the request is answered. When a
 // middleware of the router answers by itself, the route is the one that matches.
 //
-// To learn of routes, Wrap adds a middleware to the router which changes nothing. So
-// call it, as Use, before the router serves.
+// Wrap adds a middleware to the router: call it, as Use, before the router serves.
 func Wrap(tracker *footfall.Tracker, router *mux.Router, rules ...footfall.Rule) http.Handler {
 	a := &around{tracker: tracker, router: router, found: &patterns{}}
 	router.Use(a.note)
