@@ -253,7 +253,7 @@ func methodWord(method string, p pattern) string {
 }
 
 // wildcards returns the names of a pattern's wildcards: {id}, {id:[0-9]+}, {rest...},
-// :id, *path and *, as routers write them.
+// :id, :id<int>, *path and *, as routers write them.
 func wildcards(route string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(route); i++ {
@@ -298,6 +298,7 @@ func wildcardName(w string) string {
 		return w
 	}
 	name, _, _ := strings.Cut(w[1:], "}")
+	name, _, _ = strings.Cut(name, "<") // a constraint of fiber's
 	name, _, _ = strings.Cut(name, ":")
 	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
 }

@@ -287,6 +287,7 @@ func TestPathPropsMayNameEveryWildcardThatARouterHas(t *testing.T) {
 		"GET /files/*path":                {"path"},
 		"GET /files/*":                    {"*"},
 		"GET /a/:b?":                      {"b"},
+		"GET /a/:b<int;min(1)>/c":         {"b"},
 		"GET {sub}.example.com/x":         {"sub"},
 	} {
 		assert.NoError(t, tracker.CheckRoutes([]string{route}, footfall.Rule{Route: route, PathProps: names}), route)

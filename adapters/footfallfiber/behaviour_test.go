@@ -659,3 +659,31 @@ func TestClientsOfFibersOwnHandlersDoNotMix(t *testing.T) {
 	}
 	assert.Len(t, counted, 3*clients*requestsEach)
 }
+
+// Without Config.Skip only the headers that rules look at are copied.
+func TestPrefetchAndRefererAreLookedAtWithoutSkip(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	app := fiber.New()
+	app.Use(footfallfiber.Middleware(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute, Event: "seen", RefererPage: true}))
+	app.All("/*", fine)
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Moz"} {
+		ask(t, app, "GET", "/", name, "prefetch")
+	}
+	ask(t, app, "GET", "/", "Referer", "https://shop.example.com/basket?token=x")
+	events := tracker.Events()
+	require.Len(t, events, 1)
+	assert.Equal(t, "https://shop.example.com/basket", events[0].URL)
+}
+
+func TestWildcardWithAConstraintIsAPathProp(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	app := fiber.New()
+	app.Use(footfallfiber.Middleware(tracker.Tracker, footfall.Rule{Route: "GET /users/:id<int>", Event: "seen", PathProps: []string{"id"}}))
+	app.Get("/users/:id<int>", fine)
+	ask(t, app, "GET", "/users/42")
+	events := tracker.Events()
+	require.Len(t, events, 1)
+	assert.Equal(t, map[string]any{"id": "42"}, events[0].Props)
+}
