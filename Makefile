@@ -72,11 +72,16 @@ bench: ## Run the benchmarks of every module, each COUNT times, and print a tabl
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target for FUZZTIME
-	@set -e; for target in $$($(GO) test -list '^Fuzz' . | grep ^Fuzz); do $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) .; done
+	@set -e; for package in . ./collector ./collector/sqlite; do for target in $$($(GO) test -list '^Fuzz' $$package | grep ^Fuzz); do \
+		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$package; done; done
 
 .PHONY: main-job
 main-job: ## Run the shop with customers, see their events arrive
 	.ci/main-job
+
+.PHONY: screenshot
+screenshot: ## Make the README's picture of the dashboard from the running shop (needs Chromium)
+	$(GO) test -tags screenshot -count 1 -run TestScreenshot ./e2e
 
 .PHONY: cover
 cover: ## Print the test coverage of the root module

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // oneByOne lets several goroutines print lines: events arrive on several
@@ -46,30 +46,25 @@ func newArrivals(out io.Writer, shopURL string) *arrivals {
 	return a
 }
 
-func (a *arrivals) print(e footfalltest.Event) {
-	fmt.Fprintln(a.out, a.line(time.Now(), e))
-}
+func (a *arrivals) print(e store.Event) { fmt.Fprintln(a.out, a.line(e)) }
 
-func (a *arrivals) line(at time.Time, e footfalltest.Event) string {
-	line := fmt.Sprintf("%s  %-*s  %-*s  %s", at.Format(time.TimeOnly), a.nameWidth, e.Name, a.pageWidth, e.URL, inOneLine(e.Props))
+func (a *arrivals) line(e store.Event) string {
+	name := cmp.Or(e.Name, "(pageview)") // of a browser
+	line := fmt.Sprintf("%s  %-*s  %-*s  %s", e.At.Local().Format(time.TimeOnly), a.nameWidth, name, a.pageWidth, e.URL, inOneLine(e.Props))
 	return strings.TrimRight(line, " ")
 }
 
 // inOneLine writes props sorted by key, so that equal events look equal.
-func inOneLine(props map[string]any) string {
+func inOneLine(props []store.Prop) string {
 	var words []string
-	for _, key := range slices.Sorted(maps.Keys(props)) {
-		words = append(words, readable(key)+"="+readable(props[key]))
+	for _, p := range slices.SortedFunc(slices.Values(props), func(x, y store.Prop) int { return cmp.Compare(x.Key, y.Key) }) {
+		words = append(words, readable(p.Key)+"="+readable(p.Value))
 	}
 	return strings.Join(words, " ")
 }
 
 // readable quotes what would blur the line, or do things to a terminal.
-func readable(value any) string {
-	text := fmt.Sprint(value)
-	if number, ok := value.(float64); ok {
-		text = strconv.FormatFloat(number, 'f', -1, 64) // not 1.2e+06
-	}
+func readable(text string) string {
 	if text == "" || strings.ContainsFunc(text, unsightly) {
 		return strconv.Quote(text)
 	}
@@ -80,9 +75,9 @@ func unsightly(r rune) bool {
 	return r == '=' || r == '"' || unicode.IsSpace(r) || !unicode.IsPrint(r)
 }
 
-// account says what became of the events, in one line. Of what should not happen
+// accountOf says what became of the events, in one line. Of what should not happen
 // it names only what did.
-func account(s footfall.Stats) string {
+func accountOf(s footfall.Stats) string {
 	parts := []string{fmt.Sprintf("delivered %d", s.Delivered), fmt.Sprintf("lost %d", s.Dropped)}
 	for _, rare := range []struct {
 		name  string

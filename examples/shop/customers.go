@@ -25,14 +25,16 @@ type customers struct {
 	shopURL   string
 	perMinute int
 	thinking  time.Duration // between two clicks, on average
+	script    *script       // which their browsers run; nil for none
 	transport *http.Transport
 	log       *slog.Logger
 }
 
-func newCustomers(shopURL string, perMinute int, log *slog.Logger) *customers {
+func newCustomers(shopURL string, perMinute int, script *script, log *slog.Logger) *customers {
 	return &customers{
 		shopURL:   shopURL,
 		perMinute: perMinute,
+		script:    script,
 		thinking:  400 * time.Millisecond,
 		transport: &http.Transport{MaxIdleConnsPerHost: atOnce, ResponseHeaderTimeout: 10 * time.Second},
 		log:       log,
@@ -85,6 +87,7 @@ func (c *customers) wait(ctx context.Context, mean time.Duration) bool {
 // plan is what somebody does in the shop.
 type plan struct {
 	source  string   // where the link was, for utm_source; "" if it was none
+	from    string   // page that the link was on; "" if it was none
 	looksAt []string // slugs
 	takes   int      // how many of those go into the basket
 	leaves  bool     // without buying
@@ -96,6 +99,9 @@ type plan struct {
 // behind, a few have a card that is declined.
 func newPlan() plan {
 	p := plan{source: pick("", "", "letter", "radio", "neighbours")}
+	if p.source == "" {
+		p.from = pick("", "https://www.slow-living.example/shops", "https://search.example/", "https://search.example/")
+	}
 	for _, i := range rand.Perm(len(catalog))[:1+rand.IntN(3)] {
 		p.looksAt = append(p.looksAt, catalog[i].Slug)
 	}
@@ -123,6 +129,7 @@ func (c *customers) follow(ctx context.Context, p plan) error {
 		return err
 	}
 	v := &visitor{customers: c, client: &http.Client{Transport: c.transport, Jar: jar}}
+	v.tab = tab{c.script, v.client, fmt.Sprintf("Mozilla/5.0 (X11; Linux x86_64; rv:%d.0) Murrowby/1.0", rand.IntN(1e6)), p.from}
 	v.get(ctx, "/"+p.query())
 	for i, slug := range p.looksAt {
 		v.get(ctx, "/products/"+slug)
@@ -157,6 +164,7 @@ func (p plan) answer() int {
 type visitor struct {
 	*customers
 	client *http.Client
+	tab    tab
 	err    error // the first; nothing is done after it
 }
 
@@ -197,6 +205,8 @@ func (v *visitor) send(ctx context.Context, method, address string, form url.Val
 		return 0, err
 	}
 	defer answer.Body.Close()
-	_, err = io.Copy(io.Discard, answer.Body)
-	return answer.StatusCode, err
+	if _, err = io.Copy(io.Discard, answer.Body); err != nil {
+		return 0, err
+	}
+	return answer.StatusCode, v.tab.show(ctx, answer.Request.URL)
 }

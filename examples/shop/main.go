@@ -1,5 +1,6 @@
 // Shop is a small shop whose visits become events: real pages under Footfall's
-// middleware, and a stand-in for the Site Analytics API that prints what arrives.
+// middleware and with its browser script, and the collector with its dashboard in the
+// same process, which prints what arrives.
 //
 //	go run ./examples/shop
 //	go run ./examples/shop -traffic 60 -for 30s
@@ -14,13 +15,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 func main() {
@@ -48,33 +49,49 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer listener.Close() // again, if it was served
+	served, err := listen(opts.collector)
+	if err != nil {
+		return err
+	}
+	defer served.Close()
 	stdout = &oneByOne{out: stdout}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	api := footfalltest.StartAPI()
-	defer api.Close()
+	shopURL := urlOf(listener.Addr())
+	service, err := openService(ctx, served, opts.data, shopURL, log, newArrivals(stdout, shopURL).print)
+	if err != nil {
+		return err
+	}
+	site, err := openSite(listener, service, log)
+	if err != nil {
+		return errors.Join(err, service.close(ctx))
+	}
+	greet(stdout, site.url, service.dashboard(), opts)
+	err = site.serve(ctx, opts, stdout)
+	return errors.Join(err, service.close(context.WithoutCancel(ctx)))
+}
+
+// openSite makes the shop, whose events go to the service.
+func openSite(listener net.Listener, service *service, log *slog.Logger) (*site, error) {
 	tracker, err := footfall.New(footfall.Config{
-		BaseURL:       api.URL,
-		APIKey:        footfalltest.Key,
-		SiteID:        footfalltest.SiteID,
+		BaseURL:       service.url,
+		APIKey:        service.key,
+		SiteID:        service.site.ID,
 		FlushInterval: 50 * time.Millisecond, // somebody is watching; the default of 1s saves more work
 		Logger:        log,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	site, err := open(listener, tracker, log)
-	if err != nil {
-		return err
-	}
-	api.OnEvent(newArrivals(stdout, site.url).print)
-	greet(stdout, site.url, api.URL, opts)
-	return site.serve(ctx, opts, stdout)
+	return open(listener, tracker, &script{Service: service.url, Domain: service.site.Domain}, log)
 }
 
 type options struct {
-	listen  string
-	traffic int
-	open    time.Duration
+	listen    string
+	collector string
+	data      string
+	traffic   int
+	open      time.Duration
 }
 
 // maxTraffic keeps a mistyped number from becoming a load test.
@@ -85,6 +102,8 @@ func parseOptions(args []string, stdout io.Writer) (options, error) {
 	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // errors are returned, and printed once
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the shop; port 0 takes any free one")
+	flags.StringVar(&o.collector, "collector", "127.0.0.1:8090", "`address` of the collector and its dashboard")
+	flags.StringVar(&o.data, "data", "", "`directory` of the collector's data; without it nothing is kept")
 	flags.IntVar(&o.traffic, "traffic", 0, "customers a minute that come by themselves")
 	flags.DurationVar(&o.open, "for", 0, "close after this `time`, such as 30s; 0 is until Ctrl-C")
 	err := flags.Parse(args)
@@ -107,10 +126,10 @@ func parseOptions(args []string, stdout io.Writer) (options, error) {
 }
 
 // greet says what there is to do.
-func greet(out io.Writer, shopURL, apiURL string, o options) {
-	fmt.Fprintf(out, "%s is open at %s\n", shopName, shopURL)
-	fmt.Fprintln(out, "Look at a product, put it in the basket, buy it: each step becomes an event.")
-	fmt.Fprintf(out, "Events go to a stand-in for the Site Analytics API at %s,\nwhich prints below what it accepts.\n", apiURL)
+func greet(out io.Writer, shopURL, dashboardURL string, o options) {
+	fmt.Fprintf(out, "%s is open at  %s\n", shopName, shopURL)
+	fmt.Fprintf(out, "The dashboard is at  %s\n", dashboardURL)
+	fmt.Fprintln(out, "Look at a product, put it in the basket, buy it: each step becomes an event, printed\nbelow when the collector has stored it.")
 	if o.traffic > 0 {
 		fmt.Fprintf(out, "About %d customers a minute come by themselves.\n", o.traffic)
 	} else {

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // program is the shop as somebody runs it.
@@ -79,8 +79,8 @@ func TestSIGTERMDeliversWhatWasBought(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM to send")
 	}
-	shop := start(t, "-listen", "127.0.0.1:0")
-	address := shop.line(`^Murrowby is open at (http://127\.0\.0\.1:\d+)$`)
+	shop := start(t, "-listen", "127.0.0.1:0", "-collector", "127.0.0.1:0")
+	address := shop.line(`^Murrowby is open at  (http://127\.0\.0\.1:\d+)$`)
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	client := &http.Client{Jar: jar, Timeout: 10 * time.Second, Transport: &http.Transport{}}
@@ -108,7 +108,7 @@ func TestSIGTERMDeliversWhatWasBought(t *testing.T) {
 
 func TestTheShopClosesByItselfWithNothingLost(t *testing.T) {
 	t.Parallel()
-	shop := start(t, "-listen", "127.0.0.1:0", "-traffic", "3000", "-for", "1s")
+	shop := start(t, "-listen", "127.0.0.1:0", "-collector", "127.0.0.1:0", "-traffic", "3000", "-for", "1s")
 	assert.Regexp(t, `^delivered [1-9]\d*, lost 0$`, shop.end())
 	assert.Empty(t, shop.errs.String())
 }
@@ -119,10 +119,13 @@ func TestAPortInUseIsOneClearLine(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	address := taken.Addr().String()
-	err = run(t.Context(), []string{"-listen", address}, io.Discard, io.Discard)
-	assert.ErrorContains(t, err, "cannot listen on "+address)
-	assert.ErrorContains(t, err, "-listen")
-	assert.NotContains(t, err.Error(), "\n")
+	for _, args := range [][]string{{"-listen", address}, {"-listen", "127.0.0.1:0", "-collector", address}} {
+		err = run(t.Context(), args, io.Discard, io.Discard)
+		assert.ErrorContains(t, err, "cannot listen on "+address)
+		assert.ErrorContains(t, err, "-listen")
+		assert.ErrorContains(t, err, "-collector")
+		assert.NotContains(t, err.Error(), "\n")
+	}
 }
 
 func TestWrongFlagsAreOneClearLine(t *testing.T) {
@@ -154,33 +157,39 @@ func TestHelpIsNoError(t *testing.T) {
 func TestArrivalsAreAligned(t *testing.T) {
 	t.Parallel()
 	a := newArrivals(io.Discard, "http://127.0.0.1:8080")
-	at := time.Date(2026, 1, 2, 17, 4, 5, 0, time.UTC)
+	at := time.Date(2026, 1, 2, 17, 4, 5, 0, time.Local)
 	for _, c := range []struct {
-		event footfalltest.Event
+		event store.Event
 		want  string
 	}{
 		{
-			footfalltest.Event{Name: "order_placed", URL: "http://127.0.0.1:8080/checkout", Props: map[string]any{"items": 2.0, "amount": 1234567.0, "currency": "EUR"}},
+			store.Event{At: at, Name: "order_placed", URL: "http://127.0.0.1:8080/checkout", Props: []store.Prop{
+				{Key: "items", Value: "2", Numeric: true}, {Key: "amount", Value: "1234567", Numeric: true}, {Key: "currency", Value: "EUR"},
+			}},
 			"17:04:05  order_placed        http://127.0.0.1:8080/checkout                    amount=1234567 currency=EUR items=2",
 		},
 		{
-			footfalltest.Event{Name: "checkout_completed", URL: "http://127.0.0.1:8080/checkout"},
+			store.Event{At: at, Name: "checkout_completed", URL: "http://127.0.0.1:8080/checkout"},
 			"17:04:05  checkout_completed  http://127.0.0.1:8080/checkout",
 		},
 		{
-			footfalltest.Event{Name: "odd", URL: "http://127.0.0.1:8080/", Props: map[string]any{"note": "two words\x1b[31m", "none": ""}},
+			store.Event{At: at, URL: "http://127.0.0.1:8080/checkout"},
+			"17:04:05  (pageview)          http://127.0.0.1:8080/checkout",
+		},
+		{
+			store.Event{At: at, Name: "odd", URL: "http://127.0.0.1:8080/", Props: []store.Prop{{Key: "note", Value: "two words\x1b[31m"}, {Key: "none"}}},
 			`17:04:05  odd                 http://127.0.0.1:8080/                            none="" note="two words\x1b[31m"`,
 		},
 	} {
-		assert.Equal(t, c.want, a.line(at, c.event))
+		assert.Equal(t, c.want, a.line(c.event))
 	}
 }
 
 func TestTheAccountNamesOnlyWhatHappened(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "delivered 37, lost 0", account(footfall.Stats{Tracked: 37, Delivered: 37}))
+	assert.Equal(t, "delivered 37, lost 0", accountOf(footfall.Stats{Tracked: 37, Delivered: 37}))
 	assert.Equal(t, "delivered 1, lost 2, rejected 3, refused 4, invalid 5",
-		account(footfall.Stats{Delivered: 1, Dropped: 2, Rejected: 3, Refused: 4, Invalid: 5}))
+		accountOf(footfall.Stats{Delivered: 1, Dropped: 2, Rejected: 3, Refused: 4, Invalid: 5}))
 }
 
 func TestTheAddressIsOneABrowserFinds(t *testing.T) {

@@ -14,12 +14,24 @@ var files embed.FS
 type shop struct {
 	pages map[string]*template.Template
 	style []byte
+
+	script *script
+	policy string
+}
+
+// script is Footfall's, which counts the pages that a browser shows. A nil one is none.
+type script struct {
+	Service string // base URL of the collector
+	Domain  string // of the shop, as registered there
 }
 
 // newShop parses the pages, which are part of the program: one that is wrong is
 // a bug, and a panic at start-up.
-func newShop() *shop {
-	s := &shop{pages: make(map[string]*template.Template)}
+func newShop(script *script) *shop {
+	s := &shop{pages: make(map[string]*template.Template), script: script, policy: policy}
+	if script != nil {
+		s.policy += "; script-src " + script.Service + "; connect-src " + script.Service
+	}
 	functions := template.FuncMap{"drawing": drawing}
 	for _, name := range []string{"home", "product", "basket", "checkout", "thanks", "lost"} {
 		page := template.New("layout.html").Funcs(functions)
@@ -110,24 +122,26 @@ func (s *shop) stylesheet(w http.ResponseWriter, _ *http.Request) {
 type view struct {
 	Shop   string
 	Pieces int // in the basket, for the head of the page
+	Script *script
 	Page   any
 }
 
-// policy lets a page load its style sheet, and nothing from anywhere else.
+// policy lets a page load its style sheet, and nothing from anywhere else but the
+// collector's script.
 const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // render writes a page once all of it is made: half a page would have the wrong
 // status, and make the wrong event.
 func (s *shop) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
 	var html bytes.Buffer
-	err := s.pages[name].Execute(&html, view{Shop: shopName, Pieces: basketOf(r).Pieces(), Page: page})
+	err := s.pages[name].Execute(&html, view{Shop: shopName, Pieces: basketOf(r).Pieces(), Script: s.script, Page: page})
 	if err != nil {
 		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache") // the basket changes
-	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Content-Security-Policy", s.policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
 	_, _ = html.WriteTo(w) // the customer may be gone

@@ -35,7 +35,7 @@ func openForTest(t *testing.T) *openShop {
 	require.NoError(t, err)
 	listener, err := listen("127.0.0.1:0")
 	require.NoError(t, err)
-	site, err := open(listener, tracker, slog.New(slog.DiscardHandler))
+	site, err := open(listener, tracker, nil, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	go func() { _ = site.server.Serve(listener) }() // returns when the test closes it
 	t.Cleanup(func() { _ = site.server.Close() })
@@ -245,15 +245,15 @@ func TestARuleForNoRouteRefusesTheStart(t *testing.T) {
 	t.Parallel()
 	misspelt := append([]footfall.Rule{{Route: "POST /chekout", Event: "checkout_completed"}}, rules...)
 	tracker := footfalltest.New(t)
-	err := tracker.CheckRules(newShop().routes(), misspelt...)
+	err := tracker.CheckRules(newShop(nil).routes(), misspelt...)
 	assert.ErrorContains(t, err, `Rule{"POST /chekout"}`)
-	assert.NoError(t, tracker.CheckRules(newShop().routes(), rules...))
+	assert.NoError(t, tracker.CheckRules(newShop(nil).routes(), rules...))
 }
 
 func TestAPlanIsFollowedToTheLastEvent(t *testing.T) {
 	t.Parallel()
 	shop := openForTest(t)
-	customers := newCustomers(shop.url, 1, slog.New(slog.DiscardHandler))
+	customers := newCustomers(shop.url, 1, nil, slog.New(slog.DiscardHandler))
 	customers.thinking = 0
 	var plans []plan
 	for range 60 {

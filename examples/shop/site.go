@@ -29,12 +29,13 @@ type site struct {
 	listener net.Listener
 	server   *http.Server
 	tracker  *footfall.Tracker
+	script   *script
 	log      *slog.Logger
 }
 
 // open makes a site, or says why its rules are wrong.
-func open(listener net.Listener, tracker *footfall.Tracker, log *slog.Logger) (*site, error) {
-	handler, err := newHandler(tracker)
+func open(listener net.Listener, tracker *footfall.Tracker, script *script, log *slog.Logger) (*site, error) {
+	handler, err := newHandler(tracker, script)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +43,7 @@ func open(listener net.Listener, tracker *footfall.Tracker, log *slog.Logger) (*
 		url:      urlOf(listener.Addr()),
 		listener: listener,
 		tracker:  tracker,
+		script:   script,
 		log:      log,
 		server: &http.Server{
 			Handler:           handler,
@@ -61,8 +63,8 @@ func open(listener net.Listener, tracker *footfall.Tracker, log *slog.Logger) (*
 //
 // The check for forged forms stands before the middleware, so that what it turns
 // away is nobody's checkout_failed.
-func newHandler(tracker *footfall.Tracker) (http.Handler, error) {
-	mux := newShop().routes()
+func newHandler(tracker *footfall.Tracker, script *script) (http.Handler, error) {
+	mux := newShop(script).routes()
 	if err := tracker.CheckRules(mux, rules...); err != nil {
 		return nil, err
 	}
@@ -87,7 +89,7 @@ func (s *site) serve(ctx context.Context, o options, stdout io.Writer) error {
 	go func() { broken <- s.server.Serve(s.listener) }()
 	var visits sync.WaitGroup
 	if o.traffic > 0 {
-		visits.Go(func() { newCustomers(s.url, o.traffic, s.log).come(ctx) })
+		visits.Go(func() { newCustomers(s.url, o.traffic, s.script, s.log).come(ctx) })
 	}
 	var err error
 	select {
@@ -115,7 +117,7 @@ func (s *site) close(stdout io.Writer) error {
 	defer cancel()
 	trackerErr := s.tracker.Close(draining)
 
-	fmt.Fprintln(stdout, account(s.tracker.Stats()))
+	fmt.Fprintln(stdout, accountOf(s.tracker.Stats()))
 	return errors.Join(serverErr, trackerErr)
 }
 
@@ -131,7 +133,7 @@ func listen(address string) (net.Listener, error) {
 	} else if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
-	return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with -listen, such as -listen 127.0.0.1:8090", address, err)
+	return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with -listen, such as -listen 127.0.0.1:8081, or of the collector with -collector", address, err)
 }
 
 // urlOf returns where a browser on this machine finds the shop.

@@ -1,0 +1,107 @@
+// Package account keeps what the owner of a collector sets up: sites, API keys, goals,
+// funnels, the password and who is signed in. It holds all of it in memory, for the API
+// asks with each event, and writes changes through to a store.
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// Site is a registered site. Its ID never changes.
+type Site struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Domain    string    `json:"domain"` // lower case host name, perhaps with a port; unique
+	Paused    bool      `json:"paused,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Key is an API key of the account, without the secret, which nobody keeps.
+type Key struct {
+	ID        string    `json:"id"`
+	Label     string    `json:"label"`
+	Hint      string    `json:"hint"` // the secret's last four characters
+	CreatedAt time.Time `json:"created_at"`
+	Hash      []byte    `json:"hash"` // SHA-256 of the secret
+}
+
+// Goal counts as reached by an event that matches.
+type Goal struct {
+	ID    string      `json:"id"`
+	Site  string      `json:"site"`
+	Name  string      `json:"name"`
+	Match store.Match `json:"match"`
+}
+
+// Funnel is a way through a site in two to eight steps.
+type Funnel struct {
+	ID    string        `json:"id"`
+	Site  string        `json:"site"`
+	Name  string        `json:"name"`
+	Steps []store.Match `json:"steps"`
+}
+
+// FieldError names a field of a form that cannot be taken as it is.
+type FieldError struct {
+	Field  string // name, domain, label, match, steps, password
+	Reason string
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
+
+// ErrNotFound is returned for an id that nothing has.
+var ErrNotFound = errors.New("account: not found")
+
+// Account is safe for concurrent use. What its methods return is the caller's.
+type Account struct {
+	store store.Store
+
+	mu       sync.RWMutex
+	sites    map[string]Site
+	domains  map[string]string // to ids of sites
+	keys     map[string]Key
+	goals    map[string]Goal
+	funnels  map[string]Funnel
+	sessions map[string]session // by hash of the token
+	password *password
+	setup    string // one-time token, until there is a password
+}
+
+// Kinds of records.
+const (
+	kindSite     = "site"
+	kindKey      = "key"
+	kindGoal     = "goal"
+	kindFunnel   = "funnel"
+	kindSession  = "session"
+	kindPassword = "password"
+)
+
+// Open reads the account from st.
+func Open(ctx context.Context, st store.Store) (*Account, error) {
+	a := &Account{store: st, setup: newSecret("")}
+	var err error
+	load(ctx, st, kindSite, &a.sites, &err)
+	load(ctx, st, kindKey, &a.keys, &err)
+	load(ctx, st, kindGoal, &a.goals, &err)
+	load(ctx, st, kindFunnel, &a.funnels, &err)
+	load(ctx, st, kindSession, &a.sessions, &err)
+	var passwords map[string]*password
+	load(ctx, st, kindPassword, &passwords, &err)
+	if err != nil {
+		return nil, fmt.Errorf("account: %w", err)
+	}
+	a.password = passwords[passwordID]
+	a.domains = make(map[string]string, len(a.sites))
+	for id, s := range a.sites {
+		a.domains[s.Domain] = id
+	}
+	return a, nil
+}

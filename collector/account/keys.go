@@ -1,0 +1,74 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"strings"
+	"time"
+)
+
+// keyPrefix lets people and secret scanners see what a string is.
+const keyPrefix = "ffk_"
+
+// Keys returns all keys, oldest first.
+func (a *Account) Keys() []Key {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return sorted(a.keys, func(Key) bool { return true }, func(x, y Key) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
+	})
+}
+
+// IssueKey makes a key. The secret is not kept and cannot be had again.
+func (a *Account) IssueKey(ctx context.Context, label string) (secret string, k Key, err error) {
+	label, err = cleanName(cmp.Or(strings.TrimSpace(label), "unnamed"))
+	if err != nil {
+		return "", Key{}, &FieldError{"label", err.(*FieldError).Reason}
+	}
+	return a.putKey(ctx, Key{ID: newID("key_"), Label: label})
+}
+
+// RotateKey gives a key another secret. The old one is refused from now on.
+func (a *Account) RotateKey(ctx context.Context, id string) (secret string, k Key, err error) {
+	a.mu.RLock()
+	k, ok := a.keys[id]
+	a.mu.RUnlock()
+	if !ok {
+		return "", Key{}, ErrNotFound
+	}
+	return a.putKey(ctx, k)
+}
+
+func (a *Account) putKey(ctx context.Context, k Key) (string, Key, error) {
+	secret := newSecret(keyPrefix)
+	hash := sha256.Sum256([]byte(secret))
+	k.Hash, k.Hint, k.CreatedAt = hash[:], secret[len(secret)-4:], time.Now().UTC().Truncate(time.Millisecond)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := save(ctx, a, kindKey, k.ID, a.keys, k); err != nil {
+		return "", Key{}, err
+	}
+	return secret, k, nil
+}
+
+// RevokeKey removes a key, which is refused from now on.
+func (a *Account) RevokeKey(ctx context.Context, id string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return remove(ctx, a, kindKey, id, a.keys)
+}
+
+// Authenticate reports whether secret is that of a key. A secret is 130 random bits, so
+// one round of SHA-256 keeps it; every key is compared, in constant time.
+func (a *Account) Authenticate(secret string) bool {
+	hash := sha256.Sum256([]byte(secret))
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	found := 0
+	for _, k := range a.keys {
+		found |= subtle.ConstantTimeCompare(k.Hash, hash[:])
+	}
+	return found == 1
+}

@@ -1,0 +1,106 @@
+package collector
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/footfall-dev/footfall/collector/account"
+)
+
+// serveBrowser takes what t.js sends: {"s": domain, "n": name, none for a pageview,
+// "u": url, "r": referrer, "p": props}.
+func (c *Collector) serveBrowser(w http.ResponseWriter, r *http.Request) *failure {
+	w.Header()["Vary"] = variesOrigin
+	switch r.Method {
+	case http.MethodPost:
+		return c.postBrowserEvent(w, r)
+	case http.MethodOptions:
+		c.preflight(w, r)
+		return nil
+	}
+	return wrongMethod("POST, OPTIONS")
+}
+
+func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *failure {
+	client := c.client(r)
+	if wait := c.browsers.take(prefixOf(client)); wait > 0 {
+		return rateLimited("too many events from this network", wait)
+	}
+	if f := checkMediaType(r, "text/plain", "application/json", "text/plain;charset=UTF-8"); f != nil {
+		return f
+	}
+	d, f := readEvent(r, &browserFields)
+	if f != nil {
+		return f
+	}
+	s, ok := c.account.SiteOf(d.site)
+	if !ok {
+		return noSuchSite("domain", d.site)
+	}
+	if f := admit(w, r, &s, &d); f != nil {
+		return f
+	}
+	if isPrefetch(r.Header) || isBot(r.UserAgent(), c.cfg.CountHeadless) {
+		c.ignored.Add(1)
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	salt, at, err := c.salts.today(r.Context())
+	if err != nil {
+		c.trouble("there is no salt for visitors", err)
+		return unavailable("the event could not be stored")
+	}
+	e := d.event(&s, at)
+	e.Visitor = visitorOf(&salt, s.ID, client, r.UserAgent())
+	if f := c.keep(r.Context(), &s, e); f != nil {
+		return f
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// admit refuses events that are not of the site's own pages, and lets those pages read
+// the answer.
+func admit(w http.ResponseWriter, r *http.Request, s *account.Site, d *draft) *failure {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if !isOn(s.Domain, hostOfOrigin(origin)) {
+			return &failure{status: http.StatusForbidden, code: "forbidden", message: "pages of " + quoted(origin) + " may not send events of " + quoted(s.Domain)}
+		}
+		allowOrigin(w, origin)
+	}
+	if !isOn(s.Domain, d.page.host) {
+		return invalid(browserFields.url, "is not on "+quoted(s.Domain))
+	}
+	return nil
+}
+
+func allowOrigin(w http.ResponseWriter, origin string) {
+	w.Header().Set("Access-Control-Allow-Origin", origin)
+	w.Header().Set("Access-Control-Allow-Credentials", "true") // sendBeacon always asks with credentials; there are none to read
+}
+
+// preflight answers before the site is known, so it goes by all of them. t.js needs
+// none; a page that sends application/json does.
+func (c *Collector) preflight(w http.ResponseWriter, r *http.Request) {
+	origin := r.Header.Get("Origin")
+	host := hostOfOrigin(origin)
+	for _, s := range c.account.Sites() {
+		if isOn(s.Domain, host) {
+			allowOrigin(w, origin)
+			w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
+			w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
+			w.Header().Set("Access-Control-Max-Age", "600")
+			break
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// hostOfOrigin returns nothing for "null" and what is no web page.
+func hostOfOrigin(origin string) string {
+	p, reason := parsePage(origin)
+	if reason != "" || p.path != "" || p.query != "" || strings.HasSuffix(origin, "#") {
+		return ""
+	}
+	return p.host
+}

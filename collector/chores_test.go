@@ -1,0 +1,109 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
+)
+
+func TestEventsAreRemovedAfterRetention(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := prepare(t, Config{Retention: 48 * time.Hour})
+		for range 5 {
+			require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+			time.Sleep(24 * time.Hour)
+		}
+		time.Sleep(choreEvery)
+		synctest.Wait()
+		all := s.stored(t)
+		require.Len(t, all, 2)
+		assert.Equal(t, dayOf(time.Now()).Add(-48*time.Hour), dayOf(all[0].At), "days are kept whole")
+	})
+}
+
+func TestEventsAreKeptForEverUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := prepare(t, Config{})
+		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		time.Sleep(30 * 24 * time.Hour)
+		assert.Len(t, s.stored(t), 1)
+	})
+}
+
+// forgetting is a store whose Forget fails some times.
+type forgetting struct {
+	store.Store
+	failures *atomic.Int64
+}
+
+func (f forgetting) Forget(ctx context.Context, site string, before time.Time) error {
+	if f.failures.Add(-1) >= 0 {
+		return errors.New("busy")
+	}
+	return f.Store.Forget(ctx, site, before)
+}
+
+func TestRemovalThatFailedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var failures atomic.Int64
+		s := prepare(t, Config{Retention: time.Hour, Store: forgetting{storetest.NewReference(), &failures}})
+		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		synctest.Wait()
+		failures.Store(2)
+		time.Sleep(48*time.Hour + 3*choreEvery)
+		synctest.Wait()
+		assert.Empty(t, s.stored(t))
+	})
+}
+
+func TestSitesThatAreGoneAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := prepare(t, Config{})
+		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		require.NoError(t, s.Account().DeleteSite(t.Context(), s.site.ID))
+		time.Sleep(2 * choreEvery)
+		synctest.Wait()
+		_, known := s.activity.last.Load(s.site.ID)
+		assert.False(t, known)
+	})
+}
+
+// lengthy is a store whose Forget takes until it is told.
+type lengthy struct {
+	store.Store
+	begun, end chan struct{}
+}
+
+func (l lengthy) Forget(context.Context, string, time.Time) error {
+	l.begun <- struct{}{}
+	<-l.end
+	return nil
+}
+
+func TestCloseWaitsForChoresAsLongAsItMay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := lengthy{storetest.NewReference(), make(chan struct{}), make(chan struct{})}
+		s := prepare(t, Config{Retention: time.Hour, Store: st})
+		<-st.begun // of the next day: at the start there was no site
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.ErrorIs(t, s.Close(short), context.DeadlineExceeded)
+		close(st.end)
+		assert.NoError(t, s.Close(t.Context()))
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,59 @@
+package collector
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// clientAddr returns the address of who sent r. X-Forwarded-For is looked at only if it
+// comes from a trusted proxy, from the right: what stands left of the first address that
+// is no proxy of ours was written by whoever has that address.
+func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // not valid on unix sockets, which is one client
+	client := plainAddr(peer.Addr())
+	if !isTrusted(client, trusted) {
+		return client
+	}
+	for _, line := range slices.Backward(r.Header["X-Forwarded-For"]) {
+		for line != "" {
+			i := strings.LastIndexByte(line, ',')
+			addr, ok := parseForwarded(line[i+1:])
+			if !ok {
+				return client
+			}
+			if client = addr; !isTrusted(client, trusted) {
+				return client
+			}
+			line = line[:max(i, 0)]
+		}
+	}
+	return client
+}
+
+// parseForwarded reads an address, with or without a port, as proxies write it.
+func parseForwarded(text string) (netip.Addr, bool) {
+	text = strings.TrimSpace(text)
+	if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		return plainAddr(addr), true
+	}
+	both, err := netip.ParseAddrPort(text)
+	return plainAddr(both.Addr()), err == nil
+}
+
+func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
+
+func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
+	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// prefixOf returns the network that is likely one customer's: limits go by it.
+func prefixOf(a netip.Addr) netip.Prefix {
+	bits := 64
+	if a.Is4() {
+		bits = 24
+	}
+	p, _ := a.Prefix(bits) // of an invalid address the zero prefix, one for all
+	return p
+}

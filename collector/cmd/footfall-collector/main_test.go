@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// TestMain lets the test's own program stand in for the command.
+func TestMain(m *testing.M) {
+	if os.Getenv("FOOTFALL_TEST_AS_COMMAND") != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func noEnv(string) string { return "" }
+
+// command is one that runs.
+type command struct {
+	url   string
+	setup string // link, if one was printed
+	stop  func() error
+}
+
+func start(t *testing.T, args ...string) *command {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := run(ctx, args, noEnv, in, io.Discard)
+		in.CloseWithError(err)
+		ended <- err
+	}()
+	c := &command{stop: func() error { cancel(); return <-ended }}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if url, ok := strings.CutPrefix(lines.Text(), "Footfall is at "); ok {
+			c.url = url
+		}
+		if strings.HasPrefix(lines.Text(), "It keeps everything in ") {
+			break
+		}
+	}
+	require.NoError(t, lines.Err())
+	c.setup = setupLink(lines)
+	return c
+}
+
+// setupLink waits a moment for the line that is not always there.
+func setupLink(lines *bufio.Scanner) string {
+	found := make(chan string, 1)
+	go func() {
+		defer close(found)
+		for lines.Scan() { // to its end, so that nothing waits for a reader
+			if _, link, ok := strings.Cut(lines.Text(), "once: "); ok {
+				found <- link
+			}
+		}
+	}()
+	select {
+	case link := <-found:
+		return link
+	case <-time.After(time.Second):
+		return ""
+	}
+}
+
+// withSite makes a file with a site, a key and a password, and returns them.
+func withSite(t *testing.T, dir string) (site, key string) {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
+	require.NoError(t, err)
+	acc, err := account.Open(t.Context(), st)
+	require.NoError(t, err)
+	s, err := acc.AddSite(t.Context(), "", "shop.example.com")
+	require.NoError(t, err)
+	key, _, err = acc.IssueKey(t.Context(), "test")
+	require.NoError(t, err)
+	require.NoError(t, acc.SetUp(t.Context(), acc.SetupToken(), "correct horse battery"))
+	require.NoError(t, st.Close())
+	return s.ID, key
+}
+
+func (c *command) post(t *testing.T, site, key string) {
+	t.Helper()
+	body := `{"site_id":"` + site + `","name":"signup","url":"https://shop.example.com/"}`
+	r, err := http.NewRequest("POST", c.url+"/v1/events", strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}}
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, 202, response.StatusCode)
+}
+
+func eventsIn(t *testing.T, file, site string) int64 {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
+	require.NoError(t, err)
+	defer st.Close()
+	totals, err := st.Totals(t.Context(), store.Query{Site: site, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	return totals.Events
+}
+
+func TestFirstStartPrintsASetupLinkThatWorks(t *testing.T) {
+	t.Parallel()
+	c := start(t, "-listen", "127.0.0.1:0", "-data", t.TempDir())
+	assert.Regexp(t, regexp.MustCompile(`^http://127\.0\.0\.1:\d+/setup\?token=.+`), c.setup)
+	response, err := http.Get(c.setup)
+	require.NoError(t, err)
+	response.Body.Close()
+	assert.Equal(t, 200, response.StatusCode)
+	assert.NoError(t, c.stop())
+}
+
+func TestEventsAreThereAfterARestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site, key := withSite(t, dir)
+	for range 2 {
+		c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
+		assert.Empty(t, c.setup, "there is a password")
+		c.post(t, site, key)
+		require.NoError(t, c.stop())
+	}
+	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
+}
+
+func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site, key := withSite(t, dir)
+	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
+	c.post(t, site, key)
+	file := filepath.Join(t.TempDir(), "backup.db")
+	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", file}, noEnv, io.Discard, io.Discard))
+	c.post(t, site, key)
+	require.NoError(t, c.stop())
+	assert.EqualValues(t, 1, eventsIn(t, file, site))
+	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
+}
+
+func TestBackupOfNothingIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	err := run(t.Context(), []string{"-data", dir, "-backup", filepath.Join(dir, "b.db")}, noEnv, io.Discard, io.Discard)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.NoFileExists(t, filepath.Join(dir, "footfall.db"))
+}
+
+func TestSignalsEndItGracefully(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("windows sends no such signals")
+	}
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		var log bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), "FOOTFALL_TEST_AS_COMMAND=1", "FOOTFALL_LISTEN=127.0.0.1:0", "FOOTFALL_DATA="+t.TempDir())
+		cmd.Stderr = &log
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewReader(out)
+		for text := ""; !strings.Contains(text, "once: "); {
+			text, err = lines.ReadString('\n')
+			require.NoError(t, err, "%s", &log)
+		}
+		require.NoError(t, cmd.Process.Signal(signal))
+		_, _ = io.ReadAll(lines)
+		assert.NoError(t, cmd.Wait(), "%s", &log)
+		assert.Empty(t, log.String())
+	}
+}
+
+func TestItServesLoopbackUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	opts, err := parseOptions(nil, noEnv, io.Discard)
+	require.NoError(t, err)
+	addr, err := netip.ParseAddrPort(opts.listen)
+	require.NoError(t, err)
+	assert.True(t, addr.Addr().IsLoopback())
+	assert.True(t, filepath.IsAbs(opts.data) || opts.data == "footfall-data")
+}
+
+func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{
+		"FOOTFALL_LISTEN": ":1", "FOOTFALL_DATA": "d", "FOOTFALL_PUBLIC_URL": "https://a.example",
+		"FOOTFALL_TRUSTED_PROXIES": "10.0.0.7/8, ::1", "FOOTFALL_RETENTION": "90d",
+	}
+	opts, err := parseOptions([]string{"-listen", ":2"}, func(name string) string { return env[name] }, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, options{
+		listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour,
+		proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+	}, opts)
+}
+
+func TestOptionsThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"-retention", "0d"}, {"-retention", "-1h"}, {"-retention", "soon"}, {"-trusted-proxies", "proxy"},
+		{"-unknown"}, {"argument"}, {"-listen", "nowhere:-1", "-data", t.TempDir()},
+		{"-public-url", "stats.example.com", "-listen", "127.0.0.1:0", "-data", t.TempDir()},
+	} {
+		assert.Error(t, run(t.Context(), args, noEnv, io.Discard, io.Discard), "%q", args)
+	}
+}
+
+func TestVersionIsPrinted(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-version"}, noEnv, &out, io.Discard))
+	assert.Regexp(t, `^footfall-collector \S+\n$`, out.String())
+}
+
+func TestAddressThatIsPrintedCanBeOpened(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "localhost:8090", browsable(&net.TCPAddr{IP: net.IPv6zero, Port: 8090}))
+	assert.Equal(t, "127.0.0.1:8090", browsable(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8090}))
+}
+
+func TestHealthOfTheCommand(t *testing.T) {
+	t.Parallel()
+	c := start(t, "-listen", "127.0.0.1:0", "-data", t.TempDir())
+	response, err := http.Get(c.url + "/healthz")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	var health struct{ Status string }
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&health))
+	assert.Equal(t, "ok", health.Status)
+	require.NoError(t, c.stop())
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector"
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// closeTimeout is how long requests may take to end after the listener has closed.
+const closeTimeout = 10 * time.Second
+
+// run does what the command line says and returns when it is done, or ctx has ended.
+func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
+	opts, err := parseOptions(args, env, stderr)
+	if err != nil {
+		return err
+	}
+	if opts.version {
+		_, err := fmt.Fprintln(stdout, "footfall-collector", version())
+		return err
+	}
+	file := filepath.Join(opts.data, "footfall.db")
+	if opts.backup != "" {
+		return sqlite.Backup(ctx, file, opts.backup)
+	}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	st, err := sqlite.Open(ctx, sqlite.Config{File: file, Logger: log})
+	if err != nil {
+		return err
+	}
+	err = serve(ctx, &opts, st, log, stdout)
+	return errors.Join(err, st.Close()) // last: until now events were taken
+}
+
+func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger, stdout io.Writer) error {
+	listener, err := net.Listen("tcp", opts.listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	c, err := collector.New(ctx, collector.Config{
+		Store:          st,
+		PublicURL:      opts.publicURL,
+		TrustedProxies: opts.proxies,
+		Retention:      opts.retention,
+		Logger:         log,
+	})
+	if err != nil {
+		return err
+	}
+	greet(stdout, c, opts, listener.Addr())
+	err = c.Serve(ctx, listener)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return errors.Join(err, c.Close(ending))
+}
+
+// greet prints where to go. The link is a secret: it is for who started this, not for
+// the log.
+func greet(stdout io.Writer, c *collector.Collector, opts *options, addr net.Addr) {
+	base := opts.publicURL
+	if base == "" {
+		base = "http://" + browsable(addr)
+	}
+	fmt.Fprintln(stdout, "Footfall is at", base)
+	fmt.Fprintln(stdout, "It keeps everything in", opts.data)
+	if link := c.SetupURL(); link != "" {
+		if opts.publicURL == "" {
+			link = base + link
+		}
+		fmt.Fprintln(stdout, "Set a password with this link, once:", link)
+	}
+}
+
+// browsable turns "all addresses" into one that a browser can open.
+func browsable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return fmt.Sprintf("localhost:%d", tcp.Port)
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,241 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
+)
+
+// broken fails all reports.
+type broken struct{ store.Store }
+
+func (broken) Totals(context.Context, store.Query) (store.Totals, error) {
+	return store.Totals{}, errors.New("the disk is gone")
+}
+
+func TestWhoIsNotSignedInSeesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.furnish()
+	owner, stranger := f.signedIn(), f.browser()
+	var forms []string
+	paths := owner.walk(func(a answer) {
+		for _, form := range tagForm.FindAllString(a.body, -1) {
+			if at := attrs(form[:strings.Index(form, ">")]); at["method"] == "post" {
+				forms = append(forms, at["action"])
+			}
+		}
+	})
+	paths = append(paths, "/sites/"+site.ID+"/live/stream", "/sites/"+site.ID+"/export.csv")
+	for _, path := range paths {
+		if strings.HasPrefix(path, "/assets/") || strings.HasPrefix(path, "/login") || strings.HasPrefix(path, "/setup") {
+			continue
+		}
+		a := stranger.get(path)
+		assert.Equal(t, http.StatusSeeOther, a.status, path)
+		assert.Regexp(t, `^/login(\?|$)`, a.header.Get("Location"), path)
+		assert.Less(t, len(a.body), 4000, path)
+	}
+	for _, action := range forms {
+		if action != "/login" && action != "/logout" && action != "/setup" {
+			assert.Equal(t, "/login", stranger.post(action, url.Values{"domain": {site.Domain}}).header.Get("Location"), action)
+		}
+	}
+	assert.Greater(t, len(forms), 10)
+	assert.Len(t, f.account.Sites(), 2, "nothing was deleted")
+	assert.Len(t, f.account.Keys(), 1)
+}
+
+func TestAForgedCookieOpensNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := f.browser().request(t.Context(), http.MethodGet, "/", nil)
+	r.AddCookie(&http.Cookie{Name: "footfall_session", Value: "abcdefghijklmnopqrstuvwxyz"})
+	assert.Equal(t, "/login", f.browser().do(r).header.Get("Location"))
+}
+
+func TestSessionCookieIsKeptFromScriptsAndOtherSites(t *testing.T) {
+	t.Parallel()
+	for name, secure := range map[string]bool{"HTTP": false, "HTTPS": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixtureWith(t, func(c *Config) { c.Secure = secure })
+			a := f.browser().post("/login", url.Values{"password": {thePassword}})
+			cookies := (&http.Response{Header: a.header}).Cookies()
+			require.Len(t, cookies, 1)
+			c := cookies[0]
+			assert.True(t, c.HttpOnly)
+			assert.Equal(t, http.SameSiteLaxMode, c.SameSite)
+			assert.Equal(t, "/", c.Path)
+			assert.Empty(t, c.Domain)
+			assert.Equal(t, secure, c.Secure)
+			assert.Equal(t, secure, strings.HasPrefix(c.Name, "__Host-"))
+		})
+	}
+}
+
+func TestSigningOutEndsTheSession(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.signedIn()
+	kept := b.client.Jar.Cookies(b.request(t.Context(), http.MethodGet, "/", nil).URL)
+	require.Len(t, kept, 1)
+	assert.Contains(t, b.page("/").submit("/logout", nil).follow().body, "You are signed out")
+	r := b.request(t.Context(), http.MethodGet, "/", nil)
+	r.AddCookie(kept[0])
+	assert.Equal(t, "/login", f.browser().do(r).header.Get("Location"), "a copied cookie is worth nothing")
+}
+
+func TestSigningInLeadsBackAndNeverElsewhere(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.browser()
+	login := b.get(b.get("/keys").header.Get("Location"))
+	assert.Equal(t, "/keys", login.submit("/login", map[string]string{"password": thePassword}).header.Get("Location"))
+	for _, next := range []string{
+		"//evil.example", "https://evil.example/", "/\\evil.example", "\\\\evil.example", "javascript:alert(1)", "", "keys", "/\t/evil.example", "///evil.example",
+	} {
+		assert.Equal(t, "/", nextPath(next), next)
+	}
+	assert.Equal(t, "/sites/x?range=7d", nextPath("/sites/x?range=7d"))
+}
+
+func TestCrossOriginPostsAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("shop", "shop.example.com")
+	b := f.signedIn()
+	for name, header := range map[string][2]string{
+		"Sec-Fetch-Site": {"Sec-Fetch-Site", "cross-site"},
+		"same site":      {"Sec-Fetch-Site", "same-site"},
+		"Origin":         {"Origin", "https://evil.example"},
+		"null origin":    {"Origin", "null"},
+	} {
+		r := b.request(t.Context(), http.MethodPost, "/sites/"+site.ID+"/delete", strings.NewReader("domain=shop.example.com"))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set(header[0], header[1])
+		a := b.do(r)
+		assert.Equal(t, http.StatusForbidden, a.status, name)
+		assert.Contains(t, a.body, "That came from elsewhere", name)
+	}
+	assert.Len(t, f.account.Sites(), 1)
+}
+
+func TestFormsBehindAProxyAreTakenFromThePublicAddress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := f.browser().request(t.Context(), http.MethodPost, "/login", strings.NewReader("password=wrong"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", "https://stats.example.com") // the proxy did not keep Host
+	assert.Equal(t, http.StatusUnauthorized, f.browser().do(r).status)
+}
+
+func TestSignInsAreRateLimited(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.browser()
+	for range clientTries {
+		assert.Equal(t, http.StatusUnauthorized, b.post("/login", url.Values{"password": {"wrong"}}).status)
+	}
+	a := b.post("/login", url.Values{"password": {thePassword}})
+	assert.Equal(t, http.StatusTooManyRequests, a.status)
+	sessions, err := f.store.Records(t.Context(), "session")
+	require.NoError(t, err)
+	assert.Empty(t, sessions, "the right one is not even looked at")
+	wait, err := strconv.Atoi(a.header.Get("Retry-After"))
+	require.NoError(t, err)
+	assert.Equal(t, int(clientInterval/time.Second), wait)
+	assert.Contains(t, a.body, "Too many tries")
+}
+
+func TestSignInsAreRateLimitedPerClientAndForAll(t *testing.T) {
+	t.Parallel()
+	var client atomic.Pointer[netip.Addr]
+	f := newFixtureWith(t, func(c *Config) { c.Client = func(*http.Request) netip.Addr { return *client.Load() } })
+	b := f.browser()
+	statuses := map[int]int{}
+	for i := range 2 * allTries {
+		addr := netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
+		client.Store(&addr)
+		statuses[b.post("/login", url.Values{"password": {"wrong"}}).status]++
+	}
+	assert.Equal(t, map[int]int{http.StatusUnauthorized: allTries, http.StatusTooManyRequests: allTries}, statuses)
+}
+
+// fresh is a dashboard of a collector that was never set up.
+func fresh(t *testing.T) *fixture {
+	st := storetest.NewReference()
+	a, err := account.Open(t.Context(), st)
+	require.NoError(t, err)
+	f := newFixtureWith(t, func(c *Config) { c.Store, c.Account = st, a })
+	f.account = a
+	return f
+}
+
+func TestSetupLinkWorksOnce(t *testing.T) {
+	t.Parallel()
+	f := fresh(t)
+	link := "/setup?token=" + f.account.SetupToken()
+	b := f.browser()
+	assert.Contains(t, b.page("/login").body, "not set up yet")
+
+	short := b.page(link).submit("/setup", map[string]string{"password": "short"})
+	assert.Equal(t, http.StatusUnprocessableEntity, short.status)
+	assert.Contains(t, short.body, "Password is shorter than 10 characters")
+	done := short.submit("/setup", map[string]string{"password": thePassword})
+	assert.Contains(t, done.follow().body, "Nothing is counted yet", "and it signs in")
+
+	other := f.browser()
+	assert.Contains(t, other.page(link).body, "set up already")
+	again := other.post("/setup", url.Values{"token": {strings.TrimPrefix(link, "/setup?token=")}, "password": {"another password"}})
+	assert.Equal(t, http.StatusForbidden, again.status)
+	assert.Equal(t, http.StatusUnauthorized, other.post("/login", url.Values{"password": {"another password"}}).status)
+}
+
+func TestSetupWantsTheTokenOfTheLink(t *testing.T) {
+	t.Parallel()
+	f := fresh(t)
+	for _, token := range []string{"", "wrong"} {
+		a := f.browser().post("/setup", url.Values{"token": {token}, "password": {thePassword}})
+		assert.Equal(t, http.StatusForbidden, a.status)
+		assert.Contains(t, a.body, "not the one of this start")
+	}
+	assert.False(t, f.account.HasPassword())
+}
+
+func TestPasswordIsChangedByWhoKnowsIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b, elsewhere := f.signedIn(), f.signedIn()
+	wrong := b.page("/password").submit("/password", map[string]string{"old": "wrong", "password": "a new password"})
+	assert.Equal(t, http.StatusUnprocessableEntity, wrong.status)
+	assert.Contains(t, wrong.body, "Current password is not the right one")
+	assert.NotContains(t, wrong.body, "a new password", "passwords are not sent back")
+	done := wrong.submit("/password", map[string]string{"old": thePassword, "password": "a new password"})
+	assert.Contains(t, done.follow().body, "The password was changed")
+	assert.Equal(t, "/login", elsewhere.get("/").header.Get("Location"), "other sessions are over")
+}
+
+func TestFormsHaveASizeLimit(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, b := range []*browser{f.signedIn(), f.browser()} {
+		a := b.post("/login", url.Values{"password": {strings.Repeat("x", maxForm)}})
+		assert.Equal(t, http.StatusRequestEntityTooLarge, a.status)
+		assert.Contains(t, a.body, "That is too much")
+	}
+}

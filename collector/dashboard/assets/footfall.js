@@ -1,0 +1,75 @@
+// Everything here is a comfort: all pages work without it. Texts of events are put into
+// the page as text, never as markup.
+"use strict";
+
+// Buttons that copy the snippet beside them. The clipboard is there on HTTPS and localhost.
+if (navigator.clipboard) {
+  for (const button of document.querySelectorAll(".copy")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+  }
+}
+
+// The figures of the column under the pointer, beside the chart's legend.
+for (const chart of document.querySelectorAll(".chart")) {
+  const readout = chart.querySelector(".readout");
+  for (const column of chart.querySelectorAll(".column")) {
+    const title = column.querySelector("title");
+    const text = title.textContent;
+    title.remove(); // or the browser shows it a second time; the table has the figures for all
+    column.addEventListener("pointerenter", () => { readout.textContent = text; });
+    column.addEventListener("pointerleave", () => { readout.textContent = ""; });
+  }
+}
+
+// The live view.
+const list = document.getElementById("live");
+if (list && window.EventSource) {
+  const most = 200; // lines kept
+  const state = document.getElementById("livestate");
+  const say = (text, on) => {
+    state.textContent = text;
+    state.classList.toggle("on", on);
+  };
+  const part = (tag, text, name) => {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    if (name) {
+      element.className = name;
+      element.title = text;
+    }
+    return element;
+  };
+  const source = new EventSource(list.dataset.stream);
+  let fresh = false;
+  say("Connecting…", false);
+  source.addEventListener("begin", () => {
+    list.replaceChildren(); // what the page came with is sent again, with what was missed
+    say("Watching", true);
+    fresh = false;
+    setTimeout(() => { fresh = true; }, 500);
+  });
+  source.addEventListener("error", () => {
+    say(source.readyState === EventSource.CLOSED ? "Ended: reload the page" : "Connecting again…", false);
+  });
+  source.addEventListener("message", (message) => {
+    const event = JSON.parse(message.data);
+    const item = document.createElement("li");
+    const time = part("time", event.time);
+    time.dateTime = event.at;
+    item.classList.toggle("server", event.server);
+    item.classList.toggle("view", !event.name);
+    item.classList.toggle("fresh", fresh);
+    item.append(time, " ", part("strong", event.name || "Pageview"), " ",
+      part("span", event.page, "page"), " ", part("span", event.props, "props"));
+    list.prepend(item);
+    while (list.children.length > most) {
+      list.lastElementChild.remove();
+    }
+  });
+  addEventListener("pagehide", () => source.close());
+}

@@ -1,0 +1,202 @@
+package dashboard
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// The chart has two floors: pageviews and visitors stand on the line, events hang below
+// it with a scale of their own, for they are far fewer. Across it is measured in
+// percent, down in pixels: it fits any width without being stretched.
+const (
+	chartTop    = 12.0  // of the upper scale
+	chartFloor  = 190.0 // where columns stand
+	chartCeil   = 214.0 // where events hang from
+	chartBottom = 284.0 // of the lower scale
+	maxLabels   = 6
+)
+
+// chart is what happened over time, as template parts/chart.html draws it.
+type chart struct {
+	Columns   []column
+	Grid      []gridLine
+	Labels    []label
+	Under     int64 // what the scale of events ends at
+	Hours     bool
+	Summary   string
+	HasEvents bool
+}
+
+// column is a step of time. What is across is in percent.
+type column struct {
+	X, Width    string
+	SlotX, Slot string // with the gap beside it
+	When        string
+
+	Visitors, Pageviews, Events bar
+	VisitorN, PageviewN, NamedN int64
+}
+
+// bar is the vertical extent of a rectangle.
+type bar struct{ Y, Height string }
+
+// gridLine is a line across with what it stands for.
+type gridLine struct {
+	Y     string
+	TextY string
+	Value int64
+}
+
+// label is a text below the chart.
+type label struct{ X, Text, Anchor string }
+
+func newChart(points []store.Point, step store.Step) chart {
+	c := chart{Hours: step == store.Hour}
+	var most, mostEvents int64
+	var sum store.Totals
+	for _, p := range points {
+		most = max(most, p.Visitors, p.Pageviews)
+		mostEvents = max(mostEvents, p.Events)
+		sum = plus(sum, p.Totals)
+	}
+	scale := niceScale(most)
+	c.Under, c.HasEvents = niceScale(mostEvents), mostEvents > 0
+	for _, part := range []int64{2, 1, 0} {
+		y := chartFloor - (chartFloor-chartTop)*float64(part)/2
+		c.Grid = append(c.Grid, gridLine{px(y), px(y + 4), scale * part / 2})
+	}
+	for i, p := range points {
+		c.Columns = append(c.Columns, newColumn(i, len(points), p, scale, c.Under, c.when(p.At)))
+	}
+	c.Labels = labels(points, c.Hours)
+	c.Summary = plural(sum.Visitors, "visitor") + ", " + plural(sum.Pageviews, "pageview") + " and " +
+		plural(sum.Events, "event") + " in " + plural(len(points), c.unit()) + "."
+	return c
+}
+
+func (c chart) unit() string {
+	if c.Hours {
+		return "hour"
+	}
+	return "day"
+}
+
+func (c chart) when(at time.Time) string {
+	if c.Hours {
+		return at.UTC().Format("Mon 2 Jan, 15:04")
+	}
+	return at.UTC().Format("Mon 2 Jan 2006")
+}
+
+func newColumn(i, n int, p store.Point, scale, under int64, when string) column {
+	slot := 100 / float64(n)
+	gap := min(slot*0.24, 0.8)
+	up := func(count int64) bar {
+		height := height(count, scale, chartFloor-chartTop)
+		return bar{px(chartFloor - height), px(height)}
+	}
+	return column{
+		SlotX: percent(slot * float64(i)), Slot: percent(slot),
+		X: percent(slot*float64(i) + gap/2), Width: percent(slot - gap),
+		Visitors: up(p.Visitors), Pageviews: up(p.Pageviews),
+		Events: bar{px(chartCeil), px(height(p.Events, under, chartBottom-chartCeil))},
+		When:   when, VisitorN: p.Visitors, PageviewN: p.Pageviews, NamedN: p.Events,
+	}
+}
+
+// height of a bar; what is not nothing can be seen.
+func height(count, scale int64, room float64) float64 {
+	if count == 0 {
+		return 0
+	}
+	return max(1.5, room*float64(count)/float64(scale))
+}
+
+// niceScale is the smallest of 2, 4, 6, 8, 10, 20, 40, … that count fits in: half of it
+// is whole, too.
+func niceScale(count int64) int64 {
+	for unit := int64(1); unit < 1e17; unit *= 10 {
+		for _, n := range []int64{2, 4, 6, 8, 10} {
+			if n*unit >= count {
+				return n * unit
+			}
+		}
+	}
+	return count
+}
+
+// labels are at most maxLabels, evenly spread, each at the middle of its column. They
+// are short enough for a phone.
+func labels(points []store.Point, hours bool) []label {
+	every := (len(points) + maxLabels - 1) / maxLabels
+	layout := "2 Jan"
+	switch {
+	case hours:
+		every, layout = max(every, 6), "15:04" // 00:00, 06:00, …
+	case len(points) > 366:
+		layout = "Jan ’06"
+	case len(points) > 200:
+		layout = "Jan"
+	}
+	var all []label
+	for i := 0; i < len(points); i += max(every, 1) {
+		x := 100 * (float64(i) + 0.5) / float64(len(points))
+		all = append(all, label{percent(x), points[i].At.UTC().Format(layout), anchor(x)})
+	}
+	return all
+}
+
+// anchor keeps a text at the right edge off the scale.
+func anchor(x float64) string {
+	if x > 96 {
+		return "end"
+	}
+	return "middle"
+}
+
+func plus(a, b store.Totals) store.Totals {
+	return store.Totals{Visitors: a.Visitors + b.Visitors, Pageviews: a.Pageviews + b.Pageviews, Events: a.Events + b.Events}
+}
+
+// sparkline is a small chart of everything that happened, without scale.
+type sparkline struct {
+	Columns []column
+	Summary string
+}
+
+// sparkHeight is that of a sparkline in pixels.
+const sparkHeight = 44
+
+func newSparkline(points []store.Point) sparkline {
+	var most int64
+	var sum store.Totals
+	for _, p := range points {
+		most = max(most, p.Pageviews+p.Events)
+		sum = plus(sum, p.Totals)
+	}
+	s := sparkline{Summary: plural(sum.Pageviews, "pageview") + " and " + plural(sum.Events, "event") +
+		" in " + plural(len(points), "day")}
+	slot := 100 / float64(max(len(points), 1))
+	for i, p := range points {
+		h := max(2, height(p.Pageviews+p.Events, max(most, 1), sparkHeight)) // a day without anything is a dash
+		s.Columns = append(s.Columns, column{
+			X: percent(slot*float64(i) + slot*0.12), Width: percent(slot * 0.76),
+			Pageviews: bar{px(sparkHeight - h), px(h)}, PageviewN: p.Pageviews + p.Events,
+		})
+	}
+	return s
+}
+
+// share is the length of a bar in a table, of the longest one.
+func share(n, most int64) string {
+	if most == 0 {
+		return "0%"
+	}
+	return percent(100 * float64(n) / float64(most))
+}
+
+func percent(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) + "%" }
+
+func px(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }

@@ -1,0 +1,201 @@
+// Package dashboard serves the pages of a collector: the figures of each site, and what
+// its owner sets up. Pages are made on the server and work without JavaScript.
+//
+// Whatever an event brings is hostile text: it reaches a page through html/template
+// only, and the browser's script through textContent only.
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/live"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// Config is what New needs. Account, Store and Live have no default.
+type Config struct {
+	Account *account.Account
+	Store   store.Store
+	Live    *live.Hub
+
+	// Logger is told what went wrong while a page was made. Defaults to slog.Default().
+	Logger *slog.Logger
+
+	// PublicURL is where browsers and servers reach the collector, such as
+	// https://stats.example.com. It is shown in the snippets to paste, and requests
+	// from its origin are never taken for another site's. Defaults to the address
+	// that the page was asked for.
+	PublicURL string
+
+	// Now is the clock that ranges such as "today" go by. Defaults to time.Now.
+	Now func() time.Time
+
+	// Secure marks the session's cookie as one for HTTPS only. Set it when browsers
+	// reach the dashboard by HTTPS; over plain HTTP nobody could sign in then.
+	Secure bool
+
+	// Client returns the address that a request came from, which sign-ins are limited
+	// by. Defaults to that of RemoteAddr: behind a proxy all clients then are one.
+	Client func(*http.Request) netip.Addr
+
+	// Done ends the live views, which http.Server.Shutdown would wait for, when it is
+	// closed. Defaults to nil: they end with their requests.
+	Done <-chan struct{}
+}
+
+// board is the handler that New returns.
+type board struct {
+	Config
+	assets  assets
+	pages   map[string]*template.Template
+	logins  *limiter
+	streams chan struct{} // a slot for each live view
+}
+
+// New returns the handler of all pages. It serves every path, so what else the
+// collector answers has to be routed past it.
+func New(c Config) http.Handler {
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Client == nil {
+		c.Client = remoteAddr
+	}
+	b := &board{Config: c, assets: loadAssets(), logins: newLimiter(), streams: make(chan struct{}, maxStreams)}
+	b.pages = loadPages(b.assets)
+	return b.guarded(b.routes())
+}
+
+func (b *board) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/{file}", b.assets)
+	mux.Handle("GET /setup", b.serve(b.showSetup))
+	mux.Handle("POST /setup", b.serve(b.setUp))
+	mux.Handle("GET /login", b.serve(b.showLogin))
+	mux.Handle("POST /login", b.serve(b.signIn))
+	mux.Handle("POST /logout", b.serve(b.signOut))
+
+	for pattern, do := range map[string]action{
+		"/": notFound,
+
+		"GET /{$}":               b.listSites,
+		"GET /sites/new":         b.newSite,
+		"POST /sites/new":        b.addSite,
+		"GET /keys":              b.listKeys,
+		"POST /keys":             b.issueKey,
+		"POST /keys/{id}/rotate": b.rotateKey,
+		"POST /keys/{id}/revoke": b.revokeKey,
+		"GET /password":          b.showPassword,
+		"POST /password":         b.changePassword,
+	} {
+		mux.Handle(pattern, b.serve(b.signedIn(do)))
+	}
+	for pattern, do := range b.siteRoutes() {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.Handle(method+" /sites/{site}"+path, b.serve(b.signedIn(b.ofSite(do))))
+	}
+	return mux
+}
+
+// siteRoutes are the pages below /sites/{site}.
+func (b *board) siteRoutes() map[string]siteAction {
+	return map[string]siteAction{
+		"GET ":                 b.overview,
+		"GET /top/{dimension}": b.topPage,
+		"GET /events":          b.events,
+		"GET /live":            b.live,
+		"GET /live/stream":     b.stream,
+		"GET /export.csv":      b.exportCSV,
+		"GET /export.json":     b.exportJSON,
+
+		"GET /settings":  b.settings,
+		"POST /settings": b.changeSite,
+		"GET /delete":    b.confirmDelete,
+		"POST /delete":   b.deleteSite,
+
+		"GET /goals":                b.listGoals,
+		"GET /goals/new":            b.newGoal,
+		"POST /goals/new":           b.saveGoal,
+		"GET /goals/{goal}":         b.editGoal,
+		"POST /goals/{goal}":        b.saveGoal,
+		"POST /goals/{goal}/delete": b.deleteGoal,
+
+		"GET /funnels":                  b.listFunnels,
+		"GET /funnels/new":              b.newFunnel,
+		"POST /funnels/new":             b.saveFunnel,
+		"GET /funnels/{funnel}":         b.showFunnel,
+		"GET /funnels/{funnel}/edit":    b.editFunnel,
+		"POST /funnels/{funnel}/edit":   b.saveFunnel,
+		"POST /funnels/{funnel}/delete": b.deleteFunnel,
+	}
+}
+
+// action answers a request, or says why it cannot.
+type action func(http.ResponseWriter, *http.Request) error
+
+// siteAction is an action of a page below a site.
+type siteAction func(http.ResponseWriter, *http.Request, account.Site) error
+
+// serve answers with the page of the error, if there is one.
+func (b *board) serve(do action) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := do(w, r); err != nil {
+			b.fail(w, r, err)
+		}
+	})
+}
+
+func (b *board) ofSite(do siteAction) action {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		site, ok := b.Account.Site(r.PathValue("site"))
+		if !ok {
+			return account.ErrNotFound
+		}
+		return do(w, r, site)
+	}
+}
+
+func notFound(http.ResponseWriter, *http.Request) error { return account.ErrNotFound }
+
+// publicURL is where the collector is reached, without a slash at the end.
+func (b *board) publicURL(r *http.Request) string {
+	if b.PublicURL != "" {
+		return strings.TrimRight(b.PublicURL, "/")
+	}
+	here := url.URL{Scheme: "http", Host: r.Host}
+	if b.Secure {
+		here.Scheme = "https"
+	}
+	return here.String()
+}
+
+// fail answers with the page of an error. Who is not signed in learns no more than that.
+func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusInternalServerError
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case r.Context().Err() != nil:
+		return // nobody is there to read it
+	case errors.Is(err, account.ErrNotFound):
+		status = http.StatusNotFound
+	case tooLarge: // is a bad form, too
+		status = http.StatusRequestEntityTooLarge
+	case errors.Is(err, errForm):
+		status = http.StatusBadRequest
+	case errors.Is(err, errBusy):
+		status = http.StatusServiceUnavailable
+	default:
+		b.Logger.ErrorContext(r.Context(), "dashboard: a page failed", "path", r.URL.Path, "error", err)
+	}
+	b.showError(w, r, status)
+}

@@ -1,0 +1,201 @@
+package dashboard
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// exportColumns head the CSV file, and name the members of the JSON objects.
+var exportColumns = []string{
+	"at", "name", "url", "path", "referrer", "utm_source", "utm_medium", "utm_campaign", "visitor", "props",
+}
+
+// exportAll is the range of everything there is.
+const exportAll = "all"
+
+// exported is the range of an export, and its name in that of the file.
+func (b *board) exported(r *http.Request, site account.Site) (store.Query, string) {
+	if r.URL.Query().Get("range") == exportAll {
+		return ever(site.ID), exportAll
+	}
+	p := readPeriod(r, b.Now())
+	return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly)
+}
+
+// exportTypes are the media types of the kinds of export.
+var exportTypes = map[string]string{"csv": "text/csv; charset=utf-8", "json": "application/json"}
+
+// exporter writes the events that q asks for.
+type exporter func(out *bufio.Writer, q store.Query) error
+
+// exportTo streams the events of the range: memory does not grow with them. When it
+// fails halfway the connection is cut, so that nobody takes the part for the whole.
+func (b *board) exportTo(w http.ResponseWriter, r *http.Request, site account.Site, kind string, write exporter) error {
+	q, span := b.exported(r, site)
+	w.Header().Set("Content-Type", exportTypes[kind])
+	w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(site.Domain)+"_"+span+"."+kind+`"`)
+	to := &patient{w: w, ctrl: http.NewResponseController(w)}
+	out := bufio.NewWriterSize(to, 32<<10)
+	err := write(out, q)
+	if err == nil {
+		return out.Flush() // an error means that nobody is there any more
+	}
+	if !to.begun {
+		w.Header().Del("Content-Disposition")
+		return err
+	}
+	if r.Context().Err() == nil {
+		b.Logger.ErrorContext(r.Context(), "dashboard: an export failed", "site", site.ID, "error", err)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// patient gives each write to a slow client its own time. The server's limit is for a
+// whole answer, and an export takes as long as it takes.
+type patient struct {
+	w     http.ResponseWriter
+	ctrl  *http.ResponseController
+	begun bool
+}
+
+// Write implements io.Writer.
+func (p *patient) Write(data []byte) (int, error) {
+	p.begun = true
+	_ = p.ctrl.SetWriteDeadline(time.Now().Add(patience)) // not all writers can, such as those of tests
+	return p.w.Write(data)
+}
+
+// fileName keeps what is safe in a header and on a disk.
+func fileName(domain string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, domain)
+}
+
+// exportCSV has a header line. See guardCell about cells that begin like a formula.
+func (b *board) exportCSV(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	return b.exportTo(w, r, site, "csv", func(out *bufio.Writer, q store.Query) error {
+		rows := csv.NewWriter(out)
+		if err := rows.Write(exportColumns); err != nil {
+			return err
+		}
+		if err := b.Store.Export(r.Context(), q, func(e store.Event) error { return rows.Write(csvRow(e)) }); err != nil {
+			return err
+		}
+		rows.Flush()
+		return rows.Error()
+	})
+}
+
+func csvRow(e store.Event) []string {
+	row := []string{
+		e.At.UTC().Format(exportTime), e.Name, e.URL, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign, visitor(e), "",
+	}
+	if len(e.Props) > 0 {
+		row[len(row)-1] = string(propsJSON(e.Props))
+	}
+	for i := range row {
+		row[i] = guardCell(row[i])
+	}
+	return row
+}
+
+// exportTime is to the millisecond, as events are kept.
+const exportTime = "2006-01-02T15:04:05.000Z07:00"
+
+// guardCell puts an apostrophe before what a spreadsheet would run as a formula: names
+// and addresses come from strangers, and the owner opens the file. Programs that want
+// texts exactly as they were read the JSON export.
+func guardCell(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// visitor is the daily hash in hexadecimal, or "".
+func visitor(e store.Event) string {
+	if e.Visitor == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%016x", e.Visitor)
+}
+
+// exportJSON is an array with an object for each event, one to a line.
+func (b *board) exportJSON(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	return b.exportTo(w, r, site, "json", func(out *bufio.Writer, q store.Query) error {
+		before := "[\n"
+		err := b.Store.Export(r.Context(), q, func(e store.Event) error {
+			data, err := json.Marshal(exportedEvent{
+				e.At.UTC().Format(exportTime), e.Name, e.URL, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign, visitor(e), propsJSON(e.Props),
+			})
+			if err != nil {
+				return err
+			}
+			_, _ = out.WriteString(before) // the Writer keeps its error
+			before = ",\n"
+			_, err = out.Write(data)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if before == "[\n" {
+			_, _ = out.WriteString("[")
+		}
+		_, err = out.WriteString("\n]\n")
+		return err
+	})
+}
+
+// exportedEvent has the columns of exportColumns.
+type exportedEvent struct {
+	At       string          `json:"at"`
+	Name     string          `json:"name"` // "" for a pageview
+	URL      string          `json:"url"`
+	Path     string          `json:"path"`
+	Referrer string          `json:"referrer"`
+	Source   string          `json:"utm_source"`
+	Medium   string          `json:"utm_medium"`
+	Campaign string          `json:"utm_campaign"`
+	Visitor  string          `json:"visitor"`
+	Props    json.RawMessage `json:"props"`
+}
+
+// propsJSON is an object in the order that the props were sent in, its numbers written
+// as they were.
+func propsJSON(props []store.Prop) []byte {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, p := range props {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.Write(quoted(p.Key))
+		out.WriteByte(':')
+		if p.Numeric && json.Valid([]byte(p.Value)) {
+			out.WriteString(p.Value)
+		} else {
+			out.Write(quoted(p.Value))
+		}
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+func quoted(s string) []byte {
+	data, _ := json.Marshal(s) // a string can always be
+	return data
+}

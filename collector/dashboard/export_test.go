@@ -1,0 +1,132 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+func exportFixture(t *testing.T) (f *fixture, path string) {
+	f = newFixture(t)
+	site := f.site("Shop", "shop.example.com:8080")
+	full := viewed(site.ID, "/a,\"b\"\nc", noon.Add(-2*time.Hour), 0xfeed)
+	full.Referrer, full.Source, full.Medium, full.Campaign = "news.example", "letter", "email", nasty
+	paid := happened(site.ID, "paid", noon.Add(-time.Hour+250*time.Millisecond), 0, "plan", "pro", "amount", "49.90")
+	paid.Props[1].Numeric = true
+	f.add(viewed(site.ID, "/old", noon.AddDate(0, -6, 0), 5), full, paid)
+	return f, "/sites/" + site.ID + "/export"
+}
+
+func TestJSONExportIsAnArrayOfEverythingInTheRange(t *testing.T) {
+	t.Parallel()
+	f, path := exportFixture(t)
+	b := f.signedIn()
+	a := b.page(path + ".json?range=30d")
+	assert.Equal(t, "application/json", a.header.Get("Content-Type"))
+	assert.Equal(t, `attachment; filename="shop.example.com_8080_2026-10-22_2026-11-20.json"`, a.header.Get("Content-Disposition"))
+	var events []map[string]any
+	decoder := json.NewDecoder(strings.NewReader(a.body))
+	decoder.UseNumber()
+	require.NoError(t, decoder.Decode(&events))
+	require.Len(t, events, 2)
+	assert.Equal(t, map[string]any{
+		"at": "2026-11-20T10:00:00.000Z", "name": "", "url": "https://shop.example.com/a,\"b\"\nc", "path": "/a,\"b\"\nc",
+		"referrer": "news.example", "utm_source": "letter", "utm_medium": "email", "utm_campaign": nasty,
+		"visitor": "000000000000feed", "props": map[string]any{},
+	}, events[0])
+	assert.Equal(t, map[string]any{"plan": "pro", "amount": json.Number("49.90")}, events[1]["props"], "numbers as they were written")
+	assert.Equal(t, "", events[1]["visitor"])
+	for _, column := range exportColumns {
+		assert.Contains(t, events[0], column)
+	}
+	require.NoError(t, json.Unmarshal([]byte(b.page(path+".json?range=all").body), &events))
+	assert.Len(t, events, 3)
+	require.NoError(t, json.Unmarshal([]byte(b.page(path+".json?range=custom&from=2020-01-01&to=2020-01-02").body), &events))
+	assert.Empty(t, events)
+}
+
+func TestCSVExportReadsBack(t *testing.T) {
+	t.Parallel()
+	f, path := exportFixture(t)
+	a := f.signedIn().page(path + ".csv?range=all")
+	rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 4)
+	assert.Equal(t, exportColumns, rows[0])
+	assert.Equal(t, []string{
+		"2026-11-20T10:00:00.000Z", "", "https://shop.example.com/a,\"b\"\nc", "/a,\"b\"\nc",
+		"news.example", "letter", "email", nasty, "000000000000feed", "",
+	}, rows[2])
+	assert.Equal(t, []string{"2026-11-20T11:00:00.250Z", "paid"}, rows[3][:2])
+	assert.Equal(t, `{"plan":"pro","amount":49.90}`, rows[3][9])
+}
+
+func TestCSVExportIsNoFormula(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	for i, name := range []string{`=cmd|' /C calc'!A0`, "+1", "-1", "@SUM(A1)", "\tx", "\rx"} {
+		f.add(happened(site.ID, name, noon.Add(time.Duration(i-60)*time.Second), 0))
+	}
+	rows, err := csv.NewReader(strings.NewReader(f.signedIn().page("/sites/" + site.ID + "/export.csv").body)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 7)
+	for _, row := range rows[1:] {
+		assert.Equal(t, byte('\''), row[1][0], row[1])
+	}
+}
+
+// cut fails in the middle of an export.
+type cut struct{ store.Store }
+
+func (c cut) Export(_ context.Context, _ store.Query, each func(store.Event) error) error {
+	for range 2000 {
+		if err := each(viewed("s", "/", noon, 1)); err != nil {
+			return err
+		}
+	}
+	return errors.New("the disk is gone")
+}
+
+// shut fails before an export has begun.
+type shut struct{ store.Store }
+
+func (shut) Export(context.Context, store.Query, func(store.Event) error) error {
+	return errors.New("the disk is gone")
+}
+
+func TestAnExportThatCannotBeginIsAnErrorPage(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, func(c *Config) { c.Store = shut{c.Store} })
+	site := f.site("Shop", "shop.example.com")
+	a := f.signedIn().get("/sites/" + site.ID + "/export.csv")
+	assert.Equal(t, http.StatusInternalServerError, a.status)
+	assert.Contains(t, a.body, "Something went wrong")
+	assert.Empty(t, a.header.Get("Content-Disposition"))
+}
+
+func TestAnExportThatFailsIsNotTakenForAWholeOne(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, func(c *Config) { c.Store = cut{c.Store} })
+	site := f.site("Shop", "shop.example.com")
+	b := f.signedIn()
+	for _, kind := range []string{".csv", ".json"} {
+		res, err := b.client.Do(b.request(t.Context(), http.MethodGet, "/sites/"+site.ID+"/export"+kind, nil))
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, res.Body)
+		assert.Error(t, err, kind)
+		require.NoError(t, res.Body.Close())
+	}
+	assert.Contains(t, f.log.String(), "the disk is gone")
+}

@@ -1,0 +1,153 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+func (b *board) listFunnels(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	return b.show(w, r, http.StatusOK, "funnels", view{
+		Title: "Funnels of " + site.Name, Tab: "funnels", Site: site,
+		Period: readPeriod(r, b.Now()), Data: b.Account.Funnels(site.ID),
+	})
+}
+
+func (b *board) funnelOf(r *http.Request, site account.Site) (account.Funnel, error) {
+	for _, funnel := range b.Account.Funnels(site.ID) {
+		if funnel.ID == r.PathValue("funnel") {
+			return funnel, nil
+		}
+	}
+	return account.Funnel{}, account.ErrNotFound
+}
+
+// funnelReport is the page of a funnel.
+type funnelReport struct {
+	account.Funnel
+	ByVisitor   []funnelBar
+	ByCount     []funnelBar
+	Visitorless int64
+}
+
+// funnelBar is a step in one of the two readings.
+type funnelBar struct {
+	What  matchText
+	N     int64
+	Share string // of the longest bar
+	Rate  string // of the first step
+	Lost  int64  // since the step before
+	Drop  string // the same in percent; "" for the first step and where nothing was lost
+}
+
+func (b *board) showFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	funnel, err := b.funnelOf(r, site)
+	if err != nil {
+		return err
+	}
+	p := readPeriod(r, b.Now())
+	found, err := b.Store.Funnel(r.Context(), p.query(site.ID), funnel.Steps)
+	if err != nil {
+		return err
+	}
+	report := funnelReport{Funnel: funnel, Visitorless: found.Visitorless}
+	report.ByVisitor = bars(funnel.Steps, found.Steps, func(s store.FunnelStep) int64 { return s.Visitors })
+	report.ByCount = bars(funnel.Steps, found.Steps, func(s store.FunnelStep) int64 { return s.Count })
+	return b.show(w, r, http.StatusOK, "funnel", view{
+		Title: funnel.Name, Tab: "funnels", Site: site, Period: p, Data: report,
+	})
+}
+
+func bars(matches []store.Match, steps []store.FunnelStep, n func(store.FunnelStep) int64) []funnelBar {
+	var all []funnelBar
+	most := int64(0)
+	for _, s := range steps {
+		most = max(most, n(s))
+	}
+	for i, s := range steps {
+		bar := funnelBar{What: describe(matches[i]), N: n(s), Share: share(n(s), most), Rate: rate(n(s), n(steps[0]))}
+		if i > 0 && n(s) < n(steps[i-1]) {
+			bar.Lost = n(steps[i-1]) - n(s)
+			bar.Drop = rate(bar.Lost, n(steps[i-1]))
+		}
+		all = append(all, bar)
+	}
+	return all
+}
+
+// funnelForm is the page of a form about a funnel.
+type funnelForm struct {
+	Form form
+	ID   string // "" for a new funnel
+}
+
+// Rows are the steps that the form has room for.
+func (f funnelForm) Rows() []matchField {
+	var rows []matchField
+	for i := range account.MaxSteps {
+		rows = append(rows, newMatchField(f.Form, i+1))
+	}
+	return rows
+}
+
+func (b *board) newFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	return b.funnelPage(w, r, http.StatusOK, site, funnelForm{})
+}
+
+func (b *board) funnelPage(w http.ResponseWriter, r *http.Request, status int, site account.Site, f funnelForm) error {
+	title := "Edit a funnel"
+	if f.ID == "" {
+		title = "Add a funnel"
+	}
+	return b.show(w, r, status, "funnelform", view{Title: title, Tab: "funnels", Site: site, Data: f})
+}
+
+func (b *board) editFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	funnel, err := b.funnelOf(r, site)
+	if err != nil {
+		return err
+	}
+	f := form{Values: url.Values{"name": {funnel.Name}}}
+	for i, step := range funnel.Steps {
+		newMatchField(f, i+1).fill(step)
+	}
+	return b.funnelPage(w, r, http.StatusOK, site, funnelForm{Form: f, ID: funnel.ID})
+}
+
+// saveFunnel adds a funnel, or changes the one that the address names.
+func (b *board) saveFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	typed := funnelForm{Form: f, ID: r.PathValue("funnel")}
+	funnel := account.Funnel{ID: typed.ID, Site: site.ID, Name: f.Get("name")}
+	for _, row := range typed.Rows() {
+		if !row.Empty() {
+			funnel.Steps = append(funnel.Steps, row.match())
+		}
+	}
+	funnel, err = b.Account.SaveFunnel(r.Context(), funnel)
+	if typed.Form.refused(err) {
+		return b.funnelPage(w, r, http.StatusUnprocessableEntity, site, typed)
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/sites/"+site.ID+"/funnels/"+funnel.ID+"?done=saved", http.StatusSeeOther)
+	return nil
+}
+
+func (b *board) deleteFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	funnel, err := b.funnelOf(r, site)
+	if err != nil {
+		return err
+	}
+	if err := b.Account.DeleteFunnel(r.Context(), funnel.ID); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/sites/"+site.ID+"/funnels?done=deleted", http.StatusSeeOther)
+	return nil
+}

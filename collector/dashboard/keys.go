@@ -1,0 +1,57 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/footfall-dev/footfall/collector/account"
+)
+
+// keyList is the page of the API keys.
+type keyList struct {
+	Keys   []account.Key
+	Form   form
+	Secret string // of Fresh: shown on this page and never again
+	Fresh  account.Key
+}
+
+func (b *board) listKeys(w http.ResponseWriter, r *http.Request) error {
+	return b.keysPage(w, r, http.StatusOK, keyList{})
+}
+
+func (b *board) keysPage(w http.ResponseWriter, r *http.Request, status int, list keyList) error {
+	list.Keys = b.Account.Keys()
+	return b.show(w, r, status, "keys", view{Title: "API keys", Tab: "keys", Data: list})
+}
+
+// issueKey answers the POST with the secret instead of leading to a page with it: no
+// address ever shows it, and nothing has to keep it until then.
+func (b *board) issueKey(w http.ResponseWriter, r *http.Request) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	secret, key, err := b.Account.IssueKey(r.Context(), f.Get("label"))
+	if f.refused(err) {
+		return b.keysPage(w, r, http.StatusUnprocessableEntity, keyList{Form: f})
+	}
+	if err != nil {
+		return err
+	}
+	return b.keysPage(w, r, http.StatusOK, keyList{Secret: secret, Fresh: key})
+}
+
+func (b *board) rotateKey(w http.ResponseWriter, r *http.Request) error {
+	secret, key, err := b.Account.RotateKey(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return b.keysPage(w, r, http.StatusOK, keyList{Secret: secret, Fresh: key})
+}
+
+func (b *board) revokeKey(w http.ResponseWriter, r *http.Request) error {
+	if err := b.Account.RevokeKey(r.Context(), r.PathValue("id")); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/keys?done=revoked", http.StatusSeeOther)
+	return nil
+}

@@ -1,0 +1,262 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// Rows of a table on the page of a site, and on its own page.
+const (
+	shortTable = 8
+	longTable  = 500
+)
+
+// dimension is a table of the page of a site.
+type dimension struct {
+	By    store.Dimension
+	Slug  string // in addresses
+	Title string
+	What  string // of a row
+	Count string // what is counted
+	None  string // when there are no rows
+}
+
+var dimensions = []dimension{
+	{store.Pages, "pages", "Pages", "Page", "Pageviews", "No page was seen in this range."},
+	{store.Referrers, "referrers", "Referrers", "Referrer", "Pageviews", "Nobody came in this range."},
+	{store.Names, "names", "Events", "Event", "Count", "No event came in this range."},
+	{store.Sources, "sources", "UTM sources", "Source", "Pageviews", "No address with utm_source was opened."},
+	{store.Mediums, "mediums", "UTM mediums", "Medium", "Pageviews", "No address with utm_medium was opened."},
+	{store.Campaigns, "campaigns", "UTM campaigns", "Campaign", "Pageviews", "No address with utm_campaign was opened."},
+}
+
+// table is the most frequent values of a dimension.
+type table struct {
+	dimension
+	Rows []tableRow
+	More bool   // there are more than are shown
+	All  string // address of all of them
+}
+
+// tableRow is a value with its counts.
+type tableRow struct {
+	Text     string
+	Link     string // "" for none
+	Count    int64
+	Visitors int64
+	Share    string // of the longest bar
+	Direct   bool
+}
+
+func (b *board) table(ctx context.Context, site string, p period, d dimension, limit int) (table, error) {
+	rows, err := b.Store.Top(ctx, p.query(site), d.By, limit+1)
+	if err != nil {
+		return table{}, err
+	}
+	t := table{dimension: d, All: p.On("/sites/" + site + "/top/" + d.Slug)}
+	if t.More = len(rows) > limit; t.More {
+		rows = rows[:limit]
+	}
+	most := int64(0)
+	for _, row := range rows {
+		if row.Value != "" { // what has no referrer would dwarf all others
+			most = max(most, row.Count)
+		}
+	}
+	for _, row := range rows {
+		r := tableRow{Text: row.Value, Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most)}
+		switch {
+		case d.By == store.Names:
+			r.Link = p.OnEvent("/sites/"+site+"/events", row.Value)
+		case row.Value == "":
+			r.Text, r.Share, r.Direct = "Direct, or within the site", "0%", true
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t, nil
+}
+
+// figure is a headline of the page of a site.
+type figure struct {
+	Class  string
+	Label  string
+	Value  int64
+	Before int64
+}
+
+// Change is by how much it is more or less than before, in percent.
+func (f figure) Change() string {
+	switch {
+	case f.Value == f.Before:
+		return "no change"
+	case f.Before == 0:
+		return "none before"
+	}
+	change := 100 * float64(f.Value-f.Before) / float64(f.Before)
+	if change > 999 {
+		return "over 10 times as many"
+	}
+	return strconv.FormatFloat(max(change, -change), 'f', 0, 64) + "% " + f.moreOrLess()
+}
+
+func (f figure) moreOrLess() string {
+	if f.Value > f.Before {
+		return "more"
+	}
+	return "fewer"
+}
+
+// Up and Down tell which way it went.
+func (f figure) Up() bool   { return f.Value > f.Before && f.Before > 0 }
+func (f figure) Down() bool { return f.Value < f.Before }
+
+// overview is the page of a site.
+type overview struct {
+	Figures []figure
+	Chart   chart
+	Tables  []table
+	Empty   bool // nothing was ever seen
+	Setup   snippets
+}
+
+func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	p := readPeriod(r, b.Now())
+	status := http.StatusOK
+	if p.Problem != "" {
+		status = http.StatusUnprocessableEntity
+	}
+	data, err := b.report(r.Context(), site.ID, p)
+	if err != nil {
+		return fmt.Errorf("overview of %s: %w", site.ID, err)
+	}
+	data.Setup = b.snippets(r, site)
+	return b.show(w, r, status, "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
+}
+
+func (b *board) report(ctx context.Context, site string, p period) (overview, error) {
+	var o overview
+	now, err := b.Store.Totals(ctx, p.query(site))
+	if err != nil {
+		return o, err
+	}
+	before, err := b.Store.Totals(ctx, p.before(site))
+	if err != nil {
+		return o, err
+	}
+	o.Figures = []figure{
+		{"is-visitors", "Visitors", now.Visitors, before.Visitors},
+		{"is-pageviews", "Pageviews", now.Pageviews, before.Pageviews},
+		{"is-events", "Events", now.Events, before.Events},
+	}
+	points, err := b.Store.Series(ctx, p.query(site), p.step())
+	if err != nil {
+		return o, err
+	}
+	o.Chart = newChart(points, p.step())
+	for _, d := range dimensions {
+		t, err := b.table(ctx, site, p, d, shortTable)
+		if err != nil {
+			return o, err
+		}
+		o.Tables = append(o.Tables, t)
+	}
+	if now == (store.Totals{}) {
+		o.Empty, err = b.untouched(ctx, site)
+	}
+	return o, err
+}
+
+// untouched reports whether no event was ever seen.
+func (b *board) untouched(ctx context.Context, site string) (bool, error) {
+	latest, err := b.Store.Recent(ctx, ever(site), 1)
+	return len(latest) == 0, err
+}
+
+// topPage is one table, as long as it may be.
+func (b *board) topPage(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	for _, d := range dimensions {
+		if d.Slug == r.PathValue("dimension") {
+			return b.showTable(w, r, site, d)
+		}
+	}
+	return account.ErrNotFound
+}
+
+func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.Site, d dimension) error {
+	p := readPeriod(r, b.Now())
+	t, err := b.table(r.Context(), site.ID, p, d, longTable)
+	if err != nil {
+		return err
+	}
+	return b.show(w, r, http.StatusOK, "top", view{
+		Title: d.Title + " of " + site.Name, Tab: "overview", Site: site, Period: p, Data: t,
+	})
+}
+
+// Props of an event shown: keys, and values of each.
+const (
+	maxPropKeys   = 100
+	maxPropValues = 20
+)
+
+// eventPage is an event with its props broken down.
+type eventPage struct {
+	Name   string
+	Row    store.Row
+	Props  []propTable
+	Hidden int // keys that are too many to show
+	Back   string
+}
+
+// propTable is the values of a key.
+type propTable struct {
+	Key  string
+	Rows []tableRow
+}
+
+// events is the table of all events, or one event with its props.
+func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	names := dimensions[2]
+	name := r.URL.Query().Get("name")
+	if name == "" {
+		return b.showTable(w, r, site, names)
+	}
+	p := readPeriod(r, b.Now())
+	row, err := b.Store.Count(r.Context(), p.query(site.ID), store.Match{Event: name})
+	if err != nil {
+		return err
+	}
+	props, err := b.Store.Props(r.Context(), p.query(site.ID), name, maxPropValues)
+	if err != nil {
+		return err
+	}
+	page := eventPage{Name: name, Row: row, Props: propTables(props), Back: p.On("/sites/" + site.ID + "/events")}
+	if page.Hidden = max(0, len(page.Props)-maxPropKeys); page.Hidden > 0 {
+		page.Props = page.Props[:maxPropKeys]
+	}
+	return b.show(w, r, http.StatusOK, "event", view{
+		Title: name, Tab: "overview", Site: site, Period: p, Data: page,
+	})
+}
+
+// propTables groups rows, which are in the order of their keys.
+func propTables(rows []store.PropRow) []propTable {
+	var all []propTable
+	most := int64(0)
+	for _, row := range rows {
+		if len(all) == 0 || all[len(all)-1].Key != row.Key {
+			all, most = append(all, propTable{Key: row.Key}), row.Count
+		}
+		last := &all[len(all)-1]
+		last.Rows = append(last.Rows, tableRow{
+			Text: cmp.Or(row.Value, "(empty)"), Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most),
+		})
+	}
+	return all
+}

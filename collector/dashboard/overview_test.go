@@ -1,0 +1,203 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+func TestOverviewComparesWithTheTimeBefore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	for i := range uint64(6) {
+		f.add(viewed(site.ID, "/", noon.Add(-time.Hour), i+1))
+	}
+	yesterday := noon.AddDate(0, 0, -1)
+	for i := range uint64(4) {
+		f.add(viewed(site.ID, "/", yesterday.Add(-time.Hour), i+1))
+	}
+	f.add(viewed(site.ID, "/", yesterday.Add(time.Hour), 9)) // later than now was yesterday
+	f.add(happened(site.ID, "paid", yesterday.Add(-time.Hour), 0), happened(site.ID, "paid", yesterday.Add(-time.Hour), 0),
+		happened(site.ID, "paid", noon.Add(-time.Hour), 0))
+	body := f.signedIn().page("/sites/" + site.ID + "?range=today").body
+	assert.Regexp(t, `(?s)Visitors</dt><dd class="big">6</dd>.*50% more.*Pageviews</dt><dd class="big">6</dd>.*50% more.*Events</dt><dd class="big">1</dd>.*50% fewer`, body)
+	assert.Contains(t, body, "those of UTC")
+}
+
+func TestOverviewShowsTheTopOfEachTableAndLinksToAllOfIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	for i := range 20 {
+		e := viewed(site.ID, fmt.Sprintf("/p%02d", i), noon.Add(-time.Hour), uint64(i+1))
+		e.Referrer, e.Source = "news.example", "letter"
+		f.add(e)
+	}
+	f.add(viewed(site.ID, "/p00", noon.Add(-time.Hour), 1), happened(site.ID, "sign & up", noon.Add(-time.Hour), 2, "plan", "pro"))
+	b := f.signedIn()
+	base := "/sites/" + site.ID
+	body := b.page(base + "?range=7d").body
+	assert.Regexp(t, `(?s)title="/p00">.*?>2<.*title="/p07">`, body)
+	assert.NotContains(t, body, `title="/p08"`)
+	assert.Contains(t, body, "Direct, or within the site")
+	assert.Contains(t, body, base+"/top/pages?range=7d")
+	assert.Contains(t, body, base+"/events?name=sign&#43;%26&#43;up&amp;range=7d")
+	assert.Contains(t, b.page(base+"/top/pages?range=7d").body, `title="/p19"`)
+	event := b.page(base + "/events?name=sign+%26+up&range=7d").body
+	assert.Regexp(t, `(?s)<h2[^>]*>plan</h2>.*title="pro".*>1<`, event)
+	assert.Contains(t, event, `name="name" value="sign &amp; up"`, "the range picker keeps the event")
+}
+
+func TestReferrersAreMeasuredWithoutTheDirectOnes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	for i := range uint64(9) {
+		f.add(viewed(site.ID, "/", noon.Add(-time.Hour), i+1))
+	}
+	e := viewed(site.ID, "/", noon.Add(-time.Hour), 10)
+	e.Referrer = "news.example"
+	f.add(e)
+	body := f.signedIn().page("/sites/" + site.ID + "/top/referrers").body
+	assert.Regexp(t, `(?s)width="0%"[^>]*/></svg><span[^>]*>Direct.*width="100.000%"[^>]*/></svg><span title="news.example"`, body)
+}
+
+func TestRangesAreWholeDaysOfUTC(t *testing.T) {
+	t.Parallel()
+	late := time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("behind", -3600)) // the 2nd in UTC
+	for query, want := range map[string]string{
+		"range=today":    "2026-03-02 2026-03-03 today",
+		"range=7d":       "2026-02-24 2026-03-03 7d",
+		"range=30d":      "2026-02-01 2026-03-03 30d",
+		"range=12m":      "2025-03-03 2026-03-03 12m",
+		"":               "2026-02-01 2026-03-03 30d",
+		"range=nonsense": "2026-02-01 2026-03-03 30d",
+		"range=custom&from=2025-12-31&to=2026-01-01": "2025-12-31 2026-01-02 custom",
+	} {
+		p := readPeriod(httptest.NewRequest(http.MethodGet, "/?"+query, nil), late)
+		assert.Equal(t, want, p.From.Format(time.DateOnly)+" "+p.To.Format(time.DateOnly)+" "+p.Name, query)
+		assert.Empty(t, p.Problem, query)
+		assert.Equal(t, time.Duration(0), p.To.Sub(p.From)%(24*time.Hour), query)
+	}
+}
+
+func TestABadRangeIsNamedAndKept(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	f.add(viewed(site.ID, "/", noon, 1))
+	b := f.signedIn()
+	for query, problem := range map[string]string{
+		"from=x&to=2026-01-01":          "From is not a day",
+		"from=2026-01-01&to=x":          "To is not a day",
+		"from=2026-01-02&to=2026-01-01": "To is before From",
+		"from=2020-01-01&to=2026-01-01": "longer than three years",
+		"from=0001-01-01&to=0001-01-02": "no figures of that year",
+	} {
+		a := b.get("/sites/" + site.ID + "?range=custom&" + query)
+		assert.Equal(t, http.StatusUnprocessableEntity, a.status, query)
+		assert.Contains(t, a.body, problem)
+		assert.Contains(t, a.body, `value="`+strings.SplitN(strings.Split(query, "&")[0], "=", 2)[1]+`"`)
+	}
+}
+
+func TestChartHasHoursForUpToTwoDaysElseDays(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	f.add(viewed(site.ID, "/", noon, 1))
+	b := f.signedIn()
+	for query, columns := range map[string]int{
+		"range=today": 24, "range=7d": 7, "range=30d": 30, "range=12m": 365,
+		"range=custom&from=2026-11-19&to=2026-11-20": 48, "range=custom&from=2026-11-18&to=2026-11-20": 3,
+	} {
+		body := b.page("/sites/" + site.ID + "?" + query).body
+		assert.Equal(t, columns, strings.Count(body, `<g class="column">`), query)
+		assert.Equal(t, columns, strings.Count(between(body, `class="scroll"`, `</table>`), "<td class=\"n\">")/3, "%s: and a table of them", query)
+	}
+}
+
+func between(s, from, to string) string {
+	_, s, _ = strings.Cut(s, from)
+	s, _, _ = strings.Cut(s, to)
+	return s
+}
+
+func TestChartColumnsStayWithinTheirScale(t *testing.T) {
+	t.Parallel()
+	points := []store.Point{
+		{At: noon, Totals: store.Totals{Visitors: 3, Pageviews: 7, Events: 1}},
+		{At: noon.Add(time.Hour), Totals: store.Totals{Visitors: 1, Pageviews: 100_000, Events: 999}},
+	}
+	c := newChart(points, store.Hour)
+	assert.Equal(t, []gridLine{{"12.0", "16.0", 100_000}, {"101.0", "105.0", 50_000}, {"190.0", "194.0", 0}}, c.Grid)
+	assert.Equal(t, bar{"12.0", "178.0"}, c.Columns[1].Pageviews)
+	assert.Equal(t, bar{"188.5", "1.5"}, c.Columns[0].Visitors, "few can be seen beside many")
+	assert.Equal(t, int64(1000), c.Under)
+	assert.Equal(t, bar{"214.0", "69.9"}, c.Columns[1].Events)
+	assert.Equal(t, "4 visitors, 100,007 pageviews and 1,000 events in 2 hours.", c.Summary)
+}
+
+func TestScaleIsRoundAndItsHalfIsWhole(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[int64]int64{0: 2, 1: 2, 3: 4, 5: 6, 9: 10, 11: 20, 81: 100, 999: 1000, 1_000_001: 2_000_000} {
+		assert.Equal(t, want, niceScale(count))
+	}
+	assert.GreaterOrEqual(t, niceScale(1<<62), int64(1<<62))
+}
+
+func TestFiguresReadWell(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
+		assert.Equal(t, want, count(n))
+	}
+	assert.Equal(t, "1 visitor", plural(1, "visitor"))
+	for _, c := range []struct {
+		part, whole int64
+		want        string
+	}{{0, 0, "0%"}, {0, 9, "0%"}, {1, 3, "33.3%"}, {1, 1000, "0.10%"}, {9, 9, "100%"}} {
+		assert.Equal(t, c.want, rate(c.part, c.whole))
+	}
+	assert.Equal(t, "over 10 times as many", figure{Value: 11, Before: 1}.Change())
+	assert.Equal(t, "none before", figure{Value: 11}.Change())
+	assert.Equal(t, "no change", figure{}.Change())
+}
+
+func TestLimiterGivesTriesBackAndStaysBounded(t *testing.T) {
+	t.Parallel()
+	l, now := newLimiter(), noon
+	for i := range 20_000 {
+		now = now.Add(100 * time.Millisecond)
+		l.take(now, clientPrefix(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})))
+		assert.LessOrEqual(t, len(l.clients), 100)
+	}
+	client := clientPrefix(netip.MustParseAddr("192.0.2.1"))
+	now = now.Add(time.Hour)
+	for range clientTries {
+		assert.Zero(t, l.take(now, client))
+	}
+	assert.Equal(t, clientInterval, l.take(now, client))
+	assert.Equal(t, time.Second, l.take(now.Add(clientInterval-time.Second), client))
+	assert.Zero(t, l.take(now.Add(clientInterval), client))
+}
+
+func TestClientsAreTheirPrefix(t *testing.T) {
+	t.Parallel()
+	same := func(a, b string) bool {
+		return clientPrefix(netip.MustParseAddr(a)) == clientPrefix(netip.MustParseAddr(b))
+	}
+	assert.True(t, same("2001:db8::1", "2001:db8::ffff"), "one client has 64 bits of them")
+	assert.False(t, same("2001:db8::1", "2001:db8:0:1::1"))
+	assert.True(t, same("::ffff:192.0.2.1", "192.0.2.1"))
+	assert.False(t, same("192.0.2.1", "192.0.2.2"))
+	assert.NotPanics(t, func() { clientPrefix(netip.Addr{}) })
+}

@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// period is the range that a page is about, in whole days of UTC.
+type period struct {
+	Name     string // today, 7d, 30d, 12m or custom
+	From, To time.Time
+	Now      time.Time
+
+	FirstDay, LastDay string // of a custom range, as typed
+	Problem           string // why that one was not taken
+}
+
+// defaultPeriod is shown when nothing was chosen.
+const defaultPeriod = "30d"
+
+// maxDays is the longest range with a chart: three years, one of them a leap year.
+const maxDays = 3*365 + 1
+
+// readPeriod returns the range that the address asks for. A custom range that is none
+// becomes the default one, with a problem to show.
+func readPeriod(r *http.Request, now time.Time) period {
+	now = now.UTC()
+	query := r.URL.Query()
+	p := period{Now: now, FirstDay: query.Get("from"), LastDay: query.Get("to")}
+	if name := query.Get("range"); name == "custom" {
+		if p.Problem = p.setDays(); p.Problem == "" {
+			p.Name = name
+			return p
+		}
+		p.setName(defaultPeriod)
+	} else {
+		p.setName(cmp.Or(name, defaultPeriod))
+	}
+	if p.Problem == "" {
+		p.FirstDay, p.LastDay = p.From.Format(time.DateOnly), p.lastDay().Format(time.DateOnly)
+	}
+	return p
+}
+
+func (p *period) setName(name string) {
+	today := p.Now.Truncate(24 * time.Hour)
+	p.Name, p.To = name, today.AddDate(0, 0, 1)
+	switch name {
+	case "today":
+		p.From = today
+	case "7d":
+		p.From = today.AddDate(0, 0, -6)
+	case "12m":
+		p.From = today.AddDate(-1, 0, 1)
+	default:
+		p.Name, p.From = defaultPeriod, today.AddDate(0, 0, -29)
+	}
+}
+
+// setDays takes the days typed, and returns what is wrong with them.
+func (p *period) setDays() (problem string) {
+	from, err := time.Parse(time.DateOnly, p.FirstDay)
+	if err != nil {
+		return "From is not a day, such as 2026-01-31."
+	}
+	to, err := time.Parse(time.DateOnly, p.LastDay)
+	switch {
+	case err != nil:
+		return "To is not a day, such as 2026-01-31."
+	case to.Before(from):
+		return "To is before From."
+	case to.Sub(from) >= maxDays*24*time.Hour:
+		return "That is longer than three years."
+	case from.Year() < 1970 || to.Year() > 9998:
+		return "There are no figures of that year."
+	}
+	p.From, p.To = from, to.AddDate(0, 0, 1)
+	return ""
+}
+
+func (p period) lastDay() time.Time { return p.To.AddDate(0, 0, -1) }
+
+// query asks about the whole range.
+func (p period) query(site string) store.Query {
+	return store.Query{Site: site, From: p.From, To: p.To}
+}
+
+// before asks about as much time right before the range. What is still to come today
+// has no counterpart there: yesterday counts up to the same time of day.
+func (p period) before(site string) store.Query {
+	length := p.To.Sub(p.From)
+	end := p.To
+	if p.Now.After(p.From) && p.Now.Before(p.To) {
+		end = p.Now
+	}
+	return store.Query{Site: site, From: p.From.Add(-length), To: end.Add(-length)}
+}
+
+// step is hours for up to two days, else days.
+func (p period) step() store.Step {
+	if p.To.Sub(p.From) <= 48*time.Hour {
+		return store.Hour
+	}
+	return store.Day
+}
+
+// On is the address of a page with this range kept.
+func (p period) On(path string) string { return path + "?" + p.values().Encode() }
+
+// OnEvent is the address of the page of an event, with this range kept.
+func (p period) OnEvent(path, name string) string {
+	v := p.values()
+	v.Set("name", name)
+	return path + "?" + v.Encode()
+}
+
+func (p period) values() url.Values {
+	v := url.Values{"range": {p.Name}}
+	if p.Name == "custom" {
+		v.Set("from", p.FirstDay)
+		v.Set("to", p.LastDay)
+	}
+	return v
+}
+
+// periodChoice is one of the ranges to pick from.
+type periodChoice struct{ Name, Label string }
+
+// Choices are the ranges with names.
+func (period) Choices() []periodChoice {
+	return []periodChoice{{"today", "Today"}, {"7d", "7 days"}, {"30d", "30 days"}, {"12m", "12 months"}}
+}
+
+// Days says which days it is about.
+func (p period) Days() string {
+	first, last := p.From, p.lastDay()
+	switch {
+	case first.Equal(last):
+		return last.Format("2 January 2006")
+	case first.Year() == last.Year():
+		return first.Format("2 Jan") + " – " + last.Format("2 Jan 2006")
+	}
+	return first.Format("2 Jan 2006") + " – " + last.Format("2 Jan 2006")
+}

@@ -1,0 +1,124 @@
+package dashboard
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/account"
+)
+
+// view is what every page shows around its own part.
+type view struct {
+	Title    string
+	Tab      string       // of the navigation, "" for none
+	Site     account.Site // the site it is about, if Site.ID is set
+	Period   period       // the range shown, if Period.Name is set
+	SignedIn bool
+	Notice   string // what was just done
+	Data     any
+}
+
+// rangePicker is what template range shows.
+type rangePicker struct {
+	Period period
+	Keep   string // name of the event, on its page
+}
+
+// RangePicker makes the picker of this page's range.
+func (v view) RangePicker(keep string) rangePicker { return rangePicker{v.Period, keep} }
+
+// notices say what a form did, on the page it led to. Addresses carry the key only: a
+// link cannot put words into the page.
+var notices = map[string]string{
+	"added":    "The site was added.",
+	"saved":    "Saved.",
+	"deleted":  "Deleted.",
+	"revoked":  "The key was revoked. Requests with it are refused from now on.",
+	"password": "The password was changed. All other sessions were signed out.",
+	"out":      "You are signed out.",
+}
+
+// loadPages parses every page together with layout.html and the parts.
+func loadPages(a assets) map[string]*template.Template {
+	names, err := files.ReadDir("templates")
+	if err != nil {
+		panic(err) // the program was built without them
+	}
+	shared := template.New("layout.html").Funcs(template.FuncMap{
+		"asset": a.url, "count": count, "plural": plural[int64], "pluralInt": plural[int], "field": newField, "matchField": newMatchField, "day": day,
+	})
+	template.Must(shared.ParseFS(files, "templates/layout.html", "templates/parts/*.html"))
+	pages := make(map[string]*template.Template)
+	for _, file := range names {
+		if name := file.Name(); name != "layout.html" && !file.IsDir() {
+			page := template.Must(template.Must(shared.Clone()).ParseFS(files, path.Join("templates", name)))
+			pages[strings.TrimSuffix(name, ".html")] = page
+		}
+	}
+	return pages
+}
+
+// show answers with a page. It is made in memory first, so that one that fails halfway
+// becomes an error page and not a torn one.
+func (b *board) show(w http.ResponseWriter, r *http.Request, status int, page string, v view) error {
+	v.SignedIn = b.isSignedIn(r)
+	if v.Notice == "" {
+		v.Notice = notices[r.URL.Query().Get("done")]
+	}
+	var out bytes.Buffer
+	if err := b.pages[page].ExecuteTemplate(&out, "layout.html", v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes()) // fails when the client is gone
+	return nil
+}
+
+// errorPage is what the page of an error says.
+type errorPage struct {
+	Status       int
+	Title, Words string
+}
+
+var errorPages = map[int]errorPage{
+	http.StatusBadRequest:            {Title: "That form could not be read", Words: "Go back and send it again."},
+	http.StatusForbidden:             {Title: "That came from elsewhere", Words: "This form was sent from another site, so nothing was changed. Open the page here and send it again."},
+	http.StatusNotFound:              {Title: "There is nothing here", Words: "The address may be mistyped, or what it led to was deleted."},
+	http.StatusRequestEntityTooLarge: {Title: "That is too much", Words: "The form is larger than any that this page needs. Nothing was changed."},
+	http.StatusServiceUnavailable:    {Title: "Too many live views are open", Words: "Close one of them and try again."},
+	http.StatusInternalServerError:   {Title: "Something went wrong", Words: "It was not you. The collector's log says more; events are still being taken."},
+}
+
+func (b *board) showError(w http.ResponseWriter, r *http.Request, status int) {
+	page := errorPages[status]
+	page.Status = status
+	if err := b.show(w, r, status, "error", view{Title: page.Title, Data: page}); err != nil {
+		b.Logger.ErrorContext(r.Context(), "dashboard: the error page failed", "error", err)
+		http.Error(w, http.StatusText(status), status)
+	}
+}
+
+// count writes 1234567 as 1,234,567.
+func count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// plural writes "1 visitor", "2 visitors".
+func plural[N int | int64](n N, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return count(int64(n)) + " " + noun
+}
+
+func day(t time.Time) string { return t.UTC().Format("2 January 2006") }

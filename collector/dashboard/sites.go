@@ -1,0 +1,190 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// snippets are what to paste to send the first event.
+type snippets struct {
+	Script string
+	Curl   string
+	HasKey bool
+}
+
+func (b *board) snippets(r *http.Request, site account.Site) snippets {
+	base := b.publicURL(r)
+	return snippets{
+		Script: `<script defer src="` + base + `/t.js" data-site="` + site.Domain + `"></script>`,
+		Curl: "curl " + base + "/v1/events \\\n" +
+			"  -H 'Authorization: Bearer YOUR_API_KEY' \\\n" +
+			"  -H 'Content-Type: application/json' \\\n" +
+			"  -d '{\n" +
+			`    "site_id": "` + site.ID + "\",\n" +
+			`    "name": "signup",` + "\n" +
+			`    "url": "https://` + site.Domain + "/signup\",\n" +
+			`    "props": {"plan": "pro"}` + "\n  }'",
+		HasKey: len(b.Account.Keys()) > 0,
+	}
+}
+
+// siteList is the first page.
+type siteList struct {
+	Sites []siteLine
+	Days  int
+}
+
+// siteLine is a site with today's figures.
+type siteLine struct {
+	account.Site
+	Today store.Totals
+	Spark sparkline
+	State string
+}
+
+func (b *board) listSites(w http.ResponseWriter, r *http.Request) error {
+	list := siteList{Days: 30}
+	if r.URL.Query().Get("days") == "7" {
+		list.Days = 7
+	}
+	for _, site := range b.Account.Sites() {
+		line, err := b.siteLine(r.Context(), site, list.Days)
+		if err != nil {
+			return err
+		}
+		list.Sites = append(list.Sites, line)
+	}
+	return b.show(w, r, http.StatusOK, "sites", view{Title: "Sites", Tab: "sites", Data: list})
+}
+
+func (b *board) siteLine(ctx context.Context, site account.Site, days int) (siteLine, error) {
+	line := siteLine{Site: site}
+	tomorrow := b.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+	points, err := b.Store.Series(ctx, store.Query{Site: site.ID, From: tomorrow.AddDate(0, 0, -days), To: tomorrow}, store.Day)
+	if err != nil {
+		return line, err
+	}
+	line.Spark = newSparkline(points)
+	line.Today = points[len(points)-1].Totals
+	line.State = state(site, points)
+	return line, nil
+}
+
+// state says whether something arrives.
+func state(site account.Site, points []store.Point) string {
+	if site.Paused {
+		return "Paused"
+	}
+	if points[len(points)-1].Totals != (store.Totals{}) {
+		return "Active today"
+	}
+	for _, p := range points {
+		if p.Totals != (store.Totals{}) {
+			return "Quiet today"
+		}
+	}
+	return "Nothing yet"
+}
+
+// ever asks about all events of a site.
+func ever(site string) store.Query {
+	return store.Query{Site: site, From: time.UnixMilli(0), To: time.UnixMilli(1 << 47)} // until the year 6429
+}
+
+// siteForm is the page of a form about a site.
+type siteForm struct {
+	Form form
+	snippets
+	Goals, Funnels int
+}
+
+func (b *board) newSite(w http.ResponseWriter, r *http.Request) error {
+	return b.newSitePage(w, r, http.StatusOK, form{})
+}
+
+func (b *board) newSitePage(w http.ResponseWriter, r *http.Request, status int, f form) error {
+	return b.show(w, r, status, "newsite", view{Title: "Add a site", Tab: "sites", Data: siteForm{Form: f}})
+}
+
+func (b *board) addSite(w http.ResponseWriter, r *http.Request) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	site, err := b.Account.AddSite(r.Context(), f.Get("name"), f.Get("domain"))
+	if f.refused(err) {
+		return b.newSitePage(w, r, http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/sites/"+site.ID+"?done=added", http.StatusSeeOther)
+	return nil
+}
+
+func (b *board) settings(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	f := form{Values: url.Values{"name": {site.Name}, "domain": {site.Domain}}}
+	if site.Paused {
+		f.Set("paused", "yes")
+	}
+	return b.settingsPage(w, r, http.StatusOK, site, f)
+}
+
+func (b *board) settingsPage(w http.ResponseWriter, r *http.Request, status int, site account.Site, f form) error {
+	return b.show(w, r, status, "settings", view{
+		Title: "Settings of " + site.Name, Tab: "settings", Site: site,
+		Data: siteForm{Form: f, snippets: b.snippets(r, site)},
+	})
+}
+
+func (b *board) changeSite(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	changed := site
+	changed.Name, changed.Domain, changed.Paused = f.Get("name"), f.Get("domain"), f.Get("paused") == "yes"
+	err = b.Account.ChangeSite(r.Context(), changed)
+	if f.refused(err) {
+		return b.settingsPage(w, r, http.StatusUnprocessableEntity, site, f)
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/sites/"+site.ID+"/settings?done=saved", http.StatusSeeOther)
+	return nil
+}
+
+func (b *board) confirmDelete(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	return b.deletePage(w, r, http.StatusOK, site, form{})
+}
+
+func (b *board) deletePage(w http.ResponseWriter, r *http.Request, status int, site account.Site, f form) error {
+	return b.show(w, r, status, "delete", view{
+		Title: "Delete " + site.Name, Tab: "settings", Site: site,
+		Data: siteForm{Form: f, Goals: len(b.Account.Goals(site.ID)), Funnels: len(b.Account.Funnels(site.ID))},
+	})
+}
+
+// deleteSite wants the domain typed: a click alone is too easy a slip.
+func (b *board) deleteSite(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(f.Get("domain")) != site.Domain {
+		f.Errors = map[string]string{"domain": "is not " + site.Domain}
+		return b.deletePage(w, r, http.StatusUnprocessableEntity, site, f)
+	}
+	if err := b.Account.DeleteSite(r.Context(), site.ID); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/?done=deleted", http.StatusSeeOther)
+	return nil
+}

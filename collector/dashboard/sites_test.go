@@ -1,0 +1,152 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSitesAreAddedRenamedPausedAndDeletedByForms(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.signedIn()
+	added := b.page("/sites/new").submit("/sites/new", map[string]string{"name": "Shop", "domain": "https://Shop.example.com/"}).follow()
+	assert.Contains(t, added.body, "The site was added")
+	require.Len(t, f.account.Sites(), 1)
+	site := f.account.Sites()[0]
+	assert.Equal(t, "shop.example.com", site.Domain)
+
+	settings := "/sites/" + site.ID + "/settings"
+	moved := b.page(settings).submit(settings, map[string]string{"name": "The shop", "domain": "www.example.com", "paused": "yes"}).follow()
+	assert.Contains(t, moved.body, "Saved.")
+	changed, _ := f.account.Site(site.ID)
+	assert.Equal(t, []any{site.ID, "The shop", "www.example.com", true}, []any{changed.ID, changed.Name, changed.Domain, changed.Paused})
+	assert.Contains(t, b.page("/").body, "Paused")
+	assert.Contains(t, moved.body, `&#34;site_id&#34;: &#34;`+site.ID+`&#34;`, "the example request has the site's id")
+
+	deletion := "/sites/" + site.ID + "/delete"
+	typo := b.page(deletion).submit(deletion, map[string]string{"domain": "www.example.org"})
+	assert.Equal(t, http.StatusUnprocessableEntity, typo.status)
+	assert.Contains(t, typo.body, `value="www.example.org"`)
+	require.Len(t, f.account.Sites(), 1, "a slip deletes nothing")
+	assert.Contains(t, typo.submit(deletion, map[string]string{"domain": "www.example.com"}).follow().body, "Deleted.")
+	assert.Empty(t, f.account.Sites())
+}
+
+func TestTheExampleRequestIsOneThatTheAPITakes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	page := html.UnescapeString(f.signedIn().page("/sites/" + site.ID + "/settings").body)
+	assert.Contains(t, page, "curl https://stats.example.com/v1/events \\\n")
+	var event map[string]any
+	require.NoError(t, json.Unmarshal([]byte(between(page, "-d '", "'")), &event))
+	assert.Equal(t, map[string]any{
+		"site_id": site.ID, "name": "signup", "url": "https://shop.example.com/signup", "props": map[string]any{"plan": "pro"},
+	}, event)
+}
+
+func TestUncheckingPausedResumesASite(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	site.Paused = true
+	require.NoError(t, f.account.ChangeSite(t.Context(), site))
+	settings := "/sites/" + site.ID + "/settings"
+	b := f.signedIn()
+	assert.Contains(t, b.page(settings).body, " checked")
+	b.page(settings).submit(settings, map[string]string{"paused": ""}).follow()
+	resumed, _ := f.account.Site(site.ID)
+	assert.False(t, resumed.Paused)
+}
+
+func TestBadFormsComeBackWithTheFieldNamedAndWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.site("Other", "taken.example.com")
+	b := f.signedIn()
+	for typed, problem := range map[string]string{
+		"":                  "Domain is empty",
+		"not a host":        "Domain is not a host name",
+		"taken.example.com": "Domain is that of another site already",
+	} {
+		a := b.page("/sites/new").submit("/sites/new", map[string]string{"name": "My <b>site", "domain": typed})
+		assert.Equal(t, http.StatusUnprocessableEntity, a.status, typed)
+		assert.Contains(t, a.body, problem)
+		assert.Contains(t, a.body, `value="`+typed+`"`)
+		assert.Contains(t, a.body, `value="My &lt;b&gt;site"`)
+		assert.Equal(t, 1, strings.Count(a.body, `aria-invalid="true"`))
+	}
+	a := b.page("/keys").submit("/keys", map[string]string{"label": strings.Repeat("x", 121)})
+	assert.Contains(t, a.body, "Name is longer than 120 characters")
+}
+
+func TestListOfSitesShowsTodaysFigures(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	f.site("Still", "still.example.com")
+	f.add(
+		viewed(site.ID, "/", noon.Add(-time.Hour), 1), viewed(site.ID, "/cart", noon.Add(-time.Hour), 1),
+		viewed(site.ID, "/", noon.Add(-time.Hour), 2), happened(site.ID, "paid", noon.Add(-time.Minute), 0),
+		viewed(site.ID, "/", noon.AddDate(0, 0, -1), 3), // yesterday
+	)
+	b := f.signedIn()
+	body := b.page("/").body
+	assert.Regexp(t, `(?s)Shop</a>.*<dt>Visitors</dt><dd>2</dd>.*<dt>Pageviews</dt><dd>3</dd>.*<dt>Events</dt><dd>1</dd>`, body)
+	assert.Contains(t, body, "4 pageviews and 1 event in 30 days")
+	assert.Contains(t, b.page("/?days=7").body, "4 pageviews and 1 event in 7 days")
+	assert.Contains(t, body, "Active today")
+	assert.Contains(t, body, "Nothing yet")
+}
+
+func TestKeysAreShownOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.signedIn()
+	secret := regexp.MustCompile(`ffk_[a-z0-9]{26}`)
+	issued := b.page("/keys").submit("/keys", map[string]string{"label": "shop backend"})
+	first := secret.FindString(issued.body)
+	assert.True(t, f.account.Authenticate(first))
+	assert.Equal(t, "no-store", issued.header.Get("Cache-Control"))
+	for _, path := range b.walk(func(a answer) { assert.NotRegexp(t, secret, a.body, a.path) }) {
+		assert.NotRegexp(t, secret, path)
+	}
+
+	rotate := "/keys/" + f.account.Keys()[0].ID + "/rotate"
+	rotated := b.page("/keys").submit(rotate, nil)
+	second := secret.FindString(rotated.body)
+	assert.NotEqual(t, first, second)
+	assert.False(t, f.account.Authenticate(first))
+	assert.True(t, f.account.Authenticate(second))
+	assert.NotRegexp(t, secret, b.page("/keys").body)
+
+	revoked := b.page("/keys").submit(strings.Replace(rotate, "rotate", "revoke", 1), nil)
+	assert.Contains(t, revoked.follow().body, "The key was revoked")
+	assert.False(t, f.account.Authenticate(second))
+}
+
+func TestThingsOfOneSiteAreNotReachedThroughAnother(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.furnish()
+	other := f.site("Other", "other.example.com")
+	goal, funnel := f.account.Goals(site.ID)[0], f.account.Funnels(site.ID)[0]
+	b := f.signedIn()
+	for _, path := range []string{"/goals/" + goal.ID, "/funnels/" + funnel.ID, "/funnels/" + funnel.ID + "/edit"} {
+		assert.Equal(t, http.StatusNotFound, b.get("/sites/"+other.ID+path).status, path)
+	}
+	assert.Equal(t, http.StatusNotFound, b.get("/sites/"+site.ID+"/goals/goal_none").status)
+	assert.Equal(t, http.StatusNotFound, b.get("/sites/"+site.ID+"/funnels/funnel_none").status)
+	assert.Equal(t, http.StatusNotFound, b.post("/sites/"+other.ID+"/goals/"+goal.ID+"/delete", nil).status)
+	assert.Equal(t, http.StatusNotFound, b.post("/sites/"+other.ID+"/funnels/"+funnel.ID+"/delete", nil).status)
+	assert.Len(t, f.account.Goals(site.ID), 1)
+	assert.Len(t, f.account.Funnels(site.ID), 1)
+}

@@ -1,0 +1,47 @@
+// Package collector is the whole of a website analytics service in one http.Handler:
+// the Site Analytics API for backends, a small script for browsers, and a dashboard.
+//
+//	st, err := sqlite.Open(ctx, sqlite.Config{File: "footfall.db"})
+//	…
+//	c, err := collector.New(ctx, collector.Config{Store: st, PublicURL: "https://stats.example.com"})
+//	…
+//	fmt.Println("set up:", c.SetupURL())
+//	err = c.Serve(ctx, listener) // until ctx ends
+//	err = errors.Join(err, c.Close(ctx), st.Close())
+//
+// # What it serves
+//
+// Under /v1 the API: sites are listed and retrieved, events are posted, with a Bearer
+// key. /t.js is the script that pages load, /e takes what it sends, /healthz says
+// whether events can be stored. Everything else is the dashboard.
+//
+// # What it refuses
+//
+// Every failure under /v1 and of /e has the contract's error body. The contract leaves
+// all codes but not_found open; these are used:
+//
+//	400 validation_failed       the message begins with the field: name, url, props["key"] …
+//	401 unauthorized            no API key, or none that is valid
+//	403 forbidden               /e: the page that sends is not on the site's domain
+//	404 not_found               no such site, no such path
+//	405 method_not_allowed      Allow says which is
+//	408 request_timeout         the body did not arrive in time
+//	409 site_paused             tracking of the site is paused
+//	413 payload_too_large       more than 32 KiB
+//	415 unsupported_media_type  neither JSON nor, for /e, text
+//	429 rate_limited            Retry-After says when to come back
+//	500 internal                an error of the collector, which its log tells of
+//	503 unavailable             the event is not stored, or not in time: send it again
+//
+// # What it promises
+//
+// An event is answered with 202 when it is committed, not before. One that cannot be
+// taken as it was sent is refused and the answer says why; nothing is cut, nothing is
+// dropped silently. There is one exception: what bots and prefetching browsers send to
+// /e is answered like the rest and counted nowhere but in /healthz. A bot that is told
+// so tries again under another name.
+//
+// A browser's visitor is known for a day by a hash of site, IP address and user agent
+// under a random salt. The salt is destroyed when the UTC day is over; the address is
+// not kept at all.
+package collector

@@ -1,0 +1,107 @@
+package collector
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// accepted is the whole answer of the contract.
+var accepted = []byte(`{"accepted":true}`)
+
+// maxIdempotencyKey bounds an Idempotency-Key, in bytes.
+const maxIdempotencyKey = 255
+
+// postEvent takes an event of a backend.
+func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request) *failure {
+	key, f := idempotencyKey(r)
+	if f == nil {
+		f = checkMediaType(r, "application/json")
+	}
+	if f != nil {
+		return f
+	}
+	d, f := readEvent(r, &apiFields)
+	if f != nil {
+		return f
+	}
+	s, ok := c.account.Site(d.site)
+	if !ok {
+		return noSuchSite("id", d.site)
+	}
+	e := d.event(&s, time.Now())
+	e.Key = key
+	if f := c.keep(r.Context(), &s, e); f != nil {
+		return f
+	}
+	writeJSON(w, http.StatusAccepted, accepted)
+	return nil
+}
+
+func idempotencyKey(r *http.Request) (string, *failure) {
+	const field = "Idempotency-Key"
+	values := r.Header[field]
+	switch {
+	case len(values) == 0:
+		return "", nil
+	case len(values) > 1:
+		return "", invalid(field, "is there twice")
+	case values[0] == "":
+		return "", invalid(field, "is empty")
+	case len(values[0]) > maxIdempotencyKey:
+		return "", invalid(field, "is longer than 255 bytes")
+	}
+	for i := range len(values[0]) {
+		if b := values[0][i]; b < ' ' || b > '~' {
+			return "", invalid(field, "has a character that is not plain ASCII")
+		}
+	}
+	return values[0], nil
+}
+
+// event is where both ways in become one: what is counted by is derived here.
+func (d *draft) event(s *account.Site, at time.Time) store.Event {
+	e := store.Event{
+		Site:     s.ID,
+		At:       at.UTC().Truncate(time.Millisecond),
+		Name:     d.name,
+		URL:      d.url,
+		Path:     d.page.countedPath(),
+		Referrer: referrerHost(d.referrer, s.Domain),
+		Props:    d.props,
+	}
+	e.Source, e.Medium, e.Campaign = d.page.campaign()
+	return e
+}
+
+// keep returns nil when e is committed. A client that went away meanwhile is no reason
+// to give an event up that has arrived whole.
+func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *failure {
+	if s.Paused {
+		return &failure{status: http.StatusConflict, code: "site_paused", message: "tracking of the site " + quoted(s.Domain) + " is paused"}
+	}
+	defer c.pending.Add(-1)
+	if c.pending.Add(1) > int64(c.cfg.MaxPending) {
+		return unavailable("too many events wait to be stored")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.CommitTimeout)
+	defer cancel()
+	if err := c.store.Add(ctx, e); err != nil {
+		c.trouble("an event could not be stored", err)
+		return unavailable("the event could not be stored")
+	}
+	c.activity.saw(e.Site, e.At)
+	c.live.Publish(e)
+	return nil
+}
+
+// trouble logs a failure of the store. Each request meets it, the log is told once in
+// a while.
+func (c *Collector) trouble(what string, err error) {
+	if missed, ok := c.troubled.now(time.Now()); ok {
+		c.log.Error("collector: "+what, "error", err, "more_since_the_last_line", missed)
+	}
+}

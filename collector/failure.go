@@ -1,0 +1,115 @@
+package collector
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+)
+
+// failure is an answer that is not success. The contract (section Errors) shows one
+// case, the missing site; all others have the same shape.
+type failure struct {
+	status     int
+	code       string
+	message    string
+	allow      string // methods, of a 405
+	retryAfter int    // seconds; 0 for none
+	hangUp     bool   // the rest of the request is not worth reading
+}
+
+// errorBody is the shape of the contract, section Errors.
+type errorBody struct {
+	Error   string `json:"error"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
+// Headers that never change, shared by all answers.
+var (
+	jsonType     = []string{"application/json"}
+	noSniff      = []string{"nosniff"}
+	noStore      = []string{"no-store"}
+	bearer       = []string{`Bearer realm="footfall"`}
+	variesOrigin = []string{"Origin"}
+)
+
+func (f *failure) write(w http.ResponseWriter) {
+	h := w.Header()
+	if f.status == http.StatusUnauthorized {
+		h["Www-Authenticate"] = bearer
+	}
+	if f.allow != "" {
+		h.Set("Allow", f.allow)
+	}
+	if f.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(f.retryAfter))
+	}
+	if f.hangUp {
+		h.Set("Connection", "close")
+	}
+	body, _ := json.Marshal(errorBody{f.code, f.message, f.status}) // cannot fail
+	writeJSON(w, f.status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h["X-Content-Type-Options"] = noSniff
+	h["Cache-Control"] = noStore
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+func invalid(field, reason string) *failure {
+	return &failure{status: http.StatusBadRequest, code: "validation_failed", message: field + ": " + reason}
+}
+
+func notFound(message string) *failure {
+	return &failure{status: http.StatusNotFound, code: "not_found", message: message}
+}
+
+func noSuchSite(what, id string) *failure {
+	return notFound("there is no site with the " + what + " " + quoted(id))
+}
+
+func tooLarge(limit int) *failure {
+	return &failure{
+		status:  http.StatusRequestEntityTooLarge,
+		code:    "payload_too_large",
+		message: fmt.Sprintf("body: larger than %d bytes", limit),
+		hangUp:  true,
+	}
+}
+
+func unsupported(message string) *failure {
+	return &failure{status: http.StatusUnsupportedMediaType, code: "unsupported_media_type", message: message}
+}
+
+func wrongMethod(allow string) *failure {
+	return &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "this path takes " + allow, allow: allow}
+}
+
+func rateLimited(message string, retryAfter int) *failure {
+	return &failure{status: http.StatusTooManyRequests, code: "rate_limited", message: message, retryAfter: retryAfter}
+}
+
+func unavailable(message string) *failure {
+	return &failure{status: http.StatusServiceUnavailable, code: "unavailable", message: message, retryAfter: 1}
+}
+
+// maxQuoted bounds what a message repeats of a request, in bytes.
+const maxQuoted = 80
+
+// quoted makes hostile text fit for a message.
+func quoted(s string) string {
+	if len(s) <= maxQuoted {
+		return strconv.Quote(s)
+	}
+	end := maxQuoted
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return strconv.Quote(s[:end]) + "…"
+}

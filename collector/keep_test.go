@@ -1,0 +1,235 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
+)
+
+// adding is a store whose Add does as it is told.
+type adding struct {
+	store.Store
+	add func(ctx context.Context, e store.Event) error
+}
+
+func (a adding) Add(ctx context.Context, e store.Event) error { return a.add(ctx, e) }
+
+// post hands an event to the handler itself and returns the recorder.
+func (s *service) post(ctx context.Context, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, "POST", "/v1/events", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestAcceptedMeansCommitted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		commit := make(chan struct{})
+		s := prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
+			<-commit
+			return nil
+		}}})
+		answered := make(chan int, 1)
+		go func() { answered <- s.post(t.Context(), s.event("x", pageURL, "{}")).Code }()
+		synctest.Wait()
+		select {
+		case code := <-answered:
+			t.Fatalf("answered %d before the commit", code)
+		default:
+		}
+		close(commit)
+		assert.Equal(t, 202, <-answered)
+	})
+}
+
+func TestRepeatedEventCountsOnce(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	for range 3 {
+		got := s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}"), "Idempotency-Key", "order-1")
+		assert.Equal(t, 202, got.status)
+		assert.Equal(t, `{"accepted":true}`, got.body)
+	}
+	s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}"), "Idempotency-Key", strings.Repeat("k", 255))
+	assert.Len(t, s.stored(t), 2)
+}
+
+const cannotStore = `{"error":"unavailable","message":"the event could not be stored","status":503}`
+
+func TestStoreThatFailsIsAnswered503(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	s := prepare(t, Config{
+		Store:  adding{storetest.NewReference(), func(context.Context, store.Event) error { return errors.New("disk is full") }},
+		Logger: slog.New(slog.NewTextHandler(&lines, nil)),
+	})
+	for range 5 {
+		w := s.post(t.Context(), s.event("secret_name", pageURL, "{}"))
+		assert.Equal(t, 503, w.Code)
+		assert.Equal(t, cannotStore, w.Body.String())
+		assert.Equal(t, "1", w.Header().Get("Retry-After"))
+	}
+	assert.Equal(t, 1, strings.Count(lines.String(), "\n"), "one line is enough: %s", lines.String())
+	assert.Contains(t, lines.String(), "disk is full")
+	assert.NotContains(t, lines.String(), "secret_name")
+}
+
+func TestCommitThatTakesTooLongIsAnswered503(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := prepare(t, Config{Store: adding{storetest.NewReference(), func(ctx context.Context, _ store.Event) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}})
+		began := time.Now()
+		assert.Equal(t, cannotStore, s.post(t.Context(), s.event("x", pageURL, "{}")).Body.String())
+		assert.Equal(t, 5*time.Second, time.Since(began))
+	})
+}
+
+func TestEventsBeyondMaxPendingAreRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		commit := make(chan struct{})
+		s := prepare(t, Config{MaxPending: 2, Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
+			<-commit
+			return nil
+		}}})
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() { assert.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code) })
+		}
+		synctest.Wait()
+		w := s.post(t.Context(), s.event("x", pageURL, "{}"))
+		assert.Equal(t, `{"error":"unavailable","message":"too many events wait to be stored","status":503}`, w.Body.String())
+		close(commit)
+		wg.Wait()
+		assert.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+	})
+}
+
+func TestEventThatArrivedIsKeptThoughTheClientLeft(t *testing.T) {
+	t.Parallel()
+	s := prepare(t, Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Equal(t, 202, s.post(ctx, s.event("x", pageURL, "{}")).Code)
+	assert.Len(t, s.stored(t), 1)
+}
+
+func TestPanicIsAnsweredInTheErrorShape(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	s := prepare(t, Config{
+		Store:  adding{storetest.NewReference(), func(context.Context, store.Event) error { panic("out of order") }},
+		Logger: slog.New(slog.NewTextHandler(&lines, nil)),
+	})
+	w := s.post(t.Context(), s.event("x", pageURL, "{}"))
+	assert.Equal(t, 500, w.Code)
+	assert.Equal(t, `{"error":"internal","message":"the collector failed; its log says why","status":500}`, w.Body.String())
+	assert.Contains(t, lines.String(), "out of order")
+	assert.Zero(t, s.pending.Load())
+}
+
+func TestStoredEventsArePublishedToLiveViews(t *testing.T) {
+	t.Parallel()
+	s := prepare(t, Config{})
+	events, stop := s.live.Watch(s.site.ID)
+	defer stop()
+	s.post(t.Context(), s.event("refused", "nowhere", "{}"))
+	s.post(t.Context(), s.event("signup", pageURL, "{}"))
+	assert.Equal(t, "signup", (<-events).Name)
+	assert.Empty(t, events)
+}
+
+func TestCloseWaitsForRequestsUnderWayAndRefusesOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		commit := make(chan struct{})
+		s := prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
+			<-commit
+			return nil
+		}}})
+		answered := make(chan int, 1)
+		go func() { answered <- s.post(t.Context(), s.event("x", pageURL, "{}")).Code }()
+		synctest.Wait()
+
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.ErrorIs(t, s.Close(short), context.DeadlineExceeded)
+		w := s.post(t.Context(), s.event("x", pageURL, "{}"))
+		assert.Equal(t, `{"error":"unavailable","message":"the collector is closing","status":503}`, w.Body.String())
+
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close(t.Context()) }()
+		synctest.Wait()
+		assert.Empty(t, closed)
+		close(commit)
+		assert.Equal(t, 202, <-answered)
+		assert.NoError(t, <-closed)
+	}) // which fails if a goroutine is left
+}
+
+func TestHealthSaysWhetherTheStoreAnswers(t *testing.T) {
+	t.Parallel()
+	st := storetest.NewReference()
+	s := serve(t, Config{Store: st})
+	got := s.do(t, "GET", "/healthz", "")
+	assert.Equal(t, 200, got.status)
+	assert.Equal(t, `{"status":"ok","ignored":0}`, got.body)
+	require.NoError(t, st.Close())
+	got = s.do(t, "GET", "/healthz", "")
+	assert.Equal(t, 503, got.status)
+	assert.Equal(t, `{"error":"unavailable","message":"the store does not answer","status":503}`, got.body)
+}
+
+func TestEverythingElseIsTheDashboards(t *testing.T) {
+	t.Parallel()
+	s := prepare(t, Config{})
+	s.dashboard = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })
+	for _, path := range []string{"/", "/login", "/v1x", "/e/", "/t.js/", "/sites/v1/"} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		assert.Equal(t, path, w.Body.String())
+	}
+}
+
+func TestPanicOfAPageDoesNotLogTheAddress(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	s := prepare(t, Config{Logger: textLogger(&lines)})
+	s.dashboard = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/begun" {
+			_, _ = io.WriteString(w, "half")
+		}
+		panic("out of order")
+	})
+	stop := s.listen(t)
+	assert.Equal(t, 500, s.do(t, "GET", "/page", "").status)
+	response, err := http.Get(s.url + "/begun")
+	if err == nil {
+		_, err = io.ReadAll(response.Body)
+		response.Body.Close()
+	}
+	require.Error(t, err, "what was cut off must not look whole")
+	require.NoError(t, stop())
+	assert.GreaterOrEqual(t, strings.Count(lines.String(), "out of order"), 2) // a client may try again
+	assert.NotContains(t, lines.String(), "127.0.0.1")
+}

@@ -1,0 +1,44 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+)
+
+// maxHeader bounds the header of a request, in bytes. Cookies and URLs that a browser
+// sends are far below.
+const maxHeader = 32 << 10
+
+// Serve answers requests on listener until ctx ends. Then it stops listening, ends live
+// views, lets other requests finish for Config.ShutdownTimeout, and returns nil if they
+// did. Call Close next, then close the Store. Call it once.
+func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler:           c,
+		ReadHeaderTimeout: c.cfg.HeaderTimeout,
+		ReadTimeout:       c.cfg.ReadTimeout,
+		WriteTimeout:      c.cfg.WriteTimeout,
+		IdleTimeout:       c.cfg.IdleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
+	}
+	server.RegisterOnShutdown(c.endLives)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.ShutdownTimeout)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if err != nil {
+		err = errors.Join(err, server.Close())
+	}
+	<-ended
+	return err
+}

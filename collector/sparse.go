@@ -1,0 +1,29 @@
+package collector
+
+import (
+	"sync"
+	"time"
+)
+
+// quiet is how long a log line keeps others of its kind away.
+const quiet = 10 * time.Second
+
+// sparse lets one line through per quiet time.
+type sparse struct {
+	mu     sync.Mutex
+	last   time.Time
+	missed int
+}
+
+// now reports whether a line is due, and how many were not since the last.
+func (s *sparse) now(now time.Time) (missed int, due bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.last) < quiet {
+		s.missed++
+		return 0, false
+	}
+	missed = s.missed
+	s.last, s.missed = now, 0
+	return missed, true
+}

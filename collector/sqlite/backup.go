@@ -1,0 +1,64 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Backup implements store.Store.
+func (s *Store) Backup(ctx context.Context, file string) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	return s.failed(ctx, Backup(ctx, s.file, file))
+}
+
+// Backup writes a consistent copy of a store's file to a new file, which is only its
+// owner's, and on the disk when Backup returns. The store may be open, even by another
+// process. After an error there is no new file.
+func Backup(ctx context.Context, file, to string) error {
+	if _, err := os.Stat(file); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = vacuumInto(ctx, file, to)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = syncDir(filepath.Dir(to))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return nil
+}
+
+// vacuumInto needs a connection of its own: to those of the reports it counts as writing.
+func vacuumInto(ctx context.Context, file, to string) error {
+	db, err := sql.Open("sqlite", dsn(file)+"&mode=ro")
+	if err != nil {
+		return err
+	}
+	_, err = inspect(ctx, db)
+	if err == nil {
+		_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// syncDir makes the name of a new file last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

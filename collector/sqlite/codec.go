@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// errDamaged is about bytes that this package wrote, and no longer finds as it did.
+var errDamaged = errors.New("damaged: restore a backup")
+
+// encoder packs numbers and texts.
+type encoder []byte
+
+func (e *encoder) number(n uint64) { *e = binary.AppendUvarint(*e, n) }
+
+func (e *encoder) count(n int64) { e.number(uint64(n)) }
+
+func (e *encoder) text(s string) {
+	e.number(uint64(len(s)))
+	*e = append(*e, s...)
+}
+
+// decoder unpacks them. It is safe against any bytes: from the first that do not fit
+// on, all it returns is zero, and err says so.
+type decoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *decoder) more() bool { return len(d.rest) > 0 && !d.bad }
+
+func (d *decoder) err() error {
+	if d.bad {
+		return errDamaged
+	}
+	return nil
+}
+
+func (d *decoder) number() uint64 {
+	if len(d.rest) > 0 && d.rest[0] < 0x80 && !d.bad {
+		n := d.rest[0]
+		d.rest = d.rest[1:]
+		return uint64(n)
+	}
+	n, size := binary.Uvarint(d.rest)
+	if size <= 0 || d.bad {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[size:]
+	return n
+}
+
+func (d *decoder) count() int64 { return int64(d.number()) }
+
+// length is the number of things that follow, each of them of a byte at least.
+func (d *decoder) length() int {
+	n := d.number()
+	if n > uint64(len(d.rest)) {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+// bytes are only good until the decoder's are changed.
+func (d *decoder) bytes() []byte {
+	n := d.length()
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+// encodeProps packs props into a column; none of them are nil, which is NULL.
+func encodeProps(props []store.Prop) any {
+	if len(props) == 0 {
+		return nil
+	}
+	var e encoder
+	for _, p := range props {
+		key := uint64(len(p.Key)) << 1
+		if p.Numeric {
+			key |= 1
+		}
+		e.number(key)
+		e = append(e, p.Key...)
+		e.text(p.Value)
+	}
+	return []byte(e)
+}
+
+// eachProp calls f with the props of a column.
+func eachProp(column []byte, f func(key, value []byte, numeric bool)) error {
+	d := decoder{rest: column}
+	for d.more() {
+		n := d.number()
+		if n>>1 > uint64(len(d.rest)) {
+			return errDamaged
+		}
+		key := d.rest[:n>>1]
+		d.rest = d.rest[n>>1:]
+		value := d.bytes()
+		if !d.bad {
+			f(key, value, n&1 != 0)
+		}
+	}
+	return d.err()
+}
+
+func decodeProps(column []byte) (props []store.Prop, err error) {
+	err = eachProp(column, func(key, value []byte, numeric bool) {
+		props = append(props, store.Prop{Key: string(key), Value: string(value), Numeric: numeric})
+	})
+	return props, err
+}

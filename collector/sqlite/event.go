@@ -1,0 +1,208 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// keyQuery changes a row if the key is new, or if it has been forgotten by now.
+const keyQuery = `INSERT INTO key (site, key, at) VALUES (?1, ?2, ?3)
+	ON CONFLICT DO UPDATE SET at = excluded.at WHERE at <= excluded.at - ?4`
+
+const (
+	msPerDay      = 24 * 60 * 60 * 1000
+	reservedSeqs  = 1 << 16
+	keysKeptExtra = 10 * time.Minute // between two cleanings
+)
+
+// add puts an event into the transaction, unless it is a duplicate.
+func (w *writer) add(e *store.Event) error {
+	site, err := w.intern.id(e.Site)
+	if err != nil {
+		return err
+	}
+	if e.Key != "" {
+		if again, err := w.duplicate(site, e.Key); again || err != nil {
+			return err
+		}
+	}
+	seq, err := w.nextSeq()
+	if err != nil {
+		return err
+	}
+	at, a := e.At.UnixMilli(), w.args
+	origin, rest := splitURL(e.URL, e.Path)
+	a[0], a[1], a[2], a[3], a[11], a[12] = site, at, seq, int64(e.Visitor), rest, encodeProps(e.Props)
+	for i, text := range [...]string{e.Name, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign, origin} {
+		if a[4+i], err = w.intern.id(text); err != nil {
+			return err
+		}
+	}
+	if _, err := w.insert.ExecContext(background, a...); err != nil {
+		return err
+	}
+	w.touched.add(dayOf{uint32(site), floorDiv(at, msPerDay)})
+	return nil
+}
+
+// duplicate reports whether the key was added before, and remembers it otherwise.
+func (w *writer) duplicate(site int64, key string) (bool, error) {
+	now := w.now()
+	if now.Sub(w.keysCleaned) > keysKeptExtra || now.Before(w.keysCleaned) {
+		w.keysCleaned = now
+		if _, err := w.conn.ExecContext(background, "DELETE FROM key WHERE at <= ?", now.Add(-store.DuplicateFor).UnixMilli()); err != nil {
+			return false, err
+		}
+	}
+	result, err := w.key.ExecContext(background, site, key, now.UnixMilli(), store.DuplicateFor.Milliseconds())
+	if err != nil {
+		return false, err
+	}
+	changed, err := result.RowsAffected()
+	return changed == 0, err
+}
+
+// nextSeq reserves numbers in the file by thousands, so that none is ever given twice.
+func (w *writer) nextSeq() (int64, error) {
+	if w.seq == w.seqEnd {
+		err := w.conn.QueryRowContext(background, "UPDATE counter SET value = value + ? WHERE name = 'seq' RETURNING value", reservedSeqs).Scan(&w.seqEnd)
+		if err != nil {
+			return 0, err
+		}
+		w.seq = w.seqEnd - reservedSeqs
+	}
+	w.seq++
+	return w.seq - 1, nil
+}
+
+// splitURL returns what is before the path of a URL, and what is after it. Without a
+// path in its place, origin is empty and rest all of it.
+func splitURL(url, path string) (origin, rest string) {
+	start := strings.Index(url, "://")
+	if start < 0 || path == "" {
+		return "", url
+	}
+	slash := strings.IndexByte(url[start+3:], '/')
+	if slash < 0 {
+		return "", url
+	}
+	end := start + 3 + slash
+	if after, ok := strings.CutPrefix(url[end:], path); ok {
+		return url[:end], after
+	}
+	return "", url
+}
+
+// page is how many events are read at a time: a reader that takes long must not hold on
+// to a state of the file.
+const page = 1000
+
+// Recent implements store.Store.
+func (s *Store) Recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
+	var events []store.Event
+	err := s.read(ctx, q, func(r *reading) (err error) {
+		events, err = r.events("ORDER BY at DESC, seq DESC LIMIT ?", max(limit, 0))
+		return err
+	})
+	return events, err
+}
+
+// Export implements store.Store. Events that come in meanwhile may be among them.
+func (s *Store) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+	var at, seq int64
+	for after := "TRUE"; ; after = "(at, seq) > (?, ?)" {
+		var events []store.Event
+		err := s.read(ctx, q, func(r *reading) (err error) {
+			args := []any{at, seq, page}
+			if after == "TRUE" {
+				args = args[2:]
+			}
+			events, err = r.events("AND "+after+" ORDER BY at, seq LIMIT ?", args...)
+			at, seq = r.lastAt, r.lastSeq
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		if len(events) < page {
+			return nil
+		}
+	}
+}
+
+// row is an event as it lies in the file.
+type row struct {
+	at, seq, visitor int64
+	texts            [7]uint32 // name, path, referrer, source, medium, campaign, origin
+	rest             string
+	props            []byte
+}
+
+// events reads those of the query's range.
+func (r *reading) events(order string, args ...any) ([]store.Event, error) {
+	rows, err := r.tx.QueryContext(r.ctx,
+		`SELECT at, seq, visitor, name, path, referrer, source, medium, campaign, origin, rest, props
+		FROM event WHERE site = ? AND at >= ? AND at < ? `+order, append([]any{r.site, r.from, r.to}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var found []row
+	var ids []uint32
+	for rows.Next() {
+		var e row
+		t := &e.texts
+		if err := rows.Scan(&e.at, &e.seq, &e.visitor, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &e.rest, &e.props); err != nil {
+			return nil, err
+		}
+		found, ids = append(found, e), append(ids, t[:]...)
+		r.lastAt, r.lastSeq = e.at, e.seq
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return r.spell(found, ids)
+}
+
+// spell makes events of rows.
+func (r *reading) spell(found []row, ids []uint32) ([]store.Event, error) {
+	of, err := r.textsOf(ids)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]store.Event, len(found))
+	for i, e := range found {
+		t := e.texts
+		events[i] = store.Event{
+			Site: r.q.Site, At: time.UnixMilli(e.at).UTC(), Visitor: uint64(e.visitor),
+			Name: of[t[0]], Path: of[t[1]], Referrer: of[t[2]], Source: of[t[3]], Medium: of[t[4]], Campaign: of[t[5]],
+			URL: e.rest,
+		}
+		if t[6] != 0 {
+			events[i].URL = of[t[6]] + of[t[1]] + e.rest
+		}
+		if events[i].Props, err = decodeProps(e.props); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+// floorDiv rounds down, unlike /: there are times before 1970.
+func floorDiv(a, b int64) int64 {
+	if a < 0 {
+		return -((b - 1 - a) / b)
+	}
+	return a / b
+}

@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// maxSteps is what a mask has room for.
+const maxSteps = 8
+
+// never is before all times.
+const never = math.MinInt64
+
+// Funnel implements store.Store.
+func (s *Store) Funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {
+	if len(steps) > maxSteps {
+		return store.Funnel{}, errors.New("sqlite: a funnel has eight steps at most")
+	}
+	f := store.Funnel{Steps: make([]store.FunnelStep, len(steps))}
+	ways := newWays(len(steps))
+	var match *matcher
+	err := s.days(ctx, q, func(d *span) (err error) {
+		if match == nil {
+			if match, err = d.matcher(steps...); err != nil {
+				return err
+			}
+		}
+		c, err := d.columns(match.columns()...)
+		if err != nil {
+			return err
+		}
+		masks, err := match.masks(d.reading, c)
+		if err != nil {
+			return err
+		}
+		ways.walk(c, masks, &f)
+		return nil
+	})
+	if err != nil {
+		return store.Funnel{}, err
+	}
+	for step, visitors := range ways.taken {
+		f.Steps[step].Visitors = visitors
+	}
+	return f, nil
+}
+
+// ways are how far visitors have come. Of all the ways in which a visitor has taken a
+// step, only the one that began last matters: it has the most time left.
+type ways struct {
+	index map[uint64]int32 // where a visitor's are, from 1
+	began []began          // len(taken) for each visitor
+	taken []int64          // visitors that took a step
+}
+
+// began is when the latest way began that led through a step. An event does not follow
+// one of the same time, so what was known before that is kept.
+type began struct {
+	since  int64 // the time of the event that set now
+	now    int64
+	before int64
+}
+
+func newWays(steps int) *ways {
+	return &ways{index: make(map[uint64]int32), taken: make([]int64, steps)}
+}
+
+// walk takes the events of a day, which follow those of the day before.
+func (w *ways) walk(c *columns, masks []uint8, f *store.Funnel) {
+	index := make([]int32, len(c.visitor.values)) // saves most of the look-ups
+	for i, mask := range masks {
+		if mask == 0 {
+			continue
+		}
+		for step := range f.Steps {
+			f.Steps[step].Count += int64(mask >> step & 1)
+		}
+		v := c.visitor.of[i]
+		if v == 0 {
+			f.Visitorless++
+			continue
+		}
+		if index[v] == 0 {
+			index[v] = w.of(c.visitor.values[v])
+		}
+		w.step(index[v], mask, c.at[i])
+	}
+}
+
+// of returns where the ways of a visitor are.
+func (w *ways) of(visitor uint64) int32 {
+	at, known := w.index[visitor]
+	if !known {
+		at = int32(len(w.index)) + 1
+		w.index[visitor] = at
+		for range w.taken {
+			w.began = append(w.began, began{never, never, never})
+		}
+	}
+	return at
+}
+
+// step takes all steps that an event at a time fits.
+func (w *ways) step(visitor int32, mask uint8, at int64) {
+	steps := w.began[int(visitor-1)*len(w.taken):][:len(w.taken)]
+	for i := range steps {
+		if mask>>i&1 == 0 {
+			continue
+		}
+		start := at
+		if i > 0 {
+			start = steps[i-1].earlierThan(at)
+		}
+		if start == never || at-start > msPerDay {
+			continue
+		}
+		if steps[i].now == never {
+			w.taken[i]++
+		}
+		steps[i].set(start, at)
+	}
+}
+
+// earlierThan returns when the latest way began whose step was taken before a time.
+func (b *began) earlierThan(at int64) int64 {
+	if b.since == at {
+		return b.before
+	}
+	return b.now
+}
+
+func (b *began) set(start, at int64) {
+	if b.since != at {
+		b.since, b.before = at, b.now
+	}
+	b.now = max(b.now, start)
+}

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// Limits of what is remembered of the table of texts. What does not fit is looked up.
+const (
+	internedTexts = 100_000
+	internedBytes = 16 << 20
+)
+
+// interner gives texts their ids. It belongs to the writer.
+type interner struct {
+	find, insert *sql.Stmt
+	ids          map[string]int64
+	bytes        int
+
+	// given are the ids given out while texts without an event are looked for:
+	// those must stay. Nil if nobody looks.
+	given map[int64]struct{}
+}
+
+// reset forgets what was learned: a transaction that was rolled back took it away.
+func (in *interner) reset() {
+	in.ids, in.bytes = nil, 0
+}
+
+// id returns that of a text, which has one from then on. The empty text has id 0.
+func (in *interner) id(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, known := in.ids[text]
+	if !known {
+		var err error
+		if id, err = in.look(text); err != nil {
+			return 0, err
+		}
+		in.remember(text, id)
+	}
+	if in.given != nil {
+		in.given[id] = struct{}{}
+	}
+	return id, nil
+}
+
+func (in *interner) look(text string) (id int64, err error) {
+	err = in.find.QueryRowContext(background, text).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	result, err := in.insert.ExecContext(background, text)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+func (in *interner) remember(text string, id int64) {
+	if len(in.ids) >= internedTexts || in.bytes+len(text) > internedBytes {
+		in.reset()
+	}
+	if in.ids == nil {
+		in.ids = make(map[string]int64)
+	}
+	in.ids[text] = id
+	in.bytes += len(text)
+}
+
+// texts remembers for the readers what ids stand for. An id is never used again, so
+// nothing of it can be out of date.
+type texts struct {
+	mu    sync.Mutex
+	of    map[uint32]string
+	bytes int
+}
+
+// known fills in what is remembered and returns the ids that are not.
+func (t *texts) known(of map[uint32]string) (missing []uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range of {
+		if text, ok := t.of[id]; ok {
+			of[id] = text
+		} else if id != 0 {
+			missing = append(missing, id)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+func (t *texts) remember(id uint32, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil || len(t.of) >= internedTexts || t.bytes+len(text) > internedBytes {
+		t.of, t.bytes = make(map[uint32]string), 0
+	}
+	t.of[id] = text
+	t.bytes += len(text)
+}
+
+// textsOf returns the texts of ids, by id.
+func (r *reading) textsOf(ids []uint32) (map[uint32]string, error) {
+	of := make(map[uint32]string, len(ids))
+	for _, id := range ids {
+		of[id] = ""
+	}
+	for some := range slices.Chunk(r.s.texts.known(of), 500) {
+		if err := r.lookTexts(some, of); err != nil {
+			return nil, err
+		}
+	}
+	return of, nil
+}
+
+func (r *reading) lookTexts(ids []uint32, of map[uint32]string) error {
+	list := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendUint(list, uint64(id), 10)
+	}
+	rows, err := r.tx.QueryContext(r.ctx, "SELECT id, value FROM text WHERE id IN (SELECT value FROM json_each(?))", string(append(list, ']')))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id uint32
+		var text string
+		if err := rows.Scan(&id, &text); err != nil {
+			return err
+		}
+		of[id] = text
+		r.s.texts.remember(id, text)
+	}
+	return rows.Err()
+}
+
+// idOf returns the id of a text, or false if no event has ever had it.
+func (r *reading) idOf(text string) (id uint32, found bool, err error) {
+	err = r.tx.QueryRowContext(r.ctx, "SELECT id FROM text WHERE value = ?", text).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}

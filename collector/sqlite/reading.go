@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// reading is one state of the file, while a report is computed.
+type reading struct {
+	s    *Store
+	ctx  context.Context
+	tx   *sql.Tx
+	q    store.Query
+	site uint32
+
+	from, to        int64 // of q, in milliseconds
+	lastAt, lastSeq int64 // of the event read last
+}
+
+// millis returns the first millisecond that is not before t.
+func millis(t time.Time) int64 {
+	ms := t.UnixMilli()
+	if t.Nanosecond()%int(time.Millisecond) != 0 {
+		ms++
+	}
+	return ms
+}
+
+// read calls f with a state of the file, unless there cannot be an event in it that q
+// asks about.
+func (s *Store) read(ctx context.Context, q store.Query, f func(*reading) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	return s.failed(ctx, s.snapshot(ctx, q, f))
+}
+
+func (s *Store) snapshot(ctx context.Context, q store.Query, f func(*reading) error) error {
+	r := &reading{s: s, ctx: ctx, q: q, from: millis(q.From), to: millis(q.To)}
+	if r.from >= r.to {
+		return nil
+	}
+	var err error
+	if r.tx, err = s.reading.BeginTx(ctx, nil); err != nil {
+		return err
+	}
+	defer func() { _ = r.tx.Rollback() }() // nothing to keep
+	var found bool
+	if r.site, found, err = r.idOf(q.Site); err != nil || !found {
+		return err
+	}
+	return f(r)
+}
+
+// span is a day, or what of it is in the range.
+type span struct {
+	*reading
+	day      int64
+	from, to int64
+	rolled   bool // there is a rollup of the day
+}
+
+// whole reports whether nothing of the day is outside of the range.
+func (d *span) whole() bool { return d.to-d.from == msPerDay }
+
+// days calls f with each day that has events in the range. It makes rollups of those
+// that can have one first: not in the state that f sees, for that is a reader's.
+func (s *Store) days(ctx context.Context, q store.Query, f func(*span) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	if err := s.rollUp(ctx, q); err != nil {
+		if ctx.Err() != nil {
+			return s.failed(ctx, err)
+		}
+		s.logger.Warn("sqlite: no rollup was kept, reports are slower", "file", s.file, "error", err)
+	}
+	return s.read(ctx, q, func(r *reading) error { return r.days(f) })
+}
+
+func (r *reading) days(f func(*span) error) error {
+	rolled, err := r.rolledDays()
+	if err != nil {
+		return err
+	}
+	next, err := r.tx.PrepareContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = next.Close() }()
+	for from := r.from; ; {
+		var at int64
+		err := next.QueryRowContext(r.ctx, r.site, from, r.to).Scan(&at)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		day := floorDiv(at, msPerDay)
+		begin, end := day*msPerDay, (day+1)*msPerDay
+		d := &span{reading: r, day: day, from: max(begin, r.from), to: min(end, r.to), rolled: rolled[day]}
+		if err := f(d); err != nil {
+			return err
+		}
+		from = end
+	}
+}
+
+// rolledDays returns the days of the range that have a rollup.
+func (r *reading) rolledDays() (map[int64]bool, error) {
+	rows, err := r.tx.QueryContext(r.ctx, "SELECT day FROM rollup WHERE site = ? AND part = ? AND day BETWEEN ? AND ?",
+		r.site, partTotals, floorDiv(r.from, msPerDay), floorDiv(r.to, msPerDay))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	rolled := make(map[int64]bool)
+	for rows.Next() {
+		var day int64
+		if err := rows.Scan(&day); err != nil {
+			return nil, err
+		}
+		rolled[day] = true
+	}
+	return rolled, rows.Err()
+}
+
+// part reads a part of the day's rollup. One that is missing is empty.
+func (d *span) part(part int) (data []byte, err error) {
+	err = d.tx.QueryRowContext(d.ctx, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return data, err
+}

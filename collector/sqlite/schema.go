@@ -1,0 +1,126 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// applicationID marks a file as a collector's ("Foot").
+const applicationID = 0x466f6f74
+
+// migrations lead from one version of the file to the next; the number of those done is
+// its user_version. What has been released is never changed, only followed.
+//
+// Foreign keys are on, but nothing of an event refers by one: only the writer makes ids,
+// it makes the text first, and removes none that is in use. A check would cost eight
+// look-ups for each event, and a scan of all events for each text that is forgotten.
+var migrations = []string{
+	// Ids of text are never used again (AUTOINCREMENT): readers remember them.
+	// Id 0 is the empty text, of which there is no row.
+	`CREATE TABLE text (
+		id    INTEGER PRIMARY KEY AUTOINCREMENT,
+		value TEXT NOT NULL UNIQUE
+	);
+	CREATE TABLE event (
+		site     INTEGER NOT NULL, -- a text, like name to origin
+		at       INTEGER NOT NULL, -- milliseconds since 1970
+		seq      INTEGER NOT NULL, -- rises in the order of adding
+		visitor  INTEGER NOT NULL,
+		name     INTEGER NOT NULL,
+		path     INTEGER NOT NULL,
+		referrer INTEGER NOT NULL,
+		source   INTEGER NOT NULL,
+		medium   INTEGER NOT NULL,
+		campaign INTEGER NOT NULL,
+		origin   INTEGER NOT NULL, -- the URL is origin, path and rest, or rest alone
+		rest     TEXT NOT NULL,
+		props    BLOB,
+		PRIMARY KEY (site, at, seq)
+	) WITHOUT ROWID;
+	CREATE TABLE key (
+		site INTEGER NOT NULL,
+		key  TEXT NOT NULL,
+		at   INTEGER NOT NULL, -- when it was added
+		PRIMARY KEY (site, key)
+	) WITHOUT ROWID;
+	CREATE INDEX key_at ON key (at);
+	CREATE TABLE rollup (
+		site INTEGER NOT NULL,
+		day  INTEGER NOT NULL, -- days since 1970
+		part INTEGER NOT NULL,
+		data BLOB NOT NULL,
+		PRIMARY KEY (site, day, part)
+	);
+	CREATE TABLE record (
+		kind TEXT NOT NULL,
+		id   TEXT NOT NULL,
+		data BLOB NOT NULL,
+		PRIMARY KEY (kind, id)
+	) WITHOUT ROWID;
+	CREATE TABLE counter (
+		name  TEXT PRIMARY KEY,
+		value INTEGER NOT NULL
+	) WITHOUT ROWID;
+	INSERT INTO counter VALUES ('seq', 1);`,
+}
+
+// Errors of a file that is not opened.
+var (
+	errForeign = errors.New("not a file of the collector's")
+	errNewer   = errors.New("written by a newer version of the collector: install that version, or restore a backup")
+)
+
+// migrate brings the file to the newest version, and refuses one that is not ours.
+func migrate(ctx context.Context, db *sql.DB) error {
+	db.SetMaxOpenConns(1)
+	version, err := inspect(ctx, db)
+	if err != nil {
+		return err
+	}
+	// Not sooner: it would change a foreign file.
+	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
+		return err
+	}
+	for ; version < len(migrations); version++ {
+		if err := step(ctx, db, version); err != nil {
+			return fmt.Errorf("migrating to version %d: %w", version+1, err)
+		}
+	}
+	return nil
+}
+
+// inspect returns the version of a file that is ours, or 0 of one that is empty.
+func inspect(ctx context.Context, db *sql.DB) (version int, err error) {
+	var application, tables int
+	err = db.QueryRowContext(ctx, "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
+		Scan(&application, &version, &tables)
+	switch {
+	case err != nil:
+		return 0, err
+	case application == 0 && version == 0 && tables == 0:
+		return 0, nil
+	case application != applicationID:
+		return 0, errForeign
+	case version > len(migrations):
+		return 0, fmt.Errorf("%w (the file has version %d, this one knows %d)", errNewer, version, len(migrations))
+	}
+	return version, nil
+}
+
+// step runs a migration and counts it in the same transaction.
+func step(ctx context.Context, db *sql.DB, version int) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	mark := fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, version+1)
+	for _, statements := range []string{migrations[version], mark} {
+		if _, err := tx.ExecContext(ctx, statements); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}

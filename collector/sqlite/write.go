@@ -1,0 +1,242 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// Limits of what waits for the writer, and of a transaction.
+const (
+	queueLength = 4096
+	batchLength = 4096
+)
+
+// job is what the writer is asked for: to add an event, or to run a function in a
+// transaction of its own.
+type job struct {
+	ctx   context.Context // of the caller, who may have left
+	event *store.Event
+	run   func(*writer) error
+	done  chan error // of length 1: the writer never waits for a caller
+}
+
+// Add implements store.Store.
+func (s *Store) Add(ctx context.Context, e store.Event) error {
+	return s.do(&job{ctx: ctx, event: &e})
+}
+
+// write runs a function in a transaction.
+func (s *Store) write(ctx context.Context, run func(*writer) error) error {
+	return s.do(&job{ctx: ctx, run: run})
+}
+
+// do hands j to the writer and waits for its commit.
+func (s *Store) do(j *job) error {
+	if err := s.enter(j.ctx); err != nil {
+		return err
+	}
+	j.done = make(chan error, 1)
+	select {
+	case s.queue <- j:
+	case <-j.ctx.Done():
+		return j.ctx.Err()
+	case <-s.quit:
+		return store.ErrClosed
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-j.ctx.Done():
+		return j.ctx.Err()
+	case <-s.stopped:
+	}
+	select {
+	case err := <-j.done: // its last act
+		return err
+	default: // queued after that
+		return store.ErrClosed
+	}
+}
+
+// writer owns the only connection that writes, and all that is known of the file's state
+// beyond the file.
+type writer struct {
+	*Store
+	conn  *sql.Conn
+	every time.Duration
+
+	batch []*job
+	next  *job // taken from the queue, but not for this batch
+	last  time.Time
+
+	intern interner
+	insert *sql.Stmt
+	key    *sql.Stmt
+	stale  *sql.Stmt
+	args   []any // of insert
+
+	seq, seqEnd int64 // next, and the end of those reserved
+	touched     touched
+	keysCleaned time.Time
+}
+
+func newWriter(ctx context.Context, s *Store, every time.Duration) (*writer, error) {
+	conn, err := s.writing.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{Store: s, conn: conn, every: every, args: make([]any, 13)}
+	w.touched.init()
+	for query, stmt := range map[string]**sql.Stmt{
+		"INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)": &w.insert,
+		"DELETE FROM rollup WHERE site = ? AND day = ?":                    &w.stale,
+		keyQuery:                              &w.key,
+		"SELECT id FROM text WHERE value = ?": &w.intern.find,
+		"INSERT INTO text (value) VALUES (?)": &w.intern.insert,
+	} {
+		if *stmt, err = conn.PrepareContext(ctx, query); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return w, nil
+}
+
+// run serves the queue until Close, and then what is left in it.
+func (w *writer) run() {
+	defer close(w.stopped)
+	defer func() { _ = w.conn.Close() }() // of no consequence: all is committed
+	for {
+		select {
+		case j := <-w.queue:
+			w.serve(j)
+		case <-w.quit:
+			for len(w.queue) > 0 {
+				w.serve(<-w.queue)
+			}
+			return
+		}
+	}
+}
+
+// serve commits the events that wait, beginning with j, or runs j.
+func (w *writer) serve(j *job) {
+	for j != nil {
+		w.next = nil
+		if j.run != nil {
+			w.answer(j, w.runAlone(j))
+		} else {
+			w.gather(j)
+			w.commit()
+		}
+		j = w.next
+	}
+}
+
+// gather fills the batch until nobody waits, or until CommitEvery is over.
+func (w *writer) gather(first *job) {
+	w.batch = append(w.batch[:0], first)
+	var pause <-chan time.Time
+	if rest := w.every - time.Since(w.last); w.every > 0 && rest > 0 {
+		pause = time.After(rest)
+	}
+	for len(w.batch) < batchLength && w.next == nil {
+		select {
+		case j := <-w.queue:
+			w.take(j)
+			continue
+		default:
+		}
+		if pause == nil {
+			return
+		}
+		select {
+		case j := <-w.queue:
+			w.take(j)
+		case <-pause:
+			return
+		case <-w.quit:
+			return
+		}
+	}
+}
+
+func (w *writer) take(j *job) {
+	if j.run != nil {
+		w.next = j
+		return
+	}
+	w.batch = append(w.batch, j)
+}
+
+// commit adds the batch in one transaction, and tells its callers. If it fails all of
+// them are told so: none of their events has been added.
+func (w *writer) commit() {
+	err := w.transact(func() error {
+		for _, j := range w.batch {
+			if j.ctx.Err() != nil {
+				j.event = nil // the caller has left
+				continue
+			}
+			if err := w.add(j.event); err != nil {
+				return err
+			}
+		}
+		return w.removeStale()
+	})
+	w.last = time.Now()
+	for _, j := range w.batch {
+		if j.event == nil {
+			w.answer(j, j.ctx.Err())
+		} else {
+			w.answer(j, err)
+		}
+	}
+	clear(w.batch)
+}
+
+func (w *writer) answer(j *job, err error) {
+	if err != nil {
+		err = cmp.Or(j.ctx.Err(), error(&fileError{w.file, err}))
+	}
+	j.done <- err
+}
+
+// runAlone runs a job that is no event, if its caller is still there.
+func (w *writer) runAlone(j *job) error {
+	if err := j.ctx.Err(); err != nil {
+		return err
+	}
+	return w.transact(func() error { return j.run(w) })
+}
+
+// background is the context of the writer's statements. A caller's would interrupt the
+// connection, and with it the transaction of others.
+var background = context.Background()
+
+// transact runs f in a transaction. After an error nothing of it is in the file, and
+// nothing that the writer had learned from it is in memory.
+func (w *writer) transact(f func() error) error {
+	if _, err := w.conn.ExecContext(background, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := f()
+	if err == nil {
+		_, err = w.conn.ExecContext(background, "COMMIT")
+	}
+	if err != nil {
+		// SQLite may have rolled back by itself: then this fails, as it should.
+		_, _ = w.conn.ExecContext(background, "ROLLBACK")
+		w.intern.reset()
+		w.seq, w.seqEnd = 0, 0
+		w.keysCleaned = time.Time{}
+		clear(w.touched.now)
+		return err
+	}
+	w.commits.Add(1)
+	return nil
+}

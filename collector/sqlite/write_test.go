@@ -1,0 +1,237 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// numbered is an event with a number for a name.
+func numbered(n int) store.Event {
+	return store.Event{Site: "s", At: begin.Add(time.Hour), Name: fmt.Sprint(n), URL: "https://s.example/", Path: "/"}
+}
+
+func all(t *testing.T, s store.Store) store.Totals {
+	t.Helper()
+	totals, err := s.Totals(t.Context(), store.Query{Site: "s", From: begin, To: end})
+	require.NoError(t, err)
+	return totals
+}
+
+func newStore(t *testing.T) *sqlite.Store {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "events.db"), midday)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// waiting waits until that many are in the queue.
+func waiting(t *testing.T, s *sqlite.Store, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return s.Queued() == n }, 5*time.Second, time.Millisecond)
+}
+
+func TestCallersThatWaitShareACommit(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	release := sqlite.Hold(t, s)
+	before := s.Commits()
+	var callers sync.WaitGroup
+	for i := range 200 {
+		callers.Go(func() { assert.NoError(t, s.Add(t.Context(), numbered(i))) })
+	}
+	waiting(t, s, 200)
+	release()
+	callers.Wait()
+	assert.EqualValues(t, 2, s.Commits()-before, "that of Hold, and one of 200 events")
+	assert.EqualValues(t, 200, all(t, s).Events)
+}
+
+func TestCommitEverySpacesCommits(t *testing.T) {
+	t.Parallel()
+	s, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(t.TempDir(), "events.db"), CommitEvery: 40 * time.Millisecond})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	started := time.Now()
+	for i := range 5 {
+		require.NoError(t, s.Add(t.Context(), numbered(i)))
+	}
+	assert.GreaterOrEqual(t, time.Since(started), 4*40*time.Millisecond)
+}
+
+func TestAddEndsWithItsContextWhileTheWriterIsBusy(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	release := sqlite.Hold(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := make(chan error)
+	go func() { errs <- s.Add(ctx, numbered(1)) }()
+	waiting(t, s, 1)
+	cancel()
+	require.ErrorIs(t, <-errs, context.Canceled)
+	release()
+	require.NoError(t, s.Add(t.Context(), numbered(2)))
+	assert.EqualValues(t, 1, all(t, s).Events, "that of the caller who left is not there")
+}
+
+func TestCloseCommitsWhatWaits(t *testing.T) {
+	t.Parallel()
+	for range 8 { // the writer may meet the end first, or what waits
+		closeWhileSomeWait(t)
+	}
+}
+
+func closeWhileSomeWait(t *testing.T) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "events.db")
+	s := open(t, file, midday)
+	release := sqlite.Hold(t, s)
+	var callers sync.WaitGroup
+	for i := range 50 {
+		callers.Go(func() { assert.NoError(t, s.Add(t.Context(), numbered(i))) })
+	}
+	waiting(t, s, 50)
+	callers.Go(func() { assert.NoError(t, s.Close()) })
+	require.Eventually(t, func() bool {
+		_, err := s.Records(t.Context(), "k")
+		return errors.Is(err, store.ErrClosed)
+	}, 5*time.Second, time.Millisecond)
+	release()
+	callers.Wait()
+	s = open(t, file, midday)
+	defer func() { require.NoError(t, s.Close()) }()
+	assert.EqualValues(t, 50, all(t, s).Events)
+}
+
+func TestAddReturnsTheErrorOfAFullDiskAndWorksAgainAfterIt(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	sqlite.LimitPages(t, s, 60)
+	var added atomic.Int64
+	failed := make(chan store.Event, 1600)
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := range 200 {
+				e := numbered(caller*1000 + i)
+				e.URL += string(make([]byte, 1000))
+				if err := s.Add(t.Context(), e); err == nil {
+					added.Add(1)
+				} else {
+					assert.ErrorContains(t, err, "full")
+					assert.ErrorContains(t, err, "events.db")
+					failed <- e
+				}
+			}
+		})
+	}
+	callers.Wait()
+	assert.NotZero(t, added.Load())
+	assert.NotEmpty(t, failed)
+	close(failed)
+	q := store.Query{Site: "s", From: begin, To: end}
+	rows, err := s.Top(t.Context(), q, store.Names, 10_000)
+	require.NoError(t, err, "a report needs no room")
+	assert.Len(t, rows, int(added.Load()), "what was acknowledged is there, and nothing else")
+	sqlite.LimitPages(t, s, 1<<30)
+	for e := range failed {
+		require.NoError(t, s.Add(t.Context(), e))
+	}
+	rows, err = s.Top(t.Context(), q, store.Names, 10_000)
+	require.NoError(t, err)
+	assert.Len(t, rows, 1600, "each has its own name: nothing is left of the transactions that failed")
+}
+
+func TestKeysOlderThanADayAreRemoved(t *testing.T) {
+	t.Parallel()
+	now := atomic.Pointer[time.Time]{}
+	at := begin
+	now.Store(&at)
+	s := open(t, filepath.Join(t.TempDir(), "events.db"), func() time.Time { return *now.Load() })
+	defer func() { require.NoError(t, s.Close()) }()
+	for i := range 10 {
+		e := numbered(i)
+		e.Key = fmt.Sprint("key ", i)
+		require.NoError(t, s.Add(t.Context(), e))
+	}
+	later := begin.Add(store.DuplicateFor + time.Minute)
+	now.Store(&later)
+	e := numbered(11)
+	e.Key = "another"
+	require.NoError(t, s.Add(t.Context(), e))
+	assert.Equal(t, 1, sqlite.Scalar[int](t, s, "SELECT count(*) FROM key"))
+}
+
+func TestForgetRemovesTextsThatNoEventHas(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	kept, gone := numbered(1), numbered(2)
+	kept.At, gone.Referrer, gone.Path = begin.AddDate(0, 0, 3), "gone.example", "/gone"
+	require.NoError(t, s.Add(t.Context(), kept))
+	require.NoError(t, s.Add(t.Context(), gone))
+	all(t, s)
+	require.Equal(t, 2, sqlite.Rollups(t, s))
+	require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 2)))
+	assert.Equal(t, 1, sqlite.Rollups(t, s))
+	assert.Equal(t, "/ 1 https://s.example s", sqlite.Scalar[string](t, s, "SELECT group_concat(value, ' ') FROM (SELECT value FROM text ORDER BY value)"))
+	require.NoError(t, s.Add(t.Context(), gone))
+	assert.EqualValues(t, 2, all(t, s).Events)
+}
+
+func TestAClosedDayIsRolledUpAndAnOpenDayIsNot(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	closed, today := numbered(1), numbered(2)
+	today.At = midday()
+	require.NoError(t, s.Add(t.Context(), closed))
+	require.NoError(t, s.Add(t.Context(), today))
+	assert.EqualValues(t, 2, all(t, s).Events)
+	assert.Equal(t, 1, sqlite.Rollups(t, s))
+	require.NoError(t, s.Add(t.Context(), closed))
+	assert.Zero(t, sqlite.Rollups(t, s), "an event that comes late removes it")
+	assert.EqualValues(t, 3, all(t, s).Events)
+	assert.Equal(t, 1, sqlite.Rollups(t, s))
+}
+
+func TestARollupIsNotKeptIfItsDayHasChangedSince(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	sqlite.RollUpWhile(t, s, "s", begin, func() {
+		require.NoError(t, s.Add(t.Context(), numbered(2)))
+	})
+	assert.Zero(t, sqlite.Rollups(t, s), "an event came in")
+	sqlite.RollUpWhile(t, s, "s", begin, func() {
+		require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 1)))
+	})
+	assert.Zero(t, sqlite.Rollups(t, s), "the events were forgotten")
+	require.NoError(t, s.Add(t.Context(), numbered(3)))
+	sqlite.RollUpWhile(t, s, "s", begin, func() {
+		other := numbered(4)
+		other.At = begin.AddDate(0, 0, 1)
+		require.NoError(t, s.Add(t.Context(), other))
+	})
+	assert.Equal(t, 1, sqlite.Rollups(t, s), "another day has changed")
+}
+
+func TestATextThatIsUsedAgainWhileUnusedOnesAreRemovedStays(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	sqlite.RemoveEvents(t, s)
+	sqlite.SweepWhile(t, s, func() { require.NoError(t, s.Add(t.Context(), numbered(1))) })
+	rows, err := s.Top(t.Context(), store.Query{Site: "s", From: begin, To: end}, store.Names, 10)
+	require.NoError(t, err)
+	assert.Equal(t, []store.Row{{Value: "1", Count: 1}}, rows)
+}

@@ -1,0 +1,110 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// report is something to ask a store about a range of RandomEvents.
+type report struct {
+	name string
+	ask  func(context.Context, store.Store, store.Query) (any, error)
+}
+
+// Compare requires that all reports of two stores agree about q. The reports are about
+// what RandomEvents makes.
+func Compare(t *testing.T, want, got store.Store, q store.Query) {
+	t.Helper()
+	for _, r := range reports() {
+		w, err := r.ask(t.Context(), want, q)
+		require.NoError(t, err)
+		g, err := r.ask(t.Context(), got, q)
+		require.NoError(t, err)
+		require.Equal(t, w, g, "%s from %v to %v", r.name, q.From, q.To)
+	}
+}
+
+func reports() []report {
+	all := []report{
+		{"totals", func(ctx context.Context, s store.Store, q store.Query) (any, error) { return s.Totals(ctx, q) }},
+		{"hours", series(store.Hour)},
+		{"days", series(store.Day)},
+		{"recent", func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+			return list(s.Recent(ctx, q, 20))
+		}},
+		{"export", exported},
+	}
+	for by := store.Pages; by <= store.Names; by++ {
+		all = append(all, top(by, 2), top(by, 1000))
+	}
+	for _, event := range []string{"paid", "'", "none"} {
+		all = append(all, props(event, 2), props(event, 1000))
+	}
+	for _, m := range randomMatches {
+		all = append(all, count(m))
+	}
+	for _, steps := range ways {
+		all = append(all, funnel(steps))
+	}
+	return all
+}
+
+// list makes no difference between nil and an empty slice.
+func list[E any](all []E, err error) (any, error) {
+	return append([]E{}, all...), err
+}
+
+func exported(ctx context.Context, s store.Store, q store.Query) (any, error) {
+	var all []store.Event
+	err := s.Export(ctx, q, func(e store.Event) error { all = append(all, e); return nil })
+	return all, err
+}
+
+func series(step store.Step) func(context.Context, store.Store, store.Query) (any, error) {
+	return func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		return list(s.Series(ctx, q, step))
+	}
+}
+
+func top(by store.Dimension, limit int) report {
+	return report{fmt.Sprint("top ", limit, " by ", by), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		return list(s.Top(ctx, q, by, limit))
+	}}
+}
+
+func props(event string, limit int) report {
+	return report{fmt.Sprint("props ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		return list(s.Props(ctx, q, event, limit))
+	}}
+}
+
+func count(m store.Match) report {
+	return report{fmt.Sprintf("count %q", m), func(ctx context.Context, s store.Store, q store.Query) (any, error) { return s.Count(ctx, q, m) }}
+}
+
+func funnel(steps []store.Match) report {
+	return report{fmt.Sprintf("funnel %q", steps), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		return s.Funnel(ctx, q, steps)
+	}}
+}
+
+var randomMatches = []store.Match{
+	{Page: "/"}, {Page: "*"}, {Page: "/shop*"}, {Page: "/*p*"}, {Page: "/none"}, {Page: "/ü_"}, {Page: "*%"}, {Page: "/*", PropKey: "plan", PropValue: "pro"},
+	{Page: "/cart", PropKey: "\x00", PropValue: "1"},
+	{Event: "paid"}, {Event: "signup"}, {Event: "*"}, {Event: "'", PropKey: "n", PropValue: "1"}, {Event: "paid", PropKey: "plan", PropValue: ""},
+	{Event: "paid", PropKey: "none", PropValue: "1"},
+}
+
+var ways = [][]store.Match{
+	{{Page: "/shop*"}, {Page: "/cart"}},
+	{{Page: "/"}, {Page: "/shop*"}, {Page: "/c*"}, {Event: "paid"}},
+	{{Page: "*"}, {Page: "*"}, {Page: "*"}},
+	{{Event: "signup"}, {Event: "paid", PropKey: "plan", PropValue: "pro"}},
+	{{Event: "none"}, {Page: "*"}},
+	{{Page: "*", PropKey: "n", PropValue: "1"}, {Event: "paid"}, {Page: "/shop*"}, {Event: "paid"}, {Page: "/"}, {Page: "/"}, {Page: "*"}, {Page: "*"}},
+}

@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+var figures = []promise{
+	{"totals count visitors, pageviews and events", func(f *fixture) {
+		f.add(pageview(at(0, 1), 1, "/"), pageview(at(0, 2), 1, "/a"), pageview(at(0, 3), 2, "/"), event(at(0, 4), 3, "signup"), event(at(0, 5), 0, "paid"))
+		assert.Equal(f, store.Totals{Visitors: 3, Pageviews: 3, Events: 2}, f.totals(days(0, 1)))
+	}},
+	{"a visitor counts once in each UTC day", func(f *fixture) {
+		f.add(pageview(at(0, 23), 1, "/"), pageview(at(1, 0).Add(-time.Millisecond), 1, "/"), pageview(at(1, 0), 1, "/"), pageview(at(2, 5), 1, "/"))
+		assert.EqualValues(f, 3, f.totals(days(0, 3)).Visitors)
+	}},
+	{"a range begins with From and ends before To, to the millisecond", func(f *fixture) {
+		f.add(pageview(at(1, 0).Add(-time.Millisecond), 1, "/"), pageview(at(1, 0), 2, "/"), pageview(at(2, 0).Add(-time.Millisecond), 3, "/"), pageview(at(2, 0), 4, "/"))
+		assert.Equal(f, store.Totals{Visitors: 2, Pageviews: 2}, f.totals(days(1, 2)))
+		assert.Equal(f, store.Totals{Visitors: 1, Pageviews: 1}, f.totals(store.Query{Site: "s", From: at(1, 0).Add(1), To: at(2, 0)}))
+		assert.Equal(f, store.Totals{Visitors: 3, Pageviews: 3}, f.totals(store.Query{Site: "s", From: at(1, 0), To: at(2, 0).Add(1)}))
+		assert.Zero(f, f.totals(days(1, 1)))
+		assert.Zero(f, f.totals(days(2, 1)))
+	}},
+	{"a range of all times there are can be asked about", func(f *fixture) {
+		f.add(pageview(at(1, 0), 1, "/"), pageview(time.Unix(-86401, 0), 2, "/"), pageview(at(9000, 0), 3, "/"))
+		q := store.Query{Site: "s", To: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+		assert.Equal(f, store.Totals{Visitors: 3, Pageviews: 3}, f.totals(q))
+		assert.Equal(f, []store.Row{{Value: "/", Count: 3, Visitors: 3}}, f.top(q, store.Pages, 9))
+		assert.Equal(f, store.Row{Count: 3, Visitors: 3}, f.count(q, store.Match{Page: "*"}))
+	}},
+	{"a series has a point for each day, zeros included", func(f *fixture) {
+		f.add(pageview(at(1, 1), 1, "/"), pageview(at(1, 2), 1, "/"), event(at(3, 1), 0, "paid"))
+		assert.Equal(f, []store.Point{
+			{At: at(0, 0)},
+			{At: at(1, 0), Totals: store.Totals{Visitors: 1, Pageviews: 2}},
+			{At: at(2, 0)},
+			{At: at(3, 0), Totals: store.Totals{Events: 1}},
+		}, f.series(days(0, 4), store.Day))
+	}},
+	{"a series has a point for each hour, in which a visitor counts once", func(f *fixture) {
+		f.add(pageview(at(1, 1), 1, "/"), pageview(at(1, 1).Add(59*time.Minute), 1, "/"), pageview(at(1, 3), 1, "/"))
+		points := f.series(days(1, 2), store.Hour)
+		require.Len(f, points, 24)
+		assert.Equal(f, store.Point{At: at(1, 1), Totals: store.Totals{Visitors: 1, Pageviews: 2}}, points[1])
+		assert.Equal(f, store.Point{At: at(1, 2)}, points[2])
+		assert.Equal(f, store.Point{At: at(1, 3), Totals: store.Totals{Visitors: 1, Pageviews: 1}}, points[3])
+	}},
+	{"a series of a range within steps counts only the range", func(f *fixture) {
+		for hour := range 72 {
+			f.add(pageview(at(0, hour), uint64(hour+1), "/"))
+		}
+		q := store.Query{Site: "s", From: at(0, 22).Add(30 * time.Minute), To: at(2, 1).Add(time.Minute)}
+		points := f.series(q, store.Day)
+		require.Len(f, points, 3)
+		assert.Equal(f, store.Point{At: at(0, 0), Totals: store.Totals{Visitors: 1, Pageviews: 1}}, points[0])
+		assert.Equal(f, store.Point{At: at(1, 0), Totals: store.Totals{Visitors: 24, Pageviews: 24}}, points[1])
+		assert.Equal(f, store.Point{At: at(2, 0), Totals: store.Totals{Visitors: 2, Pageviews: 2}}, points[2])
+
+		points = f.series(q, store.Hour)
+		require.Len(f, points, 28)
+		assert.Equal(f, store.Point{At: at(0, 22)}, points[0])
+		assert.Equal(f, store.Point{At: at(2, 1), Totals: store.Totals{Visitors: 1, Pageviews: 1}}, points[27])
+	}},
+	{"a series of an empty range has no points", func(f *fixture) {
+		f.add(pageview(at(1, 0), 1, "/"))
+		assert.Empty(f, f.series(days(1, 1), store.Day))
+		assert.Empty(f, f.series(days(2, 1), store.Hour))
+	}},
+	{"an event that comes late changes the figures of its day", func(f *fixture) {
+		f.add(pageview(at(1, 1), 1, "/"))
+		for i := range int64(3) {
+			ask(f, days(0, 3)) // an engine may keep what it has computed
+			f.add(pageview(at(1, 2), uint64(i+2), "/"), event(at(1, 3), 0, "paid", "plan", "pro"))
+			assert.Equal(f, store.Totals{Visitors: i + 2, Pageviews: i + 2, Events: i + 1}, f.totals(days(0, 3)))
+			assert.Equal(f, []store.Row{{Value: "/", Count: i + 2, Visitors: i + 2}}, f.top(days(0, 3), store.Pages, 9))
+			assert.EqualValues(f, i+1, f.props(days(0, 3), "paid", 9)[0].Count)
+			assert.EqualValues(f, i+1, f.funnel(days(0, 3), store.Match{Event: "paid"}, store.Match{Page: "/"}).Visitorless)
+			assert.EqualValues(f, i+2, f.series(days(1, 2), store.Hour)[1].Pageviews+f.series(days(1, 2), store.Hour)[2].Pageviews)
+		}
+	}},
+}
+
+// ask asks for every report.
+func ask(f *fixture, q store.Query) {
+	f.totals(q)
+	f.series(q, store.Hour)
+	f.series(q, store.Day)
+	for by := store.Pages; by <= store.Names; by++ {
+		f.top(q, by, 9)
+	}
+	f.props(q, "paid", 9)
+	f.count(q, store.Match{Page: "/*"})
+	f.funnel(q, store.Match{Page: "/*"}, store.Match{Event: "paid"})
+	f.recent(q, 9)
+}
+
+var tops = []promise{
+	{"Top counts pages by pageviews, not by events", func(f *fixture) {
+		f.add(pageview(at(0, 1), 1, "/a"), pageview(at(0, 2), 1, "/a"), pageview(at(0, 3), 2, "/b"), event(at(0, 4), 2, "signup"), pageview(at(1, 1), 1, "/a"), pageview(at(1, 1), 0, "/a"))
+		assert.Equal(f, []store.Row{{Value: "/a", Count: 4, Visitors: 2}, {Value: "/b", Count: 1, Visitors: 1}}, f.top(days(0, 2), store.Pages, 9))
+	}},
+	{"Top counts names by events, with and without a visitor", func(f *fixture) {
+		f.add(event(at(0, 1), 0, "paid"), event(at(0, 1), 0, "paid"), event(at(0, 2), 5, "signup"), pageview(at(0, 1), 5, "/"))
+		assert.Equal(f, []store.Row{{Value: "paid", Count: 2}, {Value: "signup", Count: 1, Visitors: 1}}, f.top(days(0, 1), store.Names, 9))
+	}},
+	{"Top counts pageviews without a referrer as direct", func(f *fixture) {
+		came := pageview(at(0, 1), 1, "/")
+		came.Referrer = "r.example"
+		f.add(came, came, pageview(at(0, 2), 2, "/"), event(at(0, 3), 2, "signup"))
+		assert.Equal(f, []store.Row{{Value: "r.example", Count: 2, Visitors: 1}, {Value: "", Count: 1, Visitors: 1}}, f.top(days(0, 1), store.Referrers, 9))
+	}},
+	{"Top leaves out pageviews without a source, a medium or a campaign", func(f *fixture) {
+		tagged := pageview(at(0, 1), 1, "/")
+		tagged.Source, tagged.Medium, tagged.Campaign = "news", "mail", "spring"
+		named := tagged
+		named.Name = "signup"
+		f.add(tagged, pageview(at(0, 2), 2, "/"), named)
+		assert.Equal(f, []store.Row{{Value: "news", Count: 1, Visitors: 1}}, f.top(days(0, 1), store.Sources, 9))
+		assert.Equal(f, []store.Row{{Value: "mail", Count: 1, Visitors: 1}}, f.top(days(0, 1), store.Mediums, 9))
+		assert.Equal(f, []store.Row{{Value: "spring", Count: 1, Visitors: 1}}, f.top(days(0, 1), store.Campaigns, 9))
+	}},
+	{"Top puts values of equal count in byte order, before it takes the first of them", func(f *fixture) {
+		for i, path := range []string{"/é", "/b", "/a", "/Z", "/a/", "/%", "/most", "/most"} {
+			f.add(pageview(at(0, i), 1, path))
+		}
+		assert.Equal(f, []string{"/most", "/%", "/Z", "/a", "/a/", "/b", "/é"}, values(f.top(days(0, 1), store.Pages, 9)))
+		assert.Equal(f, []string{"/most", "/%", "/Z"}, values(f.top(days(0, 1), store.Pages, 3)))
+		assert.Empty(f, f.top(days(0, 1), store.Pages, 0))
+	}},
+	{"Props counts values for each key, in order", func(f *fixture) {
+		f.add(event(at(0, 1), 1, "paid", "plan", "pro", "cur", "eur"), event(at(0, 2), 1, "paid", "plan", "pro"), event(at(1, 2), 1, "paid", "plan", "free"),
+			event(at(0, 3), 0, "paid", "plan", "basic"), event(at(0, 3), 2, "other", "plan", "pro"), pageview(at(0, 3), 2, "/"))
+		assert.Equal(f, []store.PropRow{
+			{Key: "cur", Row: store.Row{Value: "eur", Count: 1, Visitors: 1}},
+			{Key: "plan", Row: store.Row{Value: "pro", Count: 2, Visitors: 1}},
+			{Key: "plan", Row: store.Row{Value: "basic", Count: 1}},
+			{Key: "plan", Row: store.Row{Value: "free", Count: 1, Visitors: 1}},
+		}, f.props(days(0, 2), "paid", 9))
+		assert.Len(f, f.props(days(0, 2), "paid", 1), 2)
+		assert.Empty(f, f.props(days(0, 2), "PAID", 9))
+		assert.Empty(f, f.props(days(0, 2), "paid", 0))
+	}},
+	{"Props counts a number with a string of its text, and other texts apart", func(f *fixture) {
+		for _, p := range []store.Prop{{Key: "n", Value: "5"}, {Key: "n", Value: "5", Numeric: true}, {Key: "n", Value: "5.0", Numeric: true}, {Key: "n", Value: "05"}} {
+			e := event(at(0, 1), 0, "paid")
+			e.Props = []store.Prop{p}
+			f.add(e)
+		}
+		rows := f.props(days(0, 1), "paid", 9)
+		require.Len(f, rows, 3)
+		assert.Equal(f, store.PropRow{Key: "n", Row: store.Row{Value: "5", Count: 2}}, rows[0])
+	}},
+	{"Props counts hostile text as any other", func(f *fixture) {
+		for i, text := range hostile {
+			f.add(event(at(0, 1), 1, "paid", text, text), event(at(0, 2), 1, text, "k", hostile[(i+1)%len(hostile)]))
+		}
+		assert.Len(f, f.props(days(0, 1), "paid", 1), len(hostile))
+		for i, text := range hostile {
+			assert.Equal(f, []store.PropRow{{Key: "k", Row: store.Row{Value: hostile[(i+1)%len(hostile)], Count: 1, Visitors: 1}}}, f.props(days(0, 1), text, 9))
+			assert.Equal(f, store.Row{Count: 1, Visitors: 1}, f.count(days(0, 1), store.Match{Event: "paid", PropKey: text, PropValue: text}))
+		}
+	}},
+}
+
+func values(rows []store.Row) []string {
+	var all []string
+	for _, row := range rows {
+		all = append(all, row.Value)
+	}
+	return all
+}

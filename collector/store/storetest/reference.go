@@ -1,0 +1,450 @@
+// Package storetest holds what every engine behind store.Store is measured by: Run, the
+// conformance suite, and Reference, a store whose figures are computed so plainly that
+// they can be believed.
+package storetest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+var _ store.Store = (*Reference)(nil)
+
+// Reference is a store in memory that keeps a slice of events and goes through all of it
+// for each figure. It is right before it is anything else, and safe for concurrent use.
+type Reference struct {
+	// Now is the clock of the window for duplicates. Set it before the first Add.
+	// Defaults to time.Now.
+	Now func() time.Time
+
+	mu      sync.Mutex
+	closed  bool
+	events  []store.Event // in the order they were added, or if sorted by At before that
+	sorted  bool
+	keys    map[siteKey]time.Time
+	records map[string]map[string][]byte // by kind and ID
+}
+
+type siteKey struct{ site, key string }
+
+// NewReference returns an empty store.
+func NewReference() *Reference {
+	return &Reference{
+		Now:     time.Now,
+		keys:    make(map[siteKey]time.Time),
+		records: make(map[string]map[string][]byte),
+	}
+}
+
+// enter locks r for a method that was given ctx. It returns the function that unlocks.
+func (r *Reference) enter(ctx context.Context) (leave func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil, store.ErrClosed
+	}
+	return r.mu.Unlock, nil
+}
+
+// Add implements store.Store.
+func (r *Reference) Add(ctx context.Context, e store.Event) error {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.duplicate(e) {
+		return nil
+	}
+	e.At = e.At.UTC().Truncate(time.Millisecond)
+	e.Props = slices.Clone(e.Props)
+	e.Key = ""
+	r.sorted = r.sorted && (len(r.events) == 0 || !e.At.Before(r.events[len(r.events)-1].At))
+	r.events = append(r.events, e)
+	return nil
+}
+
+func (r *Reference) duplicate(e store.Event) bool {
+	if e.Key == "" {
+		return false
+	}
+	now, k := r.Now(), siteKey{e.Site, e.Key}
+	if added, ok := r.keys[k]; ok && now.Sub(added) < store.DuplicateFor {
+		return true
+	}
+	r.keys[k] = now
+	return false
+}
+
+// in returns the events that q asks about, by At, then in the order they were added.
+func (r *Reference) in(q store.Query) []store.Event {
+	if !r.sorted {
+		slices.SortStableFunc(r.events, func(a, b store.Event) int { return a.At.Compare(b.At) })
+		r.sorted = true
+	}
+	var found []store.Event
+	for _, e := range r.events {
+		if e.Site == q.Site && !e.At.Before(q.From) && e.At.Before(q.To) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// Totals implements store.Store.
+func (r *Reference) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return store.Totals{}, err
+	}
+	defer leave()
+	return totals(r.in(q)), nil
+}
+
+func totals(events []store.Event) store.Totals {
+	t := store.Totals{Visitors: visitors(events)}
+	for _, e := range events {
+		if e.Name == "" {
+			t.Pageviews++
+		} else {
+			t.Events++
+		}
+	}
+	return t
+}
+
+// visitors counts those of each UTC day, and adds the days up.
+func visitors(events []store.Event) int64 {
+	type daily struct {
+		day     time.Time
+		visitor uint64
+	}
+	seen := make(map[daily]bool)
+	for _, e := range events {
+		if e.Visitor != 0 {
+			seen[daily{e.At.Truncate(time.Duration(store.Day)), e.Visitor}] = true
+		}
+	}
+	return int64(len(seen))
+}
+
+// Series implements store.Store.
+func (r *Reference) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var points []store.Point
+	width := time.Duration(step)
+	if !q.From.Before(q.To) {
+		return nil, nil
+	}
+	events := r.in(q)
+	for at := q.From.UTC().Truncate(width); at.Before(q.To); at = at.Add(width) {
+		var within []store.Event
+		for _, e := range events {
+			if !e.At.Before(at) && e.At.Before(at.Add(width)) {
+				within = append(within, e)
+			}
+		}
+		points = append(points, store.Point{At: at, Totals: totals(within)})
+	}
+	return points, nil
+}
+
+// Top implements store.Store.
+func (r *Reference) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	of := make(map[string][]store.Event)
+	for _, e := range r.in(q) {
+		if value, ok := dimension(e, by); ok {
+			of[value] = append(of[value], e)
+		}
+	}
+	return rows(of, limit), nil
+}
+
+// dimension returns the value that e counts for, if it does.
+func dimension(e store.Event, by store.Dimension) (value string, counts bool) {
+	pageview := e.Name == ""
+	switch by {
+	case store.Pages:
+		return e.Path, pageview
+	case store.Referrers:
+		return e.Referrer, pageview
+	case store.Sources:
+		return e.Source, pageview && e.Source != ""
+	case store.Mediums:
+		return e.Medium, pageview && e.Medium != ""
+	case store.Campaigns:
+		return e.Campaign, pageview && e.Campaign != ""
+	default:
+		return e.Name, !pageview
+	}
+}
+
+func rows(of map[string][]store.Event, limit int) []store.Row {
+	var all []store.Row
+	for value, events := range of {
+		all = append(all, store.Row{Value: value, Count: int64(len(events)), Visitors: visitors(events)})
+	}
+	slices.SortFunc(all, func(a, b store.Row) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+	})
+	return all[:min(len(all), max(limit, 0))]
+}
+
+// Props implements store.Store.
+func (r *Reference) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	of := make(map[string]map[string][]store.Event) // by key and value
+	var keys []string
+	for _, e := range r.in(q) {
+		if e.Name != event {
+			continue
+		}
+		for _, p := range e.Props {
+			if of[p.Key] == nil {
+				of[p.Key] = make(map[string][]store.Event)
+				keys = append(keys, p.Key)
+			}
+			of[p.Key][p.Value] = append(of[p.Key][p.Value], e)
+		}
+	}
+	slices.Sort(keys)
+	var all []store.PropRow
+	for _, key := range keys {
+		for _, row := range rows(of[key], limit) {
+			all = append(all, store.PropRow{Key: key, Row: row})
+		}
+	}
+	return all, nil
+}
+
+// Count implements store.Store.
+func (r *Reference) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return store.Row{}, err
+	}
+	defer leave()
+	var matching []store.Event
+	for _, e := range r.in(q) {
+		if matches(m, e) {
+			matching = append(matching, e)
+		}
+	}
+	return store.Row{Count: int64(len(matching)), Visitors: visitors(matching)}, nil
+}
+
+func matches(m store.Match, e store.Event) bool {
+	switch {
+	case m.Event != "":
+		if e.Name != m.Event {
+			return false
+		}
+	case m.Page != "":
+		if e.Name != "" || !glob(m.Page, e.Path) {
+			return false
+		}
+	default:
+		return false
+	}
+	return m.PropKey == "" || slices.ContainsFunc(e.Props, func(p store.Prop) bool {
+		return p.Key == m.PropKey && p.Value == m.PropValue
+	})
+}
+
+// glob reports whether all of s fits pattern, in which * stands for any characters.
+func glob(pattern, s string) bool {
+	if pattern == "" {
+		return s == ""
+	}
+	if pattern[0] != '*' {
+		return s != "" && s[0] == pattern[0] && glob(pattern[1:], s[1:])
+	}
+	for skip := range len(s) + 1 {
+		if glob(pattern[1:], s[skip:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Funnel implements store.Store.
+func (r *Reference) Funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return store.Funnel{}, err
+	}
+	defer leave()
+	f := store.Funnel{Steps: make([]store.FunnelStep, len(steps))}
+	of := make(map[uint64][]store.Event)
+	for _, e := range r.in(q) {
+		matched := false
+		for i, step := range steps {
+			if matches(step, e) {
+				f.Steps[i].Count++
+				matched = true
+			}
+		}
+		switch {
+		case e.Visitor != 0:
+			of[e.Visitor] = append(of[e.Visitor], e)
+		case matched:
+			f.Visitorless++
+		}
+	}
+	for _, events := range of {
+		for i := range furthest(events, steps) {
+			f.Steps[i].Visitors++
+		}
+	}
+	return f, nil
+}
+
+// furthest tries each event of a visitor as the beginning, and returns how many steps
+// the best of them led through.
+func furthest(events []store.Event, steps []store.Match) int {
+	best := 0
+	for i, first := range events {
+		if len(steps) == 0 || !matches(steps[0], first) {
+			continue
+		}
+		taken, last := 1, first.At
+		for _, e := range events[i+1:] {
+			if taken == len(steps) || e.At.Sub(first.At) > 24*time.Hour {
+				break
+			}
+			if e.At.After(last) && matches(steps[taken], e) {
+				taken, last = taken+1, e.At
+			}
+		}
+		best = max(best, taken)
+	}
+	return best
+}
+
+// Recent implements store.Store.
+func (r *Reference) Recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	events := r.in(q)
+	slices.Reverse(events)
+	return events[:min(len(events), max(limit, 0))], nil
+}
+
+// Export implements store.Store.
+func (r *Reference) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return err
+	}
+	events := r.in(q)
+	leave() // each may take its time, or ask r
+	for _, e := range events {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Put implements store.Store.
+func (r *Reference) Put(ctx context.Context, kind string, rec store.Record) error {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.records[kind] == nil {
+		r.records[kind] = make(map[string][]byte)
+	}
+	r.records[kind][rec.ID] = bytes.Clone(rec.Data)
+	return nil
+}
+
+// Remove implements store.Store.
+func (r *Reference) Remove(ctx context.Context, kind, id string) error {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	delete(r.records[kind], id)
+	return nil
+}
+
+// Records implements store.Store.
+func (r *Reference) Records(ctx context.Context, kind string) ([]store.Record, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var all []store.Record
+	for id, data := range r.records[kind] {
+		all = append(all, store.Record{ID: id, Data: bytes.Clone(data)})
+	}
+	slices.SortFunc(all, func(a, b store.Record) int { return cmp.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// Forget implements store.Store.
+func (r *Reference) Forget(ctx context.Context, site string, before time.Time) error {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	r.events = slices.DeleteFunc(r.events, func(e store.Event) bool {
+		return e.Site == site && (before.IsZero() || e.At.Before(before))
+	})
+	return nil
+}
+
+// Backup returns errors.ErrUnsupported: there is nothing that a file could hold.
+func (r *Reference) Backup(ctx context.Context, _ string) error {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return errors.ErrUnsupported
+}
+
+// Close implements store.Store.
+func (r *Reference) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return store.ErrClosed
+	}
+	r.closed = true
+	return nil
+}

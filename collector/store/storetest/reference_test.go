@@ -1,0 +1,18 @@
+package storetest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
+)
+
+func TestReferenceKeepsThePromisesOfAStore(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(_ *testing.T, now func() time.Time) store.Store {
+		r := storetest.NewReference()
+		r.Now = now
+		return r
+	})
+}

@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// Run checks that a store keeps what store.Store promises. Open returns a new, empty
+// store with the given clock; Run closes it.
+func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store) {
+	for _, group := range [][]promise{
+		adding, duplicates, figures, tops, matching, funnels, reading, records, forgetting, closing, random,
+	} {
+		for _, p := range group {
+			t.Run(p.name, func(t *testing.T) {
+				t.Parallel()
+				p.check(newFixture(t, open))
+			})
+		}
+	}
+}
+
+// promise is a sentence of the contract, and what shows that it is kept.
+type promise struct {
+	name  string
+	check func(*fixture)
+}
+
+// fixture is a new store and what a check needs around it.
+type fixture struct {
+	*testing.T
+	store.Store
+	clock *clock
+}
+
+func newFixture(t *testing.T, open func(*testing.T, func() time.Time) store.Store) *fixture {
+	c := &clock{}
+	c.set(at(40, 12))
+	f := &fixture{T: t, Store: open(t, c.now), clock: c}
+	t.Cleanup(func() { _ = f.Close() }) // the checks of closing have done it already
+	return f
+}
+
+// clock stands until it is set.
+type clock struct{ nanos atomic.Int64 }
+
+func (c *clock) set(to time.Time)    { c.nanos.Store(to.UnixNano()) }
+func (c *clock) now() time.Time      { return time.Unix(0, c.nanos.Load()) }
+func (c *clock) add(d time.Duration) { c.nanos.Add(int64(d)) }
+
+// begin is the first day of the suite; the clock stands 40 days later.
+var begin = time.Date(2026, 2, 20, 0, 0, 0, 0, time.UTC)
+
+// at is a time that many days and hours after begin.
+func at(days, hours int) time.Time {
+	return begin.AddDate(0, 0, days).Add(time.Duration(hours) * time.Hour)
+}
+
+// days asks about the site "s" from one day to the beginning of another.
+func days(from, to int) store.Query {
+	return store.Query{Site: "s", From: at(from, 0), To: at(to, 0)}
+}
+
+// pageview returns one on the site "s".
+func pageview(when time.Time, visitor uint64, path string) store.Event {
+	return store.Event{Site: "s", At: when, URL: "https://s.example" + path, Path: path, Visitor: visitor}
+}
+
+// event returns one with a name on the site "s"; props are strings, by key and value.
+func event(when time.Time, visitor uint64, name string, props ...string) store.Event {
+	e := pageview(when, visitor, "/")
+	e.Name = name
+	for i := 0; i < len(props); i += 2 {
+		e.Props = append(e.Props, store.Prop{Key: props[i], Value: props[i+1]})
+	}
+	return e
+}
+
+func (f *fixture) add(events ...store.Event) {
+	f.Helper()
+	for _, e := range events {
+		require.NoError(f, f.Add(f.Context(), e))
+	}
+}
+
+func (f *fixture) totals(q store.Query) store.Totals {
+	f.Helper()
+	t, err := f.Totals(f.Context(), q)
+	require.NoError(f, err)
+	return t
+}
+
+func (f *fixture) series(q store.Query, step store.Step) []store.Point {
+	f.Helper()
+	points, err := f.Series(f.Context(), q, step)
+	require.NoError(f, err)
+	return points
+}
+
+func (f *fixture) top(q store.Query, by store.Dimension, limit int) []store.Row {
+	f.Helper()
+	rows, err := f.Top(f.Context(), q, by, limit)
+	require.NoError(f, err)
+	return rows
+}
+
+func (f *fixture) props(q store.Query, event string, limit int) []store.PropRow {
+	f.Helper()
+	rows, err := f.Props(f.Context(), q, event, limit)
+	require.NoError(f, err)
+	return rows
+}
+
+func (f *fixture) count(q store.Query, m store.Match) store.Row {
+	f.Helper()
+	row, err := f.Count(f.Context(), q, m)
+	require.NoError(f, err)
+	return row
+}
+
+func (f *fixture) funnel(q store.Query, steps ...store.Match) store.Funnel {
+	f.Helper()
+	funnel, err := f.Funnel(f.Context(), q, steps)
+	require.NoError(f, err)
+	return funnel
+}
+
+func (f *fixture) recent(q store.Query, limit int) []store.Event {
+	f.Helper()
+	events, err := f.Recent(f.Context(), q, limit)
+	require.NoError(f, err)
+	return events
+}
+
+func (f *fixture) export(q store.Query) []store.Event {
+	f.Helper()
+	var events []store.Event
+	require.NoError(f, f.Export(f.Context(), q, func(e store.Event) error {
+		events = append(events, e)
+		return nil
+	}))
+	return events
+}

@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector"
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// load is what wrk sends: a shop's events, each with an Idempotency-Key of its own.
+const load = `
+local n = 0
+wrk.method = "POST"
+wrk.headers["Authorization"] = "Bearer KEY"
+wrk.headers["Content-Type"] = "application/json"
+function request()
+  n = n + 1
+  wrk.headers["Idempotency-Key"] = "RUN-" .. n
+  return wrk.format(nil, "/v1/events", nil, '{"site_id":"SITE","name":"checkout_completed","url":"https://shop.example.com/products/' ..
+    (n % 200) .. '","props":{"plan":"pro","amount":' .. (n % 9000) .. ',"currency":"EUR"}}')
+end
+`
+
+// BenchmarkIngest posts events with wrk, which shares the cores with the collector, and
+// reports how many a second were stored: each answered with 202 when it was on disk.
+func BenchmarkIngest(b *testing.B) {
+	wrk, err := exec.LookPath("wrk")
+	if err != nil {
+		b.Skip("this benchmark needs wrk: on Debian, apt-get install wrk")
+	}
+	st, site, url, key := collectorForLoad(b)
+	for range b.N {
+		script := filepath.Join(b.TempDir(), "load.lua")
+		text := strings.NewReplacer("KEY", key, "SITE", site, "RUN", time.Now().Format(time.RFC3339Nano)).Replace(load)
+		require.NoError(b, os.WriteFile(script, []byte(text), 0o600))
+		before := stored(b, st, site)
+		began := time.Now()
+		out, err := exec.CommandContext(b.Context(), wrk, "-t1", "-c128", "-d8s", "--latency", "-s", script, url).CombinedOutput()
+		require.NoError(b, err, string(out))
+		require.NotContains(b, string(out), "Non-2xx", string(out))
+		b.ReportMetric(float64(stored(b, st, site)-before)/time.Since(began).Seconds(), "events/s")
+		b.Logf("%s", out)
+	}
+}
+
+func collectorForLoad(b *testing.B) (st store.Store, site, url, key string) {
+	b.Helper()
+	log := slog.New(slog.NewTextHandler(b.Output(), nil))
+	st, err := sqlite.Open(b.Context(), sqlite.Config{File: filepath.Join(b.TempDir(), "footfall.db"), Logger: log})
+	require.NoError(b, err)
+	c, err := collector.New(b.Context(), collector.Config{Store: st, Logger: log})
+	require.NoError(b, err)
+	registered, err := c.Account().AddSite(b.Context(), "", "shop.example.com")
+	require.NoError(b, err)
+	key, _, err = c.Account().IssueKey(b.Context(), "load")
+	require.NoError(b, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	serving, end := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Serve(serving, listener) }()
+	b.Cleanup(func() {
+		end()
+		require.NoError(b, <-ended)
+		require.NoError(b, c.Close(context.Background()))
+		require.NoError(b, st.Close())
+	})
+	return st, registered.ID, "http://" + listener.Addr().String(), key
+}
+
+func stored(b *testing.B, st store.Store, site string) int64 {
+	b.Helper()
+	totals, err := st.Totals(b.Context(), store.Query{Site: site, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
+	require.NoError(b, err)
+	return totals.Events
+}

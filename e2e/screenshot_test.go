@@ -1,0 +1,29 @@
+//go:build screenshot
+
+package e2e
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// TestScreenshot makes the picture in the README from the running main job: see the
+// Makefile. The page is the one that opens first, after a minute of customers.
+func TestScreenshot(t *testing.T) {
+	shop, browser := startShop(t, "-traffic", "1500"), openBrowser(t)
+	browser.signIn(shop)
+	time.Sleep(40 * time.Second)
+	require.NoError(t, chromedp.Do(browser.ctx, chromedp.EmulateViewport(1280, 1500)))
+	browser.open(shop.dashboard())
+	browser.click("a.cover")
+	picture, err := chromedp.Run(browser.ctx, chromedp.CaptureScreenshot())
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll("../docs", 0o755))
+	require.NoError(t, os.WriteFile("../docs/dashboard.png", picture, 0o644))
+	require.Less(t, len(picture), 200<<10)
+	shop.end(t)
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// tab does what the script does in the browser of a customer who comes by itself:
+// it tells the collector of each page that was shown.
+type tab struct {
+	*script
+	client    *http.Client
+	userAgent string
+	referrer  string // of the first page; the others were reached from the shop
+}
+
+// show is a page that was loaded. What the collector thinks of it does not concern the
+// customer, but whoever watches.
+func (t *tab) show(ctx context.Context, page *url.URL) error {
+	if t.script == nil {
+		return nil
+	}
+	body, err := json.Marshal(map[string]string{"s": t.Domain, "u": page.String(), "r": t.referrer})
+	if err != nil {
+		return err
+	}
+	t.referrer = ""
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Service+"/e", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "text/plain;charset=UTF-8")
+	r.Header.Set("User-Agent", t.userAgent)
+	answer, err := t.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusAccepted {
+		err = fmt.Errorf("the collector answered %d to a pageview: %s", answer.StatusCode, said)
+	}
+	return err
+}
