@@ -66,6 +66,12 @@ func (b *browser) fill(name, text string) {
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.SendKeys(chromedp.CSS(`[name="`+name+`"]`), text)), name)
 }
 
+// choose picks the option that has the value, in the list that has the name.
+func (b *browser) choose(name, value string) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.SetValue(chromedp.CSS(`[name="`+name+`"]`), value)), name)
+}
+
 // text is that of the page.
 func (b *browser) text() string {
 	b.t.Helper()
