@@ -438,6 +438,7 @@ func TestBatchesAreDueAtMostOnceAMillisecond(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(500 * time.Millisecond)
+		synctest.Wait()
 		assert.Equal(t, []time.Duration{0, time.Millisecond}, woken)
 		assert.Equal(t, uint64(1000), tracker.Stats().Delivered)
 		require.NoError(t, closeWithin(tracker, time.Second))

@@ -74,9 +74,9 @@ type Store struct {
 	forgetting turn
 }
 
-// writerPragmas make commits last, and let the log grow to 16 MB before it is copied
+// writerPragmas make commits last, overwrite what is removed, and let the log grow to 16 MB before it is copied
 // into the file, and to 64 MB while a report is reading.
-const writerPragmas = "&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(67108864)"
+const writerPragmas = "&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(67108864)&_pragma=secure_delete(1)"
 
 // readers is how many reports are computed at once; more of them wait.
 const readers = 4
@@ -221,13 +221,19 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// closeFiles closes the writer's connection after all others: it tidies up the log.
+// closeFiles closes the writer's connection after the readers': then it can empty the
+// log, in which what was removed may still stand.
 func (s *Store) closeFiles() error {
 	var errs []error
 	for _, db := range []*sql.DB{s.reading, s.writing, s.locking} {
-		if db != nil {
-			errs = append(errs, db.Close())
+		if db == nil {
+			continue
 		}
+		if db == s.writing {
+			_, err := db.ExecContext(background, "PRAGMA wal_checkpoint(TRUNCATE)")
+			errs = append(errs, err)
+		}
+		errs = append(errs, db.Close())
 	}
 	return errors.Join(errs...)
 }
