@@ -99,7 +99,9 @@ type PropRow struct {
 }
 
 // Match picks the events of a goal or of a funnel's step: pageviews of a page, or events
-// of a name, all of them or those with a prop. A number prop is compared by its text.
+// of a name, all of them or those with a prop. A number prop is compared by its text. With
+// a PropKey an empty PropValue is the empty string, and not any value. An empty Match
+// picks nothing.
 type Match struct {
 	Page      string `json:"page,omitempty"`  // pattern of a path; * stands for any characters. Empty if Event is set.
 	Event     string `json:"event,omitempty"` // exact name
@@ -161,7 +163,8 @@ type Store interface {
 	Count(ctx context.Context, q Query, m Match) (Row, error)
 
 	// Funnel follows visitors through two to eight steps. Only first steps in
-	// [From, To) count; all that is looked at is in there.
+	// [From, To) count; all that is looked at is in there. The same Visitor on two
+	// days is one visitor here; with a hash that changes daily there is none.
 	Funnel(ctx context.Context, q Query, steps []Match) (Funnel, error)
 
 	// Recent returns the latest events, newest first, at most limit.
@@ -184,6 +187,7 @@ type Store interface {
 	// Backup writes a consistent copy to a new file, while events come in.
 	Backup(ctx context.Context, file string) error
 
-	// Close commits what Add has taken. It is an error to call it twice.
+	// Close commits what Add has taken. Reports under way may end with ErrClosed. It is
+	// an error to call it twice.
 	Close() error
 }
