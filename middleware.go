@@ -47,6 +47,7 @@ type middleware struct {
 
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := passage{middleware: m, visit: m.rules.Visit(r)}
+	p.visit.unseen = p.visit.copy != nil && isServers(m, r)
 	p.answer = p.visit.recorder(w)
 	defer p.end()
 	m.next.ServeHTTP(p.answer.asWriter(), p.visit.inner)

@@ -41,7 +41,8 @@ func requestFor(path string, handler http.Handler) func() {
 		Method: "POST", Host: "shop.example.com", URL: &url.URL{Path: path},
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header), RemoteAddr: "192.0.2.1:4711",
 	}
-	r = r.WithContext(context.WithValue(context.Background(), http.ServerContextKey, nil)) // as the server does
+	server := &http.Server{Handler: handler}
+	r = r.WithContext(context.WithValue(context.Background(), http.ServerContextKey, server)) // as the server does
 	return func() {
 		fresh := *r // the server makes one for each request; what the mux notes in it is new
 		handler.ServeHTTP(w, &fresh)
@@ -73,9 +74,9 @@ func TestMiddlewareAllocatesNoMoreThanPromised(t *testing.T) {
 		{"without a context value and a rule", true, nil, 1},
 		{"without a context value, a rule of another route", true, []footfall.Rule{{Route: "GET /"}}, 1},
 		{"without a context value, with a rule and its event", true, []footfall.Rule{rule}, 1},
-		{"with a context value, without a rule", false, nil, 3},
-		{"with a context value, a rule and its event", false, []footfall.Rule{rule}, 3},
-		{"with a context value, a rule with a prop and its event", false, []footfall.Rule{withProps}, 3},
+		{"with a context value, without a rule", false, nil, 1},
+		{"with a context value, a rule and its event", false, []footfall.Rule{rule}, 1},
+		{"with a context value, a rule with a prop and its event", false, []footfall.Rule{withProps}, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tracker := cheapTracker(t, tc.noValue)
@@ -89,6 +90,21 @@ func TestMiddlewareAllocatesNoMoreThanPromised(t *testing.T) {
 	}
 }
 
+// The values of wildcards are put back on the request that came, in a map of it.
+func TestMiddlewareBelowAnotherAllocatesNoMoreThanPromised(t *testing.T) {
+	bare := allocsOf(t, below(muxOf(routeOfOneRequest)))
+	tracker := cheapTracker(t, false)
+	rule := footfall.Rule{Route: routeOfOneRequest, Event: "checkout_completed", Status: footfall.Success}
+	more := allocsOf(t, below(tracker.Middleware(rule)(muxOf(routeOfOneRequest)))) - bare
+	t.Logf("%.0f allocations more than the %.0f of the bare handler", more, bare)
+	assert.LessOrEqual(t, more, 3.0)
+}
+
+// below puts another handler between the server and next.
+func below(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
+}
+
 func TestMiddlewareWithSeveralRulesOfAPathKeepsThePromise(t *testing.T) {
 	bare := allocsOf(t, muxOf(routeOfOneRequest))
 	tracker := cheapTracker(t, false)
@@ -97,7 +113,7 @@ func TestMiddlewareWithSeveralRulesOfAPathKeepsThePromise(t *testing.T) {
 		footfall.Rule{Route: "GET /checkout/{id}", Event: "checkout_viewed"},
 	)(muxOf(routeOfOneRequest, "GET /checkout/{id}"))) - bare
 	t.Logf("%.0f allocations more than the %.0f of the bare handler", more, bare)
-	assert.LessOrEqual(t, more, 3.0)
+	assert.LessOrEqual(t, more, 1.0)
 }
 
 func TestTrackInsideAHandlerAllocatesNothingMore(t *testing.T) {

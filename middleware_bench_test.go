@@ -30,6 +30,9 @@ func BenchmarkMiddleware(b *testing.B) {
 			benchmarkRequest(b, cheapTracker(b, bench.noValue).Middleware(bench.rules...)(mux))
 		})
 	}
+	b.Run("value, rule and event, below another", func(b *testing.B) {
+		benchmarkRequest(b, below(cheapTracker(b, false).Middleware(rule)(muxOf(routeOfOneRequest))))
+	})
 	b.Run("bare, plain route", func(b *testing.B) { benchmarkRequestFor(b, "/checkout", muxOf("POST /checkout")) })
 	b.Run("value, rule and event, plain route", func(b *testing.B) {
 		plain := footfall.Rule{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Success}

@@ -72,8 +72,7 @@ func (s *Rules) Observe(o *Observation) {
 			s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip or in an adapter: %v", v))
 		}
 	}()
-	route := parsePattern(o.Route)
-	rules := s.candidates(o, route)
+	rules, route := s.candidates(o)
 	if len(rules) == 0 || o.respelt() || s.skipped(o) {
 		return
 	}

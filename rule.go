@@ -116,9 +116,16 @@ type rule struct {
 type Rules struct {
 	tracker *Tracker
 	byPath  map[string][]rule
+	byRoute map[string]routeRules // of the routes as the rules write them, to save the parsing
 	any     []rule
 	none    []rule
 	referer bool // a rule has RefererPage
+}
+
+// routeRules is a route taken apart, and the rules of its path.
+type routeRules struct {
+	pattern pattern
+	rules   []rule
 }
 
 // Rules makes rules ready. Those that are wrong are logged and left out: see
@@ -130,7 +137,7 @@ func (t *Tracker) Rules(rules ...Rule) *Rules {
 }
 
 func (t *Tracker) compile(rules []Rule) (*Rules, error) {
-	set := &Rules{tracker: t, byPath: make(map[string][]rule)}
+	set := &Rules{tracker: t, byPath: make(map[string][]rule), byRoute: make(map[string]routeRules)}
 	if t.inactive() {
 		return set, nil
 	}
@@ -142,6 +149,11 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 		}
 		r.Props, r.PathProps = slices.Clone(r.Props), slices.Clone(r.PathProps)
 		set.add(rule{r, parsePattern(r.Route)})
+	}
+	for _, group := range set.byPath {
+		for i := range group {
+			set.byRoute[group[i].Route] = routeRules{group[i].pattern, group}
+		}
 	}
 	return set, errors.Join(problems...)
 }
@@ -194,22 +206,27 @@ func ruleError(r *Rule, field, reason string) error {
 	return &FieldError{name, reason}
 }
 
-// candidates returns the rules that a request's route may call for. Those that
-// name the route come first; AnyRoute is for routes that no rule names.
-func (s *Rules) candidates(o *Observation, route pattern) []rule {
+// candidates returns the rules that a request's route may call for, and the route
+// taken apart. Those that name the route come first; AnyRoute is for routes that no
+// rule names.
+func (s *Rules) candidates(o *Observation) ([]rule, pattern) {
 	if o.Route == "" {
 		if o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed {
-			return s.none
+			return s.none, pattern{}
 		}
-		return nil
+		return nil, pattern{}
 	}
-	named := s.byPath[route.path]
-	for i := range named {
-		if named[i].names(route, o.Method) {
-			return named
+	known, ok := s.byRoute[o.Route]
+	if !ok {
+		known.pattern = parsePattern(o.Route)
+		known.rules = s.byPath[known.pattern.path]
+	}
+	for i := range known.rules {
+		if known.rules[i].names(known.pattern, o.Method) {
+			return known.rules, known.pattern
 		}
 	}
-	return s.any
+	return s.any, known.pattern
 }
 
 // names reports whether the rule means this route. What the rule leaves open, a

@@ -14,6 +14,10 @@ type Visit struct {
 	inner *http.Request // as it goes on: outer, or a copy with another context
 	page  Page
 	copy  *copied // where inner is, if it is a copy
+
+	// unseen says that nobody but the server gets outer back, which wants to know
+	// nothing of it but the form.
+	unseen bool
 }
 
 // copied is the copy of a request that goes on, and what belongs to it, in one
@@ -45,6 +49,13 @@ func (v *Visit) handDown(value contextValue) {
 	v.inner = &v.copy.request
 }
 
+// isServers reports whether h is the handler that the server of r calls, so that no
+// other stands above it.
+func isServers(h http.Handler, r *http.Request) bool {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	return ok && server != nil && server.Handler == h
+}
+
 // recorder is one for the answer. It needs no allocation if there is a copy.
 func (v *Visit) recorder(w http.ResponseWriter) *recorder {
 	if v.copy == nil {
@@ -69,7 +80,11 @@ func (v *Visit) End(o Observation) {
 	if o.Request == nil {
 		o.Request = v.inner
 	}
-	if o.Request != v.outer {
+	switch {
+	case o.Request == v.outer:
+	case v.unseen:
+		v.outer.MultipartForm = o.Request.MultipartForm
+	default:
 		handBack(v.outer, o.Request)
 	}
 	if o.Method == "" {
