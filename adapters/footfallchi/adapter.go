@@ -14,8 +14,7 @@
 // A slash at the end makes no difference, as in RoutePattern. Without a method the
 // rule holds for any. Routes of chi have no host, so a rule with one never applies.
 //
-// Handlers of chi hold an *http.Request, so there is no Track of this package's own:
-// footfall.Track(r.Context(), ...) is it.
+// In a handler Track(r, "coupon_applied") adds what a rule can't say.
 package footfallchi
 
 import (
@@ -68,7 +67,7 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) func(http.Han
 			return counted
 		}
 		contexts := &sync.Pool{New: func() any { return chi.NewRouteContext() }}
-		return &around{routes: routes, counted: counted, contexts: contexts}
+		return &around{tracker: tracker, routes: routes, counted: counted, contexts: contexts}
 	}
 }
 
@@ -76,6 +75,7 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) func(http.Han
 // begin with, which is to give the request a route context, and so still has the
 // context, and the request that the handlers have, when the request is answered.
 type around struct {
+	tracker  *footfall.Tracker
 	routes   chi.Routes
 	counted  http.Handler // the router, with the middleware
 	contexts *sync.Pool   // of *chi.Context
@@ -89,7 +89,8 @@ func (a *around) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rctx := a.contexts.Get().(*chi.Context)
 	rctx.Reset()
 	rctx.Routes = a.routes
-	routed := r.WithContext(context.WithValue(r.Context(), chi.RouteCtxKey, rctx))
+	ctx := context.WithValue(r.Context(), chi.RouteCtxKey, rctx)
+	routed := r.WithContext(a.tracker.WithPage(ctx, a.tracker.Page(r))) // so that the middleware makes no copy
 	defer handBack(r, routed)
 	a.counted.ServeHTTP(w, routed)
 	a.contexts.Put(rctx) // not after a panic, as in chi
@@ -153,6 +154,13 @@ type values struct{ rctx *chi.Context }
 
 // PathValue implements footfall.PathValuer.
 func (v values) PathValue(name string) string { return v.rctx.URLParam(name) }
+
+// Track is footfall.Track for r, below the middleware. The error is
+// footfall.ErrNoTracker where no middleware is above or Config.NoContextValue is set:
+// there Tracker.TrackRequest works.
+func Track(r *http.Request, name string, props ...footfall.Prop) error {
+	return footfall.Track(r.Context(), name, props...)
+}
 
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is
 // wrong or whose route chi.Walk does not list: it is not registered in routes, the

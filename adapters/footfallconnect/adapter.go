@@ -1,5 +1,6 @@
-// Package footfallconnect makes events of the RPCs that handlers of
-// connectrpc.com/connect have answered, in any of its protocols: see Middleware.
+// Package footfallconnect makes events of RPCs that handlers of connectrpc.com/connect
+// have answered, in any of its protocols: see Middleware. In a handler
+// Track(ctx, "coupon_applied") adds what a rule can't say.
 //
 // The route of an RPC is its procedure, such as /shop.v1.CartService/Checkout: with a
 // leading slash, and without the HTTP method, which counts as POST also where the call
@@ -13,12 +14,10 @@
 //	503 Unavailable                                     504 DeadlineExceeded
 //
 // and 304 for what connect.NewNotModifiedError answers to a GET.
-//
-// Handlers have a context.Context and nothing else of the framework, so there is no
-// function Track here: footfall.Track(ctx, "coupon_applied") knows tracker and page.
 package footfallconnect
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -26,6 +25,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -41,9 +41,8 @@ import (
 // An error counts with the code that connect sends for it. A panic passes on with its
 // value, and counts as 500, or as footfall.Aborted if it is http.ErrAbortHandler: list
 // the interceptor after connect.WithRecover. What does not come as far as interceptors
-// (unknown procedure, unreadable message, refusal by a gate) makes no event, and a
-// rule for footfall.NoRoute never applies. Rules that are wrong are logged and left
-// out: see CheckRules.
+// (unknown procedure, unreadable message, refusal by a gate) makes no event, also of a
+// rule for footfall.NoRoute. Rules that are wrong are logged and left out: see CheckRules.
 //
 // The page is host and procedure, on https if ConnContext saw TLS; Config.PublicURL
 // and Config.TrustedProxies hold for it. Config.Skip is asked of a request with the
@@ -54,7 +53,8 @@ import (
 // rules for the same RPC, or footfall.AnyRoute there, count it twice; the page in the
 // handlers' context is the interceptor's.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) connect.Interceptor {
-	return &interceptor{tracker, tracker.Rules(rules...)}
+	set := tracker.Rules(rules...)
+	return &interceptor{tracker, set, set.Headers()}
 }
 
 // secure is the key of a *tls.ConnectionState in the context of connections by TLS.
@@ -70,21 +70,25 @@ func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
+// Track is footfall.Track, for handlers. The error is footfall.ErrNoTracker where no
+// interceptor is above or Config.NoContextValue is set.
+func Track(ctx context.Context, name string, props ...footfall.Prop) error {
+	return footfall.Track(ctx, name, props...)
+}
+
 // CheckRules returns an error that joins one for every rule that is wrong or whose
 // route is not among the procedures, the constants that protoc-gen-connect-go makes or
 // what Procedures lists. Call it at start-up, to refuse a start with rules that never
-// apply. Handlers can't be asked for their procedures; whether a handler is mounted
-// for a rule's service, Tracker.CheckRules tells of an http.ServeMux.
+// apply. Whether a handler is mounted for a service, Tracker.CheckRules tells of a ServeMux.
 func CheckRules(tracker *footfall.Tracker, procedures []string, rules ...footfall.Rule) error {
-	registered := make([]string, len(procedures))
-	for i, procedure := range procedures {
-		registered[i] = http.MethodPost + " " + procedure
+	var registered []string
+	for _, procedure := range procedures {
+		registered = append(registered, http.MethodPost+" "+procedure)
 	}
 	return tracker.CheckRoutes(registered, rules...)
 }
 
-// Procedures lists the procedures of services, such as
-// shopv1.File_shop_v1_cart_proto.Services().ByName("CartService").
+// Procedures lists those of services: shopv1.File_shop_proto.Services().ByName("Cart").
 func Procedures(services ...protoreflect.ServiceDescriptor) []string {
 	var procedures []string
 	for _, service := range services {
@@ -99,9 +103,8 @@ func Procedures(services ...protoreflect.ServiceDescriptor) []string {
 type interceptor struct {
 	tracker *footfall.Tracker
 	rules   *footfall.Rules
+	headers footfall.Headers
 }
-
-var _ connect.Interceptor = (*interceptor)(nil)
 
 func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (resp connect.AnyResponse, err error) {
@@ -117,7 +120,7 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-func (i *interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (*interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
@@ -135,8 +138,8 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 type call struct {
 	rules      *footfall.Rules
 	page       footfall.Page
-	request    http.Request // as net/http had it
 	url        url.URL
+	request    *http.Request // as net/http had it; nil if there is nothing to look at
 	err        error
 	unmodified bool
 	returned   bool
@@ -144,16 +147,19 @@ type call struct {
 
 func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect.Peer, header http.Header) *call {
 	c := &call{rules: i.rules, url: url.URL{Path: spec.Procedure}}
-	c.request = http.Request{Method: http.MethodPost, URL: &c.url, Header: header, Host: header.Get("Host"), RemoteAddr: peer.Addr}
-	c.request.TLS, _ = ctx.Value(secure{}).(*tls.ConnectionState)
-	c.page = i.tracker.Page(&c.request)
+	r := http.Request{Method: http.MethodPost, URL: &c.url, Header: header, Host: header.Get("Host"), RemoteAddr: peer.Addr}
+	r.TLS, _ = ctx.Value(secure{}).(*tls.ConnectionState)
+	c.page = i.tracker.Page(&r)
+	if i.headers.All || slices.ContainsFunc(i.headers.Observed, func(name string) bool { return header[name] != nil }) {
+		c.request = new(r) // a copy, for r is on the stack
+	}
 	return c
 }
 
 // end is deferred. It passes on a panic with the value it had.
 func (c *call) end() {
 	panicked := recover()
-	o := footfall.Observation{Method: http.MethodPost, Route: c.url.Path, Status: statusOf(c.err), Page: c.page, Request: &c.request}
+	o := footfall.Observation{Method: http.MethodPost, Route: c.url.Path, Status: statusOf(c.err), Page: c.page, Request: c.request}
 	err, _ := panicked.(error)
 	switch {
 	case errors.Is(err, http.ErrAbortHandler), panicked == nil && !c.returned: // runtime.Goexit
@@ -174,11 +180,10 @@ func statusOf(err error) int {
 	if err == nil {
 		return 200
 	}
-	table := [...]int{
+	table := [18]int{ // the last is for codes that there are not
 		connect.CodeInvalidArgument: 400, connect.CodeFailedPrecondition: 400, connect.CodeOutOfRange: 400,
 		connect.CodeUnauthenticated: 401, connect.CodePermissionDenied: 403, connect.CodeNotFound: 404,
 		connect.CodeAlreadyExists: 409, connect.CodeAborted: 409, connect.CodeResourceExhausted: 429, connect.CodeCanceled: 499,
-		connect.CodeUnknown: 500, connect.CodeInternal: 500, connect.CodeDataLoss: 500,
 		connect.CodeUnimplemented: 501, connect.CodeUnavailable: 503, connect.CodeDeadlineExceeded: 504,
 	}
 	code := connect.CodeOf(err)
@@ -190,8 +195,5 @@ func statusOf(err error) int {
 			code = connect.CodeDeadlineExceeded
 		}
 	}
-	if int(code) < len(table) && table[code] != 0 {
-		return table[code]
-	}
-	return 500
+	return cmp.Or(table[min(int(code), len(table)-1)], 500)
 }

@@ -10,10 +10,6 @@
 //	403 PermissionDenied                                500 Unknown, Internal, DataLoss, any other
 //	404 NotFound                                        501 Unimplemented
 //	503 Unavailable                                     504 DeadlineExceeded
-//
-// Handlers have a context.Context and nothing else of the framework, so there is no
-// function Track here: footfall.Track(ctx, "coupon_applied"), or in the handler of a
-// stream footfall.Track(stream.Context(), "coupon_applied"), knows tracker and page.
 package footfallgrpc
 
 import (
@@ -42,8 +38,7 @@ import (
 // An error counts with the code that the server sends for it. A panic passes on with
 // its value, and counts as 500, or as footfall.Aborted if it is http.ErrAbortHandler:
 // chain the interceptor behind one that recovers. RPCs that do not come as far as a
-// handler (unknown method, unreadable message) make no event. Rules that are wrong
-// are logged and left out: see CheckRules.
+// handler make no event. Rules that are wrong are logged and left out: see CheckRules.
 //
 // The page is :authority and full method, on https if the peer came by TLS. Config.Skip
 // sees of headers what tracker and rules look at. A nil or disabled tracker does nothing.
@@ -87,6 +82,12 @@ type stream struct {
 // Context implements grpc.ServerStream.
 func (s *stream) Context() context.Context { return s.ctx }
 
+// Track is footfall.Track, for handlers. The error is footfall.ErrNoTracker where no
+// interceptor is above or Config.NoContextValue is set.
+func Track(ctx context.Context, name string, props ...footfall.Prop) error {
+	return footfall.Track(ctx, name, props...)
+}
+
 // CheckRules returns an error that joins one for every rule that is wrong or whose
 // route is not a method of a service registered in server, a *grpc.Server. Call it
 // when all are registered, to refuse a start with rules that never apply; leave out
@@ -126,7 +127,7 @@ func newObserver(tracker *footfall.Tracker, rules []footfall.Rule) *observer {
 	return o
 }
 
-// call is one RPC. It belongs to the goroutine of its handler.
+// call is one RPC.
 type call struct {
 	rules    *footfall.Rules
 	route    string
@@ -192,7 +193,6 @@ func statusOf(err error) int {
 		codes.OK: 200, codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.OutOfRange: 400,
 		codes.Unauthenticated: 401, codes.PermissionDenied: 403, codes.NotFound: 404,
 		codes.AlreadyExists: 409, codes.Aborted: 409, codes.ResourceExhausted: 429, codes.Canceled: 499,
-		codes.Unknown: 500, codes.Internal: 500, codes.DataLoss: 500,
 		codes.Unimplemented: 501, codes.Unavailable: 503, codes.DeadlineExceeded: 504,
 	}
 	return cmp.Or(table[min(s.Code(), 17)], 500)

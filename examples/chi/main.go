@@ -79,7 +79,7 @@ func newRouter() *chi.Mux {
 	router := chi.NewRouter()
 	router.Use(middleware.Recoverer)
 	router.Get("/products/{id}", func(w http.ResponseWriter, r *http.Request) {
-		_ = footfall.Track(r.Context(), "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		_ = footfallchi.Track(r, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
 		fmt.Fprintf(w, "product %s, 3 left\n", chi.URLParam(r, "id"))
 	})
 	router.Route("/api", func(r chi.Router) {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/footfallconnect"
 )
 
 // The constants and the handlers are what protoc-gen-connect-go generates of a service
@@ -32,11 +33,11 @@ func add(ctx context.Context, req *connect.Request[text]) (*connect.Response[tex
 	if req.Msg.GetValue() == "" {
 		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("which product?"))
 	}
-	_ = footfall.Track(ctx, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+	_ = footfallconnect.Track(ctx, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
 	return connect.NewResponse(wrapperspb.String(req.Msg.GetValue() + ", 3 left")), nil
 }
 
 func watch(ctx context.Context, req *connect.Request[text], stream *connect.ServerStream[text]) error {
-	_ = footfall.Track(ctx, "watching")
+	_ = footfallconnect.Track(ctx, "watching")
 	return errors.Join(stream.Send(req.Msg), stream.Send(req.Msg))
 }

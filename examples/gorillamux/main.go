@@ -77,7 +77,7 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 func newRouter() *mux.Router {
 	router := mux.NewRouter()
 	router.HandleFunc("/products/{id:[0-9]+}", func(w http.ResponseWriter, r *http.Request) {
-		_ = footfall.Track(r.Context(), "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		_ = footfallmux.Track(r, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
 		fmt.Fprintf(w, "product %s, 3 left\n", mux.Vars(r)["id"])
 	}).Methods("GET")
 	api := router.PathPrefix("/api").Subrouter()

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/footfallgrpc"
 )
 
 // cartService is what protoc-gen-go-grpc generates of a service whose messages are
@@ -41,7 +42,7 @@ func add(ctx context.Context, product *wrapperspb.StringValue) (*wrapperspb.Stri
 	if product.GetValue() == "" {
 		return nil, status.Error(codes.InvalidArgument, "which product?")
 	}
-	_ = footfall.Track(ctx, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+	_ = footfallgrpc.Track(ctx, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
 	return wrapperspb.String(product.GetValue() + ", 3 left"), nil
 }
 
@@ -50,7 +51,7 @@ func watch(_ any, stream grpc.ServerStream) error {
 	if err := stream.RecvMsg(product); err != nil {
 		return err
 	}
-	_ = footfall.Track(stream.Context(), "watching")
+	_ = footfallgrpc.Track(stream.Context(), "watching")
 	return errors.Join(stream.SendMsg(product), stream.SendMsg(product))
 }
 
