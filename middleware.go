@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 )
@@ -48,9 +49,9 @@ type middleware struct {
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := passage{middleware: m, visit: m.rules.Visit(r)}
 	p.visit.unseen = p.visit.copy != nil && isServers(m, r)
-	p.answer = p.visit.recorder(w)
+	w = p.visit.Writer(w)
 	defer p.end()
-	m.next.ServeHTTP(p.answer.asWriter(), p.visit.inner)
+	m.next.ServeHTTP(w, p.visit.inner)
 	p.returned = true
 }
 
@@ -58,7 +59,6 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type passage struct {
 	middleware *middleware
 	visit      Visit
-	answer     *recorder
 	returned   bool
 }
 
@@ -75,9 +75,9 @@ func (p *passage) observation(panicked any) Observation {
 	if p.middleware.rules.empty() {
 		return Observation{}
 	}
-	o := Observation{Status: p.answer.final()}
+	o := Observation{Status: cmp.Or(p.visit.Status(), http.StatusOK)} // the server writes what the handler did not
 	if o.Status >= 300 && o.Status <= 399 {
-		o.Location = p.answer.Header().Get("Location")
+		o.Location = p.visit.answer.Header().Get("Location")
 	}
 	switch {
 	case isAbort(panicked), panicked == nil && !p.returned: // runtime.Goexit

@@ -43,13 +43,6 @@ func (r *recorder) began() {
 	}
 }
 
-func (r *recorder) final() int {
-	if r.status == 0 {
-		return http.StatusOK // written by the server when the handler returns
-	}
-	return r.status
-}
-
 // flushError is what http.ResponseController asks for first.
 func (r *recorder) flushError() error {
 	r.began()

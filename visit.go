@@ -9,11 +9,12 @@ import (
 // which may change the request, and ended after it. Adapters for frameworks whose
 // requests are net/http's use it; it belongs to the goroutine of the request.
 type Visit struct {
-	rules *Rules
-	outer *http.Request // as it came
-	inner *http.Request // as it goes on: outer, or a copy with another context
-	page  Page
-	copy  *copied // where inner is, if it is a copy
+	rules  *Rules
+	outer  *http.Request // as it came
+	inner  *http.Request // as it goes on: outer, or a copy with another context
+	page   Page
+	copy   *copied   // where inner is, if it is a copy
+	answer *recorder // of the writer that was handed down; nil if none was
 
 	// unseen says that nobody but the server gets outer back, which wants to know
 	// nothing of it but the form.
@@ -25,7 +26,7 @@ type Visit struct {
 type copied struct {
 	request http.Request
 	context valueContext
-	answer  recorder // of the net/http middleware
+	answer  recorder
 }
 
 // Visit notes a request as it comes in.
@@ -56,13 +57,25 @@ func isServers(h http.Handler, r *http.Request) bool {
 	return ok && server != nil && server.Handler == h
 }
 
-// recorder is one for the answer. It needs no allocation if there is a copy.
-func (v *Visit) recorder(w http.ResponseWriter) *recorder {
-	if v.copy == nil {
-		return &recorder{ResponseWriter: w}
+// Writer returns a writer to hand down in place of w, which can do what w can and
+// notes the status of the answer. It is for frameworks that do not tell what was sent.
+func (v *Visit) Writer(w http.ResponseWriter) http.ResponseWriter {
+	if v.copy != nil {
+		v.answer = &v.copy.answer
+	} else {
+		v.answer = new(recorder)
 	}
-	v.copy.answer.ResponseWriter = w
-	return &v.copy.answer
+	v.answer.ResponseWriter = w
+	return v.answer.asWriter()
+}
+
+// Status returns the status of the answer that went through Writer, 0 before it has
+// begun. It is 101 for a connection that the handler took over.
+func (v *Visit) Status() int {
+	if v.answer == nil {
+		return 0
+	}
+	return v.answer.status
 }
 
 // Request returns the request to hand down: the one that came, or a copy in whose

@@ -12,10 +12,7 @@
 package footfallecho
 
 import (
-	"bufio"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 
@@ -37,8 +34,7 @@ import (
 // calls, once. The events are made when an answer to it begins, with the status of that
 // answer; an error that nobody answers makes none. Above middleware.Recover, a panic is
 // such an error. Below it, a panic is recorded as status 500 and goes on with its value;
-// http.ErrAbortHandler is footfall.Aborted on both sides. What a handler writes past
-// echo.Response, to the writer below it, is not seen.
+// http.ErrAbortHandler is footfall.Aborted on both sides.
 //
 // Below it, the request of echo.Context is a copy with another context, unless
 // Config.NoContextValue is set. Then it is again the one that came, with what the handlers
@@ -51,8 +47,9 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.Middlewa
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c *echo.Context) error {
 			p := passage{c: c, came: c.Request(), visit: set.Visit(c.Request())}
-			p.answer, _ = echo.UnwrapResponse(c.Response())
-			p.upgrade = noteUpgrade(p.answer, p.came)
+			if p.answer, _ = echo.UnwrapResponse(c.Response()); p.answer != nil {
+				p.answer.ResponseWriter = p.visit.Writer(p.answer.ResponseWriter)
+			}
 			c.SetRequest(p.visit.Request())
 			defer p.end()
 			p.err = next(c)
@@ -68,7 +65,6 @@ type passage struct {
 	came     *http.Request
 	visit    footfall.Visit
 	answer   *echo.Response // nil if some middleware's writer hides it
-	upgrade  *upgrade       // nil unless the request asks for one
 	err      error
 	returned bool
 }
@@ -94,10 +90,8 @@ func (p *passage) end() {
 		o.Aborted = true
 	case panicked != nil:
 		o.Status = http.StatusInternalServerError
-	case p.upgrade != nil && p.upgrade.taken:
-		o.Status = http.StatusSwitchingProtocols
-	case p.answer != nil && p.answer.Committed:
-		o.Status = p.answer.Status
+	case p.visit.Status() != 0: // echo knows nothing of a flush, and of an upgrade only its error
+		o.Status = p.visit.Status()
 	case p.answer != nil && p.err != nil: // which a middleware above answers, or the HTTPErrorHandler
 		visit, answer, later := p.visit, p.answer, o
 		visit.End(footfall.Observation{}) // hands back what is known by now; it makes no event
@@ -128,42 +122,6 @@ type values struct{ c *echo.Context }
 
 // PathValue implements footfall.PathValuer.
 func (v values) PathValue(name string) string { return v.c.Param(name) }
-
-// upgrade is a writer that notes whether the handler took the connection over: echo tells
-// 200 then, or the status of the error that ended a WebSocket.
-type upgrade struct {
-	connection
-	taken bool
-}
-
-// connection is what the writer of net/http can do over HTTP/1.1.
-type connection interface {
-	http.ResponseWriter
-	http.Flusher
-	http.Hijacker
-	io.ReaderFrom
-}
-
-func noteUpgrade(answer *echo.Response, r *http.Request) (u *upgrade) {
-	if answer == nil || r.Header["Upgrade"] == nil {
-		return nil
-	}
-	if w, ok := answer.ResponseWriter.(connection); ok {
-		u = &upgrade{connection: w}
-		answer.ResponseWriter = u
-	}
-	return u
-}
-
-// Hijack implements http.Hijacker.
-func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, rw, err := u.connection.Hijack()
-	u.taken = err == nil
-	return conn, rw, err
-}
-
-// Unwrap is how http.ResponseController reaches the writer below.
-func (u *upgrade) Unwrap() http.ResponseWriter { return u.connection }
 
 // Track is footfall.Track for the request that c is for, below the middleware and in the
 // HTTPErrorHandler. The error is footfall.ErrNoTracker where no middleware is above or

@@ -10,12 +10,9 @@
 package footfallechov4
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"maps"
-	"net"
 	"net/http"
 	"sync"
 
@@ -36,9 +33,9 @@ import (
 //
 // An error goes on to the middlewares above and to echo's HTTPErrorHandler, which echo
 // calls, once. The events are made when an answer to it begins, with that answer's status;
-// an error that nobody answers makes none, and what is written past echo.Response is not
-// seen. Above middleware.Recover, a panic is such an error. Below it, a panic is recorded
-// as 500 and goes on; http.ErrAbortHandler is footfall.Aborted on both sides.
+// an error that nobody answers makes none. Above middleware.Recover, a panic is such an
+// error. Below it, a panic is recorded as 500 and goes on; http.ErrAbortHandler is
+// footfall.Aborted on both sides.
 //
 // Below it, the request of echo.Context is a copy with another context, unless
 // Config.NoContextValue is set. Then it is again the one that came, with what was done to
@@ -53,10 +50,7 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.Middlewa
 				p.inner = p.came
 				c.Set(contextKey, p.visit.Request().Context())
 			}
-			if w, ok := p.answer.Writer.(connection); ok && p.came.Header["Upgrade"] != nil {
-				p.upgrade = &upgrade{connection: w}
-				p.answer.Writer = p.upgrade
-			}
+			p.answer.Writer = p.visit.Writer(p.answer.Writer)
 			c.SetRequest(p.inner)
 			defer p.end()
 			p.err = next(c)
@@ -72,7 +66,6 @@ type passage struct {
 	came, inner *http.Request
 	visit       footfall.Visit
 	answer      *echo.Response
-	upgrade     *upgrade  // nil unless the request asks for one
 	known       *sync.Map // see routeOf
 	err         error
 	returned    bool
@@ -88,10 +81,8 @@ func (p *passage) end() {
 		o.Aborted = true
 	case panicked != nil:
 		o.Status = http.StatusInternalServerError
-	case p.upgrade != nil && p.upgrade.taken:
-		o.Status = http.StatusSwitchingProtocols
-	case p.answer.Committed:
-		o.Status = p.answer.Status
+	case p.visit.Status() != 0: // echo knows nothing of a flush, and of an upgrade only its error
+		o.Status = p.visit.Status()
 	case p.err != nil: // which a middleware above answers, or the HTTPErrorHandler
 		later := o
 		p.visit.End(footfall.Observation{Request: p.inner}) // hands back what is known by now; it makes no event
@@ -141,31 +132,6 @@ func routeOf(c echo.Context, r *http.Request, known *sync.Map) string {
 	}
 	return host + path
 }
-
-// upgrade is a writer that notes whether the handler took the connection over: echo tells
-// 200 then, or the status of the error that ended a WebSocket.
-type upgrade struct {
-	connection
-	taken bool
-}
-
-// connection is what the writer of net/http can do over HTTP/1.1.
-type connection interface {
-	http.ResponseWriter
-	http.Flusher
-	http.Hijacker
-	io.ReaderFrom
-}
-
-// Hijack implements http.Hijacker.
-func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, rw, err := u.connection.Hijack()
-	u.taken = err == nil
-	return conn, rw, err
-}
-
-// Unwrap is how http.ResponseController reaches the writer below.
-func (u *upgrade) Unwrap() http.ResponseWriter { return u.connection }
 
 const contextKey = "github.com/footfall-dev/footfall" // in echo's store
 
