@@ -291,8 +291,9 @@ func checkSiteID(id string) string {
 	if id == "" {
 		return "empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)"
 	}
-	if _, err := appendHead(nil, id); err != nil {
-		return err.(*FieldError).Reason
+	_, err := appendHead(nil, id)
+	if bad, ok := errors.AsType[*FieldError](err); ok {
+		return bad.Reason
 	}
 	return ""
 }

@@ -188,11 +188,11 @@ func (e *encoder) appendKey(dst []byte, key string) ([]byte, error) {
 	if len(key) > e.maxBytes {
 		return dst, propError(key, "key longer than an event may be")
 	}
-	dst, ok := appendEscaped(append(dst, '"'), key, scan(key))
+	dst, ok := appendQuoted(dst, key, scan(key))
 	if !ok {
 		return dst, propError(key, "key is not valid UTF-8")
 	}
-	return append(dst, '"', ':'), nil
+	return append(dst, ':'), nil
 }
 
 func (e *encoder) appendValue(dst []byte, p *Prop) (out []byte, personal bool, err error) {
@@ -227,11 +227,11 @@ func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, er
 	if e.guard.personalValue(p, found) {
 		return append(dst, redactedText...), true, nil
 	}
-	dst, ok := appendEscaped(append(dst, '"'), p.str, found)
+	dst, ok := appendQuoted(dst, p.str, found)
 	if !ok {
 		return dst, false, propError(p.key, "value is not valid UTF-8")
 	}
-	return append(dst, '"'), false, nil
+	return dst, false, nil
 }
 
 func (e *encoder) tooLong(field string, n int) error {
@@ -275,24 +275,25 @@ func appendCents(dst []byte, n int64, negative bool) []byte {
 
 // appendString writes s as a JSON string; field names it in the error.
 func appendString(dst []byte, s, field string) ([]byte, error) {
-	dst, ok := appendEscaped(append(dst, '"'), s, scan(s))
+	dst, ok := appendQuoted(dst, s, scan(s))
 	if !ok {
 		return dst, &FieldError{field, "not valid UTF-8"}
 	}
-	return append(dst, '"'), nil
+	return dst, nil
 }
 
-// appendEscaped writes the inside of a JSON string (RFC 8259, section 7), given
-// what scan found in it, and reports whether s is valid UTF-8. HTML is not
-// escaped: the API is not a page.
-func appendEscaped(dst []byte, s string, found class) ([]byte, bool) {
-	if found&hasNonASCII != 0 && !utf8.ValidString(s) {
+// appendQuoted writes a JSON string (RFC 8259, section 7), given what scan found in
+// it, and reports whether s is valid UTF-8. HTML is not escaped: the API is not a page.
+func appendQuoted(dst []byte, s string, found class) ([]byte, bool) {
+	if found&(hasNonASCII|hasEscape) == 0 {
+		dst = append(dst, '"')
+		dst = append(dst, s...)
+		return append(dst, '"'), true
+	}
+	if !utf8.ValidString(s) {
 		return dst, false
 	}
-	if found&hasEscape != 0 {
-		return appendEscapes(dst, s), true
-	}
-	return append(dst, s...), true
+	return append(appendEscapes(append(dst, '"'), s), '"'), true
 }
 
 func appendEscapes(dst []byte, s string) []byte {

@@ -107,7 +107,7 @@ func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
 // typed: people put all sorts of things into a coupon field.
 func (s *shop) refused(w http.ResponseWriter, r *http.Request, o order) bool {
 	page := checkoutPage{Deliveries: deliveries, Coupon: o.Coupon}
-	status := http.StatusOK
+	var status int
 	switch {
 	case o.Coupon != "" && coupons[o.Coupon] == 0:
 		status, page.BadCoupon = http.StatusUnprocessableEntity, true
