@@ -25,7 +25,7 @@ func Run(t *testing.T, s footfalltest.Subject) {
 			t.Errorf("README.md does not say of %q: %s (%v)", row, why, err)
 		}
 	}
-	s.WebSocket = footfalltest.WebSocket{Echo: http.HandlerFunc(echo), Send: send}
+	s.WebSocket = footfalltest.WebSocket{Echo: http.HandlerFunc(echo), Send: Send}
 	footfalltest.RunMiddleware(t, s)
 }
 
@@ -56,7 +56,8 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func send(ctx context.Context, url, text string) (string, error) {
+// Send sends a message by WebSocket and returns the one that comes back.
+func Send(ctx context.Context, url, text string) (string, error) {
 	conn, _, err := websocket.Dial(ctx, url, nil)
 	if err != nil {
 		return "", err

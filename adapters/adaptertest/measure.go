@@ -40,15 +40,18 @@ func (nowhere) Deliver(ctx context.Context, src footfall.Source) {
 }
 
 // Requests returns a function that sends one request for path through handler, into
-// a writer that costs nothing. Each time it is a new request, as from a server.
+// a writer that costs nothing. Each time it is a new request, as from a server that has
+// handler for its own.
 func Requests(handler http.Handler, method, path string) func() {
 	template := http.Request{
 		Method: method, Host: "shop.example.com", URL: &url.URL{Path: path}, RequestURI: path,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: make(http.Header), RemoteAddr: "192.0.2.1:4711",
 	}
+	ctx := context.WithValue(context.Background(), http.ServerContextKey, &http.Server{Handler: handler})
+	fromServer := template.WithContext(ctx)
 	w := &nullWriter{header: make(http.Header)}
 	return func() {
-		r := template
+		r := *fromServer
 		handler.ServeHTTP(w, &r)
 	}
 }

@@ -33,11 +33,7 @@ func around(app footfalltest.App, h http.Handler) http.Handler {
 
 func register(router chi.Router, app footfalltest.App) {
 	for _, r := range app.Routes {
-		handler := r.Handler
-		if r.Fail != 0 {
-			handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "it fails", r.Fail) })
-		}
-		router.Method(r.Method, r.Pattern, handler)
+		router.Method(r.Method, r.Pattern, adaptertest.Failing(r))
 	}
 }
 
@@ -100,9 +96,7 @@ var compositions = []composition{
 		router.Handle("/hooks", h)
 	}},
 	{"a middleware between that copies the request", "POST", "/users/7", "POST /users/{id}", func(router *chi.Mux, h http.Handler) {
-		router.Use(func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(r.Context())) })
-		})
+		router.Use(adaptertest.Copying)
 		router.Method("POST", "/users/{id}", h)
 	}},
 }

@@ -1,18 +1,10 @@
 package footfallchi_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
-	"log/slog"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -22,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
 	"github.com/footfall-dev/footfall/adapters/footfallchi"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
@@ -43,11 +36,6 @@ func forEachPlace(t *testing.T, test func(t *testing.T, place func(footfalltest.
 			test(t, place)
 		})
 	}
-}
-
-// deny is a middleware that answers by itself.
-func deny(http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) })
 }
 
 // town is a router of everything that chi composes.
@@ -80,71 +68,75 @@ func town(router *chi.Mux) {
 	})
 	router.Route("/orgs/{org}", func(r chi.Router) { r.Get("/teams", nothing) })
 	router.Route("/private", func(r chi.Router) {
-		r.Use(deny)
+		r.Use(adaptertest.Deny)
 		r.Get("/", nothing)
 		r.Get("/{room}", nothing)
 	})
 }
 
+// none is noted for a request without a route.
+const none = "no route"
+
+// answered are the requests to town, and the event of each.
+var answered = map[string]string{
+	"GET /":                        "get_root",
+	"GET /docs":                    "get_docs",
+	"GET /static/":                 "get_static",
+	"GET /static/a/b":              "get_static",
+	"GET /files":                   "get_files",
+	"GET /files/":                  "get_files",
+	"GET /files/a":                 "get_files",
+	"GET /files/gone":              "get_files",
+	"GET /api":                     "get_api",
+	"GET /api/":                    "get_api",
+	"GET /api/users/7":             "get_api_users_id",
+	"GET /api/users/0":             "get_api_users_id",
+	"GET /api/v1/orders/7":         "get_api_v1_orders_order",
+	"GET /api/assets":              "get_api_assets",
+	"GET /api/assets/":             "get_api_assets",
+	"GET /api/assets/a":            "get_api_assets",
+	"GET /api/shared":              "get_api_shared",
+	"GET /api/shared/more":         "get_api_shared_more",
+	"GET /pages":                   "get_pages",
+	"GET /pages/":                  "get_pages",
+	"GET /pages/a/b":               "get_pages",
+	"GET /orgs/a/teams":            "get_orgs_org_teams",
+	"GET /private/7":               "get_private_room",
+	"GET /shelf/books":             "get_shelf_books",
+	"GET /shelf":                   none,
+	"GET /shelf/":                  none,
+	"GET /shelf/missing":           none,
+	"POST /shelf/books":            none,
+	"GET /missing":                 none,
+	"GET /docs/":                   none,
+	"POST /docs":                   none,
+	"BREW /docs":                   none,
+	"GET /api/missing":             none,
+	"GET /api/users":               none,
+	"POST /api/users/7":            none,
+	"POST /api":                    none,
+	"GET /api/v1":                  none,
+	"GET /api/v1/":                 none,
+	"GET /api/v1/missing":          none,
+	"GET /api/v1/orders/x":         none,
+	"POST /api/v1/orders/7":        none,
+	"POST /pages":                  none,
+	"POST /pages/a":                none,
+	"GET /orgs/a":                  none,
+	"GET /orgs/a/":                 none,
+	"GET /orgs/a/missing":          none,
+	"GET /orgs/a/teams?x=/missing": "get_orgs_org_teams",
+}
+
 // Events are named after method and route.
 func TestTheRouteIsThatOfTheHandlerThatAnswered(t *testing.T) {
 	t.Parallel()
-	const none = "no route"
-	tests := map[string]string{ // the request: the event, or what is noted for a request without a route
-		"GET /":                        "get_root",
-		"GET /docs":                    "get_docs",
-		"GET /static/":                 "get_static",
-		"GET /static/a/b":              "get_static",
-		"GET /files":                   "get_files",
-		"GET /files/":                  "get_files",
-		"GET /files/a":                 "get_files",
-		"GET /files/gone":              "get_files",
-		"GET /api":                     "get_api",
-		"GET /api/":                    "get_api",
-		"GET /api/users/7":             "get_api_users_id",
-		"GET /api/users/0":             "get_api_users_id",
-		"GET /api/v1/orders/7":         "get_api_v1_orders_order",
-		"GET /api/assets":              "get_api_assets",
-		"GET /api/assets/":             "get_api_assets",
-		"GET /api/assets/a":            "get_api_assets",
-		"GET /api/shared":              "get_api_shared",
-		"GET /api/shared/more":         "get_api_shared_more",
-		"GET /pages":                   "get_pages",
-		"GET /pages/":                  "get_pages",
-		"GET /pages/a/b":               "get_pages",
-		"GET /orgs/a/teams":            "get_orgs_org_teams",
-		"GET /private/7":               "get_private_room",
-		"GET /shelf/books":             "get_shelf_books",
-		"GET /shelf":                   none,
-		"GET /shelf/":                  none,
-		"GET /shelf/missing":           none,
-		"POST /shelf/books":            none,
-		"GET /missing":                 none,
-		"GET /docs/":                   none,
-		"POST /docs":                   none,
-		"BREW /docs":                   none,
-		"GET /api/missing":             none,
-		"GET /api/users":               none,
-		"POST /api/users/7":            none,
-		"POST /api":                    none,
-		"GET /api/v1":                  none,
-		"GET /api/v1/":                 none,
-		"GET /api/v1/missing":          none,
-		"GET /api/v1/orders/x":         none,
-		"POST /api/v1/orders/7":        none,
-		"POST /pages":                  none,
-		"POST /pages/a":                none,
-		"GET /orgs/a":                  none,
-		"GET /orgs/a/":                 none,
-		"GET /orgs/a/missing":          none,
-		"GET /orgs/a/teams?x=/missing": "get_orgs_org_teams",
-	}
 	rules := []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute, Event: none}}
 	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
 		tracker := footfalltest.New(t)
 		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, town)
 		seen := 0
-		for request, want := range tests {
+		for request, want := range answered {
 			method, target, _ := strings.Cut(request, " ")
 			answer := ask(handler, method, target)
 			names := tracker.Names()
@@ -167,9 +159,9 @@ func TestMiddlewaresOfChiThatChooseTheRoute(t *testing.T) {
 		{"CleanPath, the root", "GET", "//", "get_root", middleware.CleanPath},
 		{"CleanPath, a route beside a Mount", "GET", "/api//shared", "get_api_shared", middleware.CleanPath},
 		{"URLFormat", "GET", "/api/users/7.json", "get_api_users_id", middleware.URLFormat},
-		{"a middleware that refuses", "GET", "/api/users/7", "get_api_users_id", deny},
-		{"StripSlashes before a middleware that refuses", "GET", "/docs/", "get_docs", func(next http.Handler) http.Handler { return middleware.StripSlashes(deny(next)) }},
-		{"a middleware that refuses what has no route", "GET", "/missing", "", deny},
+		{"a middleware that refuses", "GET", "/api/users/7", "get_api_users_id", adaptertest.Deny},
+		{"StripSlashes before a middleware that refuses", "GET", "/docs/", "get_docs", func(next http.Handler) http.Handler { return middleware.StripSlashes(adaptertest.Deny(next)) }},
+		{"a middleware that refuses what has no route", "GET", "/missing", "", adaptertest.Deny},
 		{"a middleware of a sub-router that refuses", "GET", "/private/7", "get_private_room", middleware.CleanPath},
 		{"a middleware of a sub-router that refuses its root", "GET", "/private", "", middleware.CleanPath},
 	}
@@ -261,56 +253,6 @@ func TestPathPropsAreTheRoutersValues(t *testing.T) {
 	})
 }
 
-func TestRecovererMayStandOnEitherSide(t *testing.T) {
-	t.Parallel()
-	rules := []footfall.Rule{
-		{Route: "GET /panic", Event: "success", Status: footfall.Success},
-		{Route: "GET /panic", Event: "server error", Status: footfall.ServerError},
-		{Route: "GET /panic", Event: "aborted", Status: footfall.Aborted},
-	}
-	quietly := func(next http.Handler) http.Handler { // Recoverer prints to stderr
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			defer func() {
-				if v := recover(); v == http.ErrAbortHandler {
-					panic(v)
-				} else if v != nil {
-					w.WriteHeader(http.StatusInternalServerError)
-				}
-			}()
-			next.ServeHTTP(w, r)
-		})
-	}
-	for _, tt := range []struct {
-		panics any
-		want   string
-	}{{errors.New("boom"), "server error"}, {http.ErrAbortHandler, "aborted"}} {
-		for _, place := range []string{"above", "below", "around"} {
-			t.Run(tt.want+" with the middleware "+place, func(t *testing.T) {
-				t.Parallel()
-				tracker := footfalltest.New(t)
-				track := footfallchi.Middleware(tracker.Tracker, rules...)
-				router := chi.NewRouter()
-				var handler http.Handler = router
-				switch place {
-				case "above":
-					router.Use(track, quietly)
-				case "below":
-					router.Use(quietly, track)
-				case "around":
-					router.Use(quietly)
-					handler = track(router)
-				}
-				router.Get("/panic", func(http.ResponseWriter, *http.Request) { panic(tt.panics) })
-				func() {
-					defer func() { _ = recover() }() // http.ErrAbortHandler comes through
-					assert.Equal(t, http.StatusInternalServerError, ask(handler, "GET", "/panic").Code)
-				}()
-				assert.Equal(t, []string{tt.want}, tracker.Names())
-			})
-		}
-	}
-}
-
 func TestAMiddlewareAboveSeesWhatItWouldSeeWithout(t *testing.T) {
 	t.Parallel()
 	look := func(tracker *footfall.Tracker) (pattern, id string) {
@@ -367,137 +309,6 @@ func TestAroundAnotherHandlerNothingIsKnownAndNothingBreaks(t *testing.T) {
 	assert.Empty(t, tracker.Names())
 }
 
-func TestTrackKnowsTrackerAndPage(t *testing.T) {
-	t.Parallel()
-	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
-		tracker := footfalltest.New(t)
-		handler := place(footfalltest.App{Tracker: tracker.Tracker}, func(router *chi.Mux) {
-			router.Route("/users", func(r chi.Router) {
-				r.Get("/{id}", func(_ http.ResponseWriter, r *http.Request) {
-					assert.NoError(t, footfall.Track(r.Context(), "in_handler", footfall.P("id", chi.URLParam(r, "id"))))
-				})
-			})
-		})
-		ask(handler, "GET", "https://shop.example.com/users/7?ref=mail&token=secret")
-		events := tracker.Events()
-		require.Len(t, events, 1)
-		assert.Equal(t, "https://shop.example.com/users/7?ref=mail", events[0].URL)
-		assert.Equal(t, map[string]any{"id": "7"}, events[0].Props)
-	})
-}
-
-func TestWithoutAContextValueTrackRequestWorks(t *testing.T) {
-	t.Parallel()
-	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
-		tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
-		rules := []footfall.Rule{{Route: "GET /users/{id}", Event: "seen", PathProps: []string{"id"}}}
-		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *chi.Mux) {
-			router.Get("/users/{id}", func(_ http.ResponseWriter, r *http.Request) {
-				assert.ErrorIs(t, footfall.Track(r.Context(), "in_handler"), footfall.ErrNoTracker)
-				assert.NoError(t, tracker.TrackRequest(r, "by_request"))
-			})
-		})
-		ask(handler, "GET", "/users/7")
-		assert.Equal(t, []string{"by_request", "seen"}, tracker.Names())
-	})
-}
-
-// Not parallel: the folder of temporary files is the process's.
-func TestAroundTheRouterAnUploadLeavesNoFileWithoutAContextValueEither(t *testing.T) {
-	folder := t.TempDir()
-	t.Setenv("TMPDIR", folder)
-	tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
-	router := chi.NewRouter()
-	router.Post("/upload", func(_ http.ResponseWriter, r *http.Request) { assert.NoError(t, r.ParseMultipartForm(1)) })
-	server := httptest.NewServer(footfallchi.Middleware(tracker.Tracker)(router))
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("file", "large.bin")
-	require.NoError(t, err)
-	_, err = part.Write(make([]byte, 1<<20))
-	require.NoError(t, errors.Join(err, w.Close()))
-	resp, err := http.Post(server.URL+"/upload", w.FormDataContentType(), &form)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	server.Close()
-	left, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	assert.Empty(t, left)
-}
-
-func TestATrackerThatDoesNothingIsSafe(t *testing.T) {
-	t.Parallel()
-	disabled, err := footfall.New(footfall.Config{Disabled: true})
-	require.NoError(t, err)
-	rules := []footfall.Rule{{Route: "GET /nowhere", Event: "never"}, {Route: footfall.AnyRoute}}
-	for name, tracker := range map[string]*footfall.Tracker{"nil": nil, "disabled": disabled} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			router := chi.NewRouter()
-			router.Use(footfallchi.Middleware(tracker, rules...))
-			router.Get("/users/{id}", func(w http.ResponseWriter, r *http.Request) {
-				assert.NoError(t, footfall.Track(r.Context(), "in_handler"))
-				_, _ = io.WriteString(w, chi.URLParam(r, "id"))
-			})
-			assert.Equal(t, "7", ask(router, "GET", "/users/7").Body.String())
-			assert.Equal(t, "7", ask(footfallchi.Middleware(tracker, rules...)(router), "GET", "/users/7").Body.String())
-			assert.NoError(t, footfallchi.CheckRules(tracker, router, rules...))
-		})
-	}
-}
-
-func TestCheckRulesAsksTheRouter(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		route string
-		known bool
-	}{
-		{"GET /", true},
-		{"GET /docs", true},
-		{"GET /docs/", true},
-		{"/docs", true},
-		{"GET /static/*", true},
-		{"GET /files/*", true},
-		{"GET /api", true},
-		{"GET /api/", true},
-		{"GET /api/users/{id}", true},
-		{"GET /api/v1/orders/{order:[0-9]+}", true},
-		{"GET /api/shared/more", true},
-		{"GET /pages/*", true},
-		{"GET /orgs/{org}/teams", true},
-		{"GET /private/{room}", true},
-		{footfall.AnyRoute, true},
-		{footfall.NoRoute, true},
-		{"POST /docs", false},
-		{"GET /users/{id}", false},
-		{"GET /api/*", false},
-		{"GET /api/users/{user}", false},
-		{"GET /api/users/:id", false},
-		{"GET /api/v1/orders/{order}", false},
-		{"GET /api/v1", false},
-		{"GET shop.example.com/docs", false},
-		{"", false},
-	}
-	tracker := footfalltest.New(t)
-	router := chi.NewRouter()
-	town(router)
-	for _, tt := range tests {
-		err := footfallchi.CheckRules(tracker.Tracker, router, footfall.Rule{Route: tt.route, Event: "seen"})
-		if tt.known {
-			assert.NoError(t, err, tt.route)
-			continue
-		}
-		assert.ErrorContains(t, err, "Rule{", tt.route)
-	}
-	err := footfallchi.CheckRules(tracker.Tracker, router,
-		footfall.Rule{Route: "GET /a"}, footfall.Rule{Route: "GET /docs"}, footfall.Rule{Route: "GET /b"})
-	assert.ErrorContains(t, err, "GET /a")
-	assert.ErrorContains(t, err, "GET /b")
-	assert.NotContains(t, err.Error(), "GET /docs")
-	_, ok := errors.AsType[*footfall.FieldError](err)
-	assert.True(t, ok)
-}
-
 // What passes CheckRules makes events, and nothing else does.
 func TestARouteThatCheckRulesKnowsMakesEvents(t *testing.T) {
 	t.Parallel()
@@ -515,36 +326,11 @@ func TestARouteThatCheckRulesKnowsMakesEvents(t *testing.T) {
 	})
 }
 
-func TestARuleThatIsWrongIsLoggedAndLeftOut(t *testing.T) {
-	t.Parallel()
-	var logged bytes.Buffer
-	tracker := footfalltest.New(t, func(c *footfall.Config) { c.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
-	router := chi.NewRouter()
-	router.Use(footfallchi.Middleware(tracker.Tracker, footfall.Rule{Event: "wrong"}, footfall.Rule{Route: "GET /", Event: "right"}))
-	router.Get("/", nothing)
-	ask(router, "GET", "/")
-	assert.Equal(t, []string{"right"}, tracker.Names())
-	assert.Contains(t, logged.String(), "a rule has no effect")
-}
-
 func TestTheRulesOfTheCallerStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	rules := []footfall.Rule{{Route: "GET /docs/", Event: "read"}}
 	footfallchi.Middleware(footfalltest.New(t).Tracker, rules...)
 	assert.Equal(t, "GET /docs/", rules[0].Route)
-}
-
-// The README's first Go block is a whole program.
-func TestTheProgramOfTheREADMECompiles(t *testing.T) {
-	t.Parallel()
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
-	require.NotNil(t, block)
-	program := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(program, block[1], 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "vet", program).CombinedOutput()
-	require.NoError(t, err, strings.TrimSpace(string(out)))
 }
 
 // Tests of handlers make such contexts.
@@ -555,4 +341,32 @@ func TestARouteContextWithoutARouterIsNoRoute(t *testing.T) {
 	r := httptest.NewRequest("GET", "/users/7", nil)
 	handler.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithValue(r.Context(), chi.RouteCtxKey, chi.NewRouteContext())))
 	assert.Empty(t, tracker.Names())
+}
+
+// Not parallel: the folder of temporary files is the process's.
+func TestAroundTheRouterAnUploadLeavesNoFileWithoutAContextValueEither(t *testing.T) {
+	tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
+	router := chi.NewRouter()
+	router.Post("/upload", func(_ http.ResponseWriter, r *http.Request) { assert.NoError(t, r.ParseMultipartForm(1)) })
+	adaptertest.UploadLeavesNoFile(t, 1<<20, adaptertest.Server{Handler: footfallchi.Middleware(tracker.Tracker)(router)}.Serve)
+}
+
+func TestCheckRulesAsksTheRouter(t *testing.T) {
+	t.Parallel()
+	tracker, router := footfalltest.New(t), chi.NewRouter()
+	town(router)
+	check := func(rules ...footfall.Rule) error { return footfallchi.CheckRules(tracker.Tracker, router, rules...) }
+	adaptertest.CheckRules(t, check, "GET /docs", [2]string{"GET /a", "GET /b"}, adaptertest.Routes([]string{
+		"GET /", "GET /docs", "GET /docs/", "/docs", "GET /static/*", "GET /files/*", "GET /api", "GET /api/", "GET /api/users/{id}",
+		"GET /api/v1/orders/{order:[0-9]+}", "GET /api/shared/more", "GET /pages/*", "GET /orgs/{org}/teams", "GET /private/{room}",
+		footfall.AnyRoute, footfall.NoRoute,
+	}, []string{
+		"POST /docs", "GET /users/{id}", "GET /api/*", "GET /api/users/{user}", "GET /api/users/:id", "GET /api/v1/orders/{order}",
+		"GET /api/v1", "GET shop.example.com/docs", "",
+	}))
+}
+
+func TestTheProgramOfTheREADMECompiles(t *testing.T) {
+	t.Parallel()
+	adaptertest.ReadmeCompiles(t)
 }

@@ -320,6 +320,11 @@ func TestRulesThatAreWrongAreLoggedAndLeftOut(t *testing.T) {
 	assert.Contains(t, log.String(), "empty")
 }
 
+func TestTheProgramOfTheREADMECompiles(t *testing.T) {
+	t.Parallel()
+	adaptertest.ReadmeCompiles(t)
+}
+
 const measured = "/shop.v1.CartService/Checkout"
 
 // measure returns calls of a handler: bare, and with a rule, its event and the

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/assert"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/footfall-dev/footfall/adapters/rpctest"
 )
 
 // answered is the status that connect itself answers an error of a unary RPC with.
@@ -55,26 +55,9 @@ func TestEveryErrorHasTheStatusThatConnectAnswersWith(t *testing.T) {
 // The table in the package's documentation names each code once, with its status.
 func TestTheDocumentedTableIsTheOneInUse(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("adapter.go")
-	assert.NoError(t, err)
-	text, _, _ := strings.Cut(string(source), "\npackage ")
-	documented := make(map[string]int)
-	for row := range strings.SplitSeq(text, "\n") {
-		if !strings.HasPrefix(row, "//\t") {
-			continue
-		}
-		status := 0
-		for _, word := range regexp.MustCompile(`[A-Za-z]+|\d{3}`).FindAllString(row, -1) {
-			if n, err := strconv.Atoi(word); err == nil {
-				status = n
-			} else if word[0] < 'a' {
-				documented[strings.ToLower(word)] = status
-			}
-		}
-	}
 	want := make(map[string]int)
 	for code := connect.CodeCanceled; code <= connect.CodeUnauthenticated; code++ {
 		want[strings.ReplaceAll(code.String(), "_", "")] = statusOf(connect.NewError(code, nil))
 	}
-	assert.Equal(t, want, documented)
+	assert.Equal(t, want, rpctest.DocumentedStatuses(t))
 }

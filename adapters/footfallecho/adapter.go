@@ -93,12 +93,8 @@ func (p *passage) end() {
 	case p.visit.Status() != 0: // echo knows nothing of a flush, and of an upgrade only its error
 		o.Status = p.visit.Status()
 	case p.answer != nil && p.err != nil: // which a middleware above answers, or the HTTPErrorHandler
-		visit, answer, later := p.visit, p.answer, o
-		visit.End(footfall.Observation{}) // hands back what is known by now; it makes no event
-		answer.Before(func() {
-			later.Status = answer.Status
-			finish(visit, later, answer.Header())
-		})
+		p.visit.End(footfall.Observation{}) // hands back what is known by now; it makes no event
+		finishWhenAnswered(p.answer, p.visit, o)
 		return
 	}
 	finish(p.visit, o, p.c.Response().Header())
@@ -107,6 +103,21 @@ func (p *passage) end() {
 	}
 	if panicked != nil {
 		panic(panicked)
+	}
+}
+
+// finishWhenAnswered looks at the Responses around the first too, if they can be
+// reached: a middleware of net/http above has put that one in place for its time only.
+func finishWhenAnswered(first *echo.Response, visit footfall.Visit, o footfall.Observation) {
+	answered := false
+	for answer := first; answer != nil; answer, _ = echo.UnwrapResponse(answer.ResponseWriter) {
+		answer.Before(func() {
+			if answered {
+				return
+			}
+			answered, o.Status = true, answer.Status
+			finish(visit, o, answer.Header())
+		})
 	}
 }
 

@@ -1,214 +1,152 @@
 package footfallechov4_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest/echotest"
 	"github.com/footfall-dev/footfall/adapters/footfallechov4"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// use returns app's middleware, as arguments for Use; none if app has no tracker.
-func use(app footfalltest.App) []echo.MiddlewareFunc {
-	if app.Tracker == nil {
-		return nil
+func nothing(echo.Context) error { return nil }
+
+var subject = echotest.Subject[echo.Context, echo.HandlerFunc, echo.MiddlewareFunc, *echo.Route, *echo.Group, *echo.Echo]{
+	Middleware: footfallechov4.Middleware,
+	Track:      footfallechov4.Track,
+	CheckRules: footfallechov4.CheckRules,
+
+	New: func() *echo.Echo {
+		e := echo.New()
+		e.Logger.SetOutput(io.Discard)
+		return e
+	},
+	Any:    func(e *echo.Echo, path string, h echo.HandlerFunc) { e.Any(path, h) },
+	Static: func(e *echo.Echo, prefix, folder string) { e.Static(prefix, folder) },
+	Error:  func(status int, cause error) error { return echo.NewHTTPError(status, "it fails").WithInternal(cause) },
+	OnError: func(e *echo.Echo, answer func(echo.Context, error)) {
+		e.HTTPErrorHandler = func(err error, c echo.Context) { answer(c, err) }
+	},
+	Writer:         func(c echo.Context) http.ResponseWriter { return c.Response() },
+	WrapHandler:    echo.WrapHandler,
+	WrapMiddleware: echo.WrapMiddleware,
+
+	Recover: middleware.Recover, Gzip: middleware.Gzip, MethodOverride: middleware.MethodOverride,
+	RemoveTrailingSlash: middleware.RemoveTrailingSlash, Rewrite: middleware.Rewrite,
+	Refuse: func() echo.MiddlewareFunc {
+		return middleware.BasicAuth(func(string, string, echo.Context) (bool, error) { return false, nil })
+	},
+	Logger: func() echo.MiddlewareFunc {
+		return middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
+			HandleError: true, LogValuesFunc: func(echo.Context, middleware.RequestLoggerValues) error { return nil },
+		})
+	},
+
+	Register: func(e *echo.Echo) { e.Host("shop.example.com").Group("/carts").GET("/:id", nothing) },
+	Checks: []adaptertest.Check{
+		{Name: "a route of a host", Rule: footfall.Rule{Route: "GET shop.example.com/carts/:id"}},
+		{Name: "a route of a host, for any host", Rule: footfall.Rule{Route: "GET /carts/:id"}},
+		{Name: "a route of another host", Rule: footfall.Rule{Route: "GET example.com/carts/:id"}, Says: "not registered"},
+	},
+	Missing: []echotest.Missing[*echo.Echo, echo.MiddlewareFunc]{
+		{Name: "of a host", Want: []string{"get_no_route", "post_no_route"}, Build: func(e *echo.Echo, m echo.MiddlewareFunc) {
+			e.Use(m)
+			e.GET("/api/known", nothing)
+			e.Host("example.com").GET("/api/known", nothing)
+			e.GET("/api/secret", nothing)
+		}},
+	},
+	Impossible: map[string]string{
+		"103 and then 404 is recorded as 404": "echo.Response takes the first WriteHeader for the answer, also that of an informational status, and ignores the next: the client gets 103 and then an empty 200",
+	},
+}
+
+func init() { subject.Nested = hosts } // which is made of the subject
+
+const ofHost = "GET shop.example.com/cart/:id"
+
+func hosts(compose echotest.Compose[echo.HandlerFunc, *echo.Echo]) []footfalltest.Nested {
+	host := func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
+		e.Use(subject.Using(app)...)
+		e.GET("/cart/:other", h)
+		e.Host("shop.example.com").Group("/cart").GET("/:id", h)
 	}
-	return []echo.MiddlewareFunc{footfallechov4.Middleware(app.Tracker, app.Rules...)}
-}
-
-// echoOf serves the routes of app.
-func echoOf(app footfalltest.App) *echo.Echo {
-	e := echo.New()
-	e.Use(use(app)...)
-	for _, r := range app.Routes {
-		handler := func(echo.Context) error { return echo.NewHTTPError(r.Fail, "it fails") }
-		if r.Fail == 0 {
-			handler = echo.WrapHandler(r.Handler)
-		}
-		e.Add(r.Method, adaptertest.Replace(":")(r.Pattern), handler)
+	return []footfalltest.Nested{
+		adaptertest.OnHost(compose("a group of a host", "GET", "/cart/7", ofHost, host)),
+		adaptertest.OnHost(compose("a group of a host, in a rule for any host", "GET", "/cart/7", "GET /cart/:id", host)),
+		adaptertest.OnHost(compose("a group of a host, with the middleware in Pre", "GET", "/cart/7", ofHost, func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
+			e.Pre(subject.Using(app)...)
+			e.Host("shop.example.com").GET("/cart/:id", h)
+		})),
+		adaptertest.OnHost(compose("the middleware on a host", "GET", "/cart/7", ofHost, func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
+			e.Host("shop.example.com", subject.Using(app)...).GET("/cart/:id", h)
+		})),
+		compose("no group of a host", "GET", "/cart/7", "GET /cart/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
+			e.Use(subject.Using(app)...)
+			e.Host("shop.example.com").POST("/cart/:id", h)
+			e.GET("/cart/:id", h)
+		}),
 	}
-	return e
-}
-
-// composed is a way to compose routers: compose registers the handler.
-func composed(name, method, path, route string, compose func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc)) footfalltest.Nested {
-	return footfalltest.Nested{
-		Name: name, Method: method, Path: path, Route: route,
-		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
-			e := echo.New()
-			compose(e, app, echo.WrapHandler(app.Routes[0].Handler))
-			return e
-		},
-	}
-}
-
-// inside puts handlers of net/http around the Echo of a composition.
-func inside(n footfalltest.Nested, outer func(http.Handler) http.Handler) footfalltest.Nested {
-	inner := n.Handler
-	n.Handler = func(tb testing.TB, app footfalltest.App) http.Handler { return outer(inner(tb, app)) }
-	return n
-}
-
-func onHost(n footfalltest.Nested) footfalltest.Nested {
-	n.Host = "shop.example.com"
-	return n
-}
-
-func mux(pattern string, h http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle(pattern, h)
-	return mux
-}
-
-func plainUser(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-	e.Use(use(app)...)
-	e.GET("/users/:id", h)
-}
-
-func host(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-	e.Use(use(app)...)
-	e.GET("/cart/:other", h)
-	e.Host("shop.example.com").Group("/cart").GET("/:id", h)
-}
-
-var rewrite = middleware.Rewrite(map[string]string{"/people/*": "/users/$1"})
-
-// copying is a middleware of net/http that copies the request and wraps the writer.
-var copying = echo.WrapMiddleware(func(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(struct{ http.ResponseWriter }{w}, r.WithContext(r.Context()))
-	})
-})
-
-var nested = []footfalltest.Nested{
-	composed("groups in groups", "GET", "/api/v1/users/7", "GET /api/v1/users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(use(app)...)
-		e.Group("/api").Group("/v1").GET("/users/:id", h)
-	}),
-	composed("a group with a wildcard", "POST", "/shops/3/carts/9", "POST /shops/:shop/carts/:cart", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(use(app)...)
-		e.Group("/shops/:shop").POST("/carts/:cart", h)
-	}),
-	composed("the middleware on a group", "GET", "/api/users/7", "GET /api/users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Group("/api", use(app)...).GET("/users/:id", h)
-	}),
-	composed("the middleware on a route", "DELETE", "/users/7", "DELETE /users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.DELETE("/users/:id", h, use(app)...)
-	}),
-	composed("a catch-all", "GET", "/files/a/b.css", "GET /files/*", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(use(app)...)
-		e.GET("/files/*", h)
-	}),
-	composed("a route of any method", "PATCH", "/hooks", "PATCH /hooks", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(use(app)...)
-		e.Any("/hooks", h)
-	}),
-	composed("a colon that is none of a wildcard", "POST", "/users:batch", `POST /users\:batch`, func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(use(app)...)
-		e.POST(`/users\:batch`, h)
-	}),
-	composed("a wildcard that begins within a segment", "GET", "/reports/year_2026", "GET /reports/year_:year", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(use(app)...)
-		e.GET("/reports/year_:year", h)
-	}),
-	composed("an escaped path", "GET", "/tags/a%2Fb", "GET /tags/:tag", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(use(app)...)
-		e.GET("/tags/:tag", h)
-	}),
-	composed("the middleware in Pre", "GET", "/users/7", "GET /users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Pre(use(app)...)
-		e.GET("/users/:id", h)
-	}),
-	composed("a Pre middleware that rewrites the path, before", "GET", "/people/7", "GET /users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Pre(rewrite)
-		plainUser(e, app, h)
-	}),
-	composed("a Pre middleware that rewrites the path, behind", "GET", "/people/7", "GET /users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Pre(append(use(app), rewrite)...)
-		e.GET("/users/:id", h)
-	}),
-	composed("a Pre middleware that cuts a slash off", "GET", "/users/7/", "GET /users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Pre(middleware.RemoveTrailingSlash())
-		plainUser(e, app, h)
-	}),
-	composed("a middleware of net/http above that copies the request", "GET", "/users/7", "GET /users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(copying)
-		plainUser(e, app, h)
-	}),
-	composed("a middleware of net/http below that copies the request", "GET", "/users/7", "GET /users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(append(use(app), copying)...)
-		e.GET("/users/:id", h)
-	}),
-	composed("an Echo mounted in an Echo, with the middleware inside", "GET", "/api/users/7", "GET /api/users/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		inner := echo.New()
-		inner.Use(use(app)...)
-		inner.GET("/api/users/:id", h)
-		e.Any("/api/*", echo.WrapHandler(inner))
-	}),
-	composed("an Echo mounted in an Echo, with the middleware outside", "GET", "/api/users/7", "GET /api/*", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		inner := echo.New()
-		inner.GET("/api/users/:id", h)
-		e.Use(use(app)...)
-		e.Any("/api/*", echo.WrapHandler(inner))
-	}),
-	inside(composed("an Echo below StripPrefix, whose routes have no prefix", "GET", "/api/users/7", "GET /users/:id", plainUser),
-		func(e http.Handler) http.Handler { return mux("/api/", http.StripPrefix("/api", e)) }),
-	onHost(inside(composed("an Echo for a host of a mux", "GET", "/users/7", "GET /users/:id", plainUser),
-		func(e http.Handler) http.Handler { return mux("shop.example.com/", e) })),
-	onHost(composed("a group of a host", "GET", "/cart/7", "GET shop.example.com/cart/:id", host)),
-	onHost(composed("a group of a host, in a rule for any host", "GET", "/cart/7", "GET /cart/:id", host)),
-	onHost(composed("a group of a host, with the middleware in Pre", "GET", "/cart/7", "GET shop.example.com/cart/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Pre(use(app)...)
-		e.Host("shop.example.com").GET("/cart/:id", h)
-	})),
-	onHost(composed("the middleware on a host", "GET", "/cart/7", "GET shop.example.com/cart/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Host("shop.example.com", use(app)...).GET("/cart/:id", h)
-	})),
-	composed("no group of a host", "GET", "/cart/7", "GET /cart/:id", func(e *echo.Echo, app footfalltest.App, h echo.HandlerFunc) {
-		e.Use(use(app)...)
-		e.Host("shop.example.com").POST("/cart/:id", h)
-		e.GET("/cart/:id", h)
-	}),
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestTheAdapterKeepsWhatIsAskedOfMiddlewares(t *testing.T) {
-	adaptertest.Run(t, footfalltest.Subject{
-		Handler: func(_ testing.TB, app footfalltest.App) http.Handler { return echoOf(app) },
-		Pattern: adaptertest.Replace(":"),
-		Nested:  nested,
-		Impossible: map[string]string{
-			"103 and then 404 is recorded as 404": "echo.Response takes the first WriteHeader for the answer, also that of an informational status, and ignores the next: the client gets 103 and then an empty 200",
-		},
-	})
+func TestTheAdapterKeepsWhatIsAskedOfMiddlewares(t *testing.T) { subject.Conform(t) }
+
+func TestTheAdapterKeepsWhatIsAskedForEcho(t *testing.T) {
+	t.Parallel()
+	subject.Run(t)
 }
 
-const measured = "POST /checkout/:id"
-
-// measure returns requests through a bare Echo, and through one with a rule, its event
-// and the context value.
-func measure(tb testing.TB, rule footfall.Rule) (bare, wrapped func()) {
-	serving := func(middleware ...echo.MiddlewareFunc) http.Handler {
-		e := echo.New()
-		e.Use(middleware...)
-		e.POST("/checkout/:id", func(echo.Context) error { return nil })
-		return e
-	}
-	bare = adaptertest.Requests(serving(), "POST", "/checkout/7")
-	return bare, adaptertest.Requests(serving(footfallechov4.Middleware(adaptertest.Tracker(tb), rule)), "POST", "/checkout/7")
+func TestTheProgramOfTheREADMECompiles(t *testing.T) {
+	t.Parallel()
+	adaptertest.ReadmeCompiles(t)
 }
 
 func TestARequestCostsAtMostFiveAllocations(t *testing.T) {
-	bare, wrapped := measure(t, footfall.Rule{Route: measured, Event: "checkout_completed", Status: footfall.Success})
+	bare, wrapped := subject.Measure(t)
+	adaptertest.Allocations(t, bare, wrapped, 5)
+	bare, wrapped = subject.Measure(t, "id")
 	adaptertest.Allocations(t, bare, wrapped, 5)
 }
 
 func BenchmarkEchoV4(b *testing.B) {
-	bare, wrapped := measure(b, footfall.Rule{Route: measured, Event: "checkout_completed", Status: footfall.Success})
+	bare, wrapped := subject.Measure(b)
 	adaptertest.Benchmark(b, bare, wrapped)
+}
+
+// Echo 4 routes the request that came, whatever Pre middlewares put in its place.
+func TestWhereEchoHasNotRoutedTheRequestOnlyThisTrackWorks(t *testing.T) {
+	t.Parallel()
+	for name, register := range map[string]func(*echo.Echo, ...echo.MiddlewareFunc){"in Pre": (*echo.Echo).Pre, "where no route matches": (*echo.Echo).Use} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tracker := footfalltest.New(t)
+			e := echo.New()
+			var came *http.Request
+			track := func(c echo.Context) error {
+				assert.Same(t, came, c.Request())
+				assert.NoError(t, footfallechov4.Track(c, "by echo's context"))
+				assert.ErrorIs(t, footfall.Track(c.Request().Context(), "by the request's"), footfall.ErrNoTracker)
+				assert.Error(t, footfallechov4.Track(c, ""), "an event without a name")
+				ctx := footfall.WithTracker(c.Request().Context(), nil)
+				c.SetRequest(c.Request().WithContext(ctx))
+				assert.NoError(t, footfallechov4.Track(c, "for another tracker"))
+				return nil
+			}
+			register(e, footfallechov4.Middleware(tracker.Tracker, footfall.Rule{Route: "GET /known", Event: "seen"}), func(echo.HandlerFunc) echo.HandlerFunc { return track })
+			came = httptest.NewRequest("GET", "/nowhere?ref=x", nil)
+			e.ServeHTTP(httptest.NewRecorder(), came)
+			require.Equal(t, []string{"by echo's context"}, tracker.Names())
+			assert.Equal(t, "http://example.com/nowhere?ref=x", tracker.Events()[0].URL)
+		})
+	}
 }

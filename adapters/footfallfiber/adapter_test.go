@@ -2,282 +2,150 @@ package footfallfiber_test
 
 import (
 	"bufio"
-	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/fasthttp/websocket"
 	"github.com/gofiber/fiber/v3"
 	"github.com/gofiber/fiber/v3/middleware/adaptor"
-	"github.com/stretchr/testify/assert"
+	"github.com/gofiber/fiber/v3/middleware/recover"
+	"github.com/gofiber/fiber/v3/middleware/timeout"
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest/fibertest"
 	"github.com/footfall-dev/footfall/adapters/footfallfiber"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// wired is an app with the host's recovery and the middleware, but for a tracker
-// that is nil.
-func wired(app footfalltest.App, config ...fiber.Config) *fiber.App {
-	f := fiber.New(append(config, fiber.Config{BodyLimit: 64 << 20})[0])
-	f.Use(recovering(app.Recovered))
-	if app.Tracker != nil {
-		f.Use(footfallfiber.Middleware(app.Tracker, app.Rules...))
+// handlers are the arguments of fiber's functions for routes.
+func handlers(hs fibertest.Handlers[fiber.Ctx]) (args []any) {
+	for _, h := range hs {
+		args = append(args, h)
 	}
-	return f
+	return args
 }
 
-// recovering is the host's recovery.
-func recovering(recovered func(any)) fiber.Handler {
-	return func(c fiber.Ctx) (err error) {
-		defer func() {
-			switch v := recover(); v {
-			case nil:
-			case http.ErrAbortHandler:
-				recovered(v)
-				err = c.RequestCtx().Conn().Close()
-			default:
-				recovered(v)
-				err = fiber.ErrInternalServerError
-			}
-		}()
-		return c.Next()
-	}
-}
+var subject = fibertest.Subject[fiber.Ctx, fiber.Router]{
+	Middleware: footfallfiber.Middleware,
+	Track:      footfallfiber.Track,
+	CheckRules: func(tracker *footfall.Tracker, app fiber.Router, rules ...footfall.Rule) error {
+		return footfallfiber.CheckRules(tracker, app.(*fiber.App), rules...)
+	},
 
-// mounted is a handler of net/http below Fiber's adaptor, with the context that
-// handlers of Fiber have. The adaptor runs it in a goroutine of its own, where a
-// panic would lose its value.
-func mounted(h http.Handler) fiber.Handler {
-	return func(c fiber.Ctx) error {
-		ctx, request := c.Context(), c.RequestCtx()
-		panicked := make(chan any, 1)
-		err := adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			defer func() {
-				if v := recover(); v != nil {
-					panicked <- v
-				}
-			}()
-			h.ServeHTTP(&writer{ResponseWriter: w, Flusher: w.(http.Flusher), ctx: request}, r.WithContext(ctx))
-		})(c)
-		select {
-		case v := <-panicked:
-			panic(v)
-		default:
-			return err
-		}
-	}
-}
-
-// writer does what the adaptor's leaves out: it sends a 103, and before the
-// connection is handed over a 101.
-type writer struct {
-	http.ResponseWriter
-	http.Flusher
-	ctx    *fasthttp.RequestCtx
-	status int
-}
-
-func (w *writer) WriteHeader(status int) {
-	if status == http.StatusEarlyHints {
-		for _, link := range w.Header().Values("Link") {
-			w.ctx.Response.Header.Add("Link", link)
-		}
-		_ = w.ctx.EarlyHints()
-		return
-	}
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	w.ctx.SetStatusCode(w.status)
-	conn, both, err := w.ResponseWriter.(http.Hijacker).Hijack()
-	if err == nil && w.status == http.StatusSwitchingProtocols {
-		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n")
-		_ = w.Header().Write(conn)
-		_, _ = io.WriteString(conn, "\r\n")
-	}
-	return conn, both, err
-}
-
-// serve serves the app until stop is called.
-func serve(tb testing.TB, app *fiber.App, l net.Listener) (stop func()) {
-	tb.Helper()
-	served := make(chan error, 1)
-	go func() { served <- app.Listener(l, fiber.ListenConfig{DisableStartupMessage: true}) }()
-	stopped := false
-	stop = func() {
-		if stopped {
+	New: func(c fibertest.Config[fiber.Ctx]) fiber.Router {
+		return fiber.New(fiber.Config{StrictRouting: c.Strict, BodyLimit: c.BodyLimit, ErrorHandler: c.OnError})
+	},
+	Add: func(r fiber.Router, method, path string, hs fibertest.Handlers[fiber.Ctx]) {
+		all := handlers(hs)
+		if method == "" {
+			r.All(path, all[0], all[1:]...)
 			return
 		}
-		stopped = true
-		assert.NoError(tb, app.ShutdownWithTimeout(patience))
-		assert.NoError(tb, <-served)
-	}
-	tb.Cleanup(stop)
-	return stop
-}
+		r.Add([]string{method}, path, all[0], all[1:]...)
+	},
+	Group: func(r fiber.Router, prefix string, hs fibertest.Handlers[fiber.Ctx]) fiber.Router {
+		return r.Group(prefix, handlers(hs)...)
+	},
+	Mount: func(r fiber.Router, prefix string, app fiber.Router) { r.Use(prefix, app) },
+	Listen: func(app fiber.Router, l net.Listener) error {
+		return app.(*fiber.App).Listener(l, fiber.ListenConfig{DisableStartupMessage: true})
+	},
+	Shutdown: func(app fiber.Router, most time.Duration) error { return app.(*fiber.App).ShutdownWithTimeout(most) },
+	Requests: requests,
 
-// nested is a way to compose routers; add registers the handler.
-func nested(name, method, path, route string, add func(app *fiber.App, handler fiber.Handler)) footfalltest.Nested {
-	return footfalltest.Nested{
-		Name: name, Method: method, Path: path, Route: route,
-		Serve: func(tb testing.TB, app footfalltest.App, l net.Listener) func() {
-			f := wired(app)
-			add(f, mounted(app.Routes[0].Handler))
-			return serve(tb, f, l)
-		},
-	}
-}
-
-var composed = []footfalltest.Nested{
-	nested("a group", "GET", "/api/users/7", "GET /api/users/:id", func(app *fiber.App, h fiber.Handler) {
-		app.Group("/api").Get("/users/:id", h)
-	}),
-	nested("a group in a group, with middlewares", "POST", "/api/v1/users", "POST /api/v1/users", func(app *fiber.App, h fiber.Handler) {
-		app.Group("/api", next).Group("/v1", next).Post("/users", next, h)
-	}),
-	nested("Route", "GET", "/api/users/7", "GET /api/users/:id", func(app *fiber.App, h fiber.Handler) {
-		app.Route("/api", func(r fiber.Router) { r.Get("/users/:id", h) })
-	}),
-	nested("RouteChain", "GET", "/api/users/7", "GET /api/users/:id", func(app *fiber.App, h fiber.Handler) {
-		app.RouteChain("/api").RouteChain("/users/:id").All(next).Get(h)
-	}),
-	nested("a mounted app", "GET", "/api/users/7", "GET /api/users/:id", func(app *fiber.App, h fiber.Handler) {
-		inner := fiber.New()
-		inner.Use(next)
-		inner.Get("/users/:id", h)
-		app.Use("/api", inner)
-	}),
-	nested("an app in an app in a group, mounted twice", "GET", "/b/api/v1/users/7", "GET /b/api/v1/users/:id", func(app *fiber.App, h fiber.Handler) {
-		innermost, inner := fiber.New(), fiber.New()
-		innermost.Get("/users/:id", h)
-		inner.Use("/v1", innermost)
-		app.Group("/a").Use("/api", inner)
-		app.Group("/b").Use("/api", inner)
-	}),
-	nested("an app mounted in capitals", "GET", "/API/Users", "GET /api/Users", func(app *fiber.App, h fiber.Handler) {
-		inner := fiber.New()
-		inner.Get("/Users", h)
-		app.Use("/API", inner)
-	}),
-	nested("a middleware and a route of one path", "GET", "/api", "GET /api", func(app *fiber.App, h fiber.Handler) {
-		app.Use("/api", next)
-		app.Get("/api", h)
-	}),
-	nested("All", "PATCH", "/users/7", "/users/:id", func(app *fiber.App, h fiber.Handler) { app.All("/users/:id", h) }),
-	nested("a wildcard for the rest", "GET", "/files/a/b", "GET /files/*", func(app *fiber.App, h fiber.Handler) { app.Get("/files/*", h) }),
-	nested("an optional parameter that is absent", "GET", "/users", "GET /users/:id?", func(app *fiber.App, h fiber.Handler) { app.Get("/users/:id?", h) }),
-	nested("another spelling of the path", "GET", "/API/Users/", "GET /api/users", func(app *fiber.App, h fiber.Handler) { app.Get("/api/users", h) }),
-	nested("a route that the one before it passed on to", "GET", "/users/me", "GET /users/me", func(app *fiber.App, h fiber.Handler) {
-		app.Get("/users/:id", next)
-		app.Get("/users/me", h)
-	}),
-	nested("a path that a middleware rewrote", "GET", "/old/7?x=1", "GET /new/:id", func(app *fiber.App, h fiber.Handler) {
-		app.Use("/old", func(c fiber.Ctx) error {
-			c.Path("/new/7")
-			return c.RestartRouting()
-		})
-		app.Get("/new/:id", h)
-	}),
-}
-
-// next is a middleware that does nothing.
-func next(c fiber.Ctx) error { return c.Next() }
-
-// impossible is said in README.md in the same words.
-var impossible = map[string]string{
-	"an upload leaves no temporary file behind": "Fiber's adaptor does not remove the files of a net/http form, with the middleware or without; Fiber's own forms leave none.",
-}
-
-func TestMiddlewareKeepsTheSuite(t *testing.T) {
-	adaptertest.Run(t, footfalltest.Subject{
-		Pattern: adaptertest.Replace(":"), Nested: composed, Impossible: impossible,
-		Serve: func(tb testing.TB, app footfalltest.App, l net.Listener) func() {
-			f := wired(app)
-			for _, r := range app.Routes {
-				handler := func(fiber.Ctx) error { return fiber.NewError(r.Fail, "it fails") }
-				if r.Fail == 0 {
-					handler = mounted(r.Handler)
+	Context:   fiber.Ctx.Context,
+	SetHost:   func(c fiber.Ctx, host string) { c.Request().SetHost(host) },
+	SetStatus: func(c fiber.Ctx, status int) { c.Status(status) },
+	Error:     func(status int) error { return fiber.NewError(status, "it fails") },
+	Break:     func(c fiber.Ctx) error { return c.RequestCtx().Conn().Close() },
+	SendFile:  func(c fiber.Ctx, name string) error { return c.SendFile(name) },
+	Stream:    func(c fiber.Ctx, write func(*bufio.Writer)) { c.RequestCtx().SetBodyStreamWriter(write) },
+	TooLate:   func(c fiber.Ctx, status int) { c.RequestCtx().TimeoutErrorWithCode("too late", status) },
+	Upgrade: func(c fiber.Ctx, talk func(fibertest.Conn)) error {
+		upgrader := websocket.FastHTTPUpgrader{}
+		return upgrader.Upgrade(c.RequestCtx(), func(conn *websocket.Conn) { talk(conn) })
+	},
+	Recover: func() func(fiber.Ctx) error { return recover.New() },
+	Timeout: func(ended <-chan struct{}) func(fiber.Ctx) error {
+		return timeout.New(func(c fiber.Ctx) error {
+			for { // it goes on, and is not disturbed
+				_ = c.GetReqHeaders()
+				select {
+				case <-ended:
+					return nil
+				default:
 				}
-				f.Add([]string{r.Method}, adaptertest.Replace(":")(r.Pattern), handler)
 			}
-			return serve(tb, f, l)
-		},
-	})
+		}, timeout.Config{Timeout: time.Millisecond})
+	},
+	Adapt: func(h http.HandlerFunc) func(fiber.Ctx) error { return adaptor.HTTPHandlerFunc(h) },
+	Raw: func(c fiber.Ctx) fibertest.Raw {
+		ctx := c.RequestCtx()
+		return fibertest.Raw{SetStatus: ctx.SetStatusCode, EarlyHints: func(links []string) {
+			for _, link := range links {
+				ctx.Response.Header.Add("Link", link)
+			}
+			_ = ctx.EarlyHints()
+		}}
+	},
+
+	Nested: func(compose fibertest.Compose[fiber.Ctx, fiber.Router]) []footfalltest.Nested {
+		return []footfalltest.Nested{
+			compose("RouteChain", "GET", "/api/users/7", "GET /api/users/:id", func(app fiber.Router, h func(fiber.Ctx) error) {
+				app.RouteChain("/api").RouteChain("/users/:id").All(func(c fiber.Ctx) error { return c.Next() }).Get(h)
+			}),
+		}
+	},
+	Impossible: map[string]string{
+		"an upload leaves no temporary file behind": "Fiber's adaptor does not remove the files of a net/http form, with the middleware or without; Fiber's own forms leave none.",
+	},
 }
 
-const plain = "POST /checkout/7 HTTP/1.1\r\nHost: shop.example.com\r\n"
-
-// measure returns a request sent to a bare app, and to one with a rule, its event and
-// the context value.
-func measure(tb testing.TB, head string) (bare, wrapped func()) {
-	tb.Helper()
-	requests := func(handlers ...any) func() {
-		app := fiber.New()
-		for _, h := range handlers {
-			app.Use(h)
-		}
-		app.Post("/checkout/:id", func(fiber.Ctx) error { return nil })
-		handler := app.Handler()
-		var ctx fasthttp.RequestCtx
-		ctx.Init(&fasthttp.Request{}, nil, nil)
-		require.NoError(tb, ctx.Request.Header.Read(bufio.NewReader(strings.NewReader(head+"\r\n"))))
-		return func() {
-			ctx.ResetUserValues()
-			ctx.Request.SetRequestURI("/checkout/7") // to be parsed anew
-			handler(&ctx)
-		}
+func requests(tb testing.TB, app fiber.Router, path, head string) func() {
+	handler := app.(*fiber.App).Handler()
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	require.NoError(tb, ctx.Request.Header.Read(bufio.NewReader(strings.NewReader(head))))
+	return func() {
+		ctx.ResetUserValues()
+		ctx.Request.SetRequestURI(path) // to be parsed anew
+		handler(&ctx)
 	}
-	return requests(), requests(footfallfiber.Middleware(adaptertest.Tracker(tb), footfall.Rule{
-		Route: "POST /checkout/:id", Event: "checkout_completed", Status: footfall.Success,
-	}))
+}
+
+// Not parallel: the row about uploads sets an environment variable.
+func TestTheAdapterKeepsWhatIsAskedOfMiddlewares(t *testing.T) { subject.Conform(t) }
+
+func TestTheAdapterKeepsWhatIsAskedForFiber(t *testing.T) {
+	t.Parallel()
+	subject.Run(t)
+}
+
+func TestAnUploadByFibersOwnFormLeavesNoFile(t *testing.T) { subject.UploadLeavesNoFile(t) }
+
+func TestTheProgramOfTheREADMECompiles(t *testing.T) {
+	t.Parallel()
+	adaptertest.ReadmeCompiles(t)
 }
 
 func TestMiddlewareAllocatesAtMostFive(t *testing.T) {
-	bare, wrapped := measure(t, plain)
+	bare, wrapped := subject.Measure(t, false)
 	adaptertest.Allocations(t, bare, wrapped, 5)
 }
 
 func BenchmarkFiber(b *testing.B) {
-	bare, wrapped := measure(b, plain)
+	bare, wrapped := subject.Measure(b, false)
 	adaptertest.Benchmark(b, bare, wrapped)
 }
 
 // A browser sends headers, which Config.Skip may ask for.
 func BenchmarkFiberForABrowser(b *testing.B) {
-	bare, wrapped := measure(b, plain+browser)
+	bare, wrapped := subject.Measure(b, true)
 	adaptertest.Benchmark(b, bare, wrapped)
-}
-
-const browser = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n" +
-	"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n" +
-	"Accept-Language: en-GB,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n" +
-	"Referer: https://shop.example.com/basket\r\nCookie: session=1a2b3c4d5e6f; theme=dark\r\n" +
-	"Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: same-origin\r\n" +
-	"Upgrade-Insecure-Requests: 1\r\nPriority: u=0, i\r\n"
-
-func TestCheckRulesKnowsWhatIsRegistered(t *testing.T) {
-	t.Parallel()
-	inner, app := fiber.New(), fiber.New()
-	inner.Get("/orders/:id", next)
-	app.Use("/only/used", next)
-	app.Use("/shop", inner)
-	app.Group("/api").Post("/users", next)
-	tracker := footfalltest.New(t).Tracker
-	known := []footfall.Rule{
-		{Route: "GET /shop/orders/:id"}, {Route: "HEAD /shop/orders/:id"}, {Route: "POST /api/users"}, {Route: "/api/users"},
-		{Route: footfall.AnyRoute}, {Route: footfall.NoRoute},
-	}
-	require.NoError(t, footfallfiber.CheckRules(tracker, app, known...))
-	for _, route := range []string{"GET /orders/:id", "GET /api/users", "GET /only/used", "GET /shop", "GET /"} {
-		err := footfallfiber.CheckRules(tracker, app, append(known, footfall.Rule{Route: route})...)
-		require.ErrorContains(t, err, `Rule{"`+route+`"}.Route: not registered`)
-	}
-	require.NoError(t, footfallfiber.CheckRules(nil, app, footfall.Rule{Route: "GET /unknown"}))
 }

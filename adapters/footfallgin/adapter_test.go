@@ -43,27 +43,11 @@ func engineOf(app footfalltest.App) *gin.Engine {
 
 // composed is a way to compose routers: compose registers the handler.
 func composed(name, method, path, route string, compose func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc)) footfalltest.Nested {
-	return footfalltest.Nested{
-		Name: name, Method: method, Path: path, Route: route,
-		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
-			engine := gin.New()
-			compose(engine, app, gin.WrapH(app.Routes[0].Handler))
-			return engine
-		},
-	}
-}
-
-// below puts handlers of net/http around the engine of a composition.
-func below(n footfalltest.Nested, outer func(engine http.Handler) http.Handler) footfalltest.Nested {
-	inner := n.Handler
-	n.Handler = func(tb testing.TB, app footfalltest.App) http.Handler { return outer(inner(tb, app)) }
-	return n
-}
-
-func mux(pattern string, h http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle(pattern, h)
-	return mux
+	return adaptertest.Nested(name, method, path, route, func(app footfalltest.App) http.Handler {
+		engine := gin.New()
+		compose(engine, app, gin.WrapH(app.Routes[0].Handler))
+		return engine
+	})
 }
 
 var nested = []footfalltest.Nested{
@@ -114,20 +98,13 @@ var nested = []footfalltest.Nested{
 		engine.Use(use(app)...)
 		engine.Any("/api/*rest", gin.WrapH(inner))
 	}),
-	below(composed("an engine below StripPrefix, whose routes have no prefix", "GET", "/api/users/7", "GET /users/:id", plainUser),
-		func(engine http.Handler) http.Handler { return mux("/api/", http.StripPrefix("/api", engine)) }),
-	onHost(below(composed("an engine for a host of a mux", "GET", "/users/7", "GET /users/:id", plainUser),
-		func(engine http.Handler) http.Handler { return mux("shop.example.com/", engine) })),
+	adaptertest.BelowStripPrefix(composed("an engine below StripPrefix, whose routes have no prefix", "GET", "/api/users/7", "GET /users/:id", plainUser)),
+	adaptertest.OfAHost(composed("an engine for a host of a mux", "GET", "/users/7", "GET /users/:id", plainUser)),
 }
 
 func plainUser(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
 	engine.Use(use(app)...)
 	engine.GET("/users/:id", h)
-}
-
-func onHost(n footfalltest.Nested) footfalltest.Nested {
-	n.Host = "shop.example.com"
-	return n
 }
 
 // Not parallel: the row about uploads sets an environment variable.

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/footfall-dev/footfall/adapters/rpctest"
 )
 
 // The statuses are those of the gRPC gateway (runtime.HTTPStatusFromCode).
@@ -45,26 +44,9 @@ func TestErrorsWithoutACodeHaveTheServers(t *testing.T) {
 // The table in the package's documentation names each code once, with its status.
 func TestTheDocumentedTableIsTheOneInUse(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("adapter.go")
-	assert.NoError(t, err)
-	text, _, _ := strings.Cut(string(source), "\npackage ")
-	documented := make(map[string]int)
-	for row := range strings.SplitSeq(text, "\n") {
-		if !strings.HasPrefix(row, "//\t") {
-			continue
-		}
-		status := 0
-		for _, word := range regexp.MustCompile(`[A-Za-z]+|\d{3}`).FindAllString(row, -1) {
-			if n, err := strconv.Atoi(word); err == nil {
-				status = n
-			} else if word != "and" && word != "any" && word != "other" {
-				documented[word] = status
-			}
-		}
-	}
 	want := make(map[string]int)
 	for code, status := range statuses {
-		want[code.String()] = status
+		want[strings.ToLower(code.String())] = status
 	}
-	assert.Equal(t, want, documented)
+	assert.Equal(t, want, rpctest.DocumentedStatuses(t))
 }

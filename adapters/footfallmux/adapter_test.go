@@ -29,22 +29,22 @@ func wrapped(app footfalltest.App, compose func(*mux.Router)) http.Handler {
 func used(app footfalltest.App, compose func(*mux.Router)) http.Handler {
 	router := mux.NewRouter()
 	if app.Tracker != nil {
-		track := footfallmux.Middleware(app.Tracker, app.Rules...)
-		router.Use(track)
-		router.NotFoundHandler = track(http.NotFoundHandler())
-		router.MethodNotAllowedHandler = track(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }))
+		watch(router, app.Tracker, app.Rules)
 	}
 	compose(router)
 	return router
 }
 
+func watch(router *mux.Router, tracker *footfall.Tracker, rules []footfall.Rule) {
+	track := footfallmux.Middleware(tracker, rules...)
+	router.Use(track)
+	router.NotFoundHandler = track(http.NotFoundHandler())
+	router.MethodNotAllowedHandler = track(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }))
+}
+
 func register(router *mux.Router, app footfalltest.App) {
 	for _, r := range app.Routes {
-		handler := r.Handler
-		if r.Fail != 0 {
-			handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "it fails", r.Fail) })
-		}
-		router.Handle(r.Pattern, handler).Methods(r.Method)
+		router.Handle(r.Pattern, adaptertest.Failing(r)).Methods(r.Method)
 	}
 }
 
@@ -112,9 +112,7 @@ var compositions = []composition{
 		router.Handle("/news/{year}-{month}", h)
 	}},
 	{"a middleware between that copies the request", "POST", "", "/users/7", "POST /users/{id}", func(router *mux.Router, h http.Handler) {
-		router.Use(func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(r.Context())) })
-		})
+		router.Use(adaptertest.Copying)
 		router.Handle("/users/{id}", h)
 	}},
 }

@@ -1,18 +1,10 @@
 package footfallmux_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"io"
-	"log/slog"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -21,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
 	"github.com/footfall-dev/footfall/adapters/footfallmux"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
@@ -32,21 +25,6 @@ func ask(h http.Handler, method, target string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(method, target, nil))
 	return w
-}
-
-// forEachPlace runs test with Wrap and with Middleware in Use.
-func forEachPlace(t *testing.T, test func(t *testing.T, in place)) {
-	for name, in := range map[string]place{"Wrap": wrapped, "Use": used} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, in)
-		})
-	}
-}
-
-// deny is a middleware that answers by itself.
-func deny(http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) })
 }
 
 // town is a router of everything that mux composes.
@@ -75,7 +53,7 @@ func town(router *mux.Router) {
 	own.MethodNotAllowedHandler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
 
 	private := router.PathPrefix("/private").Subrouter()
-	private.Use(deny)
+	private.Use(adaptertest.Deny)
 	private.HandleFunc("/{room}", nothing)
 
 	inner := mux.NewRouter()
@@ -152,15 +130,15 @@ func TestWhatAMiddlewareRefusesCountsForTheRouteThatMatches(t *testing.T) {
 	tests := map[string]func(router *mux.Router, tracker *footfall.Tracker) http.Handler{
 		"Wrap above": func(router *mux.Router, tracker *footfall.Tracker) http.Handler {
 			handler := footfallmux.Wrap(tracker, router, rules...)
-			router.Use(deny)
+			router.Use(adaptertest.Deny)
 			return handler
 		},
 		"Wrap, the last to be added": func(router *mux.Router, tracker *footfall.Tracker) http.Handler {
-			router.Use(deny)
+			router.Use(adaptertest.Deny)
 			return footfallmux.Wrap(tracker, router, rules...)
 		},
 		"Use above": func(router *mux.Router, tracker *footfall.Tracker) http.Handler {
-			router.Use(footfallmux.Middleware(tracker, rules...), deny)
+			router.Use(footfallmux.Middleware(tracker, rules...), adaptertest.Deny)
 			return router
 		},
 	}
@@ -227,212 +205,6 @@ func TestHandlersSeeTheContextOfWhatIsAboveWrap(t *testing.T) {
 	assert.Equal(t, "from above", w.Body.String())
 }
 
-func TestPathPropsAreTheRoutersValues(t *testing.T) {
-	t.Parallel()
-	forEachPlace(t, func(t *testing.T, in place) {
-		tracker := footfalltest.New(t)
-		rules := []footfall.Rule{{Route: "GET /orgs/{org}/teams/{team:[a-z]+}", Event: "team", PathProps: []string{"org", "team"}}}
-		handler := in(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *mux.Router) {
-			router.PathPrefix("/orgs/{org}").Subrouter().HandleFunc("/teams/{team:[a-z]+}", nothing)
-		})
-		ask(handler, "GET", "/orgs/acme/teams/red")
-		events := tracker.Events()
-		require.Len(t, events, 1)
-		assert.Equal(t, map[string]any{"org": "acme", "team": "red"}, events[0].Props)
-	})
-}
-
-// recovery is a host's recovery, as handlers.RecoveryHandler of gorilla.
-func recovery(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			if v := recover(); v == http.ErrAbortHandler {
-				panic(v)
-			} else if v != nil {
-				w.WriteHeader(http.StatusInternalServerError)
-			}
-		}()
-		next.ServeHTTP(w, r)
-	})
-}
-
-func TestRecoveryMayStandOnEitherSide(t *testing.T) {
-	t.Parallel()
-	rules := []footfall.Rule{
-		{Route: "GET /panic", Event: "success", Status: footfall.Success},
-		{Route: "GET /panic", Event: "server error", Status: footfall.ServerError},
-		{Route: "GET /panic", Event: "aborted", Status: footfall.Aborted},
-	}
-	places := map[string]func(router *mux.Router, tracker *footfall.Tracker) http.Handler{
-		"Wrap below it": func(router *mux.Router, tracker *footfall.Tracker) http.Handler {
-			return recovery(footfallmux.Wrap(tracker, router, rules...))
-		},
-		"Wrap above it": func(router *mux.Router, tracker *footfall.Tracker) http.Handler {
-			router.Use(recovery)
-			return footfallmux.Wrap(tracker, router, rules...)
-		},
-		"Use below it": func(router *mux.Router, tracker *footfall.Tracker) http.Handler {
-			router.Use(recovery, footfallmux.Middleware(tracker, rules...))
-			return router
-		},
-		"Use above it": func(router *mux.Router, tracker *footfall.Tracker) http.Handler {
-			router.Use(footfallmux.Middleware(tracker, rules...), recovery)
-			return router
-		},
-	}
-	for name, build := range places {
-		for want, value := range map[string]any{"server error": errors.New("boom"), "aborted": http.ErrAbortHandler} {
-			t.Run(name+", "+want, func(t *testing.T) {
-				t.Parallel()
-				tracker := footfalltest.New(t)
-				router := mux.NewRouter()
-				router.HandleFunc("/panic", func(http.ResponseWriter, *http.Request) { panic(value) })
-				handler := build(router, tracker.Tracker)
-				func() {
-					defer func() { _ = recover() }() // http.ErrAbortHandler comes through
-					assert.Equal(t, http.StatusInternalServerError, ask(handler, "GET", "/panic").Code)
-				}()
-				assert.Equal(t, []string{want}, tracker.Names())
-			})
-		}
-	}
-}
-
-func TestTrackKnowsTrackerAndPage(t *testing.T) {
-	t.Parallel()
-	forEachPlace(t, func(t *testing.T, in place) {
-		tracker := footfalltest.New(t)
-		handler := in(footfalltest.App{Tracker: tracker.Tracker}, func(router *mux.Router) {
-			router.PathPrefix("/users").Subrouter().HandleFunc("/{id}", func(_ http.ResponseWriter, r *http.Request) {
-				assert.NoError(t, footfall.Track(r.Context(), "in_handler", footfall.P("id", mux.Vars(r)["id"])))
-			})
-		})
-		ask(handler, "GET", "https://shop.example.com/users/7?ref=mail&token=secret")
-		events := tracker.Events()
-		require.Len(t, events, 1)
-		assert.Equal(t, "https://shop.example.com/users/7?ref=mail", events[0].URL)
-		assert.Equal(t, map[string]any{"id": "7"}, events[0].Props)
-	})
-}
-
-func TestWithoutAContextValueTrackRequestWorks(t *testing.T) {
-	t.Parallel()
-	forEachPlace(t, func(t *testing.T, in place) {
-		tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
-		rules := []footfall.Rule{{Route: "GET /users/{id}", Event: "seen", PathProps: []string{"id"}}}
-		handler := in(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *mux.Router) {
-			router.HandleFunc("/users/{id}", func(_ http.ResponseWriter, r *http.Request) {
-				assert.ErrorIs(t, footfall.Track(r.Context(), "in_handler"), footfall.ErrNoTracker)
-				assert.NoError(t, tracker.TrackRequest(r, "by_request"))
-			})
-		})
-		ask(handler, "GET", "/users/7")
-		assert.Equal(t, []string{"by_request", "seen"}, tracker.Names())
-	})
-}
-
-// Not parallel: the folder of temporary files is the process's.
-func TestWrapLeavesNoFileOfAnUploadBelowACopyingMiddlewareAndWithoutAContextValue(t *testing.T) {
-	folder := t.TempDir()
-	t.Setenv("TMPDIR", folder)
-	tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
-	router := mux.NewRouter()
-	router.Use(func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(r.Context())) })
-	})
-	router.HandleFunc("/upload", func(_ http.ResponseWriter, r *http.Request) { assert.NoError(t, r.ParseMultipartForm(1)) })
-	server := httptest.NewServer(footfallmux.Wrap(tracker.Tracker, router))
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("file", "large.bin")
-	require.NoError(t, err)
-	_, err = part.Write(make([]byte, 1<<20))
-	require.NoError(t, errors.Join(err, w.Close()))
-	resp, err := http.Post(server.URL+"/upload", w.FormDataContentType(), &form)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	server.Close()
-	left, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	assert.Empty(t, left)
-}
-
-func TestATrackerThatDoesNothingIsSafe(t *testing.T) {
-	t.Parallel()
-	disabled, err := footfall.New(footfall.Config{Disabled: true})
-	require.NoError(t, err)
-	rules := []footfall.Rule{{Route: "GET /nowhere", Event: "never"}, {Route: footfall.AnyRoute}}
-	for name, tracker := range map[string]*footfall.Tracker{"nil": nil, "disabled": disabled} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			router := mux.NewRouter()
-			router.Use(footfallmux.Middleware(tracker, rules...))
-			router.HandleFunc("/users/{id}", func(w http.ResponseWriter, r *http.Request) {
-				assert.NoError(t, footfall.Track(r.Context(), "in_handler"))
-				_, _ = io.WriteString(w, mux.Vars(r)["id"])
-			})
-			assert.Equal(t, "7", ask(router, "GET", "/users/7").Body.String())
-			assert.Equal(t, "7", ask(footfallmux.Wrap(tracker, router, rules...), "GET", "/users/7").Body.String())
-			assert.NoError(t, footfallmux.CheckRules(tracker, router, rules...))
-		})
-	}
-}
-
-func TestCheckRulesAsksTheRouter(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		route string
-		known bool
-	}{
-		{"GET /", true},
-		{"GET /docs", true},
-		{"POST /docs", true},
-		{"/docs", true},
-		{"GET /hooks", true},
-		{"PATCH /hooks", true},
-		{"GET /search", true},
-		{"GET /static/", true},
-		{"GET shop.example.com/cart/{id}", true},
-		{"GET /cart/{id}", true},
-		{"GET blog.example.com/", true},
-		{"GET /api/users/{id:[0-9]+}", true},
-		{"GET /api/v1/orders/", true},
-		{"GET /own/known", true},
-		{"GET /private/{room}", true},
-		{"GET /legacy", true},
-		{footfall.AnyRoute, true},
-		{footfall.NoRoute, true},
-		{"PUT /docs", false},
-		{"GET /docs/", false},
-		{"GET /never", false},
-		{"GET else.example.com/cart/{id}", false},
-		{"GET /api", false},
-		{"GET /api/users/{id}", false},
-		{"GET /users/{id:[0-9]+}", false},
-		{"GET /api/v1/orders", false},
-		{"GET /legacy/users/{id}", false},
-		{"", false},
-	}
-	tracker := footfalltest.New(t)
-	router := mux.NewRouter()
-	town(router)
-	for _, tt := range tests {
-		err := footfallmux.CheckRules(tracker.Tracker, router, footfall.Rule{Route: tt.route, Event: "seen"})
-		if tt.known {
-			assert.NoError(t, err, tt.route)
-			continue
-		}
-		assert.ErrorContains(t, err, "Rule{", tt.route)
-	}
-	err := footfallmux.CheckRules(tracker.Tracker, router,
-		footfall.Rule{Route: "GET /a"}, footfall.Rule{Route: "GET /docs"}, footfall.Rule{Route: "GET /b"})
-	assert.ErrorContains(t, err, "GET /a")
-	assert.ErrorContains(t, err, "GET /b")
-	assert.NotContains(t, err.Error(), "GET /docs")
-	_, ok := errors.AsType[*footfall.FieldError](err)
-	assert.True(t, ok)
-}
-
 func TestARouteThatIsBrokenIsNotRegistered(t *testing.T) {
 	t.Parallel()
 	router := mux.NewRouter()
@@ -443,28 +215,31 @@ func TestARouteThatIsBrokenIsNotRegistered(t *testing.T) {
 	}
 }
 
-func TestARuleThatIsWrongIsLoggedAndLeftOut(t *testing.T) {
-	t.Parallel()
-	var logged bytes.Buffer
-	tracker := footfalltest.New(t, func(c *footfall.Config) { c.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
+// Not parallel: the folder of temporary files is the process's.
+func TestWrapLeavesNoFileOfAnUploadBelowACopyingMiddlewareAndWithoutAContextValue(t *testing.T) {
+	tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
 	router := mux.NewRouter()
-	router.Use(footfallmux.Middleware(tracker.Tracker, footfall.Rule{Event: "wrong"}, footfall.Rule{Route: "GET /", Event: "right"}))
-	router.HandleFunc("/", nothing)
-	ask(router, "GET", "/")
-	ask(router, "GET", "/")
-	assert.Equal(t, []string{"right", "right"}, tracker.Names())
-	assert.Equal(t, 1, strings.Count(logged.String(), "a rule has no effect"), "once, not for each request")
+	router.Use(adaptertest.Copying)
+	router.HandleFunc("/upload", func(_ http.ResponseWriter, r *http.Request) { assert.NoError(t, r.ParseMultipartForm(1)) })
+	adaptertest.UploadLeavesNoFile(t, 1<<20, adaptertest.Server{Handler: footfallmux.Wrap(tracker.Tracker, router)}.Serve)
 }
 
-// The README's first Go block is a whole program.
+func TestCheckRulesAsksTheRouter(t *testing.T) {
+	t.Parallel()
+	tracker, router := footfalltest.New(t), mux.NewRouter()
+	town(router)
+	check := func(rules ...footfall.Rule) error { return footfallmux.CheckRules(tracker.Tracker, router, rules...) }
+	adaptertest.CheckRules(t, check, "GET /docs", [2]string{"GET /a", "GET /b"}, adaptertest.Routes([]string{
+		"GET /", "GET /docs", "POST /docs", "/docs", "GET /hooks", "PATCH /hooks", "GET /search", "GET /static/",
+		"GET shop.example.com/cart/{id}", "GET /cart/{id}", "GET blog.example.com/", "GET /api/users/{id:[0-9]+}",
+		"GET /api/v1/orders/", "GET /own/known", "GET /private/{room}", "GET /legacy", footfall.AnyRoute, footfall.NoRoute,
+	}, []string{
+		"PUT /docs", "GET /docs/", "GET /never", "GET else.example.com/cart/{id}", "GET /api", "GET /api/users/{id}",
+		"GET /users/{id:[0-9]+}", "GET /api/v1/orders", "GET /legacy/users/{id}", "",
+	}))
+}
+
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
-	require.NotNil(t, block)
-	program := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(program, block[1], 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "vet", program).CombinedOutput()
-	require.NoError(t, err, strings.TrimSpace(string(out)))
+	adaptertest.ReadmeCompiles(t)
 }

@@ -4,13 +4,14 @@ go 1.26
 
 require (
 	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
 	github.com/footfall-dev/footfall/adapters/footfallchi v0.0.0
 	github.com/go-chi/chi/v5 v5.5.0
-	github.com/stretchr/testify v1.12.1
 )
 
 require (
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
 

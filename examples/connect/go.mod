@@ -5,6 +5,7 @@ go 1.26
 require (
 	connectrpc.com/connect v1.21.0
 	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
 	github.com/footfall-dev/footfall/adapters/footfallconnect v0.0.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/protobuf v1.36.12

@@ -4,9 +4,9 @@ go 1.26
 
 require (
 	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
 	github.com/footfall-dev/footfall/adapters/footfallfiber v0.0.0
 	github.com/gofiber/fiber/v3 v3.1.0
-	github.com/stretchr/testify v1.12.1
 )
 
 require (
@@ -18,6 +18,7 @@ require (
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/philhofer/fwd v1.2.0 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/tinylib/msgp v1.6.3 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	github.com/valyala/fasthttp v1.69.0 // indirect

@@ -4,9 +4,9 @@ go 1.26
 
 require (
 	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
 	github.com/footfall-dev/footfall/adapters/footfallfiberv2 v0.0.0
 	github.com/gofiber/fiber/v2 v2.52.15
-	github.com/stretchr/testify v1.12.1
 )
 
 require (
@@ -17,6 +17,7 @@ require (
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect
 	github.com/rivo/uniseg v0.2.0 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	github.com/valyala/fasthttp v1.58.0 // indirect
 	github.com/valyala/tcplisten v1.0.0 // indirect

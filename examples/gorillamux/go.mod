@@ -4,13 +4,14 @@ go 1.26
 
 require (
 	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
 	github.com/footfall-dev/footfall/adapters/footfallmux v0.0.0
 	github.com/gorilla/mux v1.8.1
-	github.com/stretchr/testify v1.12.1
 )
 
 require (
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
 

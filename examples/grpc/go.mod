@@ -4,6 +4,7 @@ go 1.26
 
 require (
 	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
 	github.com/footfall-dev/footfall/adapters/footfallgrpc v0.0.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/grpc v1.84.0

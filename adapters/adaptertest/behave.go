@@ -1,0 +1,160 @@
+package adaptertest
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// behaviours are promised of every adapter beyond the rows of footfalltest: what they
+// have in common is that they need middlewares and handlers of the framework's own.
+var behaviours = []struct {
+	name string
+	run  func(*testing.T, Framework)
+}{
+	{"below the recovery a panic is recorded and goes on", recoveryMayStandAbove},
+	{"above the recovery a panic is recorded as it is answered", recoveryMayStandBelow},
+	{"a handler that ends its goroutine is aborted", goexitIsAborted},
+	{"what a middleware below refuses is recorded", refusalIsRecorded},
+	{"a redirect to another spelling is no visit", otherSpellingIsNoVisit},
+	{"middlewares above see the request as without", requestAboveIsAsWithout},
+	{"wildcards become props", wildcardsBecomeProps},
+	{"Track knows tracker and page", trackKnowsTrackerAndPage},
+	{"Track without the middleware says so", trackWithoutMiddlewareSaysSo},
+	{"without a context value rules apply", rulesNeedNoContextValue},
+	{"without a context value the request is the one that came", requestIsTheOneThatCame},
+	{"a tracker that does nothing changes nothing", noTrackerChangesNothing},
+	{"Config.Skip and the rules see the request", skipSeesTheRequest},
+	{"prefetches and referers are seen without Config.Skip", headersAreSeenWithoutSkip},
+	{"a page over TLS is https", pageOverTLSIsHTTPS},
+	{"only trusted proxies are believed", onlyTrustedProxiesAreBelieved},
+	{"a rule that is wrong is logged and left out", wrongRuleIsLogged},
+}
+
+// Behave holds an adapter to them, each against a server on a socket but for the one
+// about goroutines that end.
+func Behave(t *testing.T, f Framework) {
+	t.Helper()
+	if f.Pattern == nil {
+		f.Pattern = func(pattern string) string { return pattern }
+	}
+	known := make(map[string]bool)
+	for _, b := range behaviours {
+		known[b.name] = true
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			if why, ok := f.Impossible[b.name]; ok {
+				t.Logf("IMPOSSIBLE: %s", why)
+				return
+			}
+			b.run(t, f)
+		})
+	}
+	for name := range f.Impossible {
+		assert.True(t, known[name], "there is no row %q", name)
+	}
+}
+
+// patience bounds whatever is waited for.
+const patience = 15 * time.Second
+
+var errBoom = errors.New("boom")
+
+// Classes are rules for a route, one for each class of status, whose events are named
+// after it.
+func Classes(route string) []footfall.Rule {
+	return []footfall.Rule{
+		{Route: route, Event: "success", Status: footfall.Success},
+		{Route: route, Event: "client error", Status: footfall.ClientError},
+		{Route: route, Event: "server error", Status: footfall.ServerError},
+		{Route: route, Event: "aborted", Status: footfall.Aborted},
+	}
+}
+
+// route is a rule's, for a pattern of net/http.
+func (f Framework) route(method, pattern string) string { return method + " " + f.Pattern(pattern) }
+
+func nothing(c Context) error { return c.Answer(http.StatusOK, "") }
+
+// Open serves app until the test ends, and returns its address. It is https if secure
+// is not nil.
+func Open(t *testing.T, serve func(net.Listener) func() error, secure *tls.Config) (base string, stop func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	base = "http://" + l.Addr().String()
+	if secure != nil {
+		base, l = "https"+strings.TrimPrefix(base, "http"), tls.NewListener(l, secure)
+	}
+	end := serve(l)
+	stop = sync.OnceFunc(func() { assert.NoError(t, end()) })
+	t.Cleanup(stop)
+	return base, stop
+}
+
+// Request is one that Ask sends.
+type Request struct {
+	Method, Path string
+	Host         string   // that of the server, if empty
+	Header       []string // names and values
+	Client       *http.Client
+}
+
+// Ask sends a request and returns status and body, or 0 if the connection broke.
+func Ask(t *testing.T, base string, r Request) (status int, body string) {
+	t.Helper()
+	sent, err := http.NewRequestWithContext(t.Context(), r.Method, base+r.Path, nil)
+	require.NoError(t, err)
+	sent.Host = r.Host
+	for pair := range slices.Chunk(r.Header, 2) {
+		sent.Header.Set(pair[0], pair[1])
+	}
+	own := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	if r.Client != nil {
+		own = *r.Client
+	}
+	own.Timeout = patience
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := own.Do(sent)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return answer.StatusCode, string(text)
+}
+
+// get is Ask for a path.
+func get(t *testing.T, base, path string) int {
+	t.Helper()
+	status, _ := Ask(t, base, Request{Method: "GET", Path: path})
+	return status
+}
+
+// open serves app.
+func open(t *testing.T, app App) (base string, stop func()) {
+	t.Helper()
+	return Open(t, app.Serve, nil)
+}
+
+// quiet is a tracker that must know the page of every event.
+func quiet(t *testing.T, change ...func(*footfall.Config)) *footfalltest.Tracker {
+	t.Helper()
+	return footfalltest.New(t, append(change, func(c *footfall.Config) { c.DefaultURL = "" })...)
+}

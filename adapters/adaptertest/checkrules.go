@@ -1,0 +1,73 @@
+package adaptertest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Check is a rule that CheckRules takes, or refuses with an error that says something.
+type Check struct {
+	Name string
+	Rule footfall.Rule
+	Says string // "" for no error
+}
+
+// CheckRules holds an adapter's CheckRules, for a router with routes, to refusing what
+// is not registered there. unknown are two routes, and known is one, as rules name them.
+func CheckRules(t *testing.T, check func(rules ...footfall.Rule) error, known string, unknown [2]string, checks []Check) {
+	t.Helper()
+	for _, c := range checks {
+		t.Run(c.Name, func(t *testing.T) {
+			err := check(c.Rule)
+			if c.Says == "" {
+				assert.NoError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, c.Says)
+			_, ok := errors.AsType[*footfall.FieldError](err)
+			assert.True(t, ok, "a *footfall.FieldError")
+		})
+	}
+	t.Run("several rules", func(t *testing.T) {
+		err := check(footfall.Rule{Route: unknown[0]}, footfall.Rule{Route: known}, footfall.Rule{Route: unknown[1]})
+		assert.ErrorContains(t, err, unknown[0])
+		assert.ErrorContains(t, err, unknown[1])
+		assert.NotContains(t, err.Error(), known)
+	})
+}
+
+// Routes are checks of rules for routes that CheckRules takes, and for some that it refuses.
+func Routes(known, unknown []string) (checks []Check) {
+	for _, route := range known {
+		checks = append(checks, Check{Name: route, Rule: footfall.Rule{Route: route, Event: "seen"}})
+	}
+	for _, route := range unknown {
+		checks = append(checks, Check{Name: "no " + route, Rule: footfall.Rule{Route: route, Event: "seen"}, Says: "Rule{"})
+	}
+	return checks
+}
+
+// Colons are checks for a router that writes wildcards with a colon and has the routes
+// GET /users/:id, POST /api/v1/carts by groups, and /hooks for any method.
+func Colons() []Check {
+	return []Check{
+		{"a route", footfall.Rule{Route: "GET /users/:id", PathProps: []string{"id"}}, ""},
+		{"a route under any method", footfall.Rule{Route: "/users/:id"}, ""},
+		{"a route of groups", footfall.Rule{Route: "POST /api/v1/carts"}, ""},
+		{"a route of any method", footfall.Rule{Route: "PATCH /hooks"}, ""},
+		{"every route", footfall.Rule{Route: footfall.AnyRoute}, ""},
+		{"no route", footfall.Rule{Route: footfall.NoRoute}, ""},
+		{"another method", footfall.Rule{Route: "POST /users/:id"}, "not registered"},
+		{"another name of the wildcard", footfall.Rule{Route: "GET /users/:name"}, "not registered"},
+		{"a path instead of a pattern", footfall.Rule{Route: "GET /users/7"}, "not registered"},
+		{"a route of groups without the prefix", footfall.Rule{Route: "POST /carts"}, "not registered"},
+		{"a pattern of net/http", footfall.Rule{Route: "GET /users/{id}"}, "not registered"},
+		{"a host", footfall.Rule{Route: "GET example.com/users/:id"}, "not registered"},
+		{"a wildcard that the route lacks", footfall.Rule{Route: "GET /users/:id", PathProps: []string{"name"}}, "not a wildcard"},
+		{"no path", footfall.Rule{Route: "users"}, "has no path"},
+	}
+}

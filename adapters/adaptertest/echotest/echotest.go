@@ -1,0 +1,132 @@
+// Package echotest holds the adapters for the versions of echo to what echo has and other
+// routers have not, beside adaptertest.Behave and adaptertest.Run. Versions differ in the
+// types of what they call alike: tests are written once, with type parameters for those.
+package echotest
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// Context is what the context of handlers has in all versions.
+type Context interface {
+	Request() *http.Request
+	SetRequest(*http.Request)
+	Param(name string) string
+	FormValue(name string) string
+	String(status int, text string) error
+	NoContent(status int) error
+	Redirect(status int, to string) error
+}
+
+// Router is an Echo or a Group. H are its handlers, M its middlewares, R is what it
+// returns for a route.
+type Router[H, M, R any] interface {
+	Use(...M)
+	GET(path string, h H, m ...M) R
+	POST(path string, h H, m ...M) R
+	DELETE(path string, h H, m ...M) R
+	RouteNotFound(path string, h H, m ...M) R
+	Add(method, path string, h H, m ...M) R
+}
+
+// Group is a *echo.Group.
+type Group[G, H, M, R any] interface {
+	Router[H, M, R]
+	Group(prefix string, m ...M) G
+}
+
+// Echo is a *echo.Echo.
+type Echo[G, H, M, R any] interface {
+	Group[G, H, M, R]
+	http.Handler
+	Pre(...M)
+}
+
+// Subject is the adapter for one version, and that version.
+type Subject[C Context, H ~func(C) error, M ~func(H) H, R any, G Group[G, H, M, R], E Echo[G, H, M, R]] struct {
+	Middleware func(*footfall.Tracker, ...footfall.Rule) M
+	Track      func(c C, name string, props ...footfall.Prop) error
+	CheckRules func(*footfall.Tracker, E, ...footfall.Rule) error
+
+	New            func() E // it logs nothing
+	Any            func(e E, path string, h H)
+	Static         func(e E, prefix, folder string)
+	Error          func(status int, cause error) error
+	OnError        func(e E, answer func(c C, err error)) // sets the HTTPErrorHandler
+	Writer         func(C) http.ResponseWriter
+	WrapHandler    func(http.Handler) H
+	WrapMiddleware func(func(http.Handler) http.Handler) M
+
+	// Middlewares of echo's own. Refuse is BasicAuth that nobody passes, Logger one
+	// that has errors answered at once.
+	Recover, Gzip, MethodOverride, RemoveTrailingSlash func() M
+	Refuse, Logger                                     func() M
+	Rewrite                                            func(map[string]string) M
+
+	// What only this version has: more ways to compose routers, rows of
+	// footfalltest that it makes impossible, rules for CheckRules, and what becomes
+	// of requests without a route.
+	Nested     func(Compose[H, E]) []footfalltest.Nested
+	Impossible map[string]string
+	Register   func(E)
+	Checks     []adaptertest.Check
+	Missing    []Missing[E, M]
+}
+
+// Compose makes a way to compose routers of a function that registers the handler. use is
+// the middleware, as arguments for Use; there is none in an application without it.
+type Compose[H, E any] func(name, method, path, route string, compose func(e E, app footfalltest.App, h H)) footfalltest.Nested
+
+var errBoom = errors.New("boom")
+
+// Run holds the adapter to all but the conformance suite.
+func (s Subject[C, H, M, R, G, E]) Run(t *testing.T) {
+	rows := []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"an error is recorded as it is answered", s.errorIsRecordedAsAnswered},
+		{"the HTTPErrorHandler is called once and can track", s.errorHandlerIsCalledOnce},
+		{"an error after a flush is recorded with the status that the client saw", s.errorAfterFlush},
+		{"an error that nobody answers keeps the request", s.errorKeepsTheRequest},
+		{"http.ErrAbortHandler passes echo's recovery", s.abortPassesRecovery},
+		{"a connection taken over is a success whatever the handler returns", s.takenOverIsSuccess},
+		{"an upgrade that is refused is an answer like another", s.refusedUpgradeIsAnAnswer},
+		{"writers of other middlewares are seen through", s.writersAreSeenThrough},
+		{"a middleware of net/http that answers in place of the handler is believed", s.answerInPlaceIsBelieved},
+		{"requests that no route matches", s.requestsWithoutRoute},
+		{"Pre middlewares work on the same request as without", s.preMiddlewaresWork},
+		{"CheckRules asks the router", s.checkRulesAsksTheRouter},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			r.run(t)
+		})
+	}
+	t.Run("like the others", func(t *testing.T) {
+		adaptertest.Behave(t, adaptertest.Framework{
+			New: s.newApp, Pattern: adaptertest.Replace(":"),
+			Values: []adaptertest.Values{{Pattern: "/reports/year_:year/*", Path: "/reports/year_2026/a/b.pdf", Want: map[string]any{"year": "2026", "*": "a/b.pdf"}}},
+		})
+	})
+}
+
+// serve serves h on a socket until the test ends.
+func serve(t *testing.T, h http.Handler) (base string, stop func()) {
+	t.Helper()
+	return adaptertest.Open(t, adaptertest.Server{Handler: h}.Serve, nil)
+}
+
+// ask sends a request with headers and returns the status.
+func ask(t *testing.T, base, method, path string, header ...string) int {
+	t.Helper()
+	status, _ := adaptertest.Ask(t, base, adaptertest.Request{Method: method, Path: path, Header: header})
+	return status
+}

@@ -1,0 +1,50 @@
+package adaptertest
+
+import (
+	"bytes"
+	"errors"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// UploadLeavesNoFile posts a form with a file of so many bytes to /upload, whose handler
+// reads it into temporary files. For tests that are not parallel: where those files are is
+// the process's.
+func UploadLeavesNoFile(t *testing.T, size int, serve func(net.Listener) (stop func() error)) {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	form, kind := uploading(t, size)
+	base, stop := Open(t, serve, nil)
+	answer, err := http.Post(base+"/upload", kind, form)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	assert.Equal(t, http.StatusOK, answer.StatusCode)
+	http.DefaultClient.CloseIdleConnections()
+	stop()
+	assert.Empty(t, TemporaryFiles(t))
+}
+
+func uploading(t *testing.T, size int) (form *bytes.Buffer, kind string) {
+	t.Helper()
+	form = new(bytes.Buffer)
+	w := multipart.NewWriter(form)
+	part, err := w.CreateFormFile("file", "large.bin")
+	require.NoError(t, err)
+	_, err = part.Write(make([]byte, size))
+	require.NoError(t, errors.Join(err, w.Close()))
+	return form, w.FormDataContentType()
+}
+
+// TemporaryFiles are those that the process has now.
+func TemporaryFiles(t *testing.T) []os.DirEntry {
+	t.Helper()
+	files, err := os.ReadDir(os.TempDir())
+	assert.NoError(t, err)
+	return files
+}

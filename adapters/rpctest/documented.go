@@ -1,0 +1,35 @@
+package rpctest
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// DocumentedStatuses reads the table in the documentation of an adapter's package: the
+// status that is recorded for each code, by the code's name without capitals.
+func DocumentedStatuses(t *testing.T) map[string]int {
+	t.Helper()
+	source, err := os.ReadFile("adapter.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(source), "\npackage ")
+	documented := make(map[string]int)
+	for row := range strings.SplitSeq(text, "\n") {
+		if !strings.HasPrefix(row, "//\t") {
+			continue
+		}
+		status := 0
+		for _, word := range regexp.MustCompile(`[A-Za-z]+|\d{3}`).FindAllString(row, -1) {
+			if n, err := strconv.Atoi(word); err == nil {
+				status = n
+			} else if word[0] < 'a' { // the name of a code, not "and"
+				documented[strings.ToLower(word)] = status
+			}
+		}
+	}
+	return documented
+}
