@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
 // serveAPI answers what the contract documents (section Endpoints). Paths are compared,
@@ -30,18 +31,23 @@ const (
 	failureBurst = 20
 )
 
-// authenticated calls handle if method and key are right. A right key is answered
-// always: somebody who guesses keys must not lock out who shares an address with him.
-// So wrong ones are limited for the sake of logs and work, and keys are long enough not
-// to be guessed.
-func (c *Collector) authenticated(w http.ResponseWriter, r *http.Request, method string, handle func(http.ResponseWriter, *http.Request) *failure) *failure {
+// keyed answers a request that came with the key of this id.
+type keyed func(w http.ResponseWriter, r *http.Request, key string) *failure
+
+// authenticated calls handle if method and key are right. Wrong keys do not count
+// against right ones: somebody who guesses keys must not lock out who shares an address
+// with him. So wrong ones are limited for the sake of logs and work, and keys are long
+// enough not to be guessed.
+func (c *Collector) authenticated(w http.ResponseWriter, r *http.Request, method string, handle keyed) *failure {
 	if !allows(method, r.Method) {
 		return wrongMethod(method)
 	}
-	if key := bearerKey(r); key != "" && c.account.Authenticate(key) {
-		return handle(w, r)
+	if secret := bearerKey(r); secret != "" {
+		if key, ok := c.account.KeyOf(secret); ok {
+			return handle(w, r, key)
+		}
 	}
-	if wait := c.failures.take(prefixOf(c.client(r))); wait > 0 {
+	if wait := c.failures.take(limit.PrefixOf(c.client(r))); wait > 0 {
 		return rateLimited("too many requests without a valid API key", wait)
 	}
 	return &failure{
@@ -90,7 +96,7 @@ func (c *Collector) site(s *account.Site) site {
 	}
 }
 
-func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request) *failure {
+func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request, _ string) *failure {
 	type meta struct {
 		Total int `json:"total"`
 	}
@@ -107,7 +113,7 @@ func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request) *failure {
 	return nil
 }
 
-func (c *Collector) getSite(w http.ResponseWriter, r *http.Request) *failure {
+func (c *Collector) getSite(w http.ResponseWriter, r *http.Request, _ string) *failure {
 	id := strings.TrimPrefix(r.URL.Path, "/v1/sites/")
 	s, ok := c.account.Site(id)
 	if !ok {

@@ -32,7 +32,7 @@ func (body) Close() error { return nil }
 
 // BenchmarkEvents measures what an event costs without socket and store.
 func BenchmarkEvents(b *testing.B) {
-	s := prepare(b, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }}})
+	s := prepare(b, Config{KeyRate: -1, Store: adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }}})
 	text := s.event("checkout_completed", "https://shop.example.com/checkout/done?utm_source=newsletter", `{"plan":"pro","total":49.90,"currency":"EUR"}`)
 	reader := body{strings.NewReader(text)}
 	r, err := http.NewRequest("POST", "/v1/events", reader)
@@ -92,7 +92,7 @@ func BenchmarkEventsOverSockets(b *testing.B) {
 }
 
 func benchmarkSockets(b *testing.B, st store.Store) {
-	s := serve(b, Config{Store: st})
+	s := serve(b, Config{Store: st, KeyRate: -1})
 	text := s.event("checkout_completed", "https://shop.example.com/checkout/done", `{"plan":"pro","total":49.90}`)
 	request := []byte("POST /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.key +
 		"\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(text)) + "\r\n\r\n" + text)

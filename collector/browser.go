@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
 // serveBrowser takes what t.js sends: {"s": domain, "n": name, none for a pageview,
@@ -23,7 +24,7 @@ func (c *Collector) serveBrowser(w http.ResponseWriter, r *http.Request) *failur
 
 func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *failure {
 	client := c.client(r)
-	if wait := c.browsers.take(prefixOf(client)); wait > 0 {
+	if wait := c.browsers.take(limit.PrefixOf(client)); wait > 0 {
 		return rateLimited("too many events from this network", wait)
 	}
 	if f := checkMediaType(r, "text/plain", "application/json", "text/plain;charset=UTF-8"); f != nil {

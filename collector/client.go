@@ -47,13 +47,3 @@ func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
-
-// prefixOf returns the network that is likely one customer's: limits go by it.
-func prefixOf(a netip.Addr) netip.Prefix {
-	bits := 64
-	if a.Is4() {
-		bits = 24
-	}
-	p, _ := a.Prefix(bits) // of an invalid address the zero prefix, one for all
-	return p
-}

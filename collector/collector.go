@@ -25,8 +25,10 @@ type Collector struct {
 
 	activity activity
 	salts    salts
-	failures *limiter // wrong keys, by client
-	browsers *limiter // events of browsers, by client
+	failures *limiter[netip.Prefix] // wrong keys, by client
+	browsers *limiter[netip.Prefix] // events of browsers, by client
+	keys     *limiter[string]       // events of backends, by key; nil for no limit
+	shown    *shown
 	ignored  atomic.Int64
 	pending  atomic.Int64
 	troubled sparse
@@ -60,10 +62,14 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		account:  acc,
 		log:      cfg.Logger,
 		salts:    salts{store: cfg.Store},
-		failures: newLimiter(failureRate, failureBurst),
-		browsers: newLimiter(cfg.BrowserRate, cfg.BrowserBurst),
+		failures: newLimiter[netip.Prefix](failureRate, failureBurst),
+		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
+		shown:    newShown(maxShown),
 		idle:     make(chan struct{}, 1),
 		chored:   make(chan struct{}),
+	}
+	if cfg.KeyRate > 0 {
+		c.keys = newLimiter[string](cfg.KeyRate, cfg.KeyBurst)
 	}
 	c.endLive, c.endLives = context.WithCancel(context.WithoutCancel(ctx))
 	c.ending, c.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -82,7 +88,8 @@ func (c *Collector) begin(ctx context.Context) error {
 	if err := c.activity.load(ctx, c.store, c.account.Sites()); err != nil {
 		return err
 	}
-	return c.salts.roll(ctx)
+	_, _, err := c.salts.today(ctx) // or a day's events of browsers would fail one by one
+	return err
 }
 
 // Account returns the account: sites, keys, goals, funnels and the password.

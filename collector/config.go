@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -37,6 +38,17 @@ type Config struct {
 	// removed daily. Negative is refused. Defaults to for ever.
 	Retention time.Duration
 
+	// KeyRate is how many events per second may be posted with one API key in the long
+	// run; more are answered with 429 and Retry-After. The default is more than a small
+	// machine stores: lower it where the loop of one backend must not fill the disk of
+	// all. Repeats count, calls that list sites do not. Negative means no limit.
+	// Defaults to 50,000.
+	KeyRate float64
+
+	// KeyBurst is how many of them may come at once. Defaults to those of two seconds,
+	// and at least 1.
+	KeyBurst int
+
 	// BrowserRate is how many events per second the browsers of one /24 (IPv4) or
 	// /64 (IPv6) may send in the long run. Defaults to 50.
 	BrowserRate float64
@@ -49,7 +61,8 @@ type Config struct {
 	CountHeadless bool
 
 	// MaxPending bounds the events that wait to be committed; more are answered
-	// with 503, which bounds memory when the disk stands still. Defaults to 4,096.
+	// with 503 and Retry-After, which bounds memory when events come faster than the
+	// disk takes them. Defaults to 4,096.
 	MaxPending int
 
 	// CommitTimeout bounds the wait for one commit; after it the answer is 503. The
@@ -83,6 +96,8 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
 	c.TrustedProxies = slices.Clone(c.TrustedProxies)
+	c.KeyRate = cmp.Or(c.KeyRate, 50_000)
+	c.KeyBurst = cmp.Or(c.KeyBurst, max(int(min(2*c.KeyRate, 1<<30)), 1))
 	c.BrowserRate = cmp.Or(c.BrowserRate, 50)
 	c.BrowserBurst = cmp.Or(c.BrowserBurst, 500)
 	c.MaxPending = cmp.Or(c.MaxPending, 4096)
@@ -107,6 +122,8 @@ func (c *Config) check() error {
 	report(c.Store == nil, "Store", "is missing: open one, such as that of package sqlite")
 	report(c.PublicURL != "" && !isPublicURL(c.PublicURL), "PublicURL", "must be http or https and a host, without path, such as https://stats.example.com")
 	report(c.Retention < 0, "Retention", "is negative")
+	report(math.IsNaN(c.KeyRate), "KeyRate", "is not a number")
+	report(c.KeyBurst < 0, "KeyBurst", "is negative")
 	report(!(c.BrowserRate > 0), "BrowserRate", "is not above zero")
 	report(c.BrowserBurst < 0, "BrowserBurst", "is negative")
 	report(c.MaxPending < 0, "MaxPending", "is negative")

@@ -29,9 +29,27 @@
 //	409 site_paused             tracking of the site is paused
 //	413 payload_too_large       more than 32 KiB
 //	415 unsupported_media_type  neither JSON nor, for /e, text
-//	429 rate_limited            Retry-After says when to come back
+//	429 rate_limited            more than Config.KeyRate, Config.BrowserRate or wrong keys; see below
 //	500 internal                an error of the collector, which its log tells of
-//	503 unavailable             the event is not stored, or not in time: send it again
+//	503 unavailable             the event is not stored, or not in time: send it again; see below
+//
+// A 429 says in Retry-After, in whole seconds, when the next request is taken. While
+// events come faster than the store commits them, Config.MaxPending of them wait and the
+// others are answered with 503 and Retry-After: 1; so is one whose commit takes longer
+// than Config.CommitTimeout, which may be stored all the same: an Idempotency-Key keeps
+// it from counting twice. Nothing that was refused is kept in memory.
+//
+// Some requests never reach the collector: net/http answers them itself, in plain text or
+// without a body, and closes the connection. Serve cannot give those the error body:
+//
+//	400  not HTTP/1: a broken request line or header, no Host, lengths that differ
+//	417  Expect: anything but 100-continue
+//	431  a header larger than 32 KiB and a bit
+//	501  Transfer-Encoding: anything but chunked
+//	505  a version of HTTP that is neither 1.0 nor 1.1
+//
+// It answers OPTIONS * with 200, and says nothing at all to a header that does not arrive
+// within Config.HeaderTimeout: the connection is closed.
 //
 // # What it promises
 //

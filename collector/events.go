@@ -15,9 +15,13 @@ var accepted = []byte(`{"accepted":true}`)
 // maxIdempotencyKey bounds an Idempotency-Key, in bytes.
 const maxIdempotencyKey = 255
 
-// postEvent takes an event of a backend.
-func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request) *failure {
-	key, f := idempotencyKey(r)
+// postEvent takes an event of a backend. One that is over the key's limit is refused
+// before anything of it is read: that costs next to nothing.
+func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request, key string) *failure {
+	if wait := c.keys.take(key); wait > 0 {
+		return rateLimited("too many events with this API key", wait)
+	}
+	repeat, f := idempotencyKey(r)
 	if f == nil {
 		f = checkMediaType(r, "application/json")
 	}
@@ -33,7 +37,7 @@ func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request) *failure {
 		return noSuchSite("id", d.site)
 	}
 	e := d.event(&s, time.Now())
-	e.Key = key
+	e.Key = repeat
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f
 	}
@@ -94,7 +98,9 @@ func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *f
 		return unavailable("the event could not be stored")
 	}
 	c.activity.saw(e.Site, e.At)
-	c.live.Publish(e)
+	if c.shown.first(&e) {
+		c.live.Publish(e)
+	}
 	return nil
 }
 

@@ -30,9 +30,18 @@ func (a adding) Add(ctx context.Context, e store.Event) error { return a.add(ctx
 
 // post hands an event to the handler itself and returns the recorder.
 func (s *service) post(ctx context.Context, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(ctx, "POST", "/v1/events", strings.NewReader(body))
+	return s.record(s.request(body).WithContext(ctx))
+}
+
+// request is one that posts an event.
+func (s *service) request(body string) *http.Request {
+	r := httptest.NewRequest("POST", "/v1/events", strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.key)
 	r.Header.Set("Content-Type", "application/json")
+	return r
+}
+
+func (s *service) record(r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w

@@ -1,88 +1,33 @@
 package collector
 
 import (
-	"math"
-	"net/netip"
-	"sync"
 	"time"
+
+	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
 // maxBuckets bounds the table of a limiter: a few megabytes.
 const maxBuckets = 1 << 15
 
-// limiter is a token bucket per client prefix. Its table is bounded; when it is full the
-// fullest of a few buckets makes room, for it has the least to tell.
-type limiter struct {
-	rate  float64 // tokens per second
-	burst float64
-	max   int // buckets
+// limiter is a table of limits by the clock, in the whole seconds of Retry-After. The
+// nil limiter holds nobody back.
+type limiter[K comparable] struct{ table *limit.Table[K] }
 
-	mu      sync.Mutex
-	buckets map[netip.Prefix]bucket
+func newLimiter[K comparable](perSecond float64, burst int) *limiter[K] {
+	return &limiter[K]{limit.NewTable[K](limit.PerSecond(perSecond, burst), maxBuckets)}
 }
 
-type bucket struct {
-	tokens float64
-	at     time.Time
-}
-
-func newLimiter(rate float64, burst int) *limiter {
-	return &limiter{rate: rate, burst: float64(burst), max: maxBuckets, buckets: make(map[netip.Prefix]bucket)}
-}
-
-// take takes a token of the prefix; if there is none it says in how many seconds there
-// will be one.
-func (l *limiter) take(prefix netip.Prefix) (wait int) {
-	now := time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b, ok := l.buckets[prefix]
-	if !ok {
-		l.makeRoom(now)
-		b = bucket{l.burst, now}
+// take uses up one of the key's; if there is none it says in how many seconds there
+// will be.
+func (l *limiter[K]) take(key K) (wait int) {
+	if l == nil {
+		return 0
 	}
-	b = bucket{l.level(b, now), now}
-	if b.tokens < 1 {
-		wait = max(int(math.Ceil((1-b.tokens)/l.rate)), 1)
-	} else {
-		b.tokens--
-	}
-	l.buckets[prefix] = b
-	return wait
+	return seconds(l.table.Take(time.Now(), key))
 }
 
-func (l *limiter) level(b bucket, now time.Time) float64 {
-	return min(l.burst, b.tokens+now.Sub(b.at).Seconds()*l.rate)
-}
+// prune forgets who would be let in like anybody else.
+func (l *limiter[K]) prune() { l.table.Prune(time.Now()) }
 
-// makeRoom looks at a few buckets only: a client with many prefixes must not make each
-// of its requests cost a walk through the table.
-func (l *limiter) makeRoom(now time.Time) {
-	if len(l.buckets) < l.max {
-		return
-	}
-	const few = 8
-	var fullest netip.Prefix
-	seen, most := 0, -1.0
-	for prefix, b := range l.buckets {
-		if level := l.level(b, now); level > most {
-			fullest, most = prefix, level
-		}
-		if seen++; seen == few {
-			break
-		}
-	}
-	delete(l.buckets, fullest)
-}
-
-// prune drops buckets that are full again: they say what a new one would.
-func (l *limiter) prune() {
-	now := time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for prefix, b := range l.buckets {
-		if l.level(b, now) == l.burst {
-			delete(l.buckets, prefix)
-		}
-	}
-}
+// seconds rounds up: who comes back a moment early would be sent away again.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -21,6 +21,13 @@ const kindSalt = "salt"
 // saltSize is the size of a salt in bytes: that of the hash.
 const saltSize = sha256.Size
 
+// scrubber is a store that can see to it that what was removed stands in none of its
+// files any more. Without it a removed salt may stay where the store no longer looks,
+// such as in a log, until that is written over.
+type scrubber interface {
+	Scrub(ctx context.Context) error
+}
+
 // salts has the salt of the current UTC day, and sees to it that there is no other.
 type salts struct {
 	store store.Store
@@ -28,6 +35,8 @@ type salts struct {
 	mu   sync.RWMutex
 	day  time.Time // beginning of the day of salt
 	salt []byte
+
+	clean bool // no salt was removed since the last scrub; not so at the start: a crash may have come between
 }
 
 // today returns the salt and the time of an event that comes in now. The time is never
@@ -65,11 +74,24 @@ func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 func (s *salts) isStale(today time.Time) bool { return s.salt == nil || today.After(s.day) }
 
-// roll makes the salts today's, also when no event asks for one.
+// roll makes the salts today's, also when no event asks for one, and scrubs the store of
+// those that were removed. Chores call it again and again, so what failed is tried again.
 func (s *salts) roll(ctx context.Context) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.renew(ctx, dayOf(time.Now()))
+	err := s.renew(ctx, dayOf(time.Now()))
+	due := err == nil && !s.clean
+	s.clean = s.clean || due // before the scrub: what is removed during it is due again
+	s.mu.Unlock()
+	st, ok := s.store.(scrubber)
+	if !due || !ok {
+		return err
+	}
+	if err = st.Scrub(ctx); err != nil { // not under the lock: events of browsers would wait
+		s.mu.Lock()
+		s.clean = false
+		s.mu.Unlock()
+	}
+	return err
 }
 
 // renew destroys salts of other days and makes sure that there is one for today. While
@@ -99,6 +121,7 @@ func (s *salts) keepOnly(ctx context.Context, day string) (salt []byte, err erro
 			salt = bytes.Clone(r.Data)
 			continue
 		}
+		s.clean = false
 		if err := s.store.Remove(ctx, kindSalt, r.ID); err != nil {
 			return nil, err
 		}

@@ -3,11 +3,16 @@ package collector
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
@@ -185,4 +191,98 @@ func TestAddressIsNeitherStoredNorLogged(t *testing.T) {
 	addr := netip.MustParseAddr("192.0.2.123").As4()
 	assert.NotContains(t, written.String(), string(addr[:]))
 	assert.NotContains(t, written.String(), firefox)
+}
+
+// scrubbing is a store whose Scrub is counted, and fails while stuck.
+type scrubbing struct {
+	store.Store
+	stuck    *atomic.Bool
+	scrubbed *atomic.Int64
+}
+
+func (s scrubbing) Scrub(context.Context) error {
+	if s.stuck.Load() {
+		return errors.New("a report is being read")
+	}
+	s.scrubbed.Add(1)
+	return nil
+}
+
+func TestStoreIsScrubbedAfterEachStartAndEachDayUntilItSucceeds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stuck atomic.Bool
+		var scrubbed atomic.Int64
+		s := prepare(t, Config{Store: scrubbing{storetest.NewReference(), &stuck, &scrubbed}})
+		synctest.Wait()
+		assert.EqualValues(t, 1, scrubbed.Load(), "a crash may have come between removal and scrub")
+		time.Sleep(time.Hour)
+		assert.EqualValues(t, 1, scrubbed.Load(), "there was nothing to scrub")
+
+		stuck.Store(true)
+		time.Sleep(24*time.Hour - time.Minute)
+		require.Equal(t, 202, s.view("192.0.2.1", firefox), "events do not wait for it")
+		time.Sleep(time.Hour)
+		assert.EqualValues(t, 1, scrubbed.Load())
+		stuck.Store(false)
+		time.Sleep(choreEvery)
+		synctest.Wait()
+		assert.EqualValues(t, 2, scrubbed.Load())
+		time.Sleep(12 * time.Hour)
+		assert.EqualValues(t, 2, scrubbed.Load())
+	})
+}
+
+func TestCollectorStartsThoughTheStoreCannotBeScrubbed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stuck atomic.Bool
+		stuck.Store(true)
+		s := prepare(t, Config{Store: scrubbing{storetest.NewReference(), &stuck, new(atomic.Int64)}})
+		assert.Equal(t, 202, s.view("192.0.2.1", firefox))
+	})
+}
+
+// filesWith returns the names of the files of a directory that have text in them.
+func filesWith(t *testing.T, dir, text string) (names []string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		require.NoError(t, err)
+		if strings.Contains(string(data), text) {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
+// TestDestroyedSaltIsInNoFile has a real store. The salt of a day that is over is one
+// that lies there when a collector starts.
+func TestDestroyedSaltIsInNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
+	require.NoError(t, err)
+	salt := rand.Text() + "012345" // as long as one
+	require.Len(t, salt, saltSize)
+	require.NoError(t, st.Put(t.Context(), kindSalt, store.Record{ID: "2026-01-01", Data: []byte(salt)}))
+	require.NotEmpty(t, filesWith(t, dir, salt), "else there is nothing to destroy")
+
+	s := prepare(t, Config{Store: st})
+	if _, ok := any(st).(scrubber); ok {
+		require.Eventually(t, func() bool { return len(filesWith(t, dir, salt)) == 0 }, 5*time.Second, 10*time.Millisecond, "while it runs")
+	} else {
+		t.Log("the store has no Scrub: it is looked at after Close only")
+	}
+	require.Equal(t, 202, s.view("192.0.2.1", firefox))
+	today := saltsIn(t, st)
+	require.NoError(t, s.Close(t.Context()))
+	require.NoError(t, st.Close())
+	assert.Empty(t, filesWith(t, dir, salt))
+	assert.Len(t, today, 1)
+	for _, other := range today {
+		assert.NotEmpty(t, filesWith(t, dir, other), "that of today is there, for a restart")
+	}
 }

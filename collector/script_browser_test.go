@@ -1,13 +1,16 @@
 package collector
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,10 +21,23 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
+// counted counts what a page sends, before t.js comes. A page that ends with last()
+// says in that event how many it has sent: the test waits for so many and none can be
+// one too many unnoticed, however slow the machine.
+const counted = `<!doctype html><link rel="icon" href="data:,"><title>App</title>
+<script>
+var sent = 0, beacon = navigator.sendBeacon;
+navigator.sendBeacon = function () { sent++; return beacon.apply(navigator, arguments); };
+function last() { footfall("last", {sent: sent + 1}); }
+</script>`
+
+// snippet is what the owner of a site pastes.
+const snippet = `<script defer src="$collector/t.js" data-site="$domain"></script>`
+
 // app is a single-page application that goes through what the script listens to.
-const app = `<!doctype html><title>App</title>
+const app = counted + `
 <script>window.footfall = function () { (footfall.q = footfall.q || []).push(arguments); }; footfall("early");</script>
-<script defer src="$collector/t.js" data-site="$domain"></script>
+` + snippet + `
 <script>
 addEventListener("load", function () {
 	footfall("signup", {plan: "pro", seats: 3});
@@ -29,44 +45,138 @@ addEventListener("load", function () {
 	history.replaceState({}, "", "/second?x=2"); // the same page
 	history.replaceState({}, "", "/third");
 	history.pushState({}, "", "/fourth");
+	addEventListener("popstate", last); // after that of t.js
 	history.back();
 });
 </script>`
 
-func TestScriptInABrowser(t *testing.T) {
-	t.Parallel()
-	browser, err := exec.LookPath("chromium")
+// Two pages: the first has the second rendered ahead, and goes there when the server
+// lets it. The second says when it was rendered, and when it is seen.
+const (
+	ahead = counted + snippet + `
+<script type="speculationrules">{"prerender": [{"source": "list", "urls": ["/next"], "eagerness": "immediate"}]}</script>
+<script>
+addEventListener("load", function () {
+	footfall("fence");
+	fetch("/go").then(function () { location.href = "/next"; });
+});
+</script>`
+	next = counted + snippet + `
+<script>
+addEventListener("load", function () {
+	footfall("read_ahead");
+	document.addEventListener("prerenderingchange", function () { setTimeout(last); });
+	fetch("/rendered?ahead=" + document.prerendering);
+});
+</script>`
+)
+
+// patience is how long a browser may take for anything, on a machine that has a lot else
+// to do. Nothing waits so long that does not fail.
+const patience = 3 * time.Minute
+
+// pages serves a site, and is asked for its pages by a browser that nothing is attached
+// to: a debugger would keep it from rendering pages ahead.
+type pages struct {
+	*service
+	server *httptest.Server
+	asked  chan struct{} // closed when the browser has come
+}
+
+// servePages serves pages by their path, and what else the handlers answer.
+func servePages(t *testing.T, texts map[string]string, handlers map[string]http.HandlerFunc) *pages {
+	t.Helper()
+	p := &pages{service: serve(t, Config{CountHeadless: true}), asked: make(chan struct{})}
+	mux := http.NewServeMux()
+	for path, text := range texts {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, strings.NewReplacer("$collector", p.url, "$domain", r.Host).Replace(text))
+		})
+	}
+	for path, handle := range handlers {
+		mux.HandleFunc(path, handle)
+	}
+	var once sync.Once
+	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() { close(p.asked) })
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(p.server.Close)
+	var err error
+	p.site, err = p.Account().AddSite(t.Context(), "App", strings.TrimPrefix(p.server.URL, "http://"))
+	require.NoError(t, err)
+	return p
+}
+
+// visit opens the path in a Chromium of its own, which ends with the test. One that
+// does not come up is started again: that is not what is tested here.
+func (p *pages) visit(t *testing.T, path string) {
+	t.Helper()
+	for range 3 {
+		stop := startBrowser(t, p.server.URL+path)
+		select {
+		case <-p.asked:
+			t.Cleanup(func() { p.server.CloseClientConnections(); stop() })
+			return
+		case <-time.After(patience / 3):
+			t.Log("the browser did not come; it said:", stop())
+		}
+	}
+	require.Fail(t, "no browser came")
+}
+
+// startBrowser returns what ends the browser, and returns what it wrote.
+func startBrowser(t *testing.T, address string) (stop func() string) {
+	t.Helper()
+	binary, err := exec.LookPath("chromium")
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skip("there is no chromium here; TestScriptIsMadeOfItsSource still runs:", err)
 	}
 	require.NoError(t, err)
-	s := serve(t, Config{CountHeadless: true})
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = io.WriteString(w, strings.NewReplacer("$collector", s.url, "$domain", r.Host).Replace(app))
-	}))
-	defer page.Close()
-	s.site, err = s.Account().AddSite(t.Context(), "App", strings.TrimPrefix(page.URL, "http://"))
-	require.NoError(t, err)
-
 	profile, err := os.MkdirTemp("", "footfall-browser-")
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-		"--user-data-dir="+profile, "--remote-debugging-port=0", page.URL+"/first?utm_source=mail#secret")
-	cmd.Cancel = func() error { page.CloseClientConnections(); return cmd.Process.Signal(os.Interrupt) } // it ends its children then
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, binary, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+		"--user-data-dir="+profile, "--remote-debugging-port=0", address)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its children then
 	cmd.WaitDelay = 5 * time.Second
 	require.NoError(t, cmd.Start())
-	defer func() {
+	return func() string {
 		cancel()
 		_ = cmd.Wait()            // it was interrupted
 		_ = os.RemoveAll(profile) // its children may still write there
-	}()
-	const want = 7
-	require.Eventually(t, func() bool { return len(s.stored(t)) >= want }, 50*time.Second, 50*time.Millisecond)
-	time.Sleep(200 * time.Millisecond) // for one too many
-	checkApp(t, s.site, s.stored(t), page.URL)
+		return said.String()
+	}
+}
+
+// settled waits until everything is stored that the browser's last page says was sent,
+// that and before of the pages before it, and returns it without the event that said so.
+func (p *pages) settled(t *testing.T, before int) (all []store.Event) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all = p.stored(t)
+		for i, e := range all {
+			if e.Name == "last" {
+				sent, err := strconv.Atoi(e.Props[0].Value)
+				if err == nil && len(all) >= before+sent {
+					all = append(all[:i:i], all[i+1:]...)
+					return true
+				}
+			}
+		}
+		return false
+	}, patience, 20*time.Millisecond)
+	return all
+}
+
+func TestScriptInABrowser(t *testing.T) {
+	t.Parallel()
+	p := servePages(t, map[string]string{"/": app}, nil)
+	p.visit(t, "/first?utm_source=mail#secret")
+	checkApp(t, p.site, p.settled(t, 0), p.server.URL)
 }
 
 func checkApp(t *testing.T, site account.Site, all []store.Event, base string) {
@@ -84,4 +194,37 @@ func checkApp(t *testing.T, site account.Site, all []store.Event, base string) {
 		"/first?utm_source=mail", "early/first?utm_source=mail", "signup/first?utm_source=mail",
 		"/second?x=1", "/third", "/fourth", "/third",
 	}, seen, site.Domain)
+}
+
+func TestPageRenderedAheadCountsOnlyWhenItIsSeen(t *testing.T) {
+	t.Parallel()
+	rendered, seen := make(chan string, 1), make(chan struct{})
+	p := servePages(t, map[string]string{"/": ahead, "/next": next}, map[string]http.HandlerFunc{
+		"/rendered": func(_ http.ResponseWriter, r *http.Request) { rendered <- r.URL.Query().Get("ahead") },
+		"/go": func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-seen:
+			case <-r.Context().Done():
+			}
+		},
+	})
+	p.visit(t, "/")
+	select {
+	case was := <-rendered: // t.js has run there, and an event was sent
+		require.Equal(t, "true", was)
+	case <-time.After(patience):
+		require.Fail(t, "the page was not rendered ahead")
+	}
+	require.Eventually(t, func() bool { return len(p.stored(t)) >= 2 }, patience, 20*time.Millisecond)
+	assert.ElementsMatch(t, []string{"/", "fence/"}, seenBy(p.stored(t)), "nothing of the page that nobody has seen")
+	close(seen)
+	assert.ElementsMatch(t, []string{"/", "fence/", "/next", "read_ahead/next"}, seenBy(p.settled(t, 2)))
+}
+
+// seenBy lists names and paths.
+func seenBy(all []store.Event) (seen []string) {
+	for _, e := range all {
+		seen = append(seen, e.Name+e.Path)
+	}
+	return seen
 }

@@ -3,18 +3,27 @@ package collector
 import (
 	"bufio"
 	"context"
+	"crypto/pbkdf2"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
@@ -33,16 +42,40 @@ func TestConnectionThatSendsItsHeaderSlowlyIsCut(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{HeaderTimeout: 100 * time.Millisecond})
 	conn := s.dial(t)
-	go func() {
-		for _, err := io.WriteString(conn, "POST /v1/events HTTP/1.1\r\n"); err == nil; time.Sleep(20 * time.Millisecond) {
-			_, err = io.WriteString(conn, "X-A: b\r\n")
-		}
-	}()
+	slow := time.NewTicker(20 * time.Millisecond)
+	defer slow.Stop()
 	began := time.Now()
-	_, _ = io.ReadAll(conn) // ends with EOF or a reset
-	assert.Less(t, time.Since(began), 5*time.Second)
+	text := "POST /v1/events HTTP/1.1\r\n"
+	for _, err := io.WriteString(conn, text); err == nil; _, err = io.WriteString(conn, "X-A: b\r\n") {
+		<-slow.C
+		require.Less(t, time.Since(began), 5*time.Second)
+	}
+	answer, _ := io.ReadAll(conn)
+	assert.Empty(t, answer, "it is not worth one")
 }
 
+// TestSlowClientsKeepNobodyWaiting has many that never come to an end, in the header and
+// in the body, and one who wants to be served meanwhile.
+func TestSlowClientsKeepNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{HeaderTimeout: time.Second, ReadTimeout: 2 * time.Second, MaxPending: 1})
+	var slow []net.Conn
+	for range 100 {
+		header, body := s.dial(t), s.dial(t)
+		_, err := io.WriteString(header, "POST /v1/events HTTP/1.1\r\nHost: x\r\nX-A: b")
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(body, "POST /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 32768\r\n\r\n{", s.key)
+		require.NoError(t, err)
+		slow = append(slow, header, body)
+	}
+	require.Eventually(t, func() bool { return s.inFlight.Load() >= 100 }, 2*time.Second, time.Millisecond, "the bodies are waited for")
+	assert.Equal(t, 202, s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}")).status, "what has not arrived takes no place of MaxPending")
+	for _, conn := range slow {
+		_, err := io.ReadAll(conn) // the deadline of dial is 10 seconds
+		assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "a slow client was not cut")
+	}
+	assert.Zero(t, s.inFlight.Load())
+}
 func TestBodyThatArrivesSlowlyIsAnswered408(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{ReadTimeout: 200 * time.Millisecond})
@@ -74,22 +107,60 @@ func TestLargeHeaderIsRefused(t *testing.T) {
 	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, got.status)
 }
 
-func TestStreamOutlivesTheTimeoutsOfOtherAnswers(t *testing.T) {
+// signIn returns the cookies of the owner. The password's hash is of one round, for speed.
+func (s *service) signIn(t *testing.T) string {
+	t.Helper()
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.PostForm(s.url+"/login", url.Values{"password": {ownerPassword}})
+	require.NoError(t, err)
+	response.Body.Close()
+	require.Equal(t, http.StatusSeeOther, response.StatusCode)
+	var pairs []string
+	for _, c := range response.Cookies() {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	return strings.Join(pairs, "; ")
+}
+
+const ownerPassword = "correct horse battery"
+
+// withPassword gives the account of a store ownerPassword. Without a store it makes one.
+func withPassword(t *testing.T, st store.Store) store.Store {
+	t.Helper()
+	salt := []byte("0123456789abcdef")
+	hash, err := pbkdf2.Key(sha256.New, ownerPassword, salt, 1, sha256.Size)
+	require.NoError(t, err)
+	data, err := json.Marshal(map[string]any{"salt": salt, "hash": hash, "rounds": 1})
+	require.NoError(t, err)
+	if st == nil {
+		st = storetest.NewReference()
+	}
+	require.NoError(t, st.Put(t.Context(), "password", store.Record{ID: "owner", Data: data}))
+	return st
+}
+
+func TestLiveViewOutlivesTheTimeoutsOfOtherAnswers(t *testing.T) {
 	t.Parallel()
-	s := prepare(t, Config{ReadTimeout: 100 * time.Millisecond, WriteTimeout: 200 * time.Millisecond})
-	s.dashboard = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for range 10 {
-			time.Sleep(50 * time.Millisecond)
-			if r.Context().Err() != nil {
-				return
-			}
-			_, _ = io.WriteString(w, "data\n\n")
-			w.(http.Flusher).Flush()
+	const timeout = 200 * time.Millisecond
+	s := serve(t, Config{Store: withPassword(t, nil), ReadTimeout: timeout, WriteTimeout: timeout})
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/sites/"+s.site.ID+"/live/stream", nil)
+	require.NoError(t, err)
+	r.Header.Set("Cookie", s.signIn(t))
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, 200, response.StatusCode)
+	lines := bufio.NewReader(response.Body)
+	now := time.NewTicker(timeout / 4)
+	defer now.Stop()
+	for range 16 { // four times the timeout
+		<-now.C
+		s.live.Publish(store.Event{Site: s.site.ID, Name: "shown", Path: "/", At: time.Now()})
+		for line := ""; !strings.Contains(line, "shown"); {
+			line, err = lines.ReadString('\n')
+			require.NoError(t, err, "the stream was cut")
 		}
-	})
-	s.listen(t)
-	got := s.do(t, "GET", "/stream", "")
-	assert.Equal(t, strings.Repeat("data\n\n", 10), got.body)
+	}
 }
 
 // listen serves a prepared service, which may have been changed, until stop is called.
@@ -136,44 +207,59 @@ func TestClientThatReadsNothingIsCut(t *testing.T) {
 	}
 }
 
+// TestShutdownLosesNothingAcknowledged has a real file, and clients that post as fast as
+// they can until nobody answers.
 func TestShutdownLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
-	st := storetest.NewReference()
-	s := prepare(t, Config{Store: adding{st, func(ctx context.Context, e store.Event) error {
-		time.Sleep(2 * time.Millisecond) // a commit takes its time
-		return st.Add(ctx, e)
-	}}})
+	file := filepath.Join(t.TempDir(), "footfall.db")
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
+	require.NoError(t, err)
+	s := prepare(t, Config{Store: st})
 	stop := s.listen(t)
-	acknowledged := make(chan int)
-	for range 8 {
-		go func() {
-			n := 0
-			for {
-				r, _ := http.NewRequest("POST", s.url+"/v1/events", strings.NewReader(s.event("x", pageURL, "{}")))
-				r.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}}
-				response, err := http.DefaultClient.Do(r)
-				if err != nil {
-					break
-				}
-				response.Body.Close()
-				if response.StatusCode == 202 {
-					n++
-				}
+	const clients = 8
+	var acknowledged [clients]int // by client: it posts 0, 1, 2 …
+	var total atomic.Int64
+	var wg sync.WaitGroup
+	for client := range clients {
+		wg.Go(func() {
+			for ; s.send(fmt.Sprintf("%d-%d", client, acknowledged[client])); acknowledged[client]++ {
+				total.Add(1)
 			}
-			acknowledged <- n
-		}()
+		})
 	}
-	time.Sleep(100 * time.Millisecond)
+	require.Eventually(t, func() bool { return total.Load() >= 500 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, stop())
 	require.NoError(t, s.Close(t.Context()))
-	total := 0
-	for range 8 {
-		total += <-acknowledged
+	wg.Wait()
+	require.NoError(t, st.Close())
+
+	again, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
+	require.NoError(t, err)
+	defer again.Close()
+	s.store = again
+	stored := make(map[string]bool)
+	for _, e := range s.stored(t) {
+		stored[e.Name] = true
 	}
-	assert.NotZero(t, total)
-	assert.GreaterOrEqual(t, len(s.stored(t)), total)
+	for client, n := range acknowledged {
+		for i := range n {
+			require.True(t, stored[fmt.Sprintf("%d-%d", client, i)])
+		}
+	}
+	assert.LessOrEqual(t, len(stored), int(total.Load())+clients, "and nothing was made up")
 }
 
+// send posts an event and reports whether it was acknowledged.
+func (s *service) send(name string) bool {
+	r, _ := http.NewRequest("POST", s.url+"/v1/events", strings.NewReader(s.event(name, pageURL, "{}")))
+	r.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == 202
+}
 func TestShutdownDoesNotWaitForLiveViews(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, Config{})

@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/footfall-dev/footfall/collector"
-	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -56,27 +51,11 @@ func BenchmarkIngest(b *testing.B) {
 
 func collectorForLoad(b *testing.B) (st store.Store, site, url, key string) {
 	b.Helper()
-	log := slog.New(slog.NewTextHandler(b.Output(), nil))
-	st, err := sqlite.Open(b.Context(), sqlite.Config{File: filepath.Join(b.TempDir(), "footfall.db"), Logger: log})
+	s := startService(b, nil)
+	registered := addSite(b, s.account, "", "shop.example.com")
+	key, _, err := s.account.IssueKey(b.Context(), "load")
 	require.NoError(b, err)
-	c, err := collector.New(b.Context(), collector.Config{Store: st, Logger: log})
-	require.NoError(b, err)
-	registered, err := c.Account().AddSite(b.Context(), "", "shop.example.com")
-	require.NoError(b, err)
-	key, _, err = c.Account().IssueKey(b.Context(), "load")
-	require.NoError(b, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(b, err)
-	serving, end := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- c.Serve(serving, listener) }()
-	b.Cleanup(func() {
-		end()
-		require.NoError(b, <-ended)
-		require.NoError(b, c.Close(context.Background()))
-		require.NoError(b, st.Close())
-	})
-	return st, registered.ID, "http://" + listener.Addr().String(), key
+	return s.store, registered.ID, s.url, key
 }
 
 func stored(b *testing.B, st store.Store, site string) int64 {

@@ -17,7 +17,7 @@ func TestScreenshot(t *testing.T) {
 	shop, browser := startShop(t, "-traffic", "1500"), openBrowser(t)
 	browser.signIn(shop)
 	time.Sleep(40 * time.Second)
-	require.NoError(t, chromedp.Do(browser.ctx, chromedp.EmulateViewport(1280, 1500)))
+	browser.do(chromedp.EmulateViewport(1280, 1500))
 	browser.open(shop.dashboard())
 	browser.click("a.cover")
 	picture, err := chromedp.Run(browser.ctx, chromedp.CaptureScreenshot())

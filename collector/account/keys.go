@@ -60,15 +60,22 @@ func (a *Account) RevokeKey(ctx context.Context, id string) error {
 	return remove(ctx, a, kindKey, id, a.keys)
 }
 
-// Authenticate reports whether secret is that of a key. A secret is 130 random bits, so
-// one round of SHA-256 keeps it; every key is compared, in constant time.
+// Authenticate reports whether secret is that of a key.
 func (a *Account) Authenticate(secret string) bool {
+	_, ok := a.KeyOf(secret)
+	return ok
+}
+
+// KeyOf returns the id of the key that secret is of. A secret is 130 random bits, so one
+// round of SHA-256 keeps it; every key is compared, in constant time.
+func (a *Account) KeyOf(secret string) (id string, ok bool) {
 	hash := sha256.Sum256([]byte(secret))
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	found := 0
 	for _, k := range a.keys {
-		found |= subtle.ConstantTimeCompare(k.Hash, hash[:])
+		if subtle.ConstantTimeCompare(k.Hash, hash[:]) == 1 {
+			id, ok = k.ID, true
+		}
 	}
-	return found == 1
+	return id, ok
 }

@@ -8,18 +8,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 func signedUp(t *testing.T) (*Account, func() string) {
 	t.Helper()
-	a, err := Open(t.Context(), storetest.NewReference())
-	require.NoError(t, err)
 	const words = "correct horse battery"
-	require.NoError(t, a.SetUp(t.Context(), a.SetupToken(), words))
-	a.password.Rounds = 1 // the hash below is of one round, for speed
-	a.password.Hash, _ = a.password.derive(words)
+	a := quicklySetUp(t, words)
 	return a, func() string {
 		token, _, err := a.SignIn(context.Background(), words)
 		require.NoError(t, err)

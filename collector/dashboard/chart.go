@@ -114,11 +114,11 @@ func height(count, scale int64, room float64) float64 {
 	return max(1.5, room*float64(count)/float64(scale))
 }
 
-// niceScale is the smallest of 2, 4, 6, 8, 10, 20, 40, … that count fits in: half of it
-// is whole, too.
+// niceScale is the smallest of 2, 4, 6, 8, 10, 12, 16, 20, 40, … that count fits in: half of
+// it is whole, too.
 func niceScale(count int64) int64 {
 	for unit := int64(1); unit < 1e17; unit *= 10 {
-		for _, n := range []int64{2, 4, 6, 8, 10} {
+		for _, n := range []int64{2, 4, 6, 8, 10, 12, 16} {
 			if n*unit >= count {
 				return n * unit
 			}

@@ -57,7 +57,7 @@ type board struct {
 	Config
 	assets  assets
 	pages   map[string]*template.Template
-	logins  *limiter
+	tries   *account.Attempts
 	streams chan struct{} // a slot for each live view
 }
 
@@ -71,7 +71,7 @@ func New(c Config) http.Handler {
 	if c.Client == nil {
 		c.Client = remoteAddr
 	}
-	b := &board{Config: c, assets: loadAssets(), logins: newLimiter(), streams: make(chan struct{}, maxStreams)}
+	b := &board{Config: c, assets: loadAssets(), tries: account.NewAttempts(), streams: make(chan struct{}, maxStreams)}
 	b.pages = loadPages(b.assets)
 	return b.guarded(b.routes())
 }
@@ -198,4 +198,9 @@ func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 		b.Logger.ErrorContext(r.Context(), "dashboard: a page failed", "path", r.URL.Path, "error", err)
 	}
 	b.showError(w, r, status)
+}
+
+func remoteAddr(r *http.Request) netip.Addr {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address if it is none, such as a socket's
+	return at.Addr()
 }

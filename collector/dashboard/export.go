@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/patient"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -43,13 +44,13 @@ func (b *board) exportTo(w http.ResponseWriter, r *http.Request, site account.Si
 	q, span := b.exported(r, site)
 	w.Header().Set("Content-Type", exportTypes[kind])
 	w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(site.Domain)+"_"+span+"."+kind+`"`)
-	to := &patient{w: w, ctrl: http.NewResponseController(w)}
+	to := patient.New(w, patience) // the server's limit is for a whole answer, and an export takes as long as it takes
 	out := bufio.NewWriterSize(to, 32<<10)
 	err := write(out, q)
 	if err == nil {
 		return out.Flush() // an error means that nobody is there any more
 	}
-	if !to.begun {
+	if !to.Begun() {
 		w.Header().Del("Content-Disposition")
 		return err
 	}
@@ -57,21 +58,6 @@ func (b *board) exportTo(w http.ResponseWriter, r *http.Request, site account.Si
 		b.Logger.ErrorContext(r.Context(), "dashboard: an export failed", "site", site.ID, "error", err)
 	}
 	panic(http.ErrAbortHandler)
-}
-
-// patient gives each write to a slow client its own time. The server's limit is for a
-// whole answer, and an export takes as long as it takes.
-type patient struct {
-	w     http.ResponseWriter
-	ctrl  *http.ResponseController
-	begun bool
-}
-
-// Write implements io.Writer.
-func (p *patient) Write(data []byte) (int, error) {
-	p.begun = true
-	_ = p.ctrl.SetWriteDeadline(time.Now().Add(patience)) // not all writers can, such as those of tests
-	return p.w.Write(data)
 }
 
 // fileName keeps what is safe in a header and on a disk.

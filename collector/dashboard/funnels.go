@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
@@ -90,6 +91,18 @@ func (f funnelForm) Rows() []matchField {
 		rows = append(rows, newMatchField(f.Form, i+1))
 	}
 	return rows
+}
+
+// usualSteps are on the form at once; the others unfold.
+const usualSteps = 4
+
+// First and More are the two parts of Rows.
+func (f funnelForm) First() []matchField { return f.Rows()[:usualSteps] }
+func (f funnelForm) More() []matchField  { return f.Rows()[usualSteps:] }
+
+// IsLong reports whether something is in what would be folded.
+func (f funnelForm) IsLong() bool {
+	return slices.ContainsFunc(f.More(), func(m matchField) bool { return !m.Empty() })
 }
 
 func (b *board) newFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {

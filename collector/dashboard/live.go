@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/patient"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -18,7 +19,7 @@ const (
 	maxStreams   = 64               // live views open at once
 	recentEvents = 50               // that a live view begins with
 	keepAlive    = 15 * time.Second // between signs of life, which proxies close streams without
-	patience     = 30 * time.Second // with a client that reads nothing
+	patience     = 30 * time.Second // with a client that reads nothing; the collector has its own
 )
 
 // errBusy is returned for one live view too many.
@@ -85,7 +86,7 @@ func (b *board) stream(w http.ResponseWriter, r *http.Request, site account.Site
 	if err != nil {
 		return err
 	}
-	out := sender{w, http.NewResponseController(w), b.Now}
+	out := sender{patient.New(w, patience), b.Now}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
 	if out.begin(recent) != nil {
@@ -143,9 +144,8 @@ func same(x, y store.Event) bool {
 
 // sender writes a stream of server-sent events.
 type sender struct {
-	w    http.ResponseWriter
-	ctrl *http.ResponseController
-	now  func() time.Time
+	w   *patient.Writer // the server's deadline is for whole answers, and this one is never whole
+	now func() time.Time
 }
 
 func (s sender) begin(recent []store.Event) error {
@@ -168,12 +168,9 @@ func (s sender) event(e store.Event) error {
 	return s.write("data: " + string(data) + "\n\n")
 }
 
-// write sets a deadline of its own: the server's is for whole answers, and this one is
-// never whole.
 func (s sender) write(text string) error {
-	_ = s.ctrl.SetWriteDeadline(time.Now().Add(patience)) // not all writers can, such as those of tests
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
 	}
-	return s.ctrl.Flush()
+	return s.w.FlushError()
 }

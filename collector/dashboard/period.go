@@ -37,6 +37,7 @@ func readPeriod(r *http.Request, now time.Time) period {
 			return p
 		}
 		p.setName(defaultPeriod)
+		p.keepDays()
 	} else {
 		p.setName(cmp.Or(name, defaultPeriod))
 	}
@@ -80,6 +81,16 @@ func (p *period) setDays() (problem string) {
 	}
 	p.From, p.To = from, to.AddDate(0, 0, 1)
 	return ""
+}
+
+// keepDays keeps what was typed as far as it is a day: a date field shows nothing else.
+func (p *period) keepDays() {
+	if _, err := time.Parse(time.DateOnly, p.FirstDay); err != nil {
+		p.FirstDay = p.From.Format(time.DateOnly)
+	}
+	if _, err := time.Parse(time.DateOnly, p.LastDay); err != nil {
+		p.LastDay = p.lastDay().Format(time.DateOnly)
+	}
 }
 
 func (p period) lastDay() time.Time { return p.To.AddDate(0, 0, -1) }

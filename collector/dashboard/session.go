@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,6 +18,32 @@ func (b *board) cookieName() string {
 		return "__Host-footfall_session"
 	}
 	return "footfall_session"
+}
+
+// browserCookie names that by which a browser that has signed in is known again. It
+// opens nothing: see account.Attempts.
+func (b *board) browserCookie() string {
+	if b.Secure {
+		return "__Host-footfall_browser"
+	}
+	return "footfall_browser"
+}
+
+// browser returns the id of a browser that has signed in before, or nothing.
+func (b *board) browser(r *http.Request) string {
+	c, err := r.Cookie(b.browserCookie())
+	if err != nil {
+		return ""
+	}
+	id, _ := b.Account.BrowserOf(c.Value, b.Now())
+	return id
+}
+
+// setBrowser lets the browser be known from now on.
+func (b *board) setBrowser(w http.ResponseWriter) {
+	c := b.cookie(b.Account.NewBrowser(b.Now()))
+	c.Name, c.Expires = b.browserCookie(), b.Now().Add(account.BrowserFor)
+	http.SetCookie(w, c)
 }
 
 // cookie is sent by links from elsewhere too (Lax), for what they open changes nothing;
@@ -90,15 +117,13 @@ func (b *board) showLogin(w http.ResponseWriter, r *http.Request) error {
 	return b.showGate(w, r, http.StatusOK, "login", gate{Next: next})
 }
 
-// limited answers for a client that has no try left, and reports whether it did.
-func (b *board) limited(w http.ResponseWriter, r *http.Request, page string, g gate) (bool, error) {
-	wait := seconds(b.logins.take(b.Now(), clientPrefix(b.Client(r))))
-	if wait == 0 {
-		return false, nil
+// wait uses up a try of the client, or says how many seconds there is none.
+func (b *board) wait(w http.ResponseWriter, r *http.Request) (seconds int) {
+	wait := b.tries.Take(b.Now(), b.Client(r), b.browser(r))
+	if seconds = int(math.Ceil(wait.Seconds())); seconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	}
-	w.Header().Set("Retry-After", strconv.Itoa(wait))
-	g.Wait = wait
-	return true, b.showGate(w, r, http.StatusTooManyRequests, page, g)
+	return seconds
 }
 
 func (b *board) signIn(w http.ResponseWriter, r *http.Request) error {
@@ -107,8 +132,8 @@ func (b *board) signIn(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	g := gate{Form: f, Next: nextPath(f.Get("next"))}
-	if limited, err := b.limited(w, r, "login", g); limited {
-		return err
+	if g.Wait = b.wait(w, r); g.Wait > 0 {
+		return b.showGate(w, r, http.StatusTooManyRequests, "login", g)
 	}
 	return b.enter(w, r, g)
 }
@@ -123,7 +148,8 @@ func (b *board) enter(w http.ResponseWriter, r *http.Request, g gate) error {
 	if err != nil {
 		return err
 	}
-	b.logins.forgive(clientPrefix(b.Client(r)))
+	b.tries.Forgive(b.Client(r), b.browser(r))
+	b.setBrowser(w)
 	c := b.cookie(token)
 	c.Expires = expires
 	http.SetCookie(w, c)
@@ -146,16 +172,15 @@ func (b *board) showSetup(w http.ResponseWriter, r *http.Request) error {
 	return b.showGate(w, r, http.StatusOK, "setup", gate{Token: r.URL.Query().Get("token")})
 }
 
-// setUp sets the first password. The account compares the token.
+// setUp sets the first password. The account compares the token, which is too long to be
+// guessed, and computes nothing before: so tries are not limited, and nobody can keep
+// the owner from his first.
 func (b *board) setUp(w http.ResponseWriter, r *http.Request) error {
 	f, err := readForm(r)
 	if err != nil {
 		return err
 	}
 	g := gate{Form: f, Token: f.Get("token"), Next: "/"}
-	if limited, err := b.limited(w, r, "setup", g); limited {
-		return err
-	}
 	err = b.Account.SetUp(r.Context(), g.Token, f.Get("password"))
 	switch {
 	case errors.Is(err, account.ErrPassword):
@@ -183,8 +208,7 @@ func (b *board) changePassword(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if wait := seconds(b.logins.take(b.Now(), clientPrefix(b.Client(r)))); wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(wait))
+	if wait := b.wait(w, r); wait > 0 {
 		f.Errors = map[string]string{"old": "was tried too often; wait " + plural(wait, "second")}
 		return b.passwordPage(w, r, http.StatusTooManyRequests, f)
 	}

@@ -104,6 +104,19 @@ type siteForm struct {
 	Goals, Funnels int
 }
 
+// Losses says what goes with the site.
+func (f siteForm) Losses() string {
+	switch {
+	case f.Goals > 0 && f.Funnels > 0:
+		return "All of its events, " + plural(f.Goals, "goal") + " and " + plural(f.Funnels, "funnel")
+	case f.Goals > 0:
+		return "All of its events and " + plural(f.Goals, "goal")
+	case f.Funnels > 0:
+		return "All of its events and " + plural(f.Funnels, "funnel")
+	}
+	return "All of its events"
+}
+
 func (b *board) newSite(w http.ResponseWriter, r *http.Request) error {
 	return b.newSitePage(w, r, http.StatusOK, form{})
 }

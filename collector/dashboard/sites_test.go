@@ -150,3 +150,15 @@ func TestThingsOfOneSiteAreNotReachedThroughAnother(t *testing.T) {
 	assert.Len(t, f.account.Goals(site.ID), 1)
 	assert.Len(t, f.account.Funnels(site.ID), 1)
 }
+
+func TestDeletePageSaysWhatGoesWithTheSite(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]siteForm{
+		"All of its events":                       {},
+		"All of its events and 1 goal":            {Goals: 1},
+		"All of its events and 2 funnels":         {Funnels: 2},
+		"All of its events, 3 goals and 1 funnel": {Goals: 3, Funnels: 1},
+	} {
+		assert.Equal(t, want, f.Losses())
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -107,14 +108,20 @@ func withSite(t *testing.T, dir string) (site, key string) {
 
 func (c *command) post(t *testing.T, site, key string) {
 	t.Helper()
+	require.Equal(t, 202, c.try(t, site, key))
+}
+
+// try posts an event and returns the status of the answer.
+func (c *command) try(t *testing.T, site, key string) int {
+	t.Helper()
 	body := `{"site_id":"` + site + `","name":"signup","url":"https://shop.example.com/"}`
 	r, err := http.NewRequest("POST", c.url+"/v1/events", strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}}
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
-	defer response.Body.Close()
-	require.Equal(t, 202, response.StatusCode)
+	response.Body.Close()
+	return response.StatusCode
 }
 
 func eventsIn(t *testing.T, file, site string) int64 {
@@ -192,7 +199,8 @@ func TestSignalsEndItGracefully(t *testing.T) {
 			require.NoError(t, err, "%s", &log)
 		}
 		require.NoError(t, cmd.Process.Signal(signal))
-		_, _ = io.ReadAll(lines)
+		rest, _ := io.ReadAll(lines)
+		assert.Contains(t, string(rest), "a second Ctrl+C ends it now")
 		assert.NoError(t, cmd.Wait(), "%s", &log)
 		assert.Empty(t, log.String())
 	}
@@ -212,12 +220,12 @@ func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{
 		"FOOTFALL_LISTEN": ":1", "FOOTFALL_DATA": "d", "FOOTFALL_PUBLIC_URL": "https://a.example",
-		"FOOTFALL_TRUSTED_PROXIES": "10.0.0.7/8, ::1", "FOOTFALL_RETENTION": "90d",
+		"FOOTFALL_TRUSTED_PROXIES": "10.0.0.7/8, ::1", "FOOTFALL_RETENTION": "90d", "FOOTFALL_KEY_RATE": "0.5",
 	}
 	opts, err := parseOptions([]string{"-listen", ":2"}, func(name string) string { return env[name] }, io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, options{
-		listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour,
+		listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour, keyRate: 0.5,
 		proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 	}, opts)
 }
@@ -225,12 +233,74 @@ func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"-retention", "0d"}, {"-retention", "-1h"}, {"-retention", "soon"}, {"-trusted-proxies", "proxy"},
+		{"-retention", "0d"}, {"-retention", "-1h"}, {"-retention", "soon"}, {"-trusted-proxies", "proxy"}, {"-key-rate", "0"}, {"-key-rate", "-2"}, {"-key-rate", "NaN"}, {"-key-rate", "fast"},
 		{"-unknown"}, {"argument"}, {"-listen", "nowhere:-1", "-data", t.TempDir()},
 		{"-public-url", "stats.example.com", "-listen", "127.0.0.1:0", "-data", t.TempDir()},
 	} {
 		assert.Error(t, run(t.Context(), args, noEnv, io.Discard, io.Discard), "%q", args)
 	}
+}
+
+func TestHelpIsForNewUsers(t *testing.T) {
+	t.Parallel()
+	var out, log bytes.Buffer
+	err := run(t.Context(), []string{"-h"}, noEnv, &out, &log)
+	assert.ErrorIs(t, err, flag.ErrHelp, "which main takes for success")
+	assert.Empty(t, log.String())
+	for _, text := range []string{
+		"website analytics service", "link with which you choose the password", "-backup FILE",
+		"-listen address\n", "FOOTFALL_LISTEN (default \"127.0.0.1:8090\")", "by default 50000\n    \tFOOTFALL_KEY_RATE",
+	} {
+		assert.Contains(t, out.String(), text)
+	}
+	for line := range strings.Lines(out.String()) {
+		assert.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 100, line)
+	}
+	for _, args := range [][]string{{"-unknown"}, {"argument"}} {
+		assert.ErrorContains(t, run(t.Context(), args, noEnv, &log, &log), "-help lists the options")
+	}
+	assert.Empty(t, log.String(), "an error is said once, by main")
+}
+
+func TestHelpTellsTheRealDefaultOfTheKeyRate(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	_, _ = parseOptions([]string{"-h"}, noEnv, &out)
+	source, err := os.ReadFile("../../config.go")
+	require.NoError(t, err)
+	assert.Contains(t, string(source), "Defaults to 50,000.\n\tKeyRate")
+	assert.Contains(t, out.String(), "by default 50000")
+}
+
+func TestAddressThatIsTakenIsSaidWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	err = run(t.Context(), []string{"-listen", taken.Addr().String(), "-data", t.TempDir()}, noEnv, io.Discard, io.Discard)
+	assert.ErrorContains(t, err, "-listen names another address")
+}
+
+func TestKeyRateIsThatOfTheCollector(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site, key := withSite(t, dir)
+	c := start(t, "-listen", "127.0.0.1:0", "-data", dir, "-key-rate", "0.01")
+	c.post(t, site, key)
+	assert.Equal(t, 429, c.try(t, site, key))
+	require.NoError(t, c.stop())
+}
+
+func TestAdviceIsForThoseWhoServeMoreThanTheirMachine(t *testing.T) {
+	t.Parallel()
+	here, all := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, &net.TCPAddr{IP: net.IPv6zero}
+	assert.Empty(t, advice(&options{}, here))
+	assert.Regexp(t, "plain text", advice(&options{}, all))
+	secure := options{publicURL: "https://stats.example.com"}
+	assert.Regexp(t, "^.It trusts no proxy.*$", advice(&secure, all))
+	secure.proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	assert.Empty(t, advice(&secure, all))
+	assert.Empty(t, advice(&secure, here))
 }
 
 func TestVersionIsPrinted(t *testing.T) {

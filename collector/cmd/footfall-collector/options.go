@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -21,36 +22,66 @@ type options struct {
 	publicURL string
 	proxies   []netip.Prefix
 	retention time.Duration
-	backup    string // file
+	keyRate   float64 // 0 for the collector's default
+	backup    string  // file
 	version   bool
 }
 
+// about heads the help. What a new user wants first is what to type, and what happens.
+const about = `Footfall-collector is a website analytics service in one process: the Site Analytics
+API for servers, a script for browsers, and a dashboard.
+
+  footfall-collector               serve, until Ctrl+C; the first start prints a
+                                   link with which you choose the password
+  footfall-collector -backup FILE  write a copy of all data, also while it serves
+
+For visitors from elsewhere put a proxy that speaks HTTPS before it:
+
+  footfall-collector -public-url https://stats.example.com -trusted-proxies 127.0.0.1
+
+Options, with the environment variables that stand in for them:
+`
+
 // parseOptions reads the command line; what is not there is taken from the environment.
-func parseOptions(args []string, env func(string) string, stderr io.Writer) (options, error) {
+// If it is help that was asked for, it is written to stdout, and the error is
+// flag.ErrHelp.
+func parseOptions(args []string, env func(string) string, stdout io.Writer) (options, error) {
 	var o options
-	var proxies, retention string
+	var proxies, retention, keyRate string
 	flags := flag.NewFlagSet("footfall-collector", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags.SetOutput(io.Discard)
 	text := func(into *string, name, variable, value, usage string) {
-		flags.StringVar(into, name, cmp.Or(env(variable), value), usage+" ("+variable+")")
+		flags.StringVar(into, name, cmp.Or(env(variable), value), usage+"\n"+variable)
 	}
-	text(&o.listen, "listen", "FOOTFALL_LISTEN", "127.0.0.1:8090", "`address` to serve on; other machines reach only one that is not loopback")
+	text(&o.listen, "listen", "FOOTFALL_LISTEN", "127.0.0.1:8090", "`address` to serve on: 127.0.0.1:PORT for this machine alone, :PORT for others too")
 	text(&o.data, "data", "FOOTFALL_DATA", dataDir(), "`directory` that everything is kept in, made if there is none")
-	text(&o.publicURL, "public-url", "FOOTFALL_PUBLIC_URL", "", "`URL` that browsers find this at, such as https://stats.example.com")
-	text(&proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` or networks, with commas, whose X-Forwarded-For is believed")
+	text(&o.publicURL, "public-url", "FOOTFALL_PUBLIC_URL", "", "`URL` that browsers find this at; by default http:// and the address")
+	text(&proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` of your proxies, or networks such as 10.0.0.0/8, with commas: their\nX-Forwarded-For is believed. Without, all visitors behind a proxy count as one")
 	text(&retention, "retention", "FOOTFALL_RETENTION", "", "`time` to keep events for, such as 90d; by default for ever")
-	flags.StringVar(&o.backup, "backup", "", "write a backup to this new `file` and exit; the collector may run meanwhile")
+	text(&keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "`number` of events a second that one API key may send, -1 for any number;\nby default 50000")
+	flags.StringVar(&o.backup, "backup", "", "new `file` to write a backup to")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
-	if err := flags.Parse(args); err != nil {
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		help(flags, stdout)
 		return o, err
+	case err != nil:
+		return o, fmt.Errorf("%w; -help lists the options", err)
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; -help lists the options", flags.Arg(0))
 	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	var problems [2]error
+	var problems [3]error
 	o.proxies, problems[0] = parseProxies(proxies)
 	o.retention, problems[1] = parseRetention(retention)
+	o.keyRate, problems[2] = parseRate(keyRate)
 	return o, errors.Join(problems[:]...)
+}
+
+func help(flags *flag.FlagSet, out io.Writer) {
+	fmt.Fprint(out, about)
+	flags.SetOutput(out)
+	flags.PrintDefaults()
 }
 
 // dataDir is the same wherever the command is started from: a relative one would show
@@ -74,7 +105,7 @@ func parseProxies(list string) (all []netip.Prefix, err error) {
 			prefix, err = addr.Prefix(addr.BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("-trusted-proxies: %q is neither an address nor a network such as 10.0.0.0/8", text)
+			return nil, fmt.Errorf("-trusted-proxies or FOOTFALL_TRUSTED_PROXIES: %q is neither an address nor a network such as 10.0.0.0/8", text)
 		}
 		all = append(all, prefix.Masked())
 	}
@@ -93,5 +124,16 @@ func parseRetention(text string) (time.Duration, error) {
 	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, fmt.Errorf("-retention: %q is not a time such as 90d or 36h", text)
+	return 0, fmt.Errorf("-retention or FOOTFALL_RETENTION: %q is not a time such as 90d or 36h", text)
+}
+
+// parseRate returns 0 for the default, and what is below it for no limit.
+func parseRate(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if rate, err := strconv.ParseFloat(text, 64); err == nil && (rate > 0 || rate == -1) && !math.IsInf(rate, 0) {
+		return rate, nil
+	}
+	return 0, fmt.Errorf("-key-rate or FOOTFALL_KEY_RATE: %q is neither a number above zero, such as 200, nor -1", text)
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector"
@@ -21,7 +22,7 @@ const closeTimeout = 10 * time.Second
 
 // run does what the command line says and returns when it is done, or ctx has ended.
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
-	opts, err := parseOptions(args, env, stderr)
+	opts, err := parseOptions(args, env, stdout)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger, stdout io.Writer) error {
 	listener, err := net.Listen("tcp", opts.listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; -listen names another address", err)
 	}
 	defer listener.Close()
 	c, err := collector.New(ctx, collector.Config{
@@ -53,12 +54,14 @@ func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger,
 		PublicURL:      opts.publicURL,
 		TrustedProxies: opts.proxies,
 		Retention:      opts.retention,
+		KeyRate:        opts.keyRate,
 		Logger:         log,
 	})
 	if err != nil {
 		return err
 	}
 	greet(stdout, c, opts, listener.Addr())
+	defer takeLeave(ctx, stdout)()
 	err = c.Serve(ctx, listener)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
@@ -74,12 +77,43 @@ func greet(stdout io.Writer, c *collector.Collector, opts *options, addr net.Add
 	}
 	fmt.Fprintln(stdout, "Footfall is at", base)
 	fmt.Fprintln(stdout, "It keeps everything in", opts.data)
+	for _, line := range advice(opts, addr) {
+		fmt.Fprintln(stdout, line)
+	}
 	if link := c.SetupURL(); link != "" {
 		if opts.publicURL == "" {
 			link = base + link
 		}
 		fmt.Fprintln(stdout, "Set a password with this link, once:", link)
 	}
+}
+
+// takeLeave says what happens when ctx ends: that nothing seems to happen would be read as
+// a command that hangs. What it returns waits until it is said.
+func takeLeave(ctx context.Context, stdout io.Writer) (wait func()) {
+	said := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(said)
+		fmt.Fprintln(stdout, "It ends when the requests under way are answered; a second Ctrl+C ends it now.")
+	})
+	return func() {
+		if !stop() {
+			<-said
+		}
+	}
+}
+
+// advice is what somebody who serves more than his own machine may have missed.
+func advice(opts *options, addr net.Addr) (lines []string) {
+	secure := strings.HasPrefix(opts.publicURL, "https://")
+	tcp, ok := addr.(*net.TCPAddr)
+	if ok && !tcp.IP.IsLoopback() && !secure {
+		lines = append(lines, "Other machines can reach it, and passwords and keys travel in plain text: -help says how to serve HTTPS.")
+	}
+	if secure && len(opts.proxies) == 0 {
+		lines = append(lines, "It trusts no proxy, so all visitors behind one count as one: see -trusted-proxies in -help.")
+	}
+	return lines
 }
 
 // browsable turns "all addresses" into one that a browser can open.

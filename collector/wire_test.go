@@ -1,0 +1,186 @@
+package collector
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// raw sends text as it is on a connection of its own, and returns the first answer and
+// what follows it.
+func (s *service) raw(t *testing.T, text string) (answer, *bufio.Reader) {
+	t.Helper()
+	conn := s.dial(t)
+	go func() { _, _ = io.WriteString(conn, text) }() // the server may have heard enough
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, nil)
+	require.NoError(t, err)
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return answer{response.StatusCode, response.Header, string(body)}, reader
+}
+
+// assertClosed holds a server to having hung up after its answer.
+func assertClosed(t *testing.T, rest *bufio.Reader, name string) {
+	t.Helper()
+	more, _ := io.ReadAll(rest) // ends with EOF, or with a reset; at the latest with the deadline
+	assert.Empty(t, more, name)
+}
+
+// TestSomeRequestsAreAnsweredByNetHTTP shows what the package's documentation says: these
+// answers are not the collector's. If one day they have the error body, or reach the
+// handler, the documentation has to follow.
+func TestSomeRequestsAreAnsweredByNetHTTP(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	const post = "POST /v1/events HTTP/1.1\r\nHost: x\r\n"
+	for name, row := range map[string]struct {
+		request string
+		status  int
+	}{
+		"not HTTP":            {"hello\r\n\r\n", 400},
+		"TLS":                 {"\x16\x03\x01\x00\x05\r\n\r\n", 400},
+		"broken request line": {"GET /v1/sites\r\n\r\n", 400},
+		"broken header":       {"GET /v1/sites HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n", 400},
+		"header of controls":  {"GET /v1/sites HTTP/1.1\r\nHost: x\r\nA: \x01\r\n\r\n", 400},
+		"no Host":             {"GET /v1/sites HTTP/1.1\r\n\r\n", 400},
+		"two Hosts":           {"GET /v1/sites HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 400},
+		"two lengths":         {post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}", 400},
+		"length of letters":   {post + "Content-Length: x\r\n\r\n{}", 400},
+		"negative length":     {post + "Content-Length: -1\r\n\r\n{}", 400},
+		"bad escape":          {"GET /v1/%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+		"other expectation":   {post + "Expect: miracles\r\nContent-Length: 2\r\n\r\n{}", 417},
+		"large header":        {"GET /v1/sites HTTP/1.1\r\nHost: x\r\nX-Large: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", 431},
+		"large request line":  {"GET /v1/" + strings.Repeat("x", 64<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431},
+		"transfer coding":     {post + "Transfer-Encoding: gzip\r\n\r\n{}", 501},
+		"version":             {"GET /v1/sites HTTP/3.0\r\nHost: x\r\n\r\n", 505},
+	} {
+		got, rest := s.raw(t, row.request)
+		assert.Equal(t, row.status, got.status, name)
+		assert.False(t, json.Valid([]byte(got.body)), "%s: %q", name, got.body)
+		if row.status != 417 && row.status != 501 {
+			assert.Contains(t, got.body, http.StatusText(row.status), name)
+		}
+		assertClosed(t, rest, name)
+	}
+	for request, status := range map[string]int{
+		"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n": 200,
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":      400, // HTTP/2 without TLS
+	} {
+		got, _ := s.raw(t, request)
+		assert.Equal(t, status, got.status, request)
+		assert.Empty(t, got.body, request)
+	}
+}
+
+// TestOddRequestsAreAnsweredInTheErrorShape has what clients of every kind send, to the
+// byte, and net/http lets through.
+func TestOddRequestsAreAnsweredInTheErrorShape(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	post := func(header, body string) string {
+		return "POST /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.key + "\r\n" + header + "\r\n" + body
+	}
+	const asJSON = "Content-Type: application/json\r\n"
+	get := func(line string) string {
+		return line + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.key + "\r\n\r\n"
+	}
+	for name, row := range map[string]struct {
+		request string
+		status  int
+		code    string
+	}{
+		"no body":                {post(asJSON, ""), 400, "validation_failed"},
+		"broken chunk":           {post(asJSON+"Transfer-Encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n"), 400, "validation_failed"},
+		"chunk too large":        {post(asJSON+"Transfer-Encoding: chunked\r\n", "10001\r\n"+strings.Repeat(" ", 0x10001)), 413, "payload_too_large"},
+		"length too large":       {post(asJSON+"Content-Length: 99999999999\r\n", ""), 413, "payload_too_large"},
+		"length and expectation": {post(asJSON+"Expect: 100-continue\r\nContent-Length: 99999\r\n", ""), 413, "payload_too_large"},
+		"two media types":        {post("Content-Type: text/html\r\nContent-Type: application/json\r\nContent-Length: 2\r\n", "{}"), 415, "unsupported_media_type"},
+		"two keys":               {post("Authorization: Bearer x\r\n"+asJSON+"Content-Length: 2\r\n", "{}"), 401, "unauthorized"},
+		"two repeats":            {post("Idempotency-Key: a\r\nIdempotency-Key: b\r\n"+asJSON+"Content-Length: 2\r\n", "{}"), 400, "validation_failed"},
+		"method of nobody":       {get("BREW /v1/sites"), 405, "method_not_allowed"},
+		"lower case method":      {get("get /v1/sites"), 405, "method_not_allowed"},
+		"PUT of events":          {get("PUT /v1/events"), 405, "method_not_allowed"},
+		"preflight":              {get("OPTIONS /v1/events"), 405, "method_not_allowed"},
+		"TRACE":                  {get("TRACE /v1/sites"), 405, "method_not_allowed"},
+		"dots":                   {get("GET /v1/./sites"), 404, "not_found"},
+		"double slash":           {get("GET /v1//sites"), 404, "not_found"},
+		"escaped slash":          {get("GET /v1/sites/a%2Fb"), 404, "not_found"},
+		"NUL":                    {get("GET /v1/sites/%00"), 404, "not_found"},
+		"not UTF-8":              {get("GET /v1/sites/%ff"), 404, "not_found"},
+		"absolute address":       {get("GET http://x/v1/other"), 404, "not_found"},
+		"HTTP/1.0":               {"GET /v1/sites HTTP/1.0\r\n\r\n", 401, "unauthorized"},
+	} {
+		got, _ := s.raw(t, row.request)
+		assert.Equal(t, row.status, got.status, "%s: %s", name, got.body)
+		var e errorBody
+		assert.NoError(t, json.Unmarshal([]byte(got.body), &e), "%s: %q", name, got.body)
+		assert.Equal(t, row.code, e.Error, name)
+		assert.Equal(t, row.status, e.Status, name)
+		assert.NotEmpty(t, e.Message, name)
+		assert.Equal(t, "application/json", got.header.Get("Content-Type"), name)
+	}
+	assert.Empty(t, s.stored(t))
+
+	got, rest := s.raw(t, post(asJSON+"Transfer-Encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n"))
+	assert.Contains(t, got.body, `"body: could not be read to its end"`)
+	assertClosed(t, rest, "where the next request begins nobody knows")
+}
+
+func TestChunkedEventsAreTaken(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	text := s.event("x", pageURL, "{}")
+	got, _ := s.raw(t, fmt.Sprintf("POST /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+		"Transfer-Encoding: chunked\r\n\r\n5\r\n%s\r\n%x\r\n%s\r\n0\r\nTrailer: x\r\n\r\n", s.key, text[:5], len(text)-5, text[5:]))
+	assert.Equal(t, 202, got.status, got.body)
+	assert.Len(t, s.stored(t), 1)
+}
+
+// TestBodyIsAskedForOnlyIfItIsWanted is about Expect: 100-continue: who is refused has
+// not sent a body in vain.
+func TestBodyIsAskedForOnlyIfItIsWanted(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	text := s.event("x", pageURL, "{}")
+	ask := func(key string) (*bufio.Reader, io.Writer, answer) {
+		conn := s.dial(t)
+		_, err := fmt.Fprintf(conn, "POST /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+			"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", key, len(text))
+		require.NoError(t, err)
+		reader := bufio.NewReader(conn)
+		response, err := http.ReadResponse(reader, nil)
+		require.NoError(t, err)
+		return reader, conn, answer{response.StatusCode, response.Header, ""}
+	}
+	reader, conn, got := ask(s.key)
+	require.Equal(t, http.StatusContinue, got.status)
+	_, err := io.WriteString(conn, text)
+	require.NoError(t, err)
+	response, err := http.ReadResponse(reader, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 202, response.StatusCode)
+	_, _, got = ask("wrong")
+	assert.Equal(t, 401, got.status, "and no 100 before")
+	assert.Len(t, s.stored(t), 1)
+}
+
+// TestOtherPathsDoNotReachTheAPI holds the API to the contract's spelling of its paths.
+func TestOtherPathsDoNotReachTheAPI(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	text := s.event("x", pageURL, "{}")
+	for _, path := range []string{"//v1/events", "/V1/events", "/v1/events/", "/v1/events//", "/x/../v1/events", "/v1events"} {
+		got, _ := s.raw(t, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			path, s.key, len(text), text))
+		assert.NotEqual(t, 202, got.status, path)
+	}
+	assert.Empty(t, s.stored(t))
+}

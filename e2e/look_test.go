@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	_ "embed"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+)
+
+// inspect is what the tests below ask a page: functions of window.inspect.
+//
+//go:embed testdata/inspect.js
+var inspect string
+
+// widths are two phones and a desk.
+var widths = []int64{360, 390, 1280}
+
+// promises hold for every page.
+var promises = []struct {
+	name  string
+	check func(*testing.T, *browser)
+}{
+	{"does not scroll sideways", doesNotScrollSideways},
+	{"has contrast AA in light and dark", hasContrast},
+	{"is reached by Tab in order, with an outline that shows", isReachedByTab},
+}
+
+// TestEveryPage goes by the list of pages. What the console says, such as that the
+// page's policy was violated, is a failure of the page.
+func TestEveryPage(t *testing.T) {
+	crawl := newCrawl()
+	eachPage(t, func(b *browser, p page) {
+		t.Run(p.name, func(t *testing.T) {
+			for _, promise := range promises {
+				t.Run(promise.name, func(t *testing.T) { promise.check(t, b.in(t)) })
+			}
+			assert.Empty(t, b.complaints(), "of the console")
+		})
+		crawl.add(b, p)
+	})
+	t.Run("is in the list", crawl.check)
+}
+
+func doesNotScrollSideways(t *testing.T, b *browser) {
+	for _, width := range widths {
+		b.look(width, 800, "light")
+		b.inspecting()
+		assert.Empty(t, eval[[]string](b, `inspect.overflow()`), "at %d px", width)
+	}
+}
+
+// contrasts is what inspect.contrast returns.
+type contrasts struct {
+	Weak   []string `json:"weak"`
+	Texts  int      `json:"texts"`
+	Ground string   `json:"ground"`
+}
+
+func hasContrast(t *testing.T, b *browser) {
+	grounds := map[string]bool{}
+	for _, scheme := range []string{"light", "dark"} {
+		b.look(1280, 6000, scheme) // what is out of the window cannot be asked what is behind it
+		b.inspecting()
+		seen := eval[contrasts](b, `inspect.contrast()`)
+		assert.Empty(t, seen.Weak, scheme)
+		assert.Greater(t, seen.Texts, 3, "%s: texts were measured", scheme)
+		grounds[seen.Ground] = true
+	}
+	assert.Len(t, grounds, 2, "light and dark differ")
+}
+
+func isReachedByTab(t *testing.T, b *browser) {
+	for _, width := range []int64{390, 1280} {
+		b.look(width, 800, "light")
+		b.inspecting()
+		stops := eval[[]string](b, `inspect.stops()`)
+		assert.NotEmpty(t, stops)
+		b.do(chromedp.KeyEvent(strings.Repeat(kb.Tab, len(stops))))
+		for range 10 { // a field for days has several stops
+			if len(eval[[]string](b, `inspect.reached`)) >= len(stops) {
+				break
+			}
+			b.do(chromedp.KeyEvent(kb.Tab))
+		}
+		assert.Equal(t, stops, eval[[]string](b, `inspect.reached`), "at %d px", width)
+		assert.Empty(t, eval[[]string](b, `inspect.dim`), "at %d px: where the focus does not show", width)
+	}
+}
+
+// inspecting puts the functions of inspect into the page.
+func (b *browser) inspecting() {
+	b.t.Helper()
+	eval[bool](b, inspect+"; true")
+}
