@@ -96,12 +96,12 @@ func (s *Rules) skipped(o *Observation) bool {
 	if o.Request == nil {
 		return false
 	}
-	return isPrefetch(o.Request.Header) || s.tracker.skip != nil && s.tracker.skip(o.Request)
+	return o.Request.Method == http.MethodGet && isPrefetch(o.Request.Header) || s.tracker.skip != nil && s.tracker.skip(o.Request)
 }
 
 var prefetchHeaders = [...]string{"Sec-Purpose", "Purpose", "X-Moz"}
 
-// isPrefetch recognises requests that browsers make before anybody clicks.
+// isPrefetch recognises requests that browsers make before anybody clicks. They are GETs.
 func isPrefetch(h http.Header) bool {
 	for _, name := range prefetchHeaders {
 		if v := h[name]; len(v) > 0 && len(v[0]) >= len("prefetch") && v[0][:len("prefetch")] == "prefetch" {

@@ -47,14 +47,14 @@ import (
 // The page is host and procedure, on https if ConnContext saw TLS; Config.PublicURL
 // and Config.TrustedProxies hold for it. Config.Skip is asked of a request with the
 // headers, host, procedure and peer's address. A nil or disabled tracker does nothing.
-// The interceptor is safe for concurrent use.
 //
 // It may stand below Tracker.Middleware. Each makes the events of its own rules, so
 // rules for the same RPC, or footfall.AnyRoute there, count it twice; the page in the
 // handlers' context is the interceptor's.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) connect.Interceptor {
 	set := tracker.Rules(rules...)
-	return &interceptor{tracker, set, set.Headers()}
+	headers := set.Headers()
+	return &interceptor{tracker, set, headers.All || slices.Contains(headers.Observed, "Referer")}
 }
 
 // secure is the key of a *tls.ConnectionState in the context of connections by TLS.
@@ -103,7 +103,7 @@ func Procedures(services ...protoreflect.ServiceDescriptor) []string {
 type interceptor struct {
 	tracker *footfall.Tracker
 	rules   *footfall.Rules
-	headers footfall.Headers
+	looks   bool // at every request
 }
 
 func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -111,7 +111,7 @@ func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if req.Spec().IsClient {
 			return next(ctx, req)
 		}
-		c := i.begin(ctx, req.Spec(), req.Peer(), req.Header())
+		c := i.begin(ctx, req.Spec(), req.Peer(), req.Header(), req.HTTPMethod())
 		defer c.end()
 		resp, err = next(i.tracker.WithPage(ctx, c.page), req)
 		c.err, c.returned = err, true
@@ -126,7 +126,7 @@ func (*interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connec
 
 func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		c := i.begin(ctx, conn.Spec(), conn.Peer(), conn.RequestHeader())
+		c := i.begin(ctx, conn.Spec(), conn.Peer(), conn.RequestHeader(), http.MethodPost)
 		defer c.end()
 		c.err = next(i.tracker.WithPage(ctx, c.page), conn)
 		c.returned = true
@@ -134,7 +134,7 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 	}
 }
 
-// call is one RPC. It belongs to the goroutine of its handler.
+// call is one RPC.
 type call struct {
 	rules      *footfall.Rules
 	page       footfall.Page
@@ -145,18 +145,18 @@ type call struct {
 	returned   bool
 }
 
-func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect.Peer, header http.Header) *call {
+func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect.Peer, header http.Header, method string) *call {
 	c := &call{rules: i.rules, url: url.URL{Path: spec.Procedure}}
-	r := http.Request{Method: http.MethodPost, URL: &c.url, Header: header, Host: header.Get("Host"), RemoteAddr: peer.Addr}
+	r := http.Request{Method: method, URL: &c.url, Header: header, Host: header.Get("Host"), RemoteAddr: peer.Addr}
 	r.TLS, _ = ctx.Value(secure{}).(*tls.ConnectionState)
 	c.page = i.tracker.Page(&r)
-	if i.headers.All || slices.ContainsFunc(i.headers.Observed, func(name string) bool { return header[name] != nil }) {
-		c.request = new(r) // a copy, for r is on the stack
+	if i.looks || method == http.MethodGet { // which may be a prefetch
+		c.request = new(r)
 	}
 	return c
 }
 
-// end is deferred. It passes on a panic with the value it had.
+// end is deferred, and passes on a panic with its value.
 func (c *call) end() {
 	panicked := recover()
 	o := footfall.Observation{Method: http.MethodPost, Route: c.url.Path, Status: statusOf(c.err), Page: c.page, Request: c.request}

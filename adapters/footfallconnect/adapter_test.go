@@ -116,6 +116,23 @@ func TestAGetIsRecordedUnderItsProcedure(t *testing.T) {
 	assert.Equal(t, []string{"added", "failed"}, tracker.Names()[3:])
 }
 
+func TestAGetThatABrowserMakesAheadIsNoVisit(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	server := httptest.NewServer(adding(nil, intercepted(tracker, footfall.Rule{Route: add, Event: "added"}), connect.WithIdempotency(connect.IdempotencyNoSideEffects)))
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+add+"?encoding=json&message="+url.QueryEscape(`"socks"`), nil)
+	require.NoError(t, err)
+	for _, purpose := range []string{"prefetch", ""} {
+		r.Header.Set("Sec-Purpose", purpose)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		assert.NoError(t, answer.Body.Close())
+		assert.Equal(t, 200, answer.StatusCode)
+	}
+	assert.ElementsMatch(t, []string{"in", "in", "added"}, tracker.Names())
+}
+
 func TestThePlaceOfRecoverDecidesWhatIsRecorded(t *testing.T) {
 	t.Parallel()
 	teapot := func(context.Context, connect.Spec, http.Header, any) error {

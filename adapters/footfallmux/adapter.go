@@ -125,7 +125,7 @@ func (a *around) routeOf(r *http.Request) (string, footfall.PathValuer) {
 	if !a.router.Match(r, &match) || match.MatchErr != nil {
 		return "", nil
 	}
-	return a.found.of(match.Route), vars(match.Vars)
+	return a.found.of(match.Route), routed{mux.SetURLVars(r, match.Vars)}
 }
 
 // patterns keeps the pattern of each route that was matched, which mux puts together
@@ -139,7 +139,7 @@ func (p *patterns) routeOf(r *http.Request) (string, footfall.PathValuer) {
 	if route == nil {
 		return "", nil
 	}
-	return p.of(route), vars(mux.Vars(r))
+	return p.of(route), routed{r}
 }
 
 func (p *patterns) of(route *mux.Route) string {
@@ -162,11 +162,11 @@ func patternOf(route *mux.Route) string {
 	return host + cmp.Or(path, "/")
 }
 
-// vars are the values of the route's wildcards.
-type vars map[string]string
+// routed is a request that has the values of the route's wildcards.
+type routed struct{ *http.Request }
 
 // PathValue implements footfall.PathValuer.
-func (v vars) PathValue(name string) string { return v[name] }
+func (r routed) PathValue(name string) string { return mux.Vars(r.Request)[name] }
 
 // Track is footfall.Track for r, below the middleware. The error is footfall.ErrNoTracker
 // where none is above or Config.NoContextValue is set: there Tracker.TrackRequest works.
