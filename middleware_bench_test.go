@@ -1,8 +1,14 @@
 package footfall_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
 )
@@ -62,5 +68,37 @@ func benchmarkRequestFor(b *testing.B, path string, handler http.Handler) {
 	request := requestFor(path, handler)
 	for b.Loop() {
 		request()
+	}
+}
+
+// A file of 100 MB over loopback, which the server leaves to the kernel (sendfile): the
+// writer stays an io.ReaderFrom.
+func BenchmarkDownload(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "film.bin")
+	require.NoError(b, os.WriteFile(file, nil, 0o600))
+	require.NoError(b, os.Truncate(file, 100<<20))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /film", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) })
+	rule := footfall.Rule{Route: "GET /film", Event: "film_downloaded"}
+	for _, bench := range []struct {
+		name    string
+		handler http.Handler
+	}{
+		{"bare", mux},
+		{"wrapped", cheapTracker(b, false).Middleware(rule)(mux)},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			server := httptest.NewServer(bench.handler)
+			defer server.Close()
+			b.SetBytes(100 << 20)
+			for b.Loop() {
+				resp, err := server.Client().Get(server.URL + "/film")
+				require.NoError(b, err)
+				n, err := io.Copy(io.Discard, resp.Body)
+				require.NoError(b, err)
+				require.EqualValues(b, 100<<20, n)
+				require.NoError(b, resp.Body.Close())
+			}
+		})
 	}
 }

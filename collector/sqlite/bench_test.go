@@ -76,10 +76,6 @@ func BenchmarkReports(b *testing.B) {
 	defer func() { require.NoError(b, s.Close()) }()
 	fill(b, s)
 	q := store.Query{Site: "s", From: benchNow.Truncate(24*time.Hour).AddDate(0, 0, 1-benchDays), To: benchNow.Truncate(24*time.Hour).AddDate(0, 0, 1)}
-	begin := time.Now()
-	_, err := s.Totals(b.Context(), q)
-	require.NoError(b, err)
-	b.Logf("the first report, which makes the rollups: %v", time.Since(begin))
 	part := store.Query{Site: "s", From: benchNow.AddDate(0, 0, 1-benchDays), To: benchNow}
 	for _, r := range benchReports {
 		b.Run(r.name, func(b *testing.B) {

@@ -73,6 +73,28 @@ func (d *decoder) bytes() []byte {
 	return b
 }
 
+// front packs texts, most of which begin as the one before does. Sorted they need the
+// least room.
+func (e *encoder) front(last, text string) {
+	shared := 0
+	for shared < min(len(last), len(text)) && last[shared] == text[shared] {
+		shared++
+	}
+	e.number(uint64(shared))
+	e.text(text[shared:])
+}
+
+// front turns last into the text that follows it.
+func (d *decoder) front(last []byte) []byte {
+	shared := d.number()
+	rest := d.bytes()
+	if shared > uint64(len(last)) || d.bad {
+		d.bad, d.rest = true, nil
+		return last[:0]
+	}
+	return append(last[:shared], rest...)
+}
+
 // encodeProps packs props into a column; none of them are nil, which is NULL.
 func encodeProps(props []store.Prop) any {
 	if len(props) == 0 {

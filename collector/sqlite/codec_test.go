@@ -34,30 +34,60 @@ func TestAURLIsPutTogetherFromItsParts(t *testing.T) {
 	}
 }
 
-func TestAColumnOfADayIsUnpackedAsItWas(t *testing.T) {
+func TestColumnsAreUnpackedAsTheyWere(t *testing.T) {
 	t.Parallel()
-	c := columns{at: times{-msPerDay, -msPerDay, -1}}
 	set := string(encodeProps([]store.Prop{{Key: "k", Value: "v"}}).([]byte))
-	for i, v := range []uint64{7, 0, 1<<64 - 1} {
-		c.visitor.add(v)
-		c.props.add([]string{"", set, ""}[i])
-		c.name, c.path = append(c.name, uint32(i)), append(c.path, 1<<32-1)
+	want := columns{
+		at:      times{-msPerDay, -msPerDay, -1},
+		visitor: dictionary[uint64]{of: []uint32{1, 0, 2}, values: []uint64{0, 7, 1<<64 - 1}},
+		props:   dictionary[string]{of: []uint32{0, 1, 0}, values: []string{"", set}},
 	}
-	parts, err := c.parts()
-	require.NoError(t, err)
+	for i := range want.texts {
+		want.texts[i] = dictionary[uint32]{of: []uint32{1, 2, 0}, values: []uint32{0, 1<<32 - 1, 5}}
+	}
 	var got columns
-	require.NoError(t, got.decodeTimes(-1, parts[partAt]))
-	require.NoError(t, got.decodeVisitors(parts[partVisitor]))
-	require.NoError(t, got.decodeSets(parts[partSets]))
-	require.NoError(t, decodeIDs(&got.name, parts[partName]))
-	require.NoError(t, decodeIDs(&got.path, parts[partPath]))
-	assert.Equal(t, c.at, got.at)
-	assert.Equal(t, []uint64{0, 7, 1<<64 - 1}, got.visitor.values)
-	assert.Equal(t, []uint32{1, 0, 2}, got.visitor.of)
-	assert.Equal(t, c.name, got.name)
-	assert.Equal(t, c.path, got.path)
-	assert.Equal(t, c.props.of, got.props.of)
-	assert.Equal(t, []string{"", set}, got.props.values)
+	require.NoError(t, got.decode(at, -msPerDay, encodeTimes(want.at)))
+	require.NoError(t, got.decode(visitor, 0, encodeNumbers(&want.visitor)))
+	require.NoError(t, got.decode(props, 0, encodeSets(&want.props)))
+	for i := range want.texts {
+		require.NoError(t, got.decode(column(i), 0, encodeNumbers(&want.texts[i])))
+	}
+	assert.Equal(t, want, got)
+	require.NoError(t, got.sameLength(every))
+}
+
+func TestTextsInOrderAreUnpackedAsTheyWere(t *testing.T) {
+	t.Parallel()
+	want := []string{"", "/a", "/a", "/ab/c", "/b", "\xff", "\xff\x00"}
+	var got []string
+	require.NoError(t, eachText(encodeTexts(want), func(text []byte) { got = append(got, string(text)) }))
+	assert.Equal(t, want, got)
+}
+
+func TestJoinedColumnsHaveTheValuesOfBoth(t *testing.T) {
+	t.Parallel()
+	for name, join := range map[string]func(a, b *dictionary[uint32]){
+		"each value as often as it was": (*dictionary[uint32]).join,
+		"each value once":               (*dictionary[uint32]).joinOnce,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all dictionary[uint32]
+			for _, values := range [][]uint32{{}, {5, 0, 7}, {0}, {7, 8, 0}, {}} {
+				var d dictionary[uint32]
+				for _, v := range values {
+					require.NoError(t, d.Scan(int64(v)))
+				}
+				join(&all, &d)
+			}
+			var got []uint32
+			for _, i := range all.of {
+				got = append(got, all.values[i])
+			}
+			assert.Equal(t, []uint32{5, 0, 7, 0, 7, 8, 0}, got)
+			assert.Equal(t, []uint32{1, 0, 2, 0}, all.of[:4], "0 is the index of the zero value")
+		})
+	}
 }
 
 // What lies in a file may be damaged: unpacking it must neither panic nor take memory
@@ -72,19 +102,22 @@ func FuzzUnpackingTakesAnyBytes(f *testing.F) {
 		var c columns
 		_, _ = decodeProps(data)
 		_, _, _ = decodeTotals(data)
-		_ = mergeTop(make(map[uint32]tally), data)
-		_ = mergePairs(newPairs(), 1, data)
-		_ = c.decodeTimes(0, data)
-		_ = decodeIDs(&c.name, data)
-		if c.decodeVisitors(data) == nil {
-			for _, i := range c.visitor.of {
-				_ = c.visitor.values[i]
-			}
-		}
-		if c.decodeSets(data) == nil {
-			for _, i := range c.props.of {
-				_ = c.props.values[i]
-			}
-		}
+		_ = newTops(store.Pages).merge([][]byte{data})
+		_, _ = tallyIn(data, 1)
+		_, _ = pairsOf(1, data)
+		_, _ = mergePairs([][]byte{data, data}, 1)
+		_ = eachText(data, func([]byte) {})
+		_ = c.decode(at, 0, data)
+		useIndexes(&c.visitor, c.decode(visitor, 0, data))
+		useIndexes(&c.texts[path], c.decode(path, 0, data))
+		useIndexes(&c.props, c.decode(props, 0, data))
 	})
+}
+
+func useIndexes[V uint64 | uint32 | string](d *dictionary[V], err error) {
+	if err == nil {
+		for _, i := range d.of {
+			_ = d.values[i]
+		}
+	}
 }

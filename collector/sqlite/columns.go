@@ -6,26 +6,37 @@ import (
 )
 
 // columns are the events of a day, or of a part of it, in the order of their time. Those
-// columns that nobody asked for are empty.
+// columns that nobody asked for are empty, but for visitor.
 type columns struct {
-	at                                             times // milliseconds since 1970
-	visitor                                        dictionary[uint64]
-	name, path, referrer, source, medium, campaign ids
-	props                                          dictionary[string] // as they lie in the file
+	at      times // milliseconds since 1970
+	visitor dictionary[uint64]
+	texts   [textColumns]dictionary[uint32] // their ids
+	props   dictionary[string]              // as they lie in the file
+	masks   []uint8                         // what they fit of a matcher; not in the file
+
+	sorted bool   // the texts of each dictionary are in order
+	pages  []byte // those of path's, packed; nil if they must be looked up
 }
 
-// dictionary is a column of few values: each is kept once, and a row has its index.
-// Index 0 is the zero value.
-type dictionary[V uint64 | string] struct {
+// dictionary is a column of few values: a row has the index of its value. Index 0 is the
+// zero value. A visitor is in a dictionary once, what else there is may be several times.
+type dictionary[V uint64 | uint32 | string] struct {
 	of     []uint32
 	values []V
-	index  map[V]uint32
+	index  map[V]uint32 // of values, if rows are added one by one
 }
 
-func (d *dictionary[V]) add(v V) {
+// member returns the index of a value, which is in the dictionary from then on.
+func (d *dictionary[V]) member(v V) uint32 {
 	if d.index == nil {
+		d.index = make(map[V]uint32, len(d.values))
+		for i, known := range d.values {
+			d.index[known] = uint32(i)
+		}
+	}
+	if len(d.values) == 0 {
 		var zero V
-		d.index, d.values = map[V]uint32{zero: 0}, []V{zero}
+		d.index[zero], d.values = 0, append(d.values, zero)
 	}
 	i, known := d.index[v]
 	if !known {
@@ -33,7 +44,40 @@ func (d *dictionary[V]) add(v V) {
 		d.index[v] = i
 		d.values = append(d.values, v)
 	}
-	d.of = append(d.of, i)
+	return i
+}
+
+// join appends another column.
+func (d *dictionary[V]) join(e *dictionary[V]) {
+	if len(d.of) == 0 {
+		*d = *e
+		return
+	}
+	shift := uint32(len(d.values)) - 1 // index 0 stays
+	for _, i := range e.of {
+		if i != 0 {
+			i += shift
+		}
+		d.of = append(d.of, i)
+	}
+	d.values = append(d.values, e.values[min(1, len(e.values)):]...)
+	d.index = nil
+}
+
+// joinOnce is join where no value may be there twice.
+func (d *dictionary[V]) joinOnce(e *dictionary[V]) {
+	if len(d.of) == 0 {
+		*d = *e
+		return
+	}
+	moved := make([]uint32, len(e.values))
+	for i, v := range e.values {
+		moved[i] = d.member(v)
+	}
+	d.of = slices.Grow(d.of, len(e.of))
+	for _, i := range e.of {
+		d.of = append(d.of, moved[i])
+	}
 }
 
 // Scan implements sql.Scanner: it adds a value. So do those below; database/sql then
@@ -42,10 +86,16 @@ func (d *dictionary[V]) Scan(value any) error {
 	switch d := any(d).(type) {
 	case *dictionary[uint64]:
 		n, _ := value.(int64)
-		d.add(uint64(n))
+		d.of = append(d.of, d.member(uint64(n)))
 	case *dictionary[string]:
 		b, _ := value.([]byte)
-		d.add(string(b))
+		d.of = append(d.of, d.member(string(b)))
+	case *dictionary[uint32]:
+		n, ok := value.(int64)
+		if !ok || n < 0 || n > 1<<32-1 {
+			return errDamaged
+		}
+		d.of = append(d.of, d.member(uint32(n)))
 	}
 	return nil
 }
@@ -62,84 +112,92 @@ func (c *times) Scan(value any) error {
 	return nil
 }
 
-type ids []uint32
+// column names one of columns. The texts come first: they are indexes of columns.texts.
+type column int
 
-// Scan implements sql.Scanner.
-func (c *ids) Scan(value any) error {
-	n, ok := value.(int64)
-	if !ok || n < 0 || n > 1<<32-1 {
-		return errDamaged
-	}
-	*c = append(*c, uint32(n))
-	return nil
-}
-
-// Names of columns; at is always read.
 const (
-	visitor  = "visitor"
-	name     = "name"
-	path     = "path"
-	referrer = "referrer"
-	source   = "source"
-	medium   = "medium"
-	campaign = "campaign"
-	props    = "props"
+	path column = iota
+	referrer
+	source
+	medium
+	campaign
+	name
+	textColumns = iota
 )
 
-// every is all that a rollup is made of.
-var every = []string{visitor, name, path, referrer, source, medium, campaign, props}
+const (
+	at column = textColumns + iota
+	visitor
+	props
+)
+
+// every is all that a piece is made of.
+var every = []column{at, visitor, path, referrer, source, medium, campaign, name, props}
+
+// named are the columns' names in the file.
+var named = [...]string{"path", "referrer", "source", "medium", "campaign", "name", "at", "visitor", "props"}
 
 // column returns where the values of a column go.
-func (c *columns) column(of string) any {
+func (c *columns) column(of column) any {
 	switch of {
+	case at:
+		return &c.at
 	case visitor:
 		return &c.visitor
-	case name:
-		return &c.name
-	case path:
-		return &c.path
-	case referrer:
-		return &c.referrer
-	case source:
-		return &c.source
-	case medium:
-		return &c.medium
-	case campaign:
-		return &c.campaign
-	default:
+	case props:
 		return &c.props
+	default:
+		return &c.texts[of]
 	}
+}
+
+// length is that of all columns that are there.
+func (c *columns) length() int { return len(c.visitor.of) }
+
+// pageview reports whether a row is one: it has no name.
+func (c *columns) pageview(row int) bool { return c.texts[name].of[row] == 0 }
+
+// join appends the events of another part of the same day.
+func (c *columns) join(d *columns) {
+	c.at = append(c.at, d.at...)
+	c.visitor.joinOnce(&d.visitor)
+	for i := range c.texts {
+		c.texts[i].join(&d.texts[i])
+	}
+	c.props.join(&d.props)
+	c.masks = append(c.masks, d.masks...)
 }
 
 // scan reads columns of the events from a time to another from the table.
-func (r *reading) scan(from, to int64, want ...string) (*columns, error) {
-	rows, err := r.tx.QueryContext(r.ctx,
-		"SELECT at, "+strings.Join(want, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq", r.site, from, to)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
+func (r *reading) scan(from, to int64, want ...column) (*columns, error) {
 	c := &columns{}
-	into := []any{&c.at}
-	for _, name := range want {
-		into = append(into, c.column(name))
+	var names []string
+	var into []any
+	for _, of := range want {
+		names, into = append(names, named[of]), append(into, c.column(of))
 	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-	}
-	return c, rows.Err()
+	err := eachRow(r.ctx, r.tx, "SELECT "+strings.Join(names, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq",
+		into, func() {}, r.site, from, to)
+	return c, err
 }
 
-// cut leaves only the events from a time to another.
+// cut leaves only the events from a time to another; needs at.
 func (c *columns) cut(from, to int64) {
 	a, _ := slices.BinarySearch(c.at, from)
 	b, _ := slices.BinarySearch(c.at, to)
 	c.at = c.at[a:b]
-	for _, column := range []*ids{&c.name, &c.path, (*ids)(&c.visitor.of), (*ids)(&c.props.of)} {
-		if len(*column) > 0 {
-			*column = (*column)[a:b]
+	for _, of := range c.rows() {
+		if len(*of) > 0 {
+			*of = (*of)[a:b]
 		}
 	}
+}
+
+// rows are the columns that are indexes.
+func (c *columns) rows() []*[]uint32 {
+	all := []*[]uint32{&c.visitor.of, &c.props.of}
+	for i := range c.texts {
+		all = append(all, &c.texts[i].of)
+	}
+	return all
 }

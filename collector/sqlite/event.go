@@ -44,7 +44,7 @@ func (w *writer) add(e *store.Event) error {
 	if _, err := w.insert.ExecContext(background, a...); err != nil {
 		return err
 	}
-	w.touched.add(dayOf{uint32(site), floorDiv(at, msPerDay)})
+	w.touch(uint32(site), at)
 	return nil
 }
 

@@ -37,7 +37,7 @@ func Scalar[T any](t testing.TB, s *Store, query string) (value T) {
 	return value
 }
 
-// Commits returns the number of the last commit.
+// Commits returns how many transactions have added events.
 func (s *Store) Commits() int64 { return s.commits.Load() }
 
 // Queued returns how many wait for the writer.
@@ -55,6 +55,13 @@ func Hold(t testing.TB, s *Store) (release func()) {
 	}()
 	<-held
 	return func() { close(free) }
+}
+
+// HoldKeeper keeps the keeper from its work until release is called.
+func HoldKeeper(t testing.TB, s *Store) (release func()) {
+	t.Helper()
+	require.NoError(t, s.keeping.wait(t.Context()))
+	return s.keeping.done
 }
 
 // LimitPages makes the disk as good as full when the file has that many pages.
@@ -75,13 +82,77 @@ func WriterPragma(t testing.TB, s *Store, name string) (value string) {
 	return value
 }
 
-// RollUpWhile makes the rollup of a day, calls f, and then keeps the rollup if it may.
-func RollUpWhile(t testing.TB, s *Store, site string, day time.Time, f func()) {
+// OpenWithPieces opens a store with pieces of another length.
+func OpenWithPieces(ctx context.Context, cfg Config, length int) (*Store, error) {
+	cfg.pieceLength = length
+	return Open(ctx, cfg)
+}
+
+// Settle makes all that can be made.
+func Settle(t testing.TB, s *Store) {
 	t.Helper()
-	made, err := s.rollUpDay(t.Context(), site, floorDiv(day.UnixMilli(), msPerDay))
+	require.NoError(t, TrySettle(t.Context(), s))
+}
+
+// TrySettle is Settle, which may fail.
+func TrySettle(ctx context.Context, s *Store) error {
+	for s.due.ready(s.today(), s.pieces) {
+		if err := s.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+	return s.catchUp(ctx) // waits for the keeper, if it is at it
+}
+
+// ready reports whether take would return anything.
+func (d *due) ready(today int64, enough int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for of, events := range d.days {
+		if of.day < today || of.day == today && events >= enough {
+			return true
+		}
+	}
+	return d.all
+}
+
+// Pieces returns how many there are.
+func Pieces(t testing.TB, s *Store) int {
+	t.Helper()
+	return Scalar[int](t, s, "SELECT count(*) FROM piece")
+}
+
+// RollUpWhile makes the rollup of a day, calls f, and then keeps the rollup if it may.
+func RollUpWhile(t testing.TB, s *Store, site string, day time.Time, f func()) (kept bool) {
+	t.Helper()
+	of := dayOf{siteID(t, s, site), floorDiv(day.UnixMilli(), msPerDay)}
+	return deriveWhile(t, s, newRollup(of, s.pieces*wholeLength), f)
+}
+
+// PackWhile makes a piece of a span, calls f, and then keeps the piece if it may.
+func PackWhile(t testing.TB, s *Store, site string, from, to time.Time, f func()) (kept bool) {
+	t.Helper()
+	return deriveWhile(t, s, newPiece(siteID(t, s, site), from.UnixMilli(), to.UnixMilli()), f)
+}
+
+func siteID(t testing.TB, s *Store, site string) (id uint32) {
+	t.Helper()
+	require.NoError(t, s.reading.QueryRowContext(t.Context(), "SELECT id FROM text WHERE value = ?", site).Scan(&id))
+	return id
+}
+
+func deriveWhile(t testing.TB, s *Store, d *derived, f func()) bool {
+	t.Helper()
+	require.NoError(t, s.keeping.wait(t.Context()))
+	defer s.keeping.done()
+	read := d.read
+	d.read = func(r *reading) error {
+		defer f()
+		return read(r)
+	}
+	kept, err := s.derive(t.Context(), d)
 	require.NoError(t, err)
-	f()
-	require.NoError(t, s.keep(t.Context(), made))
+	return kept
 }
 
 // SweepWhile looks for texts that nothing refers to, calls f, and then removes them if

@@ -45,24 +45,31 @@ func (s *Store) Forget(ctx context.Context, site string, before time.Time) error
 	return s.sweep(ctx)
 }
 
-// forget removes some events before a time, with the rollups of all days before it, and
-// reports whether there were any.
+// forget removes some events before a time, the oldest first, with all that was made of
+// them, and reports whether there were any.
 func (w *writer) forget(site string, end int64) (more bool, err error) {
 	id, err := w.intern.id(site)
 	if err != nil {
 		return false, err
 	}
-	w.touched.all = w.commits.Load() + 1
-	if _, err := w.conn.ExecContext(background, "DELETE FROM rollup WHERE site = ? AND day <= ?", id, floorDiv(end-1, msPerDay)); err != nil {
+	var last sql.NullInt64 // of those that go now
+	err = w.conn.QueryRowContext(background, "SELECT max(at) FROM (SELECT at FROM event WHERE site = ? AND at < ? ORDER BY at LIMIT ?)", id, end, forgottenEvents).Scan(&last)
+	if err != nil || !last.Valid {
 		return false, err
 	}
-	result, err := w.conn.ExecContext(background, `DELETE FROM event WHERE site = ?1 AND (at, seq) IN
-		(SELECT at, seq FROM event WHERE site = ?1 AND at < ?2 ORDER BY at, seq LIMIT ?3)`, id, end, forgottenEvents)
-	if err != nil {
-		return false, err
+	if w.watch != nil {
+		w.watch.changed = true
 	}
-	n, err := result.RowsAffected()
-	return n > 0, err
+	for _, statement := range []string{
+		"DELETE FROM rollup WHERE site = ?1 AND day <= ?3",
+		"DELETE FROM piece WHERE site = ?1 AND first <= ?2",
+		"DELETE FROM event WHERE site = ?1 AND at <= ?2",
+	} {
+		if _, err := w.conn.ExecContext(background, statement, id, last.Int64, floorDiv(last.Int64, msPerDay)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // sweep removes the texts that nothing refers to. It looks for them beside the writer,
@@ -146,8 +153,9 @@ func (s *Store) unused(ctx context.Context) (unused []int64, err error) {
 	return unused, err
 }
 
-func eachRow(ctx context.Context, tx *sql.Tx, query string, into []any, f func()) error {
-	rows, err := tx.QueryContext(ctx, query)
+// eachRow scans each row that a query finds, and calls f after it.
+func eachRow(ctx context.Context, tx *sql.Tx, query string, into []any, f func(), args ...any) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

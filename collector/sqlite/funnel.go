@@ -21,23 +21,19 @@ func (s *Store) Funnel(ctx context.Context, q store.Query, steps []store.Match) 
 	}
 	f := store.Funnel{Steps: make([]store.FunnelStep, len(steps))}
 	ways := newWays(len(steps))
-	var match *matcher
-	err := s.days(ctx, q, func(d *span) (err error) {
-		if match == nil {
-			if match, err = d.matcher(steps...); err != nil {
+	err := s.read(ctx, q, func(r *reading) error {
+		match, err := r.matcher(steps...)
+		if err != nil {
+			return err
+		}
+		return r.days(func(d *span) error {
+			c, err := d.matching(match, at)
+			if err != nil {
 				return err
 			}
-		}
-		c, err := d.columns(match.columns()...)
-		if err != nil {
-			return err
-		}
-		masks, err := match.masks(d.reading, c)
-		if err != nil {
-			return err
-		}
-		ways.walk(c, masks, &f)
-		return nil
+			ways.walk(c, &f)
+			return nil
+		})
 	})
 	if err != nil {
 		return store.Funnel{}, err
@@ -68,13 +64,10 @@ func newWays(steps int) *ways {
 	return &ways{index: make(map[uint64]int32), taken: make([]int64, steps)}
 }
 
-// walk takes the events of a day, which follow those of the day before.
-func (w *ways) walk(c *columns, masks []uint8, f *store.Funnel) {
+// walk takes the events of a day that fit a step, which follow those of the day before.
+func (w *ways) walk(c *columns, f *store.Funnel) {
 	index := make([]int32, len(c.visitor.values)) // saves most of the look-ups
-	for i, mask := range masks {
-		if mask == 0 {
-			continue
-		}
+	for i, mask := range c.masks {
 		for step := range f.Steps {
 			f.Steps[step].Count += int64(mask >> step & 1)
 		}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -8,23 +9,30 @@ import (
 
 // matcher tells which of up to eight matches an event fits, as a bit for each.
 type matcher struct {
-	of     []store.Match
-	byName map[uint32]uint8
-	exact  map[uint32]uint8 // pages without a pattern
-	byPath map[uint32]uint8 // of the pages seen so far, if there are patterns
-	props  uint8            // matches that ask for a prop
-	stars  bool             // there are patterns
+	of       []store.Match
+	byName   map[uint32]uint8
+	byPath   map[uint32]uint8 // pages without a pattern
+	patterns []pattern
+	props    uint8 // matches that ask for a prop
+}
+
+// pattern is that of a page of a match. Its parts are what stands between its stars.
+type pattern struct {
+	match uint8
+	parts [][]byte
 }
 
 func (r *reading) matcher(of ...store.Match) (*matcher, error) {
-	m := &matcher{of: of, byName: make(map[uint32]uint8), exact: make(map[uint32]uint8), byPath: make(map[uint32]uint8)}
+	m := &matcher{of: of, byName: make(map[uint32]uint8), byPath: make(map[uint32]uint8)}
 	for i, match := range of {
 		if match.PropKey != "" {
 			m.props |= 1 << i
 		}
 		value, by, ok := plain(store.Match{Page: match.Page, Event: match.Event})
 		if !ok {
-			m.stars = m.stars || match.Page != ""
+			if match.Page != "" {
+				m.patterns = append(m.patterns, pattern{1 << i, bytes.Split([]byte(match.Page), []byte("*"))})
+			}
 			continue
 		}
 		id, found, err := r.idOf(value)
@@ -34,71 +42,120 @@ func (r *reading) matcher(of ...store.Match) (*matcher, error) {
 		case found && by == store.Names:
 			m.byName[id] |= 1 << i
 		case found:
-			m.exact[id] |= 1 << i
+			m.byPath[id] |= 1 << i
 		}
 	}
 	return m, nil
 }
 
-// columns are those that masks needs, and the visitor.
-func (m *matcher) columns() []string {
+// matching returns those events of the span that fit a match: visitor and masks, and at
+// if it is asked for.
+func (d *span) matching(m *matcher, more ...column) (*columns, error) {
+	want := append(more, visitor, name, path)
 	if m.props != 0 {
-		return []string{visitor, name, path, props}
+		want = append(want, props)
 	}
-	return []string{visitor, name, path}
+	all := &columns{}
+	err := d.each(want, len(m.patterns) > 0, func(c *columns) error {
+		if err := m.mask(d.reading, c); err != nil {
+			return err
+		}
+		c.keepMasked()
+		all.join(c)
+		return nil
+	})
+	return all, err
 }
 
-// masks returns for each event what it fits.
-func (m *matcher) masks(r *reading, c *columns) ([]uint8, error) {
-	byPath := m.exact
-	if m.stars {
-		if err := m.learn(r, c); err != nil {
-			return nil, err
-		}
-		byPath = m.byPath
-	}
-	bySet, err := m.bySet(c)
-	if err != nil {
-		return nil, err
-	}
-	masks := make([]uint8, len(c.at))
-	for i, name := range c.name {
-		if name != 0 {
-			masks[i] = m.byName[name]
-		} else {
-			masks[i] = byPath[c.path[i]]
-		}
-		if bySet != nil && masks[i]&m.props != 0 {
-			masks[i] &= bySet[c.props.of[i]]
-		}
-	}
-	return masks, nil
-}
-
-// learn finds out what each page fits that was not there before.
-func (m *matcher) learn(r *reading, c *columns) error {
-	var fresh []uint32
-	for i, id := range c.path {
-		if c.name[i] != 0 {
+// keepMasked leaves visitor, masks and at of those events that fit a match.
+func (c *columns) keepMasked() {
+	kept := 0
+	for row, mask := range c.masks {
+		if mask == 0 {
 			continue
 		}
-		if _, known := m.byPath[id]; !known {
-			m.byPath[id] = m.exact[id]
-			fresh = append(fresh, id)
+		c.masks[kept], c.visitor.of[kept] = mask, c.visitor.of[row]
+		if len(c.at) > 0 {
+			c.at[kept] = c.at[row]
 		}
+		kept++
 	}
-	texts, err := r.textsOf(fresh)
+	*c = columns{at: c.at[:min(kept, len(c.at))], masks: c.masks[:kept], visitor: c.visitor}
+	c.visitor.of = c.visitor.of[:kept]
+}
+
+// mask notes for each event what it fits.
+func (m *matcher) mask(r *reading, c *columns) error {
+	byPath, err := m.pages(r, c)
 	if err != nil {
 		return err
 	}
-	for id, path := range texts {
-		for i, match := range m.of {
-			if match.Event == "" && match.Page != "" && fits(match.Page, path) {
-				m.byPath[id] |= 1 << i
-			}
+	bySet, err := m.bySet(c)
+	if err != nil {
+		return err
+	}
+	byName := look(m.byName, c.texts[name].values)
+	paths := c.texts[path].of
+	c.masks = make([]uint8, c.length())
+	for i, name := range c.texts[name].of {
+		if name != 0 {
+			c.masks[i] = byName[name]
+		} else {
+			c.masks[i] = byPath[paths[i]]
+		}
+		if bySet != nil && c.masks[i]&m.props != 0 {
+			c.masks[i] &= bySet[c.props.of[i]]
 		}
 	}
 	return nil
+}
+
+// look returns the masks of a dictionary.
+func look(of map[uint32]uint8, ids []uint32) []uint8 {
+	masks := make([]uint8, len(ids))
+	if len(of) > 0 {
+		for i, id := range ids {
+			masks[i] = of[id]
+		}
+	}
+	return masks
+}
+
+// pages returns what the paths of a dictionary fit.
+func (m *matcher) pages(r *reading, c *columns) ([]uint8, error) {
+	ids := c.texts[path].values
+	masks := look(m.byPath, ids)
+	if len(m.patterns) == 0 {
+		return masks, nil
+	}
+	if c.pages != nil {
+		i := 0
+		err := eachText(c.pages, func(text []byte) {
+			if i < len(masks) {
+				masks[i] |= m.fitted(text)
+			}
+			i++
+		})
+		if err == nil && i != len(masks) {
+			err = errDamaged
+		}
+		return masks, err
+	}
+	texts, err := r.textsOf(ids)
+	for i, id := range ids {
+		masks[i] |= m.fitted([]byte(texts[id]))
+	}
+	return masks, err
+}
+
+// fitted returns the matches whose pattern a path fits.
+func (m *matcher) fitted(path []byte) (mask uint8) {
+	for _, p := range m.patterns {
+		if fits(p.parts, path) {
+			mask |= p.match
+		}
+	}
+	return mask
 }
 
 // bySet returns for each set of props the matches that are not against it, or nil if
@@ -124,22 +181,32 @@ func (m *matcher) bySet(c *columns) ([]uint8, error) {
 	return masks, nil
 }
 
-// fits reports whether all of s fits a pattern, in which * stands for any characters.
-// It takes what is between stars where it comes first, which never takes room from what
-// follows: so it needs no second try.
-func fits(pattern, s string) bool {
-	parts := strings.Split(pattern, "*")
+// fits reports whether all of s fits a pattern, given what stands between its stars,
+// which are for any characters. It takes each part where it comes first, which never
+// takes room from what follows: so it needs no second try.
+func fits(parts [][]byte, s []byte) bool {
 	if len(parts) == 1 {
-		return pattern == s
+		return bytes.Equal(parts[0], s)
 	}
-	s, ok := strings.CutPrefix(s, parts[0])
+	s, ok := bytes.CutPrefix(s, parts[0])
 	if !ok {
 		return false
 	}
 	for _, part := range parts[1 : len(parts)-1] {
-		if _, s, ok = strings.Cut(s, part); !ok {
+		if _, s, ok = bytes.Cut(s, part); !ok {
 			return false
 		}
 	}
-	return strings.HasSuffix(s, parts[len(parts)-1])
+	return bytes.HasSuffix(s, parts[len(parts)-1])
+}
+
+// plain returns the value of a dimension that is all a match asks for, if it is.
+func plain(m store.Match) (value string, by store.Dimension, ok bool) {
+	switch {
+	case m.PropKey != "":
+		return "", 0, false
+	case m.Event != "":
+		return m.Event, store.Names, true
+	}
+	return m.Page, store.Pages, m.Page != "" && !strings.Contains(m.Page, "*")
 }

@@ -10,9 +10,12 @@
 //
 // # Figures
 //
-// For each closed UTC day a report needs, the store keeps a rollup: the day's totals and
-// tables, and its columns packed for reports that look at single events. A rollup is
-// there only while it is exact: a transaction that adds to its day removes it.
+// Beside the events the store keeps what reports are made of: rollups, which are the
+// totals and tables of closed UTC days, and pieces, which are the columns of some
+// thousand events each, packed for reports that look at single events and for the day
+// that is open. Both are made in the background, and are there only while they are exact:
+// a transaction that adds to their span removes them. A report takes what is there and
+// reads the events of the rest one by one, so its figures are the same either way.
 package sqlite
 
 import (
@@ -51,6 +54,8 @@ type Config struct {
 	// disk that is slow to sync; each Add then takes up to that much longer.
 	// Defaults to 0: a commit follows the other.
 	CommitEvery time.Duration
+
+	pieceLength int // of tests
 }
 
 // Store is safe for concurrent use.
@@ -68,10 +73,15 @@ type Store struct {
 	quit    chan struct{} // closed by Close
 	stopped chan struct{} // closed by the writer when it has committed all it took
 
-	commits    atomic.Int64 // number of the last commit of the writer
+	commits    atomic.Int64 // transactions of the writer that added events
 	texts      texts
-	rolling    turn // to make rollups
 	forgetting turn
+
+	due     due
+	pieces  int                // how long they are
+	keeping turn               // to make pieces and rollups
+	retire  context.CancelFunc // ends the keeper
+	retired chan struct{}      // closed by the keeper
 }
 
 // writerPragmas make commits last, overwrite what is removed, and let the log grow to 16 MB before it is copied
@@ -95,8 +105,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		quit:    make(chan struct{}),
 		stopped: make(chan struct{}),
 
-		rolling:    make(turn, 1),
 		forgetting: make(turn, 1),
+		pieces:     cmp.Or(cfg.pieceLength, pieceLength),
+		keeping:    make(turn, 1),
+		retired:    make(chan struct{}),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -135,6 +147,10 @@ func (s *Store) open(ctx context.Context, commitEvery time.Duration) (err error)
 		return err
 	}
 	go w.run()
+	keeping, retire := context.WithCancel(background)
+	s.retire = retire
+	s.due.anything()
+	go s.keepUp(keeping)
 	return nil
 }
 
@@ -213,8 +229,10 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return store.ErrClosed
 	}
+	s.retire()
 	close(s.quit)
 	<-s.stopped
+	<-s.retired
 	if err := s.closeFiles(); err != nil {
 		return &fileError{s.file, err}
 	}

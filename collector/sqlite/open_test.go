@@ -175,7 +175,8 @@ func TestADamagedFileIsAnErrorThatNamesIt(t *testing.T) {
 			require.NoError(t, sqlite.AddAll(t.Context(), s, []store.Event{e}))
 		}
 	}
-	reports(t, s)
+	sqlite.Settle(t, s)
+	require.Equal(t, 3, sqlite.Rollups(t, s))
 	require.NoError(t, s.Close())
 	whole, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -205,6 +206,7 @@ func useDamaged(t *testing.T, file string) []error {
 	if err != nil {
 		return []error{err}
 	}
+	_ = sqlite.TrySettle(t.Context(), s) // logged
 	errs := append(reports(t, s), s.Add(t.Context(), numbered(1)), s.Forget(t.Context(), "s", begin.AddDate(0, 0, 1)))
 	_ = s.Close()
 	return errs

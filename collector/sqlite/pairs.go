@@ -8,16 +8,15 @@ import (
 // pair is a prop without its type: a number counts with a string of its text.
 type pair struct{ key, value string }
 
-// pairs are the props of the events of one name, each with how often it was there.
+// pairs are the props of the events of one name, and how often each was there.
 type pairs struct {
 	rows  []pair
 	tally []tally
 	index map[pair]uint32
-	seen  visits
-}
 
-func newPairs() *pairs {
-	return &pairs{index: make(map[pair]uint32), seen: make(visits)}
+	values, visitors []uint32 // of each prop of each event, until it is in the tally
+	sets             []uint32 // of members
+	members          [][]uint32
 }
 
 // member returns the index of a pair, which is in the table from then on.
@@ -26,85 +25,107 @@ func (t *pairs) member(p pair) uint32 {
 	if !known {
 		i = uint32(len(t.rows))
 		t.index[p] = i
-		t.rows, t.tally = append(t.rows, p), append(t.tally, tally{})
+		t.rows = append(t.rows, p)
 	}
 	return i
 }
 
-// members returns the indexes of all pairs of a column.
-func (t *pairs) members(column string) ([]uint32, error) {
-	all := []uint32{}
-	err := eachProp([]byte(column), func(key, value []byte, _ bool) {
-		all = append(all, t.member(pair{string(key), string(value)}))
-	})
-	return all, err
+// of returns the indexes of all pairs of a set.
+func (t *pairs) of(set uint32, sets []string) ([]uint32, error) {
+	if t.sets == nil {
+		t.sets = make([]uint32, len(sets))
+	}
+	if t.sets[set] == 0 {
+		all, column := []uint32(nil), sets[set]
+		err := eachProp([]byte(column), func(key, value []byte, _ bool) {
+			all = append(all, t.member(pair{string(key), string(value)}))
+		})
+		if err != nil {
+			return nil, err
+		}
+		t.members = append(t.members, all)
+		t.sets[set] = uint32(len(t.members))
+	}
+	return t.members[t.sets[set]-1], nil
 }
 
-// sorted returns the indexes of the pairs by key, then as told by less.
-func (t *pairs) sorted() []uint32 {
+// encode packs the table, by key and value.
+func (t *pairs) encode() []byte {
 	order := make([]uint32, len(t.rows))
 	for i := range order {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(t.rows[a].key, t.rows[b].key),
-			cmp.Compare(t.tally[b].count, t.tally[a].count),
-			cmp.Compare(t.rows[a].value, t.rows[b].value))
+		return cmp.Or(cmp.Compare(t.rows[a].key, t.rows[b].key), cmp.Compare(t.rows[a].value, t.rows[b].value))
 	})
-	return order
-}
-
-// pairs counts the props of events, by name; needs name, visitor and props.
-func (c *columns) pairs(of func(name uint32) bool) (map[uint32]*pairs, error) {
-	tables := make(map[uint32]*pairs)
-	type setOf struct{ name, set uint32 }
-	members := make(map[setOf][]uint32)
-	for i, set := range c.props.of {
-		name := c.name[i]
-		if set == 0 || !of(name) {
-			continue
-		}
-		t := tables[name]
-		if t == nil {
-			t = newPairs()
-			tables[name] = t
-		}
-		all, known := members[setOf{name, set}]
-		if !known {
-			var err error
-			if all, err = t.members(c.props.values[set]); err != nil {
-				return nil, err
-			}
-			members[setOf{name, set}] = all
-		}
-		for _, p := range all {
-			t.tally[p].add(t.seen.count(p, c.visitor.of[i]))
-		}
-	}
-	return tables, nil
-}
-
-// encode packs the table, without who was counted.
-func (t *pairs) encode() []byte {
 	var e encoder
-	for i, p := range t.rows {
-		e.text(p.key)
-		e.text(p.value)
+	var last pair
+	for _, i := range order {
+		p := t.rows[i]
+		e.front(last.key, p.key)
+		e.front(last.value, p.value)
 		e.count(t.tally[i].count)
 		e.count(t.tally[i].visitors)
+		last = p
 	}
 	return e
 }
 
-// merge adds what another table, packed, was counted on another day.
-func (t *pairs) merge(data []byte) error {
-	for d := (decoder{rest: data}); d.more(); {
-		p := pair{string(d.bytes()), string(d.bytes())}
-		n := tally{d.count(), d.count()}
-		if d.bad {
-			return errDamaged
-		}
-		t.tally[t.member(p)].add(n)
+// pairs counts the props of the events of the span, by name.
+func (d *span) pairs(of func(name uint32) bool) (map[uint32]*pairs, error) {
+	c, err := d.columns(visitor, name, props)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	tables := make(map[uint32]*pairs)
+	names := &c.texts[name]
+	byName := make([]*pairs, len(names.values))
+	for i, id := range names.values {
+		if !of(id) {
+			continue
+		}
+		if tables[id] == nil {
+			tables[id] = &pairs{index: make(map[pair]uint32)}
+		}
+		byName[i] = tables[id]
+	}
+	for row, set := range c.props.of {
+		t := byName[names.of[row]]
+		if set == 0 || t == nil {
+			continue
+		}
+		all, err := t.of(set, c.props.values)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			t.values, t.visitors = append(t.values, p), append(t.visitors, c.visitor.of[row])
+		}
+	}
+	for _, t := range tables {
+		t.tally = tallies(len(t.rows), t.values, t.visitors, len(c.visitor.values))
+	}
+	return tables, nil
+}
+
+func encodePairs(byName map[uint32]*pairs) []byte {
+	var e encoder
+	for name, table := range byName {
+		if len(table.rows) > 0 {
+			e.number(uint64(name))
+			e.text(string(table.encode()))
+		}
+	}
+	return e
+}
+
+// pairsOf returns the packed table of a name.
+func pairsOf(name uint32, data []byte) ([]byte, error) {
+	d := decoder{rest: data}
+	for d.more() {
+		if of, table := uint32(d.number()), d.bytes(); of == name && !d.bad {
+			return table, nil
+		}
+	}
+	return nil, d.err()
 }

@@ -44,16 +44,28 @@ func (s *Store) snapshot(ctx context.Context, q store.Query, f func(*reading) er
 	if r.from >= r.to {
 		return nil
 	}
-	var err error
-	if r.tx, err = s.reading.BeginTx(ctx, nil); err != nil {
+	return r.state(func() error {
+		var found bool
+		var err error
+		if r.site, found, err = r.idOf(q.Site); err != nil || !found {
+			return err
+		}
+		return f(r)
+	})
+}
+
+// stateOf is snapshot of a site whose id is known.
+func (s *Store) stateOf(ctx context.Context, site uint32, from, to int64, f func(*reading) error) error {
+	r := &reading{s: s, ctx: ctx, site: site, from: from, to: to}
+	return r.state(func() error { return f(r) })
+}
+
+func (r *reading) state(f func() error) (err error) {
+	if r.tx, err = r.s.reading.BeginTx(r.ctx, nil); err != nil {
 		return err
 	}
 	defer func() { _ = r.tx.Rollback() }() // nothing to keep
-	var found bool
-	if r.site, found, err = r.idOf(q.Site); err != nil || !found {
-		return err
-	}
-	return f(r)
+	return f()
 }
 
 // span is a day, or what of it is in the range.
@@ -64,21 +76,11 @@ type span struct {
 	rolled   bool // there is a rollup of the day
 }
 
-// whole reports whether nothing of the day is outside of the range.
-func (d *span) whole() bool { return d.to-d.from == msPerDay }
+// full reports whether nothing of the day is outside of the range.
+func (d *span) full() bool { return d.to-d.from == msPerDay }
 
-// days calls f with each day that has events in the range. It makes rollups of those
-// that can have one first: not in the state that f sees, for that is a reader's.
+// days calls f with each day that has events in the range.
 func (s *Store) days(ctx context.Context, q store.Query, f func(*span) error) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	if err := s.rollUp(ctx, q); err != nil {
-		if ctx.Err() != nil {
-			return s.failed(ctx, err)
-		}
-		s.logger.Warn("sqlite: no rollup was kept, reports are slower", "file", s.file, "error", err)
-	}
 	return s.read(ctx, q, func(r *reading) error { return r.days(f) })
 }
 

@@ -1,11 +1,8 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -16,14 +13,19 @@ import (
 
 // totals returns those of the span and of the hours in it.
 func (d *span) totals() (store.Totals, [24]store.Totals, error) {
-	if d.whole() && d.rolled {
+	if d.full() && d.rolled {
 		data, err := d.part(partTotals)
 		if err != nil {
 			return store.Totals{}, [24]store.Totals{}, err
 		}
 		return decodeTotals(data)
 	}
-	c, err := d.columns(visitor, name)
+	return d.count()
+}
+
+// count counts the events of the span.
+func (d *span) count() (store.Totals, [24]store.Totals, error) {
+	c, err := d.columns(at, visitor, name)
 	if err != nil {
 		return store.Totals{}, [24]store.Totals{}, err
 	}
@@ -87,130 +89,77 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 	return points, err
 }
 
-// mergeTop adds what each value of a dimension was counted.
-func (d *span) mergeTop(into map[uint32]tally, by store.Dimension) error {
-	if d.whole() && d.rolled {
-		data, err := d.part(partTop + int(by))
-		if err != nil {
-			return err
-		}
-		return mergeTop(into, data)
-	}
-	want := []string{visitor, name}
-	if column := dimensionColumns[by]; column != name {
-		want = append(want, column)
-	}
-	c, err := d.scan(d.from, d.to, want...)
-	if err != nil {
-		return err
-	}
-	for id, t := range c.top(by) {
-		all := into[id]
-		all.add(t)
-		into[id] = all
-	}
-	return nil
-}
-
 // Top implements store.Store.
 func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
 	if int(by) >= len(dimensionColumns) {
 		return nil, fmt.Errorf("sqlite: there is no dimension %d", by)
 	}
 	var rows []store.Row
-	of := make(map[uint32]tally)
-	err := s.days(ctx, q, func(d *span) error { return d.mergeTop(of, by) })
-	if err != nil || len(of) == 0 {
-		return nil, err
-	}
-	err = s.read(ctx, q, func(r *reading) (err error) {
-		rows, err = r.first(of, limit)
+	err := s.read(ctx, q, func(r *reading) (err error) {
+		of, err := r.top(by)
+		if err == nil {
+			rows, err = of.first(r, limit)
+		}
 		return err
 	})
 	return rows, err
 }
 
-// first returns the rows that come first. Only the texts of those whose count is not
-// below that of the last one are looked up.
-func (r *reading) first(of map[uint32]tally, limit int) ([]store.Row, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	ids := make([]uint32, 0, len(of))
-	for id := range of {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b uint32) int { return cmp.Compare(of[b].count, of[a].count) })
-	if limit < len(ids) {
-		last := of[ids[limit-1]].count
-		end := limit
-		for end < len(ids) && of[ids[end]].count == last {
-			end++
+// top counts the values of a dimension.
+func (r *reading) top(by store.Dimension) (*tops, error) {
+	of := newTops(by)
+	var tables [][]byte
+	err := r.days(func(d *span) error {
+		if !d.full() || !d.rolled {
+			return of.count(d)
 		}
-		ids = ids[:end]
-	}
-	texts, err := r.textsOf(ids)
+		table, err := d.part(partTop + int(by))
+		tables = append(tables, table)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]store.Row, len(ids))
-	for i, id := range ids {
-		rows[i] = store.Row{Value: texts[id], Count: of[id].count, Visitors: of[id].visitors}
-	}
-	slices.SortFunc(rows, func(a, b store.Row) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
-	})
-	return rows[:min(limit, len(rows))], nil
+	return of, of.merge(tables)
 }
 
-// mergePairs adds what each prop of the events of a name was counted.
-func (d *span) mergePairs(into *pairs, event uint32) error {
-	if d.whole() && d.rolled {
+// pairsOf returns what each prop of the events of a name was counted, as a packed table.
+func (d *span) pairsOf(event uint32) ([]byte, error) {
+	if d.full() && d.rolled {
 		data, err := d.part(partProps)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return mergePairs(into, event, data)
+		return pairsOf(event, data)
 	}
-	c, err := d.columns(visitor, name, props)
-	if err != nil {
-		return err
-	}
-	byName, err := c.pairs(func(name uint32) bool { return name == event })
+	byName, err := d.pairs(func(name uint32) bool { return name == event })
 	if err != nil || byName[event] == nil {
-		return err
+		return nil, err
 	}
-	for i, p := range byName[event].rows {
-		into.tally[into.member(p)].add(byName[event].tally[i])
-	}
-	return nil
+	return byName[event].encode(), nil
 }
 
 // Props implements store.Store.
 func (s *Store) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
-	table := newPairs()
-	err := s.days(ctx, q, func(d *span) error {
-		id, found, err := d.nameID(event)
+	var rows []store.PropRow
+	err := s.read(ctx, q, func(r *reading) error {
+		id, found, err := r.nameID(event)
 		if err != nil || !found {
 			return err
 		}
-		return d.mergePairs(table, id)
+		var tables [][]byte
+		err = r.days(func(d *span) error {
+			table, err := d.pairsOf(id)
+			tables = append(tables, table)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		rows, err = mergePairs(tables, limit)
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	var rows []store.PropRow
-	taken, key := 0, ""
-	for _, i := range table.sorted() {
-		p, t := table.rows[i], table.tally[i]
-		if p.key != key {
-			taken, key = 0, p.key
-		}
-		if taken++; taken <= limit {
-			rows = append(rows, store.PropRow{Key: key, Row: store.Row{Value: p.value, Count: t.count, Visitors: t.visitors}})
-		}
-	}
-	return rows, nil
+	return rows, err
 }
 
 // nameID is idOf for the name of an event; pageviews, which have none, have id 0.
@@ -224,58 +173,51 @@ func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 // Count implements store.Store.
 func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
 	var all tally
-	var match *matcher
-	err := s.days(ctx, q, func(d *span) (err error) {
-		if value, by, ok := plain(m); ok && d.whole() && d.rolled {
-			of := make(map[uint32]tally)
-			id, found, err := d.idOf(value)
-			if err != nil || !found {
-				return err
-			}
-			err = d.mergeTop(of, by)
-			all.add(of[id])
+	err := s.read(ctx, q, func(r *reading) error {
+		match, err := r.matcher(m)
+		if err != nil {
 			return err
 		}
-		if match == nil {
-			if match, err = d.matcher(m); err != nil {
+		value, by, inTable := plain(m)
+		id, found := uint32(0), false
+		if inTable {
+			if id, found, err = r.idOf(value); err != nil || !found {
 				return err
 			}
 		}
-		t, err := d.count(match)
-		all.add(t)
-		return err
+		return r.days(func(d *span) (err error) {
+			var t tally
+			if inTable && d.full() && d.rolled {
+				t, err = d.tallyOf(id, by)
+			} else {
+				t, err = d.matched(match)
+			}
+			all.add(t)
+			return err
+		})
 	})
 	return store.Row{Count: all.count, Visitors: all.visitors}, err
 }
 
-// plain returns the value of a dimension that is all a match asks for, if it is.
-func plain(m store.Match) (value string, by store.Dimension, ok bool) {
-	switch {
-	case m.PropKey != "":
-		return "", 0, false
-	case m.Event != "":
-		return m.Event, store.Names, true
+// tallyOf returns what a value was counted, from the day's rollup.
+func (d *span) tallyOf(id uint32, by store.Dimension) (tally, error) {
+	data, err := d.part(partTop + int(by))
+	if err != nil {
+		return tally{}, err
 	}
-	return m.Page, store.Pages, m.Page != "" && !strings.Contains(m.Page, "*")
+	return tallyIn(data, id)
 }
 
-// count counts the events of the span that match.
-func (d *span) count(match *matcher) (t tally, err error) {
-	c, err := d.columns(match.columns()...)
-	if err != nil {
-		return t, err
-	}
-	masks, err := match.masks(d.reading, c)
+// matched counts the events of the span that match.
+func (d *span) matched(match *matcher) (t tally, err error) {
+	c, err := d.matching(match)
 	if err != nil {
 		return t, err
 	}
 	met := make([]bool, len(c.visitor.values))
-	for i, mask := range masks {
-		if mask == 0 {
-			continue
-		}
+	for _, v := range c.visitor.of {
 		t.count++
-		if v := c.visitor.of[i]; v != 0 && !met[v] {
+		if v != 0 && !met[v] {
 			met[v] = true
 			t.visitors++
 		}

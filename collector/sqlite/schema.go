@@ -64,6 +64,30 @@ var migrations = []string{
 		value INTEGER NOT NULL
 	) WITHOUT ROWID;
 	INSERT INTO counter VALUES ('seq', 1);`,
+
+	// Figures are made anew of the events, in the background: columns lie in pieces from
+	// here on, and tables are in the order of their texts.
+	`DROP TABLE rollup;
+	CREATE TABLE rollup (
+		site INTEGER NOT NULL,
+		day  INTEGER NOT NULL, -- days since 1970
+		part INTEGER NOT NULL,
+		data BLOB NOT NULL,
+		PRIMARY KEY (site, day, part)
+	);
+	CREATE TABLE piece (
+		id    INTEGER PRIMARY KEY,
+		site  INTEGER NOT NULL,
+		first INTEGER NOT NULL, -- milliseconds since 1970
+		until INTEGER NOT NULL, -- on the same day, not itself in it
+		UNIQUE (site, first)
+	);
+	CREATE TABLE packed (
+		piece INTEGER NOT NULL REFERENCES piece ON DELETE CASCADE,
+		part  INTEGER NOT NULL,
+		data  BLOB NOT NULL,
+		PRIMARY KEY (piece, part)
+	);`,
 }
 
 // Errors of a file that is not opened.

@@ -21,6 +21,57 @@ func TestStoreKeepsThePromisesOfAStore(t *testing.T) {
 	})
 }
 
+func TestStoreKeepsThePromisesOfAStoreWhenFiguresAreKept(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
+		return kept{openWithPieces(t, filepath.Join(t.TempDir(), "events.db"), now, 20)}
+	})
+}
+
+// kept is a store whose keeper has done all it could before each report.
+type kept struct{ *sqlite.Store }
+
+// settle leaves errors to the report: it meets them too.
+func (k kept) settle(ctx context.Context) { _ = sqlite.TrySettle(ctx, k.Store) }
+
+func (k kept) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
+	k.settle(ctx)
+	return k.Store.Totals(ctx, q)
+}
+
+func (k kept) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+	k.settle(ctx)
+	return k.Store.Series(ctx, q, step)
+}
+
+func (k kept) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
+	k.settle(ctx)
+	return k.Store.Top(ctx, q, by, limit)
+}
+
+func (k kept) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
+	k.settle(ctx)
+	return k.Store.Props(ctx, q, event, limit)
+}
+
+func (k kept) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
+	k.settle(ctx)
+	return k.Store.Count(ctx, q, m)
+}
+
+func (k kept) Funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {
+	k.settle(ctx)
+	return k.Store.Funnel(ctx, q, steps)
+}
+
+// openWithPieces opens a store in which a few events make a piece.
+func openWithPieces(t testing.TB, file string, now func() time.Time, length int) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.OpenWithPieces(t.Context(), sqlite.Config{File: file, Now: now, Logger: slog.New(complaints{t: t})}, length)
+	require.NoError(t, err)
+	return s
+}
+
 func open(t testing.TB, file string, now func() time.Time) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: now, Logger: slog.New(complaints{t: t})})

@@ -14,25 +14,45 @@ func (t *tally) add(u tally) {
 	t.visitors += u.visitors
 }
 
-// visits tells for each value whether a visitor is there for the first time.
-type visits map[uint64]struct{}
-
-func (v visits) count(value, visitor uint32) tally {
-	k := uint64(value)<<32 | uint64(visitor)
-	if _, met := v[k]; met || visitor == 0 {
-		return tally{count: 1}
+// tallies counts each of n values, and the different visitors of each: row by row, by the
+// indexes of both. The rows are first put in the order of their values, without which
+// each pair of a value and a visitor would have to be remembered.
+func tallies(n int, values, visitors []uint32, allVisitors int) []tally {
+	all := make([]tally, n)
+	for _, v := range values {
+		all[v].count++
 	}
-	v[k] = struct{}{}
-	return tally{count: 1, visitors: 1}
+	ends := make([]uint32, n) // of the rows of a value: at first where they begin
+	begin := uint32(0)
+	for v := range all {
+		ends[v] = begin
+		begin += uint32(all[v].count)
+	}
+	ordered := make([]uint32, len(values))
+	for row, v := range values {
+		ordered[ends[v]] = visitors[row]
+		ends[v]++
+	}
+	met := make([]uint32, allVisitors) // the last value, from 1, where a visitor was
+	row := uint32(0)
+	for v := range all {
+		for ; row < ends[v]; row++ {
+			if visitor := ordered[row]; visitor != 0 && met[visitor] != uint32(v)+1 {
+				met[visitor] = uint32(v) + 1
+				all[v].visitors++
+			}
+		}
+	}
+	return all
 }
 
-// totals are those of each hour of a day, and of the day; needs visitor and name.
+// totals are those of each hour of a day, and of the day; needs at, visitor and name.
 func (c *columns) totals() (day store.Totals, hours [24]store.Totals) {
 	met := make([]int64, len(c.visitor.values)) // the last hour in which it was, from 1
 	for i, at := range c.at {
-		n := (at - floorDiv(at, msPerDay)*msPerDay) / (msPerDay / 24)
+		n := (at - dayBegin(at)) / (msPerDay / 24)
 		hour := &hours[n]
-		if c.name[i] == 0 {
+		if c.pageview(i) {
 			day.Pageviews++
 			hour.Pageviews++
 		} else {
@@ -52,31 +72,4 @@ func (c *columns) totals() (day store.Totals, hours [24]store.Totals) {
 		met[v] = n + 1
 	}
 	return day, hours
-}
-
-// dimensionColumns are the columns that Top counts, besides visitor and name.
-var dimensionColumns = [...]string{
-	store.Pages: path, store.Referrers: referrer, store.Sources: source,
-	store.Mediums: medium, store.Campaigns: campaign, store.Names: name,
-}
-
-// top counts the values of a dimension; needs its column, visitor and name.
-func (c *columns) top(by store.Dimension) map[uint32]tally {
-	column := *c.column(dimensionColumns[by]).(*ids)
-	of, seen := make(map[uint32]tally), make(visits)
-	for i, id := range column {
-		counts := c.name[i] == 0
-		switch by {
-		case store.Names:
-			counts = !counts
-		case store.Sources, store.Mediums, store.Campaigns:
-			counts = counts && id != 0
-		}
-		if counts {
-			t := of[id]
-			t.add(seen.count(id, c.visitor.of[i]))
-			of[id] = t
-		}
-	}
-	return of
 }

@@ -77,11 +77,14 @@ type writer struct {
 	intern interner
 	insert *sql.Stmt
 	key    *sql.Stmt
-	stale  *sql.Stmt
 	args   []any // of insert
 
-	seq, seqEnd int64 // next, and the end of those reserved
-	touched     touched
+	staleRollup *sql.Stmt
+	stalePieces *sql.Stmt
+
+	seq, seqEnd int64            // next, and the end of those reserved
+	touched     map[dayOf]change // by the transaction under way
+	watch       *watch           // nil if there is none
 	keysCleaned time.Time
 }
 
@@ -90,11 +93,11 @@ func newWriter(ctx context.Context, s *Store, every time.Duration) (*writer, err
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{Store: s, conn: conn, every: every, args: make([]any, 13)}
-	w.touched.init()
+	w := &writer{Store: s, conn: conn, every: every, args: make([]any, 13), touched: make(map[dayOf]change)}
 	for query, stmt := range map[string]**sql.Stmt{
 		"INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)": &w.insert,
-		"DELETE FROM rollup WHERE site = ? AND day = ?":                    &w.stale,
+		"DELETE FROM rollup WHERE site = ? AND day = ?":                    &w.staleRollup,
+		stalePieces:                           &w.stalePieces,
 		keyQuery:                              &w.key,
 		"SELECT id FROM text WHERE value = ?": &w.intern.find,
 		"INSERT INTO text (value) VALUES (?)": &w.intern.insert,
@@ -163,6 +166,12 @@ func (w *writer) gather(first *job) {
 			return
 		}
 	}
+	if pause != nil && w.next != nil { // what is no event is no reason to hurry
+		select {
+		case <-pause:
+		case <-w.quit:
+		}
+	}
 }
 
 func (w *writer) take(j *job) {
@@ -188,6 +197,7 @@ func (w *writer) commit() {
 		}
 		return w.removeStale()
 	})
+	w.commits.Add(1)
 	w.last = time.Now()
 	for _, j := range w.batch {
 		if j.event == nil {
@@ -234,9 +244,10 @@ func (w *writer) transact(f func() error) error {
 		w.intern.reset()
 		w.seq, w.seqEnd = 0, 0
 		w.keysCleaned = time.Time{}
-		clear(w.touched.now)
+		clear(w.touched)
 		return err
 	}
-	w.commits.Add(1)
+	w.due.add(w.touched)
+	clear(w.touched)
 	return nil
 }

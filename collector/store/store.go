@@ -100,8 +100,9 @@ type PropRow struct {
 
 // Match picks the events of a goal or of a funnel's step: pageviews of a page, or events
 // of a name, all of them or those with a prop. A number prop is compared by its text. With
-// a PropKey an empty PropValue is the empty string, and not any value. An empty Match
-// picks nothing.
+// a PropKey an empty PropValue is the empty text, and not any value: there is no Match for
+// "has the prop". Without a PropKey the PropValue is not looked at. A Match without Page
+// and Event picks nothing.
 type Match struct {
 	Page      string `json:"page,omitempty"`  // pattern of a path; * stands for any characters. Empty if Event is set.
 	Event     string `json:"event,omitempty"` // exact name
@@ -164,7 +165,10 @@ type Store interface {
 
 	// Funnel follows visitors through two to eight steps. Only first steps in
 	// [From, To) count; all that is looked at is in there. The same Visitor on two
-	// days is one visitor here; with a hash that changes daily there is none.
+	// days is one visitor here, unlike in Totals. But a browser's hash changes at
+	// midnight UTC: who goes on after it is somebody else by then, who took none of the
+	// steps before. So a way over midnight ends there, and funnels count a little less
+	// than there was.
 	Funnel(ctx context.Context, q Query, steps []Match) (Funnel, error)
 
 	// Recent returns the latest events, newest first, at most limit.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -32,8 +33,10 @@ var matching = []promise{
 		}
 	}},
 	{"a page pattern of many stars is no trap", func(f *fixture) {
-		f.add(pageview(at(0, 1), 1, "/aaaaaaaaaaaaaaaaaaaaaaaa"))
-		assert.Zero(f, f.count(days(0, 1), store.Match{Page: "/*a*a*a*b"}))
+		f.add(pageview(at(0, 1), 1, "/"+strings.Repeat("a", 2000)), pageview(at(0, 2), 1, "/"+strings.Repeat("a", 1999)+"b"))
+		begin := time.Now()
+		assert.EqualValues(f, 1, f.count(days(0, 1), store.Match{Page: "/" + strings.Repeat("*a", 100) + "*b"}).Count)
+		assert.Less(f, time.Since(begin), 10*time.Second, "not a try for each way to share the text among the stars")
 	}},
 	{"a visitor of several pages that match counts once a day", func(f *fixture) {
 		f.add(pageview(at(0, 1), 1, "/a"), pageview(at(0, 2), 1, "/b"), pageview(at(0, 3), 0, "/a"), pageview(at(1, 1), 1, "/a"), event(at(0, 4), 2, "signup"))
@@ -57,6 +60,24 @@ var matching = []promise{
 		assert.Zero(f, f.count(days(0, 1), store.Match{Event: "paid", PropKey: "amount", PropValue: "12.5"}))
 		assert.Zero(f, f.count(days(0, 1), store.Match{Event: "paid", PropKey: "plan", PropValue: "Pro"}))
 		assert.Zero(f, f.count(days(0, 1), store.Match{Event: "paid", PropKey: "pro", PropValue: "plan"}))
+	}},
+	{"an empty PropValue is the empty text, and not any value", func(f *fixture) {
+		empty, tagged := pageview(at(0, 3), 5, "/a"), pageview(at(0, 3), 6, "/a")
+		empty.Props, tagged.Props = []store.Prop{{Key: "plan", Value: ""}}, []store.Prop{{Key: "plan", Value: "pro"}}
+		f.add(event(at(0, 1), 1, "paid", "plan", ""), event(at(0, 1), 2, "paid", "plan", "pro"), event(at(0, 1), 3, "paid"), event(at(0, 1), 4, "paid", "", ""),
+			event(at(0, 5), 1, "paid", "plan", ""), event(at(0, 5), 2, "paid", "plan", "pro"), empty, tagged, pageview(at(0, 3), 7, "/a"))
+		without := store.Match{Event: "paid", PropKey: "plan"}
+		assert.Equal(f, store.Row{Count: 2, Visitors: 1}, f.count(days(0, 1), without))
+		for _, page := range []string{"/a", "/*"} {
+			assert.Equal(f, store.Row{Count: 1, Visitors: 1}, f.count(days(0, 1), store.Match{Page: page, PropKey: "plan"}), page)
+		}
+		assert.Equal(f, store.Funnel{Steps: []store.FunnelStep{{Visitors: 1, Count: 2}, {Visitors: 1, Count: 2}}}, f.funnel(days(0, 1), without, without))
+	}},
+	{"without a PropKey the PropValue is not looked at", func(f *fixture) {
+		f.add(event(at(0, 1), 1, "paid", "plan", "pro"), event(at(0, 1), 2, "paid", "", "pro"), event(at(0, 1), 3, "paid"), pageview(at(0, 1), 4, "/a"))
+		assert.Equal(f, store.Row{Count: 3, Visitors: 3}, f.count(days(0, 1), store.Match{Event: "paid", PropValue: "pro"}))
+		assert.Equal(f, store.Row{Count: 1, Visitors: 1}, f.count(days(0, 1), store.Match{Page: "/*", PropValue: "pro"}))
+		assert.Zero(f, f.count(days(0, 1), store.Match{PropValue: "pro"}))
 	}},
 	{"a pageview matches by a prop too", func(f *fixture) {
 		tagged := pageview(at(0, 1), 1, "/a")
@@ -117,6 +138,18 @@ var funnels = []promise{
 	{"a later first step does not lend its time to an earlier one", func(f *fixture) {
 		f.add(pageview(at(0, 1), 1, "/shop"), pageview(at(0, 20), 1, "/cart"), pageview(at(0, 22), 1, "/shop"), event(at(1, 5), 1, "paid"))
 		assert.Equal(f, []int64{1, 1, 0}, taken(f.funnel(days(0, 3), shop, cart, paid)))
+	}},
+	{"a way over midnight goes on if the visitor has the same number on both days", func(f *fixture) {
+		f.add(pageview(at(0, 23), 1, "/shop"), pageview(at(1, 1), 1, "/cart"), event(at(1, 2), 1, "paid"))
+		assert.Equal(f, []int64{1, 1, 1}, taken(f.funnel(days(0, 2), shop, cart, paid)))
+		assert.EqualValues(f, 2, f.totals(days(0, 2)).Visitors, "of each day")
+	}},
+	{"a way over midnight ends there if the visitor has another number then", func(f *fixture) {
+		f.add(
+			pageview(at(0, 23), 1, "/shop"), pageview(at(1, 1), 2, "/cart"), event(at(1, 2), 2, "paid"),
+			pageview(at(0, 22), 3, "/shop"), pageview(at(0, 23), 3, "/cart"), pageview(at(1, 0), 4, "/shop"), event(at(1, 1), 4, "paid"),
+		)
+		assert.Equal(f, store.Funnel{Steps: []store.FunnelStep{{Visitors: 3, Count: 3}, {Visitors: 1, Count: 2}, {Count: 2}}}, f.funnel(days(0, 2), shop, cart, paid))
 	}},
 	{"a step that is repeated must be taken again", func(f *fixture) {
 		f.add(pageview(at(0, 1), 1, "/cart"), pageview(at(0, 2), 1, "/cart"), pageview(at(0, 1), 2, "/cart"), pageview(at(0, 3), 3, "/cart"), pageview(at(0, 3), 3, "/cart"))

@@ -152,13 +152,12 @@ func (r *Reference) Series(ctx context.Context, q store.Query, step store.Step) 
 	}
 	events := r.in(q)
 	for at := q.From.UTC().Truncate(width); at.Before(q.To); at = at.Add(width) {
-		var within []store.Event
-		for _, e := range events {
-			if !e.At.Before(at) && e.At.Before(at.Add(width)) {
-				within = append(within, e)
-			}
+		n := 0 // events are in order: those of the step come first
+		for n < len(events) && events[n].At.Before(at.Add(width)) {
+			n++
 		}
-		points = append(points, store.Point{At: at, Totals: totals(within)})
+		points = append(points, store.Point{At: at, Totals: totals(events[:n])})
+		events = events[n:]
 	}
 	return points, nil
 }
@@ -274,20 +273,37 @@ func matches(m store.Match, e store.Event) bool {
 	})
 }
 
-// glob reports whether all of s fits pattern, in which * stands for any characters.
+// glob reports whether all of s fits pattern, in which * stands for any characters. It
+// keeps all places of the pattern where one may be after each byte, so that no pattern
+// takes longer than its length times that of s.
 func glob(pattern, s string) bool {
-	if pattern == "" {
-		return s == ""
+	places, next := make([]bool, len(pattern)+1), make([]bool, len(pattern)+1)
+	places[0] = true
+	skipStars(places, pattern)
+	for i := range len(s) {
+		clear(next)
+		for place := range len(pattern) {
+			switch {
+			case !places[place]:
+			case pattern[place] == '*':
+				next[place] = true
+			case pattern[place] == s[i]:
+				next[place+1] = true
+			}
+		}
+		skipStars(next, pattern)
+		places, next = next, places
 	}
-	if pattern[0] != '*' {
-		return s != "" && s[0] == pattern[0] && glob(pattern[1:], s[1:])
-	}
-	for skip := range len(s) + 1 {
-		if glob(pattern[1:], s[skip:]) {
-			return true
+	return places[len(pattern)]
+}
+
+// skipStars adds the places behind stars: they may stand for nothing.
+func skipStars(places []bool, pattern string) {
+	for place := range len(pattern) {
+		if places[place] && pattern[place] == '*' {
+			places[place+1] = true
 		}
 	}
-	return false
 }
 
 // Funnel implements store.Store.
@@ -298,50 +314,62 @@ func (r *Reference) Funnel(ctx context.Context, q store.Query, steps []store.Mat
 	}
 	defer leave()
 	f := store.Funnel{Steps: make([]store.FunnelStep, len(steps))}
-	of := make(map[uint64][]store.Event)
+	of := make(map[uint64][]fitting)
 	for _, e := range r.in(q) {
 		matched := false
+		fits := make([]bool, len(steps))
 		for i, step := range steps {
-			if matches(step, e) {
+			if fits[i] = matches(step, e); fits[i] {
 				f.Steps[i].Count++
 				matched = true
 			}
 		}
 		switch {
 		case e.Visitor != 0:
-			of[e.Visitor] = append(of[e.Visitor], e)
+			of[e.Visitor] = append(of[e.Visitor], fitting{e.At, fits})
 		case matched:
 			f.Visitorless++
 		}
 	}
 	for _, events := range of {
-		for i := range furthest(events, steps) {
+		for i := range furthest(events, len(steps)) {
 			f.Steps[i].Visitors++
 		}
 	}
 	return f, nil
 }
 
+// fitting is an event of a visitor, with the steps that it fits.
+type fitting struct {
+	at   time.Time
+	fits []bool
+}
+
 // furthest tries each event of a visitor as the beginning, and returns how many steps
 // the best of them led through.
-func furthest(events []store.Event, steps []store.Match) int {
+func furthest(events []fitting, steps int) int {
 	best := 0
 	for i, first := range events {
-		if len(steps) == 0 || !matches(steps[0], first) {
-			continue
+		if steps > 0 && first.fits[0] {
+			best = max(best, follow(events[i:], steps))
 		}
-		taken, last := 1, first.At
-		for _, e := range events[i+1:] {
-			if taken == len(steps) || e.At.Sub(first.At) > 24*time.Hour {
-				break
-			}
-			if e.At.After(last) && matches(steps[taken], e) {
-				taken, last = taken+1, e.At
-			}
-		}
-		best = max(best, taken)
 	}
 	return best
+}
+
+// follow returns how many steps were taken from the first event on.
+func follow(events []fitting, steps int) int {
+	first := events[0].at
+	done, last := 1, first
+	for _, e := range events[1:] {
+		if done == steps || e.at.Sub(first) > 24*time.Hour {
+			break
+		}
+		if e.at.After(last) && e.fits[done] {
+			done, last = done+1, e.at
+		}
+	}
+	return done
 }
 
 // Recent implements store.Store.
