@@ -23,10 +23,10 @@ func (a *Account) Goals(site string) []Goal {
 // SaveGoal adds a goal, or changes the one with g.ID.
 func (a *Account) SaveGoal(ctx context.Context, g Goal) (Goal, error) {
 	var err error
-	if g.Match, err = cleanMatch(g.Match); err != nil {
+	if g.Match, err = cleanMatch(g.Match, "match", ""); err != nil {
 		return g, err
 	}
-	if g.Name, err = cleanName(cmp.Or(strings.TrimSpace(g.Name), g.Match.Event, g.Match.Page)); err != nil {
+	if g.Name, err = cleanName("name", cmp.Or(strings.TrimSpace(g.Name), g.Match.Event, g.Match.Page)); err != nil {
 		return g, err
 	}
 	a.mu.Lock()
@@ -79,14 +79,14 @@ func (a *Account) SaveFunnel(ctx context.Context, f Funnel) (Funnel, error) {
 	}
 	f.Steps = slices.Clone(f.Steps)
 	for i := range f.Steps {
-		step, err := cleanMatch(f.Steps[i])
+		step, err := cleanMatch(f.Steps[i], "steps", "step "+strconv.Itoa(i+1)+" ")
 		if err != nil {
-			return f, &FieldError{"steps", "step " + strconv.Itoa(i+1) + " " + err.(*FieldError).Reason}
+			return f, err
 		}
 		f.Steps[i] = step
 	}
 	var err error
-	if f.Name, err = cleanName(f.Name); err != nil {
+	if f.Name, err = cleanName("name", f.Name); err != nil {
 		return f, err
 	}
 	a.mu.Lock()
@@ -106,10 +106,11 @@ func (a *Account) DeleteFunnel(ctx context.Context, id string) error {
 }
 
 // cleanMatch checks what the owner typed. An event's name counts as it is, for it is
-// compared as sent; blanks around a page are a slip.
-func cleanMatch(m store.Match) (store.Match, error) {
+// compared as sent; blanks around a page are a slip. An error is about field, and what
+// of it.
+func cleanMatch(m store.Match, field, what string) (store.Match, error) {
 	m.Page = strings.TrimSpace(m.Page)
-	bad := func(reason string) (store.Match, error) { return m, &FieldError{"match", reason} }
+	bad := func(reason string) (store.Match, error) { return m, &FieldError{field, what + reason} }
 	switch {
 	case m.Page == "" && strings.TrimSpace(m.Event) == "":
 		return bad("names neither a page nor an event")

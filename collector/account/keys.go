@@ -23,9 +23,8 @@ func (a *Account) Keys() []Key {
 
 // IssueKey makes a key. The secret is not kept and cannot be had again.
 func (a *Account) IssueKey(ctx context.Context, label string) (secret string, k Key, err error) {
-	label, err = cleanName(cmp.Or(strings.TrimSpace(label), "unnamed"))
-	if err != nil {
-		return "", Key{}, &FieldError{"label", err.(*FieldError).Reason}
+	if label, err = cleanName("label", cmp.Or(strings.TrimSpace(label), "unnamed")); err != nil {
+		return "", Key{}, err
 	}
 	return a.putKey(ctx, Key{ID: newID("key_"), Label: label})
 }

@@ -70,7 +70,7 @@ func (a *Account) putSite(ctx context.Context, s *Site) error {
 	if s.Domain, err = cleanDomain(s.Domain); err != nil {
 		return err
 	}
-	if s.Name, err = cleanName(cmp.Or(strings.TrimSpace(s.Name), s.Domain)); err != nil {
+	if s.Name, err = cleanName("name", cmp.Or(strings.TrimSpace(s.Name), s.Domain)); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -120,15 +120,15 @@ func (a *Account) dropSite(ctx context.Context, id string) error {
 // maxName is the longest name of something that the owner names, in characters.
 const maxName = 120
 
-func cleanName(name string) (string, error) {
+func cleanName(field, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	switch {
 	case name == "":
-		return "", &FieldError{"name", "is empty"}
+		return "", &FieldError{field, "is empty"}
 	case !utf8.ValidString(name):
-		return "", &FieldError{"name", "is not valid UTF-8"}
+		return "", &FieldError{field, "is not valid UTF-8"}
 	case utf8.RuneCountInString(name) > maxName:
-		return "", &FieldError{"name", "is longer than " + strconv.Itoa(maxName) + " characters"}
+		return "", &FieldError{field, "is longer than " + strconv.Itoa(maxName) + " characters"}
 	}
 	return name, nil
 }
