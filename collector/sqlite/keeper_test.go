@@ -1,0 +1,133 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
+)
+
+func TestAClosedDayIsRolledUpAndAnOpenDayIsNot(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	closed, today := numbered(1), numbered(2)
+	today.At = midday()
+	require.NoError(t, s.Add(t.Context(), closed))
+	require.NoError(t, s.Add(t.Context(), today))
+	sqlite.Settle(t, s)
+	assert.EqualValues(t, 2, all(t, s).Events)
+	assert.Equal(t, 1, sqlite.Rollups(t, s))
+	release := sqlite.HoldKeeper(t, s)
+	require.NoError(t, s.Add(t.Context(), closed))
+	assert.Zero(t, sqlite.Rollups(t, s), "an event that comes late removes it")
+	assert.EqualValues(t, 3, all(t, s).Events)
+	release()
+	sqlite.Settle(t, s)
+	assert.EqualValues(t, 3, all(t, s).Events)
+	assert.Equal(t, 1, sqlite.Rollups(t, s))
+}
+
+func TestARollupIsNotKeptIfItsDayHasChangedSince(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	assert.False(t, sqlite.RollUpWhile(t, s, "s", begin, func() {
+		require.NoError(t, s.Add(t.Context(), numbered(2)))
+	}), "an event came in")
+	assert.False(t, sqlite.RollUpWhile(t, s, "s", begin, func() {
+		require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 1)))
+	}), "the events were forgotten")
+	require.NoError(t, s.Add(t.Context(), numbered(3)))
+	assert.True(t, sqlite.RollUpWhile(t, s, "s", begin, func() {
+		other := numbered(4)
+		other.At = begin.AddDate(0, 0, 1)
+		require.NoError(t, s.Add(t.Context(), other))
+	}), "another day has changed")
+}
+
+func TestAPieceIsNotKeptIfItsSpanHasChangedSince(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	hour := begin.Add(time.Hour) // that of numbered
+	assert.False(t, sqlite.PackWhile(t, s, "s", hour, hour.Add(time.Hour), func() {
+		require.NoError(t, s.Add(t.Context(), numbered(2)))
+	}), "an event came in")
+}
+
+func TestAnEventThatComesLateRemovesThePieceOfItsTimeAlone(t *testing.T) {
+	t.Parallel()
+	s := openWithPieces(t, filepath.Join(t.TempDir(), "events.db"), midday, 7)
+	defer func() { require.NoError(t, s.Close()) }()
+	morning := midday().Truncate(24 * time.Hour)
+	for i := range 36 {
+		e := numbered(i)
+		e.At = morning.Add(time.Duration(i) * time.Minute)
+		require.NoError(t, s.Add(t.Context(), e))
+	}
+	sqlite.Settle(t, s)
+	require.Equal(t, 5, sqlite.Pieces(t, s), "of seven events each, and one is left")
+	defer sqlite.HoldKeeper(t, s)()
+	for _, late := range []struct {
+		name   string
+		at     time.Time
+		pieces int
+	}{
+		{"after all of them", morning.Add(35*time.Minute + time.Millisecond), 5},
+		{"at the end of one, which begins the next", morning.Add(6*time.Minute + time.Millisecond), 4},
+		{"in the middle of one", morning.Add(17 * time.Minute), 3},
+		{"where one was", morning.Add(18 * time.Minute), 3},
+		{"of another site", morning.Add(25 * time.Minute), 3},
+	} {
+		e := numbered(0)
+		e.At = late.at
+		if late.name == "of another site" {
+			e.Site = "t"
+		}
+		require.NoError(t, s.Add(t.Context(), e))
+		assert.Equal(t, late.pieces, sqlite.Pieces(t, s), late.name)
+	}
+	assert.EqualValues(t, 40, all(t, s).Events)
+}
+
+func TestThePiecesOfADayBecomeOneWhenItIsClosed(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(midday().UnixNano())
+	s := openWithPieces(t, filepath.Join(t.TempDir(), "events.db"), func() time.Time { return time.Unix(0, now.Load()) }, 7)
+	defer func() { require.NoError(t, s.Close()) }()
+	for i := range 30 {
+		e := numbered(i)
+		e.At = midday().Add(time.Duration(i-60) * time.Minute)
+		require.NoError(t, s.Add(t.Context(), e))
+	}
+	sqlite.Settle(t, s)
+	assert.Equal(t, 4, sqlite.Pieces(t, s))
+	assert.Zero(t, sqlite.Rollups(t, s))
+	now.Store(end.Add(time.Second).UnixNano())
+	require.Eventually(t, func() bool { return sqlite.Rollups(t, s) == 1 }, 10*time.Second, 10*time.Millisecond, "nobody needs to ask")
+	assert.Equal(t, 1, sqlite.Pieces(t, s))
+	assert.EqualValues(t, 30, all(t, s).Events)
+}
+
+func TestWhatWasAddedBeforeTheStartIsRolledUpWithoutAReport(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	early := open(t, file, func() time.Time { return begin })
+	for day := range 5 {
+		for _, site := range []string{"s", "t"} {
+			e := numbered(day)
+			e.Site, e.At = site, begin.AddDate(0, 0, day)
+			require.NoError(t, early.Add(t.Context(), e))
+		}
+	}
+	require.NoError(t, early.Close())
+	s := open(t, file, midday)
+	defer func() { require.NoError(t, s.Close()) }()
+	require.Eventually(t, func() bool { return sqlite.Rollups(t, s) == 10 }, 10*time.Second, 10*time.Millisecond)
+}

@@ -1,0 +1,137 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// workload is a million events, and the range that the panels ask about.
+type workload struct {
+	name  string
+	first time.Time // of the events; the last one comes at benchNow
+
+	portions int // in which they come: pieces of the day that is open are made after each
+	event    func(*rand.Rand, int, time.Time) store.Event
+}
+
+var (
+	today   = benchNow.Truncate(24 * time.Hour)
+	monthly = today.AddDate(0, 0, 1-benchDays)
+)
+
+var workloads = []workload{
+	{"month", monthly, 1, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
+	{"month of different paths", monthly, 1, differentPaths},
+	{"month of different values", monthly, 1, differentValues},
+	{"today", today, 50, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
+	{"today of different paths", today, 50, differentPaths},
+}
+
+// differentPaths is a site where no page is seen twice.
+func differentPaths(rng *rand.Rand, i int, at time.Time) store.Event {
+	path := fmt.Sprintf("/products/%07d", (i*7_654_321)%10_000_000)
+	return store.Event{Site: "s", At: at, Path: path, URL: "https://shop.example" + path, Visitor: rng.Uint64N(8000) + 1}
+}
+
+// differentValues is a site of events that all have another id, as orders have.
+func differentValues(rng *rand.Rand, i int, at time.Time) store.Event {
+	return store.Event{
+		Site: "s", At: at, Path: "/", URL: "https://shop.example/", Visitor: rng.Uint64N(8000) + 1, Name: "add_to_cart",
+		Props: []store.Prop{{Key: "order", Value: fmt.Sprintf("%07d", (i*7_654_321)%10_000_000)}},
+	}
+}
+
+func (w workload) query() store.Query {
+	return store.Query{Site: "s", From: w.first, To: today.AddDate(0, 0, 1)}
+}
+
+// before is the same length of time before that, as the dashboard asks for it.
+func (w workload) before() store.Query {
+	length := today.AddDate(0, 0, 1).Sub(w.first)
+	return store.Query{Site: "s", From: w.first.Add(-length), To: benchNow.Add(-length)}
+}
+
+func (w workload) fill(b *testing.B, s *sqlite.Store) {
+	b.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	events := make([]store.Event, benchEvents)
+	for i := range events {
+		events[i] = w.event(rng, i, w.first.Add(time.Duration(i)*(benchNow.Sub(w.first)/benchEvents)))
+	}
+	for some := range slices.Chunk(events, benchEvents/w.portions) {
+		require.NoError(b, sqlite.AddAll(b.Context(), s, some))
+		sqlite.Settle(b, s)
+	}
+}
+
+// BenchmarkPanel measures each question that the pages of a site ask, and those of its
+// main page together, one after the other and at once.
+func BenchmarkPanel(b *testing.B) {
+	for _, w := range workloads {
+		b.Run(w.name, func(b *testing.B) {
+			s := open(b, filepath.Join(b.TempDir(), "events.db"), func() time.Time { return benchNow })
+			defer func() { require.NoError(b, s.Close()) }()
+			w.fill(b, s)
+			b.Logf("%d rollups and %d pieces", sqlite.Rollups(b, s), sqlite.Pieces(b, s))
+			for _, r := range benchReports {
+				b.Run(r.name, func(b *testing.B) {
+					for b.Loop() {
+						require.NoError(b, r.ask(b.Context(), s, w.query()))
+					}
+				})
+			}
+			b.Run("page", func(b *testing.B) { w.page(b, s, func(ask func()) { ask() }) })
+			b.Run("page at once", func(b *testing.B) {
+				var asking sync.WaitGroup
+				w.page(b, s, asking.Go)
+				asking.Wait()
+			})
+		})
+	}
+}
+
+// page asks what the main page of a site does.
+func (w workload) page(b *testing.B, s store.Store, run func(func())) {
+	for b.Loop() {
+		var all sync.WaitGroup
+		for _, ask := range w.questions() {
+			all.Add(1)
+			run(func() {
+				defer all.Done()
+				if err := ask(b.Context(), s); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+func (w workload) questions() []func(context.Context, store.Store) error {
+	all := []func(context.Context, store.Store) error{
+		func(ctx context.Context, s store.Store) error { _, err := s.Totals(ctx, w.query()); return err },
+		func(ctx context.Context, s store.Store) error { _, err := s.Totals(ctx, w.before()); return err },
+		func(ctx context.Context, s store.Store) error {
+			_, err := s.Series(ctx, w.query(), store.Day)
+			return err
+		},
+	}
+	for by := store.Pages; by <= store.Names; by++ {
+		all = append(all, func(ctx context.Context, s store.Store) error {
+			_, err := s.Top(ctx, w.query(), by, 9)
+			return err
+		})
+	}
+	return all
+}
