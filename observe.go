@@ -141,7 +141,7 @@ func (s *Rules) emit(r *rule, o *Observation) {
 	if len(r.PathProps) > 0 && o.Path != nil {
 		d.props = r.withPathProps(o)
 	}
-	_ = s.tracker.accept(&d) // counted and reported there
+	_ = s.tracker.accept(&d, nil) // counted and reported there
 }
 
 func (r *rule) withPathProps(o *Observation) []Prop {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // queue is the bounded queue between Track and the transport: the tracker's
@@ -38,6 +40,7 @@ type queue struct {
 	ended   bool  // given up: what is settled from here on was counted already
 	taken   int   // bytes of pending that are taken
 	lastErr error // why a record was last settled as Lost
+	waiters map[uuid.UUID]*waiter
 }
 
 func newQueue(cfg *Config, dropped func()) *queue {
@@ -53,6 +56,7 @@ func newQueue(cfg *Config, dropped func()) *queue {
 		closing:    make(chan struct{}),
 		slabs:      slabs{size: 64 << 10},
 		epochs:     newEpochs(),
+		waiters:    make(map[uuid.UUID]*waiter),
 	}
 	q.timer.Stop()
 	return q
@@ -61,7 +65,7 @@ func newQueue(cfg *Config, dropped func()) *queue {
 const pace = time.Millisecond
 
 // put accepts an event, copying body, or says why not.
-func (q *queue) put(now int64, body []byte, redacted int) error {
+func (q *queue) put(now int64, body []byte, redacted int, w *waiter) error {
 	id := newID(now)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,6 +84,12 @@ func (q *queue) put(now int64, body []byte, redacted int) error {
 	q.bytes += len(body)
 	q.stats.Tracked++
 	q.stats.Redacted += uint64(redacted)
+	if w != nil {
+		w.id = id
+		q.waiters[id] = w
+		q.makeDue()
+		return nil
+	}
 	q.schedule(now)
 	return nil
 }
@@ -101,7 +111,7 @@ func (q *queue) drop() {
 	r := q.slabs.take()
 	q.waiting--
 	q.taken += len(r.Body)
-	q.settle(&r, Lost)
+	q.settle(&r, Lost, ErrQueueFull)
 	q.dropped()
 }
 
@@ -213,11 +223,11 @@ func (q *queue) Settle(records []Record, o Outcome, err error) {
 		if o == Lost {
 			q.lastErr = err
 		}
-		q.settle(r, o)
+		q.settle(r, o, err)
 	}
 }
 
-func (q *queue) settle(r *Record, o Outcome) {
+func (q *queue) settle(r *Record, o Outcome, err error) {
 	e := &r.home.entries[r.slot]
 	e.settled = true
 	q.pending--
@@ -227,6 +237,17 @@ func (q *queue) settle(r *Record, o Outcome) {
 	q.stats.count(o, 1)
 	q.epochs.settled(e.epoch)
 	q.slabs.settled(r.home)
+	if len(q.waiters) > 0 {
+		q.tell(r.ID, o, err)
+	}
+}
+
+// Moved implements Source.
+func (q *queue) Moved(n int, o Outcome) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.Stored -= uint64(n)
+	q.stats.count(o, uint64(n))
 }
 
 func (s *Stats) count(o Outcome, n uint64) {
@@ -310,6 +331,9 @@ func (q *queue) end() (Stats, error) {
 		close(e.done)
 	}
 	q.epochs = newEpochs()
+	for id := range q.waiters {
+		q.tell(id, Lost, errStopped)
+	}
 	return q.snapshot(), q.lastErr
 }
 

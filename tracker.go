@@ -24,6 +24,7 @@ type Tracker struct {
 	skip      func(*http.Request) bool
 	noContext bool
 	buffers   sync.Pool // of *[]byte, to encode into
+	flusher   Flusher   // the transport, if it is one
 
 	stop    context.CancelFunc // ends the transport's context
 	done    chan struct{}      // closed when the transport has returned
@@ -48,6 +49,7 @@ func New(cfg Config) (*Tracker, error) {
 	if transport == nil {
 		transport = newHTTPTransport(&cfg, t.reporter)
 	}
+	t.flusher, _ = transport.(Flusher)
 	ctx, stop := context.WithCancel(context.Background())
 	t.stop = stop
 	go t.run(ctx, transport)
@@ -112,7 +114,7 @@ func (t *Tracker) Track(ctx context.Context, name string, props ...Prop) error {
 		return nil
 	}
 	d := draft{name: name, page: pageFrom(ctx), props: props}
-	return t.accept(&d)
+	return t.accept(&d, nil)
 }
 
 // TrackEvent is Track for an event that names its own site or URL.
@@ -124,7 +126,7 @@ func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
 	if e.URL == "" {
 		d.page = pageFrom(ctx)
 	}
-	return t.accept(&d)
+	return t.accept(&d, nil)
 }
 
 // TrackRequest is Track on the page of r, inside a handler. It needs no value in
@@ -138,7 +140,7 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 		page := t.pager.page(r)
 		d.page = &page
 	}
-	return t.accept(&d)
+	return t.accept(&d, nil)
 }
 
 // inactive is true of a tracker that does nothing.
@@ -147,14 +149,14 @@ func (t *Tracker) inactive() bool { return t == nil || t.disabled }
 // maxBuffer is the largest buffer that is kept to encode into again.
 const maxBuffer = 8 << 10
 
-// accept encodes d and queues it.
-func (t *Tracker) accept(d *draft) error {
+// accept encodes d and queues it. w waits until it is settled; it may be nil.
+func (t *Tracker) accept(d *draft, w *waiter) error {
 	buf := t.buffers.Get().(*[]byte)
 	body, redacted, err := t.encoder.append((*buf)[:0], d)
 	if err != nil {
 		t.queue.invalid()
 		t.reporter.invalid(err)
-	} else if err = t.queue.put(t.clock.unixNano(), body, redacted); err != nil {
+	} else if err = t.queue.put(t.clock.unixNano(), body, redacted, w); err != nil {
 		t.reporter.refused(err)
 	}
 	if cap(body) <= maxBuffer {
@@ -166,13 +168,17 @@ func (t *Tracker) accept(d *draft) error {
 
 // Flush returns when every event accepted before the call is settled: delivered
 // or refused by the API for good, or given up as Stats.Dropped counts. It sends
-// what waits for a batch at once, and does not hurry a backoff. The error is that
-// of ctx, and says how many events were not settled; they stay queued.
+// what waits for a batch at once, and does not hurry a backoff. With a Transport that
+// stores events it waits until they are delivered, too. The error is that of ctx, and
+// says how many events were not settled; they stay queued.
 func (t *Tracker) Flush(ctx context.Context) error {
 	if t.inactive() {
 		return nil
 	}
-	return t.queue.flush(ctx, t.done)
+	if err := t.queue.flush(ctx, t.done); err != nil || t.flusher == nil {
+		return err
+	}
+	return t.flusher.Flush(ctx)
 }
 
 // Stats returns the counts so far.

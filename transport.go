@@ -1,7 +1,9 @@
 package footfall
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 
 	"github.com/google/uuid"
 )
@@ -62,6 +64,47 @@ type Source interface {
 	// the caller's.
 	Settle(records []Record, o Outcome, err error)
 
+	// Moved is told that n records which were settled as Stored have ended as o
+	// since, so that Stats counts them there. It is for records of this Source
+	// only, not for those that a store has from an earlier process.
+	Moved(n int, o Outcome)
+
 	// Closing is closed when Close is called on the tracker.
 	Closing() <-chan struct{}
+}
+
+// Flusher is a Transport that settles records as Stored before they are delivered.
+// Tracker.Flush calls it when every event is settled.
+type Flusher interface {
+	// Flush returns when everything that was Stored before the call has ended
+	// otherwise, or ctx has: then with an error.
+	Flush(ctx context.Context) error
+}
+
+// NewHTTPTransport returns the Transport that a tracker has by default, for one that
+// stands in front of it. Of cfg it takes what is about the API: BaseURL, APIKey,
+// AllowHTTP, HTTPClient, MaxInFlight, the times of attempts, backoff and probes, Logger
+// and OnError. It may be given to one tracker. The error joins a *FieldError for every
+// problem.
+func NewHTTPTransport(cfg Config) (Transport, error) {
+	cfg = cfg.withDefaults()
+	cfg.SiteID = cmp.Or(cfg.SiteID, "any") // not the transport's
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg.Logger = slog.New(careful{cfg.Logger.Handler()})
+	r := newReporter(cfg.Logger, cfg.OnError)
+	return &reportingTransport{newHTTPTransport(&cfg, r), r}, nil
+}
+
+// reportingTransport is an HTTP transport that tells of refusals by itself.
+type reportingTransport struct {
+	*httpTransport
+	reporter *reporter
+}
+
+// Deliver implements Transport.
+func (t *reportingTransport) Deliver(ctx context.Context, src Source) {
+	defer t.reporter.close()
+	t.httpTransport.Deliver(ctx, src)
 }

@@ -18,6 +18,10 @@ import (
 // restart does not make each visitor of the day a second one. Its ID is the day.
 const kindSalt = "salt"
 
+// DayRecords are the kinds of records that must not outlast their day: a backup leaves
+// them out. A collector that starts on one counts the visitors of that day anew.
+var DayRecords = []string{kindSalt}
+
 // saltSize is the size of a salt in bytes: that of the hash.
 const saltSize = sha256.Size
 

@@ -18,8 +18,9 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 
 // Backup writes a consistent copy of a store's file to a new file, which is only its
 // owner's, and on the disk when Backup returns. The store may be open, even by another
-// process. After an error there is no new file.
-func Backup(ctx context.Context, file, to string) error {
+// process. Records of the kinds that are named are left out. After an error there is no
+// new file.
+func Backup(ctx context.Context, file, to string, leaveOut ...string) error {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
@@ -28,6 +29,9 @@ func Backup(ctx context.Context, file, to string) error {
 		return err
 	}
 	err = vacuumInto(ctx, file, to)
+	if err == nil && len(leaveOut) > 0 {
+		err = erase(ctx, to, leaveOut)
+	}
 	if err == nil {
 		err = f.Sync()
 	}
@@ -50,6 +54,22 @@ func vacuumInto(ctx context.Context, file, to string) error {
 	_, err = inspect(ctx, db)
 	if err == nil {
 		_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// erase removes records from a copy without a trace. Its version stays: a newer program
+// may copy the file of an older one.
+func erase(ctx context.Context, file string, kinds []string) error {
+	db, err := sql.Open("sqlite", dsn(file)+"&_pragma=journal_mode(memory)&_pragma=secure_delete(1)")
+	if err != nil {
+		return err
+	}
+	version, err := inspect(ctx, db)
+	for _, kind := range kinds {
+		if err == nil && version > 0 {
+			_, err = db.ExecContext(ctx, "DELETE FROM record WHERE kind = ?", kind)
+		}
 	}
 	return errors.Join(err, db.Close())
 }

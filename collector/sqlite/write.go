@@ -22,6 +22,7 @@ type job struct {
 	ctx   context.Context // of the caller, who may have left
 	event *store.Event
 	run   func(*writer) error
+	alone bool       // run is not for a transaction
 	done  chan error // of length 1: the writer never waits for a caller
 }
 
@@ -220,6 +221,9 @@ func (w *writer) answer(j *job, err error) {
 func (w *writer) runAlone(j *job) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
+	}
+	if j.alone {
+		return j.run(w)
 	}
 	return w.transact(func() error { return j.run(w) })
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector"
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
@@ -170,6 +171,33 @@ func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
 	require.NoError(t, c.stop())
 	assert.EqualValues(t, 1, eventsIn(t, file, site))
 	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
+}
+
+// A backup may be kept for years, and with the salt of its day the visitors of that day
+// could be told from their addresses.
+func TestBackupHasNoSaltInIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site, key := withSite(t, dir)
+	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
+	c.post(t, site, key)
+	file := filepath.Join(t.TempDir(), "backup.db")
+	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", file}, noEnv, io.Discard, io.Discard))
+	require.NoError(t, c.stop())
+
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
+	require.NoError(t, err)
+	defer st.Close()
+	salts, err := st.Records(t.Context(), collector.DayRecords[0])
+	require.NoError(t, err)
+	require.Len(t, salts, 1, "it was there to be copied")
+	files, err := os.ReadDir(filepath.Dir(file))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	copied, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.False(t, bytes.Contains(copied, salts[0].Data))
+	assert.EqualValues(t, 1, eventsIn(t, file, site))
 }
 
 func TestBackupOfNothingIsAnError(t *testing.T) {

@@ -32,7 +32,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	}
 	file := filepath.Join(opts.data, "footfall.db")
 	if opts.backup != "" {
-		return sqlite.Backup(ctx, file, opts.backup)
+		return sqlite.Backup(ctx, file, opts.backup, collector.DayRecords...)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	st, err := sqlite.Open(ctx, sqlite.Config{File: file, Logger: log})

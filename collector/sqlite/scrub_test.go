@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+func TestScrubLeavesNothingOfWhatWasRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := Open(t.Context(), Config{File: filepath.Join(dir, "footfall.db")})
+	require.NoError(t, err)
+	defer s.Close()
+	const secret = "0123456789-a-secret-of-one-day-0"
+	inFiles := func() (found bool) {
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		require.NoError(t, err)
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			require.NoError(t, err)
+			found = found || strings.Contains(string(data), secret)
+		}
+		return found
+	}
+	require.NoError(t, s.Put(t.Context(), "salt", store.Record{ID: "a", Data: []byte(secret)}))
+	require.NoError(t, s.Scrub(t.Context()))
+	require.True(t, inFiles(), "what is there stays")
+	require.NoError(t, s.Remove(t.Context(), "salt", "a"))
+	require.True(t, inFiles(), "else there is nothing to scrub")
+
+	rows, err := s.reading.QueryContext(t.Context(), "SELECT id FROM text UNION SELECT 1")
+	require.NoError(t, err)
+	require.True(t, rows.Next())
+	began := time.Now()
+	assert.ErrorIs(t, s.Scrub(t.Context()), errBusy)
+	assert.Less(t, time.Since(began), time.Second, "it does not wait: writing would, too")
+	require.NoError(t, rows.Close())
+
+	require.NoError(t, s.Scrub(t.Context()))
+	assert.False(t, inFiles())
+	require.NoError(t, s.Add(t.Context(), store.Event{Site: "s", At: time.Now(), URL: "https://a.example/", Path: "/"}))
+}

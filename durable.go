@@ -1,0 +1,80 @@
+package footfall
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// waiter is a call that waits until its event is settled.
+type waiter struct {
+	id      uuid.UUID
+	done    chan struct{} // closed when outcome and err are known
+	outcome Outcome
+	err     error
+}
+
+// tell is called with the lock held.
+func (q *queue) tell(id uuid.UUID, o Outcome, err error) {
+	if w := q.waiters[id]; w != nil {
+		delete(q.waiters, id)
+		w.outcome, w.err = o, err
+		close(w.done)
+	}
+}
+
+// forget is told that w waits no more.
+func (q *queue) forget(w *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.waiters, w.id)
+}
+
+// TrackDurable is Track for the moments that must not be lost: it returns nil once the
+// event is safe, even if the process is killed right after. With a Transport that
+// stores events, such as that of module spool, that is when the event is on disk, some
+// milliseconds; with the default one it is when the API has accepted it.
+//
+// Unlike Track it waits, for as long as ctx allows. If ctx ends first, the error is
+// that of ctx; the event stays queued as any other and is most likely delivered later.
+// Other errors are those of Track, or say that the API refused the event or that it
+// was given up.
+func (t *Tracker) TrackDurable(ctx context.Context, name string, props ...Prop) error {
+	if t.inactive() {
+		return nil
+	}
+	w := &waiter{done: make(chan struct{})}
+	d := draft{name: name, page: pageFrom(ctx), props: props}
+	if err := t.accept(&d, w); err != nil {
+		return err
+	}
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		t.queue.forget(w)
+		return fmt.Errorf("footfall: the event is queued and not safe yet: %w", ctx.Err())
+	case <-t.done: // the transport has stopped; if it settled the event, it did so before
+		return t.queue.last(w)
+	}
+	return w.verdict()
+}
+
+// last is the verdict when nobody settles any more.
+func (q *queue) last(w *waiter) error {
+	q.mu.Lock()
+	q.tell(w.id, Lost, errStopped)
+	q.mu.Unlock()
+	return w.verdict()
+}
+
+// verdict is read after done is closed.
+func (w *waiter) verdict() error {
+	switch w.outcome {
+	case Delivered, Stored:
+		return nil
+	case Rejected:
+		return fmt.Errorf("footfall: the event was refused: %w", w.err)
+	}
+	return fmt.Errorf("footfall: the event was given up: %w", w.err)
+}

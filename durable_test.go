@@ -1,0 +1,221 @@
+package footfall_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+func TestTrackDurableReturnsWhenTheAPIHasAcceptedTheEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 20 * time.Millisecond
+		tracker := start(t, f)
+		began := time.Now()
+		require.NoError(t, tracker.TrackDurable(t.Context(), "order_paid", footfall.P("amount", 4999)))
+		assert.Equal(t, 20*time.Millisecond, time.Since(began), "it does not wait for a batch")
+		assert.Equal(t, uint64(1), tracker.Stats().Delivered)
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestTrackDurableOfManyCallersGoesOutTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 20 * time.Millisecond
+		tracker := start(t, f)
+		results := make(chan error)
+		for range 50 {
+			go func() { results <- tracker.TrackDurable(t.Context(), "order_paid") }()
+		}
+		for range 50 {
+			assert.NoError(t, <-results)
+		}
+		assert.Equal(t, uint64(50), tracker.Stats().Delivered)
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestTrackDurableSaysWhyAnEventIsNotSafe(t *testing.T) {
+	closing := func(tracker *footfall.Tracker) { go func() { _ = closeWithin(tracker, time.Second) }() }
+	for _, tc := range []struct {
+		name   string
+		answer func(*http.Request, string) (*http.Response, error)
+		event  string
+		then   func(*footfall.Tracker)
+		check  func(*testing.T, error)
+		stats  footfall.Stats
+	}{
+		{"refused by the API", answerStatus(422), "paid", nil, func(t *testing.T, err error) {
+			var refusal *footfall.APIError
+			require.ErrorAs(t, err, &refusal)
+			assert.Equal(t, 422, refusal.Status)
+		}, footfall.Stats{Tracked: 1, Rejected: 1}},
+		{"the caller waits no longer", answerHang, "paid", nil, func(t *testing.T, err error) {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.ErrorContains(t, err, "queued")
+		}, footfall.Stats{Tracked: 1, Queued: 1}},
+		{"given up when the tracker closed", answerDown, "paid", closing, func(t *testing.T, err error) {
+			assert.ErrorContains(t, err, "given up")
+		}, footfall.Stats{Tracked: 1, Dropped: 1}},
+		{"bad input", answerStatus(202), "", nil, func(t *testing.T, err error) {
+			var bad *footfall.FieldError
+			require.ErrorAs(t, err, &bad)
+			assert.Equal(t, "name", bad.Field)
+		}, footfall.Stats{Invalid: 1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.set(tc.answer)
+				tracker := start(t, f)
+				if tc.then != nil {
+					time.AfterFunc(100*time.Millisecond, func() { tc.then(tracker) })
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				tc.check(t, tracker.TrackDurable(ctx, tc.event))
+				got := tracker.Stats()
+				got.QueuedBytes = 0
+				assert.Equal(t, tc.stats, got)
+				f.set(answerStatus(202))
+				_ = closeWithin(tracker, time.Minute)
+				balanced(t, tracker.Stats())
+			})
+		})
+	}
+}
+
+func TestTrackDurableAfterCloseIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet())
+		require.NoError(t, closeWithin(tracker, time.Second))
+		assert.ErrorIs(t, tracker.TrackDurable(t.Context(), "paid"), footfall.ErrClosed)
+		assert.NoError(t, (*footfall.Tracker)(nil).TrackDurable(t.Context(), "paid"))
+	})
+}
+
+func TestTrackDurableHearsOfAnEventThatIsDroppedAsTheOldest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		idle := idleTransport{}
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) {
+			c.Transport, c.MaxQueueEvents, c.DropOldest = idle, 1, true
+		})
+		result := make(chan error)
+		go func() { result <- tracker.TrackDurable(t.Context(), "first") }()
+		synctest.Wait()
+		track(t, tracker, 1)
+		assert.ErrorIs(t, <-result, footfall.ErrQueueFull)
+		_ = closeWithin(tracker, time.Second)
+	})
+}
+
+// A Transport that ends before its time settles nothing more.
+func TestTrackDurableDoesNotWaitForATransportThatHasStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = deserter{} })
+		assert.ErrorContains(t, tracker.TrackDurable(t.Context(), "paid"), "transport has stopped")
+		_ = closeWithin(tracker, time.Second)
+	})
+}
+
+// idleTransport takes nothing.
+type idleTransport struct{}
+
+func (idleTransport) Deliver(ctx context.Context, src footfall.Source) {
+	select {
+	case <-ctx.Done():
+	case <-src.Closing():
+	}
+}
+
+// deserter returns when the first event has come.
+type deserter struct{}
+
+func (deserter) Deliver(ctx context.Context, src footfall.Source) { src.Wait(ctx) }
+
+// shelf is a Transport that stores, and delivers when it is told to.
+type shelf struct {
+	src  footfall.Source
+	kept int
+	sell chan struct{}
+}
+
+func (s *shelf) Deliver(ctx context.Context, src footfall.Source) {
+	s.src = src
+	one := make([]footfall.Record, 1)
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		for src.Take(one) == 1 {
+			src.Settle(one, footfall.Stored, nil)
+			s.kept++
+		}
+	}
+}
+
+func (s *shelf) Flush(ctx context.Context) error {
+	select {
+	case <-s.sell:
+		s.src.Moved(s.kept, footfall.Delivered)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestFlushOfAStoringTransportMeansDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{sell: make(chan struct{})}
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = s })
+		require.NoError(t, tracker.TrackDurable(t.Context(), "paid"), "safe once it is stored")
+		track(t, tracker, 2)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, tracker.Flush(ctx), context.DeadlineExceeded)
+		assert.Equal(t, footfall.Stats{Tracked: 3, Stored: 3}, tracker.Stats())
+		close(s.sell)
+		require.NoError(t, tracker.Flush(t.Context()))
+		assert.Equal(t, footfall.Stats{Tracked: 3, Delivered: 3}, tracker.Stats())
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestHTTPTransportCanStandBehindAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(422))
+		var refused []error
+		transport, err := footfall.NewHTTPTransport(footfall.Config{
+			BaseURL: "https://api.example.com", APIKey: testKey, HTTPClient: &http.Client{Transport: f},
+			Logger: slog.New(slog.DiscardHandler), OnError: func(err error) { refused = append(refused, err) },
+		})
+		require.NoError(t, err)
+		tracker := start(t, f, func(c *footfall.Config) {
+			c.BaseURL, c.APIKey, c.HTTPClient, c.OnError = "", "", nil, nil
+			c.Transport = transport
+		})
+		track(t, tracker, 1)
+		require.NoError(t, tracker.Flush(t.Context()))
+		f.set(answerStatus(202))
+		track(t, tracker, 1)
+		require.NoError(t, closeWithin(tracker, time.Second))
+		assert.Equal(t, footfall.Stats{Tracked: 2, Delivered: 1, Rejected: 1}, tracker.Stats())
+		require.Len(t, refused, 1)
+		assert.ErrorContains(t, refused[0], "422")
+	})
+}
+
+func TestHTTPTransportNamesWhatItsConfigLacks(t *testing.T) {
+	_, err := footfall.NewHTTPTransport(footfall.Config{})
+	require.Error(t, err)
+	assert.ErrorContains(t, err, "Config.BaseURL")
+	assert.ErrorContains(t, err, "Config.APIKey")
+	assert.NotContains(t, err.Error(), "SiteID", "which is the tracker's")
+}
