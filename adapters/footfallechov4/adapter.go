@@ -122,8 +122,13 @@ func routeOf(c echo.Context, r *http.Request, known *sync.Map) string {
 	has, ok := noted.(map[[2]string]bool)
 	if !ok {
 		has = make(map[[2]string]bool)
+		catches := false
 		for _, route := range router.Routes() {
 			has[[2]string{route.Method, route.Path}] = true
+			catches = catches || route.Method == echo.RouteNotFound
+		}
+		if !catches {
+			has = nil // there is nothing to look up
 		}
 		known.Store(router, has)
 	}
