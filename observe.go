@@ -36,6 +36,12 @@ type Headers struct {
 	All      bool     // by Rules.Observe, for Config.Skip is set
 }
 
+// Needed reports whether Observe looks at the headers of a request by this method:
+// what browsers fetch ahead they GET.
+func (h Headers) Needed(method string) bool {
+	return h.All || method == http.MethodGet || len(h.Observed) > len(prefetchHeaders)
+}
+
 // Headers names the headers that the rules and the tracker's configuration call for.
 func (s *Rules) Headers() (h Headers) {
 	if s.tracker.inactive() {

@@ -25,7 +25,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -53,8 +52,7 @@ import (
 // handlers' context is the interceptor's.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) connect.Interceptor {
 	set := tracker.Rules(rules...)
-	headers := set.Headers()
-	return &interceptor{tracker, set, headers.All || slices.Contains(headers.Observed, "Referer")}
+	return &interceptor{tracker, set, set.Headers()}
 }
 
 // secure is the key of a *tls.ConnectionState in the context of connections by TLS.
@@ -103,7 +101,7 @@ func Procedures(services ...protoreflect.ServiceDescriptor) []string {
 type interceptor struct {
 	tracker *footfall.Tracker
 	rules   *footfall.Rules
-	looks   bool // at every request
+	headers footfall.Headers
 }
 
 func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
@@ -150,7 +148,7 @@ func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect
 	r := http.Request{Method: method, URL: &c.url, Header: header, Host: header.Get("Host"), RemoteAddr: peer.Addr}
 	r.TLS, _ = ctx.Value(secure{}).(*tls.ConnectionState)
 	c.page = i.tracker.Page(&r)
-	if i.looks || method == http.MethodGet { // which may be a prefetch
+	if i.headers.Needed(method) {
 		c.request = new(r)
 	}
 	return c

@@ -104,7 +104,7 @@ func (v *visit) note() {
 	ctx, uri := v.c.Context(), v.c.Request().URI()
 	buffer := append(append(append(make([]byte, 0, 256), uri.Host()...), uri.PathOriginal()...), uri.QueryString()...)
 	host, path, query := len(uri.Host()), len(uri.Host())+len(uri.PathOriginal()), len(buffer)
-	if peer, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
+	if peer, ok := ctx.RemoteAddr().(*net.TCPAddr); ok && (v.headers.All || len(v.headers.Page) > 0) {
 		buffer = netip.AddrPortFrom(peer.AddrPort().Addr().Unmap(), uint16(peer.Port)).AppendTo(buffer)
 	}
 	text := string(buffer) // one copy of all
@@ -132,7 +132,7 @@ func (v *visit) observe(route string, panicked any) {
 	o := footfall.Observation{Method: v.c.Method(), Route: route, Page: v.page, Path: v, Request: &v.request, Status: v.c.Response().StatusCode()}
 	if late := v.c.Context().LastTimeoutErrorResponse(); late != nil {
 		o.Status = late.StatusCode() // the handler goes on, and may be using the headers
-	} else {
+	} else if v.headers.Needed(v.request.Method) {
 		v.header(v.headers.Observed, v.headers.All)
 	}
 	err, _ := panicked.(error)
