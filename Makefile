@@ -93,5 +93,6 @@ tidy: ## Tidy every go.mod and bring the workspace in line
 	$(GO) work sync
 
 .PHONY: soak
-soak: ## Deliver for ten minutes through an API that misbehaves (not part of CI)
+soak: ## Deliver for ten minutes through an API that misbehaves, compare a million events with the reference (not part of CI)
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
+	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite

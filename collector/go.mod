@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/stretchr/testify v1.12.1
 	github.com/tdewolff/minify/v2 v2.24.25
+	golang.org/x/sync v0.24.0
 	modernc.org/sqlite v1.60.1
 )
 

@@ -39,6 +39,6 @@ func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
 	if err != nil {
 		err = errors.Join(err, server.Close())
 	}
-	<-ended
+	_ = <-ended // http.ErrServerClosed
 	return err
 }

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1
+	github.com/footfall-dev/footfall v0.0.0
 	github.com/footfall-dev/footfall/collector v0.0.0
 	github.com/stretchr/testify v1.12.1
 )
@@ -17,6 +18,7 @@ require (
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
@@ -25,3 +27,5 @@ require (
 )
 
 replace github.com/footfall-dev/footfall/collector => ../collector
+
+replace github.com/footfall-dev/footfall => ..

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -139,14 +141,19 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 	return b.show(w, r, status, "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
 }
 
+// report asks all at once: the store reads for several.
 func (b *board) report(ctx context.Context, site string, p period) (overview, error) {
-	var o overview
-	now, err := b.Store.Totals(ctx, p.query(site))
-	if err != nil {
-		return o, err
+	o := overview{Tables: make([]table, len(dimensions))}
+	var now, before store.Totals
+	var points []store.Point
+	ask, all := errgroup.WithContext(ctx)
+	ask.Go(func() (err error) { now, err = b.Store.Totals(all, p.query(site)); return err })
+	ask.Go(func() (err error) { before, err = b.Store.Totals(all, p.before(site)); return err })
+	ask.Go(func() (err error) { points, err = b.Store.Series(all, p.query(site), p.step()); return err })
+	for i, d := range dimensions {
+		ask.Go(func() (err error) { o.Tables[i], err = b.table(all, site, p, d, shortTable); return err })
 	}
-	before, err := b.Store.Totals(ctx, p.before(site))
-	if err != nil {
+	if err := ask.Wait(); err != nil {
 		return o, err
 	}
 	o.Figures = []figure{
@@ -154,18 +161,8 @@ func (b *board) report(ctx context.Context, site string, p period) (overview, er
 		{"is-pageviews", "Pageviews", now.Pageviews, before.Pageviews},
 		{"is-events", "Events", now.Events, before.Events},
 	}
-	points, err := b.Store.Series(ctx, p.query(site), p.step())
-	if err != nil {
-		return o, err
-	}
 	o.Chart = newChart(points, p.step())
-	for _, d := range dimensions {
-		t, err := b.table(ctx, site, p, d, shortTable)
-		if err != nil {
-			return o, err
-		}
-		o.Tables = append(o.Tables, t)
-	}
+	var err error
 	if now == (store.Totals{}) {
 		o.Empty, err = b.untouched(ctx, site)
 	}

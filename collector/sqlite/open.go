@@ -125,7 +125,7 @@ func (s *Store) open(ctx context.Context, commitEvery time.Duration) (err error)
 	}
 	defer func() {
 		if err != nil {
-			s.closeFiles()
+			err = errors.Join(err, s.closeFiles())
 		}
 	}()
 	if err := s.lock(ctx); err != nil {
