@@ -39,6 +39,8 @@ func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
 	if err != nil {
 		err = errors.Join(err, server.Close())
 	}
-	_ = <-ended // http.ErrServerClosed
+	if stopped := <-ended; !errors.Is(stopped, http.ErrServerClosed) {
+		err = errors.Join(err, stopped)
+	}
 	return err
 }
