@@ -92,12 +92,15 @@ func greet(stdout io.Writer, c *collector.Collector, opts *options, addr net.Add
 // a command that hangs. What it returns waits until it is said.
 func takeLeave(ctx context.Context, stdout io.Writer) (wait func()) {
 	said := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
+	say := func() {
 		defer close(said)
 		fmt.Fprintln(stdout, "It ends when the requests under way are answered; a second Ctrl+C ends it now.")
-	})
+	}
+	stop := context.AfterFunc(ctx, say)
 	return func() {
-		if !stop() {
+		if stop() && ctx.Err() != nil {
+			say() // ctx has ended a moment ago, and serving was over first
+		} else if ctx.Err() != nil {
 			<-said
 		}
 	}
