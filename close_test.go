@@ -345,3 +345,40 @@ func TestCloseSaysThatItsContextEndedThoughAttemptsFailedToo(t *testing.T) {
 		assert.ErrorIs(t, closeWithin(tracker, time.Second), context.DeadlineExceeded)
 	})
 }
+
+// lastWords is a Transport that takes a moment to store what it has when it is told to
+// stop, or never stops.
+type lastWords struct{ takes time.Duration }
+
+func (l lastWords) Deliver(ctx context.Context, src footfall.Source) {
+	batch := make([]footfall.Record, 10)
+	src.Wait(ctx)
+	n := src.Take(batch)
+	<-ctx.Done()
+	time.Sleep(l.takes)
+	src.Settle(batch[:n], footfall.Stored, nil)
+}
+
+func TestCloseCountsWhatTheTransportStoresAtTheLastMoment(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		takes time.Duration
+		close time.Duration
+		want  footfall.Stats
+	}{
+		{"in time", 50 * time.Millisecond, 2050 * time.Millisecond, footfall.Stats{Tracked: 3, Stored: 3}},
+		{"a transport that does not stop holds nobody up", time.Hour, 2100 * time.Millisecond, footfall.Stats{Tracked: 3, Dropped: 3}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = lastWords{tc.takes} })
+				track(t, tracker, 3)
+				began := time.Now()
+				_ = closeWithin(tracker, 2*time.Second)
+				assert.Equal(t, tc.close, time.Since(began))
+				assert.Equal(t, tc.want, tracker.Stats())
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}

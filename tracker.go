@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Tracker accepts events and delivers them in the background. Its methods may be
@@ -193,7 +194,8 @@ func (t *Tracker) Stats() Stats {
 // every event left one last attempt. It returns when all are settled or ctx has
 // ended, whichever is first: nil if none was lost, otherwise a *CloseError with
 // the account of the events that were queued. Call it after the server has shut
-// down, with a context that has a deadline.
+// down, with a context that has a deadline. A transport that does not stop when ctx has
+// ended holds Close up for a tenth of a second, and no longer.
 //
 // Every caller gets the result of the first; one whose own ctx ends before
 // returns with that error.
@@ -223,6 +225,7 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 		cause = ctx.Err()
 	}
 	t.stop()
+	t.lastMoment()
 	after, lastErr := t.queue.end()
 	t.reporter.close()
 	if after.Dropped == before.Dropped {
@@ -234,6 +237,15 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 		Stored:    after.Stored - before.Stored,
 		Lost:      after.Dropped - before.Dropped,
 		Err:       cmp.Or(cause, lastErr, errStopped),
+	}
+}
+
+// lastMoment lets the transport settle what it has in hand when it is told to stop, and
+// let go of what it holds, such as a file.
+func (t *Tracker) lastMoment() {
+	select {
+	case <-t.done:
+	case <-time.After(100 * time.Millisecond):
 	}
 }
 
