@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// shrinkDisk makes the disk as small as the options say. A tmpfs is mounted in the
+// namespace that the test gave the process, and ends with it.
+func shrinkDisk(o *options) error {
+	if o.tmpfs > 0 {
+		return mount(o, 0)
+	}
+	if o.fileLimit > 0 {
+		return limitFiles(o.fileLimit)
+	}
+	return nil
+}
+
+// growDisk makes room.
+func growDisk(o *options) error {
+	if o.tmpfs > 0 {
+		o.tmpfs *= 64
+		return mount(o, syscall.MS_REMOUNT)
+	}
+	var now syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
+		return err
+	}
+	return limitFiles(now.Max)
+}
+
+func mount(o *options, flags uintptr) error {
+	if flags == 0 { // else what is mounted here would be mounted outside too
+		if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+			return fmt.Errorf("mount /: %w", err)
+		}
+	}
+	if err := syscall.Mount("spool", o.dir, "tmpfs", flags, fmt.Sprintf("size=%dm,mode=700", o.tmpfs)); err != nil {
+		return fmt.Errorf("mount a tmpfs on %s: %w", o.dir, err)
+	}
+	return nil
+}
+
+func limitFiles(bytes uint64) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	limit.Cur = bytes
+	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
+}
+
+// peakKiB is the most memory the process ever had resident, pages of files included.
+func peakKiB() int {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, _ := strconv.Atoi(strings.Fields(rest)[0])
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,156 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/spool"
+)
+
+// source is a footfall.Source of records whose ids say what a clock may have said.
+type source struct {
+	all int // records there were
+
+	mu       sync.Mutex
+	records  []footfall.Record
+	outcomes map[uuid.UUID]footfall.Outcome
+	moved    map[footfall.Outcome]int
+	settled  chan struct{} // closed when each record has an outcome
+	closing  chan struct{}
+}
+
+var _ footfall.Source = (*source)(nil)
+
+// newSource has a record for each time, with numbers from 1.
+func newSource(times ...time.Time) *source {
+	s := &source{
+		outcomes: make(map[uuid.UUID]footfall.Outcome), moved: make(map[footfall.Outcome]int),
+		settled: make(chan struct{}), closing: make(chan struct{}),
+	}
+	for i, at := range times {
+		id := uuid.New()
+		binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16|0x7000)
+		body := fmt.Sprintf(`{"site_id":%q,"name":"timed","url":"https://example.com/","props":{"n":%d}}`, footfalltest.SiteID, i+1)
+		s.records = append(s.records, footfall.Record{ID: id, Body: []byte(body)})
+	}
+	s.all = len(s.records)
+	return s
+}
+
+// Wait implements footfall.Source.
+func (s *source) Wait(ctx context.Context) (int, bool) {
+	s.mu.Lock()
+	waiting := len(s.records)
+	s.mu.Unlock()
+	if waiting > 0 {
+		return waiting, true
+	}
+	select {
+	case <-ctx.Done():
+	case <-s.closing:
+	}
+	return 0, false
+}
+
+// Take implements footfall.Source.
+func (s *source) Take(dst []footfall.Record) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := copy(dst, s.records)
+	s.records = s.records[n:]
+	return n
+}
+
+// Settle implements footfall.Source.
+func (s *source) Settle(records []footfall.Record, o footfall.Outcome, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range records {
+		s.outcomes[r.ID] = o
+	}
+	if len(records) > 0 && len(s.outcomes) == s.all {
+		close(s.settled)
+	}
+}
+
+// Moved implements footfall.Source.
+func (s *source) Moved(n int, o footfall.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.moved[o] += n
+}
+
+// Closing implements footfall.Source.
+func (s *source) Closing() <-chan struct{} { return s.closing }
+
+// deliverTimed stores a record for each time in a file, while nobody takes it, and then
+// opens the file where the API is up. It returns what arrived, in its order, and how many
+// were too old.
+func deliverTimed(t *testing.T, maxAge time.Duration, times ...time.Time) (came []int64, expired uint64) {
+	t.Helper()
+	dir, api := t.TempDir(), footfalltest.NewAPI(t)
+	src := newSource(times...)
+	first, end := deliver(t, dir, newDeadPort(t).URL, maxAge, src)
+	<-src.settled
+	end()
+	for _, o := range src.outcomes {
+		assert.Equal(t, footfall.Stored, o)
+	}
+	stored, end := deliver(t, dir, api.URL, maxAge, newSource())
+	require.NoError(t, within(patience, stored.Flush))
+	end()
+	assert.Zero(t, first.Stats().Corrupt+stored.Stats().Corrupt)
+	return arrivals(api), first.Stats().Expired + stored.Stats().Expired
+}
+
+// deliver runs a spool on a source until end is called.
+func deliver(t *testing.T, dir, url string, maxAge time.Duration, src *source) (stored *spool.Spool, end func()) {
+	t.Helper()
+	cfg := wireConfig(url)
+	cfg.MaxInFlight = 1 // so that the order is exact
+	next, err := footfall.NewHTTPTransport(cfg)
+	require.NoError(t, err)
+	stored, err = spool.New(spool.Config{Dir: dir, Next: next, MaxAge: maxAge, Logger: cfg.Logger})
+	require.NoError(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stored.Deliver(ctx, src)
+	}()
+	return stored, func() {
+		close(src.closing)
+		<-done
+		stop()
+	}
+}
+
+func TestAClockThatJumpsBackwardsNeitherLosesNorReordersEvents(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	came, expired := deliverTimed(t, 0,
+		now, now.AddDate(10, 0, 0), now.Add(time.Hour), now.Add(-time.Hour), now.Add(time.Minute), now)
+	assert.Equal(t, []int64{1, 2, 3, 4, 5, 6}, came)
+	assert.Zero(t, expired)
+}
+
+func TestAnEventFromTheFutureDoesNotHideOneThatIsTooOld(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	came, expired := deliverTimed(t, time.Hour,
+		now.AddDate(1, 0, 0), now.Add(-2*time.Hour), now, time.UnixMilli(0), now.Add(time.Minute))
+	assert.Equal(t, []int64{1, 3, 5}, came)
+	assert.Equal(t, uint64(2), expired)
+}

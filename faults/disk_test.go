@@ -1,0 +1,117 @@
+//go:build linux
+
+package faults
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// smallDisks are ways to have a disk that is full soon and can be given room.
+var smallDisks = []struct {
+	name  string
+	start func(t *testing.T, flags ...string) *child
+}{
+	{"a tmpfs of 1 MiB", startOnTmpfs},
+	{"files of at most 1 MiB", func(t *testing.T, flags ...string) *child {
+		return start(t, append(flags, "-filelimit", strconv.Itoa(1<<20))...)
+	}},
+}
+
+// startOnTmpfs starts a child in a mount namespace of its own, so that nothing is left on
+// the machine when it ends.
+func startOnTmpfs(t *testing.T, flags ...string) *child {
+	t.Helper()
+	namespaces := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		namespaces.Cloneflags |= syscall.CLONE_NEWUSER
+		namespaces.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
+	}
+	c, err := tryStart(t, namespaces, append(flags, "-tmpfs", "1")...)
+	if errors.Is(err, syscall.EPERM) || err == nil && c.failed("mount") {
+		t.Skip("this machine does not let tests mount a tmpfs; the other row has files that may not grow")
+	}
+	require.NoError(t, err)
+	return c
+}
+
+// failed waits until the child has opened its tracker or ended, and reports whether it
+// ended because of what.
+func (c *child) failed(what string) bool {
+	if _, ok := <-c.said; ok {
+		return false // "open"
+	}
+	return strings.Contains(c.logged(), what)
+}
+
+// fullEvents are more than 1 MiB on disk, and with those left fewer than the tracker's
+// memory may hold.
+const (
+	fullEvents = 9000
+	fullRate   = "3000"
+)
+
+// eachFullDisk fills each small disk while nobody takes the events.
+func eachFullDisk(t *testing.T, test func(t *testing.T, c *child, full report, api *deadPort)) {
+	t.Parallel()
+	for _, disk := range smallDisks {
+		t.Run(disk.name, func(t *testing.T) {
+			t.Parallel()
+			api := newDeadPort(t)
+			c := disk.start(t, "-api", api.URL, "-dir", t.TempDir(), "-interval", "10ms", "-rate", fullRate, "-count", strconv.Itoa(fullEvents))
+			c.expect("tracked")
+			full := c.until(func(r report) bool { return r.Spool.Degraded })
+			assert.Positive(t, full.Spool.Events, "what was stored before the disk was full")
+			assert.Positive(t, full.Tracker.Queued, "what is in memory since")
+			assert.Zero(t, full.Tracker.Refused+full.Tracker.Dropped)
+			test(t, c, full, api)
+			assert.Equal(t, 1, strings.Count(c.logged(), "level=ERROR"), "lines of ERROR")
+		})
+	}
+}
+
+func assertAllOnce(t *testing.T, api *footfalltest.API) {
+	t.Helper()
+	assert.Len(t, api.Events(), fullEvents)
+	assertArrived(t, api, slices.Collect(numbers(fullEvents)))
+	assertOneKeyAndBody(t, api)
+}
+
+func TestWhileTheDiskIsFullEventsAreDeliveredFromMemory(t *testing.T) {
+	eachFullDisk(t, func(t *testing.T, c *child, full report, dead *deadPort) {
+		api := footfalltest.NewAPI(t)
+		dead.comeUp(t, api)
+		r := c.until(func(r report) bool { return r.Tracker.Delivered >= full.Tracker.Queued })
+		assert.Zero(t, r.Tracker.Refused+r.Tracker.Dropped)
+		c.tell("room") // what is in the file may not be read, or taken out, before
+		require.Equal(t, "<nil>", c.expect("room"))
+		c.flush()
+		assertAllOnce(t, api)
+		assert.Equal(t, uint64(fullEvents), c.end().Tracker.Delivered)
+	})
+}
+
+func TestADiskThatHasRoomAgainIsUsedAgain(t *testing.T) {
+	eachFullDisk(t, func(t *testing.T, c *child, _ report, dead *deadPort) {
+		c.tell("room")
+		require.Equal(t, "<nil>", c.expect("room"))
+		r := c.until(func(r report) bool { return !r.Spool.Degraded && r.Tracker.Queued == 0 })
+		assert.Equal(t, uint64(fullEvents), r.Tracker.Stored, "what was in memory is in the file")
+		assert.Equal(t, uint64(fullEvents), r.Spool.Events)
+		api := footfalltest.NewAPI(t)
+		dead.comeUp(t, api)
+		c.flush()
+		assertAllOnce(t, api)
+		assert.Equal(t, uint64(fullEvents), c.end().Tracker.Delivered)
+	})
+}

@@ -1,0 +1,58 @@
+//go:build linux
+
+package faults
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+)
+
+// wire is a proxy between a tracker and the API.
+type wire struct {
+	URL      string
+	upstream string
+	proxy    *toxiproxy.Proxy
+}
+
+// newWire starts a proxy that leads to the API at url.
+func newWire(t *testing.T, url string) *wire {
+	t.Helper()
+	w := &wire{upstream: strings.TrimPrefix(url, "http://")}
+	w.up(t, "127.0.0.1:0")
+	w.URL = "http://" + w.proxy.Listen
+	t.Cleanup(func() { w.proxy.Stop() })
+	return w
+}
+
+// up starts a proxy without toxics.
+func (w *wire) up(t *testing.T, address string) {
+	t.Helper()
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	w.proxy = toxiproxy.NewProxy(server, t.Name(), address, w.upstream)
+	require.Eventually(t, func() bool { return w.proxy.Start() == nil }, patience, 10*time.Millisecond)
+}
+
+// fallIll adds a toxic, given as toxiproxy's HTTP interface takes it; none takes the
+// proxy down.
+func (w *wire) fallIll(t *testing.T, toxic string) {
+	t.Helper()
+	if toxic == "" {
+		w.proxy.Stop()
+		return
+	}
+	_, err := w.proxy.Toxics.AddToxicJson(strings.NewReader(toxic))
+	require.NoError(t, err)
+}
+
+// heal replaces the proxy by one without toxics, which cuts all connections. Taking a
+// toxic away from a connection that has just ended can block toxiproxy for ever.
+func (w *wire) heal(t *testing.T) {
+	t.Helper()
+	w.proxy.Stop()
+	w.up(t, w.proxy.Listen)
+}

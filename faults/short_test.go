@@ -1,0 +1,11 @@
+//go:build linux && !soak
+
+package faults
+
+import "time"
+
+// What `go test` runs; build tag soak runs longer.
+const (
+	outageFor  = 10 * time.Second
+	plainWaves = 2
+)

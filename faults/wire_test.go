@@ -1,0 +1,293 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/spool"
+)
+
+// ills are what a wire can suffer from. A toxic may take hold of some connections only,
+// so that others go on beside them.
+var ills = []struct{ name, toxic string }{
+	{"latency", `{"type":"latency","attributes":{"latency":150}}`},
+	{"latency beyond the timeout of attempts", `{"type":"latency","toxicity":0.5,"attributes":{"latency":900}}`},
+	{"jitter", `{"type":"latency","attributes":{"latency":80,"jitter":80}}`},
+	{"connections reset at once", `{"type":"reset_peer","toxicity":0.5,"stream":"upstream","attributes":{"timeout":0}}`},
+	{"connections reset before the answer", `{"type":"reset_peer","toxicity":0.5,"attributes":{"timeout":20}}`},
+	{"connections that close slowly", `{"type":"slow_close","attributes":{"delay":300}}`},
+	{"a narrow band for requests", `{"type":"bandwidth","stream":"upstream","attributes":{"rate":20}}`},
+	{"a narrow band for answers", `{"type":"bandwidth","attributes":{"rate":10}}`},
+	{"requests that vanish", `{"type":"timeout","toxicity":0.5,"stream":"upstream","attributes":{"timeout":0}}`},
+	{"answers that vanish", `{"type":"timeout","toxicity":0.5,"attributes":{"timeout":0}}`},
+	{"answers that vanish until the connection closes", `{"type":"timeout","attributes":{"timeout":60}}`},
+	{"requests cut off", `{"type":"limit_data","stream":"upstream","attributes":{"bytes":1000}}`},
+	{"answers cut off", `{"type":"limit_data","attributes":{"bytes":500}}`},
+	{"bytes that drip", `{"type":"slicer","attributes":{"average_size":20,"size_variation":10,"delay":2000}}`},
+	{"nobody there", ""},
+}
+
+const (
+	wireCallers  = 4
+	wireEvents   = 400
+	wireInFlight = 8
+	wireTimeout  = 500 * time.Millisecond // of an attempt
+)
+
+// way is one of the ways from Track to the API.
+type way struct {
+	name string
+	open func(t *testing.T, cfg footfall.Config, dir string) *footfall.Tracker
+	own  int // goroutines that it has beside those that send
+}
+
+var ways = []way{
+	{"HTTP", openHTTP, 1},
+	{"spool", openSpooled, 3},
+}
+
+func openHTTP(t *testing.T, cfg footfall.Config, _ string) *footfall.Tracker {
+	tracker, err := footfall.New(cfg)
+	require.NoError(t, err)
+	return tracker
+}
+
+func openSpooled(t *testing.T, cfg footfall.Config, dir string) *footfall.Tracker {
+	tracker, _, err := spool.Open(cfg, spool.Config{Dir: dir, Logger: cfg.Logger})
+	require.NoError(t, err)
+	return tracker
+}
+
+// eachWay runs a test for each ill and way. Other tests wait meanwhile: to look at the
+// goroutines stops the process.
+func eachWay(t *testing.T, test func(t *testing.T, toxic string, w way)) {
+	for _, ill := range ills {
+		for _, w := range ways {
+			t.Run(ill.name+" with "+w.name, func(t *testing.T) {
+				t.Parallel()
+				test(t, ill.toxic, w)
+			})
+		}
+	}
+}
+
+func wireConfig(url string) footfall.Config {
+	return footfall.Config{
+		BaseURL: url, APIKey: footfalltest.Key, SiteID: footfalltest.SiteID, DefaultURL: "https://example.com/",
+		FlushInterval: 10 * time.Millisecond, MaxInFlight: wireInFlight, AttemptTimeout: wireTimeout,
+		BackoffMin: 5 * time.Millisecond, BackoffMax: 50 * time.Millisecond,
+		ProbeMin: 5 * time.Millisecond, ProbeMax: 50 * time.Millisecond,
+		Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+func TestWhatTrackAcceptedArrivesOnceWhateverTheWireDoes(t *testing.T) {
+	eachWay(t, func(t *testing.T, toxic string, by way) {
+		api := footfalltest.NewAPI(t)
+		w := newWire(t, api.URL)
+		w.fallIll(t, toxic)
+		var tracker *footfall.Tracker
+		watch := watchGoroutines(t, func() { tracker = by.open(t, wireConfig(w.URL), t.TempDir()) })
+		promised, calls := trackFrom(t, tracker, wireEvents)
+		w.heal(t)
+		require.NoError(t, within(patience, tracker.Flush))
+		require.NoError(t, within(patience, tracker.Close))
+		assertArrived(t, api, promised)
+		repeated := assertOneKeyAndBody(t, api)
+		assert.Len(t, api.Events(), wireEvents)
+		assert.Equal(t, uint64(wireEvents), tracker.Stats().Delivered)
+		slow := calls[len(calls)*95/100]
+		assert.Less(t, slow, callerPatience, "callers waited")
+		most := watch()
+		assert.LessOrEqual(t, most.own, by.own+wireInFlight, most.profile)
+		assert.LessOrEqual(t, most.connections, wireInFlight*goroutinesPerConnection*2, most.profile)
+		t.Logf("%d sent again, at most %d goroutines and %d of connections, 95 of 100 calls within %v",
+			repeated, most.own, most.connections, slow)
+	})
+}
+
+// goroutinesPerConnection are those that net/http has. A connection that has just ended may
+// still have them when the next is there.
+const goroutinesPerConnection = 2
+
+// callerPatience is less than anything takes that has to do with the wire. Some calls take
+// longer because the machine is busy.
+const callerPatience = 20 * time.Millisecond
+
+// trackFrom tracks events from several goroutines, some milliseconds apart, while the wire
+// is ill. It returns their numbers and how long the calls took, the longest last.
+func trackFrom(t *testing.T, tracker *footfall.Tracker, events int) (promised []int64, calls []time.Duration) {
+	t.Helper()
+	var callers sync.WaitGroup
+	var number atomic.Int64
+	calls = make([]time.Duration, events)
+	for range wireCallers {
+		callers.Go(func() {
+			tick := time.NewTicker(4 * time.Millisecond)
+			defer tick.Stop()
+			for range events / wireCallers {
+				<-tick.C
+				n := number.Add(1)
+				began := time.Now()
+				assert.NoError(t, tracker.Track(t.Context(), "spoilt", footfall.P("n", n)))
+				calls[n-1] = time.Since(began)
+			}
+		})
+	}
+	callers.Wait()
+	slices.Sort(calls)
+	return slices.Collect(numbers(events)), calls
+}
+
+func within(d time.Duration, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return call(ctx)
+}
+
+// watchGoroutines runs start and counts the goroutines that come of it, those of net/http
+// too, until the function it returns is called: that says how many there were at most.
+// Goroutines have the label of the one that started them.
+func watchGoroutines(t *testing.T, start func()) (most func() goroutines) {
+	t.Helper()
+	pprof.Do(t.Context(), pprof.Labels("tracker", t.Name()), func(context.Context) { start() })
+	w := watcher{label: strconv.Quote(t.Name()), stop: make(chan struct{}), stopped: make(chan struct{})}
+	go w.run()
+	return func() goroutines {
+		close(w.stop)
+		<-w.stopped
+		return w.most
+	}
+}
+
+// goroutines are those of a tracker: its own, and those of its connections.
+type goroutines struct {
+	own, connections int
+	profile          string // when there were most
+}
+
+// watcher counts the goroutines of a label.
+type watcher struct {
+	label         string
+	most          goroutines
+	stop, stopped chan struct{}
+}
+
+func (w *watcher) run() {
+	defer close(w.stopped)
+	tick := time.NewTicker(200 * time.Millisecond) // to look is not cheap
+	defer tick.Stop()
+	for {
+		now := labelled(w.label)
+		if now.own > w.most.own || now.connections > w.most.connections {
+			w.most.profile = now.profile
+		}
+		w.most.own = max(w.most.own, now.own)
+		w.most.connections = max(w.most.connections, now.connections)
+		select {
+		case <-tick.C:
+		case <-w.stop:
+			return
+		}
+	}
+}
+
+// labelled counts the goroutines that have a label. The profile has them in groups, which
+// begin with their number.
+func labelled(label string) (g goroutines) {
+	for group := range strings.SplitSeq(goroutineProfile(1), "\n\n") {
+		if !strings.Contains(group, label) {
+			continue
+		}
+		count, _, _ := strings.Cut(group, " ")
+		n, _ := strconv.Atoi(count) // of digits
+		if strings.Contains(group, "footfall-dev/footfall") {
+			g.own += n
+		} else {
+			g.connections += n
+		}
+		g.profile += group + "\n\n"
+	}
+	return g
+}
+
+func TestCloseKeepsItsDeadlineWhateverTheWireDoes(t *testing.T) {
+	eachWay(t, func(t *testing.T, toxic string, by way) {
+		api := footfalltest.NewAPI(t)
+		w := newWire(t, api.URL)
+		w.fallIll(t, toxic)
+		dir := t.TempDir()
+		tracker := by.open(t, wireConfig(w.URL), dir)
+		promised, _ := trackFrom(t, tracker, wireEvents/4)
+		began := time.Now()
+		err := within(wireTimeout, tracker.Close)
+		took := time.Since(began)
+		assert.Less(t, took, wireTimeout+closeSlack)
+		assertAccount(t, err, tracker.Stats(), by)
+		assertOneKeyAndBody(t, api)
+		if by.name != "HTTP" {
+			assertRestIsDelivered(t, api, dir, promised)
+		}
+		t.Logf("took %v: %+v", took.Round(time.Millisecond), tracker.Stats())
+	})
+}
+
+// closeSlack is what the machine may take for waking up whoever waits.
+const closeSlack = 500 * time.Millisecond
+
+// assertAccount holds the counts against each other and against what Close said.
+func assertAccount(t *testing.T, err error, s footfall.Stats, by way) {
+	t.Helper()
+	assert.Equal(t, s.Tracked, s.Delivered+s.Dropped+s.Stored)
+	if by.name != "HTTP" {
+		assert.NoError(t, err)
+		assert.Zero(t, s.Dropped)
+		return
+	}
+	if s.Dropped == 0 {
+		assert.NoError(t, err)
+		return
+	}
+	account, ok := errors.AsType[*footfall.CloseError](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, s.Dropped, account.Lost)
+}
+
+// assertRestIsDelivered opens the directory again, where nothing is in the way.
+func assertRestIsDelivered(t *testing.T, api *footfalltest.API, dir string, promised []int64) {
+	t.Helper()
+	tracker := openWhenFree(t, wireConfig(api.URL), dir)
+	require.NoError(t, within(patience, tracker.Flush))
+	require.NoError(t, within(patience, tracker.Close))
+	assert.Len(t, api.Events(), len(promised))
+	assertArrived(t, api, promised)
+	assertOneKeyAndBody(t, api)
+}
+
+// openWhenFree is openSpooled where the tracker before may not have let go of the
+// directory: Close does not wait for that when its deadline is over.
+func openWhenFree(t *testing.T, cfg footfall.Config, dir string) (tracker *footfall.Tracker) {
+	t.Helper()
+	require.Eventually(t, func() (free bool) {
+		var err error
+		tracker, _, err = spool.Open(cfg, spool.Config{Dir: dir, Logger: cfg.Logger})
+		return err == nil
+	}, time.Second, time.Millisecond)
+	return tracker
+}

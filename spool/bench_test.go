@@ -1,0 +1,229 @@
+package spool_test
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/spool"
+)
+
+// free is a Next that costs nothing.
+type free struct{}
+
+func (free) Deliver(ctx context.Context, src footfall.Source) {
+	some := make([]footfall.Record, 64)
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		for n := src.Take(some); n > 0; n = src.Take(some) {
+			src.Settle(some[:n], footfall.Delivered, nil)
+		}
+	}
+}
+
+// never is a Next that takes nothing until the tracker closes, and then nothing either.
+type never struct{}
+
+func (never) Deliver(ctx context.Context, src footfall.Source) {
+	select {
+	case <-ctx.Done():
+	case <-src.Closing():
+	}
+}
+
+func benchOpen(b *testing.B, dir string, next footfall.Transport) (*footfall.Tracker, *spool.Spool) {
+	b.Helper()
+	t, s, err := spool.Open(
+		footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/checkout", Logger: slog.New(slog.DiscardHandler)},
+		spool.Config{Dir: dir, Next: next, Logger: slog.New(slog.DiscardHandler), MaxBytes: 4 << 30})
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = t.Close(context.Background()) })
+	return t, s
+}
+
+// An event is 190 bytes of JSON. Batches of 100 are committed and then thrown away: Next
+// takes none.
+func BenchmarkCommitBatchesOf100(b *testing.B) {
+	src := newBatches(100)
+	s, err := spool.New(spool.Config{Dir: b.TempDir(), Next: never{}, Logger: slog.New(slog.DiscardHandler), MaxBytes: 8 << 30})
+	require.NoError(b, err)
+	b.ReportAllocs()
+	b.ResetTimer()
+	src.left = b.N
+	s.Deliver(b.Context(), src)
+	b.ReportMetric(float64(100*b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// batches is a tracker's queue that always has one batch of events, until it closes.
+type batches struct {
+	mu      sync.Mutex
+	left    int
+	ready   []footfall.Record
+	settled chan struct{}
+	closing chan struct{}
+	batch   []footfall.Record
+	eager   bool // the next is there before this one is settled
+	unique  bool // each batch has ids of its own
+}
+
+// A tracker that has more than one batch waiting: they share a transaction.
+func BenchmarkCommitUnderLoad(b *testing.B) {
+	src := newBatches(100)
+	src.eager = true
+	s, err := spool.New(spool.Config{Dir: b.TempDir(), Next: never{}, Logger: slog.New(slog.DiscardHandler), MaxBytes: 8 << 30})
+	require.NoError(b, err)
+	b.ReportAllocs()
+	b.ResetTimer()
+	src.left = b.N
+	s.Deliver(b.Context(), src)
+	b.ReportMetric(float64(100*b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+func newBatches(size int) *batches {
+	q := &batches{settled: make(chan struct{}, 1), closing: make(chan struct{})}
+	body := []byte(`{"site_id":"site_1","name":"checkout_completed","url":"https://shop.example.com/checkout","props":{"plan":"pro","amount":4999,"currency":"EUR","rate":0.19}}`)
+	for n := range size {
+		id := [16]byte{0: 0x7f, 6: 0x70, 14: byte(n >> 8), 15: byte(n)}
+		q.batch = append(q.batch, footfall.Record{ID: id, Body: body})
+	}
+	q.settled <- struct{}{}
+	return q
+}
+
+func (q *batches) Wait(ctx context.Context) (int, bool) {
+	select {
+	case <-q.settled:
+	case <-ctx.Done():
+		return 0, false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.left == 0 {
+		close(q.closing)
+		return 0, false
+	}
+	q.left--
+	if q.unique {
+		for i := range q.batch {
+			binary.BigEndian.PutUint32(q.batch[i].ID[9:], uint32(q.left))
+		}
+	}
+	q.ready = q.batch
+	return len(q.ready), true
+}
+
+func (q *batches) Take(dst []footfall.Record) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.eager && len(q.ready) == 0 && q.left > 0 {
+		q.left--
+		q.ready = q.batch
+	}
+	n := copy(dst, q.ready)
+	q.ready = q.ready[n:]
+	return n
+}
+
+func (q *batches) Settle([]footfall.Record, footfall.Outcome, error) {
+	select {
+	case q.settled <- struct{}{}:
+	default: // Wait has not looked since the last time, or does no more
+	}
+}
+
+func (q *batches) Moved(int, footfall.Outcome) {}
+func (q *batches) Closing() <-chan struct{}    { return q.closing }
+
+func BenchmarkTrackDurable(b *testing.B) {
+	for _, callers := range []int{1, 16, 64} {
+		b.Run("callers="+strconv.Itoa(callers), func(b *testing.B) {
+			tracker, _ := benchOpen(b, b.TempDir(), free{})
+			work := make(chan struct{}, callers)
+			var running sync.WaitGroup
+			b.ResetTimer()
+			for range callers {
+				running.Go(func() {
+					for range work {
+						if err := tracker.TrackDurable(context.Background(), "order_paid"); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			for range b.N {
+				work <- struct{}{}
+			}
+			close(work)
+			running.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
+
+// A backlog is drained by a Next that costs nothing.
+func BenchmarkDrain(b *testing.B) {
+	dir := b.TempDir()
+	src := newBatches(100)
+	s, err := spool.New(spool.Config{Dir: dir, Next: never{}, Logger: slog.New(slog.DiscardHandler), MaxBytes: 8 << 30, MaxAge: -1})
+	require.NoError(b, err)
+	src.left = max(b.N/100, 1)
+	src.unique = true
+	s.Deliver(b.Context(), src)
+	events := s.Stats().Events
+	b.ResetTimer()
+	tracker, _ := benchOpen(b, dir, free{})
+	require.NoError(b, tracker.Flush(b.Context()))
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
+}
+
+// The file after a steady load of b.N events that are all delivered.
+func BenchmarkFileAfterSteadyLoad(b *testing.B) {
+	dir := b.TempDir()
+	tracker, _ := benchOpen(b, dir, free{})
+	for range b.N {
+		for trackOne(tracker) != nil {
+			_ = tracker.Flush(context.Background())
+		}
+	}
+	require.NoError(b, tracker.Flush(context.Background()))
+	found, _ := filepath.Glob(filepath.Join(dir, "*.db"))
+	info, err := os.Stat(found[0])
+	require.NoError(b, err)
+	b.ReportMetric(float64(info.Size())/1024, "KiB")
+}
+
+// The caller's part alone: bursts that nobody is woken for, stored off the clock.
+func BenchmarkTrackBurst(b *testing.B) {
+	tracker, _ := benchOpen(b, b.TempDir(), free{})
+	b.ReportAllocs()
+	for n := 0; n < b.N; {
+		burst := min(64, b.N-n)
+		for range burst {
+			_ = trackOne(tracker)
+		}
+		n += burst
+		b.StopTimer()
+		_ = tracker.Flush(context.Background())
+		b.StartTimer()
+	}
+}
+
+// The disk: a page and fsync, of which a transaction waits for two.
+func BenchmarkDisk(b *testing.B) {
+	f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+	require.NoError(b, err)
+	page := make([]byte, 4096)
+	for n := range b.N {
+		_, err := f.WriteAt(page, int64(n%1000)*4096)
+		require.NoError(b, err)
+		require.NoError(b, f.Sync())
+	}
+	require.NoError(b, f.Close())
+}

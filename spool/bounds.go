@@ -1,0 +1,111 @@
+package spool
+
+import (
+	"os"
+	"time"
+)
+
+const (
+	// largeFile is when a file that holds almost nothing is replaced by a small one. A
+	// bbolt file never gets smaller, and lists its free pages with each transaction.
+	largeFile = 16 << 20
+	fewBytes  = 1 << 20
+)
+
+// makeRoom returns how many of the held events the file has room for, after dropping
+// the oldest if that is what Config says.
+func (o *owner) makeRoom() (n int) {
+	if len(o.held) == 0 {
+		return 0
+	}
+	room := o.cfg.MaxBytes - o.store.bytes + o.feed.endedBytes()
+	for ; n < len(o.held); n++ {
+		room -= int64(headerSize + len(o.held[n].Body))
+		for room < 0 {
+			freed, ok := o.free()
+			if !ok {
+				return o.fitting(n)
+			}
+			room += freed
+		}
+	}
+	return o.fitting(n)
+}
+
+// fitting is n, unless the file has failed meanwhile.
+func (o *owner) fitting(n int) int {
+	if o.store == nil {
+		return 0
+	}
+	return n
+}
+
+// free drops the oldest event. It returns false if it must not, or all are on their way.
+func (o *owner) free() (freed int64, ok bool) {
+	o.told.full(o.log, &o.cfg)
+	if o.cfg.RefuseNew {
+		return 0, false
+	}
+	size, ok := o.feed.dropOldest()
+	if !ok {
+		o.fill()
+		size, ok = o.feed.dropOldest()
+	}
+	return int64(size), ok
+}
+
+// sweep looks for events that are too old. Others are found when they are read.
+func (o *owner) sweep() {
+	if now := time.Now(); o.cfg.MaxAge > 0 && now.Sub(o.swept) >= o.sweepEvery() {
+		o.swept = now
+		o.told.expired(o.log, &o.cfg, o.feed.sweep(now))
+	}
+}
+
+func (o *owner) sweepEvery() time.Duration {
+	if o.cfg.MaxAge < 0 {
+		return time.Minute
+	}
+	return min(max(o.cfg.MaxAge/10, 10*time.Millisecond), time.Minute)
+}
+
+// shrink replaces the file by a small one when an outage is over.
+func (o *owner) shrink() {
+	s := o.store
+	if s == nil || s.size < largeFile || s.bytes > fewBytes {
+		return
+	}
+	small, err := openStore(o.claim.draft(), tally{})
+	if err == nil {
+		err = copyAll(s, small)
+		small.close()
+	}
+	if err != nil {
+		_ = os.Remove(o.claim.draft())
+		o.fail(err)
+		return
+	}
+	s.close()
+	if err = o.claim.adoptDraft(); err == nil {
+		small, err = openStore(o.claim.path, tally{events: s.events, bytes: s.bytes, last: s.next - 1})
+	}
+	if err != nil {
+		o.fail(err)
+		return
+	}
+	o.store = small
+}
+
+// copyAll copies the records of a file that holds few.
+func copyAll(from, to *store) error {
+	var c change
+	_, err := from.read(0, func(k, v []byte) error {
+		c.keys = append(c.keys, append([]byte(nil), k...))
+		c.values = append(c.values, append([]byte(nil), v...))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return to.commit(&c)
+}

@@ -1,0 +1,208 @@
+package spool
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// tracked is a tracker's queue that notes what it is told.
+type tracked struct {
+	footfall.Source
+	moved   map[footfall.Outcome]int
+	settled map[footfall.Outcome]int
+}
+
+func (q *tracked) Moved(n int, o footfall.Outcome) { q.moved[o] += n }
+func (q *tracked) Settle(r []footfall.Record, o footfall.Outcome, _ error) {
+	q.settled[o] += len(r)
+}
+
+func newTestFeed() (*feed, *tracked) {
+	q := &tracked{moved: make(map[footfall.Outcome]int), settled: make(map[footfall.Outcome]int)}
+	f := newFeed(-1, func() {})
+	f.src = q
+	return f, q
+}
+
+// some returns events of the file with keys from first on.
+func some(first, n int) (items []*item) {
+	for i := range n {
+		rec := footfall.Record{ID: [16]byte{14: byte((first + i) >> 8), 15: byte(first + i)}, Body: []byte("{}")}
+		items = append(items, &item{rec: rec, key: uint64(first + i), size: 30, own: true})
+	}
+	return items
+}
+
+func TestWaitOfAFeedReturnsWhenEventsCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newTestFeed()
+		began := time.Now()
+		time.AfterFunc(3*time.Hour, func() { f.stored(some(1, 5)) })
+		n, ok := f.Wait(t.Context())
+		assert.True(t, ok)
+		assert.Equal(t, 5, n)
+		assert.Equal(t, 3*time.Hour, time.Since(began))
+	})
+}
+
+func TestWaitOfAFeedDoesNotSpinWhileNobodyTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newTestFeed()
+		f.stored(some(1, 5))
+		began := time.Now()
+		for range 4 {
+			n, ok := f.Wait(t.Context())
+			require.True(t, ok)
+			require.Equal(t, 5, n)
+		}
+		assert.Equal(t, 3*lookAgain, time.Since(began), "the first at once")
+	})
+}
+
+func TestWaitOfAFeedEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newTestFeed()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, ok := f.Wait(ctx)
+		assert.False(t, ok)
+	})
+}
+
+func TestWaitOfAFeedEndsForAllWhenNothingWillCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := newTestFeed()
+		results := make(chan bool)
+		for range 5 {
+			go func() {
+				_, ok := f.Wait(t.Context())
+				results <- ok
+			}()
+		}
+		synctest.Wait()
+		f.close()
+		for range 5 {
+			assert.False(t, <-results)
+		}
+		assert.True(t, func() bool { _, open := <-f.Closing(); return !open }())
+	})
+}
+
+func TestAFeedThatClosesHandsOutWhatIsLeftFirst(t *testing.T) {
+	f, _ := newTestFeed()
+	f.stored(some(1, 3))
+	f.close()
+	n, ok := f.Wait(t.Context())
+	require.True(t, ok)
+	taken := make([]footfall.Record, 10)
+	require.Equal(t, n, f.Take(taken))
+	_, ok = f.Wait(t.Context())
+	assert.False(t, ok)
+}
+
+func TestTakeOfAnEmptyFeedReturnsAtOnce(t *testing.T) {
+	f, _ := newTestFeed()
+	assert.Zero(t, f.Take(make([]footfall.Record, 10)))
+}
+
+func TestARecordIsSettledOnce(t *testing.T) {
+	f, q := newTestFeed()
+	f.stored(some(1, 2))
+	taken := make([]footfall.Record, 1)
+	f.Take(taken)
+	stranger := some(9, 1)[0].rec
+	notTaken := some(2, 1)[0].rec
+	for range 3 {
+		f.Settle(taken, footfall.Delivered, nil)
+		f.Settle([]footfall.Record{stranger, notTaken}, footfall.Delivered, nil)
+	}
+	assert.Equal(t, map[footfall.Outcome]int{footfall.Delivered: 1}, q.moved)
+	ended, _ := f.endings()
+	assert.Equal(t, []parcel{{1, 30}}, ended)
+}
+
+func TestEventsOfAnEarlierProcessAreNotToldToTheTracker(t *testing.T) {
+	f, q := newTestFeed()
+	r := record{key: 1, run: 5, rec: some(1, 1)[0].rec}
+	f.load(&r, 6, time.Now(), func(b []byte) []byte { return b })
+	taken := make([]footfall.Record, 1)
+	require.Equal(t, 1, f.Take(taken))
+	f.Settle(taken, footfall.Delivered, nil)
+	assert.Empty(t, q.moved)
+	assert.Equal(t, uint64(1), f.read().Delivered)
+}
+
+// A Next that stores tells later what became of events; more than it was given of this
+// run's are others'.
+func TestWhatNextStoresIsMovedWhenNextSaysSo(t *testing.T) {
+	f, q := newTestFeed()
+	f.stored(some(1, 3))
+	taken := make([]footfall.Record, 3)
+	f.Take(taken)
+	f.Settle(taken, footfall.Stored, nil)
+	assert.Empty(t, q.moved, "stored they are still")
+	f.Moved(2, footfall.Delivered)
+	f.Moved(5, footfall.Rejected)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.Delivered: 2, footfall.Rejected: 1}, q.moved)
+	assert.Equal(t, uint64(3), f.read().HandedOver)
+}
+
+func TestTheWindowIsBounded(t *testing.T) {
+	f, _ := newTestFeed()
+	f.stored(some(1, 3*windowEvents))
+	assert.Len(t, f.window, windowEvents)
+	from, low := f.wants()
+	assert.Equal(t, uint64(windowEvents+1), from)
+	assert.False(t, low)
+	f.Take(make([]footfall.Record, windowEvents/2+1))
+	_, low = f.wants()
+	assert.True(t, low)
+}
+
+func TestEventsInMemoryOnlyAreSettledWithTheTracker(t *testing.T) {
+	f, q := newTestFeed()
+	f.expose([]footfall.Record{some(1, 1)[0].rec, some(2, 1)[0].rec, some(3, 1)[0].rec})
+	taken := make([]footfall.Record, 1)
+	f.Take(taken)
+	assert.Len(t, f.hide(), 2, "one is on its way")
+	f.Settle(taken, footfall.Delivered, nil)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.Delivered: 1}, q.settled)
+	f.expose([]footfall.Record{some(2, 1)[0].rec})
+	f.abandon(errNextStopped)
+	assert.Equal(t, 1, q.settled[footfall.Lost])
+	ended, _ := f.endings()
+	assert.Empty(t, ended)
+}
+
+// TrackDurable returns before the window has the event, and its caller may call Flush.
+func TestFlushWaitsForAnEventThatIsOnItsWayIntoTheWindow(t *testing.T) {
+	f, _ := newTestFeed()
+	done := func(fl *flush) bool {
+		f.answer()
+		select {
+		case <-fl.done:
+			return true
+		default:
+			return false
+		}
+	}
+	f.committed(1, &store{next: 3, events: 2}, 0)
+	fl := f.await()
+	assert.False(t, done(fl), "committed")
+	f.stored(some(1, 2))
+	assert.False(t, done(fl), "in the window")
+	taken := make([]footfall.Record, 2)
+	f.Take(taken)
+	assert.False(t, done(fl), "on its way")
+	f.Settle(taken, footfall.Delivered, nil)
+	assert.False(t, done(fl), "still in the file")
+	f.committed(none, &store{next: 3}, 2)
+	assert.True(t, done(fl))
+}

@@ -1,0 +1,109 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// flush is a call of Flush that waits.
+type flush struct {
+	target uint64 // the last key of which it must know the end
+	done   chan struct{}
+}
+
+// Flush implements footfall.Flusher: it returns when each event that is in the file has
+// been settled by Config.Next and is out of it, those of earlier processes too. While
+// the file cannot be used it waits for that as well.
+func (s *Spool) Flush(ctx context.Context) error {
+	if s.feed == nil {
+		return nil
+	}
+	select {
+	case <-s.opened:
+	case <-s.stopped:
+	case <-ctx.Done():
+		return s.unflushed(ctx.Err())
+	}
+	fl := s.feed.await()
+	s.wakeOwner()
+	select {
+	case <-fl.done:
+		return s.flushNext(ctx)
+	case <-s.stopped:
+	case <-s.nextStopped:
+	case <-ctx.Done():
+		s.feed.leave(fl)
+		return s.unflushed(ctx.Err())
+	}
+	s.feed.leave(fl)
+	if s.feed.read().Events == 0 {
+		return nil
+	}
+	return s.unflushed(errNextStopped)
+}
+
+var errNextStopped = errors.New("the transport has stopped")
+
+func (s *Spool) unflushed(why error) error {
+	return fmt.Errorf("spool: flush: %d events are in the file still: %w", s.feed.read().Events, why)
+}
+
+// flushNext is for a Next that stores events itself.
+func (s *Spool) flushNext(ctx context.Context) error {
+	if next, ok := s.cfg.Next.(footfall.Flusher); ok {
+		return next.Flush(ctx)
+	}
+	return nil
+}
+
+func (f *feed) await() *flush {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fl := &flush{target: f.last, done: make(chan struct{})}
+	f.flushes = append(f.flushes, fl)
+	return fl
+}
+
+func (f *feed) leave(fl *flush) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushes = slices.DeleteFunc(f.flushes, func(o *flush) bool { return o == fl })
+}
+
+// answer ends the calls of Flush whose events have ended.
+func (f *feed) answer() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.flushes) == 0 {
+		return
+	}
+	open := f.firstOpen()
+	f.flushes = slices.DeleteFunc(f.flushes, func(fl *flush) bool {
+		if fl.target >= open {
+			return false
+		}
+		close(fl.done)
+		return true
+	})
+}
+
+// firstOpen returns the least key in the file.
+func (f *feed) firstOpen() uint64 {
+	first := f.arriving
+	if f.behind {
+		first = min(first, f.loaded)
+	}
+	for _, it := range f.out {
+		if it.key != 0 {
+			first = min(first, it.key)
+		}
+	}
+	for _, p := range f.ended {
+		first = min(first, p.key)
+	}
+	return first
+}

@@ -1,0 +1,45 @@
+package spool_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain fails the run when a goroutine of the library outlives its tests.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(victimDir); dir != "" {
+		victim(dir, os.Getenv("FOOTFALL_TEST_SPOOL_FIRST"))
+		return
+	}
+	code := m.Run()
+	if left := leaked(10 * time.Second); left != "" && code == 0 {
+		fmt.Fprintf(os.Stderr, "goroutines outlive the tests:\n%s\n", left)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// leaked returns the stacks that are still in the library after a while.
+func leaked(patience time.Duration) string {
+	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+		left := ofLibrary()
+		if left == "" || time.Now().After(deadline) {
+			return left
+		}
+	}
+}
+
+func ofLibrary() string {
+	var left []string
+	buf := make([]byte, 4<<20)
+	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(stack, "footfall-dev/footfall") && !strings.Contains(stack, ".TestMain(") {
+			left = append(left, stack)
+		}
+	}
+	return strings.Join(left, "\n\n")
+}

@@ -1,0 +1,65 @@
+package spool
+
+import (
+	"log/slog"
+	"time"
+)
+
+// notices tells the log of a state when it begins, and of the same one at most once in
+// a while.
+type notices struct {
+	isDown   bool
+	lastDown time.Time
+	lastFull time.Time
+	lastOld  time.Time
+	dropped  uint64
+}
+
+const (
+	downAgain  = time.Minute
+	boundAgain = time.Hour
+)
+
+// down is told each time that the file could not be used.
+func (n *notices) down(log *slog.Logger, dir string, err error) {
+	if n.isDown {
+		return
+	}
+	if now := time.Now(); now.Sub(n.lastDown) >= downAgain {
+		n.isDown, n.lastDown = true, now
+		log.Error("spool: the file cannot be used; events are in memory only until it can", "dir", dir, "error", err)
+	}
+}
+
+// up is told that the file is used.
+func (n *notices) up(log *slog.Logger, dir string) {
+	if n.isDown {
+		n.isDown = false
+		log.Info("spool: the file is used again", "dir", dir)
+	}
+}
+
+// full is told whenever an event finds no room.
+func (n *notices) full(log *slog.Logger, cfg *Config) {
+	now := time.Now()
+	if now.Sub(n.lastFull) < boundAgain {
+		return
+	}
+	n.lastFull = now
+	what := "the oldest events are dropped"
+	if cfg.RefuseNew {
+		what = "new events stay in the tracker's queue"
+	}
+	log.Warn("spool: Config.MaxBytes is reached: "+what, "max_bytes", cfg.MaxBytes, "dir", cfg.Dir)
+}
+
+// expired is told how many events have expired so far.
+func (n *notices) expired(log *slog.Logger, cfg *Config, total uint64) {
+	now := time.Now()
+	if total == n.dropped || now.Sub(n.lastOld) < boundAgain {
+		return
+	}
+	log.Warn("spool: events were older than Config.MaxAge and were not sent",
+		"events", total-n.dropped, "max_age", cfg.MaxAge, "dir", cfg.Dir)
+	n.dropped, n.lastOld = total, now
+}

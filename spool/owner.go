@@ -1,0 +1,443 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+)
+
+const (
+	// maxEvents, maxTransaction and maxRemoved bound a transaction: events, bytes, and
+	// records removed.
+	maxEvents      = 1024
+	maxTransaction = 1 << 20
+	maxRemoved     = 4096
+
+	// removeAfter is how long records that have ended may wait for others, or for a
+	// transaction that is made anyway; removeMany of them do not wait. They are what
+	// is sent a second time after a crash, with the same id.
+	removeAfter = 50 * time.Millisecond
+	removeMany  = 128
+
+	// retryMin and retryMax bound the wait before a file that failed is tried again.
+	retryMin = time.Second
+	retryMax = 30 * time.Second
+)
+
+// owner is the one goroutine that uses the file.
+type owner struct {
+	*Spool
+	src   footfall.Source
+	claim *claim
+	store *store // nil while the file cannot be used
+
+	next      uint64 // key
+	uncertain uint64 // first key of a transaction that failed
+	fault     error  // of a file that must be replaced
+	held      []footfall.Record
+	heldBytes int
+	arena     arena
+	change    change
+	keys      []byte
+
+	closing  bool
+	handed   bool // the feed was told of it
+	fresh    bool // no file has been opened yet
+	retryAt  time.Time
+	delay    time.Duration
+	oldest   time.Time // when the first of what has ended was seen
+	swept    time.Time
+	again    time.Time // when it was seen that Next has given up an event
+	adoption *adoption
+	scanned  time.Time
+	shunned  map[string]bool // files that could not be opened
+	told     notices
+}
+
+// run ends when everything that the tracker had has come to an end, or is in the file.
+func (o *owner) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	closing := o.src.Closing()
+	for {
+		o.step()
+		timer.Reset(o.pause())
+		select {
+		case <-o.wake:
+		case <-timer.C:
+		case <-closing:
+			closing, o.closing, o.retryAt = nil, true, time.Time{}
+		case <-o.nextStopped:
+			if o.ends(ctx) {
+				o.finish()
+				return
+			}
+		}
+	}
+}
+
+// ends waits for the tracker to close, and stores meanwhile, if Next has returned before.
+func (o *owner) ends(ctx context.Context) bool {
+	if o.handed || ctx.Err() != nil {
+		return true
+	}
+	o.log.Error("spool: Config.Next has stopped: events are stored and not delivered")
+	for !o.handed && ctx.Err() == nil {
+		select {
+		case <-o.wake:
+		case <-o.src.Closing():
+			o.closing = true
+		case <-ctx.Done():
+		case <-time.After(o.pause()):
+		}
+		o.step()
+	}
+	return true
+}
+
+// step does what there is to do.
+func (o *owner) step() {
+	o.reopen()
+	o.sweep()
+	for o.take() && o.write() && o.closing {
+	}
+	o.write()
+	o.fill()
+	o.handAgain()
+	o.adopt()
+	o.shrink()
+	o.handOver()
+	o.feed.answer()
+}
+
+// take moves events from the tracker's queue to held. It reports whether there are any.
+func (o *owner) take() bool {
+	var some [64]footfall.Record
+	for o.wants() {
+		n := o.src.Take(some[:])
+		if n == 0 {
+			break
+		}
+		o.hold(some[:n])
+		if o.store == nil {
+			o.expose()
+		}
+	}
+	if len(o.held) >= maxEvents || o.heldBytes >= maxTransaction {
+		o.due.Store(true) // there may be more, of which the queue has told already
+		o.wakeOwner()
+	}
+	return len(o.held) > 0
+}
+
+func (o *owner) wants() bool {
+	switch {
+	case o.store == nil:
+		return o.closing || o.feed.roomy()
+	case !o.closing && !o.due.Swap(false) && len(o.held) == 0:
+		return false
+	}
+	return len(o.held) < maxEvents && o.heldBytes < maxTransaction
+}
+
+// hold keeps records of the tracker's to be written. One that is larger than the file may
+// be never is.
+func (o *owner) hold(records []footfall.Record) {
+	for i := range records {
+		size := headerSize + len(records[i].Body)
+		if int64(size) > o.cfg.MaxBytes {
+			o.feed.expose(records[i : i+1])
+			continue
+		}
+		o.heldBytes += size
+		o.held = append(o.held, records[i])
+	}
+}
+
+// expose lets Next have events that are not in the file.
+func (o *owner) expose() {
+	o.feed.expose(o.held)
+	o.held, o.heldBytes = nil, 0
+}
+
+// write makes one transaction of what is held and what has ended. It reports whether
+// all of it went well.
+func (o *owner) write() bool {
+	if o.store == nil {
+		o.expose()
+		return false
+	}
+	n := o.makeRoom()
+	ended := o.endings(n > 0)
+	if o.store == nil || n == 0 && len(ended) == 0 {
+		return false
+	}
+	items := o.prepare(n, ended)
+	if err := o.store.commit(&o.change); err != nil {
+		o.fail(err)
+		o.expose()
+		return false
+	}
+	o.feed.committed(o.next, o.advance(n), len(ended)) // before anybody hears of it and calls Flush
+	if n > 0 {
+		o.src.Settle(o.held[:n], footfall.Stored, nil)
+		o.release(n)
+	}
+	o.feed.stored(items) // after that, for what Next ends is Stored before
+	return len(o.held) == 0
+}
+
+// advance counts n keys as used.
+func (o *owner) advance(n int) *store {
+	o.next += uint64(n)
+	o.store.next = o.next
+	return o.store
+}
+
+// release forgets the first n that are held.
+func (o *owner) release(n int) {
+	for i := range n {
+		o.heldBytes -= headerSize + len(o.held[i].Body)
+	}
+	rest := copy(o.held, o.held[n:])
+	clear(o.held[rest:])
+	o.held = o.held[:rest]
+}
+
+// prepare makes the change of the first n held, and what they are in the file.
+func (o *owner) prepare(n int, ended []parcel) []*item {
+	c := &o.change
+	c.keys, c.values, c.remove, o.keys = c.keys[:0], c.values[:0], c.remove[:0], o.keys[:0]
+	items := make([]*item, n)
+	parts := make([]item, n)
+	for i := range n {
+		r := &o.held[i]
+		key := o.next + uint64(i)
+		o.keys = appendKey(o.keys, key)
+		v := encode(o.arena.room(headerSize+len(r.Body)), key, o.runID, r)
+		c.values = append(c.values, v)
+		parts[i] = item{rec: footfall.Record{ID: r.ID, Body: v[headerSize:]}, key: key, size: len(v), own: true}
+		items[i] = &parts[i]
+	}
+	for i := range n {
+		c.keys = append(c.keys, o.keys[keySize*i:keySize*(i+1)])
+	}
+	for _, p := range ended {
+		c.remove = append(c.remove, p.key)
+	}
+	return items
+}
+
+// endings returns the records to remove now. With a transaction that is made anyway
+// they all go.
+func (o *owner) endings(anyway bool) []parcel {
+	ended, hurry := o.feed.endings()
+	if len(ended) == 0 {
+		o.oldest = time.Time{}
+		return nil
+	}
+	if o.oldest.IsZero() {
+		o.oldest = time.Now()
+	}
+	if anyway || hurry || o.closing || len(ended) >= removeMany || time.Since(o.oldest) >= removeAfter {
+		o.oldest = time.Time{}
+		return ended
+	}
+	return nil
+}
+
+// fill reads from the file what the window has room for.
+func (o *owner) fill() {
+	for o.store != nil {
+		from, ok := o.feed.wants()
+		if !ok {
+			return
+		}
+		now, told := time.Now(), 0
+		seen := 0
+		more, err := o.store.read(from, func(k, v []byte) error {
+			r, err := decode(k, v)
+			if err != nil {
+				return err
+			}
+			more, n := o.feed.load(&r, o.runID, now, o.keep)
+			told += n
+			if seen++; !more || seen > maxEvents {
+				return errEnough
+			}
+			return nil
+		})
+		o.feed.moved(told, footfall.Lost)
+		if err != nil {
+			o.fail(err)
+			return
+		}
+		o.feed.atEnd(!more)
+		if more {
+			o.wakeOwner() // what has expired is to be removed before more is read
+			return
+		}
+	}
+}
+
+func (o *owner) keep(body []byte) []byte { return append(o.arena.room(len(body)), body...) }
+
+// handAgain hands out again, after a while, what Next has given up.
+func (o *owner) handAgain() {
+	switch {
+	case !o.feed.waitsAgain():
+		o.again = time.Time{}
+	case o.again.IsZero():
+		o.again = time.Now()
+	case time.Since(o.again) >= lookAgain:
+		o.again = time.Time{}
+		o.feed.tick()
+	}
+}
+
+// handOver tells the feed that the tracker closes, when nothing is left in the queue.
+func (o *owner) handOver() {
+	if !o.closing || o.handed {
+		return
+	}
+	o.expose() // what the file has no room for
+	o.handed = true
+	o.feed.close()
+}
+
+// finish leaves the file to the next process.
+func (o *owner) finish() {
+	o.closing = true
+	if o.store != nil {
+		o.hide()
+	}
+	for o.take() && o.write() {
+	}
+	for o.store != nil && o.feed.hasEnded() && o.write() {
+	}
+	o.expose()
+	o.feed.abandon(errNextStopped)
+	o.stopAdopting()
+	if o.store != nil {
+		if o.store.events > 0 {
+			o.log.Info("spool: events stay in the file until the next start", "events", o.store.events, "dir", o.cfg.Dir)
+		}
+		o.store.close()
+	}
+	if o.claim != nil {
+		o.claim.release()
+	}
+	o.folder.leave()
+}
+
+// pause returns how long there is nothing to do unless something happens.
+func (o *owner) pause() time.Duration {
+	now := time.Now()
+	wait := o.sweepEvery()
+	if o.store == nil {
+		wait = min(wait, o.retryAt.Sub(now))
+	}
+	if o.store != nil && o.feed.hasEnded() {
+		wait = min(wait, o.oldest.Add(removeAfter).Sub(now)) // at once, if it was not seen yet
+	}
+	if !o.again.IsZero() {
+		wait = min(wait, o.again.Add(lookAgain).Sub(now))
+	}
+	if o.store != nil && o.cfg.Shared {
+		wait = min(wait, o.scanned.Add(scanEvery).Sub(now))
+	}
+	return max(wait, 0)
+}
+
+// fail is told that the file cannot be used.
+func (o *owner) fail(err error) {
+	first := o.delay == 0
+	o.store.close()
+	o.store = nil
+	o.uncertain = min(o.uncertain, o.next)
+	o.down(err)
+	if first && errors.Is(err, errDamaged) {
+		o.retryAt = time.Time{} // it will be set aside at once
+		o.wakeOwner()
+	}
+}
+
+// down notes that events are in memory only.
+func (o *owner) down(err error) {
+	o.told.down(o.log, o.cfg.Dir, err)
+	if errors.Is(err, errDamaged) {
+		o.fault = err
+	}
+	o.feed.failed()
+	o.delay = min(max(2*o.delay, retryMin), retryMax)
+	o.retryAt = time.Now().Add(o.delay)
+}
+
+// reopen tries a file that has failed, if it is time to.
+func (o *owner) reopen() {
+	if o.store != nil || time.Now().Before(o.retryAt) {
+		return
+	}
+	t, err := o.open()
+	if err != nil {
+		o.down(err)
+		return
+	}
+	o.next = max(o.next, t.last+1)
+	o.store.next = o.next
+	o.uncertain, o.fault = none, nil
+	if len(t.uncertain) > 0 {
+		o.oldest = o.swept // to be removed before anything is read
+	}
+	o.feed.opened(o.store, &t, o.fresh)
+	o.hide()
+	o.fresh = false
+	o.delay = 0
+	o.told.up(o.log, o.cfg.Dir)
+}
+
+// hide takes back what is in memory only, to be written before what came later.
+func (o *owner) hide() {
+	later := o.held
+	o.held, o.heldBytes = nil, 0
+	o.hold(o.feed.hide())
+	o.hold(later)
+}
+
+// open opens the file: the one that is ours, else one that was left, else a new one.
+func (o *owner) open() (t tally, err error) {
+	if err := o.folder.enter(lockEvery); err != nil {
+		return t, err
+	}
+	if o.claim != nil {
+		o.store, t, err = o.openClaimed(o.claim, expect{o.runID, o.feed.position(), o.uncertain, o.fault})
+		return t, err
+	}
+	paths, err := o.folder.files()
+	if err != nil {
+		return t, err
+	}
+	for _, path := range paths {
+		c := claimOld(path)
+		if c == nil {
+			continue
+		}
+		if o.store, t, err = o.openClaimed(c, nothing(o.runID)); err == nil {
+			o.claim = c
+			return t, nil
+		}
+		o.shun(c, err)
+	}
+	c, err := o.folder.claimNew()
+	if err != nil {
+		return t, err
+	}
+	if o.store, t, err = o.openClaimed(c, nothing(o.runID)); err != nil {
+		c.remove()
+		return t, err
+	}
+	o.claim = c
+	return t, nil
+}

@@ -1,0 +1,112 @@
+package spool
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+func TestARecordIsReadAsItWasWritten(t *testing.T) {
+	rec := footfall.Record{ID: [16]byte{1, 2, 3, 15: 9}, Body: []byte(`{"a":1}`)}
+	k, v := appendKey(nil, 77), encode(nil, 77, 4711, &rec)
+	got, err := decode(k, v)
+	require.NoError(t, err)
+	assert.Equal(t, record{key: 77, run: 4711, rec: rec, size: headerSize + 7}, got)
+}
+
+func TestAnyBitOfARecordThatIsFlippedIsNoticed(t *testing.T) {
+	rec := footfall.Record{ID: [16]byte{1, 2, 3}, Body: []byte(`{"a":1}`)}
+	k, v := appendKey(nil, 77), encode(nil, 77, 4711, &rec)
+	whole := append(k, v...)
+	for bit := range 8 * len(whole) {
+		damaged := bytes.Clone(whole)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		_, err := decode(damaged[:keySize], damaged[keySize:])
+		require.ErrorIs(t, err, errDamaged, "bit %d", bit)
+	}
+	for n := range v {
+		_, err := decode(k, v[:n])
+		require.ErrorIs(t, err, errDamaged, "%d bytes", n)
+	}
+}
+
+func TestTheAgeOfARecordIsInItsID(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	r := record{rec: footfall.Record{ID: [16]byte{0x01, 0xa3, 0x18, 0x5c, 0x50, 0x00, 0x7a, 0xbc}}}
+	assert.Equal(t, now, r.made())
+	assert.False(t, r.older(time.Hour, now.Add(time.Hour)))
+	assert.True(t, r.older(time.Hour, now.Add(time.Hour+1)))
+	assert.False(t, r.older(time.Hour, now.Add(-1000*time.Hour)), "from the future")
+	assert.False(t, r.older(-1, now.Add(1000*time.Hour)), "no bound")
+}
+
+func TestAnArenaGivesEachItsOwnRoom(t *testing.T) {
+	var a arena
+	var all [][]byte
+	for n := range 2000 {
+		room := append(a.room(n%300+1), bytes.Repeat([]byte{byte(n)}, n%300+1)...)
+		all = append(all, room)
+	}
+	large := a.room(3 * blockSize)
+	assert.GreaterOrEqual(t, cap(large), 3*blockSize)
+	for n, room := range all {
+		require.Equal(t, bytes.Repeat([]byte{byte(n)}, n%300+1), room)
+		require.Equal(t, len(room), cap(room), "nobody writes into the next one")
+	}
+}
+
+func TestAStateIsToldWhenItBeginsAndSeldomAfterThat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&out, nil))
+		var n notices
+		for range 100 {
+			n.down(log, "dir", errDamaged)
+			n.full(log, &Config{})
+			n.expired(log, &Config{}, 5)
+		}
+		assert.Equal(t, 1, strings.Count(out.String(), "level=ERROR"))
+		assert.Equal(t, 2, strings.Count(out.String(), "level=WARN"))
+		n.up(log, "dir")
+		n.up(log, "dir")
+		assert.Equal(t, 1, strings.Count(out.String(), "level=INFO"))
+		n.down(log, "dir", errDamaged)
+		assert.Equal(t, 1, strings.Count(out.String(), "level=ERROR"), "it comes and goes")
+		time.Sleep(2 * boundAgain)
+		n.down(log, "dir", errDamaged)
+		n.full(log, &Config{})
+		n.expired(log, &Config{}, 5)
+		assert.Equal(t, 2, strings.Count(out.String(), "level=ERROR"))
+		assert.Equal(t, 3, strings.Count(out.String(), "level=WARN"), "nothing has expired since")
+	})
+}
+
+func TestDefaultsAreAsDocumented(t *testing.T) {
+	c := Config{}.withDefaults()
+	assert.Equal(t, int64(256<<20), c.MaxBytes)
+	assert.Equal(t, 168*time.Hour, c.MaxAge)
+	assert.NotNil(t, c.Logger)
+}
+
+func TestAPanicOfTheLoggerIsNoCrash(t *testing.T) {
+	c := Config{Logger: slog.New(explosive{slog.DiscardHandler})}.withDefaults()
+	c.Logger.With("a", 1).WithGroup("g").Error("boom")
+}
+
+type ctx = context.Context
+
+type explosive struct{ slog.Handler }
+
+func (explosive) Enabled(_ ctx, _ slog.Level) bool     { return true }
+func (explosive) Handle(ctx, slog.Record) error        { panic("boom") }
+func (e explosive) WithAttrs([]slog.Attr) slog.Handler { return e }
+func (e explosive) WithGroup(string) slog.Handler      { return e }

@@ -1,0 +1,168 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Spool is a footfall.Transport that keeps events in a file until another Transport has
+// delivered them. It is for one tracker. Its methods may be called from several
+// goroutines at once.
+type Spool struct {
+	cfg    Config
+	log    *slog.Logger
+	folder *folder
+	runID  uint64
+	feed   *feed // nil if the tracker is disabled
+
+	started     atomic.Bool
+	due         atomic.Bool   // the tracker has events to be taken
+	wake        chan struct{} // one slot: the owner of the file should look
+	opened      chan struct{} // closed when the file was tried for the first time
+	stopped     chan struct{} // closed when Deliver returns
+	nextStopped chan struct{} // closed when Next has returned
+}
+
+var (
+	_ footfall.Transport = (*Spool)(nil)
+	_ footfall.Flusher   = (*Spool)(nil)
+)
+
+// New checks cfg and takes the directory, which is free again when the tracker has been
+// closed. The error joins one *footfall.FieldError for every problem of cfg, or is
+// ErrLocked.
+//
+// A directory or file that cannot be used is no error: the log is told, events are in
+// memory only, as they are without a Spool, and it is tried again.
+func New(cfg Config) (*Spool, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	s := &Spool{
+		cfg:         cfg,
+		log:         cfg.Logger,
+		folder:      &folder{dir: cfg.Dir, shared: cfg.Shared},
+		runID:       rand.Uint64(),
+		wake:        make(chan struct{}, 1),
+		opened:      make(chan struct{}),
+		stopped:     make(chan struct{}),
+		nextStopped: make(chan struct{}),
+	}
+	if err := s.folder.enter(lockPatience); errors.Is(err, ErrLocked) {
+		return nil, err
+	}
+	s.feed = newFeed(cfg.MaxAge, s.wakeOwner)
+	return s, nil
+}
+
+// Open returns a tracker with a Spool between it and its transport, which is cfg.Next,
+// else tracker.Transport, else HTTP. The error joins those of footfall.New and New. Of
+// a tracker that is disabled nothing else is looked at, and the Spool does nothing.
+func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error) {
+	if tracker.Disabled {
+		t, err := footfall.New(tracker)
+		return t, &Spool{}, err
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = tracker.Logger
+	}
+	var problems error
+	if cfg.Next == nil {
+		cfg.Next, problems = next(tracker)
+	}
+	if cfg.Next == nil {
+		checked := cfg.withDefaults()
+		checked.Next = (*Spool)(nil)
+		return nil, nil, errors.Join(problems, checked.check())
+	}
+	s, err := New(cfg)
+	if err != nil {
+		return nil, nil, errors.Join(problems, err)
+	}
+	tracker.Transport = s
+	t, err := footfall.New(tracker)
+	if err != nil {
+		s.folder.leave()
+		return nil, nil, err
+	}
+	return t, s, nil
+}
+
+// next returns the transport that a tracker has without a Spool. A tracker made for that
+// and closed tells all that is wrong with its Config at once; it does no I/O.
+func next(cfg footfall.Config) (footfall.Transport, error) {
+	if cfg.Transport != nil {
+		return cfg.Transport, nil
+	}
+	t, err := footfall.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Close(context.Background()); err != nil {
+		return nil, err
+	}
+	return footfall.NewHTTPTransport(cfg)
+}
+
+// Deliver implements footfall.Transport.
+func (s *Spool) Deliver(ctx context.Context, src footfall.Source) {
+	if s.feed == nil {
+		return
+	}
+	if s.started.Swap(true) {
+		s.log.Error("spool: a Spool is for one tracker and delivers nothing for a second")
+		return
+	}
+	defer close(s.stopped)
+	s.feed.src = src
+	o := &owner{Spool: s, src: src, next: 1, uncertain: none, fresh: true, shunned: make(map[string]bool)}
+	o.reopen()
+	close(s.opened)
+	var running sync.WaitGroup
+	running.Go(func() { s.watch(ctx, src) })
+	running.Go(func() { s.runNext(ctx) })
+	o.run(ctx)
+	running.Wait()
+}
+
+// watch tells the owner whenever the tracker has a batch.
+func (s *Spool) watch(ctx context.Context, src footfall.Source) {
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		s.due.Store(true)
+		s.wakeOwner()
+	}
+}
+
+// runNext runs Next. A panic of one that the application gave stops delivery, not the
+// application; events are stored all the same.
+func (s *Spool) runNext(ctx context.Context) {
+	defer close(s.nextStopped)
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("spool: panic in Config.Next", "panic", v)
+		}
+	}()
+	s.cfg.Next.Deliver(ctx, s.feed)
+}
+
+func (s *Spool) wakeOwner() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it has not looked since the last time
+	}
+}
+
+// Stats returns the counts so far. They are one consistent reading.
+func (s *Spool) Stats() Stats {
+	if s.feed == nil {
+		return Stats{}
+	}
+	return s.feed.read()
+}

@@ -1,0 +1,156 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+var bucketName = []byte("events")
+
+// store is a file of records. One goroutine uses it.
+type store struct {
+	path   string
+	db     *bolt.DB
+	file   *os.File // that of db
+	size   int64    // of the file
+	events int
+	bytes  int64
+	next   uint64 // key of the next record
+}
+
+// openStore opens a file that has been verified, or makes one.
+func openStore(path string, found tally) (*store, error) {
+	s := &store{path: path, events: found.events, bytes: found.bytes, next: found.last + 1}
+	err := s.guard(func() error {
+		db, err := bolt.Open(path, 0o600, &bolt.Options{
+			Timeout:      time.Second, // of a look from outside; whoever else would write it does not hold our lock
+			FreelistType: bolt.FreelistMapType,
+			NoStatistics: true,
+			OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
+				f, err = os.OpenFile(name, flag, mode)
+				s.file = f
+				return f, err
+			},
+		})
+		if err != nil {
+			return err
+		}
+		s.db = db
+		return db.Update(func(tx *bolt.Tx) error {
+			_, err := tx.CreateBucketIfNotExists(bucketName)
+			return err
+		})
+	})
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.measure()
+	return s, nil
+}
+
+// guard turns a fault of the mapped memory, which is what a file does that something
+// truncates, and bbolt's panics into errDamaged. After one bbolt's locks are in no state
+// to be used, so it is not closed: its mapping stays, and with that the system's lock on
+// the file, which only another file in its place gets around.
+func (s *store) guard(use func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if v := recover(); v != nil {
+			s.db = nil
+			err = fmt.Errorf("%w: %s: %v", errDamaged, s.path, v)
+		}
+	}()
+	return use()
+}
+
+// close may be called at any time, and again.
+func (s *store) close() {
+	if db := s.db; db != nil {
+		s.db = nil
+		_ = s.guard(db.Close)
+	}
+	if s.file != nil {
+		_ = s.file.Close() // again, unless bbolt could not
+		s.file = nil
+	}
+}
+
+func (s *store) measure() {
+	if info, err := s.file.Stat(); err == nil {
+		s.size = info.Size()
+	}
+}
+
+// change is what one transaction does.
+type change struct {
+	keys, values [][]byte // to add, in order
+	remove       []uint64
+}
+
+// commit returns when the change is on disk. If it returns an error, the change may be
+// on disk all the same.
+func (s *store) commit(c *change) error {
+	events, bytes := s.events, s.bytes
+	err := s.guard(func() error {
+		return s.db.Update(func(tx *bolt.Tx) error {
+			b := tx.Bucket(bucketName)
+			b.FillPercent = 1 // keys only count up
+			for i, k := range c.keys {
+				if err := b.Put(k, c.values[i]); err != nil {
+					return err
+				}
+				bytes += int64(len(c.values[i]))
+			}
+			events += len(c.keys)
+			for _, key := range c.remove {
+				var buf [keySize]byte
+				k := appendKey(buf[:0], key)
+				v := b.Get(k)
+				if v == nil {
+					continue
+				}
+				events--
+				bytes -= int64(len(v))
+				if err := b.Delete(k); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	s.events, s.bytes = events, bytes
+	s.measure()
+	return nil
+}
+
+// errEnough ends a walk over records.
+var errEnough = errors.New("enough")
+
+// read calls visit for each record from the key on, oldest first, until it returns
+// errEnough. Then more may follow. k and v are valid until visit returns.
+func (s *store) read(from uint64, visit func(k, v []byte) error) (more bool, err error) {
+	err = s.guard(func() error {
+		return s.db.View(func(tx *bolt.Tx) error {
+			c := tx.Bucket(bucketName).Cursor()
+			for k, v := c.Seek(appendKey(nil, from)); k != nil; k, v = c.Next() {
+				if err := visit(k, v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if errors.Is(err, errEnough) {
+		return true, nil
+	}
+	return false, err
+}

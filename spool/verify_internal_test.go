@@ -1,0 +1,155 @@
+package spool
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// image is a file whose tree has a branch page, and where in it things are.
+type image struct {
+	data   []byte
+	branch int // offset of the branch page
+}
+
+func newImage(t *testing.T, events int) image {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "events-0.db")
+	var records []footfall.Record
+	for i := range events {
+		records = append(records, footfall.Record{ID: [16]byte{14: byte(i >> 8), 15: byte(i)}, Body: bytes.Repeat([]byte{'x'}, 200)})
+	}
+	require.NoError(t, Plant(file, records))
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, verifyAll(data), "as it was written")
+	for at := 2 * os.Getpagesize(); at < len(data); at += os.Getpagesize() {
+		if native.Uint16(data[at+8:]) == branchPage {
+			return image{data, at}
+		}
+	}
+	t.Fatal("no branch page")
+	return image{}
+}
+
+func verifyAll(data []byte) error {
+	return verify(bytes.NewReader(data), int64(len(data)), func(_, _ []byte) error { return nil })
+}
+
+// element returns the head of the nth element of the page at an offset.
+func elementAt(data []byte, page, n int) []byte {
+	start := page + pageHeader + n*elementSize
+	return data[start : start+elementSize]
+}
+
+func (im image) child(n int) uint64 { return native.Uint64(elementAt(im.data, im.branch, n)[8:]) }
+
+func (im image) setChild(n int, id uint64) {
+	native.PutUint64(elementAt(im.data, im.branch, n)[8:], id)
+}
+
+func TestAFileWhosePagesAreMixedUpIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	size := os.Getpagesize()
+	for name, damage := range map[string]func(im image){
+		"a page refers to itself":     func(im image) { im.setChild(1, uint64(im.branch/size)) },
+		"two refer to the same page":  func(im image) { im.setChild(1, im.child(2)) },
+		"two pages change places":     func(im image) { a, b := im.child(1), im.child(2); im.setChild(1, b); im.setChild(2, a) },
+		"behind the end":              func(im image) { im.setChild(1, 1<<40) },
+		"a meta page as a child":      func(im image) { im.setChild(1, 0) },
+		"a branch without elements":   func(im image) { native.PutUint16(im.data[im.branch+10:], 0) },
+		"more elements than fit":      func(im image) { native.PutUint16(im.data[im.branch+10:], 0xffff) },
+		"a key behind the page":       func(im image) { native.PutUint32(elementAt(im.data, im.branch, 0)[4:], 1<<31) },
+		"a key of another offset":     func(im image) { native.PutUint32(elementAt(im.data, im.branch, 1), 1<<31) },
+		"overflow into other pages":   func(im image) { native.PutUint32(im.data[im.branch+12:], 2) },
+		"overflow out of the file":    func(im image) { native.PutUint32(im.data[im.branch+12:], 1<<31) },
+		"two events change places":    func(im image) { swap(im.data, int(im.child(1))*size) },
+		"an event that is a bucket":   func(im image) { native.PutUint32(elementAt(im.data, int(im.child(1))*size, 0), isBucket) },
+		"a leaf that is a free list":  func(im image) { native.PutUint16(im.data[int(im.child(1))*size+8:], freelistPage) },
+		"a key of the branch is high": func(im image) { raise(im.data, im.branch, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			im := newImage(t, 400)
+			damage(im)
+			assert.ErrorIs(t, verifyAll(im.data), errDamaged)
+		})
+	}
+}
+
+// swap exchanges the first two events of a leaf, which are of one size, so that each is
+// whole and in the wrong place.
+func swap(data []byte, leaf int) {
+	at := func(n int) []byte {
+		start := leaf + pageHeader + n*elementSize
+		head := data[start : start+elementSize]
+		start += int(native.Uint32(head[4:]))
+		return data[start : start+int(native.Uint32(head[8:])+native.Uint32(head[12:]))]
+	}
+	first, second := at(0), at(1)
+	kept := bytes.Clone(first)
+	copy(first, second)
+	copy(second, kept)
+}
+
+// raise makes the key of a branch's element larger than the first that is below it.
+func raise(data []byte, branch, n int) {
+	start := branch + pageHeader + n*elementSize
+	key := start + int(native.Uint32(data[start:]))
+	data[key+keySize-1]++
+}
+
+func TestAListOfFreePagesThatIsWrongIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	size := os.Getpagesize()
+	list := func(im image) int {
+		for at := 2 * size; at < len(im.data); at += size {
+			if native.Uint16(im.data[at+8:]) == freelistPage && native.Uint64(im.data[at:]) == im.freelist() {
+				return at
+			}
+		}
+		panic("none")
+	}
+	for name, damage := range map[string]func(im image, at int){
+		"a page in use is free": func(im image, at int) { native.PutUint64(im.data[at+pageHeader:], im.child(0)) },
+		"longer than its page":  func(im image, at int) { native.PutUint16(im.data[at+10:], 0xfffe) },
+		"without an end": func(im image, at int) {
+			native.PutUint16(im.data[at+10:], 0xffff)
+			native.PutUint64(im.data[at+pageHeader:], 1<<40)
+		},
+		"shorter":    func(im image, at int) { native.PutUint16(im.data[at+10:], 0) },
+		"not a list": func(im image, at int) { native.PutUint16(im.data[at+8:], leafPage) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			im := newImage(t, 400)
+			damage(im, list(im))
+			assert.ErrorIs(t, verifyAll(im.data), errDamaged)
+		})
+	}
+}
+
+// freelist returns the page of the list in the last transaction.
+func (im image) freelist() uint64 {
+	w := &walker{file: bytes.NewReader(im.data), size: int64(len(im.data))}
+	if err := w.findMeta(); err != nil {
+		panic(err)
+	}
+	return w.meta.freelist
+}
+
+func TestTheOlderMetaIsGoodEnoughToReadBy(t *testing.T) {
+	t.Parallel()
+	im := newImage(t, 400)
+	clear(im.data[:100])
+	n := 0
+	err := verify(bytes.NewReader(im.data), int64(len(im.data)), func(_, _ []byte) error { n++; return nil })
+	require.ErrorIs(t, err, errDamaged)
+	t.Log(n, "events")
+}
