@@ -25,8 +25,9 @@ type Config struct {
 	Next footfall.Transport
 
 	// MaxBytes bounds the events in the file, in bytes of their records: JSON body and
-	// 28 bytes. The file itself is larger, by a third at most and 16 MiB. RefuseNew
-	// says what happens at the bound. Defaults to 256 MiB.
+	// 28 bytes. The file itself is larger, by what its pages leave unused and up to 16
+	// MiB of room to grow. RefuseNew says what happens at the bound. Defaults to 256
+	// MiB.
 	MaxBytes int64
 
 	// MaxAge is how long an event may wait in the file, from the moment it was
