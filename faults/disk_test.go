@@ -57,8 +57,9 @@ func (c *child) failed(what string) bool {
 // fullEvents are more than 1 MiB on disk, and with those left fewer than the tracker's
 // memory may hold.
 const (
-	fullEvents = 9000
-	fullRate   = "3000"
+	fullEvents = 2500
+	fullRate   = "2000"
+	fullPad    = "500"
 )
 
 // eachFullDisk fills each small disk while nobody takes the events.
@@ -68,7 +69,8 @@ func eachFullDisk(t *testing.T, test func(t *testing.T, c *child, full report, a
 		t.Run(disk.name, func(t *testing.T) {
 			t.Parallel()
 			api := newDeadPort(t)
-			c := disk.start(t, "-api", api.URL, "-dir", t.TempDir(), "-interval", "10ms", "-rate", fullRate, "-count", strconv.Itoa(fullEvents))
+			c := disk.start(t, "-api", api.URL, "-dir", t.TempDir(), "-interval", "10ms",
+				"-rate", fullRate, "-count", strconv.Itoa(fullEvents), "-pad", fullPad)
 			c.expect("tracked")
 			full := c.until(func(r report) bool { return r.Spool.Degraded })
 			assert.Positive(t, full.Spool.Events, "what was stored before the disk was full")

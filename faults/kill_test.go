@@ -32,7 +32,7 @@ func TestWhatTrackDurableAcknowledgedArrivesAlthoughTheProcessIsKilled(t *testin
 	var promised []int64
 	for round := range killRounds {
 		c := start(t, "-api", api.URL, "-dir", dir, "-first", strconv.Itoa(round*perRound),
-			"-durable", strconv.Itoa(killCallers))
+			"-durable", strconv.Itoa(killCallers), "-pause", "2ms")
 		time.Sleep(rand.N(150 * time.Millisecond)) // it may be opening the file, or in the middle of anything
 		c.kill()
 		promised = append(promised, c.durable...)

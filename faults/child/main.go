@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,8 @@ type options struct {
 	shared    bool
 	first     int64
 	durable   int
+	pause     time.Duration
+	pad       int
 	rate      int
 	count     int
 	interval  time.Duration
@@ -40,7 +43,9 @@ func parse() (o options) {
 	flag.StringVar(&o.dir, "dir", "", "directory of the spool")
 	flag.BoolVar(&o.shared, "shared", false, "share the directory")
 	flag.Int64Var(&o.first, "first", 0, "number of the first event")
-	flag.IntVar(&o.durable, "durable", 0, "goroutines that call TrackDurable without a pause")
+	flag.IntVar(&o.durable, "durable", 0, "goroutines that call TrackDurable")
+	flag.DurationVar(&o.pause, "pause", 0, "how long each of them pauses between two calls")
+	flag.IntVar(&o.pad, "pad", 0, "bytes that an event is larger by")
 	flag.IntVar(&o.rate, "rate", 0, "calls of Track a second, from one goroutine")
 	flag.IntVar(&o.count, "count", 0, "calls of Track after which it is enough; 0 is never")
 	flag.DurationVar(&o.interval, "interval", 0, "Config.FlushInterval")
@@ -116,7 +121,10 @@ func (a *app) say(format string, args ...any) {
 // event returns the next number and the props of its event.
 func (a *app) event() (int64, []footfall.Prop) {
 	n := a.number.Add(1)
-	return n, []footfall.Prop{footfall.P("n", n), footfall.P("pid", os.Getpid()), footfall.P("at", time.Now().UnixNano())}
+	return n, []footfall.Prop{
+		footfall.P("n", n), footfall.P("pid", os.Getpid()), footfall.P("at", time.Now().UnixNano()),
+		footfall.P("pad", strings.Repeat("x", a.pad)),
+	}
 }
 
 func (a *app) trackDurable(ctx context.Context) {
@@ -125,6 +133,7 @@ func (a *app) trackDurable(ctx context.Context) {
 		if err := a.tracker.TrackDurable(ctx, "durable", props...); err == nil {
 			a.say("durable %d", n)
 		}
+		time.Sleep(a.pause)
 	}
 }
 
