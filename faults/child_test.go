@@ -6,9 +6,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -100,12 +100,16 @@ func (c *child) listen(out io.Reader) {
 	defer close(c.ended)
 	defer close(c.said)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		var n, at int64
-		if _, err := fmt.Sscanf(lines.Text(), "durable %d", &n); err == nil {
+		kind, rest, _ := strings.Cut(lines.Text(), " ")
+		number, when, _ := strings.Cut(rest, " ")
+		n, _ := strconv.ParseInt(number, 10, 64) // zero for lines of another kind
+		at, _ := strconv.ParseInt(when, 10, 64)
+		switch kind {
+		case "durable":
 			c.acknowledged(func() { c.durable = append(c.durable, n) })
-		} else if _, err := fmt.Sscanf(lines.Text(), "plain %d %d", &n, &at); err == nil {
+		case "plain":
 			c.acknowledged(func() { c.plain[n] = time.Unix(0, at) })
-		} else {
+		default:
 			c.said <- lines.Text()
 		}
 	}

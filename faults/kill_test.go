@@ -106,15 +106,11 @@ func killWave(t *testing.T, rate int) []loss {
 	return losses
 }
 
-// lost delivers what is in the directory and says what is not.
+// lost takes out what is in the directory and says what is not.
 func lost(t *testing.T, dir string, accepted map[int64]time.Time, killed time.Time) loss {
-	api := footfalltest.NewAPI(t)
-	tracker := openSpooled(t, wireConfig(api.URL), dir)
-	assert.NoError(t, within(patience, tracker.Flush))
-	assert.NoError(t, within(patience, tracker.Close))
 	l := loss{accepted: len(accepted)}
 	missing := maps.Clone(accepted)
-	for _, n := range arrivals(api) {
+	for _, n := range drained(t, dir) {
 		delete(missing, n)
 	}
 	l.events = len(missing)

@@ -45,7 +45,7 @@ var ills = []struct{ name, toxic string }{
 
 const (
 	wireCallers  = 4
-	wireEvents   = 400
+	wireEvents   = 240
 	wireInFlight = 8
 	wireTimeout  = 500 * time.Millisecond // of an attempt
 )
