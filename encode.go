@@ -134,11 +134,15 @@ func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted in
 	if len(props) > e.maxBytes/smallestProp {
 		return dst, 0, &FieldError{"props", fmt.Sprintf("%d of them, more than an event may hold (Config.MaxEventBytes %d)", len(props), e.maxBytes)}
 	}
+	if hasRepeats(props) {
+		props = lastOfEach(props)
+	}
 	dst = append(dst, `,"props":{`...)
 	for i := range props {
 		p := &props[i]
-		if repeated(p.key, props[i+1:]) {
-			continue // the last of several wins
+		if out, ok := e.appendPlainProp(dst, p); ok {
+			dst = out
+			continue
 		}
 		var personal bool
 		if dst, personal, err = e.appendProp(dst, p); err != nil {
@@ -170,11 +174,40 @@ func (e *encoder) tooLarge() error {
 	return &FieldError{"event", fmt.Sprintf("more than %d bytes encoded (Config.MaxEventBytes)", e.maxBytes)}
 }
 
-// repeated is quadratic over all props, which for the dozens an event has costs
-// less than any set.
-func repeated(key string, later []Prop) bool {
-	for i := range later {
-		if later[i].key == key {
+// hasRepeats reports whether two props have one key.
+func hasRepeats(props []Prop) bool {
+	var seen uint64
+	for i := range props {
+		bit := keyBit(props[i].key)
+		if seen&bit != 0 && contains(props[:i], props[i].key) {
+			return true
+		}
+		seen |= bit
+	}
+	return false
+}
+
+// keyBit is a short hash: keys without a bit in common need not be compared.
+func keyBit(key string) uint64 {
+	if key == "" {
+		return 1
+	}
+	return 1 << ((uint(key[0]) + 8*uint(len(key))) % 64)
+}
+
+// lastOfEach leaves out props whose key comes again.
+func lastOfEach(props []Prop) (kept []Prop) {
+	for i := range props {
+		if !contains(props[i+1:], props[i].key) {
+			kept = append(kept, props[i])
+		}
+	}
+	return kept
+}
+
+func contains(props []Prop, key string) bool {
+	for i := range props {
+		if props[i].key == key {
 			return true
 		}
 	}
@@ -245,9 +278,6 @@ func appendFloat(dst []byte, p *Prop, bits int) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, propError(p.key, "NaN and infinities are not numbers in JSON")
 	}
-	if cents := f * 100; bits == 64 && math.Abs(cents) < 1e15 && cents == math.Trunc(cents) && cents/100 == f {
-		return appendCents(dst, int64(cents), math.Signbit(f)), nil
-	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
@@ -255,26 +285,11 @@ func appendFloat(dst []byte, p *Prop, bits int) ([]byte, error) {
 	return strconv.AppendFloat(dst, f, format, -1, bits), nil
 }
 
-// appendCents writes a number of hundredths, such as an amount of money, in a third
-// of the time. It is the shortest decimal too: two decimals of up to 15 digits never
-// read back as the same float64.
-func appendCents(dst []byte, n int64, negative bool) []byte {
-	if negative {
-		dst = append(dst, '-') // also of minus zero
-		n = -n
-	}
-	dst = strconv.AppendInt(dst, n/100, 10)
-	if cents := byte(n % 100); cents > 0 {
-		dst = append(dst, '.', '0'+cents/10)
-		if cents%10 > 0 {
-			dst = append(dst, '0'+cents%10)
-		}
-	}
-	return dst
-}
-
 // appendString writes s as a JSON string; field names it in the error.
 func appendString(dst []byte, s, field string) ([]byte, error) {
+	if isPlain(s) {
+		return append(append(append(dst, '"'), s...), '"'), nil
+	}
 	dst, ok := appendQuoted(dst, s, scan(s))
 	if !ok {
 		return dst, &FieldError{field, "not valid UTF-8"}

@@ -58,9 +58,15 @@ type Prop struct {
 // P makes a Prop. A value that is neither a string nor a number does not compile.
 // NaN and infinities compile, and are refused by Track: JSON cannot say them.
 func P[V Value](key string, value V) Prop {
-	switch v := any(value).(type) {
+	switch v := any(value).(type) { // a switch of one case is small enough to be inlined
 	case string:
-		return Prop{key: key, str: v, kind: kindString}
+		return Prop{key: key, str: v}
+	}
+	return numberProp(key, value)
+}
+
+func numberProp(key string, value any) Prop {
+	switch v := value.(type) {
 	case int:
 		return Prop{key: key, num: uint64(v), kind: kindInt}
 	case float64:

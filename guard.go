@@ -29,6 +29,19 @@ func (g guard) personalValue(p *Prop, found class) bool {
 	return !g.off && personalText(p.str, found) && !slices.Contains(g.exempt, p.key)
 }
 
+// suspects reports whether s, which is plain, may be personal data. All that it could be
+// begins with a hexadecimal digit, a colon or a bracket, and addresses and card numbers
+// end with one.
+func (g guard) suspects(s string) bool {
+	if g.off || s == "" || classes[s[0]]&hasNoAddress != 0 {
+		return false
+	}
+	if classes[s[len(s)-1]]&hasNoAddress != 0 && s[0]|0x20 != 'b' && s[0] != 'e' {
+		return false
+	}
+	return personalText(s, scan(s))
+}
+
 // personalNumber looks at a number, which may be a card number.
 func (g guard) personalNumber(p *Prop) bool {
 	const shortest, longest = 1e12, 1e19 // 13 to 19 digits

@@ -85,8 +85,8 @@ func (q *queue) put(now int64, body []byte, redacted int, w *waiter) error {
 	q.stats.Tracked++
 	q.stats.Redacted += uint64(redacted)
 	if w != nil {
-		w.id = id
-		q.waiters[id] = w
+		w.id = id.uuid()
+		q.waiters[w.id] = w
 		q.makeDue()
 		return nil
 	}

@@ -1,6 +1,6 @@
 package footfall
 
-import "github.com/google/uuid"
+import "slices"
 
 // slab is a block of memory that holds encoded events one after another, so that
 // queueing one costs a copy and no allocation. It is handed out from the front
@@ -15,7 +15,7 @@ type slab struct {
 
 // entry is one event of a slab.
 type entry struct {
-	id      uuid.UUID
+	id      eventID
 	end     int // offset in buf behind the body; it begins where the one before ends
 	settled bool
 	epoch   *epoch
@@ -23,9 +23,12 @@ type entry struct {
 
 func (s *slab) fits(n int) bool { return len(s.buf)+n <= cap(s.buf) }
 
-func (s *slab) add(id uuid.UUID, body []byte, e *epoch) {
+func (s *slab) add(id eventID, body []byte, e *epoch) {
 	s.buf = append(s.buf, body...)
-	s.entries = append(s.entries, entry{id: id, end: len(s.buf), epoch: e})
+	n := len(s.entries)
+	s.entries = slices.Grow(s.entries, 1)[:n+1] // what is there is zero
+	last := &s.entries[n]
+	last.id, last.end, last.epoch = id, len(s.buf), e
 	s.live++
 }
 
@@ -40,17 +43,17 @@ func (s *slab) size(slot int) int { return s.entries[slot].end - s.start(slot) }
 
 func (s *slab) record(slot int) Record {
 	e := &s.entries[slot]
-	return Record{ID: e.id, Body: s.buf[s.start(slot):e.end:e.end], home: s, slot: slot}
+	return Record{ID: e.id.uuid(), Body: s.buf[s.start(slot):e.end:e.end], home: s, slot: slot}
 }
 
 // holds reports whether r is one of the slab's events and not settled: a record
 // settled twice may come back when its slab already holds others.
 func (s *slab) holds(r *Record) bool {
-	return s != nil && r.slot < len(s.entries) && s.entries[r.slot].id == r.ID && !s.entries[r.slot].settled
+	return s != nil && r.slot < len(s.entries) && s.entries[r.slot].id.uuid() == r.ID && !s.entries[r.slot].settled
 }
 
 func (s *slab) reset() {
-	clear(s.entries) // lets go of epochs
+	clear(s.entries) // for the next ones, and to let go of epochs
 	s.buf, s.entries, s.next, s.live, s.after = s.buf[:0], s.entries[:0], 0, 0, nil
 }
 
@@ -66,7 +69,7 @@ type slabs struct {
 // maxSpares slabs are kept after a burst; the rest goes back to the runtime.
 const maxSpares = 64
 
-func (l *slabs) add(id uuid.UUID, body []byte, e *epoch) {
+func (l *slabs) add(id eventID, body []byte, e *epoch) {
 	if l.last == nil || !l.last.fits(len(body)) {
 		l.push(l.empty(len(body)))
 	}
