@@ -93,6 +93,7 @@ tidy: ## Tidy every go.mod and bring the workspace in line
 	$(GO) work sync
 
 .PHONY: soak
-soak: ## Deliver for ten minutes through an API that misbehaves, compare a million events with the reference (not part of CI)
+soak: ## Long tests that CI leaves out: ten minutes of a bad API, a million events, outages and kills
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite
+	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestWhatTrackDurable" -timeout 15m -v ./faults

@@ -44,6 +44,9 @@ func (t *Tracker) TrackDurable(ctx context.Context, name string, props ...Prop) 
 	if t.inactive() {
 		return nil
 	}
+	if ctx == nil {
+		ctx = context.Background() // as Track does
+	}
 	w := &waiter{done: make(chan struct{})}
 	d := draft{name: name, page: pageFrom(ctx), props: props}
 	if err := t.accept(&d, w); err != nil {

@@ -27,6 +27,15 @@ func TestTrackDurableReturnsWhenTheAPIHasAcceptedTheEvent(t *testing.T) {
 	})
 }
 
+func TestTrackDurableTakesNoContextForOneThatNeverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet())
+		var none context.Context
+		assert.NoError(t, tracker.TrackDurable(none, "order_paid"))
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
 func TestTrackDurableOfManyCallersGoesOutTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()

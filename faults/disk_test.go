@@ -22,24 +22,26 @@ var smallDisks = []struct {
 	name  string
 	start func(t *testing.T, flags ...string) *child
 }{
-	{"a tmpfs of 1 MiB", startOnTmpfs},
+	{"a tmpfs of 1 MiB", func(t *testing.T, flags ...string) *child {
+		return startWithMounts(t, append(flags, "-tmpfs", "1")...)
+	}},
 	{"files of at most 1 MiB", func(t *testing.T, flags ...string) *child {
 		return start(t, append(flags, "-filelimit", strconv.Itoa(1<<20))...)
 	}},
 }
 
-// startOnTmpfs starts a child in a mount namespace of its own, so that nothing is left on
-// the machine when it ends.
-func startOnTmpfs(t *testing.T, flags ...string) *child {
+// startWithMounts starts a child in a mount namespace of its own, so that nothing is left
+// on the machine when it ends, and waits until it has opened its tracker.
+func startWithMounts(t *testing.T, flags ...string) *child {
 	t.Helper()
 	namespaces := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Geteuid() != 0 {
 		namespaces.Cloneflags |= syscall.CLONE_NEWUSER
 		namespaces.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
 	}
-	c, err := tryStart(t, namespaces, append(flags, "-tmpfs", "1")...)
+	c, err := tryStart(t, namespaces, flags...)
 	if errors.Is(err, syscall.EPERM) || err == nil && c.failed("mount") {
-		t.Skip("this machine does not let tests mount a tmpfs; the other row has files that may not grow")
+		t.Skip("this machine does not let tests mount anything")
 	}
 	require.NoError(t, err)
 	return c
@@ -116,4 +118,25 @@ func TestADiskThatHasRoomAgainIsUsedAgain(t *testing.T) {
 		assertAllOnce(t, api)
 		assert.Equal(t, uint64(fullEvents), c.end().Tracker.Delivered)
 	})
+}
+
+func TestAReadOnlyDirectoryIsToldOnceAndUsedWhenItCanBeWritten(t *testing.T) {
+	t.Parallel()
+	dir, api := t.TempDir(), footfalltest.NewAPI(t)
+	promised := fillAndKill(t, dir)
+	const events = 100
+	c := startWithMounts(t, "-readonly", "-api", api.URL, "-dir", dir,
+		"-first", strconv.Itoa(perRound), "-rate", fullRate, "-count", strconv.Itoa(events))
+	c.expect("tracked")
+	r := c.until(func(r report) bool { return r.Tracker.Delivered == events })
+	assert.True(t, r.Spool.Degraded)
+	assert.Len(t, api.Events(), events, "from memory")
+	c.tell("room")
+	require.Equal(t, "<nil>", c.expect("room"))
+	c.flush()
+	r = c.end()
+	assert.False(t, r.Spool.Degraded)
+	assert.GreaterOrEqual(t, len(api.Events()), events+len(promised))
+	assertArrived(t, api, promised)
+	assert.Equal(t, 1, strings.Count(c.logged(), "level=ERROR"), "lines of ERROR")
 }

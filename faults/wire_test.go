@@ -104,7 +104,10 @@ func TestWhatTrackAcceptedArrivesOnceWhateverTheWireDoes(t *testing.T) {
 		w.fallIll(t, toxic)
 		var tracker *footfall.Tracker
 		watch := watchGoroutines(t, func() { tracker = by.open(t, wireConfig(w.URL), t.TempDir()) })
-		promised, calls := trackFrom(t, tracker, wireEvents)
+		promised := trackFrom(t, tracker, wireEvents)
+		if toxic == "" {
+			assert.Empty(t, api.Events(), "that all calls are over shows that none waited for the wire")
+		}
 		w.heal(t)
 		require.NoError(t, within(patience, tracker.Flush))
 		require.NoError(t, within(patience, tracker.Close))
@@ -112,13 +115,10 @@ func TestWhatTrackAcceptedArrivesOnceWhateverTheWireDoes(t *testing.T) {
 		repeated := assertOneKeyAndBody(t, api)
 		assert.Len(t, api.Events(), wireEvents)
 		assert.Equal(t, uint64(wireEvents), tracker.Stats().Delivered)
-		slow := calls[len(calls)*95/100]
-		assert.Less(t, slow, callerPatience, "callers waited")
 		most := watch()
 		assert.LessOrEqual(t, most.own, by.own+wireInFlight, most.profile)
 		assert.LessOrEqual(t, most.connections, wireInFlight*goroutinesPerConnection*2, most.profile)
-		t.Logf("%d sent again, at most %d goroutines and %d of connections, 95 of 100 calls within %v",
-			repeated, most.own, most.connections, slow)
+		t.Logf("%d sent again, at most %d goroutines and %d of connections", repeated, most.own, most.connections)
 	})
 }
 
@@ -126,33 +126,24 @@ func TestWhatTrackAcceptedArrivesOnceWhateverTheWireDoes(t *testing.T) {
 // still have them when the next is there.
 const goroutinesPerConnection = 2
 
-// callerPatience is less than anything takes that has to do with the wire. Some calls take
-// longer because the machine is busy.
-const callerPatience = 20 * time.Millisecond
-
 // trackFrom tracks events from several goroutines, some milliseconds apart, while the wire
-// is ill. It returns their numbers and how long the calls took, the longest last.
-func trackFrom(t *testing.T, tracker *footfall.Tracker, events int) (promised []int64, calls []time.Duration) {
+// is ill, and returns their numbers.
+func trackFrom(t *testing.T, tracker *footfall.Tracker, events int) (promised []int64) {
 	t.Helper()
 	var callers sync.WaitGroup
 	var number atomic.Int64
-	calls = make([]time.Duration, events)
 	for range wireCallers {
 		callers.Go(func() {
 			tick := time.NewTicker(4 * time.Millisecond)
 			defer tick.Stop()
 			for range events / wireCallers {
 				<-tick.C
-				n := number.Add(1)
-				began := time.Now()
-				assert.NoError(t, tracker.Track(t.Context(), "spoilt", footfall.P("n", n)))
-				calls[n-1] = time.Since(began)
+				assert.NoError(t, tracker.Track(t.Context(), "spoilt", footfall.P("n", number.Add(1))))
 			}
 		})
 	}
 	callers.Wait()
-	slices.Sort(calls)
-	return slices.Collect(numbers(events)), calls
+	return slices.Collect(numbers(events))
 }
 
 func within(d time.Duration, call func(context.Context) error) error {
@@ -234,7 +225,7 @@ func TestCloseKeepsItsDeadlineWhateverTheWireDoes(t *testing.T) {
 		w.fallIll(t, toxic)
 		dir := t.TempDir()
 		tracker := by.open(t, wireConfig(w.URL), dir)
-		promised, _ := trackFrom(t, tracker, wireEvents/4)
+		promised := trackFrom(t, tracker, wireEvents/4)
 		began := time.Now()
 		err := within(wireTimeout, tracker.Close)
 		took := time.Since(began)

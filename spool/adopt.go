@@ -29,16 +29,20 @@ func (o *owner) adopt() {
 	o.moveSome()
 }
 
-// findOrphan looks for a file whose lock can be had.
+// scans reports whether the directory is to be searched again when it is time to.
+func (o *owner) scans() bool {
+	return o.cfg.Shared && o.store != nil && o.adoption == nil && !o.closing
+}
+
+// findOrphan looks for a file whose lock can be had, in the list of the last search
+// first: there may be thousands.
 func (o *owner) findOrphan() bool {
-	if !o.scanned.IsZero() && (!o.cfg.Shared || time.Since(o.scanned) < scanEvery) {
+	if len(o.orphans) == 0 && !o.search() {
 		return false
 	}
-	paths, err := o.folder.files()
-	if err != nil {
-		return false
-	}
-	for _, path := range paths {
+	for len(o.orphans) > 0 {
+		path := o.orphans[0]
+		o.orphans = o.orphans[1:]
 		if path == o.claim.path || o.shunned[path] {
 			continue
 		}
@@ -55,8 +59,20 @@ func (o *owner) findOrphan() bool {
 		o.adoption = &adoption{claim: c, store: st, events: st.events}
 		return true
 	}
-	o.scanned = time.Now()
 	return false
+}
+
+// search lists the files of the directory if it is time to.
+func (o *owner) search() bool {
+	if !o.scanned.IsZero() && (!o.cfg.Shared || time.Since(o.scanned) < scanEvery) {
+		return false
+	}
+	paths, err := o.folder.files()
+	if err != nil {
+		return false
+	}
+	o.orphans, o.scanned = paths, time.Now()
+	return true
 }
 
 // shun leaves a file alone that cannot be opened.
@@ -74,13 +90,12 @@ func (o *owner) moveSome() {
 	c.keys, c.values, c.remove = nil, nil, nil
 	var there []uint64
 	size := int64(0)
-	room := min(o.cfg.MaxBytes-o.store.bytes, maxTransaction)
 	_, err := o.adoption.store.read(0, func(k, v []byte) error {
 		r, err := decode(k, v)
 		if err != nil {
 			return err
 		}
-		if size += int64(r.size); size > room || len(there) >= maxEvents {
+		if size += int64(r.size); !o.adopts(size, len(there)) {
 			return errEnough
 		}
 		key := o.next + uint64(len(there))
@@ -97,13 +112,23 @@ func (o *owner) moveSome() {
 	}
 }
 
+// adopts reports whether another event may be moved, with which there are size bytes, after
+// n events. One goes into an empty file however large it is: others wait behind it.
+func (o *owner) adopts(size int64, n int) bool {
+	if n == 0 && o.store.events == 0 {
+		return true
+	}
+	return o.store.bytes+size <= o.cfg.MaxBytes && n < maxEvents && (n == 0 || size <= maxTransaction)
+}
+
 func (o *owner) move(there []uint64) error {
 	if err := o.store.commit(&o.change); err != nil {
 		o.fail(err)
 		return nil
 	}
-	o.feed.adopted(len(there), o.advance(len(there)))
-	o.wakeOwner()
+	o.advance(len(there))
+	o.feed.adopted(len(there), o.store)
+	o.wakeOwner() // there may be more
 	return o.adoption.store.commit(&change{remove: there})
 }
 
@@ -124,6 +149,7 @@ func (o *owner) dropAdoption(err error) {
 	o.adoption = nil
 	a.store.close()
 	o.shun(a.claim, err)
+	o.wakeOwner()
 }
 
 // stopAdopting leaves the rest to whoever comes next.

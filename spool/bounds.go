@@ -72,40 +72,44 @@ func (o *owner) sweepEvery() time.Duration {
 // shrink replaces the file by a small one when an outage is over.
 func (o *owner) shrink() {
 	s := o.store
-	if s == nil || s.size < largeFile || s.bytes > fewBytes {
+	if s == nil || s.size < largeFile || s.bytes > fewBytes || time.Since(o.shrunk) < retryMax {
 		return
 	}
-	small, err := openStore(o.claim.draft(), tally{})
-	if err == nil {
-		err = copyAll(s, small)
-		small.close()
-	}
+	o.shrunk = time.Now()
+	all, err := s.all()
 	if err != nil {
-		_ = os.Remove(o.claim.draft())
 		o.fail(err)
 		return
+	}
+	if err = o.writeDraft(all); err != nil {
+		_ = os.Remove(o.claim.draft())
+		return // a large file is as good, and it is tried again
 	}
 	s.close()
 	if err = o.claim.adoptDraft(); err == nil {
-		small, err = openStore(o.claim.path, tally{events: s.events, bytes: s.bytes, last: s.next - 1})
+		o.store, err = openStore(o.claim.path, tally{events: s.events, bytes: s.bytes, last: s.next - 1})
 	}
 	if err != nil {
+		o.store = s
 		o.fail(err)
-		return
 	}
-	o.store = small
 }
 
-// copyAll copies the records of a file that holds few.
-func copyAll(from, to *store) error {
-	var c change
-	_, err := from.read(0, func(k, v []byte) error {
-		c.keys = append(c.keys, append([]byte(nil), k...))
-		c.values = append(c.values, append([]byte(nil), v...))
-		return nil
-	})
+func (o *owner) writeDraft(all *change) error {
+	draft, err := openStore(o.claim.draft(), tally{})
 	if err != nil {
 		return err
 	}
-	return to.commit(&c)
+	defer draft.close()
+	return draft.commit(all)
+}
+
+// all returns a change that makes a copy of a file that holds few records.
+func (s *store) all() (*change, error) {
+	var c change
+	_, err := s.read(0, func(k, v []byte) error {
+		c.add(k, v)
+		return nil
+	})
+	return &c, err
 }

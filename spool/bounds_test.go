@@ -1,8 +1,10 @@
 package spool_test
 
 import (
+	"context"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +24,7 @@ func TestAtMaxBytesTheOldestEventsAreDroppedAndCounted(t *testing.T) {
 	assert.LessOrEqual(t, got.Bytes, uint64(100_000))
 	assert.Greater(t, got.Bytes, uint64(99_000))
 	assert.Equal(t, uint64(3000), got.Events+got.Dropped)
-	assert.Equal(t, got.Dropped, s.Tracker.Stats().Dropped)
+	assert.Equal(t, got.Dropped, s.Stats().Dropped)
 	s.balanced()
 	next.set(true)
 	s.flush()
@@ -30,6 +32,27 @@ func TestAtMaxBytesTheOldestEventsAreDroppedAndCounted(t *testing.T) {
 	require.NoError(t, s.end())
 	assert.Equal(t, 1, s.log.lines(slog.LevelWarn), s.log)
 	assert.Contains(t, s.log.String(), "Config.MaxBytes is reached")
+}
+
+// Many times what the file may hold comes at once.
+func TestAtMaxBytesNoEventWaitsForRoomThatCanBeMade(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), newAPI(false), func(_ *footfall.Config, c *config) { c.MaxBytes = 20_000 })
+	s.track(0, 5000)
+	eventually(t, "stored", func() bool { return s.Stats().Queued == 0 })
+	s.balanced()
+	assert.Greater(t, s.spool.Stats().Bytes, uint64(19_000))
+}
+
+// One event for which more must go than is in memory.
+func TestALargeEventGetsItsRoomAtOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), newAPI(false), func(tc *footfall.Config, c *config) { c.MaxBytes, tc.MaxEventBytes = 300_000, 1<<20 })
+	s.keep(0, 2600)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, s.TrackDurable(ctx, "order_paid", footfall.P("pad", strings.Repeat("x", 285_000))))
+	assert.Greater(t, s.spool.Stats().Dropped, uint64(2048))
 }
 
 func TestAtMaxBytesNewEventsCanBeRefusedInstead(t *testing.T) {
@@ -41,12 +64,11 @@ func TestAtMaxBytesNewEventsCanBeRefusedInstead(t *testing.T) {
 	accepted := 0
 	eventually(t, "refused", func() bool {
 		err := s.Track(t.Context(), "order_paid", footfall.P("n", accepted))
-		if err == nil {
+		for ; err == nil; err = s.Track(t.Context(), "order_paid", footfall.P("n", accepted)) {
 			accepted++
-			return false
 		}
 		require.ErrorIs(t, err, footfall.ErrQueueFull)
-		return s.Tracker.Stats().Queued == 2000 && s.spool.Stats().Bytes > 19_500
+		return s.Stats().Queued == 2000 && s.spool.Stats().Bytes > 19_500
 	})
 	assert.LessOrEqual(t, s.spool.Stats().Bytes, uint64(20_000))
 	assert.Zero(t, s.spool.Stats().Dropped)
@@ -54,7 +76,7 @@ func TestAtMaxBytesNewEventsCanBeRefusedInstead(t *testing.T) {
 	next.set(true)
 	s.flush()
 	assert.Equal(t, numbered(0, accepted), next.bodies())
-	assert.Equal(t, uint64(accepted), s.Tracker.Stats().Delivered)
+	assert.Equal(t, uint64(accepted), s.Stats().Delivered)
 	assert.Contains(t, s.log.String(), "new events stay in the tracker's queue")
 }
 
@@ -67,10 +89,63 @@ func TestCloseOfAFullSpoolSaysHowManyItCouldNotStore(t *testing.T) {
 	err := s.end()
 	var lost *footfall.CloseError
 	require.ErrorAs(t, err, &lost)
-	got := s.Tracker.Stats()
+	got := s.Stats()
 	assert.Equal(t, got.Dropped, lost.Lost)
 	assert.Positive(t, got.Stored)
 	s.balanced()
+}
+
+func TestTrackDurableIsNoSuccessWhileAFullSpoolRefuses(t *testing.T) {
+	t.Parallel()
+	next := newAPI(false)
+	s := open(t, t.TempDir(), next, func(_ *footfall.Config, c *config) { c.MaxBytes, c.RefuseNew = 2000, true })
+	s.track(0, 100)
+	eventually(t, "full", func() bool { return s.spool.Stats().Bytes > 1800 })
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.TrackDurable(ctx, "order_paid", footfall.P("n", 100)), context.DeadlineExceeded)
+	next.set(true)
+	require.NoError(t, s.TrackDurable(t.Context(), "order_paid", footfall.P("n", 101)), "there is room again")
+}
+
+func TestCloseOfAFullSpoolTriesWhatItHasNoRoomFor(t *testing.T) {
+	t.Parallel()
+	next := newAPI(false)
+	s := open(t, t.TempDir(), next, func(_ *footfall.Config, c *config) { c.MaxBytes, c.RefuseNew = 2000, true })
+	s.track(0, 8000)
+	eventually(t, "full", func() bool { return s.spool.Stats().Bytes > 1800 })
+	next.mu.Lock()
+	next.up = true // without telling: it is asked when the tracker closes
+	next.mu.Unlock()
+	require.NoError(t, s.end())
+	assert.Equal(t, footfall.Stats{Tracked: 8000, Delivered: 8000}, s.Stats())
+	assert.ElementsMatch(t, numbered(0, 8000), next.bodies())
+}
+
+func TestCloseStoresWhatTheFileHasGotRoomFor(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), slow{10}, func(_ *footfall.Config, c *config) { c.MaxBytes, c.RefuseNew = 2000, true })
+	s.track(0, 1000)
+	eventually(t, "full", func() bool { return s.spool.Stats().Bytes > 1800 })
+	full := s.Stats().Stored
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.Close(ctx), context.DeadlineExceeded)
+	assert.Equal(t, uint64(10), s.Stats().Delivered)
+	assert.Equal(t, full, s.Stats().Stored, "others in the place of those")
+	s.balanced()
+}
+
+// slow is a Next that delivers a few when the tracker closes, and then hangs.
+type slow struct{ few int }
+
+func (n slow) Deliver(ctx context.Context, src footfall.Source) {
+	<-src.Closing()
+	some := make([]footfall.Record, n.few)
+	if _, ok := src.Wait(ctx); ok {
+		src.Settle(some[:src.Take(some)], footfall.Delivered, nil)
+	}
+	<-ctx.Done()
 }
 
 func TestAnEventLargerThanTheFileMayBeGoesThroughMemory(t *testing.T) {
@@ -107,7 +182,7 @@ func TestEventsOlderThanMaxAgeAreNotSent(t *testing.T) {
 	got := s.spool.Stats()
 	assert.Equal(t, uint64(2), got.Expired)
 	assert.Zero(t, got.Events)
-	assert.Equal(t, footfall.Stats{}, s.Tracker.Stats(), "they were not this tracker's")
+	assert.Equal(t, footfall.Stats{}, s.Stats(), "they were not this tracker's")
 }
 
 func TestAnEventFromTheFutureHasNoAge(t *testing.T) {
@@ -128,7 +203,7 @@ func TestAnEventThatWaitsTooLongIsDroppedFromTheTrackersCountsToo(t *testing.T) 
 	s := open(t, t.TempDir(), newAPI(false), func(_ *footfall.Config, c *config) { c.MaxAge = 300 * time.Millisecond })
 	s.keep(0, 2500)
 	eventually(t, "expired", func() bool { return s.spool.Stats().Expired == 2500 && s.spool.Stats().Events == 0 })
-	assert.Equal(t, footfall.Stats{Tracked: 2500, Dropped: 2500}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{Tracked: 2500, Dropped: 2500}, s.Stats())
 	assert.Equal(t, 1, s.log.lines(slog.LevelWarn), s.log)
 }
 

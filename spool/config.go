@@ -16,7 +16,7 @@ type Config struct {
 	// Dir is the directory of the files, which nothing else should use. It is made if
 	// it does not exist, with mode 0700; the files have mode 0600. It must be on a
 	// local disk: locks and mapped memory are not dependable on network file systems.
-	// Required.
+	// A relative path is that of the moment New is called. Required.
 	Dir string
 
 	// Next carries the events from the file to their end. It is the Spool's own: give
@@ -26,8 +26,8 @@ type Config struct {
 
 	// MaxBytes bounds the events in the file, in bytes of their records: JSON body and
 	// 28 bytes. The file itself is larger, by what its pages leave unused and up to 16
-	// MiB of room to grow. RefuseNew says what happens at the bound. Defaults to 256
-	// MiB.
+	// MiB of room to grow. RefuseNew says what happens at the bound; an event that is
+	// larger by itself is delivered from memory. Defaults to 256 MiB.
 	MaxBytes int64
 
 	// MaxAge is how long an event may wait in the file, from the moment it was

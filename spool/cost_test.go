@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,17 +23,89 @@ func TestTrackAllocatesNothingBesideASpool(t *testing.T) {
 	})
 	s.track(0, 5000)
 	require.NoError(t, s.TrackDurable(t.Context(), "order_paid")) // all is stored, and the memory is free
-	eventually(t, "stored", func() bool { return s.Tracker.Stats().Stored == 5001 })
+	eventually(t, "stored", func() bool { return s.Stats().Stored == 5001 })
 	allocs := testing.AllocsPerRun(2000, func() { _ = trackOne(s.Tracker) })
 	assert.Zero(t, allocs)
 }
 
-func TestTrackStartsNoGoroutineAndWaitsForNoDisk(t *testing.T) {
+func TestTrackStartsNoGoroutine(t *testing.T) {
 	s := open(t, t.TempDir(), newAPI(false))
 	s.keep(0, 1)
 	before := runtime.NumGoroutine()
 	s.keep(1, 5000)
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
+}
+
+func TestTrackWaitsForNoDisk(t *testing.T) {
+	t.Parallel()
+	stored, err := spool.New(spool.Config{Dir: t.TempDir(), Next: newAPI(false), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	disk := &stuck{Spool: stored, busy: make(chan struct{}), free: make(chan struct{})}
+	tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/", FlushInterval: time.Millisecond, Transport: disk})
+	require.NoError(t, err)
+	require.NoError(t, trackOne(tracker))
+	<-disk.busy
+	for range 5000 {
+		require.NoError(t, trackOne(tracker))
+	}
+	assert.Equal(t, uint64(5001), tracker.Stats().Queued, "none is in the file")
+	close(disk.free)
+	require.NoError(t, tracker.Close(t.Context()))
+	assert.Equal(t, uint64(5001), tracker.Stats().Stored)
+}
+
+// stuck is a Spool whose disk does not answer.
+type stuck struct {
+	*spool.Spool
+	busy, free chan struct{}
+	once       sync.Once
+}
+
+func (s *stuck) Deliver(ctx context.Context, src footfall.Source) {
+	s.Spool.Deliver(ctx, slowly{src, s})
+}
+
+// slowly is a tracker's queue that is told late what is stored.
+type slowly struct {
+	footfall.Source
+	disk *stuck
+}
+
+func (s slowly) Settle(records []footfall.Record, o footfall.Outcome, err error) {
+	s.disk.once.Do(func() { close(s.disk.busy) })
+	<-s.disk.free
+	s.Source.Settle(records, o, err)
+}
+
+func TestAFileThatCannotBeMadeSmallIsUsedAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plantMany(t, filepath.Join(dir, "events-0.db"), 80_000)
+	inTheWay := filepath.Join(dir, "events-0.db.new", "x")
+	require.NoError(t, os.MkdirAll(inTheWay, 0o700))
+	next := newAPI(true)
+	s := open(t, dir, next)
+	s.flush()
+	s.keep(0, 100)
+	s.flush()
+	assert.Len(t, next.bodies(), 80_100)
+	assert.Zero(t, s.log.lines(slog.LevelError), s.log)
+	assert.False(t, s.spool.Stats().Degraded)
+}
+
+// plantMany makes a file of events that is larger than one is left.
+func plantMany(t *testing.T, path string, events int) {
+	t.Helper()
+	var backlog []footfall.Record
+	for i := range events {
+		r := aged(time.Second)[0]
+		r.ID[13], r.ID[14], r.ID[15] = byte(i>>16), byte(i>>8), byte(i)
+		backlog = append(backlog, r)
+	}
+	require.NoError(t, spool.Plant(path, backlog))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, info.Size(), int64(16<<20))
 }
 
 func TestTheFileDoesNotGrowUnderSteadyLoad(t *testing.T) {
@@ -59,23 +132,14 @@ func TestTheFileDoesNotGrowUnderSteadyLoad(t *testing.T) {
 func TestTheFileIsSmallAgainAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	var backlog []footfall.Record
-	for i := range 80_000 {
-		r := aged(time.Second)[0]
-		r.ID[13], r.ID[14], r.ID[15] = byte(i>>16), byte(i>>8), byte(i)
-		backlog = append(backlog, r)
-	}
-	require.NoError(t, spool.Plant(filepath.Join(dir, "events-0.db"), backlog))
-	info, err := os.Stat(theFile(t, dir))
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, info.Size(), int64(16<<20))
+	plantMany(t, filepath.Join(dir, "events-0.db"), 80_000)
 	next := newAPI(true)
 	s := open(t, dir, next)
 	s.flush()
 	assert.Len(t, next.bodies(), 80_000)
 	s.keep(0, 100)
 	s.flush()
-	info, err = os.Stat(theFile(t, dir))
+	info, err := os.Stat(theFile(t, dir))
 	require.NoError(t, err)
 	assert.Less(t, info.Size(), int64(4<<20))
 	require.NoError(t, s.end())

@@ -1,14 +1,18 @@
 package spool_test
 
 import (
+	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/spool"
 )
 
 // backlog returns the file of a spool that has stored events.
@@ -106,6 +110,29 @@ func TestATruncatedFileIsSetAsideAndWhatCanBeReadIsDelivered(t *testing.T) {
 	}
 }
 
+func TestAnEventThatIsDamagedIsCountedAndTheOthersAreDelivered(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string]int{"in the file that is used": 0, "in one that is adopted": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := backlog(t, 10)
+			at := bytes.Index(data, []byte(body(5)))
+			require.Positive(t, at)
+			data[at+10] ^= 1
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "events-b.db"), data, 0o600))
+			if others > 0 {
+				require.NoError(t, spool.Plant(filepath.Join(dir, "events-a.db"), aged(time.Second)))
+			}
+			next := newAPI(true)
+			s := open(t, dir, next)
+			eventually(t, "delivered", func() bool { return len(next.bodies()) == 9+others })
+			assert.NotContains(t, next.bodies(), body(5))
+			assert.Equal(t, uint64(1), s.spool.Stats().Corrupt)
+		})
+	}
+}
+
 func TestADraftThatACrashLeftIsInNobodysWay(t *testing.T) {
 	t.Parallel()
 	data := backlog(t, 100)
@@ -162,5 +189,5 @@ func truncateWhileOpen(t *testing.T, size int64) {
 	assert.False(t, s.spool.Stats().Degraded)
 	require.NoError(t, s.end())
 	s.balanced()
-	assert.Zero(t, s.Tracker.Stats().Stored, "%+v %+v", s.Tracker.Stats(), s.spool.Stats())
+	assert.Zero(t, s.Stats().Stored, "%+v %+v", s.Stats(), s.spool.Stats())
 }

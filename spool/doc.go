@@ -34,7 +34,7 @@
 //
 // A file is verified as a whole when it is opened. One that is damaged is renamed to
 // <name>.corrupt-<time>, which the log says at ERROR, and nothing deletes it; the events
-// in it whose checksums are right are delivered all the same.
+// in it that can be reached and whose checksums are right are delivered all the same.
 //
 // # Two processes
 //

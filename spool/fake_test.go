@@ -214,7 +214,7 @@ func (s *spooled) flush() {
 // balanced fails unless every event is in exactly one counter.
 func (s *spooled) balanced() {
 	s.t.Helper()
-	got := s.Tracker.Stats()
+	got := s.Stats()
 	require.Equal(s.t, got.Tracked, got.Delivered+got.Rejected+got.Dropped+got.Stored+got.Queued, "%+v", got)
 }
 

@@ -21,12 +21,9 @@ const (
 	lookAgain = time.Second
 
 	// enoughLost events in a row that Next gives up while the tracker closes mean that
-	// the API does not answer. The others are safe where they are.
+	// the API does not answer. The others in the file are safe where they are.
 	enoughLost = 16
 )
-
-// none is a key that no record has.
-const none = 1<<64 - 1
 
 // item is an event in memory.
 type item struct {
@@ -60,11 +57,10 @@ type feed struct {
 	ended    []parcel
 	loaded   uint64 // every record of the file below is in memory or has ended
 	last     uint64 // key given out
-	arriving uint64 // the first key in the file that is not in the window yet, or none
 	behind   bool   // there are records from loaded on
 	due      bool
 	closed   bool
-	over     bool // nothing more is handed out
+	over     bool // nothing more of the file is handed out
 	lostRow  int
 	ownLive  uint64 // stored by this run and not ended
 	passedOn uint64 // of this run, Stored by Next
@@ -76,12 +72,11 @@ var _ footfall.Source = (*feed)(nil)
 
 func newFeed(maxAge time.Duration, wake func()) *feed {
 	return &feed{
-		maxAge:   maxAge,
-		wake:     wake,
-		kick:     make(chan struct{}, 1),
-		closing:  make(chan struct{}),
-		out:      make(map[uuid.UUID]*item),
-		arriving: none,
+		maxAge:  maxAge,
+		wake:    wake,
+		kick:    make(chan struct{}, 1),
+		closing: make(chan struct{}),
+		out:     make(map[uuid.UUID]*item),
 	}
 }
 
@@ -125,7 +120,7 @@ func (f *feed) look() (waiting int, known, idle bool) {
 	defer f.mu.Unlock()
 	n := len(f.window)
 	switch {
-	case f.over || f.closed && n == 0 && (!f.behind || f.stats.Degraded):
+	case f.closed && n == 0 && (f.over || !f.behind || f.stats.Degraded):
 		f.signal() // whoever else is in Wait
 		return 0, true, false
 	case n == 0 || !f.due:
@@ -147,10 +142,13 @@ func (f *feed) Take(dst []footfall.Record) int {
 	f.mu.Lock()
 	var gone int
 	n, now := 0, time.Now()
-	for n < len(dst) && !f.over {
+	for n < len(dst) {
 		it := f.pop()
 		if it == nil {
 			break
+		}
+		if f.over && it.key != 0 {
+			continue // the file keeps it
 		}
 		if f.tooOld(it, now) {
 			gone += f.expire(it)
@@ -173,7 +171,7 @@ func (f *feed) Take(dst []footfall.Record) int {
 
 // low reports whether the owner should read on.
 func (f *feed) low() bool {
-	return f.behind && len(f.window) < windowEvents/2 && f.bytes < windowBytes/2
+	return f.behind && !f.over && len(f.window) < windowEvents/2 && f.bytes < windowBytes/2
 }
 
 func (f *feed) full() bool { return len(f.window) >= windowEvents || f.bytes >= windowBytes }
@@ -240,7 +238,6 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 		case it.key == 0:
 			delete(f.out, it.rec.ID)
 			direct = append(direct, it.rec)
-			f.row(o)
 		case o == footfall.Lost:
 			f.giveBack(it)
 		default:
@@ -269,10 +266,10 @@ func (f *feed) giveBack(it *item) {
 		f.again = append(f.again, it)
 		return
 	}
-	delete(f.out, it.rec.ID)
 	f.row(footfall.Lost)
 }
 
+// row counts the events of the file that Next gives up in a row.
 func (f *feed) row(o footfall.Outcome) {
 	if o != footfall.Lost {
 		f.lostRow = 0
@@ -280,7 +277,7 @@ func (f *feed) row(o footfall.Outcome) {
 	}
 	if f.lostRow++; f.closed && f.lostRow >= enoughLost {
 		f.over = true
-		f.signal()
+		f.ready()
 	}
 }
 

@@ -166,6 +166,18 @@ func TestTheWindowIsBounded(t *testing.T) {
 	assert.True(t, low)
 }
 
+func TestTheWindowIsBoundedInBytes(t *testing.T) {
+	f, _ := newTestFeed()
+	items := some(1, 10)
+	for _, it := range items {
+		it.rec.Body = make([]byte, windowBytes/4)
+	}
+	f.stored(items)
+	assert.Len(t, f.window, 4)
+	from, _ := f.wants()
+	assert.Equal(t, uint64(5), from)
+}
+
 func TestEventsInMemoryOnlyAreSettledWithTheTracker(t *testing.T) {
 	f, q := newTestFeed()
 	f.expose([]footfall.Record{some(1, 1)[0].rec, some(2, 1)[0].rec, some(3, 1)[0].rec})
@@ -177,32 +189,118 @@ func TestEventsInMemoryOnlyAreSettledWithTheTracker(t *testing.T) {
 	f.expose([]footfall.Record{some(2, 1)[0].rec})
 	f.abandon(errNextStopped)
 	assert.Equal(t, 1, q.settled[footfall.Lost])
+	assert.Zero(t, f.Take(taken), "its memory is the tracker's again")
 	ended, _ := f.endings()
 	assert.Empty(t, ended)
 }
 
-// TrackDurable returns before the window has the event, and its caller may call Flush.
-func TestFlushWaitsForAnEventThatIsOnItsWayIntoTheWindow(t *testing.T) {
+func TestFlushWaitsUntilTheFileIsRidOfWhatWasInIt(t *testing.T) {
 	f, _ := newTestFeed()
 	done := func(fl *flush) bool {
 		f.answer()
-		select {
-		case <-fl.done:
-			return true
-		default:
-			return false
-		}
+		return isClosed(fl.done)
 	}
-	f.committed(1, &store{next: 3, events: 2}, 0)
-	fl := f.await()
-	assert.False(t, done(fl), "committed")
+	f.committed(&store{next: 3, events: 2}, 0)
 	f.stored(some(1, 2))
+	fl := f.await()
 	assert.False(t, done(fl), "in the window")
 	taken := make([]footfall.Record, 2)
 	f.Take(taken)
 	assert.False(t, done(fl), "on its way")
 	f.Settle(taken, footfall.Delivered, nil)
 	assert.False(t, done(fl), "still in the file")
-	f.committed(none, &store{next: 3}, 2)
+	f.committed(&store{next: 3}, 2)
 	assert.True(t, done(fl))
+}
+
+func TestFlushWaitsForWhatIsNotReadFromTheFileYet(t *testing.T) {
+	f, _ := newTestFeed()
+	f.committed(&store{next: windowEvents + 2, events: windowEvents + 1}, 0)
+	f.stored(some(1, windowEvents+1))
+	fl := f.await()
+	taken := make([]footfall.Record, windowEvents)
+	f.Take(taken)
+	f.Settle(taken, footfall.Delivered, nil)
+	f.committed(&store{next: windowEvents + 2, events: 1}, windowEvents)
+	f.answer()
+	assert.False(t, isClosed(fl.done), "one more is in the file")
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestWhatNextGivesUpIsTheNextThatItGets(t *testing.T) {
+	f, _ := newTestFeed()
+	f.stored(some(1, 4))
+	taken := make([]footfall.Record, 4)
+	require.Equal(t, 2, f.Take(taken[:2]))
+	f.Settle(taken[:2], footfall.Lost, errNextStopped)
+	f.tick()
+	require.Equal(t, 4, f.Take(taken))
+	for i, it := range some(1, 4) {
+		assert.Equal(t, it.rec.ID, taken[i].ID)
+	}
+}
+
+func TestTakeGivesNoEventThatIsTooOld(t *testing.T) {
+	f, q := newTestFeed()
+	f.stored(some(1, 3)) // of 1970
+	f.maxAge = time.Hour
+	assert.Zero(t, f.Take(make([]footfall.Record, 3)))
+	assert.Equal(t, uint64(3), f.read().Expired)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: 3}, q.moved)
+}
+
+// An event that is in memory only has no other end than the one that Next makes.
+func TestEventsInMemoryOnlyDoNotExpire(t *testing.T) {
+	f, q := newTestFeed()
+	f.maxAge = time.Nanosecond
+	f.expose([]footfall.Record{some(1, 1)[0].rec})
+	assert.Zero(t, f.sweep(time.Now()))
+	taken := make([]footfall.Record, 1)
+	require.Equal(t, 1, f.Take(taken))
+	f.Settle(taken, footfall.Delivered, nil)
+	assert.Equal(t, 1, q.settled[footfall.Delivered])
+}
+
+// Those in the file are safe, those in memory have no other chance.
+func TestAFeedThatClosesTriesWhatIsInMemoryEvenIfTheAPIDoesNotAnswer(t *testing.T) {
+	f, q := newTestFeed()
+	f.stored(some(1, 2*windowEvents))
+	f.expose([]footfall.Record{some(8000, 1)[0].rec, some(8001, 1)[0].rec})
+	f.close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	tried := 0
+	one := make([]footfall.Record, 1)
+	for _, ok := f.Wait(ctx); ok; _, ok = f.Wait(ctx) {
+		for f.Take(one) == 1 {
+			tried++
+			f.Settle(one, footfall.Lost, errNextStopped)
+		}
+	}
+	assert.Equal(t, enoughLost+2, tried)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: 2}, q.settled)
+	assert.Empty(t, q.moved)
+	_, more := f.wants()
+	assert.False(t, more, "the rest of the file is not read")
+}
+
+// The file is opened again while Next still gives events back.
+func TestAnEventThatNextGaveUpWhileClosingIsNotTakenForLost(t *testing.T) {
+	f, q := newTestFeed()
+	f.stored(some(1, 3))
+	f.close()
+	taken := make([]footfall.Record, 3)
+	f.Take(taken)
+	f.Settle(taken[:2], footfall.Lost, errNextStopped)
+	f.failed()
+	f.opened(&store{next: 4, events: 3}, &tally{events: 3}, false)
+	assert.Empty(t, q.moved)
 }

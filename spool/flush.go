@@ -93,9 +93,9 @@ func (f *feed) answer() {
 
 // firstOpen returns the least key in the file.
 func (f *feed) firstOpen() uint64 {
-	first := f.arriving
+	first := uint64(none)
 	if f.behind {
-		first = min(first, f.loaded)
+		first = f.loaded
 	}
 	for _, it := range f.out {
 		if it.key != 0 {

@@ -136,10 +136,14 @@ func (c *claim) remove() {
 	c.release()
 }
 
-// setAside renames a file that cannot be trusted, and returns its new name.
+// setAside gives a file that cannot be trusted another name, and returns that. The file
+// has both until the draft takes its place, so that a crash leaves one or the other.
 func (c *claim) setAside(now time.Time) (string, error) {
 	aside := c.path + ".corrupt-" + now.UTC().Format("20060102T150405.000000000Z")
-	return aside, os.Rename(c.path, aside)
+	if os.Link(c.path, aside) == nil {
+		return aside, nil
+	}
+	return aside, os.Rename(c.path, aside) // where a file has one name only
 }
 
 // draft is where a file is written that is to replace this one.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,35 @@ func footfallClose(t *testing.T, s *spool.Spool) {
 	require.NoError(t, tracker.Close(t.Context()))
 }
 
+func TestADirectoryIsOneByWhateverPath(t *testing.T) {
+	parent := t.TempDir()
+	t.Chdir(parent)
+	first := open(t, "events/", newAPI(false))
+	first.keep(0, 1)
+	for _, path := range []string{"events", "./events/../events/", filepath.Join(parent, "events")} {
+		_, err := spool.New(spool.Config{Dir: path, Next: newAPI(true)})
+		require.ErrorIs(t, err, spool.ErrLocked, path)
+	}
+}
+
+func TestARelativeDirectoryStaysWhenTheApplicationGoesElsewhere(t *testing.T) {
+	parent := t.TempDir()
+	t.Chdir(parent)
+	require.NoError(t, os.Mkdir("events", 0o700))
+	require.NoError(t, os.WriteFile("events/events-0.db", []byte("damaged"), 0o600))
+	s, err := spool.New(spool.Config{Dir: "events", Next: newAPI(false), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	elsewhere := t.TempDir()
+	t.Chdir(elsewhere)
+	tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/", Transport: s})
+	require.NoError(t, err)
+	require.NoError(t, tracker.TrackDurable(t.Context(), "order_paid"))
+	require.NoError(t, tracker.Close(t.Context()))
+	assert.Equal(t, uint64(1), tracker.Stats().Stored)
+	assert.Empty(t, files(t, elsewhere, "*"))
+	theFile(t, filepath.Join(parent, "events"))
+}
+
 func TestSharedSpoolsHaveAFileEach(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -73,7 +103,7 @@ func TestTheFilesOfProcessesThatEndedAreAdoptedAndDrained(t *testing.T) {
 	assert.Equal(t, numbered(0, 3000), next.bodies())
 	eventually(t, "one file left", func() bool { return len(files(t, dir, "events-*")) == 2 })
 	assert.Contains(t, s.log.String(), "took over")
-	assert.Equal(t, footfall.Stats{}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{}, s.Stats())
 }
 
 func TestSeveralFilesAreAdoptedWithoutSharing(t *testing.T) {
@@ -87,6 +117,9 @@ func TestSeveralFilesAreAdoptedWithoutSharing(t *testing.T) {
 	s := open(t, dir, next)
 	eventually(t, "drained", func() bool { return s.spool.Stats().Delivered == 3 })
 	assert.Equal(t, numbered(0, 3), next.bodies())
+	for i, id := range next.keys() {
+		assert.Equal(t, recent[i].ID.String(), id)
+	}
 	eventually(t, "one file left", func() bool { return len(files(t, dir, "events-*.db")) == 1 })
 }
 
@@ -119,6 +152,78 @@ func TestADamagedFileOfAnotherProcessIsSetAside(t *testing.T) {
 	eventually(t, "set aside", func() bool { return len(files(t, dir, "*.corrupt-*")) == 1 })
 	s.flush()
 	assert.Contains(t, next.bodies(), body(0))
+}
+
+func TestAFileThatCannotBeOpenedIsLeftAndToldOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, spool.Plant(filepath.Join(dir, "events-b.db"), aged(time.Second)))
+	bad := filepath.Join(dir, "events-a.db") // the first that is tried
+	require.NoError(t, os.WriteFile(bad, []byte("damaged"), 0o600))
+	inTheWay := filepath.Join(bad+".new", "x") // of the file with what can be read
+	require.NoError(t, os.MkdirAll(inTheWay, 0o700))
+	recent := aged(time.Second, 2*time.Second)
+	require.NoError(t, spool.Plant(filepath.Join(dir, "events-c.db"), recent[1:]))
+	next := newAPI(true)
+	s := open(t, dir, next)
+	eventually(t, "the others", func() bool { return len(next.bodies()) == 2 })
+	s.keep(5, 6)
+	s.flush()
+	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
+	assert.Contains(t, s.log.String(), bad)
+	assert.False(t, s.spool.Stats().Degraded)
+	assert.FileExists(t, bad)
+	require.NoError(t, os.RemoveAll(bad+".new"))
+	require.NoError(t, s.end())
+	again := open(t, dir, next)
+	eventually(t, "set aside at the next start", func() bool { return len(files(t, dir, "*.corrupt-*")) == 1 })
+	require.NoError(t, again.end())
+}
+
+func TestALargeEventOfAnotherProcessHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		maxBytes int64
+		adopted  uint64 // while the API is down
+	}{
+		"more than a transaction":     {8 << 20, 3},
+		"more than the file may have": {1 << 20, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			recent := aged(4*time.Second, 3*time.Second, 2*time.Second)
+			recent[1].Body = []byte(`"` + strings.Repeat("x", 3<<20) + `"`)
+			for i := range recent {
+				require.NoError(t, spool.Plant(filepath.Join(dir, "events-"+string(rune('a'+i))+".db"), recent[i:i+1]))
+			}
+			next := newAPI(false)
+			s := open(t, dir, next, func(_ *footfall.Config, c *config) { c.MaxBytes = row.maxBytes })
+			eventually(t, "adopted", func() bool { return s.spool.Stats().Adopted == row.adopted })
+			next.set(true)
+			eventually(t, "all three", func() bool { return len(next.bodies()) == 3 })
+		})
+	}
+}
+
+func TestWhatIsAdoptedCountsAgainstMaxBytes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var old []footfall.Record
+	for i := range 100 {
+		r := aged(time.Second)[0]
+		r.ID[14] = byte(i)
+		old = append(old, r)
+	}
+	require.NoError(t, spool.Plant(filepath.Join(dir, "events-a.db"), old[:10]))
+	require.NoError(t, spool.Plant(filepath.Join(dir, "events-b.db"), old[10:]))
+	next := newAPI(false)
+	s := open(t, dir, next, func(_ *footfall.Config, c *config) { c.MaxBytes = 5000 })
+	eventually(t, "full", func() bool { return s.spool.Stats().Bytes > 4800 })
+	assert.LessOrEqual(t, s.spool.Stats().Bytes, uint64(5000))
+	assert.Zero(t, s.spool.Stats().Dropped)
+	next.set(true)
+	eventually(t, "all adopted", func() bool { return s.spool.Stats().Delivered == 100 })
 }
 
 func TestTheKeyIsNotInAnyFile(t *testing.T) {
@@ -156,6 +261,13 @@ func TestOpenDeliversOverHTTP(t *testing.T) {
 	require.NoError(t, tracker.Close(t.Context()))
 }
 
+func TestASpoolLogsWhereItsTrackerDoes(t *testing.T) {
+	t.Parallel()
+	dir, _ := blocked(t)
+	s := open(t, dir, newAPI(true), func(_ *footfall.Config, c *config) { c.Logger = nil })
+	eventually(t, "told", func() bool { return s.log.lines(slog.LevelError) == 1 })
+}
+
 func TestOpenOfADisabledTrackerTouchesNothing(t *testing.T) {
 	t.Parallel()
 	tracker, s, err := spool.Open(footfall.Config{Disabled: true}, spool.Config{})
@@ -173,7 +285,9 @@ func TestEveryProblemOfAConfigIsNamed(t *testing.T) {
 	assert.Equal(t, []string{"spool.Config.Dir", "spool.Config.Next", "spool.Config.MaxBytes"}, fields)
 	_, _, err = spool.Open(footfall.Config{}, spool.Config{MaxBytes: -1})
 	assert.Equal(t, []string{"Config.BaseURL", "Config.APIKey", "Config.SiteID", "spool.Config.Dir", "spool.Config.MaxBytes"}, problems(err))
-	_, _, err = spool.Open(footfall.Config{}, spool.Config{Dir: t.TempDir(), Next: newAPI(true)})
+	_, _, err = spool.Open(footfall.Config{}, spool.Config{MaxBytes: -1, Next: newAPI(true)})
+	assert.Equal(t, []string{"Config.SiteID", "spool.Config.Dir", "spool.Config.MaxBytes"}, problems(err))
+	_, _, err = spool.Open(footfall.Config{Transport: newAPI(true)}, spool.Config{Dir: t.TempDir()})
 	assert.Equal(t, []string{"Config.SiteID"}, problems(err))
 }
 

@@ -14,7 +14,7 @@ type tally struct {
 	bytes     int64
 	last      uint64   // key
 	own       int      // of these, those of this run that are not loaded
-	uncertain []parcel // of a transaction whose end is not known
+	uncertain []uint64 // keys of a transaction whose end is not known
 	damaged   int
 }
 
@@ -35,7 +35,7 @@ func (t *tally) add(r *record, e *expect) {
 	t.last = max(t.last, r.key)
 	switch {
 	case r.key >= e.uncertain:
-		t.uncertain = append(t.uncertain, parcel{r.key, r.size})
+		t.uncertain = append(t.uncertain, r.key)
 	case r.key >= e.loaded && r.run == e.run:
 		t.own++
 	}
@@ -134,8 +134,7 @@ func copyGood(path string, to *store) error {
 		if _, err := decode(k, v); err != nil {
 			return nil
 		}
-		c.keys = append(c.keys, append([]byte(nil), k...))
-		c.values = append(c.values, append([]byte(nil), v...))
+		c.add(k, v)
 		if size += len(v); size < maxTransaction {
 			return nil
 		}

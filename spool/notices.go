@@ -12,7 +12,7 @@ type notices struct {
 	lastDown time.Time
 	lastFull time.Time
 	lastOld  time.Time
-	dropped  uint64
+	old      uint64 // events that had expired by then
 }
 
 const (
@@ -56,10 +56,10 @@ func (n *notices) full(log *slog.Logger, cfg *Config) {
 // expired is told how many events have expired so far.
 func (n *notices) expired(log *slog.Logger, cfg *Config, total uint64) {
 	now := time.Now()
-	if total == n.dropped || now.Sub(n.lastOld) < boundAgain {
+	if total == n.old || now.Sub(n.lastOld) < boundAgain {
 		return
 	}
 	log.Warn("spool: events were older than Config.MaxAge and were not sent",
-		"events", total-n.dropped, "max_age", cfg.MaxAge, "dir", cfg.Dir)
-	n.dropped, n.lastOld = total, now
+		"events", total-n.old, "max_age", cfg.MaxAge, "dir", cfg.Dir)
+	n.old, n.lastOld = total, now
 }

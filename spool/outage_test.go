@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,11 +34,36 @@ func TestEventsAreDeliveredFromMemoryWhileTheDirectoryCannotBeUsed(t *testing.T)
 	require.NoError(t, s.TrackDurable(t.Context(), "order_paid", footfall.P("n", 3000)))
 	s.flush()
 	assert.Equal(t, numbered(0, 3001), next.bodies())
-	assert.Equal(t, footfall.Stats{Tracked: 3001, Delivered: 3001}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{Tracked: 3001, Delivered: 3001}, s.Stats())
 	assert.True(t, s.spool.Stats().Degraded)
 	require.NoError(t, s.end())
 	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
 	assert.Contains(t, s.log.String(), dir)
+}
+
+func TestTrackDurableIsNoSuccessWhileNeitherDiskNorAPIHasTheEvent(t *testing.T) {
+	t.Parallel()
+	dir, _ := blocked(t)
+	next := newAPI(false)
+	s := open(t, dir, next)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.TrackDurable(ctx, "order_paid", footfall.P("n", 0)), context.DeadlineExceeded)
+	next.set(true)
+	require.NoError(t, s.TrackDurable(t.Context(), "order_paid", footfall.P("n", 1)), "the API has it")
+	assert.Equal(t, numbered(0, 2), next.bodies())
+}
+
+func TestADirectoryThatIsAFileIsNoErrorOfNew(t *testing.T) {
+	t.Parallel()
+	_, file := blocked(t)
+	next := newAPI(true)
+	s := open(t, file, next)
+	s.track(0, 10)
+	s.flush()
+	assert.Equal(t, numbered(0, 10), next.bodies())
+	assert.True(t, s.spool.Stats().Degraded)
+	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
 }
 
 func TestEventsInMemoryCountAgainstTheTrackersBounds(t *testing.T) {
@@ -45,7 +72,7 @@ func TestEventsInMemoryCountAgainstTheTrackersBounds(t *testing.T) {
 	s := open(t, dir, newAPI(false), func(c *footfall.Config, _ *config) { c.MaxQueueEvents = 2000 })
 	s.track(0, 2000)
 	require.ErrorIs(t, s.Track(t.Context(), "order_paid"), footfall.ErrQueueFull)
-	assert.Equal(t, uint64(2000), s.Tracker.Stats().Queued)
+	assert.Equal(t, uint64(2000), s.Stats().Queued)
 	err := s.end()
 	var lost *footfall.CloseError
 	require.ErrorAs(t, err, &lost)
@@ -60,46 +87,12 @@ func TestTheFileIsUsedAgainWhenItCanBe(t *testing.T) {
 	s.track(0, 1500)
 	eventually(t, "degraded", func() bool { return s.spool.Stats().Degraded })
 	require.NoError(t, os.Remove(file))
-	eventually(t, "stored", func() bool { return s.Tracker.Stats().Stored == 1500 })
+	eventually(t, "stored", func() bool { return s.Stats().Stored == 1500 })
 	assert.False(t, s.spool.Stats().Degraded)
 	assert.Contains(t, s.log.String(), "used again")
 	next.set(true)
 	s.flush()
 	assert.ElementsMatch(t, numbered(0, 1500), next.bodies())
-	s.balanced()
-}
-
-// The limit on the size of files is that of the process, so this test is alone.
-func TestAFullDiskIsToldOnceAndEventsGoOnInMemory(t *testing.T) {
-	var old syscall.Rlimit
-	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
-	limit := syscall.Rlimit{Cur: 256 << 10, Max: old.Max}
-	next := newAPI(false)
-	s := open(t, t.TempDir(), next)
-	s.keep(0, 100)
-	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
-	restore := func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old)) }
-	t.Cleanup(restore)
-
-	s.track(100, 4000)
-	eventually(t, "degraded", func() bool { return s.spool.Stats().Degraded })
-	s.balanced()
-	next.set(true)
-	eventually(t, "delivered from memory", func() bool {
-		for _, b := range next.bodies() {
-			if b == body(3999) {
-				return true
-			}
-		}
-		return false
-	})
-	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
-	restore()
-	s.flush()
-	assert.ElementsMatch(t, numbered(0, 4000), next.bodies(), "each once")
-	assert.Equal(t, uint64(4000), s.Tracker.Stats().Delivered)
-	assert.False(t, s.spool.Stats().Degraded)
-	require.NoError(t, s.end())
 	s.balanced()
 }
 
@@ -127,6 +120,17 @@ func TestABacklogIsNotReadIntoMemory(t *testing.T) {
 	assert.Greater(t, most, 500)
 }
 
+func TestCloseTriesAFileThatFailedOnceMore(t *testing.T) {
+	t.Parallel()
+	dir, file := blocked(t)
+	s := open(t, dir, newAPI(false))
+	s.track(0, 100)
+	eventually(t, "degraded", func() bool { return s.spool.Stats().Degraded })
+	require.NoError(t, os.Remove(file))
+	require.NoError(t, s.end())
+	assert.Equal(t, footfall.Stats{Tracked: 100, Stored: 100}, s.Stats())
+}
+
 func TestCloseGivesUpSoonWhenTheAPIDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	next := newAPI(true)
@@ -142,7 +146,7 @@ func TestCloseGivesUpSoonWhenTheAPIDoesNotAnswer(t *testing.T) {
 	next.up = true // without telling: it is asked when the tracker closes
 	next.mu.Unlock()
 	require.NoError(t, s.end())
-	assert.Equal(t, uint64(5000), s.Tracker.Stats().Stored)
+	assert.Equal(t, uint64(5000), s.Stats().Stored)
 	assert.Less(t, attempts, 100)
 	assert.Positive(t, attempts)
 }
@@ -154,7 +158,65 @@ func TestCloseEndsWithItsDeadlineAndEverythingIsStored(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	require.NoError(t, s.Close(ctx))
-	assert.Equal(t, footfall.Stats{Tracked: 500, Stored: 500}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{Tracked: 500, Stored: 500}, s.Stats())
+}
+
+// There is no time for anything but the file.
+func TestCloseWithoutTimeStoresEverything(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		s := open(t, t.TempDir(), newAPI(false), func(c *footfall.Config, _ *config) { c.FlushInterval = time.Hour })
+		s.track(0, 90) // less than a batch
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, s.Close(ctx))
+		require.Equal(t, footfall.Stats{Tracked: 90, Stored: 90}, s.Stats())
+	}
+}
+
+func TestWhatTrackDurableAcknowledgesDuringCloseIsInTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, newAPI(false))
+	var mu sync.Mutex
+	var safe []string
+	var number atomic.Int64
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for {
+				n := int(number.Add(1))
+				if err := s.TrackDurable(context.Background(), "order_paid", footfall.P("n", n)); err != nil {
+					assert.ErrorIs(t, err, footfall.ErrClosed)
+					return
+				}
+				mu.Lock()
+				safe = append(safe, body(n))
+				mu.Unlock()
+			}
+		})
+	}
+	eventually(t, "under way", func() bool { return number.Load() > 100 })
+	require.NoError(t, s.end())
+	require.NoError(t, s.end(), "a second time")
+	callers.Wait()
+	next := newAPI(true)
+	again := open(t, dir, next)
+	again.flush()
+	assert.ElementsMatch(t, safe, next.bodies())
+}
+
+func TestWhatCloseDeliveredIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		dir, next := t.TempDir(), newAPI(true)
+		s := open(t, dir, next, func(c *footfall.Config, _ *config) { c.FlushInterval = time.Hour })
+		s.track(0, 50)
+		require.NoError(t, s.end())
+		require.Zero(t, s.spool.Stats().Events)
+		require.NoError(t, open(t, dir, next).end())
+		require.Equal(t, numbered(0, 50), next.bodies())
+	}
 }
 
 // hanging takes one event and waits for its context.
@@ -180,7 +242,7 @@ func TestWhatNextGivesUpIsHandedToItAgain(t *testing.T) {
 	s := open(t, t.TempDir(), next)
 	s.keep(0, 1)
 	s.flush()
-	assert.Equal(t, uint64(1), s.Tracker.Stats().Delivered)
+	assert.Equal(t, uint64(1), s.Stats().Delivered)
 	assert.Len(t, next.bodies(), 4)
 }
 
@@ -196,7 +258,7 @@ func TestAnEventThatTheAPIRefusesLeavesTheFile(t *testing.T) {
 	s := open(t, t.TempDir(), next)
 	s.track(0, 100)
 	s.flush()
-	assert.Equal(t, footfall.Stats{Tracked: 100, Delivered: 50, Rejected: 50}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{Tracked: 100, Delivered: 50, Rejected: 50}, s.Stats())
 	assert.Equal(t, uint64(50), s.spool.Stats().Rejected)
 	assert.Zero(t, s.spool.Stats().Events)
 }
@@ -204,8 +266,9 @@ func TestAnEventThatTheAPIRefusesLeavesTheFile(t *testing.T) {
 func TestAPanicOfNextStopsDeliveryAndNotStorage(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), panicking{})
+	eventually(t, "told", func() bool { return strings.Contains(s.log.String(), "events are stored and not delivered") })
 	s.keep(0, 10)
-	assert.Equal(t, uint64(10), s.Tracker.Stats().Stored)
+	assert.Equal(t, uint64(10), s.Stats().Stored)
 	assert.ErrorContains(t, s.Flush(t.Context()), "the transport has stopped")
 	require.NoError(t, s.end())
 	assert.Contains(t, s.log.String(), "panic in Config.Next")

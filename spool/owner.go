@@ -49,9 +49,11 @@ type owner struct {
 	delay    time.Duration
 	oldest   time.Time // when the first of what has ended was seen
 	swept    time.Time
+	shrunk   time.Time // or tried to
 	again    time.Time // when it was seen that Next has given up an event
 	adoption *adoption
-	scanned  time.Time
+	scanned  time.Time       // when the directory was searched
+	orphans  []string        // files that were found then and not looked at yet
 	shunned  map[string]bool // files that could not be opened
 	told     notices
 }
@@ -70,18 +72,18 @@ func (o *owner) run(ctx context.Context) {
 		case <-closing:
 			closing, o.closing, o.retryAt = nil, true, time.Time{}
 		case <-o.nextStopped:
-			if o.ends(ctx) {
-				o.finish()
-				return
-			}
+			o.waitForClose(ctx)
+			o.finish()
+			return
 		}
 	}
 }
 
-// ends waits for the tracker to close, and stores meanwhile, if Next has returned before.
-func (o *owner) ends(ctx context.Context) bool {
+// waitForClose waits for the tracker to close, and stores meanwhile, if Next has returned
+// before.
+func (o *owner) waitForClose(ctx context.Context) {
 	if o.handed || ctx.Err() != nil {
-		return true
+		return
 	}
 	o.log.Error("spool: Config.Next has stopped: events are stored and not delivered")
 	for !o.handed && ctx.Err() == nil {
@@ -94,7 +96,6 @@ func (o *owner) ends(ctx context.Context) bool {
 		}
 		o.step()
 	}
-	return true
 }
 
 // step does what there is to do.
@@ -127,7 +128,6 @@ func (o *owner) take() bool {
 	}
 	if len(o.held) >= maxEvents || o.heldBytes >= maxTransaction {
 		o.due.Store(true) // there may be more, of which the queue has told already
-		o.wakeOwner()
 	}
 	return len(o.held) > 0
 }
@@ -180,20 +180,23 @@ func (o *owner) write() bool {
 		o.expose()
 		return false
 	}
-	o.feed.committed(o.next, o.advance(n), len(ended)) // before anybody hears of it and calls Flush
+	o.advance(n)
+	o.feed.committed(o.store, len(ended)) // before anybody hears of it and calls Flush
 	if n > 0 {
 		o.src.Settle(o.held[:n], footfall.Stored, nil)
 		o.release(n)
 	}
 	o.feed.stored(items) // after that, for what Next ends is Stored before
+	if n > 0 && (len(o.held) > 0 || o.due.Load()) {
+		o.wakeOwner() // if nothing could be written, whoever makes room does that
+	}
 	return len(o.held) == 0
 }
 
 // advance counts n keys as used.
-func (o *owner) advance(n int) *store {
+func (o *owner) advance(n int) {
 	o.next += uint64(n)
 	o.store.next = o.next
-	return o.store
 }
 
 // release forgets the first n that are held.
@@ -302,7 +305,8 @@ func (o *owner) handOver() {
 	if !o.closing || o.handed {
 		return
 	}
-	o.expose() // what the file has no room for
+	for o.expose(); o.take(); o.expose() { // what the file has no room for
+	}
 	o.handed = true
 	o.feed.close()
 }
@@ -345,7 +349,7 @@ func (o *owner) pause() time.Duration {
 	if !o.again.IsZero() {
 		wait = min(wait, o.again.Add(lookAgain).Sub(now))
 	}
-	if o.store != nil && o.cfg.Shared {
+	if o.scans() {
 		wait = min(wait, o.scanned.Add(scanEvery).Sub(now))
 	}
 	return max(wait, 0)
@@ -381,6 +385,9 @@ func (o *owner) reopen() {
 		return
 	}
 	t, err := o.open()
+	if err == nil {
+		err = o.forget(t.uncertain)
+	}
 	if err != nil {
 		o.down(err)
 		return
@@ -388,14 +395,26 @@ func (o *owner) reopen() {
 	o.next = max(o.next, t.last+1)
 	o.store.next = o.next
 	o.uncertain, o.fault = none, nil
-	if len(t.uncertain) > 0 {
-		o.oldest = o.swept // to be removed before anything is read
-	}
+	clear(o.shunned) // whatever was the matter may be over
+	o.scanned = time.Time{}
 	o.feed.opened(o.store, &t, o.fresh)
 	o.hide()
 	o.fresh = false
 	o.delay = 0
 	o.told.up(o.log, o.cfg.Dir)
+}
+
+// forget removes what a transaction that failed has written all the same: it is in memory.
+func (o *owner) forget(keys []uint64) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	err := o.store.commit(&change{remove: keys})
+	if err != nil {
+		o.store.close()
+		o.store = nil
+	}
+	return err
 }
 
 // hide takes back what is in memory only, to be written before what came later.
@@ -428,7 +447,8 @@ func (o *owner) open() (t tally, err error) {
 			o.claim = c
 			return t, nil
 		}
-		o.shun(c, err)
+		c.release()
+		break // if a new one can be made, adopt looks at this one and the others
 	}
 	c, err := o.folder.claimNew()
 	if err != nil {

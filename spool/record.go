@@ -26,6 +26,9 @@ type record struct {
 const (
 	keySize    = 8
 	headerSize = 4 + 8 + 16
+
+	// none is a key that no record has.
+	none = 1<<64 - 1
 )
 
 // errDamaged is about a file that is not as it was written.

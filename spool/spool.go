@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -45,6 +46,9 @@ func New(cfg Config) (*Spool, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	if dir, err := filepath.Abs(cfg.Dir); err == nil { // the application may go elsewhere
+		cfg.Dir = dir
+	}
 	s := &Spool{
 		cfg:         cfg,
 		log:         cfg.Logger,
@@ -73,18 +77,21 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error
 	if cfg.Logger == nil {
 		cfg.Logger = tracker.Logger
 	}
-	var problems error
 	if cfg.Next == nil {
-		cfg.Next, problems = next(tracker)
+		cfg.Next = tracker.Transport
 	}
-	if cfg.Next == nil {
+	problems := try(tracker, cfg.Next)
+	if problems == nil && cfg.Next == nil {
+		cfg.Next, problems = footfall.NewHTTPTransport(tracker)
+	}
+	if problems != nil {
 		checked := cfg.withDefaults()
-		checked.Next = (*Spool)(nil)
+		checked.Next = idle{} // what is wrong with it has been said
 		return nil, nil, errors.Join(problems, checked.check())
 	}
 	s, err := New(cfg)
 	if err != nil {
-		return nil, nil, errors.Join(problems, err)
+		return nil, nil, err
 	}
 	tracker.Transport = s
 	t, err := footfall.New(tracker)
@@ -95,21 +102,24 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error
 	return t, s, nil
 }
 
-// next returns the transport that a tracker has without a Spool. A tracker made for that
-// and closed tells all that is wrong with its Config at once; it does no I/O.
-func next(cfg footfall.Config) (footfall.Transport, error) {
-	if cfg.Transport != nil {
-		return cfg.Transport, nil
+// try says what is wrong with the Config of a tracker, by making one and closing it. That
+// does no I/O. What is about the API counts if there is no other transport.
+func try(cfg footfall.Config, other footfall.Transport) error {
+	if other != nil {
+		cfg.Transport = idle{}
 	}
 	t, err := footfall.New(cfg)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := t.Close(context.Background()); err != nil {
-		return nil, err
-	}
-	return footfall.NewHTTPTransport(cfg)
+	return t.Close(context.Background())
 }
+
+// idle is a Transport that delivers nothing.
+type idle struct{}
+
+// Deliver implements footfall.Transport.
+func (idle) Deliver(context.Context, footfall.Source) {}
 
 // Deliver implements footfall.Transport.
 func (s *Spool) Deliver(ctx context.Context, src footfall.Source) {

@@ -19,7 +19,7 @@ func TestEventsGoThroughTheFileToNextInOrder(t *testing.T) {
 	s.track(0, 500)
 	s.flush()
 	assert.Equal(t, numbered(0, 500), next.bodies())
-	assert.Equal(t, footfall.Stats{Tracked: 500, Delivered: 500}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{Tracked: 500, Delivered: 500}, s.Stats())
 	got := s.spool.Stats()
 	assert.Equal(t, uint64(500), got.Delivered)
 	assert.Zero(t, got.Events)
@@ -30,7 +30,7 @@ func TestTrackDurableReturnsWhenTheEventIsInTheFile(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), newAPI(false))
 	require.NoError(t, s.TrackDurable(t.Context(), "order_paid"))
-	assert.Equal(t, footfall.Stats{Tracked: 1, Stored: 1}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{Tracked: 1, Stored: 1}, s.Stats())
 	assert.Equal(t, uint64(1), s.spool.Stats().Events)
 }
 
@@ -46,7 +46,7 @@ func TestStoredEventsAreDeliveredAfterARestartWithTheSameIDAndBytes(t *testing.T
 	first := open(t, dir, down)
 	first.keep(0, 3)
 	require.NoError(t, first.end())
-	assert.Equal(t, uint64(3), first.Tracker.Stats().Stored)
+	assert.Equal(t, uint64(3), first.Stats().Stored)
 	assert.Contains(t, first.log.String(), "events stay in the file")
 
 	next := newAPI(true)
@@ -54,7 +54,7 @@ func TestStoredEventsAreDeliveredAfterARestartWithTheSameIDAndBytes(t *testing.T
 	second.flush()
 	assert.Equal(t, numbered(0, 3), next.bodies())
 	assert.Equal(t, ids[:3], next.keys())
-	assert.Equal(t, footfall.Stats{}, second.Tracker.Stats(), "this tracker has tracked none of them")
+	assert.Equal(t, footfall.Stats{}, second.Stats(), "this tracker has tracked none of them")
 	assert.Equal(t, uint64(3), second.spool.Stats().Delivered)
 	assert.Equal(t, uint64(3), second.spool.Stats().Adopted)
 }
@@ -71,7 +71,30 @@ func TestFlushMeansDeliveredAndNotJustStored(t *testing.T) {
 	assert.ErrorContains(t, err, "10 events")
 	next.set(true)
 	s.flush()
-	assert.Equal(t, uint64(10), s.Tracker.Stats().Delivered)
+	assert.Equal(t, uint64(10), s.Stats().Delivered)
+}
+
+// A Next that stores events itself is asked when all of them are with it.
+func TestFlushAsksANextThatStoresItself(t *testing.T) {
+	t.Parallel()
+	next := &storing{api: newAPI(true)}
+	next.answer = func(int, footfall.Record) (footfall.Outcome, error) { return footfall.Stored, nil }
+	s := open(t, t.TempDir(), next)
+	s.track(0, 10)
+	require.ErrorIs(t, s.Flush(t.Context()), errRefused)
+	assert.Equal(t, 10, next.asked)
+	assert.Equal(t, uint64(10), s.spool.Stats().HandedOver)
+	assert.Equal(t, uint64(10), s.Stats().Stored, "by Next")
+}
+
+type storing struct {
+	*api
+	asked int // how many it had been given
+}
+
+func (s *storing) Flush(context.Context) error {
+	s.asked = len(s.bodies())
+	return errRefused
 }
 
 func TestCloseStoresWhatItCannotDeliver(t *testing.T) {
@@ -79,7 +102,7 @@ func TestCloseStoresWhatItCannotDeliver(t *testing.T) {
 	s := open(t, t.TempDir(), newAPI(false), func(c *footfall.Config, _ *config) { c.FlushInterval = time.Hour })
 	s.track(0, 250)
 	require.NoError(t, s.end())
-	assert.Equal(t, footfall.Stats{Tracked: 250, Stored: 250}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{Tracked: 250, Stored: 250}, s.Stats())
 	assert.Equal(t, uint64(250), s.spool.Stats().Events)
 }
 
@@ -89,7 +112,7 @@ func TestCloseDeliversWhatItCan(t *testing.T) {
 	s := open(t, t.TempDir(), next, func(c *footfall.Config, _ *config) { c.FlushInterval = time.Hour })
 	s.track(0, 5000)
 	require.NoError(t, s.end())
-	assert.Equal(t, footfall.Stats{Tracked: 5000, Delivered: 5000}, s.Tracker.Stats())
+	assert.Equal(t, footfall.Stats{Tracked: 5000, Delivered: 5000}, s.Stats())
 	assert.Equal(t, numbered(0, 5000), next.bodies())
 }
 

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -93,10 +94,16 @@ type change struct {
 	remove       []uint64
 }
 
+// add adds copies of k and v.
+func (c *change) add(k, v []byte) {
+	c.keys = append(c.keys, bytes.Clone(k))
+	c.values = append(c.values, bytes.Clone(v))
+}
+
 // commit returns when the change is on disk. If it returns an error, the change may be
 // on disk all the same.
 func (s *store) commit(c *change) error {
-	events, bytes := s.events, s.bytes
+	events, size := s.events, s.bytes
 	err := s.guard(func() error {
 		return s.db.Update(func(tx *bolt.Tx) error {
 			b := tx.Bucket(bucketName)
@@ -105,7 +112,7 @@ func (s *store) commit(c *change) error {
 				if err := b.Put(k, c.values[i]); err != nil {
 					return err
 				}
-				bytes += int64(len(c.values[i]))
+				size += int64(len(c.values[i]))
 			}
 			events += len(c.keys)
 			for _, key := range c.remove {
@@ -116,7 +123,7 @@ func (s *store) commit(c *change) error {
 					continue
 				}
 				events--
-				bytes -= int64(len(v))
+				size -= int64(len(v))
 				if err := b.Delete(k); err != nil {
 					return err
 				}
@@ -127,7 +134,7 @@ func (s *store) commit(c *change) error {
 	if err != nil {
 		return err
 	}
-	s.events, s.bytes = events, bytes
+	s.events, s.bytes = events, size
 	s.measure()
 	return nil
 }

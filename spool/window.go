@@ -55,7 +55,6 @@ func (f *feed) wants() (from uint64, ok bool) {
 func (f *feed) stored(items []*item) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.arriving = none
 	if len(items) == 0 {
 		return
 	}
@@ -80,12 +79,11 @@ func (f *feed) adopted(n int, s *store) {
 	f.stats.Adopted += uint64(n)
 }
 
-// committed is told of a transaction: events from the key first on are in the file, and
-// the first of those that have ended are not.
-func (f *feed) committed(first uint64, s *store, ended int) {
+// committed is told of a transaction, after which the first of those that have ended are
+// not in the file.
+func (f *feed) committed(s *store, ended int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.arriving = first
 	f.ended = append(f.ended[:0], f.ended[ended:]...)
 	f.note(s)
 }
@@ -200,7 +198,7 @@ func (f *feed) hide() (records []footfall.Record) {
 // abandon ends what is in memory only, when Next has returned.
 func (f *feed) abandon(err error) {
 	f.mu.Lock()
-	f.over = true
+	f.window, f.bytes = nil, 0
 	var lost []footfall.Record
 	for id, it := range f.out {
 		if it.key == 0 {
@@ -236,7 +234,6 @@ func (f *feed) opened(s *store, t *tally, first bool) {
 	if first {
 		f.stats.Adopted += uint64(t.events)
 	}
-	f.ended = append(f.ended, t.uncertain...)
 	f.behind = t.events > 0
 	f.note(s)
 	lost := f.lost(t)

@@ -8,13 +8,18 @@ import (
 	"syscall"
 )
 
-// shrinkDisk makes the disk as small as the options say. A tmpfs is mounted in the
-// namespace that the test gave the process, and ends with it.
+// shrinkDisk makes the disk as small as the options say, or read-only. What is mounted is
+// in the namespace that the test gave the process, and ends with it.
 func shrinkDisk(o *options) error {
-	if o.tmpfs > 0 {
-		return mount(o, 0)
-	}
-	if o.fileLimit > 0 {
+	switch {
+	case o.tmpfs > 0:
+		if err := keepMountsInside(); err != nil {
+			return err
+		}
+		return mountTmpfs(o, 0)
+	case o.readOnly:
+		return mountReadOnly(o.dir)
+	case o.fileLimit > 0:
 		return limitFiles(o.fileLimit)
 	}
 	return nil
@@ -22,9 +27,12 @@ func shrinkDisk(o *options) error {
 
 // growDisk makes room.
 func growDisk(o *options) error {
-	if o.tmpfs > 0 {
+	switch {
+	case o.tmpfs > 0:
 		o.tmpfs *= 64
-		return mount(o, syscall.MS_REMOUNT)
+		return mountTmpfs(o, syscall.MS_REMOUNT)
+	case o.readOnly:
+		return syscall.Mount("", o.dir, "", syscall.MS_BIND|syscall.MS_REMOUNT, "")
 	}
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
@@ -33,12 +41,28 @@ func growDisk(o *options) error {
 	return limitFiles(now.Max)
 }
 
-func mount(o *options, flags uintptr) error {
-	if flags == 0 { // else what is mounted here would be mounted outside too
-		if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-			return fmt.Errorf("mount /: %w", err)
-		}
+// keepMountsInside is called first: else what is mounted would be mounted outside too.
+func keepMountsInside() error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mount /: %w", err)
 	}
+	return nil
+}
+
+func mountReadOnly(dir string) error {
+	if err := keepMountsInside(); err != nil {
+		return err
+	}
+	if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount %s on itself: %w", dir, err)
+	}
+	if err := syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		return fmt.Errorf("mount %s read-only: %w", dir, err)
+	}
+	return nil
+}
+
+func mountTmpfs(o *options, flags uintptr) error {
 	if err := syscall.Mount("spool", o.dir, "tmpfs", flags, fmt.Sprintf("size=%dm,mode=700", o.tmpfs)); err != nil {
 		return fmt.Errorf("mount a tmpfs on %s: %w", o.dir, err)
 	}

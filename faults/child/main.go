@@ -36,6 +36,7 @@ type options struct {
 	inFlight  int
 	tmpfs     int
 	fileLimit uint64
+	readOnly  bool
 }
 
 func parse() (o options) {
@@ -53,6 +54,7 @@ func parse() (o options) {
 	flag.IntVar(&o.inFlight, "inflight", 16, "Config.MaxInFlight")
 	flag.IntVar(&o.tmpfs, "tmpfs", 0, "MiB of a tmpfs to mount on the directory")
 	flag.Uint64Var(&o.fileLimit, "filelimit", 0, "bytes that a file may have (RLIMIT_FSIZE)")
+	flag.BoolVar(&o.readOnly, "readonly", false, "make the directory read-only")
 	flag.Parse()
 	return o
 }

@@ -1,0 +1,47 @@
+//go:build unix
+
+package spool_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// The limit on the size of files is that of the process, so this test is alone.
+func TestAFullDiskIsToldOnceAndEventsGoOnInMemory(t *testing.T) {
+	var old syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
+	limit := syscall.Rlimit{Cur: 256 << 10, Max: old.Max}
+	next := newAPI(false)
+	s := open(t, t.TempDir(), next)
+	s.keep(0, 100)
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
+	restore := func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old)) }
+	t.Cleanup(restore)
+
+	s.track(100, 4000)
+	eventually(t, "degraded", func() bool { return s.spool.Stats().Degraded })
+	s.balanced()
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.TrackDurable(soon, "order_paid", footfall.P("n", 4000)), context.DeadlineExceeded, "it is not safe")
+	next.set(true)
+	eventually(t, "delivered from memory", func() bool { return slices.Contains(next.bodies(), body(3999)) })
+	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
+	restore()
+	s.flush()
+	assert.ElementsMatch(t, numbered(0, 4001), next.bodies(), "each once")
+	assert.Equal(t, uint64(4001), s.Stats().Delivered)
+	assert.False(t, s.spool.Stats().Degraded)
+	require.NoError(t, s.end())
+	s.balanced()
+}
