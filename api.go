@@ -3,7 +3,6 @@ package footfall
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,9 +19,9 @@ const userAgent = "footfall-go"
 
 // api sends single requests to the Site Analytics API and reads their answers.
 type api struct {
+	cleaner
 	base      *url.URL
-	key       func() string   // functions, for printing whatever holds an api must not print the key
-	auth      func() []string // the Authorization header, shared by all requests
+	auth      func() []string // the Authorization header, shared by all requests; see cleaner.key
 	http      *http.Client
 	shared    bool // http came from the application
 	eventsURL *url.URL
@@ -41,8 +40,8 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &api{
+		cleaner:   newCleaner(baseURL, key),
 		base:      base,
-		key:       func() string { return key },
 		auth:      func() []string { return auth },
 		http:      &own,
 		shared:    client != nil,
@@ -97,8 +96,8 @@ const (
 )
 
 // post sends one event. It copies body: net/http may still be reading it after
-// the answer has come.
-func (c *api) post(ctx context.Context, id uuid.UUID, body []byte) answer {
+// the answer has come. The answer's body is in buf if that is large enough.
+func (c *api) post(ctx context.Context, id uuid.UUID, body, buf []byte) answer {
 	body = bytes.Clone(body)
 	header := make(http.Header, 4)
 	header["Idempotency-Key"] = []string{id.String()}
@@ -111,7 +110,7 @@ func (c *api) post(ctx context.Context, id uuid.UUID, body []byte) answer {
 		GetBody:       func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
 		ContentLength: int64(len(body)),
 	}
-	return c.do(req.WithContext(ctx), maxAnswer)
+	return c.do(req.WithContext(ctx), maxAnswer, buf)
 }
 
 // Header values that all requests share; net/http does not change them.
@@ -127,12 +126,12 @@ func (c *api) get(ctx context.Context, path string, maxBody int64) answer {
 		return answer{err: err}
 	}
 	req := &http.Request{Method: http.MethodGet, URL: u, Header: make(http.Header, 3)}
-	return c.do(req.WithContext(ctx), maxBody)
+	return c.do(req.WithContext(ctx), maxBody, nil)
 }
 
 // do sends req with the key and reads the answer. The application may have given
 // the http.Client: a panic in it is an error here, not the end of the process.
-func (c *api) do(req *http.Request, maxBody int64) (a answer) {
+func (c *api) do(req *http.Request, maxBody int64, buf []byte) (a answer) {
 	defer func() {
 		if v := recover(); v != nil {
 			a = answer{err: fmt.Errorf("footfall: panic in Config.HTTPClient: %s", scrub(fmt.Sprint(v), c.key()))}
@@ -147,22 +146,15 @@ func (c *api) do(req *http.Request, maxBody int64) (a answer) {
 	}
 	defer resp.Body.Close()
 	a = answer{status: resp.StatusCode, retryAfter: resp.Header.Get("Retry-After"), key: c.key}
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if err != nil {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return a // the body is the connection, which ends with neither context nor timeout
+	}
+	body := bytes.NewBuffer(buf)
+	_, err = body.ReadFrom(io.LimitReader(resp.Body, maxBody))
+	if a.body = body.Bytes(); err != nil {
 		a.cut = c.clean(err)
 		return a
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // an error here costs only the connection
 	return a
-}
-
-// clean wraps an error of the network so that it cannot hold the key.
-func (c *api) clean(err error) error {
-	if wrapper, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapper.Err // without method and URL
-	}
-	if text := err.Error(); strings.Contains(text, c.key()) {
-		return errors.New("footfall: " + scrub(text, c.key()))
-	}
-	return fmt.Errorf("footfall: %s: %w", c.base.Host, err)
 }

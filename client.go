@@ -131,7 +131,7 @@ func (c *Client) Send(ctx context.Context, e Event) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	a := c.api.post(ctx, newID(time.Now().UnixNano()).uuid(), body)
+	a := c.api.post(ctx, newID(time.Now().UnixNano()).uuid(), body, nil)
 	switch judge(&a) {
 	case accepted:
 		return nil

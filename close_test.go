@@ -3,9 +3,7 @@ package footfall_test
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -302,37 +300,6 @@ func TestNothingIsSentAfterCloseReturned(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, 64, f.requests())
 	})
-}
-
-func TestCloseLetsGoOfConnections(t *testing.T) {
-	t.Parallel()
-	var mu sync.Mutex
-	open := 0
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }))
-	closed := make(chan struct{}, 100)
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		mu.Lock()
-		defer mu.Unlock()
-		switch s {
-		case http.StateNew:
-			open++
-		case http.StateClosed:
-			if open--; open == 0 {
-				closed <- struct{}{}
-			}
-		}
-	}
-	server.Start()
-	t.Cleanup(server.Close)
-	tracker, err := footfall.New(footfall.Config{BaseURL: server.URL, APIKey: testKey, SiteID: "s", DefaultURL: "https://example.com/"})
-	require.NoError(t, err)
-	track(t, tracker, 10)
-	require.NoError(t, closeWithin(tracker, 10*time.Second))
-	select {
-	case <-closed:
-	case <-time.After(10 * time.Second):
-		t.Error("connections outlive Close")
-	}
 }
 
 func TestCloseSaysThatItsContextEndedThoughAttemptsFailedToo(t *testing.T) {

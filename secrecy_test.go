@@ -1,7 +1,6 @@
 package footfall_test
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -9,10 +8,8 @@ import (
 	"net"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -35,42 +32,6 @@ func serveHandshakes(listener net.Listener, offered chan<- []string) {
 		}})
 		_ = server.Handshake()
 		conn.Close()
-	}
-}
-
-// An API, or what stands in its place, that repeats the key in every way it can.
-func TestKeyNeverAppears(t *testing.T) {
-	t.Parallel()
-	const key = footfalltest.Key
-	echo := fmt.Sprintf(`you sent Bearer %s`, key)
-	answers := map[string]footfalltest.Answer{
-		"error body":   footfalltest.Body(422, "application/json", fmt.Sprintf(`{"error":"x","message":%q,"status":422}`, echo)),
-		"error code":   footfalltest.Body(422, "application/json", fmt.Sprintf(`{"error":%q,"message":"x","status":422}`, echo)),
-		"HTML":         footfalltest.Body(404, "text/html", echo),
-		"401":          footfalltest.Body(401, "text/plain", echo),
-		"500":          footfalltest.Body(500, "text/plain", echo),
-		"a redirect":   footfalltest.Redirect(302, "https://example.com/?key="+key),
-		"no answer":    footfalltest.Reset(),
-		"200 and HTML": footfalltest.Body(200, "text/html", echo),
-	}
-	for name, answer := range answers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			api := footfalltest.NewAPI(t)
-			api.Always(answer)
-			j := &journal{}
-			said := func(v any) { fmt.Fprintf(j, "%v %+v %#v\n", v, v, v) }
-			tracker := onSocket(t, api, j.into, func(c *footfall.Config) { c.OnError = func(err error) { said(err) } })
-			track(t, tracker, 3)
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			said(tracker.Flush(ctx))
-			said(closeWithin(tracker, 100*time.Millisecond))
-			client, err := footfall.NewClient(footfall.ClientConfig{BaseURL: api.URL, APIKey: key})
-			require.NoError(t, err)
-			said(client.Send(t.Context(), footfall.Event{SiteID: "s", Name: "n", URL: "https://example.com/"}))
-			assert.NotContains(t, j.String(), key)
-		})
 	}
 }
 

@@ -3,7 +3,6 @@ package footfall
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // eventsPerSender is how many waiting events call for one more request in flight.
@@ -12,12 +11,20 @@ const eventsPerSender = 8
 // httpTransport is the default Transport: it posts events to the API, one per
 // request, on as many senders as the backlog needs.
 type httpTransport struct {
-	api      *api
+	poster   Poster
+	key      func() string // see cleaner.key
 	gate     *gate
 	retry    backoff
-	timeout  time.Duration // of one attempt
-	senders  int           // at most
+	senders  int // at most
 	rejected func(Record, error)
+	desks    sync.Pool // of *desk
+}
+
+// desk is what a sender works with. It is used again, so that a sender that ends for
+// want of events and is started for the next ones costs no memory.
+type desk struct {
+	one    [1]Record
+	answer Answer
 }
 
 var _ Transport = (*httpTransport)(nil)
@@ -25,7 +32,7 @@ var _ Transport = (*httpTransport)(nil)
 // Deliver implements Transport. It starts senders whenever events wait that no
 // sender has taken; a sender ends when it finds none.
 func (t *httpTransport) Deliver(ctx context.Context, src Source) {
-	defer t.api.close()
+	defer t.poster.Close()
 	var running sync.WaitGroup
 	defer running.Wait()
 	var senders crew
@@ -78,23 +85,25 @@ func (c *crew) take(src Source, one []Record) bool {
 
 // send delivers one event after the other until none is waiting.
 func (t *httpTransport) send(ctx context.Context, src Source, senders *crew) {
-	one := make([]Record, 1)
-	for senders.take(src, one) {
-		outcome, err := t.deliver(ctx, one[0], src.Closing())
-		src.Settle(one, outcome, err)
+	d := t.desks.Get().(*desk)
+	for senders.take(src, d.one[:]) {
+		outcome, err := t.deliver(ctx, d.one[0], &d.answer, src.Closing())
+		src.Settle(d.one[:], outcome, err)
 	}
+	d.one[0] = Record{} // which holds a slab
+	t.desks.Put(d)
 }
 
 // deliver tries until the event is settled. An attempt that begins when the
 // tracker is closing is the last.
-func (t *httpTransport) deliver(ctx context.Context, r Record, closing <-chan struct{}) (Outcome, error) {
+func (t *httpTransport) deliver(ctx context.Context, r Record, into *Answer, closing <-chan struct{}) (Outcome, error) {
 	for attempt := 0; ; attempt++ {
 		turn := t.gate.enter(ctx, closing)
 		last := isClosed(closing)
 		if err := ctx.Err(); err != nil {
 			return Lost, err
 		}
-		a := t.attempt(ctx, r)
+		a := t.attempt(ctx, r, into)
 		if a.err != nil && ctx.Err() != nil {
 			return Lost, ctx.Err() // cut off, which says nothing about the API
 		}
@@ -119,10 +128,11 @@ func (t *httpTransport) deliver(ctx context.Context, r Record, closing <-chan st
 	}
 }
 
-func (t *httpTransport) attempt(ctx context.Context, r Record) answer {
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
-	defer cancel()
-	return t.api.post(ctx, r.ID, r.Body)
+// attempt posts the event once. The answer's body is into's.
+func (t *httpTransport) attempt(ctx context.Context, r Record, into *Answer) answer {
+	into.reset()
+	err := t.poster.Post(ctx, r, into)
+	return answer{status: into.Status, body: into.Body, retryAfter: into.RetryAfter, cut: into.Cut, err: err, key: t.key}
 }
 
 func isClosed(ch <-chan struct{}) bool {

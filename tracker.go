@@ -48,7 +48,7 @@ func New(cfg Config) (*Tracker, error) {
 	t := newTracker(&cfg)
 	transport := cfg.Transport
 	if transport == nil {
-		transport = newHTTPTransport(&cfg, t.reporter)
+		transport = newHTTPTransport(&cfg, newNetPoster(&cfg), t.reporter)
 	}
 	t.flusher, _ = transport.(Flusher)
 	ctx, stop := context.WithCancel(context.Background())
@@ -77,16 +77,18 @@ func newTracker(cfg *Config) *Tracker {
 	return t
 }
 
-func newHTTPTransport(cfg *Config, r *reporter) *httpTransport {
+func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 	retry := backoff{base: cfg.BackoffMin, max: cfg.BackoffMax}
 	probe := backoff{base: cfg.ProbeMin, max: cfg.ProbeMax, low: 0.5}
+	key := cfg.APIKey
 	return &httpTransport{
-		api:      newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, cfg.MaxInFlight),
+		poster:   p,
+		key:      func() string { return key },
 		gate:     newGate(retry, probe, cfg.MaxRetryAfter, cfg.Logger),
 		retry:    retry,
-		timeout:  cfg.AttemptTimeout,
 		senders:  cfg.MaxInFlight,
 		rejected: r.rejected,
+		desks:    sync.Pool{New: func() any { return new(desk) }},
 	}
 }
 

@@ -87,14 +87,24 @@ type Flusher interface {
 // and OnError. It may be given to one tracker. The error joins a *FieldError for every
 // problem.
 func NewHTTPTransport(cfg Config) (Transport, error) {
+	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) { return newNetPoster(cfg), nil })
+}
+
+// newReportingTransport makes a transport that is not yet a tracker's.
+func newReportingTransport(cfg Config, open func(*Config) (Poster, error)) (Transport, error) {
 	cfg = cfg.withDefaults()
 	cfg.SiteID = cmp.Or(cfg.SiteID, "any") // not the transport's
+	cfg.Transport = nil                    // which would stand for the API
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	cfg.Logger = slog.New(careful{cfg.Logger.Handler()})
+	poster, err := open(&cfg)
+	if err != nil {
+		return nil, err
+	}
 	r := newReporter(cfg.Logger, cfg.OnError)
-	return &reportingTransport{newHTTPTransport(&cfg, r), r}, nil
+	return &reportingTransport{newHTTPTransport(&cfg, poster, r), r}, nil
 }
 
 // reportingTransport is an HTTP transport that tells of refusals by itself.

@@ -1,12 +1,10 @@
 package footfall_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -40,165 +38,6 @@ func flush(t *testing.T, tracker *footfall.Tracker) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	require.NoError(t, tracker.Flush(ctx))
-}
-
-func TestEventArrivesAsTheContractSays(t *testing.T) {
-	t.Parallel()
-	api := footfalltest.NewAPI(t)
-	tracker := onSocket(t, api)
-	require.NoError(t, tracker.TrackEvent(context.Background(), footfall.Event{
-		Name: "checkout_completed", URL: "https://shop.example.com/thanks?x=<1>&y=2",
-		Props: []footfall.Prop{footfall.P("plan", "pro"), footfall.P("amount", 4999)},
-	}))
-	flush(t, tracker)
-	require.Len(t, api.Requests(), 1)
-	r := api.Requests()[0]
-	assert.Equal(t, `{"site_id":"site_test","name":"checkout_completed","url":"https://shop.example.com/thanks?x=<1>&y=2","props":{"plan":"pro","amount":4999}}`, string(r.Body))
-	assert.Equal(t, "Bearer "+footfalltest.Key, r.Header.Get("Authorization"))
-	assert.Equal(t, "application/json", r.Header.Get("Content-Type"))
-	assert.Equal(t, "footfall-go", r.Header.Get("User-Agent"))
-	assert.Equal(t, uint64(1), tracker.Stats().Delivered)
-}
-
-func TestConnectionsAreReused(t *testing.T) {
-	t.Parallel()
-	api := footfalltest.NewAPI(t)
-	tracker := onSocket(t, api, func(c *footfall.Config) { c.MaxInFlight = 4 })
-	for range 20 {
-		track(t, tracker, 50)
-		flush(t, tracker)
-	}
-	assert.Len(t, api.Events(), 1000)
-	assert.LessOrEqual(t, api.Connections(), 4)
-}
-
-// A long body that nobody reads would cost a connection per event.
-func TestLongAnswersDoNotCostConnections(t *testing.T) {
-	t.Parallel()
-	api := footfalltest.NewAPI(t)
-	api.Always(footfalltest.Body(202, "text/plain", strings.Repeat("x", 100<<10)))
-	tracker := onSocket(t, api, func(c *footfall.Config) { c.MaxInFlight = 1 })
-	track(t, tracker, 50)
-	flush(t, tracker)
-	assert.Equal(t, uint64(50), tracker.Stats().Delivered)
-	assert.Equal(t, 1, api.Connections())
-}
-
-// An endless answer is cut off at the bound: it costs its connection, not the tracker.
-func TestEndlessAnswerIsReadToABound(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(202)
-		for r.Context().Err() == nil {
-			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
-				return
-			}
-		}
-	}))
-	t.Cleanup(server.Close)
-	cfg := footfall.Config{BaseURL: server.URL, APIKey: testKey, SiteID: "s", DefaultURL: "https://example.com/", FlushInterval: time.Millisecond}
-	tracker, err := footfall.New(cfg)
-	require.NoError(t, err)
-	track(t, tracker, 3)
-	flush(t, tracker)
-	assert.Equal(t, uint64(3), tracker.Stats().Delivered)
-	require.NoError(t, closeWithin(tracker, time.Second))
-}
-
-func TestConnectionBrokenBeforeTheAnswerIsRetriedWithTheSameKey(t *testing.T) {
-	t.Parallel()
-	api := footfalltest.NewAPI(t)
-	api.Next(footfalltest.AcceptThenReset(), footfalltest.Reset(), footfalltest.AcceptThenReset())
-	tracker := onSocket(t, api, func(c *footfall.Config) { c.MaxInFlight = 1 })
-	track(t, tracker, 1)
-	flush(t, tracker)
-	requests := api.Requests()
-	require.GreaterOrEqual(t, len(requests), 4)
-	for _, r := range requests {
-		assert.Equal(t, requests[0].ID, r.ID)
-		assert.Equal(t, requests[0].Body, r.Body)
-	}
-	assert.Len(t, api.Events(), 1, "an API that heeds the key counts it once")
-	assert.Equal(t, uint64(1), tracker.Stats().Delivered)
-}
-
-func TestAnswersThatRejectAreReportedAndNeverRetried(t *testing.T) {
-	t.Parallel()
-	answers := map[string]footfalltest.Answer{
-		"400":                  footfalltest.Status(400),
-		"404 of the API":       footfalltest.Status(404),
-		"409":                  footfalltest.Status(409),
-		"413":                  footfalltest.Status(413),
-		"415":                  footfalltest.Status(415),
-		"422":                  footfalltest.Status(422),
-		"418":                  footfalltest.Status(418),
-		"202 accepted:false":   footfalltest.Body(202, "application/json", `{"accepted":false}`),
-		"400 without the body": footfalltest.Body(400, "text/plain", "no"),
-	}
-	for name, answer := range answers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			api := footfalltest.NewAPI(t)
-			api.Next(answer)
-			var mu sync.Mutex
-			var reported []error
-			tracker := onSocket(t, api, func(c *footfall.Config) {
-				c.OnError = func(err error) {
-					mu.Lock()
-					defer mu.Unlock()
-					reported = append(reported, err)
-				}
-			})
-			track(t, tracker, 1)
-			flush(t, tracker)
-			track(t, tracker, 1)
-			flush(t, tracker)
-			assert.Len(t, api.Requests(), 2)
-			s := tracker.Stats()
-			assert.Equal(t, []uint64{1, 1}, []uint64{s.Rejected, s.Delivered})
-			require.Len(t, reported, 1)
-			var rejected *footfall.RejectedError
-			require.ErrorAs(t, reported[0], &rejected)
-			assert.Equal(t, api.Requests()[0].ID, rejected.ID.String())
-			assert.Equal(t, api.Requests()[0].Body, rejected.Body)
-			var apiErr *footfall.APIError
-			assert.ErrorAs(t, reported[0], &apiErr)
-		})
-	}
-}
-
-func TestOddAnswersWith202AreDeliveries(t *testing.T) {
-	t.Parallel()
-	for name, body := range map[string]string{"empty": "", "not JSON": "ok", "another shape": `{"queued":1}`, "null": `{"accepted":null}`} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			api := footfalltest.NewAPI(t)
-			api.Next(footfalltest.Body(202, "text/plain", body))
-			tracker := onSocket(t, api)
-			track(t, tracker, 1)
-			flush(t, tracker)
-			assert.Equal(t, uint64(1), tracker.Stats().Delivered)
-			assert.Len(t, api.Requests(), 1)
-		})
-	}
-}
-
-func TestRedirectsAreNeverFollowed(t *testing.T) {
-	t.Parallel()
-	var followed []string
-	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		followed = append(followed, r.Header.Get("Authorization"))
-	}))
-	t.Cleanup(thief.Close)
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		api := footfalltest.NewAPI(t)
-		api.Next(footfalltest.Redirect(status, thief.URL+"/v1/events"))
-		tracker := onSocket(t, api)
-		track(t, tracker, 1)
-		flush(t, tracker)
-		assert.Equal(t, uint64(1), tracker.Stats().Delivered, "held, and sent to the API again")
-	}
-	assert.Empty(t, followed)
 }
 
 func TestPanicInTheApplicationsHooksDoesNotReachTheApplication(t *testing.T) {
@@ -255,58 +94,6 @@ func TestHTTP1IsPreferredToHTTP2(t *testing.T) {
 	track(t, tracker, 1)
 	assert.NotContains(t, <-offered, "h2")
 	_ = closeWithin(tracker, 10*time.Millisecond)
-}
-
-// Everything at once, on real sockets: nothing lost, nothing counted twice.
-func TestHostileAPILosesNothing(t *testing.T) {
-	t.Parallel()
-	api := footfalltest.NewAPI(t)
-	for range 30 {
-		api.Next(footfalltest.Status(500), footfalltest.Accept(), footfalltest.Reset(), footfalltest.RetryAfter("0"),
-			footfalltest.AcceptThenReset(), footfalltest.Accept(), footfalltest.Body(200, "text/html", "<h1>login</h1>"),
-			footfalltest.Status(401), footfalltest.Delay(5*time.Millisecond, footfalltest.Accept()))
-	}
-	tracker := onSocket(t, api)
-	track(t, tracker, 500)
-	flush(t, tracker)
-	assert.Equal(t, uint64(500), tracker.Stats().Delivered)
-	assert.Len(t, api.Events(), 500)
-}
-
-// A server that answers before it has read the body must not get another event's
-// bytes: what is sent belongs to the request.
-func TestEarlyAnswersDoNotMixEvents(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { listener.Close() })
-	go answerEarly(listener)
-	cfg := footfall.Config{BaseURL: "http://" + listener.Addr().String(), APIKey: testKey, SiteID: "s", DefaultURL: "https://example.com/", FlushInterval: time.Millisecond}
-	quiet(&cfg)
-	tracker, err := footfall.New(cfg)
-	require.NoError(t, err)
-	for range 200 {
-		require.NoError(t, tracker.Track(context.Background(), "tested", footfall.P("p", strings.Repeat("x", 20_000))))
-	}
-	flush(t, tracker)
-	assert.Equal(t, uint64(200), tracker.Stats().Delivered)
-	require.NoError(t, closeWithin(tracker, time.Second))
-}
-
-// answerEarly answers each connection's first request on seeing its header, and
-// closes.
-func answerEarly(listener net.Listener) {
-	for {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer conn.Close()
-			_, _ = bufio.NewReader(conn).ReadString('\n')
-			fmt.Fprint(conn, "HTTP/1.1 202 Accepted\r\nContent-Length: 17\r\nConnection: close\r\n\r\n{\"accepted\":true}")
-		}()
-	}
 }
 
 type countingTransport struct {

@@ -1,0 +1,134 @@
+package lean
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/net/proxy"
+)
+
+// dialTimeout bounds connecting, and then the handshake, as in the default transport.
+const dialTimeout = 5 * time.Second
+
+// dialer connects to the API, through the proxy that the environment names for it.
+type dialer struct {
+	addr   string // host and port of the API
+	secure *tls.Config
+	tcp    func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// newDialer is for an API at baseURL whose host the network knows as host.
+func newDialer(baseURL, host string) (*dialer, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	u.Host = host
+	d := &dialer{addr: hostPort(u)}
+	if u.Scheme == "https" {
+		d.secure = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
+	}
+	direct := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	d.tcp, err = throughProxy(u, direct)
+	return d, err
+}
+
+// hostPort returns what to connect to for u.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// throughProxy returns what connects to u: directly, or as HTTPS_PROXY, HTTP_PROXY and
+// NO_PROXY say. Their rules are those of net/http, which reads them.
+func throughProxy(u *url.URL, direct *net.Dialer) (func(ctx context.Context, network, addr string) (net.Conn, error), error) {
+	via, err := http.ProxyFromEnvironment(&http.Request{URL: u})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("footfall: the environment's proxy: %w", err)
+	case via == nil:
+		return direct.DialContext, nil
+	case via.Scheme == "http" || via.Scheme == "https":
+		return (&tunnel{via, direct}).dial, nil
+	}
+	socks, err := proxy.FromURL(via, direct)
+	if err != nil {
+		return nil, fmt.Errorf("footfall: the environment's proxy: %w", err)
+	}
+	return socks.(proxy.ContextDialer).DialContext, nil // as x/net's are
+}
+
+// dial connects.
+func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := d.tcp(ctx, "tcp", d.addr)
+	if err != nil || d.secure == nil {
+		return conn, err
+	}
+	return handshake(ctx, conn, d.secure)
+}
+
+func handshake(ctx context.Context, conn net.Conn, cfg *tls.Config) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	secure := tls.Client(conn, cfg)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// tunnel connects through an HTTP proxy, with CONNECT whatever the API's scheme.
+type tunnel struct {
+	proxy  *url.URL
+	direct *net.Dialer
+}
+
+func (t *tunnel) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := t.direct.DialContext(ctx, network, hostPort(t.proxy))
+	if err != nil {
+		return nil, err
+	}
+	if t.proxy.Scheme == "https" {
+		if conn, err = handshake(ctx, conn, &tls.Config{ServerName: t.proxy.Hostname()}); err != nil {
+			return nil, err
+		}
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if err := t.connect(conn, addr); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// connect asks the proxy for a connection to addr.
+func (t *tunnel) connect(conn net.Conn, addr string) error {
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: addr}, Host: addr, Header: http.Header{"User-Agent": {""}}}
+	if user := t.proxy.User; user != nil {
+		password, _ := user.Password()
+		req.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	}
+	if err := req.Write(conn); err != nil {
+		return err
+	}
+	in := newReader(conn)
+	resp, err := http.ReadResponse(in, req)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK || in.Buffered() > 0 {
+		return fmt.Errorf("the proxy %s answered %d to CONNECT", t.proxy.Host, resp.StatusCode)
+	}
+	return nil
+}

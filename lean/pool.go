@@ -1,0 +1,165 @@
+package lean
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// idleTimeout is how long a connection is kept for the next event, as in the default
+// transport.
+const idleTimeout = 90 * time.Second
+
+// checkAfter is how long a connection may lie idle before it is looked at whether the
+// server has closed it. Under load none does, and a look costs a system call.
+const checkAfter = 50 * time.Millisecond
+
+// pool has the connections. There are never more than requests have been under way at
+// once: one is made only when none is idle.
+type pool struct {
+	dial func(context.Context) (net.Conn, error)
+
+	mu      sync.Mutex
+	idle    []*conn            // the last used is the last
+	open    map[*conn]struct{} // in use or idle
+	ended   bool               // by close, or by the end of the context
+	ctx     context.Context    // of all attempts; nil before the first
+	unwatch func() bool
+	sweeper *time.Timer
+	due     bool // sweeper runs
+}
+
+func newPool(dial func(context.Context) (net.Conn, error)) *pool {
+	p := &pool{dial: dial, open: make(map[*conn]struct{})}
+	p.sweeper = time.AfterFunc(time.Hour, p.sweep)
+	p.sweeper.Stop()
+	return p
+}
+
+// get returns a connection to make an attempt on that began at a time: the one that
+// was idle for the shortest, or a new one.
+func (p *pool) get(ctx context.Context, began time.Time, timeout time.Duration) (*conn, error) {
+	for c := p.pop(); c != nil; c = p.pop() {
+		idle := began.Sub(c.asked)
+		c.begin(began, timeout)
+		if idle < checkAfter || isQuiet(c.raw) {
+			return c, nil
+		}
+		p.drop(c)
+	}
+	return p.make(ctx, began, timeout)
+}
+
+func (p *pool) pop() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	c := p.idle[last]
+	p.idle = p.idle[:last]
+	return c
+}
+
+// put takes a connection back.
+func (p *pool) put(c *conn) {
+	if !c.keep {
+		p.drop(c)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended { // and so is the connection
+		return
+	}
+	p.idle = append(p.idle, c)
+	if !p.due {
+		p.due = true
+		p.sweeper.Reset(idleTimeout)
+	}
+}
+
+func (p *pool) drop(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, c)
+	c.close()
+}
+
+// make dials, and sees to it that the connection ends with ctx.
+func (p *pool) make(ctx context.Context, began time.Time, timeout time.Duration) (*conn, error) {
+	p.watch(ctx)
+	ctx, cancel := context.WithDeadline(ctx, began.Add(timeout))
+	defer cancel()
+	raw, err := p.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := newConn(raw)
+	c.begin(began, timeout)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		c.close()
+		return nil, net.ErrClosed
+	}
+	p.open[c] = struct{}{}
+	return c, nil
+}
+
+// watch closes every connection when ctx ends, which ends what is under way on them.
+// It is the context of all attempts (see footfall.Poster), so the first one's will do.
+func (p *pool) watch(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx == nil {
+		p.ctx = ctx
+		p.unwatch = context.AfterFunc(ctx, p.end)
+	}
+}
+
+// sweep closes what has been idle for too long.
+func (p *pool) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	kept := p.idle[:0]
+	oldest := now
+	for _, c := range p.idle {
+		if now.Sub(c.asked) >= idleTimeout {
+			delete(p.open, c)
+			c.close()
+			continue
+		}
+		kept = append(kept, c)
+		if c.asked.Before(oldest) {
+			oldest = c.asked
+		}
+	}
+	clear(p.idle[len(kept):])
+	p.idle = kept
+	if p.due = len(kept) > 0 && !p.ended; p.due {
+		p.sweeper.Reset(idleTimeout - now.Sub(oldest))
+	}
+}
+
+// end closes every connection, idle or not.
+func (p *pool) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended, p.idle = true, nil
+	p.sweeper.Stop()
+	for c := range p.open {
+		c.close()
+	}
+	clear(p.open)
+}
+
+func (p *pool) close() {
+	p.end()
+	if p.unwatch != nil {
+		p.unwatch()
+	}
+}

@@ -1,0 +1,156 @@
+package lean
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pipes makes a pool of connections without sockets, and returns their other ends.
+func pipes() (p *pool, made func() []net.Conn) {
+	var ends []net.Conn
+	p = newPool(func(context.Context) (net.Conn, error) {
+		near, far := net.Pipe()
+		ends = append(ends, far)
+		return near, nil
+	})
+	return p, func() []net.Conn { return ends }
+}
+
+// use takes n connections at once and gives them back as fit for another request.
+func use(t *testing.T, p *pool, n int) {
+	t.Helper()
+	var taken []*conn
+	for range n {
+		c, err := p.get(t.Context(), time.Now(), time.Second)
+		require.NoError(t, err)
+		taken = append(taken, c)
+	}
+	for _, c := range taken {
+		c.keep = true
+		p.put(c)
+	}
+}
+
+// kept returns how many connections are idle, and how many there are.
+func kept(p *pool) []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return []int{len(p.idle), len(p.open)}
+}
+
+func isOpen(far net.Conn) bool {
+	_ = far.SetReadDeadline(time.Now().Add(time.Second))
+	_, err := far.Read(make([]byte, 1))
+	netErr, ok := err.(net.Error)
+	return ok && netErr.Timeout()
+}
+
+func TestConnectionsAreKeptForAMinuteAndAHalf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := pipes()
+		use(t, p, 2)
+		time.Sleep(60 * time.Second)
+		use(t, p, 1) // the other one is used no more
+		require.Len(t, made(), 2)
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, []int{1, 1}, kept(p))
+		time.Sleep(60 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, []int{0, 0}, kept(p))
+		for _, far := range made() {
+			assert.False(t, isOpen(far))
+		}
+		p.close()
+	})
+}
+
+func TestConnectionsEndWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := pipes()
+		ctx, cancel := context.WithCancel(t.Context())
+		busy, err := p.get(ctx, time.Now(), time.Minute)
+		require.NoError(t, err)
+		idle, err := p.get(ctx, time.Now(), time.Minute)
+		require.NoError(t, err)
+		idle.keep = true
+		p.put(idle)
+		cancel()
+		synctest.Wait()
+		for _, far := range made() {
+			assert.False(t, isOpen(far))
+		}
+		busy.keep = true
+		p.put(busy)
+		assert.Equal(t, []int{0, 0}, kept(p), "what comes back is not kept")
+		_, err = p.get(ctx, time.Now(), time.Minute)
+		assert.ErrorIs(t, err, net.ErrClosed, "and none is made")
+		p.close()
+	})
+}
+
+// While the timeout of an earlier attempt is over, the connection is as good as new.
+func TestIdleConnectionOutlivesTheTimeoutOfItsLastAttempt(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	p := newPool(func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", listener.Addr().String())
+	})
+	t.Cleanup(p.close)
+	long := time.Now().Add(-time.Minute)
+	first, err := p.get(t.Context(), time.Now(), time.Second)
+	require.NoError(t, err)
+	first.begin(long, time.Second)
+	first.keep = true
+	p.put(first)
+	second, err := p.get(t.Context(), time.Now(), time.Second)
+	require.NoError(t, err)
+	assert.Same(t, first, second)
+}
+
+func TestIdleConnectionThatSaysSomethingIsNotUsedAgain(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	far := make(chan net.Conn, 2)
+	go func() {
+		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
+			far <- c
+		}
+	}()
+	p := newPool(func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", listener.Addr().String())
+	})
+	t.Cleanup(p.close)
+	c, err := p.get(t.Context(), time.Now(), time.Second)
+	require.NoError(t, err)
+	server := <-far
+	t.Cleanup(func() { server.Close() })
+	assert.True(t, isQuiet(c.raw))
+	_, err = server.Write([]byte("HTTP/1.1 408 Request Timeout\r\n\r\n"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return !isQuiet(c.raw) }, 10*time.Second, time.Millisecond)
+	c.asked, c.keep = time.Now().Add(-time.Minute), true
+	p.put(c)
+	other, err := p.get(t.Context(), time.Now(), time.Second)
+	require.NoError(t, err)
+	assert.NotSame(t, c, other)
+}
+
+func TestCloseEndsIdleConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := pipes()
+		use(t, p, 3)
+		p.close()
+		for _, far := range made() {
+			assert.False(t, isOpen(far))
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package lean
+
+import (
+	"bytes"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// newHead returns all of a request that is the same for every event, and the host as
+// the network knows it. net/http writes it, once, so that it is what the default transport sends:
+// the address is escaped, and a host of other letters than ASCII encoded, as there.
+func newHead(baseURL, key string) (head []byte, host string, err error) {
+	req, err := http.NewRequest(http.MethodPost, strings.TrimRight(baseURL, "/")+"/v1/events", http.NoBody)
+	if err != nil {
+		return nil, "", err
+	}
+	req.Header = http.Header{
+		"User-Agent":    {"footfall-go"},
+		"Authorization": {"Bearer " + key},
+		"Accept":        {"application/json"},
+		"Content-Type":  {"application/json"},
+	}
+	var text bytes.Buffer
+	if err := req.Write(&text); err != nil {
+		return nil, "", err
+	}
+	sent, err := http.ReadRequest(newReader(bytes.NewReader(text.Bytes())))
+	if err != nil {
+		return nil, "", err
+	}
+	head = bytes.Replace(text.Bytes(), []byte("Content-Length: 0\r\n"), nil, 1)
+	return bytes.TrimSuffix(head, []byte("\r\n")), sent.Host, nil
+}
+
+// appendRequest appends the POST of r to b.
+func appendRequest(b, head []byte, r footfall.Record) []byte {
+	b = append(b, head...)
+	b = append(b, "Idempotency-Key: "...)
+	b = appendID(b, r.ID)
+	b = append(b, "\r\nContent-Length: "...)
+	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
+	b = append(b, "\r\n\r\n"...)
+	return append(b, r.Body...)
+}
+
+// appendID appends what r.ID.String() returns, which would be garbage for each event.
+func appendID(b []byte, id uuid.UUID) []byte {
+	b = hex.AppendEncode(b, id[:4])
+	for _, group := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
+		b = hex.AppendEncode(append(b, '-'), group)
+	}
+	return b
+}

@@ -1,0 +1,138 @@
+package footfall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Poster sends single events to the API. It is the exchangeable part of an HTTP
+// transport: how many events are under way, what an answer means, what is tried again
+// and when, what Close still sends and what OnError is told stay with the transport.
+type Poster interface {
+	// Post sends r as one POST /v1/events below Config.BaseURL, with r.ID as
+	// Idempotency-Key, and notes in a what came back: whatever the status, an
+	// answer is no error. An error means that there was none; a is then not
+	// looked at.
+	//
+	// It makes one attempt, follows no redirect, and is back within
+	// Config.AttemptTimeout, or as soon as ctx ends. All calls have the ctx of
+	// Transport.Deliver, so who must be told of its end may ask once. It may try
+	// again, with the same id, only where a connection that was kept turns out to
+	// have been closed meanwhile.
+	//
+	// It is called from at most Config.MaxInFlight goroutines at once. When it
+	// has returned, neither r.Body nor a may be used any more. A panic in it is
+	// an error, and errors are freed of the API key before anybody reads them.
+	Post(ctx context.Context, r Record, a *Answer) error
+
+	// Close lets go of connections. It is called once, when no Post runs or will.
+	Close()
+}
+
+// Answer is what a Poster got back for an event.
+type Answer struct {
+	// Status is the HTTP status code, and no informational one but 101.
+	Status int
+
+	// RetryAfter is the header of that name, as it came.
+	RetryAfter string
+
+	// Body is the beginning of the answer's body, of which up to 16 KiB are
+	// looked at. A Poster gets it empty and appends: what it has of capacity is
+	// left by earlier answers.
+	Body []byte
+
+	// Cut says why Body ends before those 16 KiB and before the body does, such
+	// as a connection that broke. Nil if it does not.
+	Cut error
+}
+
+// reset empties the Answer for the next event.
+func (a *Answer) reset() { *a = Answer{Body: a.Body[:0]} }
+
+// NewPostingTransport returns an HTTP transport as NewHTTPTransport does, whose events
+// are sent by what open returns in place of net/http. It calls open once, with a Config
+// that has been checked and has its defaults. Config.HTTPClient means nothing to the
+// transport, so that open should refuse it if it has no use for it either.
+func NewPostingTransport(cfg Config, open func(Config) (Poster, error)) (Transport, error) {
+	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) {
+		p, err := open(*cfg)
+		if err == nil && p == nil {
+			err = errors.New("footfall: no Poster to send events with")
+		}
+		return &foreign{p, newCleaner(cfg.BaseURL, cfg.APIKey)}, err
+	})
+}
+
+// foreign is a Poster that is not this package's own.
+type foreign struct {
+	Poster
+	cleaner
+}
+
+// Post implements Poster.
+func (f *foreign) Post(ctx context.Context, r Record, a *Answer) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("footfall: panic in the Poster: %s", scrub(fmt.Sprint(v), f.key()))
+		}
+	}()
+	if err = f.Poster.Post(ctx, r, a); err != nil {
+		return f.clean(err)
+	}
+	if a.Cut != nil {
+		a.Cut = f.clean(a.Cut)
+	}
+	a.Body = a.Body[:min(len(a.Body), maxAnswer)]
+	return nil
+}
+
+// netPoster posts with net/http.
+type netPoster struct {
+	api     *api
+	timeout time.Duration // of one attempt
+}
+
+var _ Poster = (*netPoster)(nil)
+
+func newNetPoster(cfg *Config) *netPoster {
+	return &netPoster{newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, cfg.MaxInFlight), cfg.AttemptTimeout}
+}
+
+// Post implements Poster.
+func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	a := p.api.post(ctx, r.ID, r.Body, into.Body)
+	*into = Answer{Status: a.status, RetryAfter: a.retryAfter, Body: a.body, Cut: a.cut}
+	return a.err
+}
+
+// Close implements Poster.
+func (p *netPoster) Close() { p.api.close() }
+
+// cleaner makes errors of the network fit to be read.
+type cleaner struct {
+	host string
+	key  func() string // a function, for printing whatever holds it must not print the key
+}
+
+func newCleaner(baseURL, key string) cleaner {
+	base, _ := url.Parse(baseURL) // checked by Config
+	return cleaner{base.Host, func() string { return key }}
+}
+
+// clean wraps an error of the network so that it cannot hold the key.
+func (c cleaner) clean(err error) error {
+	if wrapper, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapper.Err // without method and URL
+	}
+	if text := err.Error(); strings.Contains(text, c.key()) {
+		return errors.New("footfall: " + scrub(text, c.key()))
+	}
+	return fmt.Errorf("footfall: %s: %w", c.host, err)
+}

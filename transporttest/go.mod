@@ -1,0 +1,15 @@
+module github.com/footfall-dev/footfall/transporttest
+
+go 1.26
+
+require (
+	github.com/footfall-dev/footfall v0.0.0
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)
+
+replace github.com/footfall-dev/footfall => ..

@@ -1,0 +1,80 @@
+package transporttest
+
+import (
+	"encoding/pem"
+	"fmt"
+	"iter"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Main runs the tests of a package that calls Run; its TestMain is to do nothing else. It
+// makes the process trust the certificate of net/http/httptest, which must be done before
+// any other is checked, and fails the run if a goroutine of footfall outlives the tests.
+func Main(m *testing.M) {
+	dir, err := os.MkdirTemp("", "transporttest")
+	if err != nil {
+		panic(err)
+	}
+	trusted := filepath.Join(dir, "trusted.pem")
+	if err := os.WriteFile(trusted, certificate(), 0o600); err != nil {
+		panic(err)
+	}
+	os.Setenv("SSL_CERT_FILE", trusted)
+	os.Setenv("SSL_CERT_DIR", dir)
+	code := m.Run()
+	if left := leaked(10 * time.Second); left != "" && code == 0 {
+		fmt.Fprintf(os.Stderr, "goroutines of footfall outlive the tests:\n%s\n", left)
+		code = 1
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// certificate is that of httptest's servers, for 127.0.0.1 and not for localhost.
+func certificate() []byte {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
+// leaked returns the stacks that are still in footfall after a while.
+func leaked(patience time.Duration) string {
+	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+		left := stacksOfFootfall()
+		if left == "" || time.Now().After(deadline) {
+			return left
+		}
+	}
+}
+
+func stacksOfFootfall() string {
+	var left []string
+	for stack := range stacks() {
+		if strings.Contains(stack, "footfall-dev/footfall") && !strings.Contains(stack, ".TestMain(") {
+			left = append(left, stack)
+		}
+	}
+	return strings.Join(left, "\n\n")
+}
+
+// Goroutines returns how many goroutines have a function in their stack whose name
+// contains text.
+func Goroutines(text string) (n int) {
+	for stack := range stacks() {
+		if strings.Contains(stack, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func stacks() iter.Seq[string] {
+	buf := make([]byte, 4<<20)
+	return strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+}

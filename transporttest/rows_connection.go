@@ -1,0 +1,154 @@
+package transporttest
+
+import (
+	"bufio"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// connectionRows are about connections: how many, how long, and what becomes of an
+// event when one breaks.
+var connectionRows = []row{
+	{"connections are reused, and no more than MaxInFlight", connectionsAreReused},
+	{"a connection broken before the answer is retried with the same key", brokenBeforeTheAnswer},
+	{"a kept connection that the server closes costs nothing", closedWhileKept},
+	{"a kept connection that breaks under a request is no outage", brokenWhileUsed},
+	{"a new connection that breaks is an outage", brokenWhileNew},
+	{"answers that come early do not mix events", earlyAnswers},
+	{"Connection: close and HTTP/1.0 are heeded", connectionsThatEnd},
+	{"HTTP/1.0 can keep its connection", keptByHTTP10},
+}
+
+func connectionsAreReused(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxInFlight = 4 })
+	for range 20 {
+		r.deliver(t, 50)
+	}
+	assert.Len(t, api.Events(), 1000)
+	assert.LessOrEqual(t, api.Connections(), 4)
+}
+
+func brokenBeforeTheAnswer(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	api.Next(footfalltest.AcceptThenReset(), footfalltest.Reset(), footfalltest.AcceptThenReset())
+	r := start(t, open, api.Config(), alone)
+	r.deliver(t, 1)
+	sameOnEveryAttempt(t, api, 4)
+	assert.Len(t, api.Events(), 1, "an API that heeds the key counts it once")
+	r.counts(t, 1, 0)
+}
+
+// Servers close connections that have been idle, and say so to nobody.
+func closedWhileKept(t *testing.T, open Open) {
+	w := newWire(t)
+	r := start(t, open, config(w.url), alone, patient)
+	for range 20 {
+		w.script(reply{accepted, shut})
+		r.deliver(t, 1)
+	}
+	r.counts(t, 20, 0)
+	made, _ := w.connections()
+	assert.Equal(t, 20, made)
+	assert.Empty(t, r.String())
+}
+
+// What a server that restarts does to requests under way. The id is the same, so that
+// an API that had taken the event does not count it twice.
+func brokenWhileUsed(t *testing.T, open Open) {
+	w := newWire(t, reply{accepted, keep}, reply{"", shut})
+	r := start(t, open, config(w.url), alone, patient)
+	r.deliver(t, 1)
+	r.deliver(t, 1)
+	r.counts(t, 2, 0)
+	got := w.requests()
+	require.Len(t, got, 3)
+	assert.Equal(t, got[1], got[2])
+	assert.Empty(t, r.String())
+}
+
+func brokenWhileNew(t *testing.T, open Open) {
+	w := newWire(t, reply{"", shut})
+	r := start(t, open, config(w.url), alone, patient)
+	r.track(t, 2)
+	assert.False(t, r.settles(300*time.Millisecond))
+	assert.Len(t, w.requests(), 1, "the next attempt is for the gate to let through")
+	require.NoError(t, r.close(10*time.Second))
+}
+
+// A server that answers before it has read the body must not get another event's
+// bytes: what is sent belongs to the request.
+func earlyAnswers(t *testing.T, open Open) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	go answerEarly(listener)
+	r := start(t, open, config("http://"+listener.Addr().String()))
+	for range 200 {
+		require.NoError(t, r.Track(t.Context(), "tested", footfall.P("p", strings.Repeat("x", 20_000))))
+	}
+	r.flush(t)
+	r.counts(t, 200, 0)
+	require.NoError(t, r.close(time.Second))
+}
+
+// answerEarly answers each connection's first request on seeing its first line, and
+// closes.
+func answerEarly(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			fmt.Fprint(conn, strings.Replace(accepted, "\r\n", "\r\nConnection: close\r\n", 1))
+		}()
+	}
+}
+
+func connectionsThatEnd(t *testing.T, open Open) {
+	for name, answer := range map[string]reply{ // those that hang read no other request
+		"close":                   {strings.Replace(accepted, "\r\n", "\r\nConnection: close\r\n", 1), hang},
+		"Close":                   {strings.Replace(accepted, "\r\n", "\r\nConnection: Close\r\n", 1), hang},
+		"HTTP/1.0":                {"HTTP/1.0 202 Accepted\r\nContent-Length: 17\r\n\r\n{\"accepted\":true}", hang},
+		"HTTP/1.0 without length": {"HTTP/1.0 202 Accepted\r\n\r\n{\"accepted\":true}", shut},
+		"without length":          {"HTTP/1.1 202 Accepted\r\n\r\n{\"accepted\":true}", shut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWire(t)
+			r := start(t, open, config(w.url), alone, patient)
+			for range 10 {
+				w.script(answer)
+				r.deliver(t, 1)
+			}
+			r.counts(t, 10, 0)
+			assert.Len(t, w.requests(), 10)
+			assert.Zero(t, r.lines(slog.LevelWarn))
+		})
+	}
+}
+
+func keptByHTTP10(t *testing.T, open Open) {
+	w := newWire(t)
+	r := start(t, open, config(w.url), alone, patient)
+	for range 10 {
+		w.script(reply{"HTTP/1.0 202 Accepted\r\nConnection: keep-alive\r\nContent-Length: 17\r\n\r\n{\"accepted\":true}", keep})
+		r.deliver(t, 1)
+	}
+	r.counts(t, 10, 0)
+	made, _ := w.connections()
+	assert.Equal(t, 1, made)
+}

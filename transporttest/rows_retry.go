@@ -1,0 +1,101 @@
+package transporttest
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// retryRows are about when an event is sent again.
+var retryRows = []row{
+	{"Retry-After is heeded", retryAfterIsHeeded},
+	{"an outage costs a request per backoff step", outageCostsARequestPerStep},
+	{"an attempt that takes too long is made again", slowAttemptIsMadeAgain},
+	{"a server that is not there is tried again", missingServerIsTriedAgain},
+	{"a hostile API loses nothing", hostileAPILosesNothing},
+}
+
+func retryAfterIsHeeded(t *testing.T, open Open) {
+	for name, tt := range map[string]struct {
+		value    func() string
+		limit    time.Duration
+		from, to time.Duration
+	}{
+		"seconds":  {func() string { return "1" }, time.Hour, time.Second, 10 * time.Second},
+		"a date":   {func() string { return time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat) }, time.Hour, time.Second, 10 * time.Second},
+		"clamped":  {func() string { return "86400" }, 300 * time.Millisecond, 300 * time.Millisecond, 10 * time.Second},
+		"garbage":  {func() string { return "soon" }, time.Hour, 0, 10 * time.Second},
+		"gone by":  {func() string { return "Sat, 02 Jan 1999 15:04:05 GMT" }, time.Hour, 0, 10 * time.Second},
+		"negative": {func() string { return "-5" }, time.Hour, 0, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := footfalltest.NewAPI(t)
+			api.Next(footfalltest.RetryAfter(tt.value()))
+			r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxRetryAfter = tt.limit })
+			r.deliver(t, 1)
+			sameOnEveryAttempt(t, api, 2)
+			waited := api.Requests()[1].Time.Sub(api.Requests()[0].Time)
+			assert.GreaterOrEqual(t, waited, tt.from-20*time.Millisecond, "a date says no more than the second")
+			assert.LessOrEqual(t, waited, tt.to)
+		})
+	}
+}
+
+func outageCostsARequestPerStep(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	api.Always(footfalltest.Status(503))
+	r := start(t, open, api.Config(), patient, func(c *footfall.Config) { c.MaxInFlight = 8 })
+	r.track(t, 1000)
+	assert.False(t, r.settles(300*time.Millisecond))
+	assert.LessOrEqual(t, len(api.Requests()), 8, "those under way when it began")
+	api.Always(nil)
+	require.NoError(t, r.close(20*time.Second), "Close does not wait for the backoff")
+	assert.Len(t, api.Events(), 1000)
+	r.counts(t, 1000, 0)
+}
+
+func slowAttemptIsMadeAgain(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	api.Next(footfalltest.Hang())
+	r := start(t, open, api.Config(), func(c *footfall.Config) { c.AttemptTimeout = 100 * time.Millisecond })
+	r.deliver(t, 1)
+	sameOnEveryAttempt(t, api, 2)
+	waited := api.Requests()[1].Time.Sub(api.Requests()[0].Time)
+	assert.GreaterOrEqual(t, waited, 90*time.Millisecond, "the request was under way when it came")
+	r.counts(t, 1, 0)
+}
+
+func missingServerIsTriedAgain(t *testing.T, open Open) {
+	gone := newWire(t)
+	cfg := config(gone.url)
+	gone.end()
+	gone.listener.Close()
+	r := start(t, open, cfg)
+	r.track(t, 3)
+	require.Eventually(t, func() bool { return r.String() != "" }, 20*time.Second, time.Millisecond)
+	assert.Contains(t, r.String(), "does not take events")
+	var account *footfall.CloseError
+	require.ErrorAs(t, r.close(5*time.Second), &account)
+	assert.Equal(t, uint64(3), account.Lost)
+}
+
+// Everything at once: nothing lost, nothing counted twice.
+func hostileAPILosesNothing(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	for range 30 {
+		api.Next(footfalltest.Status(500), footfalltest.Accept(), footfalltest.Reset(), footfalltest.RetryAfter("0"),
+			footfalltest.AcceptThenReset(), footfalltest.Accept(), footfalltest.Body(200, "text/html", login),
+			footfalltest.Status(401), footfalltest.Delay(5*time.Millisecond, footfalltest.Accept()))
+	}
+	r := start(t, open, api.Config())
+	r.deliver(t, 500)
+	r.counts(t, 500, 0)
+	assert.Len(t, api.Events(), 500)
+}

@@ -1,0 +1,166 @@
+package transporttest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Open makes the transport that is tested, such as footfall.NewHTTPTransport.
+type Open func(footfall.Config) (footfall.Transport, error)
+
+// row is one promise.
+type row struct {
+	name string
+	run  func(*testing.T, Open)
+}
+
+// Run holds the transports that open makes to every row.
+func Run(t *testing.T, open Open) {
+	t.Helper()
+	for _, rows := range [][]row{contractRows, answerRows, retryRows, connectionRows, wireRows, closeRows, secrecyRows} {
+		for _, r := range rows {
+			t.Run(r.name, func(t *testing.T) {
+				t.Parallel()
+				r.run(t, open)
+			})
+		}
+	}
+}
+
+// rig is a tracker that delivers with the tested transport, and what it said.
+type rig struct {
+	*footfall.Tracker
+	journal
+
+	mu       sync.Mutex
+	rejected []error
+}
+
+// start makes a tracker that delivers to the API of cfg in a hurry.
+func start(t *testing.T, open Open, cfg footfall.Config, change ...func(*footfall.Config)) *rig {
+	t.Helper()
+	r := &rig{}
+	cfg.Logger = slog.New(slog.NewTextHandler(&r.journal, nil))
+	cfg.OnError = r.reject
+	cfg.BackoffMin, cfg.BackoffMax = time.Millisecond, 20*time.Millisecond
+	cfg.ProbeMin, cfg.ProbeMax = time.Millisecond, 20*time.Millisecond
+	for _, c := range change {
+		c(&cfg)
+	}
+	var err error
+	cfg.Transport, err = open(cfg)
+	require.NoError(t, err)
+	r.Tracker, err = footfall.New(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.close(time.Second) })
+	return r
+}
+
+// config is for a server at a URL that is no footfalltest.API.
+func config(url string) footfall.Config {
+	return footfall.Config{BaseURL: url, APIKey: key, SiteID: "site_test", DefaultURL: "https://example.com/", FlushInterval: time.Millisecond}
+}
+
+// alone makes one request at a time.
+func alone(c *footfall.Config) { c.MaxInFlight = 1 }
+
+// patient waits longer after a failure than a test takes, so that the next attempt is
+// not made by itself.
+func patient(c *footfall.Config) {
+	c.BackoffMin, c.BackoffMax = 10*time.Hour, 10*time.Hour
+	c.ProbeMin, c.ProbeMax = 10*time.Hour, 10*time.Hour
+}
+
+func (r *rig) reject(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rejected = append(r.rejected, err)
+}
+
+// rejections returns what OnError was told.
+func (r *rig) rejections() []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]error(nil), r.rejected...)
+}
+
+// track tracks n events, which must be accepted.
+func (r *rig) track(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		require.NoError(t, r.Track(t.Context(), "tested", footfall.P("n", i)))
+	}
+}
+
+// deliver tracks n events and waits until they are settled.
+func (r *rig) deliver(t *testing.T, n int) {
+	t.Helper()
+	r.track(t, n)
+	r.flush(t)
+}
+
+func (r *rig) flush(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	require.NoError(t, r.Flush(ctx), r.String())
+}
+
+// settles reports whether everything is settled within d.
+func (r *rig) settles(d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return r.Flush(ctx) == nil
+}
+
+func (r *rig) close(d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return r.Close(ctx)
+}
+
+// counts holds the tracker to how many events were delivered and how many rejected.
+func (r *rig) counts(t *testing.T, delivered, rejected int) {
+	t.Helper()
+	s := r.Stats()
+	assert.Equal(t, []uint64{uint64(delivered), uint64(rejected)}, []uint64{s.Delivered, s.Rejected}, "delivered and rejected; %s", r.String())
+	assert.Equal(t, s.Tracked, s.Delivered+s.Rejected+s.Dropped+s.Stored+s.Queued)
+}
+
+// journal is a log that a test reads.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+// String returns all that was logged.
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+// lines returns how many lines of the level there are.
+func (j *journal) lines(level slog.Level) int {
+	return strings.Count(j.String(), "level="+level.String())
+}
+
+// said notes something in every form that fmt has for it.
+func (j *journal) said(v any) { fmt.Fprintf(j, "%v %+v %#v %q\n", v, v, v, v) }

@@ -1,0 +1,13 @@
+package transporttest_test
+
+import (
+	"testing"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/transporttest"
+)
+
+func TestMain(m *testing.M) { transporttest.Main(m) }
+
+// The transport that a tracker has by default.
+func TestDefaultTransport(t *testing.T) { transporttest.Run(t, footfall.NewHTTPTransport) }
