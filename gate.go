@@ -37,10 +37,11 @@ func newGate(retry, probe backoff, limit time.Duration, log *slog.Logger) *gate 
 }
 
 // enter waits until a request may be sent, and returns the turn to report its
-// answer with. It waits no longer than until closing or ctx ends.
-func (g *gate) enter(ctx context.Context, closing <-chan struct{}) (turn uint64) {
+// answer with. It waits no longer than until closing or ctx ends. tried says that the
+// event was sent before.
+func (g *gate) enter(ctx context.Context, closing <-chan struct{}, tried bool) (turn uint64) {
 	for {
-		turn, wait, change := g.tryEnter()
+		turn, wait, change := g.tryEnter(tried)
 		if change == nil {
 			return turn
 		}
@@ -51,14 +52,19 @@ func (g *gate) enter(ctx context.Context, closing <-chan struct{}) (turn uint64)
 }
 
 // tryEnter returns no change channel if a request may be sent; else how long the
-// gate stays closed at least, unless change tells otherwise.
-func (g *gate) tryEnter() (turn uint64, wait time.Duration, change <-chan struct{}) {
+// gate stays closed at least, unless change tells otherwise. An event that was tried is
+// the better probe: one that was not may fail for a reason of its own, as that one did,
+// and would keep all others waiting for longer.
+func (g *gate) tryEnter(tried bool) (turn uint64, wait time.Duration, change <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.closed {
 		return g.turn, 0, nil
 	}
 	wait = time.Until(g.until)
+	if !tried {
+		wait += g.retry.base
+	}
 	if g.probing {
 		wait = forever
 	} else if wait <= 0 {

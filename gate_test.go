@@ -163,3 +163,55 @@ func TestAttemptsThatCloseCutsOffAreNotAnOutage(t *testing.T) {
 		assert.NotContains(t, j.String(), "does not take events")
 	})
 }
+
+// Each event fails once. One that was sent before knows whether the API is back; one that
+// was not would only keep the others waiting.
+func TestTheProbeIsAnEventThatWasTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		once := &failsOnce{tried: make(map[string]bool)}
+		f.set(once.answer)
+		tracker := start(t, f)
+		for range 20 { // which start senders while the gate is closed
+			track(t, tracker, 50)
+			time.Sleep(time.Second)
+		}
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Len(t, once.tried, 1000)
+		assert.Greater(t, once.probes, 5)
+		assert.Zero(t, once.untried, "of %d probes", once.probes)
+	})
+}
+
+// failsOnce fails the first request of every event, and counts those that come when the
+// last answer was a failure.
+type failsOnce struct {
+	mu              sync.Mutex
+	tried           map[string]bool
+	failed          time.Time // zero if the last answer was none
+	probes, untried int
+}
+
+func (o *failsOnce) answer(r *http.Request, body string) (*http.Response, error) {
+	id := r.Header.Get("Idempotency-Key")
+	o.mu.Lock()
+	known := o.tried[id]
+	o.tried[id] = true
+	if !o.failed.IsZero() && time.Now().After(o.failed) {
+		o.probes++
+		if !known {
+			o.untried++
+		}
+	}
+	o.mu.Unlock()
+	time.Sleep(time.Duration(len(body)%7+1) * time.Millisecond)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if known {
+		o.failed = time.Time{}
+		return answerStatus(202)(r, body)
+	}
+	o.failed = time.Now()
+	return answerStatus(500)(r, body)
+}

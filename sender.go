@@ -98,7 +98,7 @@ func (t *httpTransport) send(ctx context.Context, src Source, senders *crew) {
 // tracker is closing is the last.
 func (t *httpTransport) deliver(ctx context.Context, r Record, into *Answer, closing <-chan struct{}) (Outcome, error) {
 	for attempt := 0; ; attempt++ {
-		turn := t.gate.enter(ctx, closing)
+		turn := t.gate.enter(ctx, closing, attempt > 0)
 		last := isClosed(closing)
 		if err := ctx.Err(); err != nil {
 			return Lost, err
