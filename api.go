@@ -23,6 +23,7 @@ type api struct {
 	base      *url.URL
 	auth      func() []string // the Authorization header, shared by all requests; see cleaner.key
 	http      *http.Client
+	send      func(*http.Request) (*http.Response, error)
 	shared    bool // http came from the application
 	eventsURL *url.URL
 }
@@ -33,13 +34,16 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 	events, _ := url.Parse(baseURL + "/v1/events")
 	auth := []string{"Bearer " + key}
 	own := http.Client{}
+	send := own.Do
 	if client != nil {
 		own = *client
 	} else {
 		own.Transport = defaultTransport(inFlight)
+		send = own.Transport.RoundTrip // an http.Client adds redirects and cookies, and a microsecond
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &api{
+		send:      send,
 		cleaner:   newCleaner(baseURL, key),
 		base:      base,
 		auth:      func() []string { return auth },
@@ -140,7 +144,7 @@ func (c *api) do(req *http.Request, maxBody int64, buf []byte) (a answer) {
 	req.Header["Authorization"] = c.auth()
 	req.Header["User-Agent"] = agentValue
 	req.Header["Accept"] = jsonType
-	resp, err := c.http.Do(req)
+	resp, err := c.send(req)
 	if err != nil {
 		return answer{err: c.clean(err)}
 	}
@@ -155,6 +159,8 @@ func (c *api) do(req *http.Request, maxBody int64, buf []byte) (a answer) {
 		a.cut = c.clean(err)
 		return a
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // an error here costs only the connection
+	if int64(len(a.body)) == maxBody { // there may be more
+		_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // an error here costs only the connection
+	}
 	return a
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 )
 
 // Poster sends single events to the API. It is the exchangeable part of an HTTP
@@ -93,27 +92,36 @@ func (f *foreign) Post(ctx context.Context, r Record, a *Answer) (err error) {
 
 // netPoster posts with net/http.
 type netPoster struct {
-	api     *api
-	timeout time.Duration // of one attempt
+	api      *api
+	attempts deadlines
 }
 
 var _ Poster = (*netPoster)(nil)
 
 func newNetPoster(cfg *Config) *netPoster {
-	return &netPoster{newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, cfg.MaxInFlight), cfg.AttemptTimeout}
+	return &netPoster{
+		api:      newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, cfg.MaxInFlight),
+		attempts: newDeadlines(cfg.AttemptTimeout, cfg.MaxInFlight),
+	}
 }
 
 // Post implements Poster.
 func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
-	defer cancel()
-	a := p.api.post(ctx, r.ID, r.Body, into.Body)
+	attempt := p.attempts.begin(ctx)
+	defer p.attempts.end(attempt)
+	a := p.api.post(attempt, r.ID, r.Body, into.Body)
+	if a.err != nil && attempt.Err() != nil {
+		return p.api.clean(context.Cause(attempt))
+	}
 	*into = Answer{Status: a.status, RetryAfter: a.retryAfter, Body: a.body, Cut: a.cut}
 	return a.err
 }
 
 // Close implements Poster.
-func (p *netPoster) Close() { p.api.close() }
+func (p *netPoster) Close() {
+	p.attempts.close()
+	p.api.close()
+}
 
 // cleaner makes errors of the network fit to be read.
 type cleaner struct {
