@@ -192,7 +192,7 @@ func keyBit(key string) uint64 {
 	if key == "" {
 		return 1
 	}
-	return 1 << ((uint(key[0]) + 8*uint(len(key))) % 64)
+	return 1 << ((uint(key[0]) + 5*uint(key[len(key)-1]) + 8*uint(len(key))) % 64)
 }
 
 // lastOfEach leaves out props whose key comes again.

@@ -376,6 +376,24 @@ func TestRequestsInFlightGrowWithTheBacklogAndShrinkWhenIdle(t *testing.T) {
 	})
 }
 
+func TestFewEventsTakeFewConnectionsAlsoToADistantAPI(t *testing.T) {
+	for _, latency := range []time.Duration{25 * time.Millisecond, 100 * time.Millisecond} {
+		t.Run(latency.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.latency = latency
+				tracker := start(t, f)
+				for range 600 { // 20 a second
+					track(t, tracker, 1)
+					time.Sleep(50 * time.Millisecond)
+				}
+				assert.LessOrEqual(t, f.mostInFlight(), 4)
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
+		})
+	}
+}
+
 func TestMaxInFlightIsNeverExceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()

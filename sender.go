@@ -47,14 +47,14 @@ func (t *httpTransport) Deliver(ctx context.Context, src Source) {
 	}
 }
 
-// more says how many senders to add. While the tracker closes all there may be
-// are started at once.
+// more says how many senders to add to those that run, so that the backlog has what it
+// calls for. While the tracker closes all there may be are started at once.
 func (t *httpTransport) more(waiting, running int, closing <-chan struct{}) int {
-	wanted := (waiting + eventsPerSender - 1) / eventsPerSender
 	if isClosed(closing) {
-		wanted = waiting
+		return min(waiting, t.senders-running)
 	}
-	return min(wanted, t.senders-running)
+	wanted := (waiting + eventsPerSender - 1) / eventsPerSender
+	return min(wanted, t.senders) - running
 }
 
 // crew counts the senders.
