@@ -12,7 +12,7 @@ import (
 // Event), checking every field on the way. It is immutable and shared.
 type encoder struct {
 	siteHead   string // `{"site_id":"…","name":` of the default site, ready to copy
-	defaultURL string // as a JSON string, ready to copy
+	defaultURL string // `,"url":"…"`, ready to copy
 	maxBytes   int
 	guard      guard
 }
@@ -25,8 +25,8 @@ func newEncoder(siteID, defaultURL string, maxBytes int, g guard) encoder {
 		e.siteHead = string(head)
 	}
 	if defaultURL != "" {
-		quoted, _ := appendString(nil, defaultURL, "url")
-		e.defaultURL = string(quoted)
+		field, _ := appendString([]byte(urlKey), defaultURL, "url")
+		e.defaultURL = string(field)
 	}
 	return e
 }
@@ -46,7 +46,6 @@ func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err er
 	if dst, err = e.appendSiteAndName(dst, d); err != nil {
 		return dst, 0, err
 	}
-	dst = append(dst, `,"url":`...)
 	if dst, redacted, err = e.appendURL(dst, d); err != nil {
 		return dst, 0, err
 	}
@@ -98,23 +97,23 @@ func appendHead(dst []byte, siteID string) ([]byte, error) {
 	return append(dst, `,"name":`...), err
 }
 
-func (e *encoder) appendURL(dst []byte, d *draft) ([]byte, int, error) {
-	if d.url != "" {
-		dst, err := e.appendExactURL(dst, d.url)
-		return dst, 0, err
+const urlKey = `,"url":`
+
+func (e *encoder) appendURL(dst []byte, d *draft) (out []byte, redacted int, err error) {
+	switch {
+	case d.url != "":
+		dst, err = e.appendExactURL(dst, d.url)
+	case d.page != nil && d.page.exact != "":
+		dst, err = e.appendExactURL(dst, d.page.exact)
+	case d.page != nil && d.page.usable():
+		dst, redacted = d.page.append(append(dst, urlKey+`"`...), e.guard)
+		dst = append(dst, '"')
+	case e.defaultURL != "":
+		dst = append(dst, e.defaultURL...)
+	default:
+		err = ErrNoURL
 	}
-	if d.page != nil && d.page.exact != "" {
-		dst, err := e.appendExactURL(dst, d.page.exact)
-		return dst, 0, err
-	}
-	if d.page != nil && d.page.usable() {
-		dst, redacted := d.page.append(append(dst, '"'), e.guard)
-		return append(dst, '"'), redacted, nil
-	}
-	if e.defaultURL == "" {
-		return dst, 0, ErrNoURL
-	}
-	return append(dst, e.defaultURL...), 0, nil
+	return dst, redacted, err
 }
 
 func (e *encoder) appendExactURL(dst []byte, url string) ([]byte, error) {
@@ -124,7 +123,7 @@ func (e *encoder) appendExactURL(dst []byte, url string) ([]byte, error) {
 	if reason := checkURL(url); reason != "" {
 		return dst, &FieldError{"url", reason}
 	}
-	return appendString(dst, url, "url")
+	return appendString(append(dst, urlKey...), url, "url")
 }
 
 func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted int, err error) {
@@ -192,7 +191,7 @@ func keyBit(key string) uint64 {
 	if key == "" {
 		return 1
 	}
-	return 1 << ((uint(key[0]) + 5*uint(key[len(key)-1]) + 8*uint(len(key))) % 64)
+	return 1 << ((uint(key[len(key)-1]) + 8*uint(len(key))) % 64)
 }
 
 // lastOfEach leaves out props whose key comes again.

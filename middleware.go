@@ -47,7 +47,8 @@ type middleware struct {
 }
 
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p := passage{middleware: m, visit: m.rules.Visit(r)}
+	p := passage{middleware: m}
+	p.visit.begin(m.rules, r)
 	p.visit.unseen = p.visit.copy != nil && isServers(m, r)
 	w = p.visit.Writer(w)
 	defer p.end()
@@ -65,17 +66,18 @@ type passage struct {
 // end is deferred. It passes on a panic with the value it had.
 func (p *passage) end() {
 	panicked := recover()
-	p.visit.End(p.observation(panicked))
+	var o Observation
+	if !p.middleware.rules.empty() {
+		p.observe(&o, panicked)
+	}
+	p.visit.end(&o)
 	if panicked != nil {
 		panic(panicked)
 	}
 }
 
-func (p *passage) observation(panicked any) Observation {
-	if p.middleware.rules.empty() {
-		return Observation{}
-	}
-	o := Observation{Status: cmp.Or(p.visit.Status(), http.StatusOK)} // the server writes what the handler did not
+func (p *passage) observe(o *Observation, panicked any) {
+	o.Status = cmp.Or(p.visit.Status(), http.StatusOK) // the server writes what the handler did not
 	if o.Status >= 300 && o.Status <= 399 {
 		o.Location = p.visit.answer.Header().Get("Location")
 	}
@@ -86,7 +88,6 @@ func (p *passage) observation(panicked any) Observation {
 		o.Status = http.StatusInternalServerError
 	}
 	o.Route, o.Path = p.middleware.routed(p.visit.inner, p.visit.page)
-	return o
 }
 
 func isAbort(panicked any) bool {

@@ -121,12 +121,18 @@ func newPager(cfg *Config) *pager {
 	}
 }
 
-func (c *pager) page(r *http.Request) Page {
-	p := Page{rules: c, https: r.TLS != nil, host: r.Host, path: r.URL.Path, rawPath: r.URL.RawPath, query: r.URL.RawQuery}
+func (c *pager) page(r *http.Request) (p Page) {
+	c.note(&p, r)
+	return p
+}
+
+// note makes p the page of r.
+func (c *pager) note(p *Page, r *http.Request) {
+	p.rules, p.https, p.host = c, r.TLS != nil, r.Host
+	p.path, p.rawPath, p.query = r.URL.Path, r.URL.RawPath, r.URL.RawQuery
 	if c.believes() && c.trusts(r.RemoteAddr) {
 		p.forward(r.Header)
 	}
-	return p
 }
 
 // believes reports whether there are peers whose X-Forwarded-* headers count.

@@ -30,23 +30,32 @@ type copied struct {
 }
 
 // Visit notes a request as it comes in.
-func (s *Rules) Visit(r *http.Request) Visit {
-	v := Visit{rules: s, outer: r, inner: r, page: s.tracker.Page(r)}
-	if s.tracker == nil || !s.tracker.noContext {
-		v.handDown(contextValue{tracker: s.tracker, known: true, page: v.page})
-	}
+func (s *Rules) Visit(r *http.Request) (v Visit) {
+	v.begin(s, r)
 	return v
 }
 
-// handDown makes inner a copy of outer in whose context value is found, unless an
-// adapter did so.
-func (v *Visit) handDown(value contextValue) {
+func (v *Visit) begin(s *Rules, r *http.Request) {
+	v.rules, v.outer, v.inner = s, r, r
+	if !s.tracker.inactive() {
+		s.tracker.pager.note(&v.page, r)
+	}
+	if s.tracker == nil || !s.tracker.noContext {
+		v.handDown(s.tracker)
+	}
+}
+
+// handDown makes inner a copy of outer in whose context t and the page are found, unless
+// an adapter did so.
+func (v *Visit) handDown(t *Tracker) {
 	ctx := v.outer.Context()
-	if c, ok := ctx.(*valueContext); ok && c.contextValue == value {
+	if c, ok := ctx.(*valueContext); ok && c.known && c.tracker == t && c.page == v.page {
 		return
 	}
-	v.copy = &copied{context: valueContext{ctx, value}}
-	v.copy.request = *v.outer.WithContext(&v.copy.context) // what WithContext makes does not escape
+	v.copy = new(copied)
+	c := &v.copy.context
+	c.Context, c.tracker, c.known, c.page = ctx, t, true, v.page
+	v.copy.request = *v.outer.WithContext(c) // what WithContext makes does not escape
 	v.inner = &v.copy.request
 }
 
@@ -89,7 +98,9 @@ func (v *Visit) Request() *http.Request { return v.inner }
 // What the handler did to a copy of the request is put back on the request that
 // came, as if there had been no copy. So the server removes the files of a
 // multipart form; of a form on a copy it knows nothing (golang/go#58809).
-func (v *Visit) End(o Observation) {
+func (v *Visit) End(o Observation) { v.end(&o) }
+
+func (v *Visit) end(o *Observation) {
 	if o.Request == nil {
 		o.Request = v.inner
 	}
@@ -104,7 +115,7 @@ func (v *Visit) End(o Observation) {
 		o.Method = o.Request.Method
 	}
 	o.Page = v.page
-	v.rules.Observe(&o)
+	v.rules.Observe(o)
 }
 
 // handBack writes fields only if they changed: an outer middleware may be reading
