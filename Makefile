@@ -15,7 +15,7 @@ MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: shop
 shop: ## Run the demo shop with 60 customers a minute
@@ -67,7 +67,15 @@ alone: ## Build and vet each module by itself, as its users do
 	@set -e; for dir in $(MODULES); do echo "alone: $${dir#$(CURDIR)}"; (cd $$dir && GOWORK=off $(GO) build -o /dev/null ./... && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) mod tidy -diff); done
 
 .PHONY: bench
-bench: ## Run the benchmarks of every module, each COUNT times, and print a table of medians
+bench: ## Compare with other SDKs and the limits of the machine: some 15 min, writes bench/RESULTS.md
+	cd bench && $(GO) run .
+
+.PHONY: bench-quick
+bench-quick: ## The same for callers, middleware and delivery alone, below 2 min, prints only
+	cd bench && $(GO) run . -quick
+
+.PHONY: microbench
+microbench: ## Run the Go benchmarks of every module, each COUNT times, and print a table of medians
 	@$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) work | tee /dev/stderr | .ci/bench-table
 
 .PHONY: fuzz

@@ -1,0 +1,147 @@
+// Package caller measures what the goroutine that tracks an event pays for it.
+package caller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/footfall-dev/footfall/bench/peers"
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+const (
+	burst        = 64 // below every SDK's batch and channel, so that nobody else has to run
+	burstsWarm   = 10
+	burstsTimed  = 30
+	burstsAllocs = 5
+)
+
+// RunAlone is A1: bursts of events while nothing else runs.
+func RunAlone(ctx context.Context, o report.Options) (report.Section, error) {
+	section := report.Section{
+		ID: "A1", Title: "The caller alone",
+		How: fmt.Sprintf("Bursts of %d events, four props each, on one core (GOMAXPROCS 1), so that only the caller's goroutine runs; the garbage collector runs between bursts, "+
+			"not in them, and then a burst that is not timed, for caches and pools. Before each burst the SDK is flushed where it can be, and the process has been without work for some milliseconds. Requests go to a RoundTripper in the process. "+
+			"Medians of %d bursts in each of %d rounds, the SDKs taking turns. Allocations are those of %d further bursts.", burst, burstsTimed, o.Rounds, burstsAllocs),
+	}
+	all := contestants()
+	found := make([]costs, len(all))
+	for round := range o.Rounds {
+		o.Log("A1: round %d of %d", round+1, o.Rounds)
+		for i, c := range all {
+			if err := alone(ctx, c, &found[i]); err != nil {
+				return section, fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+	}
+	table := report.Table{Columns: []string{"SDK", "ns per event", "× Footfall", "allocs per event"}}
+	for i, c := range all {
+		table.Rows = append(table.Rows, []any{c.name, report.Median(found[i].ns), ratio(found[i].ns, found[0].ns), report.Median(found[i].allocs)})
+		section.Notes = append(section.Notes, c.name+": "+c.setting+".")
+	}
+	section.Tables = []report.Table{table}
+	section.Notes = append(section.Notes, "mixpanel is left out: it has no background, and the caller makes the request.")
+	return section, nil
+}
+
+// costs are of one event each.
+type costs struct{ ns, allocs []float64 }
+
+func ratio(of, to []float64) any {
+	if base := report.Median(to); base > 0 {
+		return report.Median(of) / base
+	}
+	return nil
+}
+
+func alone(ctx context.Context, c contestant, into *costs) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	client, _, err := c.open(0, false)
+	if err != nil {
+		return err
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	err = bursts(ctx, client, into)
+	closing, cancel := context.WithTimeout(ctx, closeBound)
+	defer cancel()
+	return errors.Join(err, closeWithin(closing, client))
+}
+
+func bursts(ctx context.Context, client peers.Client, into *costs) error {
+	for n := range burstsWarm + burstsTimed {
+		ns, err := warmAndTimed(ctx, client)
+		if err != nil {
+			return err
+		}
+		if n >= burstsWarm {
+			into.ns = append(into.ns, ns)
+		}
+	}
+	for range burstsAllocs {
+		if err := settle(ctx, client); err != nil {
+			return err
+		}
+		allocs, err := allocated(client)
+		if err != nil {
+			return err
+		}
+		into.allocs = append(into.allocs, allocs)
+	}
+	return nil
+}
+
+// warmAndTimed collects memory, so that an SDK that allocates gets the same again, and
+// then makes a burst for what the collection has emptied before the one that counts.
+func warmAndTimed(ctx context.Context, client peers.Client) (ns float64, err error) {
+	runtime.GC()
+	for range 2 {
+		if err := settle(ctx, client); err != nil {
+			return 0, err
+		}
+		if ns, err = timed(client); err != nil {
+			return 0, err
+		}
+	}
+	return ns, nil
+}
+
+func timed(client peers.Client) (float64, error) {
+	var failed error
+	start := time.Now()
+	for range burst {
+		if err := client.Track(0); err != nil {
+			failed = err
+		}
+	}
+	return float64(time.Since(start)) / burst, failed
+}
+
+// allocated counts by stopping the world before and after, between which no other
+// goroutine gets the one core.
+func allocated(client peers.Client) (float64, error) {
+	var failed error
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range burst {
+		if err := client.Track(0); err != nil {
+			failed = err
+		}
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / burst, failed
+}
+
+// settle returns when the SDK has sent what it can be made to send and nothing works any
+// more.
+func settle(ctx context.Context, client peers.Client) error {
+	flushing, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := client.Flush(flushing); err != nil && !errors.Is(err, peers.ErrNoFlush) {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return Idle(ctx)
+}

@@ -1,0 +1,129 @@
+package caller
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/bench/peers"
+)
+
+// A consumer takes what an SDK sends without a network, at next to no cost.
+type consumer interface {
+	consumed() (int, error)
+}
+
+// roundTripper is the consumer of every SDK that speaks HTTP. It reads a request as a
+// socket would, and answers. Requests are decoded when nothing is timed any more.
+type roundTripper struct {
+	peer   peers.Peer
+	answer *httptest.ResponseRecorder
+	keep   bool
+
+	mu   sync.Mutex
+	kept []request
+}
+
+type request struct {
+	*http.Request
+	body []byte
+}
+
+func newRoundTripper(peer peers.Peer, keep bool) *roundTripper {
+	t := &roundTripper{peer: peer, answer: httptest.NewRecorder(), keep: keep}
+	peer.Answer(t.answer)
+	return t
+}
+
+func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	_ = r.Body.Close()
+	if t.keep {
+		t.mu.Lock()
+		t.kept = append(t.kept, request{r, body})
+		t.mu.Unlock()
+	}
+	return &http.Response{
+		StatusCode: t.answer.Code, Status: fmt.Sprint(t.answer.Code, " ", http.StatusText(t.answer.Code)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: t.answer.Header(), Request: r,
+		Body: io.NopCloser(bytes.NewReader(t.answer.Body.Bytes())), ContentLength: int64(t.answer.Body.Len()),
+	}, nil
+}
+
+func (t *roundTripper) consumed() (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	count := 0
+	for _, r := range t.kept {
+		ns, err := t.peer.Decode(r.Request, r.body)
+		if err != nil {
+			return 0, err
+		}
+		count += len(ns)
+	}
+	return count, nil
+}
+
+// settler is a footfall.Transport that is done with each record at once.
+type settler struct{ settled atomic.Int64 }
+
+func (t *settler) Deliver(ctx context.Context, src footfall.Source) {
+	records := make([]footfall.Record, 512)
+	for {
+		if _, ok := src.Wait(ctx); !ok {
+			return
+		}
+		for {
+			n := src.Take(records)
+			if n == 0 {
+				break
+			}
+			src.Settle(records[:n], footfall.Delivered, nil)
+			t.settled.Add(int64(n))
+		}
+	}
+}
+
+func (t *settler) consumed() (int, error) { return int(t.settled.Load()), nil }
+
+// contestant is an SDK and the consumer that it is given.
+type contestant struct {
+	name, setting, fixed string
+
+	// open starts the SDK with room for queue events, 0 being its default. What the
+	// consumer was given is kept, to be counted, if keep is set.
+	open func(queue int, keep bool) (peers.Client, consumer, error)
+}
+
+// contestants are the peers that have a background to hand events to.
+func contestants() []contestant {
+	var all []contestant
+	for _, peer := range peers.All() {
+		if peer.Synchronous {
+			continue
+		}
+		all = append(all, contestant{peer.Name, peer.Setting, peer.Fixed, func(queue int, keep bool) (peers.Client, consumer, error) {
+			t := newRoundTripper(peer, keep)
+			client, err := peer.OpenWith(peers.Setup{URL: "http://127.0.0.1:9", Transport: t, Queue: queue})
+			return client, t, err
+		}})
+	}
+	return all
+}
+
+func overSettler() contestant {
+	return contestant{name: "Footfall, settled at once", setting: "as Footfall, over a Transport that settles what it takes", open: func(queue int, _ bool) (peers.Client, consumer, error) {
+		t := &settler{}
+		client, err := peers.FootfallOver(t, queue)
+		return client, t, err
+	}}
+}

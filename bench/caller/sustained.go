@@ -1,0 +1,178 @@
+package caller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/footfall-dev/footfall/bench/peers"
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+const (
+	loopEvents = 100_000
+	loopTime   = time.Second / 2
+	loopQueue  = 1 << 17 // above loopEvents: what is dropped is not dropped for want of room
+	closeBound = 20 * time.Second
+)
+
+// limits bound one loop.
+type limits struct {
+	events int
+	time   time.Duration
+}
+
+// RunSustained is A2: a tight loop, beside a consumer that takes what it makes. It takes
+// some 20 seconds a round.
+func RunSustained(ctx context.Context, o report.Options) (report.Section, error) {
+	section := report.Section{
+		ID: "A2", Title: "The caller sustained",
+		How: fmt.Sprintf("A tight loop of %d events or %v, whichever ends first, by one goroutine and by %d, while the SDK sends to a RoundTripper in the process that reads and answers. "+
+			"Time is the loop's for each event, and in parallel that of the wall; allocations are the whole process's in the serial loop, consumer included. The bound of what may wait is raised to %d events where there is one. "+
+			"Accepted, arrived and lost are of all rounds, after Close; delivered/s is arrived events over the time from the loop's first to the end of Close. Medians of %d rounds, the SDKs taking turns.",
+			loopEvents, loopTime, runtime.GOMAXPROCS(0), loopQueue, o.Rounds),
+	}
+	all := append([]contestant{overSettler()}, contestants()...)
+	found := make([]sustained, len(all))
+	for round := range o.Rounds {
+		o.Log("A2: round %d of %d", round+1, o.Rounds)
+		for i, c := range all {
+			if err := found[i].round(ctx, c); err != nil {
+				return section, fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+	}
+	section.Tables = []report.Table{sustainedTable(all, found)}
+	section.Notes = sustainedNotes(all, found)
+	return section, nil
+}
+
+func sustainedTable(all []contestant, found []sustained) report.Table {
+	table := report.Table{Columns: []string{"SDK", "serial ns", "× Footfall", "parallel ns", "allocs", "delivered/s", "refused", "accepted", "arrived", "lost"}}
+	base := found[min(1, len(found)-1)].serial // like for like: an HTTP transport
+	for i, c := range all {
+		f := &found[i]
+		table.Rows = append(table.Rows, []any{
+			c.name, report.Median(f.serial), ratio(f.serial, base), report.Median(f.parallel), report.Median(f.allocs),
+			report.Median(f.rate), f.refused, f.accepted, f.arrived, f.accepted - f.arrived,
+		})
+	}
+	return table
+}
+
+func sustainedNotes(all []contestant, found []sustained) []string {
+	notes := []string{"× Footfall is against the row with its HTTP transport, which makes one request for each event, as the API wants it, on the same cores where the others make one for many. In the first row the consumer costs nothing: it is the caller's own cost under load, and not to be set against the other SDKs."}
+	for i, c := range all {
+		f := &found[i]
+		if lost := f.accepted - f.arrived; lost > 0 {
+			notes = append(notes, fmt.Sprintf("%s lost %d of the %d events that it accepted, so its figures are not those of an SDK that delivers.", c.name, lost, f.accepted))
+		}
+		if f.refused > 0 {
+			notes = append(notes, fmt.Sprintf("%s refused %d events with an error.", c.name, f.refused))
+		}
+		if f.overdue > 0 {
+			notes = append(notes, fmt.Sprintf("%s had not come back from Close after %v in %d loops.", c.name, closeBound, f.overdue))
+		}
+		if c.fixed != "" {
+			notes = append(notes, c.name+" has a bound that cannot be set: "+c.fixed+".")
+		}
+	}
+	return append(notes, "mixpanel is left out: it has no background, and the caller makes the request.")
+}
+
+// sustained is what was found of one SDK.
+type sustained struct {
+	serial, parallel, allocs, rate      []float64
+	accepted, refused, arrived, overdue int
+}
+
+func (s *sustained) round(ctx context.Context, c contestant) error {
+	bounds := limits{loopEvents, loopTime}
+	serial, err := s.trial(ctx, c, 1, bounds)
+	if err != nil {
+		return err
+	}
+	parallel, err := s.trial(ctx, c, runtime.GOMAXPROCS(0), bounds)
+	if err != nil {
+		return err
+	}
+	s.serial = append(s.serial, serial.ns)
+	s.allocs = append(s.allocs, serial.allocs)
+	s.rate = append(s.rate, serial.rate)
+	s.parallel = append(s.parallel, parallel.ns)
+	return nil
+}
+
+type loop struct{ ns, allocs, rate float64 }
+
+func (s *sustained) trial(ctx context.Context, c contestant, goroutines int, bounds limits) (loop, error) {
+	client, consumer, err := c.open(loopQueue, true)
+	if err != nil {
+		return loop{}, err
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	accepted, refused := track(ctx, client, goroutines, bounds)
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+
+	closing, cancel := context.WithTimeout(ctx, closeBound)
+	defer cancel()
+	err = closeWithin(closing, client)
+	total := time.Since(start)
+	if errors.Is(err, errOverdue) {
+		s.overdue++
+		err = nil
+	}
+	arrived, decoding := consumer.consumed()
+	s.accepted, s.refused, s.arrived = s.accepted+accepted, s.refused+refused, s.arrived+arrived
+	calls := float64(accepted + refused)
+	return loop{float64(took) / calls, float64(after.Mallocs-before.Mallocs) / calls, float64(arrived) / total.Seconds()}, errors.Join(err, decoding)
+}
+
+// track calls Track until a bound is reached, and says what it answered.
+func track(ctx context.Context, client peers.Client, goroutines int, bounds limits) (accepted, refused int) {
+	const step = 250 // between looks at the clock
+	var yes, no atomic.Int64
+	var group sync.WaitGroup
+	deadline := time.Now().Add(bounds.time)
+	for range goroutines {
+		group.Go(func() {
+			for range bounds.events / goroutines / step {
+				if ctx.Err() != nil || time.Now().After(deadline) {
+					return
+				}
+				failed := 0
+				for range step {
+					if client.Track(0) != nil {
+						failed++
+					}
+				}
+				yes.Add(int64(step - failed))
+				no.Add(int64(failed))
+			}
+		})
+	}
+	group.Wait()
+	return int(yes.Load()), int(no.Load())
+}
+
+var errOverdue = errors.New("caller: Close did not come back in time")
+
+// closeWithin leaves a Close that does not end with ctx behind.
+func closeWithin(ctx context.Context, client peers.Client) error {
+	ended := make(chan error, 1)
+	go func() { ended <- client.Close(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(closeBound + time.Second):
+		return errOverdue
+	}
+}

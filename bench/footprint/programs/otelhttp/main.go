@@ -1,0 +1,23 @@
+// Command otelhttp makes spans, which a batch processor hands to nobody.
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/footfall-dev/footfall/bench/footprint/hello"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// nobody stands for an exporter, of which there are many.
+type nobody struct{}
+
+func (nobody) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (nobody) Shutdown(context.Context) error                             { return nil }
+
+func main() {
+	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(nobody{})))
+	hello.Serve(nil, func(next http.Handler) http.Handler { return otelhttp.NewHandler(next, "hello") })
+}

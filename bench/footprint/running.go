@@ -1,0 +1,67 @@
+package footprint
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+
+	"github.com/footfall-dev/footfall/bench/footprint/hello"
+)
+
+// running is a program that is up.
+type running struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	url  string
+	took time.Duration // until it listened
+}
+
+// start returns when the program listens.
+func (p *program) start(ctx context.Context) (*running, error) {
+	r := &running{cmd: exec.CommandContext(ctx, p.binary)}
+	var err error
+	if r.in, err = r.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	r.out = bufio.NewReader(out)
+	began := time.Now()
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := r.out.ReadString('\n')
+	r.took = time.Since(began)
+	if err != nil {
+		r.stop()
+		return nil, fmt.Errorf("%s did not start: %w", p.binary, err)
+	}
+	r.url = line[:len(line)-1]
+	return r, nil
+}
+
+// idle asks the program what it is when nothing happens.
+func (r *running) idle() (idle hello.Idle, err error) {
+	if _, err := io.WriteString(r.in, "\n"); err != nil {
+		return idle, err
+	}
+	line, err := r.out.ReadBytes('\n')
+	if err != nil {
+		return idle, errors.Join(errors.New("the program has ended"), err)
+	}
+	return idle, json.Unmarshal(line, &idle)
+}
+
+// stop ends the program; it may be called twice.
+func (r *running) stop() {
+	_ = r.cmd.Process.Kill()
+	_ = r.cmd.Wait()
+}

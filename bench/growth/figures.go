@@ -1,0 +1,55 @@
+package growth
+
+import (
+	"math"
+	"slices"
+
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+// figures are the results of cells, one per round.
+type figures map[cell][]*result
+
+// The figures of a result.
+func cost(r *result) float64    { return r.Cost }
+func cpu(r *result) float64     { return r.CPU }
+func allocs(r *result) float64  { return r.Allocs }
+func refused(r *result) float64 { return r.Refused }
+func rss(r *result) float64     { return r.RSS }
+
+func (f figures) all(c cell, of func(*result) float64) []float64 {
+	values := make([]float64, len(f[c]))
+	for i, r := range f[c] {
+		values[i] = of(r)
+	}
+	return values
+}
+
+func (f figures) median(c cell, of func(*result) float64) float64 { return report.Median(f.all(c, of)) }
+
+func (f figures) most(c cell, of func(*result) float64) float64 { return slices.Max(f.all(c, of)) }
+
+// line fits cost = base + each × props to the cells with the greatest load, and says how
+// far off, as a part of its cost, the one is that fits least. Each counts as a part of
+// itself, so that the dear ones do not decide alone.
+func (f figures) line(paced []cell) (base, each, off float64) {
+	load := slices.MaxFunc(paced, func(a, b cell) int { return a.Rate - b.Rate }).Rate
+	var w, wx, wy, wxx, wxy float64
+	for _, c := range paced {
+		if c.Rate != load {
+			continue
+		}
+		x, y := float64(c.Props), f.median(c, cost)
+		weight := 1 / (y * y)
+		w, wx, wy = w+weight, wx+weight*x, wy+weight*y
+		wxx, wxy = wxx+weight*x*x, wxy+weight*x*y
+	}
+	each = (w*wxy - wx*wy) / (w*wxx - wx*wx)
+	base = (wy - each*wx) / w
+	for _, c := range paced {
+		if c.Rate == load {
+			off = max(off, math.Abs((base+each*float64(c.Props))/f.median(c, cost)-1))
+		}
+	}
+	return base, each, off
+}

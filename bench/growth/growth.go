@@ -1,0 +1,140 @@
+// Package growth measures what becomes of the caller's cost when there is more of
+// everything: events a second, props, goroutines.
+package growth
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+// cell is one situation of a caller, and what a process of its own is told to do.
+type cell struct {
+	Rate       int // events a second; zero for as many as go
+	Props      int
+	Goroutines int
+	Cores      int // that the process may use
+	For        time.Duration
+}
+
+// What is tried. Between two loads lies a factor of ten, so that what grows with them
+// cannot hide.
+var (
+	rates      = []int{100, 1_000, 10_000, 100_000}
+	propCounts = []int{1, 4, 10, 30}
+	goroutines = []int{1, 2, 4, 16, 64, 256}
+)
+
+// usualProps is what the number of goroutines is varied with.
+const usualProps = 4
+
+// paced returns the cells of a caller who has a certain number of events to track.
+func paced(rates []int, long time.Duration) (all []cell) {
+	for _, props := range propCounts {
+		for _, rate := range rates {
+			enough := long
+			if rate < 1_000 {
+				enough = 2 * long // for more than a few bursts
+			}
+			all = append(all, cell{rate, props, 1, runtime.NumCPU(), enough})
+		}
+	}
+	return all
+}
+
+// tight returns the cells of callers who do nothing else. The first is one of them on one
+// core, which it shares with the consumer, as all others share all cores with it: so that
+// every figure is one of cores that are busy with the same work.
+func tight(goroutines []int, long time.Duration) (all []cell) {
+	all = append(all, cell{0, usualProps, 1, 1, long})
+	for _, n := range goroutines {
+		all = append(all, cell{0, usualProps, n, runtime.NumCPU(), long})
+	}
+	return all
+}
+
+// Run is experiment F. It takes about 25 s a round.
+func Run(ctx context.Context, o report.Options) (report.Section, error) {
+	return runAll(ctx, o, paced(rates, time.Second), tight(goroutines, 500*time.Millisecond))
+}
+
+func runAll(ctx context.Context, o report.Options, paced, tight []cell) (s report.Section, err error) {
+	all := append(paced, tight...)
+	f := make(figures)
+	for round := range o.Rounds {
+		for i := range all {
+			c := all[i]
+			if round%2 == 1 { // so that a machine that gets slower does so for all
+				c = all[len(all)-1-i]
+			}
+			got, err := c.run(ctx)
+			if err != nil {
+				return s, fmt.Errorf("growth: %+v: %w", c, err)
+			}
+			o.Log("%d/s, %d props, %d goroutines on %d cores: %.0f ns, %.0f ns CPU, peak RSS %.0f MiB", c.Rate, c.Props, c.Goroutines, c.Cores, got.Cost, got.CPU, got.RSS)
+			f[c] = append(f[c], got)
+		}
+	}
+	return report.Section{
+		ID: "F", Title: "Cost as work grows", How: how,
+		Tables: []report.Table{table(f, paced, tight)},
+		Notes:  notes(f, paced),
+		Plots:  map[string]string{"growth.svg": plot(f, paced, tight)},
+	}, nil
+}
+
+const how = "Each row is a process of its own with a Footfall whose transport settles every event at once. " +
+	"With a load, Footfall has its default configuration and one goroutine tracks it in bursts of 16, each timed; the figure is the median burst, per event. " +
+	"Without one, its queue holds 262,144 events, goroutines track in a loop and yield after each burst, and all cores are busy with them and with the consumer. The figure is then the processor time of the whole process per event, the consumer's included, in the first row as in the others; beside it stands wall time × cores ÷ events, which counts waiting as well, and whatever else the machine does. " +
+	"Medians over the rounds, peak RSS the most of any."
+
+func table(f figures, paced, tight []cell) report.Table {
+	t := report.Table{Columns: []string{
+		"events/s offered", "props", "goroutines", "cores", "ns per event", "over first", "target", "wall ns × cores", "allocs", "refused %", "peak RSS MiB",
+	}}
+	for _, c := range paced {
+		first := paced[slices.IndexFunc(paced, func(other cell) bool { return other.Props == c.Props })]
+		t.Rows = append(t.Rows, f.pacedRow(c, first))
+	}
+	for _, c := range tight {
+		t.Rows = append(t.Rows, f.tightRow(c, tight[0]))
+	}
+	return t
+}
+
+func (f figures) pacedRow(c, first cell) []any {
+	over, target := f.over(c, first, cost, "flat")
+	return []any{
+		c.Rate, c.Props, c.Goroutines, c.Cores, f.median(c, cost), over, target, nil,
+		f.median(c, allocs), f.median(c, refused), f.most(c, rss),
+	}
+}
+
+func (f figures) tightRow(c, first cell) []any {
+	over, target := f.over(c, first, cpu, "≤ 1.3")
+	return []any{
+		"all that go", c.Props, c.Goroutines, c.Cores, f.median(c, cpu), over, target, f.median(c, cost),
+		f.median(c, allocs), f.median(c, refused), f.most(c, rss),
+	}
+}
+
+// over compares a cell with another; with itself, there is nothing to tell.
+func (f figures) over(c, first cell, of func(*result) float64, wanted string) (ratio, target any) {
+	if c == first {
+		return nil, nil
+	}
+	return f.median(c, of) / f.median(first, of), wanted
+}
+
+func notes(f figures, paced []cell) []string {
+	base, each, off := f.line(paced)
+	return []string{
+		fmt.Sprintf("At the greatest load an event costs about %.0f ns and %.0f ns for each prop; no number of props is further than %.0f %% from that line.", base, each, 100*off),
+		"A burst that comes seldom finds cold caches and a sender that must be woken: the cost falls with the load. What is looked for is that it does not rise.",
+		"The props are made before; of each four one is a short string, one an int, one a string of three letters, one a float. Allocations are those of the whole process, per event.",
+	}
+}

@@ -1,0 +1,137 @@
+// Package latency measures delivery to an API that is far away: how many events a second
+// get there, and how many connections that takes.
+package latency
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+// situation is an API at a distance and what is offered to it.
+type situation struct {
+	name     string
+	delay    time.Duration
+	inFlight int // Config.MaxInFlight; zero for the default
+	rate     int // events a second; zero for more than can be taken
+
+	// targets; zero if there is none
+	atLeast     float64 // events a second
+	connections int     // at most
+}
+
+var situations = []situation{
+	{name: "defaults", delay: 25 * time.Millisecond, atLeast: 2_000},
+	{name: "defaults", delay: 100 * time.Millisecond},
+	{name: "MaxInFlight 256", delay: 20 * time.Millisecond, inFlight: 256, atLeast: 10_000},
+	{name: "defaults", delay: 25 * time.Millisecond, rate: 20, connections: 4},
+	{name: "defaults", delay: 100 * time.Millisecond, rate: 20, connections: 4},
+}
+
+// How long each situation lasts: until it is as it will be, and then counted. A slow one
+// is a batch a second, of which some should be seen.
+const (
+	warm   = time.Second
+	window = 3 * time.Second
+)
+
+// Run is experiment E. It takes about 20 s a round.
+func Run(ctx context.Context, o report.Options) (report.Section, error) {
+	return runAll(ctx, o, situations, warm, window)
+}
+
+func runAll(ctx context.Context, o report.Options, all []situation, warm, window time.Duration) (s report.Section, err error) {
+	found := make([][]*outcome, len(all))
+	for range o.Rounds {
+		for i := range all {
+			got, err := all[i].run(ctx, warm, window)
+			if err != nil {
+				return s, fmt.Errorf("latency: %s at %v: %w", all[i].name, all[i].delay, err)
+			}
+			o.Log("%s at %v, %s: %.0f events/s, %d in flight, %d connections", all[i].name, all[i].delay, all[i].offered(), got.perSecond, got.inFlight, got.connections)
+			found[i] = append(found[i], got)
+		}
+	}
+	return report.Section{
+		ID: "E", Title: "A distant API",
+		How: fmt.Sprintf("A server in a process of its own answers each request after a delay. Footfall has a backlog all the time, or is given %d events a second; "+
+			"after %v the server's answers are counted for %v. Medians over the rounds; the requests in flight and connections are the most of any round.", slow, warm, window),
+		Tables: []report.Table{table(all, found)},
+		Notes: []string{
+			"ceiling: MaxInFlight divided by the delay, which no client with that many requests in flight exceeds.",
+			"connections: accepted by the server in the whole of the run. An event that Track or the API refuses ends the run with an error, and so does one of the 20 a second that is not delivered in the end.",
+		},
+	}, nil
+}
+
+// slow is a rate at which few connections are wanted.
+const slow = 20
+
+func table(all []situation, found [][]*outcome) report.Table {
+	t := report.Table{Columns: []string{
+		"configuration", "delay ms", "offered", "delivered events/s", "target", "ceiling", "in flight", "connections", "target connections",
+	}}
+	for i := range all {
+		s := &all[i]
+		var most outcome
+		var rates []float64
+		for _, o := range found[i] {
+			rates = append(rates, o.perSecond)
+			most.inFlight = max(most.inFlight, o.inFlight)
+			most.connections = max(most.connections, o.connections)
+		}
+		t.Rows = append(t.Rows, []any{
+			s.name, int(s.delay.Milliseconds()), s.offered(), s.delivered(rates), bound("≥", s.atLeast), s.ceiling(),
+			most.inFlight, most.connections, bound("≤", float64(s.connections)),
+		})
+	}
+	return t
+}
+
+// bound is how a target is told.
+func bound(sign string, n float64) any {
+	if n == 0 {
+		return nil
+	}
+	return fmt.Sprintf("%s %.0f", sign, n)
+}
+
+func (s *situation) offered() string {
+	if s.rate == 0 {
+		return "a backlog"
+	}
+	return fmt.Sprintf("%d/s", s.rate)
+}
+
+// delivered is nil where all is delivered that is offered, in batches that a window cuts
+// at random.
+func (s *situation) delivered(rates []float64) any {
+	if s.rate > 0 {
+		return nil
+	}
+	return report.Median(rates)
+}
+
+// ceiling is nil where what is offered is the lower bound.
+func (s *situation) ceiling() any {
+	if s.rate > 0 {
+		return nil
+	}
+	most := s.inFlight
+	if most == 0 {
+		most = defaultInFlight
+	}
+	return float64(most) / s.delay.Seconds()
+}
+
+// defaultInFlight is the documented default of footfall.Config.
+const defaultInFlight = 64
+
+func (s *situation) config(url string) footfall.Config {
+	return footfall.Config{
+		BaseURL: url, APIKey: "test-key", SiteID: "site_1", DefaultURL: "https://shop.example.com/checkout", MaxInFlight: s.inFlight,
+	}
+}

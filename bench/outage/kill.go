@@ -1,0 +1,80 @@
+package outage
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+// killed is what happens between the kills: the server works.
+var killed = scenario{mood: working, rate: 2000, load: 10 * time.Second, close: time.Second, giveUp: time.Second}
+
+const (
+	// A child is killed at a random moment between these.
+	killFrom = time.Second
+	killTo   = 3 * time.Second
+)
+
+// death is what a number of kills did to the events of a contestant.
+type death struct {
+	contestant   *contestant
+	taken        int
+	gone         int
+	most         int // gone in one kill
+	duplicated   int
+	sameKey      int // of duplicated
+	afterRestart int
+}
+
+func killTrials(ctx context.Context, c *contestant, kills int) (d death, err error) {
+	d.contestant = c
+	for range kills {
+		a, err := killTrial(ctx, &killed, c, killFrom+rand.N(killTo-killFrom))
+		if err != nil {
+			return d, err
+		}
+		d.taken += a.tracked - a.refused
+		d.gone += a.missing
+		d.most = max(d.most, a.missing)
+		d.duplicated += a.duplicated
+		d.sameKey += a.sameKey
+		d.afterRestart += a.afterRestart
+	}
+	return d, nil
+}
+
+// killTrial kills a child while it tracks.
+func killTrial(ctx context.Context, s *scenario, c *contestant, after time.Duration) (a account, err error) {
+	t, err := newStage(c, s.mood, s.events())
+	if err != nil {
+		return a, err
+	}
+	defer t.close()
+	p, err := start(ctx, t.dir, t.order(s))
+	if err != nil {
+		return a, err
+	}
+	defer p.kill()
+	if err := p.expect(saysReady, slack); err != nil {
+		return a, err
+	}
+	time.Sleep(after)
+	p.kill()
+	return a, t.settle(ctx, &a)
+}
+
+func killTable(deaths []death, kills int) report.Table {
+	t := report.Table{
+		Caption: "G6. SIGKILL at a random moment, 1 to 3 s after the start, at 2,000 events/s to a server that works; per kill",
+		Columns: []string{"SDK", "kills", "accepted (mean)", "never arrived (mean)", "never arrived (max)", "duplicated (mean)", "of them under the same Idempotency-Key", "arrived after a restart (mean)"},
+	}
+	mean := func(n int) float64 { return rounded(float64(n) / float64(kills)) }
+	for _, d := range deaths {
+		t.Rows = append(t.Rows, []any{
+			d.contestant.Name, kills, mean(d.taken), mean(d.gone), d.most, mean(d.duplicated), mean(d.sameKey), mean(d.afterRestart),
+		})
+	}
+	return t
+}

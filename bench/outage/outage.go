@@ -1,0 +1,110 @@
+// Package outage is experiment G: what becomes of events when the server refuses,
+// hangs, asks for patience or fails, when the application closes in the middle of
+// that, and when its process is killed.
+package outage
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+// sideBySide is how many children run at once: 2,000 events a second are little work.
+const sideBySide = 5
+
+// Run puts every contestant through every scenario, one scenario after the other, once:
+// the outcome is a count of events and not a speed. It takes five to seven minutes.
+func Run(ctx context.Context, o report.Options) (report.Section, error) {
+	b := bench{contestants: contestants(), scenarios: scenarios, kills: 5, log: o.Log}
+	return b.run(ctx)
+}
+
+// bench is one run of the experiment.
+type bench struct {
+	contestants []contestant
+	scenarios   []scenario
+	kills       int // of each contestant
+	log         func(format string, args ...any)
+}
+
+func (b *bench) run(ctx context.Context) (report.Section, error) {
+	section := report.Section{
+		ID:    "G",
+		Title: "Outage, kill, refusals",
+		How:   how,
+	}
+	for i := range b.scenarios {
+		if err := b.play(ctx, &b.scenarios[i], &section); err != nil {
+			return section, err
+		}
+	}
+	if b.kills > 0 {
+		return section, b.killAll(ctx, &section)
+	}
+	return section, nil
+}
+
+const how = "Each SDK runs in a process of its own, with its defaults, and tracks numbered events in ticks of 5 ms; " +
+	"a server of its own, in another process, counts how often it accepted each number. " +
+	"Lost silently are the events that the SDK took from its caller, that the server never accepted, " +
+	"and that neither the error of Close nor the SDK's documented callback told of. " +
+	"Goroutines are those above the number before the SDK was opened; RSS is VmHWM of the process, of a binary that has all SDKs in it. " +
+	"An SDK that has no Flush is left alone for as long as Flush might take, or until everything has arrived. " +
+	"Requests are those that reached the server; a refused connection is none."
+
+// play runs a scenario and adds its table.
+func (b *bench) play(ctx context.Context, s *scenario, section *report.Section) error {
+	accounts, err := each(b, func(c *contestant) (account, error) { return trial(ctx, s, c) })
+	if err != nil {
+		return fmt.Errorf("outage: %s: %w", s.id, err)
+	}
+	section.Tables = append(section.Tables, s.table(accounts))
+	section.Notes = append(section.Notes, s.brokenPromises(accounts)...)
+	section.Notes = append(section.Notes, s.notes(accounts)...)
+	b.logf("outage: %s: done", s.id)
+	return nil
+}
+
+func (b *bench) killAll(ctx context.Context, section *report.Section) error {
+	deaths, err := each(b, func(c *contestant) (death, error) { return killTrials(ctx, c, b.kills) })
+	if err != nil {
+		return fmt.Errorf("outage: kill: %w", err)
+	}
+	section.Tables = append(section.Tables, killTable(deaths, b.kills))
+	b.logf("outage: kill: done")
+	return nil
+}
+
+func (b *bench) logf(format string, args ...any) {
+	if b.log != nil {
+		b.log(format, args...)
+	}
+}
+
+// each does something with every contestant, some of them side by side. The results are
+// in the contestants' order; the error is the first one in that order.
+func each[T any](b *bench, do func(*contestant) (T, error)) ([]T, error) {
+	results := make([]T, len(b.contestants))
+	errs := make([]error, len(b.contestants))
+	free := make(chan struct{}, sideBySide)
+	var running sync.WaitGroup
+	for i := range b.contestants {
+		running.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			began := time.Now()
+			results[i], errs[i] = do(&b.contestants[i])
+			b.logf("outage: %s after %v", b.contestants[i].Name, time.Since(began).Round(time.Millisecond))
+		})
+	}
+	running.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.contestants[i].Name, err)
+		}
+	}
+	return results, nil
+}

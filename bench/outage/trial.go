@@ -1,0 +1,152 @@
+package outage
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// slack is what a child may take for what is not measured.
+const slack = 20 * time.Second
+
+// trial puts a contestant through a scenario.
+func trial(ctx context.Context, s *scenario, c *contestant) (a account, err error) {
+	t, err := newStage(c, s.mood, s.events())
+	if err != nil {
+		return a, err
+	}
+	defer t.close()
+	p, err := start(ctx, t.dir, t.order(s))
+	if err != nil {
+		return a, err
+	}
+	defer p.kill()
+	if err := p.expect(saysReady, slack); err != nil {
+		return a, err
+	}
+	if err := p.expect(saysTracked, s.load+s.giveUp+s.pause+slack); err != nil {
+		return a, err
+	}
+	if s.heals {
+		if err := t.server.heal(); err != nil {
+			return a, err
+		}
+	}
+	if a.result, err = p.finish(s.flush+2*s.giveUp+slack, func() { a.alone = t.arrive(ctx, s.flush) }); err != nil {
+		return a, err
+	}
+	p.kill()
+	a.log = p.said()
+	return a, t.settle(ctx, &a)
+}
+
+// stage is where a trial takes place: a server, a directory and a ledger.
+type stage struct {
+	who    *contestant
+	server *server
+	dir    string
+	ledger ledger
+}
+
+func newStage(c *contestant, m mood, events int) (t *stage, err error) {
+	t = &stage{who: c}
+	defer func() {
+		if err != nil {
+			t.close()
+		}
+	}()
+	if t.dir, err = os.MkdirTemp("", "footfall-bench-outage-"); err != nil {
+		return t, err
+	}
+	if t.ledger, err = newLedger(t.ledgerPath(), events); err != nil {
+		return t, err
+	}
+	t.server, err = newServer(c, m)
+	return t, err
+}
+
+func (t *stage) close() {
+	if t.server != nil {
+		t.server.close()
+	}
+	if t.ledger != nil {
+		t.ledger.close()
+	}
+	_ = os.RemoveAll(t.dir)
+}
+
+func (t *stage) ledgerPath() string { return filepath.Join(t.dir, "ledger") }
+
+func (t *stage) order(s *scenario) *order {
+	return &order{
+		Contestant: t.who.Name,
+		URL:        t.server.port.url(),
+		Dir:        filepath.Join(t.dir, "kept"),
+		Ledger:     t.ledgerPath(),
+		Events:     s.events(),
+		Rate:       s.rate,
+		Pause:      s.pause,
+		Flush:      s.flush,
+		Close:      s.close,
+		GiveUp:     s.giveUp,
+	}
+}
+
+// arrive waits until the server has accepted everything that was taken, and no longer
+// than Flush might have. It returns how long that was.
+func (t *stage) arrive(ctx context.Context, limit time.Duration) time.Duration {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		var a account
+		if a.take(t.ledger, t.server.read()); a.missing == 0 {
+			break
+		}
+		<-tick.C
+	}
+	return time.Since(began)
+}
+
+// settle takes the account when the child is gone. What it kept on disk is delivered by
+// another one first.
+func (t *stage) settle(ctx context.Context, a *account) error {
+	a.contestant = t.who
+	a.take(t.ledger, t.server.settled(ctx))
+	if t.who.openIn == nil || a.missing == 0 {
+		return nil
+	}
+	before := a.delivered
+	if err := t.restart(ctx); err != nil {
+		return err
+	}
+	requests := a.requests // the restart's are another process's
+	a.take(t.ledger, t.server.settled(ctx))
+	a.afterRestart, a.requests = a.delivered-before, requests
+	return nil
+}
+
+// restart lets a child deliver what another one has left on disk.
+func (t *stage) restart(ctx context.Context) error {
+	if err := t.server.heal(); err != nil {
+		return err
+	}
+	const flush, end = 30 * time.Second, 10 * time.Second
+	o := t.order(&scenario{flush: flush, close: end, giveUp: end})
+	p, err := start(ctx, t.dir, o)
+	if err != nil {
+		return err
+	}
+	defer p.kill()
+	if err := p.expect(saysReady, slack); err != nil {
+		return err
+	}
+	if err := p.expect(saysTracked, slack+end); err != nil {
+		return err
+	}
+	_, err = p.finish(flush+2*end+slack, func() {})
+	return err
+}

@@ -1,0 +1,106 @@
+package peers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/amplitude/analytics-go/amplitude"
+	"github.com/amplitude/analytics-go/amplitude/types"
+)
+
+func amplitudePeer() Peer {
+	return Peer{
+		Name: "amplitude", Module: "github.com/amplitude/analytics-go",
+		Setting:  "NewClient with ServerURL and ExecuteCallback; a log that is discarded; MaxStorageCapacity is the bound",
+		OpenWith: openAmplitude, Decode: decodeAmplitude, Answer: answerJSON(`{"code":200}`),
+	}
+}
+
+func openAmplitude(s Setup) (Client, error) {
+	c := &amplitudeClient{}
+	cfg := amplitude.NewConfig("key")
+	cfg.ServerURL, cfg.Logger, cfg.MaxStorageCapacity = cmp.Or(through(s.Transport), s.URL)+"/2/httpapi", silent{}, s.Queue
+	cfg.ExecuteCallback = func(result types.ExecuteResult) {
+		if result.Code != http.StatusOK {
+			c.lost.Add(1)
+		}
+	}
+	c.Client = amplitude.NewClient(cfg)
+	return c, nil
+}
+
+type amplitudeClient struct {
+	amplitude.Client
+	lost atomic.Int64
+}
+
+func (c *amplitudeClient) Track(n int) error {
+	props := map[string]any{"plan": "pro", "amount": 4999, "currency": "EUR", "rate": 0.19}
+	if n != 0 {
+		props["n"] = n
+	}
+	c.Client.Track(amplitude.Event{UserID: "user_1", EventType: "checkout_completed", EventProperties: props})
+	return nil
+}
+
+func (c *amplitudeClient) Flush(ctx context.Context) error { return do(ctx, c.Client.Flush) }
+func (c *amplitudeClient) Lost() int                       { return int(c.lost.Load()) }
+
+func (c *amplitudeClient) Close(context.Context) error {
+	c.Shutdown()
+	return nil
+}
+
+func decodeAmplitude(r *http.Request, body []byte) ([]int, error) {
+	var request struct {
+		Events []struct {
+			Properties numbered `json:"event_properties"`
+		}
+	}
+	if err := decodeJSON(r, body, &request); err != nil {
+		return nil, err
+	}
+	ns := make([]int, len(request.Events))
+	for i, event := range request.Events {
+		ns[i] = event.Properties.N
+	}
+	return ns, nil
+}
+
+// Amplitude always sends by http.DefaultTransport; a scheme that is registered there
+// leads to another.
+const detourScheme = "footfall-bench"
+
+var detours = struct {
+	once     sync.Once
+	mu       sync.Mutex
+	byNumber map[string]http.RoundTripper
+}{byNumber: map[string]http.RoundTripper{}}
+
+// through returns the URL that leads http.DefaultTransport to t, and nothing for nil.
+func through(t http.RoundTripper) string {
+	if t == nil {
+		return ""
+	}
+	detours.once.Do(func() {
+		http.DefaultTransport.(*http.Transport).RegisterProtocol(detourScheme, detour{})
+	})
+	detours.mu.Lock()
+	defer detours.mu.Unlock()
+	host := fmt.Sprintf("n%d", len(detours.byNumber))
+	detours.byNumber[host] = t
+	return detourScheme + "://" + host
+}
+
+type detour struct{}
+
+func (detour) RoundTrip(r *http.Request) (*http.Response, error) {
+	detours.mu.Lock()
+	t := detours.byNumber[r.URL.Host]
+	detours.mu.Unlock()
+	return t.RoundTrip(r)
+}

@@ -1,0 +1,24 @@
+package peers
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+)
+
+// redirect sends to url, whatever the request says, and counts.
+type redirect struct {
+	url     string
+	counted *counting
+}
+
+type counting struct{ n atomic.Int64 }
+
+func (c *counting) requests() int { return int(c.n.Load()) }
+
+func (d redirect) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.counted.n.Add(1)
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(d.url, "http://")
+	return http.DefaultTransport.RoundTrip(r)
+}

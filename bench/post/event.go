@@ -1,0 +1,31 @@
+package post
+
+import (
+	"context"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// What an application passes: values known at run time only.
+var plan, currency, amount, rate = "pro", "EUR", 4999, 0.19
+
+const (
+	apiKey  = "test-key"
+	siteID  = "site_1"
+	pageURL = "https://shop.example.com/checkout"
+)
+
+// body is what Footfall makes of that event, for clients that get it ready-made.
+const body = `{"site_id":"site_1","name":"checkout_completed","url":"https://shop.example.com/checkout","props":{"plan":"pro","amount":4999,"currency":"EUR","rate":0.19}}`
+
+func track(ctx context.Context, tracker *footfall.Tracker) error {
+	return tracker.Track(ctx, "checkout_completed",
+		footfall.P("plan", plan), footfall.P("amount", amount), footfall.P("currency", currency), footfall.P("rate", rate))
+}
+
+// The header of a request for it, the same for all clients but for the id.
+const (
+	idempotencyKey = "0197a1b2-0000-7000-8000-000000000000"
+	jsonType       = "application/json"
+	userAgent      = "footfall-go"
+)

@@ -1,0 +1,108 @@
+// Package post measures one event per POST: how near the transports come to what the
+// machine can do, with a client that has one core and a server that has another.
+package post
+
+import (
+	"context"
+	"time"
+
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+// inFlights are the numbers of requests under way that are tried.
+var inFlights = []int{1, 16, 64}
+
+// window is in which events are counted, after a quarter of it to warm up.
+const window = 1500 * time.Millisecond
+
+// serverNote says what the rates of fast clients are worth.
+const serverNote = "server CPU: what the server spends on an event of the lean transport. Where that is more than the client's, the server is the bound, and the rates of all clients are nearer to each other than their costs: then the ratio of CPU is the stricter one."
+
+// cpuNote says why there is a second ratio.
+const cpuNote = "CPU and allocations are per event; CPU is that of the whole client, its start and end left out (but for wrk). The ratio of CPU says what that of events says where nothing else has the core, and moves less where something does."
+
+const method = "The client is a process of its own on one core, an API that answers 202 at once another on the second. " +
+	"Footfall has a backlog all the time, and tracks what it sends on the same core. " +
+	"The clients take turns, in the other direction every other round; medians over the rounds, a ratio is the median of the rounds' ratios. " +
+	"What a client says it got answered is held against the server's count."
+
+// Run is experiment C: the default transport beside a bare net/http loop. It takes about
+// 2.5 s for each of six trials a round.
+func Run(ctx context.Context, o report.Options) (report.Section, error) {
+	return runDefault(ctx, o, window, inFlights)
+}
+
+func runDefault(ctx context.Context, o report.Options, window time.Duration, inFlights []int) (s report.Section, err error) {
+	f, err := compare(ctx, o, window, cross(inFlights, bareName, footfallName))
+	if err != nil {
+		return s, err
+	}
+	t := report.Table{Columns: []string{
+		"in flight", "net/http events/s", "Footfall events/s", "ratio", "target",
+		"net/http CPU µs", "Footfall CPU µs", "CPU ratio", "net/http allocs", "Footfall allocs",
+	}}
+	for _, n := range inFlights {
+		bare, ours := trial{bareName, n}, trial{footfallName, n}
+		t.Rows = append(t.Rows, []any{
+			n, f.median(bare, (*result).perSecond), f.median(ours, (*result).perSecond), f.ratio(ours, bare, (*result).perSecond), "≥ 0.95",
+			f.median(bare, (*result).cpu), f.median(ours, (*result).cpu), f.ratio(bare, ours, (*result).cpu),
+			f.median(bare, (*result).allocs), f.median(ours, (*result).allocs),
+		})
+	}
+	return report.Section{
+		ID: "C", Title: "One event per POST, default transport", How: method, Tables: []report.Table{t},
+		Notes: append(unpinned(), "net/http: a goroutine for each request in flight, a ready-made body, a new http.Request with the same header for each event, no timeout.", cpuNote),
+	}, nil
+}
+
+// RunLean is experiment D: the lean transport beside wrk and a raw loop. It takes about
+// 2.5 s for each of nine trials a round.
+func RunLean(ctx context.Context, o report.Options) (report.Section, error) {
+	return runLean(ctx, o, window, inFlights)
+}
+
+func runLean(ctx context.Context, o report.Options, window time.Duration, inFlights []int) (s report.Section, err error) {
+	clients := []string{leanName, rawName}
+	notes := append(unpinned(), "raw: a goroutine for each connection that writes a ready-made request and reads until the answer is complete.", cpuNote, serverNote)
+	if haveWrk() {
+		clients = append(clients, wrkName)
+		notes = append(notes, "wrk: one thread, the same request formatted once. It stamps no ids and keeps no queue.")
+	} else {
+		notes = append(notes, "wrk is not installed, so that the ratio to it is missing.")
+	}
+	f, err := compare(ctx, o, window, cross(inFlights, clients...))
+	if err != nil {
+		return s, err
+	}
+	return report.Section{
+		ID: "D", Title: "One event per POST, lean transport", How: method, Tables: []report.Table{leanTable(f, inFlights)}, Notes: notes,
+	}, nil
+}
+
+func leanTable(f figures, inFlights []int) report.Table {
+	t := report.Table{Columns: []string{
+		"in flight", "wrk events/s", "raw events/s", "lean events/s", "lean : wrk", "target", "lean : raw",
+		"wrk CPU µs", "raw CPU µs", "lean CPU µs", "CPU wrk : lean", "server CPU µs", "lean allocs", "target allocs",
+	}}
+	for _, n := range inFlights {
+		wrk, raw, ours := trial{wrkName, n}, trial{rawName, n}, trial{leanName, n}
+		t.Rows = append(t.Rows, []any{
+			n, f.median(wrk, (*result).perSecond), f.median(raw, (*result).perSecond), f.median(ours, (*result).perSecond),
+			f.ratio(ours, wrk, (*result).perSecond), "≥ 0.85", f.ratio(ours, raw, (*result).perSecond),
+			f.median(wrk, (*result).cpu), f.median(raw, (*result).cpu), f.median(ours, (*result).cpu),
+			f.ratio(wrk, ours, (*result).cpu), f.median(ours, (*result).server), f.median(ours, (*result).allocs), 0,
+		})
+	}
+	return t
+}
+
+// cross is every client with every number of requests in flight, the clients that are
+// compared next to each other.
+func cross(inFlights []int, clients ...string) (all []trial) {
+	for _, n := range inFlights {
+		for _, c := range clients {
+			all = append(all, trial{c, n})
+		}
+	}
+	return all
+}

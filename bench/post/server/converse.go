@@ -1,0 +1,80 @@
+package server
+
+import (
+	"bytes"
+	"net"
+	"strconv"
+	"time"
+)
+
+// What the API says to each event, and to what is not a request with a length.
+var (
+	accepted = []byte("HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n" + Body)
+	refused  = []byte("HTTP/1.1 411 Length Required\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+)
+
+// Body is the body of each answer.
+const Body = `{"accepted":true}`
+
+// maxRequest bounds a request, header and body.
+const maxRequest = 64 << 10
+
+// converse answers the requests of a connection, one after the other.
+func (a *api) converse(c net.Conn) {
+	defer c.Close()
+	buf := make([]byte, maxRequest)
+	have := 0
+	for {
+		size, ok := requestSize(buf[:have])
+		switch {
+		case !ok || size > len(buf):
+			_, _ = c.Write(refused)
+			return
+		case size > 0 && size <= have:
+			if a.answer(c) != nil {
+				return
+			}
+			have = copy(buf, buf[size:have])
+			continue
+		}
+		n, err := c.Read(buf[have:])
+		if err != nil {
+			return
+		}
+		have += n
+	}
+}
+
+func (a *api) answer(c net.Conn) error {
+	now := a.inFlight.Add(1)
+	for peak := a.peak.Load(); now > peak && !a.peak.CompareAndSwap(peak, now); peak = a.peak.Load() {
+	}
+	if a.delay > 0 {
+		time.Sleep(a.delay)
+	}
+	_, err := c.Write(accepted)
+	a.inFlight.Add(-1)
+	a.requests.Add(1)
+	return err
+}
+
+var (
+	endOfHeader = []byte("\r\n\r\n")
+	lengthName  = []byte("\r\nContent-Length: ")
+)
+
+// requestSize returns the size of the request that b begins with; zero if b ends before
+// its header does, and false if that has no length.
+func requestSize(b []byte) (size int, ok bool) {
+	end := bytes.Index(b, endOfHeader)
+	if end < 0 {
+		return 0, len(b) < maxRequest
+	}
+	at := bytes.Index(b[:end], lengthName)
+	if at < 0 {
+		return 0, false
+	}
+	digits, _, _ := bytes.Cut(b[at+len(lengthName):end+2], endOfHeader[:2])
+	body, err := strconv.ParseUint(string(digits), 10, 31)
+	return end + len(endOfHeader) + int(body), err == nil
+}

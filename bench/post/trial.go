@@ -1,0 +1,99 @@
+package post
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/footfall-dev/footfall/bench/post/child"
+	"github.com/footfall-dev/footfall/bench/post/server"
+	"github.com/footfall-dev/footfall/bench/report"
+)
+
+// The cores of client and server, which so share nothing but the machine.
+const (
+	clientCore = 0
+	serverCore = 1
+)
+
+// trial is one client with a number of requests in flight.
+type trial struct {
+	client   string
+	inFlight int
+}
+
+// figures are the results of trials, one per round.
+type figures map[trial][]*result
+
+// runner runs trials against one server.
+type runner struct {
+	server       *server.Server
+	warm, window time.Duration
+	log          func(format string, args ...any)
+}
+
+// compare runs every trial once a round, each round in the other direction, so that a
+// machine that gets slower or faster does so for all.
+func compare(ctx context.Context, o report.Options, window time.Duration, trials []trial) (figures, error) {
+	s, err := server.Start(ctx, server.Options{Core: serverCore})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	r := &runner{s, window / 4, window, o.Log}
+	all := make(figures)
+	for round := range o.Rounds {
+		for i := range trials {
+			t := trials[i]
+			if round%2 == 1 {
+				t = trials[len(trials)-1-i]
+			}
+			got, err := r.run(ctx, t)
+			if err != nil {
+				return nil, fmt.Errorf("post: %s with %d in flight: %w", t.client, t.inFlight, err)
+			}
+			all[t] = append(all[t], got)
+		}
+	}
+	return all, nil
+}
+
+func (r *runner) run(ctx context.Context, t trial) (*result, error) {
+	before, err := r.server.Counts()
+	if err != nil {
+		return nil, err
+	}
+	do := run
+	if t.client == wrkName {
+		do = runWrk
+	}
+	got, err := do(ctx, &order{Client: t.client, URL: r.server.URL, InFlight: t.inFlight, Warm: r.warm, Window: r.window})
+	if err != nil {
+		return nil, err
+	}
+	after, err := r.server.Counts()
+	if err != nil {
+		return nil, err
+	}
+	answered := after.Requests - before.Requests
+	got.Server = (after.CPU - before.CPU) / time.Duration(max(1, answered))
+	r.log("%s, %d in flight: %.0f events/s, %.2f µs CPU, %.2f µs of the server's, %.2f allocs", t.client, t.inFlight, got.perSecond(), got.cpu(), got.server(), got.allocs())
+	return got, agree(got, answered, t.inFlight)
+}
+
+// agree holds what a client says it got answered against what the server answered, of
+// which the last of each connection may not have reached the client.
+func agree(got *result, answered, inFlight int) error {
+	if n := int(got.Total); answered < n || answered > n+inFlight {
+		return fmt.Errorf("the client counts %d events, the server %d", n, answered)
+	}
+	return nil
+}
+
+// unpinned says, where it is so, that the figures are not what they are meant to be.
+func unpinned() []string {
+	if child.CanPin() {
+		return nil
+	}
+	return []string{"Client and server could not be pinned to a core each: they share what there is."}
+}
