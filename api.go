@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,7 +22,7 @@ const userAgent = "footfall-go"
 type api struct {
 	cleaner
 	base      *url.URL
-	auth      func() []string // the Authorization header, shared by all requests; see cleaner.key
+	header    func() http.Header // of all requests, the key included: see cleaner.key
 	http      *http.Client
 	send      func(*http.Request) (*http.Response, error)
 	shared    bool // http came from the application
@@ -32,7 +33,11 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 	baseURL = strings.TrimRight(baseURL, "/")
 	base, _ := url.Parse(baseURL) // checked by Config
 	events, _ := url.Parse(baseURL + "/v1/events")
-	auth := []string{"Bearer " + key}
+	header := http.Header{
+		"Authorization": {"Bearer " + key},
+		"User-Agent":    {userAgent},
+		"Accept":        {"application/json"},
+	}
 	own := http.Client{}
 	send := own.Do
 	if client != nil {
@@ -46,7 +51,7 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 		send:      send,
 		cleaner:   newCleaner(baseURL, key),
 		base:      base,
-		auth:      func() []string { return auth },
+		header:    func() http.Header { return header },
 		http:      &own,
 		shared:    client != nil,
 		eventsURL: events,
@@ -103,7 +108,7 @@ const (
 // the answer has come. The answer's body is in buf if that is large enough.
 func (c *api) post(ctx context.Context, id uuid.UUID, body, buf []byte) answer {
 	body = bytes.Clone(body)
-	header := make(http.Header, 4)
+	header := maps.Clone(c.header()) // net/http changes none of the values
 	header["Idempotency-Key"] = []string{id.String()}
 	header["Content-Type"] = jsonType
 	req := &http.Request{
@@ -117,11 +122,7 @@ func (c *api) post(ctx context.Context, id uuid.UUID, body, buf []byte) answer {
 	return c.do(req.WithContext(ctx), maxAnswer, buf)
 }
 
-// Header values that all requests share; net/http does not change them.
-var (
-	jsonType   = []string{"application/json"}
-	agentValue = []string{userAgent}
-)
+var jsonType = []string{"application/json"}
 
 // get fetches path, whose elements are escaped, below the base URL.
 func (c *api) get(ctx context.Context, path string, maxBody int64) answer {
@@ -129,11 +130,11 @@ func (c *api) get(ctx context.Context, path string, maxBody int64) answer {
 	if err != nil {
 		return answer{err: err}
 	}
-	req := &http.Request{Method: http.MethodGet, URL: u, Header: make(http.Header, 3)}
+	req := &http.Request{Method: http.MethodGet, URL: u, Header: maps.Clone(c.header())}
 	return c.do(req.WithContext(ctx), maxBody, nil)
 }
 
-// do sends req with the key and reads the answer. The application may have given
+// do sends req and reads the answer. The application may have given
 // the http.Client: a panic in it is an error here, not the end of the process.
 func (c *api) do(req *http.Request, maxBody int64, buf []byte) (a answer) {
 	defer func() {
@@ -141,9 +142,6 @@ func (c *api) do(req *http.Request, maxBody int64, buf []byte) (a answer) {
 			a = answer{err: fmt.Errorf("footfall: panic in Config.HTTPClient: %s", scrub(fmt.Sprint(v), c.key()))}
 		}
 	}()
-	req.Header["Authorization"] = c.auth()
-	req.Header["User-Agent"] = agentValue
-	req.Header["Accept"] = jsonType
 	resp, err := c.send(req)
 	if err != nil {
 		return answer{err: c.clean(err)}

@@ -103,7 +103,7 @@ type Config struct {
 	// each failure in a row. Defaults to 500ms.
 	BackoffMin time.Duration
 
-	// BackoffMax is where that bound stops doubling. Defaults to 60s.
+	// BackoffMax is where that bound stops doubling. Defaults to 15s.
 	BackoffMax time.Duration
 
 	// MaxRetryAfter is the longest Retry-After that is believed. Defaults to 5m.
@@ -178,7 +178,7 @@ func (c Config) withDefaults() Config {
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 64)
 	c.AttemptTimeout = cmp.Or(c.AttemptTimeout, 5*time.Second)
 	c.BackoffMin = cmp.Or(c.BackoffMin, 500*time.Millisecond)
-	c.BackoffMax = cmp.Or(c.BackoffMax, 60*time.Second)
+	c.BackoffMax = cmp.Or(c.BackoffMax, 15*time.Second)
 	c.MaxRetryAfter = cmp.Or(c.MaxRetryAfter, 5*time.Minute)
 	c.ProbeMin = cmp.Or(c.ProbeMin, 30*time.Second)
 	c.ProbeMax = cmp.Or(c.ProbeMax, 5*time.Minute)
