@@ -52,9 +52,9 @@ func (a *api) answer(c net.Conn) error {
 	if a.delay > 0 {
 		time.Sleep(a.delay)
 	}
-	_, err := c.Write(accepted)
 	a.inFlight.Add(-1)
-	a.requests.Add(1)
+	a.requests.Add(1) // before whoever reads the answer may ask for the count
+	_, err := c.Write(accepted)
 	return err
 }
 
