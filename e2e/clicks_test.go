@@ -50,12 +50,13 @@ func steps(site string) (all []store.Event) {
 func inTheOffice(t *testing.T, test func(*testing.T, *office)) {
 	for name, scripts := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
 		t.Run(name, func(t *testing.T) {
-			o := &office{browser: openBrowser(t), scripts: scripts}
+			o := &office{scripts: scripts}
 			o.service = startService(t, func(st store.Store, a *account.Account) {
 				owned(t, a)
 				o.site = addSite(t, a, "The shop", "shop.example.com")
 				addAll(t, st, steps(o.site.ID))
 			})
+			o.browser = openBrowser(t) // after the service, so that it is closed before: a live page complains of one that is gone
 			if !scripts {
 				o.withoutScripts()
 			}
