@@ -1,7 +1,6 @@
 package footfall_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -174,30 +174,10 @@ func closeWithin(tracker *footfall.Tracker, d time.Duration) error {
 }
 
 // journal is a log that a test reads.
-type journal struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
-}
-
-// lines returns how many lines of the level there are.
-func (j *journal) lines(level slog.Level) int {
-	return strings.Count(j.String(), "level="+level.String())
-}
+type journal struct{ footfalltest.Log }
 
 func (j *journal) into(cfg *footfall.Config) {
-	cfg.Logger = slog.New(slog.NewTextHandler(j, nil))
+	cfg.Logger = j.Logger()
 }
 
 // balanced fails unless every event is in exactly one counter.

@@ -111,7 +111,7 @@ func TestEachOutageIsTold(t *testing.T) {
 			f.set(answerStatus(202))
 			require.NoError(t, tracker.Flush(context.Background()))
 		}
-		assert.Equal(t, []int{3, 3}, []int{j.lines(slog.LevelWarn), j.lines(slog.LevelInfo)}, j.String())
+		assert.Equal(t, []int{3, 3}, []int{j.Lines(slog.LevelWarn), j.Lines(slog.LevelInfo)}, j.String())
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }

@@ -277,7 +277,7 @@ func TestSkipThatPanicsIsHarmless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var outer recovery
-			var log ruleLog
+			var log journal
 			site := setup{
 				rules:  []footfall.Rule{{Route: "GET /pricing"}},
 				around: outer.around,

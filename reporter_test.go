@@ -62,7 +62,7 @@ func TestLogIsToldOfRefusedEventsAtMostOnceAMinute(t *testing.T) {
 			_ = tracker.Track(context.Background(), "")
 			time.Sleep(time.Second)
 		}
-		assert.InDelta(t, 10, j.lines(slog.LevelWarn), 1, j.String())
+		assert.InDelta(t, 10, j.Lines(slog.LevelWarn), 1, j.String())
 		assert.Equal(t, footfall.Stats{Invalid: 600}, tracker.Stats())
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
@@ -74,12 +74,12 @@ func TestEventsNotAcceptedAreALineAtOnceAndThenOneAMinute(t *testing.T) {
 		tracker := start(t, newFakeNet(), j.into)
 		_ = tracker.Track(context.Background(), "")
 		synctest.Wait()
-		assert.Equal(t, 1, j.lines(slog.LevelWarn), "at once")
+		assert.Equal(t, 1, j.Lines(slog.LevelWarn), "at once")
 		for range 10 * 60 * 10 {
 			_ = tracker.Track(context.Background(), "")
 			time.Sleep(100 * time.Millisecond)
 		}
-		assert.InDelta(t, 11, j.lines(slog.LevelWarn), 1)
+		assert.InDelta(t, 11, j.Lines(slog.LevelWarn), 1)
 		require.NoError(t, closeWithin(tracker, time.Second))
 	})
 }

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -191,26 +189,6 @@ func TestRedirectOfTheMuxToTheSamePageIsNoEvent(t *testing.T) {
 	}
 }
 
-// ruleLog keeps what is logged.
-type ruleLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *ruleLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *ruleLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *ruleLog) into(c *footfall.Config) { c.Logger = slog.New(slog.NewTextHandler(l, nil)) }
-
 func TestBadRulesAreLoggedAndLeftOut(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -234,7 +212,7 @@ func TestBadRulesAreLoggedAndLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var log ruleLog
+			var log journal
 			good := footfall.Rule{Route: "GET /good", Event: "good"}
 			site := setup{rules: []footfall.Rule{tc.bad, good}, config: log.into}.open(t, muxOf("GET /good"))
 			site.get(t, "/good")

@@ -14,8 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
-
 // serveHandshakes tells which protocols clients offer, and serves none of them.
 func serveHandshakes(listener net.Listener, offered chan<- []string) {
 	for {
@@ -64,7 +62,7 @@ func TestKeyNeverAppearsInAPrintedConfig(t *testing.T) {
 		text, err := json.Marshal(cfg)
 		require.NoError(t, err)
 		fmt.Fprintln(j, string(text))
-		j.logger().Info("config", "cfg", cfg)
+		j.Logger().Info("config", "cfg", cfg)
 		slog.New(slog.NewJSONHandler(j, nil)).Info("config", "cfg", cfg)
 	}
 	assert.NotContains(t, j.String(), testKey)

@@ -67,7 +67,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func TestPanickingTransportStopsDeliveryNotTheApplication(t *testing.T) {
 	t.Parallel()
-	tracker, err := footfall.New(footfall.Config{SiteID: "s", DefaultURL: "https://example.com/", Transport: broken{}, Logger: (&journal{}).logger()})
+	tracker, err := footfall.New(footfall.Config{SiteID: "s", DefaultURL: "https://example.com/", Transport: broken{}, Logger: (&journal{}).Logger()})
 	require.NoError(t, err)
 	track(t, tracker, 3)
 	var account *footfall.CloseError

@@ -3,6 +3,7 @@ package footfalltest_test
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -176,4 +177,14 @@ func TestCloseEndsAnswersThatHang(t *testing.T) {
 			<-ended
 		})
 	}
+}
+
+func TestLogKeepsWhatTheTrackerSays(t *testing.T) {
+	t.Parallel()
+	log := &footfalltest.Log{}
+	tracker := footfalltest.New(t, func(c *footfall.Config) { c.Logger = log.Logger() })
+	tracker.Middleware(footfall.Rule{Route: "GET pricing", Event: "pricing_viewed"})(http.NotFoundHandler())
+	assert.Contains(t, log.String(), "GET pricing")
+	assert.Equal(t, strings.Count(log.String(), "\n"), log.Lines(slog.LevelError), log)
+	assert.Zero(t, log.Lines(slog.LevelInfo))
 }

@@ -30,7 +30,7 @@ func TestAtMaxBytesTheOldestEventsAreDroppedAndCounted(t *testing.T) {
 	s.flush()
 	assert.Equal(t, numbered(int(got.Dropped), 3000), next.bodies(), "the newest are there")
 	require.NoError(t, s.end())
-	assert.Equal(t, 1, s.log.lines(slog.LevelWarn), s.log)
+	assert.Equal(t, 1, s.log.Lines(slog.LevelWarn), s.log)
 	assert.Contains(t, s.log.String(), "Config.MaxBytes is reached")
 }
 
@@ -204,7 +204,7 @@ func TestAnEventThatWaitsTooLongIsDroppedFromTheTrackersCountsToo(t *testing.T) 
 	s.keep(0, 2500)
 	eventually(t, "expired", func() bool { return s.spool.Stats().Expired == 2500 && s.spool.Stats().Events == 0 })
 	assert.Equal(t, footfall.Stats{Tracked: 2500, Dropped: 2500}, s.Stats())
-	assert.Equal(t, 1, s.log.lines(slog.LevelWarn), s.log)
+	assert.Equal(t, 1, s.log.Lines(slog.LevelWarn), s.log)
 }
 
 func TestNegativeMaxAgeIsNoBound(t *testing.T) {

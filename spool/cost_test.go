@@ -89,7 +89,7 @@ func TestAFileThatCannotBeMadeSmallIsUsedAsItIs(t *testing.T) {
 	s.keep(0, 100)
 	s.flush()
 	assert.Len(t, next.bodies(), 80_100)
-	assert.Zero(t, s.log.lines(slog.LevelError), s.log)
+	assert.Zero(t, s.log.Lines(slog.LevelError), s.log)
 	assert.False(t, s.spool.Stats().Degraded)
 }
 
@@ -145,7 +145,7 @@ func TestTheFileIsSmallAgainAfterAnOutage(t *testing.T) {
 	require.NoError(t, s.end())
 	again := open(t, dir, next)
 	again.keep(0, 1)
-	assert.Zero(t, again.log.lines(slog.LevelError), again.log)
+	assert.Zero(t, again.log.Lines(slog.LevelError), again.log)
 }
 
 var plan, currency, amount, rate = "pro", "EUR", 4999, 0.19

@@ -59,7 +59,7 @@ func survives(t *testing.T, data []byte, events int, what any) (came int) {
 	}
 	require.Len(t, seen, 1, "%v: events that nobody tracked: %v", what, seen)
 	if came < events || s.spool.Stats().Corrupt > 0 {
-		require.Equal(t, 1, s.log.lines(slog.LevelError), "%v: %s", what, s.log)
+		require.Equal(t, 1, s.log.Lines(slog.LevelError), "%v: %s", what, s.log)
 		aside := files(t, dir, "*.corrupt-*")
 		require.Len(t, aside, 1, "%v", what)
 		require.Contains(t, s.log.String(), filepath.Base(aside[0]))

@@ -1,13 +1,11 @@
 package spool_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/footfall-dev/footfall/spool"
 )
 
@@ -132,28 +131,6 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// journal is a log that a test reads.
-type journal struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
-}
-
-func (j *journal) lines(level slog.Level) int {
-	return strings.Count(j.String(), "level="+level.String())
-}
-
 // config is short for what tests change.
 type config = spool.Config
 
@@ -162,13 +139,13 @@ type spooled struct {
 	t *testing.T
 	*footfall.Tracker
 	spool *spool.Spool
-	log   *journal
+	log   *footfalltest.Log
 }
 
 // open starts a tracker on dir, which is closed when the test ends.
 func open(t *testing.T, dir string, next footfall.Transport, change ...func(*footfall.Config, *spool.Config)) *spooled {
 	t.Helper()
-	s := &spooled{t: t, log: &journal{}}
+	s := &spooled{t: t, log: &footfalltest.Log{}}
 	logger := slog.New(slog.NewTextHandler(s.log, nil))
 	tc := footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/", FlushInterval: 10 * time.Millisecond, Logger: logger}
 	sc := spool.Config{Dir: dir, Next: next, Logger: logger}

@@ -169,7 +169,7 @@ func TestAFileThatCannotBeOpenedIsLeftAndToldOnce(t *testing.T) {
 	eventually(t, "the others", func() bool { return len(next.bodies()) == 2 })
 	s.keep(5, 6)
 	s.flush()
-	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
+	assert.Equal(t, 1, s.log.Lines(slog.LevelError), s.log)
 	assert.Contains(t, s.log.String(), bad)
 	assert.False(t, s.spool.Stats().Degraded)
 	assert.FileExists(t, bad)
@@ -265,7 +265,7 @@ func TestASpoolLogsWhereItsTrackerDoes(t *testing.T) {
 	t.Parallel()
 	dir, _ := blocked(t)
 	s := open(t, dir, newAPI(true), func(_ *footfall.Config, c *config) { c.Logger = nil })
-	eventually(t, "told", func() bool { return s.log.lines(slog.LevelError) == 1 })
+	eventually(t, "told", func() bool { return s.log.Lines(slog.LevelError) == 1 })
 }
 
 func TestOpenOfADisabledTrackerTouchesNothing(t *testing.T) {

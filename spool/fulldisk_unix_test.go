@@ -36,7 +36,7 @@ func TestAFullDiskIsToldOnceAndEventsGoOnInMemory(t *testing.T) {
 	require.ErrorIs(t, s.TrackDurable(soon, "order_paid", footfall.P("n", 4000)), context.DeadlineExceeded, "it is not safe")
 	next.set(true)
 	eventually(t, "delivered from memory", func() bool { return slices.Contains(next.bodies(), body(3999)) })
-	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
+	assert.Equal(t, 1, s.log.Lines(slog.LevelError), s.log)
 	restore()
 	s.flush()
 	assert.ElementsMatch(t, numbered(0, 4001), next.bodies(), "each once")

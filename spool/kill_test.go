@@ -112,7 +112,7 @@ func TestWhatTrackDurableAcknowledgedSurvivesAKill(t *testing.T) {
 	}
 	assert.NotZero(t, kept)
 	assert.Empty(t, files(t, dir, "*.corrupt-*"), "a kill damages nothing")
-	assert.Zero(t, s.log.lines(slog.LevelError), s.log)
+	assert.Zero(t, s.log.Lines(slog.LevelError), s.log)
 	t.Logf("%d events were safe and not delivered before 25 kills", kept)
 }
 

@@ -37,7 +37,7 @@ func TestEventsAreDeliveredFromMemoryWhileTheDirectoryCannotBeUsed(t *testing.T)
 	assert.Equal(t, footfall.Stats{Tracked: 3001, Delivered: 3001}, s.Stats())
 	assert.True(t, s.spool.Stats().Degraded)
 	require.NoError(t, s.end())
-	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
+	assert.Equal(t, 1, s.log.Lines(slog.LevelError), s.log)
 	assert.Contains(t, s.log.String(), dir)
 }
 
@@ -63,7 +63,7 @@ func TestADirectoryThatIsAFileIsNoErrorOfNew(t *testing.T) {
 	s.flush()
 	assert.Equal(t, numbered(0, 10), next.bodies())
 	assert.True(t, s.spool.Stats().Degraded)
-	assert.Equal(t, 1, s.log.lines(slog.LevelError), s.log)
+	assert.Equal(t, 1, s.log.Lines(slog.LevelError), s.log)
 }
 
 func TestEventsInMemoryCountAgainstTheTrackersBounds(t *testing.T) {

@@ -127,8 +127,8 @@ func answersThatHold(t *testing.T, open Open) {
 		r.deliver(t, 1)
 		r.counts(t, 1, 0)
 		sameOnEveryAttempt(t, api, 2)
-		assert.Equal(t, 1, r.lines(slog.LevelError), r.String())
-		assert.Equal(t, 1, r.lines(slog.LevelInfo), "says that it goes on")
+		assert.Equal(t, 1, r.Lines(slog.LevelError), r.String())
+		assert.Equal(t, 1, r.Lines(slog.LevelInfo), "says that it goes on")
 	})
 }
 

@@ -136,7 +136,7 @@ func connectionsThatEnd(t *testing.T, open Open) {
 			}
 			r.counts(t, 10, 0)
 			assert.Len(t, w.requests(), 10)
-			assert.Zero(t, r.lines(slog.LevelWarn))
+			assert.Zero(t, r.Lines(slog.LevelWarn))
 		})
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 // key is one that must not be told.
@@ -68,10 +69,10 @@ func keyAppearsNowhere(t *testing.T, open Open) {
 			r.track(t, 3)
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			r.said(r.Flush(ctx))
-			r.said(r.close(100 * time.Millisecond))
+			said(&r.Log, r.Flush(ctx))
+			said(&r.Log, r.close(100*time.Millisecond))
 			for _, err := range r.rejections() {
-				r.said(err)
+				said(&r.Log, err)
 			}
 			assert.NotContains(t, r.String(), key)
 		})
@@ -81,7 +82,7 @@ func keyAppearsNowhere(t *testing.T, open Open) {
 		transport, err := open(config("https://api.example.com"))
 		require.NoError(t, err)
 		r := &rig{}
-		r.said(transport)
+		said(&r.Log, transport)
 		assert.NotContains(t, r.String(), key)
 		assert.NotContains(t, r.String(), strings.Trim(strings.ReplaceAll(string(decimal(key)), ",", ""), "[]"))
 	})
@@ -89,8 +90,8 @@ func keyAppearsNowhere(t *testing.T, open Open) {
 
 // decimal is how fmt prints the bytes of text.
 func decimal(text string) []byte {
-	j := &journal{}
-	j.said([]byte(text))
+	j := &footfalltest.Log{}
+	said(j, []byte(text))
 	line, _, _ := strings.Cut(j.String(), "] [")
 	return []byte(line)
 }

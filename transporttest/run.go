@@ -1,11 +1,8 @@
 package transporttest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 // Open makes the transport that is tested, such as footfall.NewHTTPTransport.
@@ -41,7 +39,7 @@ func Run(t *testing.T, open Open) {
 // rig is a tracker that delivers with the tested transport, and what it said.
 type rig struct {
 	*footfall.Tracker
-	journal
+	footfalltest.Log
 
 	mu       sync.Mutex
 	rejected []error
@@ -51,7 +49,7 @@ type rig struct {
 func start(t *testing.T, open Open, cfg footfall.Config, change ...func(*footfall.Config)) *rig {
 	t.Helper()
 	r := &rig{}
-	cfg.Logger = slog.New(slog.NewTextHandler(&r.journal, nil))
+	cfg.Logger = r.Logger()
 	cfg.OnError = r.reject
 	cfg.BackoffMin, cfg.BackoffMax = time.Millisecond, 20*time.Millisecond
 	cfg.ProbeMin, cfg.ProbeMax = time.Millisecond, 20*time.Millisecond
@@ -138,29 +136,5 @@ func (r *rig) counts(t *testing.T, delivered, rejected int) {
 	assert.Equal(t, s.Tracked, s.Delivered+s.Rejected+s.Dropped+s.Stored+s.Queued)
 }
 
-// journal is a log that a test reads.
-type journal struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-// String returns all that was logged.
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
-}
-
-// lines returns how many lines of the level there are.
-func (j *journal) lines(level slog.Level) int {
-	return strings.Count(j.String(), "level="+level.String())
-}
-
 // said notes something in every form that fmt has for it.
-func (j *journal) said(v any) { fmt.Fprintf(j, "%v %+v %#v %q\n", v, v, v, v) }
+func said(l *footfalltest.Log, v any) { fmt.Fprintf(l, "%v %+v %#v %q\n", v, v, v, v) }
