@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"time"
@@ -131,7 +132,7 @@ func (c *Client) Send(ctx context.Context, e Event) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	a := c.api.post(ctx, newID(time.Now().UnixNano()).uuid(), body, nil)
+	a := c.api.post(ctx, newID(time.Now().UnixNano(), rand.Uint64()), body, nil)
 	switch judge(&a) {
 	case accepted:
 		return nil

@@ -1,37 +1,59 @@
 package footfall
 
-import "slices"
+import (
+	"math/rand/v2"
+	"sort"
+	"sync"
+
+	"github.com/google/uuid"
+)
 
 // slab is a block of memory that holds encoded events one after another, so that
 // queueing one costs a copy and no allocation. It is handed out from the front
 // and used again once everything in it is settled.
+//
+// Track writes mem and entries behind what is counted, and filled and after, with the
+// lock of the lane; all else is guarded by the queue's. What tells the slab's ids changes
+// under both, when it is empty.
 type slab struct {
-	buf     []byte
-	entries []entry
-	next    int // index of the first entry not taken
-	live    int // entries not settled
-	after   *slab
+	lane      *lane
+	mem       []byte
+	entries   []entry
+	seed      uint64 // random, anew each time the slab is used
+	unixStart int64  // clock.unixStart when that began
+	filled    int    // entries, once the lane goes on in the one after
+	after     *slab
+
+	settled []bool // of the entries that are counted
+	runs    []run  // of the same
+	counted int    // entries that the queue knows of
+	next    int    // index of the first entry not taken
+	live    int    // entries counted and not settled
 }
 
 // entry is one event of a slab.
 type entry struct {
-	id      eventID
-	end     int // offset in buf behind the body; it begins where the one before ends
-	settled bool
-	epoch   *epoch
+	at  int64 // when it was added, on the queue's clock
+	end int   // offset in mem behind the body; it begins where the one before ends
 }
 
-func (s *slab) fits(n int) bool { return len(s.buf)+n <= cap(s.buf) }
-
-func (s *slab) add(id eventID, body []byte, e *epoch) {
-	s.buf = append(s.buf, body...)
-	n := len(s.entries)
-	s.entries = slices.Grow(s.entries, 1)[:n+1] // what is there is zero
-	last := &s.entries[n]
-	last.id, last.end, last.epoch = id, len(s.buf), e
-	s.live++
+// run is entries of one epoch; it begins where the one before ends.
+type run struct {
+	end   int
+	epoch *epoch
 }
 
+// slabEntries is how many events a slab holds at most. Those of usual size fill it before.
+const slabEntries = 512
+
+func newSlab(size int) *slab {
+	return &slab{mem: make([]byte, size), entries: make([]entry, slabEntries), settled: make([]bool, slabEntries)}
+}
+
+// fits reports whether an event of size bytes fits behind n others of used bytes.
+func (s *slab) fits(n, used, size int) bool { return n < len(s.entries) && used+size <= len(s.mem) }
+
+// start is the offset in mem where an entry begins.
 func (s *slab) start(slot int) int {
 	if slot == 0 {
 		return 0
@@ -42,89 +64,104 @@ func (s *slab) start(slot int) int {
 func (s *slab) size(slot int) int { return s.entries[slot].end - s.start(slot) }
 
 func (s *slab) record(slot int) Record {
-	e := &s.entries[slot]
-	return Record{ID: e.id.uuid(), Body: s.buf[s.start(slot):e.end:e.end], home: s, slot: slot}
+	end := s.entries[slot].end
+	return Record{ID: s.id(slot), Body: s.mem[s.start(slot):end:end], home: s, slot: slot, seed: s.seed}
+}
+
+// id counts up from the seed (RFC 9562, section 6.2, method 2): a random number for each
+// event would be a tenth of the cost of adding it.
+func (s *slab) id(slot int) uuid.UUID {
+	return newID(s.entries[slot].at+s.unixStart, s.seed+uint64(slot))
+}
+
+// begin is told that the slab, which is empty, is used from now on.
+func (s *slab) begin(c *clock) {
+	s.seed = rand.Uint64()
+	s.unixStart = c.unixStart()
 }
 
 // holds reports whether r is one of the slab's events and not settled: a record
 // settled twice may come back when its slab already holds others.
 func (s *slab) holds(r *Record) bool {
-	return s != nil && r.slot < len(s.entries) && s.entries[r.slot].id.uuid() == r.ID && !s.entries[r.slot].settled
+	return s != nil && r.slot < s.counted && r.seed == s.seed && !s.settled[r.slot]
 }
+
+// count takes note of the entries up to n, which are e's, and returns their bytes.
+func (s *slab) count(n int, e *epoch) (bytes int) {
+	if n == s.counted {
+		return 0
+	}
+	bytes = s.start(n) - s.start(s.counted)
+	s.live += n - s.counted
+	s.counted = n
+	if last := len(s.runs) - 1; last >= 0 && s.runs[last].epoch == e {
+		s.runs[last].end = n
+	} else {
+		s.runs = append(s.runs, run{n, e})
+	}
+	return bytes
+}
+
+func (s *slab) epoch(slot int) *epoch {
+	if len(s.runs) == 1 {
+		return s.runs[0].epoch
+	}
+	i := sort.Search(len(s.runs), func(i int) bool { return slot < s.runs[i].end })
+	return s.runs[i].epoch
+}
+
+// drained reports whether all that was counted has ended.
+func (s *slab) drained() bool { return s.live == 0 && s.next == s.counted }
 
 func (s *slab) reset() {
-	clear(s.entries) // for the next ones, and to let go of epochs
-	s.buf, s.entries, s.next, s.live, s.after = s.buf[:0], s.entries[:0], 0, 0, nil
+	clear(s.settled[:s.counted])
+	clear(s.runs) // to let go of epochs
+	s.runs = s.runs[:0]
+	s.filled, s.after, s.counted, s.next, s.live = 0, nil, 0, 0, 0
 }
 
-// slabs is a list of slabs in use, oldest first, and the empty ones kept for reuse.
-// The last one is where events are added. It is guarded by the queue's lock.
-type slabs struct {
-	size        int // capacity of each in bytes, but for events larger than that
-	first, last *slab
-	spare       *slab
-	spares      int
+// spares are empty slabs kept for reuse.
+type spares struct {
+	size int // of a slab in bytes; a larger event has one of its own
+
+	mu    sync.Mutex // locked last
+	first *slab
+	n     int
 }
 
 // maxSpares slabs are kept after a burst; the rest goes back to the runtime.
 const maxSpares = 64
 
-func (l *slabs) add(id eventID, body []byte, e *epoch) {
-	if l.last == nil || !l.last.fits(len(body)) {
-		l.push(l.empty(len(body)))
+// get returns a slab with room for an event of n bytes.
+func (p *spares) get(n int) *slab {
+	if n <= p.size {
+		if s := p.pop(); s != nil {
+			return s
+		}
 	}
-	l.last.add(id, body, e)
+	return newSlab(max(n, p.size))
 }
 
-// empty returns a slab with room for n bytes. A larger event has a slab of its own.
-func (l *slabs) empty(n int) *slab {
-	if n > l.size {
-		return &slab{buf: make([]byte, 0, n)}
+func (p *spares) pop() *slab {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.first
+	if s != nil {
+		p.first, s.after = s.after, nil
+		p.n--
 	}
-	if s := l.spare; s != nil {
-		l.spare, s.after = s.after, nil
-		l.spares--
-		return s
-	}
-	return &slab{buf: make([]byte, 0, l.size)}
+	return s
 }
 
-func (l *slabs) push(s *slab) {
-	if l.last == nil {
-		l.first = s
-	} else {
-		l.last.after = s
-	}
-	l.last = s
-}
-
-// take returns the oldest record not taken yet. There must be one.
-func (l *slabs) take() Record {
-	for l.first.next == len(l.first.entries) {
-		l.first = l.first.after // taken as a whole; its records come back through settled
-	}
-	s := l.first
-	s.next++
-	return s.record(s.next - 1)
-}
-
-// settled is told that a record of s has ended.
-func (l *slabs) settled(s *slab) {
-	s.live--
-	if s.live > 0 || s.next < len(s.entries) {
-		return
-	}
-	if s == l.last {
-		s.reset()
-		l.first = s // nothing is waiting, in this slab or any other
-		return
-	}
-	if s == l.first {
-		l.first = s.after
-	}
+func (p *spares) put(s *slab) {
 	s.reset()
-	if l.spares < maxSpares && cap(s.buf) == l.size {
-		s.after, l.spare = l.spare, s
-		l.spares++
+	if len(s.mem) != p.size {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n < maxSpares {
+		s.after, p.first = p.first, s
+		p.n++
 	}
 }

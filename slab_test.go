@@ -13,15 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slabTest drives a list of slabs as the queue does.
+// slabTest drives the slabs of a lane as the queue does.
 type slabTest struct {
-	slabs
+	*lane
 	epoch *epoch
 	added int
 }
 
 func newSlabTest(size int) *slabTest {
-	return &slabTest{slabs: slabs{size: size}, epoch: &epoch{done: make(chan struct{})}}
+	return &slabTest{
+		lane:  &lane{clock: newClock(), spares: &spares{size: size}},
+		epoch: &epoch{done: make(chan struct{})},
+	}
 }
 
 // put adds an event of n bytes that begins with its number.
@@ -29,8 +32,21 @@ func (s *slabTest) put(n int) (body []byte) {
 	body = make([]byte, n)
 	binary.BigEndian.PutUint32(body, uint32(s.added))
 	s.added++
-	s.add(newID(time.Now().UnixNano()), body, s.epoch)
+	s.look()
+	s.add(body, 0)
+	s.look()
 	return body
+}
+
+// look does to the lane what queue.look does.
+func (s *slabTest) look() {
+	s.count(s.epoch)
+	s.rewind()
+}
+
+func (s *slabTest) take() Record {
+	s.oldest()
+	return s.lane.take()
 }
 
 // settle ends a record as the queue does, and reports whether it was held.
@@ -38,7 +54,7 @@ func (s *slabTest) settle(r Record) bool {
 	if !r.home.holds(&r) {
 		return false
 	}
-	r.home.entries[r.slot].settled = true
+	r.home.settled[r.slot] = true
 	s.settled(r.home)
 	return true
 }
@@ -97,7 +113,7 @@ func TestSlabIsUsedAgainInPlaceWhenAllIsSettled(t *testing.T) {
 		require.Same(t, home, s.last)
 	}
 	assert.Equal(t, 1, s.inUse())
-	assert.Zero(t, s.spares)
+	assert.Zero(t, s.spares.n)
 }
 
 func TestSlabGoesToTheSparesOnceItsLastRecordIsSettled(t *testing.T) {
@@ -113,12 +129,12 @@ func TestSlabGoesToTheSparesOnceItsLastRecordIsSettled(t *testing.T) {
 	}
 	for i, want := range []int{0, 1, 1, 2, 2, 2} { // the open one is used in place
 		require.True(t, s.settle(taken[i]))
-		assert.Equal(t, want, s.spares, "spares after %d were settled", i+1)
+		assert.Equal(t, want, s.spares.n, "spares after %d were settled", i+1)
 	}
 	for range 6 {
 		s.put(8)
 	}
-	assert.Zero(t, s.spares, "spares are used before memory is taken")
+	assert.Zero(t, s.spares.n, "spares are used before memory is taken")
 	assert.Equal(t, 3, s.inUse())
 }
 
@@ -163,7 +179,8 @@ func TestSlabLetsGoOfEpochsWhenEmptied(t *testing.T) {
 	s.put(8)
 	home := s.last
 	require.True(t, s.settle(s.take()))
-	assert.Nil(t, home.entries[:1][0].epoch, "a spare slab would keep a chain of epochs alive")
+	s.look()
+	assert.Nil(t, home.runs[:1][0].epoch, "a spare slab would keep a chain of epochs alive")
 }
 
 func TestSlabsKeepABoundedNumberOfSpares(t *testing.T) {
@@ -175,7 +192,7 @@ func TestSlabsKeepABoundedNumberOfSpares(t *testing.T) {
 	for range 3 * maxSpares {
 		require.True(t, s.settle(s.take()))
 	}
-	assert.Equal(t, maxSpares, s.spares)
+	assert.Equal(t, maxSpares, s.spares.n)
 	assert.Equal(t, 1, s.inUse())
 }
 
@@ -247,18 +264,73 @@ func assertApart(t *testing.T, live map[uint32]Record) {
 // Not parallel: testing.AllocsPerRun counts the allocations of the whole process.
 func TestSlabsInSteadyUseAllocateNothing(t *testing.T) {
 	s := newSlabTest(1 << 10)
-	body, id := make([]byte, 200), newID(time.Now().UnixNano())
+	body := make([]byte, 200)
 	cycle := func() {
+		s.look()
 		for range 20 {
-			s.add(id, body, s.epoch)
+			s.add(body, 0)
 		}
+		s.look()
 		for range 20 {
 			r := s.take()
-			r.home.entries[r.slot].settled = true
+			r.home.settled[r.slot] = true
 			s.settled(r.home)
 		}
 	}
 	cycle()
-	cycle() // spares have grown their entries
+	cycle() // there are spares, and they have had epochs
 	assert.Zero(t, testing.AllocsPerRun(1000, cycle))
+}
+
+// Whoever has the queue's lock finds the slab full and all of it settled.
+func TestSlabThatIsSettledBeforeTheNextIsBegunBecomesASpare(t *testing.T) {
+	t.Parallel()
+	s := newSlabTest(16)
+	s.put(8)
+	s.put(8)
+	require.True(t, s.settle(s.take()))
+	require.True(t, s.settle(s.take()))
+	s.add(make([]byte, 8), 0) // before anyone looks
+	s.count(s.epoch)
+	assert.Equal(t, 1, s.spares.n)
+	assert.Equal(t, 1, s.inUse())
+}
+
+func TestSlabsTellEachEventItsOwnID(t *testing.T) {
+	t.Parallel()
+	s := newSlabTest(64)
+	seen := make(map[uuid.UUID]bool)
+	var last Record
+	before := time.Now().UnixMilli()
+	for range 1000 {
+		s.put(8)
+		r := s.take()
+		require.False(t, seen[r.ID], "in a slab, or in one that is used again")
+		seen[r.ID] = true
+		require.Equal(t, uuid.Version(7), r.ID.Version())
+		require.NotEqual(t, last.ID, r.home.id(r.slot))
+		last = r
+		require.Equal(t, r.ID, r.home.id(r.slot), "the same each time it is asked for")
+		require.True(t, s.settle(r))
+	}
+	ms := int64(binary.BigEndian.Uint64(last.ID[:8]) >> 16)
+	assert.GreaterOrEqual(t, ms, before)
+	assert.LessOrEqual(t, ms, time.Now().UnixMilli())
+}
+
+func TestSlabKnowsTheEpochOfEachEvent(t *testing.T) {
+	t.Parallel()
+	s := newSlabTest(1 << 10)
+	var epochs []*epoch
+	for i := range 60 {
+		if i%7 == 0 {
+			s.epoch = &epoch{done: make(chan struct{})}
+		}
+		epochs = append(epochs, s.epoch)
+		s.put(8)
+	}
+	for i, want := range epochs {
+		r := s.take()
+		assert.Same(t, want, r.home.epoch(r.slot), "event %d", i)
+	}
 }

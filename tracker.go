@@ -20,11 +20,10 @@ type Tracker struct {
 	encoder   encoder
 	pager     *pager
 	queue     *queue
-	clock     *clock
 	reporter  *reporter
 	skip      func(*http.Request) bool
 	noContext bool
-	buffers   sync.Pool // of *[]byte, to encode into
+	scratches sync.Pool // of *scratch
 	flusher   Flusher   // the transport, if it is one
 
 	stop    context.CancelFunc // ends the transport's context
@@ -62,7 +61,6 @@ func newTracker(cfg *Config) *Tracker {
 	t := &Tracker{
 		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, g),
 		pager:     newPager(cfg),
-		clock:     newClock(),
 		skip:      cfg.Skip,
 		noContext: cfg.NoContextValue,
 		reporter:  newReporter(cfg.Logger, cfg.OnError),
@@ -70,10 +68,7 @@ func newTracker(cfg *Config) *Tracker {
 		closed:    make(chan struct{}),
 	}
 	t.queue = newQueue(cfg, t.reporter.dropped)
-	t.buffers.New = func() any {
-		b := make([]byte, 0, 1024)
-		return &b
-	}
+	t.scratches.New = func() any { return &scratch{buf: make([]byte, 0, 1024)} }
 	return t
 }
 
@@ -154,17 +149,29 @@ const maxBuffer = 8 << 10
 
 // accept encodes d and queues it. w waits until it is settled; it may be nil.
 func (t *Tracker) accept(d *draft, w *waiter) error {
-	buf := t.buffers.Get().(*[]byte)
-	body, redacted, err := t.encoder.append((*buf)[:0], d)
-	if err != nil {
-		t.queue.invalid()
-		t.reporter.invalid(err)
-	} else if err = t.queue.put(t.clock.unixNano(), body, redacted, w); err != nil {
-		t.reporter.refused(err)
-	}
+	s := t.scratches.Get().(*scratch)
+	err := t.enqueue(s, d, w)
+	t.scratches.Put(s)
+	return err
+}
+
+func (t *Tracker) enqueue(s *scratch, d *draft, w *waiter) error {
+	body, redacted, err := t.encoder.append(s.buf[:0], d)
 	if cap(body) <= maxBuffer {
-		*buf = body[:0]
-		t.buffers.Put(buf)
+		s.buf = body
+	}
+	if err != nil {
+		t.queue.invalid.Add(1)
+		t.reporter.invalid(err)
+		return err
+	}
+	if w != nil {
+		err = t.queue.ask(t.queue.lanes[s.lane], body, redacted, w)
+	} else {
+		err = t.queue.put(s, body, redacted)
+	}
+	if err != nil {
+		t.reporter.refused(err)
 	}
 	return err
 }

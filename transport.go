@@ -15,6 +15,7 @@ type Record struct {
 
 	home *slab // where the queue keeps it
 	slot int
+	seed uint64 // home's: another when it is used again
 }
 
 // Outcome is how a record ended.

@@ -1,0 +1,154 @@
+package footfall
+
+// What callers of Track do to the queue.
+
+// scratch is what a call of Track works with: mostly what the one before on the same core
+// left.
+type scratch struct {
+	buf    []byte // to encode into
+	lane   int    // index of the one to use
+	misses int    // how often it was taken lately
+}
+
+// put accepts an event, copying body, or says why not.
+func (q *queue) put(s *scratch, body []byte, redacted int) error {
+	l := q.lockLane(s)
+	if !l.licensed(len(body)) {
+		l.mu.Unlock()
+		return q.ask(l, body, redacted, nil)
+	}
+	tell := l.spend(len(body))
+	l.add(body, redacted)
+	l.mu.Unlock()
+	if tell {
+		q.wake()
+	}
+	return nil
+}
+
+// A miss outweighs three hits. Who misses that often shares the lane with another core, and
+// goes on in the next one. Who does not, stays: within one lane events keep their order even
+// if the clock stands still, as it does in a synctest bubble.
+const (
+	missWeight = 4
+	tooMany    = 10 * missWeight
+)
+
+func (q *queue) lockLane(s *scratch) *lane {
+	l := q.lanes[s.lane]
+	if l.mu.TryLock() {
+		s.misses = max(0, s.misses-1)
+		return l
+	}
+	s.misses += missWeight
+	if s.misses >= tooMany {
+		s.misses = 0
+		s.lane = (s.lane + 1) % len(q.lanes)
+		l = q.lanes[s.lane]
+	}
+	l.lock()
+	return l
+}
+
+// ask accepts an event for which l has no licence. w waits until it is settled; it may
+// be nil.
+func (q *queue) ask(l *lane, body []byte, redacted int, w *waiter) error {
+	q.lock()
+	defer q.unlock()
+	if q.closed {
+		q.stats.Refused++
+		return ErrClosed
+	}
+	if !q.makeRoom(len(body)) {
+		q.stats.Refused++
+		return ErrQueueFull
+	}
+	l.add(body, redacted)
+	q.count(l)
+	if w != nil {
+		w.id = l.last.id(l.n - 1)
+		q.waiters[w.id] = w
+		q.makeDue()
+	}
+	q.ring = q.ring || q.mustLook()
+	return nil
+}
+
+// makeRoom drops nothing unless that makes enough room.
+func (q *queue) makeRoom(n int) bool {
+	full := func(events, bytes int) bool { return events >= q.maxEvents || bytes+n > q.maxBytes }
+	if !q.dropOldest || full(q.pending-q.waiting, q.taken) {
+		return !full(q.pending, q.bytes)
+	}
+	for full(q.pending, q.bytes) {
+		q.drop()
+	}
+	return true
+}
+
+// drop gives up the oldest event that is not on its way yet.
+func (q *queue) drop() {
+	r := q.take()
+	q.taken += len(r.Body)
+	q.settle(&r, Lost, ErrQueueFull)
+	q.dropped()
+}
+
+// lock locks the queue and all lanes and takes note of what was added to them: everything
+// that was accepted before the call is then known.
+func (q *queue) lock() {
+	q.mu.Lock()
+	q.look()
+}
+
+// look is the half of lock that comes after that of the queue.
+func (q *queue) look() {
+	for _, l := range q.lanes {
+		l.lock()
+		q.count(l)
+		l.rewind()
+	}
+}
+
+func (q *queue) count(l *lane) {
+	events, bytes, redacted := l.count(q.epochs.last)
+	q.epochs.last.pending += events
+	q.waiting += events
+	q.pending += events
+	q.fresh += events
+	q.bytes += bytes
+	q.stats.Tracked += uint64(events)
+	q.stats.Redacted += uint64(redacted)
+}
+
+// unlock undoes lock, and wakes Wait when callers may go on.
+func (q *queue) unlock() {
+	q.letGo()
+	if q.alarm > 0 {
+		q.timer.Reset(q.alarm)
+		q.alarm = 0
+	}
+	ring := q.ring
+	q.ring = false
+	q.mu.Unlock()
+	if ring {
+		q.wake()
+	}
+}
+
+// letGo gives the lanes new licences, which together are what the bounds allow, and
+// unlocks them.
+func (q *queue) letGo() {
+	events, bytes := 0, 0
+	if !q.closed {
+		events, bytes = (q.maxEvents-q.pending)/len(q.lanes), (q.maxBytes-q.bytes)/len(q.lanes)
+	}
+	quiet := q.quietEach()
+	for _, l := range q.lanes {
+		l.left, l.room, l.quiet = events, bytes, quiet
+		if !l.inUse {
+			l.quiet = min(quiet, 1)
+		}
+		l.mu.Unlock()
+	}
+}

@@ -1,0 +1,295 @@
+package footfall
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// laneTest is a queue with as many lanes as a test wants, whatever the machine has.
+type laneTest struct{ *queue }
+
+func newLaneTest(lanes int, change ...func(*Config)) *laneTest {
+	cfg := Config{}.withDefaults()
+	for _, c := range change {
+		c(&cfg)
+	}
+	q := newQueue(&cfg, func() {})
+	q.lanes = nil
+	for range lanes {
+		q.lanes = append(q.lanes, &lane{clock: q.clock, spares: &q.spares})
+	}
+	return &laneTest{q}
+}
+
+// number makes the body of the n-th event.
+func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+
+func (q *laneTest) takeOne(t *testing.T) (n int, r Record) {
+	t.Helper()
+	var one [1]Record
+	require.Equal(t, 1, q.Take(one[:]))
+	return int(binary.BigEndian.Uint64(one[0].Body)), one[0]
+}
+
+func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		t.Run("seed "+strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(seed, 0))
+			q := newLaneTest(1 + int(seed%5))
+			added, taken := 0, 0
+			for range 20_000 {
+				if added == taken || random.IntN(3) > 0 {
+					err := q.put(&scratch{lane: random.IntN(len(q.lanes))}, number(added), 0)
+					require.NoError(t, err)
+					added++
+					continue
+				}
+				n, r := q.takeOne(t)
+				require.Equal(t, taken, n)
+				q.Settle([]Record{r}, Delivered, nil)
+				taken++
+			}
+			s := q.read()
+			assert.Equal(t, uint64(added), s.Tracked)
+			assert.Equal(t, uint64(taken), s.Delivered)
+			assert.Equal(t, uint64(8*(added-taken)), s.QueuedBytes)
+		})
+	}
+}
+
+func TestTrackGoesOnWhileATransportHasTheQueue(t *testing.T) {
+	t.Parallel()
+	q := newLaneTest(2)
+	err := q.put(&scratch{lane: 0}, number(0), 0)
+	require.NoError(t, err)
+	q.mu.Lock() // as Take and Settle do
+	for i := range 1000 {
+		err := q.put(&scratch{lane: i % 2}, number(i), 0)
+		require.NoError(t, err)
+	}
+	q.mu.Unlock()
+	assert.Equal(t, uint64(1001), q.read().Tracked)
+}
+
+func TestCallerWhoOftenFindsTheLaneTakenUsesAnother(t *testing.T) {
+	t.Parallel()
+	q := newLaneTest(3)
+	s := &scratch{lane: 2, misses: tooMany - 1}
+	q.lanes[2].mu.Lock()
+	q.lockLane(s).mu.Unlock()
+	assert.Equal(t, scratch{lane: 0}, *s, "the one after the last is the first")
+	for range 3 {
+		s.misses = 2
+		q.lockLane(s).mu.Unlock()
+		assert.Equal(t, scratch{lane: 0, misses: 1}, *s, "where it stays")
+	}
+	q.lanes[2].mu.Unlock()
+}
+
+// fill puts events from many goroutines until one of them is refused.
+func (q *laneTest) fill(size int) (accepted int64) {
+	var n atomic.Int64
+	var callers sync.WaitGroup
+	for i := range 16 {
+		callers.Go(func() {
+			body, s := make([]byte, size), &scratch{lane: i % len(q.lanes)}
+			for q.put(s, body, 0) == nil {
+				n.Add(1)
+			}
+		})
+	}
+	callers.Wait()
+	return n.Load()
+}
+
+func TestBoundsAreExactWhateverLanesEventsAreIn(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		events, bytes, size int
+		want                int64
+	}{
+		"events":                  {1000, 1 << 20, 100, 1000},
+		"fewer events than lanes": {3, 1 << 20, 100, 3},
+		"bytes":                   {1 << 20, 100_000, 170, 588},
+		"large events":            {1 << 20, 1 << 20, 100_000, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := newLaneTest(8, func(c *Config) { c.MaxQueueEvents, c.MaxQueueBytes = tc.events, tc.bytes })
+			for range 3 {
+				assert.Equal(t, tc.want, q.fill(tc.size))
+				s := q.read()
+				assert.Equal(t, uint64(tc.want), s.Queued)
+				assert.Equal(t, uint64(tc.want*int64(tc.size)), s.QueuedBytes)
+				all := make([]Record, tc.want)
+				require.Equal(t, len(all), q.Take(all))
+				q.Settle(all, Delivered, nil)
+			}
+		})
+	}
+}
+
+func TestLicencesOfAllLanesTogetherKeepTheBounds(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Config){
+		"events": func(c *Config) { c.MaxQueueEvents = 1000 },
+		"bytes":  func(c *Config) { c.MaxQueueBytes = 8000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := newLaneTest(8, change)
+			n := 0
+			for ; q.put(&scratch{lane: n % 8}, number(n), 0) == nil; n++ {
+			}
+			assert.Equal(t, 1000, n)
+		})
+	}
+}
+
+func TestDropOldestDropsTheOldestWhateverLanesEventsAreIn(t *testing.T) {
+	t.Parallel()
+	q := newLaneTest(4, func(c *Config) { c.MaxQueueEvents, c.DropOldest = 50, true })
+	for i := range 1000 {
+		err := q.put(&scratch{lane: i * 7 % 4}, number(i), 0)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, Stats{Tracked: 1000, Dropped: 950, Queued: 50, QueuedBytes: 400}, q.read())
+	for i := range 50 {
+		n, _ := q.takeOne(t)
+		assert.Equal(t, 950+i, n)
+	}
+}
+
+func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
+	for _, lanes := range []int{1, 2, 3, 8} {
+		t.Run(strconv.Itoa(lanes)+" lanes", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newLaneTest(lanes)
+				var due atomic.Int64
+				go func() {
+					for n, ok := q.Wait(t.Context()); ok; n, ok = q.Wait(t.Context()) {
+						due.Store(int64(n))
+					}
+				}()
+				for i := range 100 {
+					synctest.Wait()
+					require.Zero(t, due.Load(), "after %d", i)
+					err := q.put(&scratch{lane: i % lanes}, number(i), 0)
+					require.NoError(t, err)
+				}
+				synctest.Wait()
+				assert.Equal(t, int64(100), due.Load())
+			})
+		})
+	}
+}
+
+// Each time Wait is woken costs more than an event.
+func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
+	t.Parallel()
+	q := newLaneTest(2)
+	woken := func() bool {
+		select {
+		case <-q.kick:
+			q.batchDue()
+			return true
+		default:
+			return false
+		}
+	}
+	for i := range 200 { // by both lanes
+		require.NoError(t, q.put(&scratch{lane: i % 2}, number(i), 0))
+		woken()
+	}
+	q.intervalOver()
+	q.batchDue()
+	var wakes []int
+	for i := range 100 { // by one of them
+		require.NoError(t, q.put(&scratch{}, number(i), 0))
+		if woken() {
+			wakes = append(wakes, i+1)
+		}
+	}
+	assert.Equal(t, []int{1, 100}, wakes)
+}
+
+func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newLaneTest(1)
+		began := time.Now()
+		var due []time.Duration
+		go func() {
+			for _, ok := q.Wait(t.Context()); ok; _, ok = q.Wait(t.Context()) {
+				due = append(due, time.Since(began))
+			}
+		}()
+		for _, pause := range []time.Duration{0, 0, 10 * time.Millisecond, 0, 10 * time.Millisecond} {
+			time.Sleep(pause)
+			for i := range 100 {
+				require.NoError(t, q.put(&scratch{}, number(i), 0))
+			}
+			synctest.Wait()
+		}
+		ms := time.Millisecond
+		assert.Equal(t, []time.Duration{0, ms, 10 * ms, 11 * ms, 20 * ms}, due)
+	})
+}
+
+func TestFirstEventWakesATransportThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newLaneTest(1)
+		var due atomic.Int64
+		go func() {
+			n, _ := q.Wait(t.Context())
+			due.Store(int64(n))
+		}()
+		synctest.Wait()
+		require.NoError(t, q.put(&scratch{}, number(0), 0))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, int64(1), due.Load())
+	})
+}
+
+func TestEventAloneInItsLaneWaitsNoLongerThanTheInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newLaneTest(4)
+		began := time.Now()
+		for i := range 4 {
+			err := q.put(&scratch{lane: i}, number(i), 0)
+			require.NoError(t, err)
+		}
+		n, ok := q.Wait(context.Background())
+		assert.True(t, ok)
+		assert.Equal(t, 4, n)
+		assert.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+func TestClosedQueueTakesNothingInAnyLane(t *testing.T) {
+	t.Parallel()
+	q := newLaneTest(4)
+	for i := range 8 {
+		err := q.put(&scratch{lane: i % 4}, number(i), 0)
+		require.NoError(t, err)
+	}
+	before := q.close()
+	assert.Equal(t, uint64(8), before.Tracked)
+	for i := range 4 {
+		err := q.put(&scratch{lane: i}, number(i), 0)
+		assert.ErrorIs(t, err, ErrClosed)
+	}
+	assert.Equal(t, uint64(4), q.read().Refused)
+}
