@@ -198,7 +198,10 @@ func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
 
 // Each time Wait is woken costs more than an event.
 func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
-	t.Parallel()
+	synctest.Test(t, func(*testing.T) { wakes(t) }) // where the clock stands still
+}
+
+func wakes(t *testing.T) {
 	q := newLaneTest(2)
 	woken := func() bool {
 		select {
@@ -223,6 +226,28 @@ func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []int{1, 100}, wakes)
+	require.True(t, q.paced, "too soon after the one before")
+	for i := range 1000 {
+		require.NoError(t, q.put(&scratch{}, number(i), 0))
+		assert.False(t, woken(), "the timer tells Wait of these")
+	}
+}
+
+func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newLaneTest(8, func(c *Config) { c.MaxQueueEvents = 100 })
+		began := time.Now()
+		for i := range 100 {
+			synctest.Wait()
+			require.NoError(t, q.put(&scratch{}, number(i), 0))
+			if i == 0 {
+				go func() { _, _ = q.Wait(t.Context()) }()
+			}
+		}
+		synctest.Wait()
+		assert.Zero(t, q.fresh)
+		assert.Zero(t, time.Since(began))
+	})
 }
 
 func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {

@@ -55,7 +55,7 @@ func (q *queue) isBatchFull() bool {
 	now := q.clock.now()
 	soon := q.woken + int64(pace)
 	switch {
-	case q.fresh == 0 || q.paced:
+	case q.fresh == 0:
 		return false
 	case q.fresh < q.batch:
 		q.arm()
