@@ -198,11 +198,8 @@ func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
 
 // Each time Wait is woken costs more than an event.
 func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
-	synctest.Test(t, func(*testing.T) { wakes(t) }) // where the clock stands still
-}
-
-func wakes(t *testing.T) {
-	q := newLaneTest(2)
+	t.Parallel()
+	q := newLaneTest(2, func(c *Config) { c.MaxQueueEvents = 1 << 20 })
 	woken := func() bool {
 		select {
 		case <-q.kick:
@@ -212,25 +209,20 @@ func wakes(t *testing.T) {
 			return false
 		}
 	}
-	for i := range 200 { // by both lanes
-		require.NoError(t, q.put(&scratch{lane: i % 2}, number(i), 0))
-		woken()
+	for i := range 2 { // in both lanes
+		require.NoError(t, q.put(&scratch{lane: i}, number(i), 0))
+		assert.True(t, woken())
 	}
-	q.intervalOver()
+	q.timeOver()
 	q.batchDue()
 	var wakes []int
-	for i := range 100 { // by one of them
+	for i := range 10_000 { // in one of them
 		require.NoError(t, q.put(&scratch{}, number(i), 0))
 		if woken() {
 			wakes = append(wakes, i+1)
 		}
 	}
-	assert.Equal(t, []int{1, 100}, wakes)
-	require.True(t, q.paced, "too soon after the one before")
-	for i := range 1000 {
-		require.NoError(t, q.put(&scratch{}, number(i), 0))
-		assert.False(t, woken(), "the timer tells Wait of these")
-	}
+	assert.Equal(t, []int{1, 100}, wakes, "the timer tells of all that come in the next millisecond")
 }
 
 func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
@@ -252,7 +244,7 @@ func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
 
 func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(1)
+		q := newLaneTest(1, func(c *Config) { c.MaxQueueEvents = 1000 })
 		began := time.Now()
 		var due []time.Duration
 		go func() {
@@ -270,6 +262,35 @@ func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
 		ms := time.Millisecond
 		assert.Equal(t, []time.Duration{0, ms, 10 * ms, 11 * ms, 20 * ms}, due)
 	})
+}
+
+func TestTransportThatComesBackSoonWaitsForTheNextMillisecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newLaneTest(1)
+		began := time.Now()
+		for i := range 3 {
+			for n := range 100 {
+				require.NoError(t, q.put(&scratch{}, number(n), 0))
+			}
+			n, _ := q.Wait(t.Context())
+			assert.Equal(t, 100*(i+1), n)
+			assert.Equal(t, time.Duration(i)*time.Millisecond, time.Since(began))
+		}
+	})
+}
+
+func TestPauseAfterAFullBatchDoesNotSwallowAFlush(t *testing.T) {
+	t.Parallel()
+	q := newLaneTest(1)
+	require.NoError(t, q.put(&scratch{}, number(0), 0))
+	q.lock()
+	q.paced = true
+	q.makeDue()
+	q.unlock()
+	q.timeOver() // before Wait has looked
+	n, due := q.batchDue()
+	assert.True(t, due)
+	assert.Equal(t, 1, n)
 }
 
 func TestFirstEventWakesATransportThatWaits(t *testing.T) {

@@ -38,11 +38,10 @@ type queue struct {
 	stats   Stats
 	epochs  epochs
 	spares  spares
-	fresh   int   // accepted since the last batch was due
-	woken   int64 // when that was because of its size, on the clock
+	fresh   int // accepted since the last batch was due
 	due     bool
 	armed   bool
-	paced   bool          // a full batch waits for the timer
+	paced   bool          // armed for the pause after a full batch
 	alarm   time.Duration // what unlock sets the timer to, unless zero
 	ring    bool          // unlock wakes Wait
 	closed  bool
@@ -70,7 +69,6 @@ func newQueue(cfg *Config, dropped func()) *queue {
 		spares:     spares{size: 64 << 10},
 		epochs:     newEpochs(),
 		waiters:    make(map[uuid.UUID]*waiter),
-		woken:      -int64(pace),
 	}
 	for range min(runtime.GOMAXPROCS(0), maxLanes) {
 		q.lanes = append(q.lanes, &lane{clock: q.clock, spares: &q.spares})

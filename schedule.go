@@ -21,7 +21,7 @@ func (q *queue) Wait(ctx context.Context) (waiting int, ok bool) {
 		select {
 		case <-q.kick:
 		case <-q.timer.C:
-			q.intervalOver()
+			q.timeOver()
 		case <-ctx.Done():
 			return 0, false
 		}
@@ -34,52 +34,37 @@ func (q *queue) batchDue() (waiting int, known bool) {
 	q.lock()
 	defer q.unlock()
 	if q.waiting == 0 {
+		q.startBatch()
 		q.ring = q.closed // whoever else is in Wait
 		return 0, q.closed
 	}
-	if !q.due && !q.isBatchFull() {
-		return 0, false
+	if full := !q.paced && q.fresh >= q.batch; full {
+		q.armed, q.paced, q.alarm = true, true, pace
+	} else {
+		q.arm() // for what is not due, or to look again, should nobody take what is
+		if !q.due {
+			return 0, false
+		}
 	}
 	q.startBatch()
-	q.due = false
-	for _, l := range q.lanes {
-		l.inUse = false
-	}
-	q.arm() // to look again, should nobody take them
 	return q.waiting, true
-}
-
-// isBatchFull sets the timer if a batch is not due yet, be it for its size or for
-// coming too soon after the one before.
-func (q *queue) isBatchFull() bool {
-	now := q.clock.now()
-	soon := q.woken + int64(pace)
-	switch {
-	case q.fresh == 0:
-		return false
-	case q.fresh < q.batch:
-		q.arm()
-		return false
-	case now < soon:
-		q.armed, q.paced = true, true
-		q.alarm = time.Duration(soon - now)
-		return false
-	}
-	q.woken = now
-	return true
 }
 
 func (q *queue) startBatch() {
 	q.fresh = 0
-	q.paced = false
+	q.due = false
+	for _, l := range q.lanes {
+		l.inUse = false
+	}
 }
 
-func (q *queue) intervalOver() {
+// timeOver is told that the timer has fired: the interval is over, or the pause after a
+// full batch.
+func (q *queue) timeOver() {
 	q.lock()
 	defer q.unlock()
-	q.armed = false
-	q.startBatch()
-	q.due = q.waiting > 0
+	q.due = q.due || !q.paced
+	q.armed, q.paced = false, false
 }
 
 func (q *queue) arm() {
@@ -91,7 +76,6 @@ func (q *queue) arm() {
 
 // makeDue makes a batch of what there is.
 func (q *queue) makeDue() {
-	q.startBatch()
 	q.due = true
 	q.ring = true
 }

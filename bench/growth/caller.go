@@ -147,7 +147,7 @@ func (c *cell) race(tracker *footfall.Tracker, props []footfall.Prop) (s sum, er
 	sums := make([]sum, c.Goroutines)
 	began := time.Now()
 	for i := range sums {
-		running.Go(func() { sums[i] = loop(tracker, props, &ended) })
+		running.Go(func() { sums[i] = loop(tracker, props, &ended, c.Goroutines >= c.Cores) })
 	}
 	time.Sleep(c.For)
 	ended.Store(true)
@@ -164,9 +164,9 @@ func (c *cell) race(tracker *footfall.Tracker, props []footfall.Prop) (s sum, er
 	return s, err
 }
 
-// loop yields after each burst, as a handler ends: who never does keeps the consumer off
-// the cores for milliseconds, and the figure would be one of a deep queue.
-func loop(tracker *footfall.Tracker, props []footfall.Prop, ended *atomic.Bool) (s sum) {
+// loop yields after each burst, as a handler ends, unless the consumer has a core: who never
+// does keeps it off the cores for milliseconds, and the figure would be one of a deep queue.
+func loop(tracker *footfall.Tracker, props []footfall.Prop, ended *atomic.Bool, yield bool) (s sum) {
 	ctx := context.Background()
 	for !ended.Load() {
 		for range burst {
@@ -177,7 +177,9 @@ func loop(tracker *footfall.Tracker, props []footfall.Prop, ended *atomic.Bool) 
 				s.refused++
 			}
 		}
-		runtime.Gosched()
+		if yield {
+			runtime.Gosched()
+		}
 	}
 	return s
 }

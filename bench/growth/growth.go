@@ -89,7 +89,7 @@ func runAll(ctx context.Context, o report.Options, paced, tight []cell) (s repor
 
 const how = "Each row is a process of its own with a Footfall whose transport settles every event at once. " +
 	"With a load, Footfall has its default configuration and one goroutine tracks it in bursts of 16, each timed; the figure is the median burst, per event. " +
-	"Without one, its queue holds 262,144 events, goroutines track in a loop and yield after each burst, and all cores are busy with them and with the consumer. The figure is then the processor time of the whole process per event, the consumer's included, in the first row as in the others; beside it stands wall time × cores ÷ events, which counts waiting as well, and whatever else the machine does. " +
+	"Without one, its queue holds 262,144 events, goroutines track in a loop and yield after each burst where the consumer has no core of its own, and all cores are busy with them and with the consumer. The figure is then the processor time of the whole process per event, the consumer's included, in the first row as in the others; beside it stands wall time × cores ÷ events, which counts waiting as well, and whatever else the machine does. " +
 	"Medians over the rounds, peak RSS the most of any."
 
 func table(f figures, paced, tight []cell) report.Table {
