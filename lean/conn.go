@@ -41,6 +41,7 @@ type conn struct {
 	out    []byte
 	header fasthttp.ResponseHeader
 	asked  time.Time // when the last attempt on it began
+	timed  time.Time // when its deadline was set
 	used   bool      // it has carried an answer
 	stale  bool      // it was used, and closed when the next answer was to come
 	keep   bool      // it can carry another request
@@ -60,10 +61,15 @@ func (c *conn) close() { c.raw.Close() }
 // newReader has room for the header of ordinary answers; see widen for others.
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 4<<10) }
 
-// begin prepares an attempt that began at a time and may take as long as timeout.
+// begin prepares an attempt that began at a time and may take as long as timeout. One that
+// comes right after another has the other's deadline, and up to a 64th less time: to set
+// one is a thirtieth of what an event costs.
 func (c *conn) begin(at time.Time, timeout time.Duration) {
 	c.asked, c.keep = at, false
-	_ = c.SetDeadline(at.Add(timeout)) // fails if the connection is closed, as write will
+	if at.Sub(c.timed) > timeout/64 {
+		c.timed = at
+		_ = c.SetDeadline(at.Add(timeout)) // fails if the connection is closed, as write will
+	}
 }
 
 // write sends the event. That it fails is not the last word: a server may answer and

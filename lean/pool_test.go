@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
 )
 
 // pipes makes a pool of connections without sockets, and returns their other ends.
@@ -153,4 +155,29 @@ func TestCloseEndsIdleConnections(t *testing.T) {
 			assert.False(t, isOpen(far))
 		}
 	})
+}
+
+func TestAttemptHasAlmostAllItsTimeOnAConnectionThatWasJustUsed(t *testing.T) {
+	const timeout = 6400 * time.Millisecond
+	for pause, want := range map[time.Duration]time.Duration{
+		0:                      timeout,
+		100 * time.Millisecond: timeout - 100*time.Millisecond,
+		101 * time.Millisecond: timeout,
+		time.Hour:              timeout,
+	} {
+		t.Run(pause.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, server := net.Pipe()
+				defer server.Close()
+				defer client.Close()
+				c := newConn(client)
+				c.begin(time.Now(), timeout)
+				time.Sleep(pause)
+				began := time.Now()
+				c.begin(began, timeout)
+				assert.ErrorContains(t, c.read(&footfall.Answer{}), "timeout")
+				assert.Equal(t, want, time.Since(began))
+			})
+		})
+	}
 }
