@@ -31,15 +31,16 @@ func (g guard) personalValue(p *Prop, found class) bool {
 
 // suspects reports whether s, which is plain, may be personal data. All that it could be
 // begins with a hexadecimal digit, a colon or a bracket, and addresses and card numbers
-// end with one.
+// end with one, or with what may separate the digits of a card number.
 func (g guard) suspects(s string) bool {
 	if g.off || s == "" || classes[s[0]]&hasNoAddress != 0 {
 		return false
 	}
-	if classes[s[len(s)-1]]&hasNoAddress != 0 && s[0]|0x20 != 'b' && s[0] != 'e' {
-		return false
+	switch last := s[len(s)-1]; {
+	case classes[last]&hasNoAddress == 0, last == ' ', last == '-', s[0]|0x20 == 'b', s[0] == 'e':
+		return personalText(s, scan(s))
 	}
-	return personalText(s, scan(s))
+	return false
 }
 
 // personalNumber looks at a number, which may be a card number.
