@@ -28,7 +28,8 @@ func (q *queue) put(s *scratch, body []byte, redacted int) error {
 
 // A miss outweighs three hits. Who misses that often shares the lane with another core, and
 // goes on in the next one. Who does not, stays: within one lane events keep their order even
-// if the clock stands still, as it does in a synctest bubble.
+// if the clock stands still, as it does in a synctest bubble; events of the same tick in
+// two lanes may not.
 const (
 	missWeight = 4
 	tooMany    = 10 * missWeight

@@ -19,7 +19,7 @@ type lane struct {
 	n        int   // entries of last
 	redacted int   // values of the events that are not counted
 
-	_ apart // what follows is the queue's
+	_ apart // what follows is the queue's, once there is an event that it knows of
 
 	first    *slab // where they are taken
 	counting *slab // the first that has, or may get, events that are not counted
@@ -60,6 +60,9 @@ func (l *lane) add(body []byte, redacted int) {
 	if l.last == nil || !l.last.fits(l.n, l.used, len(body)) {
 		l.push(l.spares.get(len(body)))
 	}
+	if l.n == 0 {
+		l.last.begin(l.clock)
+	}
 	l.used += copy(l.last.mem[l.used:], body)
 	l.last.entries[l.n] = entry{at: l.clock.now(), end: l.used}
 	l.n++
@@ -69,7 +72,6 @@ func (l *lane) add(body []byte, redacted int) {
 // push goes on in s, which is empty.
 func (l *lane) push(s *slab) {
 	s.lane = l
-	s.begin(l.clock)
 	if l.last == nil {
 		l.first, l.counting = s, s
 	} else {
@@ -105,7 +107,6 @@ func (l *lane) count(e *epoch) (events, bytes, redacted int) {
 func (l *lane) rewind() {
 	if l.n > 0 && l.last.drained() {
 		l.last.reset()
-		l.last.begin(l.clock)
 		l.first, l.used, l.n = l.last, 0, 0
 	}
 }
@@ -127,8 +128,8 @@ func (l *lane) take() Record {
 	return s.record(s.next - 1)
 }
 
-// settled is told that a record of s has ended.
-func (l *lane) settled(s *slab) {
+// release is told that a record of s has ended.
+func (l *lane) release(s *slab) {
 	s.live--
 	if s != l.counting {
 		l.recycle(s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,12 @@ func newLaneTest(lanes int, change ...func(*Config)) *laneTest {
 	return &laneTest{q}
 }
 
+// tick waits until the clock has moved: events of one tick have no order among lanes.
+func (q *laneTest) tick() {
+	for now := q.clock.now(); q.clock.now() == now; {
+	}
+}
+
 // number makes the body of the n-th event.
 func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
@@ -51,6 +58,7 @@ func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
 			added, taken := 0, 0
 			for range 20_000 {
 				if added == taken || random.IntN(3) > 0 {
+					q.tick()
 					err := q.put(&scratch{lane: random.IntN(len(q.lanes))}, number(added), 0)
 					require.NoError(t, err)
 					added++
@@ -291,6 +299,65 @@ func TestPauseAfterAFullBatchDoesNotSwallowAFlush(t *testing.T) {
 	n, due := q.batchDue()
 	assert.True(t, due)
 	assert.Equal(t, 1, n)
+}
+
+func TestEventInThePauseAfterAFullBatchWaitsNoLongerThanTheInterval(t *testing.T) {
+	for _, interval := range []time.Duration{time.Microsecond, time.Millisecond, time.Second} {
+		t.Run(interval.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newLaneTest(1, func(c *Config) { c.FlushInterval = interval })
+				for n := range 100 {
+					require.NoError(t, q.put(&scratch{}, number(n), 0))
+				}
+				_, _ = q.Wait(t.Context())
+				require.Equal(t, 100, q.Take(make([]Record, 100)))
+				require.NoError(t, q.put(&scratch{}, number(100), 0))
+				began := time.Now()
+				n, _ := q.Wait(t.Context())
+				assert.Equal(t, 1, n)
+				assert.Equal(t, interval, time.Since(began))
+			})
+		})
+	}
+}
+
+// A slab that is given back is another lane's at once, while its last event is still
+// being settled.
+func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	q := newLaneTest(2)
+	q.spares.size = 16
+	var callers, transport sync.WaitGroup
+	for i := range 2 { // without waiting, on the slabs that come back
+		callers.Go(func() {
+			for n := range 20_000 {
+				for q.put(&scratch{lane: i}, number(n), 0) != nil {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	callers.Go(func() {
+		for n := range 2000 {
+			w := &waiter{done: make(chan struct{})}
+			if q.ask(q.lanes[n%2], number(n), 0, w) == nil {
+				<-w.done
+			}
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	transport.Go(func() {
+		for _, ok := q.Wait(ctx); ok; _, ok = q.Wait(ctx) {
+			var one [1]Record
+			for q.Take(one[:]) == 1 {
+				q.Settle(one[:], Delivered, nil)
+			}
+		}
+	})
+	callers.Wait()
+	cancel()
+	transport.Wait()
+	assert.Empty(t, q.waiters)
 }
 
 func TestFirstEventWakesATransportThatWaits(t *testing.T) {

@@ -26,10 +26,11 @@ type queue struct {
 	kick    chan struct{} // one slot: something changed that Wait should look at
 	timer   *time.Timer   // runs while armed; Wait reads it
 	closing chan struct{}
-	invalid atomic.Uint64 // of Stats
 	lanes   []*lane
 
-	_ apart // Track reads what is above, and does not change it
+	_ apart // Track reads what is above, and nothing changes it
+
+	invalid atomic.Uint64 // of Stats
 
 	mu      sync.Mutex // locked before those of lanes
 	waiting int        // accepted, not taken
@@ -136,10 +137,10 @@ func (q *queue) settle(r *Record, o Outcome, err error) {
 	q.taken -= size
 	q.stats.count(o, 1)
 	q.epochs.settled(r.home.epoch(r.slot))
-	r.home.lane.settled(r.home)
 	if len(q.waiters) > 0 {
 		q.tell(r.home.id(r.slot), o, err)
 	}
+	r.home.lane.release(r.home) // the last: another lane may have the slab now
 }
 
 // Moved implements Source.

@@ -6,7 +6,7 @@ import (
 )
 
 // When a batch is due is for the goroutine in Wait to find out. Callers of Track wake it
-// for the first event, and when there are enough for a batch.
+// for the first event in a lane, and when the lane has had its share of what a batch lacks.
 
 // pace is how often full batches are due at most: in a tight loop a hundred events come in
 // 20 µs, and a wake for each hundred would be a sixth of the cost of Track.
@@ -39,7 +39,7 @@ func (q *queue) batchDue() (waiting int, known bool) {
 		return 0, q.closed
 	}
 	if full := !q.paced && q.fresh >= q.batch; full {
-		q.armed, q.paced, q.alarm = true, true, pace
+		q.armed, q.paced, q.alarm = true, true, q.pause()
 	} else {
 		q.arm() // for what is not due, or to look again, should nobody take what is
 		if !q.due {
@@ -58,12 +58,20 @@ func (q *queue) startBatch() {
 	}
 }
 
+// pause is how long no batch is due after a full one.
+func (q *queue) pause() time.Duration { return min(pace, q.interval) }
+
 // timeOver is told that the timer has fired: the interval is over, or the pause after a
-// full batch.
+// full batch. What came in the pause waits for the rest of the interval.
 func (q *queue) timeOver() {
 	q.lock()
 	defer q.unlock()
-	q.due = q.due || !q.paced
+	rest := q.interval - q.pause()
+	if q.paced && q.waiting > 0 && rest > 0 {
+		q.paced, q.alarm = false, rest
+		return
+	}
+	q.due = q.due || !q.paced || rest <= 0
 	q.armed, q.paced = false, false
 }
 

@@ -13,8 +13,8 @@ import (
 // and used again once everything in it is settled.
 //
 // Track writes mem and entries behind what is counted, and filled and after, with the
-// lock of the lane; all else is guarded by the queue's. What tells the slab's ids changes
-// under both, when it is empty.
+// lock of the lane; all else is guarded by the queue's. What the ids are made of is written
+// before the first entry, and not read before that is counted.
 type slab struct {
 	lane      *lane
 	mem       []byte
@@ -74,7 +74,7 @@ func (s *slab) id(slot int) uuid.UUID {
 	return newID(s.entries[slot].at+s.unixStart, s.seed+uint64(slot))
 }
 
-// begin is told that the slab, which is empty, is used from now on.
+// begin is told that the first event is about to come.
 func (s *slab) begin(c *clock) {
 	s.seed = rand.Uint64()
 	s.unixStart = c.unixStart()

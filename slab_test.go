@@ -55,7 +55,7 @@ func (s *slabTest) settle(r Record) bool {
 		return false
 	}
 	r.home.settled[r.slot] = true
-	s.settled(r.home)
+	s.release(r.home)
 	return true
 }
 
@@ -274,7 +274,7 @@ func TestSlabsInSteadyUseAllocateNothing(t *testing.T) {
 		for range 20 {
 			r := s.take()
 			r.home.settled[r.slot] = true
-			s.settled(r.home)
+			s.release(r.home)
 		}
 	}
 	cycle()

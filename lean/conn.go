@@ -61,12 +61,13 @@ func (c *conn) close() { c.raw.Close() }
 // newReader has room for the header of ordinary answers; see widen for others.
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 4<<10) }
 
-// begin prepares an attempt that began at a time and may take as long as timeout. One that
-// comes right after another has the other's deadline, and up to a 64th less time: to set
-// one is a thirtieth of what an event costs.
+// begin prepares an attempt that began at a time and may take as long as timeout. If it
+// began right after the connection's last one it has that one's deadline, and up to a 64th
+// less time: to set one is a thirtieth of what an event costs. It may have begun before, on
+// a connection that turned out to be closed.
 func (c *conn) begin(at time.Time, timeout time.Duration) {
 	c.asked, c.keep = at, false
-	if at.Sub(c.timed) > timeout/64 {
+	if later := at.Sub(c.timed); later < 0 || later > timeout/64 {
 		c.timed = at
 		_ = c.SetDeadline(at.Add(timeout)) // fails if the connection is closed, as write will
 	}

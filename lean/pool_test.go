@@ -159,24 +159,27 @@ func TestCloseEndsIdleConnections(t *testing.T) {
 
 func TestAttemptHasAlmostAllItsTimeOnAConnectionThatWasJustUsed(t *testing.T) {
 	const timeout = 6400 * time.Millisecond
-	for pause, want := range map[time.Duration]time.Duration{
-		0:                      timeout,
-		100 * time.Millisecond: timeout - 100*time.Millisecond,
-		101 * time.Millisecond: timeout,
-		time.Hour:              timeout,
+	const ms = time.Millisecond
+	for name, tc := range map[string]struct{ pause, ago, want time.Duration }{
+		"at once":                           {0, 0, timeout},
+		"within a 64th":                     {100 * ms, 0, timeout - 100*ms},
+		"later":                             {101 * ms, 0, timeout},
+		"much later":                        {time.Hour, 0, timeout},
+		"one that began on another before":  {time.Second, 2 * time.Second, timeout - 2*time.Second},
+		"one that began on another at once": {0, ms, timeout - ms},
 	} {
-		t.Run(pause.String(), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, server := net.Pipe()
 				defer server.Close()
 				defer client.Close()
 				c := newConn(client)
 				c.begin(time.Now(), timeout)
-				time.Sleep(pause)
+				time.Sleep(tc.pause)
 				began := time.Now()
-				c.begin(began, timeout)
+				c.begin(began.Add(-tc.ago), timeout)
 				assert.ErrorContains(t, c.read(&footfall.Answer{}), "timeout")
-				assert.Equal(t, want, time.Since(began))
+				assert.Equal(t, tc.want, time.Since(began))
 			})
 		})
 	}

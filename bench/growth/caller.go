@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,7 +72,7 @@ func (c *cell) obey() (*result, error) {
 		CPU:     float64(after.cpu-before.cpu) / float64(s.events),
 		Allocs:  float64(after.mallocs-before.mallocs) / float64(s.events),
 		Refused: 100 * float64(s.refused) / float64(s.events+s.refused),
-		RSS:     peakRSS(),
+		RSS:     float64(child.PeakRSS()) / 1024,
 	}, nil
 }
 
@@ -235,16 +232,4 @@ func read() reading {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return reading{child.CPU(), m.Mallocs}
-}
-
-// peakRSS is in MiB; zero if the system does not tell.
-func peakRSS() float64 {
-	status, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, _ := strconv.ParseFloat(strings.Fields(value)[0], 64)
-			return kib / 1024
-		}
-	}
-	return 0
 }

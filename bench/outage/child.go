@@ -1,24 +1,19 @@
 package outage
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/bench/peers"
+	"github.com/footfall-dev/footfall/bench/post/child"
 )
 
-// orderVariable is the variable of the environment by which this package runs the
-// binary that it is part of as a child.
-const orderVariable = "FOOTFALL_BENCH_OUTAGE"
+const role = "contestant"
 
 // order is what a child is told to do.
 type order struct {
@@ -34,14 +29,14 @@ type order struct {
 	GiveUp     time.Duration
 }
 
-// What a child says of its progress, a line each.
+// What a child says of its progress.
 const (
 	saysReady     = "ready"
 	saysTracked   = "tracked"
 	saysUnflushed = "unflushed" // for want of such a method
 )
 
-// result is what a child says at its end, as a line of JSON.
+// result is what a child says at its end.
 type result struct {
 	Failed     string // why there was no result
 	Stuck      bool   // Track did not return
@@ -58,29 +53,18 @@ type result struct {
 	RSS        int // KiB
 }
 
-// A binary that uses this package is its child if it is told so: before anything else
-// runs, and whether or not its main function knows.
 func init() {
-	text := os.Getenv(orderVariable)
-	if text == "" {
-		return
-	}
-	out := os.Stdout
-	os.Stdout = os.Stderr // the SDK's words are not ours
-	var r result
-	var o order
-	err := json.Unmarshal([]byte(text), &o)
-	if err == nil {
-		r, err = obey(&o, out)
-	}
-	if err != nil {
-		r.Failed = err.Error()
-	}
-	_ = json.NewEncoder(out).Encode(r)
-	os.Exit(0) // without waiting for an SDK that hangs
+	child.Handle(role, func(o order, p *child.Parent) error {
+		os.Stdout = os.Stderr // the SDK's words are not ours
+		r, err := obey(&o, p)
+		if err != nil {
+			r.Failed = err.Error()
+		}
+		return p.Say(r) // and exit, without waiting for an SDK that hangs
+	})
 }
 
-func obey(o *order, out *os.File) (r result, err error) {
+func obey(o *order, p *child.Parent) (r result, err error) {
 	who, err := findContestant(o.Contestant)
 	if err != nil {
 		return r, err
@@ -90,26 +74,26 @@ func obey(o *order, out *os.File) (r result, err error) {
 		return r, err
 	}
 	before := runtime.NumGoroutine()
-	r.RSSBefore = peakRSS()
+	r.RSSBefore = child.PeakRSS()
 	client, err := who.open(o.URL, o.Dir)
 	if err != nil {
 		return r, err
 	}
 	peak := watchGoroutines()
-	in := bufio.NewReader(os.Stdin)
-	say := func(what string) { _, _ = out.WriteString(what + "\n") }
-	ask := func(what string) { say(what); _, _ = in.ReadString('\n') } // or the parent is gone
+	say := func(what string) { err = errors.Join(err, p.Say(what)) }
 	say(saysReady)
 	o.track(client, l, &r)
 	time.Sleep(o.Pause)
-	ask(saysTracked)
+	say(saysTracked)
+	<-p.Asks()
 	if o.flush(client, &r); r.NoFlush {
-		ask(saysUnflushed)
+		say(saysUnflushed)
+		<-p.Asks()
 	}
 	o.close(client, &r)
 	r.Goroutines = int(peak.Load()) - before - 1 // watchGoroutines has one
-	r.RSS = peakRSS()
-	return r, nil
+	r.RSS = child.PeakRSS()
+	return r, err
 }
 
 // watchGoroutines keeps the largest number of goroutines that it saw.
@@ -203,16 +187,4 @@ func within(limit time.Duration, do func() error) (err error, back bool) {
 	case <-time.After(limit):
 		return nil, false
 	}
-}
-
-// peakRSS is in KiB; zero if the system does not tell.
-func peakRSS() int {
-	status, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, _ := strconv.Atoi(strings.Fields(value)[0])
-			return kib
-		}
-	}
-	return 0
 }

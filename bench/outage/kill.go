@@ -47,22 +47,12 @@ func killTrials(ctx context.Context, c *contestant, kills int) (d death, err err
 
 // killTrial kills a child while it tracks.
 func killTrial(ctx context.Context, s *scenario, c *contestant, after time.Duration) (a account, err error) {
-	t, err := newStage(c, s.mood, s.events())
-	if err != nil {
-		return a, err
-	}
-	defer t.close()
-	p, err := start(ctx, t.dir, t.order(s))
-	if err != nil {
-		return a, err
-	}
-	defer p.kill()
-	if err := p.expect(saysReady, slack); err != nil {
-		return a, err
-	}
-	time.Sleep(after)
-	p.kill()
-	return a, t.settle(ctx, &a)
+	err = perform(ctx, s, c, func(t *stage, p *process) error {
+		time.Sleep(after)
+		p.Stop()
+		return t.settle(ctx, &a)
+	})
+	return a, err
 }
 
 func killTable(deaths []death, kills int) report.Table {

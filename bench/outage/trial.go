@@ -12,33 +12,39 @@ const slack = 20 * time.Second
 
 // trial puts a contestant through a scenario.
 func trial(ctx context.Context, s *scenario, c *contestant) (a account, err error) {
+	err = perform(ctx, s, c, func(t *stage, p *process) error {
+		if err := p.expect(saysTracked, s.load+s.giveUp+s.pause+slack); err != nil {
+			return err
+		}
+		if s.heals {
+			if err := t.server.heal(); err != nil {
+				return err
+			}
+		}
+		var err error
+		if a.result, err = p.finish(s.flush+2*s.giveUp+slack, func() { a.alone = t.arrive(ctx, s.flush) }); err != nil {
+			return err
+		}
+		p.Stop()
+		a.log = p.said()
+		return t.settle(ctx, &a)
+	})
+	return a, err
+}
+
+// perform starts a contestant on a stage of its own and, when it begins to track, calls act.
+func perform(ctx context.Context, s *scenario, c *contestant, act func(*stage, *process) error) error {
 	t, err := newStage(c, s.mood, s.events())
 	if err != nil {
-		return a, err
+		return err
 	}
 	defer t.close()
 	p, err := start(ctx, t.dir, t.order(s))
 	if err != nil {
-		return a, err
+		return err
 	}
-	defer p.kill()
-	if err := p.expect(saysReady, slack); err != nil {
-		return a, err
-	}
-	if err := p.expect(saysTracked, s.load+s.giveUp+s.pause+slack); err != nil {
-		return a, err
-	}
-	if s.heals {
-		if err := t.server.heal(); err != nil {
-			return a, err
-		}
-	}
-	if a.result, err = p.finish(s.flush+2*s.giveUp+slack, func() { a.alone = t.arrive(ctx, s.flush) }); err != nil {
-		return a, err
-	}
-	p.kill()
-	a.log = p.said()
-	return a, t.settle(ctx, &a)
+	defer p.Stop()
+	return act(t, p)
 }
 
 // stage is where a trial takes place: a server, a directory and a ledger.
@@ -140,10 +146,7 @@ func (t *stage) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer p.kill()
-	if err := p.expect(saysReady, slack); err != nil {
-		return err
-	}
+	defer p.Stop()
 	if err := p.expect(saysTracked, slack+end); err != nil {
 		return err
 	}

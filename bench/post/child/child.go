@@ -79,6 +79,16 @@ type Process struct {
 
 // Start runs a child of a role on a core, or on AnyCore. Stop must be called.
 func Start(ctx context.Context, role string, core int, order any) (*Process, error) {
+	return start(ctx, role, core, order, func(cmd *exec.Cmd) { cmd.Stderr = os.Stderr })
+}
+
+// StartIn runs a child of a role in a directory, and writes what it logs to a file. Stop
+// must be called.
+func StartIn(ctx context.Context, role, dir string, log *os.File, order any) (*Process, error) {
+	return start(ctx, role, AnyCore, order, func(cmd *exec.Cmd) { cmd.Dir, cmd.Stderr = dir, log })
+}
+
+func start(ctx context.Context, role string, core int, order any, place func(*exec.Cmd)) (*Process, error) {
 	text, err := json.Marshal(order)
 	if err != nil {
 		return nil, err
@@ -89,7 +99,7 @@ func Start(ctx context.Context, role string, core int, order any) (*Process, err
 	}
 	p := &Process{cmd: exec.CommandContext(ctx, self), said: make(chan []byte, 16)}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+role, orderVariable+"="+string(text))
-	p.cmd.Stderr = os.Stderr
+	place(p.cmd)
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
