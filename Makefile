@@ -5,7 +5,7 @@ BIN         := $(CURDIR)/.bin
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-FUZZTIME    ?= 20s
+FUZZTIME    ?= 10s
 COUNT       ?= 5
 
 # The modules of the workspace, by folder.

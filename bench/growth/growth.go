@@ -90,7 +90,7 @@ func runAll(ctx context.Context, o report.Options, paced, tight []cell) (s repor
 const how = "Each row is a process of its own with a Footfall whose transport settles every event at once. " +
 	"With a load, Footfall has its default configuration and one goroutine tracks it in bursts of 16, each timed; the figure is the median burst, per event. " +
 	"Without one, its queue holds 262,144 events, goroutines track in a loop and yield after each burst where the consumer has no core of its own, and all cores are busy with them and with the consumer. The figure is then the processor time of the whole process per event, the consumer's included, in the first row as in the others; beside it stands wall time × cores ÷ events, which counts waiting as well, and whatever else the machine does. " +
-	"Medians over the rounds, peak RSS the most of any."
+	"Medians over the rounds, the ratio that of the rounds' ratios, peak RSS the most of any."
 
 func table(f figures, paced, tight []cell) report.Table {
 	t := report.Table{Columns: []string{
@@ -122,12 +122,17 @@ func (f figures) tightRow(c, first cell) []any {
 	}
 }
 
-// over compares a cell with another; with itself, there is nothing to tell.
+// over compares a cell with another, round by round, for the machine is faster in some
+// rounds than in others; with itself, there is nothing to tell.
 func (f figures) over(c, first cell, of func(*result) float64, wanted string) (ratio, target any) {
 	if c == first {
 		return nil, nil
 	}
-	return f.median(c, of) / f.median(first, of), wanted
+	ratios := f.all(c, of)
+	for i, base := range f.all(first, of) {
+		ratios[i] /= base
+	}
+	return report.Median(ratios), wanted
 }
 
 func notes(f figures, paced []cell) []string {
