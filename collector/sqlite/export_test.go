@@ -104,6 +104,9 @@ func TrySettle(ctx context.Context, s *Store) error {
 	return s.catchUp(ctx) // waits for the keeper, if it is at it
 }
 
+// TryCatchUp is what the keeper does now and then.
+func TryCatchUp(ctx context.Context, s *Store) (well bool) { return s.tryCatchUp(ctx, true) }
+
 // ready reports whether take would return anything.
 func (d *due) ready(today int64, enough int) bool {
 	d.mu.Lock()

@@ -128,10 +128,11 @@ func (p *pace) waits(commits int64) bool {
 	return false
 }
 
-// tryCatchUp makes what is due, and reports whether it could. The first failure is told.
+// tryCatchUp makes what is due, and reports whether it could. The first failure is told,
+// unless the store is being closed: what is not made then is made after the next Open.
 func (s *Store) tryCatchUp(ctx context.Context, well bool) bool {
 	err := s.catchUp(ctx)
-	if err != nil && well && ctx.Err() == nil {
+	if err != nil && well && !s.closed.Load() {
 		s.logger.Warn("sqlite: figures cannot be kept, reports are slower", "file", s.file, "error", err)
 	}
 	return err == nil

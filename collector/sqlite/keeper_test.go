@@ -32,6 +32,14 @@ func TestAClosedDayIsRolledUpAndAnOpenDayIsNot(t *testing.T) {
 	assert.Equal(t, 1, sqlite.Rollups(t, s))
 }
 
+func TestClosingBeneathTheKeeperIsNotComplainedOf(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "events.db"), nil) // fails the test if it logs
+	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	require.NoError(t, s.Close())
+	assert.False(t, sqlite.TryCatchUp(t.Context(), s), "there is nothing left to read")
+}
+
 func TestARollupIsNotKeptIfItsDayHasChangedSince(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
