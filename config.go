@@ -66,7 +66,8 @@ type Config struct {
 	NoContextValue bool
 
 	// MaxQueueEvents bounds the events accepted and not settled yet, waiting or
-	// on their way. Defaults to 10,000.
+	// on their way. Those of usual size, some 200 bytes, reach it before
+	// MaxQueueBytes. Defaults to 50,000.
 	MaxQueueEvents int
 
 	// MaxQueueBytes bounds the bytes of those events, encoded. Defaults to
@@ -170,7 +171,7 @@ func (c Config) withDefaults() Config {
 	if c.QueryKeys == nil {
 		c.QueryKeys = []string{"utm_*", "ref", "source"}
 	}
-	c.MaxQueueEvents = cmp.Or(c.MaxQueueEvents, 10_000)
+	c.MaxQueueEvents = cmp.Or(c.MaxQueueEvents, 50_000)
 	c.MaxQueueBytes = cmp.Or(c.MaxQueueBytes, 16<<20)
 	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, 32<<10)
 	c.BatchSize = cmp.Or(c.BatchSize, 100)

@@ -75,8 +75,8 @@ func observe(api *server.Server, warm, window time.Duration) (*outcome, error) {
 // tick is how often events are tracked.
 const tick = 5 * time.Millisecond
 
-// backlog is how many events wait where more are offered than are taken: most of the
-// 10,000 that a queue has room for by default.
+// backlog is how many events wait where more are offered than are taken: there is room for
+// them by default, and for each of the requests in flight many times over.
 const backlog = 8_000
 
 // offer tracks events until ctx ends.

@@ -35,7 +35,7 @@ func startTracking(o *order, open func(footfall.Config) (*footfall.Tracker, erro
 }
 
 const (
-	backlog   = 8_000 // of the 10,000 that a queue has room for by default
+	backlog   = 8_000 // of the 50,000 that a queue has room for by default
 	fillAfter = 4 * time.Millisecond
 )
 
