@@ -13,8 +13,8 @@ import (
 // not registered in it; other handlers cannot be asked. Call it at start-up, after
 // the routes are registered, to refuse a start with rules that never apply.
 //
-// A route below a subtree that is mounted on the mux, other than "/", is taken to
-// be registered there. A mux with routes for certain hosts only cannot be asked
+// A route below a subtree that is mounted on the mux, other than "/" and "/{path...}",
+// is taken to be registered there. A mux with routes for certain hosts only cannot be asked
 // for a rule without a host.
 func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
 	if t.inactive() {
@@ -39,7 +39,7 @@ func (t *Tracker) report(err error) {
 		}
 		return
 	}
-	t.reporter.log.Error("footfall: a rule has no effect", "error", err)
+	t.reporter.log.Error("footfall: a rule may have no effect", "error", err)
 }
 
 // CheckRoutes is CheckRules for routers that list their routes: registered are the
@@ -132,7 +132,13 @@ func sampleURL(escaped string) *url.URL {
 	return &url.URL{Path: path, RawPath: escaped}
 }
 
-func isMount(path string) bool { return path != "/" && isSubtree(path) }
+func isMount(path string) bool { return isSubtree(path) && !isRootSubtree(path) }
+
+// isRootSubtree is true of "/" and "/{path...}", where single-page applications answer
+// whatever else is not found.
+func isRootSubtree(path string) bool {
+	return isSubtree(path) && strings.Count(path, "/") == 1
+}
 
 // samplePaths returns paths that the pattern matches and hardly another does.
 func samplePaths(path string) []string {

@@ -83,6 +83,15 @@ func TestRuleWithoutAHostAppliesToRoutesThatHaveOneAlthoughTheMuxCannotTell(t *t
 	assert.Equal(t, []string{"posts_viewed"}, site.names())
 }
 
+func TestCheckRulesFindsATypoBesideARouteForAllTheRest(t *testing.T) {
+	t.Parallel()
+	for _, rest := range []string{"/", "/{path...}", "GET /{path...}"} {
+		assert.Error(t, checkRules(t, muxOf("GET /pricing", rest), footfall.Rule{Route: "GET /princing"}), rest)
+		assert.NoError(t, checkRules(t, muxOf("GET /pricing", rest), footfall.Rule{Route: "GET /pricing"}, footfall.Rule{Route: rest}), rest)
+	}
+	assert.NoError(t, checkRules(t, muxOf("/docs/"), footfall.Rule{Route: "GET /docs/start"}), "may be below a mux that is mounted")
+}
+
 func TestCheckRulesReportsWhatIsNoPattern(t *testing.T) {
 	t.Parallel()
 	for _, route := range []string{"GET /{", "GET /{a}/{a}", "GET /{rest...}/x", "G@T /a"} {

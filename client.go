@@ -127,6 +127,9 @@ func (c *Client) Site(ctx context.Context, id string) (Site, error) {
 func (c *Client) Send(ctx context.Context, e Event) error {
 	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
 	body, _, err := c.encoder.append(nil, &d)
+	if errors.Is(err, ErrNoURL) { // whose advice is for a Tracker
+		err = &FieldError{"url", "empty"}
+	}
 	if err != nil {
 		return err
 	}

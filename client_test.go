@@ -242,7 +242,7 @@ func TestClientSendRefusesABadEventWithoutARequest(t *testing.T) {
 	}
 	e := oneClientEvent()
 	e.URL = ""
-	assert.ErrorIs(t, client.Send(t.Context(), e), footfall.ErrNoURL)
+	assert.EqualError(t, client.Send(t.Context(), e), "footfall: url: empty", "Send looks for no page anywhere else")
 	assert.Empty(t, api.Requests())
 }
 

@@ -111,7 +111,7 @@ func TestCloseReturnsAtItsDeadlineWithTheAccount(t *testing.T) {
 		require.True(t, ok, "%v", err)
 		assert.Equal(t, footfall.CloseError{Lost: 100, Err: context.DeadlineExceeded}, *account)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.EqualError(t, err, "footfall: close: lost 100 of 100 queued events (delivered 0, rejected 0, stored 0): context deadline exceeded")
+		assert.EqualError(t, err, "footfall: close: lost 100 of 100 events (delivered 0, rejected 0, stored 0): context deadline exceeded")
 		s := tracker.Stats()
 		assert.Equal(t, uint64(100), s.Dropped)
 		balanced(t, s)
@@ -149,6 +149,33 @@ func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
 		account, ok := errors.AsType[*footfall.CloseError](closeWithin(tracker, time.Minute))
 		require.True(t, ok)
 		assert.Equal(t, []uint64{10, 10, 10}, []uint64{account.Delivered, account.Rejected, account.Lost})
+	})
+}
+
+// hoarder stores what it takes. In the end it gives some up, delivers others, and keeps the
+// rest.
+type hoarder struct{ lost, delivered int }
+
+func (h hoarder) Deliver(ctx context.Context, src footfall.Source) {
+	one := make([]footfall.Record, 1)
+	for _, more := src.Wait(ctx); more; _, more = src.Wait(ctx) {
+		for src.Take(one) > 0 {
+			src.Settle(one, footfall.Stored, nil)
+		}
+	}
+	src.Moved(h.lost, footfall.Lost)
+	src.Moved(h.delivered, footfall.Delivered)
+}
+
+func TestCloseCountsWhatBecomesOfWhatWasStoredBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = hoarder{lost: 5, delivered: 20} })
+		track(t, tracker, 20)
+		require.NoError(t, tracker.Flush(context.Background()))
+		track(t, tracker, 10)
+		err := closeWithin(tracker, time.Second)
+		assert.EqualError(t, err, "footfall: close: lost 5 of 30 events (delivered 20, rejected 0, stored 5): the transport has given up events that it had stored")
+		balanced(t, tracker.Stats())
 	})
 }
 

@@ -82,18 +82,18 @@ func (e *RejectedError) Error() string {
 func (e *RejectedError) Unwrap() error { return e.Err }
 
 // CloseError is the account that Close gives when events were lost: what became
-// of the events that were queued when Close was called. The four counts add up
-// to that number.
+// of the events that were queued, or stored by the Transport, when Close was called.
+// The four counts add up to that number.
 type CloseError struct {
 	Delivered uint64
 	Rejected  uint64
-	Stored    uint64 // kept on disk by a Transport that can
+	Stored    uint64 // kept on disk by a Transport that can, those from before Close included
 	Lost      uint64
 	Err       error // why events were lost: the end of Close's context, or the last failed attempt
 }
 
 func (e *CloseError) Error() string {
-	return fmt.Sprintf("footfall: close: lost %d of %d queued events (delivered %d, rejected %d, stored %d): %v",
+	return fmt.Sprintf("footfall: close: lost %d of %d events (delivered %d, rejected %d, stored %d): %v",
 		e.Lost, e.Delivered+e.Rejected+e.Stored+e.Lost, e.Delivered, e.Rejected, e.Stored, e.Err)
 }
 

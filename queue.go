@@ -147,6 +147,9 @@ func (q *queue) settle(r *Record, o Outcome, err error) {
 func (q *queue) Moved(n int, o Outcome) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if o == Lost {
+		q.lastErr = errGivenUp
+	}
 	q.stats.Stored -= uint64(n)
 	q.stats.count(o, uint64(n))
 }

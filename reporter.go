@@ -87,8 +87,8 @@ func (r *reporter) write() {
 }
 
 // close writes what has not been told, after a line that is being written. A log
-// that is stuck does not hold it up.
-func (r *reporter) close() {
+// that is stuck holds it up for a second, or a tenth of one when ctx has ended.
+func (r *reporter) close(ctx context.Context) {
 	r.timer.Stop()
 	done := make(chan struct{})
 	go func() {
@@ -97,7 +97,14 @@ func (r *reporter) close() {
 	}()
 	select {
 	case <-done:
+		return
 	case <-time.After(time.Second):
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+	case <-time.After(100 * time.Millisecond):
 	}
 }
 

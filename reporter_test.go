@@ -54,6 +54,18 @@ func TestLogThatIsStuckHoldsUpNeitherTrackNorClose(t *testing.T) {
 	})
 }
 
+func TestLogThatIsStuckHoldsUpCloseForATenthOfASecondWhenItsTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := stuck{make(chan struct{})}
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+		assert.Error(t, tracker.Track(context.Background(), ""))
+		began := time.Now()
+		require.NoError(t, closeWithin(tracker, 50*time.Millisecond))
+		assert.Equal(t, 150*time.Millisecond, time.Since(began))
+		close(log.free)
+	})
+}
+
 func TestLogIsToldOfRefusedEventsAtMostOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}

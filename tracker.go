@@ -202,9 +202,10 @@ func (t *Tracker) Stats() Stats {
 // Close ends the tracker: it refuses new events, cuts waiting short and gives
 // every event left one last attempt. It returns when all are settled or ctx has
 // ended, whichever is first: nil if none was lost, otherwise a *CloseError with
-// the account of the events that were queued. Call it after the server has shut
+// the account of the events that were left. Call it after the server has shut
 // down, with a context that has a deadline. A transport that does not stop when ctx has
-// ended holds Close up for a tenth of a second, and no longer.
+// ended holds Close up for a tenth of a second, a log that is stuck for another, and no
+// longer.
 //
 // Every caller gets the result of the first; one whose own ctx ends before
 // returns with that error.
@@ -236,14 +237,14 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 	t.stop()
 	t.lastMoment()
 	after, lastErr := t.queue.end()
-	t.reporter.close()
+	t.reporter.close(ctx)
 	if after.Dropped == before.Dropped {
 		return nil
 	}
 	return &CloseError{
 		Delivered: after.Delivered - before.Delivered,
 		Rejected:  after.Rejected - before.Rejected,
-		Stored:    after.Stored - before.Stored,
+		Stored:    after.Stored,
 		Lost:      after.Dropped - before.Dropped,
 		Err:       cmp.Or(cause, lastErr, errStopped),
 	}
@@ -257,6 +258,9 @@ func (t *Tracker) lastMoment() {
 	case <-time.After(100 * time.Millisecond):
 	}
 }
+
+// errGivenUp is why events are lost that a Transport has Moved.
+var errGivenUp = errors.New("the transport has given up events that it had stored")
 
 // errStopped is why events are lost when a Transport ended before its time.
 var errStopped = errors.New("the transport has stopped")

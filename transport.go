@@ -116,6 +116,6 @@ type reportingTransport struct {
 
 // Deliver implements Transport.
 func (t *reportingTransport) Deliver(ctx context.Context, src Source) {
-	defer t.reporter.close()
+	defer t.reporter.close(ctx)
 	t.httpTransport.Deliver(ctx, src)
 }

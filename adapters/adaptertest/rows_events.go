@@ -296,5 +296,5 @@ func wrongRuleIsLogged(t *testing.T, f Framework) {
 	get(t, base, "/page")
 	stop()
 	assert.Equal(t, []string{"right", "right"}, tracker.Names())
-	assert.Equal(t, 1, strings.Count(logged.String(), "a rule has no effect"), "once, not for each request")
+	assert.Equal(t, 1, strings.Count(logged.String(), "a rule may have no effect"), "once, not for each request")
 }
