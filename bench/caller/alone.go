@@ -38,13 +38,17 @@ func RunAlone(ctx context.Context, o report.Options) (report.Section, error) {
 			}
 		}
 	}
-	table := report.Table{Columns: []string{"SDK", "ns per event", "× Footfall", "allocs per event"}}
+	table := report.Table{Columns: []string{"SDK", "ns per event", "target", "× Footfall", "allocs per event", "target allocs"}}
 	for i, c := range all {
-		table.Rows = append(table.Rows, []any{c.name, report.Median(found[i].ns), ratio(found[i].ns, found[0].ns), report.Median(found[i].allocs)})
+		ns, allocs := "–", any(nil)
+		if c.name == footfallName {
+			ns, allocs = "≤ 200", 0
+		}
+		table.Rows = append(table.Rows, []any{c.name, report.Median(found[i].ns), ns, ratio(found[i].ns, found[0].ns), report.Median(found[i].allocs), allocs})
 		section.Notes = append(section.Notes, c.name+": "+c.setting+".")
 	}
 	section.Tables = []report.Table{table}
-	section.Notes = append(section.Notes, "mixpanel is left out: it has no background, and the caller makes the request.")
+	section.Notes = append(section.Notes, "The target was set on a machine where segment took 469 ns, of which it is 0.43; what counts is the ratio.", "mixpanel is left out: it has no background, and the caller makes the request.")
 	return section, nil
 }
 

@@ -2,16 +2,14 @@ package caller
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
-	"sync/atomic"
 
-	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/bench/peers"
+	"github.com/footfall-dev/footfall/bench/settler"
 )
 
 // A consumer takes what an SDK sends without a network, at next to no cost.
@@ -70,30 +68,14 @@ func (t *roundTripper) consumed() (int, error) {
 		}
 		count += len(ns)
 	}
+	t.kept = nil // of hundreds of megabytes, which the next SDK should not have to bear
 	return count, nil
 }
 
-// settler is a footfall.Transport that is done with each record at once.
-type settler struct{ settled atomic.Int64 }
+// settled is a Settler as a consumer.
+type settled struct{ settler.Settler }
 
-func (t *settler) Deliver(ctx context.Context, src footfall.Source) {
-	records := make([]footfall.Record, 512)
-	for {
-		if _, ok := src.Wait(ctx); !ok {
-			return
-		}
-		for {
-			n := src.Take(records)
-			if n == 0 {
-				break
-			}
-			src.Settle(records[:n], footfall.Delivered, nil)
-			t.settled.Add(int64(n))
-		}
-	}
-}
-
-func (t *settler) consumed() (int, error) { return int(t.settled.Load()), nil }
+func (s *settled) consumed() (int, error) { return int(s.Settled.Load()), nil }
 
 // contestant is an SDK and the consumer that it is given.
 type contestant struct {
@@ -120,9 +102,15 @@ func contestants() []contestant {
 	return all
 }
 
+// Contestants that have targets.
+const (
+	footfallName = "Footfall"
+	settledName  = "Footfall, settled at once"
+)
+
 func overSettler() contestant {
-	return contestant{name: "Footfall, settled at once", setting: "as Footfall, over a Transport that settles what it takes", open: func(queue int, _ bool) (peers.Client, consumer, error) {
-		t := &settler{}
+	return contestant{name: settledName, setting: "as Footfall, over a Transport that settles what it takes", open: func(queue int, _ bool) (peers.Client, consumer, error) {
+		t := &settled{}
 		client, err := peers.FootfallOver(t, queue)
 		return client, t, err
 	}}

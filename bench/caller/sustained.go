@@ -33,7 +33,7 @@ func RunSustained(ctx context.Context, o report.Options) (report.Section, error)
 		ID: "A2", Title: "The caller sustained",
 		How: fmt.Sprintf("A tight loop of %d events or %v, whichever ends first, by one goroutine and by %d, while the SDK sends to a RoundTripper in the process that reads and answers. "+
 			"Time is the loop's for each event, and in parallel that of the wall; allocations are the whole process's in the serial loop, consumer included. The bound of what may wait is raised to %d events where there is one. "+
-			"Accepted, arrived and lost are of all rounds, after Close; delivered/s is arrived events over the time from the loop's first to the end of Close. Medians of %d rounds, the SDKs taking turns.",
+			"Accepted, arrived and lost are of all rounds, after Close. Medians of %d rounds, the SDKs taking turns.",
 			loopEvents, loopTime, runtime.GOMAXPROCS(0), loopQueue, o.Rounds),
 	}
 	all := append([]contestant{overSettler()}, contestants()...)
@@ -52,20 +52,27 @@ func RunSustained(ctx context.Context, o report.Options) (report.Section, error)
 }
 
 func sustainedTable(all []contestant, found []sustained) report.Table {
-	table := report.Table{Columns: []string{"SDK", "serial ns", "× Footfall", "parallel ns", "allocs", "delivered/s", "refused", "accepted", "arrived", "lost"}}
+	table := report.Table{Columns: []string{"SDK", "serial ns", "× Footfall", "parallel ns", "target ns", "allocs", "target allocs", "refused", "accepted", "arrived", "lost"}}
 	base := found[min(1, len(found)-1)].serial // like for like: an HTTP transport
 	for i, c := range all {
 		f := &found[i]
+		ns, allocs := "–", any(nil)
+		if c.name == settledName {
+			ns, allocs = "≤ 300", 0
+		}
 		table.Rows = append(table.Rows, []any{
-			c.name, report.Median(f.serial), ratio(f.serial, base), report.Median(f.parallel), report.Median(f.allocs),
-			report.Median(f.rate), f.refused, f.accepted, f.arrived, f.accepted - f.arrived,
+			c.name, report.Median(f.serial), ratio(f.serial, base), report.Median(f.parallel), ns, report.Median(f.allocs), allocs,
+			f.refused, f.accepted, f.arrived, f.accepted - f.arrived,
 		})
 	}
 	return table
 }
 
 func sustainedNotes(all []contestant, found []sustained) []string {
-	notes := []string{"× Footfall is against the row with its HTTP transport, which makes one request for each event, as the API wants it, on the same cores where the others make one for many. In the first row the consumer costs nothing: it is the caller's own cost under load, and not to be set against the other SDKs."}
+	notes := []string{
+		"What may wait is more than the loop makes: compared is what callers pay while delivery is at work beside them, and not how fast that delivers, which C and D tell. The callers of an SDK whose bound cannot be set wait for its delivery. A RoundTripper in the process costs no system calls, of which an SDK that makes a request for each event would need more than one that batches.",
+		"× Footfall is against the row with its HTTP transport, which makes one request for each event, as the API wants it, on the same cores where the others make one for many. In the first row the consumer costs nothing: it is the caller's own cost under load, and not to be set against the other SDKs. The target, for this row, was set on a machine where libhoney took 1,495 ns, of which it is 0.20; what counts is the ratio.",
+	}
 	for i, c := range all {
 		f := &found[i]
 		if lost := f.accepted - f.arrived; lost > 0 {
@@ -86,7 +93,7 @@ func sustainedNotes(all []contestant, found []sustained) []string {
 
 // sustained is what was found of one SDK.
 type sustained struct {
-	serial, parallel, allocs, rate      []float64
+	serial, parallel, allocs            []float64
 	accepted, refused, arrived, overdue int
 }
 
@@ -102,12 +109,11 @@ func (s *sustained) round(ctx context.Context, c contestant) error {
 	}
 	s.serial = append(s.serial, serial.ns)
 	s.allocs = append(s.allocs, serial.allocs)
-	s.rate = append(s.rate, serial.rate)
 	s.parallel = append(s.parallel, parallel.ns)
 	return nil
 }
 
-type loop struct{ ns, allocs, rate float64 }
+type loop struct{ ns, allocs float64 }
 
 func (s *sustained) trial(ctx context.Context, c contestant, goroutines int, bounds limits) (loop, error) {
 	client, consumer, err := c.open(loopQueue, true)
@@ -125,7 +131,6 @@ func (s *sustained) trial(ctx context.Context, c contestant, goroutines int, bou
 	closing, cancel := context.WithTimeout(ctx, closeBound)
 	defer cancel()
 	err = closeWithin(closing, client)
-	total := time.Since(start)
 	if errors.Is(err, errOverdue) {
 		s.overdue++
 		err = nil
@@ -133,7 +138,7 @@ func (s *sustained) trial(ctx context.Context, c contestant, goroutines int, bou
 	arrived, decoding := consumer.consumed()
 	s.accepted, s.refused, s.arrived = s.accepted+accepted, s.refused+refused, s.arrived+arrived
 	calls := float64(accepted + refused)
-	return loop{float64(took) / calls, float64(after.Mallocs-before.Mallocs) / calls, float64(arrived) / total.Seconds()}, errors.Join(err, decoding)
+	return loop{float64(took) / calls, float64(after.Mallocs-before.Mallocs) / calls}, errors.Join(err, decoding)
 }
 
 // track calls Track until a bound is reached, and says what it answered.

@@ -12,6 +12,7 @@ import (
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/bench/post/child"
 	"github.com/footfall-dev/footfall/bench/report"
+	"github.com/footfall-dev/footfall/bench/settler"
 )
 
 // result is what a cell came to.
@@ -80,7 +81,7 @@ func (c *cell) obey() (*result, error) {
 // core that the consumer needs, they fill a queue in no time, and refusals are not what is
 // measured.
 func (c *cell) config() footfall.Config {
-	cfg := footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/checkout", Transport: consumer{}}
+	cfg := footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/checkout", Transport: &settler.Settler{}}
 	if c.Rate == 0 {
 		cfg.MaxQueueEvents, cfg.MaxQueueBytes = 1<<18, 1<<28
 	}
@@ -179,22 +180,6 @@ func loop(tracker *footfall.Tracker, props []footfall.Prop, ended *atomic.Bool, 
 		}
 	}
 	return s
-}
-
-// consumer takes events away and does nothing else.
-type consumer struct{}
-
-// Deliver implements footfall.Transport.
-func (consumer) Deliver(ctx context.Context, src footfall.Source) {
-	var records [512]footfall.Record
-	for {
-		if _, ok := src.Wait(ctx); !ok {
-			return
-		}
-		for n := src.Take(records[:]); n > 0; n = src.Take(records[:]) {
-			src.Settle(records[:n], footfall.Delivered, nil)
-		}
-	}
 }
 
 // keys are such as applications have.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/bench/report"
+	"github.com/footfall-dev/footfall/bench/settler"
 )
 
 const brief = 50 * time.Millisecond
@@ -103,7 +104,7 @@ func TestWhatTheTrackerRefusesIsNotCountedAsTracked(t *testing.T) {
 }
 
 func TestAnEventThatIsNotValidIsAnError(t *testing.T) {
-	tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/", Transport: consumer{}})
+	tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/", Transport: &settler.Settler{}})
 	require.NoError(t, err)
 	defer tracker.Close(t.Context())
 	_, err = (&cell{Goroutines: 1, Cores: 1, For: brief}).race(tracker, []footfall.Prop{footfall.P("", 1)})

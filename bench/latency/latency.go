@@ -62,7 +62,7 @@ func runAll(ctx context.Context, o report.Options, all []situation, warm, window
 		Tables: []report.Table{table(all, found)},
 		Notes: []string{
 			"ceiling: MaxInFlight divided by the delay, which no client with that many requests in flight exceeds.",
-			"connections: accepted by the server in the whole of the run. An event that Track or the API refuses ends the run with an error, and so does one of the 20 a second that is not delivered in the end.",
+			"connections: accepted by the server from its start to the end of the count. An event that Track or the API refuses ends the run with an error, and so does one of the 20 a second that is not delivered in the end.",
 		},
 	}, nil
 }

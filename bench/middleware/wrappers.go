@@ -1,11 +1,13 @@
 package middleware
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/felixge/httpsnoop"
@@ -16,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/bench/settler"
 )
 
 // wrappers returns all of them, and what ends them.
@@ -32,19 +35,24 @@ func wrappers() (all []wrapper, end func(), err error) {
 		name    string
 		noValue bool
 		rules   []footfall.Rule
+		most    cost
 	}{
-		{"Footfall, wrapper alone", true, nil},
-		{"Footfall, rule of another route", true, []footfall.Rule{other}},
-		{"Footfall, rule and event", true, []footfall.Rule{rule}},
-		{"Footfall, context value alone", false, nil},
-		{"Footfall, context value, rule and event", false, []footfall.Rule{rule}},
+		{"Footfall, wrapper alone", true, nil, cost{120, 1}},
+		{"Footfall, rule of another route", true, []footfall.Rule{other}, cost{}},
+		{"Footfall, rule and event", true, []footfall.Rule{rule}, cost{400, 1}},
+		{"Footfall, context value alone", false, nil, cost{}},
+		{"Footfall, context value, rule and event", false, []footfall.Rule{rule}, cost{700, 4}},
 	} {
 		tracker, err := newTracker(f.noValue)
 		if err != nil {
 			return nil, end, err
 		}
 		ends = append(ends, func() { _ = tracker.Close(context.Background()) })
-		all = append(all, wrapper{name: f.name, wrap: tracker.Middleware(f.rules...)})
+		w := wrapper{name: f.name, wrap: tracker.Middleware(f.rules...), most: f.most}
+		if len(f.rules) > 0 && f.rules[0].Route == route {
+			w.arrived = func() int64 { return int64(tracker.Stats().Delivered) }
+		}
+		all = append(all, w)
 	}
 	all = append(all, wrapper{name: "httpsnoop", setting: "CaptureMetrics, whose result is thrown away", wrap: snoop})
 	for _, peer := range []func() (wrapper, func(), error){
@@ -65,21 +73,9 @@ func wrappers() (all []wrapper, end func(), err error) {
 
 func newTracker(noValue bool) (*footfall.Tracker, error) {
 	return footfall.New(footfall.Config{
-		SiteID: "site_1", Transport: discard{}, NoContextValue: noValue, Logger: slog.New(slog.DiscardHandler),
+		SiteID: "site_1", Transport: &settler.Settler{}, NoContextValue: noValue, Logger: slog.New(slog.DiscardHandler),
 		MaxQueueEvents: 1 << 20, MaxQueueBytes: 1 << 30,
 	})
-}
-
-// discard settles what it takes.
-type discard struct{}
-
-func (discard) Deliver(ctx context.Context, src footfall.Source) {
-	records := make([]footfall.Record, 100)
-	for _, more := src.Wait(ctx); more; _, more = src.Wait(ctx) {
-		for n := src.Take(records); n > 0; n = src.Take(records) {
-			src.Settle(records[:n], footfall.Delivered, nil)
-		}
-	}
 }
 
 func snoop(next http.Handler) http.Handler {
@@ -89,7 +85,8 @@ func snoop(next http.Handler) http.Handler {
 // sentryWrapper clones the current hub for each request, which is global: the row's client
 // is bound to it before each measurement.
 func sentryWrapper(name string, options sentry.ClientOptions) (wrapper, func(), error) {
-	options.Dsn, options.HTTPTransport = "http://key@127.0.0.1:9/1", accepting{}
+	var server accepting
+	options.Dsn, options.HTTPTransport = "http://key@127.0.0.1:9/1", &server
 	client, err := sentry.NewClient(options)
 	if err != nil {
 		return wrapper{}, nil, err
@@ -100,19 +97,28 @@ func sentryWrapper(name string, options sentry.ClientOptions) (wrapper, func(), 
 	}
 	end := func() {
 		sentry.CurrentHub().BindClient(nil)
+		client.Flush(5 * time.Second)
 		client.Close()
 	}
-	return wrapper{
+	w := wrapper{
 		name: name, setting: setting, wrap: sentryhttp.New(sentryhttp.Options{}).Handle,
 		before: func() { sentry.CurrentHub().BindClient(client) },
-	}, end, nil
+	}
+	if options.EnableTracing {
+		w.arrived = server.transactions.Load
+	}
+	return w, end, nil
 }
 
-// accepting answers 200 to all.
-type accepting struct{}
+// accepting answers 200 to all, and counts the transactions of sentry.
+type accepting struct{ transactions atomic.Int64 }
 
-func (accepting) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, _ = io.Copy(io.Discard, r.Body)
+func (a *accepting) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	a.transactions.Add(int64(bytes.Count(body, []byte("\n{\"type\":\"transaction\""))))
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 }
 
@@ -124,7 +130,8 @@ func otelNoop() (wrapper, func(), error) {
 }
 
 func otelBatched() (wrapper, func(), error) {
-	provider := trace.NewTracerProvider(trace.WithBatcher(nowhere{}))
+	var exporter nowhere
+	provider := trace.NewTracerProvider(trace.WithBatcher(&exporter))
 	wrap := func(next http.Handler) http.Handler {
 		return otelhttp.NewHandler(next, "shop", otelhttp.WithTracerProvider(provider))
 	}
@@ -134,13 +141,17 @@ func otelBatched() (wrapper, func(), error) {
 		_ = provider.Shutdown(ctx)
 	}
 	return wrapper{
-		name: "otelhttp, spans batched", wrap: wrap,
+		name: "otelhttp, spans batched", wrap: wrap, arrived: exporter.spans.Load,
 		setting: "NewHandler with a TracerProvider and a batch span processor to an exporter that does nothing; no metrics",
 	}, end, nil
 }
 
-// nowhere is an exporter that does nothing.
-type nowhere struct{}
+// nowhere is an exporter that counts.
+type nowhere struct{ spans atomic.Int64 }
 
-func (nowhere) ExportSpans(context.Context, []trace.ReadOnlySpan) error { return nil }
-func (nowhere) Shutdown(context.Context) error                          { return nil }
+func (n *nowhere) ExportSpans(_ context.Context, spans []trace.ReadOnlySpan) error {
+	n.spans.Add(int64(len(spans)))
+	return nil
+}
+
+func (*nowhere) Shutdown(context.Context) error { return nil }

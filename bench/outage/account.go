@@ -13,7 +13,7 @@ type account struct {
 	contestant *contestant
 	result     result
 	log        string
-	alone      time.Duration // what an SDK without Flush was given before Close
+	alone      time.Duration // what the SDK was given between Flush, if it has that, and Close
 
 	tracked, refused int
 	delivered        int // of those that were taken
@@ -56,7 +56,7 @@ func (a *account) lost() int { return max(0, a.missing-a.result.SaidLost) }
 
 func (s *scenario) table(accounts []account) report.Table {
 	t := report.Table{Caption: s.id + ". " + s.title, Columns: []string{
-		"SDK", "tracked", "refused", "delivered", "lost silently", "said lost", "duplicated",
+		"SDK", "tracked", "refused", "delivered", "lost, number said", "lost, number unsaid", "duplicated",
 		"RSS before (MiB)", "peak RSS (MiB)", "peak goroutines", "requests", "Close (s)",
 	}}
 	if s.flush > 0 {
@@ -74,7 +74,7 @@ func (s *scenario) table(accounts []account) report.Table {
 func (s *scenario) row(a *account) []any {
 	r := &a.result
 	row := []any{
-		a.contestant.Name, a.tracked, a.refused, a.delivered, a.lost(), r.SaidLost, a.duplicated,
+		a.contestant.Name, a.tracked, a.refused, a.delivered, r.SaidLost, a.lost(), a.duplicated,
 		mebibytes(r.RSSBefore), mebibytes(r.RSS), r.Goroutines, a.requests, back(r.Back, r.Close, s.giveUp),
 	}
 	if s.flush > 0 {
@@ -98,7 +98,11 @@ func flushed(a *account, s *scenario) any {
 	if r.NoFlush {
 		return fmt.Sprintf("none; %.2f alone", a.alone.Seconds())
 	}
-	return back(r.FlushError != notBack, r.Flush, s.flush+s.giveUp)
+	took := back(r.FlushError != notBack, r.Flush, s.flush+s.giveUp)
+	if a.alone < grace/100 {
+		return took // all had arrived
+	}
+	return fmt.Sprintf("%v; %.2f alone", took, a.alone.Seconds())
 }
 
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*100) / 100 }
@@ -162,6 +166,9 @@ func (a *account) notesOfEnd(say func(string, ...any)) {
 	}
 	if r.CloseError != "" {
 		say("Close said “%s”", r.CloseError)
+	}
+	if r.Complaints > 0 {
+		say("its error handler was called %d times, which tells of no number", r.Complaints)
 	}
 	if a.log != "" {
 		say("its log said “%s”", a.log)

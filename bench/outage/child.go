@@ -33,6 +33,7 @@ type order struct {
 const (
 	saysReady     = "ready"
 	saysTracked   = "tracked"
+	saysFlushed   = "flushed"
 	saysUnflushed = "unflushed" // for want of such a method
 )
 
@@ -48,6 +49,7 @@ type result struct {
 	CloseError string
 	Back       bool // Close returned
 	SaidLost   int
+	Complaints int // words of a lost event or request without a number
 	Goroutines int
 	RSSBefore  int // KiB, of a process that has not opened the SDK
 	RSS        int // KiB
@@ -86,8 +88,8 @@ func obey(o *order, p *child.Parent) (r result, err error) {
 	time.Sleep(o.Pause)
 	say(saysTracked)
 	<-p.Asks()
-	if o.flush(client, &r); r.NoFlush {
-		say(saysUnflushed)
+	if o.Flush > 0 {
+		say(o.flush(client, &r))
 		<-p.Asks()
 	}
 	o.close(client, &r)
@@ -139,22 +141,23 @@ func (o *order) pace(client peers.Client, l ledger) (longest time.Duration) {
 	return longest
 }
 
-func (o *order) flush(client peers.Client, r *result) {
-	if o.Flush == 0 {
-		return
-	}
+// flush returns what there is to say of it.
+func (o *order) flush(client peers.Client, r *result) string {
 	ctx, cancel := context.WithTimeout(context.Background(), o.Flush)
 	defer cancel()
 	began := time.Now()
 	err, back := within(o.Flush+o.GiveUp, func() error { return client.Flush(ctx) })
 	r.Flush = time.Since(began)
-	r.NoFlush = errors.Is(err, peers.ErrNoFlush)
 	switch {
+	case errors.Is(err, peers.ErrNoFlush):
+		r.NoFlush = true
+		return saysUnflushed
 	case !back:
 		r.FlushError = notBack
 	case err != nil:
 		r.FlushError = err.Error()
 	}
+	return saysFlushed
 }
 
 func (o *order) close(client peers.Client, r *result) {
@@ -168,6 +171,9 @@ func (o *order) close(client peers.Client, r *result) {
 	}
 	if t, ok := client.(teller); ok {
 		r.SaidLost += told(t)
+	}
+	if c, ok := client.(complainer); ok {
+		r.Complaints = c.Complaints()
 	}
 	if err != nil {
 		r.CloseError = err.Error()

@@ -29,6 +29,11 @@ type teller interface {
 	Lost() int
 }
 
+// complainer is an SDK that tells of errors, without the number of events that they cost.
+type complainer interface {
+	Complaints() int
+}
+
 // told waits until an SDK, which may tell from goroutines of its own, has no more to say.
 func told(t teller) (lost int) {
 	const often, calm = 20 * time.Millisecond, 10

@@ -49,10 +49,10 @@ func (b *bench) run(ctx context.Context) (report.Section, error) {
 
 const how = "Each SDK runs in a process of its own, with its defaults, and tracks numbered events in ticks of 5 ms; " +
 	"a server of its own, in another process, counts how often it accepted each number. " +
-	"Lost silently are the events that the SDK took from its caller, that the server never accepted, " +
-	"and that neither the error of Close nor the SDK's documented callback told of. " +
+	"Lost are the events that the SDK took from its caller and that the server never accepted; the error of Close or the SDK's documented callback said how many of them, or no number. " +
 	"Goroutines are those above the number before the SDK was opened; RSS is VmHWM of the process, of a binary that has all SDKs in it. " +
-	"An SDK that has no Flush is left alone for as long as Flush might take, or until everything has arrived. " +
+	"Before Close an SDK that has no Flush is left alone for as long as Flush might take, another for up to 15 s after its Flush, or until everything has arrived. " +
+	"Each trial is made once, a count being no speed, five at a time. " +
 	"Requests are those that reached the server; a refused connection is none."
 
 // play runs a scenario and adds its table.
@@ -69,7 +69,8 @@ func (b *bench) play(ctx context.Context, s *scenario, section *report.Section) 
 }
 
 func (b *bench) killAll(ctx context.Context, section *report.Section) error {
-	deaths, err := each(b, func(c *contestant) (death, error) { return killTrials(ctx, c, b.kills) })
+	at := moments(b.kills)
+	deaths, err := each(b, func(c *contestant) (death, error) { return killTrials(ctx, c, at) })
 	if err != nil {
 		return fmt.Errorf("outage: kill: %w", err)
 	}

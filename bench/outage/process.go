@@ -2,7 +2,6 @@ package outage
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -58,19 +57,16 @@ func (p *process) explain(err error) error {
 	return err
 }
 
-// finish lets the child go on to Flush and Close, and returns its result. It calls wait
-// before Close if the SDK has no Flush.
-func (p *process) finish(limit time.Duration, wait func()) (r result, err error) {
-	var answer json.RawMessage
-	err = p.Ask(limit, &answer)
-	if err == nil && string(answer) == `"`+saysUnflushed+`"` {
-		wait()
-		err = p.Ask(limit, &answer)
-	}
-	if err != nil {
-		return r, p.explain(err)
-	}
-	if err := json.Unmarshal(answer, &r); err != nil {
+// flush lets the child go on to Flush, and returns whether its SDK has one.
+func (p *process) flush(limit time.Duration) (flushed bool, err error) {
+	var word string
+	err = p.explain(p.Ask(limit, &word))
+	return word == saysFlushed, err
+}
+
+// finish lets the child go on to Close, and returns its result.
+func (p *process) finish(limit time.Duration) (r result, err error) {
+	if err := p.explain(p.Ask(limit, &r)); err != nil {
 		return r, err
 	}
 	if r.Failed != "" {

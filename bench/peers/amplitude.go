@@ -3,6 +3,7 @@ package peers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -21,9 +22,9 @@ func amplitudePeer() Peer {
 }
 
 func openAmplitude(s Setup) (Client, error) {
-	c := &amplitudeClient{}
+	c := &amplitudeClient{detour: through(s.Transport)}
 	cfg := amplitude.NewConfig("key")
-	cfg.ServerURL, cfg.Logger, cfg.MaxStorageCapacity = cmp.Or(through(s.Transport), s.URL)+"/2/httpapi", silent{}, s.Queue
+	cfg.ServerURL, cfg.Logger, cfg.MaxStorageCapacity = cmp.Or(c.detour, s.URL)+"/2/httpapi", silent{}, s.Queue
 	cfg.ExecuteCallback = func(result types.ExecuteResult) {
 		if result.Code != http.StatusOK {
 			c.lost.Add(1)
@@ -35,7 +36,8 @@ func openAmplitude(s Setup) (Client, error) {
 
 type amplitudeClient struct {
 	amplitude.Client
-	lost atomic.Int64
+	detour string // may be empty
+	lost   atomic.Int64
 }
 
 func (c *amplitudeClient) Track(n int) error {
@@ -52,6 +54,7 @@ func (c *amplitudeClient) Lost() int                       { return int(c.lost.L
 
 func (c *amplitudeClient) Close(context.Context) error {
 	c.Shutdown()
+	detours.Delete(c.detour)
 	return nil
 }
 
@@ -75,32 +78,31 @@ func decodeAmplitude(r *http.Request, body []byte) ([]int, error) {
 // leads to another.
 const detourScheme = "footfall-bench"
 
-var detours = struct {
-	once     sync.Once
-	mu       sync.Mutex
-	byNumber map[string]http.RoundTripper
-}{byNumber: map[string]http.RoundTripper{}}
+var (
+	detours      sync.Map // of http.RoundTripper, by URL
+	lastDetour   atomic.Int64
+	allowDetours = sync.OnceFunc(func() {
+		http.DefaultTransport.(*http.Transport).RegisterProtocol(detourScheme, detour{})
+	})
+)
 
 // through returns the URL that leads http.DefaultTransport to t, and nothing for nil.
 func through(t http.RoundTripper) string {
 	if t == nil {
 		return ""
 	}
-	detours.once.Do(func() {
-		http.DefaultTransport.(*http.Transport).RegisterProtocol(detourScheme, detour{})
-	})
-	detours.mu.Lock()
-	defer detours.mu.Unlock()
-	host := fmt.Sprintf("n%d", len(detours.byNumber))
-	detours.byNumber[host] = t
-	return detourScheme + "://" + host
+	allowDetours()
+	url := fmt.Sprintf("%s://n%d", detourScheme, lastDetour.Add(1))
+	detours.Store(url, t)
+	return url
 }
 
 type detour struct{}
 
 func (detour) RoundTrip(r *http.Request) (*http.Response, error) {
-	detours.mu.Lock()
-	t := detours.byNumber[r.URL.Host]
-	detours.mu.Unlock()
-	return t.RoundTrip(r)
+	t, ok := detours.Load(detourScheme + "://" + r.URL.Host)
+	if !ok {
+		return nil, errors.New("peers: a request after Close")
+	}
+	return t.(http.RoundTripper).RoundTrip(r)
 }

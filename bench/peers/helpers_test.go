@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // redirect sends to url, whatever the request says, and counts.
@@ -21,4 +24,15 @@ func (d redirect) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(d.url, "http://")
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+func named(t *testing.T, name string) Peer {
+	t.Helper()
+	for _, p := range All() {
+		if p.Name == name {
+			return p
+		}
+	}
+	require.FailNow(t, "no peer of that name", name)
+	return Peer{}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -18,16 +19,21 @@ import (
 func otelPeer() Peer {
 	return Peer{
 		Name: "otel log", Module: "go.opentelemetry.io/otel/sdk/log",
-		Setting:  "LoggerProvider with a BatchProcessor and otlploghttp, defaults; errors that are discarded; WithMaxQueueSize is the bound",
+		Setting:  "LoggerProvider with a BatchProcessor and otlploghttp, defaults; an error handler that counts; WithMaxQueueSize is the bound",
 		OpenWith: openOTel, Decode: decodeOTel, Answer: answerOTel,
 	}
 }
 
-// discardErrors runs once: the SDK's error handler is global, and prints to stderr.
-var discardErrors = sync.OnceFunc(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
+// countErrors runs once: the SDK's error handler is global, and prints to stderr.
+var (
+	countErrors = sync.OnceFunc(func() {
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) { otelErrors.Add(1) }))
+	})
+	otelErrors atomic.Int64
+)
 
 func openOTel(s Setup) (Client, error) {
-	discardErrors()
+	countErrors()
 	options := []otlploghttp.Option{otlploghttp.WithEndpointURL(s.URL + "/v1/logs")}
 	if s.Transport != nil {
 		options = append(options, otlploghttp.WithHTTPClient(&http.Client{Transport: s.Transport}))
@@ -41,12 +47,13 @@ func openOTel(s Setup) (Client, error) {
 		batching = append(batching, sdklog.WithMaxQueueSize(s.Queue))
 	}
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter, batching...)))
-	return &otelClient{provider, provider.Logger("shop")}, nil
+	return &otelClient{provider, provider.Logger("shop"), otelErrors.Load()}, nil
 }
 
 type otelClient struct {
 	provider *sdklog.LoggerProvider
 	logger   log.Logger
+	before   int64 // errors of clients that came before
 }
 
 func (c *otelClient) Track(n int) error {
@@ -63,6 +70,7 @@ func (c *otelClient) Track(n int) error {
 }
 
 func (c *otelClient) Flush(ctx context.Context) error { return c.provider.ForceFlush(ctx) }
+func (c *otelClient) Complaints() int                 { return int(otelErrors.Load() - c.before) }
 func (c *otelClient) Close(ctx context.Context) error { return c.provider.Shutdown(ctx) }
 
 func decodeOTel(r *http.Request, body []byte) ([]int, error) {

@@ -12,7 +12,8 @@ import (
 // goroutines at once.
 //
 // A Client whose SDK has a documented way to tell its user of events that it took and
-// gave up has a method Lost() int besides, which is how many it told of.
+// gave up has a method Lost() int besides, which is how many it told of; one that tells of
+// errors without a number of events has Complaints() int, the number of errors.
 type Client interface {
 	// Track hands the SDK the event of all experiments: checkout_completed, with the
 	// props plan (a string), amount (an int), currency (a string) and rate (a float),
@@ -52,9 +53,10 @@ type Peer struct {
 	OpenWith func(Setup) (Client, error)
 
 	// Decode returns the n of each event in a request that the SDK sent, which is
-	// zero for events without one, and answers as its real server does on success.
-	// Answer says only the latter.
+	// zero for events without one.
 	Decode func(r *http.Request, body []byte) (ns []int, err error)
+
+	// Answer answers as the SDK's real server does on success.
 	Answer func(w http.ResponseWriter)
 }
 
@@ -75,16 +77,6 @@ func All() []Peer {
 		all[i].Open = func(url string) (Client, error) { return all[i].OpenWith(Setup{URL: url}) }
 	}
 	return all
-}
-
-// Named returns the peer of that name.
-func Named(name string) (Peer, bool) {
-	for _, p := range All() {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Peer{}, false
 }
 
 // Missing says which SDKs are not measured, and why.

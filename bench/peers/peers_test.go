@@ -105,8 +105,7 @@ func TestWhatWasGivenUpIsTold(t *testing.T) {
 	for _, name := range []string{"segment", "posthog", "rudder", "amplitude", "libhoney"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			peer, ok := Named(name)
-			require.True(t, ok)
+			peer := named(t, name)
 			server := serve(t, peer)
 			server.Misbehave = func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 				w.WriteHeader(http.StatusBadRequest)
@@ -124,7 +123,7 @@ func TestWhatWasGivenUpIsTold(t *testing.T) {
 }
 
 func TestTheServerNumbersTheRequestsForMisbehave(t *testing.T) {
-	peer, _ := Named("Footfall")
+	peer := named(t, "Footfall")
 	server := serve(t, peer)
 	var attempts []int
 	server.Misbehave = func(w http.ResponseWriter, _ *http.Request, attempt int) bool {

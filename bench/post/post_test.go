@@ -17,6 +17,7 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/bench/report"
+	"github.com/footfall-dev/footfall/bench/settler"
 )
 
 // short is a window in which there are answers even where others have the cores.
@@ -169,23 +170,8 @@ func TestACountThatTheServerDoesNotShareIsAnError(t *testing.T) {
 	require.Error(t, agree(got, 105, 4))
 }
 
-// eager settles everything at once, faster than events are tracked.
-type eager struct{}
-
-func (eager) Deliver(ctx context.Context, src footfall.Source) {
-	var records [4096]footfall.Record
-	for {
-		if _, ok := src.Wait(ctx); !ok {
-			return
-		}
-		for n := src.Take(records[:]); n > 0; n = src.Take(records[:]) {
-			src.Settle(records[:n], footfall.Delivered, nil)
-		}
-	}
-}
-
 func TestABacklogThatRunsOutIsAnError(t *testing.T) {
-	tracker, err := footfall.New(footfall.Config{SiteID: siteID, DefaultURL: pageURL, Transport: eager{}})
+	tracker, err := footfall.New(footfall.Config{SiteID: siteID, DefaultURL: pageURL, Transport: &settler.Settler{}})
 	require.NoError(t, err)
 	defer tracker.Close(t.Context())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

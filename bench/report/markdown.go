@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +14,7 @@ import (
 // Markdown writes what a run found, as RESULTS.md has it.
 func (r *Results) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Results\n\n%s: %s, %d cores, %s, %s. Medians of %d rounds.\n", r.Date.Format("2 January 2006"),
+	fmt.Fprintf(&b, "# Results\n\n%s: %s, %d cores, %s, %s. Medians of %d rounds where a section says nothing else.\n", r.Date.Format("2 January 2006"),
 		r.Machine.CPU, r.Machine.Cores, r.Machine.Kernel, r.Machine.Go, r.Rounds)
 	for i := range r.Sections {
 		r.Sections[i].write(&b)
@@ -45,6 +47,9 @@ func (s *Section) write(b *strings.Builder) {
 	for i := range s.Tables {
 		b.WriteByte('\n')
 		s.Tables[i].write(b)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Plots)) {
+		fmt.Fprintf(b, "\n![%s](%s)\n", s.Title, name)
 	}
 	if len(s.Notes) > 0 {
 		b.WriteByte('\n')

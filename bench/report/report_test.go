@@ -74,6 +74,7 @@ func TestARunIsWrittenWithMachineVersionsAndPlots(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "RESULTS.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), read.Machine.CPU)
-	assert.Contains(t, string(text), example.Markdown())
+	assert.Contains(t, string(text), "![Nothing](nothing.svg)")
+	assert.Contains(t, string(text), "| third   |")
 	assert.FileExists(t, filepath.Join(dir, "nothing.svg"))
 }

@@ -1,0 +1,30 @@
+// Package settler has the consumer that costs least.
+package settler
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Settler is a footfall.Transport that is done with each record at once.
+type Settler struct {
+	Settled atomic.Int64 // records so far
+}
+
+var _ footfall.Transport = (*Settler)(nil)
+
+// Deliver implements footfall.Transport.
+func (s *Settler) Deliver(ctx context.Context, src footfall.Source) {
+	var records [512]footfall.Record
+	for {
+		if _, ok := src.Wait(ctx); !ok {
+			return
+		}
+		for n := src.Take(records[:]); n > 0; n = src.Take(records[:]) {
+			src.Settle(records[:n], footfall.Delivered, nil)
+			s.Settled.Add(int64(n))
+		}
+	}
+}
