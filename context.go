@@ -45,7 +45,8 @@ func pageFrom(ctx context.Context) *Page {
 
 // Track accepts an event for the tracker and the page that ctx knows: below the
 // middleware, at any depth, also in a goroutine that outlives the request. It is
-// Tracker.Track otherwise. The error is ErrNoTracker if ctx knows no tracker.
+// Tracker.Track otherwise. The error is ErrNoTracker if ctx knows no tracker, of which
+// nobody else is told: no Stats and no log are there to tell.
 func Track(ctx context.Context, name string, props ...Prop) error {
 	v := valueFrom(ctx)
 	if v == nil || !v.known {

@@ -5,7 +5,7 @@
 //
 // A Tracker is made once and closed once. Track checks and encodes an event on the
 // caller's goroutine, puts it in a bounded queue and returns: it never blocks and
-// does no I/O. One goroutine delivers in the background.
+// does no I/O. One goroutine in the background starts others to deliver.
 //
 //	tracker, err := footfall.New(footfall.ConfigFromEnv())
 //	if err != nil {
@@ -37,8 +37,8 @@
 //
 // Every event that Track accepted ends in exactly one counter of Stats: delivered,
 // rejected (the API said that it is bad; Config.OnError is told), dropped (only
-// with Config.DropOldest, or by Close), or stored by a Transport that keeps it on
-// disk. While the API is down, refuses the key, or answers something else than the
+// with Config.DropOldest, by Close, or beyond the bounds of a store), or stored by a
+// Transport that keeps it on disk. While the API is down, refuses the key, or answers something else than the
 // contract, events wait in the queue and delivery resumes by itself. What Track
 // refuses, because the queue is full or the event is bad, it says with an error,
 // counts, and logs at most once a minute.

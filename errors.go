@@ -24,7 +24,8 @@ var (
 	ErrNoURL = errors.New("footfall: url: none: set Event.URL, use the middleware or WithURL, or set Config.DefaultURL")
 
 	// ErrNoTracker is returned by the package function Track when the context
-	// comes from neither the middleware nor WithTracker.
+	// comes from neither the middleware nor WithTracker, or Config.NoContextValue is
+	// set. The event is lost, and counted nowhere.
 	ErrNoTracker = errors.New("footfall: no tracker in the context: the handler is not below the middleware")
 
 	// ErrNotFound matches an *APIError by which the API says that no such site

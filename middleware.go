@@ -15,8 +15,8 @@ import (
 // did not keep it (a middleware in between made a copy, a mux is mounted below
 // another) it is the most specific rule whose pattern matches the request.
 //
-// Rules that are wrong are logged and left out. So are, when the middleware is
-// put around a mux, rules whose route is not registered in it: see CheckRules.
+// Rules that are wrong are logged and left out. When the middleware is put around a
+// mux, rules whose route is not registered in it yet are logged, too: see CheckRules.
 func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
 	set, _ := t.compile(rules) // the problems are among those below
 	routes := newRouteFinder(set)

@@ -41,12 +41,14 @@ type Rule struct {
 	Props []Prop
 
 	// PathProps lists wildcards of the pattern whose values become props of the
-	// same name: "id" for "GET /products/{id}".
+	// same name: "id" for "GET /products/{id}". With AnyRoute the value is empty on
+	// routes without that wildcard.
 	PathProps []string
 
 	// RefererPage takes the page from the Referer header, for API routes that
 	// pages call: the visitor never saw the route's own URL. Without a usable
-	// header the page is the request's as usual.
+	// header the page is the request's as usual. The header is the client's: one that
+	// forges it chooses the event's URL.
 	RefererPage bool
 }
 

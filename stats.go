@@ -4,13 +4,13 @@ package footfall
 //
 //	Tracked = Delivered + Rejected + Dropped + Stored + Queued
 //
-// Events that Track returned an error for were never accepted; they are in
+// Events that a tracker's methods returned an error for were never accepted; they are in
 // Invalid or Refused, and in none of the others.
 type Stats struct {
 	Tracked   uint64 // accepted: Track returned nil
 	Delivered uint64 // the API answered 202
 	Rejected  uint64 // the API refused the event for good; OnError was told
-	Dropped   uint64 // given up: the oldest of a full queue (Config.DropOldest), or left over when Close ended
+	Dropped   uint64 // given up: the oldest of a full queue (Config.DropOldest), left over when Close ended, or beyond the bounds of a store
 	Stored    uint64 // kept on disk by a Transport that can, not delivered yet
 	Queued    uint64 // waiting or on the way
 

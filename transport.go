@@ -22,7 +22,8 @@ type Record struct {
 type Outcome uint8
 
 const (
-	// Lost is the zero Outcome: given up, because the tracker closes.
+	// Lost is the zero Outcome: given up, because the tracker closes or a store has no
+	// room for it.
 	Lost Outcome = iota
 	// Delivered means that the API accepted the event.
 	Delivered

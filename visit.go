@@ -91,9 +91,9 @@ func (v *Visit) Status() int {
 // context Track finds tracker and page.
 func (v *Visit) Request() *http.Request { return v.inner }
 
-// End makes the events of the request, which is answered. Method, Page and Request
-// of o are filled in where they are empty; Request is the one the handler had, if
-// the framework replaced the one that was handed down.
+// End makes the events of the request, which is answered. Page of o is the visit's;
+// Method and Request are filled in where they are empty. Request is the one the handler
+// had, if the framework replaced the one that was handed down.
 //
 // What the handler did to a copy of the request is put back on the request that
 // came, as if there had been no copy. So the server removes the files of a

@@ -103,7 +103,7 @@ var rows = []row{
 
 // RunMiddleware holds a middleware to what the application may expect of it: that
 // nothing changes but that events are made. Every row is run against a server on
-// a socket. The net/http middleware and every adapter of this project pass it.
+// a socket. The net/http middleware and this project's adapters of routers pass it.
 func RunMiddleware(t *testing.T, s Subject) {
 	t.Helper()
 	if s.Pattern == nil {
