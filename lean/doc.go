@@ -1,5 +1,5 @@
 // Package lean delivers Footfall's events without net/http, for applications that track
-// so many that the processor time of delivery counts: between a third and a quarter of
+// so many that the processor time of delivery counts: between a quarter and two fifths of
 // what the default transport takes per event, no allocations and no goroutines per connection.
 //
 //	tracker, err := lean.NewTracker(footfall.Config{…})

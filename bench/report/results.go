@@ -79,7 +79,7 @@ func modules(wanted []string) []Module {
 			continue
 		}
 		version := dep.Version
-		if dep.Replace != nil {
+		if dep.Replace != nil || version == "(devel)" {
 			version = "this checkout"
 		}
 		found = append(found, Module{dep.Path, version})
