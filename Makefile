@@ -67,7 +67,7 @@ alone: ## Build and vet each module by itself, as its users do
 	@set -e; for dir in $(MODULES); do echo "alone: $${dir#$(CURDIR)}"; (cd $$dir && GOWORK=off $(GO) build -o /dev/null ./... && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) mod tidy -diff); done
 
 .PHONY: bench
-bench: ## Compare with other SDKs and the limits of the machine: some 15 min, writes bench/RESULTS.md
+bench: ## Compare with other SDKs and the limits of the machine: below 20 min, writes bench/RESULTS.md
 	cd bench && $(GO) run .
 
 .PHONY: bench-quick
