@@ -84,19 +84,11 @@ func table(all []situation, found [][]*outcome) report.Table {
 			most.connections = max(most.connections, o.connections)
 		}
 		t.Rows = append(t.Rows, []any{
-			s.name, int(s.delay.Milliseconds()), s.offered(), s.delivered(rates), bound("≥", s.atLeast), s.ceiling(),
-			most.inFlight, most.connections, bound("≤", float64(s.connections)),
+			s.name, int(s.delay.Milliseconds()), s.offered(), s.delivered(rates), report.Bound("≥", s.atLeast), s.ceiling(),
+			most.inFlight, most.connections, report.Bound("≤", float64(s.connections)),
 		})
 	}
 	return t
-}
-
-// bound is how a target is told.
-func bound(sign string, n float64) any {
-	if n == 0 {
-		return nil
-	}
-	return fmt.Sprintf("%s %.0f", sign, n)
 }
 
 func (s *situation) offered() string {

@@ -45,56 +45,13 @@ func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	table := report.Table{Columns: []string{"middleware", "ns over bare", "target", "allocs over bare", "target allocs", "below another: ns", "allocs"}}
 	for i := range all {
 		w := &all[i]
-		table.Rows = append(table.Rows, []any{w.name, outermost[i].ns, w.ns(), outermost[i].allocs, w.allocs(), within[i].ns, within[i].allocs})
+		table.Rows = append(table.Rows, []any{w.name, outermost[i].ns, report.Bound("≤", w.most.ns), outermost[i].allocs, report.Bound("≤", w.most.allocs), within[i].ns, within[i].allocs})
 		section.Notes = append(section.Notes, w.notes()...)
 	}
 	table.Caption = fmt.Sprintf("The bare handler takes %.0f ns and %.0f allocations.", outermost[len(all)].ns, outermost[len(all)].allocs)
 	section.Tables = []report.Table{table}
 	section.Notes = append(section.Notes, "The targets were set on a machine where httpsnoop took 332 to 422 ns; what counts is the ratio.")
 	return section, nil
-}
-
-// wrapper is a middleware, set up.
-type wrapper struct {
-	name, setting string
-	wrap          func(http.Handler) http.Handler
-	before        func()       // each measurement; may be nil
-	most          cost         // target; zero if there is none
-	arrived       func() int64 // how many requests the background told its server of; nil if of none
-	requests      int64        // so far
-}
-
-func (w *wrapper) ns() any {
-	if w.most.ns == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("≤ %.0f", w.most.ns)
-}
-
-func (w *wrapper) allocs() any {
-	if w.most.allocs == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("≤ %.0f", w.most.allocs)
-}
-
-// notes says how w is set, and what it dropped.
-func (w *wrapper) notes() (all []string) {
-	if w.setting != "" {
-		all = append(all, w.name+": "+w.setting+".")
-	}
-	if w.arrived != nil {
-		if dropped := w.requests - w.arrived(); dropped != 0 {
-			all = append(all, fmt.Sprintf("%s dropped %d of the %d that it had to tell of.", w.name, dropped, w.requests))
-		}
-	}
-	return all
-}
-
-func (w *wrapper) prepare() {
-	if w.before != nil {
-		w.before()
-	}
 }
 
 // cost is of one request.

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -43,6 +44,29 @@ func TestFootfallsRuleMakesAnEventForEachRequestOfItsRoute(t *testing.T) {
 	}
 	require.NoError(t, tracker.Close(t.Context()))
 	assert.EqualValues(t, 10, tracker.Stats().Delivered)
+}
+
+// A few requests fit into every queue: who dropped one then was counted wrongly.
+func TestWhatTheBackgroundDropsIsNoted(t *testing.T) {
+	all, end, err := wrappers()
+	defer end()
+	require.NoError(t, err)
+	_, err = measure(t.Context(), 1, 20, all, direct)
+	require.NoError(t, err)
+	end()
+	counted := 0
+	for i := range all {
+		for _, note := range all[i].notes() {
+			assert.NotContains(t, note, "dropped")
+		}
+		if w := &all[i]; w.arrived != nil {
+			counted++
+			assert.Positive(t, w.arrived())
+			w.requests += 7
+			assert.Contains(t, w.notes(), fmt.Sprintf("%s dropped 7 of the %d that it had to tell of.", w.name, w.requests))
+		}
+	}
+	assert.Equal(t, 4, counted)
 }
 
 func TestWhatAMiddlewareAddsIsMeasured(t *testing.T) {

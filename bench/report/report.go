@@ -1,6 +1,8 @@
 // Package report is what an experiment finds, as Markdown and as JSON.
 package report
 
+import "fmt"
+
 // Options are what an experiment is run with.
 type Options struct {
 	Rounds int                              // how often each figure is taken; the median is reported
@@ -15,6 +17,14 @@ type Section struct {
 	Tables []Table           `json:"tables"`
 	Notes  []string          `json:"notes,omitempty"` // what a reader must know: events dropped, settings, failures
 	Plots  map[string]string `json:"-"`               // SVG documents by file name
+}
+
+// Bound is the cell of a target, of which zero says that there is none.
+func Bound(sign string, n float64) any {
+	if n == 0 {
+		return nil
+	}
+	return fmt.Sprintf("%s %.0f", sign, n)
 }
 
 // Table has a cell for each column in each row.
