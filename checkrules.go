@@ -132,13 +132,9 @@ func sampleURL(escaped string) *url.URL {
 	return &url.URL{Path: path, RawPath: escaped}
 }
 
-func isMount(path string) bool { return isSubtree(path) && !isRootSubtree(path) }
-
-// isRootSubtree is true of "/" and "/{path...}", where single-page applications answer
+// isMount is not true of "/" and "/{path...}", where single-page applications answer
 // whatever else is not found.
-func isRootSubtree(path string) bool {
-	return isSubtree(path) && strings.Count(path, "/") == 1
-}
+func isMount(path string) bool { return isSubtree(path) && strings.Count(path, "/") > 1 }
 
 // samplePaths returns paths that the pattern matches and hardly another does.
 func samplePaths(path string) []string {

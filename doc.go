@@ -38,10 +38,10 @@
 // Every event that Track accepted ends in exactly one counter of Stats: delivered,
 // rejected (the API said that it is bad; Config.OnError is told), dropped (only
 // with Config.DropOldest, by Close, or beyond the bounds of a store), or stored by a
-// Transport that keeps it on disk. While the API is down, refuses the key, or answers something else than the
-// contract, events wait in the queue and delivery resumes by itself. What Track
-// refuses, because the queue is full or the event is bad, it says with an error,
-// counts, and logs at most once a minute.
+// Transport that keeps it on disk. While the API is down, refuses the key, or answers
+// something else than the contract, events wait in the queue and delivery resumes by
+// itself. What Track refuses, because the queue is full or the event is bad, it says
+// with an error, counts, and logs at most once a minute.
 //
 // Close gives everything left one last attempt within its context, and its error
 // is the account of what was lost. What is queued when the process is killed is

@@ -129,8 +129,8 @@ func watchIdling(ctx context.Context, programs []*program, found []figures, time
 			if err != nil {
 				return err
 			}
-			found[i].goroutines = append(found[i].goroutines, float64(idle.Goroutines))
-			found[i].rss = append(found[i].rss, float64(idle.RSS)/1024)
+			found[i].goroutines = append(found[i].goroutines, float64(idle.goroutines))
+			found[i].rss = append(found[i].rss, float64(idle.rss)/1024)
 			r.stop()
 		}
 	}

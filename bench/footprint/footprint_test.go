@@ -49,7 +49,7 @@ func TestAProgramSaysHelloToItsClients(t *testing.T) {
 	require.Equal(t, "hello\n", string(text))
 	after, err := r.idle()
 	require.NoError(t, err)
-	require.Greater(t, after.Goroutines, before.Goroutines, "a connection is open")
+	require.Greater(t, after.goroutines, before.goroutines, "a connection is open")
 }
 
 func TestEveryProgramIsACandidateOnce(t *testing.T) {

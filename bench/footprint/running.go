@@ -3,14 +3,13 @@ package footprint
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"time"
 
-	"github.com/footfall-dev/footfall/bench/footprint/hello"
+	"github.com/footfall-dev/footfall/bench/post/child"
 )
 
 // running is a program that is up.
@@ -48,16 +47,22 @@ func (p *program) start(ctx context.Context) (*running, error) {
 	return r, nil
 }
 
-// idle asks the program what it is when nothing happens.
-func (r *running) idle() (idle hello.Idle, err error) {
+// idle is what a program is when nothing happens.
+type idle struct {
+	goroutines int
+	rss        int // KiB; zero if the system does not tell
+}
+
+// idle asks the program and the system.
+func (r *running) idle() (is idle, err error) {
 	if _, err := io.WriteString(r.in, "\n"); err != nil {
-		return idle, err
+		return is, err
 	}
-	line, err := r.out.ReadBytes('\n')
-	if err != nil {
-		return idle, errors.Join(errors.New("the program has ended"), err)
+	if _, err := fmt.Fscanln(r.out, &is.goroutines); err != nil {
+		return is, errors.Join(errors.New("the program has ended"), err)
 	}
-	return idle, json.Unmarshal(line, &idle)
+	is.rss = child.RSS(r.cmd.Process.Pid)
+	return is, nil
 }
 
 // stop ends the program; it may be called twice.

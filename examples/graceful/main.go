@@ -1,5 +1,6 @@
 // Graceful is a server that delivers its events when it is told to stop, as a deploy
-// does, and says what it had no time for. It needs FOOTFALL_BASE_URL, FOOTFALL_API_KEY and FOOTFALL_SITE_ID.
+// does, and says what it had no time for. It needs FOOTFALL_BASE_URL, FOOTFALL_API_KEY
+// and FOOTFALL_SITE_ID.
 package main
 
 import (

@@ -4,7 +4,6 @@ package hello
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -12,21 +11,13 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
 )
 
 // Nowhere is where SDKs are pointed to. Nobody answers there.
 const Nowhere = "http://127.0.0.1:9"
 
-// Idle is what a program is when nothing happens.
-type Idle struct {
-	Goroutines int
-	RSS        int // KiB; zero if the system does not tell
-}
-
-// Serve listens, prints its address, and prints an Idle for each line that it reads, until
-// there are no more. Each request is handed to track before it is answered; both track and
+// Serve listens, prints its address, and prints its number of goroutines for each line that
+// it reads, until there are no more. Each request is handed to track before it is answered; both track and
 // wrap, which is put around the handler, may be nil.
 func Serve(track func(*http.Request), wrap func(http.Handler) http.Handler) {
 	handler := newHandler(track, wrap)
@@ -37,7 +28,7 @@ func Serve(track func(*http.Request), wrap func(http.Handler) http.Handler) {
 	fmt.Println("http://" + l.Addr().String())
 	go func() { log.Fatal(http.Serve(l, handler)) }()
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		_ = json.NewEncoder(os.Stdout).Encode(Idle{runtime.NumGoroutine(), rss()})
+		fmt.Println(runtime.NumGoroutine())
 	}
 }
 
@@ -52,15 +43,4 @@ func newHandler(track func(*http.Request), wrap func(http.Handler) http.Handler)
 		return wrap(handler)
 	}
 	return handler
-}
-
-func rss() int {
-	status, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kib, _ := strconv.Atoi(strings.Fields(value)[0])
-			return kib
-		}
-	}
-	return 0
 }

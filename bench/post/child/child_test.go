@@ -2,6 +2,7 @@ package child
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -85,4 +86,12 @@ func TestAChildEndsWithItsPipe(t *testing.T) {
 		}
 	}, patience, time.Millisecond)
 	require.NoError(t, p.cmd.Wait(), "it ended by itself")
+}
+
+func TestMemoryIsThatOfTheProcess(t *testing.T) {
+	if runtime.GOOS == "linux" { // which tells
+		require.Positive(t, RSS(os.Getpid()))
+		require.Positive(t, PeakRSS())
+	}
+	require.Zero(t, RSS(-1), "there is none")
 }
