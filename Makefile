@@ -98,9 +98,8 @@ cover: ## Print the test coverage of the root module
 	$(GO) test -coverpkg ./... -coverprofile coverage.out ./... >/dev/null && $(GO) tool cover -func coverage.out | tail -1
 
 .PHONY: tidy
-tidy: ## Tidy every go.mod and bring the workspace in line
+tidy: ## Tidy every go.mod
 	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(GO) mod tidy); done
-	$(GO) work sync
 
 .PHONY: soak
 soak: ## Long tests that CI leaves out: ten minutes of a bad API, a million events, outages and kills

@@ -78,21 +78,39 @@ func (q *queue) ask(l *lane, body []byte, redacted int, w *waiter) error {
 // makeRoom drops nothing unless that makes enough room.
 func (q *queue) makeRoom(n int) bool {
 	full := func(events, bytes int) bool { return events >= q.maxEvents || bytes+n > q.maxBytes }
-	if !q.dropOldest || full(q.pending-q.waiting, q.taken) {
-		return !full(q.pending, q.bytes)
+	if !full(q.pending, q.bytes) {
+		return true
+	}
+	if !q.dropOldest {
+		return false
+	}
+	delayed, size := q.source.delayed.size()
+	if full(q.pending-q.waiting-delayed, q.taken-size) {
+		return false
 	}
 	for full(q.pending, q.bytes) {
-		q.drop()
+		if !q.drop() {
+			return false
+		}
 	}
 	return true
 }
 
-// drop gives up the oldest event that is not on its way yet.
-func (q *queue) drop() {
-	r := q.take()
-	q.taken += len(r.Body)
+// drop gives up the oldest event that is not in flight. One that was sent before is older
+// than all that were not. It returns false if there is none.
+func (q *queue) drop() bool {
+	r, ok := q.source.Reclaim()
+	switch {
+	case ok:
+	case q.waiting == 0:
+		return false // a sender has just taken it
+	default:
+		r = q.take()
+		q.taken += len(r.Body)
+	}
 	q.settle(&r, Lost, ErrQueueFull)
 	q.dropped()
+	return true
 }
 
 // lock locks the queue and all lanes and takes note of what was added to them: everything

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -138,16 +140,21 @@ func TestCloseGivesEveryEventOneLastAttempt(t *testing.T) {
 func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		next := 0
 		statuses := []int{202, 422, 503}
-		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1 })
+		tracker := start(t, f)
 		track(t, tracker, 30)
 		f.set(func(r *http.Request, body string) (*http.Response, error) {
-			next++
-			return answerStatus(statuses[next%3])(r, body)
+			n, err := strconv.Atoi(regexp.MustCompile(`"n":(\d+)`).FindStringSubmatch(body)[1])
+			require.NoError(t, err)
+			return answerStatus(statuses[n%3])(r, body)
 		})
-		account, ok := errors.AsType[*footfall.CloseError](closeWithin(tracker, time.Minute))
+		err := closeWithin(tracker, time.Minute)
+		account, ok := errors.AsType[*footfall.CloseError](err)
 		require.True(t, ok)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		refused, ok := errors.AsType[*footfall.APIError](err)
+		require.True(t, ok, "the account names the last answer")
+		assert.Equal(t, 503, refused.Status)
 		assert.Equal(t, []uint64{10, 10, 10}, []uint64{account.Delivered, account.Rejected, account.Lost})
 	})
 }
@@ -156,7 +163,7 @@ func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
 // rest.
 type hoarder struct{ lost, delivered int }
 
-func (h hoarder) Deliver(ctx context.Context, src footfall.Source) {
+func (h hoarder) Deliver(ctx context.Context, src *footfall.Source) {
 	one := make([]footfall.Record, 1)
 	for _, more := src.Wait(ctx); more; _, more = src.Wait(ctx) {
 		for src.Take(one) > 0 {
@@ -344,7 +351,7 @@ func TestCloseSaysThatItsContextEndedThoughAttemptsFailedToo(t *testing.T) {
 // stop, or never stops.
 type lastWords struct{ takes time.Duration }
 
-func (l lastWords) Deliver(ctx context.Context, src footfall.Source) {
+func (l lastWords) Deliver(ctx context.Context, src *footfall.Source) {
 	batch := make([]footfall.Record, 10)
 	src.Wait(ctx)
 	n := src.Take(batch)

@@ -56,11 +56,16 @@ func (t *Tracker) TrackDurable(ctx context.Context, name string, props ...Prop) 
 	case <-w.done:
 	case <-ctx.Done():
 		t.queue.forget(w)
-		return fmt.Errorf("footfall: the event is queued and not safe yet: %w", ctx.Err())
+		return notSafe(ctx.Err(), t.source.Failure())
 	case <-t.done: // the transport has stopped; if it settled the event, it did so before
 		return t.queue.last(w)
 	}
 	return w.verdict()
+}
+
+// notSafe is the error of a call whose time is over.
+func notSafe(ended, failure error) error {
+	return fmt.Errorf("footfall: the event is queued and not safe yet: %w", because(ended, failure))
 }
 
 // last is the verdict when nobody settles any more.

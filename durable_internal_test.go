@@ -11,7 +11,7 @@ import (
 
 type deaf struct{}
 
-func (deaf) Deliver(ctx context.Context, src Source) { <-src.Closing() }
+func (deaf) Deliver(ctx context.Context, src *Source) { <-src.Closing() }
 
 func TestCallerOfTrackDurableWhoGivesUpLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -139,7 +139,7 @@ func TestTrackDurableDoesNotWaitForATransportThatHasStopped(t *testing.T) {
 // idleTransport takes nothing.
 type idleTransport struct{}
 
-func (idleTransport) Deliver(ctx context.Context, src footfall.Source) {
+func (idleTransport) Deliver(ctx context.Context, src *footfall.Source) {
 	select {
 	case <-ctx.Done():
 	case <-src.Closing():
@@ -149,16 +149,16 @@ func (idleTransport) Deliver(ctx context.Context, src footfall.Source) {
 // deserter returns when the first event has come.
 type deserter struct{}
 
-func (deserter) Deliver(ctx context.Context, src footfall.Source) { src.Wait(ctx) }
+func (deserter) Deliver(ctx context.Context, src *footfall.Source) { src.Wait(ctx) }
 
 // shelf is a Transport that stores, and delivers when it is told to.
 type shelf struct {
-	src  footfall.Source
+	src  *footfall.Source
 	kept int
 	sell chan struct{}
 }
 
-func (s *shelf) Deliver(ctx context.Context, src footfall.Source) {
+func (s *shelf) Deliver(ctx context.Context, src *footfall.Source) {
 	s.src = src
 	one := make([]footfall.Record, 1)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {

@@ -3,6 +3,7 @@ package footfall
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -82,6 +83,30 @@ func (e *RejectedError) Error() string {
 // Unwrap returns the reason.
 func (e *RejectedError) Unwrap() error { return e.Err }
 
+// FlushError says why [Tracker.Flush] returned before all events were settled. They stay
+// queued, unless the transport has stopped.
+type FlushError struct {
+	Unsettled uint64 // events that are not settled, those accepted since Flush was called included
+	Err       error  // the end of Flush's context, or that the transport has stopped
+	Cause     error  // why the last attempt failed, such as an [*APIError]; nil if none did
+}
+
+func (e *FlushError) Error() string {
+	text := fmt.Sprintf("footfall: flush: %d events not settled yet: %v", e.Unsettled, e.Err)
+	if e.Cause != nil {
+		text += "; the last attempt failed: " + strings.TrimPrefix(e.Cause.Error(), "footfall: ")
+	}
+	return text
+}
+
+// Unwrap returns Err, and Cause if there is one.
+func (e *FlushError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Err, e.Cause}
+}
+
 // CloseError is the account that Close gives when events were lost: what became
 // of the events that were queued, or stored by the Transport, when Close was called.
 // The four counts add up to that number.
@@ -90,7 +115,7 @@ type CloseError struct {
 	Rejected  uint64
 	Stored    uint64 // kept on disk by a Transport that can, those from before Close included
 	Lost      uint64
-	Err       error // why events were lost: the end of Close's context, or the last failed attempt
+	Err       error // why events were lost: the end of Close's context, the last failed attempt, or both
 }
 
 func (e *CloseError) Error() string {

@@ -5,6 +5,7 @@ go 1.26
 require (
 	github.com/google/uuid v1.6.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/sync v0.22.0
 )
 
 require go.yaml.in/yaml/v3 v3.0.5 // indirect

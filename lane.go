@@ -120,12 +120,29 @@ func (l *lane) oldest() *entry {
 	return &l.first.entries[l.first.next]
 }
 
-// take returns the oldest record, at which oldest has looked.
+// take returns the oldest record, which oldest has found.
 func (l *lane) take() Record {
-	s := l.first
-	s.next++
 	l.waiting--
-	return s.record(s.next - 1)
+	return l.first.take(l.first.next)
+}
+
+// newest returns when the newest entry was added, if it is one that waits. It looks at one
+// slab only.
+func (l *lane) newest() (at int64, ok bool) {
+	if l.waiting == 0 || l.counting == nil {
+		return 0, false
+	}
+	slot := l.counting.newest()
+	if slot < 0 {
+		return 0, false
+	}
+	return l.counting.entries[slot].at, true
+}
+
+// takeNewest returns the record that newest has found.
+func (l *lane) takeNewest() Record {
+	l.waiting--
+	return l.counting.take(l.counting.newest())
 }
 
 // release is told that a record of s has ended.

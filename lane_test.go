@@ -187,7 +187,7 @@ func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
 				q := newLaneTest(lanes)
 				var due atomic.Int64
 				go func() {
-					for n, ok := q.Wait(t.Context()); ok; n, ok = q.Wait(t.Context()) {
+					for n, ok := q.source.Wait(t.Context()); ok; n, ok = q.source.Wait(t.Context()) {
 						due.Store(int64(n))
 					}
 				}()
@@ -211,7 +211,7 @@ func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
 	woken := func() bool {
 		select {
 		case <-q.kick:
-			q.batchDue()
+			q.batchDue(false)
 			return true
 		default:
 			return false
@@ -222,7 +222,7 @@ func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
 		assert.True(t, woken())
 	}
 	q.timeOver()
-	q.batchDue()
+	q.batchDue(false)
 	var wakes []int
 	for i := range 10_000 { // in one of them
 		require.NoError(t, q.put(&scratch{}, number(i), 0))
@@ -241,7 +241,7 @@ func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
 			synctest.Wait()
 			require.NoError(t, q.put(&scratch{}, number(i), 0))
 			if i == 0 {
-				go func() { _, _ = q.Wait(t.Context()) }()
+				go func() { _, _ = q.source.Wait(t.Context()) }()
 			}
 		}
 		synctest.Wait()
@@ -256,7 +256,7 @@ func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
 		began := time.Now()
 		var due []time.Duration
 		go func() {
-			for _, ok := q.Wait(t.Context()); ok; _, ok = q.Wait(t.Context()) {
+			for _, ok := q.source.Wait(t.Context()); ok; _, ok = q.source.Wait(t.Context()) {
 				due = append(due, time.Since(began))
 			}
 		}()
@@ -280,7 +280,7 @@ func TestTransportThatComesBackSoonWaitsForTheNextMillisecond(t *testing.T) {
 			for n := range 100 {
 				require.NoError(t, q.put(&scratch{}, number(n), 0))
 			}
-			n, _ := q.Wait(t.Context())
+			n, _ := q.source.Wait(t.Context())
 			assert.Equal(t, 100*(i+1), n)
 			assert.Equal(t, time.Duration(i)*time.Millisecond, time.Since(began))
 		}
@@ -296,8 +296,7 @@ func TestPauseAfterAFullBatchDoesNotSwallowAFlush(t *testing.T) {
 	q.makeDue()
 	q.unlock()
 	q.timeOver() // before Wait has looked
-	n, due := q.batchDue()
-	assert.True(t, due)
+	n, _ := q.batchDue(false)
 	assert.Equal(t, 1, n)
 }
 
@@ -309,11 +308,11 @@ func TestEventInThePauseAfterAFullBatchWaitsNoLongerThanTheInterval(t *testing.T
 				for n := range 100 {
 					require.NoError(t, q.put(&scratch{}, number(n), 0))
 				}
-				_, _ = q.Wait(t.Context())
+				_, _ = q.source.Wait(t.Context())
 				require.Equal(t, 100, q.Take(make([]Record, 100)))
 				require.NoError(t, q.put(&scratch{}, number(100), 0))
 				began := time.Now()
-				n, _ := q.Wait(t.Context())
+				n, _ := q.source.Wait(t.Context())
 				assert.Equal(t, 1, n)
 				assert.Equal(t, interval, time.Since(began))
 			})
@@ -347,7 +346,7 @@ func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	transport.Go(func() {
-		for _, ok := q.Wait(ctx); ok; _, ok = q.Wait(ctx) {
+		for _, ok := q.source.Wait(ctx); ok; _, ok = q.source.Wait(ctx) {
 			var one [1]Record
 			for q.Take(one[:]) == 1 {
 				q.Settle(one[:], Delivered, nil)
@@ -365,7 +364,7 @@ func TestFirstEventWakesATransportThatWaits(t *testing.T) {
 		q := newLaneTest(1)
 		var due atomic.Int64
 		go func() {
-			n, _ := q.Wait(t.Context())
+			n, _ := q.source.Wait(t.Context())
 			due.Store(int64(n))
 		}()
 		synctest.Wait()
@@ -384,7 +383,7 @@ func TestEventAloneInItsLaneWaitsNoLongerThanTheInterval(t *testing.T) {
 			err := q.put(&scratch{lane: i}, number(i), 0)
 			require.NoError(t, err)
 		}
-		n, ok := q.Wait(context.Background())
+		n, ok := q.source.Wait(context.Background())
 		assert.True(t, ok)
 		assert.Equal(t, 4, n)
 		assert.Equal(t, time.Second, time.Since(began))

@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -11,9 +12,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// queue is the bounded queue between Track and the transport: the tracker's
-// Source. Whatever is accepted stays counted here, waiting or taken, until it is
-// settled, so the bounds hold for all of it.
+// queue is the bounded queue between Track and the transport: the [Store] of a tracker's
+// Source. Whatever is accepted stays counted here until it is settled, whether it waits, is
+// delayed or in flight, so the bounds hold for all of it.
 type queue struct {
 	maxEvents  int
 	maxBytes   int
@@ -22,11 +23,12 @@ type queue struct {
 	interval   time.Duration
 	clock      *clock
 	dropped    func() // told, under the lock, that an accepted event was dropped
+	misused    func(error)
 
-	kick    chan struct{} // one slot: something changed that Wait should look at
-	timer   *time.Timer   // runs while armed; Wait reads it
-	closing chan struct{}
-	lanes   []*lane
+	source *Source
+	kick   chan struct{} // the source's trigger: something changed that Wait should look at
+	timer  *time.Timer   // runs while armed; Wait reads it
+	lanes  []*lane
 
 	_ apart // Track reads what is above, and nothing changes it
 
@@ -64,9 +66,9 @@ func newQueue(cfg *Config, dropped func()) *queue {
 		interval:   cfg.FlushInterval,
 		clock:      newClock(),
 		dropped:    dropped,
+		misused:    func(error) {},
 		kick:       make(chan struct{}, 1),
 		timer:      time.NewTimer(cfg.FlushInterval),
-		closing:    make(chan struct{}),
 		spares:     spares{size: 64 << 10},
 		epochs:     newEpochs(),
 		waiters:    make(map[uuid.UUID]*waiter),
@@ -75,10 +77,18 @@ func newQueue(cfg *Config, dropped func()) *queue {
 		q.lanes = append(q.lanes, &lane{clock: q.clock, spares: &q.spares})
 	}
 	q.timer.Stop()
+	q.source = newSource(q, q.kick)
 	return q
 }
 
-// Take implements Source.
+// Waiting implements Store.
+func (q *queue) Waiting() (n int, more bool) {
+	q.lock()
+	defer q.unlock()
+	return q.waiting, !q.closed || q.waiting > 0
+}
+
+// Take implements Store.
 func (q *queue) Take(dst []Record) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,6 +107,35 @@ func (q *queue) Take(dst []Record) int {
 	return n
 }
 
+// TakeNewest implements an optional method of Store, for one record.
+func (q *queue) TakeNewest(dst []Record) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.look()
+	q.letGo()
+	var from *lane
+	var newest int64
+	for _, l := range q.lanes {
+		if at, ok := l.newest(); ok && (from == nil || at > newest) {
+			from, newest = l, at
+		}
+	}
+	switch {
+	case q.waiting == 0:
+		return 0
+	case from == nil:
+		dst[0] = q.take()
+	default:
+		q.waiting--
+		dst[0] = from.takeNewest()
+	}
+	q.taken += len(dst[0].Body)
+	if q.closed && q.waiting == 0 {
+		q.wake()
+	}
+	return 1
+}
+
 // take returns the oldest record of all lanes. There must be one.
 func (q *queue) take() Record {
 	var from *lane
@@ -113,7 +152,25 @@ func (q *queue) take() Record {
 	return from.take()
 }
 
-// Settle implements Source.
+// Retry implements Store. The record gets memory of its own: it may be kept for long, and
+// must not keep a slab from being used again.
+func (q *queue) Retry(r Record, _ error) (kept Record, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ended || !r.home.holds(&r) {
+		return r, false
+	}
+	if r.home.lane == nil {
+		return r, true // it has
+	}
+	kept = r.home.split(r.slot)
+	kept.failures, kept.strikes, kept.last = r.failures, r.strikes, r.last
+	r.home.states[r.slot] = settled
+	r.home.lane.release(r.home)
+	return kept, true
+}
+
+// Settle implements Store.
 func (q *queue) Settle(records []Record, o Outcome, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -130,7 +187,7 @@ func (q *queue) Settle(records []Record, o Outcome, err error) {
 }
 
 func (q *queue) settle(r *Record, o Outcome, err error) {
-	r.home.settled[r.slot] = true
+	r.home.states[r.slot] = settled
 	q.pending--
 	size := r.home.size(r.slot) // not that of r.Body, which a Transport may have changed
 	q.bytes -= size
@@ -140,18 +197,24 @@ func (q *queue) settle(r *Record, o Outcome, err error) {
 	if len(q.waiters) > 0 {
 		q.tell(r.home.id(r.slot), o, err)
 	}
-	r.home.lane.release(r.home) // the last: another lane may have the slab now
+	if l := r.home.lane; l != nil {
+		l.release(r.home) // the last: another lane may have the slab now
+	}
 }
 
-// Moved implements Source.
+// Moved implements an optional method of Store.
 func (q *queue) Moved(n int, o Outcome) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if o == Lost {
+	moved := min(uint64(max(n, 0)), q.stats.Stored)
+	if n < 0 || moved < uint64(n) {
+		q.misused(fmt.Errorf("footfall: Config.Transport called Moved(%d) with %d events stored", n, q.stats.Stored))
+	}
+	if moved > 0 && o == Lost {
 		q.lastErr = errGivenUp
 	}
-	q.stats.Stored -= uint64(n)
-	q.stats.count(o, uint64(n))
+	q.stats.Stored -= moved
+	q.stats.count(o, moved)
 }
 
 func (s *Stats) count(o Outcome, n uint64) {
@@ -166,9 +229,6 @@ func (s *Stats) count(o Outcome, n uint64) {
 		s.Dropped += n
 	}
 }
-
-// Closing implements Source.
-func (q *queue) Closing() <-chan struct{} { return q.closing }
 
 // flush makes everything due and waits until what was accepted before is settled,
 // or the transport has stopped, after which nothing is.
@@ -189,7 +249,7 @@ func (q *queue) flush(ctx context.Context, stopped <-chan struct{}) error {
 		return q.flushStopped(e)
 	case <-ctx.Done():
 		q.leave(e)
-		return fmt.Errorf("footfall: flush: %d events not settled yet: %w", q.read().Queued, ctx.Err())
+		return q.unflushed(ctx.Err())
 	}
 }
 
@@ -200,7 +260,11 @@ func (q *queue) flushStopped(e *epoch) error {
 		return nil
 	}
 	q.leave(e)
-	return fmt.Errorf("footfall: flush: %d events not settled: %w", q.read().Queued, errStopped)
+	return q.unflushed(errStopped)
+}
+
+func (q *queue) unflushed(err error) error {
+	return &FlushError{Unsettled: q.read().Queued, Err: err, Cause: q.source.Failure()}
 }
 
 func (q *queue) leave(e *epoch) {
@@ -214,21 +278,27 @@ func (q *queue) leave(e *epoch) {
 // close refuses new events and makes what is left due. It returns the counts at
 // that moment, from which the account of Close starts.
 func (q *queue) close() Stats {
+	s := q.refuse()
+	q.source.Close()
+	return s
+}
+
+func (q *queue) refuse() Stats {
 	q.lock()
 	defer q.unlock()
 	q.closed = true
-	close(q.closing)
 	q.makeDue()
 	return q.snapshot()
 }
 
 // end counts everything not settled as dropped, and returns the final counts and
-// the reason that the transport last gave for losing a record.
+// why the last attempt failed, or the last record was lost.
 func (q *queue) end() (Stats, error) {
 	q.lock()
 	defer q.unlock()
 	q.ended = true
 	q.timer.Stop()
+	q.source.delayed.stop()
 	q.stats.Dropped += uint64(q.pending)
 	q.pending, q.waiting, q.bytes, q.taken = 0, 0, 0, 0
 	for e := q.epochs.first; e != nil; e = e.after {
@@ -238,7 +308,7 @@ func (q *queue) end() (Stats, error) {
 	for id := range q.waiters {
 		q.tell(id, Lost, errStopped)
 	}
-	return q.snapshot(), q.lastErr
+	return q.snapshot(), cmp.Or(q.lastErr, q.source.Failure())
 }
 
 func (q *queue) read() Stats {

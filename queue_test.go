@@ -23,7 +23,7 @@ func with(t *testing.T, transport footfall.Transport, change ...func(*footfall.C
 // twoWaiters is a Transport that takes from two goroutines.
 type twoWaiters struct{ discard }
 
-func (w twoWaiters) Deliver(ctx context.Context, src footfall.Source) {
+func (w twoWaiters) Deliver(ctx context.Context, src *footfall.Source) {
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() { w.discard.Deliver(ctx, src) })
@@ -47,7 +47,7 @@ func TestSeveralGoroutinesMayWaitForEvents(t *testing.T) {
 // settles each record twice.
 type forgetful struct{}
 
-func (forgetful) Deliver(ctx context.Context, src footfall.Source) {
+func (forgetful) Deliver(ctx context.Context, src *footfall.Source) {
 	one := make([]footfall.Record, 1)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for src.Take(one) == 1 {
@@ -163,9 +163,9 @@ func TestSettledEventsMakeRoom(t *testing.T) {
 }
 
 // scripted is a Transport made of a function.
-type scripted func(ctx context.Context, src footfall.Source)
+type scripted func(ctx context.Context, src *footfall.Source)
 
-func (f scripted) Deliver(ctx context.Context, src footfall.Source) { f(ctx, src) }
+func (f scripted) Deliver(ctx context.Context, src *footfall.Source) { f(ctx, src) }
 
 func onTransport(t *testing.T, f scripted) *footfall.Tracker {
 	t.Helper()
@@ -178,7 +178,7 @@ func onTransport(t *testing.T, f scripted) *footfall.Tracker {
 
 func TestSettlingTwiceOrAfterTheEndCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := onTransport(t, func(ctx context.Context, src footfall.Source) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
 			two := make([]footfall.Record, 2)
 			src.Wait(ctx)
 			src.Take(two)
@@ -199,7 +199,7 @@ func TestSettlingTwiceOrAfterTheEndCountsOnce(t *testing.T) {
 
 func TestStoredEventsAreCountedAsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := onTransport(t, func(ctx context.Context, src footfall.Source) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
 			one := make([]footfall.Record, 1)
 			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 				for src.Take(one) == 1 {
@@ -217,7 +217,7 @@ func TestBatchThatNobodyTookIsDueAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []time.Duration
 		began := time.Now()
-		tracker := onTransport(t, func(ctx context.Context, src footfall.Source) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
 			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 				times = append(times, time.Since(began))
 			}
@@ -240,13 +240,13 @@ func TestRedactedValuesAreCounted(t *testing.T) {
 // returns is a Transport that stops before its time.
 type returns struct{}
 
-func (returns) Deliver(context.Context, footfall.Source) {}
+func (returns) Deliver(context.Context, *footfall.Source) {}
 
 func TestFlushDoesNotWaitForATransportThatHasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := with(t, returns{})
 		track(t, tracker, 3)
-		assert.ErrorContains(t, tracker.Flush(context.Background()), "3 events not settled: the transport has stopped")
+		assert.ErrorContains(t, tracker.Flush(context.Background()), "3 events not settled yet: the transport has stopped")
 		assert.Error(t, closeWithin(tracker, time.Second))
 	})
 }

@@ -96,7 +96,8 @@ func TestProgramsOfTheREADMECompile(t *testing.T) {
 		require.NoError(t, os.Mkdir(folder, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program(block[1])), 0o600))
 	}
-	mod := "module readme\n\ngo 1.26\n\nrequire (\n\tgithub.com/footfall-dev/footfall v0.0.0\n\tgithub.com/google/uuid v1.6.0 // indirect\n)\n\nreplace github.com/footfall-dev/footfall => " + root + "\n"
+	_, required, _ := strings.Cut(readFile(t, "go.mod"), "\n")
+	mod := "module readme\n" + required + "\nrequire github.com/footfall-dev/footfall v0.0.0\n\nreplace github.com/footfall-dev/footfall => " + root + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(readFile(t, "go.sum")), 0o600))
 	cmd := exec.Command("go", "build", "-o", os.DevNull, "./...")

@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -18,7 +19,8 @@ type reporter struct {
 	log     *slog.Logger
 	onError func(error)
 
-	writing sync.Mutex // held while a line is written
+	writing chan struct{} // one slot, taken while a line is written
+	once    sync.Once     // of misused
 
 	mu      sync.Mutex
 	counts  tally
@@ -31,10 +33,11 @@ type reporter struct {
 type tally struct {
 	invalid, refused, dropped, rejected uint64
 	example                             error
+	misuse                              error
 }
 
 func newReporter(log *slog.Logger, onError func(error)) *reporter {
-	r := &reporter{log: log, onError: onError}
+	r := &reporter{log: log, onError: onError, writing: make(chan struct{}, 1)}
 	r.timer = time.AfterFunc(time.Hour, r.write)
 	r.timer.Stop()
 	return r
@@ -42,7 +45,13 @@ func newReporter(log *slog.Logger, onError func(error)) *reporter {
 
 func (r *reporter) invalid(err error) { r.count(func(t *tally) { t.invalid++ }, err) }
 func (r *reporter) refused(err error) { r.count(func(t *tally) { t.refused++ }, err) }
-func (r *reporter) dropped()          { r.count(func(t *tally) { t.dropped++ }, ErrQueueFull) }
+
+// misused tells the log, once, of a Config.Transport that does not keep to its contract.
+func (r *reporter) misused(err error) {
+	r.once.Do(func() { r.count(func(t *tally) { t.misuse = err }, nil) })
+}
+
+func (r *reporter) dropped() { r.count(func(t *tally) { t.dropped++ }, ErrQueueFull) }
 
 // rejected hands a refusal of the API to Config.OnError, else to the log.
 func (r *reporter) rejected(rec Record, reason error) {
@@ -63,7 +72,7 @@ func (r *reporter) count(add func(*tally), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add(&r.counts)
-	r.counts.example = err
+	r.counts.example = cmp.Or(err, r.counts.example)
 	if !r.pending {
 		r.pending = true
 		r.timer.Reset(max(0, reportEvery-time.Since(r.last)))
@@ -72,12 +81,16 @@ func (r *reporter) count(add func(*tally), err error) {
 
 // write writes one line, if there is something to tell.
 func (r *reporter) write() {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
 	r.mu.Lock()
 	counts := r.counts
 	r.counts, r.pending, r.last = tally{}, false, time.Now()
 	r.mu.Unlock()
+	if counts.misuse != nil {
+		r.log.Error("footfall: Config.Transport is wrong; the counts are corrected", "error", counts.misuse)
+		counts.misuse = nil
+	}
 	if counts == (tally{}) {
 		return
 	}

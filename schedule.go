@@ -1,9 +1,6 @@
 package footfall
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // When a batch is due is for the goroutine in Wait to find out. Callers of Track wake it
 // for the first event in a lane, and when the lane has had its share of what a batch lacks.
@@ -12,38 +9,22 @@ import (
 // 20 µs, and a wake for each hundred would be a sixth of the cost of Track.
 const pace = time.Millisecond
 
-// Wait implements Source.
-func (q *queue) Wait(ctx context.Context) (waiting int, ok bool) {
-	for {
-		if n, known := q.batchDue(); known {
-			return n, n > 0
-		}
-		select {
-		case <-q.kick:
-		case <-q.timer.C:
-			q.timeOver()
-		case <-ctx.Done():
-			return 0, false
-		}
-	}
-}
-
-// batchDue returns the number of events of a batch that is due. Zero with known
-// true says that there will be no more.
-func (q *queue) batchDue() (waiting int, known bool) {
+// batchDue returns the number of waiting events if a batch is due, or if now is set, else
+// zero. When more is false there will be none.
+func (q *queue) batchDue(now bool) (waiting int, more bool) {
 	q.lock()
 	defer q.unlock()
+	q.due = q.due || now
 	if q.waiting == 0 {
 		q.startBatch()
-		q.ring = q.closed // whoever else is in Wait
-		return 0, q.closed
+		return 0, !q.closed
 	}
 	if full := !q.paced && q.fresh >= q.batch; full {
 		q.armed, q.paced, q.alarm = true, true, q.pause()
 	} else {
 		q.arm() // for what is not due, or to look again, should nobody take what is
 		if !q.due {
-			return 0, false
+			return 0, true
 		}
 	}
 	q.startBatch()

@@ -1,8 +1,14 @@
 package footfall
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // eventsPerSender is how many waiting events call for one more request in flight.
@@ -13,126 +19,312 @@ const eventsPerSender = 8
 type httpTransport struct {
 	poster   Poster
 	key      func() string // see cleaner.key
-	gate     *gate
-	retry    backoff
-	senders  int // at most
+	breaker  *breaker
+	retry    backoff // of an event that failed
+	most     int     // senders
 	rejected func(Record, error)
-	desks    sync.Pool // of *desk
+	workers  sync.Pool // of *worker
+
+	mu       sync.Mutex // held while a sender takes an event or ends
+	slots    *semaphore.Weighted
+	running  int
+	looks    uint64      // how often wanted was asked
+	moving   int         // senders that run, and have ended an attempt since the last time
+	suspects int         // in flight
+	told     time.Time   // when the log was told of a suspect
+	accepted atomic.Bool // the API has settled an event since the tracker closes
 }
 
-// desk is what a sender works with. It is used again, so that a sender that ends for
+// worker is what a sender works with. It is used again, so that a sender that ends for
 // want of events and is started for the next ones costs no memory.
-type desk struct {
-	one    [1]Record
-	answer Answer
+type worker struct {
+	one      [1]Record
+	pass     pass
+	closing  bool   // the attempt began when the tracker was closing
+	look     uint64 // when it was last counted as moving
+	attempts int
+	answer   Answer
 }
 
 var _ Transport = (*httpTransport)(nil)
 
-// Deliver implements Transport. It starts senders whenever events wait that no
-// sender has taken; a sender ends when it finds none.
-func (t *httpTransport) Deliver(ctx context.Context, src Source) {
+// Deliver implements Transport. It starts senders whenever events are due; a sender ends
+// when it finds none that it may send.
+func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 	defer t.poster.Close()
+	t.breaker.wake = src.Wake
+	defer t.breaker.timer.Stop()
 	var running sync.WaitGroup
-	defer running.Wait()
-	var senders crew
 	for {
-		waiting, ok := src.Wait(ctx)
+		waiting, ok := src.wait(ctx, t.idle)
 		if !ok {
-			return
+			break
 		}
-		for range senders.grow(func(running int) int { return t.more(waiting, running, src.Closing()) }) {
-			running.Go(func() { t.send(ctx, src, &senders) })
+		for range max(0, t.wanted(waiting, src)) {
+			if !t.start() {
+				break
+			}
+			running.Go(func() { t.send(ctx, src) })
 		}
+	}
+	running.Wait()
+	t.giveUp(src)
+}
+
+// wanted says how many senders to start for so many events. Those that run and have ended
+// an attempt lately will take some; those that have not may be waiting for an answer that
+// never comes. While the tracker closes all there may be are started at once.
+func (t *httpTransport) wanted(waiting int, src *Source) int {
+	t.mu.Lock()
+	moving := t.moving
+	t.moving = 0
+	t.looks++
+	t.mu.Unlock()
+	switch {
+	case isClosed(src.Closing()):
+		return waiting
+	case !t.breaker.closed():
+		return t.breaker.probes()
+	}
+	return (waiting+eventsPerSender-1)/eventsPerSender - moving
+}
+
+// idle reports whether no sender runs.
+func (t *httpTransport) idle() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running == 0
+}
+
+// start counts a sender in, if there may be one more.
+func (t *httpTransport) start() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.slots.TryAcquire(1) {
+		return false
+	}
+	t.running++
+	return true
+}
+
+// end counts a sender out. It is called with the lock held.
+func (t *httpTransport) end(src *Source, w *worker) {
+	if t.counts(w) {
+		t.moving--
+	}
+	t.running--
+	t.slots.Release(1)
+	if isClosed(src.Closing()) {
+		src.signal() // Wait may be over
 	}
 }
 
-// more says how many senders to add to those that run, so that the backlog has what it
-// calls for. While the tracker closes all there may be are started at once.
-func (t *httpTransport) more(waiting, running int, closing <-chan struct{}) int {
-	if isClosed(closing) {
-		return min(waiting, t.senders-running)
+// send delivers one event after the other until there is none that may be sent.
+func (t *httpTransport) send(ctx context.Context, src *Source) {
+	w := t.workers.Get().(*worker)
+	w.attempts, w.look = 0, 0
+	over := false
+	defer func() {
+		if !over { // runtime.Goexit in code of the application
+			t.mu.Lock()
+			t.end(src, w)
+			t.mu.Unlock()
+			src.Wake()
+		}
+	}()
+	for t.take(ctx, src, w) {
+		t.deliver(ctx, src, w)
 	}
-	wanted := (waiting + eventsPerSender - 1) / eventsPerSender
-	return min(wanted, t.senders) - running
+	over = true
+	w.one[0] = Record{} // which holds a slab
+	t.workers.Put(w)
 }
 
-// crew counts the senders.
-type crew struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (c *crew) grow(more func(running int) int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := max(0, more(c.n))
-	c.n += n
-	return n
-}
-
-// take returns false if none is waiting, and then counts the sender out at once:
-// an event that comes after that must not be left to it.
-func (c *crew) take(src Source, one []Record) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if src.Take(one) == 1 {
+// take gives w an event that may be sent now. If there is none it counts the sender out at
+// once: an event that comes after that must not be left to it.
+func (t *httpTransport) take(ctx context.Context, src *Source, w *worker) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if ctx.Err() == nil && t.pick(src, w) {
+		t.note(w)
 		return true
 	}
-	c.n--
+	t.end(src, w)
 	return false
 }
 
-// send delivers one event after the other until none is waiting.
-func (t *httpTransport) send(ctx context.Context, src Source, senders *crew) {
-	d := t.desks.Get().(*desk)
-	for senders.take(src, d.one[:]) {
-		outcome, err := t.deliver(ctx, d.one[0], &d.answer, src.Closing())
-		src.Settle(d.one[:], outcome, err)
+// note counts an attempt that begins.
+func (t *httpTransport) note(w *worker) {
+	if w.one[0].suspect() {
+		t.suspects++
 	}
-	d.one[0] = Record{} // which holds a slab
-	t.desks.Put(d)
-}
-
-// deliver tries until the event is settled. An attempt that begins when the
-// tracker is closing is the last.
-func (t *httpTransport) deliver(ctx context.Context, r Record, into *Answer, closing <-chan struct{}) (Outcome, error) {
-	for attempt := 0; ; attempt++ {
-		turn := t.gate.enter(ctx, closing, attempt > 0)
-		last := isClosed(closing)
-		if err := ctx.Err(); err != nil {
-			return Lost, err
-		}
-		a := t.attempt(ctx, r, into)
-		if a.err != nil && ctx.Err() != nil {
-			return Lost, ctx.Err() // cut off, which says nothing about the API
-		}
-		v := judge(&a)
-		switch v {
-		case accepted:
-			t.gate.passed(turn)
-			return Delivered, nil
-		case refused:
-			t.gate.passed(turn)
-			err := a.refusal()
-			t.rejected(r, err)
-			return Rejected, err
-		}
-		t.gate.failed(turn, v, &a)
-		if last {
-			return Lost, a.failure()
-		}
-		// An event waits by itself too, also behind a refused key: it may be the
-		// only one that a firewall on the way does not let through.
-		sleep(ctx, t.retry.delay(attempt), closing, nil)
+	if w.attempts++; w.attempts > 1 && w.look != t.looks {
+		w.look = t.looks
+		t.moving++
 	}
 }
 
-// attempt posts the event once. The answer's body is into's.
-func (t *httpTransport) attempt(ctx context.Context, r Record, into *Answer) answer {
-	into.reset()
-	err := t.poster.Post(ctx, r, into)
-	return answer{status: into.Status, body: into.Body, retryAfter: into.RetryAfter, cut: into.Cut, err: err, key: t.key}
+// counts reports whether w is counted as moving.
+func (t *httpTransport) counts(w *worker) bool { return w.look == t.looks && w.attempts > 1 }
+
+// pick takes an event as the breaker allows. What the tracker leaves when it closes gets an
+// attempt whatever the breaker says, until the API has accepted something.
+func (t *httpTransport) pick(src *Source, w *worker) bool {
+	w.closing = isClosed(src.Closing())
+	if w.closing && !t.accepted.Load() {
+		w.pass = pass{admission: anything, turn: t.breaker.current()}
+		return src.next(w.one[:], true)
+	}
+	w.pass = t.breaker.admit()
+	found := false
+	switch w.pass.admission {
+	case anything:
+		return src.next(w.one[:], t.suspects < max(1, t.most/10))
+	case aProbe:
+		found = src.probe(w.one[:], w.pass.retryFirst, w.pass.newest)
+	case freshProbe:
+		found = src.fresh(w.one[:], false)
+	}
+	if !found {
+		t.breaker.unused(w.pass)
+	}
+	return found
+}
+
+// deliver makes one attempt, and then settles the event or gives it back, also when the
+// attempt ends the goroutine.
+func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
+	suspect := w.one[0].suspect()
+	end := ending{verdict: later, err: errGoexit}
+	defer func() {
+		if end.err == errGoexit {
+			t.breaker.failed(w.pass, w.one[0].failures > 0, later, &answer{err: errGoexit})
+		}
+		if suspect {
+			t.mu.Lock()
+			t.suspects--
+			t.mu.Unlock()
+		}
+		t.finish(src, w, &end)
+	}()
+	t.attempt(ctx, w, &end)
+}
+
+// ending is what became of an attempt.
+type ending struct {
+	verdict verdict
+	cut     bool // by the end of the context, which says nothing about the API
+	err     error
+	asked   time.Duration // by Retry-After
+}
+
+// errGoexit is why an attempt failed that ended its goroutine.
+var errGoexit = errors.New("footfall: the attempt called runtime.Goexit")
+
+// attempt posts the event once.
+func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
+	r := w.one[0]
+	w.answer.reset()
+	err := t.poster.Post(ctx, r, &w.answer)
+	a := answer{status: w.answer.Status, body: w.answer.Body, retryAfter: w.answer.RetryAfter, cut: w.answer.Cut, err: err, key: t.key}
+	if err != nil && ctx.Err() != nil {
+		t.breaker.unused(w.pass)
+		*end = ending{cut: true, err: ctx.Err()}
+		return
+	}
+	retry := r.failures > 0
+	switch v := judge(&a); v {
+	case accepted:
+		*end = ending{verdict: v}
+		t.breaker.passed(w.pass, retry)
+	case refused:
+		*end = ending{verdict: v, err: a.refusal()}
+		t.breaker.passed(w.pass, retry)
+		t.rejected(r, end.err)
+	default:
+		*end = ending{verdict: v, err: a.failure(), asked: retryAfter(a.retryAfter, time.Now(), t.breaker.limit)}
+		t.breaker.failed(w.pass, retry, v, &a)
+	}
+}
+
+// finish settles the event, or gives it back.
+func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
+	switch {
+	case end.cut:
+		src.Settle(w.one[:], Lost, cmp.Or(src.Failure(), end.err))
+	case end.verdict == accepted:
+		src.Settle(w.one[:], Delivered, nil)
+		t.alive(src)
+	case end.verdict == refused:
+		src.Settle(w.one[:], Rejected, end.err)
+		t.alive(src)
+	default:
+		t.giveBack(src, w, end)
+	}
+}
+
+// giveBack returns an event that failed to the Source. An event that fails as a probe
+// waits for the API like all others. One that fails while the API accepts others waits by
+// itself, longer each time.
+func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
+	r := w.one[0]
+	r.failures++
+	r.last = w.closing
+	if w.pass.admission == anything && !w.closing {
+		r.strikes++
+		t.tell(&r, end.err)
+	}
+	src.Retry(r, max(t.wait(&r, w), end.asked), end.err)
+}
+
+// longestWait is how long an event that keeps failing waits at most, in units of the
+// longest wait of all others.
+const longestWait = 20
+
+func (t *httpTransport) wait(r *Record, w *worker) time.Duration {
+	own := backoff{base: t.retry.base, max: longestWait * t.retry.max}
+	switch {
+	case w.closing:
+		return t.retry.delay(min(int(r.strikes), 2))
+	case r.suspect():
+		own.low = 0.5
+	case w.pass.admission != anything:
+		return 0
+	}
+	return own.delay(int(r.strikes) - 1)
+}
+
+// tell tells the log of an event that becomes a suspect, at most once a minute.
+func (t *httpTransport) tell(r *Record, err error) {
+	if r.strikes != suspectAfter {
+		return
+	}
+	t.mu.Lock()
+	again := time.Since(t.told) < reportEvery
+	if !again {
+		t.told = time.Now()
+	}
+	t.mu.Unlock()
+	if !again {
+		t.breaker.log.Warn("footfall: an event fails although the API accepts others; it is kept and retried", "id", r.ID, "error", err)
+	}
+}
+
+// alive notes that the API has settled an event. Once the tracker closes, that makes what
+// failed worth another attempt.
+func (t *httpTransport) alive(src *Source) {
+	if isClosed(src.Closing()) && !t.accepted.Swap(true) {
+		src.delayed.accept(func() time.Duration { return t.retry.delay(0) })
+		src.Wake()
+	}
+}
+
+// giveUp settles what has failed since the tracker closes, if the API has accepted nothing
+// since, or nothing more can be sent.
+func (t *httpTransport) giveUp(src *Source) {
+	for _, e := range src.delayed.giveUp() {
+		src.Settle([]Record{e.record}, Lost, e.err)
+	}
 }
 
 func isClosed(ch <-chan struct{}) bool {

@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"sort"
 	"sync"
@@ -16,7 +17,7 @@ import (
 // lock of the lane; all else is guarded by the queue's. What the ids are made of is written
 // before the first entry, and not read before that is counted.
 type slab struct {
-	lane      *lane
+	lane      *lane // nil for a slab of one delayed event
 	mem       []byte
 	entries   []entry
 	seed      uint64 // random, anew each time the slab is used
@@ -24,12 +25,21 @@ type slab struct {
 	filled    int    // entries, once the lane goes on in the one after
 	after     *slab
 
-	settled []bool // of the entries that are counted
-	runs    []run  // of the same
-	counted int    // entries that the queue knows of
-	next    int    // index of the first entry not taken
-	live    int    // entries counted and not settled
+	states  []state // of the entries that are counted
+	runs    []run   // of the same
+	counted int     // entries that the queue knows of
+	next    int     // index of the first entry that waits
+	live    int     // entries counted and not settled
 }
+
+// state is where the event of an entry is.
+type state uint8
+
+const (
+	waiting state = iota
+	taken         // in flight
+	settled       // or no longer in this slab
+)
 
 // entry is one event of a slab.
 type entry struct {
@@ -47,7 +57,21 @@ type run struct {
 const slabEntries = 512
 
 func newSlab(size int) *slab {
-	return &slab{mem: make([]byte, size), entries: make([]entry, slabEntries), settled: make([]bool, slabEntries)}
+	return &slab{mem: make([]byte, size), entries: make([]entry, slabEntries), states: make([]state, slabEntries)}
+}
+
+// split copies an event into a slab of its own, with the same id.
+func (s *slab) split(slot int) Record {
+	own := &slab{
+		mem:       bytes.Clone(s.mem[s.start(slot):s.entries[slot].end]),
+		seed:      s.seed + uint64(slot),
+		unixStart: s.unixStart,
+		states:    []state{taken},
+		runs:      []run{{1, s.epoch(slot)}},
+		counted:   1,
+	}
+	own.entries = []entry{{at: s.entries[slot].at, end: len(own.mem)}}
+	return own.record(0)
 }
 
 // fits reports whether an event of size bytes fits behind n others of used bytes.
@@ -83,7 +107,7 @@ func (s *slab) begin(c *clock) {
 // holds reports whether r is one of the slab's events and not settled: a record
 // settled twice may come back when its slab already holds others.
 func (s *slab) holds(r *Record) bool {
-	return s != nil && r.slot < s.counted && r.seed == s.seed && !s.settled[r.slot]
+	return s != nil && r.slot < s.counted && r.seed == s.seed && s.states[r.slot] == taken
 }
 
 // count takes note of the entries up to n, which are e's, and returns their bytes.
@@ -110,11 +134,30 @@ func (s *slab) epoch(slot int) *epoch {
 	return s.runs[i].epoch
 }
 
+// take returns the record of a slot that waits.
+func (s *slab) take(slot int) Record {
+	s.states[slot] = taken
+	for s.next < s.counted && s.states[s.next] != waiting {
+		s.next++
+	}
+	return s.record(slot)
+}
+
+// newest returns the last slot that waits, or -1.
+func (s *slab) newest() int {
+	for slot := s.counted - 1; slot >= s.next; slot-- {
+		if s.states[slot] == waiting {
+			return slot
+		}
+	}
+	return -1
+}
+
 // drained reports whether all that was counted has ended.
 func (s *slab) drained() bool { return s.live == 0 && s.next == s.counted }
 
 func (s *slab) reset() {
-	clear(s.settled[:s.counted])
+	clear(s.states[:s.counted])
 	clear(s.runs) // to let go of epochs
 	s.runs = s.runs[:0]
 	s.filled, s.after, s.counted, s.next, s.live = 0, nil, 0, 0, 0

@@ -54,7 +54,7 @@ func (s *slabTest) settle(r Record) bool {
 	if !r.home.holds(&r) {
 		return false
 	}
-	r.home.settled[r.slot] = true
+	r.home.states[r.slot] = settled
 	s.release(r.home)
 	return true
 }
@@ -273,7 +273,7 @@ func TestSlabsInSteadyUseAllocateNothing(t *testing.T) {
 		s.look()
 		for range 20 {
 			r := s.take()
-			r.home.settled[r.slot] = true
+			r.home.states[r.slot] = settled
 			s.release(r.home)
 		}
 	}

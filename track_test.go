@@ -148,7 +148,7 @@ func TestTrackAllocatesNothing(t *testing.T) {
 // discard is a Transport that takes everything and keeps nothing.
 type discard struct{}
 
-func (discard) Deliver(ctx context.Context, src footfall.Source) {
+func (discard) Deliver(ctx context.Context, src *footfall.Source) {
 	batch := make([]footfall.Record, 100)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(batch); n > 0; n = src.Take(batch) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Tracker accepts events and delivers them in the background. Its methods may be
@@ -20,6 +22,7 @@ type Tracker struct {
 	encoder   encoder
 	pager     *pager
 	queue     *queue
+	source    *Source // of the queue's records
 	reporter  *reporter
 	skip      func(*http.Request) bool
 	noContext bool
@@ -68,6 +71,8 @@ func newTracker(cfg *Config) *Tracker {
 		closed:    make(chan struct{}),
 	}
 	t.queue = newQueue(cfg, t.reporter.dropped)
+	t.queue.misused = t.reporter.misused
+	t.source = t.queue.source
 	t.scratches.New = func() any { return &scratch{buf: make([]byte, 0, 1024)} }
 	return t
 }
@@ -79,11 +84,12 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 	return &httpTransport{
 		poster:   p,
 		key:      func() string { return key },
-		gate:     newGate(retry, probe, cfg.MaxRetryAfter, cfg.Logger),
+		breaker:  newBreaker(retry, probe, cfg.MaxRetryAfter, cfg.Logger),
 		retry:    retry,
-		senders:  cfg.MaxInFlight,
+		most:     cfg.MaxInFlight,
+		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
 		rejected: r.rejected,
-		desks:    sync.Pool{New: func() any { return new(desk) }},
+		workers:  sync.Pool{New: func() any { return new(worker) }},
 	}
 }
 
@@ -96,7 +102,7 @@ func (t *Tracker) run(ctx context.Context, transport Transport) {
 			t.reporter.log.Error("footfall: panic in Config.Transport: delivery has stopped", "panic", v)
 		}
 	}()
-	transport.Deliver(ctx, t.queue)
+	transport.Deliver(ctx, t.source)
 }
 
 // Track accepts an event of the default site for delivery. It checks and encodes
@@ -179,8 +185,9 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *waiter) error {
 // Flush returns when every event accepted before the call is settled: delivered
 // or refused by the API for good, or given up as Stats.Dropped counts. It sends
 // what waits for a batch at once, and does not hurry a backoff. With a Transport that
-// stores events it waits until they are delivered, too. The error is that of ctx, and
-// says how many events were not settled; they stay queued.
+// stores events it waits until they are delivered, too. The error is a [*FlushError]: it
+// wraps that of ctx, and says how many events are not settled and why the last attempt
+// failed. They stay queued.
 func (t *Tracker) Flush(ctx context.Context) error {
 	if t.inactive() {
 		return nil
@@ -199,13 +206,13 @@ func (t *Tracker) Stats() Stats {
 	return t.queue.read()
 }
 
-// Close ends the tracker: it refuses new events, cuts waiting short and gives
-// every event left one last attempt. It returns when all are settled or ctx has
-// ended, whichever is first: nil if none was lost, otherwise a *CloseError with
-// the account of the events that were left. Call it after the server has shut
-// down, with a context that has a deadline. A transport that does not stop when ctx has
-// ended holds Close up for a tenth of a second, a log that is stuck for another, and no
-// longer.
+// Close ends the tracker: it refuses new events and sends what is left at once. As long as
+// the API accepts anything, Close retries what fails until ctx ends. If the API accepts
+// nothing, every event gets one attempt. Close returns when all events are settled or ctx
+// has ended, whichever is first: nil if none was lost, otherwise a [*CloseError] with the
+// account of the events that were left. Call it after the server has shut down, with a
+// context that has a deadline. A transport that does not stop when ctx has ended holds
+// Close up for a tenth of a second, a log that is stuck for another, and no longer.
 //
 // Every caller gets the result of the first; one whose own ctx ends before
 // returns with that error.
@@ -246,8 +253,19 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 		Rejected:  after.Rejected - before.Rejected,
 		Stored:    after.Stored,
 		Lost:      after.Dropped - before.Dropped,
-		Err:       cmp.Or(cause, lastErr, errStopped),
+		Err:       because(cause, lastErr),
 	}
+}
+
+// because joins the end of a context, if that was the cause, and the last failure.
+func because(ended, last error) error {
+	switch {
+	case ended == nil:
+		return cmp.Or(last, errStopped)
+	case last == nil || errors.Is(last, context.Canceled):
+		return ended
+	}
+	return fmt.Errorf("%w; the last attempt failed: %w", ended, last)
 }
 
 // lastMoment lets the transport settle what it has in hand when it is told to stop, and

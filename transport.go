@@ -16,7 +16,14 @@ type Record struct {
 	home *slab // where the queue keeps it
 	slot int
 	seed uint64 // home's: another when it is used again
+
+	failures int32 // attempts that failed
+	strikes  int32 // of those, while the API accepted others
+	last     bool  // an attempt failed that began when the tracker was closing
 }
+
+// suspect reports whether the event keeps failing while others are accepted.
+func (r *Record) suspect() bool { return r.strikes >= suspectAfter }
 
 // Outcome is how a record ended.
 type Outcome uint8
@@ -36,43 +43,16 @@ const (
 // Transport carries records from a Source to their end. The default one posts
 // them to the API; others may keep them on disk or hand them to a broker.
 type Transport interface {
-	// Deliver takes records from src and settles every record it took, each
-	// once. It is called once, on a goroutine of its own, and runs as long as
-	// the tracker: it returns when src.Wait has returned false and all it took
-	// is settled. It may take and settle from goroutines it starts, and has
-	// ended them when it returns.
+	// Deliver takes records from src. It settles every record it took once, or
+	// gives it back with [Source.Retry]. It is called once, on a goroutine of its
+	// own, and runs as long as the tracker: it returns when src.Wait has returned
+	// false and it has no record left. It may take and settle on goroutines that
+	// it starts, and has ended them when it returns.
 	//
-	// Once src.Closing is closed nothing may wait any more: each record left
-	// gets one attempt. When ctx ends there is no time for that either: what
-	// was taken is settled as Lost, or Stored, and nothing more is taken.
-	Deliver(ctx context.Context, src Source)
-}
-
-// Source is what a Transport takes records from: the tracker's queue. Its methods
-// may be called from several goroutines at once.
-type Source interface {
-	// Wait returns when a batch is due: Config.BatchSize records are waiting, or
-	// one has waited Config.FlushInterval, or Flush or Close was called. It
-	// returns the number of records to take, or false when ctx has ended or the
-	// tracker is closed and no record is left to take.
-	Wait(ctx context.Context) (waiting int, ok bool)
-
-	// Take moves up to len(dst) waiting records, oldest first, into dst and
-	// returns how many. It never waits.
-	Take(dst []Record) int
-
-	// Settle gives records back that ended the same way; err says why they were
-	// not delivered. Their Body must not be used afterwards. The slice stays
-	// the caller's.
-	Settle(records []Record, o Outcome, err error)
-
-	// Moved is told that n records which were settled as Stored have ended as o
-	// since, so that Stats counts them there. It is for records of this Source
-	// only, not for those that a store has from an earlier process.
-	Moved(n int, o Outcome)
-
-	// Closing is closed when Close is called on the tracker.
-	Closing() <-chan struct{}
+	// When src.Closing is closed, no record may wait any more without an attempt.
+	// When ctx ends there is no time for that either: what was taken is settled as
+	// Lost, or Stored, and nothing more is taken.
+	Deliver(ctx context.Context, src *Source)
 }
 
 // Flusher is a Transport that settles records as Stored before they are delivered.
@@ -116,7 +96,7 @@ type reportingTransport struct {
 }
 
 // Deliver implements Transport.
-func (t *reportingTransport) Deliver(ctx context.Context, src Source) {
+func (t *reportingTransport) Deliver(ctx context.Context, src *Source) {
 	defer t.reporter.close(ctx)
 	t.httpTransport.Deliver(ctx, src)
 }

@@ -77,7 +77,7 @@ func TestPanickingTransportStopsDeliveryNotTheApplication(t *testing.T) {
 
 type broken struct{}
 
-func (broken) Deliver(context.Context, footfall.Source) { panic("broken transport") }
+func (broken) Deliver(context.Context, *footfall.Source) { panic("broken transport") }
 
 // What the default transport offers in the handshake decides the protocol.
 func TestHTTP1IsPreferredToHTTP2(t *testing.T) {

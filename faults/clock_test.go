@@ -19,7 +19,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// source is a footfall.Source of records whose ids say what a clock may have said.
+// source is a footfall.Store of records whose ids say what a clock may have said.
 type source struct {
 	all int // records there were
 
@@ -31,7 +31,7 @@ type source struct {
 	closing  chan struct{}
 }
 
-var _ footfall.Source = (*source)(nil)
+var _ footfall.Store = (*source)(nil)
 
 // newSource has a record for each time, with numbers from 1.
 func newSource(times ...time.Time) *source {
@@ -49,22 +49,22 @@ func newSource(times ...time.Time) *source {
 	return s
 }
 
-// Wait implements footfall.Source.
-func (s *source) Wait(ctx context.Context) (int, bool) {
+// Waiting implements footfall.Store.
+func (s *source) Waiting() (n int, more bool) {
 	s.mu.Lock()
-	waiting := len(s.records)
-	s.mu.Unlock()
-	if waiting > 0 {
-		return waiting, true
-	}
+	defer s.mu.Unlock()
 	select {
-	case <-ctx.Done():
 	case <-s.closing:
+		return len(s.records), len(s.records) > 0
+	default:
+		return len(s.records), true
 	}
-	return 0, false
 }
 
-// Take implements footfall.Source.
+// Retry implements footfall.Store.
+func (s *source) Retry(r footfall.Record, _ error) (footfall.Record, bool) { return r, true }
+
+// Take implements footfall.Store.
 func (s *source) Take(dst []footfall.Record) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *source) Take(dst []footfall.Record) int {
 	return n
 }
 
-// Settle implements footfall.Source.
+// Settle implements footfall.Store.
 func (s *source) Settle(records []footfall.Record, o footfall.Outcome, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,15 +85,12 @@ func (s *source) Settle(records []footfall.Record, o footfall.Outcome, _ error) 
 	}
 }
 
-// Moved implements footfall.Source.
+// Moved implements an optional method of footfall.Store.
 func (s *source) Moved(n int, o footfall.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moved[o] += n
 }
-
-// Closing implements footfall.Source.
-func (s *source) Closing() <-chan struct{} { return s.closing }
 
 // deliverTimed stores a record for each time in a file, while nobody takes it, and then
 // opens the file where the API is up. It returns what arrived, in its order, and how many
@@ -126,12 +123,15 @@ func deliver(t *testing.T, dir, url string, maxAge time.Duration, src *source) (
 	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	done := make(chan struct{})
+	from := footfall.NewSource(src)
+	from.Wake()
 	go func() {
 		defer close(done)
-		stored.Deliver(ctx, src)
+		stored.Deliver(ctx, from)
 	}()
 	return stored, func() {
 		close(src.closing)
+		from.Close()
 		<-done
 		stop()
 	}

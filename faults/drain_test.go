@@ -37,7 +37,7 @@ type collector struct{ numbers []int64 }
 var _ footfall.Transport = (*collector)(nil)
 
 // Deliver implements footfall.Transport.
-func (c *collector) Deliver(ctx context.Context, src footfall.Source) {
+func (c *collector) Deliver(ctx context.Context, src *footfall.Source) {
 	records := make([]footfall.Record, 64)
 	for {
 		if _, ok := src.Wait(ctx); !ok {

@@ -79,7 +79,7 @@ type recording struct {
 var _ footfall.Transport = (*recording)(nil)
 
 // Deliver implements footfall.Transport.
-func (r *recording) Deliver(ctx context.Context, src footfall.Source) {
+func (r *recording) Deliver(ctx context.Context, src *footfall.Source) {
 	batch := make([]footfall.Record, 100)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(batch); n > 0; n = src.Take(batch) {

@@ -19,6 +19,7 @@ require (
 	github.com/klauspost/compress v1.20.0 // indirect
 	github.com/molecule-man/go-brrr v1.0.1 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
+	golang.org/x/sync v0.22.0 // indirect
 )
 
 replace github.com/footfall-dev/footfall => ..

@@ -19,7 +19,7 @@ import (
 // free is a Next that costs nothing.
 type free struct{}
 
-func (free) Deliver(ctx context.Context, src footfall.Source) {
+func (free) Deliver(ctx context.Context, src *footfall.Source) {
 	some := make([]footfall.Record, 64)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(some); n > 0; n = src.Take(some) {
@@ -31,7 +31,7 @@ func (free) Deliver(ctx context.Context, src footfall.Source) {
 // never is a Next that takes nothing until the tracker closes, and then nothing either.
 type never struct{}
 
-func (never) Deliver(ctx context.Context, src footfall.Source) {
+func (never) Deliver(ctx context.Context, src *footfall.Source) {
 	select {
 	case <-ctx.Done():
 	case <-src.Closing():
@@ -56,21 +56,20 @@ func BenchmarkCommitBatchesOf100(b *testing.B) {
 	require.NoError(b, err)
 	b.ReportAllocs()
 	b.ResetTimer()
-	src.left = b.N
-	s.Deliver(b.Context(), src)
+	src.start(b.N)
+	s.Deliver(b.Context(), src.source)
 	b.ReportMetric(float64(100*b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
 // batches is a tracker's queue that always has one batch of events, until it closes.
 type batches struct {
-	mu      sync.Mutex
-	left    int
-	ready   []footfall.Record
-	settled chan struct{}
-	closing chan struct{}
-	batch   []footfall.Record
-	eager   bool // the next is there before this one is settled
-	unique  bool // each batch has ids of its own
+	source *footfall.Source
+	mu     sync.Mutex
+	left   int
+	ready  []footfall.Record
+	batch  []footfall.Record
+	eager  bool // the next is there before this one is settled
+	unique bool // each batch has ids of its own
 }
 
 // A tracker that has more than one batch waiting: they share a transaction.
@@ -81,34 +80,31 @@ func BenchmarkCommitUnderLoad(b *testing.B) {
 	require.NoError(b, err)
 	b.ReportAllocs()
 	b.ResetTimer()
-	src.left = b.N
-	s.Deliver(b.Context(), src)
+	src.start(b.N)
+	s.Deliver(b.Context(), src.source)
 	b.ReportMetric(float64(100*b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
 func newBatches(size int) *batches {
-	q := &batches{settled: make(chan struct{}, 1), closing: make(chan struct{})}
+	q := &batches{}
+	q.source = footfall.NewSource(q)
 	body := []byte(`{"site_id":"site_1","name":"checkout_completed","url":"https://shop.example.com/checkout","props":{"plan":"pro","amount":4999,"currency":"EUR","rate":0.19}}`)
 	for n := range size {
 		id := [16]byte{0: 0x7f, 6: 0x70, 14: byte(n >> 8), 15: byte(n)}
 		q.batch = append(q.batch, footfall.Record{ID: id, Body: body})
 	}
-	q.settled <- struct{}{}
 	return q
 }
 
-func (q *batches) Wait(ctx context.Context) (int, bool) {
-	select {
-	case <-q.settled:
-	case <-ctx.Done():
-		return 0, false
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.left == 0 {
-		close(q.closing)
-		return 0, false
-	}
+// start makes the first of n batches due.
+func (q *batches) start(n int) {
+	q.left = n
+	q.next()
+	q.source.Wake()
+}
+
+// next is called with the lock held, or before there is another goroutine.
+func (q *batches) next() {
 	q.left--
 	if q.unique {
 		for i := range q.batch {
@@ -116,30 +112,39 @@ func (q *batches) Wait(ctx context.Context) (int, bool) {
 		}
 	}
 	q.ready = q.batch
-	return len(q.ready), true
+}
+
+func (q *batches) Waiting() (n int, more bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.ready), len(q.ready) > 0 || q.left > 0
 }
 
 func (q *batches) Take(dst []footfall.Record) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.eager && len(q.ready) == 0 && q.left > 0 {
-		q.left--
-		q.ready = q.batch
+		q.next()
 	}
 	n := copy(dst, q.ready)
 	q.ready = q.ready[n:]
 	return n
 }
 
-func (q *batches) Settle([]footfall.Record, footfall.Outcome, error) {
-	select {
-	case q.settled <- struct{}{}:
-	default: // Wait has not looked since the last time, or does no more
-	}
-}
+func (q *batches) Retry(r footfall.Record, _ error) (footfall.Record, bool) { return r, true }
 
-func (q *batches) Moved(int, footfall.Outcome) {}
-func (q *batches) Closing() <-chan struct{}    { return q.closing }
+func (q *batches) Settle([]footfall.Record, footfall.Outcome, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.left > 0:
+		q.next()
+	case q.left == 0:
+		q.left = -1
+		q.source.Close()
+	}
+	q.source.Wake()
+}
 
 func BenchmarkTrackDurable(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
@@ -173,9 +178,9 @@ func BenchmarkDrain(b *testing.B) {
 	src := newBatches(100)
 	s, err := spool.New(spool.Config{Dir: dir, Next: never{}, Logger: slog.New(slog.DiscardHandler), MaxBytes: 8 << 30, MaxAge: -1})
 	require.NoError(b, err)
-	src.left = max(b.N/100, 1)
 	src.unique = true
-	s.Deliver(b.Context(), src)
+	src.start(max(b.N/100, 1))
+	s.Deliver(b.Context(), src.source)
 	events := s.Stats().Events
 	b.ResetTimer()
 	tracker, _ := benchOpen(b, dir, free{})

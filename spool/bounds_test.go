@@ -139,7 +139,7 @@ func TestCloseStoresWhatTheFileHasGotRoomFor(t *testing.T) {
 // slow is a Next that delivers a few when the tracker closes, and then hangs.
 type slow struct{ few int }
 
-func (n slow) Deliver(ctx context.Context, src footfall.Source) {
+func (n slow) Deliver(ctx context.Context, src *footfall.Source) {
 	<-src.Closing()
 	some := make([]footfall.Record, n.few)
 	if _, ok := src.Wait(ctx); ok {

@@ -61,13 +61,25 @@ type stuck struct {
 	once       sync.Once
 }
 
-func (s *stuck) Deliver(ctx context.Context, src footfall.Source) {
-	s.Spool.Deliver(ctx, slowly{src, s})
+func (s *stuck) Deliver(ctx context.Context, src *footfall.Source) {
+	late := footfall.NewSource(slowly{src, s})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+			late.Wake()
+		}
+	})
+	watching.Go(func() {
+		<-src.Closing()
+		late.Close()
+	})
+	s.Spool.Deliver(ctx, late)
+	watching.Wait()
 }
 
 // slowly is a tracker's queue that is told late what is stored.
 type slowly struct {
-	footfall.Source
+	*footfall.Source
 	disk *stuck
 }
 
@@ -76,6 +88,8 @@ func (s slowly) Settle(records []footfall.Record, o footfall.Outcome, err error)
 	<-s.disk.free
 	s.Source.Settle(records, o, err)
 }
+
+func (s slowly) Retry(r footfall.Record, _ error) (footfall.Record, bool) { return r, true }
 
 func TestAFileThatCannotBeMadeSmallIsUsedAsItIs(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,17 @@ func (a *api) set(up bool) {
 	a.change = make(chan struct{})
 }
 
-func (a *api) Deliver(ctx context.Context, src footfall.Source) {
+func (a *api) Deliver(ctx context.Context, src *footfall.Source) { a.deliver(ctx, src) }
+
+// source is what the api needs of a footfall.Source.
+type source interface {
+	Wait(ctx context.Context) (waiting int, ok bool)
+	Take(dst []footfall.Record) int
+	Settle(records []footfall.Record, o footfall.Outcome, err error)
+	Closing() <-chan struct{}
+}
+
+func (a *api) deliver(ctx context.Context, src source) {
 	some := make([]footfall.Record, 32)
 	for {
 		if !a.ready(ctx, src) {
@@ -70,7 +80,7 @@ func (a *api) isUp() bool {
 }
 
 // ready waits until the API is up, or there is no time to wait.
-func (a *api) ready(ctx context.Context, src footfall.Source) bool {
+func (a *api) ready(ctx context.Context, src source) bool {
 	for {
 		a.mu.Lock()
 		up, change := a.up, a.change
@@ -88,7 +98,7 @@ func (a *api) ready(ctx context.Context, src footfall.Source) bool {
 	}
 }
 
-func (a *api) settle(src footfall.Source, records []footfall.Record) {
+func (a *api) settle(src source, records []footfall.Record) {
 	for i := range records {
 		o, err := a.take(records[i])
 		src.Settle(records[i:i+1], o, err)

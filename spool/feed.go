@@ -1,7 +1,7 @@
 package spool
 
 import (
-	"context"
+	"bytes"
 	"sync"
 	"time"
 
@@ -16,9 +16,13 @@ const (
 	windowEvents = 1024
 	windowBytes  = 1 << 20
 
-	// lookAgain is when Next is told again of events that it has not taken, and when
-	// one that it gave up is handed to it again.
+	// lookAgain is when an event that Next gave up is handed to it again.
 	lookAgain = time.Second
+
+	// failedEvents and failedBytes bound what has failed and waits in memory for its
+	// next attempt. Beyond that nothing more of the file is handed out.
+	failedEvents = 50_000
+	failedBytes  = 16 << 20
 
 	// enoughLost events in a row that Next gives up while the tracker closes mean that
 	// the API does not answer. The others in the file are safe where they are.
@@ -27,11 +31,12 @@ const (
 
 // item is an event in memory.
 type item struct {
-	rec   footfall.Record // its Body is the tracker's if key is zero, else the item's
-	key   uint64          // in the file; zero if it is not there
-	size  int             // in the file
-	own   bool            // tracked by this run, and settled as Stored
-	taken bool
+	rec    footfall.Record // its Body is the tracker's if key is zero, else the item's
+	key    uint64          // in the file; zero if it is not there
+	size   int             // in the file
+	own    bool            // tracked by this run, and settled as Stored
+	taken  bool
+	failed bool // counted as failing
 }
 
 // parcel is a record that has ended, and is in the file still.
@@ -40,14 +45,13 @@ type parcel struct {
 	size int
 }
 
-// feed is the Source that Config.Next takes events from: those that the owner has put into
-// its window. The owner goes by its mutex too.
+// feed is the Store of the Source that Config.Next takes events from: those that the owner
+// has put into its window. The owner goes by its mutex too.
 type feed struct {
-	src     footfall.Source
-	maxAge  time.Duration
-	wake    func() // the owner
-	kick    chan struct{}
-	closing chan struct{}
+	src    *footfall.Source // the tracker's
+	next   *footfall.Source // Config.Next's
+	maxAge time.Duration
+	wake   func() // the owner
 
 	mu       sync.Mutex
 	window   []*item // not taken, oldest first
@@ -58,92 +62,48 @@ type feed struct {
 	loaded   uint64 // every record of the file below is in memory or has ended
 	last     uint64 // key given out
 	behind   bool   // there are records from loaded on
-	due      bool
+	failing  int    // events of the file that have failed and are not settled
+	failSize int    // their bytes
 	closed   bool
 	over     bool // nothing more of the file is handed out
 	lostRow  int
+	alive    bool   // Next has delivered something since the tracker closes
 	ownLive  uint64 // stored by this run and not ended
 	passedOn uint64 // of this run, Stored by Next
 	stats    Stats
 	flushes  []*flush
 }
 
-var _ footfall.Source = (*feed)(nil)
+var _ footfall.Store = (*feed)(nil)
 
 func newFeed(maxAge time.Duration, wake func()) *feed {
-	return &feed{
-		maxAge:  maxAge,
-		wake:    wake,
-		kick:    make(chan struct{}, 1),
-		closing: make(chan struct{}),
-		out:     make(map[uuid.UUID]*item),
-	}
+	f := &feed{maxAge: maxAge, wake: wake, out: make(map[uuid.UUID]*item)}
+	f.next = footfall.NewSource(f)
+	return f
 }
 
-// Wait implements footfall.Source.
-func (f *feed) Wait(ctx context.Context) (waiting int, ok bool) {
-	for {
-		n, known, idle := f.look()
-		if known {
-			return n, n > 0
-		}
-		again := lookAgain
-		if idle {
-			again = time.Hour
-		}
-		if !f.pause(ctx, again) {
-			return 0, false
-		}
-	}
-}
-
-// pause returns false when ctx has ended.
-func (f *feed) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-f.kick:
-	case <-timer.C:
-		f.mu.Lock()
-		f.due = true
-		f.mu.Unlock()
-	case <-ctx.Done():
-		return false
-	}
-	return true
-}
-
-// look returns the number of events if they are due. Zero with known true says that
-// there will be no more.
-func (f *feed) look() (waiting int, known, idle bool) {
+// Waiting implements footfall.Store.
+func (f *feed) Waiting() (n int, more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := len(f.window)
-	switch {
-	case f.closed && n == 0 && (f.over || !f.behind || f.stats.Degraded):
-		f.signal() // whoever else is in Wait
-		return 0, true, false
-	case n == 0 || !f.due:
-		return 0, false, n == 0
-	}
-	f.due = false
-	return n, true, false
+	n = len(f.window)
+	return n, !f.closed || n > 0 || f.behind && !f.over && !f.stats.Degraded
 }
 
-func (f *feed) signal() {
-	select {
-	case f.kick <- struct{}{}:
-	default:
-	}
-}
+func (f *feed) signal() { f.next.Wake() }
 
-// Take implements footfall.Source.
-func (f *feed) Take(dst []footfall.Record) int {
+// Take implements footfall.Store.
+func (f *feed) Take(dst []footfall.Record) int { return f.take(dst, f.pop) }
+
+// TakeNewest implements an optional method of footfall.Store.
+func (f *feed) TakeNewest(dst []footfall.Record) int { return f.take(dst, f.popLast) }
+
+func (f *feed) take(dst []footfall.Record, pop func() *item) int {
 	f.mu.Lock()
 	var gone int
 	n, now := 0, time.Now()
-	for n < len(dst) {
-		it := f.pop()
+	for n < len(dst) && f.failing < failedEvents && f.failSize < failedBytes {
+		it := pop()
 		if it == nil {
 			break
 		}
@@ -169,6 +129,31 @@ func (f *feed) Take(dst []footfall.Record) int {
 	return n
 }
 
+// Retry implements footfall.Store.
+func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	it := f.out[r.ID]
+	if it == nil || !it.taken {
+		return r, false
+	}
+	if f.closed {
+		f.row(footfall.Lost)
+	}
+	if it.key == 0 {
+		f.src.Failed(err)
+		return r, true
+	}
+	if !it.failed {
+		it.failed = true
+		f.failing++
+		f.failSize += len(r.Body)
+		r.Body = bytes.Clone(r.Body) // which is part of much more
+		it.rec.Body = r.Body
+	}
+	return r, true
+}
+
 // low reports whether the owner should read on.
 func (f *feed) low() bool {
 	return f.behind && !f.over && len(f.window) < windowEvents/2 && f.bytes < windowBytes/2
@@ -184,6 +169,19 @@ func (f *feed) pop() *item {
 	it := f.window[0]
 	f.window[0] = nil
 	f.window = f.window[1:]
+	f.bytes -= len(it.rec.Body)
+	return it
+}
+
+// popLast takes the newest event out of the window.
+func (f *feed) popLast() *item {
+	last := len(f.window) - 1
+	if last < 0 {
+		return nil
+	}
+	it := f.window[last]
+	f.window[last] = nil
+	f.window = f.window[:last]
 	f.bytes -= len(it.rec.Body)
 	return it
 }
@@ -209,12 +207,22 @@ func (f *feed) expire(it *item) int {
 // as Stored and must be told.
 func (f *feed) end(it *item) int {
 	delete(f.out, it.rec.ID)
+	f.forget(it)
 	f.ended = append(f.ended, parcel{it.key, it.size})
 	if !it.own {
 		return 0
 	}
 	f.ownLive--
 	return 1
+}
+
+// forget is told that it is not failing any more.
+func (f *feed) forget(it *item) {
+	if it.failed {
+		it.failed = false
+		f.failing--
+		f.failSize -= len(it.rec.Body)
+	}
 }
 
 // moved is called without the lock, for the tracker has one of its own.
@@ -224,7 +232,7 @@ func (f *feed) moved(n int, o footfall.Outcome) {
 	}
 }
 
-// Settle implements footfall.Source.
+// Settle implements footfall.Store.
 func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) {
 	var direct []footfall.Record
 	own := 0
@@ -262,6 +270,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 // giveBack keeps an event of the file that Next gives up.
 func (f *feed) giveBack(it *item) {
 	it.taken = false
+	f.forget(it)
 	if !f.closed {
 		f.again = append(f.again, it)
 		return
@@ -273,9 +282,10 @@ func (f *feed) giveBack(it *item) {
 func (f *feed) row(o footfall.Outcome) {
 	if o != footfall.Lost {
 		f.lostRow = 0
+		f.alive = f.closed
 		return
 	}
-	if f.lostRow++; f.closed && f.lostRow >= enoughLost {
+	if f.lostRow++; f.closed && !f.alive && f.lostRow >= enoughLost {
 		f.over = true
 		f.ready()
 	}
@@ -292,7 +302,8 @@ func (f *feed) count(o footfall.Outcome) {
 	}
 }
 
-// Moved implements footfall.Source, for a Next that stores events itself. Which of them
+// Moved implements an optional method of footfall.Store, for a Next that stores events
+// itself. Which of them
 // are of this run it cannot know; there are as many as it was given.
 func (f *feed) Moved(n int, o footfall.Outcome) {
 	f.mu.Lock()
@@ -302,18 +313,13 @@ func (f *feed) Moved(n int, o footfall.Outcome) {
 	f.moved(int(own), o)
 }
 
-// Closing implements footfall.Source.
-func (f *feed) Closing() <-chan struct{} { return f.closing }
-
 // close is called when everything that the tracker had is in the file or in the window.
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.retake()
 	f.closed = true
-	f.due = true
-	close(f.closing)
-	f.signal()
+	f.next.Close()
 }
 
 // retake puts what Next has given up back to the front.
@@ -331,7 +337,5 @@ func (f *feed) retake() {
 	f.ready()
 }
 
-func (f *feed) ready() {
-	f.due = true
-	f.signal()
-}
+// ready tells Next that there are events to take.
+func (f *feed) ready() { f.next.Wake() }

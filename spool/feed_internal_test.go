@@ -14,12 +14,14 @@ import (
 
 // tracked is a tracker's queue that notes what it is told.
 type tracked struct {
-	footfall.Source
 	moved   map[footfall.Outcome]int
 	settled map[footfall.Outcome]int
 }
 
-func (q *tracked) Moved(n int, o footfall.Outcome) { q.moved[o] += n }
+func (q *tracked) Moved(n int, o footfall.Outcome)                          { q.moved[o] += n }
+func (q *tracked) Waiting() (n int, more bool)                              { return 0, true }
+func (q *tracked) Take([]footfall.Record) int                               { return 0 }
+func (q *tracked) Retry(r footfall.Record, _ error) (footfall.Record, bool) { return r, true }
 func (q *tracked) Settle(r []footfall.Record, o footfall.Outcome, _ error) {
 	q.settled[o] += len(r)
 }
@@ -27,7 +29,7 @@ func (q *tracked) Settle(r []footfall.Record, o footfall.Outcome, _ error) {
 func newTestFeed() (*feed, *tracked) {
 	q := &tracked{moved: make(map[footfall.Outcome]int), settled: make(map[footfall.Outcome]int)}
 	f := newFeed(-1, func() {})
-	f.src = q
+	f.src = footfall.NewSource(q)
 	return f, q
 }
 
@@ -45,7 +47,7 @@ func TestWaitOfAFeedReturnsWhenEventsCome(t *testing.T) {
 		f, _ := newTestFeed()
 		began := time.Now()
 		time.AfterFunc(3*time.Hour, func() { f.stored(some(1, 5)) })
-		n, ok := f.Wait(t.Context())
+		n, ok := f.next.Wait(t.Context())
 		assert.True(t, ok)
 		assert.Equal(t, 5, n)
 		assert.Equal(t, 3*time.Hour, time.Since(began))
@@ -58,7 +60,7 @@ func TestWaitOfAFeedDoesNotSpinWhileNobodyTakes(t *testing.T) {
 		f.stored(some(1, 5))
 		began := time.Now()
 		for range 4 {
-			n, ok := f.Wait(t.Context())
+			n, ok := f.next.Wait(t.Context())
 			require.True(t, ok)
 			require.Equal(t, 5, n)
 		}
@@ -71,7 +73,7 @@ func TestWaitOfAFeedEndsWithItsContext(t *testing.T) {
 		f, _ := newTestFeed()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, ok := f.Wait(ctx)
+		_, ok := f.next.Wait(ctx)
 		assert.False(t, ok)
 	})
 }
@@ -82,7 +84,7 @@ func TestWaitOfAFeedEndsForAllWhenNothingWillCome(t *testing.T) {
 		results := make(chan bool)
 		for range 5 {
 			go func() {
-				_, ok := f.Wait(t.Context())
+				_, ok := f.next.Wait(t.Context())
 				results <- ok
 			}()
 		}
@@ -91,7 +93,7 @@ func TestWaitOfAFeedEndsForAllWhenNothingWillCome(t *testing.T) {
 		for range 5 {
 			assert.False(t, <-results)
 		}
-		assert.True(t, func() bool { _, open := <-f.Closing(); return !open }())
+		assert.True(t, func() bool { _, open := <-f.next.Closing(); return !open }())
 	})
 }
 
@@ -99,11 +101,11 @@ func TestAFeedThatClosesHandsOutWhatIsLeftFirst(t *testing.T) {
 	f, _ := newTestFeed()
 	f.stored(some(1, 3))
 	f.close()
-	n, ok := f.Wait(t.Context())
+	n, ok := f.next.Wait(t.Context())
 	require.True(t, ok)
 	taken := make([]footfall.Record, 10)
 	require.Equal(t, n, f.Take(taken))
-	_, ok = f.Wait(t.Context())
+	_, ok = f.next.Wait(t.Context())
 	assert.False(t, ok)
 }
 
@@ -279,7 +281,7 @@ func TestAFeedThatClosesTriesWhatIsInMemoryEvenIfTheAPIDoesNotAnswer(t *testing.
 	defer cancel()
 	tried := 0
 	one := make([]footfall.Record, 1)
-	for _, ok := f.Wait(ctx); ok; _, ok = f.Wait(ctx) {
+	for _, ok := f.next.Wait(ctx); ok; _, ok = f.next.Wait(ctx) {
 		for f.Take(one) == 1 {
 			tried++
 			f.Settle(one, footfall.Lost, errNextStopped)

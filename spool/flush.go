@@ -3,7 +3,6 @@ package spool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/footfall-dev/footfall"
@@ -49,7 +48,7 @@ func (s *Spool) Flush(ctx context.Context) error {
 var errNextStopped = errors.New("the transport has stopped")
 
 func (s *Spool) unflushed(why error) error {
-	return fmt.Errorf("spool: flush: %d events are in the file still: %w", s.feed.read().Events, why)
+	return &footfall.FlushError{Unsettled: s.feed.read().Events, Err: why, Cause: s.feed.next.Failure()}
 }
 
 // flushNext is for a Next that stores events itself.

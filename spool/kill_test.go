@@ -65,11 +65,11 @@ func victim(dir, first string) {
 // lossy prints what has ended, so that nobody waits for it.
 type lossy struct{ *api }
 
-func (l lossy) Deliver(ctx context.Context, src footfall.Source) {
-	l.api.Deliver(ctx, printing{src})
+func (l lossy) Deliver(ctx context.Context, src *footfall.Source) {
+	l.api.deliver(ctx, printing{src})
 }
 
-type printing struct{ footfall.Source }
+type printing struct{ *footfall.Source }
 
 func (p printing) Settle(records []footfall.Record, o footfall.Outcome, err error) {
 	if o == footfall.Rejected {

@@ -222,7 +222,7 @@ func TestWhatCloseDeliveredIsNotSentAgain(t *testing.T) {
 // hanging takes one event and waits for its context.
 type hanging struct{}
 
-func (hanging) Deliver(ctx context.Context, src footfall.Source) {
+func (hanging) Deliver(ctx context.Context, src *footfall.Source) {
 	one := make([]footfall.Record, 1)
 	if _, ok := src.Wait(ctx); ok && src.Take(one) == 1 {
 		<-ctx.Done()
@@ -276,4 +276,4 @@ func TestAPanicOfNextStopsDeliveryAndNotStorage(t *testing.T) {
 
 type panicking struct{}
 
-func (panicking) Deliver(context.Context, footfall.Source) { panic("oops") }
+func (panicking) Deliver(context.Context, *footfall.Source) { panic("oops") }

@@ -29,7 +29,7 @@ const (
 // owner is the one goroutine that uses the file.
 type owner struct {
 	*Spool
-	src   footfall.Source
+	src   *footfall.Source
 	claim *claim
 	store *store // nil while the file cannot be used
 

@@ -26,9 +26,9 @@ func newTestOwner(t *testing.T, dir string, change ...func(*Config)) (*owner, *t
 	s, err := New(cfg)
 	require.NoError(t, err)
 	_, q := newTestFeed()
-	s.feed.src = q
+	s.feed.src = footfall.NewSource(q)
 	t.Cleanup(s.folder.leave)
-	return &owner{Spool: s, src: q, next: 1, uncertain: none, fresh: true, shunned: make(map[string]bool)}, q
+	return &owner{Spool: s, src: s.feed.src, next: 1, uncertain: none, fresh: true, shunned: make(map[string]bool)}, q
 }
 
 // endless is a tracker's queue that always has events.
@@ -47,7 +47,7 @@ func (q *endless) Take(dst []footfall.Record) int {
 
 func TestTheOwnerRestsWhileAFullFileRefuses(t *testing.T) {
 	o, q := newTestOwner(t, t.TempDir(), func(c *Config) { c.MaxBytes, c.RefuseNew = 3000, true })
-	o.src = &endless{tracked: *q}
+	o.src = footfall.NewSource(&endless{tracked: *q})
 	o.due.Store(true)
 	o.step()
 	assert.Equal(t, 100, o.store.events)

@@ -119,10 +119,10 @@ func try(cfg footfall.Config, other footfall.Transport) error {
 type idle struct{}
 
 // Deliver implements footfall.Transport.
-func (idle) Deliver(context.Context, footfall.Source) {}
+func (idle) Deliver(context.Context, *footfall.Source) {}
 
 // Deliver implements footfall.Transport.
-func (s *Spool) Deliver(ctx context.Context, src footfall.Source) {
+func (s *Spool) Deliver(ctx context.Context, src *footfall.Source) {
 	if s.feed == nil {
 		return
 	}
@@ -143,7 +143,7 @@ func (s *Spool) Deliver(ctx context.Context, src footfall.Source) {
 }
 
 // watch tells the owner whenever the tracker has a batch.
-func (s *Spool) watch(ctx context.Context, src footfall.Source) {
+func (s *Spool) watch(ctx context.Context, src *footfall.Source) {
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		s.due.Store(true)
 		s.wakeOwner()
@@ -159,7 +159,7 @@ func (s *Spool) runNext(ctx context.Context) {
 			s.log.Error("spool: panic in Config.Next", "panic", v)
 		}
 	}()
-	s.cfg.Next.Deliver(ctx, s.feed)
+	s.cfg.Next.Deliver(ctx, s.feed.next)
 }
 
 func (s *Spool) wakeOwner() {

@@ -37,6 +37,20 @@ func each(t *testing.T, answers map[string]footfalltest.Answer, run func(*testin
 	}
 }
 
+// eachTwice is each with an API that gives every answer twice.
+func eachTwice(t *testing.T, answers map[string]footfalltest.Answer, run func(*testing.T, *footfalltest.API)) {
+	twice := make(map[string]footfalltest.Answer)
+	for name, answer := range answers {
+		twice[name] = func(api *footfalltest.API, w http.ResponseWriter, r *http.Request, e footfalltest.Event) {
+			if len(api.Requests()) == 1 {
+				api.Next(answer)
+			}
+			answer(api, w, r, e)
+		}
+	}
+	each(t, twice, run)
+}
+
 // statuses adds one answer per status, each with the API's error body.
 func statuses(answers map[string]footfalltest.Answer, statuses ...int) map[string]footfalltest.Answer {
 	for _, s := range statuses {
@@ -122,11 +136,11 @@ func answersThatHold(t *testing.T, open Open) {
 		"404 of another status": footfalltest.Body(404, "application/json", `{"error":"x","message":"y","status":400}`),
 		"405 of a web server":   footfalltest.Body(405, "text/html", login),
 	}, 201, 203, 401, 403, 407)
-	each(t, answers, func(t *testing.T, api *footfalltest.API) {
+	eachTwice(t, answers, func(t *testing.T, api *footfalltest.API) {
 		r := start(t, open, api.Config())
 		r.deliver(t, 1)
 		r.counts(t, 1, 0)
-		sameOnEveryAttempt(t, api, 2)
+		sameOnEveryAttempt(t, api, 3)
 		assert.Equal(t, 1, r.Lines(slog.LevelError), r.String())
 		assert.Equal(t, 1, r.Lines(slog.LevelInfo), "says that it goes on")
 	})
@@ -138,11 +152,12 @@ func redirectsAreNeverFollowed(t *testing.T, open Open) {
 	t.Cleanup(thief.Close)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		api := footfalltest.NewAPI(t)
-		api.Next(footfalltest.Redirect(status, thief.URL+"/v1/events"))
+		redirect := footfalltest.Redirect(status, thief.URL+"/v1/events")
+		api.Next(redirect, redirect)
 		r := start(t, open, api.Config())
 		r.deliver(t, 1)
 		r.counts(t, 1, 0)
-		sameOnEveryAttempt(t, api, 2)
+		sameOnEveryAttempt(t, api, 3)
 		assert.Contains(t, r.String(), "redirect")
 	}
 	assert.Zero(t, followed.Load())

@@ -30,7 +30,7 @@ func Tracker(tb testing.TB) *footfall.Tracker {
 type nowhere struct{}
 
 // Deliver implements footfall.Transport.
-func (nowhere) Deliver(ctx context.Context, src footfall.Source) {
+func (nowhere) Deliver(ctx context.Context, src *footfall.Source) {
 	batch := make([]footfall.Record, 100)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(batch); n > 0; n = src.Take(batch) {

@@ -4,6 +4,9 @@ go 1.26
 
 require github.com/footfall-dev/footfall v0.0.0
 
-require github.com/google/uuid v1.6.0 // indirect
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	golang.org/x/sync v0.22.0 // indirect
+)
 
 replace github.com/footfall-dev/footfall => ../..

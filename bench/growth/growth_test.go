@@ -87,7 +87,7 @@ func TestARatioIsThatToTheFirstOfItsKind(t *testing.T) {
 // stuck takes nothing.
 type stuck struct{}
 
-func (stuck) Deliver(ctx context.Context, _ footfall.Source) { <-ctx.Done() }
+func (stuck) Deliver(ctx context.Context, _ *footfall.Source) { <-ctx.Done() }
 
 func TestWhatTheTrackerRefusesIsNotCountedAsTracked(t *testing.T) {
 	tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/", Transport: stuck{}, MaxQueueEvents: 20})

@@ -16,7 +16,7 @@ type Settler struct {
 var _ footfall.Transport = (*Settler)(nil)
 
 // Deliver implements footfall.Transport.
-func (s *Settler) Deliver(ctx context.Context, src footfall.Source) {
+func (s *Settler) Deliver(ctx context.Context, src *footfall.Source) {
 	var records [512]footfall.Record
 	for {
 		if _, ok := src.Wait(ctx); !ok {

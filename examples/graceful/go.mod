@@ -10,6 +10,7 @@ require (
 require (
 	github.com/google/uuid v1.6.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sync v0.22.0 // indirect
 )
 
 replace github.com/footfall-dev/footfall => ../..

@@ -1,0 +1,265 @@
+package footfall
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// The batcher holds every event that is not settled, in one of three places:
+//
+//   - waiting: never sent. The Store has it: for a Tracker its queue, in memory; for a
+//     transport such as module spool, a file.
+//   - delayed: its last attempt failed, and the next one is due later. The Source has it.
+//   - in flight: a sender has it, and only while its request is under way. A sender that
+//     fails gives the event back and takes another. It never sleeps with an event.
+//
+// So an event that cannot be delivered costs the others nothing but its own attempts.
+//
+// One goroutine, the one in [Transport.Deliver], sleeps in [Source.Wait] and starts
+// senders. Whatever may give it work calls [Source.Wake]: a full batch, the end of
+// the flush interval, a retry that is due, the circuit breaker, Flush and Close.
+//
+// Locks are taken in this order: those of a transport, the circuit breaker's, the queue's,
+// the shards', and last that of the delayed events. The Source calls its Store with none of
+// its own locks held, so that a Store may call [Source.Reclaim] with the Store's lock held.
+
+// Store keeps the records that a [Source] hands out: those that wait for their first
+// attempt, and the account of all that are not settled. Its methods are called from several
+// goroutines at once. A Tracker has one in memory. A [Transport] that keeps records and
+// hands them on to another one implements Store and gives that one a [NewSource].
+//
+// A Store may have two more methods. TakeNewest(dst []Record) int is Take from the other
+// end; a circuit breaker that is open tries an event of either end in turn. Moved(n int, o
+// Outcome) is needed for a transport that settles records as Stored; see [Source.Moved].
+type Store interface {
+	// Waiting returns how many records Take would return. When more is false the Store
+	// is closed, and no others will come.
+	Waiting() (n int, more bool)
+
+	// Take moves up to len(dst) waiting records, oldest first, into dst and returns
+	// how many. It never waits.
+	Take(dst []Record) int
+
+	// Retry is told that an attempt of r failed and that r is due again later. It
+	// returns the record to keep until then, whose Body may be elsewhere, or false if
+	// r has ended meanwhile.
+	Retry(r Record, err error) (kept Record, ok bool)
+
+	// Settle ends records that were taken. A record that has ended before is ignored.
+	Settle(records []Record, o Outcome, err error)
+}
+
+// Source is what a [Transport] takes records from. Its methods may be called from several
+// goroutines at once.
+type Source struct {
+	store   Store
+	queue   *queue // the Store, if it is a Tracker's
+	trigger chan struct{}
+	woken   atomic.Bool
+	closing chan struct{}
+	again   *time.Timer // to look once more at what nobody has taken; nil for a Tracker's
+	delayed *delayed
+	failure atomic.Pointer[error] // why the last attempt failed, while events are not settled
+}
+
+// NewSource returns a Source of the records of store, for a [Transport] that stands in
+// front of another. Call [Source.Wake] when records are to be taken, and [Source.Close]
+// when the tracker closes.
+func NewSource(store Store) *Source {
+	return newSource(store, make(chan struct{}, 1))
+}
+
+func newSource(store Store, trigger chan struct{}) *Source {
+	s := &Source{store: store, trigger: trigger, closing: make(chan struct{})}
+	s.queue, _ = store.(*queue)
+	if s.queue == nil { // which looks again by itself
+		s.again = time.AfterFunc(lookAgain, s.Wake)
+		s.again.Stop()
+	}
+	s.delayed = newDelayed(s.Wake)
+	return s
+}
+
+// Wait returns when records are to be taken: Config.BatchSize of them are waiting, one has
+// waited for Config.FlushInterval, a retry is due, or Flush, Close or Wake was called. It
+// returns the number of records to take, or false when ctx has ended, or the tracker is
+// closed and no record is left to take.
+func (s *Source) Wait(ctx context.Context) (waiting int, ok bool) {
+	return s.wait(ctx, func() bool { return true })
+}
+
+// wait is Wait which, once the tracker is closed, returns false only if idle does too:
+// whatever is in flight may be given back.
+func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bool) {
+	var batch <-chan time.Time
+	if s.queue != nil {
+		batch = s.queue.timer.C
+	}
+	for {
+		n, more := s.look()
+		if n > 0 {
+			return n, true
+		}
+		if !more && idle() {
+			s.signal() // other goroutines that wait
+			return 0, false
+		}
+		select {
+		case <-s.trigger:
+		case <-batch:
+			s.queue.timeOver()
+		case <-ctx.Done():
+			return 0, false
+		}
+	}
+}
+
+// look returns the number of records that are due, and whether there may be others.
+func (s *Source) look() (due int, more bool) {
+	woken := s.woken.Swap(false)
+	waiting, more := 0, true
+	if s.queue != nil {
+		waiting, more = s.queue.batchDue(woken)
+	} else {
+		waiting, more = s.waiting(woken)
+	}
+	if waiting > 0 || woken {
+		due = waiting + s.delayed.due(time.Now())
+	}
+	return due, more || s.delayed.waits()
+}
+
+// lookAgain is how long records may wait that are due and that nobody takes, until Wait
+// tells of them again.
+const lookAgain = time.Second
+
+// waiting returns how many records wait if they are due.
+func (s *Source) waiting(due bool) (n int, more bool) {
+	n, more = s.store.Waiting()
+	if n > 0 {
+		s.again.Reset(lookAgain)
+	}
+	if !due {
+		n = 0
+	}
+	return n, more
+}
+
+// Wake makes Wait return if there is a record to take.
+func (s *Source) Wake() {
+	s.woken.Store(true)
+	s.signal()
+}
+
+func (s *Source) signal() {
+	select {
+	case s.trigger <- struct{}{}:
+	default: // Wait has not looked since the last one
+	}
+}
+
+// Waiting returns how many records Take would return, more or less. When more is false,
+// the tracker is closed and no others will come, except those that are given back.
+func (s *Source) Waiting() (n int, more bool) {
+	n, more = s.store.Waiting()
+	return n + s.delayed.due(time.Now()), more || s.delayed.waits()
+}
+
+// Take moves up to len(dst) records that are due into dst, oldest first, and returns how
+// many. It never waits.
+func (s *Source) Take(dst []Record) int {
+	n := 0
+	for n < len(dst) && s.delayed.some() && s.next(dst[n:n+1], true) {
+		n++
+	}
+	if n < len(dst) {
+		n += s.store.Take(dst[n:])
+	}
+	return n
+}
+
+// next takes one record: a retry that is due, else a fresh one. suspects says whether it
+// may be one that keeps failing while others are accepted. Those have a tenth of the turns
+// while others are waiting.
+func (s *Source) next(one []Record, suspects bool) bool {
+	if !s.delayed.some() {
+		return s.store.Take(one) == 1
+	}
+	if s.delayed.take(one, false) || suspects && s.delayed.turn() && s.delayed.take(one, true) {
+		return true
+	}
+	return s.store.Take(one) == 1 || suspects && s.delayed.take(one, true)
+}
+
+// fresh takes one record that was never sent, the newest or the oldest.
+func (s *Source) fresh(one []Record, newest bool) bool {
+	if from, ok := s.store.(interface{ TakeNewest([]Record) int }); ok && newest {
+		return from.TakeNewest(one) == 1
+	}
+	return s.store.Take(one) == 1
+}
+
+// probe takes one record to try an API with that did not accept the last one. A retry
+// need not be due by itself, unless it is a suspect: it waits for the API.
+func (s *Source) probe(one []Record, retryFirst, newest bool) bool {
+	if retryFirst {
+		return s.delayed.probe(one) || s.fresh(one, newest)
+	}
+	return s.fresh(one, newest) || s.delayed.probe(one)
+}
+
+// Retry gives back a record whose attempt failed because of err. It is due again after
+// wait, and at once when the tracker closes.
+func (s *Source) Retry(r Record, wait time.Duration, err error) {
+	s.failure.Store(&err)
+	if kept, ok := s.store.Retry(r, err); ok {
+		s.delayed.add(kept, time.Now().Add(wait), err)
+	}
+}
+
+// Settle ends records that were taken, all of them in the same way; err says why they were
+// not delivered. Their Body must not be used afterwards. The slice stays the caller's.
+func (s *Source) Settle(records []Record, o Outcome, err error) {
+	s.store.Settle(records, o, err)
+	if o == Delivered && s.failure.Load() != nil && !s.delayed.some() {
+		s.failure.Store(nil)
+	}
+}
+
+// Moved is told that n records that were settled as Stored have ended as o since, so that
+// [Stats] counts them there. It is for records of this Source only, not for those that a
+// store has from an earlier process.
+func (s *Source) Moved(n int, o Outcome) {
+	if store, ok := s.store.(interface{ Moved(n int, o Outcome) }); ok {
+		store.Moved(n, o)
+	}
+}
+
+// Reclaim takes back the oldest of the records that wait for another attempt, for a Store
+// that needs its room. The Store may hold its own lock.
+func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.reclaim() }
+
+// Failed notes why records are not settled yet, if that is not the failure of an attempt.
+// [Tracker.Flush] and [Tracker.TrackDurable] name it when their time is over.
+func (s *Source) Failed(err error) { s.failure.Store(&err) }
+
+// Failure returns why the last attempt failed. It is nil if none has since all that had
+// failed were settled.
+func (s *Source) Failure() error {
+	if err := s.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Closing returns a channel that is closed when the tracker closes.
+func (s *Source) Closing() <-chan struct{} { return s.closing }
+
+// Close is called by the Store's owner, once, when the tracker closes. Every record is
+// due then.
+func (s *Source) Close() {
+	close(s.closing)
+	s.delayed.close()
+	s.Wake()
+}

@@ -1,0 +1,242 @@
+package footfall
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// breaker is the circuit breaker of all senders. The first answer that means "not now"
+// opens it: nobody sends. After a wait one probe is sent, whose answer closes it, or keeps
+// it open for longer. So an outage costs one request per step of the backoff, not one per
+// event.
+//
+// A failure may be the event's own, so a probe is never the same event again where there
+// are others: retries and fresh events take turns, and of the fresh ones the newest and the
+// oldest. If nothing fresh was there to be tried, the first fresh event that comes does not
+// wait.
+type breaker struct {
+	retry backoff       // after "not now"
+	hold  backoff       // after several answers in a row that hold everything
+	limit time.Duration // of Retry-After
+	log   *slog.Logger
+	wake  func() // a sender may start
+	timer *time.Timer
+
+	mu       sync.Mutex
+	turn     uint64 // counts openings and closings; answers to older requests do not open it
+	open     bool
+	reason   verdict // why it is open
+	firm     bool    // the API named the time: only a probe closes it
+	step     int     // failed probes in a row
+	until    time.Time
+	probing  bool // a probe is under way
+	retried  bool // the last probe was a retry, for want of a fresh event
+	tryRetry bool // which kind the next probe is, if there is one
+	newest   bool // and of the fresh ones which
+	likely   bool // which kind last closed the breaker: true for a retry
+	failures int  // in a row, since an event was settled
+	since    time.Time
+	told     uint8                 // a bit for each reason that the log was told of since it opened
+	last     [notAPI + 1]time.Time // when it was told of each
+}
+
+// admission is what the breaker lets a sender do.
+type admission uint8
+
+const (
+	nothing    admission = iota
+	anything             // the breaker is closed
+	aProbe               // one request, of any event
+	freshProbe           // one request, of an event that was never sent
+)
+
+// pass is an admission and what to report the answer with.
+type pass struct {
+	admission
+	turn       uint64
+	retryFirst bool // the probe should be a retry
+	newest     bool // if it is a fresh event, it should be the newest
+}
+
+// patience is after how many failures in a row, of events that have failed before, the
+// breaker opens. One such failure alone says nothing about the API, which has accepted
+// others since.
+const patience = 10
+
+// quickSteps is after how many probes an answer that holds everything is believed. One that
+// only one event gets, as from a firewall that dislikes it, must not hold the others.
+const quickSteps = 3
+
+func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *breaker {
+	b := &breaker{retry: retry, hold: hold, limit: limit, log: log, wake: func() {}}
+	b.timer = time.AfterFunc(time.Hour, func() { b.wake() })
+	b.timer.Stop()
+	return b
+}
+
+// admit says what a sender may do now. A probe must be reported with passed, failed or
+// unused.
+func (b *breaker) admit() pass {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := pass{turn: b.turn, retryFirst: b.tryRetry, newest: b.newest}
+	switch {
+	case !b.open:
+		p.admission = anything
+	case b.probing:
+	case !time.Now().Before(b.until):
+		b.probing, p.admission = true, aProbe
+	case b.retried && !b.firm:
+		b.probing, p.admission = true, freshProbe
+	}
+	return p
+}
+
+// closed reports whether every sender may send.
+func (b *breaker) closed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.open
+}
+
+// probes returns how many senders might be admitted while the breaker is open.
+func (b *breaker) probes() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.probing || time.Now().Before(b.until) && (b.firm || !b.retried) {
+		return 0
+	}
+	return 1
+}
+
+// current returns the turn of a request that is sent whatever the breaker says.
+func (b *breaker) current() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.turn
+}
+
+// unused is told that there was no event for a probe, or that it was cut off.
+func (b *breaker) unused(p pass) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.admission != anything && p.turn == b.turn {
+		b.probing = false
+	}
+}
+
+// passed is told that the API gave an answer that settles an event: it works.
+// An answer to a request that was under way when the breaker opened closes it too,
+// so that one failure among many successes does not pause everyone; but not when
+// the API itself said how long to wait.
+func (b *breaker) passed(p pass, retry bool) {
+	if told, since := b.close(p, retry); told {
+		b.log.Info("footfall: the API takes events again", "after", time.Since(since).Round(time.Millisecond))
+	}
+}
+
+// close reports whether the log was told that the breaker, now closed, was open.
+func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures = 0
+	if !b.open || b.firm && p.turn != b.turn {
+		return false, time.Time{}
+	}
+	if p.turn == b.turn {
+		b.likely = retry
+	}
+	told = b.told != 0
+	b.open, b.told, b.firm, b.probing = false, 0, false, false
+	b.turn++
+	b.timer.Stop()
+	b.wake()
+	return told, b.since
+}
+
+// failed is told that an attempt failed. retry says that the event had failed before.
+func (b *breaker) failed(p pass, retry bool, v verdict, a *answer) {
+	if b.fail(p, retry, v, a) {
+		b.tell(v, a)
+	}
+}
+
+// fail reports whether the log must be told.
+func (b *breaker) fail(p pass, retry bool, v verdict, a *answer) (tell bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures++
+	now := time.Now()
+	asked := retryAfter(a.retryAfter, now, b.limit)
+	limited := a.status == http.StatusTooManyRequests
+	firm := asked > 0 || limited
+	switch {
+	case p.turn != b.turn && (b.open || !firm): // it is known already, or has passed since
+		b.postpone(firm, now.Add(asked))
+		return false
+	case !b.open && retry && !limited && b.failures < patience:
+		return false // this event's own failure, as far as is known
+	case !b.open:
+		b.since, b.step = now, 0
+		b.tryRetry, b.newest, b.retried = b.likely, true, false
+	default:
+		b.step++
+		b.retried = retry && !b.tryRetry // there was nothing fresh
+		b.tryRetry = !retry
+		b.newest = b.newest == retry // changes with each fresh one
+	}
+	if b.open && b.reason != v {
+		b.step = 0
+	}
+	b.open, b.reason, b.firm, b.probing = true, v, firm, false
+	b.until = now.Add(max(b.wait(v), asked))
+	b.turn++
+	b.timer.Reset(b.until.Sub(now))
+	return b.news(v, now)
+}
+
+// postpone heeds a Retry-After that comes when the breaker is open already. A shorter one
+// than the last changes nothing.
+func (b *breaker) postpone(firm bool, until time.Time) {
+	if !firm || !b.open {
+		return
+	}
+	b.firm = true
+	if until.After(b.until) {
+		b.until = until
+		b.timer.Reset(time.Until(until))
+	}
+}
+
+// wait returns how long to wait for the next probe.
+func (b *breaker) wait(v verdict) time.Duration {
+	if v == later || b.step < quickSteps {
+		return b.retry.delay(b.step)
+	}
+	return b.hold.delay(b.step - quickSteps)
+}
+
+// news reports whether the log must be told. That is after the second failure, once per
+// outage and reason: an event may fail for a reason of its own. Outages that come and go
+// in a moment get a line a minute.
+func (b *breaker) news(v verdict, now time.Time) bool {
+	if b.told&(1<<v) != 0 || b.step == 0 || now.Sub(b.last[v]) < reportEvery {
+		return false
+	}
+	b.told |= 1 << v
+	b.last[v] = now
+	return true
+}
+
+func (b *breaker) tell(v verdict, a *answer) {
+	switch v {
+	case later:
+		b.log.Warn("footfall: the API does not take events; they are kept and retried", "error", a.failure())
+	case badKey:
+		b.log.Error("footfall: the API refuses the key; events are held until it is accepted", "error", a.failure())
+	default:
+		b.log.Error("footfall: this is not the Site Analytics API; events are held; check BaseURL", "error", a.failure())
+	}
+}

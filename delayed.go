@@ -1,0 +1,322 @@
+package footfall
+
+import (
+	"container/heap"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// delayed holds the events whose last attempt failed, until the next one is due. Its lock
+// is the last that is taken.
+//
+// An event is a suspect once it has failed twice while the API accepted others. Suspects
+// wait longer each time, and have a small share of the requests.
+type delayed struct {
+	wake func() // an event is due
+	n    atomic.Int32
+
+	mu       sync.Mutex
+	bytes    int
+	retries  eventHeap // by time
+	suspects eventHeap // by time
+	ages     eventHeap // both, oldest first
+	passed   int       // records taken since the last suspect
+	timer    *time.Timer
+
+	closing  bool
+	accepted bool            // the API has accepted something since
+	tried    []*delayedEvent // failed since then, while nothing was accepted
+}
+
+// delayedEvent is one event of delayed, and its places in two heaps.
+type delayedEvent struct {
+	record     Record
+	due        time.Time
+	err        error // of the last attempt
+	time, rank int
+}
+
+// suspectAfter is how often an event has failed while others were accepted when it is a
+// suspect. An API that fails now and then fails few events twice.
+const suspectAfter = 2
+
+// suspectTurn is how many other events are taken for one suspect, while others wait.
+const suspectTurn = 9
+
+func newDelayed(wake func()) *delayed {
+	byTime := func(a, b *delayedEvent) bool { return a.due.Before(b.due) }
+	time1 := func(e *delayedEvent) *int { return &e.time }
+	d := &delayed{
+		wake:     wake,
+		retries:  eventHeap{less: byTime, place: time1},
+		suspects: eventHeap{less: byTime, place: time1},
+		ages:     eventHeap{less: older, place: func(e *delayedEvent) *int { return &e.rank }},
+	}
+	d.timer = time.AfterFunc(time.Hour, d.over)
+	d.timer.Stop()
+	return d
+}
+
+// older compares ids, which begin with the time.
+func older(a, b *delayedEvent) bool {
+	return string(a.record.ID[:]) < string(b.record.ID[:])
+}
+
+// some reports whether there are any events. It takes no lock.
+func (d *delayed) some() bool { return d.n.Load() > 0 }
+
+// size returns how many events there are, and their bytes.
+func (d *delayed) size() (events, bytes int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return int(d.n.Load()), d.bytes
+}
+
+// add keeps r until it is due.
+func (d *delayed) add(r Record, due time.Time, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := &delayedEvent{record: r, due: due, err: err}
+	d.n.Add(1)
+	d.bytes += len(r.Body)
+	heap.Push(&d.ages, e)
+	d.place(e)
+	d.arm(time.Now())
+}
+
+// place puts e where it waits.
+func (d *delayed) place(e *delayedEvent) {
+	switch {
+	case d.closing && e.record.last && !d.accepted:
+		e.time = nowhere
+		d.tried = append(d.tried, e)
+		return
+	case d.closing && !e.record.last:
+		e.due = time.Time{}
+	}
+	heap.Push(d.heapOf(e), e)
+}
+
+func (d *delayed) heapOf(e *delayedEvent) *eventHeap {
+	if e.record.strikes >= suspectAfter {
+		return &d.suspects
+	}
+	return &d.retries
+}
+
+// turn reports whether it is a suspect's turn.
+func (d *delayed) turn() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.passed++
+	return d.passed > suspectTurn
+}
+
+// take moves an event that is due into one.
+func (d *delayed) take(one []Record, suspect bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	from := &d.retries
+	if suspect {
+		from = &d.suspects
+	}
+	now := time.Now()
+	if from.Len() == 0 || from.events[0].due.After(now) {
+		return false
+	}
+	one[0] = d.remove(from.events[0])
+	if suspect {
+		d.passed = 0
+	}
+	d.arm(now)
+	return true
+}
+
+// probe moves an event into one that failed, but is no suspect, else a suspect that is due.
+func (d *delayed) probe(one []Record) bool {
+	d.mu.Lock()
+	if d.retries.Len() == 0 {
+		d.mu.Unlock()
+		return d.take(one, true)
+	}
+	defer d.mu.Unlock()
+	one[0] = d.remove(d.retries.events[0])
+	d.arm(time.Now())
+	return true
+}
+
+// reclaim takes the oldest event out.
+func (d *delayed) reclaim() (r Record, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ages.Len() == 0 {
+		return r, false
+	}
+	return d.remove(d.ages.events[0]), true
+}
+
+// remove takes e out.
+func (d *delayed) remove(e *delayedEvent) Record {
+	heap.Remove(&d.ages, e.rank)
+	if e.time != nowhere {
+		heap.Remove(d.heapOf(e), e.time)
+	} else {
+		d.forget(e)
+	}
+	d.n.Add(-1)
+	d.bytes -= len(e.record.Body)
+	return e.record
+}
+
+func (d *delayed) forget(e *delayedEvent) {
+	for i := range d.tried {
+		if d.tried[i] == e {
+			d.tried = append(d.tried[:i], d.tried[i+1:]...)
+			return
+		}
+	}
+}
+
+// waits reports whether an event will be due.
+func (d *delayed) waits() bool {
+	if !d.some() {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.retries.Len()+d.suspects.Len() > 0
+}
+
+// due returns how many events are due, or many if there are more.
+func (d *delayed) due(now time.Time) int {
+	if !d.some() {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.retries.due(0, now, many) + d.suspects.due(0, now, many)
+}
+
+// many events call for more senders than any tracker has.
+const many = 1 << 12
+
+// arm sets the timer to the next time at which an event will be due. Those that are due
+// already wait for a sender: wake was called for them.
+func (d *delayed) arm(now time.Time) {
+	var next time.Time
+	for _, h := range []*eventHeap{&d.retries, &d.suspects} {
+		if h.Len() == 0 {
+			continue
+		}
+		if due := h.events[0].due; due.After(now) && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
+	if next.IsZero() {
+		d.timer.Stop()
+		return
+	}
+	d.timer.Reset(next.Sub(now))
+}
+
+// over is called by the timer.
+func (d *delayed) over() {
+	d.mu.Lock()
+	d.arm(time.Now())
+	d.mu.Unlock()
+	d.wake()
+}
+
+// close makes every event due.
+func (d *delayed) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closing = true
+	for _, h := range []*eventHeap{&d.retries, &d.suspects} {
+		for _, e := range h.events {
+			e.due = time.Time{}
+		}
+	}
+	d.timer.Stop()
+}
+
+// stop ends the timer.
+func (d *delayed) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer.Stop()
+}
+
+// accept is told that the API has accepted something since the tracker closes. What failed
+// since is worth another attempt then, after wait.
+func (d *delayed) accept(wait func() time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.accepted = true
+	now := time.Now()
+	for _, e := range d.tried {
+		e.due = now.Add(wait())
+		heap.Push(d.heapOf(e), e)
+	}
+	d.tried = nil
+	d.arm(now)
+}
+
+// giveUp takes out the events that have failed since the tracker closes, if the API has
+// accepted nothing since.
+func (d *delayed) giveUp() (events []*delayedEvent) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	events, d.tried = d.tried, nil
+	for _, e := range events {
+		heap.Remove(&d.ages, e.rank)
+		d.n.Add(-1)
+		d.bytes -= len(e.record.Body)
+	}
+	return events
+}
+
+// eventHeap is a container/heap of events that know their places in it.
+type eventHeap struct {
+	events []*delayedEvent
+	less   func(a, b *delayedEvent) bool
+	place  func(*delayedEvent) *int
+}
+
+// nowhere is the place of an event that is not in the heap.
+const nowhere = -1
+
+func (h *eventHeap) Len() int           { return len(h.events) }
+func (h *eventHeap) Less(i, j int) bool { return h.less(h.events[i], h.events[j]) }
+
+func (h *eventHeap) Swap(i, j int) {
+	h.events[i], h.events[j] = h.events[j], h.events[i]
+	*h.place(h.events[i]), *h.place(h.events[j]) = i, j
+}
+
+// Push implements heap.Interface.
+func (h *eventHeap) Push(x any) {
+	e := x.(*delayedEvent)
+	*h.place(e) = len(h.events)
+	h.events = append(h.events, e)
+}
+
+// Pop implements heap.Interface.
+func (h *eventHeap) Pop() any {
+	last := len(h.events) - 1
+	e := h.events[last]
+	h.events[last] = nil
+	h.events = h.events[:last]
+	*h.place(e) = nowhere
+	return e
+}
+
+// due counts the events at place i and below it that are due, up to most.
+func (h *eventHeap) due(i int, now time.Time, most int) int {
+	if i >= len(h.events) || most <= 0 || h.events[i].due.After(now) {
+		return 0
+	}
+	n := 1 + h.due(2*i+1, now, most-1)
+	return n + h.due(2*i+2, now, most-n)
+}
