@@ -43,6 +43,15 @@ func pageFrom(ctx context.Context) *Page {
 	return nil
 }
 
+// draft returns e with the page of ctx where e names none.
+func (e *Event) draft(ctx context.Context) draft {
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
+	if d.url == "" {
+		d.page = pageFrom(ctx)
+	}
+	return d
+}
+
 // Track accepts an event for the tracker and the page that ctx knows: below the
 // middleware, at any depth, also in a goroutine that outlives the request. It is
 // Tracker.Track otherwise. The error is ErrNoTracker if ctx knows no tracker, of which

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
@@ -75,6 +76,32 @@ func ExampleTracker_Middleware() {
 	// Output:
 	// product_viewed https://shop.example.com/products/7?utm_source=mail map[id:7]
 	// stock_checked https://shop.example.com/products/7?utm_source=mail map[left:3]
+}
+
+func ExampleTracker_TrackDurable() {
+	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	defer api.Close()
+	tracker, err := footfall.New(api.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = tracker.Close(context.Background()) }()
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	err = tracker.TrackDurable(ctx, footfall.Event{
+		Name:  "order_paid",
+		URL:   "https://shop.example.com/checkout",
+		Props: []footfall.Prop{footfall.P("amount", 4999)},
+	})
+	fmt.Println("safe:", err == nil)
+	for _, e := range api.Events() {
+		fmt.Println(e.Name, e.URL, e.Props)
+	}
+	// Output:
+	// safe: true
+	// order_paid https://shop.example.com/checkout map[amount:4999]
 }
 
 func ExampleCloseError() {

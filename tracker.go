@@ -108,11 +108,7 @@ func (t *Tracker) run(ctx context.Context, transport Transport) {
 // ErrClosed if it was not accepted. Both are counted and, at most once a minute,
 // logged, so that it may be ignored.
 func (t *Tracker) Track(ctx context.Context, name string, props ...Prop) error {
-	if t.inactive() {
-		return nil
-	}
-	d := draft{name: name, page: pageFrom(ctx), props: props}
-	return t.accept(&d, nil)
+	return t.TrackEvent(ctx, Event{Name: name, Props: props})
 }
 
 // TrackEvent is Track for an event that names its own site or URL.
@@ -120,10 +116,7 @@ func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
 	if t.inactive() {
 		return nil
 	}
-	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
-	if e.URL == "" {
-		d.page = pageFrom(ctx)
-	}
+	d := e.draft(ctx)
 	return t.accept(&d, nil)
 }
 
@@ -133,7 +126,8 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 	if t.inactive() {
 		return nil
 	}
-	d := draft{name: name, page: pageFrom(r.Context()), props: props}
+	e := Event{Name: name, Props: props}
+	d := e.draft(r.Context())
 	if d.page == nil || !d.page.usable() {
 		page := t.pager.page(r)
 		d.page = &page
