@@ -33,6 +33,17 @@
 //
 //	footfall.Track(ctx, "coupon_applied", footfall.P("code", code))
 //
+// # Several sites
+//
+// The site of an event is [Event.SiteID] if set, else [Rule.SiteID] if a rule makes the
+// event, else the site of the context ([WithSite]), else Config.SiteID. A program that
+// serves several sites sets the site of each request above the middleware:
+//
+//	tracked := tracker.Middleware(rules...)(mux)
+//	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+//		tracked.ServeHTTP(w, r.WithContext(footfall.WithSite(r.Context(), siteOf[r.Host])))
+//	})
+//
 // # What becomes of an event
 //
 // Every event that Track accepted ends in exactly one counter of Stats: delivered,

@@ -104,6 +104,49 @@ func ExampleTracker_TrackDurable() {
 	// order_paid https://shop.example.com/checkout map[amount:4999]
 }
 
+func ExampleWithSite() {
+	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	defer api.Close()
+	api.Always(footfalltest.Accept()) // events of any site
+	tracker, err := footfall.New(api.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /pricing", func(http.ResponseWriter, *http.Request) {})
+	tracked := tracker.Middleware(footfall.Rule{Route: "GET /pricing", Event: "pricing_viewed"})(mux)
+	siteOf := map[string]string{"shop.example.com": "site_shop", "blog.example.com": "site_blog"}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tracked.ServeHTTP(w, r.WithContext(footfall.WithSite(r.Context(), siteOf[r.Host])))
+	})
+
+	for _, host := range []string{"shop.example.com", "blog.example.com"} {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "https://"+host+"/pricing", nil))
+	}
+	if err := tracker.Close(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	for _, e := range api.Events() {
+		fmt.Println(e.SiteID, e.Name, e.URL)
+	}
+	// Unordered output:
+	// site_shop pricing_viewed https://shop.example.com/pricing
+	// site_blog pricing_viewed https://blog.example.com/pricing
+}
+
+func ExampleOutcome_String() {
+	for _, o := range []footfall.Outcome{footfall.Lost, footfall.Delivered, footfall.Rejected, footfall.Stored} {
+		fmt.Println(o)
+	}
+	// Output:
+	// lost
+	// delivered
+	// rejected
+	// stored
+}
+
 func ExampleCloseError() {
 	tracker, _ := footfall.New(footfall.ConfigFromEnv())
 	err := tracker.Close(context.Background())

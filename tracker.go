@@ -99,10 +99,10 @@ func (t *Tracker) run(ctx context.Context, transport Transport) {
 	transport.Deliver(ctx, t.queue)
 }
 
-// Track accepts an event of the default site for delivery. It checks and encodes
-// the event on the caller's goroutine, never blocks and does no I/O; nothing of
-// props is used after it returns. Of ctx it takes the page (middleware, WithURL)
-// and ignores cancellation.
+// Track accepts an event for delivery. It checks and encodes the event on the caller's
+// goroutine, never blocks and does no I/O; nothing of props is used after it returns. Of
+// ctx it takes the page (middleware, [WithURL]) and the site ([WithSite], else
+// Config.SiteID), and ignores cancellation.
 //
 // The error is a *FieldError or ErrNoURL if the event is bad, ErrQueueFull or
 // ErrClosed if it was not accepted. Both are counted and, at most once a minute,
