@@ -20,6 +20,14 @@
 // returns ErrNoURL. A prop is a string or a number: P refuses anything else when
 // the program is compiled, PropsFromMap when it runs.
 //
+// An event carries no visitor and no time, because the API's event has a field for
+// neither. The service counts it when it arrives, also after an outage.
+//
+// [Tracker.TrackDurable] is for events that must not be lost. It waits until the API has
+// accepted the event, or until a Transport that stores events has it on disk:
+//
+//	err = tracker.TrackDurable(ctx, footfall.Event{Name: "order_paid", URL: "https://shop.example.com/checkout"})
+//
 // # The middleware
 //
 // Rules say which routes make events; they are data:
