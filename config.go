@@ -29,8 +29,9 @@ type Config struct {
 	// the Tracker, not the Config. Required, unless Transport is set.
 	APIKey string `json:"-"`
 
-	// SiteID is the site of every event that does not name its own: the id of
-	// the API's sites, not a domain. Required.
+	// SiteID is the site of the events for which neither [Event.SiteID], nor
+	// [Rule.SiteID], nor the context ([WithSite]) names one: the id of the API's
+	// sites, not a domain. Required.
 	SiteID string
 
 	// DefaultURL is the URL of events tracked where no page is known, such as

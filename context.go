@@ -25,6 +25,35 @@ func (c *valueContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// siteKey is the key of a siteContext in a context.
+type siteKey struct{}
+
+// siteContext is a context with the site of WithSite, in one allocation. It has a key of
+// its own because the middleware makes a contextValue for each request and would have to
+// copy the site into it.
+type siteContext struct {
+	context.Context
+	siteID string
+}
+
+func (c *siteContext) Value(key any) any {
+	if key == (siteKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// siteFrom returns the site of ctx, or "". A nil ctx has none.
+func siteFrom(ctx context.Context) string {
+	if ctx == nil {
+		return ""
+	}
+	if c, ok := ctx.Value(siteKey{}).(*siteContext); ok {
+		return c.siteID
+	}
+	return ""
+}
+
 // valueFrom returns the innermost contextValue of ctx, or nil. A nil ctx, which a
 // test or a careless caller may pass, has none.
 func valueFrom(ctx context.Context) *contextValue {
@@ -43,7 +72,27 @@ func pageFrom(ctx context.Context) *Page {
 	return nil
 }
 
-// Track accepts an event for the tracker and the page that ctx knows: below the
+// draft returns e with the site and the page of ctx where e names none.
+func (e *Event) draft(ctx context.Context) draft {
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
+	if d.siteID == "" {
+		d.siteID = siteFrom(ctx)
+	}
+	if d.url == "" {
+		d.page = pageFrom(ctx)
+	}
+	return d
+}
+
+// orBackground returns ctx, or context.Background() if ctx is nil.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
+
+// Track accepts an event for the tracker, the page and the site that ctx knows: below the
 // middleware, at any depth, also in a goroutine that outlives the request. It is
 // Tracker.Track otherwise. The error is ErrNoTracker if ctx knows no tracker, of which
 // nobody else is told: no Stats and no log are there to tell.
@@ -62,7 +111,19 @@ func WithTracker(ctx context.Context, t *Tracker) context.Context {
 	if outer := valueFrom(ctx); outer != nil {
 		v.page = outer.page
 	}
-	return &valueContext{ctx, v}
+	return &valueContext{orBackground(ctx), v}
+}
+
+// WithSite returns a context below which events are of the site siteID, for programs
+// that serve several sites. [Event.SiteID] takes precedence over it, and so does
+// [Rule.SiteID] for the events of the rule. The innermost WithSite applies; an empty siteID
+// means Config.SiteID. If siteID is blank or not valid UTF-8, [Track] returns a
+// [*FieldError].
+//
+// A handler above the middleware may call it, for example to set the site by the
+// request's host. The site then applies to the events of rules, too.
+func WithSite(ctx context.Context, siteID string) context.Context {
+	return &siteContext{orBackground(ctx), siteID}
 }
 
 // WithURL returns a context below which events occur on the page url, which is
@@ -72,7 +133,7 @@ func WithURL(ctx context.Context, url string) context.Context {
 	if outer := valueFrom(ctx); outer != nil {
 		v.tracker, v.known = outer.tracker, outer.known
 	}
-	return &valueContext{ctx, v}
+	return &valueContext{orBackground(ctx), v}
 }
 
 // WithPage returns a context below which Track finds t and events occur on p, for
@@ -81,5 +142,5 @@ func (t *Tracker) WithPage(ctx context.Context, p Page) context.Context {
 	if t != nil && t.noContext {
 		return ctx
 	}
-	return &valueContext{ctx, contextValue{tracker: t, known: true, page: p}}
+	return &valueContext{orBackground(ctx), contextValue{tracker: t, known: true, page: p}}
 }

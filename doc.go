@@ -20,6 +20,14 @@
 // returns ErrNoURL. A prop is a string or a number: P refuses anything else when
 // the program is compiled, PropsFromMap when it runs.
 //
+// An event carries no visitor and no time, because the API's event has a field for
+// neither. The service counts it when it arrives, also after an outage.
+//
+// [Tracker.TrackDurable] is for events that must not be lost. It waits until the API has
+// accepted the event, or until a Transport that stores events has it on disk:
+//
+//	err = tracker.TrackDurable(ctx, footfall.Event{Name: "order_paid", URL: "https://shop.example.com/checkout"})
+//
 // # The middleware
 //
 // Rules say which routes make events; they are data:
@@ -32,6 +40,17 @@
 // Below it any code that has the request's context can track on the visitor's page:
 //
 //	footfall.Track(ctx, "coupon_applied", footfall.P("code", code))
+//
+// # Several sites
+//
+// The site of an event is [Event.SiteID] if set, else [Rule.SiteID] if a rule makes the
+// event, else the site of the context ([WithSite]), else Config.SiteID. A program that
+// serves several sites sets the site of each request above the middleware:
+//
+//	tracked := tracker.Middleware(rules...)(mux)
+//	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+//		tracked.ServeHTTP(w, r.WithContext(footfall.WithSite(r.Context(), siteOf[r.Host])))
+//	})
 //
 // # What becomes of an event
 //

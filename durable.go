@@ -31,24 +31,24 @@ func (q *queue) forget(w *waiter) {
 	delete(q.waiters, w.id)
 }
 
-// TrackDurable is Track for the moments that must not be lost: it returns nil once the
-// event is safe, even if the process is killed right after. With a Transport that
-// stores events, such as that of module spool, that is when the event is on disk, some
+// TrackDurable is [Tracker.TrackEvent] for the moments that must not be lost: it returns
+// nil once the event is safe, even if the process is killed right after. With a Transport
+// that stores events, such as that of module spool, that is when the event is on disk, some
 // milliseconds; with the default one it is when the API has accepted it.
 //
 // Unlike Track it waits, for as long as ctx allows. If ctx ends first, the error is
 // that of ctx; the event stays queued as any other and is most likely delivered later.
 // Other errors are those of Track, or say that the API refused the event or that it
 // was given up.
-func (t *Tracker) TrackDurable(ctx context.Context, name string, props ...Prop) error {
+func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 	if t.inactive() {
 		return nil
 	}
 	if ctx == nil {
-		ctx = context.Background() // as Track does
+		ctx = context.Background() // as TrackEvent does
 	}
 	w := &waiter{done: make(chan struct{})}
-	d := draft{name: name, page: pageFrom(ctx), props: props}
+	d := e.draft(ctx)
 	if err := t.accept(&d, w); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestCallerOfTrackDurableWhoGivesUpLeavesNothingBehind(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, tracker.TrackDurable(ctx, "paid"), context.Canceled)
+		require.ErrorIs(t, tracker.TrackDurable(ctx, Event{Name: "paid"}), context.Canceled)
 		assert.Empty(t, tracker.queue.waiters)
 		assert.Error(t, tracker.Close(t.Context()))
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 func TestTrackDurableReturnsWhenTheAPIHasAcceptedTheEvent(t *testing.T) {
@@ -20,7 +21,7 @@ func TestTrackDurableReturnsWhenTheAPIHasAcceptedTheEvent(t *testing.T) {
 		f.latency = 20 * time.Millisecond
 		tracker := start(t, f)
 		began := time.Now()
-		require.NoError(t, tracker.TrackDurable(t.Context(), "order_paid", footfall.P("amount", 4999)))
+		require.NoError(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "order_paid", Props: []footfall.Prop{footfall.P("amount", 4999)}}))
 		assert.Equal(t, 20*time.Millisecond, time.Since(began), "it does not wait for a batch")
 		assert.Equal(t, uint64(1), tracker.Stats().Delivered)
 		require.NoError(t, closeWithin(tracker, time.Second))
@@ -31,9 +32,27 @@ func TestTrackDurableTakesNoContextForOneThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, newFakeNet())
 		var none context.Context
-		assert.NoError(t, tracker.TrackDurable(none, "order_paid"))
+		assert.NoError(t, tracker.TrackDurable(none, footfall.Event{Name: "order_paid"}))
 		require.NoError(t, closeWithin(tracker, time.Second))
 	})
+}
+
+func TestTrackDurableSendsTheEventOnItsPage(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	page := footfall.WithURL(t.Context(), "https://shop.example.com/basket")
+	order := footfall.Event{Name: "order_paid", Props: []footfall.Prop{footfall.P("amount", 4999)}}
+	require.NoError(t, tracker.TrackDurable(t.Context(), order))
+	require.NoError(t, tracker.TrackDurable(page, order))
+	order.SiteID, order.URL = "site_2", "https://shop.example.com/checkout"
+	require.NoError(t, tracker.TrackDurable(page, order))
+	events := tracker.Events()
+	assert.Equal(t, []string{"https://example.com/", "https://shop.example.com/basket", "https://shop.example.com/checkout"}, urls(events))
+	for i, site := range []string{footfalltest.SiteID, footfalltest.SiteID, "site_2"} {
+		assert.Equal(t, site, events[i].SiteID)
+		assert.Equal(t, "order_paid", events[i].Name)
+		assert.Equal(t, map[string]any{"amount": 4999.0}, events[i].Props)
+	}
 }
 
 func TestTrackDurableOfManyCallersGoesOutTogether(t *testing.T) {
@@ -43,7 +62,7 @@ func TestTrackDurableOfManyCallersGoesOutTogether(t *testing.T) {
 		tracker := start(t, f)
 		results := make(chan error)
 		for range 50 {
-			go func() { results <- tracker.TrackDurable(t.Context(), "order_paid") }()
+			go func() { results <- tracker.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"}) }()
 		}
 		for range 50 {
 			assert.NoError(t, <-results)
@@ -91,7 +110,7 @@ func TestTrackDurableSaysWhyAnEventIsNotSafe(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
-				tc.check(t, tracker.TrackDurable(ctx, tc.event))
+				tc.check(t, tracker.TrackDurable(ctx, footfall.Event{Name: tc.event}))
 				got := tracker.Stats()
 				got.QueuedBytes = 0
 				assert.Equal(t, tc.stats, got)
@@ -107,8 +126,8 @@ func TestTrackDurableAfterCloseIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, newFakeNet())
 		require.NoError(t, closeWithin(tracker, time.Second))
-		assert.ErrorIs(t, tracker.TrackDurable(t.Context(), "paid"), footfall.ErrClosed)
-		assert.NoError(t, (*footfall.Tracker)(nil).TrackDurable(t.Context(), "paid"))
+		assert.ErrorIs(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "paid"}), footfall.ErrClosed)
+		assert.NoError(t, (*footfall.Tracker)(nil).TrackDurable(t.Context(), footfall.Event{Name: "paid"}))
 	})
 }
 
@@ -119,7 +138,7 @@ func TestTrackDurableHearsOfAnEventThatIsDroppedAsTheOldest(t *testing.T) {
 			c.Transport, c.MaxQueueEvents, c.DropOldest = idle, 1, true
 		})
 		result := make(chan error)
-		go func() { result <- tracker.TrackDurable(t.Context(), "first") }()
+		go func() { result <- tracker.TrackDurable(t.Context(), footfall.Event{Name: "first"}) }()
 		synctest.Wait()
 		track(t, tracker, 1)
 		assert.ErrorIs(t, <-result, footfall.ErrQueueFull)
@@ -131,7 +150,7 @@ func TestTrackDurableHearsOfAnEventThatIsDroppedAsTheOldest(t *testing.T) {
 func TestTrackDurableDoesNotWaitForATransportThatHasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = deserter{} })
-		assert.ErrorContains(t, tracker.TrackDurable(t.Context(), "paid"), "transport has stopped")
+		assert.ErrorContains(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "paid"}), "transport has stopped")
 		_ = closeWithin(tracker, time.Second)
 	})
 }
@@ -183,7 +202,7 @@ func TestFlushOfAStoringTransportMeansDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{sell: make(chan struct{})}
 		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = s })
-		require.NoError(t, tracker.TrackDurable(t.Context(), "paid"), "safe once it is stored")
+		require.NoError(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "paid"}), "safe once it is stored")
 		track(t, tracker, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -14,7 +14,8 @@ import (
 
 // Event is one custom event of a site (contract, section Event).
 type Event struct {
-	// SiteID is the id of a site of the account. Empty means Config.SiteID.
+	// SiteID is the id of a site of the account. Empty means the site of the context
+	// ([WithSite]), else Config.SiteID.
 	SiteID string
 
 	// Name is shown in the dashboard exactly as given. Short, descriptive,

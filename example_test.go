@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
@@ -75,6 +76,75 @@ func ExampleTracker_Middleware() {
 	// Output:
 	// product_viewed https://shop.example.com/products/7?utm_source=mail map[id:7]
 	// stock_checked https://shop.example.com/products/7?utm_source=mail map[left:3]
+}
+
+func ExampleTracker_TrackDurable() {
+	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	defer api.Close()
+	tracker, err := footfall.New(api.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = tracker.Close(context.Background()) }()
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	err = tracker.TrackDurable(ctx, footfall.Event{
+		Name:  "order_paid",
+		URL:   "https://shop.example.com/checkout",
+		Props: []footfall.Prop{footfall.P("amount", 4999)},
+	})
+	fmt.Println("safe:", err == nil)
+	for _, e := range api.Events() {
+		fmt.Println(e.Name, e.URL, e.Props)
+	}
+	// Output:
+	// safe: true
+	// order_paid https://shop.example.com/checkout map[amount:4999]
+}
+
+func ExampleWithSite() {
+	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	defer api.Close()
+	api.Always(footfalltest.Accept()) // events of any site
+	tracker, err := footfall.New(api.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /pricing", func(http.ResponseWriter, *http.Request) {})
+	tracked := tracker.Middleware(footfall.Rule{Route: "GET /pricing", Event: "pricing_viewed"})(mux)
+	siteOf := map[string]string{"shop.example.com": "site_shop", "blog.example.com": "site_blog"}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tracked.ServeHTTP(w, r.WithContext(footfall.WithSite(r.Context(), siteOf[r.Host])))
+	})
+
+	for _, host := range []string{"shop.example.com", "blog.example.com"} {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "https://"+host+"/pricing", nil))
+	}
+	if err := tracker.Close(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	for _, e := range api.Events() {
+		fmt.Println(e.SiteID, e.Name, e.URL)
+	}
+	// Unordered output:
+	// site_shop pricing_viewed https://shop.example.com/pricing
+	// site_blog pricing_viewed https://blog.example.com/pricing
+}
+
+func ExampleOutcome_String() {
+	for _, o := range []footfall.Outcome{footfall.Lost, footfall.Delivered, footfall.Rejected, footfall.Stored} {
+		fmt.Println(o)
+	}
+	// Output:
+	// lost
+	// delivered
+	// rejected
+	// stored
 }
 
 func ExampleCloseError() {

@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -22,6 +23,10 @@ type Observation struct {
 	Location string
 
 	Path PathValuer // the values of the pattern's wildcards; may be nil
+
+	// Context is the context of the request as it came. The events are of the site that
+	// [WithSite] set in it. Nil means the context of Request.
+	Context context.Context
 
 	// Request is what Config.Skip, the check for a prefetch, and RefererPage
 	// look at. Nil in frameworks that have none: they check for themselves.
@@ -135,7 +140,10 @@ func isSilent(method string) bool {
 }
 
 func (s *Rules) emit(r *rule, o *Observation) {
-	d := draft{name: r.Event, page: &o.Page, props: r.Props}
+	d := draft{siteID: r.SiteID, name: r.Event, page: &o.Page, props: r.Props}
+	if d.siteID == "" {
+		d.siteID = o.site()
+	}
 	if d.name == "" {
 		d.name = autoName(o.Method, o.Route)
 	}
@@ -148,6 +156,14 @@ func (s *Rules) emit(r *rule, o *Observation) {
 		d.props = r.withPathProps(o)
 	}
 	_ = s.tracker.accept(&d, nil) // counted and reported there
+}
+
+// site returns the site that WithSite set above the middleware, or "".
+func (o *Observation) site() string {
+	if o.Context == nil && o.Request != nil {
+		return siteFrom(o.Request.Context())
+	}
+	return siteFrom(o.Context)
 }
 
 func (r *rule) withPathProps(o *Observation) []Prop {

@@ -33,6 +33,12 @@ type Rule struct {
 	// get_root, and what no route matches get_no_route.
 	Event string
 
+	// SiteID is the site of the rule's events, for programs that serve several sites.
+	// It does not apply to Track in the handler: the rules are evaluated after the
+	// handler has returned. Empty means the site of the request's context ([WithSite]),
+	// else Config.SiteID.
+	SiteID string
+
 	// Status leaves out answers of other classes, such as Success for an event
 	// that must have happened. Defaults to all but Aborted.
 	Status StatusClass
@@ -192,9 +198,12 @@ func (t *Tracker) checkRule(r *Rule) error {
 	if name == "" {
 		name = autoName("GET", r.Route)
 	}
-	d := draft{name: name, url: "https://example.com/", props: r.Props}
+	d := draft{siteID: r.SiteID, name: name, url: "https://example.com/", props: r.Props}
 	_, _, err := t.encoder.append(nil, &d)
 	if bad, ok := errors.AsType[*FieldError](err); ok {
+		if bad.Field == "site_id" {
+			return ruleError(r, "SiteID", bad.Reason)
+		}
 		return ruleError(r, "", bad.Field+": "+bad.Reason)
 	}
 	return err

@@ -105,20 +105,16 @@ func (t *Tracker) run(ctx context.Context, transport Transport) {
 	transport.Deliver(ctx, t.source)
 }
 
-// Track accepts an event of the default site for delivery. It checks and encodes
-// the event on the caller's goroutine, never blocks and does no I/O; nothing of
-// props is used after it returns. Of ctx it takes the page (middleware, WithURL)
-// and ignores cancellation.
+// Track accepts an event for delivery. It checks and encodes the event on the caller's
+// goroutine, never blocks and does no I/O; nothing of props is used after it returns. Of
+// ctx it takes the page (middleware, [WithURL]) and the site ([WithSite], else
+// Config.SiteID), and ignores cancellation.
 //
 // The error is a *FieldError or ErrNoURL if the event is bad, ErrQueueFull or
 // ErrClosed if it was not accepted. Both are counted and, at most once a minute,
 // logged, so that it may be ignored.
 func (t *Tracker) Track(ctx context.Context, name string, props ...Prop) error {
-	if t.inactive() {
-		return nil
-	}
-	d := draft{name: name, page: pageFrom(ctx), props: props}
-	return t.accept(&d, nil)
+	return t.TrackEvent(ctx, Event{Name: name, Props: props})
 }
 
 // TrackEvent is Track for an event that names its own site or URL.
@@ -126,10 +122,7 @@ func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
 	if t.inactive() {
 		return nil
 	}
-	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
-	if e.URL == "" {
-		d.page = pageFrom(ctx)
-	}
+	d := e.draft(ctx)
 	return t.accept(&d, nil)
 }
 
@@ -139,7 +132,8 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 	if t.inactive() {
 		return nil
 	}
-	d := draft{name: name, page: pageFrom(r.Context()), props: props}
+	e := Event{Name: name, Props: props}
+	d := e.draft(r.Context())
 	if d.page == nil || !d.page.usable() {
 		page := t.pager.page(r)
 		d.page = &page

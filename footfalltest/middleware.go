@@ -48,6 +48,11 @@ type App struct {
 	// the value of a panic, and the app answers 500; for http.ErrAbortHandler
 	// the connection is closed. A Subject with Handler leaves it to the suite.
 	Recovered func(any)
+
+	// SiteOf, if it is not nil, returns the site of a request's Host, by which a
+	// middleware of the host above the tested one calls footfall.WithSite. A Subject
+	// with Handler leaves it to the suite.
+	SiteOf func(host string) string
 }
 
 // Route is one route of an App.
@@ -95,6 +100,7 @@ var rows = []row{
 	{"the route is the full pattern", routeIsTheFullPattern},
 	{"404 and 405 make no event unless asked", missingRoutesMakeNoEvent},
 	{"an error that a handler returns is recorded as the client sees it", errorsAreRecordedAsSeen},
+	{"a site set above the middleware is the events' site", siteAboveIsTheEvents},
 	{"64 clients at once do not mix", clientsDoNotMix},
 	{"a file is sent as without the middleware", filesAreSentAsWithout},
 	{"the answer is the same to the byte", answerIsTheSame},
@@ -154,7 +160,7 @@ func newQuiet(t *testing.T) *Tracker {
 func (s Subject) serve(t *testing.T, app App, tracker *Tracker) *site {
 	t.Helper()
 	if s.Serve == nil {
-		server := httptest.NewServer(recovering(s.Handler(t, app), app.Recovered))
+		server := httptest.NewServer(recovering(sited(s.Handler(t, app), app.SiteOf), app.Recovered))
 		t.Cleanup(server.Close)
 		return &site{URL: server.URL, Tracker: tracker, stop: server.Close}
 	}
@@ -180,6 +186,16 @@ func recovering(next http.Handler, recovered func(any)) http.Handler {
 			w.WriteHeader(http.StatusInternalServerError)
 		}()
 		next.ServeHTTP(w, r)
+	})
+}
+
+// sited is the host's middleware that sets the site, for handlers of net/http.
+func sited(next http.Handler, siteOf func(host string) string) http.Handler {
+	if siteOf == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(footfall.WithSite(r.Context(), siteOf(r.Host))))
 	})
 }
 

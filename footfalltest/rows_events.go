@@ -79,6 +79,39 @@ func missingRoutesMakeNoEvent(t *testing.T, s Subject) {
 	})
 }
 
+func siteAboveIsTheEvents(t *testing.T, s Subject) {
+	ofSite := s.rule("GET", "/page", "rule_of_site", 0)
+	ofSite.SiteID = "site_rule"
+	tracker := newQuiet(t)
+	site := s.serve(t, App{
+		Tracker: tracker.Tracker, Recovered: func(any) {},
+		Rules: []footfall.Rule{s.rule("GET", "/page", "rule", 0), ofSite},
+		SiteOf: func(host string) string {
+			return map[string]string{"a.example.com": "site_a", "b.example.com": "site_b"}[host]
+		},
+		Routes: []Route{{Method: "GET", Pattern: "/page", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if err := footfall.Track(r.Context(), "handler"); err != nil {
+				t.Error(err)
+			}
+		})}},
+	}, tracker)
+	sites := map[string]string{"a.example.com": "site_a", "b.example.com": "site_b", "c.example.com": SiteID}
+	for host := range sites {
+		rawly(t, site.URL, "GET /page HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
+	}
+	events := site.events()
+	expectNames(t, events, "handler", "handler", "handler", "rule", "rule", "rule", "rule_of_site", "rule_of_site", "rule_of_site")
+	for _, e := range events {
+		want := sites[strings.TrimSuffix(strings.TrimPrefix(e.URL, "http://"), "/page")]
+		if e.Name == "rule_of_site" {
+			want = "site_rule"
+		}
+		if e.SiteID != want {
+			t.Errorf("%s on %s is of site %q, want %q", e.Name, e.URL, e.SiteID, want)
+		}
+	}
+}
+
 // How many clients, and how many requests each makes.
 const clients, requestsEach = 64, 20
 

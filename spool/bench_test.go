@@ -156,7 +156,7 @@ func BenchmarkTrackDurable(b *testing.B) {
 			for range callers {
 				running.Go(func() {
 					for range work {
-						if err := tracker.TrackDurable(context.Background(), "order_paid"); err != nil {
+						if err := tracker.TrackDurable(context.Background(), footfall.Event{Name: "order_paid"}); err != nil {
 							b.Error(err)
 						}
 					}

@@ -51,7 +51,7 @@ func TestALargeEventGetsItsRoomAtOnce(t *testing.T) {
 	s.keep(0, 2600)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	require.NoError(t, s.TrackDurable(ctx, "order_paid", footfall.P("pad", strings.Repeat("x", 285_000))))
+	require.NoError(t, s.TrackDurable(ctx, footfall.Event{Name: "order_paid", Props: []footfall.Prop{footfall.P("pad", strings.Repeat("x", 285_000))}}))
 	assert.Greater(t, s.spool.Stats().Dropped, uint64(2048))
 }
 
@@ -103,9 +103,9 @@ func TestTrackDurableIsNoSuccessWhileAFullSpoolRefuses(t *testing.T) {
 	eventually(t, "full", func() bool { return s.spool.Stats().Bytes > 1800 })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, s.TrackDurable(ctx, "order_paid", footfall.P("n", 100)), context.DeadlineExceeded)
+	require.ErrorIs(t, s.TrackDurable(ctx, paid(100)), context.DeadlineExceeded)
 	next.set(true)
-	require.NoError(t, s.TrackDurable(t.Context(), "order_paid", footfall.P("n", 101)), "there is room again")
+	require.NoError(t, s.TrackDurable(t.Context(), paid(101)), "there is room again")
 }
 
 func TestCloseOfAFullSpoolTriesWhatItHasNoRoomFor(t *testing.T) {

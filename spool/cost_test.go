@@ -22,7 +22,7 @@ func TestTrackAllocatesNothingBesideASpool(t *testing.T) {
 		c.FlushInterval, c.BatchSize = time.Hour, 1<<20
 	})
 	s.track(0, 5000)
-	require.NoError(t, s.TrackDurable(t.Context(), "order_paid")) // all is stored, and the memory is free
+	require.NoError(t, s.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"})) // all is stored, and the memory is free
 	eventually(t, "stored", func() bool { return s.Stats().Stored == 5001 })
 	allocs := testing.AllocsPerRun(2000, func() { _ = trackOne(s.Tracker) })
 	assert.Zero(t, allocs)

@@ -184,11 +184,16 @@ func (s *spooled) track(from, to int) {
 	}
 }
 
+// paid is the event numbered n.
+func paid[N footfall.Value](n N) footfall.Event {
+	return footfall.Event{Name: "order_paid", Props: []footfall.Prop{footfall.P("n", n)}}
+}
+
 // keep tracks events, the last of them durably, so that all are in the file.
 func (s *spooled) keep(from, to int) {
 	s.t.Helper()
 	s.track(from, to-1)
-	require.NoError(s.t, s.TrackDurable(s.t.Context(), "order_paid", footfall.P("n", to-1)))
+	require.NoError(s.t, s.TrackDurable(s.t.Context(), paid(to-1)))
 }
 
 func (s *spooled) flush() {

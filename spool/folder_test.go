@@ -67,7 +67,7 @@ func TestARelativeDirectoryStaysWhenTheApplicationGoesElsewhere(t *testing.T) {
 	t.Chdir(elsewhere)
 	tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/", Transport: s})
 	require.NoError(t, err)
-	require.NoError(t, tracker.TrackDurable(t.Context(), "order_paid"))
+	require.NoError(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"}))
 	require.NoError(t, tracker.Close(t.Context()))
 	assert.Equal(t, uint64(1), tracker.Stats().Stored)
 	assert.Empty(t, files(t, elsewhere, "*"))
@@ -237,7 +237,7 @@ func TestTheKeyIsNotInAnyFile(t *testing.T) {
 		footfall.Config{BaseURL: server.URL, APIKey: key, SiteID: "site_1", DefaultURL: "https://shop.example.com/", Logger: quiet},
 		spool.Config{Dir: dir})
 	require.NoError(t, err)
-	require.NoError(t, tracker.TrackDurable(t.Context(), "order_paid"))
+	require.NoError(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"}))
 	require.NoError(t, tracker.Close(t.Context()))
 	assert.Equal(t, uint64(1), tracker.Stats().Stored)
 	for _, name := range files(t, dir, "*") {
@@ -272,7 +272,7 @@ func TestOpenOfADisabledTrackerTouchesNothing(t *testing.T) {
 	t.Parallel()
 	tracker, s, err := spool.Open(footfall.Config{Disabled: true}, spool.Config{})
 	require.NoError(t, err)
-	require.NoError(t, tracker.TrackDurable(t.Context(), "order_paid"))
+	require.NoError(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"}))
 	require.NoError(t, s.Flush(t.Context()))
 	assert.Equal(t, spool.Stats{}, s.Stats())
 	require.NoError(t, tracker.Close(t.Context()))

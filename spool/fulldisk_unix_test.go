@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/footfall-dev/footfall"
 )
 
 // The limit on the size of files is that of the process, so this test is alone.
@@ -33,7 +31,7 @@ func TestAFullDiskIsToldOnceAndEventsGoOnInMemory(t *testing.T) {
 	s.balanced()
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, s.TrackDurable(soon, "order_paid", footfall.P("n", 4000)), context.DeadlineExceeded, "it is not safe")
+	require.ErrorIs(t, s.TrackDurable(soon, paid(4000)), context.DeadlineExceeded, "it is not safe")
 	next.set(true)
 	eventually(t, "delivered from memory", func() bool { return slices.Contains(next.bodies(), body(3999)) })
 	assert.Equal(t, 1, s.log.Lines(slog.LevelError), s.log)

@@ -51,7 +51,7 @@ func victim(dir, first string) {
 		callers.Go(func() {
 			for {
 				n := last.Add(1)
-				if err := tracker.TrackDurable(context.Background(), "order_paid", footfall.P("n", n)); err != nil {
+				if err := tracker.TrackDurable(context.Background(), paid(n)); err != nil {
 					fmt.Println(err)
 					return
 				}

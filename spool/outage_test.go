@@ -31,7 +31,7 @@ func TestEventsAreDeliveredFromMemoryWhileTheDirectoryCannotBeUsed(t *testing.T)
 	next := newAPI(true)
 	s := open(t, dir, next)
 	s.track(0, 3000)
-	require.NoError(t, s.TrackDurable(t.Context(), "order_paid", footfall.P("n", 3000)))
+	require.NoError(t, s.TrackDurable(t.Context(), paid(3000)))
 	s.flush()
 	assert.Equal(t, numbered(0, 3001), next.bodies())
 	assert.Equal(t, footfall.Stats{Tracked: 3001, Delivered: 3001}, s.Stats())
@@ -48,9 +48,9 @@ func TestTrackDurableIsNoSuccessWhileNeitherDiskNorAPIHasTheEvent(t *testing.T) 
 	s := open(t, dir, next)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, s.TrackDurable(ctx, "order_paid", footfall.P("n", 0)), context.DeadlineExceeded)
+	require.ErrorIs(t, s.TrackDurable(ctx, paid(0)), context.DeadlineExceeded)
 	next.set(true)
-	require.NoError(t, s.TrackDurable(t.Context(), "order_paid", footfall.P("n", 1)), "the API has it")
+	require.NoError(t, s.TrackDurable(t.Context(), paid(1)), "the API has it")
 	assert.Equal(t, numbered(0, 2), next.bodies())
 }
 
@@ -186,7 +186,7 @@ func TestWhatTrackDurableAcknowledgesDuringCloseIsInTheFile(t *testing.T) {
 		callers.Go(func() {
 			for {
 				n := int(number.Add(1))
-				if err := s.TrackDurable(context.Background(), "order_paid", footfall.P("n", n)); err != nil {
+				if err := s.TrackDurable(context.Background(), paid(n)); err != nil {
 					assert.ErrorIs(t, err, footfall.ErrClosed)
 					return
 				}

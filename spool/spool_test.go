@@ -29,7 +29,7 @@ func TestEventsGoThroughTheFileToNextInOrder(t *testing.T) {
 func TestTrackDurableReturnsWhenTheEventIsInTheFile(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), newAPI(false))
-	require.NoError(t, s.TrackDurable(t.Context(), "order_paid"))
+	require.NoError(t, s.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"}))
 	assert.Equal(t, footfall.Stats{Tracked: 1, Stored: 1}, s.Stats())
 	assert.Equal(t, uint64(1), s.spool.Stats().Events)
 }

@@ -134,6 +134,7 @@ func (i *interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) co
 
 // call is one RPC.
 type call struct {
+	ctx        context.Context // of the interceptors above
 	rules      *footfall.Rules
 	page       footfall.Page
 	url        url.URL
@@ -144,7 +145,7 @@ type call struct {
 }
 
 func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect.Peer, header http.Header, method string) *call {
-	c := &call{rules: i.rules, url: url.URL{Path: spec.Procedure}}
+	c := &call{ctx: ctx, rules: i.rules, url: url.URL{Path: spec.Procedure}}
 	r := http.Request{Method: method, URL: &c.url, Header: header, Host: header.Get("Host"), RemoteAddr: peer.Addr}
 	r.TLS, _ = ctx.Value(secure{}).(*tls.ConnectionState)
 	c.page = i.tracker.Page(&r)
@@ -157,7 +158,7 @@ func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect
 // end is deferred, and passes on a panic with its value.
 func (c *call) end() {
 	panicked := recover()
-	o := footfall.Observation{Method: http.MethodPost, Route: c.url.Path, Status: statusOf(c.err), Page: c.page, Request: c.request}
+	o := footfall.Observation{Method: http.MethodPost, Route: c.url.Path, Status: statusOf(c.err), Page: c.page, Context: c.ctx, Request: c.request}
 	err, _ := panicked.(error)
 	switch {
 	case errors.Is(err, http.ErrAbortHandler), panicked == nil && !c.returned: // runtime.Goexit

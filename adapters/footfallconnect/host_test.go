@@ -169,17 +169,25 @@ func (r recovering) rescue(err *error) {
 	}
 }
 
+// above is the context that the host's interceptor hands down.
+func (r recovering) above(ctx context.Context) context.Context {
+	if r.app.Above == nil {
+		return ctx
+	}
+	return r.app.Above(ctx)
+}
+
 func (r recovering) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (_ connect.AnyResponse, err error) {
 		defer r.rescue(&err)
-		return next(ctx, req)
+		return next(r.above(ctx), req)
 	}
 }
 
 func (r recovering) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		defer r.rescue(&err)
-		return next(ctx, conn)
+		return next(r.above(ctx), conn)
 	}
 }
 

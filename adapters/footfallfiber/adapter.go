@@ -2,6 +2,7 @@
 package footfallfiber
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -74,6 +75,7 @@ type middleware struct {
 type visit struct {
 	*middleware
 	c        fiber.Ctx
+	above    context.Context // of the middlewares above
 	page     footfall.Page
 	request  http.Request // what is needed of it
 	url      url.URL
@@ -84,9 +86,9 @@ func (m *middleware) handle(c fiber.Ctx) error {
 	if c.RequestCtx().UserValue(m) != nil {
 		return c.Next() // RestartRouting: the request is being watched
 	}
-	v := visit{middleware: m, c: c}
+	v := visit{middleware: m, c: c, above: c.Context()}
 	v.note()
-	c.SetContext(m.tracker.WithPage(c.Context(), v.page))
+	c.SetContext(m.tracker.WithPage(v.above, v.page))
 	c.RequestCtx().SetUserValue(m, true)
 	defer v.end()
 	err := c.Next()
@@ -129,7 +131,7 @@ func (v *visit) end() {
 }
 
 func (v *visit) observe(route string, panicked any) {
-	o := footfall.Observation{Method: v.c.Method(), Route: route, Page: v.page, Path: v, Request: &v.request, Status: v.c.Response().StatusCode()}
+	o := footfall.Observation{Method: v.c.Method(), Route: route, Page: v.page, Path: v, Context: v.above, Request: &v.request, Status: v.c.Response().StatusCode()}
 	if late := v.c.RequestCtx().LastTimeoutErrorResponse(); late != nil {
 		o.Status = late.StatusCode() // the handler goes on, and may be using the headers
 	} else if v.headers.Needed(v.request.Method) {

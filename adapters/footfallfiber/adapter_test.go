@@ -60,6 +60,7 @@ var subject = fibertest.Subject[fiber.Ctx, fiber.Router]{
 	Requests: requests,
 
 	Context:   fiber.Ctx.Context,
+	Continue:  fiber.Ctx.SetContext,
 	SetHost:   func(c fiber.Ctx, host string) { c.Request().SetHost(host) },
 	SetStatus: func(c fiber.Ctx, status int) { c.Status(status) },
 	Error:     func(status int) error { return fiber.NewError(status, "it fails") },

@@ -129,6 +129,7 @@ func newObserver(tracker *footfall.Tracker, rules []footfall.Rule) *observer {
 
 // call is one RPC.
 type call struct {
+	ctx      context.Context // of the interceptors above
 	rules    *footfall.Rules
 	route    string
 	page     footfall.Page
@@ -139,7 +140,7 @@ type call struct {
 }
 
 func (o *observer) begin(ctx context.Context, method string) *call {
-	c := &call{rules: o.rules, route: method, url: url.URL{Path: method}}
+	c := &call{ctx: ctx, rules: o.rules, route: method, url: url.URL{Path: method}}
 	c.request = http.Request{Method: http.MethodPost, URL: &c.url, Proto: "HTTP/2.0", ProtoMajor: 2}
 	if authority := metadata.ValueFromIncomingContext(ctx, ":authority"); len(authority) > 0 {
 		c.request.Host = authority[0]
@@ -167,7 +168,7 @@ func (o *observer) begin(ctx context.Context, method string) *call {
 // end is deferred. It passes on a panic with the value it had.
 func (c *call) end() {
 	panicked := recover()
-	o := footfall.Observation{Method: http.MethodPost, Route: c.route, Status: statusOf(c.err), Page: c.page, Request: &c.request}
+	o := footfall.Observation{Method: http.MethodPost, Route: c.route, Status: statusOf(c.err), Page: c.page, Context: c.ctx, Request: &c.request}
 	err, _ := panicked.(error)
 	switch {
 	case errors.Is(err, http.ErrAbortHandler), panicked == nil && !c.returned: // runtime.Goexit

@@ -100,17 +100,33 @@ func coded(err error) error {
 	return err
 }
 
+// above is the context that the host's interceptors hand down.
+func above(ctx context.Context, app rpctest.App) context.Context {
+	if app.Above == nil {
+		return ctx
+	}
+	return app.Above(ctx)
+}
+
+// withContext is a stream with another context.
+type withContext struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s withContext) Context() context.Context { return s.ctx }
+
 func recoverUnary(app rpctest.App) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 		defer recovering(app, &err)
-		return handler(ctx, req)
+		return handler(above(ctx, app), req)
 	}
 }
 
 func recoverStream(app rpctest.App) grpc.StreamServerInterceptor {
 	return func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 		defer recovering(app, &err)
-		return handler(srv, ss)
+		return handler(srv, withContext{ss, above(ss.Context(), app)})
 	}
 }
 

@@ -1,6 +1,7 @@
 package rpctest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 // echo sends back what it receives: where one side does not stream, in one message.
@@ -358,4 +360,33 @@ func skipAndRefererAreHeeded(t *testing.T, s Subject) {
 			}
 		}
 	})
+}
+
+func siteAboveIsTheEvents(t *testing.T, s Subject) {
+	for _, siteID := range []string{"site_above", ""} {
+		t.Run("site "+siteID, func(t *testing.T) {
+			each(t, func(t *testing.T, kind Kind) {
+				p := kind.procedure(tracking(t, kind))
+				tracker := newTracker(t, func(*footfall.Config) {})
+				site := s.serve(t, App{
+					Tracker: tracker.Tracker, Procedures: []Procedure{p},
+					Rules: []footfall.Rule{{Route: p.Name, Event: "seen"}, {Route: p.Name, Event: "seen of site", SiteID: "site_rule"}},
+					Above: func(ctx context.Context) context.Context { return footfall.WithSite(ctx, siteID) },
+				})
+				site.Tracker = tracker
+				expectWell(t, site.call(t, p, nil, "a"), "a")
+				events := site.events()
+				expectNames(t, events, "in", "seen", "seen of site")
+				for _, e := range events {
+					want := cmp.Or(siteID, footfalltest.SiteID)
+					if e.Name == "seen of site" {
+						want = "site_rule"
+					}
+					if e.SiteID != want {
+						t.Errorf("%s is of site %q, want %q", e.Name, e.SiteID, want)
+					}
+				}
+			})
+		})
+	}
 }

@@ -41,6 +41,10 @@ type App struct {
 	// Recovered is the host's recovery, an interceptor above the adapter's: it
 	// takes the value of a panic, and the call fails with CodeInternal.
 	Recovered func(any)
+
+	// Above, if it is not nil, makes the context of a call in an interceptor of the
+	// host, above the adapter's.
+	Above func(context.Context) context.Context
 }
 
 // Procedure is one procedure of an App. Where its handler returns a *Error the
@@ -142,6 +146,7 @@ var rows = []struct {
 	{"without the context value events are made all the same", eventsNeedNoContextValue},
 	{"the page is the public one", pageIsThePublicOne},
 	{"Skip and RefererPage are heeded", skipAndRefererAreHeeded},
+	{"a site set above the interceptor is the events' site", siteAboveIsTheEvents},
 }
 
 // Run holds an adapter to what the application may expect of it: that nothing

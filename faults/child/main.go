@@ -132,7 +132,7 @@ func (a *app) event() (int64, []footfall.Prop) {
 func (a *app) trackDurable(ctx context.Context) {
 	for ctx.Err() == nil {
 		n, props := a.event()
-		if err := a.tracker.TrackDurable(ctx, "durable", props...); err == nil {
+		if err := a.tracker.TrackDurable(ctx, footfall.Event{Name: "durable", Props: props}); err == nil {
 			a.say("durable %d", n)
 		}
 		time.Sleep(a.pause)

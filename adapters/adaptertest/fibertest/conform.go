@@ -47,11 +47,14 @@ func (s Subject[C, R]) until(tb testing.TB, app R, l net.Listener) (stop func())
 	return stop
 }
 
-// wired is an app with the host's recovery and the middleware, but for a tracker that is
+// wired is an app with the host's middlewares and the tested one, but for a tracker that is
 // nil.
 func (s Subject[C, R]) wired(app footfalltest.App) R {
 	f := s.New(Config[C]{BodyLimit: 64 << 20})
 	f.Use(s.recovering(app.Recovered))
+	if app.SiteOf != nil {
+		f.Use(s.sited(app.SiteOf))
+	}
 	if app.Tracker != nil {
 		f.Use(s.Middleware(app.Tracker, app.Rules...))
 	}
@@ -72,6 +75,14 @@ func (s Subject[C, R]) recovering(recovered func(any)) func(C) error {
 				err = s.Error(http.StatusInternalServerError)
 			}
 		}()
+		return c.Next()
+	}
+}
+
+// sited is the host's middleware that sets the site.
+func (s Subject[C, R]) sited(siteOf func(host string) string) func(C) error {
+	return func(c C) error {
+		s.Continue(c, footfall.WithSite(s.Context(c), siteOf(c.Get("Host"))))
 		return c.Next()
 	}
 }

@@ -69,7 +69,8 @@ type Subject[C Context, R Router[R]] struct {
 	Requests func(tb testing.TB, app R, path, head string) func()
 
 	Context   func(C) context.Context
-	SetHost   func(C, string) // of the request
+	Continue  func(C, context.Context) // sets the context of the handlers below
+	SetHost   func(C, string)          // of the request
 	SetStatus func(C, int)
 	Error     func(status int) error
 	Break     func(C) error // closes the connection
