@@ -29,8 +29,9 @@ import (
 // goroutines at once. A Tracker has one in memory. A [Transport] that keeps records and
 // hands them on to another one implements Store and gives that one a [NewSource].
 //
-// A Store may have two more methods. TakeNewest(dst []Record) int is Take from the other
-// end; a circuit breaker that is open tries an event of either end in turn. Moved(n int, o
+// A Store may have two more methods. TakeAny(one []Record) bool takes a waiting record from
+// anywhere, at random, and reports whether there was one. A circuit breaker that is open tries
+// the API with it: of events in a row, all may fail for the same reason. Moved(n int, o
 // Outcome) is needed for a transport that settles records as Stored; see [Source.Moved].
 type Store interface {
 	// Waiting returns how many records Take would return. When more is false the Store
@@ -179,34 +180,35 @@ func (s *Source) Take(dst []Record) int {
 	return n
 }
 
-// next takes one record: a retry that is due, else a fresh one. suspects says whether it
-// may be one that keeps failing while others are accepted. Those have a tenth of the turns
-// while others are waiting.
+// next takes one record. While fresh ones are waiting, retries that are due have every other
+// turn, and suspects, if they are wanted, one turn in ten.
 func (s *Source) next(one []Record, suspects bool) bool {
 	if !s.delayed.some() {
 		return s.store.Take(one) == 1
 	}
-	if s.delayed.take(one, false) || suspects && s.delayed.turn() && s.delayed.take(one, true) {
-		return true
-	}
-	return s.store.Take(one) == 1 || suspects && s.delayed.take(one, true)
+	retry, suspect := s.delayed.turn()
+	return retry && s.delayed.take(one, false) ||
+		suspects && suspect && s.delayed.take(one, true) ||
+		s.store.Take(one) == 1 ||
+		s.delayed.take(one, false) ||
+		suspects && s.delayed.take(one, true)
 }
 
-// fresh takes one record that was never sent, the newest or the oldest.
-func (s *Source) fresh(one []Record, newest bool) bool {
-	if from, ok := s.store.(interface{ TakeNewest([]Record) int }); ok && newest {
-		return from.TakeNewest(one) == 1
+// fresh takes one record that was never sent, from anywhere.
+func (s *Source) fresh(one []Record) bool {
+	if store, ok := s.store.(interface{ TakeAny([]Record) bool }); ok {
+		return store.TakeAny(one)
 	}
 	return s.store.Take(one) == 1
 }
 
 // probe takes one record to try an API with that did not accept the last one. A retry
 // need not be due by itself, unless it is a suspect: it waits for the API.
-func (s *Source) probe(one []Record, retryFirst, newest bool) bool {
+func (s *Source) probe(one []Record, retryFirst bool) bool {
 	if retryFirst {
-		return s.delayed.probe(one) || s.fresh(one, newest)
+		return s.delayed.probe(one) || s.fresh(one)
 	}
-	return s.fresh(one, newest) || s.delayed.probe(one)
+	return s.fresh(one) || s.delayed.probe(one)
 }
 
 // Retry gives back a record whose attempt failed because of err. It is due again after

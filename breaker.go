@@ -13,9 +13,8 @@ import (
 // event.
 //
 // A failure may be the event's own, so a probe is never the same event again where there
-// are others: retries and fresh events take turns, and of the fresh ones the newest and the
-// oldest. If nothing fresh was there to be tried, the first fresh event that comes does not
-// wait.
+// are others: fresh events, from anywhere in the queue, and retries take turns. If nothing
+// fresh was there to be tried, the first fresh event that comes does not wait.
 type breaker struct {
 	retry backoff       // after "not now"
 	hold  backoff       // after several answers in a row that hold everything
@@ -34,8 +33,8 @@ type breaker struct {
 	probing  bool // a probe is under way
 	retried  bool // the last probe was a retry, for want of a fresh event
 	tryRetry bool // which kind the next probe is, if there is one
-	newest   bool // and of the fresh ones which
 	likely   bool // which kind last closed the breaker: true for a retry
+	brief    int  // openings in a row that the first probe ended
 	failures int  // in a row, since an event was settled
 	since    time.Time
 	told     uint8                 // a bit for each reason that the log was told of since it opened
@@ -57,7 +56,6 @@ type pass struct {
 	admission
 	turn       uint64
 	retryFirst bool // the probe should be a retry
-	newest     bool // if it is a fresh event, it should be the newest
 }
 
 // patience is after how many failures in a row, of events that have failed before, the
@@ -65,8 +63,8 @@ type pass struct {
 // others since.
 const patience = 10
 
-// quickSteps is after how many probes an answer that holds everything is believed. One that
-// only one event gets, as from a firewall that dislikes it, must not hold the others.
+// quickSteps is how many probes fail before the wait grows. An answer that only some events
+// get, as from a firewall that dislikes them, must not hold the others.
 const quickSteps = 3
 
 func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *breaker {
@@ -81,7 +79,7 @@ func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *bre
 func (b *breaker) admit() pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := pass{turn: b.turn, retryFirst: b.tryRetry, newest: b.newest}
+	p := pass{turn: b.turn, retryFirst: b.tryRetry}
 	switch {
 	case !b.open:
 		p.admission = anything
@@ -147,6 +145,9 @@ func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 	}
 	if p.turn == b.turn {
 		b.likely = retry
+		if b.step == 0 {
+			b.brief++
+		}
 	}
 	told = b.told != 0
 	b.open, b.told, b.firm, b.probing = false, 0, false, false
@@ -180,12 +181,12 @@ func (b *breaker) fail(p pass, retry bool, v verdict, a *answer) (tell bool) {
 		return false // this event's own failure, as far as is known
 	case !b.open:
 		b.since, b.step = now, 0
-		b.tryRetry, b.newest, b.retried = b.likely, true, false
+		b.tryRetry, b.retried = b.likely && !retry, retry
 	default:
 		b.step++
-		b.retried = retry && !b.tryRetry // there was nothing fresh
-		b.tryRetry = !retry
-		b.newest = b.newest == retry // changes with each fresh one
+		b.brief = 0
+		b.retried = retry && !b.tryRetry  // there was nothing fresh
+		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
 	}
 	if b.open && b.reason != v {
 		b.step = 0
@@ -210,10 +211,16 @@ func (b *breaker) postpone(firm bool, until time.Time) {
 	}
 }
 
-// wait returns how long to wait for the next probe.
+// wait returns how long to wait for the next probe. The first wait is shorter each time
+// that the one before was for nothing: many events may fail each for a reason of its own.
 func (b *breaker) wait(v verdict) time.Duration {
-	if v == later || b.step < quickSteps {
-		return b.retry.delay(b.step)
+	switch {
+	case b.step == 0:
+		return b.retry.delay(0) >> min(b.brief, 10)
+	case b.step < quickSteps:
+		return b.retry.delay(0)
+	case v == later:
+		return b.retry.delay(b.step - quickSteps + 1)
 	}
 	return b.hold.delay(b.step - quickSteps)
 }

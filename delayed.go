@@ -21,7 +21,7 @@ type delayed struct {
 	retries  eventHeap // by time
 	suspects eventHeap // by time
 	ages     eventHeap // both, oldest first
-	passed   int       // records taken since the last suspect
+	turns    uint
 	timer    *time.Timer
 
 	closing  bool
@@ -40,9 +40,6 @@ type delayedEvent struct {
 // suspectAfter is how often an event has failed while others were accepted when it is a
 // suspect. An API that fails now and then fails few events twice.
 const suspectAfter = 2
-
-// suspectTurn is how many other events are taken for one suspect, while others wait.
-const suspectTurn = 9
 
 func newDelayed(wake func()) *delayed {
 	byTime := func(a, b *delayedEvent) bool { return a.due.Before(b.due) }
@@ -105,12 +102,13 @@ func (d *delayed) heapOf(e *delayedEvent) *eventHeap {
 	return &d.retries
 }
 
-// turn reports whether it is a suspect's turn.
-func (d *delayed) turn() bool {
+// turn reports whether it is the turn of a retry, or of a suspect: one in two, and one in
+// ten.
+func (d *delayed) turn() (retry, suspect bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.passed++
-	return d.passed > suspectTurn
+	d.turns++
+	return d.turns%2 == 0, d.turns%10 == 5
 }
 
 // take moves an event that is due into one.
@@ -126,9 +124,6 @@ func (d *delayed) take(one []Record, suspect bool) bool {
 		return false
 	}
 	one[0] = d.remove(from.events[0])
-	if suspect {
-		d.passed = 0
-	}
 	d.arm(now)
 	return true
 }

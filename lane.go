@@ -1,6 +1,9 @@
 package footfall
 
-import "sync"
+import (
+	"math/rand/v2"
+	"sync"
+)
 
 // lane is where Track adds events. There are several, so that goroutines on different
 // cores do not wait for each other: what they share costs more than all the rest of Track.
@@ -103,11 +106,14 @@ func (l *lane) count(e *epoch) (events, bytes, redacted int) {
 }
 
 // rewind uses the last slab from its beginning again if all in the lane is counted and
-// has ended.
+// taken, and all in the slab has ended.
 func (l *lane) rewind() {
-	if l.n > 0 && l.last.drained() {
+	if l.n > 0 && l.waiting == 0 && l.last.drained() {
+		for l.first != l.last {
+			l.pass()
+		}
 		l.last.reset()
-		l.first, l.used, l.n = l.last, 0, 0
+		l.used, l.n = 0, 0
 	}
 }
 
@@ -115,9 +121,17 @@ func (l *lane) rewind() {
 // for this and what follows.
 func (l *lane) oldest() *entry {
 	for l.first.next == l.first.counted {
-		l.first = l.first.after // taken as a whole; its records come back through settled
+		l.pass()
 	}
 	return &l.first.entries[l.first.next]
+}
+
+// pass leaves the first slab, which is taken as a whole.
+func (l *lane) pass() {
+	s := l.first
+	l.first = s.after
+	s.passed = true
+	l.recycle(s)
 }
 
 // take returns the oldest record, which oldest has found.
@@ -126,23 +140,19 @@ func (l *lane) take() Record {
 	return l.first.take(l.first.next)
 }
 
-// newest returns when the newest entry was added, if it is one that waits. It looks at one
-// slab only.
-func (l *lane) newest() (at int64, ok bool) {
-	if l.waiting == 0 || l.counting == nil {
-		return 0, false
-	}
-	slot := l.counting.newest()
-	if slot < 0 {
-		return 0, false
-	}
-	return l.counting.entries[slot].at, true
-}
-
-// takeNewest returns the record that newest has found.
-func (l *lane) takeNewest() Record {
+// takeAny returns a record from anywhere. There must be one.
+func (l *lane) takeAny() Record {
 	l.waiting--
-	return l.counting.take(l.counting.newest())
+	var from *slab
+	slabs := 0
+	for s := l.first; s != nil; s = s.after {
+		if s.next < s.counted {
+			if slabs++; rand.IntN(slabs) == 0 {
+				from = s
+			}
+		}
+	}
+	return from.take(from.any())
 }
 
 // release is told that a record of s has ended.
@@ -153,13 +163,16 @@ func (l *lane) release(s *slab) {
 	}
 }
 
-// recycle gives a slab back in which nothing is needed and that gets nothing more.
+// recycle gives a slab back in which nothing is needed and that gets nothing more. One that
+// is taken before those in front of it waits for them.
 func (l *lane) recycle(s *slab) {
 	if !s.drained() {
 		return
 	}
 	if s == l.first {
 		l.first = s.after
+	} else if !s.passed {
+		return
 	}
 	l.spares.put(s)
 }

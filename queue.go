@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -107,33 +108,28 @@ func (q *queue) Take(dst []Record) int {
 	return n
 }
 
-// TakeNewest implements an optional method of Store, for one record.
-func (q *queue) TakeNewest(dst []Record) int {
+// TakeAny implements an optional method of Store.
+func (q *queue) TakeAny(one []Record) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.look()
 	q.letGo()
-	var from *lane
-	var newest int64
+	if q.waiting == 0 {
+		return false
+	}
+	n := rand.IntN(q.waiting)
 	for _, l := range q.lanes {
-		if at, ok := l.newest(); ok && (from == nil || at > newest) {
-			from, newest = l, at
+		if n -= l.waiting; n < 0 {
+			one[0] = l.takeAny()
+			break
 		}
 	}
-	switch {
-	case q.waiting == 0:
-		return 0
-	case from == nil:
-		dst[0] = q.take()
-	default:
-		q.waiting--
-		dst[0] = from.takeNewest()
-	}
-	q.taken += len(dst[0].Body)
+	q.waiting--
+	q.taken += len(one[0].Body)
 	if q.closed && q.waiting == 0 {
 		q.wake()
 	}
-	return 1
+	return true
 }
 
 // take returns the oldest record of all lanes. There must be one.

@@ -181,9 +181,9 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 	case anything:
 		return src.next(w.one[:], t.suspects < max(1, t.most/10))
 	case aProbe:
-		found = src.probe(w.one[:], w.pass.retryFirst, w.pass.newest)
+		found = src.probe(w.one[:], w.pass.retryFirst)
 	case freshProbe:
-		found = src.fresh(w.one[:], false)
+		found = src.fresh(w.one[:])
 	}
 	if !found {
 		t.breaker.unused(w.pass)

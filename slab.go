@@ -30,6 +30,7 @@ type slab struct {
 	counted int     // entries that the queue knows of
 	next    int     // index of the first entry that waits
 	live    int     // entries counted and not settled
+	passed  bool    // the lane has taken all and gone on
 }
 
 // state is where the event of an entry is.
@@ -143,14 +144,13 @@ func (s *slab) take(slot int) Record {
 	return s.record(slot)
 }
 
-// newest returns the last slot that waits, or -1.
-func (s *slab) newest() int {
-	for slot := s.counted - 1; slot >= s.next; slot-- {
-		if s.states[slot] == waiting {
-			return slot
-		}
+// any returns a slot that waits. There must be one.
+func (s *slab) any() int {
+	slot := s.next + rand.IntN(s.counted-s.next)
+	for s.states[slot] != waiting {
+		slot-- // the one at next waits
 	}
-	return -1
+	return slot
 }
 
 // drained reports whether all that was counted has ended.
@@ -160,7 +160,7 @@ func (s *slab) reset() {
 	clear(s.states[:s.counted])
 	clear(s.runs) // to let go of epochs
 	s.runs = s.runs[:0]
-	s.filled, s.after, s.counted, s.next, s.live = 0, nil, 0, 0, 0
+	s.filled, s.after, s.counted, s.next, s.live, s.passed = 0, nil, 0, 0, 0, false
 }
 
 // spares are empty slabs kept for reuse.

@@ -2,6 +2,8 @@ package spool
 
 import (
 	"bytes"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,8 +97,8 @@ func (f *feed) signal() { f.next.Wake() }
 // Take implements footfall.Store.
 func (f *feed) Take(dst []footfall.Record) int { return f.take(dst, f.pop) }
 
-// TakeNewest implements an optional method of footfall.Store.
-func (f *feed) TakeNewest(dst []footfall.Record) int { return f.take(dst, f.popLast) }
+// TakeAny implements an optional method of footfall.Store.
+func (f *feed) TakeAny(one []footfall.Record) bool { return f.take(one[:1], f.popAny) == 1 }
 
 func (f *feed) take(dst []footfall.Record, pop func() *item) int {
 	f.mu.Lock()
@@ -173,15 +175,14 @@ func (f *feed) pop() *item {
 	return it
 }
 
-// popLast takes the newest event out of the window.
-func (f *feed) popLast() *item {
-	last := len(f.window) - 1
-	if last < 0 {
+// popAny takes an event from anywhere in the window.
+func (f *feed) popAny() *item {
+	if len(f.window) == 0 {
 		return nil
 	}
-	it := f.window[last]
-	f.window[last] = nil
-	f.window = f.window[:last]
+	i := rand.IntN(len(f.window))
+	it := f.window[i]
+	f.window = slices.Delete(f.window, i, i+1)
 	f.bytes -= len(it.rec.Body)
 	return it
 }

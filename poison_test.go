@@ -1,0 +1,288 @@
+package footfall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// Poison is an event that the API never accepts, while it accepts all others.
+
+// poisoned answers poison with what bad says, and everything else with 202.
+func poisoned(bad func(*http.Request, string) (*http.Response, error)) func(*http.Request, string) (*http.Response, error) {
+	return func(r *http.Request, body string) (*http.Response, error) {
+		if strings.Contains(body, `"name":"poison"`) {
+			return bad(r, body)
+		}
+		return answerStatus(202)(r, body)
+	}
+}
+
+// poison tracks n events that are never accepted.
+func poison(t *testing.T, tracker *footfall.Tracker, n int) {
+	t.Helper()
+	for range n {
+		require.NoError(t, tracker.Track(context.Background(), "poison"))
+	}
+}
+
+// badAnswers are those that one event alone may get.
+func badAnswers() map[string]func(*http.Request, string) (*http.Response, error) {
+	return map[string]func(*http.Request, string) (*http.Response, error){
+		"500": answerStatus(500), "503": answerStatus(503), "403": answerStatus(403), "401": answerStatus(401),
+		"404 of a proxy": answerStatus(404), "a redirect": answerStatus(302), "no answer": answerDown, "a hang": answerHang,
+	}
+}
+
+func TestEightEventsBehindOneThatAlwaysFailsAreDelivered(t *testing.T) {
+	for name, bad := range badAnswers() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.set(poisoned(bad))
+				tracker := start(t, f)
+				poison(t, tracker, 1)
+				time.Sleep(3 * time.Second)
+				began := time.Now()
+				track(t, tracker, 8)
+				waitFor(t, tracker, 8, 7*time.Second)
+				t.Log("after", time.Since(began))
+				assert.Error(t, closeWithin(tracker, time.Second))
+			})
+		})
+	}
+}
+
+// waitFor waits until n events are delivered, for so long at most.
+func waitFor(t *testing.T, tracker *footfall.Tracker, n int, most time.Duration) {
+	t.Helper()
+	for began := time.Now(); int(tracker.Stats().Delivered) < n; time.Sleep(10 * time.Millisecond) {
+		require.LessOrEqual(t, time.Since(began), most, "%+v", tracker.Stats())
+	}
+}
+
+func TestEventsAroundHundredsThatAlwaysFailAreDelivered(t *testing.T) {
+	for name, bad := range badAnswers() {
+		for _, inFlight := range []int{4, 64} {
+			t.Run(fmt.Sprint(name, " with ", inFlight, " in flight"), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFakeNet()
+					f.set(poisoned(bad))
+					tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = inFlight })
+					track(t, tracker, 2000)
+					poison(t, tracker, 200)
+					track(t, tracker, 2000)
+					time.Sleep(time.Minute)
+					track(t, tracker, 2000)
+					began := time.Now()
+					waitFor(t, tracker, 6000, 20*time.Minute)
+					t.Log("after", time.Since(began))
+					assert.Error(t, closeWithin(tracker, time.Second))
+				})
+			})
+		}
+	}
+}
+
+func TestARequestThatHangsDoesNotDelayTheNextEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(poisoned(answerHang))
+		tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = time.Hour })
+		for range 8 {
+			poison(t, tracker, 1)
+			time.Sleep(1200 * time.Millisecond)
+			before := int(tracker.Stats().Delivered)
+			track(t, tracker, 1)
+			waitFor(t, tracker, before+1, 1100*time.Millisecond)
+		}
+		assert.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestCloseRetriesWhileTheAPIAcceptsAnything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 5 * time.Millisecond
+		var mu sync.Mutex
+		n := 0
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if n++; n%50 == 0 {
+				return answerStatus(503)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		track(t, tracker, 5000)
+		require.NoError(t, closeWithin(tracker, 10*time.Second))
+		assert.Equal(t, uint64(5000), tracker.Stats().Delivered)
+	})
+}
+
+func TestTheAccountOfCloseNamesWhatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(poisoned(answerStatus(507)))
+		tracker := start(t, f)
+		poison(t, tracker, 1)
+		track(t, tracker, 100)
+		err := closeWithin(tracker, 10*time.Second)
+		account, ok := errors.AsType[*footfall.CloseError](err)
+		require.True(t, ok)
+		assert.Equal(t, []uint64{100, 1}, []uint64{account.Delivered, account.Lost})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "507")
+	})
+}
+
+func TestErrorsOfCallsThatRanOutOfTimeNameTheLastAnswer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer func(*http.Request, string) (*http.Response, error)
+		want   string
+	}{
+		"a refused key": {answerStatus(401), "401"},
+		"a dead API":    {answerDown, "connection refused"},
+		"a hang":        {answerHang, "no answer in 500ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.set(tc.answer)
+				tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = 500 * time.Millisecond })
+				track(t, tracker, 3)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				err := tracker.Flush(ctx)
+				late, ok := errors.AsType[*footfall.FlushError](err)
+				require.True(t, ok, "%v", err)
+				assert.Equal(t, uint64(3), late.Unsettled)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorContains(t, err, tc.want)
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				err = tracker.TrackDurable(ctx, footfall.Event{Name: "paid"})
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorContains(t, err, tc.want)
+				assert.ErrorContains(t, closeWithin(tracker, 2*time.Second), tc.want)
+			})
+		})
+	}
+}
+
+func TestFlushThatRunsOutOfTimeWithAnAPIThatWorksNamesNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(503))
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		time.Sleep(2 * time.Second)
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(t.Context()))
+		f.latency = time.Second
+		track(t, tracker, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		late, ok := errors.AsType[*footfall.FlushError](tracker.Flush(ctx))
+		require.True(t, ok)
+		require.NoError(t, late.Cause)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAQueueFullOfEventsThatFailRefusesNewOnesAndSaysWhyOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(poisoned(answerStatus(500)))
+		tracker := start(t, f, j.into, func(c *footfall.Config) { c.MaxQueueEvents = 100 })
+		track(t, tracker, 1)
+		poison(t, tracker, 99)
+		time.Sleep(50 * time.Second)
+		poison(t, tracker, 1)
+		require.ErrorIs(t, tracker.Track(t.Context(), "one_more"), footfall.ErrQueueFull)
+		time.Sleep(5 * time.Second)
+		for range 10 {
+			require.ErrorIs(t, tracker.Track(t.Context(), "one_more"), footfall.ErrQueueFull)
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, strings.Count(j.String(), "refused="), j.String())
+		assert.Contains(t, j.String(), "500", "why the queue is full")
+		balanced(t, tracker.Stats())
+		assert.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestAnAPIThatAcceptsEverySecondAttemptOfEachEventGetsThemAll(t *testing.T) {
+	for _, inFlight := range []int{1, 8, 64} {
+		t.Run(fmt.Sprint(inFlight), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.latency = 10 * time.Millisecond
+				f.set(failFirstOfEvery(1, 503))
+				tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = inFlight })
+				began := time.Now()
+				track(t, tracker, 1000)
+				require.NoError(t, tracker.Flush(t.Context()))
+				t.Log("after", time.Since(began))
+				delivered, most := f.delivered()
+				assert.Equal(t, []int{1000, 1}, []int{delivered, most})
+				require.NoError(t, closeWithin(tracker, time.Second))
+			})
+		})
+	}
+}
+
+func TestDropOldestDropsAnEventThatWaitsForItsNextAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(poisoned(answerStatus(500)))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueEvents, c.DropOldest = 10, true })
+		poison(t, tracker, 10)
+		time.Sleep(time.Minute)
+		track(t, tracker, 4)
+		s := tracker.Stats()
+		assert.Equal(t, []uint64{14, 4, 10}, []uint64{s.Tracked, s.Dropped, s.Queued})
+		time.Sleep(time.Minute)
+		track(t, tracker, 10)
+		time.Sleep(time.Minute)
+		s = tracker.Stats()
+		assert.Equal(t, uint64(14), s.Delivered, "%+v", s)
+		balanced(t, s)
+		sent := f.requests()
+		time.Sleep(time.Hour)
+		assert.LessOrEqual(t, f.requests()-sent, 100, "what was dropped is not sent again")
+		_ = closeWithin(tracker, time.Second)
+	})
+}
+
+func TestEventsThatFailKeepNoSlabsFromBeingUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := poisoned(answerStatus(500))
+		tracker := start(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			require.NoError(t, err)
+			return answer(r, string(body))
+		}))
+		before := heap()
+		for range 300 { // one in a slab of 64 KiB each
+			poison(t, tracker, 1)
+			track(t, tracker, 600)
+			time.Sleep(2 * time.Second)
+		}
+		assert.Less(t, int64(heap())-int64(before), int64(12<<20), "300 slabs would be 19 MiB")
+		_ = closeWithin(tracker, time.Second)
+	})
+}
