@@ -46,7 +46,10 @@ type Config struct {
 
 	// TrustedProxies lists the addresses whose X-Forwarded-Proto and
 	// X-Forwarded-Host are believed when PublicURL is not set. Anybody can send
-	// those headers, so list only your own proxies. Defaults to none.
+	// those headers, so list only your own proxies. Of several entries the last is
+	// taken, which the proxy itself added; behind a chain of proxies set PublicURL.
+	// A proxy that does not set these headers passes on those of the client, as
+	// nginx does by default: make each proxy listed here set both. Defaults to none.
 	TrustedProxies []netip.Prefix
 
 	// QueryKeys lists the query keys that pages taken from requests keep; an

@@ -280,10 +280,11 @@ func TestPageBelievesForwardedHeadersOfTrustedProxiesOnly(t *testing.T) {
 		"no peer":              {proxies, "", "https", "f.example", "http", "shop.example.com"},
 		"scheme only":          {proxies, "10.1.2.3:4", "https", "", "https", "shop.example.com"},
 		"host only":            {proxies, "10.1.2.3:4", "", "f.example:81", "http", "f.example:81"},
-		"first of a list":      {proxies, "10.1.2.3:4", "https, http", "a.example, b.example", "https", "a.example"},
+		"last of a list":       {proxies, "10.1.2.3:4", "http, https", "evil.example, b.example", "https", "b.example"},
+		"list without blanks":  {proxies, "10.1.2.3:4", "http,https", "evil.example,b.example:81", "https", "b.example:81"},
 		"scheme that is none":  {proxies, "10.1.2.3:4", "javascript", "f.example", "http", "f.example"},
 		"host that is hostile": {proxies, "10.1.2.3:4", "https", `e"/vil`, "https", "shop.example.com"},
-		"host that is empty":   {proxies, "10.1.2.3:4", ",https", " ,b.example", "http", "shop.example.com"},
+		"host that is empty":   {proxies, "10.1.2.3:4", "https,", "b.example, ", "http", "shop.example.com"},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -359,4 +360,14 @@ func TestPageOfAPlainRequestAllocatesNothing(t *testing.T) {
 		_, redacted = page.append(buf, newGuard(true, nil))
 	}))
 	assert.Zero(t, redacted)
+}
+
+func TestPageTakesForwardedHeadersFromTheLastLine(t *testing.T) {
+	t.Parallel()
+	c := pagerOf(Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	r := requestTo("/")
+	r.TLS, r.RemoteAddr = nil, "10.1.2.3:4"
+	r.Header["X-Forwarded-Proto"] = []string{"http", "https"}
+	r.Header["X-Forwarded-Host"] = []string{"evil.example", "evil.example, b.example"}
+	assert.Equal(t, "https://b.example/", c.page(r).String())
 }
