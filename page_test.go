@@ -96,6 +96,7 @@ func TestPageDropsAndCountsPersonalDataInTheQuery(t *testing.T) {
 		"none":                 {"ref=news&utm_source=x", "?ref=news&utm_source=x", 0},
 		"e-mail":               {"ref=joe@example.com&utm_source=x", "?utm_source=x", 1},
 		"e-mail, escaped":      {"ref=joe%40example.com", "", 1},
+		"IP address with zone": {"utm_a=fe80::1%25wlan&ref=x", "?ref=x", 1},
 		"IP address":           {"utm_a=203.0.113.7&utm_b=2001%3Adb8%3A%3A1", "", 2},
 		"card number":          {"source=4111+1111+1111+1111&ref=ok", "?ref=ok", 1},
 		"token":                {"ref=Bearer%20abc", "", 1},
