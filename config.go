@@ -143,15 +143,16 @@ type Config struct {
 	Transport Transport
 
 	// Logger is told about outages, a refused key and events that were not
-	// accepted: a line when it begins and when it ends, none per event.
-	// Defaults to slog.Default().
+	// accepted: a line when it begins and when it ends, none per event, and none
+	// once Close has returned. A handler that panics or calls runtime.Goexit loses
+	// the line and nothing else. Defaults to slog.Default().
 	Logger *slog.Logger
 
 	// OnError is called with a *RejectedError for each accepted event that the
-	// API refused for good. It is called from delivering goroutines, several at
+	// API refused for good. It is called from goroutines of the tracker, several at
 	// once, should return soon, and must not call Flush or Close, which wait for
-	// the event it is told of. A panic in it is logged. Defaults to a line in the
-	// log, at most one a minute.
+	// the event it is told of. A panic or runtime.Goexit in it is logged. Defaults
+	// to a line in the log, at most one a minute.
 	OnError func(error)
 
 	// Disabled makes the tracker do nothing: Track returns nil, and no other

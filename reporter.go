@@ -2,7 +2,6 @@ package footfall
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,12 +12,13 @@ const reportEvery = time.Minute
 
 // reporter tells the log what nobody may be listening to: errors that Track
 // returned, events dropped, events rejected. It counts on the caller's goroutine
-// and writes on its own, the first line at once and then at most one a minute.
+// and writes on its own, the first line at once and then at most one a minute. After
+// close the log is silent.
 type reporter struct {
-	log     *slog.Logger
+	log     *slog.Logger // from safeLogger
 	onError func(error)
 
-	writing sync.Mutex // held while a line is written
+	writing chan struct{} // full while a line is written; a mutex would stop the clock of synctest
 
 	mu      sync.Mutex
 	counts  tally
@@ -34,7 +34,7 @@ type tally struct {
 }
 
 func newReporter(log *slog.Logger, onError func(error)) *reporter {
-	r := &reporter{log: log, onError: onError}
+	r := &reporter{log: log, onError: onError, writing: make(chan struct{}, 1)}
 	r.timer = time.AfterFunc(time.Hour, r.write)
 	r.timer.Stop()
 	return r
@@ -51,12 +51,9 @@ func (r *reporter) rejected(rec Record, reason error) {
 		r.count(func(t *tally) { t.rejected++ }, err)
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			r.log.Error("footfall: panic in Config.OnError", "panic", v)
-		}
-	}()
-	r.onError(err)
+	if failure := contain(func() { r.onError(err) }); failure != nil {
+		r.log.Error("footfall: Config.OnError has failed", "error", failure)
+	}
 }
 
 func (r *reporter) count(add func(*tally), err error) {
@@ -72,8 +69,8 @@ func (r *reporter) count(add func(*tally), err error) {
 
 // write writes one line, if there is something to tell.
 func (r *reporter) write() {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
 	r.mu.Lock()
 	counts := r.counts
 	r.counts, r.pending, r.last = tally{}, false, time.Now()
@@ -86,9 +83,11 @@ func (r *reporter) write() {
 		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
 }
 
-// close writes what has not been told, after a line that is being written. A log
-// that is stuck holds it up for a second, or a tenth of one when ctx has ended.
+// close writes what has not been told, after a line that is being written, and
+// silences the log. A log that is stuck holds it up for a second, or a tenth of one when
+// ctx has ended.
 func (r *reporter) close(ctx context.Context) {
+	defer silence(r.log)
 	r.timer.Stop()
 	done := make(chan struct{})
 	go func() {
@@ -106,16 +105,4 @@ func (r *reporter) close(ctx context.Context) {
 	case <-done:
 	case <-time.After(100 * time.Millisecond):
 	}
-}
-
-// careful keeps a panic of the application's slog.Handler from ending the process.
-type careful struct{ slog.Handler }
-
-func (h careful) Handle(ctx context.Context, r slog.Record) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("footfall: panic in Config.Logger: %v", v)
-		}
-	}()
-	return h.Handler.Handle(ctx, r)
 }
