@@ -24,7 +24,8 @@ type Config struct {
 	BaseURL string
 
 	// APIKey is the account's API key, sent as a bearer token. It never appears
-	// in a log, an error or the printed form of a Config; but in that of a struct
+	// in a log, an error or the printed form of a Config (SECURITY.md has two
+	// exceptions: HTTPClient, and https through a proxy); but in that of a struct
 	// that has a Config in an unexported field, where fmt asks no methods: keep
 	// the Tracker, not the Config. Required, unless Transport is set.
 	APIKey string `json:"-"`
@@ -134,7 +135,9 @@ type Config struct {
 	AllowHTTP bool
 
 	// HTTPClient sends the requests. Its CheckRedirect is replaced: redirects
-	// are never followed. Defaults to a client of its own that speaks HTTP/1.1
+	// are never followed. Its transport is left alone: that of net/http prints what
+	// a server sends unasked on an idle connection, also if it repeats the API key.
+	// Defaults to a client of its own that speaks HTTP/1.1
 	// and keeps MaxInFlight idle connections.
 	HTTPClient *http.Client
 
