@@ -19,7 +19,7 @@ func TestClockTellsTheWallClock(t *testing.T) {
 	})
 }
 
-// Outside of a bubble, in which times have no monotonic reading.
+// Not in a bubble: times have no monotonic reading there.
 func TestClockFollowsAWallClockThatIsSet(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"forward": -time.Hour, "back": time.Hour} {

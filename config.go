@@ -49,8 +49,8 @@ type Config struct {
 	// X-Forwarded-Host are believed when PublicURL is not set. Anybody can send
 	// those headers, so list only your own proxies. Of several entries the last is
 	// taken, which the proxy itself added; behind a chain of proxies set PublicURL.
-	// A proxy that does not set these headers passes on those of the client, as
-	// nginx does by default: make each proxy listed here set both. Defaults to none.
+	// A proxy that does not set these headers passes on the client's, as nginx does
+	// by default: make each proxy listed here set both. Defaults to none.
 	TrustedProxies []netip.Prefix
 
 	// QueryKeys lists the query keys that pages taken from requests keep; an
@@ -135,7 +135,7 @@ type Config struct {
 	AllowHTTP bool
 
 	// HTTPClient sends the requests. Its CheckRedirect is replaced: redirects
-	// are never followed. Its transport is left alone: that of net/http prints what
+	// are never followed. Its transport is left alone: an http.Transport prints what
 	// a server sends unasked on an idle connection, also if it repeats the API key.
 	// Defaults to a client of its own that speaks HTTP/1.1
 	// and keeps MaxInFlight idle connections.

@@ -13,8 +13,8 @@ import (
 // never at names or keys.
 //
 // It finds an e-mail address anywhere in a value, and a value that is as a whole
-// an IP address (with a port, brackets or a zone or without), a payment card number, or
-// a bearer token. "1.2.3.4" as a version
+// an IP address (also with a port, brackets or a zone), a payment card number, or a
+// bearer token. "1.2.3.4" as a version
 // is therefore redacted: exempt the key, or turn the guard off.
 type guard struct {
 	off    bool

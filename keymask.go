@@ -20,7 +20,7 @@ type keyMask struct {
 	secret []byte
 }
 
-// longKey is the length from which on a key is not, by chance, part of an answer.
+// longKey is the length of keys that no answer contains by chance.
 const longKey = 16
 
 func newKeyMask(key string) *keyMask {
@@ -52,7 +52,7 @@ func (m *keyMask) dialTLS(ctx context.Context, network, addr string) (net.Conn, 
 	return &maskedConn{conn, m.secret}, nil
 }
 
-// maskedConn is a connection from which the secret is never read.
+// maskedConn is a connection that never returns the secret.
 type maskedConn struct {
 	net.Conn
 	secret []byte

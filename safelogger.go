@@ -22,8 +22,7 @@ func silence(log *slog.Logger) {
 }
 
 // safeHandler contains the failures of the application's slog.Handler. It calls the
-// handler on goroutines of their own, which is cheap enough: a tracker logs a few lines
-// an outage.
+// handler in new goroutines, which is cheap enough: a tracker logs a few lines per outage.
 type safeHandler struct {
 	handler slog.Handler
 	silent  *atomic.Bool // shared with the handlers made from this one
@@ -77,8 +76,8 @@ func (h *safeHandler) derive(from func() slog.Handler) slog.Handler {
 // errGoexit is the failure of a function that called runtime.Goexit.
 var errGoexit = errors.New("runtime.Goexit was called")
 
-// contain calls f, which is the application's, on a goroutine of its own and waits for it.
-// The error says that f panicked or called runtime.Goexit, which would end the caller's
+// contain calls f, a function of the application, in a new goroutine and waits for it. The
+// error says that f panicked or called runtime.Goexit, which would end the caller's
 // goroutine.
 func contain(f func()) (failure error) {
 	failure = errGoexit

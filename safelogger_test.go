@@ -47,7 +47,7 @@ func call(f func()) {
 	}
 }
 
-// failures are the ways in which a function of the application may not return.
+// failures are the ways a function of the application may end without returning.
 var failures = map[string]func(){
 	"panic":          func() { panic("in the log") },
 	"panic of nil":   func() { panic(nil) },

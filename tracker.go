@@ -206,7 +206,7 @@ func (t *Tracker) Stats() Stats {
 // down, with a context that has a deadline. A transport that does not stop when ctx has
 // ended holds Close up for a tenth of a second, a log that is stuck for another, and no
 // longer. A nil ctx never ends. Once Close has returned the tracker logs nothing, except
-// a line that a stuck log has in hand.
+// a line that a stuck log has begun.
 //
 // Every caller gets the result of the first; one whose own ctx ends before
 // returns with that error.

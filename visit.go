@@ -148,8 +148,8 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// setValues is set for maps. Outer and inner begin with the same maps, so what the handler
-// writes into one of those is in both requests; only another map has to be put back.
+// setValues is set for maps. Both requests begin with the same maps and share what the
+// handler writes into them, so only a new map has to be put back.
 func setValues(field *url.Values, value url.Values) {
 	if reflect.ValueOf(*field).UnsafePointer() != reflect.ValueOf(value).UnsafePointer() {
 		*field = value
