@@ -32,7 +32,7 @@ race: ## Test every module with the race detector, in random order
 	$(GO) test -race -shuffle=on work
 
 .PHONY: check
-check: fmt vet fix lint race alone ## What to run before a commit: all but fuzzing and the main job
+check: fmt vet vet32 fix lint race alone ## What to run before a commit: all but fuzzing and the main job
 
 .PHONY: ci
 ci: check test fuzz main-job ## What CI runs
@@ -44,6 +44,10 @@ fmt: ## Fail if gofmt would change a file
 .PHONY: vet
 vet: ## Vet every module
 	$(GO) vet work
+
+.PHONY: vet32
+vet32: ## Vet the root, lean and spool for 32-bit machines
+	@set -e; for arch in 386 arm; do for dir in . lean spool; do (cd $$dir && CGO_ENABLED=0 GOARCH=$$arch $(GO) vet ./...); done; done
 
 .PHONY: fix
 fix: ## Fail if go fix would modernise anything

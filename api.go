@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,7 +42,7 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 	if client != nil {
 		own = *client
 	} else {
-		own.Transport = defaultTransport(inFlight)
+		own.Transport = defaultTransport(inFlight, newKeyMask(key))
 		send = own.Transport.RoundTrip // an http.Client adds redirects and cookies, and a microsecond
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -68,16 +67,16 @@ func (c *api) close() {
 // defaultTransport speaks HTTP/1.1 only: in Go an event over HTTP/2 costs the
 // client about twice the CPU. Idle connections are kept for the next batch, and
 // there are never more than requests in flight: net/http would by itself dial another
-// while one is about to become idle.
-func defaultTransport(inFlight int) *http.Transport {
+// while one is about to become idle. mask keeps the key out of what net/http prints.
+func defaultTransport(inFlight int, mask *keyMask) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
+		DialContext:            mask.dial,
+		DialTLSContext:         mask.dialTLS,
 		Protocols:              &protocols,
-		TLSHandshakeTimeout:    5 * time.Second,
+		TLSHandshakeTimeout:    5 * time.Second, // through a proxy, where mask does not do it
 		MaxConnsPerHost:        inFlight,
 		MaxIdleConnsPerHost:    inFlight,
 		IdleConnTimeout:        90 * time.Second,

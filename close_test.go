@@ -383,3 +383,38 @@ func TestCloseCountsWhatTheTransportStoresAtTheLastMoment(t *testing.T) {
 		})
 	}
 }
+
+func TestFlushAndCloseTakeANilContextForOneThatNeverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = time.Second
+		tracker := start(t, f)
+		var none context.Context
+		track(t, tracker, 10)
+		require.NoError(t, tracker.Flush(none))
+		assert.Equal(t, uint64(10), tracker.Stats().Delivered)
+		track(t, tracker, 10)
+		require.NoError(t, tracker.Close(none))
+		require.NoError(t, tracker.Close(none))
+		assert.Equal(t, uint64(20), tracker.Stats().Delivered)
+	})
+}
+
+func TestFlushWithANilContextReachesTheTransport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = flushing{t} })
+		var none context.Context
+		require.NoError(t, tracker.Flush(none))
+		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+// flushing is a Transport whose Flush must be given a context.
+type flushing struct{ t *testing.T }
+
+func (flushing) Deliver(ctx context.Context, src footfall.Source) { src.Wait(ctx) }
+
+func (f flushing) Flush(ctx context.Context) error {
+	assert.NotNil(f.t, ctx)
+	return nil
+}

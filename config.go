@@ -24,7 +24,8 @@ type Config struct {
 	BaseURL string
 
 	// APIKey is the account's API key, sent as a bearer token. It never appears
-	// in a log, an error or the printed form of a Config; but in that of a struct
+	// in a log, an error or the printed form of a Config (SECURITY.md has two
+	// exceptions: HTTPClient, and https through a proxy); but in that of a struct
 	// that has a Config in an unexported field, where fmt asks no methods: keep
 	// the Tracker, not the Config. Required, unless Transport is set.
 	APIKey string `json:"-"`
@@ -47,7 +48,10 @@ type Config struct {
 
 	// TrustedProxies lists the addresses whose X-Forwarded-Proto and
 	// X-Forwarded-Host are believed when PublicURL is not set. Anybody can send
-	// those headers, so list only your own proxies. Defaults to none.
+	// those headers, so list only your own proxies. Of several entries the last is
+	// taken, which the proxy itself added; behind a chain of proxies set PublicURL.
+	// A proxy that does not set these headers passes on the client's, as nginx does
+	// by default: make each proxy listed here set both. Defaults to none.
 	TrustedProxies []netip.Prefix
 
 	// QueryKeys lists the query keys that pages taken from requests keep; an
@@ -132,7 +136,9 @@ type Config struct {
 	AllowHTTP bool
 
 	// HTTPClient sends the requests. Its CheckRedirect is replaced: redirects
-	// are never followed. Defaults to a client of its own that speaks HTTP/1.1
+	// are never followed. Its transport is left alone: an http.Transport prints what
+	// a server sends unasked on an idle connection, also if it repeats the API key.
+	// Defaults to a client of its own that speaks HTTP/1.1
 	// and keeps MaxInFlight idle connections.
 	HTTPClient *http.Client
 
@@ -141,15 +147,16 @@ type Config struct {
 	Transport Transport
 
 	// Logger is told about outages, a refused key and events that were not
-	// accepted: a line when it begins and when it ends, none per event.
-	// Defaults to slog.Default().
+	// accepted: a line when it begins and when it ends, none per event, and none
+	// once Close has returned. A handler that panics or calls runtime.Goexit loses
+	// the line and nothing else. Defaults to slog.Default().
 	Logger *slog.Logger
 
 	// OnError is called with a *RejectedError for each accepted event that the
-	// API refused for good. It is called from delivering goroutines, several at
+	// API refused for good. It is called from goroutines of the tracker, several at
 	// once, should return soon, and must not call Flush or Close, which wait for
-	// the event it is told of. A panic in it is logged. Defaults to a line in the
-	// log, at most one a minute.
+	// the event it is told of. A panic or runtime.Goexit in it is logged. Defaults
+	// to a line in the log, at most one a minute.
 	OnError func(error)
 
 	// Disabled makes the tracker do nothing: Track returns nil, and no other

@@ -270,18 +270,31 @@ func (e *encoder) tooLong(field string, n int) error {
 	return &FieldError{field, fmt.Sprintf("%d bytes, more than an event may have (Config.MaxEventBytes %d)", n, e.maxBytes)}
 }
 
-// appendFloat writes the shortest decimal that reads back as the same float, in
-// the notation encoding/json chooses.
+// appendFloat writes the shortest decimal that reads back as the same float of so many
+// bits, byte for byte as encoding/json writes it.
 func appendFloat(dst []byte, p *Prop, bits int) ([]byte, error) {
 	f := math.Float64frombits(p.num)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, propError(p.key, "NaN and infinities are not numbers in JSON")
 	}
-	format := byte('f')
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		format = 'e'
+	if !needsExponent(math.Abs(f), bits) {
+		return strconv.AppendFloat(dst, f, 'f', -1, bits), nil
 	}
-	return strconv.AppendFloat(dst, f, format, -1, bits), nil
+	dst = strconv.AppendFloat(dst, f, 'e', -1, bits)
+	if n := len(dst); string(dst[n-4:n-1]) == "e-0" { // strconv pads the exponent to two digits
+		dst[n-2] = dst[n-1]
+		dst = dst[:n-1]
+	}
+	return dst, nil
+}
+
+// needsExponent reports whether encoding/json writes a number of this magnitude with an
+// exponent. A float32 is compared as one: float32(1e-6) is less than the float64 1e-6.
+func needsExponent(abs float64, bits int) bool {
+	if bits == 32 {
+		return abs != 0 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)
+	}
+	return abs != 0 && (abs < 1e-6 || abs >= 1e21)
 }
 
 // appendString writes s as a JSON string; field names it in the error.

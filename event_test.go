@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestPKeepsEveryKindOfValueExactly(t *testing.T) {
 		"int32 least":     {P("k", int32(math.MinInt32)), int64(-2147483648), "-2147483648"},
 		"int64 least":     {P("k", int64(math.MinInt64)), int64(math.MinInt64), "-9223372036854775808"},
 		"int64 greatest":  {P("k", int64(math.MaxInt64)), int64(math.MaxInt64), "9223372036854775807"},
-		"int least":       {P("k", math.MinInt), int64(math.MinInt), "-9223372036854775808"},
+		"int least":       {P("k", math.MinInt), int64(math.MinInt), strconv.Itoa(math.MinInt)},
 		"named int":       {P("k", cents(4999)), int64(4999), "4999"},
 		"named int8":      {P("k", level(-1)), int64(-1), "-1"},
 		"duration":        {P("k", time.Second), int64(1e9), "1000000000"},
@@ -91,8 +92,8 @@ func TestPropsFromMapIsSortedAndExact(t *testing.T) {
 	})
 	require.NoError(t, err)
 	want := []Prop{
-		P("", "checked by the encoder"), P("above2to53", 9007199254740993), P("exp", 1000.0), P("f", 0.5),
-		P("f32", float32(0.1)), P("frac", 0.3), P("i", -1), P("max", math.MaxInt64), P("min", math.MinInt64),
+		P("", "checked by the encoder"), P("above2to53", int64(9007199254740993)), P("exp", 1000.0), P("f", 0.5),
+		P("f32", float32(0.1)), P("frac", 0.3), P("i", -1), P("max", int64(math.MaxInt64)), P("min", int64(math.MinInt64)),
 		P("named", "pro"), P("u", uint64(math.MaxUint64)), P("umax", uint64(math.MaxUint64)), P("z", "text"),
 	}
 	assert.Equal(t, want, props)

@@ -149,14 +149,10 @@ func assertSameValue(t *testing.T, want, got any) {
 		assert.Equal(t, strconv.FormatInt(want, 10), number.String())
 	case uint64:
 		assert.Equal(t, strconv.FormatUint(want, 10), number.String())
-	case float64:
-		f, err := strconv.ParseFloat(number.String(), 64)
+	case float64, float32:
+		written, err := json.Marshal(want)
 		require.NoError(t, err)
-		assert.Equal(t, math.Float64bits(want), math.Float64bits(f))
-	case float32:
-		f, err := strconv.ParseFloat(number.String(), 32)
-		require.NoError(t, err)
-		assert.Equal(t, math.Float32bits(want), math.Float32bits(float32(f)))
+		assert.Equal(t, string(written), number.String())
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // never at names or keys.
 //
 // It finds an e-mail address anywhere in a value, and a value that is as a whole
-// an IP address, a payment card number, or a bearer token. "1.2.3.4" as a version
+// an IP address (also with a port, brackets or a zone), a payment card number, or a
+// bearer token. "1.2.3.4" as a version
 // is therefore redacted: exempt the key, or turn the guard off.
 type guard struct {
 	off    bool
@@ -31,13 +32,14 @@ func (g guard) personalValue(p *Prop, found class) bool {
 
 // suspects reports whether s, which is plain, may be personal data. All that it could be
 // begins with a hexadecimal digit, a colon or a bracket, and addresses and card numbers
-// end with one, or with what may separate the digits of a card number.
+// end with one, or with what may separate the digits of a card number. Only the zone of
+// an address, after a percent sign, ends with any character.
 func (g guard) suspects(s string) bool {
 	if g.off || s == "" || classes[s[0]]&hasNoAddress != 0 {
 		return false
 	}
 	switch last := s[len(s)-1]; {
-	case classes[last]&hasNoAddress == 0, last == ' ', last == '-', s[0]|0x20 == 'b', s[0] == 'e':
+	case classes[last]&hasNoAddress == 0, last == ' ', last == '-', s[0]|0x20 == 'b', s[0] == 'e', hasZone(s):
 		return personalText(s, scan(s))
 	}
 	return false
@@ -60,7 +62,7 @@ func (g guard) personalNumber(p *Prop) bool {
 
 func personalText(s string, found class) bool {
 	return found&hasAt != 0 && hasEmail(s) ||
-		found&hasNoAddress == 0 && isIP(s) ||
+		(found&hasNoAddress == 0 || hasZone(s)) && isIP(s) ||
 		found&hasNoCard == 0 && isCardNumber(s) ||
 		isBearerToken(s)
 }
@@ -100,9 +102,13 @@ func startsWithDomain(s string) bool {
 	return false
 }
 
-// isIP recognises IPv4 and IPv6 addresses, perhaps with brackets and port.
+// hasZone reports whether s may be an IPv6 address with a zone, such as fe80::1%eth0.
+func hasZone(s string) bool { return strings.IndexByte(s, '%') > 0 }
+
+// isIP recognises IPv4 and IPv6 addresses, perhaps with brackets, port and zone.
 func isIP(s string) bool {
-	const longest = len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535")
+	const longestZone = 64 // the name of a network interface, which Windows has in words
+	const longest = len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255%]:65535") + longestZone
 	if len(s) > longest || strings.Count(s, ".")+strings.Count(s, ":") < 2 {
 		return false
 	}

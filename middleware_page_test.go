@@ -52,7 +52,7 @@ func TestPageIsWhatTheVisitorAskedForWhateverTheHandlerDoes(t *testing.T) {
 func TestPageOfTheRequest(t *testing.T) {
 	t.Parallel()
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-	forwarded := []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "www.example.com, inner.example.com"}
+	forwarded := []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "evil.example, www.example.com"}
 	for name, tc := range map[string]struct {
 		config func(*footfall.Config)
 		path   string

@@ -163,20 +163,25 @@ func (c *pager) trusts(remoteAddr string) bool {
 	return false
 }
 
-// forward takes over what a trusted proxy says of the visitor's request. Of a list
-// the first entry is the outermost proxy's, the one the visitor spoke to.
+// forward takes scheme and host from the headers of a trusted proxy. A proxy that
+// appends to a header that the client sent leaves the client's entries first, so only
+// the last entry is the proxy's own.
 func (p *Page) forward(h http.Header) {
-	if proto := firstOf(h.Get("X-Forwarded-Proto")); proto == "http" || proto == "https" {
+	if proto := lastEntry(h["X-Forwarded-Proto"]); proto == "http" || proto == "https" {
 		p.https = proto == "https"
 	}
-	if name := firstOf(h.Get("X-Forwarded-Host")); isHost(name) {
+	if name := lastEntry(h["X-Forwarded-Host"]); isHost(name) {
 		p.host = name
 	}
 }
 
-func firstOf(list string) string {
-	first, _, _ := strings.Cut(list, ",")
-	return strings.TrimSpace(first)
+// lastEntry returns the last entry of the last line of a header whose lines are lists.
+func lastEntry(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	last := lines[len(lines)-1]
+	return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 }
 
 // isHost accepts a host name or address with an optional port, and nothing that

@@ -96,6 +96,7 @@ func TestPageDropsAndCountsPersonalDataInTheQuery(t *testing.T) {
 		"none":                 {"ref=news&utm_source=x", "?ref=news&utm_source=x", 0},
 		"e-mail":               {"ref=joe@example.com&utm_source=x", "?utm_source=x", 1},
 		"e-mail, escaped":      {"ref=joe%40example.com", "", 1},
+		"IP address with zone": {"utm_a=fe80::1%25wlan&ref=x", "?ref=x", 1},
 		"IP address":           {"utm_a=203.0.113.7&utm_b=2001%3Adb8%3A%3A1", "", 2},
 		"card number":          {"source=4111+1111+1111+1111&ref=ok", "?ref=ok", 1},
 		"token":                {"ref=Bearer%20abc", "", 1},
@@ -280,10 +281,11 @@ func TestPageBelievesForwardedHeadersOfTrustedProxiesOnly(t *testing.T) {
 		"no peer":              {proxies, "", "https", "f.example", "http", "shop.example.com"},
 		"scheme only":          {proxies, "10.1.2.3:4", "https", "", "https", "shop.example.com"},
 		"host only":            {proxies, "10.1.2.3:4", "", "f.example:81", "http", "f.example:81"},
-		"first of a list":      {proxies, "10.1.2.3:4", "https, http", "a.example, b.example", "https", "a.example"},
+		"last of a list":       {proxies, "10.1.2.3:4", "http, https", "evil.example, b.example", "https", "b.example"},
+		"list without blanks":  {proxies, "10.1.2.3:4", "http,https", "evil.example,b.example:81", "https", "b.example:81"},
 		"scheme that is none":  {proxies, "10.1.2.3:4", "javascript", "f.example", "http", "f.example"},
 		"host that is hostile": {proxies, "10.1.2.3:4", "https", `e"/vil`, "https", "shop.example.com"},
-		"host that is empty":   {proxies, "10.1.2.3:4", ",https", " ,b.example", "http", "shop.example.com"},
+		"host that is empty":   {proxies, "10.1.2.3:4", "https,", "b.example, ", "http", "shop.example.com"},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -359,4 +361,14 @@ func TestPageOfAPlainRequestAllocatesNothing(t *testing.T) {
 		_, redacted = page.append(buf, newGuard(true, nil))
 	}))
 	assert.Zero(t, redacted)
+}
+
+func TestPageTakesForwardedHeadersFromTheLastLine(t *testing.T) {
+	t.Parallel()
+	c := pagerOf(Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	r := requestTo("/")
+	r.TLS, r.RemoteAddr = nil, "10.1.2.3:4"
+	r.Header["X-Forwarded-Proto"] = []string{"http", "https"}
+	r.Header["X-Forwarded-Host"] = []string{"evil.example", "evil.example, b.example"}
+	assert.Equal(t, "https://b.example/", c.page(r).String())
 }

@@ -45,8 +45,8 @@ func TestPlainPropsAreWrittenAsAllOthersAre(t *testing.T) {
 }
 
 func plainCandidates() (props []Prop) {
-	for _, n := range []int{0, 1, 9, 10, 99, 100, 999_999_999_999, 1e12, -1, math.MinInt64, math.MaxInt64} {
-		props = append(props, P("n", n), P("n", uint64(n)), P("n", float64(n)), P("n", float64(n)/100), P("n", float32(n)))
+	for _, n := range []int64{0, 1, 9, 10, 99, 100, 999_999_999_999, 1e12, -1, math.MinInt64, math.MaxInt64} {
+		props = append(props, P("n", n), P("n", int(n)), P("n", uint64(n)), P("n", float64(n)), P("n", float64(n)/100), P("n", float32(n)))
 	}
 	for _, f := range []float64{0.1, 0.01, 0.29, 1.1, 1.15, 0.001, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, math.MaxFloat64, 9_999_999_999.99} {
 		props = append(props, P("f", f), P("f", math.Nextafter(f, 1)), P("f", -f))
@@ -54,7 +54,7 @@ func plainCandidates() (props []Prop) {
 	for range 100_000 {
 		digits := math.Pow10(rand.IntN(14))
 		cents := math.Round(rand.Float64()*digits) / 100
-		props = append(props, P("n", int(rand.Float64()*digits)), P("f", cents), P("f", math.Nextafter(cents, 0)), P("f", rand.Float64()))
+		props = append(props, P("n", int64(rand.Float64()*digits)), P("f", cents), P("f", math.Nextafter(cents, 0)), P("f", rand.Float64()))
 	}
 	return append(props, P("", "a"), P(`"`, "a"), P("a", "@"), P("a", "ü"), P("a", ""), P("ä", 1))
 }
@@ -62,7 +62,7 @@ func plainCandidates() (props []Prop) {
 func TestPlainPropsKeepToTheRoomThereIs(t *testing.T) {
 	t.Parallel()
 	e := newEncoder("s", "https://example.com/", 32<<10, newGuard(false, nil))
-	for _, p := range []Prop{P("k", "value"), P("k", 999_999_999_999), P("k", 9_999_999_999.99)} {
+	for _, p := range []Prop{P("k", "value"), P("k", int64(999_999_999_999)), P("k", 9_999_999_999.99)} {
 		for room := range 40 {
 			out, ok := e.appendPlainProp(make([]byte, 0, room), &p)
 			assert.LessOrEqual(t, len(out), room)

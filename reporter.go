@@ -3,7 +3,6 @@ package footfall
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -14,12 +13,13 @@ const reportEvery = time.Minute
 
 // reporter tells the log what nobody may be listening to: errors that Track
 // returned, events dropped, events rejected. It counts on the caller's goroutine
-// and writes on its own, the first line at once and then at most one a minute.
+// and writes on its own, the first line at once and then at most one a minute. After
+// close the log is silent.
 type reporter struct {
-	log     *slog.Logger
+	log     *slog.Logger // from safeLogger
 	onError func(error)
 
-	writing chan struct{} // one slot, taken while a line is written
+	writing chan struct{} // full while a line is written; a mutex would stop the clock of synctest
 	once    sync.Once     // of misused
 
 	mu      sync.Mutex
@@ -60,12 +60,9 @@ func (r *reporter) rejected(rec Record, reason error) {
 		r.count(func(t *tally) { t.rejected++ }, err)
 		return
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			r.log.Error("footfall: panic in Config.OnError", "panic", v)
-		}
-	}()
-	r.onError(err)
+	if failure := contain(func() { r.onError(err) }); failure != nil {
+		r.log.Error("footfall: Config.OnError has failed", "error", failure)
+	}
 }
 
 func (r *reporter) count(add func(*tally), err error) {
@@ -99,9 +96,11 @@ func (r *reporter) write() {
 		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
 }
 
-// close writes what has not been told, after a line that is being written. A log
-// that is stuck holds it up for a second, or a tenth of one when ctx has ended.
+// close writes what has not been told, after a line that is being written, and
+// silences the log. A log that is stuck holds it up for a second, or a tenth of one when
+// ctx has ended.
 func (r *reporter) close(ctx context.Context) {
+	defer silence(r.log)
 	r.timer.Stop()
 	done := make(chan struct{})
 	go func() {
@@ -119,16 +118,4 @@ func (r *reporter) close(ctx context.Context) {
 	case <-done:
 	case <-time.After(100 * time.Millisecond):
 	}
-}
-
-// careful keeps a panic of the application's slog.Handler from ending the process.
-type careful struct{ slog.Handler }
-
-func (h careful) Handle(ctx context.Context, r slog.Record) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("footfall: panic in Config.Logger: %v", v)
-		}
-	}()
-	return h.Handler.Handle(ctx, r)
 }

@@ -3,6 +3,8 @@ package footfall_test
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,21 +14,113 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// panicking is a slog.Handler of the application with a defect.
-type panicking struct{ slog.Handler }
+// enabledFails is a slog.Handler of the application whose Enabled has a defect.
+type enabledFails struct {
+	slog.Handler
+	fail func()
+}
 
-func (panicking) Handle(context.Context, slog.Record) error { panic("in the log") }
+func (h enabledFails) Enabled(context.Context, slog.Level) bool { h.fail(); return true }
 
-func TestPanicOfTheLogDoesNotReachTheApplication(t *testing.T) {
+// handleFails is one whose Handle has a defect.
+type handleFails struct {
+	slog.Handler
+	fail func()
+}
+
+func (h handleFails) Handle(ctx context.Context, r slog.Record) error {
+	h.fail()
+	return h.Handler.Handle(ctx, r)
+}
+
+// A line is written by senders, by the timer for events not accepted, and by Close.
+func TestLogThatFailsStopsNeitherDeliveryNorClose(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(){"panic": func() { panic("in the log") }, "runtime.Goexit": runtime.Goexit} {
+		for method, handler := range map[string]slog.Handler{
+			"Enabled": enabledFails{slog.DiscardHandler, fail},
+			"Handle":  handleFails{(&journal{}).Logger().Handler(), fail},
+		} {
+			t.Run(name+" in "+method, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFakeNet()
+					f.set(answerStatus(401))
+					tracker := start(t, f, func(c *footfall.Config) { c.Logger = slog.New(handler) })
+					track(t, tracker, 100)
+					assert.Error(t, tracker.Track(context.Background(), ""))
+					time.Sleep(time.Minute)
+					assert.Error(t, tracker.Track(context.Background(), ""))
+					f.set(answerStatus(202))
+					require.NoError(t, closeWithin(tracker, time.Minute))
+					assert.Equal(t, footfall.Stats{Tracked: 100, Delivered: 100, Invalid: 2}, tracker.Stats())
+				})
+			})
+		}
+	}
+}
+
+func TestErrorsAreLoggedThoughEnabledFails(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(){"panic": func() { panic("in the log") }, "runtime.Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, j := newFakeNet(), &journal{}
+				f.set(answerStatus(401))
+				tracker := start(t, f, func(c *footfall.Config) { c.Logger = slog.New(enabledFails{j.Logger().Handler(), fail}) })
+				track(t, tracker, 1)
+				time.Sleep(time.Minute)
+				assert.Equal(t, 1, j.Lines(slog.LevelError), j.String())
+				f.set(answerStatus(202))
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
+		})
+	}
+}
+
+func TestNothingIsLoggedOfWhatIsTrackedAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(answerStatus(401))
-		tracker := start(t, f, func(c *footfall.Config) { c.Logger = slog.New(panicking{slog.DiscardHandler}) })
-		track(t, tracker, 1)
+		j := &journal{}
+		tracker := start(t, newFakeNet(), j.into)
 		assert.Error(t, tracker.Track(context.Background(), ""))
-		time.Sleep(time.Minute)
-		f.set(answerStatus(202))
 		require.NoError(t, closeWithin(tracker, time.Second))
+		told := j.String()
+		for range 3 {
+			assert.ErrorIs(t, tracker.Track(context.Background(), "late"), footfall.ErrClosed)
+			assert.Error(t, tracker.Track(context.Background(), ""))
+			time.Sleep(time.Hour)
+		}
+		assert.Equal(t, told, j.String())
+		assert.Equal(t, footfall.Stats{Invalid: 4, Refused: 3}, tracker.Stats())
+	})
+}
+
+func TestNothingIsLoggedOfAnAnswerThatComesAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		late := roundTripper(func(*http.Request) (*http.Response, error) {
+			time.Sleep(time.Hour) // whatever the context says
+			return response(401, nil, ""), nil
+		})
+		tracker := start(t, late, j.into)
+		track(t, tracker, 1)
+		require.Error(t, closeWithin(tracker, 2*time.Second))
+		time.Sleep(2 * time.Hour)
+		assert.Empty(t, j.String())
+	})
+}
+
+func TestLineThatWaitsBehindAStuckLogIsNotWrittenAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j, free := &journal{}, make(chan struct{})
+		handler := handleFails{j.Logger().Handler(), func() { <-free }}
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Logger = slog.New(handler) })
+		assert.Error(t, tracker.Track(context.Background(), ""))
+		synctest.Wait() // the line is begun
+		assert.Error(t, tracker.Track(context.Background(), ""))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		close(free)
+		synctest.Wait()
+		assert.Equal(t, 1, j.Lines(slog.LevelWarn), "the one that was begun before: %s", j)
 	})
 }
 
@@ -103,6 +197,19 @@ func TestPanicInOnErrorIsLogged(t *testing.T) {
 		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnError = func(error) { panic("boom") } })
 		track(t, tracker, 1)
 		require.NoError(t, closeWithin(tracker, time.Second))
-		assert.Contains(t, j.String(), "panic in Config.OnError")
+		assert.Contains(t, j.String(), "Config.OnError has failed")
+		assert.Contains(t, j.String(), "panic: boom")
+	})
+}
+
+func TestOnErrorThatEndsItsGoroutineStopsNeitherDeliveryNorClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(answerStatus(422))
+		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnError = func(error) { runtime.Goexit() } })
+		track(t, tracker, 100)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Equal(t, footfall.Stats{Tracked: 100, Rejected: 100}, tracker.Stats())
+		assert.Contains(t, j.String(), "runtime.Goexit was called")
 	})
 }

@@ -3,7 +3,7 @@ package footfall
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,10 +195,10 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 // attempt ends the goroutine.
 func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 	suspect := w.one[0].suspect()
-	end := ending{verdict: later, err: errGoexit}
+	end := ending{verdict: later, err: errEnded}
 	defer func() {
-		if end.err == errGoexit {
-			t.breaker.failed(w.pass, w.one[0].failures > 0, later, &answer{err: errGoexit})
+		if end.err == errEnded {
+			t.breaker.failed(w.pass, w.one[0].failures > 0, later, &answer{err: errEnded})
 		}
 		if suspect {
 			t.mu.Lock()
@@ -218,8 +218,8 @@ type ending struct {
 	asked   time.Duration // by Retry-After
 }
 
-// errGoexit is why an attempt failed that ended its goroutine.
-var errGoexit = errors.New("footfall: the attempt called runtime.Goexit")
+// errEnded is why an attempt failed that ended its goroutine.
+var errEnded = fmt.Errorf("footfall: the attempt ended its goroutine: %w", errGoexit)
 
 // attempt posts the event once.
 func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {

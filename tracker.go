@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -46,7 +45,7 @@ func New(cfg Config) (*Tracker, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	cfg.Logger = slog.New(careful{cfg.Logger.Handler()})
+	cfg.Logger = safeLogger(cfg.Logger)
 	t := newTracker(&cfg)
 	transport := cfg.Transport
 	if transport == nil {
@@ -111,8 +110,8 @@ func (t *Tracker) run(ctx context.Context, transport Transport) {
 // Config.SiteID), and ignores cancellation.
 //
 // The error is a *FieldError or ErrNoURL if the event is bad, ErrQueueFull or
-// ErrClosed if it was not accepted. Both are counted and, at most once a minute,
-// logged, so that it may be ignored.
+// ErrClosed if it was not accepted. Both are counted and, until Close, logged at most
+// once a minute, so that it may be ignored.
 func (t *Tracker) Track(ctx context.Context, name string, props ...Prop) error {
 	return t.TrackEvent(ctx, Event{Name: name, Props: props})
 }
@@ -181,11 +180,12 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *waiter) error {
 // what waits for a batch at once, and does not hurry a backoff. With a Transport that
 // stores events it waits until they are delivered, too. The error is a [*FlushError]: it
 // wraps that of ctx, and says how many events are not settled and why the last attempt
-// failed. They stay queued.
+// failed. They stay queued. A nil ctx never ends.
 func (t *Tracker) Flush(ctx context.Context) error {
 	if t.inactive() {
 		return nil
 	}
+	ctx = orBackground(ctx)
 	if err := t.queue.flush(ctx, t.done); err != nil || t.flusher == nil {
 		return err
 	}
@@ -206,7 +206,9 @@ func (t *Tracker) Stats() Stats {
 // has ended, whichever is first: nil if none was lost, otherwise a [*CloseError] with the
 // account of the events that were left. Call it after the server has shut down, with a
 // context that has a deadline. A transport that does not stop when ctx has ended holds
-// Close up for a tenth of a second, a log that is stuck for another, and no longer.
+// Close up for a tenth of a second, a log that is stuck for another, and no longer. A nil
+// ctx never ends. Once Close has returned the tracker logs nothing, except a line that a
+// stuck log has begun.
 //
 // Every caller gets the result of the first; one whose own ctx ends before
 // returns with that error.
@@ -214,6 +216,7 @@ func (t *Tracker) Close(ctx context.Context) error {
 	if t.inactive() {
 		return nil
 	}
+	ctx = orBackground(ctx)
 	if t.closing.CompareAndSwap(false, true) {
 		t.result = t.shutDown(ctx)
 		close(t.closed)

@@ -3,7 +3,6 @@ package footfall
 import (
 	"cmp"
 	"context"
-	"log/slog"
 
 	"github.com/google/uuid"
 )
@@ -80,7 +79,7 @@ func newReportingTransport(cfg Config, open func(*Config) (Poster, error)) (Tran
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	cfg.Logger = slog.New(careful{cfg.Logger.Handler()})
+	cfg.Logger = safeLogger(cfg.Logger)
 	poster, err := open(&cfg)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package footfall
 
 import (
 	"net/http"
+	"net/url"
+	"reflect"
 	"strings"
 )
 
@@ -107,7 +109,7 @@ func (v *Visit) end(o *Observation) {
 	switch {
 	case o.Request == v.outer:
 	case v.unseen:
-		v.outer.MultipartForm = o.Request.MultipartForm
+		set(&v.outer.MultipartForm, o.Request.MultipartForm)
 	default:
 		handBack(v.outer, o.Request)
 	}
@@ -121,8 +123,10 @@ func (v *Visit) end(o *Observation) {
 // handBack writes fields only if they changed: an outer middleware may be reading
 // the others in another goroutine. Body is left out, for it may not be comparable.
 func handBack(outer, inner *http.Request) {
-	outer.Pattern = inner.Pattern
-	outer.Form, outer.PostForm, outer.MultipartForm = inner.Form, inner.PostForm, inner.MultipartForm
+	set(&outer.Pattern, inner.Pattern)
+	setValues(&outer.Form, inner.Form)
+	setValues(&outer.PostForm, inner.PostForm)
+	set(&outer.MultipartForm, inner.MultipartForm)
 	set(&outer.Method, inner.Method)
 	set(&outer.URL, inner.URL)
 	set(&outer.Host, inner.Host)
@@ -132,7 +136,7 @@ func handBack(outer, inner *http.Request) {
 		return
 	}
 	for name := range wildcards(inner.Pattern) {
-		if value := inner.PathValue(name); value != "" {
+		if value := inner.PathValue(name); value != "" && value != outer.PathValue(name) {
 			outer.SetPathValue(name, value)
 		}
 	}
@@ -140,6 +144,14 @@ func handBack(outer, inner *http.Request) {
 
 func set[T comparable](field *T, value T) {
 	if *field != value {
+		*field = value
+	}
+}
+
+// setValues is set for maps. Both requests begin with the same maps and share what the
+// handler writes into them, so only a new map has to be put back.
+func setValues(field *url.Values, value url.Values) {
+	if reflect.ValueOf(*field).UnsafePointer() != reflect.ValueOf(value).UnsafePointer() {
 		*field = value
 	}
 }
