@@ -83,7 +83,10 @@ func (p *poster) Post(ctx context.Context, r footfall.Record, a *footfall.Answer
 		}
 		stale := c.stale
 		p.pool.put(c)
-		if err == nil || !stale {
+		if err == nil {
+			return nil // the answer is there, even if ctx has ended meanwhile
+		}
+		if !stale {
 			return cmp.Or(ctx.Err(), err)
 		}
 	}

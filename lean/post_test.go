@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
@@ -101,4 +103,51 @@ func (a *api) made() []net.Conn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]net.Conn(nil), a.conns...)
+}
+
+// answering is a connection whose answer is there at once. Reading it ends a context.
+type answering struct {
+	net.Conn
+	answer io.Reader
+	end    context.CancelFunc
+}
+
+func (c *answering) Write(b []byte) (int, error) { return len(b), nil }
+
+func (c *answering) Read(b []byte) (int, error) {
+	c.end()
+	return c.answer.Read(b)
+}
+
+func TestAnswerThatWasReadCountsThoughTheTimeIsOver(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer string
+		status int
+	}{"accepted": {acceptance, 202}, "refused": {refusal, 400}} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			near, far := net.Pipe()
+			defer far.Close()
+			p := newPosterTo(t, func(context.Context) (net.Conn, error) {
+				return &answering{near, strings.NewReader(tt.answer), cancel}, nil
+			})
+			a, err := p.post(ctx)
+			require.NoError(t, err)
+			assert.Equal(t, tt.status, a.Status)
+			assert.Error(t, ctx.Err())
+		})
+	}
+}
+
+func TestAttemptThatIsCutOffSaysThatTheTimeIsOver(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	near, far := net.Pipe()
+	defer far.Close()
+	p := newPosterTo(t, func(context.Context) (net.Conn, error) {
+		return &answering{near, strings.NewReader(acceptance[:20]), cancel}, nil
+	})
+	_, err := p.post(ctx)
+	assert.ErrorIs(t, err, context.Canceled)
 }
