@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/net/proxy"
@@ -29,10 +30,13 @@ func newDialer(baseURL, host string) (*dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.Host = host
+	name := (&url.URL{Host: host}).Hostname()
+	if !strings.HasPrefix(u.Host, "[") { // an IPv6 address has a zone that only this machine knows
+		u.Host = host
+	}
 	d := &dialer{addr: hostPort(u)}
 	if u.Scheme == "https" {
-		d.secure = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
+		d.secure = &tls.Config{ServerName: name, NextProtos: []string{"http/1.1"}}
 	}
 	d.tcp, err = throughProxy(u, dialSocket)
 	return d, err
