@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -171,13 +172,15 @@ func (t *tunnel) connect(conn net.Conn, addr string) error {
 	if err := req.Write(conn); err != nil {
 		return err
 	}
-	in := newReader(conn)
+	in := newReader(io.LimitReader(conn, maxHeader))
 	resp, err := http.ReadResponse(in, req)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if resp.StatusCode != http.StatusOK || in.Buffered() > 0 {
+	case resp.StatusCode != http.StatusOK:
 		return fmt.Errorf("the proxy %s answered %d to CONNECT", t.proxy.Host, resp.StatusCode)
+	case in.Buffered() > 0: // these bytes would be taken for the API's
+		return fmt.Errorf("the proxy %s sent more than an answer to CONNECT", t.proxy.Host)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,4 +56,57 @@ func TestAddressAndHostAreThoseOfNetHTTP(t *testing.T) {
 			}
 		})
 	}
+}
+
+// connectTo lets a proxy answer CONNECT, and returns what the client makes of it. answer writes
+// until it fails.
+func connectTo(t *testing.T, answer func(net.Conn)) error {
+	t.Helper()
+	near, far := net.Pipe()
+	defer near.Close()
+	go func() {
+		defer far.Close()
+		if _, err := http.ReadRequest(bufio.NewReader(far)); err == nil {
+			answer(far)
+		}
+	}()
+	tunnel := tunnel{proxy: &url.URL{Scheme: "http", Host: "proxy.example.com"}}
+	return tunnel.connect(near, "api.example.com:443")
+}
+
+// Whatever follows the proxy's answer would be taken for the API's.
+func TestProxyThatSendsMoreThanItsAnswerIsNotUsed(t *testing.T) {
+	const granted = "HTTP/1.1 200 OK\r\n\r\n"
+	for name, tt := range map[string]struct{ answer, want string }{
+		"nothing more":           {granted, ""},
+		"a byte":                 {granted + "x", "sent more than an answer"},
+		"an answer of the API's": {granted + acceptance, "sent more than an answer"},
+		"a body":                 {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", "sent more than an answer"},
+		"a refusal":              {"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", "answered 403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := connectTo(t, func(c net.Conn) { _, _ = c.Write([]byte(tt.answer)) })
+			if tt.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tt.want)
+			assert.ErrorContains(t, err, "proxy.example.com")
+		})
+	}
+}
+
+func TestProxyWhoseHeaderDoesNotEndIsNotReadForEver(t *testing.T) {
+	filler := []byte(strings.Repeat("X-Filler: x\r\n", 100))
+	var sent atomic.Int64
+	err := connectTo(t, func(c net.Conn) {
+		_, err := c.Write([]byte("HTTP/1.1 200 OK\r\n"))
+		for err == nil && sent.Load() < 10*maxHeader {
+			var n int
+			n, err = c.Write(filler)
+			sent.Add(int64(n))
+		}
+	})
+	require.Error(t, err)
+	assert.LessOrEqual(t, sent.Load(), int64(maxHeader))
 }
