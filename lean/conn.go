@@ -25,7 +25,8 @@ const (
 	maxHeader = 64 << 10
 )
 
-// maxKept is the largest request whose buffer is kept for the next one.
+// maxKept is the largest request whose buffer is kept for the next one, and that is written
+// before the answer is read: so much usually fits into the buffers of the network.
 const maxKept = 64 << 10
 
 // conn is a connection to the API. One goroutine uses it at a time; only close may be
@@ -40,11 +41,12 @@ type conn struct {
 	lines  lines
 	header header
 
-	asked time.Time // when the last attempt on it began
-	timed time.Time // when its deadline was set
-	used  bool      // it has carried an answer
-	stale bool      // it was used, and ended or was out of step before the next answer
-	keep  bool      // it can carry another request
+	written chan struct{} // closed when a large request has been written, else nil
+	asked   time.Time     // when the last attempt on it began
+	timed   time.Time     // when its deadline was set
+	used    bool          // it has carried an answer
+	stale   bool          // it was used, and ended or was out of step before the next answer
+	keep    bool          // it can carry another request
 }
 
 func newConn(c net.Conn) *conn {
@@ -85,12 +87,40 @@ func (c *conn) write(head []byte, r footfall.Record) error {
 		c.stale = c.used
 		return err
 	}
+	if len(c.out) > maxKept {
+		c.writeAside()
+		return nil
+	}
 	_, _ = c.Write(c.out)
 	runtime.Gosched() // by the next turn the answer may be there: no read in vain, no waiting
-	if cap(c.out) > maxKept {
-		c.out = nil
-	}
 	return nil
+}
+
+// writeAside writes a request that may not fit into the buffers of the network while the answer
+// is read: a server may answer without reading the rest.
+func (c *conn) writeAside() {
+	out, written := c.out, make(chan struct{})
+	c.out, c.written = nil, written
+	go func() {
+		defer close(written)
+		_, _ = c.Write(out)
+	}()
+}
+
+// finishWrite ends what writeAside began: the connection too, if the server has left a part of
+// the request unread.
+func (c *conn) finishWrite() {
+	if c.written == nil {
+		return
+	}
+	select {
+	case <-c.written:
+	default:
+		c.keep = false
+		c.close()
+		<-c.written
+	}
+	c.written = nil
 }
 
 var (

@@ -80,6 +80,7 @@ func (p *poster) Post(ctx context.Context, r footfall.Record, a *footfall.Answer
 		}
 		if err = c.write(p.head(), r); err == nil {
 			err = c.read(a)
+			c.finishWrite()
 		}
 		stale := c.stale
 		p.pool.put(c)
