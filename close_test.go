@@ -412,7 +412,7 @@ func TestFlushWithANilContextReachesTheTransport(t *testing.T) {
 // flushing is a Transport whose Flush must be given a context.
 type flushing struct{ t *testing.T }
 
-func (flushing) Deliver(ctx context.Context, src footfall.Source) { src.Wait(ctx) }
+func (flushing) Deliver(ctx context.Context, src *footfall.Source) { src.Wait(ctx) }
 
 func (f flushing) Flush(ctx context.Context) error {
 	assert.NotNil(f.t, ctx)

@@ -48,7 +48,6 @@ var quick = []string{"A1", "A2", "B", "C"}
 var others = []string{
 	"github.com/felixge/httpsnoop",
 	"github.com/footfall-dev/footfall/lean",
-	"github.com/valyala/fasthttp",
 	"go.etcd.io/bbolt",
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp",
 	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp",

@@ -9,11 +9,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"os"
 	"runtime"
 	"slices"
 	"time"
-
-	"github.com/valyala/fasthttp"
 
 	"github.com/footfall-dev/footfall"
 )
@@ -26,10 +25,8 @@ const (
 	maxHeader = 64 << 10
 )
 
-// maxInterim bounds the informational answers (1xx) before the one that counts.
-const maxInterim = 16
-
-// maxKept is the largest request whose buffer is kept for the next one.
+// maxKept is the largest request whose buffer is kept for the next one, and that is written
+// before the answer is read: so much usually fits into the buffers of the network.
 const maxKept = 64 << 10
 
 // conn is a connection to the API. One goroutine uses it at a time; only close may be
@@ -37,28 +34,36 @@ const maxKept = 64 << 10
 type conn struct {
 	net.Conn
 	raw    net.Conn // the same without TLS
+	socket *socket  // raw, nil if it is something else
+	layers []*records
 	in     *bufio.Reader
 	out    []byte
-	header fasthttp.ResponseHeader
-	asked  time.Time // when the last attempt on it began
-	timed  time.Time // when its deadline was set
-	used   bool      // it has carried an answer
-	stale  bool      // it was used, and closed when the next answer was to come
-	keep   bool      // it can carry another request
+	lines  lines
+	header header
+
+	written chan struct{} // closed when a large request has been written, else nil
+	asked   time.Time     // when the last attempt on it began
+	timed   time.Time     // when its deadline was set
+	used    bool          // it has carried an answer
+	stale   bool          // it was used, and ended or was out of step before the next answer
+	keep    bool          // it can carry another request
 }
 
 func newConn(c net.Conn) *conn {
-	raw := c
-	if secure, ok := c.(*tls.Conn); ok {
-		raw = secure.NetConn()
+	in := newReader(c)
+	made := &conn{Conn: c, raw: c, in: in, lines: lines{in: in}}
+	for secure, ok := c.(*tls.Conn); ok; secure, ok = made.raw.(*tls.Conn) {
+		layer := secure.NetConn().(*records) // see handshake
+		made.layers = append(made.layers, layer)
+		made.raw = layer.Conn
 	}
-	return &conn{Conn: c, raw: raw, in: newReader(c)}
+	made.socket, _ = made.raw.(*socket)
+	return made
 }
 
 // close ends the connection without the farewell of TLS, which may have to wait.
 func (c *conn) close() { c.raw.Close() }
 
-// newReader has room for the header of ordinary answers; see widen for others.
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 4<<10) }
 
 // begin prepares an attempt that began at a time and may take as long as timeout. If it
@@ -73,102 +78,144 @@ func (c *conn) begin(at time.Time, timeout time.Duration) {
 	}
 }
 
-// write sends the event. That it fails is not the last word: a server may answer and
-// close before it has read all, and read finds either the answer or the failure.
-func (c *conn) write(head []byte, r footfall.Record) {
+// write sends the event, unless the server has already sent something: that is no answer to
+// this event. A failure to send is not the last word: a server may answer and close before it
+// has read all, and read finds either the answer or the failure.
+func (c *conn) write(head []byte, r footfall.Record) error {
 	c.out = appendRequest(c.out[:0], head, r)
+	if err := c.unasked(); err != nil { // last, so that as little as possible arrives after it
+		c.stale = c.used
+		return err
+	}
+	if len(c.out) > maxKept {
+		c.writeAside()
+		return nil
+	}
 	_, _ = c.Write(c.out)
 	runtime.Gosched() // by the next turn the answer may be there: no read in vain, no waiting
-	if cap(c.out) > maxKept {
-		c.out = nil
-	}
+	return nil
 }
 
-// errNoAnswer is why there is no answer, when the network does not say more.
-var errNoAnswer = errors.New("the connection was closed before the answer")
+// writeAside writes a request that may not fit into the buffers of the network while the answer
+// is read: a server may answer without reading the rest.
+func (c *conn) writeAside() {
+	out, written := c.out, make(chan struct{})
+	c.out, c.written = nil, written
+	go func() {
+		defer close(written)
+		_, _ = c.Write(out)
+	}()
+}
+
+// finishWrite ends what writeAside began: the connection too, if the server has left a part of
+// the request unread.
+func (c *conn) finishWrite() {
+	if c.written == nil {
+		return
+	}
+	select {
+	case <-c.written:
+	default:
+		c.keep = false
+		c.close()
+		<-c.written
+	}
+	c.written = nil
+}
+
+var (
+	errUnasked  = errors.New("the server sent something before it was asked")
+	errNoAnswer = errors.New("the connection was closed before the answer")
+)
+
+// unasked returns an error if anything has arrived since the last answer, the end of the
+// connection included. It does not wait, and looks into the buffers of every layer.
+func (c *conn) unasked() error {
+	if c.socket != nil {
+		c.socket.poll = true
+		defer func() { c.socket.poll = false }()
+	} else if c.in.Buffered() == 0 {
+		return nil
+	}
+	_, err := c.in.Peek(1)
+	switch {
+	case err == nil:
+		return errUnasked
+	case err == io.EOF:
+		return errNoAnswer
+	case !errors.Is(err, errNothingYet):
+		return err
+	}
+	for _, layer := range c.layers {
+		if !layer.isWhole() {
+			return errUnasked
+		}
+	}
+	return nil
+}
 
 // read reads the answer.
 func (c *conn) read(a *footfall.Answer) error {
 	if err := c.readHeader(); err != nil {
-		c.stale = c.used && err == io.EOF
+		return err
+	}
+	a.Status = c.header.status
+	a.RetryAfter = c.header.retryAfter
+	whole := c.readBody(a)
+	c.used = true
+	c.keep = whole && !c.header.closes
+	return nil
+}
+
+// readHeader reads the header of the answer that counts. A connection that ends before a
+// byte of it is stale if it was used before.
+func (c *conn) readHeader() error {
+	if _, err := c.in.Peek(1); err != nil {
+		c.stale = c.used && !errors.Is(err, os.ErrDeadlineExceeded)
 		if err == io.EOF {
 			err = errNoAnswer
 		}
 		return err
 	}
-	a.Status = c.header.StatusCode()
-	if a.Status != http.StatusAccepted { // whose time has come
-		a.RetryAfter = string(c.header.Peek("Retry-After"))
-	}
-	whole := c.readBody(a)
-	c.used = true
-	c.keep = whole && !c.ends() && c.in.Buffered() == 0
-	return nil
-}
-
-// ends reports whether the server closes the connection after this answer. fasthttp
-// knows the word in small letters only.
-func (c *conn) ends() bool {
-	return c.header.ConnectionClose() || bytes.EqualFold(c.header.Peek("Connection"), []byte("close"))
-}
-
-// readHeader reads the header of the answer that counts. It returns io.EOF, and that
-// only, if not a byte of it came before the connection ended.
-func (c *conn) readHeader() error {
-	for range maxInterim {
-		switch err := c.header.Read(c.in); {
-		case isTooLarge(err) && c.in.Size() < maxHeader:
-			c.widen()
-		case err != nil:
+	c.lines.left = maxHeader // with all informational answers, as in net/http
+	for {
+		if err := c.header.read(&c.lines); err != nil || !c.header.isInterim() {
 			return err
-		case !isInterim(c.header.StatusCode()):
-			return nil
 		}
 	}
-	return errors.New("nothing but informational answers (1xx)")
-}
-
-func isInterim(status int) bool {
-	return status >= 100 && status < 200 && status != http.StatusSwitchingProtocols
-}
-
-func isTooLarge(err error) bool {
-	if err == nil {
-		return false
-	}
-	_, ok := errors.AsType[*fasthttp.ErrSmallBuffer](err)
-	return ok
-}
-
-// widen makes room for the largest header that is read. Few servers send one, and
-// each connection has its buffer for as long as it lives.
-func (c *conn) widen() {
-	begun, _ := c.in.Peek(c.in.Buffered())
-	c.in = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(begun)), c.Conn), maxHeader)
 }
 
 // readBody reads the body to the bounds, and reports whether that was all of it.
 func (c *conn) readBody(a *footfall.Answer) (whole bool) {
-	switch n := c.header.ContentLength(); {
+	switch n := c.header.body; {
 	case a.Status == http.StatusSwitchingProtocols:
 		return false // what follows is not HTTP
-	case a.Status == http.StatusNoContent, a.Status == http.StatusNotModified:
-		return true
-	case n >= 0:
+	case n == inChunks:
+		return c.readChunks(a)
+	case n == untilClose:
+		_ = c.readStream(a, c.in)
+		return false
+	default:
 		return c.readSized(a, n)
-	case n == chunked:
-		return c.readStream(a, httputil.NewChunkedReader(c.in)) && c.header.ReadTrailer(c.in) == nil
 	}
-	_ = c.readStream(a, c.in)
-	return false // ends with the connection
 }
 
-// chunked is what fasthttp's ContentLength says of an answer in chunks.
-const chunked = -1
+// readChunks reads a body in chunks and the fields after it, which say nothing.
+func (c *conn) readChunks(a *footfall.Answer) (whole bool) {
+	if !c.readStream(a, httputil.NewChunkedReader(c.in)) {
+		return false
+	}
+	c.lines.left = maxHeader
+	err := c.lines.skip()
+	if err != nil && len(a.Body) < maxAnswer {
+		a.Cut = err
+	}
+	return err == nil
+}
 
 // readSized reads a body of n bytes. Unlike readStream it allocates nothing.
-func (c *conn) readSized(a *footfall.Answer, n int) (whole bool) {
-	head := min(n, maxAnswer)
+func (c *conn) readSized(a *footfall.Answer, n int64) (whole bool) {
+	head := int(min(n, maxAnswer))
 	a.Body = slices.Grow(a.Body, head)[:head]
 	got, err := io.ReadFull(c.in, a.Body)
 	a.Body = a.Body[:got]
@@ -176,10 +223,11 @@ func (c *conn) readSized(a *footfall.Answer, n int) (whole bool) {
 		a.Cut = cut(err)
 		return false
 	}
-	if n-head > maxDrain {
+	rest := n - int64(head)
+	if rest > maxDrain {
 		return false
 	}
-	_, err = c.in.Discard(n - head)
+	_, err = c.in.Discard(int(rest))
 	return err == nil
 }
 

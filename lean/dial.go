@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/net/proxy"
@@ -20,7 +22,7 @@ const dialTimeout = 5 * time.Second
 type dialer struct {
 	addr   string // host and port of the API
 	secure *tls.Config
-	tcp    func(ctx context.Context, network, addr string) (net.Conn, error)
+	tcp    dialFunc
 }
 
 // newDialer is for an API at baseURL whose host the network knows as host.
@@ -29,14 +31,39 @@ func newDialer(baseURL, host string) (*dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.Host = host
+	name := (&url.URL{Host: host}).Hostname()
+	if !strings.HasPrefix(u.Host, "[") { // an IPv6 address has a zone that only this machine knows
+		u.Host = host
+	}
 	d := &dialer{addr: hostPort(u)}
 	if u.Scheme == "https" {
-		d.secure = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}}
+		d.secure = &tls.Config{ServerName: name, NextProtos: []string{"http/1.1"}}
 	}
-	direct := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
-	d.tcp, err = throughProxy(u, direct)
+	d.tcp, err = throughProxy(u, dialSocket)
 	return d, err
+}
+
+// dialFunc connects to an address. It is a proxy.ContextDialer.
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// DialContext implements proxy.ContextDialer.
+func (d dialFunc) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return d(ctx, network, addr)
+}
+
+// Dial implements proxy.Dialer.
+func (d dialFunc) Dial(network, addr string) (net.Conn, error) {
+	return d(context.Background(), network, addr)
+}
+
+// dialSocket connects without a proxy.
+func dialSocket(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	c, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return newSocket(c), nil
 }
 
 // hostPort returns what to connect to for u.
@@ -50,21 +77,44 @@ func hostPort(u *url.URL) string {
 
 // throughProxy returns what connects to u: directly, or as HTTPS_PROXY, HTTP_PROXY and
 // NO_PROXY say. Their rules are those of net/http, which reads them.
-func throughProxy(u *url.URL, direct *net.Dialer) (func(ctx context.Context, network, addr string) (net.Conn, error), error) {
+func throughProxy(u *url.URL, direct dialFunc) (dialFunc, error) {
 	via, err := http.ProxyFromEnvironment(&http.Request{URL: u})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("footfall: the environment's proxy: %w", err)
 	case via == nil:
-		return direct.DialContext, nil
+		return direct, nil
 	case via.Scheme == "http" || via.Scheme == "https":
 		return (&tunnel{via, direct}).dial, nil
 	}
-	socks, err := proxy.FromURL(via, direct)
-	if err != nil {
+	if _, err := proxy.FromURL(via, direct); err != nil {
 		return nil, fmt.Errorf("footfall: the environment's proxy: %w", err)
 	}
-	return socks.(proxy.ContextDialer).DialContext, nil // as x/net's are
+	return (&socks{via, direct}).dial, nil
+}
+
+// socks connects through a SOCKS proxy.
+type socks struct {
+	proxy  *url.URL
+	direct dialFunc
+}
+
+// dial returns the connection to the proxy itself: what x/net wraps around it only hides that
+// it is a socket.
+func (s *socks) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var conn net.Conn
+	remember := dialFunc(func(ctx context.Context, network, addr string) (c net.Conn, err error) {
+		conn, err = s.direct(ctx, network, addr)
+		return conn, err
+	})
+	through, err := proxy.FromURL(s.proxy, remember)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := through.(proxy.ContextDialer).DialContext(ctx, network, addr); err != nil { // as x/net's are
+		return nil, err
+	}
+	return conn, nil
 }
 
 // dial connects.
@@ -79,7 +129,7 @@ func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
 func handshake(ctx context.Context, conn net.Conn, cfg *tls.Config) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	secure := tls.Client(conn, cfg)
+	secure := tls.Client(&records{Conn: conn}, cfg)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, err
@@ -90,11 +140,11 @@ func handshake(ctx context.Context, conn net.Conn, cfg *tls.Config) (net.Conn, e
 // tunnel connects through an HTTP proxy, with CONNECT whatever the API's scheme.
 type tunnel struct {
 	proxy  *url.URL
-	direct *net.Dialer
+	direct dialFunc
 }
 
 func (t *tunnel) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := t.direct.DialContext(ctx, network, hostPort(t.proxy))
+	conn, err := t.direct(ctx, network, hostPort(t.proxy))
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +172,15 @@ func (t *tunnel) connect(conn net.Conn, addr string) error {
 	if err := req.Write(conn); err != nil {
 		return err
 	}
-	in := newReader(conn)
+	in := newReader(io.LimitReader(conn, maxHeader))
 	resp, err := http.ReadResponse(in, req)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if resp.StatusCode != http.StatusOK || in.Buffered() > 0 {
+	case resp.StatusCode != http.StatusOK:
 		return fmt.Errorf("the proxy %s answered %d to CONNECT", t.proxy.Host, resp.StatusCode)
+	case in.Buffered() > 0: // these bytes would be taken for the API's
+		return fmt.Errorf("the proxy %s sent more than an answer to CONNECT", t.proxy.Host)
 	}
 	return nil
 }

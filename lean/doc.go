@@ -6,9 +6,9 @@
 //
 // It keeps what the default transport promises, and the same suite (package
 // transporttest) holds both to it. It speaks HTTP/1.1 only, over TCP or TLS, directly or
-// through the proxy of the environment. Answers are parsed by valyala/fasthttp.
+// through the proxy of the environment. It reads answers as net/http does.
 //
-// It is not for who needs Config.HTTPClient (own TLS roots, client certificates, tracing
-// in a RoundTripper), HTTP/2, or a proxy that lets nobody CONNECT. README.md has
-// figures and limits.
+// It does not support Config.HTTPClient (own TLS roots, client certificates, tracing
+// in a RoundTripper), HTTP/2, or a proxy that refuses CONNECT. README.md has
+// figures, limits and the differences from net/http.
 package lean

@@ -11,7 +11,7 @@ import (
 
 // New returns a Transport for Config.Transport of a tracker, or for whatever else takes
 // one, that posts to the API of cfg. It heeds the fields that footfall.NewHTTPTransport
-// does, but for Config.HTTPClient, which it refuses: there is no net/http in it to be
+// does, except Config.HTTPClient, which it refuses: there is no net/http in it to be
 // configured. It may be given to one tracker. The error joins a *footfall.FieldError for
 // every problem.
 func New(cfg footfall.Config) (footfall.Transport, error) {
@@ -43,7 +43,7 @@ func NewTracker(cfg footfall.Config) (*footfall.Tracker, error) {
 	return footfall.New(cfg)
 }
 
-// poster is a footfall.Poster with connections of its own.
+// poster is a footfall.Poster that keeps its connections.
 type poster struct {
 	head    func() []byte // what every request begins with, the key included: see newHead
 	pool    *pool
@@ -68,9 +68,9 @@ func newPoster(cfg footfall.Config) (footfall.Poster, error) {
 	}, nil
 }
 
-// Post implements footfall.Poster. A kept connection that the server has closed
-// meanwhile costs the attempt nothing but another connection; one that was just made
-// and is closed without an answer ends it.
+// Post implements footfall.Poster. A kept connection on which the server has sent something
+// unasked, or which it has closed, costs the attempt nothing but another connection. If that
+// happens to a new connection, the attempt ends.
 func (p *poster) Post(ctx context.Context, r footfall.Record, a *footfall.Answer) error {
 	began := time.Now()
 	for {
@@ -78,11 +78,16 @@ func (p *poster) Post(ctx context.Context, r footfall.Record, a *footfall.Answer
 		if err != nil {
 			return err
 		}
-		c.write(p.head(), r)
-		err = c.read(a)
+		if err = c.write(p.head(), r); err == nil {
+			err = c.read(a)
+			c.finishWrite()
+		}
 		stale := c.stale
 		p.pool.put(c)
-		if err == nil || !stale {
+		if err == nil {
+			return nil // the answer is there, even if ctx has ended meanwhile
+		}
+		if !stale {
 			return cmp.Or(ctx.Err(), err)
 		}
 	}

@@ -11,10 +11,6 @@ import (
 // transport.
 const idleTimeout = 90 * time.Second
 
-// checkAfter is how long a connection may lie idle before it is looked at whether the
-// server has closed it. Under load none does, and a look costs a system call.
-const checkAfter = 50 * time.Millisecond
-
 // pool has the connections. There are never more than requests have been under way at
 // once: one is made only when none is idle.
 type pool struct {
@@ -40,13 +36,9 @@ func newPool(dial func(context.Context) (net.Conn, error)) *pool {
 // get returns a connection to make an attempt on that began at a time: the one that
 // was idle for the shortest, or a new one.
 func (p *pool) get(ctx context.Context, began time.Time, timeout time.Duration) (*conn, error) {
-	for c := p.pop(); c != nil; c = p.pop() {
-		idle := began.Sub(c.asked)
+	if c := p.pop(); c != nil {
 		c.begin(began, timeout)
-		if idle < checkAfter || isQuiet(c.raw) {
-			return c, nil
-		}
-		p.drop(c)
+		return c, nil
 	}
 	return p.make(ctx, began, timeout)
 }

@@ -117,35 +117,6 @@ func TestIdleConnectionOutlivesTheTimeoutOfItsLastAttempt(t *testing.T) {
 	assert.Same(t, first, second)
 }
 
-func TestIdleConnectionThatSaysSomethingIsNotUsedAgain(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { listener.Close() })
-	far := make(chan net.Conn, 2)
-	go func() {
-		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
-			far <- c
-		}
-	}()
-	p := newPool(func(ctx context.Context) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", listener.Addr().String())
-	})
-	t.Cleanup(p.close)
-	c, err := p.get(t.Context(), time.Now(), time.Second)
-	require.NoError(t, err)
-	server := <-far
-	t.Cleanup(func() { server.Close() })
-	assert.True(t, isQuiet(c.raw))
-	_, err = server.Write([]byte("HTTP/1.1 408 Request Timeout\r\n\r\n"))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return !isQuiet(c.raw) }, 10*time.Second, time.Millisecond)
-	c.asked, c.keep = time.Now().Add(-time.Minute), true
-	p.put(c)
-	other, err := p.get(t.Context(), time.Now(), time.Second)
-	require.NoError(t, err)
-	assert.NotSame(t, c, other)
-}
-
 func TestCloseEndsIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, made := pipes()

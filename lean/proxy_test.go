@@ -78,6 +78,11 @@ func (p *proxy) serve(conn net.Conn) {
 		_, _ = io.Copy(io.Discard, conn) // until the client goes
 		return
 	}
+	if to == "forged" {
+		_, _ = io.WriteString(conn, granted+string(acceptance))
+		_, _ = io.Copy(io.Discard, conn)
+		return
+	}
 	server, err := net.Dial("tcp", to)
 	if to == "" || err != nil {
 		_, _ = io.WriteString(conn, refused)
@@ -158,6 +163,18 @@ func TestProxyThatRefusesIsAnOutageAndItsPasswordIsNotTold(t *testing.T) {
 	err = tracker.Close(t.Context())
 	require.ErrorContains(t, err, "answered 403 to CONNECT")
 	assert.NotContains(t, err.Error(), "pass")
+}
+
+func TestProxyThatAnswersForTheAPIIsAnOutage(t *testing.T) {
+	httpProxy.start(t)
+	httpProxy.lead("forged.example.com:80", "forged")
+	cfg := config("forged.example.com")
+	cfg.AllowHTTP = true
+	tracker, err := lean.NewTracker(cfg)
+	require.NoError(t, err)
+	require.NoError(t, track(t, tracker))
+	require.ErrorContains(t, tracker.Close(t.Context()), "sent more than an answer to CONNECT")
+	assert.Zero(t, tracker.Stats().Delivered)
 }
 
 func TestProxyThatHangsDoesNotHoldUpClose(t *testing.T) {

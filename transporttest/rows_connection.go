@@ -25,6 +25,8 @@ var connectionRows = []row{
 	{"a kept connection that breaks under a request is no outage", brokenWhileUsed},
 	{"a new connection that breaks is an outage", brokenWhileNew},
 	{"answers that come early do not mix events", earlyAnswers},
+	{"large events arrive whole", largeEvents},
+	{"an answer to an event that the server does not read is heeded", unreadEvent},
 	{"Connection: close and HTTP/1.0 are heeded", connectionsThatEnd},
 	{"HTTP/1.0 can keep its connection", keptByHTTP10},
 }
@@ -116,6 +118,51 @@ func answerEarly(listener net.Listener) {
 			fmt.Fprint(conn, strings.Replace(accepted, "\r\n", "\r\nConnection: close\r\n", 1))
 		}()
 	}
+}
+
+func largeEvents(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxEventBytes, c.MaxQueueBytes, c.MaxInFlight = 1<<20, 64<<20, 4 })
+	large := strings.Repeat("x", 900<<10)
+	for range 20 {
+		require.NoError(t, r.Track(t.Context(), "tested", footfall.P("p", large)))
+	}
+	r.flush(t)
+	r.counts(t, 20, 0)
+	require.Len(t, api.Requests(), 20)
+	for _, got := range api.Requests() {
+		assert.Contains(t, string(got.Body), large)
+	}
+}
+
+// A server that refuses an event for its size need not read it. It may leave the connection open.
+func unreadEvent(t *testing.T, open Open) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	t.Cleanup(func() { listener.Close(); close(done) })
+	go func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			go answerUnread(conn, done)
+		}
+	}()
+	r := start(t, open, config("http://"+listener.Addr().String()), alone, func(c *footfall.Config) {
+		c.MaxEventBytes, c.MaxQueueBytes, c.AttemptTimeout = 32<<20, 64<<20, time.Minute
+	})
+	for range 2 { // each needs another connection
+		require.NoError(t, r.Track(t.Context(), "tested", footfall.P("p", strings.Repeat("x", 16<<20))))
+	}
+	assert.True(t, r.settles(20*time.Second))
+	r.counts(t, 0, 2)
+	require.NoError(t, r.close(time.Second))
+}
+
+// answerUnread refuses the first event of a connection and reads no more of it until the test ends.
+func answerUnread(conn net.Conn, done <-chan struct{}) {
+	defer conn.Close()
+	_, _ = bufio.NewReader(conn).ReadString('\n')
+	fmt.Fprint(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+	<-done
 }
 
 func connectionsThatEnd(t *testing.T, open Open) {

@@ -172,6 +172,7 @@ func answersCutShort(t *testing.T, open Open) {
 		"404":                     {reply{"HTTP/1.1 404 Not Found\r\nContent-Length: 60\r\n\r\n{\"error", shut}, 2},
 		"404 in chunks":           {reply{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"err\r\n", shut}, 2},
 		"404 with a broken chunk": {reply{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{\"err\r\n", shut}, 2},
+		"404 in chunks, no end":   {reply{"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"err\r\n0\r\n", shut}, 2},
 		"404 that stops":          {reply{"HTTP/1.1 404 Not Found\r\nContent-Length: 60\r\n\r\n{\"error", hang}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {

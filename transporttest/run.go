@@ -26,7 +26,7 @@ type row struct {
 // Run holds the transports that open makes to every row.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	for _, rows := range [][]row{contractRows, answerRows, retryRows, connectionRows, wireRows, closeRows, secrecyRows} {
+	for _, rows := range [][]row{contractRows, answerRows, retryRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows} {
 		for _, r := range rows {
 			t.Run(r.name, func(t *testing.T) {
 				t.Parallel()

@@ -42,6 +42,7 @@ type wire struct {
 	conns map[net.Conn]bool
 	made  int
 	done  bool
+	more  int64 // bytes sent on a connection that hangs
 
 	silent bool
 }
@@ -115,7 +116,8 @@ func (w *wire) serve(conn net.Conn) {
 		}
 		switch r.then {
 		case hang:
-			_, _ = io.Copy(io.Discard, conn) // until the client goes
+			n, _ := io.Copy(io.Discard, in) // until the client goes
+			w.ignore(n)
 			return
 		case flood:
 			for err == nil {
@@ -143,6 +145,19 @@ func (w *wire) received(s sent) reply {
 	r := w.next[0]
 	w.next = w.next[1:]
 	return r
+}
+
+func (w *wire) ignore(n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.more += n
+}
+
+// ignored returns how many bytes were sent on connections that hang, once they have ended.
+func (w *wire) ignored() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.more
 }
 
 // script appends to what the next requests are answered with.

@@ -1,0 +1,54 @@
+//go:build unix
+
+package lean
+
+import (
+	"io"
+	"net"
+	"syscall"
+)
+
+// arrivals reads what has arrived on a connection. One goroutine uses it at a time.
+type arrivals struct {
+	raw  syscall.RawConn
+	call func(fd uintptr) // made once, so that a read allocates nothing
+	b    []byte
+	n    int
+	err  error
+}
+
+// newArrivals returns nil if c has no socket.
+func newArrivals(c net.Conn) *arrivals {
+	has, ok := c.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := has.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	r := &arrivals{raw: raw}
+	r.call = func(fd uintptr) { r.n, r.err = syscall.Read(int(fd), r.b) }
+	return r
+}
+
+// read returns errNothingYet instead of waiting.
+func (r *arrivals) read(b []byte) (int, error) {
+	if r == nil {
+		return 0, errNothingYet
+	}
+	r.b = b
+	err := r.raw.Control(r.call) // fails if the connection is closed
+	r.b = nil
+	switch {
+	case err != nil:
+		return 0, err
+	case r.err == syscall.EAGAIN || r.err == syscall.EWOULDBLOCK || r.err == syscall.EINTR:
+		return 0, errNothingYet
+	case r.err != nil:
+		return 0, r.err
+	case r.n == 0:
+		return 0, io.EOF
+	}
+	return r.n, nil
+}
