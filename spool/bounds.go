@@ -59,6 +59,7 @@ func (o *owner) sweep() {
 	if now := time.Now(); o.cfg.MaxAge > 0 && now.Sub(o.swept) >= o.sweepEvery() {
 		o.swept = now
 		o.told.expired(o.log, &o.cfg, o.feed.sweep(now))
+		o.noteClock(max(o.sweepEvery(), noteEvery))
 	}
 }
 
@@ -87,7 +88,7 @@ func (o *owner) shrink() {
 	}
 	s.close()
 	if err = o.claim.adoptDraft(); err == nil {
-		o.store, err = openStore(o.claim.path, tally{events: s.events, bytes: s.bytes, last: s.next - 1})
+		o.store, err = openStore(o.claim.path, tally{events: s.events, bytes: s.bytes, last: s.next - 1, clock: s.clock})
 	}
 	if err != nil {
 		o.store = s
@@ -106,7 +107,7 @@ func (o *owner) writeDraft(all *change) error {
 
 // all returns a change that makes a copy of a file that holds few records.
 func (s *store) all() (*change, error) {
-	var c change
+	c := change{clock: s.clock}
 	_, err := s.read(0, func(k, v []byte) error {
 		c.add(k, v)
 		return nil

@@ -27,11 +27,12 @@ const (
 
 // item is an event in memory.
 type item struct {
-	rec   footfall.Record // its Body is the tracker's if key is zero, else the item's
-	key   uint64          // in the file; zero if it is not there
-	size  int             // in the file
-	own   bool            // tracked by this run, and settled as Stored
-	taken bool
+	rec    footfall.Record // its Body is the tracker's if key is zero, else the item's
+	key    uint64          // in the file; zero if it is not there
+	size   int             // in the file
+	stored time.Duration   // what the clock of the file showed then
+	own    bool            // tracked by this run, and settled as Stored
+	taken  bool
 }
 
 // parcel is a record that has ended, and is in the file still.
@@ -59,6 +60,7 @@ type feed struct {
 	last     uint64 // key given out
 	behind   bool   // there are records from loaded on
 	due      bool
+	clock    clock
 	closed   bool
 	over     bool // nothing more of the file is handed out
 	lostRow  int
@@ -74,6 +76,7 @@ func newFeed(maxAge time.Duration, wake func()) *feed {
 	return &feed{
 		maxAge:  maxAge,
 		wake:    wake,
+		clock:   clock{begun: time.Now()},
 		kick:    make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		out:     make(map[uuid.UUID]*item),
@@ -192,11 +195,6 @@ func (f *feed) push(it *item) {
 	f.window = append(f.window, it)
 	f.bytes += len(it.rec.Body)
 	f.out[it.rec.ID] = it
-}
-
-func (f *feed) tooOld(it *item, now time.Time) bool {
-	r := record{rec: it.rec}
-	return it.key != 0 && r.older(f.maxAge, now)
 }
 
 // expire ends an event, and returns how many the tracker must be told of.
