@@ -296,7 +296,6 @@ func TestASmallFileHasTheClockOfTheLargeOne(t *testing.T) {
 		found, err := inspect(a.claim.path, nothing(1))
 		require.NoError(t, err)
 		assert.Equal(t, 30*time.Minute, found.clock)
-		assert.Equal(t, 30*time.Minute, a.store.clock)
 	})
 }
 

@@ -13,7 +13,7 @@ const (
 )
 
 // makeRoom returns how many of the held events the file has room for, after dropping
-// the oldest if that is what Config says.
+// the oldest if that is what Config says. The file may fail meanwhile.
 func (o *owner) makeRoom() (n int) {
 	if len(o.held) == 0 {
 		return 0
@@ -24,18 +24,10 @@ func (o *owner) makeRoom() (n int) {
 		for room < 0 {
 			freed, ok := o.free()
 			if !ok {
-				return o.fitting(n)
+				return n
 			}
 			room += freed
 		}
-	}
-	return o.fitting(n)
-}
-
-// fitting is n, unless the file has failed meanwhile.
-func (o *owner) fitting(n int) int {
-	if o.store == nil {
-		return 0
 	}
 	return n
 }
