@@ -64,7 +64,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		salts:    salts{store: cfg.Store},
 		failures: newLimiter[netip.Prefix](failureRate, failureBurst),
 		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
-		shown:    newShown(maxShown),
+		shown:    newShown(maxShown, cfg.IdempotencyWindow),
 		idle:     make(chan struct{}, 1),
 		chored:   make(chan struct{}),
 	}

@@ -88,6 +88,11 @@ type Config struct {
 	// to 10s.
 	ShutdownTimeout time.Duration
 
+	// IdempotencyWindow is for how long live views show an event with the same
+	// Idempotency-Key once, from 1m to 720h. What counts is decided by the Store, so
+	// set it to that of the Store. Defaults to 24h.
+	IdempotencyWindow time.Duration
+
 	// Logger is told about failures of the store and of the collector itself, never
 	// about addresses or contents of events. Defaults to slog.Default().
 	Logger *slog.Logger
@@ -107,6 +112,7 @@ func (c Config) withDefaults() Config {
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, 2*time.Minute)
 	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 10*time.Second)
+	c.IdempotencyWindow = cmp.Or(c.IdempotencyWindow, store.DuplicateFor)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
@@ -127,6 +133,8 @@ func (c *Config) check() error {
 	report(!(c.BrowserRate > 0), "BrowserRate", "is not above zero")
 	report(c.BrowserBurst < 0, "BrowserBurst", "is negative")
 	report(c.MaxPending < 0, "MaxPending", "is negative")
+	report(c.IdempotencyWindow < store.MinDuplicateFor || c.IdempotencyWindow > store.MaxDuplicateFor,
+		"IdempotencyWindow", fmt.Sprintf("is %v, not from %v to %v", c.IdempotencyWindow, store.MinDuplicateFor, store.MaxDuplicateFor))
 	for field, d := range map[string]time.Duration{
 		"CommitTimeout": c.CommitTimeout, "HeaderTimeout": c.HeaderTimeout, "ReadTimeout": c.ReadTimeout,
 		"WriteTimeout": c.WriteTimeout, "IdleTimeout": c.IdleTimeout, "ShutdownTimeout": c.ShutdownTimeout,

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
@@ -241,4 +244,27 @@ func TestPanicOfAPageDoesNotLogTheAddress(t *testing.T) {
 	require.NoError(t, stop())
 	assert.GreaterOrEqual(t, strings.Count(lines.String(), "out of order"), 2) // a client may try again
 	assert.NotContains(t, lines.String(), "127.0.0.1")
+}
+
+func TestIdempotencyWindowDecidesWhetherAKeyAfter30HoursCountsTwice(t *testing.T) {
+	t.Parallel()
+	for window, want := range map[time.Duration]int{24 * time.Hour: 2, 72 * time.Hour: 1} {
+		t.Run(window.String(), func(t *testing.T) {
+			t.Parallel()
+			var later atomic.Int64
+			st, err := sqlite.Open(t.Context(), sqlite.Config{
+				File: filepath.Join(t.TempDir(), "footfall.db"), IdempotencyWindow: window,
+				Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
+			})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, st.Close()) })
+			s := serve(t, Config{Store: st, IdempotencyWindow: window})
+			for range 2 {
+				got := s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}"), "Idempotency-Key", "order-1")
+				assert.Equal(t, 202, got.status)
+				later.Store(int64(30 * time.Hour))
+			}
+			assert.Len(t, s.stored(t), want)
+		})
+	}
 }

@@ -16,14 +16,15 @@ const maxShown = 1 << 16
 // does not see repeats of what came before the start, nor of what came 65,536 keys ago:
 // those are shown again. Figures are the store's and never count them twice.
 type shown struct {
+	window     time.Duration
 	mu         sync.Mutex
 	seed       maphash.Seed
 	young, old map[uint64]time.Time // when each was shown; what was young once is old, then forgotten
 	half       int                  // of young
 }
 
-func newShown(most int) *shown {
-	return &shown{seed: maphash.MakeSeed(), young: make(map[uint64]time.Time), half: most / 2}
+func newShown(most int, window time.Duration) *shown {
+	return &shown{window: window, seed: maphash.MakeSeed(), young: make(map[uint64]time.Time), half: most / 2}
 }
 
 // first reports whether e is to be shown: it has no key, or one that was not shown for
@@ -35,7 +36,7 @@ func (s *shown) first(e *store.Event) bool {
 	hash := maphash.Comparable(s.seed, [2]string{e.Site, e.Key})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.At.Sub(s.last(hash)) < store.DuplicateFor {
+	if e.At.Sub(s.last(hash)) < s.window {
 		return false
 	}
 	if len(s.young) >= s.half {

@@ -30,9 +30,18 @@ func TestRepeatedEventIsShownOnceInLiveViews(t *testing.T) {
 	assert.Len(t, s.stored(t), 4)
 }
 
+func TestShownKeysAreRememberedForTheIdempotencyWindow(t *testing.T) {
+	t.Parallel()
+	s := prepare(t, Config{IdempotencyWindow: 72 * time.Hour})
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	assert.True(t, s.shown.first(&store.Event{Site: "s", Key: "a", At: at}))
+	assert.False(t, s.shown.first(&store.Event{Site: "s", Key: "a", At: at.Add(72*time.Hour - 1)}))
+	assert.True(t, s.shown.first(&store.Event{Site: "s", Key: "a", At: at.Add(72 * time.Hour)}))
+}
+
 func TestShownKeysAreBoundedAndForgottenWithTheStores(t *testing.T) {
 	t.Parallel()
-	s := newShown(8)
+	s := newShown(8, store.DuplicateFor)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	e := func(key string, after time.Duration) *store.Event {
 		return &store.Event{Site: "s", Key: key, At: at.Add(after)}

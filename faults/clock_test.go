@@ -146,11 +146,24 @@ func TestAClockThatJumpsBackwardsNeitherLosesNorReordersEvents(t *testing.T) {
 	assert.Zero(t, expired)
 }
 
-func TestAnEventFromTheFutureDoesNotHideOneThatIsTooOld(t *testing.T) {
+func TestAClockThatIsWrongAtBootExpiresNothing(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	came, expired := deliverTimed(t, time.Hour,
-		now.AddDate(1, 0, 0), now.Add(-2*time.Hour), now, time.UnixMilli(0), now.Add(time.Minute))
-	assert.Equal(t, []int64{1, 3, 5}, came)
-	assert.Equal(t, uint64(2), expired)
+		now.AddDate(1, 0, 0), now.Add(-2*time.Hour), now, time.UnixMilli(0), now.AddDate(74, 0, 0), now.Add(time.Minute))
+	assert.Equal(t, []int64{1, 2, 3, 4, 5, 6}, came)
+	assert.Zero(t, expired)
+}
+
+func TestAnOutageThatLastsLongerThanMaxAgeExpiresEventsWhateverTheClockSaid(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	src := newSource(now.AddDate(1, 0, 0), now, time.UnixMilli(0), now.Add(-time.Hour))
+	stored, end := deliver(t, t.TempDir(), newDeadPort(t).URL, 200*time.Millisecond, src)
+	<-src.settled
+	const waiting = 3 // one is on its way
+	require.Eventually(t, func() bool { return stored.Stats().Expired >= waiting }, patience, 5*time.Millisecond)
+	end()
+	assert.Equal(t, uint64(4), stored.Stats().Expired+stored.Stats().Events)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: int(stored.Stats().Expired)}, src.moved, "the tracker is told")
 }

@@ -11,6 +11,7 @@ type adoption struct {
 	claim  *claim
 	store  *store
 	events int
+	ahead  time.Duration // how much more the clock of our file shows
 }
 
 // adopt moves a part of what others have left. Both files have it for a moment; what is
@@ -56,7 +57,7 @@ func (o *owner) findOrphan() bool {
 			continue
 		}
 		o.feed.corrupt(t.damaged)
-		o.adoption = &adoption{claim: c, store: st, events: st.events}
+		o.adoption = &adoption{claim: c, store: st, events: st.events, ahead: o.feed.clockNow() - t.clock}
 		return true
 	}
 	return false
@@ -95,13 +96,13 @@ func (o *owner) moveSome() {
 		if err != nil {
 			return err
 		}
-		if size += int64(r.size); !o.adopts(size, len(there)) {
+		if size += int64(headerSize + len(r.rec.Body)); !o.adopts(size, len(there)) {
 			return errEnough
 		}
 		key := o.next + uint64(len(there))
 		there = append(there, r.key)
 		c.keys = append(c.keys, appendKey(nil, key))
-		c.values = append(c.values, encode(o.arena.room(r.size), key, r.run, &r.rec))
+		c.values = append(c.values, encode(o.arena.room(headerSize+len(r.rec.Body)), key, r.run, r.stored+o.adoption.ahead, &r.rec))
 		return nil
 	})
 	if err == nil && len(there) > 0 {

@@ -13,7 +13,7 @@ const (
 )
 
 // makeRoom returns how many of the held events the file has room for, after dropping
-// the oldest if that is what Config says.
+// the oldest if that is what Config says. The file may fail meanwhile.
 func (o *owner) makeRoom() (n int) {
 	if len(o.held) == 0 {
 		return 0
@@ -24,18 +24,10 @@ func (o *owner) makeRoom() (n int) {
 		for room < 0 {
 			freed, ok := o.free()
 			if !ok {
-				return o.fitting(n)
+				return n
 			}
 			room += freed
 		}
-	}
-	return o.fitting(n)
-}
-
-// fitting is n, unless the file has failed meanwhile.
-func (o *owner) fitting(n int) int {
-	if o.store == nil {
-		return 0
 	}
 	return n
 }
@@ -59,6 +51,7 @@ func (o *owner) sweep() {
 	if now := time.Now(); o.cfg.MaxAge > 0 && now.Sub(o.swept) >= o.sweepEvery() {
 		o.swept = now
 		o.told.expired(o.log, &o.cfg, o.feed.sweep(now))
+		o.noteClock(max(o.sweepEvery(), noteEvery))
 	}
 }
 
@@ -87,7 +80,7 @@ func (o *owner) shrink() {
 	}
 	s.close()
 	if err = o.claim.adoptDraft(); err == nil {
-		o.store, err = openStore(o.claim.path, tally{events: s.events, bytes: s.bytes, last: s.next - 1})
+		o.store, err = openStore(o.claim.path, tally{events: s.events, bytes: s.bytes, last: s.next - 1, clock: s.clock})
 	}
 	if err != nil {
 		o.store = s
@@ -106,7 +99,7 @@ func (o *owner) writeDraft(all *change) error {
 
 // all returns a change that makes a copy of a file that holds few records.
 func (s *store) all() (*change, error) {
-	var c change
+	c := change{clock: s.clock}
 	_, err := s.read(0, func(k, v []byte) error {
 		c.add(k, v)
 		return nil

@@ -25,15 +25,17 @@ type Config struct {
 	Next footfall.Transport
 
 	// MaxBytes bounds the events in the file, in bytes of their records: JSON body and
-	// 28 bytes. The file itself is larger, by what its pages leave unused and up to 16
+	// 36 bytes. The file itself is larger, by what its pages leave unused and up to 16
 	// MiB of room to grow. RefuseNew says what happens at the bound; an event that is
 	// larger by itself is delivered from memory. Defaults to 256 MiB.
 	MaxBytes int64
 
-	// MaxAge is how long an event may wait in the file, from the moment it was
-	// tracked. An older one is removed without being sent, counted in Stats.Expired
-	// and, if it was tracked since the process began, in the tracker's Stats.Dropped.
-	// Negative means no bound. Defaults to 7 days.
+	// MaxAge is how long an event may wait in the file. An older one is removed without
+	// being sent, counted in Stats.Expired and, if it was tracked since the process
+	// began, in the tracker's Stats.Dropped. The time counts for which a process has
+	// the file open, by its monotonic clock: no event expires because the wall clock
+	// was wrong when the machine booted, or was set. The time between two processes
+	// does not count. Negative means no bound. Defaults to 7 days.
 	MaxAge time.Duration
 
 	// RefuseNew leaves new events in the tracker's queue when MaxBytes is reached, so

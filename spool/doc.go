@@ -23,7 +23,7 @@
 // Stats.Stored and no error. Flush means delivered.
 //
 // Events are given up, and counted, in two cases: the file is at Config.MaxBytes, or
-// they are older than Config.MaxAge.
+// they have been in it for longer than Config.MaxAge. The wall clock has no say in that.
 //
 // # When the disk fails
 //

@@ -1,19 +1,29 @@
 package spool
 
-import "github.com/footfall-dev/footfall"
+import (
+	"slices"
+	"time"
 
-// Plant makes a file of events that some other process has left.
-func Plant(path string, records []footfall.Record) error {
+	"github.com/footfall-dev/footfall"
+)
+
+// Plant makes a file of events that some other process has left. They have the ages, and
+// those without one are new.
+func Plant(path string, records []footfall.Record, ages ...time.Duration) error {
 	s, err := openStore(path, tally{})
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	ages = append(ages, make([]time.Duration, len(records)-len(ages))...)
 	var c change
+	if len(ages) > 0 {
+		c.clock = slices.Max(ages)
+	}
 	for i := range records {
 		key := uint64(i + 1)
 		c.keys = append(c.keys, appendKey(nil, key))
-		c.values = append(c.values, encode(nil, key, 4711, &records[i]))
+		c.values = append(c.values, encode(nil, key, 4711, c.clock-ages[i], &records[i]))
 	}
 	return s.commit(&c)
 }

@@ -36,6 +36,7 @@ type item struct {
 	rec    footfall.Record // its Body is the tracker's if key is zero, else the item's
 	key    uint64          // in the file; zero if it is not there
 	size   int             // in the file
+	stored time.Duration   // what the clock of the file showed then
 	own    bool            // tracked by this run, and settled as Stored
 	taken  bool
 	failed bool // counted as failing
@@ -66,6 +67,7 @@ type feed struct {
 	behind   bool   // there are records from loaded on
 	failing  int    // events of the file that have failed and are not settled
 	failSize int    // their bytes
+	clock    clock
 	closed   bool
 	over     bool // nothing more of the file is handed out
 	lostRow  int
@@ -79,7 +81,7 @@ type feed struct {
 var _ footfall.Store = (*feed)(nil)
 
 func newFeed(maxAge time.Duration, wake func()) *feed {
-	f := &feed{maxAge: maxAge, wake: wake, out: make(map[uuid.UUID]*item)}
+	f := &feed{maxAge: maxAge, wake: wake, clock: clock{begun: time.Now()}, out: make(map[uuid.UUID]*item)}
 	f.next = footfall.NewSource(f)
 	return f
 }
@@ -191,11 +193,6 @@ func (f *feed) push(it *item) {
 	f.window = append(f.window, it)
 	f.bytes += len(it.rec.Body)
 	f.out[it.rec.ID] = it
-}
-
-func (f *feed) tooOld(it *item, now time.Time) bool {
-	r := record{rec: it.rec}
-	return it.key != 0 && r.older(f.maxAge, now)
 }
 
 // expire ends an event, and returns how many the tracker must be told of.

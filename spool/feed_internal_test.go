@@ -252,8 +252,9 @@ func TestWhatNextGivesUpIsTheNextThatItGets(t *testing.T) {
 
 func TestTakeGivesNoEventThatIsTooOld(t *testing.T) {
 	f, q := newTestFeed()
-	f.stored(some(1, 3)) // of 1970
+	f.stored(some(1, 3))
 	f.maxAge = time.Hour
+	f.clock.set(time.Hour + 1)
 	assert.Zero(t, f.Take(make([]footfall.Record, 3)))
 	assert.Equal(t, uint64(3), f.read().Expired)
 	assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: 3}, q.moved)
@@ -263,6 +264,7 @@ func TestTakeGivesNoEventThatIsTooOld(t *testing.T) {
 func TestEventsInMemoryOnlyDoNotExpire(t *testing.T) {
 	f, q := newTestFeed()
 	f.maxAge = time.Nanosecond
+	f.clock.set(time.Hour)
 	f.expose([]footfall.Record{some(1, 1)[0].rec})
 	assert.Zero(t, f.sweep(time.Now()))
 	taken := make([]footfall.Record, 1)

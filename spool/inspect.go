@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,9 +13,10 @@ import (
 type tally struct {
 	events    int
 	bytes     int64
-	last      uint64   // key
-	own       int      // of these, those of this run that are not loaded
-	uncertain []uint64 // keys of a transaction whose end is not known
+	last      uint64        // key
+	clock     time.Duration // what the clock of the file showed last
+	own       int           // of these, those of this run that are not loaded
+	uncertain []uint64      // keys of a transaction whose end is not known
 	damaged   int
 }
 
@@ -30,6 +32,10 @@ type expect struct {
 func nothing(run uint64) expect { return expect{run: run, uncertain: none} }
 
 func (t *tally) add(r *record, e *expect) {
+	t.clock = max(t.clock, r.stored)
+	if r.key == clockKey {
+		return
+	}
 	t.events++
 	t.bytes += int64(r.size)
 	t.last = max(t.last, r.key)
@@ -46,7 +52,9 @@ func inspect(path string, e expect) (t tally, err error) {
 	err = walk(path, func(k, v []byte) error {
 		r, err := decode(k, v)
 		if err != nil {
-			t.damaged++
+			if !bytes.Equal(k, appendKey(nil, clockKey)) {
+				t.damaged++
+			}
 			return nil // verify has noticed too
 		}
 		t.add(&r, &e)

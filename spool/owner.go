@@ -215,13 +215,14 @@ func (o *owner) prepare(n int, ended []parcel) []*item {
 	c.keys, c.values, c.remove, o.keys = c.keys[:0], c.values[:0], c.remove[:0], o.keys[:0]
 	items := make([]*item, n)
 	parts := make([]item, n)
+	now := o.feed.clockNow()
 	for i := range n {
 		r := &o.held[i]
 		key := o.next + uint64(i)
 		o.keys = appendKey(o.keys, key)
-		v := encode(o.arena.room(headerSize+len(r.Body)), key, o.runID, r)
+		v := encode(o.arena.room(headerSize+len(r.Body)), key, o.runID, now, r)
 		c.values = append(c.values, v)
-		parts[i] = item{rec: footfall.Record{ID: r.ID, Body: v[headerSize:]}, key: key, size: len(v), own: true}
+		parts[i] = item{rec: footfall.Record{ID: r.ID, Body: v[headerSize:]}, key: key, size: len(v), stored: now, own: true}
 		items[i] = &parts[i]
 	}
 	for i := range n {
@@ -324,6 +325,7 @@ func (o *owner) finish() {
 	o.expose()
 	o.feed.abandon(errNextStopped)
 	o.stopAdopting()
+	o.noteClock(noteEvery)
 	if o.store != nil {
 		if o.store.events > 0 {
 			o.log.Info("spool: events stay in the file until the next start", "events", o.store.events, "dir", o.cfg.Dir)

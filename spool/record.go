@@ -15,17 +15,24 @@ import (
 //	checksum  4 bytes, CRC-32C of the key and the rest of the value
 //	run       8 bytes, which Spool wrote it
 //	id        16 bytes, UUIDv7
+//	stored    8 bytes, what the clock of the file showed in nanoseconds
 //	body      the rest
+//
+// The bits of the checksum are inverted. Where they are not, the record is of an earlier
+// version and has no stored: it is from before the clock began, which is zero.
 type record struct {
-	key  uint64
-	run  uint64
-	rec  footfall.Record
-	size int // of the value
+	key    uint64
+	run    uint64
+	rec    footfall.Record
+	stored time.Duration
+	size   int // of the value
 }
 
 const (
 	keySize    = 8
-	headerSize = 4 + 8 + 16
+	plainSize  = 4 + 8 + 16 // of a header without stored
+	headerSize = plainSize + 8
+	clockKey   = 0 // of a record without a body whose stored is what the clock showed last
 
 	// none is a key that no record has.
 	none = 1<<64 - 1
@@ -39,13 +46,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func appendKey(dst []byte, key uint64) []byte { return binary.BigEndian.AppendUint64(dst, key) }
 
 // encode writes the value of r into dst, which has room for it.
-func encode(dst []byte, key, run uint64, r *footfall.Record) []byte {
+func encode(dst []byte, key, run uint64, stored time.Duration, r *footfall.Record) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = binary.BigEndian.AppendUint64(dst, run)
 	dst = append(dst, r.ID[:]...)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(stored))
 	dst = append(dst, r.Body...)
-	binary.BigEndian.PutUint32(dst[start:], checksum(key, dst[start+4:]))
+	binary.BigEndian.PutUint32(dst[start:], ^checksum(key, dst[start+4:]))
 	return dst
 }
 
@@ -57,26 +65,20 @@ func checksum(key uint64, rest []byte) uint32 {
 
 // decode returns the record that k and v are, whose Body is a part of v.
 func decode(k, v []byte) (record, error) {
-	if len(k) != keySize || len(v) < headerSize {
+	if len(k) != keySize || len(v) < plainSize {
 		return record{}, errDamaged
 	}
 	r := record{key: binary.BigEndian.Uint64(k), run: binary.BigEndian.Uint64(v[4:]), size: len(v)}
-	if checksum(r.key, v[4:]) != binary.BigEndian.Uint32(v) {
+	header := plainSize
+	switch sum := checksum(r.key, v[4:]); {
+	case binary.BigEndian.Uint32(v) == sum: // of an earlier version
+	case binary.BigEndian.Uint32(v) == ^sum && len(v) >= headerSize:
+		header = headerSize
+		r.stored = time.Duration(binary.BigEndian.Uint64(v[plainSize:]))
+	default:
 		return record{}, errDamaged
 	}
-	r.rec.ID = [16]byte(v[12:headerSize])
-	r.rec.Body = v[headerSize:len(v):len(v)]
+	r.rec.ID = [16]byte(v[12:plainSize])
+	r.rec.Body = v[header:len(v):len(v)]
 	return r, nil
-}
-
-// made returns when the event was tracked, which its UUIDv7 says.
-func (r *record) made() time.Time {
-	ms := binary.BigEndian.Uint64(r.rec.ID[:8]) >> 16
-	return time.UnixMilli(int64(ms))
-}
-
-// older reports whether the event is older than limit. One from the future, because the
-// clock was set back since, has no age.
-func (r *record) older(limit time.Duration, now time.Time) bool {
-	return limit > 0 && now.Sub(r.made()) > limit
 }

@@ -3,6 +3,7 @@ package spool
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"log/slog"
 	"strings"
 	"testing"
@@ -17,15 +18,15 @@ import (
 
 func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	rec := footfall.Record{ID: [16]byte{1, 2, 3, 15: 9}, Body: []byte(`{"a":1}`)}
-	k, v := appendKey(nil, 77), encode(nil, 77, 4711, &rec)
+	k, v := appendKey(nil, 77), encode(nil, 77, 4711, time.Hour, &rec)
 	got, err := decode(k, v)
 	require.NoError(t, err)
-	assert.Equal(t, record{key: 77, run: 4711, rec: rec, size: headerSize + 7}, got)
+	assert.Equal(t, record{key: 77, run: 4711, rec: rec, stored: time.Hour, size: headerSize + 7}, got)
 }
 
 func TestAnyBitOfARecordThatIsFlippedIsNoticed(t *testing.T) {
 	rec := footfall.Record{ID: [16]byte{1, 2, 3}, Body: []byte(`{"a":1}`)}
-	k, v := appendKey(nil, 77), encode(nil, 77, 4711, &rec)
+	k, v := appendKey(nil, 77), encode(nil, 77, 4711, time.Hour, &rec)
 	whole := append(k, v...)
 	for bit := range 8 * len(whole) {
 		damaged := bytes.Clone(whole)
@@ -39,14 +40,22 @@ func TestAnyBitOfARecordThatIsFlippedIsNoticed(t *testing.T) {
 	}
 }
 
-func TestTheAgeOfARecordIsInItsID(t *testing.T) {
-	now := time.UnixMilli(1_800_000_000_000)
-	r := record{rec: footfall.Record{ID: [16]byte{0x01, 0xa3, 0x18, 0x5c, 0x50, 0x00, 0x7a, 0xbc}}}
-	assert.Equal(t, now, r.made())
-	assert.False(t, r.older(time.Hour, now.Add(time.Hour)))
-	assert.True(t, r.older(time.Hour, now.Add(time.Hour+1)))
-	assert.False(t, r.older(time.Hour, now.Add(-1000*time.Hour)), "from the future")
-	assert.False(t, r.older(-1, now.Add(1000*time.Hour)), "no bound")
+// plain is the value of a record as the first version wrote it.
+func plain(key, run uint64, r *footfall.Record) []byte {
+	v := binary.BigEndian.AppendUint64(make([]byte, 4), run)
+	v = append(append(v, r.ID[:]...), r.Body...)
+	binary.BigEndian.PutUint32(v, checksum(key, v[4:]))
+	return v
+}
+
+func TestARecordOfTheFirstVersionIsReadAsItWasWritten(t *testing.T) {
+	for _, body := range []string{"", "{}", `{"site_id":"site_1","name":"order_paid"}`} {
+		rec := footfall.Record{ID: [16]byte{1, 2, 3, 15: 9}, Body: []byte(body)}
+		v := plain(77, 4711, &rec)
+		got, err := decode(appendKey(nil, 77), v)
+		require.NoError(t, err)
+		assert.Equal(t, record{key: 77, run: 4711, rec: rec, size: 28 + len(body)}, got)
+	}
 }
 
 func TestAnArenaGivesEachItsOwnRoom(t *testing.T) {

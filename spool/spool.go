@@ -3,6 +3,7 @@ package spool
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
@@ -22,7 +23,7 @@ type Spool struct {
 	runID  uint64
 	feed   *feed // nil if the tracker is disabled
 
-	started     atomic.Bool
+	use         use
 	due         atomic.Bool   // the tracker has events to be taken
 	wake        chan struct{} // one slot: the owner of the file should look
 	opened      chan struct{} // closed when the file was tried for the first time
@@ -33,10 +34,11 @@ type Spool struct {
 var (
 	_ footfall.Transport = (*Spool)(nil)
 	_ footfall.Flusher   = (*Spool)(nil)
+	_ io.Closer          = (*Spool)(nil)
 )
 
 // New checks cfg and takes the directory, which is free again when the tracker has been
-// closed. The error joins one *footfall.FieldError for every problem of cfg, or is
+// closed, or the Spool if it was given to no tracker. The error joins one *footfall.FieldError for every problem of cfg, or is
 // ErrLocked.
 //
 // A directory or file that cannot be used is no error: the log is told, events are in
@@ -96,7 +98,7 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error
 	tracker.Transport = s
 	t, err := footfall.New(tracker)
 	if err != nil {
-		s.folder.leave()
+		_ = s.Close() // no tracker has it
 		return nil, nil, err
 	}
 	return t, s, nil
@@ -126,8 +128,8 @@ func (s *Spool) Deliver(ctx context.Context, src *footfall.Source) {
 	if s.feed == nil {
 		return
 	}
-	if s.started.Swap(true) {
-		s.log.Error("spool: a Spool is for one tracker and delivers nothing for a second")
+	if err := s.use.begin(); err != nil {
+		s.log.Error("spool: " + err.Error())
 		return
 	}
 	defer close(s.stopped)

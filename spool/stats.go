@@ -4,7 +4,7 @@ package spool
 // counts include events that an earlier process left.
 type Stats struct {
 	Events uint64 // in the file now, with those on their way
-	Bytes  uint64 // of those: JSON bodies and 28 bytes each
+	Bytes  uint64 // of those: JSON bodies and 36 bytes each
 
 	Delivered  uint64 // taken from the file and accepted by the API
 	Rejected   uint64 // taken from the file and refused by the API for good

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/footfall-dev/footfall"
 )
 
 var bucketName = []byte("events")
@@ -21,12 +23,13 @@ type store struct {
 	size   int64    // of the file
 	events int
 	bytes  int64
-	next   uint64 // key of the next record
+	next   uint64        // key of the next record
+	clock  time.Duration // that was noted last
 }
 
 // openStore opens a file that has been verified, or makes one.
 func openStore(path string, found tally) (*store, error) {
-	s := &store{path: path, events: found.events, bytes: found.bytes, next: found.last + 1}
+	s := &store{path: path, events: found.events, bytes: found.bytes, next: found.last + 1, clock: found.clock}
 	err := s.guard(func() error {
 		db, err := bolt.Open(path, 0o600, &bolt.Options{
 			Timeout:      time.Second, // of a look from outside; whoever else would write it does not hold our lock
@@ -92,6 +95,7 @@ func (s *store) measure() {
 type change struct {
 	keys, values [][]byte // to add, in order
 	remove       []uint64
+	clock        time.Duration // to note, unless zero
 }
 
 // add adds copies of k and v.
@@ -115,6 +119,12 @@ func (s *store) commit(c *change) error {
 				size += int64(len(c.values[i]))
 			}
 			events += len(c.keys)
+			if c.clock != 0 {
+				v := encode(nil, clockKey, 0, c.clock, &footfall.Record{})
+				if err := b.Put(appendKey(nil, clockKey), v); err != nil {
+					return err
+				}
+			}
 			for _, key := range c.remove {
 				var buf [keySize]byte
 				k := appendKey(buf[:0], key)
@@ -135,6 +145,7 @@ func (s *store) commit(c *change) error {
 		return err
 	}
 	s.events, s.bytes = events, size
+	s.clock = max(s.clock, c.clock)
 	s.measure()
 	return nil
 }
@@ -142,13 +153,13 @@ func (s *store) commit(c *change) error {
 // errEnough ends a walk over records.
 var errEnough = errors.New("enough")
 
-// read calls visit for each record from the key on, oldest first, until it returns
+// read calls visit for each event from the key on, oldest first, until it returns
 // errEnough. Then more may follow. k and v are valid until visit returns.
 func (s *store) read(from uint64, visit func(k, v []byte) error) (more bool, err error) {
 	err = s.guard(func() error {
 		return s.db.View(func(tx *bolt.Tx) error {
 			c := tx.Bucket(bucketName).Cursor()
-			for k, v := c.Seek(appendKey(nil, from)); k != nil; k, v = c.Next() {
+			for k, v := c.Seek(appendKey(nil, max(from, clockKey+1))); k != nil; k, v = c.Next() {
 				if err := visit(k, v); err != nil {
 					return err
 				}

@@ -17,14 +17,14 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 		return false, 0
 	}
 	f.loaded = r.key + 1
-	it := &item{rec: r.rec, key: r.key, size: r.size, own: r.run == run}
+	it := &item{rec: r.rec, key: r.key, size: r.size, stored: r.stored, own: r.run == run}
 	if same := f.out[r.rec.ID]; same != nil {
 		if same.key != r.key { // a second copy, which an interrupted adoption leaves
 			f.ended = append(f.ended, parcel{r.key, r.size})
 		}
 		return true, 0
 	}
-	if r.older(f.maxAge, now) {
+	if f.tooOld(it, now) {
 		return true, f.expire(it)
 	}
 	it.rec.Body = keep(r.rec.Body)
@@ -232,6 +232,7 @@ func (f *feed) opened(s *store, t *tally, first bool) {
 	f.stats.Degraded = false
 	f.stats.Corrupt += uint64(t.damaged)
 	if first {
+		f.clock.set(t.clock)
 		f.stats.Adopted += uint64(t.events)
 	}
 	f.behind = t.events > 0

@@ -16,7 +16,15 @@ const (
 	msPerDay      = 24 * 60 * 60 * 1000
 	reservedSeqs  = 1 << 16
 	keysKeptExtra = 10 * time.Minute // between two cleanings
+
+	// keysAtOnce is how many keys one cleaning removes, in some 50 ms; keysPause is the
+	// time to the next cleaning if there are more. A window that was made shorter leaves
+	// millions, which would hold up the writer for minutes.
+	keysAtOnce = 20_000
+	keysPause  = 200 * time.Millisecond
 )
+
+const cleanQuery = "DELETE FROM key WHERE (site, key) IN (SELECT site, key FROM key WHERE at <= ? LIMIT ?)"
 
 // add puts an event into the transaction, unless it is a duplicate.
 func (w *writer) add(e *store.Event) error {
@@ -52,17 +60,30 @@ func (w *writer) add(e *store.Event) error {
 func (w *writer) duplicate(site int64, key string) (bool, error) {
 	now := w.now()
 	if now.Sub(w.keysCleaned) > keysKeptExtra || now.Before(w.keysCleaned) {
-		w.keysCleaned = now
-		if _, err := w.conn.ExecContext(background, "DELETE FROM key WHERE at <= ?", now.Add(-store.DuplicateFor).UnixMilli()); err != nil {
+		if err := w.cleanKeys(now); err != nil {
 			return false, err
 		}
 	}
-	result, err := w.key.ExecContext(background, site, key, now.UnixMilli(), store.DuplicateFor.Milliseconds())
+	result, err := w.key.ExecContext(background, site, key, now.UnixMilli(), w.window.Milliseconds())
 	if err != nil {
 		return false, err
 	}
 	changed, err := result.RowsAffected()
 	return changed == 0, err
+}
+
+// cleanKeys removes keys that are remembered no longer.
+func (w *writer) cleanKeys(now time.Time) error {
+	result, err := w.conn.ExecContext(background, cleanQuery, now.Add(-w.window).UnixMilli(), keysAtOnce)
+	if err != nil {
+		return err
+	}
+	w.keysCleaned = now
+	removed, err := result.RowsAffected()
+	if removed == keysAtOnce {
+		w.keysCleaned = now.Add(keysPause - keysKeptExtra)
+	}
+	return err
 }
 
 // nextSeq reserves numbers in the file by thousands, so that none is ever given twice.

@@ -37,6 +37,16 @@ func Scalar[T any](t testing.TB, s *Store, query string) (value T) {
 	return value
 }
 
+// PlantKeys adds n keys that were added at a time.
+func PlantKeys(t testing.TB, s *Store, n int, at time.Time) {
+	t.Helper()
+	require.NoError(t, s.write(t.Context(), func(w *writer) error {
+		_, err := w.conn.ExecContext(background, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?)
+			INSERT INTO key SELECT 1, 'planted ' || i, ? FROM n`, n, at.UnixMilli())
+		return err
+	}))
+}
+
 // Commits returns how many transactions have added events.
 func (s *Store) Commits() int64 { return s.commits.Load() }
 

@@ -23,6 +23,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
@@ -47,6 +48,13 @@ type Config struct {
 	// Defaults to time.Now.
 	Now func() time.Time
 
+	// IdempotencyWindow is how long the Key of an event is remembered, from one minute to
+	// 30 days. An event that is sent again later counts twice, so raise it to what
+	// senders keep events for, such as the MaxAge of a spool. Each key of 36 characters
+	// takes about 110 bytes of the file, for as long. Another window may be set each
+	// time the file is opened. Defaults to 24 hours, which is store.DuplicateFor.
+	IdempotencyWindow time.Duration
+
 	// Logger is told what no caller can be told. Defaults to slog.Default().
 	Logger *slog.Logger
 
@@ -63,6 +71,7 @@ type Store struct {
 	file   string
 	now    func() time.Time
 	logger *slog.Logger
+	window time.Duration // for which keys are remembered
 
 	locking *sql.DB // of one connection, which holds the lock
 	writing *sql.DB // of one connection, the writer's
@@ -97,10 +106,15 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.File == "" {
 		return nil, errors.New("sqlite: Config.File is required")
 	}
+	window := cmp.Or(cfg.IdempotencyWindow, store.DuplicateFor)
+	if window < store.MinDuplicateFor || window > store.MaxDuplicateFor {
+		return nil, fmt.Errorf("sqlite: Config.IdempotencyWindow: %v is not from %v to %v", window, store.MinDuplicateFor, store.MaxDuplicateFor)
+	}
 	s := &Store{
 		file:    cfg.File,
 		now:     cfg.Now,
 		logger:  cmp.Or(cfg.Logger, slog.Default()),
+		window:  window,
 		queue:   make(chan *job, queueLength),
 		quit:    make(chan struct{}),
 		stopped: make(chan struct{}),

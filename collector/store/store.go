@@ -134,8 +134,14 @@ type Record struct {
 // ErrClosed is returned by all methods after Close.
 var ErrClosed = errors.New("store: closed")
 
-// DuplicateFor is how long an Event's Key is remembered.
+// DuplicateFor is how long an Event's Key is remembered, unless an engine is told otherwise.
 const DuplicateFor = 24 * time.Hour
+
+// Bounds of that time where an engine lets it be set.
+const (
+	MinDuplicateFor = time.Minute
+	MaxDuplicateFor = 30 * 24 * time.Hour
+)
 
 // Store keeps events and records. Its methods may be called from several goroutines at
 // once; those that take a context end with its error. Unless said otherwise a report
@@ -143,8 +149,9 @@ const DuplicateFor = 24 * time.Hour
 type Store interface {
 	// Add returns nil when e is committed: it survives a crash of the process and of
 	// the machine. Many callers share a commit. An event whose Key was added to the
-	// same site within DuplicateFor is not added again, which is no error. The context
-	// bounds the wait; the event may be committed after that all the same.
+	// same site within DuplicateFor, or what the engine was told instead, is not added
+	// again, which is no error. The context bounds the wait; the event may be committed
+	// after that all the same.
 	Add(ctx context.Context, e Event) error
 
 	Totals(ctx context.Context, q Query) (Totals, error)

@@ -115,10 +115,18 @@ func (c *command) post(t *testing.T, site, key string) {
 // try posts an event and returns the status of the answer.
 func (c *command) try(t *testing.T, site, key string) int {
 	t.Helper()
+	return c.tryWith(t, site, key, "")
+}
+
+func (c *command) tryWith(t *testing.T, site, key, idempotencyKey string) int {
+	t.Helper()
 	body := `{"site_id":"` + site + `","name":"signup","url":"https://shop.example.com/"}`
 	r, err := http.NewRequest("POST", c.url+"/v1/events", strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}}
+	if idempotencyKey != "" {
+		r.Header.Set("Idempotency-Key", idempotencyKey)
+	}
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	response.Body.Close()
@@ -249,11 +257,12 @@ func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
 	env := map[string]string{
 		"FOOTFALL_LISTEN": ":1", "FOOTFALL_DATA": "d", "FOOTFALL_PUBLIC_URL": "https://a.example",
 		"FOOTFALL_TRUSTED_PROXIES": "10.0.0.7/8, ::1", "FOOTFALL_RETENTION": "90d", "FOOTFALL_KEY_RATE": "0.5",
+		"FOOTFALL_IDEMPOTENCY_WINDOW": "7d",
 	}
 	opts, err := parseOptions([]string{"-listen", ":2"}, func(name string) string { return env[name] }, io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, options{
-		listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour, keyRate: 0.5,
+		listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour, keyRate: 0.5, window: 168 * time.Hour,
 		proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 	}, opts)
 }
@@ -261,11 +270,45 @@ func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"-retention", "0d"}, {"-retention", "-1h"}, {"-retention", "soon"}, {"-trusted-proxies", "proxy"}, {"-key-rate", "0"}, {"-key-rate", "-2"}, {"-key-rate", "NaN"}, {"-key-rate", "fast"},
+		{"-retention", "0d"}, {"-retention", "-1h"}, {"-retention", "soon"}, {"-retention", "99999d"}, {"-trusted-proxies", "proxy"}, {"-key-rate", "0"}, {"-key-rate", "-2"}, {"-key-rate", "NaN"}, {"-key-rate", "fast"},
 		{"-unknown"}, {"argument"}, {"-listen", "nowhere:-1", "-data", t.TempDir()},
 		{"-public-url", "stats.example.com", "-listen", "127.0.0.1:0", "-data", t.TempDir()},
 	} {
 		assert.Error(t, run(t.Context(), args, noEnv, io.Discard, io.Discard), "%q", args)
+	}
+}
+
+func TestIdempotencyWindowIsFromAMinuteTo30Days(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"": 0, "1m": time.Minute, "72h": 72 * time.Hour, "7d": 168 * time.Hour, "30d": 720 * time.Hour, "720h": 720 * time.Hour,
+	} {
+		opts, err := parseOptions([]string{"-idempotency-window", text}, noEnv, io.Discard)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, opts.window, text)
+	}
+	for _, text := range []string{"0", "0d", "59s", "31d", "720h1s", "-1h", "72", "soon", "99999999999999999999d"} {
+		_, err := parseOptions([]string{"-idempotency-window", text}, noEnv, io.Discard)
+		assert.EqualError(t, err, `-idempotency-window or FOOTFALL_IDEMPOTENCY_WINDOW: "`+text+`" is not a time from 1m to 30d, such as 72h or 7d`)
+	}
+}
+
+// The key is planted with the age that it has when the collector starts.
+func TestIdempotencyWindowIsThatOfTheStore(t *testing.T) {
+	t.Parallel()
+	for window, want := range map[string]int64{"72h": 1, "": 2} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "footfall.db")
+		site, key := withSite(t, dir)
+		then := func() time.Time { return time.Now().Add(-30 * time.Hour) }
+		st, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: then})
+		require.NoError(t, err)
+		require.NoError(t, st.Add(t.Context(), store.Event{Site: site, At: time.Now(), Name: "signup", URL: "https://shop.example.com/", Path: "/", Key: "k"}))
+		require.NoError(t, st.Close())
+		c := start(t, "-listen", "127.0.0.1:0", "-data", dir, "-idempotency-window", window)
+		assert.Equal(t, 202, c.tryWith(t, site, key, "k"))
+		require.NoError(t, c.stop())
+		assert.Equal(t, want, eventsIn(t, file, site), window)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // options are what the command line and the environment say.
@@ -22,8 +24,9 @@ type options struct {
 	publicURL string
 	proxies   []netip.Prefix
 	retention time.Duration
-	keyRate   float64 // 0 for the collector's default
-	backup    string  // file
+	keyRate   float64       // 0 for the collector's default
+	window    time.Duration // 0 for the collector's default
+	backup    string        // file
 	version   bool
 }
 
@@ -47,7 +50,7 @@ Options, with the environment variables that stand in for them:
 // flag.ErrHelp.
 func parseOptions(args []string, env func(string) string, stdout io.Writer) (options, error) {
 	var o options
-	var proxies, retention, keyRate string
+	var proxies, retention, keyRate, window string
 	flags := flag.NewFlagSet("footfall-collector", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	text := func(into *string, name, variable, value, usage string) {
@@ -59,6 +62,7 @@ func parseOptions(args []string, env func(string) string, stdout io.Writer) (opt
 	text(&proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` of your proxies, or networks such as 10.0.0.0/8, with commas: their\nX-Forwarded-For is believed. Without, all visitors behind a proxy count as one")
 	text(&retention, "retention", "FOOTFALL_RETENTION", "", "`time` to keep events for, such as 90d; by default for ever")
 	text(&keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "`number` of events a second that one API key may send, -1 for any number;\nby default 50000")
+	text(&window, "idempotency-window", "FOOTFALL_IDEMPOTENCY_WINDOW", "", "`time` for which an event that is sent again with its Idempotency-Key counts once,\nfrom 1m to 30d; by default 24h. A key takes about 110 bytes of disk for as long")
 	flags.StringVar(&o.backup, "backup", "", "new `file` to write a backup to")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	err := flags.Parse(args)
@@ -71,10 +75,11 @@ func parseOptions(args []string, env func(string) string, stdout io.Writer) (opt
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; -help lists the options", flags.Arg(0))
 	}
-	var problems [3]error
+	var problems [4]error
 	o.proxies, problems[0] = parseProxies(proxies)
 	o.retention, problems[1] = parseRetention(retention)
 	o.keyRate, problems[2] = parseRate(keyRate)
+	o.window, problems[3] = parseWindow(window)
 	return o, errors.Join(problems[:]...)
 }
 
@@ -112,19 +117,35 @@ func parseProxies(list string) (all []netip.Prefix, err error) {
 	return all, nil
 }
 
-// parseRetention knows days beside what time.ParseDuration knows.
-func parseRetention(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
+// parseTime knows days beside what time.ParseDuration knows. It returns 0 for what is no
+// time above zero.
+func parseTime(text string) time.Duration {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
-			return time.Duration(n) * 24 * time.Hour, nil
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0
 		}
-	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return d, nil
+		return time.Duration(n) * 24 * time.Hour
 	}
-	return 0, fmt.Errorf("-retention or FOOTFALL_RETENTION: %q is not a time such as 90d or 36h", text)
+	d, _ := time.ParseDuration(text)
+	return max(d, 0)
+}
+
+func parseRetention(text string) (time.Duration, error) {
+	d := parseTime(text)
+	if d == 0 && text != "" {
+		return 0, fmt.Errorf("-retention or FOOTFALL_RETENTION: %q is not a time such as 90d or 36h", text)
+	}
+	return d, nil
+}
+
+// parseWindow returns 0 for the default.
+func parseWindow(text string) (time.Duration, error) {
+	d := parseTime(text)
+	if text != "" && (d < store.MinDuplicateFor || d > store.MaxDuplicateFor) {
+		return 0, fmt.Errorf("-idempotency-window or FOOTFALL_IDEMPOTENCY_WINDOW: %q is not a time from 1m to 30d, such as 72h or 7d", text)
+	}
+	return d, nil
 }
 
 // parseRate returns 0 for the default, and what is below it for no limit.

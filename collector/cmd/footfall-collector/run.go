@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 		return sqlite.Backup(ctx, file, opts.backup, collector.DayRecords...)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	st, err := sqlite.Open(ctx, sqlite.Config{File: file, Logger: log})
+	st, err := sqlite.Open(ctx, sqlite.Config{File: file, IdempotencyWindow: opts.window, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -50,12 +50,13 @@ func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger,
 	}
 	defer listener.Close()
 	c, err := collector.New(ctx, collector.Config{
-		Store:          st,
-		PublicURL:      opts.publicURL,
-		TrustedProxies: opts.proxies,
-		Retention:      opts.retention,
-		KeyRate:        opts.keyRate,
-		Logger:         log,
+		Store:             st,
+		PublicURL:         opts.publicURL,
+		TrustedProxies:    opts.proxies,
+		Retention:         opts.retention,
+		KeyRate:           opts.keyRate,
+		IdempotencyWindow: opts.window,
+		Logger:            log,
 	})
 	if err != nil {
 		return err

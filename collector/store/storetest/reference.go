@@ -24,6 +24,10 @@ type Reference struct {
 	// Defaults to time.Now.
 	Now func() time.Time
 
+	// IdempotencyWindow is how long a Key is remembered. Set it before the first Add.
+	// Defaults to store.DuplicateFor.
+	IdempotencyWindow time.Duration
+
 	mu      sync.Mutex
 	closed  bool
 	events  []store.Event // in the order they were added, or if sorted by At before that
@@ -79,7 +83,7 @@ func (r *Reference) duplicate(e store.Event) bool {
 		return false
 	}
 	now, k := r.Now(), siteKey{e.Site, e.Key}
-	if added, ok := r.keys[k]; ok && now.Sub(added) < store.DuplicateFor {
+	if added, ok := r.keys[k]; ok && now.Sub(added) < cmp.Or(r.IdempotencyWindow, store.DuplicateFor) {
 		return true
 	}
 	r.keys[k] = now

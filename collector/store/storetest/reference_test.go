@@ -16,3 +16,12 @@ func TestReferenceKeepsThePromisesOfAStore(t *testing.T) {
 		return r
 	})
 }
+
+func TestReferenceRemembersKeysForAsLongAsItIsTold(t *testing.T) {
+	t.Parallel()
+	storetest.RunIdempotencyWindow(t, func(_ *testing.T, now func() time.Time, window time.Duration) store.Store {
+		r := storetest.NewReference()
+		r.Now, r.IdempotencyWindow = now, window
+		return r
+	})
+}

@@ -25,6 +25,26 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 	}
 }
 
+// RunIdempotencyWindow checks that a store which remembers keys for another time than
+// store.DuplicateFor does so. Open returns a new, empty store.
+func RunIdempotencyWindow(t *testing.T, open func(t *testing.T, now func() time.Time, window time.Duration) store.Store) {
+	for _, window := range []time.Duration{store.MinDuplicateFor, store.DuplicateFor, 72 * time.Hour, store.MaxDuplicateFor} {
+		t.Run(window.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, func(t *testing.T, now func() time.Time) store.Store { return open(t, now, window) })
+			f.add(keyed("s", "k"))
+			for range 10 { // cleaning comes in between
+				f.clock.add(window/10 - time.Second)
+				f.add(keyed("s", "k"))
+			}
+			require.EqualValues(f, 1, f.totals(days(0, 1)).Events)
+			f.clock.add(10 * time.Second)
+			f.add(keyed("s", "k"), keyed("s", "k"))
+			require.EqualValues(f, 2, f.totals(days(0, 1)).Events)
+		})
+	}
+}
+
 // promise is a sentence of the contract, and what shows that it is kept.
 type promise struct {
 	name  string

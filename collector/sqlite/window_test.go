@@ -1,0 +1,82 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
+)
+
+func openWithWindow(t *testing.T, file string, now func() time.Time, window time.Duration) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: now, IdempotencyWindow: window, Logger: silent})
+	require.NoError(t, err)
+	return s
+}
+
+func TestStoreRemembersKeysForAsLongAsItIsTold(t *testing.T) {
+	t.Parallel()
+	storetest.RunIdempotencyWindow(t, func(t *testing.T, now func() time.Time, window time.Duration) store.Store {
+		return openWithWindow(t, filepath.Join(t.TempDir(), "events.db"), now, window)
+	})
+}
+
+func TestAnIdempotencyWindowThatCannotBeIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, window := range []time.Duration{-1, 1, time.Minute - 1, 720*time.Hour + 1} {
+		file := filepath.Join(t.TempDir(), "events.db")
+		_, err := sqlite.Open(t.Context(), sqlite.Config{File: file, IdempotencyWindow: window})
+		assert.EqualError(t, err, fmt.Sprintf("sqlite: Config.IdempotencyWindow: %v is not from 1m0s to 720h0m0s", window))
+		assert.NoFileExists(t, file)
+	}
+}
+
+// A key is judged by the window of today: the file has only when it was added.
+func TestAnotherIdempotencyWindowCanBeSetWhenTheFileIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	var later atomic.Int64
+	now := func() time.Time { return begin.Add(time.Duration(later.Load())) }
+	add := func(window time.Duration) int64 {
+		s := openWithWindow(t, file, now, window)
+		defer func() { require.NoError(t, s.Close()) }()
+		e := numbered(1)
+		e.Key = "k"
+		require.NoError(t, s.Add(t.Context(), e))
+		return all(t, s).Events
+	}
+	require.EqualValues(t, 1, add(0))
+	later.Store(int64(23 * time.Hour))
+	assert.EqualValues(t, 1, add(72*time.Hour), "it is longer from here on")
+	later.Store(int64(30 * time.Hour))
+	assert.EqualValues(t, 1, add(72*time.Hour))
+	assert.EqualValues(t, 2, add(0), "it is shorter")
+}
+
+func TestManyKeysThatAreRememberedNoLongerAreRemovedBitByBit(t *testing.T) {
+	t.Parallel()
+	var later atomic.Int64
+	now := func() time.Time { return begin.Add(time.Duration(later.Load())) }
+	s := openWithWindow(t, filepath.Join(t.TempDir(), "events.db"), now, 0)
+	defer func() { require.NoError(t, s.Close()) }()
+	sqlite.PlantKeys(t, s, 50_000, begin.Add(-25*time.Hour))
+	var left []int
+	for i := range 4 {
+		for repeat := range 3 { // at the same time: once is enough
+			e := numbered(i)
+			e.Key = fmt.Sprint("new ", i, repeat)
+			require.NoError(t, s.Add(t.Context(), e))
+		}
+		left = append(left, sqlite.Scalar[int](t, s, "SELECT count(*) FROM key WHERE key LIKE 'planted%'"))
+		later.Add(int64(300 * time.Millisecond))
+	}
+	assert.Equal(t, []int{30_000, 10_000, 0, 0}, left)
+}
