@@ -65,7 +65,7 @@ const patience = 10
 
 // quickSteps is how many probes fail before the wait grows. An answer that only some events
 // get, as from a firewall that dislikes them, must not hold the others.
-const quickSteps = 3
+const quickSteps = 5
 
 func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *breaker {
 	b := &breaker{retry: retry, hold: hold, limit: limit, log: log, wake: func() {}}
@@ -184,7 +184,7 @@ func (b *breaker) fail(p pass, retry bool, v verdict, a *answer) (tell bool) {
 		b.tryRetry, b.retried = b.likely && !retry, retry
 	default:
 		b.step++
-		b.brief = 0
+		b.brief /= 2
 		b.retried = retry && !b.tryRetry  // there was nothing fresh
 		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
 	}

@@ -6,6 +6,7 @@ require (
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/footfall-dev/footfall v0.0.0
 	github.com/footfall-dev/footfall/spool v0.0.0
+	github.com/footfall-dev/footfall/transporttest v0.0.0
 	github.com/google/uuid v1.6.0
 	github.com/rs/zerolog v1.28.0
 	github.com/stretchr/testify v1.12.1
@@ -37,3 +38,5 @@ replace (
 	github.com/footfall-dev/footfall => ..
 	github.com/footfall-dev/footfall/spool => ../spool
 )
+
+replace github.com/footfall-dev/footfall/transporttest => ../transporttest

@@ -26,7 +26,12 @@ type row struct {
 // Run holds the transports that open makes to every row.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	for _, rows := range [][]row{contractRows, answerRows, retryRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows} {
+	runRows(t, open, contractRows, answerRows, retryRows, poisonRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows)
+}
+
+func runRows(t *testing.T, open Open, tables ...[]row) {
+	t.Helper()
+	for _, rows := range tables {
 		for _, r := range rows {
 			t.Run(r.name, func(t *testing.T) {
 				t.Parallel()
