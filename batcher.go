@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // The batcher holds every event that is not settled, in one of three places:
@@ -61,7 +63,14 @@ type Source struct {
 	closing chan struct{}
 	again   *time.Timer // to look once more at what nobody has taken; nil for a Tracker's
 	delayed *delayed
-	failure atomic.Pointer[error] // why the last attempt failed, while events are not settled
+	failure atomic.Pointer[failure]
+}
+
+// failure is the last failure, of an event that is not settled.
+type failure struct {
+	id  uuid.UUID // zero if it is no event's
+	at  time.Time
+	err error
 }
 
 // NewSource returns a Source of the records of store, for a [Transport] that stands in
@@ -214,9 +223,9 @@ func (s *Source) probe(one []Record, retryFirst bool) bool {
 // Retry gives back a record whose attempt failed because of err. It is due again after
 // wait, and at once when the tracker closes.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
-	s.failure.Store(&err)
+	s.failure.Store(&failure{r.ID, time.Now(), err})
 	if kept, ok := s.store.Retry(r, err); ok {
-		s.delayed.add(kept, time.Now().Add(wait), err)
+		s.delayed.add(kept, wait, err)
 	}
 }
 
@@ -224,8 +233,8 @@ func (s *Source) Retry(r Record, wait time.Duration, err error) {
 // not delivered. Their Body must not be used afterwards. The slice stays the caller's.
 func (s *Source) Settle(records []Record, o Outcome, err error) {
 	s.store.Settle(records, o, err)
-	if o == Delivered && s.failure.Load() != nil && !s.delayed.some() {
-		s.failure.Store(nil)
+	if last := s.failure.Load(); last != nil && o != Lost && (len(records) > 1 || last.id == records[0].ID || last.id == uuid.Nil) {
+		s.failure.CompareAndSwap(last, nil) // what other events failed of is in delayed
 	}
 }
 
@@ -244,15 +253,15 @@ func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.reclaim() }
 
 // Failed notes why records are not settled yet, if that is not the failure of an attempt.
 // [Tracker.Flush] and [Tracker.TrackDurable] name it when their time is over.
-func (s *Source) Failed(err error) { s.failure.Store(&err) }
+func (s *Source) Failed(err error) { s.failure.Store(&failure{at: time.Now(), err: err}) }
 
-// Failure returns why the last attempt failed. It is nil if none has since all that had
-// failed were settled.
+// Failure returns why the last attempt failed of the events that are not settled, or nil.
 func (s *Source) Failure() error {
-	if err := s.failure.Load(); err != nil {
-		return *err
+	at, err := s.delayed.lastError()
+	if last := s.failure.Load(); last != nil && !last.at.Before(at) { // it may be in flight again
+		return last.err
 	}
-	return nil
+	return err
 }
 
 // Closing returns a channel that is closed when the tracker closes.

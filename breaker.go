@@ -30,12 +30,13 @@ type breaker struct {
 	firm     bool    // the API named the time: only a probe closes it
 	step     int     // failed probes in a row
 	until    time.Time
-	probing  bool // a probe is under way
-	retried  bool // the last probe was a retry, for want of a fresh event
-	tryRetry bool // which kind the next probe is, if there is one
-	likely   bool // which kind last closed the breaker: true for a retry
-	brief    int  // openings in a row that the first probe ended
-	failures int  // in a row, since an event was settled
+	probing  bool      // a probe is under way
+	early    int       // how many fresh events may be tried before until
+	earlyAt  time.Time // and when the next
+	tryRetry bool      // which kind the next probe is, if there is one
+	likely   bool      // which kind last closed the breaker: true for a retry
+	brief    int       // openings in a row that the first probe ended
+	failures int       // in a row, since an event was settled
 	since    time.Time
 	told     uint8                 // a bit for each reason that the log was told of since it opened
 	last     [notAPI + 1]time.Time // when it was told of each
@@ -86,7 +87,7 @@ func (b *breaker) admit() pass {
 	case b.probing:
 	case !time.Now().Before(b.until):
 		b.probing, p.admission = true, aProbe
-	case b.retried && !b.firm:
+	case b.mayBeEarly():
 		b.probing, p.admission = true, freshProbe
 	}
 	return p
@@ -103,10 +104,16 @@ func (b *breaker) closed() bool {
 func (b *breaker) probes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.probing || time.Now().Before(b.until) && (b.firm || !b.retried) {
+	if b.probing || time.Now().Before(b.until) && !b.mayBeEarly() {
 		return 0
 	}
 	return 1
+}
+
+// mayBeEarly reports whether a fresh event may be tried before it is time for the next
+// probe: the last one was a retry, for want of a fresh event.
+func (b *breaker) mayBeEarly() bool {
+	return b.early > 0 && !b.firm && !time.Now().Before(b.earlyAt)
 }
 
 // current returns the turn of a request that is sent whatever the breaker says.
@@ -122,6 +129,7 @@ func (b *breaker) unused(p pass) {
 	defer b.mu.Unlock()
 	if p.admission != anything && p.turn == b.turn {
 		b.probing = false
+		b.timer.Reset(time.Until(b.until)) // a fresh event that comes calls Wake by itself
 	}
 }
 
@@ -157,15 +165,15 @@ func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 	return told, b.since
 }
 
-// failed is told that an attempt failed. retry says that the event had failed before.
-func (b *breaker) failed(p pass, retry bool, v verdict, a *answer) {
-	if b.fail(p, retry, v, a) {
+// failed is told that an attempt of r failed.
+func (b *breaker) failed(p pass, r *Record, v verdict, a *answer) {
+	if b.fail(p, r, v, a) {
 		b.tell(v, a)
 	}
 }
 
 // fail reports whether the log must be told.
-func (b *breaker) fail(p pass, retry bool, v verdict, a *answer) (tell bool) {
+func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures++
@@ -177,25 +185,59 @@ func (b *breaker) fail(p pass, retry bool, v verdict, a *answer) (tell bool) {
 	case p.turn != b.turn && (b.open || !firm): // it is known already, or has passed since
 		b.postpone(firm, now.Add(asked))
 		return false
-	case !b.open && retry && !limited && b.failures < patience:
+	case !b.open && r.failures > 0 && !limited && b.failures < patience:
 		return false // this event's own failure, as far as is known
+	case p.admission == freshProbe && !firm:
+		b.early--
+		b.earlyAt = now.Add(b.retry.delay(0))
+	default:
+		b.extend(r, v, now)
+		b.until = now.Add(max(b.wait(v), asked))
+	}
+	b.open, b.firm, b.probing = true, firm, false
+	b.turn++
+	b.arm(now)
+	return !r.suspect() && b.news(v, now)
+}
+
+// extend opens the breaker, or keeps it open after a probe. Of a suspect, which would fail
+// whatever the state of the API, the wait does not grow far.
+func (b *breaker) extend(r *Record, v verdict, now time.Time) {
+	retry := r.failures > 0
+	switch {
 	case !b.open:
 		b.since, b.step = now, 0
-		b.tryRetry, b.retried = b.likely && !retry, retry
+		b.tryRetry = b.likely && !retry
+		b.beEarly(retry, now)
 	default:
-		b.step++
+		if !r.suspect() || b.step <= quickSteps {
+			b.step++
+		}
 		b.brief /= 2
-		b.retried = retry && !b.tryRetry  // there was nothing fresh
+		b.beEarly(retry && !b.tryRetry, now)
 		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
 	}
 	if b.open && b.reason != v {
 		b.step = 0
 	}
-	b.open, b.reason, b.firm, b.probing = true, v, firm, false
-	b.until = now.Add(max(b.wait(v), asked))
-	b.turn++
-	b.timer.Reset(b.until.Sub(now))
-	return b.news(v, now)
+	b.reason = v
+}
+
+// arm sets the timer to the time when something may be sent.
+func (b *breaker) arm(now time.Time) {
+	next := b.until
+	if b.early > 0 && !b.firm && b.earlyAt.Before(next) && b.earlyAt.After(now) {
+		next = b.earlyAt
+	}
+	b.timer.Reset(next.Sub(now))
+}
+
+// beEarly lets the next fresh events be tried early if there was none.
+func (b *breaker) beEarly(lacking bool, now time.Time) {
+	b.early, b.earlyAt = 0, now
+	if lacking {
+		b.early = quickSteps
+	}
 }
 
 // postpone heeds a Retry-After that comes when the breaker is open already. A shorter one

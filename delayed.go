@@ -32,6 +32,7 @@ type delayed struct {
 // delayedEvent is one event of delayed, and its places in two heaps.
 type delayedEvent struct {
 	record     Record
+	failed     time.Time
 	due        time.Time
 	err        error // of the last attempt
 	time, rank int
@@ -60,6 +61,18 @@ func older(a, b *delayedEvent) bool {
 	return string(a.record.ID[:]) < string(b.record.ID[:])
 }
 
+// lastError returns why the event failed that failed last, and when.
+func (d *delayed) lastError() (at time.Time, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.ages.events {
+		if !e.failed.Before(at) {
+			err, at = e.err, e.failed
+		}
+	}
+	return at, err
+}
+
 // some reports whether there are any events. It takes no lock.
 func (d *delayed) some() bool { return d.n.Load() > 0 }
 
@@ -70,16 +83,17 @@ func (d *delayed) size() (events, bytes int) {
 	return int(d.n.Load()), d.bytes
 }
 
-// add keeps r until it is due.
-func (d *delayed) add(r Record, due time.Time, err error) {
+// add keeps r, which has failed because of err, for so long.
+func (d *delayed) add(r Record, wait time.Duration, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	e := &delayedEvent{record: r, due: due, err: err}
+	now := time.Now()
+	e := &delayedEvent{record: r, failed: now, due: now.Add(wait), err: err}
 	d.n.Add(1)
 	d.bytes += len(r.Body)
 	heap.Push(&d.ages, e)
 	d.place(e)
-	d.arm(time.Now())
+	d.arm(now)
 }
 
 // place puts e where it waits.
@@ -128,16 +142,23 @@ func (d *delayed) take(one []Record, suspect bool) bool {
 	return true
 }
 
-// probe moves an event into one that failed, but is no suspect, else a suspect that is due.
+// probe moves the event into one that has waited longest: one that is due, or if there is
+// none, one that is no suspect.
 func (d *delayed) probe(one []Record) bool {
 	d.mu.Lock()
-	if d.retries.Len() == 0 {
-		d.mu.Unlock()
-		return d.take(one, true)
-	}
 	defer d.mu.Unlock()
-	one[0] = d.remove(d.retries.events[0])
-	d.arm(time.Now())
+	now := time.Now()
+	from := &d.retries
+	if d.suspects.Len() > 0 {
+		if due := d.suspects.events[0].due; !due.After(now) && (from.Len() == 0 || due.Before(from.events[0].due)) {
+			from = &d.suspects
+		}
+	}
+	if from.Len() == 0 {
+		return false
+	}
+	one[0] = d.remove(from.events[0])
+	d.arm(now)
 	return true
 }
 

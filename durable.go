@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,6 +14,7 @@ type waiter struct {
 	done    chan struct{} // closed when outcome and err are known
 	outcome Outcome
 	err     error
+	failure error // of the last attempt; guarded by the queue's lock
 }
 
 // tell is called with the lock held.
@@ -24,11 +26,12 @@ func (q *queue) tell(id uuid.UUID, o Outcome, err error) {
 	}
 }
 
-// forget is told that w waits no more.
-func (q *queue) forget(w *waiter) {
+// forget is told that w waits no more, and returns why its event failed last.
+func (q *queue) forget(w *waiter) (failure error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.waiters, w.id)
+	return w.failure
 }
 
 // TrackDurable is [Tracker.TrackEvent] for the moments that must not be lost: it returns
@@ -55,8 +58,8 @@ func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 	select {
 	case <-w.done:
 	case <-ctx.Done():
-		t.queue.forget(w)
-		return notSafe(ctx.Err(), t.source.Failure())
+		failure := t.queue.forget(w)
+		return notSafe(ctx.Err(), cmp.Or(failure, t.source.Failure()))
 	case <-t.done: // the transport has stopped; if it settled the event, it did so before
 		return t.queue.last(w)
 	}

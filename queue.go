@@ -150,11 +150,14 @@ func (q *queue) take() Record {
 
 // Retry implements Store. The record gets memory of its own: it may be kept for long, and
 // must not keep a slab from being used again.
-func (q *queue) Retry(r Record, _ error) (kept Record, ok bool) {
+func (q *queue) Retry(r Record, err error) (kept Record, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ended || !r.home.holds(&r) {
 		return r, false
+	}
+	if w := q.waiters[r.ID]; w != nil {
+		w.failure = err
 	}
 	if r.home.lane == nil {
 		return r, true // it has

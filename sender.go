@@ -198,7 +198,7 @@ func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 	end := ending{verdict: later, err: errEnded}
 	defer func() {
 		if end.err == errEnded {
-			t.breaker.failed(w.pass, w.one[0].failures > 0, later, &answer{err: errEnded})
+			t.breaker.failed(w.pass, &w.one[0], later, &answer{err: errEnded})
 		}
 		if suspect {
 			t.mu.Lock()
@@ -243,7 +243,7 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 		t.rejected(r, end.err)
 	default:
 		*end = ending{verdict: v, err: a.failure(), asked: retryAfter(a.retryAfter, time.Now(), t.breaker.limit)}
-		t.breaker.failed(w.pass, retry, v, &a)
+		t.breaker.failed(w.pass, &r, v, &a)
 	}
 }
 
@@ -270,7 +270,7 @@ func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	r := w.one[0]
 	r.failures++
 	r.last = w.closing
-	if w.pass.admission == anything && !w.closing {
+	if (w.pass.admission == anything || r.suspect()) && !w.closing {
 		r.strikes++
 		t.tell(&r, end.err)
 	}
