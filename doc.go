@@ -62,9 +62,12 @@
 // itself. What Track refuses, because the queue is full or the event is bad, it says
 // with an error, counts, and logs at most once a minute.
 //
-// Close gives everything left one last attempt within its context, and its error
-// is the account of what was lost. What is queued when the process is killed is
-// lost.
+// An event that the API does not accept holds up no other: it waits by itself until its
+// next attempt.
+//
+// Close retries what is left while the API accepts anything and its context allows, and
+// its error is the account of what was lost. What is queued when the process is killed
+// is lost.
 //
 // # Personal data
 //

@@ -1,0 +1,75 @@
+package footfall_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// What events that always fail cost the others: 10 % of them, beside as many good ones as
+// without, at 1,000 events a second and as fast as they are delivered. The API takes 5 ms.
+func BenchmarkGoodputBesidePoison(b *testing.B) {
+	const good = 10_000
+	for _, pace := range []time.Duration{time.Millisecond, 0} {
+		name := "backlog"
+		if pace > 0 {
+			name = "1000 a second"
+		}
+		b.Run(name, func(b *testing.B) {
+			var without, with time.Duration
+			for range b.N {
+				without += goodput(b, 202, good, 0, pace)
+				with += goodput(b, 500, good, good/10, pace)
+			}
+			b.ReportMetric(float64(good*b.N)/with.Seconds(), "events/s")
+			b.ReportMetric(without.Seconds()/with.Seconds(), "of-without")
+		})
+	}
+}
+
+// goodput returns how long it takes until all good events are delivered.
+func goodput(b *testing.B, status, good, poison int, pace time.Duration) time.Duration {
+	b.Helper()
+	var accepted atomic.Int64
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		time.Sleep(5 * time.Millisecond)
+		if bytes.Contains(body, []byte("poison")) {
+			w.WriteHeader(status)
+			return
+		}
+		accepted.Add(1)
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer api.Close()
+	cfg := footfall.Config{BaseURL: api.URL, APIKey: testKey, SiteID: "s", DefaultURL: "https://example.com/"}
+	quiet(&cfg)
+	tracker, err := footfall.New(cfg)
+	require.NoError(b, err)
+	defer func() {
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = tracker.Close(ended)
+	}()
+	began := time.Now()
+	for i := range good {
+		require.NoError(b, tracker.Track(b.Context(), "good"))
+		if poison > 0 && i%(good/poison) == 0 {
+			require.NoError(b, tracker.Track(b.Context(), "poison"))
+		}
+		time.Sleep(time.Until(began.Add(time.Duration(i) * pace)))
+	}
+	for accepted.Load() < int64(good) {
+		time.Sleep(time.Millisecond)
+	}
+	return time.Since(began)
+}

@@ -1,0 +1,105 @@
+package footfall_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// What code of the application that the tracker calls may do wrong.
+
+func TestARoundTripperThatEndsItsGoroutineLosesNothing(t *testing.T) {
+	for _, inFlight := range []int{1, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			var requests atomic.Int64
+			good := newFakeNet()
+			tracker := start(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+				if requests.Add(1)%2 == 1 {
+					runtime.Goexit()
+				}
+				return good.RoundTrip(r)
+			}), func(c *footfall.Config) { c.MaxInFlight = inFlight })
+			track(t, tracker, 100)
+			require.NoError(t, tracker.Flush(t.Context()))
+			assert.Equal(t, uint64(100), tracker.Stats().Delivered)
+			track(t, tracker, 100)
+			require.NoError(t, closeWithin(tracker, time.Minute))
+			assert.Equal(t, uint64(200), tracker.Stats().Delivered)
+		})
+	}
+}
+
+func TestARoundTripperThatAlwaysEndsItsGoroutineIsAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		var requests atomic.Int64
+		tracker := start(t, roundTripper(func(*http.Request) (*http.Response, error) {
+			requests.Add(1)
+			runtime.Goexit()
+			return nil, nil
+		}), j.into)
+		track(t, tracker, 100)
+		time.Sleep(10 * time.Minute)
+		assert.Less(t, requests.Load(), int64(200))
+		assert.Contains(t, j.String(), "runtime.Goexit")
+		before := goroutinesOfBubble()
+		time.Sleep(10 * time.Minute)
+		assert.LessOrEqual(t, goroutinesOfBubble(), before+1)
+		began := time.Now()
+		assert.ErrorContains(t, closeWithin(tracker, time.Minute), "lost 100 of 100")
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+// boaster says that more has ended than it has stored.
+type boaster struct{ more chan int }
+
+func (b boaster) Deliver(ctx context.Context, src *footfall.Source) {
+	one := make([]footfall.Record, 1)
+	for range 3 {
+		src.Wait(ctx)
+		src.Take(one)
+		src.Settle(one, footfall.Stored, nil)
+	}
+	for n := range b.more {
+		src.Moved(n, footfall.Delivered)
+	}
+}
+
+func TestATransportThatMovesMoreThanItStoredIsCorrectedAndToldOnce(t *testing.T) {
+	for name, numbers := range map[string][]int{"too many": {2, 5}, "below zero": {-1, 3}, "without an end": {1 << 62, 1 << 62}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := &journal{}
+				b := boaster{make(chan int)}
+				tracker := with(t, b, j.into)
+				for range 3 {
+					track(t, tracker, 1)
+					time.Sleep(2 * time.Second)
+				}
+				for _, n := range numbers {
+					b.more <- n
+					synctest.Wait()
+					balanced(t, tracker.Stats())
+				}
+				assert.Equal(t, footfall.Stats{Tracked: 3, Delivered: 3}, tracker.Stats())
+				b.more <- 1
+				close(b.more)
+				require.NoError(t, closeWithin(tracker, time.Second))
+				assert.Equal(t, 1, j.Lines(slog.LevelError), j.String())
+				assert.Equal(t, 1, strings.Count(j.String(), "Moved("))
+			})
+		})
+	}
+}
