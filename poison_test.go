@@ -149,6 +149,20 @@ func TestTheAccountOfCloseNamesWhatFailed(t *testing.T) {
 	})
 }
 
+func TestCloseWithoutADeadlineEndsAlthoughAnEventNeverIsAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(poisoned(answerStatus(507)))
+		tracker := start(t, f)
+		poison(t, tracker, 3)
+		track(t, tracker, 100)
+		began := time.Now()
+		assert.ErrorContains(t, tracker.Close(t.Context()), "507")
+		assert.InDelta(t, 5*time.Minute, time.Since(began), float64(10*time.Second))
+		assert.Equal(t, uint64(100), tracker.Stats().Delivered)
+	})
+}
+
 func TestErrorsOfCallsThatRanOutOfTimeNameTheLastAnswer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer func(*http.Request, string) (*http.Response, error)

@@ -33,6 +33,7 @@ type httpTransport struct {
 	suspects int         // in flight
 	told     time.Time   // when the log was told of a suspect
 	accepted atomic.Bool // the API has settled an event since the tracker closes
+	settled  time.Time   // when it did so last
 }
 
 // worker is what a sender works with. It is used again, so that a sender that ends for
@@ -274,7 +275,23 @@ func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 		r.strikes++
 		t.tell(&r, end.err)
 	}
+	if w.closing && t.hopeless() {
+		src.Settle(w.one[:], Lost, end.err)
+		return
+	}
 	src.Retry(r, max(t.wait(&r, w), end.asked), end.err)
+}
+
+// closePatience is for how long Close goes on while the API settles nothing more. It is for
+// contexts without a deadline.
+const closePatience = 5 * time.Minute
+
+// hopeless reports whether the API has settled something since the tracker closes, but
+// nothing for long.
+func (t *httpTransport) hopeless() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.accepted.Load() && time.Since(t.settled) > closePatience
 }
 
 // longestWait is how long an event that keeps failing waits at most, in units of the
@@ -313,7 +330,13 @@ func (t *httpTransport) tell(r *Record, err error) {
 // alive notes that the API has settled an event. Once the tracker closes, that makes what
 // failed worth another attempt.
 func (t *httpTransport) alive(src *Source) {
-	if isClosed(src.Closing()) && !t.accepted.Swap(true) {
+	if !isClosed(src.Closing()) {
+		return
+	}
+	t.mu.Lock()
+	t.settled = time.Now()
+	t.mu.Unlock()
+	if !t.accepted.Swap(true) {
 		src.delayed.accept(func() time.Duration { return t.retry.delay(0) })
 		src.Wake()
 	}

@@ -201,8 +201,9 @@ func (t *Tracker) Stats() Stats {
 }
 
 // Close ends the tracker: it refuses new events and sends what is left at once. As long as
-// the API accepts anything, Close retries what fails until ctx ends. If the API accepts
-// nothing, every event gets one attempt. Close returns when all events are settled or ctx
+// the API accepts anything, Close retries what fails until ctx ends, or until the API has
+// accepted nothing for 5 minutes. If it accepts nothing at all, every event gets one
+// attempt. Close returns when all events are settled or ctx
 // has ended, whichever is first: nil if none was lost, otherwise a [*CloseError] with the
 // account of the events that were left. Call it after the server has shut down, with a
 // context that has a deadline. A transport that does not stop when ctx has ended holds
