@@ -108,6 +108,9 @@ const (
 	deniedBody   = `{"accepted":false}`
 )
 
+// flood is more requests than a simulation needs.
+const flood = 300_000
+
 // expect notes that an event is about to be tracked.
 func (a *api) expect(e event) *history {
 	a.mu.Lock()
@@ -144,6 +147,12 @@ func (a *api) begin(id, body string) (*exchange, error) {
 	h, now := a.events[n], a.now()
 	a.compare(h, id, body)
 	x := &exchange{h: h, n: len(h.attempts), reply: a.decide(h, now)}
+	if len(a.requests) == flood {
+		a.problem("flood", none, "%d requests; no more are answered", flood)
+	}
+	if len(a.requests) >= flood {
+		x.reply = reply{after: -1}
+	}
 	h.attempts = append(h.attempts, attempt{from: now})
 	a.requests = append(a.requests, request{at: now, event: n})
 	a.inFlight++

@@ -22,7 +22,10 @@ func (r *run) shut() {
 	c := r.beginClose()
 	ctx, cancel := context.WithTimeout(context.Background(), c.within)
 	defer cancel()
+	r.callers.Go(func() { r.closeAgain(ctx) })
 	err := r.tracker.Close(ctx)
+	r.result = err
+	close(r.done)
 	took := r.now() - r.closeBegan
 	r.note("Close after %v: %v", took, err)
 	r.checkClose(&c, err, took)
@@ -36,6 +39,18 @@ func (r *run) shut() {
 	if r.client != nil {
 		r.client.CloseIdleConnections()
 		synctest.Wait()
+	}
+}
+
+// closeAgain calls Close while the first call is in progress, or is over.
+func (r *run) closeAgain(ctx context.Context) {
+	time.Sleep(time.Microsecond)
+	err := r.tracker.Close(ctx)
+	<-r.done
+	_, account := errors.AsType[*footfall.CloseError](err)
+	_, other := errors.AsType[*footfall.CloseError](r.result)
+	if (account || other) && ctx.Err() == nil && !errors.Is(err, r.result) {
+		r.fault("close twice", none, "Close returned %v to one caller and %v to another", err, r.result)
 	}
 }
 

@@ -15,6 +15,7 @@ type generator struct {
 	mood    mood
 	now     time.Duration
 	next    int // number of the next event
+	forever int // events that are never accepted
 	outages []Kind
 	fates   []Kind
 }
@@ -40,12 +41,20 @@ func generate(seed uint64, allowed []Kind) script {
 		bad:    pick(g.Rand, 0.02, 0.1, 0.1, 0.5, 0.95),
 		first:  g.IntN(2) == 0,
 	}
-	for steps := 3 + g.IntN(38); len(g.steps) < steps && g.next < g.mood.budget; {
+	for steps := 3 + g.IntN(38); len(g.steps) < steps && g.next < g.mood.budget && g.requests() < 10_000; {
 		g.step()
 	}
 	g.early = g.has(EarlyClose)
-	g.closing = pick(g.Rand, 0, 50*time.Millisecond, time.Second, 10*time.Second, 10*time.Second, 2*time.Minute, 10*time.Minute)
+	g.closing = g.atMost(pick(g.Rand, 0, 50*time.Millisecond, time.Second, 10*time.Second, 10*time.Second, 2*time.Minute, 10*time.Minute))
 	return g.script
+}
+
+// requests estimates how many the events cause that are never accepted.
+func (g *generator) requests() int { return g.forever * int(g.now/g.config.BackoffMax) }
+
+// atMost shortens times that would have thousands of attempts in them.
+func (g *generator) atMost(d time.Duration) time.Duration {
+	return min(d, 150*g.config.BackoffMax)
 }
 
 // choose draws up to three kinds for events, and up to two for the API and the
@@ -56,6 +65,9 @@ func (g *generator) choose(allowed []Kind) {
 		g.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
 		return from[:min(len(from), g.IntN(most+1))]
 	}
+	if g.IntN(12) == 0 {
+		return // nothing goes wrong
+	}
 	g.fates = draw(append([]Kind{Unsolicited}, eventKinds...), 3)
 	g.outages = draw(outageKinds, 2)
 	g.kinds = slices.Concat(g.fates, g.outages, draw(otherKinds, 2))
@@ -64,11 +76,11 @@ func (g *generator) choose(allowed []Kind) {
 func (g *generator) has(k Kind) bool { return slices.Contains(g.kinds, k) }
 
 func (g *generator) configure() {
-	backoff := pick(g.Rand, 10*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond)
+	backoff := pick(g.Rand, 20*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond)
 	probe := pick(g.Rand, time.Second, 30*time.Second)
 	g.config = footfall.Config{
 		SiteID:         "site_1",
-		MaxInFlight:    pick(g.Rand, 1, 2, 4, 8, 64, 64, 1+g.IntN(64)),
+		MaxInFlight:    pick(g.Rand, 1, 1, 2, 4, 8, 64, 64, 1+g.IntN(64)),
 		BatchSize:      pick(g.Rand, 1, 10, 100, 100, 1+g.IntN(200)),
 		FlushInterval:  pick(g.Rand, 10*time.Millisecond, 100*time.Millisecond, time.Second, time.Second, 5*time.Second),
 		MaxQueueEvents: 50_000,
@@ -76,7 +88,7 @@ func (g *generator) configure() {
 		MaxEventBytes:  2 << 10,
 		AttemptTimeout: pick(g.Rand, 200*time.Millisecond, time.Second, 5*time.Second),
 		BackoffMin:     backoff,
-		BackoffMax:     backoff * pick[time.Duration](g.Rand, 1, 8, 30),
+		BackoffMax:     backoff * pick[time.Duration](g.Rand, 4, 8, 30),
 		MaxRetryAfter:  pick(g.Rand, 10*time.Second, 5*time.Minute),
 		ProbeMin:       probe,
 		ProbeMax:       probe * pick[time.Duration](g.Rand, 1, 4, 10),
@@ -105,7 +117,7 @@ func (g *generator) step() {
 		s.do, s.deadline, s.events = durable, g.deadline(), g.events(1+g.IntN(3))
 	case d < 20:
 		s.do = invalid
-	case d < 32 && len(g.outages) > 0:
+	case d < 36 && len(g.outages) > 0:
 		s.do, s.outage = fail, g.outage()
 	default:
 		s.do, s.events = track, g.events(1+g.IntN(g.mood.burst))
@@ -119,7 +131,7 @@ func (g *generator) step() {
 }
 
 func (g *generator) deadline() time.Duration {
-	return pick(g.Rand, time.Millisecond, 100*time.Millisecond, time.Second, 7*time.Second, time.Minute, 10*time.Minute)
+	return g.atMost(pick(g.Rand, time.Millisecond, 100*time.Millisecond, time.Second, 7*time.Second, time.Minute, 10*time.Minute))
 }
 
 func (g *generator) recovery() time.Duration {
@@ -130,8 +142,12 @@ func (g *generator) events(n int) []event {
 	events := make([]event, n)
 	for i := range events {
 		e := event{n: g.next, fate: fate{kind: good}}
-		if len(g.fates) > 0 && (g.Float64() < g.mood.bad || g.next == 0 && g.mood.first) {
+		const most = 70 // more than MaxInFlight ever is
+		if len(g.fates) > 0 && g.forever < most && (g.Float64() < g.mood.bad || g.next == 0 && g.mood.first) {
 			e.fate = g.fate(pick(g.Rand, g.fates...))
+		}
+		if !e.fate.settles() {
+			g.forever++
 		}
 		if g.IntN(3) == 0 {
 			e.pad = g.IntN(500)
@@ -174,6 +190,7 @@ func (g *generator) outage() outage {
 	if g.IntN(10) == 0 {
 		o.lasts = time.Hour
 	}
+	o.lasts = g.atMost(o.lasts)
 	return o
 }
 

@@ -1,6 +1,10 @@
 package simulation
 
-import "time"
+import (
+	"math"
+	"slices"
+	"time"
+)
 
 // bound is the promise "no event holds up another" as a formula: how long an event that
 // the API would settle at once may wait, while the API accepts anything.
@@ -8,34 +12,41 @@ import "time"
 //	FlushInterval                              until its batch is due
 //	+ longest attempt                          its own
 //	+ BackoffMin                               for a circuit breaker that has opened and closes
-//	+ (ahead/MaxInFlight + 1) × (longest attempt + BackoffMin)
-//	                                           its turn: each round of requests serves MaxInFlight events
+//	+ (2 × ahead/MaxInFlight + 1) × (longest attempt + BackoffMin)
+//	                                           its turn: each round of requests serves MaxInFlight
+//	                                           events, and those that fail come a second time
 //	+ min(ahead, 8) × longest answer           one request in flight per 8 events that wait
-//	+ backoff                                  if the circuit breaker may have opened for longer
+//	+ backoff                                  of a circuit breaker that had reason to open for
+//	                                           longer (loadAt): BackoffMax, or ProbeMax after a
+//	                                           403, and an attempt, for each event before it
+//	                                           that fails as a probe
 //
 // The longest attempt is AttemptTimeout if an event hangs that was tracked before. It is
 // to be tightened where the library does better.
 func (r *run) bound(l load) time.Duration {
 	c := &r.config
-	rounds := time.Duration(l.ahead/c.MaxInFlight + 1)
+	rounds := time.Duration(2*l.ahead/c.MaxInFlight + 1)
 	turn := rounds*(l.attempt+c.BackoffMin) + time.Duration(min(l.ahead, 8))*l.answer
+	if slices.Contains(r.kinds, Unsolicited) {
+		turn += c.BackoffMax // an attempt on a connection that the API is about to close fails
+	}
 	return c.FlushInterval + l.attempt + c.BackoffMin + turn + l.backoff + moment + r.options.Slack
 }
 
 // load is what an event meets when it is tracked, or when the API works again.
 type load struct {
-	ahead   int           // events not settled that were tracked before it, or at the same time
+	ahead   int           // events not settled that were tracked by then
 	attempt time.Duration // the longest of those, and of its own
 	answer  time.Duration // the longest of those that are answered
-	backoff time.Duration // of a circuit breaker that only bad events may have opened
+	backoff time.Duration // of a circuit breaker that bad events have opened
 }
 
 // loadAt returns what event h meets at a time. It needs the lock.
 func (r *run) loadAt(h *history, at time.Duration) load {
 	l := load{attempt: r.longest(), answer: r.longest()}
-	fresh, bad, forbidden := false, false, false
+	probes, forbidden := 0, false
 	for _, o := range r.events {
-		if o == nil || !o.accepted || o.tracked > h.tracked || o.settled && o.at < at {
+		if o == nil || !o.accepted || o.tracked > at || o.settled && o.at < at {
 			continue
 		}
 		switch {
@@ -49,17 +60,44 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 			continue
 		}
 		l.ahead++
-		fresh = fresh || !o.hasFailedBefore(at)
-		bad = bad || !o.fate.settlesAtOnce()
+		if !o.fate.settlesAtOnce() && (at > h.tracked || !o.hasFailedBefore(at)) {
+			probes++
+		}
 		forbidden = forbidden || o.fate.kind == Forbidden
 	}
-	if bad && (fresh || at > h.tracked) {
-		l.backoff = r.config.BackoffMax
-		if forbidden {
-			l.backoff = max(l.backoff, r.config.ProbeMax)
-		}
+	longest := r.config.BackoffMax
+	if forbidden {
+		longest = max(longest, r.config.ProbeMax)
+	}
+	l.backoff = max(0, r.opened(at)+longest-at)
+	if probes > 0 {
+		l.backoff = time.Duration(probes+1) * (longest + l.attempt)
 	}
 	return l
+}
+
+// opened returns when a circuit breaker had reason to open for the last time before at:
+// one event after the other had failed at its first attempt, and none was settled in
+// between. Events that fail again are no reason, because their failure is known; so an
+// event that arrives when only those are left finds a circuit breaker that lets it through.
+func (r *run) opened(at time.Duration) time.Duration {
+	settled := time.Duration(0)
+	for _, h := range r.events {
+		if h != nil && h.settled && h.at <= at {
+			settled = max(settled, h.at)
+		}
+	}
+	n, last := 0, time.Duration(math.MinInt64/2)
+	for _, h := range r.events {
+		if h != nil && h.hasFailedBefore(at) && h.attempts[0].to >= settled {
+			n++
+			last = max(last, h.attempts[0].to)
+		}
+	}
+	if n < 2 {
+		return math.MinInt64 / 2
+	}
+	return last
 }
 
 // hasFailedBefore reports whether an attempt of the event had failed at a time.

@@ -79,7 +79,7 @@ func (r *run) checkAttempts(h *history) {
 		return
 	}
 	lived := before[len(before)-1] - before[0]
-	bound := r.backoffs(lived, h.fate.kind)
+	bound := max(r.backoffs(lived, Outage), r.backoffs(lived, KeyRefused))
 	if r.options.Wire {
 		bound += r.config.MaxInFlight
 	}

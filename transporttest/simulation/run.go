@@ -35,11 +35,13 @@ type run struct {
 	refused    atomic.Uint64 // ErrQueueFull and ErrClosed
 	closed     atomic.Bool   // Close was called
 	closeBegan time.Duration
-	dropped    uint64 // by the time that Close returned
+	done       chan struct{} // closed when Close has returned
+	result     error         // of Close
+	dropped    uint64        // by the time that Close returned
 }
 
 func newRun(s script, o *Options, dir string) *run {
-	r := &run{script: s, options: o, dir: dir, over: make(chan struct{})}
+	r := &run{script: s, options: o, dir: dir, over: make(chan struct{}), done: make(chan struct{})}
 	r.api = &api{trace: &trace{began: time.Now()}, script: &r.script, conns: make(map[*pipe]bool)}
 	r.note("MaxInFlight %d, BatchSize %d, FlushInterval %v, queue %d events and %d bytes, DropOldest %t, AttemptTimeout %v, Backoff %v to %v, Probe %v to %v, MaxRetryAfter %v, latency %v, goes wrong: %v",
 		s.config.MaxInFlight, s.config.BatchSize, s.config.FlushInterval, s.config.MaxQueueEvents, s.config.MaxQueueBytes, s.config.DropOldest,
@@ -112,6 +114,7 @@ func (r *run) play() {
 func (r *run) do(s *step) {
 	switch s.do {
 	case track:
+		r.callers.Go(func() { r.checkReading(r.tracker.Stats(), r.tracker.Stats()) })
 		for c := range s.callers {
 			r.callers.Go(func() {
 				for i := c; i < len(s.events); i += s.callers {
