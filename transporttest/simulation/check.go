@@ -186,7 +186,7 @@ func (r *run) checkOrder() {
 	}
 }
 
-// checkGoroutines bounds those of the library while it works.
+// checkGoroutines bounds the goroutines of the library while it works.
 func (r *run) checkGoroutines() {
 	bound := r.config.MaxInFlight + 12
 	if r.options.Wire {
@@ -207,7 +207,7 @@ func (r *run) checkIdle() {
 	}
 }
 
-// goroutines counts those of the bubble that a simulation has not started itself.
+// goroutines counts the goroutines of the bubble that the simulation has not started.
 func goroutines() (n int) {
 	own := make([]byte, 256)
 	own = own[:runtime.Stack(own, false)]

@@ -9,7 +9,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// closing is what is known when Close is called.
+// closing describes the tracker when Close is called.
 type closing struct {
 	before   footfall.Stats
 	left     []*history // accepted and not settled

@@ -24,7 +24,7 @@ const (
 	AnswerLate  Kind = "answerlate"  // accepted, but the attempt times out before the answer
 	HeaderCut   Kind = "headercut"   // accepted, but the answer ends within its first line
 	BodyCut     Kind = "bodycut"     // accepted, and the answer's body ends too soon
-	Unsolicited Kind = "unsolicited" // accepted, and bytes that nobody asked for follow; only on the wire
+	Unsolicited Kind = "unsolicited" // accepted, and more bytes follow the answer; only on the wire
 	good        Kind = "good"
 )
 

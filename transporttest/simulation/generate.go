@@ -29,7 +29,7 @@ type mood struct {
 	first  bool          // the first event has one
 }
 
-// generate makes the script of a seed, in which only the given kinds go wrong.
+// generate makes the script for a seed. Only the given kinds of things go wrong in it.
 func generate(seed uint64, allowed []Kind) script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), script: script{seed: seed}}
 	g.choose(allowed)

@@ -36,8 +36,8 @@ func (r *run) bound(l load) time.Duration {
 // load is what an event meets when it is tracked, or when the API works again.
 type load struct {
 	ahead   int           // events not settled that were tracked by then
-	attempt time.Duration // the longest of those, and of its own
-	answer  time.Duration // the longest of those that are answered
+	attempt time.Duration // the longest attempt of these events and of the event itself
+	answer  time.Duration // the longest time of an answer to them
 	backoff time.Duration // of a circuit breaker that bad events have opened
 }
 
@@ -174,6 +174,8 @@ func (r *run) late(h *history, due time.Duration, l load) {
 
 // patience is more than enough time for everything that the API would settle.
 func (r *run) patience() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	wait, attempt := r.config.BackoffMax, r.longest()
 	unsettled, bad := 0, 0
 	for _, h := range r.events {

@@ -10,7 +10,7 @@ import (
 )
 
 // pipe is one end of a connection in memory, which unlike a socket may be used in a
-// bubble. Unlike those of net.Pipe, writes do not wait for a reader.
+// bubble. A write does not wait for a reader, as one of net.Pipe does.
 type pipe struct {
 	in, out *stream
 	peer    *pipe

@@ -23,7 +23,7 @@ func (r *run) checkRates() {
 }
 
 // checkOutage bounds the requests during an outage: those under way when it begins, and
-// those of the circuit breaker.
+// one for each step of the circuit breaker.
 func (r *run) checkOutage(o spell) {
 	to := min(o.to, r.closeBegan)
 	if to <= o.from {

@@ -16,9 +16,7 @@ func (r *run) restart() {
 		return
 	}
 	const looks = 200
-	r.mu.Lock()
 	patience := r.patience()
-	r.mu.Unlock()
 	for range looks {
 		if r.unstored() == 0 {
 			break

@@ -67,7 +67,7 @@ func (r *run) execute() {
 	r.checkEnd()
 }
 
-// panicked notes a panic, such as that of synctest when all goroutines wait for ever.
+// panicked notes a panic. The package synctest panics when all goroutines wait for ever.
 func panicked(r *run, v any) *run {
 	r.fault("panic", none, "%v", v)
 	return r

@@ -64,7 +64,7 @@ type campaign struct {
 	found  map[string]*finding
 }
 
-// finding is what is known about a rule that was broken.
+// finding collects the simulations that broke a rule.
 type finding struct {
 	rule  string
 	seeds []uint64

@@ -34,8 +34,8 @@ type action uint8
 
 const (
 	track   action = iota // Track and TrackEvent
-	durable               // TrackDurable, each event on a goroutine of its own
-	flush                 // Flush, on a goroutine of its own
+	durable               // TrackDurable, on a goroutine for each event
+	flush                 // Flush, on another goroutine
 	invalid               // Track with an event that it must refuse
 	fail                  // the API stops working for a while
 )

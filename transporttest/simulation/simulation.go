@@ -37,7 +37,7 @@
 //
 // The script is the same then. Scheduling and the library's own jitter are not, so a
 // failure that needs them may take some runs: -sim.runs=20. More flags: -sim.seeds=50000
-// runs that many, -sim.only=poison,earlyclose lets nothing else go wrong, -sim.events=17
+// runs that many, -sim.only=poison,earlyclose lets nothing else go wrong, -sim.event=17
 // prints all that happened to an event.
 package simulation
 
