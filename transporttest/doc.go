@@ -6,4 +6,6 @@
 //	func TestTransport(t *testing.T) { transporttest.Run(t, footfall.NewHTTPTransport) }
 //
 // and TestMain calls Main. Every row runs against a server on a loopback socket.
+//
+// Package simulation tests promises with random events and failures, in fake time.
 package transporttest

@@ -1,0 +1,313 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// api is the Site Analytics API as a script has it. It decides what becomes of each
+// request and remembers everything that the checks ask for. roundTrip and connection put
+// it on a wire.
+type api struct {
+	*trace
+	script *script
+
+	mu       sync.Mutex
+	outages  []spell
+	events   []*history // by number; nil if never tracked
+	requests []request
+	pauses   []pause
+	conns    map[*pipe]bool // open on the side of the API
+	inFlight int
+	most     int // requests in flight at one time
+	problems []problem
+}
+
+// spell is an outage that has begun.
+type spell struct {
+	outage
+	from, to time.Duration
+}
+
+// request is what the checks of rates look at.
+type request struct {
+	at    time.Duration
+	event int // none if a connection was refused, which carries no event
+}
+
+// pause is what a Retry-After asked for.
+type pause struct {
+	from, lasts time.Duration
+}
+
+// history is what became of one event.
+type history struct {
+	event
+	tracked  time.Duration
+	called   bool // the call has returned, or waits for the API
+	accepted bool // it returned nil, or waits
+	id, body string
+	attempts []attempt
+	failed   int // attempts that failed because of the event's fate
+	settled  bool
+	rejected bool
+	at       time.Duration // of the answer that settled it
+	takes    int           // times that the API accepted it
+	lost     int           // answers to those that did not arrive
+}
+
+// attempt is one request for an event.
+type attempt struct {
+	from, to time.Duration // to is zero while it is under way
+	result   result
+	status   int // of an answer that was read
+}
+
+type result uint8
+
+const (
+	underWay result = iota
+	answered        // the client read the status
+	broken          // there was no answer, or none that could be read
+	givenUp         // the client went before there was one
+)
+
+// reply is what the API does with a request.
+type reply struct {
+	after  time.Duration // hangs for ever if negative
+	act    act
+	status int
+	body   string
+	retry  time.Duration // Retry-After
+	accept bool          // the event is accepted when after is over
+	reject bool          // the answer refuses it for good
+}
+
+type act uint8
+
+const (
+	answer      act = iota
+	reset           // the connection breaks
+	cutHeader       // it breaks within the first line of the answer
+	cutBody         // it breaks within the body of the answer
+	unsolicited     // bytes follow the answer
+)
+
+// exchange is a request that is being answered.
+type exchange struct {
+	h *history
+	n int // index of the attempt
+	reply
+}
+
+const (
+	acceptedBody = `{"accepted":true}`
+	deniedBody   = `{"accepted":false}`
+)
+
+// flood is more requests than a simulation needs.
+const flood = 300_000
+
+// expect notes that an event is about to be tracked.
+func (a *api) expect(e event) *history {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.events) <= e.n {
+		a.events = append(a.events, nil)
+	}
+	h := &history{event: e, tracked: a.now()}
+	a.events[e.n] = h
+	return h
+}
+
+// begin is told of a request for an event, and decides.
+func (a *api) begin(id, body string) (*exchange, error) {
+	var sent struct {
+		Props struct {
+			N    *int
+			Fate string
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &sent); err != nil || sent.Props.N == nil {
+		return nil, fmt.Errorf("a body that no event has: %s", body)
+	}
+	f, err := parseFate(sent.Props.Fate)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := *sent.Props.N
+	if n >= len(a.events) || a.events[n] == nil || a.events[n].fate != f {
+		return nil, fmt.Errorf("an event that was never tracked: %s", body)
+	}
+	h, now := a.events[n], a.now()
+	a.compare(h, id, body)
+	x := &exchange{h: h, n: len(h.attempts), reply: a.decide(h, now)}
+	if len(a.requests) == flood {
+		a.problem("flood", none, "%d requests; no more are answered", flood)
+	}
+	if len(a.requests) >= flood {
+		x.reply = reply{after: -1}
+	}
+	h.attempts = append(h.attempts, attempt{from: now})
+	a.requests = append(a.requests, request{at: now, event: n})
+	a.inFlight++
+	a.most = max(a.most, a.inFlight)
+	return x, nil
+}
+
+// compare holds a request to the first one for the event.
+func (a *api) compare(h *history, id, body string) {
+	if h.settled {
+		a.problem("sent again", h.n, "a request came after the answer that settled the event was read")
+	}
+	if h.id == "" {
+		h.id, h.body = id, body
+		for _, other := range a.events {
+			if other != nil && other != h && other.id == id {
+				a.problem("id", h.n, "has the id of #%d", other.n)
+			}
+		}
+	}
+	if h.id != id || h.body != body {
+		a.problem("id", h.n, "an attempt has id %s and body %s, the first had %s and %s", id, body, h.id, h.body)
+	}
+}
+
+// outage returns the one that lasts at a time, or nil.
+func (a *api) outage(at time.Duration) *spell {
+	if n := len(a.outages); n > 0 && at < a.outages[n-1].to {
+		return &a.outages[n-1]
+	}
+	return nil
+}
+
+// beginOutage ends the outage that lasts, if any.
+func (a *api) beginOutage(o outage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	if last := a.outage(now); last != nil {
+		last.to = now
+	}
+	a.outages = append(a.outages, spell{outage: o, from: now, to: now + o.lasts})
+}
+
+// heal ends the outage that lasts, if any.
+func (a *api) heal() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last := a.outage(a.now()); last != nil {
+		last.to = a.now()
+	}
+}
+
+// decide says what becomes of a request.
+func (a *api) decide(h *history, now time.Duration) reply {
+	r := reply{after: a.lag(h), status: 202, body: acceptedBody, accept: true}
+	if o := a.outage(now); o != nil {
+		return o.reply(r.after)
+	}
+	if h.fate.times > h.failed {
+		h.failed++
+		return a.failure(h.fate, r)
+	}
+	switch h.fate.kind {
+	case Slow:
+		r.after = a.script.config.AttemptTimeout * 4 / 5
+	case Invalid:
+		return reply{after: r.after, status: h.fate.status, body: errorBody("invalid", h.fate.status), reject: true}
+	case Denied:
+		return reply{after: r.after, status: 202, body: deniedBody, reject: true}
+	case BodyCut:
+		r.act = cutBody
+	case Unsolicited:
+		r.act = unsolicited
+	}
+	return r
+}
+
+// failure is the reply to one of the attempts that a fate makes fail.
+func (a *api) failure(f fate, r reply) reply {
+	switch f.kind {
+	case Fails, Poison, Forbidden:
+		return reply{after: r.after, status: f.status, body: errorBody("failed", f.status)}
+	case Hangs:
+		return reply{after: -1}
+	case Resets:
+		return reply{after: r.after, act: reset}
+	case AnswerLost:
+		return reply{after: r.after, act: reset, accept: true}
+	case HeaderCut:
+		return reply{after: r.after, act: cutHeader, accept: true}
+	}
+	return reply{after: -1, accept: true} // AnswerLate
+}
+
+func (o *spell) reply(after time.Duration) reply {
+	switch o.kind {
+	case KeyRefused:
+		return reply{after: after, status: 401, body: errorBody("unauthorized", 401)}
+	case RateLimit:
+		return reply{after: after, status: 429, body: errorBody("slow_down", 429), retry: o.retryAfter}
+	case NotAPI:
+		return reply{after: after, status: o.status, body: "<html>Welcome</html>"}
+	}
+	switch o.how {
+	case unavailable:
+		return reply{after: after, status: 503, body: "unavailable"}
+	case silent:
+		return reply{after: -1}
+	}
+	return reply{act: reset} // on a connection that was made before
+}
+
+func errorBody(code string, status int) string {
+	return fmt.Sprintf(`{"error":%q,"message":"as the script says","status":%d}`, code, status)
+}
+
+// lag is the time of an answer, which depends on nothing but the seed, the event and the
+// attempt.
+func (a *api) lag(h *history) time.Duration {
+	r := rand.New(rand.NewPCG(a.script.seed, uint64(h.n)<<16|uint64(len(h.attempts))))
+	return time.Duration(float64(a.script.latency) * (0.5 + r.Float64()))
+}
+
+// longest is the longest lag of an event that neither hangs nor is slow.
+func (a *api) longest() time.Duration { return a.script.latency * 3 / 2 }
+
+// end notes how an exchange ended.
+func (a *api) end(x *exchange, how result) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now, h := a.now(), x.h
+	a.inFlight--
+	h.attempts[x.n].to, h.attempts[x.n].result = now, how
+	taken := x.accept && (how != givenUp || x.after < 0)
+	if taken {
+		h.takes++
+	}
+	if how != answered {
+		if taken {
+			h.lost++
+		}
+		a.add(h.n, "POST #%d, attempt %d: %v", h.n, x.n+1, how)
+		return
+	}
+	h.attempts[x.n].status = x.status
+	a.add(h.n, "POST #%d, attempt %d: %d", h.n, x.n+1, x.status)
+	if x.retry > 0 {
+		a.pauses = append(a.pauses, pause{now, x.retry})
+	}
+	if x.accept || x.reject {
+		h.settled, h.at, h.rejected = true, now, x.reject
+	}
+}
+
+func (r result) String() string {
+	return [...]string{"under way", "answered", "the connection breaks", "given up by the client"}[r]
+}

@@ -1,0 +1,179 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"testing/synctest"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// closing describes the tracker when Close is called.
+type closing struct {
+	before   footfall.Stats
+	left     []*history // accepted and not settled
+	attempts []int      // of those, so far
+	within   time.Duration
+}
+
+// shut closes the tracker and waits for everything that the script has started.
+func (r *run) shut() {
+	c := r.beginClose()
+	ctx, cancel := context.WithTimeout(context.Background(), c.within)
+	defer cancel()
+	r.callers.Go(func() { r.closeAgain(ctx) })
+	err := r.tracker.Close(ctx)
+	r.result = err
+	close(r.done)
+	took := r.now() - r.closeBegan
+	r.note("Close after %v: %v", took, err)
+	r.checkClose(&c, err, took)
+	close(r.over)
+	r.readers.Wait()
+	r.callers.Wait()
+	synctest.Wait()
+	r.checkCounts()
+	r.checkAllAccounted()
+	r.dropped = r.tracker.Stats().Dropped
+	if r.client != nil {
+		r.client.CloseIdleConnections()
+		synctest.Wait()
+	}
+}
+
+// closeAgain calls Close while the first call is in progress, or is over.
+func (r *run) closeAgain(ctx context.Context) {
+	time.Sleep(time.Microsecond)
+	err := r.tracker.Close(ctx)
+	<-r.done
+	_, account := errors.AsType[*footfall.CloseError](err)
+	_, other := errors.AsType[*footfall.CloseError](r.result)
+	if (account || other) && ctx.Err() == nil && !errors.Is(err, r.result) {
+		r.fault("close twice", none, "Close returned %v to one caller and %v to another", err, r.result)
+	}
+}
+
+// beginClose looks at everything while nothing runs.
+func (r *run) beginClose() closing {
+	synctest.Wait()
+	c := closing{before: r.checkCounts(), within: r.script.closing}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.events {
+		if h != nil && h.accepted && !h.settled {
+			c.left = append(c.left, h)
+			c.attempts = append(c.attempts, len(h.attempts))
+		}
+	}
+	r.closeBegan = r.now()
+	r.closed.Store(true)
+	r.note("Close within %v, with %d events left", c.within, len(c.left))
+	return c
+}
+
+// checkClose holds what Close did and said to its promise.
+func (r *run) checkClose(c *closing, err error, took time.Duration) {
+	after := r.tracker.Stats()
+	r.checkAccount(c, after, err)
+	lost := after.Dropped - c.before.Dropped
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if took > c.within+200*time.Millisecond+moment {
+		r.problem("close", none, "Close took %v, and its context ended after %v", took, c.within)
+	}
+	delivered, rejected := 0, 0
+	for _, h := range c.left {
+		switch {
+		case h.rejected:
+			rejected++
+		case h.settled:
+			delivered++
+		}
+	}
+	early := took < c.within-moment
+	switch {
+	case r.options.Store:
+	case delivered > 0 && lost > 0 && early:
+		r.problem("close gives up", none, "Close gave up %d events after %v of %v, and the API had accepted %d since Close began", lost, took, c.within, delivered)
+	case delivered == 0 && rejected == 0 && lost > 0:
+		r.checkLastAttempts(c, took, early)
+	}
+	if lost > 0 {
+		r.checkCause(c, err, early)
+	}
+}
+
+// checkAccount holds the error of Close to Stats.
+func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
+	lost := after.Dropped - c.before.Dropped
+	account, typed := errors.AsType[*footfall.CloseError](err)
+	switch {
+	case lost == 0 && err != nil:
+		r.fault("close account", none, "Close returned %v, and nothing was lost", err)
+	case lost > 0 && !typed:
+		r.fault("close account", none, "Close returned %v, and %d events were lost", err, lost)
+	case lost == 0:
+		return
+	case account.Lost != lost || account.Delivered != after.Delivered-c.before.Delivered ||
+		account.Rejected != after.Rejected-c.before.Rejected || account.Stored != after.Stored:
+		r.fault("close account", none, "Close returned %v, and Stats were %+v and are %+v", err, c.before, after)
+	case account.Delivered+account.Rejected+account.Stored+account.Lost != c.before.Queued+c.before.Stored:
+		r.fault("close account", none, "Close returned %v, and %d events were left", err, c.before.Queued+c.before.Stored)
+	}
+}
+
+// checkLastAttempts is for an API that has settled nothing since Close began: each event
+// gets one attempt, and Close returns after that.
+func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
+	rounds := time.Duration(len(c.left)/r.config.MaxInFlight + 2)
+	if most := rounds*r.config.AttemptTimeout + time.Second; took > most {
+		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), most)
+	}
+	if r.options.Wire {
+		return // an HTTP client repeats by itself what a kept connection has not carried
+	}
+	dropped := c.before.Dropped
+	for i, h := range c.left {
+		n := len(h.attempts) - c.attempts[i]
+		if n == 0 && dropped > 0 {
+			dropped--
+		} else if n > 1 || n == 0 && early {
+			r.problem("close attempts", h.n, "#%d (%v) had %d attempts after Close began, and nothing was accepted", h.n, h.fate, n)
+			return
+		}
+	}
+}
+
+// checkCause holds that the error of Close says why.
+func (r *run) checkCause(c *closing, err error, early bool) {
+	var failures []string
+	for _, h := range c.left {
+		if !h.settled {
+			failures = append(failures, r.failures(h)...)
+		}
+	}
+	if !early && !errors.Is(err, context.DeadlineExceeded) && c.within > 0 && len(failures) == 0 {
+		r.problem("close cause", none, "Close returned %q when its context ended", err)
+	}
+	if err != nil && !names(err, failures) {
+		r.problem("close cause", none, "Close returned %q, which does not name the last answer: one of %v", err, failures)
+	}
+}
+
+// checkAllAccounted holds that every event that was not settled is counted as dropped or
+// stored. It is called after Close.
+func (r *run) checkAllAccounted() {
+	s := r.tracker.Stats()
+	unsettled := uint64(0)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.events {
+		if h != nil && h.accepted && !h.settled {
+			unsettled++
+		}
+	}
+	if s.Queued > 0 || s.Dropped+s.Stored != unsettled {
+		r.problem("accounted", none, "%d events were not settled, and Stats after Close are %+v", unsettled, s)
+	}
+}

@@ -1,0 +1,106 @@
+package simulation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// script is everything that happens in one simulation, apart from what the scheduler and
+// the library's own jitter decide.
+type script struct {
+	seed    uint64
+	kinds   []Kind          // that may occur in it
+	config  footfall.Config // numbers and durations only
+	latency time.Duration   // usual time of an answer
+	steps   []step
+	early   bool          // Close is called after the last step, whatever the state of the API
+	closing time.Duration // deadline of Close
+}
+
+// step is something that the application or the API does at a time.
+type step struct {
+	at       time.Duration // since the beginning
+	do       action
+	events   []event       // of track and durable
+	callers  int           // goroutines that share the events of track
+	gap      time.Duration // between two events of a caller
+	deadline time.Duration // of durable and flush
+	outage   outage        // of fail
+}
+
+type action uint8
+
+const (
+	track   action = iota // Track and TrackEvent
+	durable               // TrackDurable, on a goroutine for each event
+	flush                 // Flush, on another goroutine
+	invalid               // Track with an event that it must refuse
+	fail                  // the API stops working for a while
+)
+
+// event is what a caller tracks.
+type event struct {
+	n    int // unique in the script
+	fate fate
+	pad  int // bytes of a prop that only takes room
+}
+
+// outage is a time when the API accepts nothing.
+type outage struct {
+	kind       Kind
+	lasts      time.Duration
+	how        failing       // of Outage
+	status     int           // of NotAPI
+	retryAfter time.Duration // of RateLimit
+}
+
+type failing uint8
+
+const (
+	refusing    failing = iota // connections
+	unavailable                // 503
+	silent                     // no answer
+)
+
+// prefix returns the script of the first n steps.
+func (s script) prefix(n int) script {
+	s.steps = s.steps[:n]
+	return s
+}
+
+func (s *step) String() string {
+	switch s.do {
+	case track:
+		return fmt.Sprintf("track %s by %d callers, one every %v", span(s.events), s.callers, s.gap)
+	case durable:
+		return fmt.Sprintf("track %s durably within %v", span(s.events), s.deadline)
+	case flush:
+		return fmt.Sprintf("flush within %v", s.deadline)
+	case invalid:
+		return "track a bad event"
+	}
+	return s.outage.String()
+}
+
+// span names events by the first and the last number.
+func span(events []event) string {
+	first, last := events[0].n, events[len(events)-1].n
+	if first == last {
+		return fmt.Sprintf("#%d", first)
+	}
+	return fmt.Sprintf("#%d to #%d", first, last)
+}
+
+func (o outage) String() string {
+	switch o.kind {
+	case Outage:
+		return fmt.Sprintf("the API %s for %v", [...]string{"refuses connections", "answers 503", "does not answer"}[o.how], o.lasts)
+	case KeyRefused:
+		return fmt.Sprintf("the API answers 401 for %v", o.lasts)
+	case RateLimit:
+		return fmt.Sprintf("the API answers 429 with Retry-After %v for %v", o.retryAfter, o.lasts)
+	}
+	return fmt.Sprintf("something else answers %d for %v", o.status, o.lasts)
+}

@@ -1,0 +1,179 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// What callers of methods that wait are told.
+
+// a moment is how much later than its reason a method may return.
+const moment = 5 * time.Millisecond
+
+// callDurable is the one place that knows how TrackDurable is called.
+func callDurable(ctx context.Context, t *footfall.Tracker, e footfall.Event) error {
+	return t.TrackDurable(ctx, e.Name, e.Props...)
+}
+
+func (r *run) trackDurable(e event, within time.Duration) {
+	h := r.expect(e)
+	r.mu.Lock()
+	h.called, h.accepted = true, true // unless it returns at once and says otherwise
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	err := callDurable(ctx, r.tracker, e.footfall())
+	took := r.now() - h.tracked
+	r.add(e.n, "TrackDurable #%d (%v) after %v: %v", e.n, e.fate, took, err)
+	if isRefusal(err) {
+		r.mu.Lock()
+		h.accepted = false
+		r.mu.Unlock()
+		r.refused.Add(1)
+		return
+	}
+	r.checkDurable(h, err, took, within)
+}
+
+// checkDurable holds what TrackDurable said to what the API did.
+func (r *run) checkDurable(h *history, err error, took, within time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delivered := h.settled && !h.rejected
+	ended := errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case took > within+moment:
+		r.problem("durable", h.n, "TrackDurable took %v, and its context ended after %v", took, within)
+	case err == nil && !delivered && !r.options.Store:
+		r.problem("durable", h.n, "TrackDurable returned nil, and the API has not accepted the event")
+	case err != nil && delivered && h.at < r.now():
+		r.problem("durable", h.n, "TrackDurable returned %v, and the API had accepted the event", err)
+	case ended && took < within:
+		r.problem("durable", h.n, "TrackDurable returned %v before its context ended", err)
+	case ended && !names(err, r.failures(h)):
+		r.problem("durable cause", h.n, "TrackDurable returned %q, which does not name the last answer: one of %v", err, r.failures(h))
+	case err != nil && !ended && !h.rejected && !r.closed.Load() && !r.config.DropOldest:
+		r.problem("durable", h.n, "TrackDurable returned %v, and the event was not rejected", err)
+	}
+}
+
+func (r *run) flush(within time.Duration) {
+	before := r.acceptedNow()
+	began := r.now()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	err := r.tracker.Flush(ctx)
+	took := r.now() - began
+	r.note("Flush after %v: %v", took, err)
+	r.checkFlush(before, err, began, within)
+}
+
+// acceptedNow returns the events that Track has accepted and the API has not settled.
+func (r *run) acceptedNow() (events []*history) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.events {
+		if h != nil && h.accepted && !h.settled && h.tracked < r.now() {
+			events = append(events, h)
+		}
+	}
+	return events
+}
+
+// checkFlush holds what Flush said of the events accepted before it to what the API did.
+func (r *run) checkFlush(before []*history, err error, began, within time.Duration) {
+	dropped := r.tracker.Stats().Dropped
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	left, last := 0, began
+	var failures []string
+	for _, h := range before {
+		if h.accepted && !h.settled {
+			left++
+			failures = append(failures, r.failures(h)...)
+		}
+	}
+	open := false // Flush may have seen events of the same time
+	for _, h := range r.events {
+		if h != nil && h.accepted && h.tracked <= began {
+			last = max(last, h.at)
+			open = open || !h.settled
+		}
+	}
+	slack := moment + r.options.Slack
+	switch {
+	case now > began+within+moment:
+		r.problem("flush", none, "Flush took %v, and its context ended after %v", now-began, within)
+	case err == nil && uint64(left) > dropped:
+		r.problem("flush", none, "Flush returned nil, and %d events are not settled", left)
+	case r.closed.Load() || dropped > 0:
+	case err == nil && now > last+slack:
+		r.problem("flush", none, "Flush returned after %v, and the last event was settled after %v", now-began, last-began)
+	case err != nil && !errors.Is(err, context.DeadlineExceeded):
+		r.problem("flush", none, "Flush returned %v, which is not the error of its context", err)
+	case err != nil && !open && now > last+slack:
+		r.problem("flush", none, "Flush returned %v, and all events are settled since %v", err, last-began)
+	case err != nil && left > 0 && !names(err, failures):
+		r.problem("flush cause", none, "Flush returned %q, which does not name the last answer: one of %v", err, failures)
+	}
+	if u, ok := unsettled(err); ok && u < uint64(left) {
+		r.problem("flush", none, "Flush says that %d events are not settled, and %d of those accepted before are not", u, left)
+	}
+}
+
+// unsettled returns the field of a FlushError, of which versions of the library know
+// nothing that say as much in words.
+func unsettled(err error) (n uint64, ok bool) {
+	for ; err != nil; err = errors.Unwrap(err) {
+		v := reflect.Indirect(reflect.ValueOf(err))
+		if v.Kind() == reflect.Struct && v.Type().Name() == "FlushError" && v.FieldByName("Unsettled").CanUint() {
+			return v.FieldByName("Unsettled").Uint(), true
+		}
+	}
+	return 0, false
+}
+
+// failures says in words that an error may have how the attempts of an event failed that
+// ended some time ago. It needs the lock.
+func (r *run) failures(h *history) (words []string) {
+	for _, at := range h.attempts {
+		switch {
+		case at.result == underWay || at.to+moment > r.now() || at.status == 202:
+		case at.status != 0:
+			words = append(words, fmt.Sprintf("answered %d", at.status))
+		case at.result == broken:
+			words = append(words, "reset", "EOF", "closed")
+		default:
+			words = append(words, "no answer", "timeout")
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// names reports whether err has one of the words. There may be none to have.
+func names(err error, words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	for _, w := range words {
+		if strings.Contains(err.Error(), w) {
+			return true
+		}
+	}
+	return false
+}
+
+// isRefusal reports whether err says that the event was not accepted. An event that a
+// full queue dropped later has an error that says more.
+func isRefusal(err error) bool {
+	return err != nil && (err.Error() == footfall.ErrQueueFull.Error() || err.Error() == footfall.ErrClosed.Error())
+}
