@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/transporttest v0.0.0
 	github.com/gofrs/flock v0.13.1
 	github.com/google/uuid v1.6.0
 	github.com/stretchr/testify v1.12.1
@@ -18,5 +17,3 @@ require (
 )
 
 replace github.com/footfall-dev/footfall => ..
-
-replace github.com/footfall-dev/footfall/transporttest => ../transporttest

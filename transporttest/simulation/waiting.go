@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ const moment = 5 * time.Millisecond
 
 // callDurable is the one place that knows how TrackDurable is called.
 func callDurable(ctx context.Context, t *footfall.Tracker, e footfall.Event) error {
-	return t.TrackDurable(ctx, e.Name, e.Props...)
+	return t.TrackDurable(ctx, e)
 }
 
 func (r *run) trackDurable(e event, within time.Duration) {
@@ -124,21 +123,18 @@ func (r *run) checkFlush(before []*history, err error, began, within time.Durati
 	case err != nil && left > 0 && !names(err, failures):
 		r.problem("flush cause", none, "Flush returned %q, which does not name the last answer: one of %v", err, failures)
 	}
-	if u, ok := unsettled(err); ok && u < uint64(left) {
+	if u, ok := unsettled(err); ok && u+dropped < uint64(left) {
 		r.problem("flush", none, "Flush says that %d events are not settled, and %d of those accepted before are not", u, left)
 	}
 }
 
-// unsettled returns the field of a FlushError, of which versions of the library know
-// nothing that say as much in words.
+// unsettled returns how many events a call of Flush has left.
 func unsettled(err error) (n uint64, ok bool) {
-	for ; err != nil; err = errors.Unwrap(err) {
-		v := reflect.Indirect(reflect.ValueOf(err))
-		if v.Kind() == reflect.Struct && v.Type().Name() == "FlushError" && v.FieldByName("Unsettled").CanUint() {
-			return v.FieldByName("Unsettled").Uint(), true
-		}
+	late, ok := errors.AsType[*footfall.FlushError](err)
+	if !ok {
+		return 0, false
 	}
-	return 0, false
+	return late.Unsettled, true
 }
 
 // failures says in words that an error may have how the attempts of an event failed that
