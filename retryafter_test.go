@@ -163,3 +163,22 @@ func TestAnAttemptThatBeganBeforeCloseIsNotTheLast(t *testing.T) {
 		assert.Equal(t, 2, f.requests())
 	})
 }
+
+func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(named("asked", inTurn(
+			reply{time.Millisecond, answerStatus(500)},
+			reply{0, answerRetryAfter(503, "60")},
+			reply{0, answerStatus(202)},
+		)))
+		tracker := start(t, f)
+		require.NoError(t, tracker.Track(context.Background(), "asked"))
+		track(t, tracker, 99)
+		time.Sleep(50 * time.Second)
+		assert.Equal(t, 101, f.requests())
+		time.Sleep(20 * time.Second)
+		assert.Equal(t, 102, f.requests())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}

@@ -89,3 +89,23 @@ func TestWaitingSaysThatARetryWillCome(t *testing.T) {
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }
+
+func TestWaitCountsEveryRetryThatIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
+			some := make([]footfall.Record, 100)
+			src.Wait(ctx)
+			assert.Equal(t, 100, src.Take(some))
+			for _, r := range some {
+				src.Retry(r, time.Minute, errAgain)
+			}
+			n, ok := src.Wait(ctx)
+			assert.True(t, ok)
+			assert.Equal(t, 100, n)
+			src.Settle(some[:src.Take(some)], footfall.Delivered, nil)
+		})
+		track(t, tracker, 100)
+		time.Sleep(2 * time.Minute)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
