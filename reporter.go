@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
 // reportEvery is the least time between two lines about events not accepted.
@@ -16,7 +18,7 @@ const reportEvery = time.Minute
 // and writes on its own, the first line at once and then at most one a minute. After
 // close the log is silent.
 type reporter struct {
-	log     *slog.Logger // from safeLogger
+	log     *slog.Logger // from safelog.New
 	onError func(error)
 
 	writing chan struct{} // full while a line is written; a mutex would stop the clock of synctest
@@ -60,7 +62,7 @@ func (r *reporter) rejected(rec Record, reason error) {
 		r.count(func(t *tally) { t.rejected++ }, err)
 		return
 	}
-	if failure := contain(func() { r.onError(err) }); failure != nil {
+	if failure := safelog.Contain(func() { r.onError(err) }); failure != nil {
 		r.log.Error("footfall: Config.OnError has failed", "error", failure)
 	}
 }
@@ -100,7 +102,7 @@ func (r *reporter) write() {
 // silences the log. A log that is stuck holds it up for a second, or a tenth of one when
 // ctx has ended.
 func (r *reporter) close(ctx context.Context) {
-	defer silence(r.log)
+	defer safelog.Silence(r.log)
 	r.timer.Stop()
 	done := make(chan struct{})
 	go func() {
@@ -119,3 +121,6 @@ func (r *reporter) close(ctx context.Context) {
 	case <-time.After(100 * time.Millisecond):
 	}
 }
+
+// errGoexit is the failure of an attempt in which the application called runtime.Goexit.
+var errGoexit = safelog.ErrGoexit

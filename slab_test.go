@@ -334,3 +334,12 @@ func TestSlabKnowsTheEpochOfEachEvent(t *testing.T) {
 		assert.Same(t, want, r.home.epoch(r.slot), "event %d", i)
 	}
 }
+
+func TestSlabOfALargeEventIsNotKept(t *testing.T) {
+	t.Parallel()
+	p := spares{size: 1 << 10}
+	p.put(p.get(1 << 20))
+	assert.Zero(t, p.n)
+	p.put(p.get(1))
+	assert.Equal(t, 1, p.n)
+}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
 // Tracker accepts events and delivers them in the background. Its methods may be
@@ -45,7 +47,7 @@ func New(cfg Config) (*Tracker, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	cfg.Logger = safeLogger(cfg.Logger)
+	cfg.Logger = safelog.New(cfg.Logger)
 	t := newTracker(&cfg)
 	transport := cfg.Transport
 	if transport == nil {

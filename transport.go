@@ -5,6 +5,8 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
+	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
 // Record is an encoded event: bytes and the id they are sent with.
@@ -79,7 +81,7 @@ func newReportingTransport(cfg Config, open func(*Config) (Poster, error)) (Tran
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	cfg.Logger = safeLogger(cfg.Logger)
+	cfg.Logger = safelog.New(cfg.Logger)
 	poster, err := open(&cfg)
 	if err != nil {
 		return nil, err

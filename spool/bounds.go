@@ -32,6 +32,21 @@ func (o *owner) makeRoom() (n int) {
 	return n
 }
 
+// removeSurplus removes what has ended until one transaction can remove the rest. makeRoom
+// counts all of it as room, and the next transaction must not exceed MaxBytes. The file may
+// fail meanwhile.
+func (o *owner) removeSurplus() {
+	for o.store != nil && o.feed.endedEvents() > maxRemoved {
+		ended, _ := o.feed.endings()
+		o.prepare(0, ended)
+		if err := o.store.commit(&o.change); err != nil {
+			o.fail(err)
+			return
+		}
+		o.feed.committed(o.store, len(ended))
+	}
+}
+
 // free drops the oldest event. It returns false if it must not, or all are on their way.
 func (o *owner) free() (freed int64, ok bool) {
 	o.told.full(o.log, &o.cfg)

@@ -35,6 +35,29 @@ func TestAnEventTakesTheRoomOfOneThatHasEnded(t *testing.T) {
 	}
 }
 
+// A transaction adds a large event and removes no more than maxRemoved of the small ones
+// that were dropped to make room.
+func TestTheFileStaysWithinMaxBytesWhileManyEventsAreDroppedForOne(t *testing.T) {
+	const events, small = 10_000, headerSize + 2
+	o, _ := newTestOwner(t, t.TempDir(), func(c *Config) { c.MaxBytes = events * small })
+	o.reopen()
+	t.Cleanup(func() { o.store.close(); o.claim.release() })
+	for n := 0; n < events; n += 1000 {
+		for i := range 1000 {
+			o.hold([]footfall.Record{some(n+i+1, 1)[0].rec})
+		}
+		require.True(t, o.write())
+	}
+	require.Equal(t, o.cfg.MaxBytes, o.store.bytes)
+
+	large := footfall.Record{ID: [16]byte{1}, Body: make([]byte, (maxRemoved+1000)*small-headerSize)}
+	o.hold([]footfall.Record{large})
+	require.True(t, o.write())
+	assert.Equal(t, o.cfg.MaxBytes, o.store.bytes)
+	assert.Equal(t, events-(maxRemoved+1000)+1, o.store.events)
+	assert.Equal(t, uint64(maxRemoved+1000), o.feed.read().Dropped)
+}
+
 func TestASmallFileIsCountedAsTheLargeOneWas(t *testing.T) {
 	a := age(t, t.TempDir())
 	a.keep()

@@ -2,13 +2,12 @@ package spool
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
 // Config configures a Spool. The zero value of a field means its default.
@@ -61,7 +60,7 @@ const (
 func (c Config) withDefaults() Config {
 	c.MaxBytes = cmp.Or(c.MaxBytes, defaultMaxBytes)
 	c.MaxAge = cmp.Or(c.MaxAge, defaultMaxAge)
-	c.Logger = slog.New(careful{cmp.Or(c.Logger, slog.Default()).Handler()})
+	c.Logger = safelog.New(cmp.Or(c.Logger, slog.Default()))
 	return c
 }
 
@@ -82,24 +81,3 @@ func (c *Config) check() error {
 	}
 	return errors.Join(problems...)
 }
-
-// careful keeps a panic of the application's slog.Handler from ending the process.
-type careful struct{ slog.Handler }
-
-// Handle implements slog.Handler.
-func (h careful) Handle(ctx context.Context, r slog.Record) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("spool: panic in Config.Logger: %v", v)
-		}
-	}()
-	return h.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements slog.Handler.
-func (h careful) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return careful{h.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements slog.Handler.
-func (h careful) WithGroup(name string) slog.Handler { return careful{h.Handler.WithGroup(name)} }

@@ -170,6 +170,9 @@ func (o *owner) write() bool {
 		return false
 	}
 	n := o.makeRoom()
+	if n > 0 {
+		o.removeSurplus()
+	}
 	ended := o.endings(n > 0)
 	if o.store == nil || n == 0 && len(ended) == 0 {
 		return false

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"log/slog"
 	"strings"
@@ -105,17 +104,3 @@ func TestDefaultsAreAsDocumented(t *testing.T) {
 	assert.Equal(t, 168*time.Hour, c.MaxAge)
 	assert.NotNil(t, c.Logger)
 }
-
-func TestAPanicOfTheLoggerIsNoCrash(t *testing.T) {
-	c := Config{Logger: slog.New(explosive{slog.DiscardHandler})}.withDefaults()
-	c.Logger.With("a", 1).WithGroup("g").Error("boom")
-}
-
-type ctx = context.Context
-
-type explosive struct{ slog.Handler }
-
-func (explosive) Enabled(_ ctx, _ slog.Level) bool     { return true }
-func (explosive) Handle(ctx, slog.Record) error        { panic("boom") }
-func (e explosive) WithAttrs([]slog.Attr) slog.Handler { return e }
-func (e explosive) WithGroup(string) slog.Handler      { return e }

@@ -129,11 +129,14 @@ func (f *feed) endedBytes() (n int64) {
 	return n
 }
 
-func (f *feed) hasEnded() bool {
+// endedEvents returns how many events have ended and are in the file.
+func (f *feed) endedEvents() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.ended) > 0
+	return len(f.ended)
 }
+
+func (f *feed) hasEnded() bool { return f.endedEvents() > 0 }
 
 // position returns the first key that was not loaded.
 func (f *feed) position() uint64 {

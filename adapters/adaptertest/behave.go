@@ -120,7 +120,7 @@ func Ask(t *testing.T, base string, r Request) (status int, body string) {
 	require.NoError(t, err)
 	sent.Host = r.Host
 	for pair := range slices.Chunk(r.Header, 2) {
-		sent.Header.Set(pair[0], pair[1])
+		sent.Header.Add(pair[0], pair[1])
 	}
 	own := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	if r.Client != nil {

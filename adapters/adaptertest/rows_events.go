@@ -274,7 +274,9 @@ func onlyTrustedProxiesAreBelieved(t *testing.T, f Framework) {
 		app.Watch(tracker.Tracker, footfall.Rule{Route: f.route("GET", "/page"), Event: "seen"})
 		app.Handle("", "GET", "/page", nothing)
 		base, stop := open(t, app)
-		Ask(t, base, Request{Method: "GET", Path: "/page", Header: []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "shop.example.com"}})
+		fromTheClient := []string{"X-Forwarded-Proto", "http", "X-Forwarded-Host", "client.example.com"}
+		header := append(fromTheClient, "X-Forwarded-Proto", "https", "X-Forwarded-Host", "shop.example.com")
+		Ask(t, base, Request{Method: "GET", Path: "/page", Header: header})
 		stop()
 		events := tracker.Events()
 		require.Len(t, events, 1)

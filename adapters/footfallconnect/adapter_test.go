@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"runtime"
 	"strings"
@@ -254,6 +255,25 @@ func TestOverHTTP1AndTLSThePageIsHTTPS(t *testing.T) {
 	require.Len(t, tracker.Events(), 2)
 	for _, e := range tracker.Events() {
 		assert.Equal(t, server.URL+add, e.URL)
+	}
+}
+
+// A proxy may add a line of its own behind the line that the client sent.
+func TestOfSeveralForwardedLinesTheProxysIsBelieved(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, func(c *footfall.Config) {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} // of httptest.NewRequest
+	})
+	r := httptest.NewRequestWithContext(t.Context(), "POST", add, strings.NewReader(`"socks"`))
+	r.Header = http.Header{
+		"Content-Type":      {"application/json"},
+		"X-Forwarded-Proto": {"http", "https"},
+		"X-Forwarded-Host":  {"client.example.com", "shop.example.com"},
+	}
+	adding(nil, intercepted(tracker, footfall.Rule{Route: add, Event: "added"})).ServeHTTP(httptest.NewRecorder(), r)
+	require.Len(t, tracker.Events(), 2)
+	for _, e := range tracker.Events() {
+		assert.Equal(t, "https://shop.example.com"+add, e.URL, e.Name)
 	}
 }
 

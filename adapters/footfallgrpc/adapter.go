@@ -150,7 +150,7 @@ func (o *observer) begin(ctx context.Context, method string) *call {
 			if c.request.Header == nil {
 				c.request.Header = make(http.Header)
 			}
-			c.request.Header.Set(key, values[0])
+			c.request.Header[http.CanonicalHeaderKey(key)] = values
 		}
 	}
 	if p, ok := peer.FromContext(ctx); ok {

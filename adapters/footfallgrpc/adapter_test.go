@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http/httptest"
+	"net/netip"
 	"runtime"
 	"strings"
 	"testing"
@@ -124,6 +125,27 @@ func TestACallWithoutMetadataOrPeerIsAnswered(t *testing.T) {
 	assert.Equal(t, "question", answer)
 	require.Len(t, tracker.Events(), 1)
 	assert.Equal(t, "https://example.com/", tracker.Events()[0].URL, "Config.DefaultURL, where no host is known")
+}
+
+// A proxy may add a value of its own behind the value that the client sent.
+func TestOfSeveralForwardedValuesTheProxysIsBelieved(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, func(c *footfall.Config) {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	})
+	const route = "/shop.v1.CartService/Add"
+	interceptor := footfallgrpc.UnaryServerInterceptor(tracker.Tracker, footfall.Rule{Route: route, Event: "added"})
+	ctx := peer.NewContext(metadata.NewIncomingContext(t.Context(), metadata.Pairs(
+		":authority", "10.0.0.1:8080",
+		"x-forwarded-proto", "http", "x-forwarded-proto", "https",
+		"x-forwarded-host", "client.example.com", "x-forwarded-host", "shop.example.com",
+	)), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4711}})
+	_, err := interceptor(ctx, nil, &grpc.UnaryServerInfo{FullMethod: route}, func(context.Context, any) (any, error) {
+		return nil, nil
+	})
+	require.NoError(t, err)
+	require.Len(t, tracker.Events(), 1)
+	assert.Equal(t, "https://shop.example.com"+route, tracker.Events()[0].URL)
 }
 
 func TestCheckRulesRefusesWhatTheServerHasNot(t *testing.T) {

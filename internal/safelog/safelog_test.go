@@ -1,4 +1,4 @@
-package footfall
+package safelog
 
 import (
 	"bytes"
@@ -82,7 +82,7 @@ func TestSafeLoggerLosesNoMoreThanWhatFailed(t *testing.T) {
 				t.Parallel()
 				var out bytes.Buffer
 				row.handler.Handler = plainText(&out)
-				safeLogger(slog.New(&row.handler)).WithGroup("group").With("a", 1).Error("m", "b", 2)
+				New(slog.New(&row.handler)).WithGroup("group").With("a", 1).Error("m", "b", 2)
 				assert.Equal(t, row.want, out.String())
 			})
 		}
@@ -98,7 +98,7 @@ func (shapeless) WithGroup(string) slog.Handler      { return nil }
 func TestSafeLoggerKeepsItsHandlerWhenItIsGivenNone(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	safeLogger(slog.New(shapeless{plainText(&out)})).WithGroup("group").With("a", 1).Error("m", "b", 2)
+	New(slog.New(shapeless{plainText(&out)})).WithGroup("group").With("a", 1).Error("m", "b", 2)
 	assert.Equal(t, "level=ERROR msg=m b=2\n", out.String())
 }
 
@@ -108,7 +108,7 @@ func TestSafeLoggerSaysWhyALineIsLost(t *testing.T) {
 		"panic":          "footfall: Config.Logger: panic: in the log",
 		"runtime.Goexit": "footfall: Config.Logger: runtime.Goexit was called",
 	} {
-		h := safeLogger(slog.New(&failing{Handler: slog.DiscardHandler, handle: failures[name]})).Handler()
+		h := New(slog.New(&failing{Handler: slog.DiscardHandler, handle: failures[name]})).Handler()
 		assert.EqualError(t, h.Handle(t.Context(), slog.Record{}), want)
 	}
 }
@@ -132,7 +132,7 @@ func TestSafeLoggerSurvivesValuesThatFail(t *testing.T) {
 			t.Run(name+" in a "+kind, func(t *testing.T) {
 				t.Parallel()
 				var out bytes.Buffer
-				log := safeLogger(slog.New(plainText(&out)))
+				log := New(slog.New(plainText(&out)))
 				log.Error("m", "value", value)
 				log.With("value", value).Error("m")
 				out.Reset()
@@ -146,9 +146,9 @@ func TestSafeLoggerSurvivesValuesThatFail(t *testing.T) {
 func TestSilencedLoggerWritesNothing(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log := safeLogger(slog.New(plainText(&out)))
+	log := New(slog.New(plainText(&out)))
 	derived := log.With("a", 1)
-	silence(log)
+	Silence(log)
 	for _, l := range []*slog.Logger{log, derived, derived.WithGroup("group")} {
 		l.Error("m")
 		assert.False(t, l.Enabled(t.Context(), slog.LevelError))

@@ -1,0 +1,184 @@
+package footfall_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// reply is the answer to one request, after a while.
+type reply struct {
+	after  time.Duration
+	answer func(*http.Request, string) (*http.Response, error)
+}
+
+// inTurn gives one reply to each request, in the order in which requests come. The last
+// one goes to all that follow.
+func inTurn(replies ...reply) func(*http.Request, string) (*http.Response, error) {
+	var requests atomic.Int64
+	return func(r *http.Request, body string) (*http.Response, error) {
+		mine := replies[min(int(requests.Add(1)), len(replies))-1]
+		time.Sleep(mine.after)
+		return mine.answer(r, body)
+	}
+}
+
+func TestAShorterRetryAfterDoesNotShortenTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(inTurn(
+			reply{time.Millisecond, answerRetryAfter(429, "60")},
+			reply{time.Second, answerRetryAfter(429, "5")}, // under way when the first is answered
+			reply{0, answerStatus(202)},
+		))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 2 })
+		track(t, tracker, 100)
+		time.Sleep(60 * time.Second)
+		assert.Equal(t, 2, f.requests())
+		time.Sleep(time.Second)
+		assert.Greater(t, f.requests(), 2)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestSendingGoesOnWhenALongerRetryAfterIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(inTurn(
+			reply{time.Millisecond, answerStatus(503)},
+			reply{2 * time.Millisecond, answerRetryAfter(429, "60")},
+			reply{0, answerStatus(202)},
+		))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight, c.FlushInterval = 2, time.Hour })
+		track(t, tracker, 100)
+		time.Sleep(61 * time.Second)
+		assert.Equal(t, uint64(100), tracker.Stats().Delivered)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestANewEventWaitsForRetryAfterToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerRetryAfter(429, "60"))
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		time.Sleep(70 * time.Second) // the one there is was sent again
+		require.Equal(t, 2, f.requests())
+		track(t, tracker, 1)
+		time.Sleep(40 * time.Second)
+		assert.Equal(t, 2, f.requests())
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// While the API accepts others, the failure of an event that has failed before says nothing
+// about the API. An answer that names a time does.
+func TestRetryAfterOfARetryHoldsTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		retried := inTurn(
+			reply{time.Millisecond, answerStatus(500)},
+			reply{0, answerRetryAfter(429, "60")},
+			reply{0, answerStatus(202)},
+		)
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, "retried") {
+				return retried(r, body)
+			}
+			time.Sleep(2 * time.Millisecond) // under way when the other one fails
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		require.NoError(t, tracker.Track(context.Background(), "retried"))
+		track(t, tracker, 99)
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 101, f.requests())
+		track(t, tracker, 10)
+		time.Sleep(40 * time.Second)
+		assert.Equal(t, 101, f.requests())
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// No event is left that was never sent, so it is retries that find out.
+func TestAnOutageThatOnlyRetriesMeetCostsFewRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, "held") {
+				return answerStatus(500)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		for range 200 {
+			require.NoError(t, tracker.Track(context.Background(), "held"))
+		}
+		trackFor(tracker, 30*time.Second)
+		time.Sleep(2 * time.Second)
+		require.Equal(t, uint64(200), tracker.Stats().Queued)
+		f.set(answerStatus(500))
+		before := f.requests()
+		time.Sleep(10 * time.Minute)
+		assert.Less(t, f.requests()-before, 200)
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAllSendersStartWhenTheAPITakesEventsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f, func(c *footfall.Config) { c.FlushInterval = time.Hour })
+		track(t, tracker, 1000)
+		time.Sleep(time.Minute)
+		f.set(inTurn(reply{100 * time.Millisecond, answerStatus(202)}))
+		time.Sleep(20 * time.Second) // the next probe is sent within 15 s
+		assert.Equal(t, uint64(1000), tracker.Stats().Delivered)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAnAttemptThatBeganBeforeCloseIsNotTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(inTurn(reply{10 * time.Second, answerStatus(500)}, reply{0, answerStatus(202)}))
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		time.Sleep(5 * time.Second)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Equal(t, 2, f.requests())
+	})
+}
+
+func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(named("asked", inTurn(
+			reply{time.Millisecond, answerStatus(500)},
+			reply{0, answerRetryAfter(503, "60")},
+			reply{0, answerStatus(202)},
+		)))
+		tracker := start(t, f)
+		require.NoError(t, tracker.Track(context.Background(), "asked"))
+		track(t, tracker, 99)
+		time.Sleep(50 * time.Second)
+		assert.Equal(t, 101, f.requests())
+		time.Sleep(20 * time.Second)
+		assert.Equal(t, 102, f.requests())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}

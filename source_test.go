@@ -1,0 +1,111 @@
+package footfall_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAllGoroutinesThatWaitAreToldThatTheTrackerIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
+			var waiting sync.WaitGroup
+			for range 10 {
+				waiting.Go(func() { discard{}.Deliver(ctx, src) })
+			}
+			waiting.Wait()
+		})
+		track(t, tracker, 10)
+		require.NoError(t, tracker.Flush(context.Background()))
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+// untaken is a Store of so many records that nobody takes.
+type untaken int
+
+func (s untaken) Waiting() (n int, more bool)                                    { return int(s), true }
+func (untaken) Take([]footfall.Record) int                                       { return 0 }
+func (untaken) Retry(r footfall.Record, _ error) (kept footfall.Record, ok bool) { return r, true }
+func (untaken) Settle([]footfall.Record, footfall.Outcome, error)                {}
+
+func TestASourceTellsAgainOfRecordsThatNobodyTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := footfall.NewSource(untaken(3))
+		src.Wake()
+		began := time.Now()
+		for i := range 3 {
+			n, ok := src.Wait(t.Context())
+			assert.True(t, ok)
+			assert.Equal(t, 3, n)
+			assert.Equal(t, time.Duration(i)*time.Second, time.Since(began))
+		}
+	})
+}
+
+var errAgain = errors.New("not now")
+
+func TestTakeFillsUpWithEventsThatWereNeverSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
+			some := make([]footfall.Record, 10)
+			src.Wait(ctx)
+			assert.Equal(t, 1, src.Take(some[:1]))
+			src.Retry(some[0], 0, errAgain)
+			assert.Equal(t, 5, src.Take(some))
+			src.Settle(some[:5], footfall.Delivered, nil)
+		})
+		track(t, tracker, 5)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestWaitingSaysThatARetryWillCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
+			one := make([]footfall.Record, 1)
+			<-src.Closing()
+			assert.Equal(t, 1, src.Take(one))
+			_, more := src.Waiting()
+			assert.False(t, more)
+			src.Retry(one[0], time.Second, errAgain)
+			n, more := src.Waiting()
+			assert.True(t, more)
+			time.Sleep(time.Second)
+			assert.Equal(t, 1, src.Take(one), "%d before", n)
+			src.Settle(one, footfall.Delivered, nil)
+		})
+		track(t, tracker, 1)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestWaitCountsEveryRetryThatIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
+			some := make([]footfall.Record, 100)
+			src.Wait(ctx)
+			assert.Equal(t, 100, src.Take(some))
+			for _, r := range some {
+				src.Retry(r, time.Minute, errAgain)
+			}
+			n, ok := src.Wait(ctx)
+			assert.True(t, ok)
+			assert.Equal(t, 100, n)
+			src.Settle(some[:src.Take(some)], footfall.Delivered, nil)
+		})
+		track(t, tracker, 100)
+		time.Sleep(2 * time.Minute)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
