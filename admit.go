@@ -1,5 +1,11 @@
 package footfall
 
+import (
+	"bytes"
+
+	"github.com/google/uuid"
+)
+
 // What callers of Track do to the queue.
 
 // scratch is what a call of Track works with: mostly what the one before on the same core
@@ -96,10 +102,9 @@ func (q *queue) makeRoom(n int) bool {
 	return true
 }
 
-// drop gives up the oldest event that is not in flight. One that was sent before is older
-// than all that were not. It returns false if there is none.
+// drop gives up the oldest event that is not in flight. It returns false if there is none.
 func (q *queue) drop() bool {
-	r, ok := q.source.Reclaim()
+	r, ok := q.oldestDelayed()
 	switch {
 	case ok:
 	case q.waiting == 0:
@@ -111,6 +116,29 @@ func (q *queue) drop() bool {
 	q.settle(&r, Lost, ErrQueueFull)
 	q.dropped()
 	return true
+}
+
+// oldestDelayed takes the oldest delayed event, if it is older than all that wait.
+func (q *queue) oldestDelayed() (r Record, ok bool) {
+	id, ok := q.source.delayed.oldest()
+	if !ok || q.waiting > 0 && q.older(id) {
+		return r, false
+	}
+	return q.source.Reclaim()
+}
+
+// older reports whether an event that waits is older than the one of that id.
+func (q *queue) older(id uuid.UUID) bool {
+	for _, l := range q.lanes {
+		if l.waiting == 0 {
+			continue
+		}
+		l.oldest()
+		if waits := l.first.id(l.first.next); bytes.Compare(waits[:], id[:]) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // lock locks the queue and all lanes and takes note of what was added to them: everything

@@ -2,6 +2,7 @@ package footfall
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,10 +32,14 @@ import (
 // goroutines at once. A Tracker has one in memory. A [Transport] that keeps records and
 // hands them on to another one implements Store and gives that one a [NewSource].
 //
-// A Store may have two more methods. TakeAny(one []Record) bool takes a waiting record from
+// A Store may have three more methods. TakeAny(one []Record) bool takes a waiting record from
 // anywhere, at random, and reports whether there was one. A circuit breaker that is open tries
-// the API with it: of events in a row, all may fail for the same reason. Moved(n int, o
+// the API with it: of events in a row, all may fail for the same reason. TakeNewest(one
+// []Record, since time.Time) bool takes the newest one, if it came after since. Moved(n int, o
 // Outcome) is needed for a transport that settles records as Stored; see [Source.Moved].
+//
+// A Store whose records are those of another Source tells that one of failures, with
+// [Source.Keep] or [Source.Failed], so that Flush can name them.
 type Store interface {
 	// Waiting returns how many records Take would return. When more is false the Store
 	// is closed, and no others will come.
@@ -64,6 +69,9 @@ type Source struct {
 	again   *time.Timer // to look once more at what nobody has taken; nil for a Tracker's
 	delayed *delayed
 	failure atomic.Pointer[failure]
+
+	once     sync.Once   // of Close
+	accepted atomic.Bool // something was settled by the API since Close
 }
 
 // failure is the last failure, of an event that is not settled.
@@ -184,7 +192,11 @@ func (s *Source) Take(dst []Record) int {
 		n++
 	}
 	if n < len(dst) {
-		n += s.store.Take(dst[n:])
+		fresh := s.store.Take(dst[n:])
+		for i := range fresh {
+			s.handOut(dst[n+i:], true)
+		}
+		n += fresh
 	}
 	return n
 }
@@ -192,6 +204,18 @@ func (s *Source) Take(dst []Record) int {
 // next takes one record. While fresh ones are waiting, retries that are due have every other
 // turn, and suspects, if they are wanted, one turn in ten.
 func (s *Source) next(one []Record, suspects bool) bool {
+	return s.handOut(one, s.pick(one, suspects))
+}
+
+// handOut notes whether a record is handed out while the tracker closes.
+func (s *Source) handOut(one []Record, ok bool) bool {
+	if ok && isClosed(s.closing) {
+		one[0].last = true
+	}
+	return ok
+}
+
+func (s *Source) pick(one []Record, suspects bool) bool {
 	if !s.delayed.some() {
 		return s.store.Take(one) == 1
 	}
@@ -201,6 +225,19 @@ func (s *Source) next(one []Record, suspects bool) bool {
 		s.store.Take(one) == 1 ||
 		s.delayed.take(one, false) ||
 		suspects && s.delayed.take(one, true)
+}
+
+// untried takes one record that has had no attempt since the tracker closes.
+func (s *Source) untried(one []Record) bool {
+	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.untried(one))
+}
+
+// news takes a record that came after since.
+func (s *Source) news(one []Record, since time.Time) bool {
+	store, ok := s.store.(interface {
+		TakeNewest(one []Record, since time.Time) bool
+	})
+	return ok && s.handOut(one, store.TakeNewest(one, since))
 }
 
 // fresh takes one record that was never sent, from anywhere.
@@ -215,13 +252,14 @@ func (s *Source) fresh(one []Record) bool {
 // need not be due by itself, unless it is a suspect: it waits for the API.
 func (s *Source) probe(one []Record, retryFirst bool) bool {
 	if retryFirst {
-		return s.delayed.probe(one) || s.fresh(one)
+		return s.handOut(one, s.delayed.probe(one) || s.fresh(one))
 	}
-	return s.fresh(one) || s.delayed.probe(one)
+	return s.handOut(one, s.fresh(one) || s.delayed.probe(one))
 }
 
 // Retry gives back a record whose attempt failed because of err. It is due again after
-// wait, and at once when the tracker closes.
+// wait, and at once when the tracker closes. A record that was taken when the tracker was
+// closing is due again only if the API settles another.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	s.failure.Store(&failure{r.ID, time.Now(), err})
 	if kept, ok := s.store.Retry(r, err); ok {
@@ -233,8 +271,23 @@ func (s *Source) Retry(r Record, wait time.Duration, err error) {
 // not delivered. Their Body must not be used afterwards. The slice stays the caller's.
 func (s *Source) Settle(records []Record, o Outcome, err error) {
 	s.store.Settle(records, o, err)
+	if len(records) == 0 {
+		return
+	}
+	if (o == Delivered || o == Rejected) && isClosed(s.closing) {
+		s.accept()
+	}
 	if last := s.failure.Load(); last != nil && o != Lost && (len(records) > 1 || last.id == records[0].ID || last.id == uuid.Nil) {
 		s.failure.CompareAndSwap(last, nil) // what other events failed of is in delayed
+	}
+}
+
+// accept makes what has failed since the tracker closes due again: the API has settled
+// something.
+func (s *Source) accept() {
+	if !s.accepted.Swap(true) {
+		s.delayed.accept()
+		s.Wake()
 	}
 }
 
@@ -250,6 +303,14 @@ func (s *Source) Moved(n int, o Outcome) {
 // Reclaim takes back the oldest of the records that wait for another attempt, for a Store
 // that needs its room. The Store may hold its own lock.
 func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.reclaim() }
+
+// Keep moves a record that was taken to memory of its own, because it may stay in flight
+// for long, and notes why it is not settled. It returns the record to settle in place of r, or
+// false if that has ended. It is for a Store whose records are those of this Source.
+func (s *Source) Keep(r Record, err error) (kept Record, ok bool) {
+	s.failure.Store(&failure{r.ID, time.Now(), err})
+	return s.store.Retry(r, err)
+}
 
 // Failed notes why records are not settled yet, if that is not the failure of an attempt.
 // [Tracker.Flush] and [Tracker.TrackDurable] name it when their time is over.
@@ -267,10 +328,12 @@ func (s *Source) Failure() error {
 // Closing returns a channel that is closed when the tracker closes.
 func (s *Source) Closing() <-chan struct{} { return s.closing }
 
-// Close is called by the Store's owner, once, when the tracker closes. Every record is
-// due then.
+// Close is called by the Store's owner when the tracker closes. Every record is due then.
+// Calling it again does nothing.
 func (s *Source) Close() {
-	close(s.closing)
-	s.delayed.close()
-	s.Wake()
+	s.once.Do(func() {
+		close(s.closing)
+		s.delayed.close()
+		s.Wake()
+	})
 }

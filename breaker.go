@@ -13,8 +13,8 @@ import (
 // event.
 //
 // A failure may be the event's own, so a probe is never the same event again where there
-// are others: fresh events, from anywhere in the queue, and retries take turns. If nothing
-// fresh was there to be tried, the first fresh event that comes does not wait.
+// are others: fresh events, from anywhere in the queue, and retries take turns. An event that
+// came after the last probe was sent is news and is tried at once, one for each probe.
 type breaker struct {
 	retry backoff       // after "not now"
 	hold  backoff       // after several answers in a row that hold everything
@@ -31,7 +31,9 @@ type breaker struct {
 	step     int     // failed probes in a row
 	until    time.Time
 	probing  bool      // a probe is under way
-	early    int       // how many fresh events may be tried before until
+	sent     time.Time // when the last probe was
+	newsFrom time.Time // what came later is news
+	early    int       // how many events that came since may be tried before until
 	earlyAt  time.Time // and when the next
 	tryRetry bool      // which kind the next probe is, if there is one
 	likely   bool      // which kind last closed the breaker: true for a retry
@@ -46,17 +48,18 @@ type breaker struct {
 type admission uint8
 
 const (
-	nothing    admission = iota
-	anything             // the breaker is closed
-	aProbe               // one request, of any event
-	freshProbe           // one request, of an event that was never sent
+	nothing   admission = iota
+	anything            // the breaker is closed
+	aProbe              // one request, of any event
+	newsProbe           // one request, of an event that came after the last probe had failed
 )
 
 // pass is an admission and what to report the answer with.
 type pass struct {
 	admission
 	turn       uint64
-	retryFirst bool // the probe should be a retry
+	retryFirst bool      // the probe should be a retry
+	since      time.Time // what came later is news
 }
 
 // patience is after how many failures in a row, of events that have failed before, the
@@ -80,15 +83,15 @@ func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *bre
 func (b *breaker) admit() pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := pass{turn: b.turn, retryFirst: b.tryRetry}
+	p := pass{turn: b.turn, retryFirst: b.tryRetry, since: b.newsFrom}
 	switch {
 	case !b.open:
 		p.admission = anything
 	case b.probing:
 	case !time.Now().Before(b.until):
-		b.probing, p.admission = true, aProbe
+		b.probing, b.sent, p.admission = true, time.Now(), aProbe
 	case b.mayBeEarly():
-		b.probing, p.admission = true, freshProbe
+		b.probing, b.sent, p.admission = true, time.Now(), newsProbe
 	}
 	return p
 }
@@ -110,8 +113,8 @@ func (b *breaker) probes() int {
 	return 1
 }
 
-// mayBeEarly reports whether a fresh event may be tried before it is time for the next
-// probe: the last one was a retry, for want of a fresh event.
+// mayBeEarly reports whether an event that came since the last probe was sent may be tried
+// before it is time for the next probe.
 func (b *breaker) mayBeEarly() bool {
 	return b.early > 0 && !b.firm && !time.Now().Before(b.earlyAt)
 }
@@ -127,7 +130,7 @@ func (b *breaker) current() uint64 {
 func (b *breaker) unused(p pass) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p.admission != anything && p.turn == b.turn {
+	if p.admission > anything && p.turn == b.turn {
 		b.probing = false
 		b.timer.Reset(time.Until(b.until)) // a fresh event that comes calls Wake by itself
 	}
@@ -137,10 +140,14 @@ func (b *breaker) unused(p pass) {
 // An answer to a request that was under way when the breaker opened closes it too,
 // so that one failure among many successes does not pause everyone; but not when
 // the API itself said how long to wait.
-func (b *breaker) passed(p pass, retry bool) {
-	if told, since := b.close(p, retry); told {
-		b.log.Info("footfall: the API takes events again", "after", time.Since(since).Round(time.Millisecond))
+// It returns the line for the log, or nil.
+func (b *breaker) passed(p pass, retry bool) (line func()) {
+	told, since := b.close(p, retry)
+	if !told {
+		return nil
 	}
+	after := time.Since(since).Round(time.Millisecond)
+	return func() { b.log.Info("footfall: the API takes events again", "after", after) }
 }
 
 // close reports whether the log was told that the breaker, now closed, was open.
@@ -165,11 +172,13 @@ func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 	return told, b.since
 }
 
-// failed is told that an attempt of r failed.
-func (b *breaker) failed(p pass, r *Record, v verdict, a *answer) {
-	if b.fail(p, r, v, a) {
-		b.tell(v, a)
+// failed is told that an attempt of r failed. It returns the line for the log, or nil.
+func (b *breaker) failed(p pass, r *Record, v verdict, a *answer) (line func()) {
+	if !b.fail(p, r, v, a) {
+		return nil
 	}
+	err := a.failure()
+	return func() { b.tell(v, err) }
 }
 
 // fail reports whether the log must be told.
@@ -179,17 +188,16 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 	b.failures++
 	now := time.Now()
 	asked := retryAfter(a.retryAfter, now, b.limit)
-	limited := a.status == http.StatusTooManyRequests
-	firm := asked > 0 || limited
+	firm := asked > 0 || a.status == http.StatusTooManyRequests
 	switch {
 	case p.turn != b.turn && (b.open || !firm): // it is known already, or has passed since
 		b.postpone(firm, now.Add(asked))
 		return false
-	case !b.open && r.failures > 0 && !limited && b.failures < patience:
+	case !b.open && r.failures > 0 && b.failures < patience:
 		return false // this event's own failure, as far as is known
-	case p.admission == freshProbe && !firm:
+	case p.admission == newsProbe && !firm:
 		b.early--
-		b.earlyAt = now.Add(b.retry.delay(0))
+		b.newsFrom, b.earlyAt = b.sent, now.Add(b.retry.delay(0))
 	default:
 		b.extend(r, v, now)
 		b.until = now.Add(max(b.wait(v), asked))
@@ -197,22 +205,22 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 	b.open, b.firm, b.probing = true, firm, false
 	b.turn++
 	b.arm(now)
+	if b.mayBeEarly() {
+		b.wake() // for what came while the probe was under way
+	}
 	return !r.suspect() && b.news(v, now)
 }
 
-// extend opens the breaker, or keeps it open after a probe. Of a suspect, which would fail
-// whatever the state of the API, the wait does not grow far.
+// extend opens the breaker, or keeps it open after a probe.
 func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 	retry := r.failures > 0
 	switch {
 	case !b.open:
-		b.since, b.step = now, 0
+		b.since, b.sent, b.step = now, now, 0
 		b.tryRetry = b.likely && !retry
 		b.beEarly(retry, now)
 	default:
-		if !r.suspect() || b.step <= quickSteps {
-			b.step++
-		}
+		b.step++
 		b.brief /= 2
 		b.beEarly(retry && !b.tryRetry, now)
 		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
@@ -232,9 +240,10 @@ func (b *breaker) arm(now time.Time) {
 	b.timer.Reset(next.Sub(now))
 }
 
-// beEarly lets the next fresh events be tried early if there was none.
+// beEarly lets the next event that comes be tried early, or some if there was nothing fresh
+// to try.
 func (b *breaker) beEarly(lacking bool, now time.Time) {
-	b.early, b.earlyAt = 0, now
+	b.newsFrom, b.early, b.earlyAt = b.sent, 1, now
 	if lacking {
 		b.early = quickSteps
 	}
@@ -279,13 +288,13 @@ func (b *breaker) news(v verdict, now time.Time) bool {
 	return true
 }
 
-func (b *breaker) tell(v verdict, a *answer) {
+func (b *breaker) tell(v verdict, err error) {
 	switch v {
 	case later:
-		b.log.Warn("footfall: the API does not take events; they are kept and retried", "error", a.failure())
+		b.log.Warn("footfall: the API does not take events; they are kept and retried", "error", err)
 	case badKey:
-		b.log.Error("footfall: the API refuses the key; events are held until it is accepted", "error", a.failure())
+		b.log.Error("footfall: the API refuses the key; events are held until it is accepted", "error", err)
 	default:
-		b.log.Error("footfall: this is not the Site Analytics API; events are held; check BaseURL", "error", a.failure())
+		b.log.Error("footfall: this is not the Site Analytics API; events are held; check BaseURL", "error", err)
 	}
 }

@@ -180,7 +180,7 @@ func TestTheProbeIsAnEventOfTheKindThatWasAcceptedLast(t *testing.T) {
 		require.NoError(t, closeWithin(tracker, time.Minute))
 		assert.Len(t, once.tried, 1000)
 		assert.Greater(t, once.probes, 5)
-		assert.LessOrEqual(t, once.untried, 1, "of %d probes", once.probes)
+		assert.Less(t, once.untried, once.probes/2, "some of what comes meanwhile is tried, too")
 	})
 }
 

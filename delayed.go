@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // delayed holds the events whose last attempt failed, until the next one is due. Its lock
@@ -33,6 +35,7 @@ type delayed struct {
 type delayedEvent struct {
 	record     Record
 	failed     time.Time
+	wait       time.Duration
 	due        time.Time
 	err        error // of the last attempt
 	time, rank int
@@ -88,7 +91,7 @@ func (d *delayed) add(r Record, wait time.Duration, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	e := &delayedEvent{record: r, failed: now, due: now.Add(wait), err: err}
+	e := &delayedEvent{record: r, failed: now, wait: wait, due: now.Add(wait), err: err}
 	d.n.Add(1)
 	d.bytes += len(r.Body)
 	heap.Push(&d.ages, e)
@@ -123,6 +126,30 @@ func (d *delayed) turn() (retry, suspect bool) {
 	defer d.mu.Unlock()
 	d.turns++
 	return d.turns%2 == 0, d.turns%10 == 5
+}
+
+// untried moves an event into one that has had no attempt since the tracker closes.
+func (d *delayed) untried(one []Record) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, from := range []*eventHeap{&d.retries, &d.suspects} {
+		if from.Len() > 0 && from.events[0].due.IsZero() {
+			one[0] = d.remove(from.events[0])
+			d.arm(time.Now())
+			return true
+		}
+	}
+	return false
+}
+
+// oldest returns the id of the oldest event.
+func (d *delayed) oldest() (id uuid.UUID, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ages.Len() == 0 {
+		return id, false
+	}
+	return d.ages.events[0].record.ID, true
 }
 
 // take moves an event that is due into one.
@@ -264,15 +291,15 @@ func (d *delayed) stop() {
 	d.timer.Stop()
 }
 
-// accept is told that the API has accepted something since the tracker closes. What failed
-// since is worth another attempt then, after wait.
-func (d *delayed) accept(wait func() time.Duration) {
+// accept is told that the API has settled something since the tracker closes. What failed
+// since is worth another attempt then.
+func (d *delayed) accept() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.accepted = true
 	now := time.Now()
 	for _, e := range d.tried {
-		e.due = now.Add(wait())
+		e.due = now.Add(e.wait)
 		heap.Push(d.heapOf(e), e)
 	}
 	d.tried = nil

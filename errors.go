@@ -83,6 +83,15 @@ func (e *RejectedError) Error() string {
 // Unwrap returns the reason.
 func (e *RejectedError) Unwrap() error { return e.Err }
 
+// lateError is the end of a context and the last failure before it.
+type lateError struct{ ended, last error }
+
+func (e *lateError) Error() string {
+	return e.ended.Error() + "; the last attempt failed: " + strings.TrimPrefix(e.last.Error(), "footfall: ")
+}
+
+func (e *lateError) Unwrap() []error { return []error{e.ended, e.last} }
+
 // FlushError says why [Tracker.Flush] returned before all events were settled. They stay
 // queued, unless the transport has stopped.
 type FlushError struct {
@@ -92,11 +101,7 @@ type FlushError struct {
 }
 
 func (e *FlushError) Error() string {
-	text := fmt.Sprintf("footfall: flush: %d events not settled yet: %v", e.Unsettled, e.Err)
-	if e.Cause != nil {
-		text += "; the last attempt failed: " + strings.TrimPrefix(e.Cause.Error(), "footfall: ")
-	}
-	return text
+	return fmt.Sprintf("footfall: flush: %d events not settled yet: %v", e.Unsettled, because(e.Err, e.Cause))
 }
 
 // Unwrap returns Err, and Cause if there is one.

@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"iter"
 	"math/rand/v2"
 	"sync"
 )
@@ -145,7 +146,7 @@ func (l *lane) takeAny() Record {
 	l.waiting--
 	var from *slab
 	slabs := 0
-	for s := l.first; s != nil; s = s.after {
+	for s := range l.known() {
 		if s.next < s.counted {
 			if slabs++; rand.IntN(slabs) == 0 {
 				from = s
@@ -153,6 +154,33 @@ func (l *lane) takeAny() Record {
 		}
 	}
 	return from.take(from.any())
+}
+
+// known yields the slabs from the first to the last that has counted entries. Track may be
+// adding others.
+func (l *lane) known() iter.Seq[*slab] {
+	return func(yield func(*slab) bool) {
+		for s := l.first; yield(s) && s != l.counting; {
+			s = s.after
+		}
+	}
+}
+
+// newest returns the slab with the newest entry that waits, and when that was added. There
+// must be one.
+func (l *lane) newest() (from *slab, at int64) {
+	for s := range l.known() {
+		if s.next < s.counted {
+			from = s
+		}
+	}
+	return from, from.entries[from.newest()].at
+}
+
+// takeNewest returns the newest record of a slab that newest has found.
+func (l *lane) takeNewest(from *slab) Record {
+	l.waiting--
+	return from.take(from.newest())
 }
 
 // release is told that a record of s has ended.

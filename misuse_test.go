@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -102,4 +103,73 @@ func TestATransportThatMovesMoreThanItStoredIsCorrectedAndToldOnce(t *testing.T)
 			})
 		})
 	}
+}
+
+func TestMisuseOfASourceIsIgnored(t *testing.T) {
+	stranger := make(chan footfall.Record, 1)
+	synctest.Test(t, func(t *testing.T) {
+		other := with(t, transportFunc(func(ctx context.Context, src *footfall.Source) {
+			one := make([]footfall.Record, 1)
+			src.Wait(ctx)
+			src.Take(one)
+			stranger <- one[0]
+			src.Wait(ctx)
+		}))
+		track(t, other, 1)
+		tracker := with(t, transportFunc(func(ctx context.Context, src *footfall.Source) {
+			one := make([]footfall.Record, 1)
+			src.Wait(ctx)
+			src.Take(one)
+			for range 3 {
+				src.Retry(one[0], time.Second, errAgain) // of which the first counts
+				src.Settle(one, footfall.Rejected, errAgain)
+			}
+			src.Settle(nil, footfall.Delivered, nil)
+			src.Settle([]footfall.Record{<-stranger, {}}, footfall.Delivered, nil)
+			for range 2 {
+				src.Wait(ctx)
+				require.Equal(t, 1, src.Take(one))
+				old := one[0]
+				src.Retry(old, time.Second, errAgain)
+				src.Retry(old, time.Second, errAgain)
+				src.Settle([]footfall.Record{old}, footfall.Rejected, errAgain)
+			}
+			src.Wait(ctx)
+			require.Equal(t, 1, src.Take(one))
+			src.Settle(one, footfall.Delivered, nil)
+			assert.Zero(t, src.Take(one))
+			src.Close() // the tracker's to do
+			src.Close()
+		}))
+		track(t, tracker, 1)
+		time.Sleep(time.Minute)
+		assert.Equal(t, footfall.Stats{Tracked: 1, Delivered: 1}, tracker.Stats())
+		require.NoError(t, closeWithin(tracker, time.Second))
+		assert.Equal(t, uint64(1), other.Stats().Queued)
+		_ = closeWithin(other, time.Second)
+	})
+}
+
+type transportFunc func(context.Context, *footfall.Source)
+
+func (f transportFunc) Deliver(ctx context.Context, src *footfall.Source) { f(ctx, src) }
+
+// Run with -race: callers go on adding while a probe is taken from among their events.
+func TestEventsAreAddedWhileAProbeIsTaken(t *testing.T) {
+	f := newFakeNet()
+	f.set(answerStatus(503))
+	tracker := start(t, f, func(c *footfall.Config) {
+		c.FlushInterval, c.BackoffMin, c.BackoffMax = time.Millisecond, time.Millisecond, 2*time.Millisecond
+	})
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			for range 5000 {
+				_ = tracker.Track(context.Background(), "tested")
+			}
+		})
+	}
+	callers.Wait()
+	f.set(answerStatus(202))
+	require.NoError(t, closeWithin(tracker, time.Minute))
 }

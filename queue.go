@@ -124,12 +124,42 @@ func (q *queue) TakeAny(one []Record) bool {
 			break
 		}
 	}
+	q.took(one[0])
+	return true
+}
+
+// TakeNewest implements an optional method of Store.
+func (q *queue) TakeNewest(one []Record, since time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.look()
+	q.letGo()
+	var lane *lane
+	var from *slab
+	newest := int64(since.Sub(q.clock.start))
+	for _, l := range q.lanes {
+		if l.waiting == 0 {
+			continue
+		}
+		if s, at := l.newest(); at >= newest {
+			lane, from, newest = l, s, at
+		}
+	}
+	if from == nil {
+		return false
+	}
+	one[0] = lane.takeNewest(from)
+	q.took(one[0])
+	return true
+}
+
+// took counts a record that was taken out of turn.
+func (q *queue) took(r Record) {
 	q.waiting--
-	q.taken += len(one[0].Body)
+	q.taken += len(r.Body)
 	if q.closed && q.waiting == 0 {
 		q.wake()
 	}
-	return true
 }
 
 // take returns the oldest record of all lanes. There must be one.
@@ -153,14 +183,16 @@ func (q *queue) take() Record {
 func (q *queue) Retry(r Record, err error) (kept Record, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ended || !r.home.holds(&r) {
+	if q.ended || !r.home.holds(&r, &q.spares) {
 		return r, false
 	}
 	if w := q.waiters[r.ID]; w != nil {
 		w.failure = err
 	}
-	if r.home.lane == nil {
-		return r, true // it has
+	if r.home.lane == nil { // it has
+		r.home.turn++ // other copies of the record are void
+		r.turn = r.home.turn
+		return r, true
 	}
 	kept = r.home.split(r.slot)
 	kept.failures, kept.strikes, kept.last = r.failures, r.strikes, r.last
@@ -175,7 +207,7 @@ func (q *queue) Settle(records []Record, o Outcome, err error) {
 	defer q.mu.Unlock()
 	for i := range records {
 		r := &records[i]
-		if q.ended || !r.home.holds(r) {
+		if q.ended || !r.home.holds(r, &q.spares) {
 			continue
 		}
 		if o == Lost {

@@ -121,6 +121,3 @@ func (r *reporter) close(ctx context.Context) {
 	case <-time.After(100 * time.Millisecond):
 	}
 }
-
-// errGoexit is the failure of an attempt in which the application called runtime.Goexit.
-var errGoexit = safelog.ErrGoexit

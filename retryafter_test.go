@@ -82,8 +82,8 @@ func TestANewEventWaitsForRetryAfterToo(t *testing.T) {
 }
 
 // While the API accepts others, the failure of an event that has failed before says nothing
-// about the API. An answer that names a time does.
-func TestRetryAfterOfARetryHoldsTheOthers(t *testing.T) {
+// about the API, and the time that it names is that event's own.
+func TestRetryAfterOfARetryHoldsThatEventOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		retried := inTurn(
@@ -105,7 +105,7 @@ func TestRetryAfterOfARetryHoldsTheOthers(t *testing.T) {
 		require.Equal(t, 101, f.requests())
 		track(t, tracker, 10)
 		time.Sleep(40 * time.Second)
-		assert.Equal(t, 101, f.requests())
+		assert.Equal(t, 111, f.requests(), "all but the one that was told to wait")
 		require.NoError(t, tracker.Flush(context.Background()))
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})

@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/footfall-dev/footfall/internal/safelog"
+	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -28,18 +29,18 @@ type httpTransport struct {
 	mu       sync.Mutex // held while a sender takes an event or ends
 	slots    *semaphore.Weighted
 	running  int
-	looks    uint64      // how often wanted was asked
-	moving   int         // senders that run, and have ended an attempt since the last time
-	suspects int         // in flight
-	told     time.Time   // when the log was told of a suspect
-	accepted atomic.Bool // the API has settled an event since the tracker closes
-	settled  time.Time   // when it did so last
+	looks    uint64    // how often wanted was asked
+	moving   int       // senders that run, and have ended an attempt since the last time
+	suspects int       // in flight
+	told     time.Time // when the log was told of a suspect
+	settled  time.Time // when the API last settled an event since the tracker closes
 }
 
 // worker is what a sender works with. It is used again, so that a sender that ends for
 // want of events and is started for the next ones costs no memory.
 type worker struct {
 	one      [1]Record
+	began    time.Time
 	pass     pass
 	closing  bool   // the attempt began when the tracker was closing
 	look     uint64 // when it was last counted as moving
@@ -169,23 +170,28 @@ func (t *httpTransport) note(w *worker) {
 func (t *httpTransport) counts(w *worker) bool { return w.look == t.looks && w.attempts > 1 }
 
 // pick takes an event as the breaker allows. What the tracker leaves when it closes gets an
-// attempt whatever the breaker says, until the API has accepted something.
+// attempt whatever the breaker says.
 func (t *httpTransport) pick(src *Source, w *worker) bool {
+	w.began = time.Now()
 	w.closing = isClosed(src.Closing())
-	if w.closing && !t.accepted.Load() {
+	if w.closing && src.untried(w.one[:]) {
 		w.pass = pass{admission: anything, turn: t.breaker.current()}
-		return src.next(w.one[:], true)
+		return true
 	}
 	w.pass = t.breaker.admit()
-	found := false
 	switch w.pass.admission {
 	case anything:
 		return src.next(w.one[:], t.suspects < max(1, t.most/10))
 	case aProbe:
-		found = src.probe(w.one[:], w.pass.retryFirst)
-	case freshProbe:
-		found = src.fresh(w.one[:])
+		return t.probed(w, src.probe(w.one[:], w.pass.retryFirst))
+	case newsProbe:
+		return t.probed(w, src.news(w.one[:], w.pass.since))
 	}
+	return false
+}
+
+// probed tells the breaker if there was no event for its probe.
+func (t *httpTransport) probed(w *worker, found bool) bool {
 	if !found {
 		t.breaker.unused(w.pass)
 	}
@@ -193,13 +199,13 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 }
 
 // deliver makes one attempt, and then settles the event or gives it back, also when the
-// attempt ends the goroutine.
+// attempt ends the goroutine. The log is told last: it may be slow.
 func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 	suspect := w.one[0].suspect()
 	end := ending{verdict: later, err: errEnded}
 	defer func() {
 		if end.err == errEnded {
-			t.breaker.failed(w.pass, &w.one[0], later, &answer{err: errEnded})
+			end.line = t.breaker.failed(w.pass, &w.one[0], later, &answer{err: errEnded})
 		}
 		if suspect {
 			t.mu.Lock()
@@ -207,6 +213,9 @@ func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 			t.mu.Unlock()
 		}
 		t.finish(src, w, &end)
+		if end.line != nil {
+			end.line()
+		}
 	}()
 	t.attempt(ctx, w, &end)
 }
@@ -217,10 +226,11 @@ type ending struct {
 	cut     bool // by the end of the context, which says nothing about the API
 	err     error
 	asked   time.Duration // by Retry-After
+	line    func()        // writes to the log; nil if there is nothing to say
 }
 
 // errEnded is why an attempt failed that ended its goroutine.
-var errEnded = fmt.Errorf("footfall: the attempt ended its goroutine: %w", errGoexit)
+var errEnded = fmt.Errorf("footfall: the attempt ended its goroutine: %w", safelog.ErrGoexit)
 
 // attempt posts the event once.
 func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
@@ -236,15 +246,13 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	retry := r.failures > 0
 	switch v := judge(&a); v {
 	case accepted:
-		*end = ending{verdict: v}
-		t.breaker.passed(w.pass, retry)
+		*end = ending{verdict: v, line: t.breaker.passed(w.pass, retry)}
 	case refused:
-		*end = ending{verdict: v, err: a.refusal()}
-		t.breaker.passed(w.pass, retry)
+		*end = ending{verdict: v, err: a.refusal(), line: t.breaker.passed(w.pass, retry)}
 		t.rejected(r, end.err)
 	default:
 		*end = ending{verdict: v, err: a.failure(), asked: retryAfter(a.retryAfter, time.Now(), t.breaker.limit)}
-		t.breaker.failed(w.pass, &r, v, &a)
+		end.line = t.breaker.failed(w.pass, &r, v, &a)
 	}
 }
 
@@ -254,11 +262,11 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 	case end.cut:
 		src.Settle(w.one[:], Lost, cmp.Or(src.Failure(), end.err))
 	case end.verdict == accepted:
+		t.alive(src)
 		src.Settle(w.one[:], Delivered, nil)
-		t.alive(src)
 	case end.verdict == refused:
-		src.Settle(w.one[:], Rejected, end.err)
 		t.alive(src)
+		src.Settle(w.one[:], Rejected, end.err)
 	default:
 		t.giveBack(src, w, end)
 	}
@@ -270,16 +278,29 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	r := w.one[0]
 	r.failures++
-	r.last = w.closing
 	if (w.pass.admission == anything || r.suspect()) && !w.closing {
-		r.strikes++
-		t.tell(&r, end.err)
+		t.strike(&r, w, end)
 	}
-	if w.closing && t.hopeless() {
+	if w.closing && t.hopeless(src) {
 		src.Settle(w.one[:], Lost, end.err)
 		return
 	}
 	src.Retry(r, max(t.wait(&r, w), end.asked), end.err)
+}
+
+// slowFailure is how long an attempt takes that counts twice: it has cost the others a
+// request for that time.
+const slowFailure = time.Second
+
+func (t *httpTransport) strike(r *Record, w *worker, end *ending) {
+	before := r.suspect()
+	r.strikes++
+	if time.Since(w.began) >= slowFailure {
+		r.strikes = max(r.strikes, suspectAfter)
+	}
+	if r.suspect() && !before && end.line == nil {
+		end.line = t.tell(r.ID, end.err)
+	}
 }
 
 // closePatience is for how long Close goes on while the API settles nothing more. It is for
@@ -288,10 +309,10 @@ const closePatience = 5 * time.Minute
 
 // hopeless reports whether the API has settled something since the tracker closes, but
 // nothing for long.
-func (t *httpTransport) hopeless() bool {
+func (t *httpTransport) hopeless(src *Source) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.accepted.Load() && time.Since(t.settled) > closePatience
+	return src.accepted.Load() && time.Since(t.settled) > closePatience
 }
 
 // longestWait is how long an event that keeps failing waits at most, in units of the
@@ -311,34 +332,25 @@ func (t *httpTransport) wait(r *Record, w *worker) time.Duration {
 	return own.delay(int(r.strikes) - 1)
 }
 
-// tell tells the log of an event that becomes a suspect, at most once a minute.
-func (t *httpTransport) tell(r *Record, err error) {
-	if r.strikes != suspectAfter {
-		return
-	}
+// tell returns a line about an event that becomes a suspect, at most once a minute.
+func (t *httpTransport) tell(id uuid.UUID, err error) (line func()) {
 	t.mu.Lock()
-	again := time.Since(t.told) < reportEvery
-	if !again {
-		t.told = time.Now()
+	defer t.mu.Unlock()
+	if time.Since(t.told) < reportEvery {
+		return nil
 	}
-	t.mu.Unlock()
-	if !again {
-		t.breaker.log.Warn("footfall: an event fails although the API accepts others; it is kept and retried", "id", r.ID, "error", err)
+	t.told = time.Now()
+	return func() {
+		t.breaker.log.Warn("footfall: an event fails although the API accepts others; it is kept and retried", "id", id, "error", err)
 	}
 }
 
-// alive notes that the API has settled an event. Once the tracker closes, that makes what
-// failed worth another attempt.
+// alive notes when the API has settled an event while the tracker closes.
 func (t *httpTransport) alive(src *Source) {
-	if !isClosed(src.Closing()) {
-		return
-	}
-	t.mu.Lock()
-	t.settled = time.Now()
-	t.mu.Unlock()
-	if !t.accepted.Swap(true) {
-		src.delayed.accept(func() time.Duration { return t.retry.delay(0) })
-		src.Wake()
+	if isClosed(src.Closing()) {
+		t.mu.Lock()
+		t.settled = time.Now()
+		t.mu.Unlock()
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 // lock of the lane; all else is guarded by the queue's. What the ids are made of is written
 // before the first entry, and not read before that is counted.
 type slab struct {
-	lane      *lane // nil for a slab of one delayed event
+	lane      *lane   // nil for a slab of one delayed event
+	owner     *spares // of the queue that it belongs to
 	mem       []byte
 	entries   []entry
 	seed      uint64 // random, anew each time the slab is used
@@ -30,6 +31,7 @@ type slab struct {
 	counted int     // entries that the queue knows of
 	next    int     // index of the first entry that waits
 	live    int     // entries counted and not settled
+	turn    int32   // how often its one event was given back, if it is a delayed one's
 	passed  bool    // the lane has taken all and gone on
 }
 
@@ -65,6 +67,7 @@ func newSlab(size int) *slab {
 func (s *slab) split(slot int) Record {
 	own := &slab{
 		mem:       bytes.Clone(s.mem[s.start(slot):s.entries[slot].end]),
+		owner:     s.owner,
 		seed:      s.seed + uint64(slot),
 		unixStart: s.unixStart,
 		states:    []state{taken},
@@ -90,7 +93,7 @@ func (s *slab) size(slot int) int { return s.entries[slot].end - s.start(slot) }
 
 func (s *slab) record(slot int) Record {
 	end := s.entries[slot].end
-	return Record{ID: s.id(slot), Body: s.mem[s.start(slot):end:end], home: s, slot: slot, seed: s.seed}
+	return Record{ID: s.id(slot), Body: s.mem[s.start(slot):end:end], home: s, slot: slot, seed: s.seed, turn: s.turn}
 }
 
 // id counts up from the seed (RFC 9562, section 6.2, method 2): a random number for each
@@ -105,10 +108,11 @@ func (s *slab) begin(c *clock) {
 	s.unixStart = c.unixStart()
 }
 
-// holds reports whether r is one of the slab's events and not settled: a record
-// settled twice may come back when its slab already holds others.
-func (s *slab) holds(r *Record) bool {
-	return s != nil && r.slot < s.counted && r.seed == s.seed && s.states[r.slot] == taken
+// holds reports whether r is in flight, and one of the slab's events, and the slab is of the
+// queue with those spares: a record settled twice may come back when its slab already holds
+// others.
+func (s *slab) holds(r *Record, of *spares) bool {
+	return s != nil && s.owner == of && r.turn == s.turn && r.slot < s.counted && r.seed == s.seed && s.states[r.slot] == taken
 }
 
 // count takes note of the entries up to n, which are e's, and returns their bytes.
@@ -153,6 +157,15 @@ func (s *slab) any() int {
 	return slot
 }
 
+// newest returns the last slot that waits. There must be one.
+func (s *slab) newest() int {
+	slot := s.counted - 1
+	for s.states[slot] != waiting {
+		slot--
+	}
+	return slot
+}
+
 // drained reports whether all that was counted has ended.
 func (s *slab) drained() bool { return s.live == 0 && s.next == s.counted }
 
@@ -182,7 +195,9 @@ func (p *spares) get(n int) *slab {
 			return s
 		}
 	}
-	return newSlab(max(n, p.size))
+	s := newSlab(max(n, p.size))
+	s.owner = p
+	return s
 }
 
 func (p *spares) pop() *slab {

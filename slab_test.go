@@ -51,7 +51,7 @@ func (s *slabTest) take() Record {
 
 // settle ends a record as the queue does, and reports whether it was held.
 func (s *slabTest) settle(r Record) bool {
-	if !r.home.holds(&r) {
+	if !r.home.holds(&r, r.home.owner) {
 		return false
 	}
 	r.home.states[r.slot] = settled

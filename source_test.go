@@ -66,6 +66,7 @@ func TestTakeFillsUpWithEventsThatWereNeverSent(t *testing.T) {
 			src.Settle(some[:5], footfall.Delivered, nil)
 		})
 		track(t, tracker, 5)
+		time.Sleep(2 * time.Second)
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }
@@ -74,8 +75,9 @@ func TestWaitingSaysThatARetryWillCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
 			one := make([]footfall.Record, 1)
-			<-src.Closing()
+			src.Wait(ctx)
 			assert.Equal(t, 1, src.Take(one))
+			<-src.Closing()
 			_, more := src.Waiting()
 			assert.False(t, more)
 			src.Retry(one[0], time.Second, errAgain)
@@ -86,6 +88,7 @@ func TestWaitingSaysThatARetryWillCome(t *testing.T) {
 			src.Settle(one, footfall.Delivered, nil)
 		})
 		track(t, tracker, 1)
+		time.Sleep(2 * time.Second)
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }

@@ -262,10 +262,10 @@ func because(ended, last error) error {
 	switch {
 	case ended == nil:
 		return cmp.Or(last, errStopped)
-	case last == nil || errors.Is(last, context.Canceled):
+	case last == nil || last == context.Canceled: // an attempt that was cut off
 		return ended
 	}
-	return fmt.Errorf("%w; the last attempt failed: %w", ended, last)
+	return &lateError{ended, last}
 }
 
 // lastMoment lets the transport settle what it has in hand when it is told to stop, and

@@ -17,10 +17,11 @@ type Record struct {
 	home *slab // where the queue keeps it
 	slot int
 	seed uint64 // home's: another when it is used again
+	turn int32  // home's: another when the record was given back
 
 	failures int32 // attempts that failed
 	strikes  int32 // of those, while the API accepted others
-	last     bool  // an attempt failed that began when the tracker was closing
+	last     bool  // handed out when the tracker was closing
 }
 
 // suspect reports whether the event keeps failing while others are accepted.
@@ -47,7 +48,7 @@ type Transport interface {
 	// Deliver takes records from src. It settles every record it took once, or
 	// gives it back with [Source.Retry]. It is called once, on a goroutine of its
 	// own, and runs as long as the tracker: it returns when src.Wait has returned
-	// false and it has no record left. It may take and settle on goroutines that
+	// false while it had no record. It may take and settle on goroutines that
 	// it starts, and has ended them when it returns.
 	//
 	// When src.Closing is closed, no record may wait any more without an attempt.
