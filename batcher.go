@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // The batcher holds every event that is not settled, in one of three places:
@@ -68,17 +66,10 @@ type Source struct {
 	closing chan struct{}
 	again   *time.Timer // to look once more at what nobody has taken; nil for a Tracker's
 	delayed *delayed
-	failure atomic.Pointer[failure]
+	failure atomic.Pointer[attemptError] // see Failed
 
 	once     sync.Once   // of Close
 	accepted atomic.Bool // something was settled by the API since Close
-}
-
-// failure is the last failure, of an event that is not settled.
-type failure struct {
-	id  uuid.UUID // zero if it is no event's
-	at  time.Time
-	err error
 }
 
 // NewSource returns a Source of the records of store, for a [Transport] that stands in
@@ -261,8 +252,8 @@ func (s *Source) probe(one []Record, retryFirst bool) bool {
 // wait, and at once when the tracker closes. A record that was taken when the tracker was
 // closing is due again only if the API settles another.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
-	s.failure.Store(&failure{r.ID, time.Now(), err})
 	if kept, ok := s.store.Retry(r, err); ok {
+		kept.failures++
 		s.delayed.add(kept, wait, err)
 	}
 }
@@ -277,8 +268,13 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 	if (o == Delivered || o == Rejected) && isClosed(s.closing) {
 		s.accept()
 	}
-	if last := s.failure.Load(); last != nil && o != Lost && (len(records) > 1 || last.id == records[0].ID || last.id == uuid.Nil) {
-		s.failure.CompareAndSwap(last, nil) // what other events failed of is in delayed
+	for i := range records {
+		if records[i].failures > 0 {
+			s.delayed.settled(records[i].ID)
+		}
+	}
+	if o != Lost && s.failure.Load() != nil {
+		s.failure.Store(nil)
 	}
 }
 
@@ -308,18 +304,18 @@ func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.reclaim() }
 // for long, and notes why it is not settled. It returns the record to settle in place of r, or
 // false if that has ended. It is for a Store whose records are those of this Source.
 func (s *Source) Keep(r Record, err error) (kept Record, ok bool) {
-	s.failure.Store(&failure{r.ID, time.Now(), err})
+	s.Failed(err)
 	return s.store.Retry(r, err)
 }
 
 // Failed notes why records are not settled yet, if that is not the failure of an attempt.
 // [Tracker.Flush] and [Tracker.TrackDurable] name it when their time is over.
-func (s *Source) Failed(err error) { s.failure.Store(&failure{at: time.Now(), err: err}) }
+func (s *Source) Failed(err error) { s.failure.Store(&attemptError{time.Now(), err}) }
 
 // Failure returns why the last attempt failed of the events that are not settled, or nil.
 func (s *Source) Failure() error {
 	at, err := s.delayed.lastError()
-	if last := s.failure.Load(); last != nil && !last.at.Before(at) { // it may be in flight again
+	if last := s.failure.Load(); last != nil && !last.at.Before(at) {
 		return last.err
 	}
 	return err

@@ -193,7 +193,7 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 	case p.turn != b.turn && (b.open || !firm): // it is known already, or has passed since
 		b.postpone(firm, now.Add(asked))
 		return false
-	case !b.open && r.failures > 0 && b.failures < patience:
+	case !b.open && r.failures > 0 && (!firm || r.suspect()) && b.failures < patience:
 		return false // this event's own failure, as far as is known
 	case p.admission == newsProbe && !firm:
 		b.early--
@@ -218,11 +218,11 @@ func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 	case !b.open:
 		b.since, b.sent, b.step = now, now, 0
 		b.tryRetry = b.likely && !retry
-		b.beEarly(retry, now)
+		b.beEarly(retry || v != later)
 	default:
 		b.step++
 		b.brief /= 2
-		b.beEarly(retry && !b.tryRetry, now)
+		b.beEarly(retry && !b.tryRetry || v != later)
 		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
 	}
 	if b.open && b.reason != v {
@@ -240,11 +240,11 @@ func (b *breaker) arm(now time.Time) {
 	b.timer.Reset(next.Sub(now))
 }
 
-// beEarly lets the next event that comes be tried early, or some if there was nothing fresh
-// to try.
-func (b *breaker) beEarly(lacking bool, now time.Time) {
-	b.newsFrom, b.early, b.earlyAt = b.sent, 1, now
-	if lacking {
+// beEarly lets the next event that comes be tried early, or the next few: if there was
+// nothing fresh to try, or if the waits are long.
+func (b *breaker) beEarly(few bool) {
+	b.newsFrom, b.early, b.earlyAt = b.sent, 1, b.sent
+	if few {
 		b.early = quickSteps
 	}
 }

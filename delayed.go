@@ -23,6 +23,7 @@ type delayed struct {
 	retries  eventHeap // by time
 	suspects eventHeap // by time
 	ages     eventHeap // both, oldest first
+	inFlight map[uuid.UUID]attemptError
 	turns    uint
 	timer    *time.Timer
 
@@ -41,6 +42,12 @@ type delayedEvent struct {
 	time, rank int
 }
 
+// attemptError is why the last attempt of an event failed, and when.
+type attemptError struct {
+	at  time.Time
+	err error
+}
+
 // suspectAfter is how often an event has failed while others were accepted when it is a
 // suspect. An API that fails now and then fails few events twice.
 const suspectAfter = 2
@@ -50,6 +57,7 @@ func newDelayed(wake func()) *delayed {
 	time1 := func(e *delayedEvent) *int { return &e.time }
 	d := &delayed{
 		wake:     wake,
+		inFlight: make(map[uuid.UUID]attemptError),
 		retries:  eventHeap{less: byTime, place: time1},
 		suspects: eventHeap{less: byTime, place: time1},
 		ages:     eventHeap{less: older, place: func(e *delayedEvent) *int { return &e.rank }},
@@ -73,7 +81,19 @@ func (d *delayed) lastError() (at time.Time, err error) {
 			err, at = e.err, e.failed
 		}
 	}
+	for _, e := range d.inFlight {
+		if !e.at.Before(at) {
+			err, at = e.err, e.at
+		}
+	}
 	return at, err
+}
+
+// settled is told that a record that had failed is settled.
+func (d *delayed) settled(id uuid.UUID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.inFlight, id)
 }
 
 // some reports whether there are any events. It takes no lock.
@@ -94,6 +114,7 @@ func (d *delayed) add(r Record, wait time.Duration, err error) {
 	e := &delayedEvent{record: r, failed: now, wait: wait, due: now.Add(wait), err: err}
 	d.n.Add(1)
 	d.bytes += len(r.Body)
+	delete(d.inFlight, r.ID)
 	heap.Push(&d.ages, e)
 	d.place(e)
 	d.arm(now)
@@ -196,7 +217,9 @@ func (d *delayed) reclaim() (r Record, ok bool) {
 	if d.ages.Len() == 0 {
 		return r, false
 	}
-	return d.remove(d.ages.events[0]), true
+	r = d.remove(d.ages.events[0])
+	delete(d.inFlight, r.ID)
+	return r, true
 }
 
 // remove takes e out.
@@ -209,6 +232,7 @@ func (d *delayed) remove(e *delayedEvent) Record {
 	}
 	d.n.Add(-1)
 	d.bytes -= len(e.record.Body)
+	d.inFlight[e.record.ID] = attemptError{e.failed, e.err}
 	return e.record
 }
 

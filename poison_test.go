@@ -337,7 +337,7 @@ func TestOneEventThatIsToldToWaitDoesNotHoldTheOthersAgainAndAgain(t *testing.T)
 					f.set(poisoned(answerRetryAfter(status, "300")))
 					tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = inFlight })
 					poison(t, tracker, 1)
-					time.Sleep(6 * time.Minute) // the API is believed once
+					time.Sleep(11 * time.Minute) // the API is believed twice
 					for range 1800 {
 						track(t, tracker, 1)
 						time.Sleep(time.Second)

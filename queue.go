@@ -210,7 +210,7 @@ func (q *queue) Settle(records []Record, o Outcome, err error) {
 		if q.ended || !r.home.holds(r, &q.spares) {
 			continue
 		}
-		if o == Lost {
+		if o == Lost && (q.lastErr == nil || err != context.Canceled) {
 			q.lastErr = err
 		}
 		q.settle(r, o, err)

@@ -277,7 +277,6 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 // itself, longer each time.
 func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	r := w.one[0]
-	r.failures++
 	if (w.pass.admission == anything || r.suspect()) && !w.closing {
 		t.strike(&r, w, end)
 	}

@@ -22,8 +22,12 @@ func (r *run) checkRates() {
 	}
 }
 
+// firstProbes is how many probes come before the wait of the circuit breaker grows.
+const firstProbes = 5
+
 // checkOutage bounds the requests during an outage: those under way when it begins, and
-// one for each step of the circuit breaker.
+// for each step of the circuit breaker a probe, and an event that came after it. Where the
+// steps are long, as behind a refused key, that may be five events.
 func (r *run) checkOutage(o spell) {
 	to := min(o.to, r.closeBegan)
 	if to <= o.from {
@@ -35,7 +39,11 @@ func (r *run) checkOutage(o spell) {
 			n++
 		}
 	}
-	bound := r.config.MaxInFlight + r.backoffs(to-o.from, o.kind)
+	each := 2
+	if o.kind == KeyRefused || o.kind == NotAPI {
+		each = 1 + firstProbes
+	}
+	bound := r.config.MaxInFlight + firstProbes + each*r.backoffs(to-o.from, o.kind)
 	if r.options.Wire {
 		bound += 2 * r.config.MaxInFlight // requests go over each kept connection before one is dialed
 	}

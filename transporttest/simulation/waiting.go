@@ -137,16 +137,16 @@ func unsettled(err error) (n uint64, ok bool) {
 	return late.Unsettled, true
 }
 
-// failures says in words that an error may have how the attempts of an event failed that
-// ended some time ago. It needs the lock.
+// failures says in words that an error may have how the attempts of an event failed. It
+// needs the lock.
 func (r *run) failures(h *history) (words []string) {
 	for _, at := range h.attempts {
 		switch {
-		case at.result == underWay || at.to+moment > r.now() || at.status == 202:
+		case at.result == underWay || at.status == 202 || at.status == 0 && at.to+moment > r.now():
 		case at.status != 0:
 			words = append(words, fmt.Sprintf("answered %d", at.status))
 		case at.result == broken:
-			words = append(words, "reset", "EOF", "closed")
+			words = append(words, "reset", "EOF", "closed", "malformed")
 		default:
 			words = append(words, "no answer", "timeout")
 		}
