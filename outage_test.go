@@ -395,6 +395,23 @@ func TestFewEventsTakeFewConnectionsAlsoToADistantAPI(t *testing.T) {
 	}
 }
 
+func TestEightEventsTakeOneSenderToANearAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = time.Millisecond
+		tracker := start(t, f)
+		for range 50 {
+			track(t, tracker, 1)
+			time.Sleep(10 * time.Millisecond) // its sender has ended
+			track(t, tracker, 8)
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.Equal(t, 450, f.requests())
+		assert.Equal(t, 1, f.mostInFlight())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
 // A sender delivers few events within the interval then: events must not wait for one that
 // runs to have delivered eight.
 func TestEventsDoNotWaitForSendersOfADistantAPI(t *testing.T) {

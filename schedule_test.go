@@ -70,10 +70,12 @@ func TestFullBatchIsFollowedByTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newLaneTest(2, tenMs)
 		batches := q.noteDue(t)
+		q.putAfter(t, 0, 1)
 		q.putAfter(t, 0, 100)
 		q.putAfter(t, 5*ms, 1)
-		q.putAfter(t, 15*ms, 1)
-		assert.Equal(t, []dueBatch{{0, 100}, {10 * ms, 1}, {20 * ms, 1}}, *batches)
+		q.putAfter(t, 13*ms, 1)
+		time.Sleep(10 * ms)
+		assert.Equal(t, []dueBatch{{0, 1}, {0, 100}, {10 * ms, 1}, {20 * ms, 1}}, *batches)
 	})
 }
 
@@ -82,13 +84,14 @@ func TestIdleQueueHasNoTimer(t *testing.T) {
 		q := newLaneTest(2, tenMs)
 		batches := q.noteDue(t)
 		assert.False(t, q.timer.Stop(), "before the first event")
-		for i, events := range []int{1, 99, 100} {
+		for _, events := range []int{1, 99, 100, 1000} {
 			q.putAfter(t, 20*ms, events)
-			time.Sleep(2 * 10 * ms)
+			time.Sleep(3 * 10 * ms)
 			synctest.Wait()
 			assert.False(t, q.timer.Stop(), "after %d", events)
-			assert.Len(t, *batches, i+1)
+			assert.Zero(t, q.waiting)
 		}
+		assert.NotEmpty(t, *batches)
 	})
 }
 
@@ -120,6 +123,28 @@ func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 			assert.Zero(t, wakes)
 		}
 	}
+}
+
+func TestLaneThatIsNoLongerUsedLosesItsShareOfABatch(t *testing.T) {
+	t.Parallel()
+	q := newLaneTest(2)
+	for n := range 10 {
+		require.NoError(t, q.put(&scratch{lane: n % 2}, number(n), 0))
+		q.batchDue(false)
+	}
+	q.timeOver()
+	q.batchDue(false)
+	<-q.kick
+	var wakes []int
+	for n := range 100 {
+		require.NoError(t, q.put(&scratch{}, number(n), 0))
+		if len(q.kick) > 0 {
+			<-q.kick
+			q.batchDue(false)
+			wakes = append(wakes, n+1)
+		}
+	}
+	assert.Equal(t, []int{50, 100}, wakes)
 }
 
 func TestWakeEndsTheLongWaitsOfEventsThatNobodyTook(t *testing.T) {
