@@ -75,6 +75,7 @@ func TestFullBatchIsFollowedByTheInterval(t *testing.T) {
 		q.putAfter(t, 5*ms, 1)
 		q.putAfter(t, 13*ms, 1)
 		time.Sleep(10 * ms)
+		synctest.Wait()
 		assert.Equal(t, []dueBatch{{0, 1}, {0, 100}, {10 * ms, 1}, {20 * ms, 1}}, *batches)
 	})
 }
@@ -164,6 +165,7 @@ func TestWakeEndsTheLongWaitsOfEventsThatNobodyTook(t *testing.T) {
 		require.Equal(t, 1, q.Take(make([]Record, 2)))
 		q.putAfter(t, 5*ms, 1)
 		time.Sleep(20 * ms)
+		synctest.Wait()
 		assert.Equal(t, []time.Duration{0, 10 * ms, 30 * ms, 70 * ms, 100 * ms, 110 * ms}, due[:6])
 	})
 }
