@@ -106,7 +106,7 @@ tidy: ## Tidy every go.mod
 	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(GO) mod tidy); done
 
 .PHONY: soak
-soak: ## Long tests that CI leaves out: ten minutes of a bad API, a million events, outages and kills
+soak: ## Long tests that CI leaves out: ten minutes of a bad API, a million events, outages, kills and what a kill costs
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite
 	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestWhatTrackDurable" -timeout 15m -v ./faults

@@ -18,8 +18,9 @@ import (
 // So an event that cannot be delivered costs the others nothing but its own attempts.
 //
 // One goroutine, the one in [Transport.Deliver], sleeps in [Source.Wait] and starts
-// senders. Whatever may give it work calls [Source.Wake]: a full batch, the end of
-// the flush interval, a retry that is due, the circuit breaker, Flush and Close.
+// senders. Whatever may give it work calls [Source.Wake]: the first event after a pause, a
+// full batch, the end of the flush interval, a retry that is due, the circuit breaker, Flush
+// and Close.
 //
 // Locks are taken in this order: those of a transport, the circuit breaker's, the queue's,
 // the lanes', and last that of the delayed events. The Source calls its Store with none of
@@ -90,8 +91,9 @@ func newSource(store Store, trigger chan struct{}) *Source {
 	return s
 }
 
-// Wait returns when records are to be taken: Config.BatchSize of them are waiting, one has
-// waited for Config.FlushInterval, a retry is due, or Flush, Close or Wake was called. It
+// Wait returns when records are to be taken: a record comes after a pause of at least
+// Config.FlushInterval, Config.BatchSize of them are waiting, one has waited for
+// FlushInterval, a retry is due, or Flush, Close or Wake was called. It
 // returns the number of records to take, or false when ctx has ended, or the tracker is
 // closed and no record is left to take.
 func (s *Source) Wait(ctx context.Context) (waiting int, ok bool) {

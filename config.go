@@ -92,11 +92,15 @@ type Config struct {
 	// for FlushInterval to end. Defaults to 100.
 	BatchSize int
 
-	// FlushInterval is the longest an event waits for others before it is sent.
-	// Waiting lets Track wake nobody. Defaults to 1s.
+	// FlushInterval is the longest an event waits for others before it is sent. The
+	// first event after a pause of that length is sent at once; those that follow
+	// within the interval are sent at its end, together. A process that is killed
+	// loses what waits; a longer interval saves processor time, because Track then
+	// wakes the sending goroutine less often and requests overlap. Defaults to 20ms.
 	FlushInterval time.Duration
 
-	// MaxInFlight bounds the requests under way. One is used per 8 events
+	// MaxInFlight bounds the requests under way. One is used for as many events
+	// as it delivers within FlushInterval, at least 1 and at most 8, that are
 	// waiting. Defaults to 64.
 	MaxInFlight int
 
@@ -183,7 +187,7 @@ func (c Config) withDefaults() Config {
 	c.MaxQueueBytes = cmp.Or(c.MaxQueueBytes, 16<<20)
 	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, 32<<10)
 	c.BatchSize = cmp.Or(c.BatchSize, 100)
-	c.FlushInterval = cmp.Or(c.FlushInterval, time.Second)
+	c.FlushInterval = cmp.Or(c.FlushInterval, 20*time.Millisecond)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 64)
 	c.AttemptTimeout = cmp.Or(c.AttemptTimeout, 5*time.Second)
 	c.BackoffMin = cmp.Or(c.BackoffMin, 500*time.Millisecond)

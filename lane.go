@@ -28,7 +28,8 @@ type lane struct {
 	first    *slab // where they are taken
 	counting *slab // the first that has, or may get, events that are not counted
 	waiting  int   // counted and not taken
-	inUse    bool  // had events since a batch was due
+	had      bool  // had events since a batch was due
+	inUse    bool  // has a share of what the next batch lacks
 
 	_ apart
 }
@@ -101,7 +102,9 @@ func (l *lane) count(e *epoch) (events, bytes, redacted int) {
 		l.recycle(s)
 	}
 	l.waiting += events
-	l.inUse = l.inUse || events > 0
+	if events > 0 {
+		l.had, l.inUse = true, true
+	}
 	redacted, l.redacted = l.redacted, 0
 	return events, bytes, redacted
 }

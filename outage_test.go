@@ -180,7 +180,7 @@ func TestRetryAfterIsHonouredAndClampedAndGarbageIgnored(t *testing.T) {
 				})
 				tracker := start(t, f)
 				track(t, tracker, 1)
-				time.Sleep(time.Second) // the batch is due
+				synctest.Wait()
 				refused := time.Now()
 				require.NoError(t, tracker.Flush(context.Background()))
 				assert.GreaterOrEqual(t, time.Since(refused), tt.from)
@@ -395,6 +395,42 @@ func TestFewEventsTakeFewConnectionsAlsoToADistantAPI(t *testing.T) {
 	}
 }
 
+func TestEightEventsTakeOneSenderToANearAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = time.Millisecond
+		tracker := start(t, f)
+		for range 50 {
+			track(t, tracker, 1)
+			time.Sleep(10 * time.Millisecond) // its sender has ended
+			track(t, tracker, 8)
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.Equal(t, 450, f.requests())
+		assert.Equal(t, 1, f.mostInFlight())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// A sender delivers few events within the interval then: events must not wait for one that
+// runs to have delivered eight.
+func TestEventsDoNotWaitForSendersOfADistantAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 25 * time.Millisecond
+		tracker := start(t, f, func(c *footfall.Config) { c.FlushInterval = 10 * time.Millisecond })
+		most := uint64(0)
+		for range 2000 { // 500 a second, of which 12 or 13 are in flight
+			track(t, tracker, 1)
+			most = max(most, tracker.Stats().Queued)
+			time.Sleep(2 * time.Millisecond)
+		}
+		assert.LessOrEqual(t, most, uint64(30))
+		assert.LessOrEqual(t, f.mostInFlight(), 30)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
 func TestMaxInFlightIsNeverExceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -422,18 +458,20 @@ func TestIdleTrackerHasOneGoroutine(t *testing.T) {
 func TestBatchIsDueAfterTheIntervalOrAtItsSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		tracker := start(t, f)
+		tracker := start(t, f, func(c *footfall.Config) { c.FlushInterval = time.Second })
+		track(t, tracker, 1)
+		synctest.Wait()
+		assert.Equal(t, 1, f.requests(), "the first")
 		track(t, tracker, 99)
 		time.Sleep(999 * time.Millisecond)
 		synctest.Wait()
-		assert.Zero(t, f.requests(), "neither is reached")
+		assert.Equal(t, 1, f.requests(), "neither is reached")
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, 99, f.requests(), "the interval is over")
-		time.Sleep(time.Minute)
+		assert.Equal(t, 100, f.requests(), "the interval is over")
 		track(t, tracker, 100)
 		synctest.Wait()
-		assert.Equal(t, 199, f.requests(), "the batch is full")
+		assert.Equal(t, 200, f.requests(), "the batch is full")
 		require.NoError(t, closeWithin(tracker, time.Second))
 	})
 }

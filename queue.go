@@ -44,8 +44,10 @@ type queue struct {
 	spares  spares
 	fresh   int // accepted since the last batch was due
 	due     bool
-	armed   bool
+	armed   bool          // the timer runs
 	paced   bool          // armed for the pause after a full batch
+	moved   bool          // events were taken since the last batch was due
+	wait    time.Duration // after a batch was due, until the next that is not full
 	alarm   time.Duration // what unlock sets the timer to, unless zero
 	ring    bool          // unlock wakes Wait
 	closed  bool
@@ -65,6 +67,8 @@ func newQueue(cfg *Config, dropped func()) *queue {
 		dropOldest: cfg.DropOldest,
 		batch:      cfg.BatchSize,
 		interval:   cfg.FlushInterval,
+		wait:       cfg.FlushInterval,
+		moved:      true,
 		clock:      newClock(),
 		dropped:    dropped,
 		misused:    func(error) {},
@@ -98,6 +102,7 @@ func (q *queue) Take(dst []Record) int {
 		q.letGo()
 	}
 	n := min(len(dst), q.waiting)
+	q.moved = q.moved || n > 0
 	for i := range n {
 		dst[i] = q.take()
 		q.taken += len(dst[i].Body)
@@ -155,6 +160,7 @@ func (q *queue) TakeNewest(one []Record, since time.Time) bool {
 
 // took counts a record that was taken out of turn.
 func (q *queue) took(r Record) {
+	q.moved = true
 	q.waiting--
 	q.taken += len(r.Body)
 	if q.closed && q.waiting == 0 {

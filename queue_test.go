@@ -128,22 +128,25 @@ func TestEventThatComesWhileTheLastSenderEndsIsNotLeft(t *testing.T) {
 
 func TestBatchAfterABatchWaitsForTheIntervalAgain(t *testing.T) {
 	for name, first := range map[string]int{"a full one": 100, "one of the interval": 99} {
-		pause := 100 * time.Millisecond // the interval has not ended
-		if first < 100 {
-			pause = 2500 * time.Millisecond
-		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFakeNet()
-				tracker := start(t, f)
-				track(t, tracker, first)
-				time.Sleep(pause)
+				tracker := start(t, f, func(c *footfall.Config) { c.FlushInterval = time.Second })
 				track(t, tracker, 1)
 				synctest.Wait()
-				assert.Equal(t, first, f.requests())
-				time.Sleep(time.Second)
+				track(t, tracker, first)
+				if first < 100 {
+					time.Sleep(time.Second)
+				}
 				synctest.Wait()
-				assert.Equal(t, first+1, f.requests())
+				require.Equal(t, 1+first, f.requests())
+				time.Sleep(100 * time.Millisecond)
+				track(t, tracker, 1)
+				synctest.Wait()
+				assert.Equal(t, 1+first, f.requests())
+				time.Sleep(900 * time.Millisecond)
+				synctest.Wait()
+				assert.Equal(t, 1+first+1, f.requests())
 				require.NoError(t, closeWithin(tracker, time.Second))
 			})
 		})
@@ -167,10 +170,13 @@ type scripted func(ctx context.Context, src *footfall.Source)
 
 func (f scripted) Deliver(ctx context.Context, src *footfall.Source) { f(ctx, src) }
 
-func onTransport(t *testing.T, f scripted) *footfall.Tracker {
+func onTransport(t *testing.T, f scripted, change ...func(*footfall.Config)) *footfall.Tracker {
 	t.Helper()
 	cfg := footfall.Config{SiteID: "s", DefaultURL: "https://example.com/", Transport: f}
 	quiet(&cfg)
+	for _, c := range change {
+		c(&cfg)
+	}
 	tracker, err := footfall.New(cfg)
 	require.NoError(t, err)
 	return tracker
@@ -213,19 +219,43 @@ func TestStoredEventsAreCountedAsStored(t *testing.T) {
 	})
 }
 
-func TestBatchThatNobodyTookIsDueAgain(t *testing.T) {
+// dueTimes is a Transport that takes nothing and notes when events are due.
+func dueTimes(times *[]time.Duration) scripted {
+	began := time.Now()
+	return func(ctx context.Context, src *footfall.Source) {
+		for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+			*times = append(*times, time.Since(began))
+		}
+	}
+}
+
+func milliseconds(n ...int) (times []time.Duration) {
+	for _, n := range n {
+		times = append(times, time.Duration(n)*time.Millisecond)
+	}
+	return times
+}
+
+func TestBatchThatNobodyTookIsDueAgainEverMoreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []time.Duration
-		began := time.Now()
-		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
-			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
-				times = append(times, time.Since(began))
-			}
-		})
+		tracker := onTransport(t, dueTimes(&times))
 		track(t, tracker, 1)
 		time.Sleep(3500 * time.Millisecond)
 		synctest.Wait()
-		assert.Equal(t, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}, times)
+		assert.Equal(t, milliseconds(0, 20, 60, 140, 300, 620, 1260, 2260, 3260), times)
+		require.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestBatchThatNobodyTookIsDueAgainAfterALongInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var times []time.Duration
+		tracker := onTransport(t, dueTimes(&times), func(c *footfall.Config) { c.FlushInterval = 3 * time.Second })
+		track(t, tracker, 1)
+		time.Sleep(8 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, milliseconds(0, 3000, 6000), times)
 		require.Error(t, closeWithin(tracker, time.Second))
 	})
 }

@@ -3,7 +3,9 @@ package footfall
 import "time"
 
 // When a batch is due is for the goroutine in Wait to find out. Callers of Track wake it
-// for the first event in a lane, and when the lane has had its share of what a batch lacks.
+// for the first event of a quiet moment, which is due at once, and when a lane has had its
+// share of what a batch lacks. What comes within the interval after a batch was due is the
+// next batch, of which the timer tells.
 
 // pace is how often full batches are due at most: in a tight loop a hundred events come in
 // 20 µs, and a wake for each hundred would be a sixth of the cost of Track.
@@ -15,52 +17,78 @@ func (q *queue) batchDue(now bool) (waiting int, more bool) {
 	q.lock()
 	defer q.unlock()
 	q.due = q.due || now
+	if now {
+		q.endStall()
+	}
 	if q.waiting == 0 {
 		q.startBatch()
 		return 0, !q.closed
 	}
-	if full := !q.paced && q.fresh >= q.batch; full {
+	full := !q.paced && q.fresh >= q.batch
+	if !full && q.armed && !q.due {
+		q.forgetLanes()
+		return 0, true
+	}
+	q.nextWait()
+	if full {
 		q.armed, q.paced, q.alarm = true, true, q.pause()
-	} else {
-		q.arm() // for what is not due, or to look again, should nobody take what is
-		if !q.due {
-			return 0, true
-		}
+	} else if !q.armed { // for what comes now, or to look again, should nobody take what is due
+		q.armed, q.alarm = true, q.wait
 	}
 	q.startBatch()
 	return q.waiting, true
 }
 
+// startBatch begins to count the next batch. A lane keeps its share of it if it had events
+// in the last one, so that the first event in it wakes nobody.
 func (q *queue) startBatch() {
 	q.fresh = 0
 	q.due = false
 	for _, l := range q.lanes {
-		l.inUse = false
+		l.inUse, l.had = l.had, false
 	}
+}
+
+// forgetLanes takes their share from lanes that had no event since a batch was due.
+func (q *queue) forgetLanes() {
+	for _, l := range q.lanes {
+		l.inUse = l.had
+	}
+}
+
+// nextWait sets how long events wait after the batch that is due now: for the interval, and
+// twice as long each time that nobody has taken an event since the last batch, such as in an
+// outage.
+func (q *queue) nextWait() {
+	q.wait = min(2*q.wait, max(lookAgain, q.interval))
+	if q.moved {
+		q.wait = q.interval
+	}
+	q.moved = false
+}
+
+// endStall makes events wait for the interval again: a transport that calls Wake may take some.
+func (q *queue) endStall() {
+	if q.wait > q.interval && !q.paced {
+		q.armed = false
+	}
+	q.moved = true
 }
 
 // pause is how long no batch is due after a full one.
 func (q *queue) pause() time.Duration { return min(pace, q.interval) }
 
-// timeOver is told that the timer has fired: the interval is over, or the pause after a
-// full batch. What came in the pause waits for the rest of the interval.
+// timeOver is told that the timer has fired: the wait is over, or the pause after a full
+// batch. What came in the pause waits for the rest.
 func (q *queue) timeOver() {
 	q.lock()
 	defer q.unlock()
-	rest := q.interval - q.pause()
-	if q.paced && q.waiting > 0 && rest > 0 {
+	if rest := q.wait - q.pause(); q.paced && rest > 0 {
 		q.paced, q.alarm = false, rest
 		return
 	}
-	q.due = q.due || !q.paced || rest <= 0
+	q.due = true
 	q.armed, q.paced = false, false
-}
-
-func (q *queue) arm() {
-	if !q.armed {
-		q.armed = true
-		q.alarm = q.interval
-	}
 }
 
 // makeDue makes a batch of what there is.

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// eventsPerSender is how many waiting events call for one more request in flight.
+// eventsPerSender is how many waiting events call for one more request in flight, at most:
+// as many as a sender delivers within the flush interval.
 const eventsPerSender = 8
 
 // httpTransport is the default Transport: it posts events to the API, one per
@@ -23,17 +24,19 @@ type httpTransport struct {
 	breaker  *breaker
 	retry    backoff // of an event that failed
 	most     int     // senders
+	interval time.Duration
 	rejected func(Record, error)
 	workers  sync.Pool // of *worker
 
 	mu       sync.Mutex // held while a sender takes an event or ends
 	slots    *semaphore.Weighted
 	running  int
-	looks    uint64    // how often wanted was asked
-	moving   int       // senders that run, and have ended an attempt since the last time
-	suspects int       // in flight
-	told     time.Time // when the log was told of a suspect
-	settled  time.Time // when the API last settled an event since the tracker closes
+	looks    uint64        // how often wanted was asked
+	usual    time.Duration // how long an attempt takes
+	moving   int           // senders that run, and have ended an attempt since the last time
+	suspects int           // in flight
+	told     time.Time     // when the log was told of a suspect
+	settled  time.Time     // when the API last settled an event since the tracker closes
 }
 
 // worker is what a sender works with. It is used again, so that a sender that ends for
@@ -45,6 +48,7 @@ type worker struct {
 	closing  bool   // the attempt began when the tracker was closing
 	look     uint64 // when it was last counted as moving
 	attempts int
+	took     time.Duration // by the last attempt, if the API settled the event
 	answer   Answer
 }
 
@@ -78,7 +82,7 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 // never comes. While the tracker closes all there may be are started at once.
 func (t *httpTransport) wanted(waiting int, src *Source) int {
 	t.mu.Lock()
-	moving := t.moving
+	moving, each := t.moving, t.share()
 	t.moving = 0
 	t.looks++
 	t.mu.Unlock()
@@ -88,7 +92,21 @@ func (t *httpTransport) wanted(waiting int, src *Source) int {
 	case !t.breaker.closed():
 		return t.breaker.probes()
 	}
-	return (waiting+eventsPerSender-1)/eventsPerSender - moving
+	return (waiting+each-1)/each - moving
+}
+
+// share is how many events a sender delivers within the flush interval, more or less. It is
+// called with the lock held.
+func (t *httpTransport) share() int {
+	return int(min(eventsPerSender, max(1, t.interval/max(1, t.usual))))
+}
+
+// learn takes note of how long the last attempt of w took. It is called with the lock held.
+func (t *httpTransport) learn(w *worker) {
+	if w.took > 0 {
+		t.usual += (w.took - t.usual) / 8
+		w.took = 0
+	}
 }
 
 // idle reports whether no sender runs.
@@ -124,7 +142,7 @@ func (t *httpTransport) end(src *Source, w *worker) {
 // send delivers one event after the other until there is none that may be sent.
 func (t *httpTransport) send(ctx context.Context, src *Source) {
 	w := t.workers.Get().(*worker)
-	w.attempts, w.look = 0, 0
+	w.attempts, w.look, w.took = 0, 0, 0
 	over := false
 	defer func() {
 		if !over { // runtime.Goexit in code of the application
@@ -147,6 +165,7 @@ func (t *httpTransport) send(ctx context.Context, src *Source) {
 func (t *httpTransport) take(ctx context.Context, src *Source, w *worker) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.learn(w)
 	if ctx.Err() == nil && t.pick(src, w) {
 		t.note(w)
 		return true
@@ -237,6 +256,7 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	r := w.one[0]
 	w.answer.reset()
 	err := t.poster.Post(ctx, r, &w.answer)
+	took := time.Since(w.began)
 	a := answer{status: w.answer.Status, body: w.answer.Body, retryAfter: w.answer.RetryAfter, cut: w.answer.Cut, err: err, key: t.key}
 	if err != nil && ctx.Err() != nil {
 		t.breaker.unused(w.pass)
@@ -246,6 +266,7 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	retry := r.failures > 0
 	switch v := judge(&a); v {
 	case accepted:
+		w.took = took
 		*end = ending{verdict: v, line: t.breaker.passed(w.pass, retry)}
 	case refused:
 		*end = ending{verdict: v, err: a.refusal(), line: t.breaker.passed(w.pass, retry)}

@@ -201,14 +201,17 @@ func TestFullQueueDropsTheOldestWhenAsked(t *testing.T) {
 		tracker := start(t, f, j.into, func(c *footfall.Config) {
 			c.MaxQueueEvents = 10
 			c.DropOldest = true
+			c.FlushInterval = time.Hour
 		})
-		track(t, tracker, 25) // numbered from 0, before anything is sent
+		track(t, tracker, 1) // which is sent at once
+		synctest.Wait()
+		track(t, tracker, 25) // numbered from 0, before anything else is sent
 		s := tracker.Stats()
 		assert.Equal(t, uint64(15), s.Dropped)
 		balanced(t, s)
 		require.NoError(t, closeWithin(tracker, time.Minute))
-		assert.Len(t, f.bodies, 10)
-		for _, body := range f.bodies {
+		require.Len(t, f.bodies, 1+10)
+		for _, body := range f.bodies[1:] {
 			assert.Regexp(t, `"n":(1[5-9]|2[0-4])\b`, body)
 		}
 		told := 0 // at once, and the rest when it closes

@@ -88,6 +88,7 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		breaker:  newBreaker(retry, probe, cfg.MaxRetryAfter, cfg.Logger),
 		retry:    retry,
 		most:     cfg.MaxInFlight,
+		interval: cfg.FlushInterval,
 		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
 		rejected: r.rejected,
 		workers:  sync.Pool{New: func() any { return new(worker) }},

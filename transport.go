@@ -68,7 +68,7 @@ type Flusher interface {
 // NewHTTPTransport returns the Transport that a tracker has by default, for one that
 // stands in front of it. Of cfg it takes what is about the API: BaseURL, APIKey,
 // AllowHTTP, HTTPClient, MaxInFlight, the times of attempts, backoff and probes, Logger
-// and OnError. It may be given to one tracker. The error joins a *FieldError for every
+// and OnError; and FlushInterval, which says how many senders start. It may be given to one tracker. The error joins a *FieldError for every
 // problem.
 func NewHTTPTransport(cfg Config) (Transport, error) {
 	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) { return newNetPoster(cfg), nil })

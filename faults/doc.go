@@ -5,4 +5,6 @@
 // does not notice.
 //
 // The program in child is the application: tests start it, tell it what to do and kill it.
+// The program in caller is another, which does nothing but track: TestAKillCostsFewEvents
+// prints how many events a kill costs, with flags for other rates and intervals.
 package faults

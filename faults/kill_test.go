@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/spool"
 )
 
 const (
@@ -70,8 +71,8 @@ func TestAKillLosesOfTrackOnlyWhatTheLastIntervalHeld(t *testing.T) {
 }
 
 const (
-	plainTogether = 3               // processes killed at one time
-	flushInterval = time.Second     // the default of Config.FlushInterval
+	plainTogether = 3 // processes killed at one time
+	flushInterval = spool.FlushInterval
 	commitSlack   = 1 * time.Second // for a commit on a busy machine
 	plainLife     = 2500 * time.Millisecond
 )

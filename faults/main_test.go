@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	waitTogether()
-	childBinary = sync.OnceValues(func() (string, error) { return buildChild(dir) })
+	childBinary = sync.OnceValues(func() (string, error) { return build(dir, "child") })
+	callerBinary = sync.OnceValues(func() (string, error) { return build(dir, "caller") })
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	if left := leakedGoroutines(10 * time.Second); left != "" && code == 0 {
@@ -48,11 +49,11 @@ func waitTogether() {
 // detector, whatever the tests are, so that its memory is that of an application.
 var childBinary func() (string, error)
 
-func buildChild(dir string) (string, error) {
-	path := filepath.Join(dir, "child")
-	out, err := exec.Command("go", "build", "-o", path, "./child").CombinedOutput()
+func build(dir, program string) (string, error) {
+	path := filepath.Join(dir, program)
+	out, err := exec.Command("go", "build", "-o", path, "./"+program).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("build the child: %w: %s", err, out)
+		return "", fmt.Errorf("build %s: %w: %s", program, err, out)
 	}
 	return path, nil
 }

@@ -8,4 +8,8 @@ import "time"
 const (
 	outageFor  = 10 * time.Second
 	plainWaves = 2
+
+	costRatesByDefault = "500"
+	costKillsByDefault = 3
+	costBound          = 100.0 // events, on a busy machine
 )

@@ -15,8 +15,8 @@
 //
 // An event is safe once it is in the file, even if the process is killed or the power
 // fails. Track returns before that; a kill loses what the tracker had not handed over
-// yet: at most footfall.Config.BatchSize events or those of the last FlushInterval,
-// whichever is less, and what comes during one transaction. TrackDurable returns when
+// yet: at most footfall.Config.BatchSize events or those of the last FlushInterval, which
+// is 50 ms unless set, whichever is less, and what comes during one transaction. TrackDurable returns when
 // its event is in the file.
 //
 // Close stores what it cannot deliver in time, which is then in the tracker's

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -68,9 +69,16 @@ func New(cfg Config) (*Spool, error) {
 	return s, nil
 }
 
+// FlushInterval is the default of footfall.Config.FlushInterval for a tracker that Open makes.
+// It is longer than without a Spool because each batch is a transaction, which waits for
+// the disk. Within the same time the file is written for events that have been delivered, so
+// that at most 20 transactions a second are made until batches are full.
+const FlushInterval = removeAfter
+
 // Open returns a tracker with a Spool between it and its transport, which is cfg.Next,
-// else tracker.Transport, else HTTP. The error joins those of footfall.New and New. Of
-// a tracker that is disabled nothing else is looked at, and the Spool does nothing.
+// else tracker.Transport, else HTTP. The default of tracker.FlushInterval is [FlushInterval].
+// The error joins those of footfall.New and New. Of a tracker that is disabled nothing else
+// is looked at, and the Spool does nothing.
 func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error) {
 	if tracker.Disabled {
 		t, err := footfall.New(tracker)
@@ -95,13 +103,19 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error
 	if err != nil {
 		return nil, nil, err
 	}
-	tracker.Transport = s
-	t, err := footfall.New(tracker)
+	t, err := footfall.New(s.behind(tracker))
 	if err != nil {
 		_ = s.Close() // no tracker has it
 		return nil, nil, err
 	}
 	return t, s, nil
+}
+
+// behind returns the Config of a tracker whose events the Spool keeps.
+func (s *Spool) behind(tracker footfall.Config) footfall.Config {
+	tracker.Transport = s
+	tracker.FlushInterval = cmp.Or(tracker.FlushInterval, FlushInterval)
+	return tracker
 }
 
 // try says what is wrong with the Config of a tracker, by making one and closing it. That

@@ -74,11 +74,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // openSite makes the shop, whose events go to the service.
 func openSite(listener net.Listener, service *service, log *slog.Logger) (*site, error) {
 	tracker, err := footfall.New(footfall.Config{
-		BaseURL:       service.url,
-		APIKey:        service.key,
-		SiteID:        service.site.ID,
-		FlushInterval: 50 * time.Millisecond, // somebody is watching; the default of 1s saves more work
-		Logger:        log,
+		BaseURL: service.url,
+		APIKey:  service.key,
+		SiteID:  service.site.ID,
+		Logger:  log,
 	})
 	if err != nil {
 		return nil, err
