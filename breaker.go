@@ -38,6 +38,7 @@ type breaker struct {
 	tryRetry bool      // which kind the next probe is, if there is one
 	likely   bool      // which kind last closed the breaker: true for a retry
 	brief    int       // openings in a row that the first probe ended
+	passes   uint64    // answers that settled an event
 	failures int       // in a row, since an event was settled
 	since    time.Time
 	told     uint8                 // a bit for each reason that the log was told of since it opened
@@ -60,6 +61,7 @@ type pass struct {
 	turn       uint64
 	retryFirst bool      // the probe should be a retry
 	since      time.Time // what came later is news
+	passes     uint64    // answers that had settled an event
 }
 
 // patience is after how many failures in a row, of events that have failed before, the
@@ -83,7 +85,7 @@ func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *bre
 func (b *breaker) admit() pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := pass{turn: b.turn, retryFirst: b.tryRetry, since: b.newsFrom}
+	p := pass{turn: b.turn, retryFirst: b.tryRetry, since: b.newsFrom, passes: b.passes}
 	switch {
 	case !b.open:
 		p.admission = anything
@@ -119,11 +121,11 @@ func (b *breaker) mayBeEarly() bool {
 	return b.early > 0 && !b.firm && !time.Now().Before(b.earlyAt)
 }
 
-// current returns the turn of a request that is sent whatever the breaker says.
-func (b *breaker) current() uint64 {
+// current returns the pass of a request that is sent whatever the breaker says.
+func (b *breaker) current() pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.turn
+	return pass{admission: anything, turn: b.turn, passes: b.passes}
 }
 
 // unused is told that there was no event for a probe, or that it was cut off.
@@ -155,6 +157,7 @@ func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures = 0
+	b.passes++
 	if !b.open || b.firm && p.turn != b.turn {
 		return false, time.Time{}
 	}

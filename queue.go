@@ -201,7 +201,7 @@ func (q *queue) Retry(r Record, err error) (kept Record, ok bool) {
 		return r, true
 	}
 	kept = r.home.split(r.slot)
-	kept.failures, kept.strikes, kept.last = r.failures, r.strikes, r.last
+	kept.failures, kept.strikes, kept.passes, kept.last = r.failures, r.strikes, r.passes, r.last
 	r.home.states[r.slot] = settled
 	r.home.lane.release(r.home)
 	return kept, true

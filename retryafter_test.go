@@ -81,32 +81,36 @@ func TestANewEventWaitsForRetryAfterToo(t *testing.T) {
 	})
 }
 
-// While the API accepts others, what it answers an event that has failed twice says nothing
+// While the API accepts others, what it answers an event that keeps failing says nothing
 // about the others, and the time that it names is that event's own.
 func TestRetryAfterOfARetryHoldsThatEventOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		retried := inTurn(
-			reply{time.Millisecond, answerStatus(500)},
-			reply{time.Millisecond, answerStatus(500)},
-			reply{0, answerRetryAfter(429, "60")},
-			reply{0, answerStatus(202)},
-		)
+		began := time.Now()
+		var told time.Time
 		f.set(func(r *http.Request, body string) (*http.Response, error) {
-			if strings.Contains(body, "retried") {
-				return retried(r, body)
+			switch {
+			case !strings.Contains(body, "retried"):
+				return answerStatus(202)(r, body)
+			case time.Since(began) < 20*time.Second:
+				return answerStatus(500)(r, body)
+			case told.IsZero():
+				told = time.Now()
+				return answerRetryAfter(429, "60")(r, body)
 			}
-			time.Sleep(2 * time.Millisecond) // under way when the other one fails
+			assert.GreaterOrEqual(t, time.Since(told), time.Minute)
 			return answerStatus(202)(r, body)
 		})
 		tracker := start(t, f)
 		require.NoError(t, tracker.Track(context.Background(), "retried"))
-		track(t, tracker, 99)
-		time.Sleep(5 * time.Second)
-		require.Equal(t, 102, f.requests())
-		track(t, tracker, 10)
-		time.Sleep(40 * time.Second)
-		assert.Equal(t, 112, f.requests(), "all but the one that was told to wait")
+		for n := range 600 {
+			track(t, tracker, 1)
+			time.Sleep(100 * time.Millisecond)
+			if n%10 == 9 { // each second
+				assert.Equal(t, uint64(n+1), tracker.Stats().Delivered)
+			}
+		}
+		require.False(t, told.IsZero())
 		require.NoError(t, tracker.Flush(context.Background()))
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})

@@ -194,7 +194,7 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 	w.began = time.Now()
 	w.closing = isClosed(src.Closing())
 	if w.closing && src.untried(w.one[:]) {
-		w.pass = pass{admission: anything, turn: t.breaker.current()}
+		w.pass = t.breaker.current()
 		return true
 	}
 	w.pass = t.breaker.admit()
@@ -294,13 +294,11 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 }
 
 // giveBack returns an event that failed to the Source. An event that fails as a probe
-// waits for the API like all others. One that fails while the API accepts others waits by
+// waits for the API like all others. One that fails while the API settles others waits by
 // itself, longer each time.
 func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	r := w.one[0]
-	if (w.pass.admission == anything || r.suspect()) && !w.closing {
-		t.strike(&r, w, end)
-	}
+	t.strike(&r, w, end)
 	if w.closing && t.hopeless(src) {
 		src.Settle(w.one[:], Lost, end.err)
 		return
@@ -312,7 +310,17 @@ func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 // request for that time.
 const slowFailure = time.Second
 
+// strike notes a failure of r if the API has settled others since the last one, or since
+// this attempt began.
 func (t *httpTransport) strike(r *Record, w *worker, end *ending) {
+	seen := r.passes
+	if r.failures == 0 {
+		seen = w.pass.passes
+	}
+	r.passes = t.breaker.current().passes
+	if r.passes == seen || w.closing {
+		return
+	}
 	before := r.suspect()
 	r.strikes++
 	if time.Since(w.began) >= slowFailure {
@@ -349,7 +357,7 @@ func (t *httpTransport) wait(r *Record, w *worker) time.Duration {
 	case w.pass.admission != anything:
 		return 0
 	}
-	return own.delay(int(r.strikes) - 1)
+	return own.delay(max(0, int(r.strikes)-1))
 }
 
 // tell returns a line about an event that becomes a suspect, at most once a minute.

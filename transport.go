@@ -19,9 +19,10 @@ type Record struct {
 	seed uint64 // home's: another when it is used again
 	turn int32  // home's: another when the record was given back
 
-	failures int32 // attempts that failed
-	strikes  int32 // of those, while the API accepted others
-	last     bool  // handed out when the tracker was closing
+	failures int32  // attempts that failed
+	strikes  int32  // of those, while the API settled others
+	passes   uint64 // how many events the API had settled at the last failure
+	last     bool   // handed out when the tracker was closing
 }
 
 // suspect reports whether the event keeps failing while others are accepted.

@@ -125,9 +125,6 @@ func (f *feed) take(dst []footfall.Record, pop func() *item) int {
 	if f.low() {
 		f.wake()
 	}
-	if f.closed && len(f.window) == 0 {
-		f.signal()
-	}
 	f.mu.Unlock()
 	f.moved(gone, footfall.Lost)
 	return n

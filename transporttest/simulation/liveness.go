@@ -18,7 +18,7 @@ import (
 //	+ min(ahead, 8) × longest answer           one request in flight per 8 events that wait
 //	+ backoff                                  of a circuit breaker that had reason to open for
 //	                                           longer (loadAt): BackoffMax, or ProbeMax after a
-//	                                           403, and an attempt, for each event before it
+//	                                           403, and an attempt, for each event around it
 //	                                           that fails as a probe
 //
 // The longest attempt is AttemptTimeout if an event hangs that was tracked before. It is
@@ -71,9 +71,22 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 	}
 	l.backoff = max(0, r.opened(at)+longest-at)
 	if probes > 0 {
-		l.backoff = time.Duration(probes+1) * (longest + l.attempt)
+		each := longest + l.attempt
+		probes += r.badBetween(at, at+time.Duration(probes+1)*each)
+		l.backoff = time.Duration(probes+1) * each
 	}
 	return l
+}
+
+// badBetween counts the events tracked in a span that fail at first: a probe may be one of
+// them, because what came last is tried first.
+func (r *run) badBetween(from, to time.Duration) (n int) {
+	for _, h := range r.events {
+		if h != nil && h.accepted && h.tracked > from && h.tracked <= to && !h.fate.settlesAtOnce() {
+			n++
+		}
+	}
+	return n
 }
 
 // opened returns when a circuit breaker had reason to open for the last time before at:

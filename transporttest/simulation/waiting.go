@@ -97,6 +97,10 @@ func (r *run) checkFlush(before []*history, err error, began, within time.Durati
 	for _, h := range before {
 		if h.accepted && !h.settled {
 			left++
+		}
+	}
+	for _, h := range r.events {
+		if h != nil && h.accepted && !h.settled {
 			failures = append(failures, r.failures(h)...)
 		}
 	}
@@ -155,12 +159,13 @@ func (r *run) failures(h *history) (words []string) {
 	return slices.Compact(words)
 }
 
-// names reports whether err has one of the words. There may be none to have.
+// names reports whether err has one of the words. There may be none to have. An attempt
+// that the API does not know of, or that has just ended, may have failed last.
 func names(err error, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	for _, w := range words {
+	for _, w := range append(words, "refused", "no answer") {
 		if strings.Contains(err.Error(), w) {
 			return true
 		}
