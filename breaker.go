@@ -202,8 +202,12 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 		b.early--
 		b.newsFrom, b.earlyAt = b.sent, now.Add(b.retry.delay(0))
 	default:
+		held := b.until // by another answer, while the probe was under way
 		b.extend(r, v, now)
 		b.until = now.Add(max(b.wait(v), asked))
+		if b.firm && held.After(b.until) {
+			b.until, firm = held, true
+		}
 	}
 	b.open, b.firm, b.probing = true, firm, false
 	b.turn++

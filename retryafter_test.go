@@ -187,3 +187,23 @@ func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }
+
+// An answer that names a time comes while a probe is under way, whose own answer names a
+// shorter one.
+func TestAProbeThatEndsLaterDoesNotShortenTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(inTurn(
+			reply{time.Millisecond, answerStatus(503)},          // opens the breaker
+			reply{2 * time.Second, answerRetryAfter(429, "60")}, // is under way then
+			reply{3 * time.Second, answerRetryAfter(429, "5")},  // the probe
+			reply{0, answerStatus(202)},
+		))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 2 })
+		track(t, tracker, 200)
+		time.Sleep(50 * time.Second)
+		assert.Equal(t, 3, f.requests())
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}

@@ -357,7 +357,7 @@ func (t *httpTransport) wait(r *Record, w *worker) time.Duration {
 	case w.pass.admission != anything:
 		return 0
 	}
-	return own.delay(max(0, int(r.strikes)-1))
+	return own.delay(max(int(r.strikes)-1, min(int(r.failures), 3)))
 }
 
 // tell returns a line about an event that becomes a suspect, at most once a minute.

@@ -64,11 +64,16 @@ func (r *run) backoffs(d time.Duration, kind Kind) int {
 	return 10 + int(6*float64(d)/float64(most)+2*doublings)
 }
 
-// checkPause holds that no request begins before the time that the API has named.
+// checkPause holds that no request begins before the time that the API has named. Those
+// that are on the way may arrive.
 func (r *run) checkPause(p pause) {
 	to := min(p.from+min(p.lasts, r.config.MaxRetryAfter), r.closeBegan)
+	onTheWay := r.config.MaxInFlight - 1
 	for _, q := range r.requests {
-		if q.at > p.from && q.at < to {
+		if q.at <= p.from || q.at >= to {
+			continue
+		}
+		if onTheWay--; onTheWay < 0 || q.at > p.from+r.longest() {
 			r.problem("retry after", q.event, "a request at %v, after Retry-After %v at %v", q.at, p.lasts, p.from)
 			return
 		}

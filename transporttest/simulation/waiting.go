@@ -165,7 +165,7 @@ func names(err error, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	for _, w := range append(words, "refused", "no answer") {
+	for _, w := range append(words, "refused", "no answer", "reset", "EOF") {
 		if strings.Contains(err.Error(), w) {
 			return true
 		}
