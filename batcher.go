@@ -108,11 +108,12 @@ func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bo
 		batch = s.queue.timer.C
 	}
 	for {
+		still := idle() // before look, for a sender may give back what it had and end
 		n, more := s.look()
 		if n > 0 {
 			return n, true
 		}
-		if !more && idle() {
+		if !more && still {
 			s.signal() // other goroutines that wait
 			return 0, false
 		}

@@ -232,8 +232,8 @@ func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 		b.beEarly(retry && !b.tryRetry || v != later)
 		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
 	}
-	if b.open && b.reason != v {
-		b.step = 0
+	if b.reason != v {
+		b.step = min(b.step, quickSteps) // the other kind of wait begins anew
 	}
 	b.reason = v
 }

@@ -110,6 +110,7 @@ func TestEachOutageIsTold(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			f.set(answerStatus(202))
 			require.NoError(t, tracker.Flush(context.Background()))
+			synctest.Wait() // the log is told last
 		}
 		assert.Equal(t, []int{3, 3}, []int{j.Lines(slog.LevelWarn), j.Lines(slog.LevelInfo)}, j.String())
 		require.NoError(t, closeWithin(tracker, time.Minute))

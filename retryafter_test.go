@@ -207,3 +207,20 @@ func TestAProbeThatEndsLaterDoesNotShortenTheWait(t *testing.T) {
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }
+
+func TestAnOutageOfChangingAnswersCostsFewRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		n := 0
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			n++
+			return answerStatus([]int{503, 401, 302, 500}[n%4])(r, body)
+		})
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1 })
+		track(t, tracker, 1000)
+		time.Sleep(time.Hour)
+		assert.Less(t, f.requests(), 500)
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}

@@ -22,9 +22,14 @@ const (
 	lookAgain = time.Second
 
 	// failedEvents and failedBytes bound what has failed and waits in memory for its
-	// next attempt. Beyond that nothing more of the file is handed out.
+	// next attempt. What fails beyond that stays in the file, which is read again when
+	// there is room.
 	failedEvents = 50_000
 	failedBytes  = 16 << 20
+
+	// closingAttempts is how often an event of the file may fail while the tracker
+	// closes, until it is left to the next start.
+	closingAttempts = 3
 
 	// enoughLost events in a row that Next gives up while the tracker closes mean that
 	// the API does not answer. The others in the file are safe where they are.
@@ -33,13 +38,14 @@ const (
 
 // item is an event in memory.
 type item struct {
-	rec    footfall.Record // its Body is the tracker's if key is zero, else the item's
-	key    uint64          // in the file; zero if it is not there
-	size   int             // in the file
-	stored time.Duration   // what the clock of the file showed then
-	own    bool            // tracked by this run, and settled as Stored
-	taken  bool
-	failed bool // counted as failing
+	rec      footfall.Record // its Body is the tracker's if key is zero, else the item's
+	key      uint64          // in the file; zero if it is not there
+	size     int             // in the file
+	stored   time.Duration   // what the clock of the file showed then
+	own      bool            // tracked by this run, and settled as Stored
+	taken    bool
+	failed   bool // counted as failing
+	failures int
 }
 
 // parcel is a record that has ended, and is in the file still.
@@ -67,6 +73,8 @@ type feed struct {
 	behind   bool   // there are records from loaded on
 	failing  int    // events of the file that have failed and are not settled
 	failSize int    // their bytes
+	asleep   int    // events that have failed and are in the file only
+	reading  bool   // the file is read again, for those
 	clock    clock
 	closed   bool
 	over     bool // nothing more of the file is handed out
@@ -106,7 +114,7 @@ func (f *feed) take(dst []footfall.Record, pop func() *item) int {
 	f.mu.Lock()
 	var gone int
 	n, now := 0, time.Now()
-	for n < len(dst) && f.failing < failedEvents && f.failSize < failedBytes {
+	for n < len(dst) {
 		it := pop()
 		if it == nil {
 			break
@@ -133,26 +141,71 @@ func (f *feed) take(dst []footfall.Record, pop func() *item) int {
 // Retry implements footfall.Store.
 func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok bool) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	it := f.out[r.ID]
-	if it == nil || !it.taken {
-		return r, false
-	}
-	if f.closed {
+	known := it != nil && it.taken
+	if known && f.closed {
 		f.row(footfall.Lost)
 	}
-	if it.key == 0 {
-		f.src.Failed(err)
-		return r, true
+	if !known || it.key == 0 {
+		f.mu.Unlock()
+		if !known {
+			return r, false
+		}
+		return f.keepDirect(it, r, err)
 	}
-	if !it.failed {
-		it.failed = true
-		f.failing++
-		f.failSize += len(r.Body)
-		r.Body = bytes.Clone(r.Body) // which is part of much more
-		it.rec.Body = r.Body
+	gone := 0
+	if f.tooOld(it, time.Now()) {
+		gone = f.expire(it)
+	} else {
+		ok = f.keep(it, &r)
 	}
-	return r, true
+	f.mu.Unlock()
+	f.moved(gone, footfall.Lost)
+	return r, ok
+}
+
+// keep reports whether an event of the file that has failed stays in memory. If not, it is
+// safe where it is.
+func (f *feed) keep(it *item, r *footfall.Record) bool {
+	it.failures++
+	switch {
+	case f.closed && it.failures >= closingAttempts:
+		it.taken = false
+		f.forget(it)
+		return false
+	case it.failed:
+		return true
+	case f.failing >= failedEvents || f.failSize+len(r.Body) > failedBytes:
+		delete(f.out, r.ID)
+		f.asleep++
+		return false
+	}
+	it.failed = true
+	f.failing++
+	f.failSize += len(r.Body)
+	r.Body = bytes.Clone(r.Body) // which is part of much more
+	it.rec.Body = r.Body
+	return true
+}
+
+// keepDirect keeps an event that is in the tracker's memory only.
+func (f *feed) keepDirect(it *item, r footfall.Record, err error) (kept footfall.Record, ok bool) {
+	own, ok := f.src.Keep(it.rec, err) // without the lock, for the tracker has one of its own
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	it.rec = own
+	r.Body = own.Body
+	return r, ok
+}
+
+// wakeSleepers reads the file again from its beginning, when there is room in memory for
+// the events that failed and had none.
+func (f *feed) wakeSleepers() {
+	if f.asleep == 0 || f.failing >= failedEvents/2 || f.failSize >= failedBytes/2 || len(f.ended) > 0 || f.behind || f.closed {
+		return
+	}
+	f.asleep, f.loaded, f.behind, f.reading = 0, 0, true, true
+	f.wake()
 }
 
 // low reports whether the owner should read on.

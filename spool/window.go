@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"slices"
 	"time"
 
 	"github.com/footfall-dev/footfall"
@@ -24,6 +25,9 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 		}
 		return true, 0
 	}
+	if f.reading && slices.ContainsFunc(f.ended, func(p parcel) bool { return p.key == r.key }) {
+		return true, 0
+	}
 	if f.tooOld(it, now) {
 		return true, f.expire(it)
 	}
@@ -39,6 +43,7 @@ func (f *feed) atEnd(yes bool) {
 	defer f.mu.Unlock()
 	f.behind = !yes
 	if yes {
+		f.reading = false
 		f.signal() // it may be the end of all when the tracker closes
 	}
 }
@@ -86,6 +91,7 @@ func (f *feed) committed(s *store, ended int) {
 	defer f.mu.Unlock()
 	f.ended = append(f.ended[:0], f.ended[ended:]...)
 	f.note(s)
+	f.wakeSleepers()
 }
 
 // note takes the counts of the file.
@@ -102,21 +108,44 @@ func (f *feed) endings() (ended []parcel, hurry bool) {
 	return f.ended[:min(len(f.ended), maxRemoved)], len(f.flushes) > 0
 }
 
-// dropOldest ends the oldest event that is not on its way, if there is one in the window,
-// and returns its size.
+// dropOldest ends the oldest event that is not on its way, if there is one in memory, and
+// returns its size. One that has failed is older than those that were not sent.
 func (f *feed) dropOldest() (size int, ok bool) {
 	f.mu.Lock()
-	it := f.oldest()
+	it := f.reclaim()
 	if it == nil {
-		f.mu.Unlock()
-		return 0, false
+		if it = f.oldest(); it == nil {
+			f.mu.Unlock()
+			return 0, false
+		}
+		f.pop()
 	}
-	f.pop()
 	f.stats.Dropped++
 	told := f.end(it)
 	f.mu.Unlock()
 	f.moved(told, footfall.Lost)
 	return it.size, true
+}
+
+// reclaim takes back the oldest event of the file that has failed and waits for its next
+// attempt. Those that are in the tracker's memory only are handed out again.
+func (f *feed) reclaim() *item {
+	for {
+		r, ok := f.next.Reclaim()
+		if !ok {
+			return nil
+		}
+		it := f.out[r.ID]
+		switch {
+		case it == nil:
+		case it.key != 0:
+			return it
+		default:
+			it.taken = false
+			f.push(it)
+			f.ready()
+		}
+	}
 }
 
 // endedBytes returns how much there is of what has ended and is in the file.

@@ -300,7 +300,7 @@ func (a *api) end(x *exchange, how result) {
 	}
 	h.attempts[x.n].status = x.status
 	a.add(h.n, "POST #%d, attempt %d: %d", h.n, x.n+1, x.status)
-	if x.retry > 0 && x.n < 2 { // an event that keeps failing may be told to wait alone
+	if x.retry > 0 && x.n == 0 { // an event that keeps failing may be told to wait alone
 		a.pauses = append(a.pauses, pause{now, x.retry})
 	}
 	if x.accept || x.reject {

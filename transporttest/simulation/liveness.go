@@ -44,7 +44,7 @@ type load struct {
 // loadAt returns what event h meets at a time. It needs the lock.
 func (r *run) loadAt(h *history, at time.Duration) load {
 	l := load{attempt: r.longest(), answer: r.longest()}
-	probes, forbidden := 0, false
+	probes, bad, forbidden := 0, false, false
 	for _, o := range r.events {
 		if o == nil || !o.accepted || o.tracked > at || o.settled && o.at < at {
 			continue
@@ -63,6 +63,7 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		if !o.fate.settlesAtOnce() && (at > h.tracked || !o.hasFailedBefore(at)) {
 			probes++
 		}
+		bad = bad || !o.fate.settlesAtOnce()
 		forbidden = forbidden || o.fate.kind == Forbidden
 	}
 	longest := r.config.BackoffMax
@@ -70,10 +71,11 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		longest = max(longest, r.config.ProbeMax)
 	}
 	l.backoff = max(0, r.opened(at)+longest-at)
-	if probes > 0 {
+	if bad {
+		l.attempt = r.config.AttemptTimeout // its answer may be late
 		each := longest + l.attempt
-		probes += r.badBetween(at, at+time.Duration(probes+1)*each)
-		l.backoff = time.Duration(probes+1) * each
+		probes += r.badBetween(at, at+time.Duration(probes+2)*each)
+		l.backoff = time.Duration(probes+2) * each
 	}
 	return l
 }

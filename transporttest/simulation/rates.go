@@ -92,7 +92,7 @@ func (r *run) checkAttempts(h *history) {
 		return
 	}
 	lived := before[len(before)-1] - before[0]
-	bound := max(r.backoffs(lived, Outage), r.backoffs(lived, KeyRefused))
+	bound := 2 * max(r.backoffs(lived, Outage), r.backoffs(lived, KeyRefused)) // as a probe, too
 	if r.options.Wire {
 		bound += r.config.MaxInFlight
 	}
