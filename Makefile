@@ -106,7 +106,9 @@ tidy: ## Tidy every go.mod
 	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(GO) mod tidy); done
 
 .PHONY: soak
-soak: ## Long tests that CI leaves out: ten minutes of a bad API, a million events, outages, kills and what a kill costs
+soak: ## Long tests that CI leaves out: 50,000 simulations, ten minutes of a bad API, a million events, outages, kills
+	$(GO) test -count=1 -run 'TestSimulation$$' -timeout 60m ./transporttest/simulation -sim.seeds=50000
+	$(GO) test -count=1 -run TestSimulation -timeout 60m ./lean ./faults -sim.seeds=2000
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite
 	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestWhatTrackDurable" -timeout 15m -v ./faults
