@@ -104,7 +104,7 @@ func (a *api) respond(conn *pipe, x *exchange) bool {
 	_, err := io.WriteString(conn, text)
 	if err == nil && x.act == unsolicited {
 		time.Sleep(a.script.latency)
-		_, err = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+		_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 		return false
 	}
 	return err == nil

@@ -90,9 +90,6 @@ func parseFate(s string) (f fate, err error) {
 	return f, err
 }
 
-// rejects reports whether the API refuses the event for good.
-func (f fate) rejects() bool { return f.kind == Invalid || f.kind == Denied }
-
 // settlesAtOnce reports whether the first attempt that reaches a working API settles the
 // event.
 func (f fate) settlesAtOnce() bool { return f.times == 0 }

@@ -123,7 +123,7 @@ func (s *stream) end(err error) {
 
 func (s *stream) read(b []byte) (int, error) {
 	for {
-		n, err, change, deadline := s.tryRead(b)
+		n, change, deadline, err := s.tryRead(b)
 		if n > 0 || err != nil {
 			return n, err
 		}
@@ -139,13 +139,13 @@ func (s *stream) read(b []byte) (int, error) {
 	}
 }
 
-func (s *stream) tryRead(b []byte) (n int, err error, change <-chan struct{}, deadline time.Time) {
+func (s *stream) tryRead(b []byte) (n int, change <-chan struct{}, deadline time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.buf) > 0 {
 		n = copy(b, s.buf)
 		s.buf = s.buf[n:]
-		return n, nil, nil, time.Time{}
+		return n, nil, time.Time{}, nil
 	}
-	return 0, s.err, s.change, s.deadline
+	return 0, s.change, s.deadline, s.err
 }
