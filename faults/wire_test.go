@@ -208,7 +208,7 @@ func labelled(label string) (g goroutines) {
 		}
 		count, _, _ := strings.Cut(group, " ")
 		n, _ := strconv.Atoi(count) // of digits
-		if strings.Contains(group, "footfall-dev/footfall") {
+		if strings.Contains(group, "footfall-dev/footfall") && !isConnections(group) {
 			g.own += n
 		} else {
 			g.connections += n
@@ -216,6 +216,17 @@ func labelled(label string) (g goroutines) {
 		g.profile += group + "\n\n"
 	}
 	return g
+}
+
+// isConnections reports whether goroutines are those that net/http has for a connection, or
+// makes one on. They may read through a net.Conn of footfall.
+func isConnections(group string) bool {
+	for _, f := range []string{"(*persistConn).readLoop+", "(*persistConn).writeLoop+", "(*Transport).dialConnFor+"} {
+		if strings.Contains(group, f) {
+			return true
+		}
+	}
+	return false
 }
 
 func TestCloseKeepsItsDeadlineWhateverTheWireDoes(t *testing.T) {
