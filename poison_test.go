@@ -143,7 +143,7 @@ func TestTheAccountOfCloseNamesWhatFailed(t *testing.T) {
 		err := closeWithin(tracker, 10*time.Second)
 		account, ok := errors.AsType[*footfall.CloseError](err)
 		require.True(t, ok)
-		assert.Equal(t, []uint64{100, 1}, []uint64{account.Delivered, account.Lost})
+		assert.Equal(t, []uint64{100, 1}, []uint64{tracker.Stats().Delivered, account.Lost})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorContains(t, err, "507")
 	})

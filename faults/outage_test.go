@@ -42,7 +42,8 @@ func TestAnOutageLosesNothingKeepsTheOrderAndTakesLittleMemory(t *testing.T) {
 	assert.Len(t, came, events)
 	assertArrived(t, api, slices.Collect(numbers(events)))
 	assertOneKeyAndBody(t, api)
-	assert.Less(t, mostOlderMissing(came), outageInFlight, "events overtook more than there are senders")
+	const window = 1024 // that a spool reads ahead: the event that finds out that the API is back may be any of them
+	assert.Less(t, mostOlderMissing(came), outageInFlight+window, "events overtook more than there are")
 	require.Positive(t, r.PeakKiB)
 	assert.Less(t, r.PeakKiB, outageMemory)
 	t.Logf("%d events in %v, delivered in %v; at most %d older ones missing; peak %d KiB; in the file %d events of %d bytes",
