@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -45,6 +46,26 @@ type Config struct {
 	// https://shop.example.com. A path in it is put before that of the request.
 	// Defaults to the request's own host.
 	PublicURL string
+
+	// Hosts lists the hosts that pages taken from requests may have, where PublicURL is not
+	// set: names or addresses with or without a port, or "*.example.com" for all below a
+	// domain. Pages of other hosts get the first entry in place of their host, which must
+	// not begin with "*". The host in a request is the client's choice; without a list or
+	// PublicURL anybody can make events on pages of foreign hosts. The URLs in a Referer and
+	// in PageHeader are not used if their host is not listed. An empty list allows all hosts. Defaults to
+	// none.
+	Hosts []string
+
+	// Page is the page of events for which neither [Event.URL] nor the context ([WithURL])
+	// names one. It holds for rules, [Track] and [Tracker.TrackRequest] alike. Defaults to
+	// PagePath.
+	Page PageSource
+
+	// PageHeader names a header in which a client says the URL of its page, for single-page
+	// applications that call an API of another origin: their Referer has the origin only.
+	// The URL takes the place of Page if it is absolute, http or https, and its host is one
+	// of Hosts, which PageHeader requires. Defaults to none.
+	PageHeader string
 
 	// TrustedProxies lists the addresses whose X-Forwarded-Proto and
 	// X-Forwarded-Host are believed when PublicURL is not set. Anybody can send
@@ -128,11 +149,15 @@ type Config struct {
 	ProbeMax time.Duration
 
 	// AllowPII turns off the guard that replaces values which look like
-	// personal data by "[redacted]".
+	// personal data by "[redacted]". In paths of requests it replaces segments that have an
+	// e-mail address or look like a token, and those of wildcards whose name says that they
+	// are secrets, such as {token} and {key}: by the name of the wildcard in braces, where
+	// the route is known. Defaults to false: the guard is on.
 	AllowPII bool
 
-	// AllowPIIKeys lists keys of props that the guard leaves alone, such as a
-	// version that looks like an IP address. Defaults to none.
+	// AllowPIIKeys lists keys of props and names of wildcards that the guard leaves alone,
+	// such as a version that looks like an IP address, or a product's id that looks like
+	// a token. Defaults to none.
 	AllowPIIKeys []string
 
 	// AllowHTTP permits a BaseURL that is plain http on a host other than
@@ -216,8 +241,31 @@ func (c *Config) check() error {
 	if c.PublicURL != "" {
 		report("PublicURL", checkPublicURL(c.PublicURL))
 	}
+	c.checkPages(report)
 	c.checkNumbers(report)
 	return errors.Join(problems...)
+}
+
+func (c *Config) checkPages(report func(field, reason string)) {
+	for i, host := range c.Hosts {
+		name, wild := strings.CutPrefix(host, "*.")
+		switch {
+		case !isHost(name):
+			report("Hosts", strconv.Quote(host)+" is not a host: write it without scheme and path")
+		case wild && i == 0:
+			report("Hosts", "begins with a wildcard: the first entry takes the place of other hosts")
+		}
+	}
+	if !c.Page.valid() {
+		report("Page", "not one of PagePath, PageRoute and PageReferer")
+	}
+	switch {
+	case c.PageHeader == "":
+	case !isToken(c.PageHeader):
+		report("PageHeader", "not the name of a header")
+	case len(c.Hosts) == 0:
+		report("PageHeader", "needs Hosts: any client could name any page")
+	}
 }
 
 func (c *Config) checkNumbers(report func(field, reason string)) {
@@ -317,6 +365,9 @@ func checkPublicURL(raw string) string {
 	}
 	rest, _ := cutScheme(raw)
 	host, path, _ := strings.Cut(rest, "/")
+	if len(raw) > maxPageURL/2 {
+		return "longer than 1024 bytes"
+	}
 	if !isHost(host) || !isURLText(path) || strings.Contains(path, "?") {
 		return "may have only scheme, host and path, of plain characters"
 	}

@@ -10,6 +10,8 @@ type contextValue struct {
 	tracker *Tracker
 	known   bool // tracker was set, perhaps to nil
 	page    Page
+	method  string       // of the request that page is of
+	routes  *routeFinder // finds its route; nil if an adapter does
 }
 
 // valueContext is a context with a contextValue, in one allocation.
@@ -64,14 +66,6 @@ func valueFrom(ctx context.Context) *contextValue {
 	return v
 }
 
-// pageFrom returns the page of ctx, which nobody changes, or nil.
-func pageFrom(ctx context.Context) *Page {
-	if v := valueFrom(ctx); v != nil {
-		return &v.page
-	}
-	return nil
-}
-
 // draft returns e with the site and the page of ctx where e names none.
 func (e *Event) draft(ctx context.Context) draft {
 	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
@@ -79,7 +73,10 @@ func (e *Event) draft(ctx context.Context) draft {
 		d.siteID = siteFrom(ctx)
 	}
 	if d.url == "" {
-		d.page = pageFrom(ctx)
+		d.below = valueFrom(ctx)
+	}
+	if d.below != nil {
+		d.page = &d.below.page // which nobody changes
 	}
 	return d
 }
@@ -104,12 +101,32 @@ func Track(ctx context.Context, name string, props ...Prop) error {
 	return v.tracker.Track(ctx, name, props...)
 }
 
+// TrackRoute is [Track] for adapters of routers that find the route of a request after the
+// middleware has run: route is the pattern that the request of ctx matched, or "" if none
+// is known.
+func TrackRoute(ctx context.Context, route, name string, props ...Prop) error {
+	v := valueFrom(ctx)
+	if v == nil || !v.known {
+		return ErrNoTracker
+	}
+	if v.tracker.inactive() {
+		return nil
+	}
+	e := Event{Name: name, Props: props}
+	d := e.draft(ctx)
+	if v.page.exact == "" {
+		page := v.page.WithRoute(route)
+		d.page = &page
+	}
+	return v.tracker.accept(&d, nil)
+}
+
 // WithTracker returns a context below which the function Track finds t, for code
 // that no middleware runs above, such as background jobs.
 func WithTracker(ctx context.Context, t *Tracker) context.Context {
 	v := contextValue{tracker: t, known: true}
 	if outer := valueFrom(ctx); outer != nil {
-		v.page = outer.page
+		v.page, v.method, v.routes = outer.page, outer.method, outer.routes
 	}
 	return &valueContext{orBackground(ctx), v}
 }

@@ -35,9 +35,12 @@ func newEncoder(siteID, defaultURL string, maxBytes int, g guard) encoder {
 type draft struct {
 	siteID string // empty: the default site
 	name   string
-	url    string // empty: that of page, else the default
-	page   *Page  // may be nil
+	url    string        // empty: that of page, else the default
+	page   *Page         // may be nil
+	below  *contextValue // of the middleware that knows the route of page; may be nil
 	props  []Prop
+
+	sanitized bool // something that the client sent was not sent on as it came
 }
 
 // append writes d after dst. On error dst's contents after its length are garbage.
@@ -97,6 +100,16 @@ func appendHead(dst []byte, siteID string) ([]byte, error) {
 	return append(dst, `,"name":`...), err
 }
 
+// route returns the pattern that the request of the page matched, or "" if it is not known
+// or nothing depends on it.
+func (d *draft) route(g guard) string {
+	p := d.page
+	if p.route != "" || d.below == nil || d.below.routes == nil || !p.isRoute() && (g.off || !mayHide(p.path)) {
+		return p.route
+	}
+	return d.below.routes.routeOf(d.below.method, p)
+}
+
 const urlKey = `,"url":`
 
 func (e *encoder) appendURL(dst []byte, d *draft) (out []byte, redacted int, err error) {
@@ -105,11 +118,14 @@ func (e *encoder) appendURL(dst []byte, d *draft) (out []byte, redacted int, err
 		dst, err = e.appendExactURL(dst, d.url)
 	case d.page != nil && d.page.exact != "":
 		dst, err = e.appendExactURL(dst, d.page.exact)
-	case d.page != nil && d.page.usable():
-		dst, redacted = d.page.append(append(dst, urlKey+`"`...), e.guard)
+	case d.page != nil && d.page.usable() && (d.page.hasHost() || e.defaultURL == ""):
+		var sanitized bool
+		dst, redacted, sanitized = d.page.append(append(dst, urlKey+`"`...), e.guard, d.route(e.guard))
 		dst = append(dst, '"')
+		d.sanitized = d.sanitized || sanitized
 	case e.defaultURL != "":
 		dst = append(dst, e.defaultURL...)
+		d.sanitized = d.sanitized || d.page != nil && d.page.usable()
 	default:
 		err = ErrNoURL
 	}

@@ -22,7 +22,7 @@ func TestHeadersNamesWhatAnAdapterHasToCopy(t *testing.T) {
 		ofPost bool // whether they are needed of a POST, too
 	}{
 		{"a plain rule", nil, footfall.Rule{Route: "GET /"}, footfall.Headers{Observed: prefetch}, false},
-		{"a rule that takes the referring page", nil, footfall.Rule{Route: "GET /", RefererPage: true},
+		{"a rule that takes the referring page", nil, footfall.Rule{Route: "GET /", Page: footfall.PageReferer},
 			footfall.Headers{Observed: append(prefetch, "Referer")}, true},
 		{"trusted proxies", func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} },
 			footfall.Rule{Route: "GET /"}, footfall.Headers{Page: forwarded, Observed: prefetch}, false},

@@ -22,9 +22,11 @@ func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
 	routes := newRouteFinder(set)
 	return func(next http.Handler) http.Handler {
 		t.report(t.CheckRules(next, rules...))
-		routes := routes
+		routes, set := routes, *set
 		_, routes.aboveMux = next.(*http.ServeMux)
-		return &middleware{rules: set, routed: routes.routed, next: next}
+		routes.below, _ = next.(asker)
+		set.routes = &routes
+		return &middleware{rules: &set, routed: routes.routed, next: next}
 	}
 }
 
@@ -78,9 +80,7 @@ func (p *passage) end() {
 
 func (p *passage) observe(o *Observation, panicked any) {
 	o.Status = cmp.Or(p.visit.Status(), http.StatusOK) // the server writes what the handler did not
-	if o.Status >= 300 && o.Status <= 399 {
-		o.Location = p.visit.answer.Header().Get("Location")
-	}
+	o.Header = p.visit.answer.Header()
 	switch {
 	case isAbort(panicked), panicked == nil && !p.returned: // runtime.Goexit
 		o.Aborted = true

@@ -148,7 +148,7 @@ func TestHostFromAHeaderCannotBreakOutOfTheURL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			site := setup{
-				rules: []footfall.Rule{{Route: "GET /a", Event: "viewed", RefererPage: true}},
+				rules: []footfall.Rule{{Route: "GET /a", Event: "viewed", Page: footfall.PageReferer}},
 				config: func(c *footfall.Config) {
 					c.PublicURL = ""
 					c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -175,7 +175,7 @@ func TestNoVisitorAddressOrUserAgentIsSent(t *testing.T) {
 		assert.NoError(t, tracker.TrackRequest(r, "by_request"))
 	})
 	handler := tracker.Middleware(
-		footfall.Rule{Route: "GET /products/{id}", PathProps: []string{"id"}, RefererPage: true},
+		footfall.Rule{Route: "GET /products/{id}", PathProps: []string{"id"}, Page: footfall.PageReferer},
 		footfall.Rule{Route: "/products/{id}", Event: "any"},
 		footfall.Rule{Route: footfall.NoRoute},
 	)(mux)

@@ -357,9 +357,12 @@ func TestEventOfARuleIsMadeAfterTheHandlerReturned(t *testing.T) {
 
 func TestEventThatCannotBeAcceptedChangesNothingOfTheAnswer(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 40_000) // more than Config.MaxEventBytes
-	site := setup{rules: []footfall.Rule{{Route: "GET /{id}", PathProps: []string{"id"}}}}.open(t, muxOf("GET /{id}"))
-	status, _ := site.do(t, "GET", "/"+long)
+	rule := footfall.Rule{Route: "GET /{id}", Props: []footfall.Prop{footfall.P("x", 1.5)}, Event: strings.Repeat("x", 200)}
+	site := setup{
+		rules:  []footfall.Rule{rule},
+		config: func(c *footfall.Config) { c.MaxEventBytes = 300 },
+	}.open(t, muxOf("GET /{id}"))
+	status, _ := site.do(t, "GET", "/"+strings.Repeat("x", 2000))
 	assert.Equal(t, http.StatusOK, status)
 	assert.Empty(t, site.events())
 	assert.Equal(t, uint64(1), site.tracker.Stats().Invalid)

@@ -17,10 +17,11 @@ type Observation struct {
 	Aborted bool   // the handler ended with http.ErrAbortHandler
 	Page    Page   // as the request came in: see Tracker.Page
 
-	// Location is the header of that name, if Status is 3xx. A redirect to the
-	// same page in another spelling, such as routers make from /docs to /docs/,
-	// is no visit: the request that follows is.
-	Location string
+	// Header is the header of the answer; an http.Header is one. Location tells redirects
+	// to the same page in another spelling, such as routers make from /docs to /docs/,
+	// which are no visits: the request that follows is. Content-Type and Content-Range tell
+	// what AnyRoute leaves out. It may be nil.
+	Header Header
 
 	Path PathValuer // the values of the pattern's wildcards; may be nil
 
@@ -28,9 +29,14 @@ type Observation struct {
 	// [WithSite] set in it. Nil means the context of Request.
 	Context context.Context
 
-	// Request is what Config.Skip, the check for a prefetch, and RefererPage
+	// Request is what Config.Skip, the check for a prefetch, and PageReferer
 	// look at. Nil in frameworks that have none: they check for themselves.
 	Request *http.Request
+}
+
+// Header gives the values of an answer's header fields. An http.Header does.
+type Header interface {
+	Get(name string) string
 }
 
 // Headers names the headers of a request that are looked at, for adapters that have
@@ -54,9 +60,7 @@ func (s *Rules) Headers() (h Headers) {
 	}
 	h.All = s.tracker.skip != nil
 	h.Observed = append(h.Observed, prefetchHeaders[:]...)
-	if s.tracker.pager.believes() {
-		h.Page = []string{"X-Forwarded-Proto", "X-Forwarded-Host"}
-	}
+	h.Page = s.tracker.pager.headers()
 	if s.referer {
 		h.Observed = append(h.Observed, "Referer")
 	}
@@ -84,23 +88,43 @@ func (s *Rules) Observe(o *Observation) {
 		}
 	}()
 	rules, route := s.candidates(o)
-	if len(rules) == 0 || o.respelt() || s.skipped(o) {
+	if len(rules)+len(s.none) == 0 || o.respelt() || s.skipped(o) {
 		return
 	}
+	if !s.apply(rules, route, o) && o.missed() {
+		s.apply(s.none, pattern{}, o)
+	}
+}
+
+// apply reports whether a rule wanted the answer.
+func (s *Rules) apply(rules []rule, route pattern, o *Observation) (wanted bool) {
 	for i := range rules {
 		if r := &rules[i]; r.names(route, o.Method) && r.wants(o) {
+			wanted = true
 			s.emit(r, o)
 		}
 	}
+	return wanted
+}
+
+// missed reports whether the answer says that there is no such route: a catch-all says it
+// for the router.
+func (o *Observation) missed() bool {
+	return (o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed) && (o.Route == "" || isCatchAll(o.Route))
 }
 
 // respelt reports whether the answer is a redirect to the page it is an answer to.
 func (o *Observation) respelt() bool {
-	if o.Location == "" {
+	if o.Header == nil || o.Status < 300 || o.Status > 399 {
 		return false
 	}
-	to, err := url.Parse(o.Location)
-	return err == nil && to.Host == "" && to.Path != o.Page.path && path.Clean("/"+to.Path) == path.Clean("/"+o.Page.path)
+	location := o.Header.Get("Location")
+	if location == "" {
+		return false
+	}
+	to, err := url.Parse(location)
+	return err == nil && (to.Host == "" || to.Host == o.Page.host) &&
+		to.Path != o.Page.path && path.Clean("/"+to.Path) == path.Clean("/"+o.Page.path)
 }
 
 func (s *Rules) skipped(o *Observation) bool {
@@ -127,9 +151,15 @@ func (r *rule) wants(o *Observation) bool {
 	if isSilent(o.Method) && r.pattern.method != o.Method {
 		return false
 	}
+	if r.Route == AnyRoute && !r.Assets && o.isAsset() {
+		return false
+	}
 	classes := r.Status
 	if classes == 0 {
-		classes = Success | ClientError | ServerError
+		classes = Success | Failure
+		if r.Route != NoRoute && o.missed() {
+			classes = 0 // it is for NoRoute
+		}
 	}
 	return classes&classOf(o) != 0
 }
@@ -140,22 +170,40 @@ func isSilent(method string) bool {
 }
 
 func (s *Rules) emit(r *rule, o *Observation) {
-	d := draft{siteID: r.SiteID, name: r.Event, page: &o.Page, props: r.Props}
+	if r.Event == NoEvent {
+		return
+	}
+	page := &o.Page
+	page.route = o.Route
+	d := draft{siteID: r.SiteID, name: r.Event, page: page, props: r.Props}
 	if d.siteID == "" {
 		d.siteID = o.site()
 	}
 	if d.name == "" {
-		d.name = autoName(o.Method, o.Route)
+		d.name = r.autoName(o)
 	}
-	if r.RefererPage && o.Request != nil {
-		if page := s.tracker.pager.referer(o.Request.Referer()); page.usable() {
-			d.page = &page
-		}
+	if r.Page != 0 {
+		own := page.from(r.Page, o.referer())
+		d.page = &own
 	}
-	if len(r.PathProps) > 0 && o.Path != nil {
-		d.props = r.withPathProps(o)
+	if len(r.PathProps) > 0 && o.Path != nil || r.StatusProp != "" {
+		d.props = r.propsOf(o, &d)
 	}
 	_ = s.tracker.accept(&d, nil) // counted and reported there
+}
+
+func (r *rule) autoName(o *Observation) string {
+	if r.Route == NoRoute {
+		return autoName(o.Method, NoRoute, "")
+	}
+	return autoName(o.Method, o.Route, o.Page.path)
+}
+
+func (o *Observation) referer() string {
+	if o.Request == nil {
+		return ""
+	}
+	return o.Request.Referer()
 }
 
 // site returns the site that WithSite set above the middleware, or "".
@@ -166,11 +214,21 @@ func (o *Observation) site() string {
 	return siteFrom(o.Context)
 }
 
-func (r *rule) withPathProps(o *Observation) []Prop {
-	props := make([]Prop, 0, len(r.Props)+len(r.PathProps))
+// propsOf returns the props of r and those of the answer. Values of wildcards are the
+// client's, and are made fit to be sent.
+func (r *rule) propsOf(o *Observation, d *draft) []Prop {
+	props := make([]Prop, 0, len(r.Props)+len(r.PathProps)+1)
 	props = append(props, r.Props...)
+	if r.StatusProp != "" {
+		props = append(props, P(r.StatusProp, o.Status))
+	}
+	if o.Path == nil {
+		return props
+	}
 	for _, name := range r.PathProps {
-		props = append(props, P(name, o.Path.PathValue(name)))
+		value, sanitized := sanitize(o.Path.PathValue(name))
+		d.sanitized = d.sanitized || sanitized
+		props = append(props, P(name, value))
 	}
 	return props
 }

@@ -303,7 +303,7 @@ func TestObserveWorksForAdaptersWithoutARequest(t *testing.T) {
 		c.Skip = func(*http.Request) bool { panic("there is no request to look at") }
 	})
 	set := tracker.Rules(
-		footfall.Rule{Route: "GET /users/:id", PathProps: []string{"id"}, RefererPage: true},
+		footfall.Rule{Route: "GET /users/:id", PathProps: []string{"id"}, Page: footfall.PageReferer},
 		footfall.Rule{Route: footfall.AnyRoute},
 		footfall.Rule{Route: "/shop.Cart/Add", Event: "added"},
 	)

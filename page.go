@@ -1,6 +1,8 @@
 package footfall
 
 import (
+	"bytes"
+	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -21,36 +23,120 @@ type Page struct {
 	path    string
 	rawPath string // as in url.URL
 	query   string // raw, not filtered yet
+	route   string // the pattern that the request matched; "" if it is not known
+	named   string // URL that the client says is the page, which is usable; "" if there is none
+	source  PageSource
 }
 
 // usable reports whether the page is one, and a URL can be made of it.
-func (p *Page) usable() bool {
-	return p.exact != "" || p.rules != nil && (p.rules.origin != "" || isHost(p.host))
+func (p *Page) usable() bool { return p.exact != "" || p.rules != nil }
+
+// hasHost reports whether the URL of a page taken from a request can have a host that is
+// the request's or the configuration's.
+func (p *Page) hasHost() bool {
+	return p.rules.origin != "" || len(p.rules.hosts) > 0 || isHost(p.host)
 }
 
-// String returns the URL that an event on this page is sent with.
+// String returns the URL that an event on this page is sent with, before the guard has
+// looked at it.
 func (p Page) String() string {
 	if p.exact != "" || !p.usable() {
 		return p.exact
 	}
-	text, _ := p.append(nil, guard{off: true})
+	text, _, _ := p.append(nil, guard{off: true}, p.route)
 	return string(text)
 }
 
-// append writes the URL. Nothing of it needs escaping in JSON. redacted counts
-// values of the query that were left out for personal data.
-func (p *Page) append(dst []byte, g guard) (out []byte, redacted int) {
-	switch {
-	case p.rules.origin != "":
-		dst = append(dst, p.rules.origin...)
-	case p.https:
-		dst = append(append(dst, "https://"...), p.host...)
-	default:
-		dst = append(append(dst, "http://"...), p.host...)
+// maxPageURL is how long the URL of a page that is taken from a request may be, in bytes.
+const maxPageURL = 2048
+
+// append writes the URL. Nothing of it needs escaping in JSON. redacted counts segments of
+// the path that were replaced and values of the query that were left out, sanitized
+// reports whether something else could not be sent as it came. route is the pattern that
+// the request matched, or "".
+func (p *Page) append(dst []byte, g guard, route string) (out []byte, redacted int, sanitized bool) {
+	if p.named != "" && p.source != PagePath {
+		named := p.rules.referer(p.named)
+		return named.append(dst, g, "")
 	}
-	dst = append(dst, p.escapedPath()...)
-	return p.appendQuery(dst, g)
+	limit := len(dst) + maxPageURL
+	dst, sanitized = p.appendOrigin(dst)
+	dst, redacted = p.appendPath(dst, g, route)
+	if len(dst) > limit {
+		return cutAfterSlash(dst, limit), redacted, true
+	}
+	dst, hidden, cut := p.appendQuery(dst, g, limit)
+	return dst, redacted + hidden, sanitized || cut
 }
+
+// cutAfterSlash returns the longest part of a URL of at most limit bytes that ends with a
+// slash of its path, which begins before that.
+func cutAfterSlash(url []byte, limit int) []byte {
+	return url[:bytes.LastIndexByte(url[:limit], '/')+1]
+}
+
+func (p *Page) appendOrigin(dst []byte) (out []byte, sanitized bool) {
+	if p.rules.origin != "" {
+		return append(dst, p.rules.origin...), false
+	}
+	host := p.host
+	if !p.rules.accepts(host) {
+		host, sanitized = noHost, true
+		if len(p.rules.hosts) > 0 {
+			host = p.rules.hosts[0]
+		}
+	}
+	if p.https {
+		dst = append(dst, "https://"...)
+	} else {
+		dst = append(dst, "http://"...)
+	}
+	return append(dst, host...), sanitized
+}
+
+// noHost stands for a host that is not known (RFC 6761, section 6.4).
+const noHost = "unknown.invalid"
+
+// accepts reports whether host is one, and one of Config.Hosts if that lists any.
+func (c *pager) accepts(host string) bool {
+	if !isHost(host) || len(c.hosts) == 0 {
+		return isHost(host)
+	}
+	name := hostname(host)
+	for _, h := range c.hosts {
+		if strings.EqualFold(h, host) || strings.EqualFold(h, name) {
+			return true
+		}
+		if domain, wild := strings.CutPrefix(h, "*."); wild && len(name) > len(domain)+1 &&
+			strings.EqualFold(name[len(name)-len(domain):], domain) && name[len(name)-len(domain)-1] == '.' {
+			return true
+		}
+	}
+	return false
+}
+
+// hostname cuts the port off a host.
+func hostname(host string) string {
+	if end := strings.LastIndexByte(host, ':'); end > strings.LastIndexByte(host, ']') {
+		return host[:end]
+	}
+	return host
+}
+
+// appendPath writes the path, or the route's pattern in its place.
+func (p *Page) appendPath(dst []byte, g guard, route string) (out []byte, redacted int) {
+	if route != "" && p.isRoute() {
+		return appendRoute(dst, route), 0
+	}
+	path := p.escapedPath()
+	if !g.off && (mayHide(path) || hasSecret(route)) {
+		return g.appendSegments(dst, path, route)
+	}
+	return append(dst, path...), 0
+}
+
+// isRoute reports whether the page is that of PageRoute.
+func (p *Page) isRoute() bool { return cmp.Or(p.source, p.rules.source) == PageRoute }
 
 func (p *Page) escapedPath() string {
 	if !strings.HasPrefix(p.path, "/") {
@@ -67,9 +153,10 @@ func (p *Page) escapedPath() string {
 	return u.EscapedPath()
 }
 
-// appendQuery writes the listed keys of the query, as they stand, in their order.
-// A value in which the guard sees personal data is left out and counted.
-func (p *Page) appendQuery(dst []byte, g guard) (out []byte, redacted int) {
+// appendQuery writes the listed keys of the query, as they stand, in their order. A value
+// in which the guard sees personal data is left out and counted, and so is one that would
+// make the URL longer than limit.
+func (p *Page) appendQuery(dst []byte, g guard, limit int) (out []byte, redacted int, cut bool) {
 	separator := byte('?')
 	for rest := p.query; rest != ""; {
 		var pair string
@@ -82,10 +169,14 @@ func (p *Page) appendQuery(dst []byte, g guard) (out []byte, redacted int) {
 			redacted++
 			continue
 		}
+		if len(dst)+len(pair) >= limit {
+			cut = true
+			continue
+		}
 		dst = append(append(dst, separator), pair...)
 		separator = '&'
 	}
-	return dst, redacted
+	return dst, redacted, cut
 }
 
 func personalQueryValue(raw string) bool {
@@ -107,17 +198,23 @@ func listed(keys []string, key string) bool {
 type pager struct {
 	origin    string // Config.PublicURL without trailing slash
 	keys      []string
+	hosts     []string
+	source    PageSource
+	header    string // Config.PageHeader
 	proxies   []netip.Prefix
 	elsewhere *pager // for pages that may be another application's: without origin
 }
 
 func newPager(cfg *Config) *pager {
-	keys := slices.Clone(cfg.QueryKeys)
+	keys, hosts := slices.Clone(cfg.QueryKeys), slices.Clone(cfg.Hosts)
 	return &pager{
 		origin:    strings.TrimRight(cfg.PublicURL, "/"),
 		keys:      keys,
+		hosts:     hosts,
+		source:    cfg.Page,
+		header:    http.CanonicalHeaderKey(cfg.PageHeader),
 		proxies:   slices.Clone(cfg.TrustedProxies),
-		elsewhere: &pager{keys: keys},
+		elsewhere: &pager{keys: keys, hosts: hosts},
 	}
 }
 
@@ -133,16 +230,36 @@ func (c *pager) note(p *Page, r *http.Request) {
 	if c.believes() && c.trusts(r.RemoteAddr) {
 		p.forward(r.Header)
 	}
+	if c.header != "" || c.source == PageReferer {
+		c.noteNamed(p, r.Header)
+	}
+}
+
+// headers names the headers of a request that note looks at.
+func (c *pager) headers() (names []string) {
+	if c.believes() {
+		names = append(names, "X-Forwarded-Proto", "X-Forwarded-Host")
+	}
+	if c.header != "" {
+		names = append(names, c.header)
+	}
+	if c.source == PageReferer {
+		names = append(names, "Referer")
+	}
+	return names
 }
 
 // believes reports whether there are peers whose X-Forwarded-* headers count.
 func (c *pager) believes() bool { return c.origin == "" && len(c.proxies) > 0 }
 
-// referer takes the page from a Referer header (RFC 9110, section 10.1.3), for
-// API routes whose own URL is not what a visitor sees.
+// referer makes a page of a URL that a client sent, of a host that Config.Hosts allows. It
+// returns the zero Page if raw is none.
 func (c *pager) referer(raw string) Page {
-	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if raw == "" {
+		return Page{}
+	}
+	u, err := url.Parse(strings.Clone(raw)) // its error would keep raw alive
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !c.elsewhere.accepts(u.Host) {
 		return Page{}
 	}
 	return Page{rules: c.elsewhere, https: u.Scheme == "https", host: u.Host, path: u.Path, rawPath: u.RawPath, query: u.RawQuery}
@@ -184,12 +301,15 @@ func lastEntry(lines []string) string {
 	return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 }
 
+// longestHost is a name of 253 bytes (RFC 1035, section 2.3.4) and a port.
+const longestHost = 253 + len(":65535")
+
 // isHost accepts a host name or address with an optional port, and nothing that
 // would end the host part of a URL or need escaping in JSON: whoever sends the
 // request writes it.
 func isHost(s string) bool {
 	switch {
-	case s == "":
+	case s == "" || len(s) > longestHost:
 		return false
 	case scan(s)&hasNoName == 0:
 		return true

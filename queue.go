@@ -33,7 +33,8 @@ type queue struct {
 
 	_ apart // Track reads what is above, and nothing changes it
 
-	invalid atomic.Uint64 // of Stats
+	invalid   atomic.Uint64 // of Stats
+	sanitized atomic.Uint64 // of Stats
 
 	mu      sync.Mutex // locked before those of lanes
 	waiting int        // accepted, not taken
@@ -357,6 +358,7 @@ func (q *queue) read() Stats {
 func (q *queue) snapshot() Stats {
 	s := q.stats
 	s.Invalid = q.invalid.Load()
+	s.Sanitized = q.sanitized.Load()
 	s.Queued = uint64(q.pending)
 	s.QueuedBytes = uint64(q.bytes)
 	return s

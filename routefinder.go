@@ -11,6 +11,23 @@ type routeFinder struct {
 	rules    *Rules
 	mux      *http.ServeMux // has the rules' routes; nil if there are none
 	aboveMux bool           // below is a mux: a pattern that it did not note, it did not find
+	below    asker          // the handler below, if it says what it would match; may be nil
+}
+
+// routeOf returns the pattern that a request matched, or "". It does not look at the
+// request, which other goroutines may be changing.
+func (f *routeFinder) routeOf(method string, p *Page) (pattern string) {
+	asked := &http.Request{Method: method, Host: p.host, URL: &url.URL{Path: p.path, RawPath: p.rawPath}}
+	if f.below != nil {
+		_, pattern = f.below.Handler(asked)
+	}
+	if f.mux == nil || pattern != "" && !f.mayGoOn(pattern) {
+		return pattern
+	}
+	if _, own := f.mux.Handler(asked); own != "" {
+		return own
+	}
+	return pattern
 }
 
 // routed returns the pattern of an answered request, and the request that knows

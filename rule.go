@@ -11,12 +11,18 @@ import (
 
 // Routes of a Rule that are not a pattern.
 const (
-	// AnyRoute stands for every route that no other rule names.
+	// AnyRoute stands for every route that no other rule names, whatever the Status of that
+	// rule. It leaves out what [Rule.Assets] lists.
 	AnyRoute = "*"
-	// NoRoute stands for requests that no route matches: 404 and 405. Without a
-	// rule for it they make no event.
+	// NoRoute stands for requests that no route matches: 404 and 405. A 404 or 405 of a
+	// catch-all, such as "/", "/files/*" and "/files/{path...}", is one too, except for a
+	// rule that names the route and ClientError. Without a rule for NoRoute such requests
+	// make no event.
 	NoRoute = "-"
 )
+
+// NoEvent is the Event of a rule whose route makes no event, such as a health check.
+const NoEvent = "-"
 
 // Rule says which answered requests make an event. Rules are data: what they
 // cannot say, a handler says with Track.
@@ -28,9 +34,10 @@ type Rule struct {
 	// Required.
 	Route string
 
-	// Event is the event's name. Empty means a name made of method and pattern,
-	// never of the path: "GET /products/{id}" is get_products_id, "GET /" is
-	// get_root, and what no route matches get_no_route.
+	// Event is the event's name, or NoEvent. Empty means a name made of method and
+	// pattern: "GET /products/{id}" is get_products_id, "GET /" is get_root, and what no
+	// route matches get_no_route. The name of a catch-all without a name, "/docs/" or
+	// "/docs/*", ends with any where the path goes on after it: get_docs_any.
 	Event string
 
 	// SiteID is the site of the rule's events, for programs that serve several sites.
@@ -48,22 +55,45 @@ type Rule struct {
 
 	// PathProps lists wildcards of the pattern whose values become props of the
 	// same name: "id" for "GET /products/{id}". With AnyRoute the value is empty on
-	// routes without that wildcard.
+	// routes without that wildcard. A value is cut after 1,000 bytes; what is not text in
+	// it is replaced by U+FFFD.
 	PathProps []string
 
-	// RefererPage takes the page from the Referer header, for API routes that
-	// pages call: the visitor never saw the route's own URL. Without a usable
-	// header the page is the request's as usual. The header is the client's: one that
-	// forges it chooses the event's URL.
-	RefererPage bool
+	// StatusProp is the key of a prop with the status of the answer, such as 201. Defaults
+	// to none.
+	StatusProp string
+
+	// Page is the page of the rule's events. Defaults to the page of Config.Page and
+	// Config.PageHeader.
+	Page PageSource
+
+	// Assets makes a rule for AnyRoute count what it leaves out otherwise: style sheets,
+	// scripts, images, fonts, audio and video, by the Content-Type of the answer, answers of
+	// status 304, and parts of a file other than its beginning (RFC 9110, section 14). Other
+	// rules count these in any case.
+	Assets bool
+}
+
+// Prefix returns rules for routes below prefix, such as "/api/v2": the routes of rules with
+// prefix before their path. AnyRoute and NoRoute stay as they are. It is for routes that
+// are mounted where the configuration says.
+func Prefix(prefix string, rules ...Rule) []Rule {
+	prefix = strings.TrimRight(prefix, "/")
+	prefixed := slices.Clone(rules)
+	for i := range prefixed {
+		if slash := strings.IndexByte(prefixed[i].Route, '/'); slash >= 0 {
+			prefixed[i].Route = prefixed[i].Route[:slash] + prefix + prefixed[i].Route[slash:]
+		}
+	}
+	return prefixed
 }
 
 // StatusClass is a set of classes of HTTP status; combine them with |.
 type StatusClass uint8
 
 const (
-	// Success is 2xx, 3xx (a form is answered with a redirect) and 101.
-	Success StatusClass = 1 << iota
+	// Status2xx is 2xx and 101.
+	Status2xx StatusClass = 1 << iota
 	// ClientError is 4xx.
 	ClientError
 	// ServerError is 5xx. A handler that panicked counts as 500.
@@ -71,7 +101,13 @@ const (
 	// Aborted is a handler that ended with http.ErrAbortHandler: the client did
 	// not get a whole answer.
 	Aborted
+	// Status3xx is 3xx.
+	Status3xx
 
+	// Success is Status2xx and Status3xx, because a form is answered with a redirect. A form
+	// that redirects where it refuses, too, such as a login, is told apart by Track in the
+	// handler only.
+	Success = Status2xx | Status3xx
 	// Failure is ClientError and ServerError.
 	Failure = ClientError | ServerError
 )
@@ -84,8 +120,10 @@ func classOf(o *Observation) StatusClass {
 		return ServerError
 	case o.Status >= 400:
 		return ClientError
+	case o.Status >= 300:
+		return Status3xx
 	}
-	return Success
+	return Status2xx
 }
 
 // pattern is a route taken apart: "[METHOD ][HOST]/[PATH]".
@@ -127,7 +165,8 @@ type Rules struct {
 	byRoute map[string]routeRules // of the routes as the rules write them, to save the parsing
 	any     []rule
 	none    []rule
-	referer bool // a rule has RefererPage
+	referer bool         // a rule has PageReferer
+	routes  *routeFinder // of the net/http middleware; nil for others
 }
 
 // routeRules is a route taken apart, and the rules of its path.
@@ -170,7 +209,7 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 func (s *Rules) empty() bool { return len(s.byPath)+len(s.any)+len(s.none) == 0 }
 
 func (s *Rules) add(r rule) {
-	s.referer = s.referer || r.RefererPage
+	s.referer = s.referer || r.Page == PageReferer
 	switch r.Route {
 	case AnyRoute:
 		s.any = append(s.any, r)
@@ -194,11 +233,17 @@ func (t *Tracker) checkRule(r *Rule) error {
 			return ruleError(r, "PathProps", strconv.Quote(name)+" is not a wildcard of the route")
 		}
 	}
+	if !r.Page.valid() {
+		return ruleError(r, "Page", "not one of PagePath, PageRoute and PageReferer")
+	}
 	name := r.Event
 	if name == "" {
-		name = autoName("GET", r.Route)
+		name = autoName("GET", r.Route, "")
 	}
 	d := draft{siteID: r.SiteID, name: name, url: "https://example.com/", props: r.Props}
+	if r.StatusProp != "" {
+		d.props = append(slices.Clip(d.props), P(r.StatusProp, http.StatusOK))
+	}
 	_, _, err := t.encoder.append(nil, &d)
 	if bad, ok := errors.AsType[*FieldError](err); ok {
 		if bad.Field == "site_id" {
@@ -222,9 +267,6 @@ func ruleError(r *Rule, field, reason string) error {
 // rule names.
 func (s *Rules) candidates(o *Observation) ([]rule, pattern) {
 	if o.Route == "" {
-		if o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed {
-			return s.none, pattern{}
-		}
 		return nil, pattern{}
 	}
 	known, ok := s.byRoute[o.Route]
@@ -251,8 +293,9 @@ func (r *rule) names(route pattern, method string) bool {
 }
 
 // autoName names an event from method and pattern: their words in lower case,
-// joined by underscores, wildcards by their name.
-func autoName(method, route string) string {
+// joined by underscores, wildcards by their name. The path says only whether it goes on
+// after the last slash of a catch-all.
+func autoName(method, route, path string) string {
 	p := parsePattern(route)
 	words := []string{methodWord(method, p)}
 	if route == "" || route == NoRoute {
@@ -263,7 +306,10 @@ func autoName(method, route string) string {
 			words = append(words, w)
 		}
 	}
-	if len(words) == 1 {
+	switch {
+	case isUnnamedCatchAll(p.path) && isBeyond(p.path, path):
+		words = append(words, "any")
+	case len(words) == 1:
 		words = append(words, "root")
 	}
 	return strings.Join(words, "_")

@@ -22,13 +22,15 @@ func TestAnyRouteNamesEventsByMethodAndPattern(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ pattern, request, want string }{
 		"the root":                {"GET /{$}", "GET /", "get_root"},
-		"the root's subtree":      {"/", "GET /anything/at/all", "get_root"},
+		"the root's subtree":      {"/", "GET /anything/at/all", "get_any"},
+		"the subtree's root":      {"/", "GET /", "get_root"},
 		"a path":                  {"GET /pricing", "GET /pricing", "get_pricing"},
 		"the request's method":    {"/pricing", "PUT /pricing", "put_pricing"},
 		"a wildcard by its name":  {"GET /products/{id}", "GET /products/42", "get_products_id"},
 		"two wildcards":           {"DELETE /users/{user}/cards/{card}", "DELETE /users/jane/cards/4111", "delete_users_user_cards_card"},
 		"the rest of a path":      {"GET /files/{rest...}", "GET /files/a/secret.txt", "get_files_rest"},
-		"a subtree":               {"POST /docs/", "POST /docs/a/b", "post_docs"},
+		"a subtree":               {"POST /docs/", "POST /docs/a/b", "post_docs_any"},
+		"the root of a subtree":   {"POST /docs/", "POST /docs/", "post_docs"},
 		"a host is not named":     {"example.com/pricing", "GET /pricing", "get_pricing"},
 		"capitals":                {"GET /API/V2", "GET /API/V2", "get_api_v2"},
 		"a dash and a dot":        {"GET /robots-2.txt", "GET /robots-2.txt", "get_robots_2_txt"},

@@ -282,7 +282,7 @@ func TestRefererPage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			site := setup{rules: []footfall.Rule{{Route: "POST /api/cart", Event: "added", RefererPage: true}}}.open(t, muxOf("POST /api/cart"))
+			site := setup{rules: []footfall.Rule{{Route: "POST /api/cart", Event: "added", Page: footfall.PageReferer}}}.open(t, muxOf("POST /api/cart"))
 			site.do(t, "POST", "/api/cart", "Referer", tc.referer)
 			assert.Equal(t, []string{tc.want}, urls(site.events()))
 		})

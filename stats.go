@@ -18,5 +18,11 @@ type Stats struct {
 
 	Invalid  uint64 // Track returned an error: bad input
 	Refused  uint64 // Track returned ErrQueueFull or ErrClosed
-	Redacted uint64 // values that the personal-data guard replaced
+	Redacted uint64 // values and segments of paths that the personal-data guard replaced or left out
+
+	// Sanitized counts events of which a request had something that could not be sent as it
+	// came: a host that is none or not in Config.Hosts, a URL that was too long, or a value
+	// of Rule.PathProps that was too long or not text. Events that Track then refused are
+	// counted, too.
+	Sanitized uint64
 }

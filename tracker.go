@@ -137,7 +137,7 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 	e := Event{Name: name, Props: props}
 	d := e.draft(r.Context())
 	if d.page == nil || !d.page.usable() {
-		page := t.pager.page(r)
+		page := t.pager.page(r).WithRoute(r.Pattern)
 		d.page = &page
 	}
 	return t.accept(&d, nil)
@@ -161,6 +161,9 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *waiter) error {
 	body, redacted, err := t.encoder.append(s.buf[:0], d)
 	if cap(body) <= maxBuffer {
 		s.buf = body
+	}
+	if d.sanitized {
+		t.queue.sanitized.Add(1)
 	}
 	if err != nil {
 		t.queue.invalid.Add(1)

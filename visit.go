@@ -57,8 +57,18 @@ func (v *Visit) handDown(t *Tracker) {
 	v.copy = new(copied)
 	c := &v.copy.context
 	c.Context, c.tracker, c.known, c.page = ctx, t, true, v.page
+	c.method, c.routes = v.outer.Method, v.rules.routes
 	v.copy.request = *v.outer.WithContext(c) // what WithContext makes does not escape
 	v.inner = &v.copy.request
+}
+
+// SetRoute notes the pattern that the request matched, for routers that know it before the
+// handler runs. It is called before the handler.
+func (v *Visit) SetRoute(route string) {
+	v.page.route = route
+	if v.copy != nil {
+		v.copy.context.page.route = route
+	}
 }
 
 // isServers reports whether h is the handler that the server of r calls, so that no

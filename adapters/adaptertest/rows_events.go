@@ -224,7 +224,7 @@ func headersAreSeenWithoutSkip(t *testing.T, f Framework) { expectVisitsOnly(t, 
 // second fails.
 func expectVisitsOnly(t *testing.T, f Framework, none map[string]Request, change ...func(*footfall.Config)) {
 	tracker, app := quiet(t, change...), f.New()
-	app.Watch(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute, Event: "seen", RefererPage: true})
+	app.Watch(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute, Event: "seen", Page: footfall.PageReferer})
 	page := func(c Context) error {
 		if c.Param("page") == "fails" {
 			return c.Fail(http.StatusConflict)

@@ -124,6 +124,8 @@ func pattern(rctx *chi.Context, r *http.Request) string {
 	}
 	path := cmp.Or(r.URL.RawPath, r.URL.Path, "/")
 	switch {
+	case last != "" && !matches(noted, path): // a handler has called Find with this context
+		return cmp.Or(find(rctx, r, path), noted)
 	case last == "":
 		return find(rctx, r, cmp.Or(rctx.RoutePath, path))
 	case rctx.RoutePath == "" || last == "/": // the last is no Mount
@@ -138,6 +140,24 @@ func pattern(rctx *chi.Context, r *http.Request) string {
 		return find(rctx, r, path)
 	}
 	return noted
+}
+
+// matches reports whether a path may be one of a pattern's.
+func matches(pattern, path string) bool {
+	pattern, path = strings.Trim(pattern, "/"), strings.Trim(path, "/")
+	for {
+		want, rest, more := strings.Cut(pattern, "/")
+		have, below, deeper := strings.Cut(path, "/")
+		switch {
+		case want == "*":
+			return true
+		case !strings.ContainsAny(want, "{*") && want != have:
+			return false
+		case !more || !deeper:
+			return more == deeper || rest == "*"
+		}
+		pattern, path = rest, below
+	}
 }
 
 // find asks the router for the route of a request that, as far as is noted, went to
@@ -157,9 +177,14 @@ func (v values) PathValue(name string) string { return v.rctx.URLParam(name) }
 
 // Track is footfall.Track for r, below the middleware. The error is
 // footfall.ErrNoTracker where no middleware is above or Config.NoContextValue is set:
-// there Tracker.TrackRequest works.
+// there Tracker.TrackRequest works. Unlike footfall.Track it knows the route, which
+// footfall.PageRoute needs. In a goroutine that outlives the handler call footfall.Track.
 func Track(r *http.Request, name string, props ...footfall.Prop) error {
-	return footfall.Track(r.Context(), name, props...)
+	route := ""
+	if rctx := chi.RouteContext(r.Context()); rctx != nil {
+		route = canonical(rctx.RoutePatterns...)
+	}
+	return footfall.TrackRoute(r.Context(), route, name, props...)
 }
 
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is

@@ -148,7 +148,7 @@ func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect
 	c := &call{ctx: ctx, rules: i.rules, url: url.URL{Path: spec.Procedure}}
 	r := http.Request{Method: method, URL: &c.url, Header: header, Host: header.Get("Host"), RemoteAddr: peer.Addr}
 	r.TLS, _ = ctx.Value(secure{}).(*tls.ConnectionState)
-	c.page = i.tracker.Page(&r)
+	c.page = i.tracker.Page(&r).WithRoute(spec.Procedure)
 	if i.headers.Needed(method) {
 		c.request = new(r)
 	}

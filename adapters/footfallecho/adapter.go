@@ -76,9 +76,7 @@ func (p *passage) end() {
 	if p.answer == nil {
 		_, o.Status = echo.ResolveResponseStatus(p.c.Response(), p.err)
 	}
-	if method := p.c.RouteInfo().Method; method != "" && method != echo.RouteNotFound {
-		o.Route = p.c.Path() // which is set if no route matched, too
-	}
+	o.Route = routeOf(p.c)
 	for _, v := range p.c.PathValues() { // which echo.WrapHandler sets, and Visit.End does not know
 		if value := p.visit.Request().PathValue(v.Name); value != "" {
 			p.came.SetPathValue(v.Name, value)
@@ -97,13 +95,22 @@ func (p *passage) end() {
 		finishWhenAnswered(p.answer, p.visit, o)
 		return
 	}
-	finish(p.visit, o, p.c.Response().Header())
+	o.Header = p.c.Response().Header()
+	p.visit.End(o)
 	if p.err == nil && panicked == nil && p.c.Request() == p.visit.Request() {
 		p.c.SetRequest(p.came)
 	}
 	if panicked != nil {
 		panic(panicked)
 	}
+}
+
+// routeOf returns the pattern that the request matched, or "". Path is set if none did, too.
+func routeOf(c *echo.Context) string {
+	if method := c.RouteInfo().Method; method == "" || method == echo.RouteNotFound {
+		return ""
+	}
+	return c.Path()
 }
 
 // finishWhenAnswered looks at the Responses around the first too, if they can be
@@ -115,17 +122,10 @@ func finishWhenAnswered(first *echo.Response, visit footfall.Visit, o footfall.O
 			if answered {
 				return
 			}
-			answered, o.Status = true, answer.Status
-			finish(visit, o, answer.Header())
+			answered, o.Status, o.Header = true, answer.Status, answer.Header()
+			visit.End(o)
 		})
 	}
-}
-
-func finish(visit footfall.Visit, o footfall.Observation, h http.Header) {
-	if o.Status >= 300 && o.Status <= 399 {
-		o.Location = h.Get(echo.HeaderLocation)
-	}
-	visit.End(o)
 }
 
 // values are those of a route's wildcards.
@@ -139,7 +139,7 @@ func (v values) PathValue(name string) string { return v.c.Param(name) }
 // Config.NoContextValue is set: there Tracker.TrackRequest with c.Request works. In a
 // goroutine that outlives the handler, call footfall.Track with the request's context.
 func Track(c *echo.Context, name string, props ...footfall.Prop) error {
-	return footfall.Track(c.Request().Context(), name, props...)
+	return footfall.TrackRoute(c.Request().Context(), routeOf(c), name, props...)
 }
 
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is wrong

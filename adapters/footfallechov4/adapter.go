@@ -87,25 +87,19 @@ func (p *passage) end() {
 		later := o
 		p.visit.End(footfall.Observation{Request: p.inner}) // hands back what is known by now; it makes no event
 		p.answer.Before(func() {
-			later.Status = p.answer.Status
-			p.finish(later)
+			later.Status, later.Header = p.answer.Status, p.answer.Header()
+			p.visit.End(later)
 		})
 		return
 	}
-	p.finish(o)
+	o.Header = p.answer.Header()
+	p.visit.End(o)
 	if p.err == nil && panicked == nil && p.c.Request() == p.inner {
 		p.c.SetRequest(p.came)
 	}
 	if panicked != nil {
 		panic(panicked)
 	}
-}
-
-func (p *passage) finish(o footfall.Observation) {
-	if o.Status >= 300 && o.Status <= 399 {
-		o.Location = p.answer.Header().Get(echo.HeaderLocation)
-	}
-	p.visit.End(o)
 }
 
 // PathValue implements footfall.PathValuer.
@@ -145,9 +139,9 @@ const contextKey = "github.com/footfall-dev/footfall" // in echo's store
 // Config.NoContextValue is set. In a goroutine that outlives the handler, call
 // footfall.Track with the request's context.
 func Track(c echo.Context, name string, props ...footfall.Prop) error {
-	err := footfall.Track(c.Request().Context(), name, props...)
+	err := footfall.TrackRoute(c.Request().Context(), c.Path(), name, props...)
 	if ctx, ok := c.Get(contextKey).(context.Context); ok && errors.Is(err, footfall.ErrNoTracker) {
-		return footfall.Track(ctx, name, props...)
+		return footfall.TrackRoute(ctx, c.Path(), name, props...)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/gofiber/fiber/v3"
+	"github.com/valyala/fasthttp"
 
 	"github.com/footfall-dev/footfall"
 )
@@ -47,7 +48,11 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) fiber.Handler
 // outlives the handler call that instead, with the context taken before. The error is
 // footfall.ErrNoTracker without the middleware or with Config.NoContextValue.
 func Track(c fiber.Ctx, name string, props ...footfall.Prop) error {
-	return footfall.Track(c.Context(), name, props...)
+	m, ok := c.RequestCtx().UserValue(middlewareKey{}).(*middleware)
+	if !ok {
+		return footfall.Track(c.Context(), name, props...)
+	}
+	return footfall.TrackRoute(c.Context(), m.routes(c.App())[c.Route()].pattern, name, props...)
 }
 
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that
@@ -67,7 +72,7 @@ type middleware struct {
 	rules   *footfall.Rules
 	named   map[string]bool // paths of the rules, AnyRoute and NoRoute
 	headers footfall.Headers
-	apps    sync.Map // *fiber.App to its routes
+	apps    sync.Map // *fiber.App to map[*fiber.Route]route
 }
 
 // visit is one request on its way through the middleware. Fiber's strings are views of
@@ -90,6 +95,7 @@ func (m *middleware) handle(c fiber.Ctx) error {
 	v.note()
 	c.SetContext(m.tracker.WithPage(v.above, v.page))
 	c.RequestCtx().SetUserValue(m, true)
+	c.RequestCtx().SetUserValue(middlewareKey{}, m)
 	defer v.end()
 	err := c.Next()
 	if err != nil && v.asked() {
@@ -131,9 +137,9 @@ func (v *visit) end() {
 }
 
 func (v *visit) observe(route string, panicked any) {
-	o := footfall.Observation{Method: v.c.Method(), Route: route, Page: v.page, Path: v, Context: v.above, Request: &v.request, Status: v.c.Response().StatusCode()}
+	o := footfall.Observation{Method: v.c.Method(), Route: route, Page: v.page, Path: v, Context: v.above, Request: &v.request, Status: v.c.Response().StatusCode(), Header: answer{v.c.Response()}}
 	if late := v.c.RequestCtx().LastTimeoutErrorResponse(); late != nil {
-		o.Status = late.StatusCode() // the handler goes on, and may be using the headers
+		o.Status, o.Header = late.StatusCode(), answer{late} // the handler goes on, and may be using the headers
 	} else if v.headers.Needed(v.request.Method) {
 		v.header(v.headers.Observed, v.headers.All)
 	}
@@ -143,9 +149,6 @@ func (v *visit) observe(route string, panicked any) {
 		o.Aborted = true
 	case panicked != nil:
 		o.Status = http.StatusInternalServerError
-	}
-	if o.Status >= 300 && o.Status <= 399 {
-		o.Location = string(v.c.Response().Header.Peek(fiber.HeaderLocation))
 	}
 	v.rules.Observe(&o)
 }
@@ -163,6 +166,12 @@ func (v *visit) header(names []string, all bool) {
 	}
 }
 
+// answer implements footfall.Header. The values are looked at and not kept.
+type answer struct{ *fasthttp.Response }
+
+// Get implements footfall.Header.
+func (a answer) Get(name string) string { return string(a.Header.Peek(name)) }
+
 func (v *visit) asked() bool { _, asked := v.route(); return asked }
 
 // PathValue implements footfall.PathValuer. The value is encoded at once.
@@ -170,17 +179,26 @@ func (v *visit) PathValue(name string) string { return v.c.Params(name) }
 
 // route returns the route that answered, "" for none, and whether a rule may apply.
 func (v *visit) route() (route string, asked bool) {
-	route, found := v.routes(v.c.App())[v.c.Route()]
-	return route, route != "" || !found && v.named[footfall.NoRoute]
+	answered, found := v.routes(v.c.App())[v.c.Route()]
+	return answered.pattern, answered.asked || !found && v.named[footfall.NoRoute]
 }
 
-// routes returns the routes of app, "" where no rule may apply. Only GetRoutes tells
-// them from what Use registered: by copies, which have the same handlers.
-func (m *middleware) routes(app *fiber.App) map[*fiber.Route]string {
+// middlewareKey is the key of the *middleware in a request.
+type middlewareKey struct{}
+
+// route is one that is registered.
+type route struct {
+	pattern string // with the method
+	asked   bool   // a rule may apply
+}
+
+// routes returns the routes of app. Only GetRoutes tells them from what Use registered:
+// by copies, which have the same handlers.
+func (m *middleware) routes(app *fiber.App) map[*fiber.Route]route {
 	if known, ok := m.apps.Load(app); ok {
-		return known.(map[*fiber.Route]string)
+		return known.(map[*fiber.Route]route)
 	}
-	routes, routed := make(map[*fiber.Route]string), make(map[*fiber.Handler]bool)
+	routes, routed := make(map[*fiber.Route]route), make(map[*fiber.Handler]bool)
 	for _, r := range app.GetRoutes(true) {
 		for i := range r.Handlers {
 			routed[&r.Handlers[i]] = true
@@ -189,13 +207,16 @@ func (m *middleware) routes(app *fiber.App) map[*fiber.Route]string {
 	for _, stack := range app.Stack() {
 		for _, r := range stack {
 			if len(r.Handlers) > 0 && routed[&r.Handlers[0]] {
-				routes[r] = ""
-				if m.named[r.Path] || m.named[footfall.AnyRoute] {
-					routes[r] = r.Method + " " + r.Path
-				}
+				routes[r] = route{pattern: r.Method + " " + r.Path, asked: m.asked(r.Path)}
 			}
 		}
 	}
 	m.apps.Store(app, routes)
 	return routes
+}
+
+// asked reports whether a rule may apply to a route. A 404 of a catch-all is for NoRoute.
+func (m *middleware) asked(path string) bool {
+	catchAll := strings.HasSuffix(path, "*") || strings.HasSuffix(path, "+")
+	return m.named[path] || m.named[footfall.AnyRoute] || catchAll && m.named[footfall.NoRoute]
 }

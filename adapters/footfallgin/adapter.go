@@ -59,6 +59,7 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) gin.HandlerFu
 		if wantsParams {
 			p.path = params(slices.Clone(c.Params)) // HandleContext writes over them
 		}
+		p.visit.SetRoute(p.route)
 		c.Request = p.visit.Request()
 		defer p.end()
 		c.Next()
@@ -89,7 +90,7 @@ func (p *passage) end() {
 }
 
 func (p *passage) observation(panicked any) footfall.Observation {
-	o := footfall.Observation{Route: p.route, Path: p.path, Status: p.c.Writer.Status()}
+	o := footfall.Observation{Route: p.route, Path: p.path, Status: p.c.Writer.Status(), Header: p.c.Writer.Header()}
 	switch {
 	case isAbort(panicked), panicked == nil && !p.returned: // runtime.Goexit
 		o.Aborted = true
@@ -97,8 +98,6 @@ func (p *passage) observation(panicked any) footfall.Observation {
 		o.Status = http.StatusInternalServerError
 	case p.recoveredAbort():
 		o.Aborted = true
-	case o.Status >= 300 && o.Status <= 399:
-		o.Location = p.c.Writer.Header().Get("Location")
 	}
 	return o
 }

@@ -161,7 +161,7 @@ func (o *observer) begin(ctx context.Context, method string) *call {
 			c.request.RemoteAddr = p.Addr.String()
 		}
 	}
-	c.page = o.tracker.Page(&c.request)
+	c.page = o.tracker.Page(&c.request).WithRoute(method)
 	return c
 }
 

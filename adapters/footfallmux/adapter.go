@@ -170,8 +170,13 @@ func (r routed) PathValue(name string) string { return mux.Vars(r.Request)[name]
 
 // Track is footfall.Track for r, below the middleware. The error is footfall.ErrNoTracker
 // where none is above or Config.NoContextValue is set: there Tracker.TrackRequest works.
+// Unlike footfall.Track it knows the route, which footfall.PageRoute needs.
 func Track(r *http.Request, name string, props ...footfall.Prop) error {
-	return footfall.Track(r.Context(), name, props...)
+	route := ""
+	if matched := mux.CurrentRoute(r); matched != nil {
+		route, _ = matched.GetPathTemplate()
+	}
+	return footfall.TrackRoute(r.Context(), route, name, props...)
 }
 
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is

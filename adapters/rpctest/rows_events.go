@@ -341,7 +341,7 @@ func skipAndRefererAreHeeded(t *testing.T, s Subject) {
 			}
 		}
 		rules := []footfall.Rule{
-			{Route: footfall.AnyRoute, Event: "referred", RefererPage: true},
+			{Route: footfall.AnyRoute, Event: "referred", Page: footfall.PageReferer},
 			{Route: footfall.AnyRoute, Event: "plain"},
 		}
 		site := s.openWith(t, skip, rules, kept, skipped)

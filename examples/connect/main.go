@@ -25,7 +25,7 @@ import (
 )
 
 var rules = []footfall.Rule{
-	{Route: addProcedure, Event: "added_to_cart", Status: footfall.Success, RefererPage: true},
+	{Route: addProcedure, Event: "added_to_cart", Status: footfall.Success, Page: footfall.PageReferer},
 	{Route: watchProcedure, Event: "cart_watched"},
 }
 
