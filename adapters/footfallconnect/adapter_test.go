@@ -206,7 +206,7 @@ func TestBelowTheMiddlewareOfNetHTTPEachMakesTheEventsOfItsRules(t *testing.T) {
 		{"rules for the RPC in the interceptor only", []footfall.Rule{{Route: "GET /basket"}}, []string{"in", "added"}},
 		{"no rules around", nil, []string{"in", "added"}},
 		{"a rule for the service around", []footfall.Rule{{Route: "/shop.v1.CartService/", Event: "called"}}, []string{"in", "added", "called"}},
-		{"any route around", []footfall.Rule{{Route: footfall.AnyRoute}}, []string{"in", "added", "post_shop_v1_cartservice"}},
+		{"any route around", []footfall.Rule{{Route: footfall.AnyRoute}}, []string{"in", "added", "post_shop_v1_cartservice_any"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

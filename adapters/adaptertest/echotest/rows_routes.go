@@ -38,7 +38,7 @@ func (s Subject[C, H, M, R, G, E]) requestsWithoutRoute(t *testing.T) {
 			known(e, m)
 			e.RouteNotFound("/api/*", page(404))
 			e.GET("/api/*", s.nothing)
-		}, []string{"get_api", "post_no_route"}},
+		}, []string{"get_api_any", "post_no_route"}},
 	}...)
 	check := func(tt Missing[E, M], rules ...footfall.Rule) {
 		t.Run(tt.Name, func(t *testing.T) {
