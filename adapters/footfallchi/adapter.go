@@ -182,7 +182,7 @@ func (v values) PathValue(name string) string { return v.rctx.URLParam(name) }
 func Track(r *http.Request, name string, props ...footfall.Prop) error {
 	route := ""
 	if rctx := chi.RouteContext(r.Context()); rctx != nil {
-		route = canonical(rctx.RoutePatterns...)
+		route = pattern(rctx, r)
 	}
 	return footfall.TrackRoute(r.Context(), route, name, props...)
 }

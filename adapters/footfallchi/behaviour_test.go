@@ -201,6 +201,72 @@ func TestAHandlerMayChangeTheURL(t *testing.T) {
 	})
 }
 
+// Find notes the patterns that it goes through in the context it is given.
+func TestAHandlerMayAskTheRouterWithTheContextOfItsRequest(t *testing.T) {
+	t.Parallel()
+	rules := []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute}}
+	find := func(times int, path string) http.HandlerFunc {
+		return func(_ http.ResponseWriter, r *http.Request) {
+			rctx := chi.RouteContext(r.Context())
+			for range times {
+				rctx.Routes.Find(rctx, "GET", path)
+			}
+		}
+	}
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t)
+		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *chi.Mux) {
+			router.Route("/api", func(r chi.Router) {
+				r.Get("/once/{id}", find(1, "/api/other/7/parts"))
+				r.Get("/often/{id}", find(4, "/api/other/7/parts"))
+				r.Get("/itself/{id}", find(1, "/api/itself/7"))
+				r.Get("/missing/{id}", find(2, "/api/nowhere"))
+				r.Get("/other/{other}/parts", nothing)
+			})
+			router.Get("/", find(3, "/api/other/7/parts"))
+			router.Get("/top", find(1, "/top"))
+		})
+		for request, want := range map[string]string{
+			"/api/once/7": "get_api_once_id", "/api/often/7": "get_api_often_id", "/api/itself/7": "get_api_itself_id",
+			"/api/missing/7": "get_api_missing_id", "/": "get_root", "/top": "get_top",
+		} {
+			before := len(tracker.Names())
+			ask(handler, "GET", request)
+			assert.Equal(t, []string{want}, tracker.Names()[before:], request)
+		}
+	})
+}
+
+func TestTrackKnowsTheRouteInMiddlewaresAndAfterFind(t *testing.T) {
+	t.Parallel()
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t, func(c *footfall.Config) { c.Page = footfall.PageRoute })
+		tracking := func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				assert.NoError(t, footfallchi.Track(r, "above"))
+				next.ServeHTTP(w, r)
+			})
+		}
+		handler := place(footfalltest.App{Tracker: tracker.Tracker}, func(router *chi.Mux) {
+			router.Use(tracking)
+			router.Route("/users/{id}", func(r chi.Router) {
+				r.Use(tracking)
+				r.Get("/orders/{order}", func(_ http.ResponseWriter, r *http.Request) {
+					rctx := chi.RouteContext(r.Context())
+					rctx.Routes.Find(rctx, "GET", "/users/8/orders/9")
+					assert.NoError(t, footfallchi.Track(r, "in the handler"))
+				})
+			})
+		})
+		ask(handler, "GET", "/users/7/orders/3")
+		events := tracker.Events()
+		require.Len(t, events, 3)
+		for _, e := range events {
+			assert.Equal(t, "http://example.com/users/%7Bid%7D/orders/%7Border%7D", e.URL, e.Name)
+		}
+	})
+}
+
 func TestAHEADRequestAnsweredByGetHeadIsNoVisit(t *testing.T) {
 	t.Parallel()
 	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
