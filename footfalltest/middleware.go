@@ -23,7 +23,8 @@ type Subject struct {
 	Serve func(tb testing.TB, app App, l net.Listener) (stop func())
 
 	// Pattern writes a path pattern of net/http as the framework does, such as
-	// /users/:id for /users/{id}. Nil if they are the same.
+	// /users/:id for /users/{id}. The suite has one pattern with a wildcard for the rest,
+	// /help/{rest...}. Nil if they are the same.
 	Pattern func(string) string
 
 	// Nested are the framework's ways to compose routers, each with the full
@@ -105,6 +106,15 @@ var rows = []row{
 	{"a file is sent as without the middleware", filesAreSentAsWithout},
 	{"the answer is the same to the byte", answerIsTheSame},
 	{"Track works in the handler, beside it and after the client went", trackWorksEverywhere},
+	{"what a client sends never costs an event", clientsCostNoEvent},
+	{"secrets in paths are replaced", secretsInPathsAreReplaced},
+	{"Track in the handler knows the route", trackKnowsTheRoute},
+	{"the host of pages is one of Config.Hosts", hostIsOneOfTheList},
+	{"the page is the configured one", pageIsTheConfigured},
+	{"catch-alls have names of their own, and their 404 is no route", catchAllsAreToldApart},
+	{"a rule for a route silences AnyRoute", rulesForARouteSilenceAnyRoute},
+	{"the status is a prop and a class", statusIsAPropAndAClass},
+	{"assets are no visits", assetsAreNoVisits},
 }
 
 // RunMiddleware holds a middleware to what the application may expect of it: that

@@ -33,11 +33,14 @@ func Run(t *testing.T, s footfalltest.Subject) {
 func unwrapped(text []byte) string { return strings.Join(strings.Fields(string(text)), " ") }
 
 // Replace returns a Subject.Pattern for routers that write a wildcard {name} with
-// something before the name, such as :name.
-func Replace(before string) func(pattern string) string {
-	return func(pattern string) string {
-		return strings.NewReplacer("{", before, "}", "").Replace(pattern)
-	}
+// something before the name, such as :name, and {rest...} as rest.
+func Replace(before, rest string) func(pattern string) string {
+	return strings.NewReplacer("{rest...}", rest, "{", before, "}", "").Replace
+}
+
+// ReplaceRest is Replace for routers that write a wildcard {name} as net/http does.
+func ReplaceRest(rest string) func(pattern string) string {
+	return strings.NewReplacer("{rest...}", rest).Replace
 }
 
 // echo sends one message back.

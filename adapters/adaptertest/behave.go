@@ -33,6 +33,7 @@ var behaviours = []struct {
 	{"middlewares above see the request as without", requestAboveIsAsWithout},
 	{"wildcards become props", wildcardsBecomeProps},
 	{"Track knows tracker and page", trackKnowsTrackerAndPage},
+	{"Track knows the route", trackKnowsTheRoute},
 	{"Track without the middleware says so", trackWithoutMiddlewareSaysSo},
 	{"without a context value rules apply", rulesNeedNoContextValue},
 	{"without a context value the request is the one that came", requestIsTheOneThatCame},

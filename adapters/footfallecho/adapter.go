@@ -50,6 +50,7 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.Middlewa
 			if p.answer, _ = echo.UnwrapResponse(c.Response()); p.answer != nil {
 				p.answer.ResponseWriter = p.visit.Writer(p.answer.ResponseWriter)
 			}
+			p.visit.SetRoute(routeOf(c)) // none in Pre
 			c.SetRequest(p.visit.Request())
 			defer p.end()
 			p.err = next(c)

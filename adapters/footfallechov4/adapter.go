@@ -45,6 +45,7 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.Middlewa
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			p := &passage{c: c, came: c.Request(), visit: set.Visit(c.Request()), answer: c.Response(), known: known}
+			p.visit.SetRoute(c.Path()) // none in Pre
 			p.inner = p.visit.Request()
 			if c.Path() == "" { // in Pre, or no route matches
 				p.inner = p.came

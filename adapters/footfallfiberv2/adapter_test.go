@@ -74,6 +74,7 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	Raw:   func(*fiber.Ctx) fibertest.Raw { return fibertest.Raw{} },
 
 	Impossible: map[string]string{
+		"Track in the handler knows the route":            "Fiber finds the route after the middleware has run, and footfall.Track has only the context: on its page the guard judges segments by their look, and PageRoute is PagePath. Track of this package knows the route",
 		"an upload leaves no temporary file behind":       "Fiber's adaptor does not remove the files of a net/http form, with the middleware or without; Fiber's own forms leave none.",
 		"server-sent events arrive when they are written": "Fiber's adaptor for net/http sends nothing before the handler has returned; a stream of fasthttp's own arrives as it is written.",
 		"103 and then 404 is recorded as 404":             "fasthttp, of the version that Fiber v2 is built on, sends no 1xx.",

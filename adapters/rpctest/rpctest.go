@@ -145,7 +145,7 @@ var rows = []struct {
 	{"a nil and a disabled tracker change nothing", noTrackerChangesNothing},
 	{"without the context value events are made all the same", eventsNeedNoContextValue},
 	{"the page is the public one", pageIsThePublicOne},
-	{"Skip and RefererPage are heeded", skipAndRefererAreHeeded},
+	{"Skip and PageReferer are heeded", skipAndRefererAreHeeded},
 	{"a site set above the interceptor is the events' site", siteAboveIsTheEvents},
 }
 

@@ -176,7 +176,7 @@ func (s Subject[C, R]) Run(t *testing.T) {
 
 func (s Subject[C, R]) behaves(t *testing.T) {
 	adaptertest.Behave(t, adaptertest.Framework{
-		New: func() adaptertest.App { return app[C, R]{s, s.New(Config[C]{Strict: true})} }, Pattern: adaptertest.Replace(":"),
+		New: func() adaptertest.App { return app[C, R]{s, s.New(Config[C]{Strict: true})} }, Pattern: adaptertest.Replace(":", "*"),
 		Values: []adaptertest.Values{
 			{Pattern: "/files/:folder/*", Path: "/files/a/b/c.txt", Want: map[string]any{"folder": "a", "*": "b/c.txt"}},
 			{Pattern: "/users/:id?", Path: "/users", Want: map[string]any{"id": ""}},
