@@ -195,7 +195,7 @@ func TestInUseTheMiddlewareKeepsTheSuite(t *testing.T) {
 			},
 		}),
 		Impossible: map[string]string{
-			"Track in the handler knows the route": lateRoute,
+			"Track in the handler knows the route":      lateRoute,
 			"an upload leaves no temporary file behind": "chi makes a copy of each request before the middlewares of Use, and the server removes the files of a form on its own request only: they stay without this middleware too",
 		},
 	})

@@ -89,7 +89,7 @@ func TestOnTheClientsSideTheInterceptorDoesNothing(t *testing.T) {
 		}})
 	}
 	stop := serve(t, app, listener)
-	c := dialer(connect.WithInterceptors(interceptor))(t, listener.Addr().String(), nil)
+	c := dialer(connect.WithInterceptors(interceptor))(t, rpctest.Server{Address: listener.Addr().String()})
 	for _, p := range app.Procedures {
 		assert.Equal(t, []string{"socks"}, c.Call(t.Context(), p, nil, "socks").Messages, p.Kind)
 	}

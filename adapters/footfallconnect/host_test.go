@@ -1,8 +1,8 @@
 package footfallconnect_test
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -205,12 +205,12 @@ type client struct {
 }
 
 // dialer returns a Subject.Dial for clients of one protocol.
-func dialer(options ...connect.ClientOption) func(testing.TB, string, *tls.Config) rpctest.Client {
-	return func(_ testing.TB, address string, secure *tls.Config) rpctest.Client {
-		transport := &http.Transport{TLSClientConfig: secure.Clone(), Protocols: new(http.Protocols)}
-		c := &client{http: &http.Client{Transport: transport}, base: "http://" + address, options: options}
-		if secure != nil {
-			c.base = "https://" + address
+func dialer(options ...connect.ClientOption) func(testing.TB, rpctest.Server) rpctest.Client {
+	return func(_ testing.TB, to rpctest.Server) rpctest.Client {
+		transport := &http.Transport{TLSClientConfig: to.TLS.Clone(), Protocols: new(http.Protocols)}
+		c := &client{http: &http.Client{Transport: named{transport, to.Authority}}, base: "http://" + to.Address, options: options}
+		if to.TLS != nil {
+			c.base = "https://" + to.Address
 			transport.Protocols.SetHTTP2(true)
 		} else {
 			transport.Protocols.SetUnencryptedHTTP2(true)
@@ -218,6 +218,18 @@ func dialer(options ...connect.ClientOption) func(testing.TB, string, *tls.Confi
 		transport.DialContext = c.dial
 		return c
 	}
+}
+
+// named names a host to the server; none if it is empty.
+type named struct {
+	*http.Transport
+	host string
+}
+
+func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host = cmp.Or(n.host, r.Host)
+	return n.Transport.RoundTrip(r)
 }
 
 func (c *client) dial(ctx context.Context, network, address string) (net.Conn, error) {

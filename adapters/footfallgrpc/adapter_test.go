@@ -58,7 +58,7 @@ func TestWhatAnUnknownServiceHandlerAnswersHasNoRouteUnlessARuleNamesIt(t *testi
 		footfall.Rule{Route: footfall.NoRoute, Event: "missing"},
 	)))
 	go func() { _ = server.Serve(listener) }()
-	c := dial(t, listener.Addr().String(), nil)
+	c := dial(t, rpctest.Server{Address: listener.Addr().String()})
 	for name, code := range map[string]codes.Code{
 		"/stock.v1.Stock/Count": codes.OK, "/stock.v1.Stock/Secret": codes.OK, "/stock.v1.Stock/Missing": codes.Unimplemented,
 	} {
@@ -84,7 +84,7 @@ func TestAServerBelowNetHTTPKnowsItsPage(t *testing.T) {
 	below.StartTLS()
 	roots := x509.NewCertPool()
 	roots.AddCert(below.Certificate())
-	c := dial(t, below.Listener.Addr().String(), &tls.Config{RootCAs: roots})
+	c := dial(t, rpctest.Server{Address: below.Listener.Addr().String(), TLS: &tls.Config{RootCAs: roots}})
 	assert.Equal(t, []string{"done"}, c.Call(t.Context(), p, nil, "hello").Messages)
 	c.Close()
 	below.Close()

@@ -2,7 +2,6 @@ package footfallgrpc_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -191,12 +190,12 @@ func header(ctx context.Context, key string) string {
 
 type client struct{ conn *grpc.ClientConn }
 
-func dial(tb testing.TB, address string, secure *tls.Config) rpctest.Client {
+func dial(tb testing.TB, to rpctest.Server) rpctest.Client {
 	creds := insecure.NewCredentials()
-	if secure != nil {
-		creds = credentials.NewTLS(secure)
+	if to.TLS != nil {
+		creds = credentials.NewTLS(to.TLS)
 	}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry())
+	conn, err := grpc.NewClient(to.Address, grpc.WithTransportCredentials(creds), grpc.WithAuthority(to.Authority), grpc.WithDisableRetry())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func clientsDoNotMix(t *testing.T, s Subject) {
 }
 
 func callOften(t *testing.T, site *site, procedures []Procedure, number int) {
-	client := site.subject.Dial(t, site.Address, nil)
+	client := site.dial(t)
 	defer client.Close()
 	for i := range callsEach {
 		n := number*callsEach + i
@@ -221,7 +221,7 @@ func (s Subject) trackWorks(t *testing.T, kind Kind) {
 // leave calls p and, once the call has arrived, goes away.
 func (s *site) leave(t *testing.T, p Procedure, arrived <-chan struct{}) {
 	t.Helper()
-	client := s.subject.Dial(t, s.Address, nil)
+	client := s.dial(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	answered := make(chan Answer, 1)
 	go func() { answered <- client.Call(ctx, p, nil, "hello") }()

@@ -25,9 +25,15 @@ type Subject struct {
 	// when all calls are answered. The messages are strings.
 	Serve func(tb testing.TB, app App, l net.Listener) (stop func())
 
-	// Dial returns a client of its own connection to an address; secure is nil for
-	// one without TLS.
-	Dial func(tb testing.TB, address string, secure *tls.Config) Client
+	// Dial returns a client of its own connection to a server.
+	Dial func(tb testing.TB, to Server) Client
+}
+
+// Server is where a client connects to.
+type Server struct {
+	Address   string
+	Authority string      // the host that the client names; empty: Address
+	TLS       *tls.Config // nil: without
 }
 
 // App is what a Subject serves.
@@ -146,6 +152,10 @@ var rows = []struct {
 	{"without the context value events are made all the same", eventsNeedNoContextValue},
 	{"the page is the public one", pageIsThePublicOne},
 	{"Skip and PageReferer are heeded", skipAndRefererAreHeeded},
+	{"the page is the configured one", pageIsTheConfigured},
+	{"a host that a client names never costs an event", hostsCostNoEvent},
+	{"a rule for a procedure silences AnyRoute", rulesForAProcedureSilenceAnyRoute},
+	{"the status is a prop and a class", statusIsAPropAndAClass},
 	{"a site set above the interceptor is the events' site", siteAboveIsTheEvents},
 }
 
@@ -174,6 +184,7 @@ type site struct {
 	Tracker *footfalltest.Tracker
 	subject Subject
 	secure  *tls.Config
+	host    string // that clients name; empty: Address
 	stop    func()
 }
 
@@ -223,10 +234,15 @@ func certified(t *testing.T) (server, client *tls.Config) {
 	return &tls.Config{Certificates: model.TLS.Certificates}, &tls.Config{RootCAs: roots}
 }
 
+func (s *site) dial(t *testing.T) Client {
+	t.Helper()
+	return s.subject.Dial(t, Server{Address: s.Address, Authority: s.host, TLS: s.secure})
+}
+
 // call makes one call on a connection of its own.
 func (s *site) call(t *testing.T, p Procedure, header map[string]string, messages ...string) Answer {
 	t.Helper()
-	client := s.subject.Dial(t, s.Address, s.secure)
+	client := s.dial(t)
 	defer client.Close()
 	return call(t, client, p, header, messages...)
 }
