@@ -27,6 +27,11 @@ shop: ## Run the demo shop with 60 customers a minute
 test: ## Test every module of the workspace
 	$(GO) test work
 
+# The lowest versions are those of each adapter's go.mod, the newest those of examples/*.
+.PHONY: lowest
+lowest: ## Test each adapter with the lowest version of its framework that it works with
+	@set -e; for dir in adapters/footfall*; do (cd $$dir && GOWORK=off $(GO) test ./...); done
+
 .PHONY: race
 race: ## Test every module with the race detector, in random order
 	$(GO) test -race -shuffle=on work
@@ -35,7 +40,7 @@ race: ## Test every module with the race detector, in random order
 check: fmt vet vet32 fix lint race alone ## What to run before a commit: all but fuzzing and the main job
 
 .PHONY: ci
-ci: check test fuzz main-job ## What CI runs
+ci: check test lowest fuzz main-job ## What CI runs
 
 .PHONY: fmt
 fmt: ## Fail if gofmt would change a file

@@ -22,6 +22,10 @@ type Framework struct {
 	// Values are routes of the framework with wildcards that net/http has not.
 	Values []Values
 
+	// AnswersAbort says that the framework's recovery takes http.ErrAbortHandler for a panic
+	// like another, and answers 500.
+	AnswersAbort bool
+
 	// Impossible names rows that the framework makes impossible, and says why.
 	Impossible map[string]string
 }

@@ -201,7 +201,7 @@ func TestAHandlerMayChangeTheURL(t *testing.T) {
 	})
 }
 
-// Find notes the patterns that it goes through in the context it is given.
+// Match notes the patterns that it goes through in the context it is given.
 func TestAHandlerMayAskTheRouterWithTheContextOfItsRequest(t *testing.T) {
 	t.Parallel()
 	rules := []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute}}
@@ -209,7 +209,7 @@ func TestAHandlerMayAskTheRouterWithTheContextOfItsRequest(t *testing.T) {
 		return func(_ http.ResponseWriter, r *http.Request) {
 			rctx := chi.RouteContext(r.Context())
 			for range times {
-				rctx.Routes.Find(rctx, "GET", path)
+				rctx.Routes.Match(rctx, "GET", path) // as Find does, which chi has since v5.2.0
 			}
 		}
 	}
@@ -253,7 +253,7 @@ func TestTrackKnowsTheRouteInMiddlewaresAndAfterFind(t *testing.T) {
 				r.Use(tracking)
 				r.Get("/orders/{order}", func(_ http.ResponseWriter, r *http.Request) {
 					rctx := chi.RouteContext(r.Context())
-					rctx.Routes.Find(rctx, "GET", "/users/8/orders/9")
+					rctx.Routes.Match(rctx, "GET", "/users/8/orders/9")
 					assert.NoError(t, footfallchi.Track(r, "in the handler"))
 				})
 			})
@@ -337,11 +337,11 @@ func TestAMiddlewareAboveSeesWhatItWouldSeeWithout(t *testing.T) {
 		return pattern, id
 	}
 	pattern, id := look(nil)
-	assert.Equal(t, "/users/{id}", pattern)
-	assert.Equal(t, "7", id)
-	pattern, id = look(footfalltest.New(t).Tracker)
-	assert.Equal(t, "/users/{id}", pattern)
-	assert.Equal(t, "7", id)
+	withPattern, withID := look(footfalltest.New(t).Tracker)
+	assert.Equal(t, pattern, withPattern)
+	if id != "" { // chi sets it since v5.0.12
+		assert.Equal(t, id, withID)
+	}
 }
 
 func TestAroundTheRouterHandlersHaveARouteContextAsWithout(t *testing.T) {
@@ -352,7 +352,7 @@ func TestAroundTheRouterHandlersHaveARouteContextAsWithout(t *testing.T) {
 		router.Get("/"+strings.Repeat("a", round)+"{id}", func(w http.ResponseWriter, r *http.Request) {
 			rctx := chi.RouteContext(r.Context())
 			assert.Same(t, router, rctx.Routes)
-			assert.Equal(t, r.Pattern, rctx.RoutePattern())
+			assert.Equal(t, "/"+strings.Repeat("a", round)+"{id}", rctx.RoutePattern())
 			_, _ = io.WriteString(w, chi.URLParam(r, "id"))
 		})
 	}

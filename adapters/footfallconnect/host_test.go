@@ -68,7 +68,7 @@ func handler(p rpctest.Procedure, options ...connect.HandlerOption) http.Handler
 	switch p.Kind {
 	case rpctest.ClientStream:
 		return connect.NewClientStreamHandler(p.Name, func(ctx context.Context, s *connect.ClientStream[message]) (*connect.Response[message], error) {
-			c := &call{ctx: ctx, receive: func() (string, error) {
+			c := &call{ctx: ctx, header: s.RequestHeader(), receive: func() (string, error) {
 				if !s.Receive() {
 					return "", ended(s.Err())
 				}
@@ -78,12 +78,12 @@ func handler(p rpctest.Procedure, options ...connect.HandlerOption) http.Handler
 		}, options...)
 	case rpctest.ServerStream:
 		return connect.NewServerStreamHandler(p.Name, func(ctx context.Context, req *connect.Request[message], s *connect.ServerStream[message]) error {
-			c := &call{ctx: ctx, receive: once(req.Msg.GetValue()), send: func(m string) error { return s.Send(wrapperspb.String(m)) }}
+			c := &call{ctx: ctx, header: req.Header(), response: s.ResponseHeader(), trailer: s.ResponseTrailer(), receive: once(req.Msg.GetValue()), send: func(m string) error { return s.Send(wrapperspb.String(m)) }}
 			return coded(p.Handler(ctx, c))
 		}, options...)
 	case rpctest.BidiStream:
 		return connect.NewBidiStreamHandler(p.Name, func(ctx context.Context, s *connect.BidiStream[message, message]) error {
-			c := &call{ctx: ctx, send: func(m string) error { return s.Send(wrapperspb.String(m)) }, receive: func() (string, error) {
+			c := &call{ctx: ctx, header: s.RequestHeader(), response: s.ResponseHeader(), trailer: s.ResponseTrailer(), send: func(m string) error { return s.Send(wrapperspb.String(m)) }, receive: func() (string, error) {
 				m, err := s.Receive()
 				if errors.Is(err, io.EOF) {
 					return "", io.EOF
@@ -94,7 +94,7 @@ func handler(p rpctest.Procedure, options ...connect.HandlerOption) http.Handler
 		}, options...)
 	}
 	return connect.NewUnaryHandler(p.Name, func(ctx context.Context, req *connect.Request[message]) (*connect.Response[message], error) {
-		return (&call{ctx: ctx, receive: once(req.Msg.GetValue())}).answer(p)
+		return (&call{ctx: ctx, header: req.Header(), receive: once(req.Msg.GetValue())}).answer(p)
 	}, options...)
 }
 
@@ -119,25 +119,22 @@ func ended(err error) error {
 
 // call implements rpctest.Stream.
 type call struct {
-	ctx     context.Context
-	receive func() (string, error)
-	send    func(string) error
+	ctx                       context.Context
+	header, response, trailer http.Header
+	receive                   func() (string, error)
+	send                      func(string) error
 }
 
-func (c *call) info() connect.CallInfo {
-	info, _ := connect.CallInfoForHandlerContext(c.ctx)
-	return info
-}
-
-func (c *call) Header(key string) string     { return c.info().RequestHeader().Get(key) }
-func (c *call) SetHeader(key, value string)  { c.info().ResponseHeader().Set(key, value) }
-func (c *call) SetTrailer(key, value string) { c.info().ResponseTrailer().Set(key, value) }
+func (c *call) Header(key string) string     { return c.header.Get(key) }
+func (c *call) SetHeader(key, value string)  { c.response.Set(key, value) }
+func (c *call) SetTrailer(key, value string) { c.trailer.Set(key, value) }
 func (c *call) Receive() (string, error)     { return c.receive() }
 func (c *call) Send(message string) error    { return c.send(message) }
 
 // answer runs a handler that sends one message.
 func (c *call) answer(p rpctest.Procedure) (*connect.Response[message], error) {
 	response := connect.NewResponse(new(message))
+	c.response, c.trailer = response.Header(), response.Trailer()
 	c.send = func(text string) error {
 		response.Msg.Value = text
 		return nil

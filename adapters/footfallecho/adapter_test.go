@@ -32,7 +32,13 @@ var subject = echotest.Subject[*echo.Context, echo.HandlerFunc, echo.MiddlewareF
 	OnError: func(e *echo.Echo, answer func(*echo.Context, error)) {
 		e.HTTPErrorHandler = answer
 	},
-	Writer:         func(c *echo.Context) http.ResponseWriter { return c.Response() },
+	Writer: func(c *echo.Context) http.ResponseWriter {
+		response, err := echo.UnwrapResponse(c.Response())
+		if err != nil {
+			return nil
+		}
+		return response.ResponseWriter
+	},
 	WrapHandler:    echo.WrapHandler,
 	WrapMiddleware: echo.WrapMiddleware,
 

@@ -5,7 +5,7 @@ go 1.26
 require (
 	github.com/footfall-dev/footfall v0.0.0
 	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
-	github.com/labstack/echo/v5 v5.3.1
+	github.com/labstack/echo/v5 v5.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -14,7 +14,7 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/sync v0.22.0 // indirect
-	golang.org/x/time v0.15.0 // indirect
+	golang.org/x/time v0.14.0 // indirect
 )
 
 replace github.com/footfall-dev/footfall => ../..

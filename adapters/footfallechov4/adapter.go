@@ -14,6 +14,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"reflect"
 	"sync"
 
 	"github.com/footfall-dev/footfall"
@@ -45,11 +46,12 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.Middlewa
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			p := &passage{c: c, came: c.Request(), visit: set.Visit(c.Request()), answer: c.Response(), known: known}
-			p.visit.SetRoute(c.Path()) // none in Pre
 			p.inner = p.visit.Request()
-			if c.Path() == "" { // in Pre, or no route matches
+			if c.Path() == "" || isMissing(c) { // in Pre, or no route matches
 				p.inner = p.came
 				c.Set(contextKey, p.visit.Request().Context())
+			} else {
+				p.visit.SetRoute(c.Path())
 			}
 			p.answer.Writer = p.visit.Writer(p.answer.Writer)
 			c.SetRequest(p.inner)
@@ -127,10 +129,16 @@ func routeOf(c echo.Context, r *http.Request, known *sync.Map) string {
 		}
 		known.Store(router, has)
 	}
-	if path == "" || c.Get(echo.ContextKeyHeaderAllow) != nil || has[[2]string{echo.RouteNotFound, path}] && !has[[2]string{r.Method, path}] {
+	if path == "" || isMissing(c) || c.Get(echo.ContextKeyHeaderAllow) != nil || has[[2]string{echo.RouteNotFound, path}] && !has[[2]string{r.Method, path}] {
 		return ""
 	}
 	return host + path
+}
+
+// isMissing reports whether no route matches: echo v4.10.0 then has the request's path in
+// place of a route's.
+func isMissing(c echo.Context) bool {
+	return reflect.ValueOf(c.Handler()).Pointer() == reflect.ValueOf(echo.NotFoundHandler).Pointer()
 }
 
 const contextKey = "github.com/footfall-dev/footfall" // in echo's store

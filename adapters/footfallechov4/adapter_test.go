@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/labstack/echo/v4"
@@ -36,7 +37,7 @@ var subject = echotest.Subject[echo.Context, echo.HandlerFunc, echo.MiddlewareFu
 	OnError: func(e *echo.Echo, answer func(echo.Context, error)) {
 		e.HTTPErrorHandler = func(err error, c echo.Context) { answer(c, err) }
 	},
-	Writer:         func(c echo.Context) http.ResponseWriter { return c.Response() },
+	Writer:         func(c echo.Context) http.ResponseWriter { return c.Response().Writer },
 	WrapHandler:    echo.WrapHandler,
 	WrapMiddleware: echo.WrapMiddleware,
 
@@ -70,7 +71,12 @@ var subject = echotest.Subject[echo.Context, echo.HandlerFunc, echo.MiddlewareFu
 	},
 }
 
-func init() { subject.Nested = hosts } // which is made of the subject
+func init() {
+	subject.Nested = hosts // which is made of the subject
+	e := echo.New()
+	e.Group("/api", middleware.Recover())
+	subject.GroupHasRoute = slices.ContainsFunc(e.Routes(), func(r *echo.Route) bool { return r.Method == http.MethodGet })
+}
 
 const ofHost = "GET shop.example.com/cart/:id"
 

@@ -2,19 +2,20 @@ package footfallfiberv2_test
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fasthttp/websocket"
 	"github.com/gofiber/fiber/v2"
-	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/gofiber/fiber/v2/middleware/recover"
-	"github.com/gofiber/fiber/v2/middleware/timeout"
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
@@ -47,7 +48,7 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	},
 	Mount:    func(r fiber.Router, prefix string, app fiber.Router) { r.Mount(prefix, app.(*fiber.App)) },
 	Listen:   func(app fiber.Router, l net.Listener) error { return app.(*fiber.App).Listener(l) },
-	Shutdown: func(app fiber.Router, most time.Duration) error { return app.(*fiber.App).ShutdownWithTimeout(most) },
+	Shutdown: shutdown,
 	Requests: requests,
 
 	Context:   (*fiber.Ctx).UserContext,
@@ -65,13 +66,22 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	},
 	Recover: func() func(*fiber.Ctx) error { return recover.New() },
 	Timeout: func(<-chan struct{}) func(*fiber.Ctx) error {
-		return timeout.NewWithContext(func(c *fiber.Ctx) error {
-			<-c.UserContext().Done()
-			return c.UserContext().Err()
-		}, time.Millisecond)
+		return func(c *fiber.Ctx) error { // as Fiber's timeout.NewWithContext, which v2.40.0 has not
+			ctx, cancel := context.WithTimeout(c.UserContext(), time.Millisecond)
+			defer cancel()
+			c.SetUserContext(ctx)
+			<-ctx.Done()
+			return fiber.ErrRequestTimeout
+		}
 	},
-	Adapt: func(h http.HandlerFunc) func(*fiber.Ctx) error { return adaptor.HTTPHandlerFunc(h) },
-	Raw:   func(*fiber.Ctx) fibertest.Raw { return fibertest.Raw{} },
+	Adapt: func(h http.HandlerFunc) func(*fiber.Ctx) error { // as Fiber's adaptor, which v2.40.0 has not
+		handler := fasthttpadaptor.NewFastHTTPHandlerFunc(h)
+		return func(c *fiber.Ctx) error {
+			handler(c.Context())
+			return nil
+		}
+	},
+	Raw: func(*fiber.Ctx) fibertest.Raw { return fibertest.Raw{} },
 
 	Impossible: map[string]string{
 		"Track in the handler knows the route":            "Fiber finds the route after the middleware has run, and footfall.Track has only the context: on its page the guard judges segments by their look, and PageRoute is PagePath. Track of this package knows the route",
@@ -79,6 +89,41 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 		"server-sent events arrive when they are written": "Fiber's adaptor for net/http sends nothing before the handler has returned; a stream of fasthttp's own arrives as it is written.",
 		"103 and then 404 is recorded as 404":             "fasthttp, of the version that Fiber v2 is built on, sends no 1xx.",
 	},
+}
+
+func init() {
+	subject.MountKeepsCase = mountKeepsCase()
+	if !adaptorHijacks() {
+		subject.Impossible["a WebSocket upgrade works"] = "fasthttp's adaptor for net/http hands no connection over before v1.57; Fiber's own upgrade works"
+	}
+}
+
+func mountKeepsCase() bool {
+	inner, app := fiber.New(), fiber.New()
+	inner.Get("/users", func(*fiber.Ctx) error { return nil })
+	app.Mount("/API", inner)
+	app.Handler() // mounted apps hand over their routes
+	return slices.ContainsFunc(app.GetRoutes(true), func(r fiber.Route) bool { return r.Path == "/API/users" })
+}
+
+// adaptorHijacks reports whether handlers of net/http may take the connection over.
+func adaptorHijacks() (ok bool) {
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	fasthttpadaptor.NewFastHTTPHandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, ok = w.(http.Hijacker) })(&ctx)
+	return ok
+}
+
+// shutdown is ShutdownWithTimeout, which v2.40.0 has not.
+func shutdown(app fiber.Router, most time.Duration) error {
+	ended := make(chan error, 1)
+	go func() { ended <- app.(*fiber.App).Shutdown() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(most):
+		return context.DeadlineExceeded
+	}
 }
 
 func requests(tb testing.TB, app fiber.Router, path, head string) func() {

@@ -21,11 +21,19 @@ func TestTheAdapterBehavesLikeTheOthers(t *testing.T) {
 			engine := gin.New()
 			return app{adaptertest.Server{Handler: engine}, engine}
 		},
-		Pattern: adaptertest.Replace(":", "*rest"),
+		Pattern: adaptertest.Replace(":", "*rest"), AnswersAbort: answersAbort(),
 		Values: []adaptertest.Values{
 			{Pattern: "/depots/:depot/files/*path", Path: "/depots/3/files/a/b%20c", Want: map[string]any{"depot": "3", "path": "/a/b c"}},
 		},
 	})
+}
+
+// answersAbort reports whether gin.Recovery of this version answers http.ErrAbortHandler.
+func answersAbort() bool {
+	engine := gin.New()
+	engine.Use(gin.RecoveryWithWriter(io.Discard))
+	engine.GET("/", func(*gin.Context) { panic(http.ErrAbortHandler) })
+	return ask(engine, "GET", "/").Code == http.StatusInternalServerError
 }
 
 // app is an engine as adaptertest.Behave knows applications.

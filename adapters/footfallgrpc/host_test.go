@@ -68,7 +68,7 @@ func streamDesc(p rpctest.Procedure) grpc.StreamDesc {
 }
 
 // unaryHandler is what protoc-gen-go-grpc generates.
-func unaryHandler(p rpctest.Procedure) grpc.MethodHandler {
+func unaryHandler(p rpctest.Procedure) func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
 	return func(srv any, ctx context.Context, dec func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
 		in := new(wrapperspb.StringValue)
 		if err := dec(in); err != nil {

@@ -27,6 +27,21 @@ func ask(h http.Handler, method, target string) *httptest.ResponseRecorder {
 	return w
 }
 
+// runsForMethods reports whether this version of mux runs the middlewares of Use for a 405
+// that a subrouter's own handler answers, as v1.8.1 does.
+func runsForMethods() (ran bool) {
+	router := mux.NewRouter()
+	router.Use(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ran = true
+			next.ServeHTTP(w, r)
+		})
+	})
+	town(router)
+	ask(router, "POST", "/own/known")
+	return ran
+}
+
 // town is a router of everything that mux composes.
 func town(router *mux.Router) {
 	router.HandleFunc("/", nothing).Methods("GET")
@@ -108,11 +123,11 @@ func TestTheRouteIsThatOfTheHandlerThatAnswered(t *testing.T) {
 			handler := in(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, town)
 			seen := 0
 			for request, want := range tests {
-				if name == "Use" && strings.HasSuffix(request, " /own/missing") {
-					want = "" // the subrouter's own handler, in which the middleware is not
-				}
 				method, target, _ := strings.Cut(request, " ")
 				answer := ask(handler, method, target)
+				if name == "Use" && (request == "GET /own/missing" || request == "POST /own/known" && !runsForMethods()) {
+					want = "" // the subrouter's own handler, in which the middleware is not
+				}
 				names := tracker.Names()
 				assert.Equal(t, want, strings.Join(names[seen:], " "), "%s, answered with %d", request, answer.Code)
 				seen = len(names)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/adaptertest/exampletest"
+	"github.com/footfall-dev/footfall/adapters/footfallconnect"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 func TestTheServiceKeepsWhatIsAskedOfExamples(t *testing.T) {
@@ -30,6 +35,23 @@ func visit(t *testing.T, base string) []string {
 func buy(t *testing.T, base string) []string {
 	post(t, base+addProcedure, "socks", http.StatusOK)
 	return []string{"stock_checked " + base + addProcedure + " map[left:3]", "added_to_cart https://shop.example.com/socks map[]"}
+}
+
+// Here and not among the adapter's tests: the lowest version that it requires has no gate.
+func TestWhatARequestGateRefusesMakesNoEvent(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	counted := connect.WithInterceptors(footfallconnect.Middleware(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute}, footfall.Rule{Route: footfall.NoRoute}))
+	refuse := connect.WithRequestGate(func(context.Context, connect.Spec, connect.Peer, http.Header) (context.Context, error) {
+		return nil, connect.NewError(connect.CodeUnauthenticated, errors.New("who are you?"))
+	})
+	server := httptest.NewServer(connect.NewUnaryHandler(addProcedure, func(_ context.Context, r *connect.Request[text]) (*connect.Response[text], error) {
+		return connect.NewResponse(r.Msg), nil
+	}, counted, refuse))
+	defer server.Close()
+	post(t, server.URL+addProcedure, "socks", http.StatusUnauthorized)
+	server.Close()
+	assert.Empty(t, tracker.Names())
 }
 
 // post calls a procedure as a page in a browser would.

@@ -57,6 +57,10 @@ type Subject[C Context, R Router[R]] struct {
 	Track      func(c C, name string, props ...footfall.Prop) error
 	CheckRules func(tracker *footfall.Tracker, app R, rules ...footfall.Rule) error
 
+	// MountKeepsCase says that this version does not write the prefix of a mounted app in
+	// lower case.
+	MountKeepsCase bool
+
 	New   func(Config[C]) R                                    // an app
 	Add   func(r R, method, path string, handlers Handlers[C]) // an empty method is All
 	Group func(r R, prefix string, handlers Handlers[C]) R
