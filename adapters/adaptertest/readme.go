@@ -5,17 +5,42 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
+// version is what a README says of the framework's versions.
+var version = regexp.MustCompile("It works with `(.+)` (v[0-9.]+[0-9]) to (v[0-9.]+[0-9]);")
+
+// readmeNamesVersions checks that the README names the version of go.mod, which make
+// lowest tests, and that of an example, which go test work tests.
+func readmeNamesVersions(t *testing.T, readme []byte) {
+	t.Helper()
+	said := version.FindSubmatch(readme)
+	require.NotNil(t, said, "README.md does not say with which versions the adapter works")
+	module, lowest, newest := string(said[1]), string(said[2]), string(said[3])
+	own, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	assert.Contains(t, string(own), "\t"+module+" "+lowest+"\n")
+	examples, err := filepath.Glob("../../examples/*/go.mod")
+	require.NoError(t, err)
+	assert.True(t, slices.ContainsFunc(examples, func(name string) bool {
+		text, err := os.ReadFile(name)
+		return err == nil && strings.Contains(string(text), "\t"+module+" "+newest+"\n")
+	}), "no example requires %s %s", module, newest)
+}
+
 // ReadmeCompiles holds README.md to its first block of Go being a whole program that
-// compiles with the adapter's module alone.
+// compiles with the adapter's module alone, and to naming the versions of the framework.
 func ReadmeCompiles(t *testing.T) {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
+	readmeNamesVersions(t, readme)
 	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
 	require.NotNil(t, block, "README.md has no program")
 	program := filepath.Join(t.TempDir(), "main.go")
