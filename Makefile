@@ -27,7 +27,7 @@ shop: ## Run the demo shop with 60 customers a minute
 test: ## Test every module of the workspace
 	$(GO) test work
 
-# The lowest versions are those of each adapter's go.mod, the newest those of examples/*.
+# go.mod of each adapter names the lowest version, go.mod of its example the newest.
 .PHONY: lowest
 lowest: ## Test each adapter with the lowest version of its framework that it works with
 	@set -e; for dir in adapters/footfall*; do (cd $$dir && GOWORK=off $(GO) test ./...); done

@@ -111,7 +111,7 @@ var rows = []row{
 	{"Track in the handler knows the route", trackKnowsTheRoute},
 	{"the host of pages is one of Config.Hosts", hostIsOneOfTheList},
 	{"the page is the configured one", pageIsTheConfigured},
-	{"catch-alls have names of their own, and their 404 is no route", catchAllsAreToldApart},
+	{"catch-alls have other names, and their 404 is no route", catchAllsAreToldApart},
 	{"a rule for a route silences AnyRoute", rulesForARouteSilenceAnyRoute},
 	{"the status is a prop and a class", statusIsAPropAndAClass},
 	{"assets are no visits", assetsAreNoVisits},

@@ -32,7 +32,7 @@ func (s *site) send(t *testing.T, method, target, host string, header ...string)
 // host is the host of the site, as clients name it.
 func (s *site) host() string { return strings.TrimPrefix(s.URL, "http://") }
 
-// tracks is a handler that tracks an event of its own.
+// tracks returns a handler that calls Track.
 func tracks(t *testing.T) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		if err := footfall.Track(r.Context(), "tracked"); err != nil {

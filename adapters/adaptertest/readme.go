@@ -16,8 +16,8 @@ import (
 // version is what a README says of the framework's versions.
 var version = regexp.MustCompile("It works with `(.+)` (v[0-9.]+[0-9]) to (v[0-9.]+[0-9]);")
 
-// readmeNamesVersions checks that the README names the version of go.mod, which make
-// lowest tests, and that of an example, which go test work tests.
+// readmeNamesVersions checks that the README names the version in go.mod, which make
+// lowest tests, and the version in an example's go.mod, which go test work tests.
 func readmeNamesVersions(t *testing.T, readme []byte) {
 	t.Helper()
 	said := version.FindSubmatch(readme)

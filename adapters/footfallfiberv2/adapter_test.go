@@ -94,7 +94,7 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 func init() {
 	subject.MountKeepsCase = mountKeepsCase()
 	if !adaptorHijacks() {
-		subject.Impossible["a WebSocket upgrade works"] = "fasthttp's adaptor for net/http hands no connection over before v1.57; Fiber's own upgrade works"
+		subject.Impossible["a WebSocket upgrade works"] = "fasthttp's adaptor for net/http hands no connection over before v1.53; Fiber's own upgrade works"
 	}
 }
 

@@ -25,7 +25,7 @@ type Subject struct {
 	// when all calls are answered. The messages are strings.
 	Serve func(tb testing.TB, app App, l net.Listener) (stop func())
 
-	// Dial returns a client of its own connection to a server.
+	// Dial returns a client with a new connection to a server.
 	Dial func(tb testing.TB, to Server) Client
 }
 

@@ -100,7 +100,7 @@ func (s Subject[C, R]) mounted(h http.Handler) func(C) error {
 					panicked <- v
 				}
 			}()
-			flusher, _ := w.(http.Flusher) // not before fasthttp v1.42
+			flusher, _ := w.(http.Flusher) // nil before fasthttp v1.44
 			h.ServeHTTP(&writer{ResponseWriter: w, Flusher: flusher, raw: raw}, r.WithContext(ctx))
 		})(c)
 		select {
