@@ -226,8 +226,11 @@ func (s *Source) untried(one []Record) bool {
 	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.untried(one))
 }
 
-// news takes a record that came after since.
+// news takes a record that was never sent and came after since, if that is not zero.
 func (s *Source) news(one []Record, since time.Time) bool {
+	if since.IsZero() {
+		return s.handOut(one, s.fresh(one))
+	}
 	store, ok := s.store.(interface {
 		TakeNewest(one []Record, since time.Time) bool
 	})

@@ -40,6 +40,7 @@ type breaker struct {
 	brief    int       // openings in a row that the first probe ended
 	passes   uint64    // answers that settled an event
 	failures int       // in a row, since an event was settled
+	row      int       // first attempts among them
 	since    time.Time
 	told     uint8                 // a bit for each reason that the log was told of since it opened
 	last     [notAPI + 1]time.Time // when it was told of each
@@ -86,6 +87,9 @@ func (b *breaker) admit() pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := pass{turn: b.turn, retryFirst: b.tryRetry, since: b.newsFrom, passes: b.passes}
+	if b.few() {
+		p.since = time.Time{}
+	}
 	switch {
 	case !b.open:
 		p.admission = anything
@@ -116,10 +120,16 @@ func (b *breaker) probes() int {
 }
 
 // mayBeEarly reports whether an event that came since the last probe was sent may be tried
-// before it is time for the next probe.
+// before it is time for the next probe, or any fresh event while few have failed.
 func (b *breaker) mayBeEarly() bool {
-	return b.early > 0 && !b.firm && !time.Now().Before(b.earlyAt)
+	return b.hasEarly() && !time.Now().Before(b.earlyAt)
 }
+
+func (b *breaker) hasEarly() bool { return (b.early > 0 || b.few()) && !b.firm }
+
+// few reports whether too few events have failed in a row at their first attempt to tell an
+// outage from events that fail each for a reason of its own. Retries that fail say nothing.
+func (b *breaker) few() bool { return b.row <= quickSteps }
 
 // current returns the pass of a request that is sent whatever the breaker says.
 func (b *breaker) current() pass {
@@ -156,7 +166,7 @@ func (b *breaker) passed(p pass, retry bool) (line func()) {
 func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failures = 0
+	b.failures, b.row = 0, 0
 	b.passes++
 	if !b.open || b.firm && p.turn != b.turn {
 		return false, time.Time{}
@@ -189,6 +199,9 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures++
+	if r.failures == 0 {
+		b.row++
+	}
 	now := time.Now()
 	asked := retryAfter(a.retryAfter, now, b.limit)
 	firm := asked > 0 || a.status == http.StatusTooManyRequests
@@ -225,11 +238,11 @@ func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 	case !b.open:
 		b.since, b.sent, b.step = now, now, 0
 		b.tryRetry = b.likely && !retry
-		b.beEarly(retry || v != later)
+		b.beEarly(retry || v != later, now)
 	default:
 		b.step++
 		b.brief /= 2
-		b.beEarly(retry && !b.tryRetry || v != later)
+		b.beEarly(retry && !b.tryRetry || v != later, now)
 		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
 	}
 	if b.reason != v {
@@ -241,18 +254,22 @@ func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 // arm sets the timer to the time when something may be sent.
 func (b *breaker) arm(now time.Time) {
 	next := b.until
-	if b.early > 0 && !b.firm && b.earlyAt.Before(next) && b.earlyAt.After(now) {
+	if b.hasEarly() && b.earlyAt.Before(next) && b.earlyAt.After(now) {
 		next = b.earlyAt
 	}
 	b.timer.Reset(next.Sub(now))
 }
 
-// beEarly lets the next event that comes be tried early, or the next few: if there was
-// nothing fresh to try, or if the waits are long.
-func (b *breaker) beEarly(few bool) {
+// beEarly lets the next event that comes be tried early, or the next five: if there was
+// nothing fresh to try, or if the waits are long. While few have failed, any fresh event is
+// tried after the shortest wait.
+func (b *breaker) beEarly(five bool, now time.Time) {
 	b.newsFrom, b.early, b.earlyAt = b.sent, 1, b.sent
-	if few {
+	if five {
 		b.early = quickSteps
+	}
+	if b.few() {
+		b.earlyAt = now.Add(b.retry.delay(0))
 	}
 }
 

@@ -363,3 +363,30 @@ func TestCloseSendsEveryEventThoughOneIsToldToWait(t *testing.T) {
 		assert.ErrorContains(t, closeWithin(tracker, 10*time.Second), "lost 10 of 2010")
 	})
 }
+
+// Events that fail one after the other are no outage while they are few.
+func TestAnEventThatComesWithOthersThatFailIsTriedSoon(t *testing.T) {
+	for name, bad := range badAnswers() {
+		if name == "a hang" {
+			continue // which takes the time of its attempts
+		}
+		for range 10 { // which of the events goes first is random
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.set(poisoned(bad))
+				tracker := start(t, f)
+				poison(t, tracker, 1)
+				time.Sleep(10 * time.Minute)
+				poison(t, tracker, 2)
+				track(t, tracker, 1)
+				poison(t, tracker, 1)
+				began := time.Now()
+				for tracker.Stats().Delivered == 0 {
+					require.Less(t, time.Since(began), 3*time.Second, name)
+					time.Sleep(10 * time.Millisecond)
+				}
+				assert.Error(t, closeWithin(tracker, time.Second))
+			})
+		}
+	}
+}
