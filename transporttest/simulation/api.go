@@ -20,6 +20,7 @@ type api struct {
 	events   []*history // by number; nil if never tracked
 	requests []request
 	pauses   []pause
+	settled  time.Duration  // when an event was last settled; negative before
 	conns    map[*pipe]bool // open on the side of the API
 	inFlight int
 	most     int // requests in flight at one time
@@ -41,6 +42,8 @@ type request struct {
 // pause is what a Retry-After asked for.
 type pause struct {
 	from, lasts time.Duration
+	event       int
+	alone       bool // the event may be known to fail while others are accepted: only it must wait
 }
 
 // history is what became of one event.
@@ -52,6 +55,7 @@ type history struct {
 	id, body string
 	attempts []attempt
 	failed   int // attempts that failed because of the event's fate
+	alone    int // attempts that failed although another event was settled meanwhile
 	settled  bool
 	rejected bool
 	at       time.Duration // of the answer that settled it
@@ -295,16 +299,38 @@ func (a *api) end(x *exchange, how result) {
 		if taken {
 			h.lost++
 		}
+		a.fails(x)
 		a.add(h.n, "POST #%d, attempt %d: %v", h.n, x.n+1, how)
 		return
 	}
 	h.attempts[x.n].status = x.status
 	a.add(h.n, "POST #%d, attempt %d: %d", h.n, x.n+1, x.status)
-	if x.retry > 0 && x.n == 0 { // an event that keeps failing may be told to wait alone
-		a.pauses = append(a.pauses, pause{now, x.retry})
+	if x.retry > 0 {
+		a.pauses = append(a.pauses, pause{now, x.retry, h.n, h.alone >= suspectAfter})
 	}
 	if x.accept || x.reject {
 		h.settled, h.at, h.rejected = true, now, x.reject
+		a.settled = now
+		return
+	}
+	a.fails(x)
+}
+
+// suspectAfter is how often an event fails alone before it is told to wait alone.
+const suspectAfter = 2
+
+// fails counts a failure of an event if another was settled since the last one.
+func (a *api) fails(x *exchange) {
+	h := x.h
+	since := h.attempts[x.n].from
+	if x.n > 0 {
+		since = h.attempts[x.n-1].to
+	}
+	if a.settled >= since {
+		h.alone++
+		if h.attempts[x.n].to-h.attempts[x.n].from >= time.Second {
+			h.alone = suspectAfter
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -13,7 +14,7 @@ import (
 //	FlushInterval      until its batch is due; a second if other events wait that nobody takes,
 //	                   because the queue is then looked at less often
 //	+ BackoffMin       for a circuit breaker that one failure has opened
-//	+ longest attempt  the request that is under way: all senders may be busy, or a probe
+//	+ longest attempt  the request that is under way if all senders are busy
 //	+ longest attempt  its own
 //	+ its turn         see turn
 //
@@ -35,12 +36,14 @@ type load struct {
 // loadAt returns what event h meets at a time. It needs the lock.
 //
 // Its turn is the time that the events before it need. MaxInFlight of them are sent at once.
-// Retries have every second turn, so that an event may come twice. A sender is started for up
-// to eight events; if one of them is not answered soon, the others wait until the next look
-// at the queue, one FlushInterval later.
+// An event that is answered late takes one of these senders away, and the events that its
+// sender was started for wait until another is started. That is at the second look at the queue
+// after that, because a sender that has just ended an attempt counts as one that will take more.
+// Retries have every second turn, so that an event may come twice. A sender is started for up to
+// eight events.
 func (r *run) loadAt(h *history, at time.Duration) load {
 	l := load{batch: r.config.FlushInterval, own: r.serves(h), attempt: r.longest()}
-	work, slow := time.Duration(0), 0
+	quick, slow := 0, 0
 	for _, o := range r.events {
 		if o == nil || o == h || !o.accepted || o.tracked > at || o.settled && o.at < at {
 			continue
@@ -49,16 +52,20 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		if o.tracked < at-r.config.FlushInterval && (len(o.attempts) == 0 || o.attempts[0].from >= at) {
 			l.batch = max(l.batch, time.Second)
 		}
-		serves := r.serves(o)
-		l.attempt = max(l.attempt, serves)
-		work += 2 * serves
-		if serves > r.longest() {
+		if r.serves(o) > r.longest() {
 			slow++
+		} else {
+			quick++
 		}
 	}
-	l.turn = work/time.Duration(r.config.MaxInFlight) +
-		time.Duration(min(l.ahead, eventsPerSender))*r.longest() +
-		time.Duration(slow)*r.config.FlushInterval
+	free := r.config.MaxInFlight - slow
+	if free <= 0 {
+		l.attempt = r.config.AttemptTimeout
+		free = r.config.MaxInFlight
+		l.turn = time.Duration(2*slow/free) * r.config.AttemptTimeout
+	}
+	l.turn += time.Duration(2*quick/free+min(l.ahead, eventsPerSender)) * r.longest()
+	l.turn += time.Duration(2*slow) * r.config.FlushInterval
 	return l
 }
 
@@ -73,7 +80,7 @@ func (r *run) serves(h *history) time.Duration {
 	return r.longest()
 }
 
-// ending is an attempt that is over.
+// ending is the end of an attempt.
 type ending struct {
 	*history
 	n       int // of the attempt
@@ -81,19 +88,23 @@ type ending struct {
 	settles bool
 	row     int           // first attempts that have failed since an event was settled
 	step    time.Duration // the longest wait of the circuit breaker after them
+	probe   bool          // it may have been one: others had failed before it began
 }
 
-// endings returns all attempts that are over, in the order in which they ended. It needs the
-// lock.
+// endings returns all attempts in the order in which they ended. One that is under way counts
+// as one that fails now. It needs the lock.
 func (r *run) endings() (all []ending) {
+	now := r.now()
 	for _, h := range r.events {
 		if h == nil {
 			continue
 		}
 		for n, at := range h.attempts {
-			if at.result != underWay {
-				all = append(all, ending{h, n, at.to, at.result == answered && h.settled && n == len(h.attempts)-1, 0, 0})
+			e := ending{history: h, n: n, at: at.to, settles: h.settled && n == len(h.attempts)-1}
+			if at.result == underWay {
+				e.at = now
 			}
+			all = append(all, e)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ending) int {
@@ -111,8 +122,26 @@ func (r *run) endings() (all []ending) {
 			step = max(step, r.config.ProbeMax)
 		}
 		all[i].row, all[i].step = row, step
+		all[i].probe = mayBeProbe(all[:i], all[i].attempts[all[i].n].from)
 	}
 	return all
+}
+
+// mayBeProbe reports whether an attempt had failed by a time, and none was settled after that.
+func mayBeProbe(before []ending, at time.Duration) bool {
+	settled := time.Duration(math.MaxInt64)
+	for i := len(before) - 1; i >= 0; i-- {
+		switch e := &before[i]; {
+		case e.at > at:
+		case settled != math.MaxInt64 && e.at < settled:
+			return false
+		case !e.settles:
+			return true
+		case e.at < at:
+			settled = e.at
+		}
+	}
+	return false
 }
 
 func compareBool(a, b bool) int {
@@ -131,8 +160,8 @@ func (e *ending) holds() bool {
 	return !e.settles && status != 0 && status < 500 && !slices.Contains([]int{408, 425, 429}, status)
 }
 
-// setback is how long an attempt that fails while h waits may hold h: the attempt and a step
-// of the circuit breaker, which is at most BackoffMin. Longer waits come only when more than
+// setback is how long an attempt that fails while h waits may hold h: a step of the circuit
+// breaker, which is at most BackoffMin, and the attempt, if it is a probe. Longer waits come only when more than
 // quickSteps events in a row have failed at their first attempt, as in an outage, or if h
 // itself has failed in an outage and waits as a retry.
 func (r *run) setback(h *history, e ending) time.Duration {
@@ -142,7 +171,10 @@ func (r *run) setback(h *history, e ending) time.Duration {
 	} else if e.row > quickSteps || h.hasFailedBefore(e.at) {
 		wait = e.step
 	}
-	return wait + e.at - e.attempts[e.n].from
+	if e.probe {
+		wait += e.at - e.attempts[e.n].from
+	}
+	return wait
 }
 
 // quickSteps is how many probes the circuit breaker sends before its waits grow.
@@ -154,18 +186,25 @@ func (h *history) hasFailedBefore(at time.Duration) bool {
 }
 
 // recovery is how long after an outage the circuit breaker, or the wait of an event that
-// failed in it, may still hold events.
-func (r *run) recovery(o *spell) time.Duration {
-	wait := r.config.BackoffMax + r.config.BackoffMin
+// failed in it, may still hold events: one step, and the probe that was under way.
+func (r *run) recovery(o *spell, all []ending) time.Duration {
+	wait := r.config.BackoffMin + r.stepAt(o.to, all)
 	switch {
-	case o.kind == KeyRefused || o.kind == NotAPI:
-		wait += r.config.ProbeMax
 	case o.kind == RateLimit:
 		wait += min(o.retryAfter, r.config.MaxRetryAfter)
 	case o.how == silent:
 		wait += r.config.AttemptTimeout
 	}
 	return wait + r.longest()
+}
+
+// stepAt returns the longest step of the circuit breaker at a time.
+func (r *run) stepAt(at time.Duration, all []ending) time.Duration {
+	n, _ := slices.BinarySearchFunc(all, at+1, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
+	if n == 0 {
+		return r.config.BackoffMax
+	}
+	return all[n-1].step
 }
 
 // due returns when event h must be settled: the bound after it was tracked, or after the
@@ -180,7 +219,7 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 		moved := false
 		for i := range r.outages {
 			o := &r.outages[i]
-			if works := o.to + r.recovery(o); o.from <= at && works > from {
+			if works := o.to + r.recovery(o, all); o.from <= at && works > from {
 				from, healthy, moved = works, max(o.to, h.tracked), true
 			}
 		}
@@ -190,7 +229,8 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 	}
 }
 
-// setBack adds the setbacks of attempts that begin before at to at. One attempt that is slow
+// setBack adds the setbacks of attempts that begin before at to at. Those of h itself fail in
+// an outage, or because of one that has just ended. One attempt that is slow
 // and succeeds counts, too: it may be the probe.
 func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Duration {
 	type once struct {
@@ -206,9 +246,9 @@ func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Dur
 		}
 		kind := once{e.history, e.n > 0}
 		switch {
-		case e.history == h || e.attempts[e.n].from > at:
+		case e.history == h && e.settles || e.attempts[e.n].from > at:
 			continue
-		case e.settles && e.fate.kind == Slow:
+		case e.settles && e.fate.kind == Slow && e.probe:
 			kind = once{}
 		case e.settles:
 			continue
