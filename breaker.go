@@ -209,7 +209,7 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 	case p.turn != b.turn && (b.open || !firm): // it is known already, or has passed since
 		b.postpone(firm, now.Add(asked))
 		return false
-	case !b.open && r.failures > 0 && (!firm || r.suspect()) && b.failures < patience:
+	case !b.open && r.failures > 0 && (!firm || r.strikes > 0) && b.failures < patience:
 		return false // this event's own failure, as far as is known
 	case p.admission == newsProbe && !firm:
 		b.early--
