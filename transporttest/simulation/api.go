@@ -17,7 +17,8 @@ type api struct {
 
 	mu       sync.Mutex
 	outages  []spell
-	events   []*history // by number; nil if never tracked
+	refusals []time.Duration // of connections
+	events   []*history      // by number; nil if never tracked
 	requests []request
 	pauses   []pause
 	settled  time.Duration  // when an event was last settled; negative before
@@ -67,7 +68,8 @@ type history struct {
 type attempt struct {
 	from, to time.Duration // to is zero while it is under way
 	result   result
-	status   int // of an answer that was read
+	status   int      // of an answer that was read
+	words    []string // one of which an error has that tells of it; nil if it did not fail
 }
 
 type result uint8
@@ -94,6 +96,7 @@ type act uint8
 
 const (
 	answer      act = iota
+	refuse          // there is no connection; on one that was made before as reset
 	reset           // the connection breaks
 	cutHeader       // it breaks within the first line of the answer
 	cutBody         // it breaks within the body of the answer
@@ -267,7 +270,7 @@ func (o *spell) reply(after time.Duration) reply {
 	case silent:
 		return reply{after: -1}
 	}
-	return reply{act: reset} // on a connection that was made before
+	return reply{act: refuse}
 }
 
 func errorBody(code string, status int) string {
@@ -290,6 +293,7 @@ func (a *api) end(x *exchange, how result) {
 	defer a.mu.Unlock()
 	now, h := a.now(), x.h
 	a.inFlight--
+	h.attempts[x.n].words = x.words(how)
 	h.attempts[x.n].to, h.attempts[x.n].result = now, how
 	taken := x.accept && (how != givenUp || x.after < 0)
 	if taken {
@@ -306,7 +310,7 @@ func (a *api) end(x *exchange, how result) {
 	h.attempts[x.n].status = x.status
 	a.add(h.n, "POST #%d, attempt %d: %d", h.n, x.n+1, x.status)
 	if x.retry > 0 {
-		a.pauses = append(a.pauses, pause{now, x.retry, h.n, h.alone >= suspectAfter})
+		a.pauses = append(a.pauses, pause{now, x.retry, h.n, h.alone > 0})
 	}
 	if x.accept || x.reject {
 		h.settled, h.at, h.rejected = true, now, x.reject
@@ -315,9 +319,6 @@ func (a *api) end(x *exchange, how result) {
 	}
 	a.fails(x)
 }
-
-// suspectAfter is how often an event fails alone before it is told to wait alone.
-const suspectAfter = 2
 
 // fails counts a failure of an event if another was settled since the last one.
 func (a *api) fails(x *exchange) {
@@ -328,9 +329,6 @@ func (a *api) fails(x *exchange) {
 	}
 	if a.settled >= since {
 		h.alone++
-		if h.attempts[x.n].to-h.attempts[x.n].from >= time.Second {
-			h.alone = suspectAfter
-		}
 	}
 }
 

@@ -72,10 +72,11 @@ func (r *run) beginClose() closing {
 	return c
 }
 
-// checkClose holds what Close did and said to its promise.
-// patience is how long Close goes on while the API accepts nothing more.
+// patience is how long Close goes on after the API has settled an event for the last time, if
+// its context allows. It is for contexts without a deadline.
 const patience = 5 * time.Minute
 
+// checkClose holds what Close did and said to its promise.
 func (r *run) checkClose(c *closing, err error, took time.Duration) {
 	after := r.tracker.Stats()
 	r.checkAccount(c, after, err)
@@ -86,7 +87,9 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 		r.problem("close", none, "Close took %v, and its context ended after %v", took, c.within)
 	}
 	delivered, rejected := 0, 0
+	last := r.closeBegan
 	for _, h := range c.left {
+		last = max(last, h.at)
 		switch {
 		case h.rejected:
 			rejected++
@@ -97,8 +100,8 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 	early := took < c.within-moment
 	switch {
 	case r.options.Store:
-	case delivered > 0 && lost > 0 && early && took < patience:
-		r.problem("close gives up", none, "Close gave up %d events after %v of %v, and the API had accepted %d since Close began", lost, took, c.within, delivered)
+	case delivered+rejected > 0 && lost > 0 && early && r.now() < last+patience:
+		r.problem("close gives up", none, "Close gave up %d events after %v of %v, and %v after the API had settled one of %d", lost, took, c.within, r.now()-last, delivered+rejected)
 	case delivered == 0 && rejected == 0 && lost > 0:
 		r.checkLastAttempts(c, took, early)
 	}
@@ -148,22 +151,28 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	}
 }
 
-// checkCause holds that the error of Close says why.
+// checkCause holds that the error of Close says why: its context ended, or attempts failed. It
+// names the last failure of one of the events that were lost.
 func (r *run) checkCause(c *closing, err error, early bool) {
-	if c.before.Dropped > 0 {
-		return // nobody knows which events were left
-	}
-	var failures []string
+	failures := cause{at: -1, none: c.before.Dropped > 0}
 	for _, h := range c.left {
 		if !h.settled {
-			failures = append(failures, r.failures(h)...)
+			one := h.cause(r.now())
+			failures.words = append(failures.words, one.words...)
+			failures.also = append(failures.also, one.also...)
 		}
 	}
-	if !early && !errors.Is(err, context.DeadlineExceeded) && c.within > 0 && len(failures) == 0 {
+	if len(r.refusals) > 0 {
+		failures.also = append(failures.also, "refused")
+	}
+	if !early && c.within > 0 && !errors.Is(err, context.DeadlineExceeded) && len(failures.also) == 0 {
 		r.problem("close cause", none, "Close returned %q when its context ended", err)
 	}
-	if err != nil && !names(err, failures) {
-		r.problem("close cause", none, "Close returned %q, which does not name the last answer: one of %v", err, failures)
+	if early && len(failures.words)+len(failures.also) == 0 {
+		r.problem("close cause", none, "Close returned %q before its context ended, and no attempt has failed", err)
+	}
+	if !failures.isIn(err) {
+		r.problem("close cause", none, "Close returned %q, which does not name the last failure: %v", err, failures)
 	}
 }
 

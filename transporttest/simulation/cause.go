@@ -1,0 +1,99 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What an error must name: the last failure of the events that are not settled.
+
+// cause is what an error may name.
+type cause struct {
+	at    time.Duration
+	words []string // of the last failures before now, which are one if they have not the same time
+	also  []string // of failures that are of the same time as the error
+	none  bool     // an error may name none, because the failures may be those of dropped events
+}
+
+// words says how an error begins that tells of an attempt. An attempt that succeeded has none.
+func (x *exchange) words(how result) []string {
+	switch {
+	case how == givenUp:
+		return []string{"no answer in"}
+	case how == answered && (x.accept || x.reject):
+		return nil
+	case how == answered:
+		return []string{fmt.Sprintf("answered %d", x.status)}
+	case x.act == refuse:
+		return []string{"refused", "reset", "EOF"}
+	case x.act == cutHeader:
+		return []string{"reset", "EOF", "malformed"}
+	}
+	return []string{"reset", "EOF"}
+}
+
+// cause returns what an error about h may name at a time. Its last failure counts.
+func (h *history) cause(now time.Duration) (c cause) {
+	c.at = -1
+	for _, at := range h.attempts {
+		switch {
+		case at.words == nil:
+		case at.to == now:
+			c.also = append(c.also, at.words...)
+		default:
+			c.at, c.words = at.to, at.words
+		}
+	}
+	return c
+}
+
+// or returns c if it has a failure before now. If not, other counts.
+func (c cause) or(other cause) cause {
+	if c.words == nil {
+		other.also = append(other.also, c.also...)
+		return other
+	}
+	return c
+}
+
+// lastCause returns the last failure of all events that are not settled, or have just been. It
+// needs the lock. Which events a full queue has dropped the API does not know.
+func (r *run) lastCause() (c cause) {
+	now, dropped := r.now(), r.tracker.Stats().Dropped > 0
+	c.at, c.none = -1, dropped
+	for _, h := range r.events {
+		if h == nil || !h.accepted || h.settled && h.at < now {
+			continue
+		}
+		one := h.cause(now)
+		c.also = append(c.also, one.also...)
+		switch {
+		case one.words == nil || one.at < c.at && !dropped:
+		case one.at > c.at && !dropped:
+			c.at, c.words = one.at, slices.Clone(one.words)
+		default:
+			c.words = append(c.words, one.words...)
+		}
+	}
+	if n := len(r.refusals); n > 0 && r.refusals[n-1] >= c.at { // of which event the API does not know
+		c.also = append(c.also, "refused")
+	}
+	return c
+}
+
+// isIn reports whether err names the cause, or none if there is none.
+func (c cause) isIn(err error) bool {
+	text := err.Error()
+	has := func(w string) bool { return strings.Contains(text, w) }
+	if (len(c.words) == 0 || c.none) && !strings.Contains(text, "the last attempt failed") {
+		return true
+	}
+	return slices.ContainsFunc(c.words, has) || slices.ContainsFunc(c.also, has)
+}
+
+// String lists the words.
+func (c cause) String() string {
+	return fmt.Sprintf("%q, or of this moment %q", c.words, c.also)
+}
