@@ -21,7 +21,7 @@ type cause struct {
 func (x *exchange) words(how result) []string {
 	switch {
 	case how == givenUp:
-		return []string{"no answer in"}
+		return []string{"no answer in", "i/o timeout"} // by the default and by lean
 	case how == answered && (x.accept || x.reject):
 		return nil
 	case how == answered:
@@ -77,8 +77,27 @@ func (r *run) lastCause() (c cause) {
 			c.words = append(c.words, one.words...)
 		}
 	}
-	if n := len(r.refusals); n > 0 && r.refusals[n-1] >= c.at { // of which event the API does not know
+	return r.unseen(c)
+}
+
+// unseen adds failures on a wire that the API does not know of, or not of which event: refused
+// connections, and 408 on one that the API is about to close, which a client takes for the next
+// answer, or waits on.
+func (r *run) unseen(c cause) cause {
+	if n := len(r.refusals); n > 0 && r.refusals[n-1] >= c.at {
 		c.also = append(c.also, "refused")
+	}
+	if slices.Contains(r.kinds, Unsolicited) {
+		c.also = append(c.also, "answered 408", "no answer in")
+	}
+	for _, h := range r.events {
+		if h == nil || len(h.attempts) == 0 {
+			continue
+		}
+		last := h.attempts[len(h.attempts)-1]
+		if last.result == underWay && r.now() >= last.from+r.config.AttemptTimeout { // the server is about to see the end
+			c.also = append(c.also, "no answer in", "i/o timeout")
+		}
 	}
 	return c
 }

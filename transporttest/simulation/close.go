@@ -162,9 +162,7 @@ func (r *run) checkCause(c *closing, err error, early bool) {
 			failures.also = append(failures.also, one.also...)
 		}
 	}
-	if len(r.refusals) > 0 {
-		failures.also = append(failures.also, "refused")
-	}
+	failures = r.unseen(failures)
 	if !early && c.within > 0 && !errors.Is(err, context.DeadlineExceeded) && len(failures.also) == 0 {
 		r.problem("close cause", none, "Close returned %q when its context ended", err)
 	}

@@ -18,9 +18,14 @@ import (
 //	+ longest attempt  its own
 //	+ its turn         see turn
 //
-// An event that fails while this one waits may open the circuit breaker: see setback.
+// An event that fails while this one waits may open the circuit breaker: see setback. Where the
+// API sends unsolicited bytes, one BackoffMax comes on top: attempts fail on a connection that it
+// is about to close, and the model does not see them.
 func (r *run) bound(l load) time.Duration {
 	c := &r.config
+	if slices.Contains(r.kinds, Unsolicited) {
+		l.turn += c.BackoffMax
+	}
 	return l.batch + c.BackoffMin + l.attempt + l.own + l.turn + moment + r.options.Slack
 }
 
