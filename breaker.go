@@ -274,7 +274,8 @@ func (b *breaker) beEarly(five bool, now time.Time) {
 }
 
 // postpone heeds a Retry-After that comes when the breaker is open already. A shorter one
-// than the last changes nothing.
+// than the last changes nothing. A probe that is under way was sent before, so that its answer
+// does not end the wait.
 func (b *breaker) postpone(firm bool, until time.Time) {
 	if !firm || !b.open {
 		return
@@ -282,6 +283,8 @@ func (b *breaker) postpone(firm bool, until time.Time) {
 	b.firm = true
 	if until.After(b.until) {
 		b.until = until
+		b.turn++
+		b.probing = false
 		b.timer.Reset(time.Until(until))
 	}
 }

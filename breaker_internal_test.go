@@ -32,3 +32,21 @@ func TestTheFirstProbeIsOfTheKindThatClosedTheBreakerLast(t *testing.T) {
 		}
 	})
 }
+
+func TestAProbeThatWasSentBeforeARetryAfterDoesNotEndTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		retry := backoff{base: time.Second, max: 10 * time.Second}
+		b := newBreaker(retry, retry, time.Minute, slog.New(slog.DiscardHandler))
+		defer b.timer.Stop()
+		early := b.admit()
+		probe := b.failedOnce()
+		b.failed(early, &Record{}, later, &answer{status: 429, retryAfter: "30"})
+		b.passed(probe, false)
+		assert.False(t, b.closed())
+		time.Sleep(29 * time.Second)
+		assert.Equal(t, nothing, b.admit().admission)
+		time.Sleep(time.Second)
+		b.passed(b.admit(), false)
+		assert.True(t, b.closed())
+	})
+}

@@ -214,8 +214,8 @@ func (r *run) stepAt(at time.Duration, all []ending) time.Duration {
 
 // due returns when event h must be settled: the bound after it was tracked, or after the
 // API worked again for long enough, and a setback for each other event that fails meanwhile.
-// Such an event counts twice at most, at its first attempt and as a retry, because retries
-// take turns. It needs the lock.
+// Such an event counts at its first attempt and once as a retry, because retries take turns, or
+// as often as others fail at their first attempt. It needs the lock.
 func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 	from, healthy := h.tracked, h.tracked
 	for {
@@ -243,6 +243,7 @@ func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Dur
 		retry bool
 	}
 	counted := make(map[once]bool)
+	firsts, retries := 0, 0
 	first, _ := slices.BinarySearchFunc(all, from, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
 	at += r.step(from, all[:first])
 	for _, e := range all[first:] {
@@ -258,8 +259,13 @@ func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Dur
 		case e.settles:
 			continue
 		}
-		if !counted[kind] {
+		if !counted[kind] || e.n > 0 && retries <= firsts { // a retry may come after each fresh one
 			counted[kind] = true
+			if e.n > 0 {
+				retries++
+			} else {
+				firsts++
+			}
 			at += r.setback(h, e)
 		}
 	}
