@@ -140,14 +140,15 @@ func TestCloseGivesEveryEventOneLastAttempt(t *testing.T) {
 func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
+		f.latency = time.Millisecond // so that nothing is delivered while the clock stands still
 		statuses := []int{202, 422, 503}
-		tracker := start(t, f)
-		track(t, tracker, 30)
 		f.set(func(r *http.Request, body string) (*http.Response, error) {
 			n, err := strconv.Atoi(regexp.MustCompile(`"n":(\d+)`).FindStringSubmatch(body)[1])
 			require.NoError(t, err)
 			return answerStatus(statuses[n%3])(r, body)
 		})
+		tracker := start(t, f)
+		track(t, tracker, 30)
 		err := closeWithin(tracker, time.Minute)
 		account, ok := errors.AsType[*footfall.CloseError](err)
 		require.True(t, ok)
