@@ -58,6 +58,17 @@ func (c cause) or(other cause) cause {
 	return c
 }
 
+// durableCause returns what an error of TrackDurable may name: the last failure of the event
+// itself, else of all. On a wire a transport repeats by itself what a kept connection has not
+// carried, so that the API may know of a failure that the library does not. It needs the lock.
+func (r *run) durableCause(h *history) cause {
+	own, all := r.unseen(h.cause(r.now())), r.lastCause()
+	if r.options.Wire {
+		own.also = append(own.also, all.words...)
+	}
+	return own.or(all)
+}
+
 // lastCause returns the last failure of all events that are not settled, or have just been. It
 // needs the lock. Which events a full queue has dropped the API does not know.
 func (r *run) lastCause() (c cause) {

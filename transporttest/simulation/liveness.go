@@ -173,13 +173,20 @@ func (r *run) setback(h *history, e ending) time.Duration {
 	wait := r.config.BackoffMin
 	if e.settles {
 		wait = 0
-	} else if e.row > quickSteps || h.hasFailedBefore(e.at) {
+	} else if e.row > quickSteps || h.hasFailedBefore(e.at) || r.hasRefused(h.tracked, e.at) {
 		wait = e.step
 	}
 	if e.probe {
 		wait += e.at - e.attempts[e.n].from
 	}
 	return wait
+}
+
+// hasRefused reports whether a connection was refused in a span, maybe one for an event of which
+// the API knows no attempt. It happens on a wire only.
+func (r *run) hasRefused(from, to time.Duration) bool {
+	i, _ := slices.BinarySearch(r.refusals, from)
+	return i < len(r.refusals) && r.refusals[i] <= to
 }
 
 // quickSteps is how many probes the circuit breaker sends before its waits grow.

@@ -53,8 +53,8 @@ func (r *run) checkDurable(h *history, err error, took, within time.Duration) {
 		r.problem("durable", h.n, "TrackDurable returned %v, and the API had accepted the event", err)
 	case ended && took < within:
 		r.problem("durable", h.n, "TrackDurable returned %v before its context ended", err)
-	case ended && !r.unseen(h.cause(r.now())).or(r.lastCause()).isIn(err):
-		r.problem("durable cause", h.n, "TrackDurable returned %q, which does not name the last failure: %v", err, h.cause(r.now()).or(r.lastCause()))
+	case ended && !r.durableCause(h).isIn(err):
+		r.problem("durable cause", h.n, "TrackDurable returned %q, which does not name the last failure: %v", err, r.durableCause(h))
 	case err != nil && !ended && !h.rejected && !r.closed.Load() && !r.config.DropOldest:
 		r.problem("durable", h.n, "TrackDurable returned %v, and the event was not rejected", err)
 	}
