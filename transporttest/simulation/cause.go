@@ -70,10 +70,12 @@ func (r *run) durableCause(h *history) cause {
 }
 
 // lastCause returns the last failure of all events that are not settled, or have just been. It
-// needs the lock. Which events a full queue has dropped the API does not know.
+// needs the lock. Which events a full queue has dropped the API does not know, nor on a wire
+// which attempts a transport repeats by itself: the last failure of any event counts then.
 func (r *run) lastCause() (c cause) {
 	now, dropped := r.now(), r.tracker.Stats().Dropped > 0
 	c.at, c.none = -1, dropped
+	anyOf := dropped || r.options.Wire
 	for _, h := range r.events {
 		if h == nil || !h.accepted || h.settled && h.at < now {
 			continue
@@ -81,8 +83,8 @@ func (r *run) lastCause() (c cause) {
 		one := h.cause(now)
 		c.also = append(c.also, one.also...)
 		switch {
-		case one.words == nil || one.at < c.at && !dropped:
-		case one.at > c.at && !dropped:
+		case one.words == nil || one.at < c.at && !anyOf:
+		case one.at > c.at && !anyOf:
 			c.at, c.words = one.at, slices.Clone(one.words)
 		default:
 			c.words = append(c.words, one.words...)
