@@ -61,8 +61,11 @@ type Config struct {
 	QueryKeys []string
 
 	// Skip leaves out requests for which it returns true: no Rule applies to
-	// them. It runs after the handler. Events that handlers track themselves
-	// are not affected. Defaults to skipping nothing.
+	// them. It runs after the handler, on the request's goroutine. Events that handlers
+	// track themselves are not affected. A request for which it panics makes no event;
+	// the log is told. runtime.Goexit in it does the same, and ends the request's
+	// goroutine: net/http closes the connection and may not send the end of the answer,
+	// and a panic of the handler goes no further. Defaults to skipping nothing.
 	Skip func(*http.Request) bool
 
 	// NoContextValue keeps the middleware from adding a value to the context of
