@@ -136,6 +136,7 @@ func TestCloseRetriesWhileTheAPIAcceptsAnything(t *testing.T) {
 func TestTheAccountOfCloseNamesWhatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
+		f.latency = time.Millisecond // Close comes before the first answer
 		f.set(poisoned(answerStatus(507)))
 		tracker := start(t, f)
 		poison(t, tracker, 1)
@@ -153,6 +154,7 @@ func TestCloseWithoutADeadlineEndsAlthoughAnEventNeverIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(poisoned(answerStatus(507)))
+		f.latency = time.Millisecond // Close comes before the first answer
 		tracker := start(t, f)
 		poison(t, tracker, 3)
 		track(t, tracker, 100)
