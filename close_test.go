@@ -141,7 +141,7 @@ func TestCloseGivesEveryEventOneLastAttempt(t *testing.T) {
 func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		f.latency = time.Millisecond // Close comes before the first answer
+		f.latency = time.Millisecond // so that nothing is delivered while the clock stands still
 		statuses := []int{202, 422, 503}
 		f.set(func(r *http.Request, body string) (*http.Response, error) {
 			n, err := strconv.Atoi(regexp.MustCompile(`"n":(\d+)`).FindStringSubmatch(body)[1])
@@ -232,6 +232,22 @@ func TestCloseReturnsAfterOneAttemptIfTheLastAnswerBeforeWasAFailure(t *testing.
 		require.Error(t, closeWithin(tracker, time.Hour))
 		assert.Zero(t, time.Since(began))
 		assert.Equal(t, sent+3, f.requests())
+	})
+}
+
+func TestCloseReturnsAfterOneAttemptOfAnEventThatFailedAfterTheLastAnswerThatAcceptedOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(poisoned(answerStatus(500)))
+		tracker := start(t, f)
+		track(t, tracker, 100)
+		poison(t, tracker, 1)
+		time.Sleep(3 * time.Second) // the circuit breaker is closed still
+		sent := f.requests()
+		began := time.Now()
+		require.Error(t, closeWithin(tracker, time.Hour))
+		assert.Zero(t, time.Since(began))
+		assert.Equal(t, sent+1, f.requests())
 	})
 }
 

@@ -18,19 +18,21 @@ import (
 // What events that always fail cost the others: 10 % of them, beside as many good ones as
 // without, at 1,000 events a second and as fast as they are delivered. The API takes 5 ms.
 func BenchmarkGoodputBesidePoison(b *testing.B) {
-	const good = 10_000
-	for _, pace := range []time.Duration{time.Millisecond, 0} {
-		name := "backlog"
-		if pace > 0 {
-			name = "1000 a second"
-		}
-		b.Run(name, func(b *testing.B) {
+	for _, load := range []struct {
+		name string
+		good int
+		pace time.Duration
+	}{
+		{"50000 at 1000 a second", 50_000, time.Millisecond},
+		{"10000 at once", 10_000, 0},
+	} {
+		b.Run(load.name, func(b *testing.B) {
 			var without, with time.Duration
 			for range b.N {
-				without += goodput(b, 202, good, 0, pace)
-				with += goodput(b, 500, good, good/10, pace)
+				without += goodput(b, 202, load.good, 0, load.pace)
+				with += goodput(b, 500, load.good, load.good/10, load.pace)
 			}
-			b.ReportMetric(float64(good*b.N)/with.Seconds(), "events/s")
+			b.ReportMetric(float64(load.good*b.N)/with.Seconds(), "events/s")
 			b.ReportMetric(without.Seconds()/with.Seconds(), "of-without")
 		})
 	}

@@ -264,6 +264,7 @@ func TestAnAPIThatAcceptsEverySecondAttemptOfEachEventGetsThemAll(t *testing.T) 
 func TestDropOldestDropsAnEventThatWaitsForItsNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
+		f.latency = time.Millisecond // so that nothing is delivered while the clock stands still
 		f.set(poisoned(answerStatus(500)))
 		tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueEvents, c.DropOldest = 10, true })
 		poison(t, tracker, 10)

@@ -19,6 +19,7 @@ import (
 func openShared(t *testing.T, url, dir string) (*footfall.Tracker, *spool.Spool) {
 	t.Helper()
 	cfg := wireConfig(url)
+	cfg.AttemptTimeout = patience // an answer that is late would be a failure
 	tracker, stored, err := spool.Open(cfg, spool.Config{Dir: dir, Shared: true, Logger: cfg.Logger})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, within(patience, tracker.Close)) })

@@ -44,6 +44,7 @@ type item struct {
 	stored   time.Duration   // what the clock of the file showed then
 	own      bool            // tracked by this run, and settled as Stored
 	taken    bool
+	large    bool // too large for the file
 	failed   bool // counted as failing
 	failures int
 }
@@ -66,7 +67,8 @@ type feed struct {
 	window   []*item // not taken, oldest first
 	bytes    int     // of window
 	out      map[uuid.UUID]*item
-	again    []*item // given up by Next, to be handed out again
+	again    []*item           // given up by Next, to be handed out again
+	direct   []footfall.Record // failed while in the tracker's memory only, to be written to the file
 	ended    []parcel
 	loaded   uint64 // every record of the file below is in memory or has ended
 	last     uint64 // key given out
@@ -188,14 +190,29 @@ func (f *feed) keep(it *item, r *footfall.Record) bool {
 	return true
 }
 
-// keepDirect keeps an event that is in the tracker's memory only.
+// keepDirect keeps an event that is in the tracker's memory only: for its next attempt, or
+// for the owner if the file can be used again.
 func (f *feed) keepDirect(it *item, r footfall.Record, err error) (kept footfall.Record, ok bool) {
 	own, ok := f.src.Keep(it.rec, err) // without the lock, for the tracker has one of its own
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	it.rec = own
 	r.Body = own.Body
+	if ok && !it.large && !f.closed && !f.stats.Degraded {
+		delete(f.out, r.ID)
+		f.direct = append(f.direct, own)
+		f.wake()
+		return r, false
+	}
 	return r, ok
+}
+
+// failedDirect returns what is to be written to the file after an attempt that failed.
+func (f *feed) failedDirect() (records []footfall.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	records, f.direct = f.direct, nil
+	return records
 }
 
 // wakeSleepers reads the file again from its beginning, when there is room in memory for

@@ -182,13 +182,13 @@ func TestTheWindowIsBoundedInBytes(t *testing.T) {
 
 func TestEventsInMemoryOnlyAreSettledWithTheTracker(t *testing.T) {
 	f, q := newTestFeed()
-	f.expose([]footfall.Record{some(1, 1)[0].rec, some(2, 1)[0].rec, some(3, 1)[0].rec})
+	f.expose([]footfall.Record{some(1, 1)[0].rec, some(2, 1)[0].rec, some(3, 1)[0].rec}, false)
 	taken := make([]footfall.Record, 1)
 	f.Take(taken)
 	assert.Len(t, f.hide(), 2, "one is on its way")
 	f.Settle(taken, footfall.Delivered, nil)
 	assert.Equal(t, map[footfall.Outcome]int{footfall.Delivered: 1}, q.settled)
-	f.expose([]footfall.Record{some(2, 1)[0].rec})
+	f.expose([]footfall.Record{some(2, 1)[0].rec}, false)
 	f.abandon(errNextStopped)
 	assert.Equal(t, 1, q.settled[footfall.Lost])
 	assert.Zero(t, f.Take(taken), "its memory is the tracker's again")
@@ -265,7 +265,7 @@ func TestEventsInMemoryOnlyDoNotExpire(t *testing.T) {
 	f, q := newTestFeed()
 	f.maxAge = time.Nanosecond
 	f.clock.set(time.Hour)
-	f.expose([]footfall.Record{some(1, 1)[0].rec})
+	f.expose([]footfall.Record{some(1, 1)[0].rec}, false)
 	assert.Zero(t, f.sweep(time.Now()))
 	taken := make([]footfall.Record, 1)
 	require.Equal(t, 1, f.Take(taken))
@@ -277,7 +277,7 @@ func TestEventsInMemoryOnlyDoNotExpire(t *testing.T) {
 func TestAFeedThatClosesTriesWhatIsInMemoryEvenIfTheAPIDoesNotAnswer(t *testing.T) {
 	f, q := newTestFeed()
 	f.stored(some(1, 2*windowEvents))
-	f.expose([]footfall.Record{some(8000, 1)[0].rec, some(8001, 1)[0].rec})
+	f.expose([]footfall.Record{some(8000, 1)[0].rec, some(8001, 1)[0].rec}, false)
 	f.close()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -307,4 +307,37 @@ func TestAnEventThatNextGaveUpWhileClosingIsNotTakenForLost(t *testing.T) {
 	f.failed()
 	f.opened(&store{next: 4, events: 3}, &tally{events: 3}, false)
 	assert.Empty(t, q.moved)
+}
+
+func TestWhatFailedInMemoryIsWrittenWhenTheFileCanBeUsedAgain(t *testing.T) {
+	f, _ := newTestFeed()
+	f.failed()
+	inFile := some(1, 1)
+	f.stored(inFile)
+	f.expose([]footfall.Record{some(2, 1)[0].rec, some(3, 1)[0].rec}, false)
+	taken := make([]footfall.Record, 3)
+	require.Equal(t, 3, f.next.Take(taken))
+	f.next.Retry(taken[0], time.Hour, errNextStopped)
+	f.next.Retry(taken[1], time.Hour, errNextStopped)
+	assert.Empty(t, f.failedDirect(), "the file cannot be used yet")
+	f.stats.Degraded = false
+	hidden := f.hide()
+	require.Len(t, hidden, 1)
+	assert.Equal(t, taken[1].ID, hidden[0].ID)
+	assert.Equal(t, 1, len(f.window), "the event of the file is tried again")
+	f.next.Retry(taken[2], time.Hour, errNextStopped)
+	written := f.failedDirect()
+	require.Len(t, written, 1)
+	assert.Equal(t, taken[2].ID, written[0].ID)
+	assert.Empty(t, f.failedDirect())
+}
+
+func TestWhatIsTooLargeForTheFileStaysInMemory(t *testing.T) {
+	f, _ := newTestFeed()
+	f.expose([]footfall.Record{some(1, 1)[0].rec}, true)
+	taken := make([]footfall.Record, 1)
+	require.Equal(t, 1, f.next.Take(taken))
+	f.next.Retry(taken[0], 0, errNextStopped)
+	assert.Empty(t, f.failedDirect())
+	assert.Equal(t, 1, f.next.Take(taken), "it is tried again")
 }

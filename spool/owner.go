@@ -101,6 +101,7 @@ func (o *owner) waitForClose(ctx context.Context) {
 // step does what there is to do.
 func (o *owner) step() {
 	o.reopen()
+	o.hold(o.feed.failedDirect())
 	o.sweep()
 	for o.take() && o.write() && o.closing {
 	}
@@ -148,7 +149,7 @@ func (o *owner) hold(records []footfall.Record) {
 	for i := range records {
 		size := headerSize + len(records[i].Body)
 		if int64(size) > o.cfg.MaxBytes {
-			o.feed.expose(records[i : i+1])
+			o.feed.expose(records[i:i+1], true)
 			continue
 		}
 		o.heldBytes += size
@@ -158,7 +159,7 @@ func (o *owner) hold(records []footfall.Record) {
 
 // expose lets Next have events that are not in the file.
 func (o *owner) expose() {
-	o.feed.expose(o.held)
+	o.feed.expose(o.held, false)
 	o.held, o.heldBytes = nil, 0
 }
 

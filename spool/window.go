@@ -197,24 +197,25 @@ func (f *feed) sweep(now time.Time) uint64 {
 	return expired
 }
 
-// expose hands out events that are not in the file.
-func (f *feed) expose(records []footfall.Record) {
+// expose hands out events that are not in the file. Large ones can never be.
+func (f *feed) expose(records []footfall.Record, large bool) {
 	if len(records) == 0 {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range records {
-		f.push(&item{rec: r})
+		f.push(&item{rec: r, large: large})
 	}
 	f.ready()
 }
 
-// hide takes events back that are not in the file and not on their way.
+// hide takes events back that are not in the file and not on their way. Those that wait
+// for another attempt are tried again at once, or after they are in the file.
 func (f *feed) hide() (records []footfall.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	window := f.window
+	window := append(f.reclaimAll(), f.window...)
 	f.window, f.bytes = nil, 0
 	for _, it := range window {
 		if it.key == 0 {
@@ -224,14 +225,30 @@ func (f *feed) hide() (records []footfall.Record) {
 		}
 		f.push(it)
 	}
+	f.ready()
 	return records
+}
+
+// reclaimAll takes back all events that wait for another attempt.
+func (f *feed) reclaimAll() (items []*item) {
+	for r, ok := f.next.Reclaim(); ok; r, ok = f.next.Reclaim() {
+		if it := f.out[r.ID]; it != nil {
+			if it.key != 0 {
+				it.rec = r // which knows how often it has failed
+			}
+			it.taken = false
+			items = append(items, it)
+		}
+	}
+	return items
 }
 
 // abandon ends what is in memory only, when Next has returned.
 func (f *feed) abandon(err error) {
 	f.mu.Lock()
 	f.window, f.bytes = nil, 0
-	var lost []footfall.Record
+	lost := f.direct
+	f.direct = nil
 	for id, it := range f.out {
 		if it.key == 0 {
 			delete(f.out, id)

@@ -55,7 +55,7 @@ func (r *rig) poison(t *testing.T, n int) {
 // arrive waits until the API has accepted n events.
 func arrive(t *testing.T, api *footfalltest.API, n int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(api.Events()) >= n }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(api.Events()) >= n }, 2*time.Minute, time.Millisecond)
 	assert.Len(t, api.Events(), n)
 }
 
