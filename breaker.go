@@ -109,6 +109,13 @@ func (b *breaker) closed() bool {
 	return !b.open
 }
 
+// accepts reports whether the last answer settled an event.
+func (b *breaker) accepts() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.open && b.passes > 0 && b.failures == 0
+}
+
 // probes returns how many senders might be admitted while the breaker is open.
 func (b *breaker) probes() int {
 	b.mu.Lock()
@@ -206,7 +213,8 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 	asked := retryAfter(a.retryAfter, now, b.limit)
 	firm := asked > 0 || a.status == http.StatusTooManyRequests
 	switch {
-	case p.turn != b.turn && (b.open || !firm): // it is known already, or has passed since
+	case b.open && (p.turn != b.turn || p.admission == anything), // it is known already
+		p.turn != b.turn && !firm: // or has passed since
 		b.postpone(firm, now.Add(asked))
 		return false
 	case !b.open && r.failures > 0 && (!firm || r.strikes > 0) && b.failures < patience:

@@ -136,6 +136,7 @@ func TestCloseRetriesWhileTheAPIAcceptsAnything(t *testing.T) {
 func TestTheAccountOfCloseNamesWhatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
+		f.latency = time.Millisecond // Close comes before the first answer
 		f.set(poisoned(answerStatus(507)))
 		tracker := start(t, f)
 		poison(t, tracker, 1)
@@ -153,6 +154,7 @@ func TestCloseWithoutADeadlineEndsAlthoughAnEventNeverIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(poisoned(answerStatus(507)))
+		f.latency = time.Millisecond // Close comes before the first answer
 		const step = time.Second
 		tracker := start(t, f, func(c *footfall.Config) { c.BackoffMin, c.BackoffMax, c.MaxInFlight = step, step, 1 })
 		poison(t, tracker, 3)

@@ -14,8 +14,13 @@ type closing struct {
 	before   footfall.Stats
 	left     []*history // accepted and not settled
 	attempts []int      // of those, so far
+	probes   int        // attempts that may be made once more although nothing is accepted
 	within   time.Duration
 }
+
+// closeProbes is how many attempts more may fail while Close waits, if the last answer before
+// settled an event.
+const closeProbes = 3
 
 // shut closes the tracker and waits for everything that the script has started.
 func (r *run) shut() {
@@ -66,10 +71,31 @@ func (r *run) beginClose() closing {
 			c.attempts = append(c.attempts, len(h.attempts))
 		}
 	}
+	if r.accepts() {
+		c.probes = closeProbes
+	}
 	r.closeBegan = r.now()
 	r.closed.Store(true)
 	r.note("Close within %v, with %d events left", c.within, len(c.left))
 	return c
+}
+
+// accepts reports whether the last answer so far may have settled an event.
+func (r *run) accepts() bool {
+	settled, failed := time.Duration(-1), time.Duration(-1)
+	for _, h := range r.events {
+		if h == nil {
+			continue
+		}
+		for i, at := range h.attempts {
+			if h.settled && i == len(h.attempts)-1 {
+				settled = max(settled, h.at)
+			} else {
+				failed = max(failed, at.to)
+			}
+		}
+	}
+	return settled >= 0 && settled >= failed-moment
 }
 
 // patience is how long Close goes on after the API has settled an event for the last time, if
@@ -130,21 +156,27 @@ func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
 }
 
 // checkLastAttempts is for an API that has settled nothing since Close began: each event
-// gets one attempt, and Close returns after that.
+// gets one attempt, a few may get more if the API accepted events before, and Close returns
+// after that.
 func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	rounds := time.Duration(len(c.left)/r.config.MaxInFlight + 2)
-	if most := rounds*r.config.AttemptTimeout + time.Second; took > most {
+	waits := time.Duration(c.probes) * (r.config.AttemptTimeout + 4*r.config.BackoffMin)
+	if most := rounds*r.config.AttemptTimeout + waits + time.Second; took > most {
 		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), most)
 	}
 	if r.options.Wire {
 		return // an HTTP client repeats by itself what a kept connection has not carried
 	}
-	dropped := c.before.Dropped
+	dropped, more := c.before.Dropped, 0
+	if c.probes > 0 {
+		more = c.probes + r.config.MaxInFlight - 1 // those in flight when the last of them fails
+	}
 	for i, h := range c.left {
 		n := len(h.attempts) - c.attempts[i]
+		more -= max(0, n-1)
 		if n == 0 && dropped > 0 {
 			dropped--
-		} else if n > 1 || n == 0 && early {
+		} else if more < 0 || n > 1+c.probes || n == 0 && early {
 			r.problem("close attempts", h.n, "#%d (%v) had %d attempts after Close began, and nothing was accepted", h.n, h.fate, n)
 			return
 		}
