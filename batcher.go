@@ -65,12 +65,11 @@ type Source struct {
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
-	again   *time.Timer // to look once more at what nobody has taken; nil for a Tracker's
+	again   *time.Timer // to look once more at what nobody has taken
 	delayed *delayed
 	failure atomic.Pointer[attemptError] // see Failed
 
-	once     sync.Once   // of Close
-	accepted atomic.Bool // something was settled by the API since Close
+	once sync.Once // of Close
 }
 
 // NewSource returns a Source of the records of store, for a [Transport] that stands in
@@ -83,10 +82,8 @@ func NewSource(store Store) *Source {
 func newSource(store Store, trigger chan struct{}) *Source {
 	s := &Source{store: store, trigger: trigger, closing: make(chan struct{})}
 	s.queue, _ = store.(*queue)
-	if s.queue == nil { // which looks again by itself
-		s.again = time.AfterFunc(lookAgain, s.Wake)
-		s.again.Stop()
-	}
+	s.again = time.AfterFunc(lookAgain, s.Wake)
+	s.again.Stop()
 	s.delayed = newDelayed(s.Wake)
 	return s
 }
@@ -158,6 +155,14 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 	return n, more
 }
 
+// lookLater makes Wait tell again of retries that are due, after the given time: the sender that
+// was to take them may wait for an answer that never comes.
+func (s *Source) lookLater(after time.Duration) {
+	if s.delayed.due(time.Now()) > 0 {
+		s.again.Reset(after)
+	}
+}
+
 // Wake makes Wait return if there is a record to take.
 func (s *Source) Wake() {
 	s.woken.Store(true)
@@ -204,6 +209,7 @@ func (s *Source) next(one []Record, suspects bool) bool {
 // handOut notes whether a record is handed out while the tracker closes.
 func (s *Source) handOut(one []Record, ok bool) bool {
 	if ok && isClosed(s.closing) {
+		one[0].again = one[0].last
 		one[0].last = true
 	}
 	return ok
@@ -226,8 +232,11 @@ func (s *Source) untried(one []Record) bool {
 	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.untried(one))
 }
 
-// news takes a record that came after since.
+// news takes a record that was never sent and came after since, if that is not zero.
 func (s *Source) news(one []Record, since time.Time) bool {
+	if since.IsZero() {
+		return s.handOut(one, s.fresh(one))
+	}
 	store, ok := s.store.(interface {
 		TakeNewest(one []Record, since time.Time) bool
 	})
@@ -284,8 +293,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 // accept makes what has failed since the tracker closes due again: the API has settled
 // something.
 func (s *Source) accept() {
-	if !s.accepted.Swap(true) {
-		s.delayed.accept()
+	if s.delayed.accept() {
 		s.Wake()
 	}
 }
