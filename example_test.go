@@ -78,6 +78,23 @@ func ExampleTracker_Middleware() {
 	// stock_checked https://shop.example.com/products/7?utm_source=mail map[left:3]
 }
 
+func ExamplePrefix() {
+	tracker, err := footfall.New(footfall.Config{BaseURL: "https://api.example.com", APIKey: "secret", SiteID: "site_1"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = tracker.Close(context.Background()) }()
+
+	registered := []string{"GET /api/v2/users/:id"} // by a router whose prefix is configured
+	rule := footfall.Rule{Route: "GET /users/:id", Event: "user_viewed"}
+	fmt.Println(tracker.CheckRoutes(registered, rule))
+	fmt.Println(tracker.CheckRoutes(registered, footfall.Prefix("/api/v2", rule)...))
+	// Output:
+	// footfall: Rule{"GET /users/:id"}.Route: not registered in the router; the nearest is GET /api/v2/users/:id: give the rules its prefix, as footfall.Prefix("/api/v2", rules...) does
+	// <nil>
+}
+
 func ExampleTracker_Run() {
 	api := footfalltest.StartAPI() // stands in for the Site Analytics API
 	defer api.Close()
