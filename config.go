@@ -82,8 +82,11 @@ type Config struct {
 	QueryKeys []string
 
 	// Skip leaves out requests for which it returns true: no Rule applies to
-	// them. It runs after the handler. Events that handlers track themselves
-	// are not affected. Defaults to skipping nothing.
+	// them. It runs after the handler, on the request's goroutine. Events that handlers
+	// track themselves are not affected. A request for which it panics makes no event;
+	// the log is told. runtime.Goexit in it does the same, and ends the request's
+	// goroutine: net/http closes the connection and may not send the end of the answer,
+	// and a panic of the handler goes no further. Defaults to skipping nothing.
 	Skip func(*http.Request) bool
 
 	// NoContextValue keeps the middleware from adding a value to the context of
@@ -188,14 +191,19 @@ type Config struct {
 	// Logger is told about outages, a refused key and events that were not
 	// accepted: a line when it begins and when it ends, none per event, and none
 	// once Close has returned. A handler that panics or calls runtime.Goexit loses
-	// the line and nothing else. Defaults to slog.Default().
+	// the line and nothing else. A handler that blocks holds the goroutine that logs for
+	// a second; later lines wait, up to 64 of them, and the others are counted. Track
+	// never logs. Defaults to slog.Default().
 	Logger *slog.Logger
 
 	// OnError is called with a *RejectedError for each accepted event that the
 	// API refused for good. It is called from goroutines of the tracker, several at
 	// once, should return soon, and must not call Flush or Close, which wait for
-	// the event it is told of. A panic or runtime.Goexit in it is logged. Defaults
-	// to a line in the log, at most one a minute.
+	// the event it is told of. A panic or runtime.Goexit in it is logged, at most once a
+	// minute. The tracker waits for a call for a second at most, and not at all while an
+	// earlier call takes longer; Close does not wait for such calls either. While 64 such
+	// calls are in progress, events that the API refuses are counted in a line of the
+	// log instead. Defaults to such a line, at most one a minute.
 	OnError func(error)
 
 	// Disabled makes the tracker do nothing: Track returns nil, and no other

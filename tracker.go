@@ -213,19 +213,20 @@ func (t *Tracker) Stats() Stats {
 	return t.queue.read()
 }
 
-// Close ends the tracker: it refuses new events and sends what is left at once. As long as
-// the API accepts anything, Close retries what fails until ctx ends, or until the API has
-// accepted nothing for 5 minutes. If it accepts nothing at all, every event gets one
-// attempt. Close returns when all events are settled or ctx
-// has ended, whichever is first: nil if none was lost, otherwise a [*CloseError] with the
-// account of the events that were left. Call it after the server has shut down, with a
-// context that has a deadline. A transport that does not stop when ctx has ended holds
-// Close up for a tenth of a second, a log that is stuck for another, and no longer. A nil
-// ctx never ends. Once Close has returned the tracker logs nothing, except a line that a
-// stuck log has begun.
+// Close ends the tracker: it refuses new events and sends what is left at once. As long
+// as the API accepts anything, Close retries what fails until ctx ends, or until the API
+// has accepted nothing for 5 minutes. If it accepts nothing at all, every event gets one
+// attempt; if the last answer before Close settled an event, up to three attempts more
+// are made, a moment apart, to see whether the failure was a passing one. Close returns
+// when all events are settled or ctx has ended, whichever is first: nil if none was
+// lost, otherwise a [*CloseError] with the account of the events that were left. Call it
+// after the server has shut down, with a context that has a deadline. A transport that
+// does not stop when ctx has ended holds Close up for a tenth of a second, a log that is
+// stuck for another, and no longer. A nil ctx never ends. Once Close has returned the
+// tracker logs nothing, except a line that a stuck log has begun.
 //
-// Every caller gets the result of the first; one whose own ctx ends before
-// returns with that error.
+// Every caller gets the result of the first; one whose own ctx ends before returns with
+// that error.
 func (t *Tracker) Close(ctx context.Context) error {
 	if t.inactive() {
 		return nil

@@ -26,7 +26,7 @@ type row struct {
 // Run holds the transports that open makes to every row.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	runRows(t, open, contractRows, answerRows, retryRows, poisonRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows)
+	runRows(t, open, contractRows, answerRows, retryRows, poisonRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows, callbackRows)
 }
 
 func runRows(t *testing.T, open Open, tables ...[]row) {
