@@ -95,7 +95,7 @@ func segmentDistance(a, b string) int {
 func isWildcard(segment string) bool { return segment != "" && strings.Contains("{:*", segment[:1]) }
 
 // editDistance is Levenshtein's distance of two lists of n and m elements: one is the cost of an
-// element more or less, change that of element i of the first in place of j of the second.
+// element more or less, change the cost of element i of the first in place of j of the second.
 func editDistance(n, m, one int, change func(i, j int) int) int {
 	row := make([]int, m+1) // the costs for the first i elements of the first list
 	for j := range row {

@@ -14,7 +14,7 @@ import (
 
 // Server is what [Tracker.Run] serves and stops. *http.Server implements it; the adapters for
 // Fiber and gRPC have a function Server that makes one. A type that embeds an *http.Server
-// and has a ListenAndServe of its own serves TLS, or a listener that is open already.
+// and has another ListenAndServe serves TLS, or a listener that is open already.
 //
 // If a Server implements io.Closer, as *http.Server does, Run calls Close to close the
 // connections of requests that are not answered in time.
@@ -55,7 +55,7 @@ func (t *Tracker) Run(ctx context.Context, server Server) error {
 	return errors.Join(err, t.Close(closing))
 }
 
-// defaultShutdownTimeout is that of a nil tracker, too, which has no Config.
+// defaultShutdownTimeout also holds for a nil tracker, which has no Config.
 const defaultShutdownTimeout = 10 * time.Second
 
 func (t *Tracker) shutdownTime() time.Duration {
@@ -122,6 +122,6 @@ func disconnect(server Server) {
 	if !ok {
 		return
 	}
-	_ = closer.Close() // the error is that of listeners, which are closed by now
+	_ = closer.Close() // an error of listeners, which are closed already
 	time.Sleep(time.Second)
 }

@@ -41,7 +41,7 @@ func watchOpen(t *testing.T, base string) []string {
 	return []string{"watching " + base + watchProcedure + " map[]", "cart_watched " + base + watchProcedure + " map[]"}
 }
 
-// watcher returns a client of Watch that uses gRPC, on a connection of its own.
+// watcher returns a client of Watch that uses gRPC, with a new connection.
 func watcher(t *testing.T, base string) *connect.Client[text, text] {
 	t.Helper()
 	transport := &http.Transport{Protocols: new(http.Protocols)}

@@ -23,7 +23,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// program is the example in a process of its own.
+// program is the example in a child process.
 type program struct {
 	*exec.Cmd
 	t    *testing.T
@@ -119,7 +119,7 @@ func TestSIGTERMDeliversWhatHappenedBeforeIt(t *testing.T) {
 	}
 }
 
-// The API answers nothing until the server's time is over, and that of the handlers, so that all
+// The API answers nothing until the server has stopped and its handlers have ended, so that all
 // events are queued when the tracker's own time begins.
 func TestSIGTERMBesideAnOpenStreamLosesNothing(t *testing.T) {
 	t.Parallel()

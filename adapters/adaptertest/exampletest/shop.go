@@ -47,7 +47,7 @@ func buy(t *testing.T, base string) []string {
 	return []string{"checkout_completed " + base + "/api/checkout map[]"}
 }
 
-// watch opens a stream of events on a connection of its own.
+// watch opens a stream of events on a new connection.
 func watch(t *testing.T, base string) []string {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/stock", nil)
 	require.NoError(t, err)
