@@ -57,11 +57,13 @@ func TestConfigReportsEveryProblemAtOnce(t *testing.T) {
 		DefaultURL: "/" + secretText, PublicURL: "https://example.com/?" + secretText,
 		MaxQueueEvents: -1, MaxQueueBytes: -1, MaxEventBytes: -1, BatchSize: -1, FlushInterval: -1, MaxInFlight: -1,
 		AttemptTimeout: -1, BackoffMin: -1, BackoffMax: -1, MaxRetryAfter: -1, ProbeMin: -1, ProbeMax: -1,
+		ShutdownTimeout: -1, CloseTimeout: -1,
 	})
 	assert.ElementsMatch(t, []string{
 		"BaseURL", "APIKey", "SiteID", "DefaultURL", "PublicURL",
 		"MaxQueueEvents", "MaxQueueBytes", "MaxEventBytes", "BatchSize", "FlushInterval", "MaxInFlight",
 		"AttemptTimeout", "BackoffMin", "BackoffMax", "MaxRetryAfter", "ProbeMin", "ProbeMax",
+		"ShutdownTimeout", "CloseTimeout",
 	}, fieldsOf(t, err))
 	assert.NotContains(t, err.Error(), secretKey)
 	assert.NotContains(t, err.Error(), secretText)
@@ -292,7 +294,8 @@ func TestConfigDefaultsLeaveWhatIsSetAlone(t *testing.T) {
 	t.Parallel()
 	set := Config{
 		QueryKeys: []string{}, MaxQueueEvents: 1, MaxQueueBytes: 2, MaxEventBytes: 3, BatchSize: 4, FlushInterval: 5, MaxInFlight: 6,
-		AttemptTimeout: 7, BackoffMin: 8, BackoffMax: 9, MaxRetryAfter: 10, ProbeMin: 11, ProbeMax: 12, Logger: slog.New(slog.DiscardHandler),
+		AttemptTimeout: 7, BackoffMin: 8, BackoffMax: 9, MaxRetryAfter: 10, ProbeMin: 11, ProbeMax: 12,
+		ShutdownTimeout: 13, CloseTimeout: 14, Logger: slog.New(slog.DiscardHandler),
 	}
 	assert.True(t, reflect.DeepEqual(set, set.withDefaults()))
 }
@@ -373,7 +376,7 @@ func TestConfigDefaultsAreThoseDocumented(t *testing.T) {
 		numbers++
 		assert.Equal(t, want, value.Interface(), "%s: the comment says %q", field.name, field.says)
 	}
-	assert.GreaterOrEqual(t, numbers, 14, "the test no longer finds the documented defaults")
+	assert.GreaterOrEqual(t, numbers, 16, "the test no longer finds the documented defaults")
 }
 
 func TestClientConfigDefaultsAreThoseDocumented(t *testing.T) {
