@@ -69,8 +69,7 @@ type Source struct {
 	delayed *delayed
 	failure atomic.Pointer[attemptError] // see Failed
 
-	once     sync.Once   // of Close
-	accepted atomic.Bool // something was settled by the API since Close
+	once sync.Once // of Close
 }
 
 // NewSource returns a Source of the records of store, for a [Transport] that stands in
@@ -204,6 +203,7 @@ func (s *Source) next(one []Record, suspects bool) bool {
 // handOut notes whether a record is handed out while the tracker closes.
 func (s *Source) handOut(one []Record, ok bool) bool {
 	if ok && isClosed(s.closing) {
+		one[0].again = one[0].last
 		one[0].last = true
 	}
 	return ok
@@ -226,8 +226,11 @@ func (s *Source) untried(one []Record) bool {
 	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.untried(one))
 }
 
-// news takes a record that came after since.
+// news takes a record that was never sent and came after since, if that is not zero.
 func (s *Source) news(one []Record, since time.Time) bool {
+	if since.IsZero() {
+		return s.handOut(one, s.fresh(one))
+	}
 	store, ok := s.store.(interface {
 		TakeNewest(one []Record, since time.Time) bool
 	})
@@ -284,8 +287,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 // accept makes what has failed since the tracker closes due again: the API has settled
 // something.
 func (s *Source) accept() {
-	if !s.accepted.Swap(true) {
-		s.delayed.accept()
+	if s.delayed.accept() {
 		s.Wake()
 	}
 }

@@ -40,6 +40,7 @@ type breaker struct {
 	brief    int       // openings in a row that the first probe ended
 	passes   uint64    // answers that settled an event
 	failures int       // in a row, since an event was settled
+	row      int       // first attempts among them
 	since    time.Time
 	told     uint8                 // a bit for each reason that the log was told of since it opened
 	last     [notAPI + 1]time.Time // when it was told of each
@@ -86,6 +87,9 @@ func (b *breaker) admit() pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := pass{turn: b.turn, retryFirst: b.tryRetry, since: b.newsFrom, passes: b.passes}
+	if b.few() {
+		p.since = time.Time{}
+	}
 	switch {
 	case !b.open:
 		p.admission = anything
@@ -105,6 +109,13 @@ func (b *breaker) closed() bool {
 	return !b.open
 }
 
+// accepts reports whether the last answer settled an event.
+func (b *breaker) accepts() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.open && b.passes > 0 && b.failures == 0
+}
+
 // probes returns how many senders might be admitted while the breaker is open.
 func (b *breaker) probes() int {
 	b.mu.Lock()
@@ -116,10 +127,16 @@ func (b *breaker) probes() int {
 }
 
 // mayBeEarly reports whether an event that came since the last probe was sent may be tried
-// before it is time for the next probe.
+// before it is time for the next probe, or any fresh event while few have failed.
 func (b *breaker) mayBeEarly() bool {
-	return b.early > 0 && !b.firm && !time.Now().Before(b.earlyAt)
+	return b.hasEarly() && !time.Now().Before(b.earlyAt)
 }
+
+func (b *breaker) hasEarly() bool { return (b.early > 0 || b.few()) && !b.firm }
+
+// few reports whether too few events have failed in a row at their first attempt to tell an
+// outage from events that fail each for a reason of its own. Retries that fail say nothing.
+func (b *breaker) few() bool { return b.row <= quickSteps }
 
 // current returns the pass of a request that is sent whatever the breaker says.
 func (b *breaker) current() pass {
@@ -156,7 +173,7 @@ func (b *breaker) passed(p pass, retry bool) (line func()) {
 func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failures = 0
+	b.failures, b.row = 0, 0
 	b.passes++
 	if !b.open || b.firm && p.turn != b.turn {
 		return false, time.Time{}
@@ -189,14 +206,18 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures++
+	if r.failures == 0 {
+		b.row++
+	}
 	now := time.Now()
 	asked := retryAfter(a.retryAfter, now, b.limit)
 	firm := asked > 0 || a.status == http.StatusTooManyRequests
 	switch {
-	case p.turn != b.turn && (b.open || !firm): // it is known already, or has passed since
+	case b.open && (p.turn != b.turn || p.admission == anything), // it is known already
+		p.turn != b.turn && !firm: // or has passed since
 		b.postpone(firm, now.Add(asked))
 		return false
-	case !b.open && r.failures > 0 && (!firm || r.suspect()) && b.failures < patience:
+	case !b.open && r.failures > 0 && (!firm || r.strikes > 0) && b.failures < patience:
 		return false // this event's own failure, as far as is known
 	case p.admission == newsProbe && !firm:
 		b.early--
@@ -225,11 +246,11 @@ func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 	case !b.open:
 		b.since, b.sent, b.step = now, now, 0
 		b.tryRetry = b.likely && !retry
-		b.beEarly(retry || v != later)
+		b.beEarly(retry || v != later, now)
 	default:
 		b.step++
 		b.brief /= 2
-		b.beEarly(retry && !b.tryRetry || v != later)
+		b.beEarly(retry && !b.tryRetry || v != later, now)
 		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
 	}
 	if b.reason != v {
@@ -241,23 +262,28 @@ func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 // arm sets the timer to the time when something may be sent.
 func (b *breaker) arm(now time.Time) {
 	next := b.until
-	if b.early > 0 && !b.firm && b.earlyAt.Before(next) && b.earlyAt.After(now) {
+	if b.hasEarly() && b.earlyAt.Before(next) && b.earlyAt.After(now) {
 		next = b.earlyAt
 	}
 	b.timer.Reset(next.Sub(now))
 }
 
-// beEarly lets the next event that comes be tried early, or the next few: if there was
-// nothing fresh to try, or if the waits are long.
-func (b *breaker) beEarly(few bool) {
+// beEarly lets the next event that comes be tried early, or the next five: if there was
+// nothing fresh to try, or if the waits are long. While few have failed, any fresh event is
+// tried after the shortest wait.
+func (b *breaker) beEarly(five bool, now time.Time) {
 	b.newsFrom, b.early, b.earlyAt = b.sent, 1, b.sent
-	if few {
+	if five {
 		b.early = quickSteps
+	}
+	if b.few() {
+		b.earlyAt = now.Add(b.retry.delay(0))
 	}
 }
 
 // postpone heeds a Retry-After that comes when the breaker is open already. A shorter one
-// than the last changes nothing.
+// than the last changes nothing. A probe that is under way was sent before, so that its answer
+// does not end the wait.
 func (b *breaker) postpone(firm bool, until time.Time) {
 	if !firm || !b.open {
 		return
@@ -265,6 +291,8 @@ func (b *breaker) postpone(firm bool, until time.Time) {
 	b.firm = true
 	if until.After(b.until) {
 		b.until = until
+		b.turn++
+		b.probing = false
 		b.timer.Reset(time.Until(until))
 	}
 }

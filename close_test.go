@@ -3,6 +3,7 @@ package footfall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -157,6 +158,113 @@ func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
 		require.True(t, ok, "the account names the last answer")
 		assert.Equal(t, 503, refused.Status)
 		assert.Equal(t, []uint64{10, 10, 10}, []uint64{account.Delivered, account.Rejected, account.Lost})
+	})
+}
+
+// once is an event that the API answers with status first.
+func once(status int) func(*http.Request, string) (*http.Response, error) {
+	first := true
+	return func(r *http.Request, body string) (*http.Response, error) {
+		if first {
+			first = false
+			return answerStatus(status)(r, body)
+		}
+		return answerStatus(202)(r, body)
+	}
+}
+
+func TestCloseRetriesTheOneEventThatIsLeftIfTheLastAnswerBeforeAcceptedOne(t *testing.T) {
+	for _, status := range []int{503, 401, 404} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeNet()
+			f.latency = time.Millisecond // Close comes before the first answer
+			tracker := start(t, f)
+			track(t, tracker, 1)
+			require.NoError(t, tracker.Flush(t.Context()))
+			time.Sleep(time.Minute)
+			f.set(once(status))
+			track(t, tracker, 1)
+			began := time.Now()
+			require.NoError(t, closeWithin(tracker, 10*time.Second))
+			assert.Less(t, time.Since(began), time.Second)
+			assert.Equal(t, footfall.Stats{Tracked: 2, Delivered: 2}, tracker.Stats())
+		})
+	}
+}
+
+func TestCloseReturnsEarlyIfTheAPIAcceptsNothingAlthoughItDidBefore(t *testing.T) {
+	for name, answer := range map[string]func(*http.Request, string) (*http.Response, error){
+		"503": answerStatus(503), "401": answerStatus(401), "no answer": answerDown, "Retry-After": answerRetryAfter(429, "60"),
+	} {
+		for _, n := range []int{1, 2, 1000} {
+			t.Run(fmt.Sprint(n, " times ", name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFakeNet()
+					f.latency = time.Millisecond
+					tracker := start(t, f)
+					track(t, tracker, 1)
+					require.NoError(t, tracker.Flush(t.Context()))
+					f.set(answer)
+					track(t, tracker, n)
+					began := time.Now()
+					require.Error(t, closeWithin(tracker, time.Hour))
+					assert.Less(t, time.Since(began), 2*time.Second)
+					assert.GreaterOrEqual(t, f.requests(), 1+n, "each has its attempt")
+					assert.LessOrEqual(t, f.requests(), 1+n+64+3)
+					assert.Equal(t, uint64(n), tracker.Stats().Dropped)
+				})
+			})
+		}
+	}
+}
+
+func TestCloseReturnsAfterOneAttemptIfTheLastAnswerBeforeWasAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		require.NoError(t, tracker.Flush(t.Context()))
+		f.set(answerStatus(503))
+		track(t, tracker, 3)
+		time.Sleep(time.Minute)
+		sent := f.requests()
+		began := time.Now()
+		require.Error(t, closeWithin(tracker, time.Hour))
+		assert.Zero(t, time.Since(began))
+		assert.Equal(t, sent+3, f.requests())
+	})
+}
+
+func TestCloseReturnsAfterOneAttemptOfAnEventThatFailedAfterTheLastAnswerThatAcceptedOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(poisoned(answerStatus(500)))
+		tracker := start(t, f)
+		track(t, tracker, 100)
+		poison(t, tracker, 1)
+		time.Sleep(3 * time.Second) // the circuit breaker is closed still
+		sent := f.requests()
+		began := time.Now()
+		require.Error(t, closeWithin(tracker, time.Hour))
+		assert.Zero(t, time.Since(began))
+		assert.Equal(t, sent+1, f.requests())
+	})
+}
+
+func TestCloseGivesUpAllThatIsLeftWhenTheAPIHasAcceptedNothingForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 10 * time.Millisecond
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 4 })
+		track(t, tracker, 1000)
+		go func() {
+			time.Sleep(time.Second)
+			f.set(answerStatus(503))
+		}()
+		began := time.Now()
+		require.ErrorContains(t, tracker.Close(t.Context()), "503")
+		assert.InDelta(t, 5*time.Minute, time.Since(began), float64(30*time.Second))
+		balanced(t, tracker.Stats())
 	})
 }
 

@@ -82,8 +82,11 @@ type Config struct {
 	QueryKeys []string
 
 	// Skip leaves out requests for which it returns true: no Rule applies to
-	// them. It runs after the handler. Events that handlers track themselves
-	// are not affected. Defaults to skipping nothing.
+	// them. It runs after the handler, on the request's goroutine. Events that handlers
+	// track themselves are not affected. A request for which it panics makes no event;
+	// the log is told. runtime.Goexit in it does the same, and ends the request's
+	// goroutine: net/http closes the connection and may not send the end of the answer,
+	// and a panic of the handler goes no further. Defaults to skipping nothing.
 	Skip func(*http.Request) bool
 
 	// NoContextValue keeps the middleware from adding a value to the context of
@@ -148,6 +151,16 @@ type Config struct {
 	// ProbeMax is where that bound stops doubling. Defaults to 5m.
 	ProbeMax time.Duration
 
+	// ShutdownTimeout bounds how long [Tracker.Run] waits for the server to answer the requests
+	// under way, before it closes their connections. ShutdownTimeout, CloseTimeout and a second
+	// must be less than the time that a process has to end: in Kubernetes
+	// terminationGracePeriodSeconds, which is 30 s by default. Defaults to 10s.
+	ShutdownTimeout time.Duration
+
+	// CloseTimeout bounds the call to [Tracker.Close] by [Tracker.Run], which begins when the
+	// server has stopped. Defaults to 10s.
+	CloseTimeout time.Duration
+
 	// AllowPII turns off the guard that replaces values which look like
 	// personal data by "[redacted]". In paths of requests it replaces segments that have an
 	// e-mail address or look like a token, and those of wildcards whose name says that they
@@ -178,18 +191,23 @@ type Config struct {
 	// Logger is told about outages, a refused key and events that were not
 	// accepted: a line when it begins and when it ends, none per event, and none
 	// once Close has returned. A handler that panics or calls runtime.Goexit loses
-	// the line and nothing else. Defaults to slog.Default().
+	// the line and nothing else. A handler that blocks holds the goroutine that logs for
+	// a second; later lines wait, up to 64 of them, and the others are counted. Track
+	// never logs. Defaults to slog.Default().
 	Logger *slog.Logger
 
 	// OnError is called with a *RejectedError for each accepted event that the
 	// API refused for good. It is called from goroutines of the tracker, several at
 	// once, should return soon, and must not call Flush or Close, which wait for
-	// the event it is told of. A panic or runtime.Goexit in it is logged. Defaults
-	// to a line in the log, at most one a minute.
+	// the event it is told of. A panic or runtime.Goexit in it is logged, at most once a
+	// minute. The tracker waits for a call for a second at most, and not at all while an
+	// earlier call takes longer; Close does not wait for such calls either. While 64 such
+	// calls are in progress, events that the API refuses are counted in a line of the
+	// log instead. Defaults to such a line, at most one a minute.
 	OnError func(error)
 
 	// Disabled makes the tracker do nothing: Track returns nil, and no other
-	// field is looked at.
+	// field is looked at, except ShutdownTimeout by Run, which serves all the same.
 	Disabled bool
 }
 
@@ -220,6 +238,8 @@ func (c Config) withDefaults() Config {
 	c.MaxRetryAfter = cmp.Or(c.MaxRetryAfter, 5*time.Minute)
 	c.ProbeMin = cmp.Or(c.ProbeMin, 30*time.Second)
 	c.ProbeMax = cmp.Or(c.ProbeMax, 5*time.Minute)
+	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, defaultShutdownTimeout)
+	c.CloseTimeout = cmp.Or(c.CloseTimeout, 10*time.Second)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
@@ -282,6 +302,8 @@ func (c *Config) checkNumbers(report func(field, reason string)) {
 	positive("MaxRetryAfter", int64(c.MaxRetryAfter))
 	positive("ProbeMin", int64(c.ProbeMin))
 	positive("ProbeMax", int64(c.ProbeMax))
+	positive("ShutdownTimeout", int64(c.ShutdownTimeout))
+	positive("CloseTimeout", int64(c.CloseTimeout))
 	if c.MaxQueueBytes < c.MaxEventBytes {
 		report("MaxQueueBytes", "less than MaxEventBytes, so the largest event could never be queued")
 	}

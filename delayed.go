@@ -28,8 +28,8 @@ type delayed struct {
 	timer    *time.Timer
 
 	closing  bool
-	accepted bool            // the API has accepted something since
-	tried    []*delayedEvent // failed since then, while nothing was accepted
+	accepted bool            // the API accepts something, as far as is known
+	tried    []*delayedEvent // failed since then, while it accepted nothing
 }
 
 // delayedEvent is one event of delayed, and its places in two heaps.
@@ -315,11 +315,14 @@ func (d *delayed) stop() {
 	d.timer.Stop()
 }
 
-// accept is told that the API has settled something since the tracker closes. What failed
-// since is worth another attempt then.
-func (d *delayed) accept() {
+// accept is told that the API accepts something while the tracker closes. What failed
+// since is worth another attempt then. It reports whether that is news.
+func (d *delayed) accept() (news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.accepted {
+		return false
+	}
 	d.accepted = true
 	now := time.Now()
 	for _, e := range d.tried {
@@ -328,6 +331,25 @@ func (d *delayed) accept() {
 	}
 	d.tried = nil
 	d.arm(now)
+	return true
+}
+
+// resign is told that the API accepts nothing any more while the tracker closes.
+func (d *delayed) resign() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.accepted {
+		return
+	}
+	d.accepted = false
+	for _, h := range []*eventHeap{&d.retries, &d.suspects} {
+		events := h.events
+		h.events = nil
+		for _, e := range events {
+			d.place(e)
+		}
+	}
+	d.arm(time.Now())
 }
 
 // giveUp takes out the events that have failed since the tracker closes, if the API has

@@ -3,6 +3,7 @@ package footfall
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -177,6 +178,40 @@ func TestDropOldestDropsTheOldestWhateverLanesEventsAreIn(t *testing.T) {
 	for i := range 50 {
 		n, _ := q.takeOne(t)
 		assert.Equal(t, 950+i, n)
+	}
+}
+
+func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
+	t.Parallel()
+	errAgain := errors.New("not now")
+	for name, row := range map[string]struct {
+		take             func(*laneTest, []Record)
+		waiting, delayed []int // what is left
+	}{
+		"the delayed one": {func(q *laneTest, one []Record) { q.Take(one) }, []int{1, 2, 3}, nil},
+		"the waiting one": {func(q *laneTest, one []Record) { q.TakeNewest(one, time.Time{}) }, []int{1, 3}, []int{2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := newLaneTest(1, func(c *Config) { c.MaxQueueEvents, c.DropOldest = 3, true })
+			for n := range 3 {
+				require.NoError(t, q.put(&scratch{}, number(n), 0))
+			}
+			one := make([]Record, 1)
+			row.take(q, one)
+			q.source.Retry(one[0], time.Hour, errAgain)
+			require.NoError(t, q.put(&scratch{}, number(3), 0))
+			assert.Equal(t, Stats{Tracked: 4, Dropped: 1, Queued: 3, QueuedBytes: 24}, q.read())
+			var delayed []int
+			for r, ok := q.source.Reclaim(); ok; r, ok = q.source.Reclaim() {
+				delayed = append(delayed, int(binary.BigEndian.Uint64(r.Body)))
+			}
+			assert.Equal(t, row.delayed, delayed)
+			for _, want := range row.waiting {
+				n, _ := q.takeOne(t)
+				assert.Equal(t, want, n)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package footfall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -77,16 +78,33 @@ func (t *Tracker) Page(r *http.Request) Page {
 }
 
 // Observe makes the events of one answered request. Like Track it never blocks;
-// a panic in Config.Skip is logged and leaves the request out.
+// a panic or runtime.Goexit in Config.Skip is logged and leaves the request out.
 func (s *Rules) Observe(o *Observation) {
 	if s.empty() {
 		return
 	}
+	returned := false
 	defer func() {
 		if v := recover(); v != nil {
-			s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip or in an adapter: %v", v))
+			s.panicked(v)
+		} else if !returned {
+			s.tracker.reporter.invalid(errGoexit)
 		}
 	}()
+	s.observe(o)
+	returned = true
+}
+
+// panicked tells the log of a panic in a function of the application or of an adapter.
+func (s *Rules) panicked(v any) {
+	s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip or in an adapter: %v", v))
+}
+
+// errGoexit is why a request makes no event whose goroutine ended in a function of the
+// application.
+var errGoexit = errors.New("footfall: runtime.Goexit was called in Config.Skip or in an adapter")
+
+func (s *Rules) observe(o *Observation) {
 	rules, route := s.candidates(o)
 	if len(rules)+len(s.none) == 0 || o.respelt() || s.skipped(o) {
 		return

@@ -2,8 +2,11 @@ package footfall_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -317,4 +320,75 @@ func TestObserveWorksForAdaptersWithoutARequest(t *testing.T) {
 	assert.Equal(t, []string{"get_users_id", "get_files_path", "get_items_id", "added"}, tracker.Names())
 	assert.Equal(t, "http://example.com/users/42", events[0].URL)
 	assert.Equal(t, "https://example.com/", events[1].URL, "without a page the default")
+}
+
+// values are the wildcards of a route whose PathValue has a defect.
+type values func()
+
+func (v values) PathValue(string) string { v(); return "" }
+
+func TestRuntimeGoexitInAFunctionOfARequestEndsThatRequestOnly(t *testing.T) {
+	goexit := func(r *http.Request) {
+		if r.URL.Path == "/ends" {
+			runtime.Goexit()
+		}
+	}
+	rule := footfall.Rule{Route: footfall.AnyRoute, PathProps: []string{"id"}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{id}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
+	for name, wrap := range map[string]func(*footfall.Tracker) http.Handler{
+		"Skip": func(tracker *footfall.Tracker) http.Handler { return tracker.Middleware(rule)(mux) },
+		"the route": func(tracker *footfall.Tracker) http.Handler {
+			return tracker.Rules(rule).Wrap(mux, func(r *http.Request) (string, footfall.PathValuer) { goexit(r); return r.Pattern, r })
+		},
+		"a path value": func(tracker *footfall.Tracker) http.Handler {
+			return tracker.Rules(rule).Wrap(mux, func(r *http.Request) (string, footfall.PathValuer) {
+				return r.Pattern, values(func() { goexit(r) })
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api, log := footfalltest.NewAPI(t), &footfalltest.Log{}
+			cfg := api.Config()
+			cfg.Logger = log.Logger()
+			if name == "Skip" {
+				cfg.Skip = func(r *http.Request) bool { goexit(r); return false }
+			}
+			tracker, err := footfall.New(cfg)
+			require.NoError(t, err)
+			server := httptest.NewServer(wrap(tracker))
+			t.Cleanup(server.Close)
+			for range 20 {
+				for _, path := range []string{"/ends", "/goes_on"} {
+					if resp, err := http.Get(server.URL + path); err == nil {
+						_ = resp.Body.Close()
+					} else {
+						require.Equal(t, "/ends", path, "%v", err)
+					}
+				}
+			}
+			require.NoError(t, tracker.Flush(t.Context()))
+			server.Close() // no request is under way
+			require.NoError(t, closeWithin(tracker, 10*time.Second))
+			s := tracker.Stats()
+			assert.Equal(t, []uint64{20, 20}, []uint64{s.Tracked, s.Delivered})
+			if name != "the route" {
+				assert.Contains(t, log.String(), "runtime.Goexit was called")
+			}
+		})
+	}
+}
+
+func TestAPanicInAnAdapterChangesNothingOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	var log journal
+	tracker := footfalltest.New(t, log.into)
+	handler := tracker.Rules(footfall.Rule{Route: footfall.AnyRoute}).
+		Wrap(answering(http.StatusCreated), func(*http.Request) (string, footfall.PathValuer) { panic("no route") })
+	answer := httptest.NewRecorder()
+	assert.NotPanics(t, func() { handler.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil)) })
+	assert.Equal(t, http.StatusCreated, answer.Code)
+	require.NoError(t, tracker.Close(t.Context()))
+	assert.Contains(t, log.String(), "no route")
 }

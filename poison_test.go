@@ -136,6 +136,7 @@ func TestCloseRetriesWhileTheAPIAcceptsAnything(t *testing.T) {
 func TestTheAccountOfCloseNamesWhatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
+		f.latency = time.Millisecond // Close comes before the first answer
 		f.set(poisoned(answerStatus(507)))
 		tracker := start(t, f)
 		poison(t, tracker, 1)
@@ -153,12 +154,16 @@ func TestCloseWithoutADeadlineEndsAlthoughAnEventNeverIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(poisoned(answerStatus(507)))
-		tracker := start(t, f)
+		f.latency = time.Millisecond // Close comes before the first answer
+		const step = time.Second
+		tracker := start(t, f, func(c *footfall.Config) { c.BackoffMin, c.BackoffMax, c.MaxInFlight = step, step, 1 })
 		poison(t, tracker, 3)
 		track(t, tracker, 100)
 		began := time.Now()
 		assert.ErrorContains(t, tracker.Close(t.Context()), "507")
-		assert.InDelta(t, 5*time.Minute, time.Since(began), float64(time.Minute))
+		took := time.Since(began)
+		assert.Greater(t, took, 5*time.Minute, "after the last event was delivered")
+		assert.LessOrEqual(t, took, 5*time.Minute+(1+3)*step, "and one attempt of each, a step apart")
 		assert.Equal(t, uint64(100), tracker.Stats().Delivered)
 	})
 }
@@ -338,10 +343,23 @@ func TestOneEventThatIsToldToWaitDoesNotHoldTheOthersAgainAndAgain(t *testing.T)
 					f.set(poisoned(answerRetryAfter(status, "300")))
 					tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = inFlight })
 					poison(t, tracker, 1)
-					time.Sleep(11 * time.Minute) // the API is believed twice
+					var held []time.Duration // when nothing was delivered for a second or more
+					last := time.Now()
 					for range 1800 {
+						before := tracker.Stats().Delivered
 						track(t, tracker, 1)
 						time.Sleep(time.Second)
+						if tracker.Stats().Delivered == before {
+							continue
+						}
+						if since := time.Since(last); since > 2*time.Second {
+							held = append(held, since)
+						}
+						last = time.Now()
+					}
+					assert.Len(t, held, 2, "the API is believed twice")
+					for _, d := range held {
+						assert.InDelta(t, 5*time.Minute, d, float64(3*time.Second), "and the second on each side")
 					}
 					time.Sleep(10 * time.Second)
 					assert.Equal(t, uint64(1800), tracker.Stats().Delivered)
@@ -363,4 +381,31 @@ func TestCloseSendsEveryEventThoughOneIsToldToWait(t *testing.T) {
 		track(t, tracker, 1000)
 		assert.ErrorContains(t, closeWithin(tracker, 10*time.Second), "lost 10 of 2010")
 	})
+}
+
+// Events that fail one after the other are no outage while they are few.
+func TestAnEventThatComesWithOthersThatFailIsTriedSoon(t *testing.T) {
+	for name, bad := range badAnswers() {
+		if name == "a hang" {
+			continue // which takes the time of its attempts
+		}
+		for range 10 { // which of the events goes first is random
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.set(poisoned(bad))
+				tracker := start(t, f)
+				poison(t, tracker, 1)
+				time.Sleep(10 * time.Minute)
+				poison(t, tracker, 2)
+				track(t, tracker, 1)
+				poison(t, tracker, 1)
+				began := time.Now()
+				for tracker.Stats().Delivered == 0 {
+					require.Less(t, time.Since(began), 3*time.Second, name)
+					time.Sleep(10 * time.Millisecond)
+				}
+				assert.Error(t, closeWithin(tracker, time.Second))
+			})
+		}
+	}
 }

@@ -103,7 +103,9 @@ func (q *queue) Take(dst []Record) int {
 		q.letGo()
 	}
 	n := min(len(dst), q.waiting)
-	q.moved = q.moved || n > 0
+	if n > 0 {
+		q.move()
+	}
 	for i := range n {
 		dst[i] = q.take()
 		q.taken += len(dst[i].Body)
@@ -161,7 +163,7 @@ func (q *queue) TakeNewest(one []Record, since time.Time) bool {
 
 // took counts a record that was taken out of turn.
 func (q *queue) took(r Record) {
-	q.moved = true
+	q.move()
 	q.waiting--
 	q.taken += len(r.Body)
 	if q.closed && q.waiting == 0 {

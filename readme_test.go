@@ -76,12 +76,14 @@ func program(block string) string {
 	switch {
 	case strings.Contains(block, "\npackage main\n"):
 		return block
-	case strings.HasPrefix(block, "func "):
+	case strings.HasPrefix(block, "func "), strings.HasPrefix(block, "type "):
 		return fragment + "\nvar shop http.Handler\n\n" + block + "\nfunc main() {}\n"
 	}
 	end := "return err"
-	if strings.Contains(block, "handler :=") {
-		block += "\n_ = handler\n"
+	for _, name := range []string{"handler", "err"} {
+		if strings.Contains(block, name+" :=") {
+			block += "\n_ = " + name + "\n"
+		}
 	}
 	return fragment + fmt.Sprintf(body, block, end)
 }

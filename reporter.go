@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/footfall-dev/footfall/internal/safelog"
@@ -21,6 +22,7 @@ type reporter struct {
 	log     *slog.Logger // from safelog.New
 	onError func(error)
 
+	late    atomic.Int64  // calls of onError that take long
 	writing chan struct{} // full while a line is written; a mutex would stop the clock of synctest
 	once    sync.Once     // of misused
 
@@ -36,6 +38,7 @@ type tally struct {
 	invalid, refused, dropped, rejected uint64
 	example                             error
 	misuse                              error
+	onError                             error // that it failed
 }
 
 func newReporter(log *slog.Logger, onError func(error)) *reporter {
@@ -55,15 +58,46 @@ func (r *reporter) misused(err error) {
 
 func (r *reporter) dropped() { r.count(func(t *tally) { t.dropped++ }, ErrQueueFull) }
 
-// rejected hands a refusal of the API to Config.OnError, else to the log.
+const (
+	// onErrorPatience is how long a sender waits for Config.OnError.
+	onErrorPatience = time.Second
+
+	// maxLate is how many calls of Config.OnError may be in progress, more or less, that
+	// no sender waits for.
+	maxLate = 64
+)
+
+// rejected hands a refusal of the API to Config.OnError, else to the log. While a call of
+// OnError takes long, others are begun and not waited for. If too many of them take long,
+// the log is told.
 func (r *reporter) rejected(rec Record, reason error) {
 	err := &RejectedError{ID: rec.ID, Body: append([]byte(nil), rec.Body...), Err: reason}
-	if r.onError == nil {
+	late := r.late.Load()
+	if r.onError == nil || late >= maxLate {
 		r.count(func(t *tally) { t.rejected++ }, err)
 		return
 	}
-	if failure := safelog.Contain(func() { r.onError(err) }); failure != nil {
-		r.log.Error("footfall: Config.OnError has failed", "error", failure)
+	ended := safelog.Start(func() { r.onError(err) })
+	if late == 0 {
+		timer := time.NewTimer(onErrorPatience)
+		defer timer.Stop()
+		select {
+		case failure := <-ended:
+			r.onErrorEnded(failure)
+			return
+		case <-timer.C:
+		}
+	}
+	r.late.Add(1)
+	go func() {
+		defer r.late.Add(-1)
+		r.onErrorEnded(<-ended)
+	}()
+}
+
+func (r *reporter) onErrorEnded(failure error) {
+	if failure != nil {
+		r.count(func(t *tally) { t.onError = failure }, nil)
 	}
 }
 
@@ -89,6 +123,10 @@ func (r *reporter) write() {
 	if counts.misuse != nil {
 		r.log.Error("footfall: Config.Transport is wrong; the counts are corrected", "error", counts.misuse)
 		counts.misuse = nil
+	}
+	if counts.onError != nil {
+		r.log.Error("footfall: Config.OnError has failed", "error", counts.onError)
+		counts.onError = nil
 	}
 	if counts == (tally{}) {
 		return

@@ -124,6 +124,26 @@ func TestLineThatWaitsBehindAStuckLogIsNotWrittenAfterClose(t *testing.T) {
 	})
 }
 
+// The line that says that the API takes events again is written by the sender that
+// delivered one.
+func TestAnEventIsSettledBeforeTheLogIsToldOfItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(503))
+		told := make(chan footfall.Stats, 10)
+		var tracker *footfall.Tracker
+		handler := handleFails{slog.DiscardHandler, func() { told <- tracker.Stats() }}
+		tracker = start(t, f, func(c *footfall.Config) { c.Logger = slog.New(enabledFails{handler, func() {}}) })
+		track(t, tracker, 1)
+		time.Sleep(time.Minute)
+		require.Equal(t, footfall.Stats{Tracked: 1, Queued: 1}, counts(<-told))
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(t.Context()))
+		require.Equal(t, footfall.Stats{Tracked: 1, Delivered: 1}, counts(<-told))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
 // stuck is where a log goes that nobody reads.
 type stuck struct{ free chan struct{} }
 
@@ -212,4 +232,10 @@ func TestOnErrorThatEndsItsGoroutineStopsNeitherDeliveryNorClose(t *testing.T) {
 		assert.Equal(t, footfall.Stats{Tracked: 100, Rejected: 100}, tracker.Stats())
 		assert.Contains(t, j.String(), "runtime.Goexit was called")
 	})
+}
+
+// counts is s without bytes.
+func counts(s footfall.Stats) footfall.Stats {
+	s.QueuedBytes = 0
+	return s
 }

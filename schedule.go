@@ -75,6 +75,16 @@ func (q *queue) endStall() {
 	q.moved = true
 }
 
+// move is told that events are taken. If the wait has grown because all senders were busy, an
+// event that comes now must not wait for longer than the interval.
+func (q *queue) move() {
+	q.moved = true
+	if q.wait > q.interval && q.armed && !q.paced {
+		q.wait = q.interval
+		q.timer.Reset(q.interval)
+	}
+}
+
 // pause is how long no batch is due after a full one.
 func (q *queue) pause() time.Duration { return min(pace, q.interval) }
 

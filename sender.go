@@ -36,7 +36,9 @@ type httpTransport struct {
 	moving   int           // senders that run, and have ended an attempt since the last time
 	suspects int           // in flight
 	told     time.Time     // when the log was told of a suspect
-	settled  time.Time     // when the API last settled an event since the tracker closes
+	closing  bool          // a sender has seen that the tracker closes
+	settled  time.Time     // when the API last settled an event since then
+	vain     int           // attempts since then that failed, of events that had failed since then
 }
 
 // worker is what a sender works with. It is used again, so that a sender that ends for
@@ -193,6 +195,12 @@ func (t *httpTransport) counts(w *worker) bool { return w.look == t.looks && w.a
 func (t *httpTransport) pick(src *Source, w *worker) bool {
 	w.began = time.Now()
 	w.closing = isClosed(src.Closing())
+	if w.closing && !t.closing {
+		t.closing = true
+		if t.breaker.accepts() {
+			src.accept()
+		}
+	}
 	if w.closing && src.untried(w.one[:]) {
 		w.pass = t.breaker.current()
 		return true
@@ -299,9 +307,8 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	r := w.one[0]
 	t.strike(&r, w, end)
-	if w.closing && t.hopeless(src) {
-		src.Settle(w.one[:], Lost, end.err)
-		return
+	if w.closing {
+		t.inVain(src, r.again, end.asked > 0)
 	}
 	src.Retry(r, max(t.wait(&r, w), end.asked), end.err)
 }
@@ -331,16 +338,29 @@ func (t *httpTransport) strike(r *Record, w *worker, end *ending) {
 	}
 }
 
-// closePatience is for how long Close goes on while the API settles nothing more. It is for
-// contexts without a deadline.
-const closePatience = 5 * time.Minute
+const (
+	// closePatience is for how long Close goes on while the API settles nothing more. It is
+	// for contexts without a deadline.
+	closePatience = 5 * time.Minute
 
-// hopeless reports whether the API has settled something since the tracker closes, but
-// nothing for long.
-func (t *httpTransport) hopeless(src *Source) bool {
+	// closeProbes is how many attempts more may fail if the API accepted events before Close,
+	// and has settled none since.
+	closeProbes = 3
+)
+
+// inVain notes an attempt that has failed while the tracker closes: again says that it was not
+// the event's first since then, told that the API asked to wait. If there is no hope left,
+// events that have failed since then get no other attempt, unless the API settles one.
+func (t *httpTransport) inVain(src *Source, again, told bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return src.accepted.Load() && time.Since(t.settled) > closePatience
+	if again {
+		t.vain++
+	}
+	none := t.settled.IsZero()
+	if none && (told || t.vain >= closeProbes) || !none && time.Since(t.settled) > closePatience {
+		src.delayed.resign()
+	}
 }
 
 // longestWait is how long an event that keeps failing waits at most, in units of the

@@ -55,12 +55,30 @@ func TestASourceTellsAgainOfRecordsThatNobodyTook(t *testing.T) {
 
 var errAgain = errors.New("not now")
 
+func TestFlushNamesWhyAnEventFailedWhileTheEventIsInFlightAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(507))
+		tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = time.Hour })
+		track(t, tracker, 1)
+		synctest.Wait()
+		f.set(answerHang)
+		time.Sleep(time.Minute)
+		require.Equal(t, 1, f.mostInFlight())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.ErrorContains(t, tracker.Flush(ctx), "507")
+		assert.ErrorContains(t, closeWithin(tracker, time.Second), "507")
+	})
+}
+
 func TestTakeFillsUpWithEventsThatWereNeverSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
 			some := make([]footfall.Record, 10)
 			src.Wait(ctx)
-			time.Sleep(time.Second) // until all are tracked
+			time.Sleep(time.Second) // the others are tracked after the first
+			src.Waiting()           // counts them
 			assert.Equal(t, 1, src.Take(some[:1]))
 			src.Retry(some[0], 0, errAgain)
 			assert.Equal(t, 5, src.Take(some))
@@ -94,13 +112,18 @@ func TestWaitingSaysThatARetryWillCome(t *testing.T) {
 	})
 }
 
+// takeAll takes as many records as dst has room for. They may come one after the other.
+func takeAll(src *footfall.Source, dst []footfall.Record) {
+	for n := 0; n < len(dst); n += src.Take(dst[n:]) {
+	}
+}
+
 func TestWaitCountsEveryRetryThatIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
 			some := make([]footfall.Record, 100)
 			src.Wait(ctx)
-			time.Sleep(time.Second) // until all are tracked
-			assert.Equal(t, 100, src.Take(some))
+			takeAll(src, some)
 			for _, r := range some {
 				src.Retry(r, time.Minute, errAgain)
 			}

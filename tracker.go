@@ -30,6 +30,9 @@ type Tracker struct {
 	scratches sync.Pool // of *scratch
 	flusher   Flusher   // the transport, if it is one
 
+	shutdownTimeout time.Duration // of Run's server
+	closeTimeout    time.Duration // of Run's Close
+
 	stop    context.CancelFunc // ends the transport's context
 	done    chan struct{}      // closed when the transport has returned
 	closing atomic.Bool        // Close was called
@@ -41,7 +44,7 @@ type Tracker struct {
 // The error joins one *FieldError for every problem of cfg.
 func New(cfg Config) (*Tracker, error) {
 	if cfg.Disabled {
-		return &Tracker{disabled: true}, nil
+		return &Tracker{disabled: true, shutdownTimeout: cfg.withDefaults().ShutdownTimeout}, nil
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -67,9 +70,13 @@ func newTracker(cfg *Config) *Tracker {
 		pager:     newPager(cfg),
 		skip:      cfg.Skip,
 		noContext: cfg.NoContextValue,
-		reporter:  newReporter(cfg.Logger, cfg.OnError),
-		done:      make(chan struct{}),
-		closed:    make(chan struct{}),
+
+		shutdownTimeout: cfg.ShutdownTimeout,
+		closeTimeout:    cfg.CloseTimeout,
+
+		reporter: newReporter(cfg.Logger, cfg.OnError),
+		done:     make(chan struct{}),
+		closed:   make(chan struct{}),
 	}
 	t.queue = newQueue(cfg, t.reporter.dropped)
 	t.queue.misused = t.reporter.misused
@@ -206,19 +213,20 @@ func (t *Tracker) Stats() Stats {
 	return t.queue.read()
 }
 
-// Close ends the tracker: it refuses new events and sends what is left at once. As long as
-// the API accepts anything, Close retries what fails until ctx ends, or until the API has
-// accepted nothing for 5 minutes. If it accepts nothing at all, every event gets one
-// attempt. Close returns when all events are settled or ctx
-// has ended, whichever is first: nil if none was lost, otherwise a [*CloseError] with the
-// account of the events that were left. Call it after the server has shut down, with a
-// context that has a deadline. A transport that does not stop when ctx has ended holds
-// Close up for a tenth of a second, a log that is stuck for another, and no longer. A nil
-// ctx never ends. Once Close has returned the tracker logs nothing, except a line that a
-// stuck log has begun.
+// Close ends the tracker: it refuses new events and sends what is left at once. As long
+// as the API accepts anything, Close retries what fails until ctx ends, or until the API
+// has accepted nothing for 5 minutes. If it accepts nothing at all, every event gets one
+// attempt; if the last answer before Close settled an event, up to three attempts more
+// are made, a moment apart, to see whether the failure was a passing one. Close returns
+// when all events are settled or ctx has ended, whichever is first: nil if none was
+// lost, otherwise a [*CloseError] with the account of the events that were left. Call it
+// after the server has shut down, with a context that has a deadline. A transport that
+// does not stop when ctx has ended holds Close up for a tenth of a second, a log that is
+// stuck for another, and no longer. A nil ctx never ends. Once Close has returned the
+// tracker logs nothing, except a line that a stuck log has begun.
 //
-// Every caller gets the result of the first; one whose own ctx ends before
-// returns with that error.
+// Every caller gets the result of the first; one whose own ctx ends before returns with
+// that error.
 func (t *Tracker) Close(ctx context.Context) error {
 	if t.inactive() {
 		return nil

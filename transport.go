@@ -23,6 +23,7 @@ type Record struct {
 	strikes  int32  // of those, while the API settled others
 	passes   uint64 // how many events the API had settled at the last failure
 	last     bool   // handed out when the tracker was closing
+	again    bool   // for the second time at least
 }
 
 // suspect reports whether the event keeps failing while others are accepted.

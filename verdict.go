@@ -95,15 +95,24 @@ func apiError(a *answer) *APIError {
 // maxMessage bounds what an error repeats of an answer, in bytes.
 const maxMessage = 512
 
+// describe says what an answer without the API's error body means, and what to check.
 func describe(a *answer) string {
 	text := bounded(strings.Join(strings.Fields(a.scrub(string(a.body))), " "), maxMessage/2)
+	came := "not the API's error body: " + text
+	if text == "" {
+		came = "no body"
+	}
 	switch {
+	case a.status == http.StatusUnauthorized:
+		return "the key is refused; check APIKey; " + came
+	case a.status == http.StatusForbidden:
+		return "the key is refused, or a firewall refuses this request; check APIKey; " + came
 	case a.status >= 300 && a.status < 400:
 		return "a redirect, which is never followed; check BaseURL"
 	case text == "":
-		return "no body; check BaseURL if this is not expected"
+		return came + "; check BaseURL if this is not expected"
 	}
-	return "not the API's error body: " + text
+	return came
 }
 
 func (a *answer) scrub(text string) string {

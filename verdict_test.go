@@ -125,6 +125,11 @@ func TestAPIErrorOfSomethingElseSaysWhatCame(t *testing.T) {
 	}{
 		"page":      {404, " <h1>\n\tNot\r\nFound</h1> ", "footfall: the API answered 404: not the API's error body: <h1> Not Found</h1>"},
 		"no body":   {502, " \n", "footfall: the API answered 502: no body; check BaseURL if this is not expected"},
+		"401":       {401, "", "footfall: the API answered 401: the key is refused; check APIKey; no body"},
+		"401 page":  {401, "<p>Log in</p>", "footfall: the API answered 401: the key is refused; check APIKey; not the API's error body: <p>Log in</p>"},
+		"401 JSON":  {401, `{"message":"Unauthorized"}`, `footfall: the API answered 401: the key is refused; check APIKey; not the API's error body: {"message":"Unauthorized"}`},
+		"403":       {403, "", "footfall: the API answered 403: the key is refused, or a firewall refuses this request; check APIKey; no body"},
+		"403 page":  {403, "blocked", "footfall: the API answered 403: the key is refused, or a firewall refuses this request; check APIKey; not the API's error body: blocked"},
 		"redirect":  {302, htmlPage, "footfall: the API answered 302: a redirect, which is never followed; check BaseURL"},
 		"not UTF-8": {500, "a\xff\xfeb", "footfall: the API answered 500: not the API's error body: a\uFFFDb"},
 	}

@@ -40,9 +40,10 @@ type child struct {
 
 // report is what a child says of itself.
 type report struct {
-	Tracker footfall.Stats
-	Spool   spool.Stats
-	PeakKiB int
+	Tracker  footfall.Stats
+	Spool    spool.Stats
+	PeakKiB  int
+	Failures int // requests, if they are counted
 }
 
 // start runs a child with these flags.

@@ -1,6 +1,7 @@
 package spool_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"os"
@@ -34,6 +35,52 @@ func TestTrackStartsNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s.keep(1, 5000)
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
+}
+
+// refusing is a Next that accepts all events except those named poison.
+func refusing(ctx context.Context, src *footfall.Source) {
+	one := make([]footfall.Record, 1)
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		for src.Take(one) == 1 {
+			if bytes.Contains(one[0].Body, []byte(`"poison"`)) {
+				src.Retry(one[0], time.Hour, errRefused)
+				continue
+			}
+			src.Settle(one, footfall.Delivered, nil)
+		}
+	}
+}
+
+type nextFunc func(context.Context, *footfall.Source)
+
+func (f nextFunc) Deliver(ctx context.Context, src *footfall.Source) { f(ctx, src) }
+
+// The events are in the tracker's memory, in slabs of 64 KiB with some 500 events each.
+func TestEventsThatFailWhileTheDiskFailsKeepNoSlabsFromBeingUsedAgain(t *testing.T) {
+	dir, _ := blocked(t)
+	s := open(t, dir, nextFunc(refusing), func(c *footfall.Config, _ *config) { c.MaxQueueBytes = 64 << 20 })
+	s.track(0, 5000)
+	s.flush()
+	before := heapNow()
+	const slabs = 300
+	for n := range slabs {
+		require.NoError(t, s.Track(t.Context(), "poison"))
+		s.track(0, 600)
+		eventually(t, "delivered", func() bool { return s.Stats().Delivered == uint64(5000+600*(n+1)) })
+	}
+	grown := int64(heapNow()) - int64(before)
+	assert.Less(t, grown, int64(slabs*64<<10/4), "300 slabs would be 19 MiB")
+	assert.Equal(t, uint64(slabs), s.Stats().Queued)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_ = s.Close(ctx)
+}
+
+func heapNow() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 func TestTrackWaitsForNoDisk(t *testing.T) {

@@ -9,7 +9,9 @@
 // waits for no disk: a goroutine writes what the tracker has batched, one transaction
 // for all of it, and another Transport, by default HTTP, is fed from the file, oldest
 // first. An event leaves the file when the API has accepted it or refused it for good.
-// After a restart the same bytes go out with the same Idempotency-Key.
+// After a restart the same bytes go out with the same Idempotency-Key. Two kinds of events
+// go out of order: those that failed and are sent again, and during an outage the circuit
+// breaker's probes, which are taken from anywhere among the next 1,024 events.
 //
 // # What is lost when
 //

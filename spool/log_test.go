@@ -65,3 +65,35 @@ func TestALoggerThatFailsEndsNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestALogThatBlocksForEverHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]func() string{
+		"a disk that fails":   func() string { dir, _ := blocked(t); return dir },
+		"a file that is full": func() string { return t.TempDir() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			free := make(chan struct{})
+			t.Cleanup(func() { close(free) })
+			log := failing{Handler: slog.NewTextHandler(&footfalltest.Log{}, nil), enabled: func() {}, handle: func() { <-free }}
+			dir, next := dir(), newAPI(true)
+			s := open(t, dir, next, func(_ *footfall.Config, c *config) { c.MaxBytes, c.Logger = 100_000, slog.New(log) })
+			for range 20 {
+				s.track(0, 300)
+				s.flush()
+			}
+			next.set(false)
+			for range 20 {
+				s.track(0, 100)
+			}
+			next.set(true)
+			s.flush()
+			require.NoError(t, s.end())
+			s.balanced()
+			again, err := spool.New(spool.Config{Dir: dir, Next: next})
+			require.NoError(t, err, "the directory is free")
+			require.NoError(t, again.Close())
+		})
+	}
+}

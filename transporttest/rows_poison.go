@@ -30,7 +30,7 @@ var poisonRows = []row{
 // that store events before they deliver them.
 func RunDelivery(t *testing.T, open Open) {
 	t.Helper()
-	runRows(t, open, poisonRows)
+	runRows(t, open, poisonRows, callbackRows)
 }
 
 // poison makes an API give bad to events of that name.

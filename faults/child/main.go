@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -37,6 +38,7 @@ type options struct {
 	tmpfs     int
 	fileLimit uint64
 	readOnly  bool
+	failures  bool
 }
 
 func parse() (o options) {
@@ -55,6 +57,7 @@ func parse() (o options) {
 	flag.IntVar(&o.tmpfs, "tmpfs", 0, "MiB of a tmpfs to mount on the directory")
 	flag.Uint64Var(&o.fileLimit, "filelimit", 0, "bytes that a file may have (RLIMIT_FSIZE)")
 	flag.BoolVar(&o.readOnly, "readonly", false, "make the directory read-only")
+	flag.BoolVar(&o.failures, "failures", false, "count the requests that fail, with an http.Client of the application")
 	flag.Parse()
 	return o
 }
@@ -93,12 +96,30 @@ func run(o options) error {
 }
 
 func open(o *options) (*footfall.Tracker, *spool.Spool, error) {
-	return spool.Open(footfall.Config{
+	cfg := footfall.Config{
 		BaseURL: o.api, APIKey: "test-key", SiteID: "site_test", DefaultURL: "https://example.com/",
 		FlushInterval: o.interval, MaxInFlight: o.inFlight, AttemptTimeout: time.Second,
 		BackoffMin: 10 * time.Millisecond, BackoffMax: o.backoff,
 		Logger: logger,
-	}, spool.Config{Dir: o.dir, Shared: o.shared, Logger: logger})
+	}
+	if o.failures {
+		cfg.HTTPClient = &http.Client{Transport: failing{&http.Transport{MaxConnsPerHost: o.inFlight, MaxIdleConnsPerHost: o.inFlight}}}
+	}
+	return spool.Open(cfg, spool.Config{Dir: o.dir, Shared: o.shared, Logger: logger})
+}
+
+// failing counts the requests that fail.
+type failing struct{ http.RoundTripper }
+
+var failures atomic.Int64
+
+// RoundTrip implements http.RoundTripper.
+func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := f.RoundTripper.RoundTrip(r)
+	if err != nil {
+		failures.Add(1)
+	}
+	return resp, err
 }
 
 var logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -204,7 +225,7 @@ func (a *app) close() {
 // report is what the tests read; its names are those of theirs.
 func (a *app) report() {
 	line, err := json.Marshal(map[string]any{
-		"Tracker": a.tracker.Stats(), "Spool": a.spool.Stats(), "PeakKiB": peakKiB(),
+		"Tracker": a.tracker.Stats(), "Spool": a.spool.Stats(), "PeakKiB": peakKiB(), "Failures": failures.Load(),
 	})
 	if err != nil {
 		panic(err) // of numbers

@@ -1,5 +1,6 @@
 // Package safelog contains the failures of functions that the application gave, above all
-// of its slog.Handler: a panic or runtime.Goexit there must not end a goroutine of Footfall.
+// of its slog.Handler: a panic, runtime.Goexit or a call that blocks there must not stop a
+// goroutine of Footfall.
 package safelog
 
 import (
@@ -7,49 +8,50 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 )
 
 // New returns a logger with log's handler. Whatever the handler does, also a panic
-// or runtime.Goexit, the goroutine that logs goes on.
+// or runtime.Goexit, the goroutine that logs goes on. It waits until its line is written, but
+// for a second at most, and not at all while an earlier line takes longer than that.
 func New(log *slog.Logger) *slog.Logger {
-	return slog.New(&handler{inner: log.Handler(), silent: new(atomic.Bool)})
+	return slog.New(&handler{inner: log.Handler(), lines: &lines{handler: log.Handler()}})
 }
 
-// Silence makes a logger from [New] write nothing more.
+// Silence makes a logger from [New] write nothing more, except a line that is being written.
 func Silence(log *slog.Logger) {
 	if h, ok := log.Handler().(*handler); ok {
-		h.silent.Store(true)
+		h.lines.silence()
 	}
 }
 
 // handler contains the failures of the application's slog.Handler. It calls the
 // handler in new goroutines, which is cheap enough: a tracker logs a few lines per outage.
 type handler struct {
-	inner  slog.Handler
-	silent *atomic.Bool // shared with the handlers made from this one
+	inner slog.Handler
+	lines *lines // shared with the handlers made from this one
 }
 
 var _ slog.Handler = (*handler)(nil)
 
-// Enabled implements slog.Handler. It returns true if the handler's Enabled fails, because
-// its Handle may work.
-func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
-	if h.silent.Load() {
-		return false
-	}
-	enabled := true
-	_ = Contain(func() { enabled = h.inner.Enabled(ctx, level) })
-	return enabled
-}
+// Enabled implements slog.Handler. The handler's Enabled is called before its Handle, where
+// it may block.
+func (h *handler) Enabled(context.Context, slog.Level) bool { return !h.lines.isSilent() }
 
 // Handle implements slog.Handler. A line whose Handle fails is lost.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	if h.silent.Load() {
+	r = r.Clone() // which may be written after Handle returns
+	return h.lines.add(func() error { return write(ctx, h.inner, r) })
+}
+
+// write writes a line. If Enabled fails it goes on, because Handle may work.
+func write(ctx context.Context, h slog.Handler, r slog.Record) error {
+	enabled := true
+	_ = Contain(func() { enabled = h.Enabled(ctx, r.Level) })
+	if !enabled {
 		return nil
 	}
 	var err error
-	if failure := Contain(func() { err = h.inner.Handle(ctx, r) }); failure != nil {
+	if failure := Contain(func() { err = h.Handle(ctx, r) }); failure != nil {
 		return fmt.Errorf("footfall: Config.Logger: %w", failure)
 	}
 	return err
@@ -72,7 +74,7 @@ func (h *handler) derive(from func() slog.Handler) slog.Handler {
 	if Contain(func() { derived = from() }) != nil || derived == nil {
 		return h
 	}
-	return &handler{inner: derived, silent: h.silent}
+	return &handler{inner: derived, lines: h.lines}
 }
 
 // ErrGoexit is the failure of a function that called runtime.Goexit.
@@ -81,11 +83,14 @@ var ErrGoexit = errors.New("runtime.Goexit was called")
 // Contain calls f, a function of the application, in a new goroutine and waits for it. The
 // error says that f panicked or called runtime.Goexit, which would end the caller's
 // goroutine.
-func Contain(f func()) (failure error) {
-	failure = ErrGoexit
-	done := make(chan struct{})
+func Contain(f func()) (failure error) { return <-Start(f) }
+
+// Start is Contain that does not wait: the error, or nil, is sent when f has ended.
+func Start(f func()) (ended <-chan error) {
+	done := make(chan error, 1)
 	go func() {
-		defer close(done)
+		failure := ErrGoexit
+		defer func() { done <- failure }()
 		defer func() {
 			if v := recover(); v != nil {
 				failure = fmt.Errorf("panic: %v", v)
@@ -94,6 +99,5 @@ func Contain(f func()) (failure error) {
 		f()
 		failure = nil
 	}()
-	<-done
-	return failure
+	return done
 }

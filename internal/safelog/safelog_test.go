@@ -108,7 +108,7 @@ func TestSafeLoggerSaysWhyALineIsLost(t *testing.T) {
 		"panic":          "footfall: Config.Logger: panic: in the log",
 		"runtime.Goexit": "footfall: Config.Logger: runtime.Goexit was called",
 	} {
-		h := New(slog.New(&failing{Handler: slog.DiscardHandler, handle: failures[name]})).Handler()
+		h := New(slog.New(&failing{Handler: plainText(new(bytes.Buffer)), handle: failures[name]})).Handler()
 		assert.EqualError(t, h.Handle(t.Context(), slog.Record{}), want)
 	}
 }

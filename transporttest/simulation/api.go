@@ -17,9 +17,11 @@ type api struct {
 
 	mu       sync.Mutex
 	outages  []spell
-	events   []*history // by number; nil if never tracked
+	refusals []time.Duration // of connections
+	events   []*history      // by number; nil if never tracked
 	requests []request
 	pauses   []pause
+	settled  time.Duration  // when an event was last settled; negative before
 	conns    map[*pipe]bool // open on the side of the API
 	inFlight int
 	most     int // requests in flight at one time
@@ -41,6 +43,8 @@ type request struct {
 // pause is what a Retry-After asked for.
 type pause struct {
 	from, lasts time.Duration
+	event       int
+	alone       bool // the event may be known to fail while others are accepted: only it must wait
 }
 
 // history is what became of one event.
@@ -52,6 +56,7 @@ type history struct {
 	id, body string
 	attempts []attempt
 	failed   int // attempts that failed because of the event's fate
+	alone    int // attempts that failed although another event was settled meanwhile
 	settled  bool
 	rejected bool
 	at       time.Duration // of the answer that settled it
@@ -63,7 +68,8 @@ type history struct {
 type attempt struct {
 	from, to time.Duration // to is zero while it is under way
 	result   result
-	status   int // of an answer that was read
+	status   int      // of an answer that was read
+	words    []string // one of which an error has that tells of it; nil if it did not fail
 }
 
 type result uint8
@@ -90,6 +96,7 @@ type act uint8
 
 const (
 	answer      act = iota
+	refuse          // there is no connection; on one that was made before as reset
 	reset           // the connection breaks
 	cutHeader       // it breaks within the first line of the answer
 	cutBody         // it breaks within the body of the answer
@@ -263,7 +270,7 @@ func (o *spell) reply(after time.Duration) reply {
 	case silent:
 		return reply{after: -1}
 	}
-	return reply{act: reset} // on a connection that was made before
+	return reply{act: refuse}
 }
 
 func errorBody(code string, status int) string {
@@ -286,6 +293,7 @@ func (a *api) end(x *exchange, how result) {
 	defer a.mu.Unlock()
 	now, h := a.now(), x.h
 	a.inFlight--
+	h.attempts[x.n].words = x.words(how)
 	h.attempts[x.n].to, h.attempts[x.n].result = now, how
 	taken := x.accept && (how != givenUp || x.after < 0)
 	if taken {
@@ -295,16 +303,32 @@ func (a *api) end(x *exchange, how result) {
 		if taken {
 			h.lost++
 		}
+		a.fails(x)
 		a.add(h.n, "POST #%d, attempt %d: %v", h.n, x.n+1, how)
 		return
 	}
 	h.attempts[x.n].status = x.status
 	a.add(h.n, "POST #%d, attempt %d: %d", h.n, x.n+1, x.status)
-	if x.retry > 0 && x.n == 0 { // an event that keeps failing may be told to wait alone
-		a.pauses = append(a.pauses, pause{now, x.retry})
+	if x.retry > 0 {
+		a.pauses = append(a.pauses, pause{now, x.retry, h.n, h.alone > 0})
 	}
 	if x.accept || x.reject {
 		h.settled, h.at, h.rejected = true, now, x.reject
+		a.settled = now
+		return
+	}
+	a.fails(x)
+}
+
+// fails counts a failure of an event if another was settled since the last one.
+func (a *api) fails(x *exchange) {
+	h := x.h
+	since := h.attempts[x.n].from
+	if x.n > 0 {
+		since = h.attempts[x.n-1].to
+	}
+	if a.settled >= since {
+		h.alone++
 	}
 }
 

@@ -14,8 +14,13 @@ type closing struct {
 	before   footfall.Stats
 	left     []*history // accepted and not settled
 	attempts []int      // of those, so far
+	probes   int        // attempts that may be made once more although nothing is accepted
 	within   time.Duration
 }
+
+// closeProbes is how many attempts more may fail while Close waits, if the last answer before
+// settled an event.
+const closeProbes = 3
 
 // shut closes the tracker and waits for everything that the script has started.
 func (r *run) shut() {
@@ -66,16 +71,38 @@ func (r *run) beginClose() closing {
 			c.attempts = append(c.attempts, len(h.attempts))
 		}
 	}
+	if r.accepts() {
+		c.probes = closeProbes
+	}
 	r.closeBegan = r.now()
 	r.closed.Store(true)
 	r.note("Close within %v, with %d events left", c.within, len(c.left))
 	return c
 }
 
-// checkClose holds what Close did and said to its promise.
-// patience is how long Close goes on while the API accepts nothing more.
+// accepts reports whether the last answer so far may have settled an event.
+func (r *run) accepts() bool {
+	settled, failed := time.Duration(-1), time.Duration(-1)
+	for _, h := range r.events {
+		if h == nil {
+			continue
+		}
+		for i, at := range h.attempts {
+			if h.settled && i == len(h.attempts)-1 {
+				settled = max(settled, h.at)
+			} else {
+				failed = max(failed, at.to)
+			}
+		}
+	}
+	return settled >= 0 && settled >= failed-moment
+}
+
+// patience is how long Close goes on after the API has settled an event for the last time, if
+// its context allows. It is for contexts without a deadline.
 const patience = 5 * time.Minute
 
+// checkClose holds what Close did and said to its promise.
 func (r *run) checkClose(c *closing, err error, took time.Duration) {
 	after := r.tracker.Stats()
 	r.checkAccount(c, after, err)
@@ -86,7 +113,9 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 		r.problem("close", none, "Close took %v, and its context ended after %v", took, c.within)
 	}
 	delivered, rejected := 0, 0
+	last := r.closeBegan
 	for _, h := range c.left {
+		last = max(last, h.at)
 		switch {
 		case h.rejected:
 			rejected++
@@ -97,8 +126,8 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 	early := took < c.within-moment
 	switch {
 	case r.options.Store:
-	case delivered > 0 && lost > 0 && early && took < patience:
-		r.problem("close gives up", none, "Close gave up %d events after %v of %v, and the API had accepted %d since Close began", lost, took, c.within, delivered)
+	case delivered+rejected > 0 && lost > 0 && early && r.now() < last+patience:
+		r.problem("close gives up", none, "Close gave up %d events after %v of %v, and %v after the API had settled one of %d", lost, took, c.within, r.now()-last, delivered+rejected)
 	case delivered == 0 && rejected == 0 && lost > 0:
 		r.checkLastAttempts(c, took, early)
 	}
@@ -127,43 +156,53 @@ func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
 }
 
 // checkLastAttempts is for an API that has settled nothing since Close began: each event
-// gets one attempt, and Close returns after that.
+// gets one attempt, a few may get more if the API accepted events before, and Close returns
+// after that.
 func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	rounds := time.Duration(len(c.left)/r.config.MaxInFlight + 2)
-	if most := rounds*r.config.AttemptTimeout + time.Second; took > most {
+	waits := time.Duration(c.probes) * (r.config.AttemptTimeout + 4*r.config.BackoffMin)
+	if most := rounds*r.config.AttemptTimeout + waits + time.Second; took > most {
 		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), most)
 	}
 	if r.options.Wire {
 		return // an HTTP client repeats by itself what a kept connection has not carried
 	}
-	dropped := c.before.Dropped
+	dropped, more := c.before.Dropped, 0
+	if c.probes > 0 {
+		more = c.probes + r.config.MaxInFlight - 1 // those in flight when the last of them fails
+	}
 	for i, h := range c.left {
 		n := len(h.attempts) - c.attempts[i]
+		more -= max(0, n-1)
 		if n == 0 && dropped > 0 {
 			dropped--
-		} else if n > 1 || n == 0 && early {
+		} else if more < 0 || n > 1+c.probes || n == 0 && early {
 			r.problem("close attempts", h.n, "#%d (%v) had %d attempts after Close began, and nothing was accepted", h.n, h.fate, n)
 			return
 		}
 	}
 }
 
-// checkCause holds that the error of Close says why.
+// checkCause holds that the error of Close says why: its context ended, or attempts failed. It
+// names the last failure of one of the events that were lost.
 func (r *run) checkCause(c *closing, err error, early bool) {
-	if c.before.Dropped > 0 {
-		return // nobody knows which events were left
-	}
-	var failures []string
+	failures := cause{at: -1, none: c.before.Dropped > 0}
 	for _, h := range c.left {
 		if !h.settled {
-			failures = append(failures, r.failures(h)...)
+			one := h.cause(r.now())
+			failures.words = append(failures.words, one.words...)
+			failures.also = append(failures.also, one.also...)
 		}
 	}
-	if !early && !errors.Is(err, context.DeadlineExceeded) && c.within > 0 && len(failures) == 0 {
+	failures = r.unseen(failures)
+	if !early && c.within > 0 && !errors.Is(err, context.DeadlineExceeded) && len(failures.also) == 0 {
 		r.problem("close cause", none, "Close returned %q when its context ended", err)
 	}
-	if err != nil && !names(err, failures) {
-		r.problem("close cause", none, "Close returned %q, which does not name the last answer: one of %v", err, failures)
+	if early && len(failures.words)+len(failures.also) == 0 {
+		r.problem("close cause", none, "Close returned %q before its context ended, and no attempt has failed", err)
+	}
+	if !failures.isIn(err) {
+		r.problem("close cause", none, "Close returned %q, which does not name the last failure: %v", err, failures)
 	}
 }
 

@@ -51,6 +51,7 @@ func (a *api) refuses() bool {
 		return false
 	}
 	a.requests = append(a.requests, request{now, none})
+	a.refusals = append(a.refusals, now)
 	a.add(none, "a connection is refused")
 	return true
 }
@@ -87,7 +88,7 @@ func (a *api) respond(conn *pipe, x *exchange) bool {
 	}
 	text := x.text()
 	switch x.act {
-	case reset:
+	case reset, refuse:
 		a.end(x, broken)
 		conn.reset()
 		return false

@@ -41,12 +41,24 @@ func generate(seed uint64, allowed []Kind) script {
 		bad:    pick(g.Rand, 0.02, 0.1, 0.1, 0.5, 0.95),
 		first:  g.IntN(2) == 0,
 	}
+	if g.IntN(8) == 0 {
+		g.single()
+	}
 	for steps := 3 + g.IntN(38); len(g.steps) < steps && g.next < g.mood.budget && g.requests() < 10_000; {
 		g.step()
 	}
 	g.early = g.has(EarlyClose)
 	g.closing = g.atMost(pick(g.Rand, 0, 50*time.Millisecond, time.Second, 10*time.Second, 10*time.Second, 2*time.Minute, 10*time.Minute))
 	return g.script
+}
+
+// single makes events come one by one, at an API that is quick or does not answer at all, so
+// that nothing hides what one event does to the next.
+func (g *generator) single() {
+	g.mood.pause = pick(g.Rand, 300*time.Millisecond, 2*time.Second)
+	g.mood.burst, g.mood.bad = 1, 0.5
+	g.config.FlushInterval, g.config.AttemptTimeout = 10*time.Millisecond, 5*time.Second
+	g.config.BackoffMin, g.config.BackoffMax = 20*time.Millisecond, 160*time.Millisecond
 }
 
 // requests estimates how many the events cause that are never accepted.

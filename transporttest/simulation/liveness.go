@@ -1,119 +1,196 @@
 package simulation
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
 )
 
 // bound is the promise "no event holds up another" as a formula: how long an event that
-// the API would settle at once may wait, while the API accepts anything.
+// the API would settle at once may wait, while the API accepts anything and no other event
+// fails.
 //
-//	FlushInterval                              until its batch is due
-//	+ longest attempt                          its own
-//	+ BackoffMin                               for a circuit breaker that has opened and closes
-//	+ (2 × ahead/MaxInFlight + 1) × (longest attempt + BackoffMin)
-//	                                           its turn: each round of requests serves MaxInFlight
-//	                                           events, and those that fail come a second time
-//	+ min(ahead, 8) × longest answer           one request in flight per 8 events that wait
-//	+ backoff                                  of a circuit breaker that had reason to open for
-//	                                           longer (loadAt): BackoffMax, or ProbeMax after a
-//	                                           403, and an attempt, for each event around it
-//	                                           that fails as a probe
+//	FlushInterval      until its batch is due; a second if other events wait that nobody takes,
+//	                   because the queue is then looked at less often
+//	+ BackoffMin       for a circuit breaker that one failure has opened
+//	+ longest attempt  the request that is under way if all senders are busy
+//	+ longest attempt  its own
+//	+ its turn         see turn
 //
-// The longest attempt is AttemptTimeout if an event hangs that was tracked before. It is
-// to be tightened where the library does better.
+// An event that fails while this one waits may open the circuit breaker: see setback. Where the
+// API sends unsolicited bytes, one BackoffMax comes on top: attempts fail on a connection that it
+// is about to close, and the model does not see them.
 func (r *run) bound(l load) time.Duration {
 	c := &r.config
-	rounds := time.Duration(2*l.ahead/c.MaxInFlight + 1)
-	turn := rounds*(l.attempt+c.BackoffMin) + time.Duration(min(l.ahead, 8))*l.answer
 	if slices.Contains(r.kinds, Unsolicited) {
-		turn += c.BackoffMax // an attempt on a connection that the API is about to close fails
+		l.turn += c.BackoffMax
 	}
-	return c.FlushInterval + l.attempt + c.BackoffMin + turn + l.backoff + moment + r.options.Slack
+	return l.batch + c.BackoffMin + l.attempt + l.own + l.turn + moment + r.options.Slack
 }
 
 // load is what an event meets when it is tracked, or when the API works again.
 type load struct {
+	batch   time.Duration // until it is due
 	ahead   int           // events not settled that were tracked by then
-	attempt time.Duration // the longest attempt of these events and of the event itself
-	answer  time.Duration // the longest time of an answer to them
-	backoff time.Duration // of a circuit breaker that bad events have opened
+	attempt time.Duration // the longest attempt of these events
+	own     time.Duration // the longest attempt of the event itself
+	turn    time.Duration // until a sender is free
 }
 
 // loadAt returns what event h meets at a time. It needs the lock.
+//
+// Its turn is the time that the events before it need. MaxInFlight of them are sent at once.
+// An event that is answered late takes one of these senders away, and the events that its
+// sender was started for wait until another is started. That is at the second look at the queue
+// after that, because a sender that has just ended an attempt counts as one that will take more.
+// Retries have every second turn, so that an event may come twice. A sender is started for up to
+// eight events.
 func (r *run) loadAt(h *history, at time.Duration) load {
-	l := load{attempt: r.longest(), answer: r.longest()}
-	probes, bad, forbidden := 0, false, false
+	l := load{batch: r.config.FlushInterval, own: r.serves(h), attempt: r.longest()}
+	quick, slow := 0, 0
 	for _, o := range r.events {
-		if o == nil || !o.accepted || o.tracked > at || o.settled && o.at < at {
-			continue
-		}
-		switch {
-		case o.fate.hangs():
-			l.attempt = r.config.AttemptTimeout
-		case o.fate.kind == Slow:
-			l.answer = r.config.AttemptTimeout
-			l.attempt = r.config.AttemptTimeout
-		}
-		if o == h {
+		if o == nil || o == h || !o.accepted || o.tracked > at || o.settled && o.at < at {
 			continue
 		}
 		l.ahead++
-		if !o.fate.settlesAtOnce() && (at > h.tracked || !o.hasFailedBefore(at)) {
-			probes++
+		if o.tracked < at-r.config.FlushInterval && (len(o.attempts) == 0 || o.attempts[0].from >= at) {
+			l.batch = max(l.batch, time.Second)
 		}
-		bad = bad || !o.fate.settlesAtOnce()
-		forbidden = forbidden || o.fate.kind == Forbidden
+		if r.serves(o) > r.longest() {
+			slow++
+		} else {
+			quick++
+		}
 	}
-	longest := r.config.BackoffMax
-	if forbidden {
-		longest = max(longest, r.config.ProbeMax)
+	free := r.config.MaxInFlight - slow
+	if free <= 0 {
+		l.attempt = r.config.AttemptTimeout
+		free = r.config.MaxInFlight
+		l.turn = time.Duration(2*slow/free) * r.config.AttemptTimeout
 	}
-	l.backoff = max(0, r.opened(at)+longest-at)
-	if bad {
-		l.attempt = r.config.AttemptTimeout // its answer may be late
-		each := longest + l.attempt
-		probes += r.badBetween(at, at+time.Duration(probes+2)*each)
-		l.backoff = time.Duration(probes+2) * each
-	}
+	l.turn += time.Duration(2*quick/free+min(l.ahead, eventsPerSender)) * r.longest()
+	l.turn += time.Duration(2*slow) * r.config.FlushInterval
 	return l
 }
 
-// badBetween counts the events tracked in a span that fail at first: a probe may be one of
-// them, because what came last is tried first.
-func (r *run) badBetween(from, to time.Duration) (n int) {
-	for _, h := range r.events {
-		if h != nil && h.accepted && h.tracked > from && h.tracked <= to && !h.fate.settlesAtOnce() {
-			n++
-		}
+// eventsPerSender is how many events a sender is started for at most.
+const eventsPerSender = 8
+
+// serves returns how long an attempt of h takes at most.
+func (r *run) serves(h *history) time.Duration {
+	if h.fate.hangs() || h.fate.kind == Slow {
+		return r.config.AttemptTimeout
 	}
-	return n
+	return r.longest()
 }
 
-// opened returns when a circuit breaker had reason to open for the last time before at:
-// one event after the other had failed at its first attempt, and none was settled in
-// between. Events that fail again are no reason, because their failure is known; so an
-// event that arrives when only those are left finds a circuit breaker that lets it through.
-func (r *run) opened(at time.Duration) time.Duration {
-	settled := time.Duration(0)
-	for _, h := range r.events {
-		if h != nil && h.settled && h.at <= at {
-			settled = max(settled, h.at)
-		}
-	}
-	n, last := 0, time.Duration(math.MinInt64/2)
-	for _, h := range r.events {
-		if h != nil && h.hasFailedBefore(at) && h.attempts[0].to >= settled {
-			n++
-			last = max(last, h.attempts[0].to)
-		}
-	}
-	if n < 2 {
-		return math.MinInt64 / 2
-	}
-	return last
+// ending is the end of an attempt.
+type ending struct {
+	*history
+	n       int // of the attempt
+	at      time.Duration
+	settles bool
+	row     int           // first attempts that have failed since an event was settled
+	step    time.Duration // the longest wait of the circuit breaker after them
+	probe   bool          // it may have been one: others had failed before it began
 }
+
+// endings returns all attempts in the order in which they ended. One that is under way counts
+// as one that fails now. It needs the lock.
+func (r *run) endings() (all []ending) {
+	now := r.now()
+	for _, h := range r.events {
+		if h == nil {
+			continue
+		}
+		for n, at := range h.attempts {
+			e := ending{history: h, n: n, at: at.to, settles: h.settled && n == len(h.attempts)-1}
+			if at.result == underWay {
+				e.at = now
+			}
+			all = append(all, e)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ending) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(b.settles, a.settles)) // the library may see them so
+	})
+	row, step := 0, r.config.BackoffMax
+	for i := range all {
+		switch {
+		case all[i].settles:
+			row, step = 0, r.config.BackoffMax
+		case all[i].n == 0:
+			row++
+		}
+		if all[i].holds() {
+			step = max(step, r.config.ProbeMax)
+		}
+		all[i].row, all[i].step = row, step
+		all[i].probe = mayBeProbe(all[:i], all[i].attempts[all[i].n].from)
+	}
+	return all
+}
+
+// mayBeProbe reports whether an attempt had failed by a time, and none was settled after that.
+func mayBeProbe(before []ending, at time.Duration) bool {
+	settled := time.Duration(math.MaxInt64)
+	for i := len(before) - 1; i >= 0; i-- {
+		switch e := &before[i]; {
+		case e.at > at:
+		case settled != math.MaxInt64 && e.at < settled:
+			return false
+		case !e.settles:
+			return true
+		case e.at < at:
+			settled = e.at
+		}
+	}
+	return false
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// holds reports whether the answer is one that holds everything, such as 401 or 403.
+func (e *ending) holds() bool {
+	status := e.attempts[e.n].status
+	return !e.settles && status != 0 && status < 500 && !slices.Contains([]int{408, 425, 429}, status)
+}
+
+// setback is how long an attempt that fails while h waits may hold h: a step of the circuit
+// breaker, which is at most BackoffMin, and the attempt, if it is a probe. Longer waits come only when more than
+// quickSteps events in a row have failed at their first attempt, as in an outage, or if h
+// itself has failed in an outage and waits as a retry.
+func (r *run) setback(h *history, e ending) time.Duration {
+	wait := r.config.BackoffMin
+	if e.settles {
+		wait = 0
+	} else if e.row > quickSteps || h.hasFailedBefore(e.at) || r.hasRefused(h.tracked, e.at) {
+		wait = e.step
+	}
+	if e.probe {
+		wait += e.at - e.attempts[e.n].from
+	}
+	return wait
+}
+
+// hasRefused reports whether a connection was refused in a span, maybe one for an event of which
+// the API knows no attempt. It happens on a wire only.
+func (r *run) hasRefused(from, to time.Duration) bool {
+	i, _ := slices.BinarySearch(r.refusals, from)
+	return i < len(r.refusals) && r.refusals[i] <= to
+}
+
+// quickSteps is how many probes the circuit breaker sends before its waits grow.
+const quickSteps = 5
 
 // hasFailedBefore reports whether an attempt of the event had failed at a time.
 func (h *history) hasFailedBefore(at time.Duration) bool {
@@ -121,12 +198,10 @@ func (h *history) hasFailedBefore(at time.Duration) bool {
 }
 
 // recovery is how long after an outage the circuit breaker, or the wait of an event that
-// failed in it, may still hold events.
-func (r *run) recovery(o *spell) time.Duration {
-	wait := r.config.BackoffMax + r.config.BackoffMin
+// failed in it, may still hold events: one step, and the probe that was under way.
+func (r *run) recovery(o *spell, all []ending) time.Duration {
+	wait := r.config.BackoffMin + r.stepAt(o.to, all)
 	switch {
-	case o.kind == KeyRefused || o.kind == NotAPI:
-		wait += r.config.ProbeMax
 	case o.kind == RateLimit:
 		wait += min(o.retryAfter, r.config.MaxRetryAfter)
 	case o.how == silent:
@@ -135,24 +210,85 @@ func (r *run) recovery(o *spell) time.Duration {
 	return wait + r.longest()
 }
 
+// stepAt returns the longest step of the circuit breaker at a time.
+func (r *run) stepAt(at time.Duration, all []ending) time.Duration {
+	n, _ := slices.BinarySearchFunc(all, at+1, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
+	if n == 0 {
+		return r.config.BackoffMax
+	}
+	return all[n-1].step
+}
+
 // due returns when event h must be settled: the bound after it was tracked, or after the
-// API worked again for long enough. It needs the lock.
-func (r *run) due(h *history) (at time.Duration, l load) {
-	from := h.tracked
+// API worked again for long enough, and a setback for each other event that fails meanwhile.
+// Such an event counts at its first attempt and once as a retry, because retries take turns, or
+// as often as others fail at their first attempt. It needs the lock.
+func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
+	from, healthy := h.tracked, h.tracked
 	for {
 		l = r.loadAt(h, from)
-		at = from + r.bound(l)
+		at = r.setBack(h, healthy, from+r.bound(l), all)
 		moved := false
 		for i := range r.outages {
 			o := &r.outages[i]
-			if works := o.to + r.recovery(o); o.from <= at && works > from {
-				from, moved = works, true
+			if works := o.to + r.recovery(o, all); o.from <= at && works > from {
+				from, healthy, moved = works, max(o.to, h.tracked), true
 			}
 		}
 		if !moved {
 			return at, l
 		}
 	}
+}
+
+// setBack adds the setbacks of attempts that begin before at to at. Those of h itself fail in
+// an outage, or because of one that has just ended. One attempt that is slow
+// and succeeds counts, too: it may be the probe.
+func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Duration {
+	type once struct {
+		*history
+		retry bool
+	}
+	counted := make(map[once]bool)
+	firsts, retries := 0, 0
+	first, _ := slices.BinarySearchFunc(all, from, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
+	at += r.step(from, all[:first])
+	for _, e := range all[first:] {
+		if e.at > at+r.config.AttemptTimeout {
+			break
+		}
+		kind := once{e.history, e.n > 0}
+		switch {
+		case e.history == h && e.settles || e.attempts[e.n].from > at:
+			continue
+		case e.settles && e.fate.kind == Slow && e.probe:
+			kind = once{}
+		case e.settles:
+			continue
+		}
+		if !counted[kind] || e.n > 0 && retries <= firsts { // a retry may come after each fresh one
+			counted[kind] = true
+			if e.n > 0 {
+				retries++
+			} else {
+				firsts++
+			}
+			at += r.setback(h, e)
+		}
+	}
+	return at
+}
+
+// step returns how long the circuit breaker may still wait at a time because more than
+// quickSteps events in a row have failed. An event that comes in such a wait is tried at once,
+// unless the last one that was so tried has failed.
+func (r *run) step(at time.Duration, before []ending) (left time.Duration) {
+	for i := len(before) - 1; i >= 0 && before[i].row > quickSteps; i-- {
+		if before[i].n == 0 {
+			left = max(left, before[i].at+before[i].step-at)
+		}
+	}
+	return left
 }
 
 // checkLiveness holds every event that the API would have settled at once to its bound,
@@ -162,11 +298,12 @@ func (r *run) checkLiveness(until time.Duration) {
 	dropped := r.tracker.Stats().Dropped
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	all := r.endings()
 	for _, h := range r.events {
 		if h == nil || !h.accepted || !h.fate.settlesAtOnce() {
 			continue
 		}
-		at, l := r.due(h)
+		at, l := r.due(h, all)
 		switch {
 		case at >= until || h.settled && h.at <= at:
 		case !h.settled && dropped > 0:

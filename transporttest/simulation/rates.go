@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -10,7 +11,9 @@ func (r *run) checkRates() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range r.outages {
-		r.checkOutage(o)
+		for _, part := range r.parts(o) {
+			r.checkOutage(part)
+		}
 	}
 	for _, p := range r.pauses {
 		r.checkPause(p)
@@ -22,65 +25,130 @@ func (r *run) checkRates() {
 	}
 }
 
-// firstProbes is how many probes come before the wait of the circuit breaker grows.
-const firstProbes = 5
+// parts splits an outage where an event is settled in it: a request that began before the outage
+// may be answered late, and its answer closes the circuit breaker.
+func (r *run) parts(o spell) (parts []spell) {
+	var settled []time.Duration
+	for _, h := range r.events {
+		if h != nil && h.settled && h.at > o.from && h.at < o.to {
+			settled = append(settled, h.at)
+		}
+	}
+	slices.Sort(settled)
+	for _, at := range append(slices.Compact(settled), o.to) {
+		part := o
+		part.to, o.from = at, at
+		parts = append(parts, part)
+	}
+	return parts
+}
 
-// checkOutage bounds the requests during an outage: those under way when it begins, and
-// for each step of the circuit breaker a probe, and an event that came after it. Where the
-// steps are long, as behind a refused key, that may be five events.
+// checkOutage bounds the requests during an outage: one of each sender when it begins, retries
+// that fail before the circuit breaker opens for them, and a probe for each of its steps.
+// Between two probes one event that came after the last one may be tried, or five where the
+// steps are long, as behind a refused key, or where nothing fresh was left to try.
 func (r *run) checkOutage(o spell) {
 	to := min(o.to, r.closeBegan)
 	if to <= o.from {
 		return
 	}
-	n := 0
+	n, retries := 0, 0
+	tried := make(map[int]bool)
 	for _, q := range r.requests {
 		if q.at > o.from && q.at < to {
 			n++
+			if tried[q.event] {
+				retries++
+			}
 		}
+		tried[q.event] = true
 	}
-	each := 2
-	if o.kind == KeyRefused || o.kind == NotAPI {
-		each = 1 + firstProbes
-	}
-	bound := r.config.MaxInFlight + firstProbes + each*r.backoffs(to-o.from, o.kind)
+	steps := r.probes(to-o.from, o.kind)
+	bound := r.config.MaxInFlight + patienceOfRetries + steps
 	if r.options.Wire {
 		bound += 2 * r.config.MaxInFlight // requests go over each kept connection before one is dialed
+	} else if retries > bound {
+		r.problem("outage", none, "%d retries while %v (at %v), at most %d are due", retries, o.outage, o.from, bound)
 	}
+	each := 1
+	if o.kind == KeyRefused || o.kind == NotAPI {
+		each = quickSteps
+	}
+	bound += quickSteps + min(each*steps, r.trackedBetween(o.from, to))
 	if n > bound {
 		r.problem("outage", none, "%d requests while %v (at %v), at most %d are due", n, o.outage, o.from, bound)
 	}
 }
 
-// backoffs bounds the steps of a backoff during d. A wait is drawn between nothing and its
-// bound, which doubles up to a maximum B: 2 d/B are usual. That there are more than
-// 10 + 6 d/B is less probable than 1 in 10^8, whatever d.
-func (r *run) backoffs(d time.Duration, kind Kind) int {
-	least, most := r.config.BackoffMin, r.config.BackoffMax
-	if kind == KeyRefused || kind == NotAPI {
-		least, most = r.config.ProbeMin, r.config.ProbeMax
+// patienceOfRetries is how many retries fail in a row before the circuit breaker opens for one.
+const patienceOfRetries = 10
+
+// trackedBetween counts the events that are tracked in a span.
+func (r *run) trackedBetween(from, to time.Duration) (n int) {
+	for _, h := range r.events {
+		if h != nil && h.accepted && h.tracked >= from && h.tracked < to {
+			n++
+		}
 	}
-	doublings := math.Log2(float64(most) / float64(least))
-	return 10 + int(6*float64(d)/float64(most)+2*doublings)
+	return n
 }
 
-// checkPause holds that no request begins before the time that the API has named. Those
-// that are on the way may arrive.
+// probes bounds the steps of the circuit breaker during d. The first quickSteps wait for
+// BackoffMin at most, and may be as short as nothing. After that the bound of a wait doubles.
+// Behind a refused key, a wait is at least half its bound, so that the number is exact. Other
+// waits are drawn between nothing and the bound; see draws.
+func (r *run) probes(d time.Duration, kind Kind) int {
+	if kind == KeyRefused || kind == NotAPI {
+		n, wait := 1+quickSteps, r.config.ProbeMin
+		for d -= wait / 2; d > 0; d -= wait / 2 {
+			n++
+			wait = min(2*wait, r.config.ProbeMax)
+		}
+		return n
+	}
+	doublings := math.Log2(float64(r.config.BackoffMax) / float64(r.config.BackoffMin))
+	return 1 + quickSteps + int(math.Ceil(doublings)) + draws(float64(d)/float64(r.config.BackoffMax))
+}
+
+// draws returns how many draws between 0 and 1 have a sum of at most x, so that more are less
+// probable than 1 in 10^9. That n draws have one is less probable than
+// exp(t*x) * ((1-exp(-t))/t)^n, whatever t (Chernoff's bound). Usual is 2x.
+func draws(x float64) int {
+	n := int(2 * x)
+	for ; ; n++ {
+		least := math.Inf(1)
+		for t := 0.01; t < 1000; t *= 1.2 {
+			least = min(least, t*x+float64(n)*math.Log(-math.Expm1(-t)/t))
+		}
+		if least < math.Log(1e-9) {
+			return n
+		}
+	}
+}
+
+// checkPause holds that no request begins before the time that the API has named, or no request
+// for the event that the API named it for, if that one may be known to fail alone. On a wire
+// those that are on the way may arrive.
 func (r *run) checkPause(p pause) {
 	to := min(p.from+min(p.lasts, r.config.MaxRetryAfter), r.closeBegan)
-	onTheWay := r.config.MaxInFlight - 1
+	onTheWay := 0
+	if r.options.Wire {
+		onTheWay = r.config.MaxInFlight
+	}
 	for _, q := range r.requests {
-		if q.at <= p.from || q.at >= to {
+		if q.at <= p.from || q.at >= to || p.alone && q.event != p.event {
 			continue
 		}
-		if onTheWay--; onTheWay < 0 || q.at > p.from+r.longest() {
+		if onTheWay--; onTheWay < 0 {
 			r.problem("retry after", q.event, "a request at %v, after Retry-After %v at %v", q.at, p.lasts, p.from)
 			return
 		}
 	}
 }
 
-// checkAttempts bounds the attempts of one event by its own backoff.
+// checkAttempts bounds the attempts of one event by the steps of the circuit breaker. The quick
+// steps come three times: an event settled between them ends each row, and after the second
+// failure an event waits longer by itself.
 func (r *run) checkAttempts(h *history) {
 	var before []time.Duration
 	for _, at := range h.attempts {
@@ -92,7 +160,7 @@ func (r *run) checkAttempts(h *history) {
 		return
 	}
 	lived := before[len(before)-1] - before[0]
-	bound := 2 * max(r.backoffs(lived, Outage), r.backoffs(lived, KeyRefused)) // as a probe, too
+	bound := max(r.probes(lived, Outage), r.probes(lived, KeyRefused)) + 2*quickSteps + patienceOfRetries
 	if r.options.Wire {
 		bound += r.config.MaxInFlight
 	}

@@ -13,7 +13,10 @@ import (
 // roundTripper puts the API behind net/http without a wire.
 type roundTripper struct{ *api }
 
-var errReset = errors.New("connection reset by peer")
+var (
+	errReset   = errors.New("connection reset by peer")
+	errRefused = errors.New("connection refused")
+)
 
 // RoundTrip implements http.RoundTripper.
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -34,7 +37,11 @@ func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.end(x, givenUp)
 		return nil, context.Cause(r.Context())
 	}
-	if x.act == reset || x.act == cutHeader {
+	switch x.act {
+	case refuse:
+		t.end(x, broken)
+		return nil, errRefused
+	case reset, cutHeader:
 		t.end(x, broken)
 		return nil, errReset
 	}

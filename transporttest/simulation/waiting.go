@@ -3,9 +3,6 @@ package simulation
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/footfall-dev/footfall"
@@ -56,8 +53,8 @@ func (r *run) checkDurable(h *history, err error, took, within time.Duration) {
 		r.problem("durable", h.n, "TrackDurable returned %v, and the API had accepted the event", err)
 	case ended && took < within:
 		r.problem("durable", h.n, "TrackDurable returned %v before its context ended", err)
-	case ended && !names(err, r.failures(h)):
-		r.problem("durable cause", h.n, "TrackDurable returned %q, which does not name the last answer: one of %v", err, r.failures(h))
+	case ended && !r.durableCause(h).isIn(err):
+		r.problem("durable cause", h.n, "TrackDurable returned %q, which does not name the last failure: %v", err, r.durableCause(h))
 	case err != nil && !ended && !h.rejected && !r.closed.Load() && !r.config.DropOldest:
 		r.problem("durable", h.n, "TrackDurable returned %v, and the event was not rejected", err)
 	}
@@ -93,15 +90,9 @@ func (r *run) checkFlush(before []*history, err error, began, within time.Durati
 	defer r.mu.Unlock()
 	now := r.now()
 	left, last := 0, began
-	var failures []string
 	for _, h := range before {
 		if h.accepted && !h.settled {
 			left++
-		}
-	}
-	for _, h := range r.events {
-		if h != nil && h.accepted && !h.settled {
-			failures = append(failures, r.failures(h)...)
 		}
 	}
 	open := false // Flush may have seen events of the same time
@@ -124,8 +115,8 @@ func (r *run) checkFlush(before []*history, err error, began, within time.Durati
 		r.problem("flush", none, "Flush returned %v, which is not the error of its context", err)
 	case err != nil && !open && now > last+slack:
 		r.problem("flush", none, "Flush returned %v, and all events are settled since %v", err, last-began)
-	case err != nil && left > 0 && !names(err, failures):
-		r.problem("flush cause", none, "Flush returned %q, which does not name the last answer: one of %v", err, failures)
+	case err != nil && left > 0 && !r.lastCause().isIn(err):
+		r.problem("flush cause", none, "Flush returned %q, which does not name the last failure: %v", err, r.lastCause())
 	}
 	if u, ok := unsettled(err); ok && u+dropped < uint64(left) {
 		r.problem("flush", none, "Flush says that %d events are not settled, and %d of those accepted before are not", u, left)
@@ -139,38 +130,6 @@ func unsettled(err error) (n uint64, ok bool) {
 		return 0, false
 	}
 	return late.Unsettled, true
-}
-
-// failures says in words that an error may have how the attempts of an event failed. It
-// needs the lock.
-func (r *run) failures(h *history) (words []string) {
-	for _, at := range h.attempts {
-		switch {
-		case at.result == underWay || at.status == 202 || at.status == 0 && at.to+moment > r.now():
-		case at.status != 0:
-			words = append(words, fmt.Sprintf("answered %d", at.status))
-		case at.result == broken:
-			words = append(words, "reset", "EOF", "closed", "malformed")
-		default:
-			words = append(words, "no answer", "timeout")
-		}
-	}
-	slices.Sort(words)
-	return slices.Compact(words)
-}
-
-// names reports whether err has one of the words. There may be none to have. An attempt
-// that the API does not know of, or that has just ended, may have failed last.
-func names(err error, words []string) bool {
-	if len(words) == 0 {
-		return true
-	}
-	for _, w := range append(words, "refused", "no answer", "reset", "EOF") {
-		if strings.Contains(err.Error(), w) {
-			return true
-		}
-	}
-	return false
 }
 
 // isRefusal reports whether err says that the event was not accepted. An event that a

@@ -1,0 +1,100 @@
+package transporttest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// callbackRows are about functions of the application that do not return. They hold for
+// transports that store events, too.
+var callbackRows = []row{
+	{"a log that blocks for ever holds up neither Track nor deliveries nor Close", logBlocks},
+	{"an OnError that blocks for ever holds up neither Track nor deliveries nor Close", onErrorBlocks},
+}
+
+// blocker blocks each call until the test ends.
+type blocker struct {
+	slog.Handler
+	free chan struct{}
+}
+
+func newBlocker(t *testing.T) *blocker {
+	b := &blocker{slog.DiscardHandler, make(chan struct{})}
+	t.Cleanup(func() { close(b.free) })
+	return b
+}
+
+func (b *blocker) block() { <-b.free }
+
+func (b *blocker) Enabled(context.Context, slog.Level) bool { return true }
+
+func (b *blocker) Handle(context.Context, slog.Record) error { b.block(); return nil }
+
+// mostBlocked bounds the calls that block: a line of the log of each of three parts, and
+// some calls of OnError.
+const mostBlocked = 3 + 66
+
+// bounded holds the calls that block to their bound, those of other rows included.
+func (b *blocker) bounded(t *testing.T) {
+	t.Helper()
+	n := Goroutines("transporttest.(*blocker).block(")
+	assert.Positive(t, n)
+	assert.LessOrEqual(t, n, mostBlocked)
+}
+
+// unhindered tracks while the API answers in every way that the log is told of, one request at
+// a time.
+func unhindered(t *testing.T, r *rig, api *footfalltest.API) {
+	t.Helper()
+	for _, status := range []int{http.StatusServiceUnavailable, http.StatusUnauthorized, http.StatusProxyAuthRequired} {
+		api.Always(footfalltest.Status(status))
+		sent := len(api.Requests())
+		r.track(t, 1)
+		require.Error(t, r.Track(t.Context(), ""))
+		require.Eventually(t, func() bool { return len(api.Requests()) >= sent+5 }, 10*time.Second, time.Millisecond)
+		api.Always(footfalltest.Accept())
+		r.flush(t)
+	}
+	api.Always(footfalltest.Status(http.StatusUnprocessableEntity))
+	r.deliver(t, 200)
+	api.Always(footfalltest.Accept())
+	r.deliver(t, 10)
+}
+
+func logBlocks(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	b := newBlocker(t)
+	r := start(t, open, api.Config(), alone, func(c *footfall.Config) { c.Logger = slog.New(b) })
+	unhindered(t, r, api)
+	r.counts(t, 13, 200)
+	assert.Len(t, r.rejections(), 200)
+	b.bounded(t)
+	require.NoError(t, r.close(10*time.Second))
+}
+
+func onErrorBlocks(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	b := newBlocker(t)
+	r := start(t, open, api.Config(), alone, func(c *footfall.Config) { c.OnError = func(error) { b.block() } })
+	unhindered(t, r, api)
+	r.counts(t, 13, 200)
+	b.bounded(t)
+	require.NoError(t, r.close(10*time.Second))
+	told := 0
+	for _, line := range regexp.MustCompile(`rejected=(\d+)`).FindAllStringSubmatch(r.String(), -1) {
+		n, _ := strconv.Atoi(line[1]) // of digits
+		told += n
+	}
+	assert.InDelta(t, 200-64, told, 2, "those for which OnError was not called")
+}
