@@ -46,7 +46,7 @@ func TestGuardLeavesPathsOfPublicPagesAlone(t *testing.T) {
 	t.Parallel()
 	figures := map[string]struct{ total, changed int }{
 		"testdata/paths.txt": {798, 2},
-		"testdata/ids.txt":   {59, 51}, // in which identifiers are random
+		"testdata/ids.txt":   {59, 51}, // with random identifiers
 	}
 	for file, want := range figures {
 		total, changed := changedPaths(t, file)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"log"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +64,35 @@ func requireStatus(t *testing.T, status int, answer *http.Response, err error) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, status, answer.StatusCode, answer.Request.URL)
+}
+
+// PocketBase ends the requests that are open, and their events are delivered.
+func TestOpenStreamsCostNoEvents(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	reader, writer := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, "127.0.0.1:0", rules, writer)
+		_ = writer.Close() // never fails
+	}()
+	out := bufio.NewScanner(reader)
+	require.True(t, out.Scan())
+	server := strings.TrimSuffix(strings.Fields(out.Text())[2], ":")
+	answer, err := http.Get(server + "/api/realtime")
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	begun, err := bufio.NewReader(answer.Body).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, begun, "id:")
+	stop()
+	var lines []string
+	for out.Scan() {
+		lines = append(lines, out.Text())
+	}
+	require.NoError(t, <-ended)
+	assert.Equal(t, []string{"get_api_realtime " + server + "/api/realtime map[]", "delivered 1, lost 0"}, lines)
 }
 
 // The reason for count: in PocketBase's router a login that fails counts as one that does not.
