@@ -65,7 +65,7 @@ type Source struct {
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
-	again   *time.Timer // to look once more at what nobody has taken; nil for a Tracker's
+	again   *time.Timer // to look once more at what nobody has taken
 	delayed *delayed
 	failure atomic.Pointer[attemptError] // see Failed
 
@@ -82,10 +82,8 @@ func NewSource(store Store) *Source {
 func newSource(store Store, trigger chan struct{}) *Source {
 	s := &Source{store: store, trigger: trigger, closing: make(chan struct{})}
 	s.queue, _ = store.(*queue)
-	if s.queue == nil { // which looks again by itself
-		s.again = time.AfterFunc(lookAgain, s.Wake)
-		s.again.Stop()
-	}
+	s.again = time.AfterFunc(lookAgain, s.Wake)
+	s.again.Stop()
 	s.delayed = newDelayed(s.Wake)
 	return s
 }
@@ -155,6 +153,14 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 		n = 0
 	}
 	return n, more
+}
+
+// lookLater makes Wait tell again of retries that are due, after the given time: the sender that
+// was to take them may wait for an answer that never comes.
+func (s *Source) lookLater(after time.Duration) {
+	if s.delayed.due(time.Now()) > 0 {
+		s.again.Reset(after)
+	}
 }
 
 // Wake makes Wait return if there is a record to take.

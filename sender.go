@@ -74,10 +74,18 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 			}
 			running.Go(func() { t.send(ctx, src) })
 		}
+		if t.breaker.closed() {
+			src.lookLater(max(t.interval, leastLook))
+		}
 	}
+	src.again.Stop()
 	running.Wait()
 	t.giveUp(src)
 }
+
+// leastLook is how often, at most, Deliver looks for retries that are due and that no sender has
+// taken.
+const leastLook = 100 * time.Millisecond
 
 // wanted says how many senders to start for so many events. Those that run and have ended
 // an attempt lately will take some; those that have not may be waiting for an answer that

@@ -34,3 +34,22 @@ func TestAnEventThatComesAfterABusyTimeWaitsForTheIntervalAtMost(t *testing.T) {
 		require.NoError(t, closeWithin(tracker, time.Second))
 	})
 }
+
+// After an outage all events are retries. A sender is started for several of them, and may be
+// stuck with the first.
+func TestARetryDoesNotWaitForAnotherThatHangs(t *testing.T) {
+	for range 10 { // which goes first is random
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeNet()
+			f.set(answerStatus(503))
+			tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight, c.AttemptTimeout = 8, time.Minute })
+			require.NoError(t, tracker.Track(context.Background(), "hangs"))
+			track(t, tracker, 7)
+			time.Sleep(10 * time.Minute)
+			f.set(named("hangs", answerHang))
+			waitFor(t, tracker, 1, 2*time.Minute)
+			waitFor(t, tracker, 7, 250*time.Millisecond) // two looks
+			assert.Error(t, closeWithin(tracker, time.Second))
+		})
+	}
+}

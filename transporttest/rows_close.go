@@ -26,7 +26,7 @@ func closeDelivers(t *testing.T, open Open) {
 	api.Next(footfalltest.Status(503))
 	r := start(t, open, api.Config(), patient, alone)
 	r.track(t, 100)
-	require.Eventually(t, func() bool { return len(api.Requests()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, r.close(10*time.Second))
 	r.counts(t, 100, 0)
 	assert.Len(t, api.Events(), 100)
@@ -37,8 +37,9 @@ func closeGivesALastAttempt(t *testing.T, open Open) {
 	api.Always(footfalltest.Status(503))
 	r := start(t, open, api.Config(), patient, alone)
 	r.track(t, 100)
-	require.Eventually(t, func() bool { return len(api.Requests()) == 1 }, 10*time.Second, time.Millisecond)
-	assert.False(t, r.settles(50*time.Millisecond)) // the first attempt is answered
+	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, 10*time.Second, time.Millisecond)
+	assert.False(t, r.settles(50*time.Millisecond)) // the first attempt is answered, and those of news
+	before := len(api.Requests())
 	err := r.close(10 * time.Second)
 	var account *footfall.CloseError
 	require.ErrorAs(t, err, &account)
@@ -46,7 +47,7 @@ func closeGivesALastAttempt(t *testing.T, open Open) {
 	var apiErr *footfall.APIError
 	require.ErrorAs(t, err, &apiErr, "why they are lost")
 	assert.Equal(t, 503, apiErr.Status)
-	assert.Len(t, api.Requests(), 101)
+	assert.Equal(t, before+100, len(api.Requests()))
 	r.counts(t, 0, 0)
 }
 

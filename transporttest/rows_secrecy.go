@@ -154,7 +154,7 @@ func getsNothing(t *testing.T, open Open, url, why string) {
 	r := start(t, open, config(url), alone)
 	r.track(t, 1)
 	require.Eventually(t, func() bool { return strings.Contains(r.String(), "does not take events") }, 10*time.Second, time.Millisecond)
-	assert.Contains(t, r.String(), why)
+	r.says(t, why)
 	var account *footfall.CloseError
 	require.ErrorAs(t, r.close(5*time.Second), &account)
 	assert.Equal(t, uint64(1), account.Lost)

@@ -3,6 +3,7 @@ package transporttest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -139,6 +140,12 @@ func (r *rig) counts(t *testing.T, delivered, rejected int) {
 	s := r.Stats()
 	assert.Equal(t, []uint64{uint64(delivered), uint64(rejected)}, []uint64{s.Delivered, s.Rejected}, "delivered and rejected; %s", r.String())
 	assert.Equal(t, s.Tracked, s.Delivered+s.Rejected+s.Dropped+s.Stored+s.Queued)
+}
+
+// says waits until the log has the text. A sender settles its event before it logs.
+func (r *rig) says(t *testing.T, text string) {
+	t.Helper()
+	assert.Eventually(t, func() bool { return strings.Contains(r.String(), text) }, 10*time.Second, time.Millisecond, "%q in %s", text, r)
 }
 
 // said notes something in every form that fmt has for it.

@@ -70,9 +70,16 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		l.turn = time.Duration(2*slow/free) * r.config.AttemptTimeout
 	}
 	l.turn += time.Duration(2*quick/free+min(l.ahead, eventsPerSender)) * r.longest()
-	l.turn += time.Duration(2*slow) * r.config.FlushInterval
+	look := r.config.FlushInterval
+	if h.hasFailedBefore(at) {
+		look = max(look, leastLook)
+	}
+	l.turn += time.Duration(2*slow) * look
 	return l
 }
+
+// leastLook is how often retries that are due are looked at, at most.
+const leastLook = 100 * time.Millisecond
 
 // eventsPerSender is how many events a sender is started for at most.
 const eventsPerSender = 8
