@@ -11,7 +11,8 @@ import (
 // CheckRules returns an error that joins a *FieldError for every rule that is
 // wrong or, if next is an *http.ServeMux or has its Handler method, whose route is
 // not registered in it; other handlers cannot be asked. Call it at start-up, after
-// the routes are registered, to refuse a start with rules that never apply.
+// the routes are registered, to refuse a start with rules that never apply. The error says
+// what the mux answers in place of the route.
 //
 // A route below a subtree that is mounted on the mux, other than "/" and "/{path...}",
 // is taken to be registered there. A mux with routes for certain hosts only cannot be asked
@@ -44,7 +45,7 @@ func (t *Tracker) report(err error) {
 
 // CheckRoutes is CheckRules for routers that list their routes: registered are the
 // patterns as the router has them, such as "GET /users/:id", or "/users/:id" for
-// one of any method.
+// one of any method. The error names the registered route that is nearest to the rule's.
 func (t *Tracker) CheckRoutes(registered []string, rules ...Rule) error {
 	if t.inactive() {
 		return nil
@@ -67,7 +68,7 @@ func checkListed(registered []string, r *Rule) error {
 			return nil
 		}
 	}
-	return ruleError(r, "Route", "not registered in the router")
+	return ruleError(r, "Route", notListed(registered, &p))
 }
 
 // checkRoute checks the route of a rule for net/http; mux may be nil.
@@ -77,7 +78,7 @@ func checkRoute(mux asker, r *Rule) error {
 	case !isPattern(r.Route):
 		return ruleError(r, "Route", "not a pattern of net/http")
 	case mux != nil && !registered(mux, r.Route):
-		return ruleError(r, "Route", "not registered in the mux (register routes before the middleware is put around it)")
+		return ruleError(r, "Route", notInMux(mux, r.Route))
 	}
 	return nil
 }
@@ -103,12 +104,17 @@ type asker interface {
 	Handler(*http.Request) (http.Handler, string)
 }
 
+// anyMethod returns the methods of a rule that names none.
+func anyMethod() []string {
+	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+}
+
 // registered asks the mux with requests that the route would match.
 func registered(mux asker, route string) bool {
 	p := parsePattern(route)
 	methods := []string{p.method}
 	if p.method == "" {
-		methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+		methods = anyMethod()
 	}
 	for _, method := range methods {
 		for _, path := range samplePaths(p.path) {

@@ -151,6 +151,16 @@ type Config struct {
 	// ProbeMax is where that bound stops doubling. Defaults to 5m.
 	ProbeMax time.Duration
 
+	// ShutdownTimeout bounds how long [Tracker.Run] waits for the server to answer the requests
+	// under way, before it closes their connections. ShutdownTimeout, CloseTimeout and a second
+	// must be less than the time that a process has to end: in Kubernetes
+	// terminationGracePeriodSeconds, which is 30 s by default. Defaults to 10s.
+	ShutdownTimeout time.Duration
+
+	// CloseTimeout bounds the call to [Tracker.Close] by [Tracker.Run], which begins when the
+	// server has stopped. Defaults to 10s.
+	CloseTimeout time.Duration
+
 	// AllowPII turns off the guard that replaces values which look like
 	// personal data by "[redacted]". In paths of requests it replaces segments that have an
 	// e-mail address or look like a token, and those of wildcards whose name says that they
@@ -197,7 +207,7 @@ type Config struct {
 	OnError func(error)
 
 	// Disabled makes the tracker do nothing: Track returns nil, and no other
-	// field is looked at.
+	// field is looked at, except ShutdownTimeout by Run, which serves all the same.
 	Disabled bool
 }
 
@@ -228,6 +238,8 @@ func (c Config) withDefaults() Config {
 	c.MaxRetryAfter = cmp.Or(c.MaxRetryAfter, 5*time.Minute)
 	c.ProbeMin = cmp.Or(c.ProbeMin, 30*time.Second)
 	c.ProbeMax = cmp.Or(c.ProbeMax, 5*time.Minute)
+	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, defaultShutdownTimeout)
+	c.CloseTimeout = cmp.Or(c.CloseTimeout, 10*time.Second)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
@@ -290,6 +302,8 @@ func (c *Config) checkNumbers(report func(field, reason string)) {
 	positive("MaxRetryAfter", int64(c.MaxRetryAfter))
 	positive("ProbeMin", int64(c.ProbeMin))
 	positive("ProbeMax", int64(c.ProbeMax))
+	positive("ShutdownTimeout", int64(c.ShutdownTimeout))
+	positive("CloseTimeout", int64(c.CloseTimeout))
 	if c.MaxQueueBytes < c.MaxEventBytes {
 		report("MaxQueueBytes", "less than MaxEventBytes, so the largest event could never be queued")
 	}

@@ -57,11 +57,13 @@ func TestConfigReportsEveryProblemAtOnce(t *testing.T) {
 		DefaultURL: "/" + secretText, PublicURL: "https://example.com/?" + secretText,
 		MaxQueueEvents: -1, MaxQueueBytes: -1, MaxEventBytes: -1, BatchSize: -1, FlushInterval: -1, MaxInFlight: -1,
 		AttemptTimeout: -1, BackoffMin: -1, BackoffMax: -1, MaxRetryAfter: -1, ProbeMin: -1, ProbeMax: -1,
+		ShutdownTimeout: -1, CloseTimeout: -1,
 	})
 	assert.ElementsMatch(t, []string{
 		"BaseURL", "APIKey", "SiteID", "DefaultURL", "PublicURL",
 		"MaxQueueEvents", "MaxQueueBytes", "MaxEventBytes", "BatchSize", "FlushInterval", "MaxInFlight",
 		"AttemptTimeout", "BackoffMin", "BackoffMax", "MaxRetryAfter", "ProbeMin", "ProbeMax",
+		"ShutdownTimeout", "CloseTimeout",
 	}, fieldsOf(t, err))
 	assert.NotContains(t, err.Error(), secretKey)
 	assert.NotContains(t, err.Error(), secretText)
@@ -173,6 +175,16 @@ func TestConfigOtherFields(t *testing.T) {
 		"public URL with a hash":         {func(c *Config) { c.PublicURL = "https://example.com/#a" }, []string{"PublicURL"}},
 		"public URL without scheme":      {func(c *Config) { c.PublicURL = "example.com" }, []string{"PublicURL"}},
 		"public URL with a quote":        {func(c *Config) { c.PublicURL = `https://example.com/"` }, []string{"PublicURL"}},
+		"public URL that is long":        {func(c *Config) { c.PublicURL = "https://example.com/" + strings.Repeat("x", 1100) }, []string{"PublicURL"}},
+		"hosts":                          {func(c *Config) { c.Hosts = []string{"example.com", "*.example.com", "127.0.0.1:8080", "[::1]"} }, nil},
+		"a host with a scheme":           {func(c *Config) { c.Hosts = []string{"https://example.com"} }, []string{"Hosts"}},
+		"a host that is empty":           {func(c *Config) { c.Hosts = []string{"example.com", ""} }, []string{"Hosts"}},
+		"a wildcard as the first host":   {func(c *Config) { c.Hosts = []string{"*.example.com"} }, []string{"Hosts"}},
+		"a page of the route":            {func(c *Config) { c.Page = PageRoute }, nil},
+		"a page that is none":            {func(c *Config) { c.Page = PageReferer + 1 }, []string{"Page"}},
+		"a header for the page":          {func(c *Config) { c.PageHeader, c.Hosts = "X-Page", []string{"example.com"} }, nil},
+		"a header without hosts":         {func(c *Config) { c.PageHeader = "X-Page" }, []string{"PageHeader"}},
+		"a header that is none":          {func(c *Config) { c.PageHeader, c.Hosts = "X Page", []string{"example.com"} }, []string{"PageHeader"}},
 		"public URL with a path":         {func(c *Config) { c.PublicURL = "https://example.com/shop/" }, nil},
 		"queue less than an event":       {func(c *Config) { c.MaxQueueBytes = 100 }, []string{"MaxQueueBytes"}},
 		"event as large as the queue":    {func(c *Config) { c.MaxQueueBytes, c.MaxEventBytes = 100, 100 }, nil},
@@ -282,7 +294,8 @@ func TestConfigDefaultsLeaveWhatIsSetAlone(t *testing.T) {
 	t.Parallel()
 	set := Config{
 		QueryKeys: []string{}, MaxQueueEvents: 1, MaxQueueBytes: 2, MaxEventBytes: 3, BatchSize: 4, FlushInterval: 5, MaxInFlight: 6,
-		AttemptTimeout: 7, BackoffMin: 8, BackoffMax: 9, MaxRetryAfter: 10, ProbeMin: 11, ProbeMax: 12, Logger: slog.New(slog.DiscardHandler),
+		AttemptTimeout: 7, BackoffMin: 8, BackoffMax: 9, MaxRetryAfter: 10, ProbeMin: 11, ProbeMax: 12,
+		ShutdownTimeout: 13, CloseTimeout: 14, Logger: slog.New(slog.DiscardHandler),
 	}
 	assert.True(t, reflect.DeepEqual(set, set.withDefaults()))
 }
@@ -363,7 +376,7 @@ func TestConfigDefaultsAreThoseDocumented(t *testing.T) {
 		numbers++
 		assert.Equal(t, want, value.Interface(), "%s: the comment says %q", field.name, field.says)
 	}
-	assert.GreaterOrEqual(t, numbers, 14, "the test no longer finds the documented defaults")
+	assert.GreaterOrEqual(t, numbers, 16, "the test no longer finds the documented defaults")
 }
 
 func TestClientConfigDefaultsAreThoseDocumented(t *testing.T) {

@@ -78,6 +78,68 @@ func ExampleTracker_Middleware() {
 	// stock_checked https://shop.example.com/products/7?utm_source=mail map[left:3]
 }
 
+func ExamplePrefix() {
+	tracker, err := footfall.New(footfall.Config{BaseURL: "https://api.example.com", APIKey: "secret", SiteID: "site_1"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = tracker.Close(context.Background()) }()
+
+	registered := []string{"GET /api/v2/users/:id"} // by a router whose prefix is configured
+	rule := footfall.Rule{Route: "GET /users/:id", Event: "user_viewed"}
+	fmt.Println(tracker.CheckRoutes(registered, rule))
+	fmt.Println(tracker.CheckRoutes(registered, footfall.Prefix("/api/v2", rule)...))
+	// Output:
+	// footfall: Rule{"GET /users/:id"}.Route: not registered in the router; the nearest is GET /api/v2/users/:id: give the rules its prefix, as footfall.Prefix("/api/v2", rules...) does
+	// <nil>
+}
+
+func ExampleTracker_Run() {
+	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	defer api.Close()
+	tracker, err := footfall.New(api.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = footfall.Track(footfall.WithTracker(context.Background(), tracker), "started")
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /pricing", func(http.ResponseWriter, *http.Request) {})
+	server := &http.Server{
+		Addr:              "127.0.0.1:0",
+		Handler:           tracker.Middleware(footfall.Rule{Route: "GET /pricing", Event: "pricing_viewed"})(mux),
+		ReadHeaderTimeout: 5 * time.Second,
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond) // or SIGTERM, for months
+	defer cancel()
+	err = tracker.Run(ctx, server)
+	if account, ok := errors.AsType[*footfall.CloseError](err); ok {
+		fmt.Println("lost", account.Lost)
+	}
+	fmt.Println("delivered", tracker.Stats().Delivered, err)
+	// Output:
+	// delivered 1 <nil>
+}
+
+// tlsServer is a server that Run serves by TLS.
+type tlsServer struct {
+	*http.Server
+	certFile, keyFile string
+}
+
+func (s tlsServer) ListenAndServe() error { return s.ListenAndServeTLS(s.certFile, s.keyFile) }
+
+func ExampleTracker_Run_tls() {
+	var tracker *footfall.Tracker // of footfall.New
+	server := tlsServer{&http.Server{Addr: "127.0.0.1:0", ReadHeaderTimeout: 5 * time.Second}, "cert.pem", "key.pem"}
+	err := tracker.Run(context.Background(), server)
+	fmt.Println(err)
+	// Output:
+	// open cert.pem: no such file or directory
+}
+
 func ExampleTracker_TrackDurable() {
 	api := footfalltest.StartAPI() // stands in for the Site Analytics API
 	defer api.Close()

@@ -87,6 +87,16 @@ func (p *passage) observe(o *Observation, panicked any) {
 	case panicked != nil:
 		o.Status = http.StatusInternalServerError
 	}
+	p.route(o)
+}
+
+// route contains a panic in the function of an adapter.
+func (p *passage) route(o *Observation) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.middleware.rules.panicked(v)
+		}
+	}()
 	o.Route, o.Path = p.middleware.routed(p.visit.inner, p.visit.page)
 }
 

@@ -86,13 +86,18 @@ func (s *Rules) Observe(o *Observation) {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {
-			s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip or in an adapter: %v", v))
+			s.panicked(v)
 		} else if !returned {
 			s.tracker.reporter.invalid(errGoexit)
 		}
 	}()
 	s.observe(o)
 	returned = true
+}
+
+// panicked tells the log of a panic in a function of the application or of an adapter.
+func (s *Rules) panicked(v any) {
+	s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip or in an adapter: %v", v))
 }
 
 // errGoexit is why a request makes no event whose goroutine ended in a function of the

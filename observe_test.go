@@ -379,3 +379,16 @@ func TestRuntimeGoexitInAFunctionOfARequestEndsThatRequestOnly(t *testing.T) {
 		})
 	}
 }
+
+func TestAPanicInAnAdapterChangesNothingOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	var log journal
+	tracker := footfalltest.New(t, log.into)
+	handler := tracker.Rules(footfall.Rule{Route: footfall.AnyRoute}).
+		Wrap(answering(http.StatusCreated), func(*http.Request) (string, footfall.PathValuer) { panic("no route") })
+	answer := httptest.NewRecorder()
+	assert.NotPanics(t, func() { handler.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil)) })
+	assert.Equal(t, http.StatusCreated, answer.Code)
+	require.NoError(t, tracker.Close(t.Context()))
+	assert.Contains(t, log.String(), "no route")
+}

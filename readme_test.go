@@ -66,6 +66,8 @@ func example(ctx context.Context, tracker *footfall.Tracker, server *http.Server
 	%s
 }
 
+func passwordIsRight(*http.Request) bool { return true }
+
 func main() {}
 `
 
@@ -74,14 +76,31 @@ func program(block string) string {
 	switch {
 	case strings.Contains(block, "\npackage main\n"):
 		return block
-	case strings.HasPrefix(block, "func "):
+	case strings.HasPrefix(block, "func "), strings.HasPrefix(block, "type "):
 		return fragment + "\nvar shop http.Handler\n\n" + block + "\nfunc main() {}\n"
 	}
 	end := "return err"
-	if strings.Contains(block, "handler :=") {
-		block += "\n_ = handler\n"
+	for _, name := range []string{"handler", "err"} {
+		if strings.Contains(block, name+" :=") {
+			block += "\n_ = " + name + "\n"
+		}
 	}
 	return fragment + fmt.Sprintf(body, block, end)
+}
+
+// goBlocks returns the programs of README and docs, without those that need another module.
+func goBlocks(t *testing.T) (blocks []string) {
+	t.Helper()
+	for file, least := range map[string]int{"README.md": 6, "docs/paths.md": 3, "docs/frameworks.md": 3} {
+		found := goBlock.FindAllStringSubmatch(readFile(t, file), -1)
+		require.GreaterOrEqual(t, len(found), least, file)
+		for _, block := range found {
+			if file == "README.md" || !strings.Contains(block[1], "core.App") && !strings.HasPrefix(block[1], "var rules") {
+				blocks = append(blocks, block[1])
+			}
+		}
+	}
+	return blocks
 }
 
 func TestProgramsOfTheREADMECompile(t *testing.T) {
@@ -89,12 +108,10 @@ func TestProgramsOfTheREADMECompile(t *testing.T) {
 	root, err := os.Getwd()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	blocks := goBlock.FindAllStringSubmatch(readFile(t, "README.md"), -1)
-	require.Greater(t, len(blocks), 5)
-	for i, block := range blocks {
+	for i, block := range goBlocks(t) {
 		folder := filepath.Join(dir, fmt.Sprintf("block%d", i))
 		require.NoError(t, os.Mkdir(folder, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program(block[1])), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program(block)), 0o600))
 	}
 	_, required, _ := strings.Cut(readFile(t, "go.mod"), "\n")
 	mod := "module readme\n" + required + "\nrequire github.com/footfall-dev/footfall v0.0.0\n\nreplace github.com/footfall-dev/footfall => " + root + "\n"

@@ -9,7 +9,9 @@ import (
 // percent-encoded (RFC 3986, section 2.1): /user/reset/%7Bkey%7D.
 func appendRoute(dst []byte, route string) []byte {
 	path := parsePattern(route).path
-	start := len(dst)
+	if !strings.HasPrefix(path, "/") {
+		dst = append(dst, '/')
+	}
 	for path != "" {
 		if b := path[0]; b == '{' || b == ':' || b == '*' {
 			n := max(wildcardLen(path), 1)
@@ -23,9 +25,6 @@ func appendRoute(dst []byte, route string) []byte {
 		}
 		dst = appendURLText(dst, path[:n])
 		path = path[n:]
-	}
-	if len(dst) == start {
-		dst = append(dst, '/')
 	}
 	return dst
 }
@@ -49,7 +48,7 @@ func appendBraces(dst []byte, name string) []byte {
 
 // appendURLText writes a path of a pattern, which is a path or the escaped form of one.
 func appendURLText(dst []byte, path string) []byte {
-	if isURLText(path) {
+	if _, err := url.PathUnescape(path); err == nil && isURLText(path) {
 		return append(dst, path...)
 	}
 	return append(dst, (&url.URL{Path: path}).EscapedPath()...)

@@ -75,10 +75,12 @@ type Rule struct {
 }
 
 // Prefix returns rules for routes below prefix, such as "/api/v2": the routes of rules with
-// prefix before their path. AnyRoute and NoRoute stay as they are. It is for routes that
-// are mounted where the configuration says.
+// prefix before their path. AnyRoute and NoRoute stay as they are, and so do all rules if
+// prefix is empty or "/". It is for routes that are mounted where the configuration says.
 func Prefix(prefix string, rules ...Rule) []Rule {
-	prefix = strings.TrimRight(prefix, "/")
+	if prefix = strings.Trim(prefix, "/"); prefix != "" {
+		prefix = "/" + prefix
+	}
 	prefixed := slices.Clone(rules)
 	for i := range prefixed {
 		if slash := strings.IndexByte(prefixed[i].Route, '/'); slash >= 0 {

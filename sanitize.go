@@ -15,7 +15,8 @@ func sanitize(s string) (text string, changed bool) {
 	if len(s) <= maxPathProp && isText(s) {
 		return s, false
 	}
-	return strings.Map(toText, s[:textLen(s, maxPathProp)]), true // Map replaces invalid UTF-8
+	text = strings.Map(toText, s[:textLen(s, maxPathProp)]) // which replaces invalid UTF-8, too
+	return text[:textLen(text, maxPathProp)], true
 }
 
 // textLen returns how many bytes of s are not more than most and end with a whole character.

@@ -11,6 +11,12 @@ import (
 // fewestOfToken is how many letters and digits make a token, at least.
 const fewestOfToken = 20
 
+// fewestOfCodes is less, because a token may have dashes that are not counted.
+const fewestOfCodes = 18
+
+// lengthOfUUID is how many hexadecimal digits a UUID has.
+const lengthOfUUID = 32
+
 // shortestSecret is how long a value is that may be a secret, if the name of its wildcard
 // does not say so.
 const shortestSecret = 8
@@ -73,40 +79,82 @@ func isPersonalSegment(segment string) bool {
 	return hasAddress(segment) || looksRandom(segment) || isBearerToken(segment)
 }
 
-// hasAddress is hasEmail for segments, in which a version may follow the name of a package:
-// lodash@4.17.21. A domain ends with letters.
+// hasAddress is hasEmail for segments, in which a version may follow the name of a package,
+// and a scale the name of a picture: lodash@4.17.21, logo@2x.png. The domain of an address
+// has two letters after a dot.
 func hasAddress(segment string) bool {
-	at := strings.LastIndexByte(segment, '@')
-	if at < 0 || !hasEmail(segment) {
+	if !hasEmail(segment) {
 		return false
 	}
-	last := segment[strings.LastIndexByte(segment, '.')+1:]
-	return !isDigits(last)
+	if dot := strings.LastIndexByte(segment, '.'); slices.Contains(assetTypes, segment[dot+1:]) {
+		segment = segment[:dot]
+	}
+	_, domain, _ := strings.Cut(segment, "@")
+	for i := 2; i < len(domain); i++ {
+		if domain[i-2] == '.' && isNoDigit(domain[i-1]) && isNoDigit(domain[i]) {
+			return true
+		}
+	}
+	return false
 }
 
-// looksRandom reports whether a segment has 20 or more letters and digits that are mixed as
-// random ones are: in 6 neighbours there is a change between letters and digits, or between
-// cases other than that of a capital before small letters.
+// assetTypes are extensions of files that are no domains.
+var assetTypes = []string{"png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "js", "css"}
+
+// isNoDigit accepts letters, of other scripts too.
+func isNoDigit(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80 }
+
+// looksRandom reports whether a segment is a token, by the rows of letters and digits between
+// its dashes and other marks: a row of 20 hexadecimal digits, neighbouring rows of 32, or
+// codes of 18 letters and digits with a change of kind in 7 neighbours. A code is a row with
+// two changes or more. A word has none, "16gb" and "iphone15" have one. Where no row is a
+// word or a number, short rows are parts of the codes beside them.
 func looksRandom(segment string) bool {
-	count, changes := 0, 0
-	for i := range len(segment) {
-		b := segment[i]
-		if !isAlnum(b) {
-			if b >= 0x80 || !among(b, "-_.~=+") {
-				return false
-			}
-			continue
+	hex, code, changes, rest, words := 0, 0, 0, 0, false
+	for row := range strings.FieldsFuncSeq(segment, isNoAlnum) {
+		if hex += len(row); !isHex(row) {
+			hex = 0
 		}
-		count++
-		if i > 0 && isAlnum(segment[i-1]) && changesKind(segment, i) {
-			changes++
+		n := changesOfKind(row)
+		switch {
+		case len(row) >= fewestOfToken && hex > 0, hex >= lengthOfUUID:
+			return true
+		case n >= 2:
+			code, changes = code+len(row), changes+n
+		case n == 1 || len(row) <= 3:
+			rest += len(row)
+		default:
+			words = true
 		}
 	}
-	if count < fewestOfToken {
-		return false
+	if !words {
+		code += rest
 	}
-	return changes*6 >= count || isDigits(segment)
+	return code >= fewestOfCodes && changes*7 >= code
 }
+
+// changesOfKind counts the changes between letters and digits, and between cases other
+// than from a capital to the small letters after it.
+func changesOfKind(s string) (n int) {
+	for i := 1; i < len(s); i++ {
+		if changesKind(s, i) {
+			n++
+		}
+	}
+	return n
+}
+
+// isHex reports whether s is of hexadecimal digits, or of digits, only.
+func isHex(s string) bool {
+	for i := range len(s) {
+		if b := s[i] | 0x20; !isDigit(s[i]) && (b < 'a' || b > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func isNoAlnum(r rune) bool { return r >= 0x80 || !isAlnum(byte(r)) }
 
 // changesKind reports whether s changes from one kind of character to another before i.
 func changesKind(s string, i int) bool {

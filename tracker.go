@@ -30,6 +30,9 @@ type Tracker struct {
 	scratches sync.Pool // of *scratch
 	flusher   Flusher   // the transport, if it is one
 
+	shutdownTimeout time.Duration // of Run's server
+	closeTimeout    time.Duration // of Run's Close
+
 	stop    context.CancelFunc // ends the transport's context
 	done    chan struct{}      // closed when the transport has returned
 	closing atomic.Bool        // Close was called
@@ -41,7 +44,7 @@ type Tracker struct {
 // The error joins one *FieldError for every problem of cfg.
 func New(cfg Config) (*Tracker, error) {
 	if cfg.Disabled {
-		return &Tracker{disabled: true}, nil
+		return &Tracker{disabled: true, shutdownTimeout: cfg.withDefaults().ShutdownTimeout}, nil
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -67,9 +70,13 @@ func newTracker(cfg *Config) *Tracker {
 		pager:     newPager(cfg),
 		skip:      cfg.Skip,
 		noContext: cfg.NoContextValue,
-		reporter:  newReporter(cfg.Logger, cfg.OnError),
-		done:      make(chan struct{}),
-		closed:    make(chan struct{}),
+
+		shutdownTimeout: cfg.ShutdownTimeout,
+		closeTimeout:    cfg.CloseTimeout,
+
+		reporter: newReporter(cfg.Logger, cfg.OnError),
+		done:     make(chan struct{}),
+		closed:   make(chan struct{}),
 	}
 	t.queue = newQueue(cfg, t.reporter.dropped)
 	t.queue.misused = t.reporter.misused

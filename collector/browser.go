@@ -69,10 +69,7 @@ func admit(w http.ResponseWriter, r *http.Request, s *account.Site, d *draft) *f
 		}
 		allowOrigin(w, origin)
 	}
-	if !isOn(s.Domain, d.page.host) {
-		return invalid(browserFields.url, "is not on "+quoted(s.Domain))
-	}
-	return nil
+	return checkPage(s, d, browserFields.url)
 }
 
 func allowOrigin(w http.ResponseWriter, origin string) {

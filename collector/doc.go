@@ -20,7 +20,8 @@
 // Every failure under /v1 and of /e has the contract's error body. The contract leaves
 // all codes but not_found open; these are used:
 //
-//	400 validation_failed       the message begins with the field: name, url, props["key"] …
+//	400 validation_failed       the message begins with the field: name, url, props["key"] …;
+//	                            also a url that is not on the site's domain, if the site refuses those
 //	401 unauthorized            no API key, or none that is valid
 //	403 forbidden               /e: the page that sends is not on the site's domain
 //	404 not_found               no such site, no such path

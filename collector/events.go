@@ -36,12 +36,26 @@ func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request, key string
 	if !ok {
 		return noSuchSite("id", d.site)
 	}
+	if s.OwnPages {
+		f = checkPage(&s, &d, apiFields.url)
+	}
+	if f != nil {
+		return f
+	}
 	e := d.event(&s, time.Now())
 	e.Key = repeat
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f
 	}
 	writeJSON(w, http.StatusAccepted, accepted)
+	return nil
+}
+
+// checkPage refuses an event whose URL is not on the site's domain.
+func checkPage(s *account.Site, d *draft, field string) *failure {
+	if !isOn(s.Domain, d.page.host) {
+		return invalid(field, "is not on "+quoted(s.Domain))
+	}
 	return nil
 }
 

@@ -157,6 +157,34 @@ func TestPausedSiteRefusesEvents(t *testing.T) {
 	assert.Empty(t, s.stored(t))
 }
 
+func TestSiteMayRefuseEventsOfOtherDomains(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	own := []string{
+		"https://shop.example.com/a", "http://shop.example.com:8080/", "https://www.shop.example.com/", "https://SHOP.example.com/",
+		"https://eu.shop.example.com/?a=1",
+	}
+	foreign := []string{
+		"https://evil.example/", "https://example.com/", "https://evilshop.example.com/", "https://shop.example.com.evil.example/",
+		"http://unknown.invalid/shop.example.com", "http://127.0.0.1/",
+	}
+	send := func(url string) answer { return s.api(t, "POST", "/v1/events", s.event("x", url, "{}")) }
+	for _, url := range slices.Concat(own, foreign) {
+		assert.Equal(t, http.StatusAccepted, send(url).status, "off by default: %s", url)
+	}
+	s.site.OwnPages = true
+	require.NoError(t, s.Account().ChangeSite(t.Context(), s.site))
+	for _, url := range own {
+		assert.Equal(t, http.StatusAccepted, send(url).status, url)
+	}
+	for _, url := range foreign {
+		got := send(url)
+		assert.Equal(t, http.StatusBadRequest, got.status, url)
+		assert.Equal(t, `{"error":"validation_failed","message":"url: is not on \"shop.example.com\"","status":400}`, got.body)
+	}
+	assert.Len(t, s.stored(t), 2*len(own)+len(foreign), "what is refused is not stored")
+}
+
 func TestBodyLargerThanAnnouncedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})

@@ -95,13 +95,15 @@ func (a *API) Close() {
 	a.server.Close()
 }
 
-// Config returns a Config for a tracker of this API, with a FlushInterval of 10 ms
-// and https://example.com/ as DefaultURL; empty that to see what knows no page.
+// Config returns a Config for a tracker of this API, with a FlushInterval of 10 ms, a
+// ShutdownTimeout of two seconds, so that a test does not wait long for an open stream, and
+// https://example.com/ as DefaultURL; empty that to see what knows no page.
 func (a *API) Config() footfall.Config {
 	return footfall.Config{
 		BaseURL: a.URL, APIKey: Key, SiteID: SiteID,
-		DefaultURL:    "https://example.com/",
-		FlushInterval: 10 * time.Millisecond,
+		DefaultURL:      "https://example.com/",
+		FlushInterval:   10 * time.Millisecond,
+		ShutdownTimeout: 2 * time.Second,
 	}
 }
 

@@ -19,6 +19,7 @@ type Site struct {
 	Name      string    `json:"name"`
 	Domain    string    `json:"domain"` // lower case host name, perhaps with a port; unique
 	Paused    bool      `json:"paused,omitempty"`
+	OwnPages  bool      `json:"own_pages,omitempty"` // events of backends must have a URL on Domain, too
 	CreatedAt time.Time `json:"created_at"`
 }
 

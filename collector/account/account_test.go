@@ -70,16 +70,36 @@ func TestSiteKeepsItsIDWhenDomainAndNameChange(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "shop.example.com", site.Name)
 	changed := site
-	changed.Name, changed.Domain, changed.Paused, changed.CreatedAt = "Shop", "www.example.com", true, time.Time{}
+	changed.Name, changed.Domain, changed.Paused, changed.OwnPages, changed.CreatedAt = "Shop", "www.example.com", true, true, time.Time{}
 	require.NoError(t, a.ChangeSite(t.Context(), changed))
 	got, ok := a.Site(site.ID)
 	require.True(t, ok)
-	assert.Equal(t, account.Site{ID: site.ID, Name: "Shop", Domain: "www.example.com", Paused: true, CreatedAt: site.CreatedAt}, got)
+	assert.Equal(t, account.Site{ID: site.ID, Name: "Shop", Domain: "www.example.com", Paused: true, OwnPages: true, CreatedAt: site.CreatedAt}, got)
 	_, ok = a.SiteOf("shop.example.com")
 	assert.False(t, ok, "the old domain is free")
 	_, err = a.AddSite(t.Context(), "", "www.example.com")
 	assert.Equal(t, "domain", fieldOf(t, err), "taken")
 	assert.ErrorIs(t, a.ChangeSite(t.Context(), account.Site{ID: "site_none", Domain: "x.example.com"}), account.ErrNotFound)
+}
+
+// A site that a collector without the setting wrote takes events of all domains.
+func TestSitesOfEarlierVersionsTakeEventsOfAllDomains(t *testing.T) {
+	t.Parallel()
+	st := storetest.NewReference()
+	old := `{"id":"site_1","name":"Shop","domain":"shop.example.com","created_at":"2026-01-02T03:04:05Z"}`
+	require.NoError(t, st.Put(t.Context(), "site", store.Record{ID: "site_1", Data: []byte(old)}))
+	site, ok := open(t, st).Site("site_1")
+	require.True(t, ok)
+	assert.False(t, site.OwnPages)
+	a := open(t, st)
+	require.NoError(t, a.ChangeSite(t.Context(), site))
+	written, err := st.Records(t.Context(), "site")
+	require.NoError(t, err)
+	assert.JSONEq(t, old, string(written[0].Data), "as such a collector reads it")
+	site.OwnPages = true
+	require.NoError(t, a.ChangeSite(t.Context(), site))
+	site, _ = open(t, st).Site("site_1")
+	assert.True(t, site.OwnPages, "kept over a restart")
 }
 
 func TestDomainsAreTakenAsPeoplePasteThem(t *testing.T) {

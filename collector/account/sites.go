@@ -55,7 +55,7 @@ func (a *Account) AddSite(ctx context.Context, name, domain string) (Site, error
 	return s, err
 }
 
-// ChangeSite changes name, domain and Paused of the site with s.ID.
+// ChangeSite changes name, domain, Paused and OwnPages of the site with s.ID.
 func (a *Account) ChangeSite(ctx context.Context, s Site) error {
 	old, ok := a.Site(s.ID)
 	if !ok {

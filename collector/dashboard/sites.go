@@ -146,6 +146,9 @@ func (b *board) settings(w http.ResponseWriter, r *http.Request, site account.Si
 	if site.Paused {
 		f.Set("paused", "yes")
 	}
+	if site.OwnPages {
+		f.Set("ownpages", "yes")
+	}
 	return b.settingsPage(w, r, http.StatusOK, site, f)
 }
 
@@ -162,7 +165,8 @@ func (b *board) changeSite(w http.ResponseWriter, r *http.Request, site account.
 		return err
 	}
 	changed := site
-	changed.Name, changed.Domain, changed.Paused = f.Get("name"), f.Get("domain"), f.Get("paused") == "yes"
+	changed.Name, changed.Domain = f.Get("name"), f.Get("domain")
+	changed.Paused, changed.OwnPages = f.Get("paused") == "yes", f.Get("ownpages") == "yes"
 	err = b.Account.ChangeSite(r.Context(), changed)
 	if f.refused(err) {
 		return b.settingsPage(w, r, http.StatusUnprocessableEntity, site, f)

@@ -67,6 +67,34 @@ func TestUncheckingPausedResumesASite(t *testing.T) {
 	assert.False(t, resumed.Paused)
 }
 
+func TestTheFormOfASiteSaysWhetherEventsOfOtherDomainsAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	settings := "/sites/" + site.ID + "/settings"
+	b := f.signedIn()
+	checked := func() (form, kept bool) {
+		site, _ := f.account.Site(site.ID)
+		box := between(b.page(settings).body, `<input id="ownpages"`, ">")
+		return strings.Contains(box, " checked"), site.OwnPages
+	}
+	for _, want := range []bool{false, true, false} {
+		if want {
+			b.page(settings).submit(settings, map[string]string{"ownpages": "yes"}).follow()
+		} else {
+			b.page(settings).submit(settings, map[string]string{"ownpages": ""}).follow()
+		}
+		form, kept := checked()
+		assert.Equal(t, []bool{want, want}, []bool{form, kept})
+	}
+	b.page(settings).submit(settings, map[string]string{"ownpages": "yes"}).follow()
+	b.page(settings).submit(settings, map[string]string{"name": "Another"}).follow()
+	_, kept := checked()
+	assert.True(t, kept, "a change of another field leaves it on")
+	refused := b.page(settings).submit(settings, map[string]string{"domain": "not a host"})
+	assert.Contains(t, between(refused.body, `<input id="ownpages"`, ">"), " checked", "a refused form keeps what was ticked")
+}
+
 func TestBadFormsComeBackWithTheFieldNamedAndWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

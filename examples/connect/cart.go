@@ -37,7 +37,13 @@ func add(ctx context.Context, req *connect.Request[text]) (*connect.Response[tex
 	return connect.NewResponse(wrapperspb.String(req.Msg.GetValue() + ", 3 left")), nil
 }
 
+// watch sends the product twice. Without a product it goes on until the caller goes.
 func watch(ctx context.Context, req *connect.Request[text], stream *connect.ServerStream[text]) error {
 	_ = footfallconnect.Track(ctx, "watching")
+	if req.Msg.GetValue() == "" {
+		err := stream.Send(req.Msg)
+		<-ctx.Done()
+		return err
+	}
 	return errors.Join(stream.Send(req.Msg), stream.Send(req.Msg))
 }

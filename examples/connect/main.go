@@ -12,9 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
@@ -33,8 +31,7 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the server; port 0 takes any free one")
 	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	ctx, stop := context.WithCancel(context.Background())
 	if *open > 0 {
 		time.AfterFunc(*open, stop)
 	}
@@ -56,27 +53,24 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 	if err := footfallconnect.CheckRules(tracker, slices.Collect(maps.Keys(handlers)), rules...); err != nil {
 		return errors.Join(err, tracker.Close(ctx))
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return errors.Join(err, tracker.Close(ctx))
-	}
-	lines.Printf("listening on http://%s: try curl -H 'Content-Type: application/json' -d '\"socks\"' http://%[1]s%s", listener.Addr(), addProcedure)
 	mux := http.NewServeMux()
 	for procedure, handler := range handlers {
 		mux.Handle(procedure, handler)
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ConnContext: footfallconnect.ConnContext, Protocols: new(http.Protocols)}
+	server := &http.Server{
+		Addr:              address,
+		Handler:           mux,
+		ReadHeaderTimeout: 5 * time.Second,
+		ConnContext:       footfallconnect.ConnContext,
+		Protocols:         new(http.Protocols),
+		BaseContext: func(l net.Listener) context.Context {
+			lines.Printf("listening on http://%s: try curl -H 'Content-Type: application/json' -d '\"socks\"' http://%[1]s%s", l.Addr(), addProcedure)
+			return context.Background()
+		},
+	}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true) // for clients of gRPC
-	broken := make(chan error, 1)
-	go func() { broken <- server.Serve(listener) }()
-	select {
-	case <-ctx.Done():
-	case err = <-broken:
-	}
-	ending, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err = errors.Join(err, server.Shutdown(ending), tracker.Close(ending)) // in this order: a closed tracker takes no events
+	err = tracker.Run(ctx, server)             // until SIGTERM, SIGINT or the end of ctx
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return err
 }

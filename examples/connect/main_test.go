@@ -22,7 +22,7 @@ import (
 
 func TestTheServiceKeepsWhatIsAskedOfExamples(t *testing.T) {
 	t.Parallel()
-	exampletest.Run(t, exampletest.Program{Run: run, Rules: rules, Unknown: "/shop.v1.CartService/Remove", Visit: visit, Buy: buy})
+	exampletest.Run(t, exampletest.Program{Run: run, Rules: rules, Unknown: "/shop.v1.CartService/Remove", Visit: visit, Buy: buy, Watch: watchOpen})
 }
 
 func visit(t *testing.T, base string) []string {
@@ -54,6 +54,24 @@ func TestWhatARequestGateRefusesMakesNoEvent(t *testing.T) {
 	assert.Empty(t, tracker.Names())
 }
 
+// watchOpen opens a stream that does not end.
+func watchOpen(t *testing.T, base string) []string {
+	stream, err := watcher(t, base).CallServerStream(t.Context(), connect.NewRequest(wrapperspb.String("")))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = stream.Close() }) // the program has ended by then
+	require.True(t, stream.Receive(), stream.Err())
+	return []string{"watching " + base + watchProcedure + " map[]", "cart_watched " + base + watchProcedure + " map[]"}
+}
+
+// watcher returns a client of Watch that uses gRPC, with a new connection.
+func watcher(t *testing.T, base string) *connect.Client[text, text] {
+	t.Helper()
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(transport.CloseIdleConnections)
+	return connect.NewClient[text, text](&http.Client{Transport: transport}, base+watchProcedure, connect.WithGRPC())
+}
+
 // post calls a procedure as a page in a browser would.
 func post(t *testing.T, url, product string, want int) {
 	t.Helper()
@@ -73,11 +91,7 @@ func watchAll(t *testing.T, base, product string) (received []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	transport := &http.Transport{Protocols: new(http.Protocols)}
-	transport.Protocols.SetUnencryptedHTTP2(true)
-	defer transport.CloseIdleConnections()
-	client := connect.NewClient[text, text](&http.Client{Transport: transport}, base+watchProcedure, connect.WithGRPC())
-	stream, err := client.CallServerStream(ctx, connect.NewRequest(wrapperspb.String(product)))
+	stream, err := watcher(t, base).CallServerStream(ctx, connect.NewRequest(wrapperspb.String(product)))
 	require.NoError(t, err)
 	for stream.Receive() {
 		received = append(received, stream.Msg().GetValue())

@@ -11,8 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -27,14 +25,14 @@ var rules = []footfall.Rule{
 	{Route: "GET /products/:id", Event: "product_viewed", PathProps: []string{"id"}},
 	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
 	{Route: "POST /api/checkout", Event: "checkout_failed", Status: footfall.Failure},
+	{Route: "GET /stock", Event: "stock_watched"},
 }
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the server; port 0 takes any free one")
 	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	ctx, stop := context.WithCancel(context.Background())
 	if *open > 0 {
 		time.AfterFunc(*open, stop)
 	}
@@ -53,21 +51,16 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 	if err = errors.Join(err, footfallechov4.CheckRules(tracker, router, rules...)); err != nil {
 		return errors.Join(err, tracker.Close(ctx)) // no start with rules that never apply
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return errors.Join(err, tracker.Close(ctx))
+	server := &http.Server{
+		Addr:              address,
+		Handler:           router,
+		ReadHeaderTimeout: 5 * time.Second,
+		BaseContext: func(l net.Listener) context.Context {
+			lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", l.Addr())
+			return context.Background()
+		},
 	}
-	lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", listener.Addr())
-	server := &http.Server{Handler: router, ReadHeaderTimeout: 5 * time.Second}
-	broken := make(chan error, 1)
-	go func() { broken <- server.Serve(listener) }()
-	select {
-	case <-ctx.Done():
-	case err = <-broken:
-	}
-	ending, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err = errors.Join(err, server.Shutdown(ending), tracker.Close(ending)) // in this order: a closed tracker takes no events
+	err = tracker.Run(ctx, server) // until SIGTERM, SIGINT or the end of ctx
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return err
 }
@@ -78,6 +71,12 @@ func newRouter(tracker *footfall.Tracker, rules []footfall.Rule) *echo.Echo {
 	e.GET("/products/:id", func(c echo.Context) error {
 		_ = footfallechov4.Track(c, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
 		return c.String(http.StatusOK, "product "+c.Param("id")+", 3 left\n")
+	})
+	e.GET("/stock", func(c echo.Context) error { // a stream, until the client goes
+		err := c.Blob(http.StatusOK, "text/event-stream", []byte("data: 3 left\n\n"))
+		_ = http.NewResponseController(c.Response()).Flush() // the client may be gone
+		<-c.Request().Context().Done()
+		return err
 	})
 	e.Group("/api").POST("/checkout", func(c echo.Context) error {
 		if c.QueryParam("card") == "declined" {

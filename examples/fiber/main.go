@@ -3,15 +3,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/gofiber/fiber/v3"
@@ -25,14 +25,14 @@ import (
 var rules = []footfall.Rule{
 	{Route: "GET /products/:id", Event: "product_viewed", PathProps: []string{"id"}},
 	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
+	{Route: "GET /stock", Event: "stock_watched"},
 }
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the server; port 0 takes any free one")
 	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	ctx, stop := context.WithCancel(context.Background())
 	if *open > 0 {
 		time.AfterFunc(*open, stop)
 	}
@@ -54,21 +54,11 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 	if err := footfallfiber.CheckRules(tracker, app, rules...); err != nil {
 		return errors.Join(err, tracker.Close(ctx))
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return errors.Join(err, tracker.Close(ctx))
-	}
-	defer listener.Close() // Fiber does, unless it is told to stop before it began
-	lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", listener.Addr())
-	broken := make(chan error, 1)
-	go func() { broken <- app.Listener(listener, fiber.ListenConfig{DisableStartupMessage: true}) }()
-	select {
-	case <-ctx.Done():
-	case err = <-broken:
-	}
-	ending, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err = errors.Join(err, app.ShutdownWithContext(ending), tracker.Close(ending)) // in this order: a closed tracker takes no events
+	app.Hooks().OnListen(func(at fiber.ListenData) error {
+		lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", net.JoinHostPort(at.Host, at.Port))
+		return nil
+	})
+	err = tracker.Run(ctx, footfallfiber.Server(app, address, fiber.ListenConfig{DisableStartupMessage: true})) // until SIGTERM, SIGINT or the end of ctx
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return err
 }
@@ -79,6 +69,18 @@ func newApp(tracker *footfall.Tracker, rules []footfall.Rule) *fiber.App {
 	app.Get("/products/:id", func(c fiber.Ctx) error {
 		_ = footfallfiber.Track(c, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
 		return c.SendString("product " + c.Params("id") + ", 3 left\n")
+	})
+	app.Get("/stock", func(c fiber.Ctx) error { // a stream, until the client goes
+		c.Set("Content-Type", "text/event-stream")
+		return c.SendStreamWriter(func(w *bufio.Writer) {
+			for {
+				fmt.Fprint(w, "data: 3 left\n\n")
+				if w.Flush() != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		})
 	})
 	app.Group("/api").Post("/checkout", func(c fiber.Ctx) error { return c.SendStatus(fiber.StatusCreated) })
 	return app

@@ -11,8 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -25,6 +23,7 @@ import (
 var rules = []footfall.Rule{
 	{Route: "GET /products/:id", Event: "product_viewed", PathProps: []string{"id"}},
 	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
+	{Route: "GET /stock", Event: "stock_watched"},
 }
 
 func main() {
@@ -32,8 +31,7 @@ func main() {
 	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
 	flag.Parse()
 	gin.SetMode(gin.ReleaseMode)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	ctx, stop := context.WithCancel(context.Background())
 	if *open > 0 {
 		time.AfterFunc(*open, stop)
 	}
@@ -55,21 +53,16 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 	if err := footfallgin.CheckRules(tracker, router, rules...); err != nil {
 		return errors.Join(err, tracker.Close(ctx))
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return errors.Join(err, tracker.Close(ctx))
+	server := &http.Server{
+		Addr:              address,
+		Handler:           router,
+		ReadHeaderTimeout: 5 * time.Second,
+		BaseContext: func(l net.Listener) context.Context {
+			lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", l.Addr())
+			return context.Background()
+		},
 	}
-	lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", listener.Addr())
-	server := &http.Server{Handler: router, ReadHeaderTimeout: 5 * time.Second}
-	broken := make(chan error, 1)
-	go func() { broken <- server.Serve(listener) }()
-	select {
-	case <-ctx.Done():
-	case err = <-broken:
-	}
-	ending, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err = errors.Join(err, server.Shutdown(ending), tracker.Close(ending)) // in this order: a closed tracker takes no events
+	err = tracker.Run(ctx, server) // until SIGTERM, SIGINT or the end of ctx
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return err
 }
@@ -80,6 +73,12 @@ func newRouter(tracker *footfall.Tracker, rules []footfall.Rule) *gin.Engine {
 	router.GET("/products/:id", func(c *gin.Context) {
 		_ = footfallgin.Track(c, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
 		c.String(http.StatusOK, "product %s, 3 left\n", c.Param("id"))
+	})
+	router.GET("/stock", func(c *gin.Context) { // a stream, until the client goes
+		c.Header("Content-Type", "text/event-stream")
+		c.String(http.StatusOK, "data: 3 left\n\n")
+		c.Writer.Flush()
+		<-c.Request.Context().Done()
 	})
 	router.Group("/api").POST("/checkout", func(c *gin.Context) { c.String(http.StatusCreated, "thank you\n") })
 	return router

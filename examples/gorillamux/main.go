@@ -12,8 +12,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -26,14 +24,14 @@ import (
 var rules = []footfall.Rule{
 	{Route: "GET /products/{id:[0-9]+}", Event: "product_viewed", PathProps: []string{"id"}},
 	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
+	{Route: "GET /stock", Event: "stock_watched"},
 }
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the server; port 0 takes any free one")
 	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	ctx, stop := context.WithCancel(context.Background())
 	if *open > 0 {
 		time.AfterFunc(*open, stop)
 	}
@@ -55,21 +53,16 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 	if err := footfallmux.CheckRules(tracker, router, rules...); err != nil {
 		return errors.Join(err, tracker.Close(ctx))
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return errors.Join(err, tracker.Close(ctx))
+	server := &http.Server{
+		Addr:              address,
+		Handler:           footfallmux.Wrap(tracker, router, rules...),
+		ReadHeaderTimeout: 5 * time.Second,
+		BaseContext: func(l net.Listener) context.Context {
+			lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", l.Addr())
+			return context.Background()
+		},
 	}
-	lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", listener.Addr())
-	server := &http.Server{Handler: footfallmux.Wrap(tracker, router, rules...), ReadHeaderTimeout: 5 * time.Second}
-	broken := make(chan error, 1)
-	go func() { broken <- server.Serve(listener) }()
-	select {
-	case <-ctx.Done():
-	case err = <-broken:
-	}
-	ending, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err = errors.Join(err, server.Shutdown(ending), tracker.Close(ending)) // in this order: a closed tracker takes no events
+	err = tracker.Run(ctx, server) // until SIGTERM, SIGINT or the end of ctx
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return err
 }
@@ -79,6 +72,12 @@ func newRouter() *mux.Router {
 	router.HandleFunc("/products/{id:[0-9]+}", func(w http.ResponseWriter, r *http.Request) {
 		_ = footfallmux.Track(r, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
 		fmt.Fprintf(w, "product %s, 3 left\n", mux.Vars(r)["id"])
+	}).Methods("GET")
+	router.HandleFunc("/stock", func(w http.ResponseWriter, r *http.Request) { // a stream, until the client goes
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: 3 left\n\n")
+		_ = http.NewResponseController(w).Flush() // the client may be gone
+		<-r.Context().Done()
 	}).Methods("GET")
 	api := router.PathPrefix("/api").Subrouter()
 	api.HandleFunc("/checkout", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }).Methods("POST")

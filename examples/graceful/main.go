@@ -5,16 +5,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/footfall-dev/footfall"
@@ -22,38 +18,37 @@ import (
 
 func main() {
 	log.SetFlags(0)
+	cfg := footfall.ConfigFromEnv()
 	listen := flag.String("listen", "127.0.0.1:8081", "`address` of the server")
+	flag.DurationVar(&cfg.ShutdownTimeout, "shutdown-timeout", 10*time.Second, "`time` for requests under way when the server stops")
+	flag.DurationVar(&cfg.CloseTimeout, "close-timeout", 10*time.Second, "`time` to deliver the events that are left then")
 	flag.Parse()
-
-	// SIGTERM is what deploys send, SIGINT is Ctrl-C. Once one has come the next
-	// ends the program at once, for whoever does not want to wait.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-
-	if err := run(ctx, *listen); err != nil {
+	if err := run(context.Background(), *listen, cfg); err != nil {
 		log.Fatal("graceful: ", err)
 	}
 }
 
-func run(ctx context.Context, address string) error {
-	tracker, err := footfall.New(footfall.ConfigFromEnv())
+// run serves until the process receives SIGTERM, which is what deploys send, or SIGINT, which
+// is Ctrl-C. A second one ends the process at once.
+func run(ctx context.Context, address string, cfg footfall.Config) error {
+	tracker, err := footfall.New(cfg)
 	if err != nil {
 		return err // names everything that is missing
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
+	server := &http.Server{
+		Addr:              address,
+		Handler:           handler(tracker),
+		ReadHeaderTimeout: 5 * time.Second,
+		BaseContext: func(l net.Listener) context.Context {
+			fmt.Printf("listening on http://%s: try curl -X POST http://%[1]s/signup\n", l.Addr())
+			return context.Background()
+		},
 	}
-	fmt.Printf("listening on http://%s: try curl -X POST http://%[1]s/signup\n", listener.Addr())
-
-	server := &http.Server{Handler: handler(tracker), ReadHeaderTimeout: 5 * time.Second}
-	broken := make(chan error, 1)
-	go func() { broken <- server.Serve(listener) }()
-	select {
-	case <-ctx.Done():
-	case err = <-broken:
-	}
-	return errors.Join(err, shutDown(server, tracker))
+	server.RegisterOnShutdown(func() { fmt.Println("stopping") })
+	err = tracker.Run(ctx, server)
+	account := tracker.Stats()
+	fmt.Printf("delivered %d, rejected %d, lost %d\n", account.Delivered, account.Rejected, account.Dropped)
+	return err
 }
 
 func handler(tracker *footfall.Tracker) http.Handler {
@@ -61,25 +56,13 @@ func handler(tracker *footfall.Tracker) http.Handler {
 	mux.HandleFunc("POST /signup", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "welcome\n") // the client may be gone
 	})
+	mux.HandleFunc("GET /news", func(w http.ResponseWriter, r *http.Request) { // a stream, until the client goes
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: nothing yet\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
 	return tracker.Middleware(
 		footfall.Rule{Route: "POST /signup", Event: "signup_completed", Status: footfall.Success},
 	)(mux)
-}
-
-// shutDown stops the server first: requests under way still make events, and a
-// tracker that is closed takes none. Each step has a deadline of its own, so that
-// one slow request does not use up the time for delivering. Together they stay
-// below the 30 seconds that Kubernetes, for one, gives before it kills.
-func shutDown(server *http.Server, tracker *footfall.Tracker) error {
-	answering, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
-	serverErr := server.Shutdown(answering)
-
-	delivering, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	trackerErr := tracker.Close(delivering)
-
-	account := tracker.Stats()
-	fmt.Printf("delivered %d, rejected %d, lost %d\n", account.Delivered, account.Rejected, account.Dropped)
-	return errors.Join(serverErr, trackerErr)
 }

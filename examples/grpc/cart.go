@@ -46,12 +46,18 @@ func add(ctx context.Context, product *wrapperspb.StringValue) (*wrapperspb.Stri
 	return wrapperspb.String(product.GetValue() + ", 3 left"), nil
 }
 
+// watch sends the product twice. Without a product it goes on until the caller goes.
 func watch(_ any, stream grpc.ServerStream) error {
 	product := new(wrapperspb.StringValue)
 	if err := stream.RecvMsg(product); err != nil {
 		return err
 	}
 	_ = footfallgrpc.Track(stream.Context(), "watching")
+	if product.GetValue() == "" {
+		err := stream.SendMsg(product)
+		<-stream.Context().Done()
+		return err
+	}
 	return errors.Join(stream.SendMsg(product), stream.SendMsg(product))
 }
 

@@ -10,8 +10,7 @@ import (
 	"log"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -31,8 +30,7 @@ func main() {
 	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
 	customer := flag.Bool("customer", true, "let a customer come, who puts socks in the cart")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	ctx, stop := context.WithCancel(context.Background())
 	if *open > 0 {
 		time.AfterFunc(*open, stop)
 	}
@@ -62,23 +60,16 @@ func run(ctx context.Context, address string, customer bool, rules []footfall.Ru
 		return errors.Join(err, tracker.Close(ctx))
 	}
 	lines.Printf("listening on %s for calls of /shop.v1.CartService/Add and Watch", listener.Addr())
-	broken := make(chan error, 1)
-	go func() { broken <- server.Serve(listener) }()
+	var customers sync.WaitGroup
 	if customer {
-		if err := buy(ctx, listener.Addr().String()); err != nil && ctx.Err() == nil {
-			lines.Println("the customer went away: ", err)
-		}
+		customers.Go(func() {
+			if err := buy(ctx, listener.Addr().String()); err != nil && ctx.Err() == nil {
+				lines.Println("the customer went away: ", err)
+			}
+		})
 	}
-	select {
-	case <-ctx.Done():
-	case err = <-broken:
-	}
-	impatient := time.AfterFunc(10*time.Second, server.Stop) // ends streams that do not end
-	server.GracefulStop()
-	impatient.Stop()
-	ending, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	err = errors.Join(err, tracker.Close(ending)) // after the server: a closed tracker takes no events
+	err = tracker.Run(ctx, footfallgrpc.Server(server, listener)) // until SIGTERM, SIGINT or the end of ctx
+	customers.Wait()
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return err
 }

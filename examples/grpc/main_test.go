@@ -24,7 +24,7 @@ func TestTheServiceKeepsWhatIsAskedOfExamples(t *testing.T) {
 		Run: func(ctx context.Context, address string, rules []footfall.Rule, out io.Writer) error {
 			return run(ctx, address, false, rules, out)
 		},
-		Rules: rules, Unknown: "/shop.v1.CartService/Remove", Visit: visit, Buy: bought, Customer: true,
+		Rules: rules, Unknown: "/shop.v1.CartService/Remove", Visit: visit, Buy: bought, Watch: watchOpen, Customer: true,
 	})
 }
 
@@ -46,6 +46,17 @@ func visit(t *testing.T, address string) []string {
 func bought(_ *testing.T, address string) []string {
 	page := "http://" + address + "/shop.v1.CartService/Add"
 	return []string{"stock_checked " + page + " map[left:3]", "added_to_cart " + page + " map[]"}
+}
+
+// watchOpen opens a stream that does not end.
+func watchOpen(t *testing.T, address string) []string {
+	stream, err := dial(t, address).NewStream(t.Context(), &cartService.Streams[0], "/shop.v1.CartService/Watch")
+	require.NoError(t, err)
+	require.NoError(t, stream.SendMsg(wrapperspb.String("")))
+	require.NoError(t, stream.CloseSend())
+	require.NoError(t, stream.RecvMsg(new(wrapperspb.StringValue)))
+	page := "http://" + address + "/shop.v1.CartService/Watch"
+	return []string{"watching " + page + " map[]", "cart_watched " + page + " map[]"}
 }
 
 // dial returns a connection for one test.

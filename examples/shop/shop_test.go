@@ -22,8 +22,12 @@ import (
 // openShop is a shop on a real socket, with its own API.
 type openShop struct {
 	*site
-	t   *testing.T
-	api *footfalltest.API
+	t     *testing.T
+	api   *footfalltest.API
+	end   context.CancelFunc
+	ended chan struct{} // closed when out and err are complete
+	out   strings.Builder
+	err   error
 }
 
 func openForTest(t *testing.T) *openShop {
@@ -37,17 +41,27 @@ func openForTest(t *testing.T) *openShop {
 	require.NoError(t, err)
 	site, err := open(listener, tracker, nil, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	go func() { _ = site.server.Serve(listener) }() // returns when the test closes it
-	t.Cleanup(func() { _ = site.server.Close() })
-	return &openShop{site: site, t: t, api: api}
+	ctx, end := context.WithCancel(t.Context())
+	shop := &openShop{site: site, t: t, api: api, end: end, ended: make(chan struct{})}
+	go func() {
+		shop.err = site.serve(ctx, options{}, &shop.out)
+		close(shop.ended)
+	}()
+	t.Cleanup(func() {
+		end()
+		<-shop.ended
+	})
+	return shop
 }
 
-// closed closes the shop and returns what it printed.
+// closed closes the shop and returns the last line that it printed.
 func (s *openShop) closed() string {
 	s.t.Helper()
-	var out strings.Builder
-	require.NoError(s.t, s.close(&out))
-	return out.String()
+	s.end()
+	<-s.ended
+	require.NoError(s.t, s.err)
+	lines := strings.Split(strings.TrimSuffix(s.out.String(), "\n"), "\n")
+	return lines[len(lines)-1]
 }
 
 // arrived closes the shop and returns the events that arrived, without ids.
@@ -238,7 +252,7 @@ func TestEveryPageIsMade(t *testing.T) {
 		assert.Contains(t, page, "<svg")
 		assert.NotContains(t, page, "<script")
 	}
-	assert.Equal(t, "delivered 6, lost 0\n", shop.closed())
+	assert.Equal(t, "delivered 6, lost 0", shop.closed())
 }
 
 func TestARuleForNoRouteRefusesTheStart(t *testing.T) {

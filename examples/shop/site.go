@@ -15,14 +15,6 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// How long the shop waits, when it closes, for requests under way and then for
-// events to be delivered. Whoever stops programs (systemd, Kubernetes) must give
-// the sum of both before it kills.
-const (
-	shutdownTime = 10 * time.Second
-	drainTime    = 10 * time.Second
-)
-
 // site is the shop with its server and its tracker.
 type site struct {
 	url      string
@@ -31,6 +23,10 @@ type site struct {
 	tracker  *footfall.Tracker
 	script   *script
 	log      *slog.Logger
+
+	stdout io.Writer
+	visits sync.WaitGroup     // of customers who come by themselves
+	leave  context.CancelFunc // makes them go
 }
 
 // open makes a site, or says why its rules are wrong.
@@ -79,47 +75,37 @@ const maxForm = 16 << 10
 // serve lets customers in until ctx ends, then closes in the order that loses
 // nothing: the customers, the server, the tracker.
 func (s *site) serve(ctx context.Context, o options, stdout io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	if o.open > 0 {
+		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.open)
 		defer cancel()
 	}
-	broken := make(chan error, 1)
-	go func() { broken <- s.server.Serve(s.listener) }()
-	var visits sync.WaitGroup
+	shopping, leave := context.WithCancel(ctx)
+	defer leave()
+	s.stdout, s.leave = stdout, leave
 	if o.traffic > 0 {
-		visits.Go(func() { newCustomers(s.url, o.traffic, s.script, s.log).come(ctx) })
+		s.visits.Go(func() { newCustomers(s.url, o.traffic, s.script, s.log).come(shopping) })
 	}
-	var err error
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(stdout, "\nclosing: answering the last customers, delivering the last events")
-	case err = <-broken: // not http.ErrServerClosed: nobody has closed it yet
-		cancel()
-	}
-	visits.Wait()
-	return errors.Join(err, s.close(stdout))
-}
-
-// close stops the server before the tracker: requests that are still answered
-// make events, and the tracker takes none once it closes. Its own time begins
-// when the server's is over, so that a slow request takes nothing away from it.
-func (s *site) close(stdout io.Writer) error {
-	stopping, cancel := context.WithTimeout(context.Background(), shutdownTime)
-	defer cancel()
-	serverErr := s.server.Shutdown(stopping)
-	if serverErr != nil {
-		serverErr = fmt.Errorf("some customers were still waiting for an answer: %w", serverErr)
-	}
-
-	draining, cancel := context.WithTimeout(context.Background(), drainTime)
-	defer cancel()
-	trackerErr := s.tracker.Close(draining)
-
+	err := s.tracker.Run(ctx, s)
 	fmt.Fprintln(stdout, accountOf(s.tracker.Stats()))
-	return errors.Join(serverErr, trackerErr)
+	return err
 }
+
+var _ footfall.Server = (*site)(nil)
+
+// ListenAndServe implements footfall.Server.
+func (s *site) ListenAndServe() error { return s.server.Serve(s.listener) }
+
+// Shutdown implements footfall.Server.
+func (s *site) Shutdown(ctx context.Context) error {
+	fmt.Fprintln(s.stdout, "\nclosing: answering the last customers, delivering the last events")
+	s.leave()
+	s.visits.Wait()
+	return s.server.Shutdown(ctx)
+}
+
+// Close implements io.Closer.
+func (s *site) Close() error { return s.server.Close() }
 
 // listen explains itself in one line: a port in use is the first thing that goes
 // wrong with any demonstration.

@@ -5,6 +5,7 @@ package exampletest
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -38,6 +39,11 @@ type Program struct {
 	// that they are to become. Buy makes one that becomes an event at least.
 	Visit, Buy func(t *testing.T, address string) (events []string)
 
+	// Watch opens a stream that is open until the program or the test ends, and returns when
+	// its beginning has come, with the lines of its events. It is nil if the program does not
+	// use Tracker.Run, because its framework stops the server.
+	Watch func(t *testing.T, address string) (events []string)
+
 	// Customer is set if a customer comes by itself, for whom Buy knows the events.
 	// The flag -customer=false keeps such a customer away.
 	Customer bool
@@ -47,14 +53,16 @@ type Program struct {
 
 // rows are what is promised of every example.
 var rows = []struct {
-	name string
-	run  func(*testing.T, Program)
+	name    string
+	run     func(*testing.T, Program)
+	watches bool
 }{
-	{"visits become events", visitsBecomeEvents},
-	{"a rule without a route refuses the start", unknownRouteRefusesTheStart},
-	{"a port in use is said", portInUseIsSaid},
-	{"the program stops by itself", programStopsByItself},
-	{"the program stops by SIGTERM", programStopsBySIGTERM},
+	{"visits become events", visitsBecomeEvents, false},
+	{"a rule without a route refuses the start", unknownRouteRefusesTheStart, false},
+	{"a port in use is said", portInUseIsSaid, false},
+	{"the program stops by itself", programStopsByItself, false},
+	{"the program stops by SIGTERM", programStopsBySIGTERM, false},
+	{"open streams cost no events", openStreamsCostNoEvents, true},
 }
 
 // Run holds an example to all of it.
@@ -64,6 +72,9 @@ func Run(t *testing.T, p Program) {
 	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.binary, ".").CombinedOutput()
 	require.NoError(t, err, string(built))
 	for _, r := range rows {
+		if r.watches && p.Watch == nil {
+			continue
+		}
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			r.run(t, p)
@@ -160,7 +171,7 @@ func programStopsByItself(t *testing.T, p Program) {
 	}
 	said, err := p.command(t, args...).CombinedOutput()
 	require.NoError(t, err, string(said))
-	assert.True(t, strings.HasSuffix(string(said), "\n"+account(0)+"\n"), string(said))
+	assert.True(t, strings.HasSuffix("\n"+string(said), "\n"+account(0)+"\n"), string(said)) // it may not have listened
 }
 
 func programStopsBySIGTERM(t *testing.T, p Program) {
@@ -182,4 +193,35 @@ func programStopsBySIGTERM(t *testing.T, p Program) {
 	lines = append(lines, rest(out)...)
 	require.NoError(t, cmd.Wait())
 	expectLines(t, want, lines)
+}
+
+// streams is how many are open when the program is told to stop. Shutdown waits for them in
+// vain; their handlers track their events when their connections are closed.
+const streams = 50
+
+func openStreamsCostNoEvents(t *testing.T, p Program) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGTERM to send")
+	}
+	args := []string{"-for", "1m"}
+	if p.Customer {
+		args = append(args, "-customer=false")
+	}
+	cmd := p.command(t, args...)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	out := bufio.NewScanner(stdout)
+	server := address(t, out)
+	var want []string
+	for range streams {
+		want = append(want, p.Watch(t, server)...)
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	expectLines(t, want, rest(out))
+	_, failed := errors.AsType[*exec.ExitError](cmd.Wait())
+	assert.True(t, failed, "the program says that it has cut the streams off")
+	assert.Contains(t, errs.String(), "has not answered all requests in 2s")
 }

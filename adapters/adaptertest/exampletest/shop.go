@@ -1,6 +1,7 @@
 package exampletest
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -25,7 +26,7 @@ type Shop struct {
 // RunShop is Run for such an example.
 func RunShop(t *testing.T, s Shop) {
 	t.Helper()
-	Run(t, Program{Run: s.Run, Rules: s.Rules, Unknown: s.Unknown, Visit: s.visit, Buy: buy})
+	Run(t, Program{Run: s.Run, Rules: s.Rules, Unknown: s.Unknown, Visit: s.visit, Buy: buy, Watch: watch})
 }
 
 func (s Shop) visit(t *testing.T, base string) []string {
@@ -44,6 +45,20 @@ func (s Shop) visit(t *testing.T, base string) []string {
 func buy(t *testing.T, base string) []string {
 	ask(t, "POST", base+"/api/checkout", http.StatusCreated)
 	return []string{"checkout_completed " + base + "/api/checkout map[]"}
+}
+
+// watch opens a stream of events on a new connection.
+func watch(t *testing.T, base string) []string {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/stock", nil)
+	require.NoError(t, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	stream, err := client.Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = stream.Body.Close() }) // the program has ended by then
+	line, err := bufio.NewReader(stream.Body).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "data: 3 left\n", line)
+	return []string{"stock_watched " + base + "/stock map[]"}
 }
 
 // ask makes one request, on a connection that no later one is on.

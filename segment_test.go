@@ -1,0 +1,242 @@
+package footfall
+
+import (
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// changedPaths returns how many paths a file has, and those that the guard changes.
+func changedPaths(t *testing.T, file string) (total int, changed []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for path := range strings.Lines(string(text)) {
+		total++
+		path = strings.TrimSuffix(path, "\n")
+		if guarded := guardPath(path, ""); guarded != path {
+			changed = append(changed, fmt.Sprintf("%s becomes %s", path, guarded))
+		}
+	}
+	return total, changed
+}
+
+// guardPath is the path of a page as the guard lets it be sent.
+func guardPath(path, route string, exempt ...string) string {
+	if !mayHide(path) && !hasSecret(route) {
+		return path
+	}
+	out, _ := newGuard(false, exempt).appendSegments(nil, path, route)
+	return string(out)
+}
+
+// docs/paths.md has these figures.
+func TestGuardLeavesPathsOfPublicPagesAlone(t *testing.T) {
+	t.Parallel()
+	figures := map[string]struct{ total, changed int }{
+		"testdata/paths.txt": {798, 2},
+		"testdata/ids.txt":   {59, 51}, // with random identifiers
+	}
+	for file, want := range figures {
+		total, changed := changedPaths(t, file)
+		for _, line := range changed {
+			t.Log(line)
+		}
+		assert.Equal(t, want.total, total, file)
+		assert.Len(t, changed, want.changed, file)
+	}
+}
+
+const (
+	lowerLetters = "abcdefghijklmnopqrstuvwxyz"
+	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" + lowerLetters
+	crockford    = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
+
+func letters(r *rand.Rand, alphabet string, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = alphabet[r.IntN(len(alphabet))]
+	}
+	return string(b)
+}
+
+func randomBytes(r *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+func uuidOf(r *rand.Rand, version byte) string {
+	var id uuid.UUID
+	copy(id[:], randomBytes(r, 16))
+	if version == 7 {
+		copy(id[:6], []byte{0x01, 0x9a, 0xa6, 0x5c}) // a time of the year 2025
+	}
+	id[6], id[8] = id[6]&0x0f|version<<4, id[8]&0x3f|0x80
+	return id.String()
+}
+
+func jwtOf(r *rand.Rand) string {
+	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	return part(`{"alg":"HS256","typ":"JWT"}`) + "." + part(fmt.Sprintf(`{"sub":"%d"}`, r.IntN(1e6))) + "." +
+		base64.RawURLEncoding.EncodeToString(randomBytes(r, 32))
+}
+
+type tokenKind struct {
+	make  func(*rand.Rand) string
+	least float64 // percent that the guard finds, which docs/paths.md has rounded
+	most  float64
+}
+
+func tokenKinds() map[string]tokenKind {
+	url := func(n int) func(*rand.Rand) string {
+		return func(r *rand.Rand) string {
+			return base64.RawURLEncoding.EncodeToString(randomBytes(r, n))[:(n*8+5)/6]
+		}
+	}
+	of := func(alphabet string, n int) func(*rand.Rand) string {
+		return func(r *rand.Rand) string { return letters(r, alphabet, n) }
+	}
+	return map[string]tokenKind{
+		"hex 20":              {of("0123456789abcdef", 20), 100, 100},
+		"hex 32":              {of("0123456789abcdef", 32), 100, 100},
+		"hex 40":              {func(r *rand.Rand) string { return hex.EncodeToString(randomBytes(r, 20)) }, 100, 100},
+		"base62 20":           {of(base62, 20), 99, 100},
+		"base62 22":           {of(base62, 22), 98, 100},
+		"base62 32":           {of(base62, 32), 99, 100},
+		"base64url 22":        {url(16), 95, 100},
+		"base64url 43":        {url(32), 99, 100},
+		"base32 26":           {func(r *rand.Rand) string { return base32.StdEncoding.EncodeToString(randomBytes(r, 16))[:26] }, 93, 100},
+		"Crockford 26":        {of(crockford, 26), 99, 100},
+		"UUID 4":              {func(r *rand.Rand) string { return uuidOf(r, 4) }, 100, 100},
+		"UUID 7":              {func(r *rand.Rand) string { return uuidOf(r, 7) }, 100, 100},
+		"nanoid 21":           {of(base62+"-_", 21), 95, 100},
+		"ObjectID 24":         {func(r *rand.Rand) string { return "69" + hex.EncodeToString(randomBytes(r, 11)) }, 100, 100},
+		"JWT":                 {jwtOf, 100, 100},
+		"lower case 20":       {of(lowerLetters, 20), 0, 0},
+		"lower case 32":       {of(lowerLetters, 32), 0, 0},
+		"digits 20":           {of("0123456789", 20), 100, 100},
+		"base62 32 in a slug": {func(r *rand.Rand) string { return "join-the-team-of-example-" + letters(r, base62, 32) }, 99, 100},
+	}
+}
+
+func TestGuardFindsRandomTokens(t *testing.T) {
+	t.Parallel()
+	const tokens = 10_000
+	kinds := tokenKinds()
+	for i, name := range slices.Sorted(maps.Keys(kinds)) {
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		kind, found := kinds[name], 0
+		for range tokens {
+			if guardPath("/a/"+kind.make(r), "") == "/a/%5Bredacted%5D" {
+				found++
+			}
+		}
+		percent := float64(found) * 100 / tokens
+		t.Logf("| %s | %.2f %% |", name, percent)
+		assert.GreaterOrEqual(t, percent, kind.least, name)
+		assert.LessOrEqual(t, percent, kind.most, name)
+	}
+}
+
+func TestGuardOfSegments(t *testing.T) {
+	t.Parallel()
+	for path, redacted := range map[string]bool{
+		"/u/a@b.example":                                                   true,
+		"/u/a%40b.example":                                                 true,
+		"/u/joe+tag@mail.example.co.uk":                                    true,
+		"/u/joe@163.com":                                                   true,
+		"/u/joe@example.com.png":                                           true,
+		"/u/joe@example.com-2026":                                          true,
+		"/u/j%C3%BCrgen@ex%C3%A4mple.de":                                   true,
+		"/u/joe@%E4%BE%8B.%E4%B8%AD%E5%9B%BD":                              true,
+		"/npm/lodash@4.17.21":                                              false,
+		"/npm/lodash@4.17.21/lodash.min.js":                                false,
+		"/npm/@types%2Fnode@22.1.0":                                        false,
+		"/npm/react@19.0.0-rc.1":                                           false,
+		"/img/logo@2x.png":                                                 false,
+		"/img/logo@1.5x.webp":                                              false,
+		"/@handle/posts":                                                   false,
+		"/a;jsessionid=4D7A1F0B2C9E8D6F3A5B4C7E":                           true,
+		"/t/eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.":                          true,
+		"/blog/how-we-moved-a1b2c3d4":                                      false,
+		"/blog/title-of-an-article-c9915cd255c0":                           false,
+		"/p/ryzen5-5600x-rtx3060-16gb-512gb-ssd-win11":                     false,
+		"/p/lenovo-thinkpad-x1-carbon-gen9-20xw005nge-i7-1165g7-16gb-1tb":  false,
+		"/f/IMG_20180130_185531.jpg":                                       false,
+		"/f/Screen-Shot-2019-12-14-at-1.28.18-pm.png":                      false,
+		"/docs/Deployment/ContainerOrchestrationWithKubernetesAndHelm":     false,
+		"/user/reset/secretkey123":                                         false, // found by the wildcard's name only
+		"/%E3%83%90%E3%82%B0%E7%AE%A1%E7%90%86%E3%82%B7%E3%82%B9%E3%83%86": false,
+		"/invite/pelcjqmzvnthwxkdbsyo":                                     false, // letters of one case
+		"/o/4111111111111111":                                              false,
+		"/o/2026-11-22/2026-11-29/12345-67890":                             false,
+		"/o/12345678901234567890":                                          true,
+		"/v/0195e3c1-9f4e-7a3b-8c2d-1e2f3a4b5c6d/edit":                     true,
+		"/v/{0195e3c1-9f4e-7a3b-8c2d-1e2f3a4b5c6d}":                        true,
+		"/":      false,
+		"//":     false,
+		"/a//b/": false,
+	} {
+		assert.Equal(t, redacted, strings.Contains(guardPath(path, ""), "%5Bredacted%5D"), path)
+		if !redacted {
+			assert.Equal(t, path, guardPath(path, ""))
+		}
+	}
+}
+
+func TestWildcardsThatTheGuardReplaces(t *testing.T) {
+	t.Parallel()
+	const token = "V1StGXR8Z5jdHi6BmyT0"
+	for name, tc := range map[string]struct{ route, path, want string }{
+		"net/http":                   {"GET /user/reset/{key}", "/user/reset/secretkey123", "/user/reset/%7Bkey%7D"},
+		"net/http, rest":             {"GET /files/{path...}", "/files/a/" + token + "/b", "/files/a/%7Bpath%7D/b"},
+		"net/http, end":              {"GET /t/{token}/{$}", "/t/abc/", "/t/%7Btoken%7D/"},
+		"net/http, host":             {"shop.example.com/t/{token}", "/t/abc", "/t/%7Btoken%7D"},
+		"net/http, subtree":          {"GET /t/", "/t/" + token, "/t/%5Bredacted%5D"},
+		"chi, regexp":                {"GET /t/{token:[a-z/]{3,}}/x", "/t/abc/x", "/t/%7Btoken%7D/x"},
+		"chi, rest":                  {"GET /a/*", "/a/" + token, "/a/%5Bredacted%5D"},
+		"gin":                        {"GET /t/:token", "/t/abc", "/t/%7Btoken%7D"},
+		"gin, rest":                  {"GET /files/*path", "/files/a/" + token, "/files/a/%7Bpath%7D"},
+		"fiber, optional":            {"GET /t/:token?", "/t/abc", "/t/%7Btoken%7D"},
+		"fiber, constraint":          {"GET /t/:token<minLen(3)>", "/t/abc", "/t/%7Btoken%7D"},
+		"gorilla, in a segment":      {"GET /t/t-{token:[a-z]+}", "/t/t-abc", "/t/%7Btoken%7D"},
+		"name in capitals":           {"GET /t/{InviteCode}", "/t/abc", "/t/%7BInviteCode%7D"},
+		"random value":               {"GET /p/{id}", "/p/" + token, "/p/%7Bid%7D"},
+		"value that is none":         {"GET /p/{id}", "/p/drowsy-kettle", "/p/drowsy-kettle"},
+		"name that is not ASCII":     {"GET /p/{schl\u00fcssel}", "/p/" + token, "/p/%7Bschl%C3%BCssel%7D"},
+		"mounted below what differs": {"GET /v2/t/{token}", "/api/v2/t/abc", "/api/v2/t/abc"},
+		"the same with a token":      {"GET /v2/t/{token}", "/api/v2/t/" + token, "/api/v2/t/%5Bredacted%5D"},
+		"path that is longer":        {"GET /t/{token}", "/t/abc/" + token, "/t/%7Btoken%7D/%5Bredacted%5D"},
+		"path that is shorter":       {"GET /t/{token}/x", "/t", "/t"},
+		"empty segment":              {"GET /t/{token}/x", "/t//x", "/t//x"},
+		"two that are escaped":       {"GET /u/{mail}/{token}", "/u/a%40b.example/a%2Fb", "/u/%7Bmail%7D/%7Btoken%7D"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, tc.want, guardPath(tc.path, tc.route))
+		})
+	}
+}
+
+func TestExemptWildcardsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	const path = "/p/V1StGXR8Z5jdHi6BmyT0/V1StGXR8Z5jdHi6BmyT1"
+	assert.Equal(t, "/p/V1StGXR8Z5jdHi6BmyT0/%7Bother%7D", guardPath(path, "GET /p/{id}/{other}", "id"))
+	assert.Equal(t, "/t/abc", guardPath("/t/abc", "GET /t/{token}", "token"))
+	assert.Equal(t, "/p/%5Bredacted%5D/%5Bredacted%5D", guardPath(path, "", "id"), "without a route no wildcard is known")
+}
