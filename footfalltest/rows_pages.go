@@ -57,7 +57,7 @@ func expectPages(t *testing.T, events []Event, want map[string]string) {
 }
 
 func clientsCostNoEvent(t *testing.T, s Subject) {
-	long := strings.Repeat("a", 3000)
+	long := strings.Repeat("how-to-", 430)
 	invalid := []string{"\ufffd\ufffd", "%ff%fe", "%FF%FE"} // some routers leave escapes in values
 	tests := []struct {
 		name, target, host string

@@ -2,6 +2,7 @@ package footfallfiberv2
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -28,15 +29,16 @@ type server struct {
 // ListenAndServe implements footfall.Server.
 func (s *server) ListenAndServe() error {
 	defer close(s.served)
-	s.app.Hooks().OnListen(func(fiber.ListenData) error {
-		close(s.listening)
-		return nil
-	})
-	return s.app.Listen(s.addr)
+	l, err := net.Listen(s.app.Config().Network, s.addr)
+	if err != nil {
+		return err
+	}
+	close(s.listening)
+	return s.app.Listener(l)
 }
 
 // Shutdown implements footfall.Server. Fiber does nothing when it is told to stop before it
-// serves, and serves then: Shutdown waits for Fiber to begin, and tells it again.
+// serves, and serves then: Shutdown tells it again until it has served.
 func (s *server) Shutdown(ctx context.Context) error {
 	select {
 	case <-s.listening:
@@ -44,7 +46,7 @@ func (s *server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.app.ShutdownWithContext(ctx); err != nil {
+	if err := before(ctx, s.app.Shutdown); err != nil {
 		return err
 	}
 	again := time.NewTicker(10 * time.Millisecond)
@@ -56,9 +58,21 @@ func (s *server) Shutdown(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-again.C:
-			if err := s.app.Server().ShutdownWithContext(ctx); err != nil { // without the app's hooks
+			if err := before(ctx, s.app.Server().Shutdown); err != nil { // without the app's hooks
 				return err
 			}
 		}
+	}
+}
+
+// before waits for stop until ctx ends. Fiber has ShutdownWithContext in newer versions only.
+func before(ctx context.Context, stop func() error) error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
