@@ -187,7 +187,7 @@ func (s *Source) Waiting() (n int, more bool) {
 // many. It never waits.
 func (s *Source) Take(dst []Record) int {
 	n := 0
-	for n < len(dst) && s.delayed.some() && s.next(dst[n:n+1], true) {
+	for n < len(dst) && s.delayed.some() && s.next(dst[n:n+1], true, true) {
 		n++
 	}
 	if n < len(dst) {
@@ -201,9 +201,9 @@ func (s *Source) Take(dst []Record) int {
 }
 
 // next takes one record. While fresh ones are waiting, retries that are due have every other
-// turn, and suspects, if they are wanted, one turn in ten.
-func (s *Source) next(one []Record, suspects bool) bool {
-	return s.handOut(one, s.pick(one, suspects))
+// turn, and suspects, if they are wanted, one turn in ten unless it is not their turn.
+func (s *Source) next(one []Record, suspects, turn bool) bool {
+	return s.handOut(one, s.pick(one, suspects, turn))
 }
 
 // handOut notes whether a record is handed out while the tracker closes.
@@ -215,13 +215,13 @@ func (s *Source) handOut(one []Record, ok bool) bool {
 	return ok
 }
 
-func (s *Source) pick(one []Record, suspects bool) bool {
+func (s *Source) pick(one []Record, suspects, turn bool) bool {
 	if !s.delayed.some() {
 		return s.store.Take(one) == 1
 	}
 	retry, suspect := s.delayed.turn()
 	return retry && s.delayed.take(one, false) ||
-		suspects && suspect && s.delayed.take(one, true) ||
+		suspects && turn && suspect && s.delayed.take(one, true) ||
 		s.store.Take(one) == 1 ||
 		s.delayed.take(one, false) ||
 		suspects && s.delayed.take(one, true)
@@ -264,10 +264,13 @@ func (s *Source) probe(one []Record, retryFirst bool) bool {
 // wait, and at once when the tracker closes. A record that was taken when the tracker was
 // closing is due again only if the API settles another.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
-	if kept, ok := s.store.Retry(r, err); ok {
-		kept.failures++
-		s.delayed.add(kept, wait, err)
+	kept, ok := s.store.Retry(r, err)
+	if !ok {
+		s.delayed.settled(r.ID)
+		return
 	}
+	kept.failures++
+	s.delayed.add(kept, wait, err)
 }
 
 // Settle ends records that were taken, all of them in the same way; err says why they were

@@ -26,9 +26,10 @@ type breaker struct {
 	mu       sync.Mutex
 	turn     uint64 // counts openings and closings; answers to older requests do not open it
 	open     bool
-	reason   verdict // why it is open
-	firm     bool    // the API named the time: only a probe closes it
-	step     int     // failed probes in a row
+	reason   verdict   // why it is open
+	firm     bool      // the API named the time, or answered 429: only a probe closes it
+	asked    time.Time // until when the API asked to wait: nothing is sent early
+	step     int       // failed probes in a row
 	until    time.Time
 	probing  bool      // a probe is under way
 	sent     time.Time // when the last probe was
@@ -63,6 +64,7 @@ type pass struct {
 	retryFirst bool      // the probe should be a retry
 	since      time.Time // what came later is news
 	passes     uint64    // answers that had settled an event
+	overlaps   bool      // another probe is under way
 }
 
 // patience is after how many failures in a row, of events that have failed before, the
@@ -94,12 +96,34 @@ func (b *breaker) admit() pass {
 	case !b.open:
 		p.admission = anything
 	case b.probing:
+		if b.mayOverlap() {
+			p.admission, p.overlaps = newsProbe, true
+			b.early--
+			b.earlyAt = time.Now().Add(b.retry.base)
+			b.timer.Reset(b.retry.base)
+		}
 	case !time.Now().Before(b.until):
-		b.probing, b.sent, p.admission = true, time.Now(), aProbe
+		b.begin()
+		p.admission = aProbe
 	case b.mayBeEarly():
-		b.probing, b.sent, p.admission = true, time.Now(), newsProbe
+		b.begin()
+		p.admission = newsProbe
 	}
 	return p
+}
+
+// begin notes that a probe is sent.
+func (b *breaker) begin() {
+	b.probing, b.sent = true, time.Now()
+	if b.hasEarly() {
+		b.timer.Reset(b.retry.base) // when another one may overlap it
+	}
+}
+
+// mayOverlap reports whether a fresh event may be tried although a probe is under way: the
+// probe may be an event that hangs.
+func (b *breaker) mayOverlap() bool {
+	return b.mayBeEarly() && time.Since(b.sent) >= b.retry.base
 }
 
 // closed reports whether every sender may send.
@@ -109,18 +133,20 @@ func (b *breaker) closed() bool {
 	return !b.open
 }
 
-// accepts reports whether the last answer settled an event.
+// accepts reports whether the API accepts events, as far as is known: it has settled some,
+// and too little has failed since to call it an outage.
 func (b *breaker) accepts() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.open && b.passes > 0 && b.failures == 0
+	return b.passes > 0 && b.few() && (!b.open || b.step == 0)
 }
 
 // probes returns how many senders might be admitted while the breaker is open.
 func (b *breaker) probes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.probing || time.Now().Before(b.until) && !b.mayBeEarly() {
+	switch {
+	case b.probing && !b.mayOverlap(), !b.probing && time.Now().Before(b.until) && !b.mayBeEarly():
 		return 0
 	}
 	return 1
@@ -132,7 +158,9 @@ func (b *breaker) mayBeEarly() bool {
 	return b.hasEarly() && !time.Now().Before(b.earlyAt)
 }
 
-func (b *breaker) hasEarly() bool { return (b.early > 0 || b.few()) && !b.firm }
+func (b *breaker) hasEarly() bool {
+	return (b.early > 0 || b.few()) && !time.Now().Before(b.asked)
+}
 
 // few reports whether too few events have failed in a row at their first attempt to tell an
 // outage from events that fail each for a reason of its own. Retries that fail say nothing.
@@ -149,7 +177,7 @@ func (b *breaker) current() pass {
 func (b *breaker) unused(p pass) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p.admission > anything && p.turn == b.turn {
+	if p.admission > anything && p.turn == b.turn && !p.overlaps {
 		b.probing = false
 		b.timer.Reset(time.Until(b.until)) // a fresh event that comes calls Wake by itself
 	}
@@ -185,7 +213,7 @@ func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 		}
 	}
 	told = b.told != 0
-	b.open, b.told, b.firm, b.probing = false, 0, false, false
+	b.open, b.told, b.firm, b.probing, b.asked = false, 0, false, false, time.Time{}
 	b.turn++
 	b.timer.Stop()
 	b.wake()
@@ -217,10 +245,12 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 		p.turn != b.turn && !firm: // or has passed since
 		b.postpone(firm, now.Add(asked))
 		return false
-	case !b.open && r.failures > 0 && (!firm || r.strikes > 0) && b.failures < patience:
+	case !b.open && r.failures > 0 && (asked == 0 || r.strikes > 0) && b.failures < patience:
 		return false // this event's own failure, as far as is known
-	case p.admission == newsProbe && !firm:
-		b.early--
+	case p.admission == newsProbe && asked == 0:
+		if !p.overlaps {
+			b.early--
+		}
 		b.newsFrom, b.earlyAt = b.sent, now.Add(b.retry.delay(0))
 	default:
 		held := b.until // by another answer, while the probe was under way
@@ -231,6 +261,9 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 		}
 	}
 	b.open, b.firm, b.probing = true, firm, false
+	if asked > 0 {
+		b.asked = b.until
+	}
 	b.turn++
 	b.arm(now)
 	if b.mayBeEarly() {
@@ -289,6 +322,9 @@ func (b *breaker) postpone(firm bool, until time.Time) {
 		return
 	}
 	b.firm = true
+	if until.After(b.asked) {
+		b.asked = until
+	}
 	if until.After(b.until) {
 		b.until = until
 		b.turn++

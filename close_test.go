@@ -208,7 +208,11 @@ func TestCloseReturnsEarlyIfTheAPIAcceptsNothingAlthoughItDidBefore(t *testing.T
 					track(t, tracker, n)
 					began := time.Now()
 					require.Error(t, closeWithin(tracker, time.Hour))
-					assert.Less(t, time.Since(began), 2*time.Second)
+					most := 2 * time.Second
+					if name == "Retry-After" {
+						most += 3 * time.Minute // three times what the API asks for
+					}
+					assert.Less(t, time.Since(began), most)
 					assert.GreaterOrEqual(t, f.requests(), 1+n, "each has its attempt")
 					assert.LessOrEqual(t, f.requests(), 1+n+64+3)
 					assert.Equal(t, uint64(n), tracker.Stats().Dropped)
@@ -235,7 +239,7 @@ func TestCloseReturnsAfterOneAttemptIfTheLastAnswerBeforeWasAFailure(t *testing.
 	})
 }
 
-func TestCloseReturnsAfterOneAttemptOfAnEventThatFailedAfterTheLastAnswerThatAcceptedOne(t *testing.T) {
+func TestCloseTriesAnEventThreeTimesMoreThatFailsAloneWhileOthersAreAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(poisoned(answerStatus(500)))
@@ -246,8 +250,8 @@ func TestCloseReturnsAfterOneAttemptOfAnEventThatFailedAfterTheLastAnswerThatAcc
 		sent := f.requests()
 		began := time.Now()
 		require.Error(t, closeWithin(tracker, time.Hour))
-		assert.Zero(t, time.Since(began))
-		assert.Equal(t, sent+1, f.requests())
+		assert.Less(t, time.Since(began), 10*time.Second)
+		assert.Equal(t, sent+1+3, f.requests())
 	})
 }
 

@@ -74,7 +74,7 @@ func notSafe(ended, failure error) error {
 // last is the verdict when nobody settles any more.
 func (q *queue) last(w *waiter) error {
 	q.mu.Lock()
-	q.tell(w.id, Lost, errStopped)
+	q.tell(w.id, Lost, cmp.Or(w.failure, q.source.Failure(), errStopped))
 	q.mu.Unlock()
 	return w.verdict()
 }

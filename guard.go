@@ -113,11 +113,26 @@ func isIP(s string) bool {
 		return false
 	}
 	copied := strings.Clone(s) // the errors below would keep s, and the props beside it, alive
-	if _, err := netip.ParseAddr(strings.Trim(copied, "[]")); err == nil {
-		return true
+	host := copied
+	if name, port, found := cutLast(copied, ":"); found && (port == "" || isDigits(port)) {
+		host = name
 	}
-	_, err := netip.ParseAddrPort(copied)
+	return isAddr(copied) || isAddr(host)
+}
+
+// isAddr recognises an address, perhaps with brackets and a zone.
+func isAddr(s string) bool {
+	s, _, _ = strings.Cut(strings.Trim(s, "[]"), "%")
+	_, err := netip.ParseAddr(s)
 	return err == nil
+}
+
+// cutLast is strings.Cut at the last separator.
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return s, "", false
 }
 
 // isCardNumber reports whether s is 13 to 19 digits, perhaps grouped by blanks or

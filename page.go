@@ -284,8 +284,11 @@ func (c *pager) trusts(remoteAddr string) bool {
 // appends to a header that the client sent leaves the client's entries first, so only
 // the last entry is the proxy's own.
 func (p *Page) forward(h http.Header) {
-	if proto := lastEntry(h["X-Forwarded-Proto"]); proto == "http" || proto == "https" {
-		p.https = proto == "https"
+	switch proto := lastEntry(h["X-Forwarded-Proto"]); {
+	case strings.EqualFold(proto, "https"):
+		p.https = true
+	case strings.EqualFold(proto, "http"):
+		p.https = false
 	}
 	if name := lastEntry(h["X-Forwarded-Host"]); isHost(name) {
 		p.host = name

@@ -345,10 +345,11 @@ func (q *queue) end() (Stats, error) {
 		close(e.done)
 	}
 	q.epochs = newEpochs()
-	for id := range q.waiters {
-		q.tell(id, Lost, errStopped)
+	cause := cmp.Or(q.lastErr, q.source.Failure())
+	for id, w := range q.waiters {
+		q.tell(id, Lost, cmp.Or(w.failure, cause, errStopped))
 	}
-	return q.snapshot(), cmp.Or(q.lastErr, q.source.Failure())
+	return q.snapshot(), cause
 }
 
 func (q *queue) read() Stats {

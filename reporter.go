@@ -60,7 +60,7 @@ func (r *reporter) dropped() { r.count(func(t *tally) { t.dropped++ }, ErrQueueF
 
 const (
 	// onErrorPatience is how long a sender waits for Config.OnError.
-	onErrorPatience = time.Second
+	onErrorPatience = 100 * time.Millisecond
 
 	// maxLate is how many calls of Config.OnError may be in progress, more or less, that
 	// no sender waits for.

@@ -35,6 +35,7 @@ type httpTransport struct {
 	usual    time.Duration // how long an attempt takes
 	moving   int           // senders that run, and have ended an attempt since the last time
 	suspects int           // in flight
+	nextTurn time.Time     // when a suspect may be sent in place of another event
 	told     time.Time     // when the log was told of a suspect
 	closing  bool          // a sender has seen that the tracker closes
 	settled  time.Time     // when the API last settled an event since then
@@ -216,7 +217,7 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 	w.pass = t.breaker.admit()
 	switch w.pass.admission {
 	case anything:
-		return src.next(w.one[:], t.suspects < max(1, t.most/10))
+		return src.next(w.one[:], t.suspects < max(1, t.most/10), !w.began.Before(t.nextTurn))
 	case aProbe:
 		return t.probed(w, src.probe(w.one[:], w.pass.retryFirst))
 	case newsProbe:
@@ -243,9 +244,7 @@ func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 			end.line = t.breaker.failed(w.pass, &w.one[0], later, &answer{err: errEnded})
 		}
 		if suspect {
-			t.mu.Lock()
-			t.suspects--
-			t.mu.Unlock()
+			t.suspectEnded(w)
 		}
 		t.finish(src, w, &end)
 		if end.line != nil {
@@ -253,6 +252,18 @@ func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 		}
 	}()
 	t.attempt(ctx, w, &end)
+}
+
+// suspectEnded notes the end of a suspect's attempt. While other events wait, suspects have at
+// most a tenth of the time of all senders.
+func (t *httpTransport) suspectEnded(w *worker) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.suspects--
+	if t.nextTurn.Before(w.began) {
+		t.nextTurn = w.began
+	}
+	t.nextTurn = t.nextTurn.Add(10 * time.Since(w.began) / time.Duration(t.most))
 }
 
 // ending is what became of an attempt.
@@ -316,7 +327,7 @@ func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	r := w.one[0]
 	t.strike(&r, w, end)
 	if w.closing {
-		t.inVain(src, r.again, end.asked > 0)
+		t.inVain(src, r.again)
 	}
 	src.Retry(r, max(t.wait(&r, w), end.asked), end.err)
 }
@@ -357,16 +368,16 @@ const (
 )
 
 // inVain notes an attempt that has failed while the tracker closes: again says that it was not
-// the event's first since then, told that the API asked to wait. If there is no hope left,
-// events that have failed since then get no other attempt, unless the API settles one.
-func (t *httpTransport) inVain(src *Source, again, told bool) {
+// the event's first since then. If there is no hope left, events that have failed since then
+// get no other attempt, unless the API settles one.
+func (t *httpTransport) inVain(src *Source, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if again {
 		t.vain++
 	}
 	none := t.settled.IsZero()
-	if none && (told || t.vain >= closeProbes) || !none && time.Since(t.settled) > closePatience {
+	if none && t.vain >= closeProbes || !none && time.Since(t.settled) > closePatience {
 		src.delayed.resign()
 	}
 }

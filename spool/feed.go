@@ -42,6 +42,7 @@ type item struct {
 	key      uint64          // in the file; zero if it is not there
 	size     int             // in the file
 	stored   time.Duration   // what the clock of the file showed then
+	came     time.Time       // if it came to the window when it was stored
 	own      bool            // tracked by this run, and settled as Stored
 	taken    bool
 	large    bool // too large for the file
@@ -111,6 +112,11 @@ func (f *feed) Take(dst []footfall.Record) int { return f.take(dst, f.pop) }
 
 // TakeAny implements an optional method of footfall.Store.
 func (f *feed) TakeAny(one []footfall.Record) bool { return f.take(one[:1], f.popAny) == 1 }
+
+// TakeNewest implements an optional method of footfall.Store.
+func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
+	return f.take(one[:1], func() *item { return f.popNewest(since) }) == 1
+}
 
 func (f *feed) take(dst []footfall.Record, pop func() *item) int {
 	f.mu.Lock()
@@ -252,6 +258,19 @@ func (f *feed) popAny() *item {
 	i := rand.IntN(len(f.window))
 	it := f.window[i]
 	f.window = slices.Delete(f.window, i, i+1)
+	f.bytes -= len(it.rec.Body)
+	return it
+}
+
+// popNewest takes the newest event out of the window, if it came after since.
+func (f *feed) popNewest(since time.Time) *item {
+	last := len(f.window) - 1
+	if last < 0 || !f.window[last].came.After(since) {
+		return nil
+	}
+	it := f.window[last]
+	f.window[last] = nil
+	f.window = f.window[:last]
 	f.bytes -= len(it.rec.Body)
 	return it
 }

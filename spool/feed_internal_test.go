@@ -341,3 +341,31 @@ func TestWhatIsTooLargeForTheFileStaysInMemory(t *testing.T) {
 	assert.Empty(t, f.failedDirect())
 	assert.Equal(t, 1, f.next.Take(taken), "it is tried again")
 }
+
+func TestTheNewestEventIsTakenIfItCameAfterATime(t *testing.T) {
+	f, _ := newTestFeed()
+	f.stored(some(1, 2))
+	one := make([]footfall.Record, 1)
+	now := time.Now()
+	assert.False(t, f.TakeNewest(one, now), "both came before")
+	assert.True(t, f.TakeNewest(one, now.Add(-time.Minute)))
+	assert.Equal(t, some(2, 1)[0].rec.ID, one[0].ID)
+	f.behind = true
+	f.stored(some(3, 1))
+	assert.False(t, f.TakeNewest(one, now), "it is in the file only")
+}
+
+func TestAnEventThatExpiresWhenItFailsIsNotNamedAgain(t *testing.T) {
+	f, _ := newTestFeed()
+	f.maxAge = time.Nanosecond
+	f.stored(some(1, 1))
+	one := make([]footfall.Record, 1)
+	f.maxAge = -1
+	require.Equal(t, 1, f.next.Take(one))
+	f.next.Retry(one[0], 0, errNextStopped)
+	require.Equal(t, 1, f.next.Take(one))
+	f.maxAge = 1
+	time.Sleep(time.Microsecond)
+	f.next.Retry(one[0], 0, errNextStopped)
+	assert.NoError(t, f.next.Failure())
+}

@@ -70,6 +70,7 @@ func (f *feed) stored(items []*item) {
 			continue
 		}
 		f.loaded = it.key + 1
+		it.came = time.Now()
 		f.push(it)
 	}
 	f.ready()
@@ -205,7 +206,7 @@ func (f *feed) expose(records []footfall.Record, large bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range records {
-		f.push(&item{rec: r, large: large})
+		f.push(&item{rec: r, large: large, came: time.Now()})
 	}
 	f.ready()
 }

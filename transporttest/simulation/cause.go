@@ -49,6 +49,14 @@ func (h *history) cause(now time.Duration) (c cause) {
 	return c
 }
 
+// failures returns the words of all attempts that failed.
+func (h *history) failures() (words []string) {
+	for _, at := range h.attempts {
+		words = append(words, at.words...)
+	}
+	return words
+}
+
 // or returns c if it has a failure before now. If not, other counts.
 func (c cause) or(other cause) cause {
 	if c.words == nil {
@@ -65,8 +73,15 @@ func (r *run) durableCause(h *history) cause {
 	own, all := r.unseen(h.cause(r.now())), r.lastCause()
 	if r.options.Wire {
 		own.also = append(own.also, all.words...)
+		own.none = own.isOfConnections()
 	}
 	return own.or(all)
+}
+
+// isOfConnections reports whether all failures are broken connections, after which an HTTP client
+// may have sent the request again by itself.
+func (c cause) isOfConnections() bool {
+	return !slices.ContainsFunc(c.words, func(w string) bool { return w != "reset" && w != "EOF" })
 }
 
 // lastCause returns the last failure of all events that are not settled, or have just been. It
@@ -90,6 +105,7 @@ func (r *run) lastCause() (c cause) {
 			c.words = append(c.words, one.words...)
 		}
 	}
+	c.none = c.none || r.options.Wire && c.isOfConnections()
 	return r.unseen(c)
 }
 

@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing/synctest"
 	"time"
 
@@ -80,22 +81,21 @@ func (r *run) beginClose() closing {
 	return c
 }
 
-// accepts reports whether the last answer so far may have settled an event.
+// accepts reports whether the library may take the API for one that accepts events: it has
+// settled some, and at most five events have failed since at their first attempt.
 func (r *run) accepts() bool {
-	settled, failed := time.Duration(-1), time.Duration(-1)
+	settled, failed := time.Duration(-1), 0
 	for _, h := range r.events {
-		if h == nil {
-			continue
-		}
-		for i, at := range h.attempts {
-			if h.settled && i == len(h.attempts)-1 {
-				settled = max(settled, h.at)
-			} else {
-				failed = max(failed, at.to)
-			}
+		if h != nil && h.settled {
+			settled = max(settled, h.at)
 		}
 	}
-	return settled >= 0 && settled >= failed-moment
+	for _, h := range r.events {
+		if h != nil && (!h.settled || len(h.attempts) > 1) && h.hasFailedBefore(r.now()) && h.attempts[0].to >= settled {
+			failed++
+		}
+	}
+	return settled >= 0 && failed <= quickSteps
 }
 
 // patience is how long Close goes on after the API has settled an event for the last time, if
@@ -161,6 +161,9 @@ func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
 func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	rounds := time.Duration(len(c.left)/r.config.MaxInFlight + 2)
 	waits := time.Duration(c.probes) * (r.config.AttemptTimeout + 4*r.config.BackoffMin)
+	if slices.Contains(r.kinds, RateLimit) {
+		waits += time.Duration(c.probes) * r.config.MaxRetryAfter
+	}
 	if most := rounds*r.config.AttemptTimeout + waits + time.Second; took > most {
 		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), most)
 	}
@@ -192,6 +195,9 @@ func (r *run) checkCause(c *closing, err error, early bool) {
 			one := h.cause(r.now())
 			failures.words = append(failures.words, one.words...)
 			failures.also = append(failures.also, one.also...)
+			if r.options.Wire { // where the library may not know of the last one
+				failures.also = append(failures.also, h.failures()...)
+			}
 		}
 	}
 	failures = r.unseen(failures)

@@ -49,6 +49,9 @@ func generate(seed uint64, allowed []Kind) script {
 	}
 	g.early = g.has(EarlyClose)
 	g.closing = g.atMost(pick(g.Rand, 0, 50*time.Millisecond, time.Second, 10*time.Second, 10*time.Second, 2*time.Minute, 10*time.Minute))
+	if g.closing > time.Second {
+		g.closing += 13 * time.Millisecond // so that it does not end in the moment of a Retry-After
+	}
 	return g.script
 }
 

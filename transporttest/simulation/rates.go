@@ -127,16 +127,16 @@ func draws(x float64) int {
 }
 
 // checkPause holds that no request begins before the time that the API has named, or no request
-// for the event that the API named it for, if that one may be known to fail alone. On a wire
-// those that are on the way may arrive.
+// for the event that the API named it for, if that one may be known to fail alone: the API does
+// not see failures by bytes that nobody asked for. On a wire those that are on the way may arrive.
 func (r *run) checkPause(p pause) {
 	to := min(p.from+min(p.lasts, r.config.MaxRetryAfter), r.closeBegan)
-	onTheWay := 0
+	onTheWay, alone := 0, p.alone || slices.Contains(r.kinds, Unsolicited)
 	if r.options.Wire {
 		onTheWay = r.config.MaxInFlight
 	}
 	for _, q := range r.requests {
-		if q.at <= p.from || q.at >= to || p.alone && q.event != p.event {
+		if q.at <= p.from || q.at >= to || alone && q.event != p.event {
 			continue
 		}
 		if onTheWay--; onTheWay < 0 {
