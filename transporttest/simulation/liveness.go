@@ -249,8 +249,8 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 }
 
 // setBack adds the setbacks of attempts that begin before at to at. Those of h itself fail in
-// an outage, or because of one that has just ended. One attempt that is slow
-// and succeeds counts, too: it may be the probe.
+// an outage, or because of one that has just ended. An attempt that is slow
+// and succeeds counts, too, if it may be a probe.
 func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Duration {
 	type once struct {
 		*history
@@ -268,9 +268,7 @@ func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Dur
 		switch {
 		case e.history == h && e.settles || e.attempts[e.n].from > at:
 			continue
-		case e.settles && e.fate.kind == Slow && e.probe:
-			kind = once{}
-		case e.settles:
+		case e.settles && (e.fate.kind != Slow || !e.probe):
 			continue
 		}
 		if !counted[kind] || e.n > 0 && retries <= firsts { // a retry may come after each fresh one
