@@ -180,7 +180,7 @@ func (r *run) setback(h *history, e ending) time.Duration {
 	wait := r.config.BackoffMin
 	if e.settles {
 		wait = 0
-	} else if e.row > quickSteps || h.hasFailedBefore(e.at) || r.hasRefused(h.tracked, e.at) {
+	} else if e.row > quickSteps || h.hasFailedBefore(e.at) || r.mayHaveFailed(h, e.at) {
 		wait = e.step
 	}
 	if e.probe {
@@ -189,11 +189,15 @@ func (r *run) setback(h *history, e ending) time.Duration {
 	return wait
 }
 
-// hasRefused reports whether a connection was refused in a span, maybe one for an event of which
-// the API knows no attempt. It happens on a wire only.
-func (r *run) hasRefused(from, to time.Duration) bool {
-	i, _ := slices.BinarySearch(r.refusals, from)
-	return i < len(r.refusals) && r.refusals[i] <= to
+// mayHaveFailed reports whether an attempt of h may have failed by a time of which the API does not
+// know: a connection was refused, or unsolicited bytes were read as its answer. Both happen on a
+// wire only.
+func (r *run) mayHaveFailed(h *history, by time.Duration) bool {
+	if slices.Contains(r.kinds, Unsolicited) {
+		return true
+	}
+	i, _ := slices.BinarySearch(r.refusals, h.tracked)
+	return i < len(r.refusals) && r.refusals[i] <= by
 }
 
 // quickSteps is how many probes the circuit breaker sends before its waits grow.
