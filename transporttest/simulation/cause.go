@@ -65,6 +65,7 @@ func (r *run) durableCause(h *history) cause {
 	own, all := r.unseen(h.cause(r.now())), r.lastCause()
 	if r.options.Wire {
 		own.also = append(own.also, all.words...)
+		own.none = own.none || slices.Contains(own.words, "reset")
 	}
 	return own.or(all)
 }
