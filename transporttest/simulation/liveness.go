@@ -180,7 +180,7 @@ func (r *run) setback(h *history, e ending) time.Duration {
 	wait := r.config.BackoffMin
 	if e.settles {
 		wait = 0
-	} else if e.row > quickSteps || h.hasFailedBefore(e.at) || r.hasRefused(h.tracked, e.at) {
+	} else if e.row > quickSteps || h.hasFailedBefore(e.at) || r.mayHaveFailed(h, e.at) {
 		wait = e.step
 	}
 	if e.probe {
@@ -189,11 +189,15 @@ func (r *run) setback(h *history, e ending) time.Duration {
 	return wait
 }
 
-// hasRefused reports whether a connection was refused in a span, maybe one for an event of which
-// the API knows no attempt. It happens on a wire only.
-func (r *run) hasRefused(from, to time.Duration) bool {
-	i, _ := slices.BinarySearch(r.refusals, from)
-	return i < len(r.refusals) && r.refusals[i] <= to
+// mayHaveFailed reports whether an attempt of h may have failed by a time of which the API does not
+// know: a connection was refused, or unsolicited bytes were read as its answer. Both happen on a
+// wire only.
+func (r *run) mayHaveFailed(h *history, by time.Duration) bool {
+	if slices.Contains(r.kinds, Unsolicited) {
+		return true
+	}
+	i, _ := slices.BinarySearch(r.refusals, h.tracked)
+	return i < len(r.refusals) && r.refusals[i] <= by
 }
 
 // quickSteps is how many probes the circuit breaker sends before its waits grow.
@@ -249,8 +253,8 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 }
 
 // setBack adds the setbacks of attempts that begin before at to at. Those of h itself fail in
-// an outage, or because of one that has just ended. One attempt that is slow
-// and succeeds counts, too: it may be the probe.
+// an outage, or because of one that has just ended. An attempt that is slow
+// and succeeds counts, too, if it may be a probe.
 func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Duration {
 	type once struct {
 		*history
@@ -268,9 +272,7 @@ func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Dur
 		switch {
 		case e.history == h && e.settles || e.attempts[e.n].from > at:
 			continue
-		case e.settles && e.fate.kind == Slow && e.probe:
-			kind = once{}
-		case e.settles:
+		case e.settles && (e.fate.kind != Slow || !e.probe):
 			continue
 		}
 		if !counted[kind] || e.n > 0 && retries <= firsts { // a retry may come after each fresh one
