@@ -239,7 +239,7 @@ func TestCloseReturnsAfterOneAttemptIfTheLastAnswerBeforeWasAFailure(t *testing.
 	})
 }
 
-func TestCloseTriesAnEventThreeTimesMoreThatFailsAloneWhileOthersAreAccepted(t *testing.T) {
+func TestCloseTriesAnEventThatFailsAloneAtMostThreeTimesMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(poisoned(answerStatus(500)))
@@ -251,7 +251,7 @@ func TestCloseTriesAnEventThreeTimesMoreThatFailsAloneWhileOthersAreAccepted(t *
 		began := time.Now()
 		require.Error(t, closeWithin(tracker, time.Hour))
 		assert.Less(t, time.Since(began), 10*time.Second)
-		assert.Equal(t, sent+1+3, f.requests())
+		assert.Contains(t, []int{sent + 1, sent + 1 + 3}, f.requests(), "none more if the circuit breaker had been open for a probe")
 	})
 }
 
