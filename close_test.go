@@ -467,6 +467,8 @@ type lastWords struct{ takes time.Duration }
 func (l lastWords) Deliver(ctx context.Context, src *footfall.Source) {
 	batch := make([]footfall.Record, 10)
 	src.Wait(ctx)
+	time.Sleep(time.Millisecond) // the others are tracked after the first
+	src.Waiting()                // counts them
 	n := src.Take(batch)
 	<-ctx.Done()
 	time.Sleep(l.takes)

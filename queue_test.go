@@ -187,6 +187,8 @@ func TestSettlingTwiceOrAfterTheEndCountsOnce(t *testing.T) {
 		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
 			two := make([]footfall.Record, 2)
 			src.Wait(ctx)
+			time.Sleep(time.Millisecond) // the second is tracked after the first
+			src.Waiting()                // counts it
 			src.Take(two)
 			src.Settle(two[:1], footfall.Delivered, nil)
 			src.Settle(two[:1], footfall.Rejected, nil)
