@@ -143,7 +143,7 @@ func answersThatHold(t *testing.T, open Open) {
 		r.counts(t, 1, 0)
 		sameOnEveryAttempt(t, api, 3)
 		told := func() bool { return r.Lines(slog.LevelError) == 1 && r.Lines(slog.LevelInfo) == 1 }
-		require.Eventually(t, told, 10*time.Second, time.Millisecond, "says why, and that it goes on: %s", r)
+		require.Eventually(t, told, patience, time.Millisecond, "says why, and that it goes on: %s", r)
 	})
 }
 

@@ -62,7 +62,7 @@ func unhindered(t *testing.T, r *rig, api *footfalltest.API) {
 		sent := len(api.Requests())
 		r.track(t, 1)
 		require.Error(t, r.Track(t.Context(), ""))
-		require.Eventually(t, func() bool { return len(api.Requests()) >= sent+5 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(api.Requests()) >= sent+5 }, patience, time.Millisecond)
 		api.Always(footfalltest.Accept())
 		r.flush(t)
 	}

@@ -26,7 +26,7 @@ func closeDelivers(t *testing.T, open Open) {
 	api.Next(footfalltest.Status(503))
 	r := start(t, open, api.Config(), patient, alone)
 	r.track(t, 100)
-	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
 	require.NoError(t, r.close(10*time.Second))
 	r.counts(t, 100, 0)
 	assert.Len(t, api.Events(), 100)
@@ -37,7 +37,7 @@ func closeGivesALastAttempt(t *testing.T, open Open) {
 	api.Always(footfalltest.Status(503))
 	r := start(t, open, api.Config(), patient, alone)
 	r.track(t, 100)
-	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
 	assert.False(t, r.settles(50*time.Millisecond)) // the first attempt is answered, and those of news
 	before := len(api.Requests())
 	err := r.close(10 * time.Second)
@@ -74,9 +74,9 @@ func closeFromAHungServer(t *testing.T, open Open) {
 			}
 			r := start(t, open, config(w.url), func(c *footfall.Config) { c.MaxInFlight, c.AttemptTimeout = 8, time.Minute })
 			r.track(t, 100)
-			require.Eventually(t, func() bool { return len(w.requests()) == 8 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(w.requests()) == 8 }, patience, time.Millisecond)
 			lateClose(t, r, 100)
-			require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, 10*time.Second, time.Millisecond, "what was under way is cut off")
+			require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond, "what was under way is cut off")
 			assert.Len(t, w.requests(), 8, "nothing is sent after Close returned")
 		})
 	}
@@ -89,9 +89,9 @@ func closeFromNowhere(t *testing.T, open Open) {
 	w.mute()
 	r := start(t, open, cfg, func(c *footfall.Config) { c.MaxInFlight, c.AttemptTimeout = 2, time.Minute })
 	r.track(t, 10)
-	require.Eventually(t, func() bool { made, _ := w.connections(); return made == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { made, _ := w.connections(); return made == 2 }, patience, time.Millisecond)
 	lateClose(t, r, 10)
-	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond)
 }
 
 func closeLetsGo(t *testing.T, open Open) {
@@ -101,5 +101,5 @@ func closeLetsGo(t *testing.T, open Open) {
 	_, kept := w.connections()
 	assert.Positive(t, kept)
 	require.NoError(t, r.close(10*time.Second))
-	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond)
 }

@@ -176,6 +176,6 @@ func judged(t *testing.T, open Open, tt odd) {
 	made, _ := w.connections()
 	assert.Equal(t, connections, made, "connections")
 	require.NoError(t, r.close(10*time.Second))
-	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond)
 	assert.Zero(t, w.ignored(), "nothing is sent on a connection that carries no other answer")
 }

@@ -55,7 +55,7 @@ func (r *rig) poison(t *testing.T, n int) {
 // arrive waits until the API has accepted n events.
 func arrive(t *testing.T, api *footfalltest.API, n int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(api.Events()) >= n }, 2*time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(api.Events()) >= n }, patience, time.Millisecond)
 	assert.Len(t, api.Events(), n)
 }
 
@@ -72,7 +72,7 @@ func oneHoldsUpNone(t *testing.T, open Open) {
 			poison(api, bad)
 			r := start(t, open, api.Config(), func(c *footfall.Config) { c.AttemptTimeout = 200 * time.Millisecond })
 			r.poison(t, 1)
-			require.Eventually(t, func() bool { return len(api.Requests()) > 2 }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(api.Requests()) > 2 }, patience, time.Millisecond)
 			for i := range 10 {
 				r.track(t, 8)
 				arrive(t, api, 8*(i+1))
@@ -104,7 +104,7 @@ func hangDelaysNone(t *testing.T, open Open) {
 	r := start(t, open, api.Config(), func(c *footfall.Config) { c.AttemptTimeout = time.Hour })
 	for i := range 20 {
 		r.poison(t, 1)
-		require.Eventually(t, func() bool { return len(api.Requests()) == 2*i+1 }, 30*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(api.Requests()) == 2*i+1 }, patience, time.Millisecond)
 		r.track(t, 1)
 		arrive(t, api, i+1)
 	}
@@ -157,7 +157,7 @@ func flushNamesTheAnswer(t *testing.T, open Open) {
 		api.Always(answer)
 		r := start(t, open, api.Config())
 		r.track(t, 3)
-		require.Eventually(t, func() bool { return len(api.Requests()) > 1 }, 30*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(api.Requests()) > 1 }, patience, time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		err := r.Flush(ctx)
 		cancel()
