@@ -223,7 +223,8 @@ func (t *Tracker) Stats() Stats {
 // after the server has shut down, with a context that has a deadline. A transport that
 // does not stop when ctx has ended holds Close up for a tenth of a second, a log that is
 // stuck for another, and no longer. A nil ctx never ends. Once Close has returned the
-// tracker logs nothing, except a line that a stuck log has begun.
+// tracker logs nothing, except a line that a stuck log has begun, and lines of a transport
+// that has not stopped.
 //
 // Every caller gets the result of the first; one whose own ctx ends before returns with
 // that error.
