@@ -80,7 +80,7 @@ func uploadLeavesNoFile(t *testing.T, s Subject) {
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.Post(site.URL+"/upload", w.FormDataContentType(), &form)
+	resp, err := ownClient(t).Post(site.URL+"/upload", w.FormDataContentType(), &form)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func errorsAreRecordedAsSeen(t *testing.T, s Subject) {
 				s.rule("GET", "/fails", "server", footfall.ServerError),
 				s.rule("GET", "/fails", "success", footfall.Success),
 			}, Route{Method: "GET", Pattern: "/fails", Fail: status})
-			resp, _ := get(t, http.DefaultClient, site.URL+"/fails")
+			resp, _ := get(t, ownClient(t), site.URL+"/fails")
 			if resp.StatusCode != status {
 				t.Errorf("the client saw %d", resp.StatusCode)
 			}

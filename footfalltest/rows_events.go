@@ -21,7 +21,7 @@ func routeIsTheFullPattern(t *testing.T, s Subject) {
 		rule := s.rule("GET", "/users/{id}/orders/{order}", "seen", 0)
 		rule.PathProps = []string{"id", "order"}
 		site := s.open(t, []footfall.Rule{rule}, Route{Method: "GET", Pattern: "/users/{id}/orders/{order}", Handler: nothing})
-		get(t, http.DefaultClient, site.URL+"/users/7/orders/x9?utm_source=mail&token=secret")
+		get(t, ownClient(t), site.URL+"/users/7/orders/x9?utm_source=mail&token=secret")
 		events := site.events()
 		expectNames(t, events, "seen")
 		for _, e := range events {
@@ -57,8 +57,8 @@ func routeIsTheFullPattern(t *testing.T, s Subject) {
 func missingRoutesMakeNoEvent(t *testing.T, s Subject) {
 	ask := func(t *testing.T, rules ...footfall.Rule) []Event {
 		site := s.open(t, rules, Route{Method: "GET", Pattern: "/known", Handler: nothing})
-		get(t, http.DefaultClient, site.URL+"/secret/path")
-		resp, err := http.Post(site.URL+"/known", "text/plain", nil)
+		get(t, ownClient(t), site.URL+"/secret/path")
+		resp, err := ownClient(t).Post(site.URL+"/known", "text/plain", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +193,8 @@ func trackWorksEverywhere(t *testing.T, s Subject) {
 			<-gone
 			track(r.Context(), "gone")
 		})})
-	get(t, http.DefaultClient, site.URL+"/in")
-	get(t, http.DefaultClient, site.URL+"/beside")
+	get(t, ownClient(t), site.URL+"/in")
+	get(t, ownClient(t), site.URL+"/beside")
 	leave(t, site.URL, "/gone", arrived)
 	close(gone)
 	site.stop()

@@ -130,14 +130,14 @@ func secretsInPathsAreReplaced(t *testing.T, s Subject) {
 			byRoute := rule
 			byRoute.Event, byRoute.Page = "by route", footfall.PageRoute
 			site := s.open(t, []footfall.Rule{rule, byRoute}, Route{Method: "GET", Pattern: tt.pattern, Handler: nothing})
-			get(t, http.DefaultClient, site.URL+tt.target)
+			get(t, ownClient(t), site.URL+tt.target)
 			expectPages(t, site.events(), map[string]string{"seen": site.URL + tt.page, "by route": site.URL + inBraces(tt.pattern)})
 		})
 	}
 	t.Run("of a request without a route", func(t *testing.T) {
 		t.Parallel()
 		site := s.open(t, []footfall.Rule{{Route: footfall.NoRoute, Event: "missing"}}, Route{Method: "GET", Pattern: "/known", Handler: nothing})
-		get(t, http.DefaultClient, site.URL+"/u/ada@example.com/posts")
+		get(t, ownClient(t), site.URL+"/u/ada@example.com/posts")
 		expectPages(t, site.events(), map[string]string{"missing": site.URL + "/u/%5Bredacted%5D/posts"})
 	})
 }
@@ -155,7 +155,7 @@ func trackKnowsTheRoute(t *testing.T, s Subject) {
 				site := s.openWith(t, func(c *footfall.Config) { c.Page = source },
 					[]footfall.Rule{s.rule("GET", tt.pattern, "seen", 0)},
 					Route{Method: "GET", Pattern: tt.pattern, Handler: tracks(t)})
-				get(t, http.DefaultClient, site.URL+tt.target)
+				get(t, ownClient(t), site.URL+tt.target)
 				page := site.URL + tt.page
 				if source == footfall.PageRoute {
 					page = site.URL + inBraces(tt.pattern)

@@ -40,7 +40,7 @@ func catchAllsAreToldApart(t *testing.T, s Subject) {
 		t.Parallel()
 		site := open(t, all)
 		for _, path := range []string{"/help", "/help/me/now", "/help/me/missing"} {
-			get(t, http.DefaultClient, site.URL+path)
+			get(t, ownClient(t), site.URL+path)
 		}
 		names := namesOf(site.events())
 		if want := []string{"get_help_any", "get_help_rest"}; len(names) != 2 || names[0] != "get_help" || !slices.Contains(want, names[1]) {
@@ -50,15 +50,15 @@ func catchAllsAreToldApart(t *testing.T, s Subject) {
 	t.Run("its 404", func(t *testing.T) {
 		t.Parallel()
 		site := open(t, missing, s.rule("GET", "/help/{rest...}", "helped", 0))
-		get(t, http.DefaultClient, site.URL+"/help/me/now")
-		get(t, http.DefaultClient, site.URL+"/help/me/missing")
+		get(t, ownClient(t), site.URL+"/help/me/now")
+		get(t, ownClient(t), site.URL+"/help/me/missing")
 		expectNames(t, site.events(), "get_no_route", "helped")
 	})
 	t.Run("its 404, asked for", func(t *testing.T) {
 		t.Parallel()
 		site := open(t, missing, s.rule("GET", "/help/{rest...}", "helpless", footfall.ClientError))
-		get(t, http.DefaultClient, site.URL+"/help/me/now")
-		get(t, http.DefaultClient, site.URL+"/help/me/missing")
+		get(t, ownClient(t), site.URL+"/help/me/now")
+		get(t, ownClient(t), site.URL+"/help/me/missing")
 		expectNames(t, site.events(), "helpless")
 	})
 }
@@ -140,7 +140,7 @@ func assetsAreNoVisits(t *testing.T, s Subject) {
 	open := func(t *testing.T, rules ...footfall.Rule) (paths []string) {
 		site := s.open(t, rules, routes...)
 		for _, f := range files {
-			get(t, http.DefaultClient, site.URL+f.path)
+			get(t, ownClient(t), site.URL+f.path)
 		}
 		for _, e := range site.events() {
 			paths = append(paths, e.URL[len(site.URL):])

@@ -21,6 +21,15 @@ import (
 // patience bounds whatever a row waits for.
 const patience = 15 * time.Second
 
+// ownClient returns a client whose connections no other test closes, as httptest.Server.Close
+// does with those of http.DefaultClient.
+func ownClient(t *testing.T) *http.Client {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
 // get fetches url and returns the answer with its body read.
 func get(t *testing.T, client *http.Client, url string) (*http.Response, string) {
 	t.Helper()
@@ -63,8 +72,8 @@ func writerOf(w http.ResponseWriter, _ *http.Request) {
 func writerKeepsItsInterfaces(t *testing.T, s Subject) {
 	route := Route{Method: "GET", Pattern: "/writer", Handler: http.HandlerFunc(writerOf)}
 	rules := []footfall.Rule{s.rule("GET", "/writer", "seen", 0)}
-	_, bare := get(t, http.DefaultClient, s.openBare(t, route).URL+"/writer")
-	_, wrapped := get(t, http.DefaultClient, s.open(t, rules, route).URL+"/writer")
+	_, bare := get(t, ownClient(t), s.openBare(t, route).URL+"/writer")
+	_, wrapped := get(t, ownClient(t), s.open(t, rules, route).URL+"/writer")
 	if wrapped != bare {
 		t.Errorf("on HTTP/1.1 the writer can do\n%swithout the middleware\n%s", wrapped, bare)
 	}
@@ -120,7 +129,7 @@ func eventsArriveWhenWritten(t *testing.T, s Subject) {
 			}
 			_, _ = io.WriteString(w, "data: last\n\n")
 		})})
-	resp, err := http.Get(site.URL + "/events")
+	resp, err := ownClient(t).Get(site.URL + "/events")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +195,7 @@ func filesAreSentAsWithout(t *testing.T, s Subject) {
 	})}
 	download := func(site *site) (int64, bool) {
 		defer site.stop()
-		resp, err := http.Get(site.URL + "/file")
+		resp, err := ownClient(t).Get(site.URL + "/file")
 		if err != nil {
 			t.Fatal(err)
 		}
