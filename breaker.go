@@ -145,8 +145,11 @@ func (b *breaker) accepts() bool {
 func (b *breaker) probes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case b.probing && !b.mayOverlap(), !b.probing && time.Now().Before(b.until) && !b.mayBeEarly():
+	may := b.mayBeEarly() || !time.Now().Before(b.until)
+	if b.probing {
+		may = b.mayOverlap()
+	}
+	if !may {
 		return 0
 	}
 	return 1
@@ -177,9 +180,15 @@ func (b *breaker) current() pass {
 func (b *breaker) unused(p pass) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p.admission > anything && p.turn == b.turn && !p.overlaps {
+	switch {
+	case p.admission <= anything || p.turn != b.turn:
+	case p.overlaps: // a fresh event that comes calls Wake by itself
+		b.early++
+		b.earlyAt = time.Now()
+		b.timer.Stop()
+	default:
 		b.probing = false
-		b.timer.Reset(time.Until(b.until)) // a fresh event that comes calls Wake by itself
+		b.timer.Reset(time.Until(b.until))
 	}
 }
 

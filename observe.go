@@ -106,10 +106,11 @@ var errGoexit = errors.New("footfall: runtime.Goexit was called in Config.Skip o
 
 func (s *Rules) observe(o *Observation) {
 	rules, route := s.candidates(o)
-	if len(rules)+len(s.none) == 0 || o.respelt() || s.skipped(o) {
+	missed := len(s.none) > 0 && o.missed()
+	if len(rules) == 0 && !missed || o.respelt() || s.skipped(o) {
 		return
 	}
-	if !s.apply(rules, route, o) && o.missed() {
+	if !s.apply(rules, route, o) && missed {
 		s.apply(s.none, pattern{}, o)
 	}
 }

@@ -72,9 +72,6 @@ func TestAProbeThatHangsDoesNotHoldUpAnEventThatComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = time.Millisecond
-		f.set(func(r *http.Request, body string) (*http.Response, error) {
-			return named("hangs", answerHang)(r, body)
-		})
 		tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = time.Hour })
 		track(t, tracker, 10)
 		time.Sleep(time.Second)
@@ -91,6 +88,30 @@ func TestAProbeThatHangsDoesNotHoldUpAnEventThatComes(t *testing.T) {
 		defer cancel()
 		require.NoError(t, tracker.TrackDurable(within, footfall.Event{Name: "good"}))
 		assert.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
+// More events have failed than a few, and the time at which an event might have overlapped the
+// probe has passed without one.
+func TestAProbeThatHangsInAnOutageDoesNotHoldUpAnEventThatComesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = time.Millisecond
+		f.set(answerStatus(500))
+		tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = time.Hour })
+		track(t, tracker, 20)
+		time.Sleep(5 * time.Minute)
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if answer, err := named("good", answerStatus(418))(r, body); err == nil && answer.StatusCode == 418 {
+				return answerStatus(202)(r, body)
+			}
+			return answerHang(r, body)
+		})
+		time.Sleep(time.Minute) // a probe hangs
+		within, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		require.NoError(t, tracker.TrackDurable(within, footfall.Event{Name: "good"}))
+		assert.Error(t, closeWithin(tracker, 0))
 	})
 }
 

@@ -173,8 +173,8 @@ func (e *ending) holds() bool {
 }
 
 // setback is how long an attempt that fails while h waits may hold h: a step of the circuit
-// breaker, which is at most BackoffMin, and the attempt, if it is a probe. Longer waits come only when more than
-// quickSteps events in a row have failed at their first attempt, as in an outage, or if h
+// breaker, which is at most BackoffMin, and the attempt, if it is a probe, but no more than
+// BackoffMin if few have failed. Longer waits come only when more than quickSteps events in a row have failed at their first attempt, as in an outage, or if h
 // itself has failed in an outage and waits as a retry.
 func (r *run) setback(h *history, e ending) time.Duration {
 	wait := r.config.BackoffMin
@@ -184,7 +184,11 @@ func (r *run) setback(h *history, e ending) time.Duration {
 		wait = e.step
 	}
 	if e.probe {
-		wait += e.at - e.attempts[e.n].from
+		took := e.at - e.attempts[e.n].from
+		if e.row <= quickSteps && r.config.MaxInFlight > 1 && !h.hasFailedBefore(e.at) && !r.mayHaveFailed(h, e.at) {
+			took = min(took, r.config.BackoffMin) // then another one is sent beside it
+		}
+		wait += took
 	}
 	return wait
 }
