@@ -174,7 +174,7 @@ func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
 		f := newFakeNet()
 		f.set(named("asked", inTurn(
 			reply{time.Millisecond, answerStatus(500)},
-			reply{10 * time.Millisecond, answerRetryAfter(503, "60")}, // when the others are delivered
+			reply{time.Second, answerRetryAfter(503, "60")}, // when the others are delivered
 			reply{0, answerStatus(202)},
 		)))
 		tracker := start(t, f)
