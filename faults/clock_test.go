@@ -116,7 +116,7 @@ func deliverTimed(t *testing.T, maxAge time.Duration, times ...time.Time) (came 
 func deliver(t *testing.T, dir, url string, maxAge time.Duration, src *source) (stored *spool.Spool, end func()) {
 	t.Helper()
 	cfg := wireConfig(url)
-	cfg.MaxInFlight = 1 // so that the order is exact
+	cfg.MaxInFlight, cfg.AttemptTimeout = 1, patience // so that the order is exact: a retry would change it
 	next, err := footfall.NewHTTPTransport(cfg)
 	require.NoError(t, err)
 	stored, err = spool.New(spool.Config{Dir: dir, Next: next, MaxAge: maxAge, Logger: cfg.Logger})
