@@ -12,7 +12,8 @@ import (
 type header struct {
 	status       int
 	major, minor int
-	retryAfter   string
+	retryAfter   string // the first
+	waits        int    // Retry-After fields
 	length       []byte // Content-Length as it came
 	lengths      int    // Content-Length fields
 	codings      int    // Transfer-Encoding fields
@@ -84,8 +85,10 @@ func (h *header) add(field []byte) error {
 	case isWord(name, "Connection"):
 		h.closes = h.closes || hasWord(value, "close")
 		h.keepAlive = h.keepAlive || hasWord(value, "keep-alive")
-	case isWord(name, "Retry-After") && h.retryAfter == "":
-		h.retryAfter = string(value)
+	case isWord(name, "Retry-After"):
+		if h.waits++; h.waits == 1 {
+			h.retryAfter = string(value)
+		}
 	}
 	return nil
 }
