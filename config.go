@@ -103,7 +103,8 @@ type Config struct {
 	// 16 MiB.
 	MaxQueueBytes int
 
-	// MaxEventBytes bounds one encoded event; Track refuses a larger one.
+	// MaxEventBytes bounds one encoded event; Track refuses a larger one. Below 8 KiB, a
+	// long URL or path of a request may make its event too large.
 	// Defaults to 32 KiB.
 	MaxEventBytes int
 
@@ -339,13 +340,15 @@ func checkBaseURL(raw string, allowHTTP bool) string {
 		return reason
 	}
 	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "not a URL"
+	}
+	path := strings.TrimRight(u.Path, "/")
+	switch {
 	case strings.ContainsAny(raw, "?#"):
 		return "has a query or a fragment"
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/v1"):
-		return "ends in /v1, which is added to it"
+	case strings.HasSuffix(path, "/v1"), strings.HasSuffix(path, "/v1/events"), strings.HasSuffix(path, "/v1/sites"):
+		return "has the path of the API in it: leave out /v1 and what follows"
 	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
 		return "plain http would send the API key in clear: use https, or set AllowHTTP"
 	}
@@ -362,6 +365,9 @@ func checkKey(key string) string {
 	if key == "" {
 		return "empty: set it to an API key of the account (FOOTFALL_API_KEY)"
 	}
+	if first := key[0]; first == '"' || first == '\'' {
+		return "begins with a quotation mark"
+	}
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] >= 0x7f {
 			return "has a blank, a line break or a character that an HTTP header can't carry"
@@ -371,7 +377,7 @@ func checkKey(key string) string {
 }
 
 func checkSiteID(id string) string {
-	if id == "" {
+	if strings.TrimSpace(id) == "" {
 		return "empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)"
 	}
 	_, err := appendHead(nil, id)

@@ -132,6 +132,8 @@ func TestConfigBaseURL(t *testing.T) {
 		"password":               {"https://user:pass@api.example.com", true, false},
 		"version":                {"https://api.example.com/v1", true, false},
 		"version and slash":      {"https://api.example.com/v1/", true, false},
+		"whole path":             {"https://api.example.com/base/v1/events/", true, false},
+		"path of sites":          {"https://api.example.com/v1/sites", true, false},
 		"query":                  {"https://api.example.com?x=1", true, false},
 		"fragment":               {"https://api.example.com/#x", true, false},
 		// What is appended to these would not be a path.
@@ -168,6 +170,7 @@ func TestConfigOtherFields(t *testing.T) {
 		"key with a line break":          {func(c *Config) { c.APIKey = "sk\r\nX: y" }, []string{"APIKey"}},
 		"key that is not ASCII":          {func(c *Config) { c.APIKey = "schlüssel" }, []string{"APIKey"}},
 		"key with DEL":                   {func(c *Config) { c.APIKey = "sk\x7f" }, []string{"APIKey"}},
+		"key in quotation marks":         {func(c *Config) { c.APIKey = `"sk_live"` }, []string{"APIKey"}},
 		"site of bad UTF-8":              {func(c *Config) { c.SiteID = "\xff" }, []string{"SiteID"}},
 		"default URL, relative":          {func(c *Config) { c.DefaultURL = "/x" }, []string{"DefaultURL"}},
 		"default URL":                    {func(c *Config) { c.DefaultURL = "https://example.com/?a=b#c" }, nil},

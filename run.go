@@ -42,17 +42,26 @@ var _ Server = (*http.Server)(nil)
 // The error joins the server's, which wraps context.DeadlineExceeded if requests were cut off,
 // and the [*CloseError] of [Tracker.Close] if events were lost. It is nil if there was neither.
 //
-// Once Run has begun to stop the server, a signal ends the process at once, as it does by
-// default. A nil or disabled tracker serves and stops the server in the same way. A nil ctx
-// never ends.
+// Once Run has begun to stop the server, a second signal ends the process at once, as it does
+// by default, unless the application has asked for signals, too: a main that passes the
+// context of [signal.NotifyContext] calls its stop function with [context.AfterFunc].
+//
+// A stream that stays open, such as server-sent events, makes Run wait for ShutdownTimeout: end
+// it in a function that is given to [http.Server.RegisterOnShutdown]. A panic in
+// ListenAndServe becomes one of Run, once the tracker is closed.
+//
+// A nil or disabled tracker serves and stops the server in the same way. A nil ctx never ends.
 func (t *Tracker) Run(ctx context.Context, server Server) error {
 	err := serve(orBackground(ctx), server, t.shutdownTime())
-	if t.inactive() {
-		return err
+	if !t.inactive() {
+		closing, cancel := context.WithTimeout(context.Background(), t.closeTimeout)
+		defer cancel()
+		err = errors.Join(err, t.Close(closing))
 	}
-	closing, cancel := context.WithTimeout(context.Background(), t.closeTimeout)
-	defer cancel()
-	return errors.Join(err, t.Close(closing))
+	if p, ok := errors.AsType[*panicError](err); ok {
+		panic(p.value)
+	}
+	return err
 }
 
 // defaultShutdownTimeout also holds for a nil tracker, which has no Config.
@@ -70,7 +79,7 @@ func serve(ctx context.Context, server Server, timeout time.Duration) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	served := make(chan error, 1)
-	go func() { served <- server.ListenAndServe() }()
+	go func() { served <- listenAndServe(server) }()
 	select {
 	case <-ctx.Done():
 	case <-signals:
@@ -79,6 +88,22 @@ func serve(ctx context.Context, server Server, timeout time.Duration) error {
 	}
 	signal.Stop(signals)
 	return stopServer(server, served, timeout)
+}
+
+// panicError is a panic of the server, for the goroutine of Run.
+type panicError struct{ value any }
+
+func (e *panicError) Error() string {
+	return fmt.Sprintf("footfall: run: panic in ListenAndServe: %v", e.value)
+}
+
+func listenAndServe(server Server) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &panicError{v}
+		}
+	}()
+	return server.ListenAndServe()
 }
 
 // stopServer shuts down the server and waits for its end. A server that has failed is shut
@@ -97,7 +122,7 @@ func stopServer(server Server, served <-chan error, timeout time.Duration) error
 		return err
 	}
 	disconnect(server)
-	return fmt.Errorf("footfall: run: the server has not answered all requests in %v: %w", timeout, err)
+	return fmt.Errorf("footfall: run: the server has not answered all requests in %v (end streams in http.Server.RegisterOnShutdown): %w", timeout, err)
 }
 
 // await returns what comes before ctx ends, or else the error of ctx.

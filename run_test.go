@@ -128,7 +128,7 @@ func TestRunGivesTheTrackerItsOwnTimeAfterAStreamThatDoesNotEnd(t *testing.T) {
 		begun := time.Now()
 		err := runFor(tracker, time.Minute, server)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.EqualError(t, err, "footfall: run: the server has not answered all requests in 10s: context deadline exceeded")
+		assert.EqualError(t, err, "footfall: run: the server has not answered all requests in 10s (end streams in http.Server.RegisterOnShutdown): context deadline exceeded")
 		assert.Equal(t, time.Minute+10*time.Second, server.closed.Sub(begun))
 		assert.Equal(t, footfall.Stats{Tracked: 50, Delivered: 50}, tracker.Stats())
 	})
@@ -195,6 +195,41 @@ func TestRunOfNoTrackerServesAndStops(t *testing.T) {
 				server = newFakeServer()
 				server.err = io.ErrUnexpectedEOF
 				assert.ErrorIs(t, c.tracker.Run(t.Context(), server), io.ErrUnexpectedEOF)
+			})
+		})
+	}
+}
+
+// fragile is a Server that panics, at once or when it is shut down.
+type fragile struct{ stop chan struct{} }
+
+func (s *fragile) ListenAndServe() error {
+	<-s.stop
+	panic("no listener")
+}
+
+func (s *fragile) Shutdown(context.Context) error {
+	select {
+	case <-s.stop:
+	default:
+		close(s.stop)
+	}
+	return nil
+}
+
+func TestRunPassesOnAPanicOfTheServerOnceTheTrackerIsClosed(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"at once": 0, "when it is shut down": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				tracker := start(t, newFakeNet())
+				track(t, tracker, 50)
+				server := &fragile{make(chan struct{})}
+				if wait == 0 {
+					close(server.stop)
+				}
+				assert.PanicsWithValue(t, "no listener", func() { _ = runFor(tracker, time.Minute, server) })
+				assert.Equal(t, uint64(50), tracker.Stats().Delivered)
+				assert.ErrorIs(t, tracker.Track(context.Background(), "late"), footfall.ErrClosed)
 			})
 		})
 	}
