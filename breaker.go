@@ -78,9 +78,25 @@ const quickSteps = 5
 
 func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *breaker {
 	b := &breaker{retry: retry, hold: hold, limit: limit, log: log, wake: func() {}}
-	b.timer = time.AfterFunc(time.Hour, func() { b.wake() })
+	b.timer = time.AfterFunc(time.Hour, b.timeOver)
 	b.timer.Stop()
 	return b
+}
+
+// timeOver is called by the timer. If it was set for an early attempt, and more events have
+// failed since than allow one, the next probe is still due at its time.
+func (b *breaker) timeOver() {
+	b.mu.Lock()
+	b.awaitProbe()
+	b.mu.Unlock()
+	b.wake()
+}
+
+// awaitProbe sets the timer to the time of the next probe, unless that is over.
+func (b *breaker) awaitProbe() {
+	if rest := time.Until(b.until); b.open && rest > 0 {
+		b.timer.Reset(rest)
+	}
 }
 
 // admit says what a sender may do now. A probe must be reported with passed, failed or
@@ -186,6 +202,7 @@ func (b *breaker) unused(p pass) {
 		b.early++
 		b.earlyAt = time.Now()
 		b.timer.Stop()
+		b.awaitProbe()
 	default:
 		b.probing = false
 		b.timer.Reset(time.Until(b.until))

@@ -50,3 +50,62 @@ func TestAProbeThatWasSentBeforeARetryAfterDoesNotEndTheWait(t *testing.T) {
 		assert.True(t, b.closed())
 	})
 }
+
+// The timer is set for an early attempt of a fresh event, and then events fail that were sent
+// before: too many to allow the attempt.
+func TestTheNextProbeIsDueAlsoIfAnEarlyAttemptIsNoLongerAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		retry := backoff{base: time.Second, max: time.Minute, low: 1} // without jitter
+		b := newBreaker(retry, retry, time.Minute, slog.New(slog.DiscardHandler))
+		defer b.timer.Stop()
+		var due bool
+		b.wake = func() { due = b.probes() > 0 }
+		fresh, retried, failure := &Record{}, &Record{failures: 1}, &answer{status: 500}
+		before := []pass{b.admit(), b.admit(), b.admit()}
+		b.failed(b.admit(), fresh, later, failure)
+		for range 7 {
+			time.Sleep(time.Until(b.until))
+			b.failed(b.admit(), retried, later, failure)
+		}
+		time.Sleep(time.Until(b.until))
+		b.failed(b.admit(), fresh, later, failure)
+		for b.early > 0 {
+			time.Sleep(time.Until(b.earlyAt))
+			b.failed(b.admit(), fresh, later, failure)
+		}
+		for _, p := range before {
+			b.failed(p, fresh, later, failure)
+		}
+		assert.False(t, b.few())
+		until := b.until
+		due = false
+		time.Sleep(time.Until(until) - 1)
+		synctest.Wait()
+		assert.False(t, due)
+		time.Sleep(1)
+		synctest.Wait()
+		assert.True(t, due)
+	})
+}
+
+func TestAProbeOfARetryIsNotTheSameEventAgainWhereThereIsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDelayed(func() {})
+		defer d.stop()
+		first, second := Record{ID: newID(1, 1)}, Record{ID: newID(2, 2)}
+		one := make([]Record, 1)
+		d.add(first, 0, ErrClosed)
+		assert.True(t, d.probe(one))
+		d.add(first, 0, ErrClosed)
+		time.Sleep(time.Second)
+		d.add(second, 0, ErrClosed)
+		for _, want := range []Record{second, first, second} {
+			assert.True(t, d.probe(one))
+			assert.Equal(t, want.ID, one[0].ID)
+			d.add(one[0], 0, ErrClosed)
+		}
+		assert.True(t, d.take(one, false))
+		assert.True(t, d.probe(one))
+		assert.False(t, d.probe(one))
+	})
+}

@@ -24,6 +24,7 @@ type delayed struct {
 	suspects eventHeap // by time
 	ages     eventHeap // both, oldest first
 	inFlight map[uuid.UUID]attemptError
+	probed   uuid.UUID // the last probe
 	turns    uint
 	timer    *time.Timer
 
@@ -191,7 +192,7 @@ func (d *delayed) take(one []Record, suspect bool) bool {
 }
 
 // probe moves the event into one that has waited longest: one that is due, or if there is
-// none, one that is no suspect.
+// none, one that is no suspect. It is not the last probe again if there is another event.
 func (d *delayed) probe(one []Record) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,7 +206,12 @@ func (d *delayed) probe(one []Record) bool {
 	if from.Len() == 0 {
 		return false
 	}
-	one[0] = d.remove(from.events[0])
+	e := from.events[0]
+	if e.record.ID == d.probed && from.Len() > 1 {
+		e = from.second()
+	}
+	d.probed = e.record.ID
+	one[0] = d.remove(e)
 	d.arm(now)
 	return true
 }
@@ -399,6 +405,14 @@ func (h *eventHeap) Pop() any {
 	h.events = h.events[:last]
 	*h.place(e) = nowhere
 	return e
+}
+
+// second returns the event that follows the first. There must be one.
+func (h *eventHeap) second() *delayedEvent {
+	if len(h.events) > 2 && h.Less(2, 1) {
+		return h.events[2]
+	}
+	return h.events[1]
 }
 
 // due counts the events at place i and below it that are due, up to most.

@@ -174,18 +174,20 @@ func (e *ending) holds() bool {
 
 // setback is how long an attempt that fails while h waits may hold h: a step of the circuit
 // breaker, which is at most BackoffMin, and the attempt, if it is a probe, but no more than
-// BackoffMin if few have failed. Longer waits come only when more than quickSteps events in a row have failed at their first attempt, as in an outage, or if h
-// itself has failed in an outage and waits as a retry.
+// BackoffMin if few have failed. Longer waits come only when more than quickSteps events in a
+// row have failed at their first attempt, as in an outage, or if h itself fails in an outage,
+// and waits as a retry.
 func (r *run) setback(h *history, e ending) time.Duration {
+	retry := h.failsFrom(e.at) || r.mayHaveFailed(h, e.at)
 	wait := r.config.BackoffMin
 	if e.settles {
 		wait = 0
-	} else if e.row > quickSteps || h.hasFailedBefore(e.at) || r.mayHaveFailed(h, e.at) {
+	} else if e.row > quickSteps || retry {
 		wait = e.step
 	}
 	if e.probe {
 		took := e.at - e.attempts[e.n].from
-		if e.row <= quickSteps && r.config.MaxInFlight > 1 && !h.hasFailedBefore(e.at) && !r.mayHaveFailed(h, e.at) {
+		if e.row <= quickSteps && r.config.MaxInFlight > 1 && !retry {
 			took = min(took, r.config.BackoffMin) // then another one is sent beside it
 		}
 		wait += took
@@ -210,6 +212,12 @@ const quickSteps = 5
 // hasFailedBefore reports whether an attempt of the event had failed at a time.
 func (h *history) hasFailedBefore(at time.Duration) bool {
 	return len(h.attempts) > 0 && h.attempts[0].result != underWay && h.attempts[0].to < at
+}
+
+// failsFrom reports whether the first attempt of the event has begun by a time and fails, then or
+// later.
+func (h *history) failsFrom(at time.Duration) bool {
+	return len(h.attempts) > 0 && h.attempts[0].from <= at && !(h.settled && len(h.attempts) == 1)
 }
 
 // recovery is how long after an outage the circuit breaker, or the wait of an event that
