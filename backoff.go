@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // backoff says how long to wait before the next attempt: exponential, with
@@ -30,7 +32,7 @@ func retryAfter(header string, now time.Time, limit time.Duration) time.Duration
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, limit)
 	}
-	if isDigits(header) {
+	if chars.IsDigits(header) {
 		return limit // more seconds than fit
 	}
 	date, err := http.ParseTime(header)
@@ -38,13 +40,4 @@ func retryAfter(header string, now time.Time, limit time.Duration) time.Duration
 		return 0
 	}
 	return max(0, min(date.Sub(now), limit))
-}
-
-func isDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // encoder writes the JSON body of an event's future POST (contract, section
@@ -236,7 +238,7 @@ func (e *encoder) appendKey(dst []byte, key string) ([]byte, error) {
 	if len(key) > e.maxBytes {
 		return dst, propError(key, "key longer than an event may be")
 	}
-	dst, ok := appendQuoted(dst, key, scan(key))
+	dst, ok := appendQuoted(dst, key, chars.Scan(key))
 	if !ok {
 		return dst, propError(key, "key is not valid UTF-8")
 	}
@@ -271,7 +273,7 @@ func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, er
 	if len(p.str) > e.maxBytes {
 		return dst, false, propError(p.key, fmt.Sprintf("value of %d bytes, more than an event may have (Config.MaxEventBytes %d)", len(p.str), e.maxBytes))
 	}
-	found := scan(p.str)
+	found := chars.Scan(p.str)
 	if e.guard.personalValue(p, found) {
 		return append(dst, redactedText...), true, nil
 	}
@@ -318,7 +320,7 @@ func appendString(dst []byte, s, field string) ([]byte, error) {
 	if isPlain(s) {
 		return append(append(append(dst, '"'), s...), '"'), nil
 	}
-	dst, ok := appendQuoted(dst, s, scan(s))
+	dst, ok := appendQuoted(dst, s, chars.Scan(s))
 	if !ok {
 		return dst, &FieldError{field, "not valid UTF-8"}
 	}
@@ -327,8 +329,8 @@ func appendString(dst []byte, s, field string) ([]byte, error) {
 
 // appendQuoted writes a JSON string (RFC 8259, section 7), given what scan found in
 // it, and reports whether s is valid UTF-8. HTML is not escaped: the API is not a page.
-func appendQuoted(dst []byte, s string, found class) ([]byte, bool) {
-	if found&(hasNonASCII|hasEscape) == 0 {
+func appendQuoted(dst []byte, s string, found chars.Class) ([]byte, bool) {
+	if found&(chars.NonASCII|chars.Escape) == 0 {
 		dst = append(dst, '"')
 		dst = append(dst, s...)
 		return append(dst, '"'), true
@@ -342,7 +344,7 @@ func appendQuoted(dst []byte, s string, found class) ([]byte, bool) {
 func appendEscapes(dst []byte, s string) []byte {
 	start := 0
 	for i := range len(s) {
-		if classes[s[i]]&hasEscape != 0 {
+		if chars.Of(s[i])&chars.Escape != 0 {
 			dst = append(dst, s[start:i]...)
 			dst = appendEscape(dst, s[i])
 			start = i + 1

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // guard finds personal data in prop values: "personally identifiable information
@@ -26,7 +28,7 @@ func newGuard(off bool, exempt []string) guard {
 }
 
 // personalValue looks at a string, given what scan found in it.
-func (g guard) personalValue(p *Prop, found class) bool {
+func (g guard) personalValue(p *Prop, found chars.Class) bool {
 	return !g.off && personalText(p.str, found) && !slices.Contains(g.exempt, p.key)
 }
 
@@ -35,12 +37,12 @@ func (g guard) personalValue(p *Prop, found class) bool {
 // end with one, or with what may separate the digits of a card number. Only the zone of
 // an address, after a percent sign, ends with any character.
 func (g guard) suspects(s string) bool {
-	if g.off || s == "" || classes[s[0]]&hasNoAddress != 0 {
+	if g.off || s == "" || chars.Of(s[0])&chars.NotAddress != 0 {
 		return false
 	}
 	switch last := s[len(s)-1]; {
-	case classes[last]&hasNoAddress == 0, last == ' ', last == '-', s[0]|0x20 == 'b', s[0] == 'e', hasZone(s):
-		return personalText(s, scan(s))
+	case chars.Of(last)&chars.NotAddress == 0, last == ' ', last == '-', s[0]|0x20 == 'b', s[0] == 'e', hasZone(s):
+		return personalText(s, chars.Scan(s))
 	}
 	return false
 }
@@ -60,10 +62,10 @@ func (g guard) personalNumber(p *Prop) bool {
 		isCardNumber(strconv.AppendUint(make([]byte, 0, 20), n, 10)) && !slices.Contains(g.exempt, p.key)
 }
 
-func personalText(s string, found class) bool {
-	return found&hasAt != 0 && hasEmail(s) ||
-		(found&hasNoAddress == 0 || hasZone(s)) && isIP(s) ||
-		found&hasNoCard == 0 && isCardNumber(s) ||
+func personalText(s string, found chars.Class) bool {
+	return found&chars.At != 0 && hasEmail(s) ||
+		(found&chars.NotAddress == 0 || hasZone(s)) && isIP(s) ||
+		found&chars.NotCard == 0 && isCardNumber(s) ||
 		isBearerToken(s)
 }
 
@@ -83,7 +85,7 @@ func hasEmail(s string) bool {
 }
 
 func isLocalPart(b byte) bool {
-	return isAlnum(b) || b >= 0x80 || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.\"", b) >= 0
+	return chars.IsAlnum(b) || b >= 0x80 || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.\"", b) >= 0
 }
 
 // startsWithDomain reports whether s begins with two labels joined by a dot.
@@ -91,10 +93,10 @@ func startsWithDomain(s string) bool {
 	label := 0
 	for i := range len(s) {
 		switch b := s[i]; {
-		case isAlnum(b) || b >= 0x80 || b == '-':
+		case chars.IsAlnum(b) || b >= 0x80 || b == '-':
 			label++
 		case b == '.' && label > 0:
-			return i+1 < len(s) && (isAlnum(s[i+1]) || s[i+1] >= 0x80)
+			return i+1 < len(s) && (chars.IsAlnum(s[i+1]) || s[i+1] >= 0x80)
 		default:
 			return false
 		}
@@ -114,7 +116,7 @@ func isIP(s string) bool {
 	}
 	copied := strings.Clone(s) // the errors below would keep s, and the props beside it, alive
 	host := copied
-	if name, port, found := cutLast(copied, ":"); found && (port == "" || isDigits(port)) {
+	if name, port, found := cutLast(copied, ":"); found && (port == "" || chars.IsDigits(port)) {
 		host = name
 	}
 	return isAddr(copied) || isAddr(host)
@@ -179,7 +181,7 @@ func isBearerToken(s string) bool {
 // isToken reports whether s is one word of the characters of a b64token.
 func isToken(s string) bool {
 	for i := range len(s) {
-		if !isAlnum(s[i]) && !among(s[i], "-._~+/=") {
+		if !chars.IsAlnum(s[i]) && strings.IndexByte("-._~+/=", s[i]) < 0 {
 			return false
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // Page is the address of the page an event belongs to, in the pieces in which a
@@ -142,7 +144,7 @@ func (p *Page) escapedPath() string {
 	if !strings.HasPrefix(p.path, "/") {
 		return "/" // the target of OPTIONS * and CONNECT is not a path
 	}
-	if p.rawPath == "" && scan(p.path)&hasNoPath == 0 {
+	if p.rawPath == "" && chars.Scan(p.path)&chars.NotPath == 0 {
 		return p.path
 	}
 	u := url.URL{Path: strings.Clone(p.path), RawPath: strings.Clone(p.rawPath)} // net/url's errors would keep them alive
@@ -180,8 +182,8 @@ func (p *Page) appendQuery(dst []byte, g guard, limit int) (out []byte, redacted
 }
 
 func personalQueryValue(raw string) bool {
-	value, err := url.QueryUnescape(strings.Clone(raw))   // its error would keep raw alive
-	return err != nil || personalText(value, scan(value)) // what can't be read is not sent
+	value, err := url.QueryUnescape(strings.Clone(raw))         // its error would keep raw alive
+	return err != nil || personalText(value, chars.Scan(value)) // what can't be read is not sent
 }
 
 // listed reports whether keys has key; an entry ending in * stands for a prefix.
@@ -314,14 +316,14 @@ func isHost(s string) bool {
 	switch {
 	case s == "" || len(s) > longestHost:
 		return false
-	case scan(s)&hasNoName == 0:
+	case chars.Scan(s)&chars.NotHost == 0:
 		return true
 	case s[0] == '[':
 		end := strings.IndexByte(s, ']')
 		return end > 0 && isIPv6(s[1:end]) && isPort(s[end+1:])
 	}
 	name, _, _ := strings.Cut(s, ":")
-	return name != "" && scan(name)&hasNoName == 0 && isPort(s[len(name):])
+	return name != "" && chars.Scan(name)&chars.NotHost == 0 && isPort(s[len(name):])
 }
 
 func isIPv6(s string) bool {
@@ -331,12 +333,12 @@ func isIPv6(s string) bool {
 
 // isPort accepts nothing, or a colon and a number.
 func isPort(s string) bool {
-	return s == "" || len(s) >= 2 && len(s) <= len(":65535") && s[0] == ':' && isDigits(s[1:])
+	return s == "" || len(s) >= 2 && len(s) <= len(":65535") && s[0] == ':' && chars.IsDigits(s[1:])
 }
 
 // isURLText reports whether s is of the characters that a path and a query are
 // written in. None of them needs escaping in JSON.
-func isURLText(s string) bool { return scan(s)&hasNoURL == 0 }
+func isURLText(s string) bool { return chars.Scan(s)&chars.NotURL == 0 }
 
 // checkURL says why raw can't be an event's URL, or returns "". A URL of plain
 // characters is checked without allocating; anything else goes to net/url.

@@ -372,3 +372,20 @@ func TestPageTakesForwardedHeadersFromTheLastLine(t *testing.T) {
 	r.Header["X-Forwarded-Host"] = []string{"evil.example", "evil.example, b.example"}
 	assert.Equal(t, "https://b.example/", c.page(r).String())
 }
+
+// The short cut for plain URLs must not accept what net/url refuses.
+func TestPlainURLsAreURLsForNetURLToo(t *testing.T) {
+	t.Parallel()
+	for b := range 256 {
+		for _, form := range []string{"https://example.com/a?", "https://example.com", "https://", "https://a"} {
+			raw := form + string([]byte{byte(b)}) + "x"
+			if !isPlainURL(raw) {
+				continue
+			}
+			u, err := url.Parse(raw)
+			require.NoError(t, err, "%q", raw)
+			assert.Empty(t, checkUnusualURL(raw), "%q", raw)
+			assert.NotEmpty(t, u.Hostname(), "%q", raw)
+		}
+	}
+}

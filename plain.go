@@ -1,6 +1,10 @@
 package footfall
 
-import "math"
+import (
+	"math"
+
+	"github.com/footfall-dev/footfall/internal/chars"
+)
 
 // Most props are plain: short ASCII, small integers, amounts of money. Those are found
 // eight bytes at a time and written without asking for room again, which takes half the
@@ -26,7 +30,7 @@ func isPlain(s string) bool {
 		return oddBytes(four(s)|four(s[n-4:])<<32) == 0
 	}
 	for i := range n {
-		if classes[s[i]]&(hasEscape|hasNonASCII|hasAt) != 0 {
+		if chars.Of(s[i])&(chars.Escape|chars.NonASCII|chars.At) != 0 {
 			return false
 		}
 	}

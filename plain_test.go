@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 func TestIsPlainSeesEveryByteAtEveryPlace(t *testing.T) {
@@ -84,7 +86,7 @@ func TestPlainTextIsSuspectIfItIsPersonal(t *testing.T) {
 	g := newGuard(false, nil)
 	personal := 0
 	check := func(s string) {
-		if isPlain(s) && personalText(s, scan(s)) {
+		if isPlain(s) && personalText(s, chars.Scan(s)) {
 			personal++
 			require.True(t, g.suspects(s), "%q", s)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // Routes of a Rule that are not a pattern.
@@ -395,7 +397,7 @@ func word(segment string) string {
 		segment = wildcardName(segment)
 	}
 	fold := func(r rune) rune {
-		if r < 0x80 && isAlnum(byte(r)) {
+		if r < 0x80 && chars.IsAlnum(byte(r)) {
 			return r
 		}
 		return '_'

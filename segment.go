@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // The personal-data guard in paths of requests: it looks at segments.
@@ -32,7 +34,7 @@ func mayHide(path string) bool {
 		case b == '/':
 			digits, length = false, 0
 			continue
-		case isDigit(b):
+		case chars.IsDigit(b):
 			digits = true
 		}
 		length++
@@ -147,32 +149,28 @@ func changesOfKind(s string) (n int) {
 // isHex reports whether s is of hexadecimal digits, or of digits, only.
 func isHex(s string) bool {
 	for i := range len(s) {
-		if b := s[i] | 0x20; !isDigit(s[i]) && (b < 'a' || b > 'f') {
+		if b := s[i] | 0x20; !chars.IsDigit(s[i]) && (b < 'a' || b > 'f') {
 			return false
 		}
 	}
 	return true
 }
 
-func isNoAlnum(r rune) bool { return r >= 0x80 || !isAlnum(byte(r)) }
+func isNoAlnum(r rune) bool { return r >= 0x80 || !chars.IsAlnum(byte(r)) }
 
 // changesKind reports whether s changes from one kind of character to another before i.
 func changesKind(s string, i int) bool {
 	before, b := s[i-1], s[i]
 	switch {
-	case isDigit(before) != isDigit(b):
+	case chars.IsDigit(before) != chars.IsDigit(b):
 		return true
-	case isDigit(b) || isUpper(before) == isUpper(b):
+	case chars.IsDigit(b) || chars.IsUpper(before) == chars.IsUpper(b):
 		return false
-	case isUpper(b): // begins a word, as in camelCase, if a small letter follows
-		return i+1 == len(s) || !isLower(s[i+1])
+	case chars.IsUpper(b): // begins a word, as in camelCase, if a small letter follows
+		return i+1 == len(s) || !chars.IsLower(s[i+1])
 	}
-	return i >= 2 && isUpper(s[i-2]) // the capital before b is not the first
+	return i >= 2 && chars.IsUpper(s[i-2]) // the capital before b is not the first
 }
-
-func isUpper(b byte) bool { return b >= 'A' && b <= 'Z' }
-
-func isLower(b byte) bool { return b >= 'a' && b <= 'z' }
 
 // hasSecret reports whether a route has a wildcard whose name says that its values are
 // secrets.
