@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // Config configures a Tracker. The zero value of a field means its default. New
@@ -396,7 +398,7 @@ func checkPublicURL(raw string) string {
 	if len(raw) > maxPageURL/2 {
 		return "longer than 1024 bytes"
 	}
-	if !isHost(host) || !isURLText(path) || strings.Contains(path, "?") {
+	if !isHost(host) || !chars.IsURL(path) || strings.Contains(path, "?") {
 		return "may have only scheme, host and path, of plain characters"
 	}
 	return ""

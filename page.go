@@ -148,7 +148,7 @@ func (p *Page) escapedPath() string {
 		return p.path
 	}
 	u := url.URL{Path: strings.Clone(p.path), RawPath: strings.Clone(p.rawPath)} // net/url's errors would keep them alive
-	if escaped := u.EscapedPath(); isURLText(escaped) {
+	if escaped := u.EscapedPath(); chars.IsURL(escaped) {
 		return escaped
 	}
 	u.RawPath = ""
@@ -164,7 +164,7 @@ func (p *Page) appendQuery(dst []byte, g guard, limit int) (out []byte, redacted
 		var pair string
 		pair, rest, _ = strings.Cut(rest, "&")
 		key, value, _ := strings.Cut(pair, "=")
-		if !listed(p.rules.keys, key) || !isURLText(pair) {
+		if !listed(p.rules.keys, key) || !chars.IsURL(pair) {
 			continue
 		}
 		if !g.off && personalQueryValue(value) {
@@ -336,10 +336,6 @@ func isPort(s string) bool {
 	return s == "" || len(s) >= 2 && len(s) <= len(":65535") && s[0] == ':' && chars.IsDigits(s[1:])
 }
 
-// isURLText reports whether s is of the characters that a path and a query are
-// written in. None of them needs escaping in JSON.
-func isURLText(s string) bool { return chars.Scan(s)&chars.NotURL == 0 }
-
 // checkURL says why raw can't be an event's URL, or returns "". A URL of plain
 // characters is checked without allocating; anything else goes to net/url.
 func checkURL(raw string) string {
@@ -361,7 +357,7 @@ func isPlainURL(raw string) bool {
 			break
 		}
 	}
-	return isHost(host) && isURLText(text) && strings.IndexByte(text, '%') < 0
+	return isHost(host) && chars.IsURL(text) && strings.IndexByte(text, '%') < 0
 }
 
 // cutScheme cuts http:// or https://, in lower case.

@@ -3,6 +3,8 @@ package footfall
 import (
 	"net/url"
 	"strings"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // appendRoute writes the path of a pattern with its wildcards as names in braces,
@@ -48,7 +50,7 @@ func appendBraces(dst []byte, name string) []byte {
 
 // appendURLText writes a path of a pattern, which is a path or the escaped form of one.
 func appendURLText(dst []byte, path string) []byte {
-	if _, err := url.PathUnescape(path); err == nil && isURLText(path) {
+	if _, err := url.PathUnescape(path); err == nil && chars.IsURL(path) {
 		return append(dst, path...)
 	}
 	return append(dst, (&url.URL{Path: path}).EscapedPath()...)

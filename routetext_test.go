@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 func TestRoutesAsPaths(t *testing.T) {
@@ -54,7 +56,7 @@ func FuzzPathsOfPagesAreURLText(f *testing.F) {
 			text, _ := page.appendPath(nil, g, route)
 			assertPathOfURL(t, string(text))
 		}
-		if escaped := page.escapedPath(); isURLText(escaped) {
+		if escaped := page.escapedPath(); chars.IsURL(escaped) {
 			text, redacted := newGuard(false, nil).appendSegments([]byte("https://shop.example.com"), escaped, route)
 			rest, kept := strings.CutPrefix(string(text), "https://shop.example.com")
 			require.True(t, kept)
@@ -67,7 +69,7 @@ func FuzzPathsOfPagesAreURLText(f *testing.F) {
 
 func assertPathOfURL(t *testing.T, path string) {
 	t.Helper()
-	require.True(t, isURLText(path), "%q", path)
+	require.True(t, chars.IsURL(path), "%q", path)
 	require.True(t, strings.HasPrefix(path, "/"), "%q", path)
 	u, err := url.Parse("https://shop.example.com" + path)
 	require.NoError(t, err)

@@ -149,7 +149,7 @@ func changesOfKind(s string) (n int) {
 // isHex reports whether s is of hexadecimal digits, or of digits, only.
 func isHex(s string) bool {
 	for i := range len(s) {
-		if b := s[i] | 0x20; !chars.IsDigit(s[i]) && (b < 'a' || b > 'f') {
+		if !chars.IsHex(s[i]) {
 			return false
 		}
 	}

@@ -1,22 +1,28 @@
+// Package chars classifies the bytes of a string.
+//
+// One pass over a string ([Scan]) answers the questions of the JSON encoder, of the URL
+// check and of the personal-data guard. All functions look at ASCII; a byte of 0x80 or
+// more is neither a letter nor a digit.
 package chars
 
-// Class says what kinds of bytes a string has, so that one pass over it answers
-// the questions of the JSON encoder, the URL check and the personal-data guard.
+import "strings"
+
+// Class is a set of properties that the bytes of a string have.
 type Class uint8
 
 const (
 	Escape     Class = 1 << iota // a byte that JSON escapes
 	NonASCII                     // a byte of 0x80 or more
 	At                           // an at sign
-	NotURL                       // a byte that paths and queries do not contain as it is
+	NotURL                       // a byte that is escaped in the path and the query of a URL
 	NotHost                      // a byte that host names do not contain
 	NotAddress                   // a byte that IP addresses do not contain
 	NotCard                      // a byte that card numbers do not contain
-	NotPath                      // a byte that paths do not contain as it is, or that may be part of an escape
+	NotPath                      // a byte that is escaped in a path, or may be part of an escape
 )
 
-// scan returns the classes of all bytes of s. It takes four at a time, which
-// halves its cost; it is a fifth of what an event costs.
+// Scan returns the classes of all bytes of s. It takes four bytes at a time, which halves
+// its cost: a fifth of the cost of an event.
 func Scan(s string) (found Class) {
 	for len(s) >= 4 {
 		found |= classes[s[0]] | classes[s[1]] | classes[s[2]] | classes[s[3]]
@@ -27,6 +33,9 @@ func Scan(s string) (found Class) {
 	}
 	return found
 }
+
+// Of returns the classes of one byte.
+func Of(b byte) Class { return classes[b] }
 
 var classes = func() (table [256]Class) {
 	for i := range table {
@@ -47,31 +56,18 @@ func classify(b byte) (c Class) {
 	add(!IsAlnum(b) && !among(b, "-._~!$&'()*+,;=:@/%?"), NotURL) // RFC 3986, appendix A
 	add(!IsAlnum(b) && !among(b, "-._"), NotHost)
 	add(!IsAlnum(b) && !among(b, "/-._~"), NotPath)
-	add(!(IsDigit(b) || b|0x20 >= 'a' && b|0x20 <= 'f' || among(b, ".:[]")), NotAddress)
+	add(!(IsHex(b) || among(b, ".:[]")), NotAddress)
 	add(!(IsDigit(b) || among(b, " -")), NotCard)
 	return c
 }
 
-func among(b byte, set string) bool {
-	for i := range len(set) {
-		if set[i] == b {
-			return true
-		}
-	}
-	return false
-}
+func among(b byte, set string) bool { return strings.IndexByte(set, b) >= 0 }
 
-// Of returns the classes of one byte.
-func Of(b byte) Class { return classes[b] }
+// IsURL reports whether s consists of bytes that a path and a query are written in
+// (RFC 3986). JSON escapes none of them.
+func IsURL(s string) bool { return Scan(s)&NotURL == 0 }
 
-func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
-
-func IsAlnum(b byte) bool { return IsDigit(b) || b|0x20 >= 'a' && b|0x20 <= 'z' }
-
-func IsUpper(b byte) bool { return b >= 'A' && b <= 'Z' }
-
-func IsLower(b byte) bool { return b >= 'a' && b <= 'z' }
-
+// IsDigits reports whether s consists of digits, one or more.
 func IsDigits(s string) bool {
 	for i := range len(s) {
 		if !IsDigit(s[i]) {
@@ -80,3 +76,18 @@ func IsDigits(s string) bool {
 	}
 	return s != ""
 }
+
+// IsDigit reports whether b is a decimal digit.
+func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// IsHex reports whether b is a hexadecimal digit.
+func IsHex(b byte) bool { return IsDigit(b) || b|0x20 >= 'a' && b|0x20 <= 'f' }
+
+// IsAlnum reports whether b is an ASCII letter or a digit.
+func IsAlnum(b byte) bool { return IsDigit(b) || b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+// IsUpper reports whether b is an ASCII capital.
+func IsUpper(b byte) bool { return b >= 'A' && b <= 'Z' }
+
+// IsLower reports whether b is an ASCII small letter.
+func IsLower(b byte) bool { return b >= 'a' && b <= 'z' }

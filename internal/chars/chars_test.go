@@ -52,3 +52,29 @@ func TestScanFindsAtSignsAndBytesThatAreNotASCII(t *testing.T) {
 	}
 	assert.Zero(t, Scan(""))
 }
+
+func TestKindsOfBytes(t *testing.T) {
+	t.Parallel()
+	const digits, lower, upper = "0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	for name, row := range map[string]struct {
+		is    func(byte) bool
+		among string
+	}{
+		"digit":     {IsDigit, digits},
+		"hex digit": {IsHex, digits + "abcdefABCDEF"},
+		"alnum":     {IsAlnum, digits + lower + upper},
+		"upper":     {IsUpper, upper},
+		"lower":     {IsLower, lower},
+	} {
+		for b := range 256 {
+			assert.Equal(t, strings.Contains(row.among, string([]byte{byte(b)})), row.is(byte(b)), "%s: %q", name, b)
+		}
+	}
+}
+
+func TestIsDigitsWantsOneDigitOrMore(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]bool{"": false, "0": true, "0123456789": true, "-1": false, "1.0": false, "12a": false, "١": false} {
+		assert.Equal(t, want, IsDigits(s), "%q", s)
+	}
+}
