@@ -1,4 +1,4 @@
-package footfall
+package jsontext
 
 import (
 	"math"
@@ -15,9 +15,9 @@ const (
 	highBits  = 0x8080808080808080
 )
 
-// isPlain reports whether s is ASCII without control characters, quotes, backslashes and
+// IsPlain reports whether s is ASCII without control characters, quotes, backslashes and
 // at signs.
-func isPlain(s string) bool {
+func IsPlain(s string) bool {
 	n := len(s)
 	switch {
 	case n >= 8:
@@ -57,46 +57,19 @@ func four(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
-// maxPlain bounds plain numbers, in units or hundredths: none may be a card number.
-const maxPlain = 1e12
+// MaxPlain bounds plain numbers, in units or hundredths: none may be a card number.
+const MaxPlain = 1e12
 
-// plainNumber is how many bytes one takes at most, with all that JSON puts around it.
-const plainNumber = 20
+// PutQuoted, PutUint and PutCents write to the beginning of b and return how much.
 
-// appendPlainProp writes a prop and a comma, if the prop is plain and dst has room for it.
-func (e *encoder) appendPlainProp(dst []byte, p *Prop) (out []byte, ok bool) {
-	n, room := len(dst), min(cap(dst), e.maxBytes)
-	if room-n < len(p.key)+len(p.str)+plainNumber || p.key == "" || !isPlain(p.key) {
-		return dst, false
-	}
-	b := dst[:room]
-	n += putQuoted(b[n:], p.key)
-	b[n] = ':'
-	n++
-	switch f := math.Float64frombits(p.num); {
-	case p.kind == kindString && isPlain(p.str) && !e.guard.suspects(p.str):
-		n += putQuoted(b[n:], p.str)
-	case (p.kind == kindInt || p.kind == kindUint) && p.num < maxPlain: // a negative one is not
-		n += putUint(b[n:], p.num)
-	case p.kind == kindFloat64 && isCents(f):
-		n += putCents(b[n:], uint64(f*100))
-	default:
-		return dst, false
-	}
-	b[n] = ','
-	return b[:n+1], true
-}
-
-// putQuoted, putUint and putCents write to the beginning of b and return how much.
-
-func putQuoted(b []byte, s string) int {
+func PutQuoted(b []byte, s string) int {
 	b[0] = '"'
 	n := 1 + copy(b[1:], s)
 	b[n] = '"'
 	return n + 1
 }
 
-func putUint(b []byte, n uint64) int {
+func PutUint(b []byte, n uint64) int {
 	digits := 1
 	for limit := uint64(10); n >= limit; limit *= 10 {
 		digits++
@@ -108,17 +81,17 @@ func putUint(b []byte, n uint64) int {
 	return digits
 }
 
-// isCents reports whether f is a number of hundredths, as amounts of money are. Two
+// IsCents reports whether f is a number of hundredths, as amounts of money are. Two
 // decimals of up to 15 digits never read back as the same float64, so that they are the
 // shortest decimal that does.
-func isCents(f float64) bool {
+func IsCents(f float64) bool {
 	cents := f * 100
-	return f >= 0 && cents < maxPlain && cents == math.Trunc(cents) && cents/100 == f && !math.Signbit(f)
+	return f >= 0 && cents < MaxPlain && cents == math.Trunc(cents) && cents/100 == f && !math.Signbit(f)
 }
 
-// putCents writes a number of hundredths.
-func putCents(b []byte, all uint64) int {
-	n := putUint(b, all/100)
+// PutCents writes a number of hundredths.
+func PutCents(b []byte, all uint64) int {
+	n := PutUint(b, all/100)
 	if cents := byte(all % 100); cents > 0 {
 		b[n], b[n+1] = '.', '0'+cents/10
 		n += 2

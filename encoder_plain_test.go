@@ -11,21 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/internal/chars"
+	"github.com/footfall-dev/footfall/internal/jsontext"
 )
-
-func TestIsPlainSeesEveryByteAtEveryPlace(t *testing.T) {
-	t.Parallel()
-	for n := 1; n <= 26; n++ {
-		for at := range n {
-			for b := range 256 {
-				s := strings.Repeat("a", at) + string([]byte{byte(b)}) + strings.Repeat("~", n-at-1)
-				plain := b >= ' ' && b < 0x80 && !strings.ContainsRune(`"\@`, rune(b))
-				require.Equal(t, plain, isPlain(s), "%q", s)
-			}
-		}
-	}
-	assert.True(t, isPlain(""))
-}
 
 func TestPlainPropsAreWrittenAsAllOthersAre(t *testing.T) {
 	t.Parallel()
@@ -86,7 +73,7 @@ func TestPlainTextIsSuspectIfItIsPersonal(t *testing.T) {
 	g := newGuard(false, nil)
 	personal := 0
 	check := func(s string) {
-		if isPlain(s) && personalText(s, chars.Scan(s)) {
+		if jsontext.IsPlain(s) && personalText(s, chars.Scan(s)) {
 			personal++
 			require.True(t, g.suspects(s), "%q", s)
 		}

@@ -1,4 +1,4 @@
-package footfall
+package jsontext
 
 import (
 	"encoding/json"
@@ -9,16 +9,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// assertFloatAsJSON fails unless a prop of value f is written as encoding/json writes f.
+// assertFloatAsJSON fails unless f is written as encoding/json writes it, in the short way
+// too if f is an amount of money.
 func assertFloatAsJSON[F float32 | float64](t *testing.T, f F) {
 	t.Helper()
-	e := newEncoder("site_1", "", 32<<10, newGuard(true, nil))
-	got, _, err := e.appendProps(make([]byte, 0, 256), []Prop{P("k", f)})
-	require.NoError(t, err)
 	want, err := json.Marshal(f)
 	require.NoError(t, err)
-	if string(got) != `,"props":{"k":`+string(want)+`}` {
+	bits := 64
+	if _, is32 := any(f).(float32); is32 {
+		bits = 32
+	}
+	got, ok := AppendFloat(nil, float64(f), bits)
+	if !ok || string(got) != string(want) {
 		t.Fatalf("a %T is written %s, encoding/json writes %s", f, got, want)
+	}
+	if bits == 64 && IsCents(float64(f)) {
+		short := make([]byte, 20)
+		if short = short[:PutCents(short, uint64(f*100))]; string(short) != string(want) {
+			t.Fatalf("hundredths are written %s, encoding/json writes %s", short, want)
+		}
 	}
 }
 

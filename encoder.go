@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footfall-dev/footfall/internal/chars"
+	"github.com/footfall-dev/footfall/internal/jsontext"
 )
 
 // encoder writes the JSON body of an event's future POST (contract, section
@@ -238,7 +239,7 @@ func (e *encoder) appendKey(dst []byte, key string) ([]byte, error) {
 	if len(key) > e.maxBytes {
 		return dst, propError(key, "key longer than an event may be")
 	}
-	dst, ok := appendQuoted(dst, key, chars.Scan(key))
+	dst, ok := jsontext.AppendQuoted(dst, key, chars.Scan(key))
 	if !ok {
 		return dst, propError(key, "key is not valid UTF-8")
 	}
@@ -277,7 +278,7 @@ func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, er
 	if e.guard.personalValue(p, found) {
 		return append(dst, redactedText...), true, nil
 	}
-	dst, ok := appendQuoted(dst, p.str, found)
+	dst, ok := jsontext.AppendQuoted(dst, p.str, found)
 	if !ok {
 		return dst, false, propError(p.key, "value is not valid UTF-8")
 	}
@@ -288,82 +289,47 @@ func (e *encoder) tooLong(field string, n int) error {
 	return &FieldError{field, fmt.Sprintf("%d bytes, more than an event may have (Config.MaxEventBytes %d)", n, e.maxBytes)}
 }
 
-// appendFloat writes the shortest decimal that reads back as the same float of so many
-// bits, byte for byte as encoding/json writes it.
+// appendFloat writes the value of p, which is a float of so many bits.
 func appendFloat(dst []byte, p *Prop, bits int) ([]byte, error) {
-	f := math.Float64frombits(p.num)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
+	dst, ok := jsontext.AppendFloat(dst, math.Float64frombits(p.num), bits)
+	if !ok {
 		return dst, propError(p.key, "NaN and infinities are not numbers in JSON")
-	}
-	if !needsExponent(math.Abs(f), bits) {
-		return strconv.AppendFloat(dst, f, 'f', -1, bits), nil
-	}
-	dst = strconv.AppendFloat(dst, f, 'e', -1, bits)
-	if n := len(dst); string(dst[n-4:n-1]) == "e-0" { // strconv pads the exponent to two digits
-		dst[n-2] = dst[n-1]
-		dst = dst[:n-1]
 	}
 	return dst, nil
 }
 
-// needsExponent reports whether encoding/json writes a number of this magnitude with an
-// exponent. A float32 is compared as one: float32(1e-6) is less than the float64 1e-6.
-func needsExponent(abs float64, bits int) bool {
-	if bits == 32 {
-		return abs != 0 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)
-	}
-	return abs != 0 && (abs < 1e-6 || abs >= 1e21)
-}
-
 // appendString writes s as a JSON string; field names it in the error.
 func appendString(dst []byte, s, field string) ([]byte, error) {
-	if isPlain(s) {
-		return append(append(append(dst, '"'), s...), '"'), nil
-	}
-	dst, ok := appendQuoted(dst, s, chars.Scan(s))
+	dst, ok := jsontext.AppendString(dst, s)
 	if !ok {
 		return dst, &FieldError{field, "not valid UTF-8"}
 	}
 	return dst, nil
 }
 
-// appendQuoted writes a JSON string (RFC 8259, section 7), given what scan found in
-// it, and reports whether s is valid UTF-8. HTML is not escaped: the API is not a page.
-func appendQuoted(dst []byte, s string, found chars.Class) ([]byte, bool) {
-	if found&(chars.NonASCII|chars.Escape) == 0 {
-		dst = append(dst, '"')
-		dst = append(dst, s...)
-		return append(dst, '"'), true
-	}
-	if !utf8.ValidString(s) {
+// plainNumber is how many bytes one takes at most, with all that JSON puts around it.
+const plainNumber = 20
+
+// appendPlainProp writes a prop and a comma, if the prop is plain and dst has room for it.
+func (e *encoder) appendPlainProp(dst []byte, p *Prop) (out []byte, ok bool) {
+	n, room := len(dst), min(cap(dst), e.maxBytes)
+	if room-n < len(p.key)+len(p.str)+plainNumber || p.key == "" || !jsontext.IsPlain(p.key) {
 		return dst, false
 	}
-	return append(appendEscapes(append(dst, '"'), s), '"'), true
-}
-
-func appendEscapes(dst []byte, s string) []byte {
-	start := 0
-	for i := range len(s) {
-		if chars.Of(s[i])&chars.Escape != 0 {
-			dst = append(dst, s[start:i]...)
-			dst = appendEscape(dst, s[i])
-			start = i + 1
-		}
+	b := dst[:room]
+	n += jsontext.PutQuoted(b[n:], p.key)
+	b[n] = ':'
+	n++
+	switch f := math.Float64frombits(p.num); {
+	case p.kind == kindString && jsontext.IsPlain(p.str) && !e.guard.suspects(p.str):
+		n += jsontext.PutQuoted(b[n:], p.str)
+	case (p.kind == kindInt || p.kind == kindUint) && p.num < jsontext.MaxPlain: // a negative one is not
+		n += jsontext.PutUint(b[n:], p.num)
+	case p.kind == kindFloat64 && jsontext.IsCents(f):
+		n += jsontext.PutCents(b[n:], uint64(f*100))
+	default:
+		return dst, false
 	}
-	return append(dst, s[start:]...)
-}
-
-func appendEscape(dst []byte, b byte) []byte {
-	switch b {
-	case '"', '\\':
-		return append(dst, '\\', b)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	}
-	const hex = "0123456789abcdef"
-	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&0xf])
+	b[n] = ','
+	return b[:n+1], true
 }
