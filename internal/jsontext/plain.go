@@ -6,22 +6,19 @@ import (
 	"github.com/footfall-dev/footfall/internal/chars"
 )
 
-// Most props are plain: short ASCII, small integers, amounts of money. Those are found
-// eight bytes at a time and written without asking for room again, which takes half the
-// time of the general way. What is written is the same.
-
 const (
-	everyByte = 0x0101010101010101 // times a byte: that byte eight times
+	everyByte = 0x0101010101010101 // multiplied by a byte, repeats the byte eight times
 	highBits  = 0x8080808080808080
 )
 
 // IsPlain reports whether s is ASCII without control characters, quotes, backslashes and
-// at signs.
+// at signs. Such a string needs no escapes and contains no e-mail address. IsPlain takes
+// eight bytes at a time.
 func IsPlain(s string) bool {
 	n := len(s)
 	switch {
 	case n >= 8:
-		odd := oddBytes(eight(s[n-8:])) // may overlap the one before
+		odd := oddBytes(eight(s[n-8:])) // the last eight bytes may overlap the others
 		for ; len(s) > 8; s = s[8:] {
 			odd |= oddBytes(eight(s))
 		}
@@ -37,9 +34,10 @@ func IsPlain(s string) bool {
 	return true
 }
 
-// oddBytes is zero if all bytes of w are plain. A difference has the high bit of a byte
-// that was less than what was taken from it, and one of them that of a byte above ASCII.
-// The next byte may then have it wrongly, for it was borrowed from; but zero is zero.
+// oddBytes returns zero if all bytes of w are plain. A subtraction sets the high bit of each
+// byte that is less than the byte subtracted from it, and the high bit of a byte above ASCII
+// stays set in one of the differences. A borrow may set the high bit of the next byte too,
+// but there is no borrow without an odd byte.
 func oddBytes(w uint64) uint64 {
 	control := w - ' '*everyByte
 	quote := (w ^ '"'*everyByte) - everyByte
@@ -48,20 +46,21 @@ func oddBytes(w uint64) uint64 {
 	return (control | quote | backslash | at) & highBits
 }
 
-// eight is the first eight bytes of s.
+// eight returns the first eight bytes of s as an integer.
 func eight(s string) uint64 { return four(s) | four(s[4:])<<32 }
 
-// four is the first four.
+// four returns the first four bytes of s as an integer.
 func four(s string) uint64 {
 	_ = s[3]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
-// MaxPlain bounds plain numbers, in units or hundredths: none may be a card number.
+// MaxPlain is the limit of plain integers, and of plain amounts in hundredths. A number below
+// it has fewer digits than a payment card.
 const MaxPlain = 1e12
 
-// PutQuoted, PutUint and PutCents write to the beginning of b and return how much.
-
+// PutQuoted writes s, which is plain, in quotes to the beginning of b and returns the number
+// of bytes.
 func PutQuoted(b []byte, s string) int {
 	b[0] = '"'
 	n := 1 + copy(b[1:], s)
@@ -69,6 +68,8 @@ func PutQuoted(b []byte, s string) int {
 	return n + 1
 }
 
+// PutUint writes n, which is below MaxPlain, to the beginning of b and returns the number of
+// bytes.
 func PutUint(b []byte, n uint64) int {
 	digits := 1
 	for limit := uint64(10); n >= limit; limit *= 10 {
@@ -81,18 +82,19 @@ func PutUint(b []byte, n uint64) int {
 	return digits
 }
 
-// IsCents reports whether f is a number of hundredths, as amounts of money are. Two
-// decimals of up to 15 digits never read back as the same float64, so that they are the
-// shortest decimal that does.
+// IsCents reports whether f is a number of hundredths below MaxPlain, as amounts of money
+// are. Two decimals of up to 15 digits never read back as the same float64, so the decimal
+// with two places is the shortest one that reads back as f.
 func IsCents(f float64) bool {
 	cents := f * 100
 	return f >= 0 && cents < MaxPlain && cents == math.Trunc(cents) && cents/100 == f && !math.Signbit(f)
 }
 
-// PutCents writes a number of hundredths.
-func PutCents(b []byte, all uint64) int {
-	n := PutUint(b, all/100)
-	if cents := byte(all % 100); cents > 0 {
+// PutCents writes a number of hundredths, which is below MaxPlain, as a decimal to the
+// beginning of b and returns the number of bytes.
+func PutCents(b []byte, hundredths uint64) int {
+	n := PutUint(b, hundredths/100)
+	if cents := byte(hundredths % 100); cents > 0 {
 		b[n], b[n+1] = '.', '0'+cents/10
 		n += 2
 		if cents%10 > 0 {

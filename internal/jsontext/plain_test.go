@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,4 +21,14 @@ func TestIsPlainSeesEveryByteAtEveryPlace(t *testing.T) {
 		}
 	}
 	assert.True(t, IsPlain(""))
+}
+
+func TestPutUintWritesDecimals(t *testing.T) {
+	t.Parallel()
+	for n := uint64(1); n < MaxPlain; n *= 10 {
+		for _, m := range []uint64{n - 1, n, n + 1, 9 * n} {
+			b := make([]byte, 20)
+			assert.Equal(t, strconv.FormatUint(m, 10), string(b[:PutUint(b, m)]))
+		}
+	}
 }
