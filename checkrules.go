@@ -5,7 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
 // CheckRules returns an error that joins a *FieldError for every rule that is
@@ -61,10 +65,10 @@ func checkListed(registered []string, r *Rule) error {
 	if r.Route == AnyRoute || r.Route == NoRoute {
 		return nil
 	}
-	p := rule{Rule: *r, pattern: parsePattern(r.Route)}
+	p := rule{Rule: *r, pattern: pattern.Parse(r.Route)}
 	for _, route := range registered {
-		listed := parsePattern(route)
-		if listed.path == p.pattern.path && p.names(listed, cmp.Or(listed.method, p.pattern.method)) {
+		listed := pattern.Parse(route)
+		if listed.Path == p.pattern.Path && p.names(listed, cmp.Or(listed.Method, p.pattern.Method)) {
 			return nil
 		}
 	}
@@ -111,17 +115,17 @@ func anyMethod() []string {
 
 // registered asks the mux with requests that the route would match.
 func registered(mux asker, route string) bool {
-	p := parsePattern(route)
-	methods := []string{p.method}
-	if p.method == "" {
+	p := pattern.Parse(route)
+	methods := []string{p.Method}
+	if p.Method == "" {
 		methods = anyMethod()
 	}
 	for _, method := range methods {
-		for _, path := range samplePaths(p.path) {
-			r := &http.Request{Method: method, Host: p.host, URL: sampleURL(path)}
+		for _, path := range samplePaths(p.Path) {
+			r := &http.Request{Method: method, Host: p.Host, URL: sampleURL(path)}
 			_, found := mux.Handler(r)
-			got := parsePattern(found)
-			if isMount(got.path) || got.path == p.path && (p.host == "" || p.host == got.host) {
+			got := pattern.Parse(found)
+			if isMount(got.Path) || got.Path == p.Path && (p.Host == "" || p.Host == got.Host) {
 				return true
 			}
 		}
@@ -140,7 +144,7 @@ func sampleURL(escaped string) *url.URL {
 
 // isMount is not true of "/" and "/{path...}", where single-page applications answer
 // whatever else is not found.
-func isMount(path string) bool { return isSubtree(path) && strings.Count(path, "/") > 1 }
+func isMount(path string) bool { return pattern.IsSubtree(path) && strings.Count(path, "/") > 1 }
 
 // samplePaths returns paths that the pattern matches and hardly another does.
 func samplePaths(path string) []string {
@@ -159,4 +163,38 @@ func samplePaths(path string) []string {
 		return []string{sample, sample + stranger}
 	}
 	return []string{sample}
+}
+
+// notListed says of a route that is not registered in a router which registered route is most
+// like it.
+func notListed(registered []string, p *rule) string {
+	const reason = "not registered in the router"
+	registered = slices.Sorted(slices.Values(registered)) // some routers list them in any order
+	for _, route := range registered {
+		if prefix := pattern.PrefixOf(pattern.Parse(route), p.pattern); prefix != "" {
+			return reason + "; the nearest is " + route + ": give the rules its prefix, as footfall.Prefix(" + strconv.Quote(prefix) + ", rules...) does"
+		}
+	}
+	if route := pattern.Nearest(registered, p.pattern); route != "" {
+		return reason + "; the nearest is " + route
+	}
+	return reason
+}
+
+// notInMux says of a route that is not registered in a mux, which cannot list its routes, what
+// the mux answers there.
+func notInMux(mux asker, route string) string {
+	const reason, hint = "not registered in the mux, which ", " (register routes before the middleware is put around it)"
+	p := pattern.Parse(route)
+	r := &http.Request{Method: cmp.Or(p.Method, http.MethodGet), Host: p.Host, URL: sampleURL(samplePaths(p.Path)[0])}
+	if _, found := mux.Handler(r); found != "" {
+		return reason + "answers there with its route " + found + hint
+	}
+	for _, method := range anyMethod() {
+		r.Method = method
+		if _, found := mux.Handler(r); found != "" {
+			return reason + "has the route " + found + " there" + hint
+		}
+	}
+	return reason + "answers 404 there" + hint
 }

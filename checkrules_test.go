@@ -142,3 +142,106 @@ func FuzzCheckRulesAndMiddlewareNeverPanic(f *testing.F) {
 		tracker.Middleware(rule)(mux)
 	})
 }
+
+func TestCheckRoutesNamesTheNearestRoute(t *testing.T) {
+	t.Parallel()
+	const withPrefix = ": give the rules its prefix, as footfall.Prefix("
+	routes := []string{
+		"GET /health", "GET /pricing", "POST /checkout", "GET /users/:id", "GET /users/:id/cards", "DELETE /users/:id/cards/:card",
+		"GET /api/articles", "POST /api/articles", "GET /api/articles/:slug", "GET /article", "/hooks", "GET /shops/:shop/stock",
+		"GET example.com/terms", "GET /v2/status", "GET /v1/status",
+	}
+	for name, c := range map[string]struct{ route, nearest string }{
+		"a typo":                                 {"GET /princing", "GET /pricing"},
+		"another method":                         {"PUT /checkout", "POST /checkout"},
+		"no method":                              {"/chekout", "POST /checkout"},
+		"a name of a wildcard":                   {"GET /users/:user", "GET /users/:id"},
+		"a wildcard as net/http writes it":       {"GET /users/{id}/cards", "GET /users/:id/cards"},
+		"a value of a wildcard":                  {"GET /users/7", "GET /users/:id"},
+		"a typo below wildcards":                 {"DELETE /users/:id/card/:card", "DELETE /users/:id/cards/:card"},
+		"a segment too many":                     {"GET /v1/users/:id/cards", "GET /users/:id/cards"},
+		"prefixes too many":                      {"GET /api/v3/pricing", "GET /pricing"},
+		"a host":                                 {"GET example.org/terms", "GET example.com/terms"},
+		"below a prefix":                         {"GET /articles/:slug", `GET /api/articles/:slug` + withPrefix + `"/api", rules...) does`},
+		"below a prefix, although a typo nearer": {"GET /articles", `GET /api/articles` + withPrefix + `"/api", rules...) does`},
+		"below a prefix with another method":     {"DELETE /articles/:slug", "GET /api/articles/:slug"},
+		"below a prefix, any method":             {"/articles/:slug", `GET /api/articles/:slug` + withPrefix + `"/api", rules...) does`},
+		"below a wildcard":                       {"GET /stock", `GET /shops/:shop/stock` + withPrefix + `"/shops/:shop", rules...) does`},
+		"below two prefixes: the first":          {"GET /status", `GET /v1/status` + withPrefix + `"/v1", rules...) does`},
+		"not at a slash":                         {"GET icles", ""}, // has no path
+		"nothing like it":                        {"GET /sitemap.xml", ""},
+		"the root":                               {"GET /", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := footfalltest.New(t, quiet).CheckRoutes(routes, footfall.Rule{Route: c.route})
+			require.Error(t, err)
+			if c.nearest == "" {
+				assert.NotContains(t, err.Error(), "nearest")
+				return
+			}
+			assert.EqualError(t, err, `footfall: Rule{"`+c.route+`"}.Route: not registered in the router; the nearest is `+c.nearest)
+		})
+	}
+	assert.EqualError(t, footfalltest.New(t, quiet).CheckRoutes(nil, footfall.Rule{Route: "GET /a"}),
+		`footfall: Rule{"GET /a"}.Route: not registered in the router`)
+}
+
+func TestCheckRulesSaysWhatTheMuxAnswers(t *testing.T) {
+	t.Parallel()
+	mux := muxOf("POST /checkout", "GET /products/{id}", "GET /files/{path...}", "PUT /users/{id}")
+	for route, answers := range map[string]string{
+		"GET /princing":         "answers 404 there",
+		"GET /checkout":         "has the route POST /checkout there",
+		"GET /products/new":     "answers there with its route GET /products/{id}",
+		"GET /products/{slug}":  "answers there with its route GET /products/{id}",
+		"GET /users/{user}":     "has the route PUT /users/{id} there",
+		"DELETE /products/{id}": "has the route GET /products/{id} there",
+	} {
+		assert.EqualError(t, checkRules(t, mux, footfall.Rule{Route: route}), `footfall: Rule{"`+route+`"}.Route: not registered in the mux, which `+
+			answers+" (register routes before the middleware is put around it)")
+	}
+}
+
+func TestPrefixPutsRulesBelowAPath(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ prefix, route, want string }{
+		{"/api", "GET /users/{id}", "GET /api/users/{id}"},
+		{"/api/", "/users", "/api/users"},
+		{"api/v2", "GET /users", "GET /api/v2/users"},
+		{"/shops/{shop}", "GET /", "GET /shops/{shop}/"},
+		{"/api", "GET /{$}", "GET /api/{$}"},
+		{"/api", "GET example.com/users", "GET example.com/api/users"},
+		{"/api", "/shop.v1.CartService/Add", "/api/shop.v1.CartService/Add"},
+		{"", "GET /users", "GET /users"},
+		{"/", "GET /users", "GET /users"},
+		{"/api", footfall.AnyRoute, footfall.AnyRoute},
+		{"/api", footfall.NoRoute, footfall.NoRoute},
+		{"/api", "users", "users"}, // CheckRules says that it has no path
+	} {
+		rules := []footfall.Rule{{Route: c.route, Event: "seen", PathProps: []string{"id"}}}
+		assert.Equal(t, []footfall.Rule{{Route: c.want, Event: "seen", PathProps: []string{"id"}}}, footfall.Prefix(c.prefix, rules...), c.prefix)
+		assert.Equal(t, c.route, rules[0].Route, "the rules given are left alone")
+	}
+	assert.Empty(t, footfall.Prefix("/api"))
+}
+
+func TestRulesBelowAPrefixMakeEvents(t *testing.T) {
+	t.Parallel()
+	rules := footfall.Prefix("/api/v2", footfall.Rule{Route: "GET /users/{id}", Event: "user_viewed", PathProps: []string{"id"}})
+	mux := muxOf("GET /api/v2/users/{id}")
+	require.NoError(t, checkRules(t, mux, rules...))
+	site := setup{rules: rules}.open(t, mux)
+	site.get(t, "/api/v2/users/7")
+	assert.Equal(t, []string{"user_viewed"}, site.names())
+}
+
+func FuzzCheckRoutesNamesAnyRoute(f *testing.F) {
+	for _, route := range []string{"", "/", "GET /", "//", "GET /a/{b}/:c", "/ü", "x", "GET  a/\xff"} {
+		f.Add(route, "GET /users/:id")
+	}
+	tracker := footfalltest.New(f, quiet)
+	f.Fuzz(func(t *testing.T, registered, route string) {
+		_ = tracker.CheckRoutes([]string{registered, "GET /users/{id}"}, footfall.Rule{Route: route})
+	})
+}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+
+	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
 // Observation is one answered request as a middleware saw it. Adapters for
@@ -111,12 +113,12 @@ func (s *Rules) observe(o *Observation) {
 		return
 	}
 	if !s.apply(rules, route, o) && missed {
-		s.apply(s.none, pattern{}, o)
+		s.apply(s.none, pattern.Pattern{}, o)
 	}
 }
 
 // apply reports whether a rule wanted the answer.
-func (s *Rules) apply(rules []rule, route pattern, o *Observation) (wanted bool) {
+func (s *Rules) apply(rules []rule, route pattern.Pattern, o *Observation) (wanted bool) {
 	for i := range rules {
 		if r := &rules[i]; r.names(route, o.Method) && r.wants(o) {
 			wanted = true
@@ -129,7 +131,7 @@ func (s *Rules) apply(rules []rule, route pattern, o *Observation) (wanted bool)
 // missed reports whether the answer says that there is no such route: a catch-all says it
 // for the router.
 func (o *Observation) missed() bool {
-	return (o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed) && (o.Route == "" || isCatchAll(o.Route))
+	return (o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed) && (o.Route == "" || pattern.IsCatchAll(o.Route))
 }
 
 // respelt reports whether the answer is a redirect to the page it is an answer to.
@@ -167,7 +169,7 @@ func isPrefetch(h http.Header) bool {
 
 // wants reports whether the rule makes an event of this answer.
 func (r *rule) wants(o *Observation) bool {
-	if isSilent(o.Method) && r.pattern.method != o.Method {
+	if isSilent(o.Method) && r.pattern.Method != o.Method {
 		return false
 	}
 	if r.Route == AnyRoute && !r.Assets && o.isAsset() {

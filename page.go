@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footfall-dev/footfall/internal/chars"
+	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
 // Page is the address of the page an event belongs to, in the pieces in which a
@@ -128,7 +129,7 @@ func hostname(host string) string {
 // appendPath writes the path, or the route's pattern in its place.
 func (p *Page) appendPath(dst []byte, g guard, route string) (out []byte, redacted int) {
 	if route != "" && p.isRoute() {
-		return appendRoute(dst, route), 0
+		return pattern.AppendPath(dst, route), 0
 	}
 	path := p.escapedPath()
 	if !g.off && (mayHide(path) || hasSecret(route)) {

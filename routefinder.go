@@ -3,7 +3,8 @@ package footfall
 import (
 	"net/http"
 	"net/url"
-	"strings"
+
+	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
 // routeFinder says which route a request took.
@@ -66,7 +67,7 @@ func newRouteFinder(rules *Rules) routeFinder {
 // mayGoOn reports whether another mux may have found a longer pattern below the
 // noted one: it is a subtree, and no rule names it.
 func (f *routeFinder) mayGoOn(noted string) bool {
-	return isSubtree(noted) && f.rules.byPath[parsePattern(noted).path] == nil
+	return pattern.IsSubtree(noted) && f.rules.byPath[pattern.Parse(noted).Path] == nil
 }
 
 // find returns a request that has gone through the mux of the rules' patterns,
@@ -77,8 +78,4 @@ func (f *routeFinder) find(r *http.Request, came Page) *http.Request {
 		f.mux.ServeHTTP(nil, original)
 	}
 	return original
-}
-
-func isSubtree(pattern string) bool {
-	return strings.HasSuffix(pattern, "/") || strings.HasSuffix(pattern, "...}")
 }

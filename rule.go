@@ -2,13 +2,12 @@ package footfall
 
 import (
 	"errors"
-	"iter"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/footfall-dev/footfall/internal/chars"
+	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
 // Routes of a Rule that are not a pattern.
@@ -130,35 +129,10 @@ func classOf(o *Observation) StatusClass {
 	return Status2xx
 }
 
-// pattern is a route taken apart: "[METHOD ][HOST]/[PATH]".
-type pattern struct {
-	method, host, path string
-}
-
-func parsePattern(route string) pattern {
-	var p pattern
-	for i := 0; i < len(route) && route[i] != '/'; i++ {
-		if isBlank(route[i]) {
-			p.method, route = route[:i], route[i:]
-			break
-		}
-	}
-	for route != "" && isBlank(route[0]) {
-		route = route[1:]
-	}
-	if slash := strings.IndexByte(route, '/'); slash > 0 {
-		p.host, route = route[:slash], route[slash:]
-	}
-	p.path = route
-	return p
-}
-
-func isBlank(b byte) bool { return b == ' ' || b == '\t' }
-
 // rule is a Rule made ready.
 type rule struct {
 	Rule
-	pattern pattern
+	pattern pattern.Pattern
 }
 
 // Rules is a set of rules made ready for a tracker's events, for adapters: see
@@ -175,7 +149,7 @@ type Rules struct {
 
 // routeRules is a route taken apart, and the rules of its path.
 type routeRules struct {
-	pattern pattern
+	pattern pattern.Pattern
 	rules   []rule
 }
 
@@ -199,7 +173,7 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 			continue
 		}
 		r.Props, r.PathProps = slices.Clone(r.Props), slices.Clone(r.PathProps)
-		set.add(rule{r, parsePattern(r.Route)})
+		set.add(rule{r, pattern.Parse(r.Route)})
 	}
 	for _, group := range set.byPath {
 		for i := range group {
@@ -220,7 +194,7 @@ func (s *Rules) add(r rule) {
 	case NoRoute:
 		s.none = append(s.none, r)
 	default:
-		s.byPath[r.pattern.path] = append(s.byPath[r.pattern.path], r)
+		s.byPath[r.pattern.Path] = append(s.byPath[r.pattern.Path], r)
 	}
 }
 
@@ -229,11 +203,11 @@ func (t *Tracker) checkRule(r *Rule) error {
 	if r.Route == "" {
 		return ruleError(r, "Route", "empty: set it to a registered pattern, AnyRoute or NoRoute")
 	}
-	if p := parsePattern(r.Route); r.Route != AnyRoute && r.Route != NoRoute && !strings.HasPrefix(p.path, "/") {
+	if p := pattern.Parse(r.Route); r.Route != AnyRoute && r.Route != NoRoute && !strings.HasPrefix(p.Path, "/") {
 		return ruleError(r, "Route", "has no path: write it as the router does, such as \"GET /pricing\"")
 	}
 	for _, name := range r.PathProps {
-		if r.Route != AnyRoute && !hasWildcard(r.Route, name) {
+		if r.Route != AnyRoute && !pattern.HasWildcard(r.Route, name) {
 			return ruleError(r, "PathProps", strconv.Quote(name)+" is not a wildcard of the route")
 		}
 	}
@@ -269,14 +243,14 @@ func ruleError(r *Rule, field, reason string) error {
 // candidates returns the rules that a request's route may call for, and the route
 // taken apart. Those that name the route come first; AnyRoute is for routes that no
 // rule names.
-func (s *Rules) candidates(o *Observation) ([]rule, pattern) {
+func (s *Rules) candidates(o *Observation) ([]rule, pattern.Pattern) {
 	if o.Route == "" {
-		return nil, pattern{}
+		return nil, pattern.Pattern{}
 	}
 	known, ok := s.byRoute[o.Route]
 	if !ok {
-		known.pattern = parsePattern(o.Route)
-		known.rules = s.byPath[known.pattern.path]
+		known.pattern = pattern.Parse(o.Route)
+		known.rules = s.byPath[known.pattern.Path]
 	}
 	for i := range known.rules {
 		if known.rules[i].names(known.pattern, o.Method) {
@@ -288,119 +262,17 @@ func (s *Rules) candidates(o *Observation) ([]rule, pattern) {
 
 // names reports whether the rule means this route. What the rule leaves open, a
 // method or a host, the route may have.
-func (r *rule) names(route pattern, method string) bool {
+func (r *rule) names(route pattern.Pattern, method string) bool {
 	if r.Route == AnyRoute || r.Route == NoRoute {
 		return true
 	}
-	return (r.pattern.method == "" || r.pattern.method == method || r.pattern.method == route.method && method == http.MethodHead) &&
-		(r.pattern.host == "" || r.pattern.host == route.host)
+	return r.pattern.Covers(route, method)
 }
 
-// autoName names an event from method and pattern: their words in lower case,
-// joined by underscores, wildcards by their name. The path says only whether it goes on
-// after the last slash of a catch-all.
+// autoName is pattern.EventName for a route that may be NoRoute.
 func autoName(method, route, path string) string {
-	p := parsePattern(route)
-	words := []string{methodWord(method, p)}
-	if route == "" || route == NoRoute {
-		return words[0] + "_no_route"
+	if route == NoRoute {
+		route = ""
 	}
-	for segment := range strings.SplitSeq(p.path, "/") {
-		if w := word(segment); w != "" {
-			words = append(words, w)
-		}
-	}
-	switch {
-	case isUnnamedCatchAll(p.path) && isBeyond(p.path, path):
-		words = append(words, "any")
-	case len(words) == 1:
-		words = append(words, "root")
-	}
-	return strings.Join(words, "_")
-}
-
-// methodWord is "other" for a method that neither the pattern nor RFC 9110 and
-// 5789 name: clients can make up as many as they like.
-func methodWord(method string, p pattern) string {
-	switch method {
-	case p.method, http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
-		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
-		return strings.ToLower(method)
-	}
-	return "other"
-}
-
-// wildcards returns the names of a pattern's wildcards: {id}, {id:[0-9]+}, {rest...},
-// :id, :id<int>, *path and *, as routers write them.
-func wildcards(route string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := 0; i < len(route); i++ {
-			if b := route[i]; b != '{' && b != ':' && b != '*' {
-				continue
-			}
-			n := max(wildcardLen(route[i:]), 1)
-			if w := route[i : i+n]; w != "{$}" && w != "{" && !yield(wildcardName(w)) {
-				return
-			}
-			i += n - 1
-		}
-	}
-}
-
-// wildcardLen returns the length of the wildcard that route begins with, or 0. What
-// stands in braces may have slashes and braces of its own.
-func wildcardLen(route string) int {
-	switch route[0] {
-	case ':', '*': // to the end of the segment
-		segment, _, _ := strings.Cut(route, "/")
-		return len(segment)
-	case '{':
-		depth := 0
-		for i := range len(route) {
-			switch route[i] {
-			case '{':
-				depth++
-			case '}':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-		}
-	}
-	return 0
-}
-
-// wildcardName of * is *, as chi and echo have it.
-func wildcardName(w string) string {
-	if w == "*" {
-		return w
-	}
-	name, _, _ := strings.Cut(w[1:], "}")
-	name, _, _ = strings.Cut(name, "<") // a constraint of fiber's
-	name, _, _ = strings.Cut(name, ":")
-	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
-}
-
-func hasWildcard(route, name string) bool {
-	for w := range wildcards(route) {
-		if w == name && name != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// word strips what routers write around a wildcard's name ({id}, {id:[0-9]+},
-// {rest...}, :id, *path) and folds the rest to letters, digits and underscores.
-func word(segment string) string {
-	if strings.HasPrefix(segment, "{") {
-		segment = wildcardName(segment)
-	}
-	fold := func(r rune) rune {
-		if r < 0x80 && chars.IsAlnum(byte(r)) {
-			return r
-		}
-		return '_'
-	}
-	return strings.Trim(strings.ToLower(strings.Map(fold, segment)), "_")
+	return pattern.EventName(method, route, path)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/footfall-dev/footfall/internal/chars"
+	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
 // The personal-data guard in paths of requests: it looks at segments.
@@ -48,18 +49,18 @@ func mayHide(path string) bool {
 // appendSegments writes an escaped path. A segment that looks like personal data or like a
 // secret becomes the name of the wildcard that it matched, in braces, or "[redacted]".
 func (g guard) appendSegments(dst []byte, path, route string) (out []byte, redacted int) {
-	pattern := newRouteSegments(route)
+	segments := pattern.NewSegments(route)
 	for rest, more := path[1:], true; more; {
 		var segment string
 		segment, rest, more = strings.Cut(rest, "/")
-		wildcard := pattern.next(segment)
+		wildcard := segments.Next(segment)
 		dst = append(dst, '/')
 		switch {
 		case segment == "" || slices.Contains(g.exempt, wildcard), !isSecretName(wildcard) && !isPersonalSegment(segment):
 			dst = append(dst, segment...)
 			continue
 		case wildcard != "":
-			dst = appendBraces(dst, wildcard)
+			dst = pattern.AppendBraces(dst, wildcard)
 		default:
 			dst = append(dst, "%5Bredacted%5D"...)
 		}
@@ -178,7 +179,7 @@ func hasSecret(route string) bool {
 	if !strings.ContainsAny(route, "{:") {
 		return false
 	}
-	for name := range wildcards(route) {
+	for name := range pattern.Wildcards(route) {
 		if isSecretName(name) {
 			return true
 		}

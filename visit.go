@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+
+	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
 // Visit is one request on its way through a middleware: noted before the handler,
@@ -145,7 +147,7 @@ func handBack(outer, inner *http.Request) {
 	if !strings.ContainsAny(inner.Pattern, "{:*") {
 		return
 	}
-	for name := range wildcards(inner.Pattern) {
+	for name := range pattern.Wildcards(inner.Pattern) {
 		if value := inner.PathValue(name); value != "" && value != outer.PathValue(name) {
 			outer.SetPathValue(name, value)
 		}

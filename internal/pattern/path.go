@@ -1,4 +1,4 @@
-package footfall
+package pattern
 
 import (
 	"net/url"
@@ -7,10 +7,10 @@ import (
 	"github.com/footfall-dev/footfall/internal/chars"
 )
 
-// appendRoute writes the path of a pattern with its wildcards as names in braces,
+// AppendPath writes the path of a pattern with its Wildcards as names in braces,
 // percent-encoded (RFC 3986, section 2.1): /user/reset/%7Bkey%7D.
-func appendRoute(dst []byte, route string) []byte {
-	path := parsePattern(route).path
+func AppendPath(dst []byte, route string) []byte {
+	path := Parse(route).Path
 	if !strings.HasPrefix(path, "/") {
 		dst = append(dst, '/')
 	}
@@ -38,11 +38,11 @@ func appendWildcard(dst []byte, w string) []byte {
 	case w == "*" || w == ":":
 		return append(dst, w...)
 	}
-	return appendBraces(dst, wildcardName(w))
+	return AppendBraces(dst, wildcardName(w))
 }
 
-// appendBraces writes a wildcard's name in braces.
-func appendBraces(dst []byte, name string) []byte {
+// AppendBraces writes a wildcard's name in braces.
+func AppendBraces(dst []byte, name string) []byte {
 	dst = append(dst, "%7B"...)
 	dst = append(dst, url.PathEscape(name)...)
 	return append(dst, "%7D"...)
@@ -56,20 +56,20 @@ func appendURLText(dst []byte, path string) []byte {
 	return append(dst, (&url.URL{Path: path}).EscapedPath()...)
 }
 
-// routeSegments goes through the segments of a pattern beside those of a path.
-type routeSegments struct {
+// Segments goes through the segments of a pattern beside those of a path.
+type Segments struct {
 	rest string // of the pattern, without the slash before it
 	lost bool   // a segment did not match
 	all  string // name of the wildcard that matches all further segments
 }
 
-func newRouteSegments(route string) routeSegments {
-	path := parsePattern(route).path
-	return routeSegments{rest: strings.TrimPrefix(path, "/"), lost: path == ""}
+func NewSegments(route string) Segments {
+	path := Parse(route).Path
+	return Segments{rest: strings.TrimPrefix(path, "/"), lost: path == ""}
 }
 
-// next returns the name of the wildcard that the path's next segment matched, or "".
-func (s *routeSegments) next(segment string) (wildcard string) {
+// Next returns the name of the wildcard that the path's next segment matched, or "".
+func (s *Segments) Next(segment string) (wildcard string) {
 	if s.lost || s.all != "" {
 		return s.all
 	}
@@ -113,9 +113,9 @@ func isRest(wildcard string) bool {
 	return wildcard[0] == '*' || strings.HasSuffix(wildcard, "...}")
 }
 
-// isCatchAll reports whether a route ends with what matches any further segments. A slash
+// IsCatchAll reports whether a route ends with what matches any further segments. A slash
 // at the end is that in net/http; elsewhere no path goes on after it.
-func isCatchAll(route string) bool {
+func IsCatchAll(route string) bool {
 	last := route[strings.LastIndexByte(route, '/')+1:]
 	return isUnnamedCatchAll(route) || strings.HasPrefix(last, "*") || strings.HasSuffix(last, "...}")
 }

@@ -1,0 +1,66 @@
+package pattern
+
+import (
+	"iter"
+	"strings"
+)
+
+// Wildcards returns the names of a pattern's wildcards: {id}, {id:[0-9]+}, {rest...},
+// :id, :id<int>, *path and *, as routers write them.
+func Wildcards(route string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(route); i++ {
+			if b := route[i]; b != '{' && b != ':' && b != '*' {
+				continue
+			}
+			n := max(wildcardLen(route[i:]), 1)
+			if w := route[i : i+n]; w != "{$}" && w != "{" && !yield(wildcardName(w)) {
+				return
+			}
+			i += n - 1
+		}
+	}
+}
+
+// wildcardLen returns the length of the wildcard that route begins with, or 0. What
+// stands in braces may have slashes and braces of its own.
+func wildcardLen(route string) int {
+	switch route[0] {
+	case ':', '*': // to the end of the segment
+		segment, _, _ := strings.Cut(route, "/")
+		return len(segment)
+	case '{':
+		depth := 0
+		for i := range len(route) {
+			switch route[i] {
+			case '{':
+				depth++
+			case '}':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// wildcardName of * is *, as chi and echo have it.
+func wildcardName(w string) string {
+	if w == "*" {
+		return w
+	}
+	name, _, _ := strings.Cut(w[1:], "}")
+	name, _, _ = strings.Cut(name, "<") // a constraint of fiber's
+	name, _, _ = strings.Cut(name, ":")
+	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
+}
+
+func HasWildcard(route, name string) bool {
+	for w := range Wildcards(route) {
+		if w == name && name != "" {
+			return true
+		}
+	}
+	return false
+}
