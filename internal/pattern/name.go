@@ -7,9 +7,10 @@ import (
 	"github.com/footfall-dev/footfall/internal/chars"
 )
 
-// EventName names an event from method and pattern: their words in lower case,
-// joined by underscores, Wildcards by their name. The path says only whether it goes on
-// after the last slash of a catch-all.
+// EventName returns the name of an event after a method and a route: their words in lower
+// case, joined by underscores, such as get_products_id for "GET /products/{id}". An empty
+// route is get_no_route. The name of a catch-all without a name ends with any if the path is
+// longer than the route; EventName takes nothing else from the path.
 func EventName(method, route, path string) string {
 	p := Parse(route)
 	words := []string{methodWord(method, p)}
@@ -30,8 +31,8 @@ func EventName(method, route, path string) string {
 	return strings.Join(words, "_")
 }
 
-// methodWord is "other" for a method that neither the pattern nor RFC 9110 and
-// 5789 name: clients can make up as many as they like.
+// methodWord returns the method in lower case. It is "other" for a method that neither the
+// pattern nor RFC 9110 and RFC 5789 name, because a client can invent any number of methods.
 func methodWord(method string, p Pattern) string {
 	switch method {
 	case p.Method, http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
@@ -41,8 +42,8 @@ func methodWord(method string, p Pattern) string {
 	return "other"
 }
 
-// word strips what routers write around a wildcard's name ({id}, {id:[0-9]+},
-// {rest...}, :id, *path) and folds the rest to letters, digits and underscores.
+// word returns a segment as a word of a name: a wildcard's name without its notation, and
+// an underscore for every character other than an ASCII letter or a digit.
 func word(segment string) string {
 	if strings.HasPrefix(segment, "{") {
 		segment = wildcardName(segment)

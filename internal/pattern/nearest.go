@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// PrefixOf returns the prefix that a registered route has before the path of a rule, or "" if
-// there is another difference.
+// PrefixOf returns the prefix that the path of a registered route has before the path of a
+// wanted one, or "" if the routes differ in anything else.
 func PrefixOf(listed, want Pattern) string {
 	prefix, below := strings.CutSuffix(listed.Path, want.Path)
 	if !below || want.Path == "/" || !want.Covers(listed, cmp.Or(listed.Method, want.Method)) {
@@ -15,8 +15,9 @@ func PrefixOf(listed, want Pattern) string {
 	return prefix
 }
 
-// Nearest returns the route that is most like the wanted one, or "" if all differ from it in
-// more than half of it. Of equals it returns the first in registered.
+// Nearest returns the registered route with the least edit distance from the wanted one. It
+// returns "" if every route differs in more than half of the wanted path, and the first of
+// several that are equally near.
 func Nearest(registered []string, want Pattern) (route string) {
 	least := strings.Count(want.Path, "/")*costSegment/2 + 1
 	for _, r := range registered {
@@ -27,14 +28,14 @@ func Nearest(registered []string, want Pattern) (route string) {
 	return route
 }
 
-// What a difference between two patterns costs.
+// Costs of the differences between two patterns.
 const (
-	costSegment  = 100 // a segment more or less, or another one
+	costSegment  = 100 // a segment inserted, removed or replaced
 	costKind     = 50  // a wildcard in place of a text, another method, host or prefix
 	costWildcard = 10  // a wildcard of another name
 )
 
-// distance is the edit distance of two patterns, over segments.
+// distance returns the edit distance of two patterns, by segments.
 func distance(want, have Pattern) int {
 	d := 0
 	if want.Method != "" && have.Method != "" && want.Method != have.Method {
@@ -50,7 +51,7 @@ func distance(want, have Pattern) int {
 	return d + editDistance(len(a), len(b), costSegment, func(i, j int) int { return segmentDistance(a[i], b[j]) })
 }
 
-// isBelow reports whether a path is another one with a prefix.
+// isBelow reports whether path is other with a prefix.
 func isBelow(path, other string) bool {
 	return path != other && other != "/" && strings.HasSuffix(path, other)
 }
@@ -75,8 +76,9 @@ func segmentDistance(a, b string) int {
 
 func isWildcard(segment string) bool { return segment != "" && strings.Contains("{:*", segment[:1]) }
 
-// editDistance is Levenshtein's distance of two lists of n and m elements: one is the cost of an
-// element more or less, change the cost of element i of the first in place of j of the second.
+// editDistance returns the Levenshtein distance of two lists of n and m elements. Inserting or
+// removing an element costs one; replacing element i of the first list by element j of the
+// second costs change(i, j).
 func editDistance(n, m, one int, change func(i, j int) int) int {
 	row := make([]int, m+1) // the costs for the first i elements of the first list
 	for j := range row {

@@ -1,3 +1,10 @@
+// Package pattern reads the route patterns of net/http and of other routers.
+//
+// A pattern is "[METHOD ][HOST]/[PATH]". The path may contain wildcards in any notation that
+// the routers of the adapters use: {id}, {id:[0-9]+}, {rest...}, :id, :id<int>, :id?, *path
+// and *. The package names events after patterns, writes a pattern as the path of a URL,
+// walks a pattern beside a path, and finds the pattern that is most like another one. It
+// accepts any string and never fails.
 package pattern
 
 import (
@@ -5,11 +12,12 @@ import (
 	"strings"
 )
 
-// Pattern is a route taken apart: "[METHOD ][HOST]/[PATH]".
+// Pattern is a route split into its parts. The method and the host may be empty.
 type Pattern struct {
 	Method, Host, Path string
 }
 
+// Parse splits a route into its parts.
 func Parse(route string) Pattern {
 	var p Pattern
 	for i := 0; i < len(route) && route[i] != '/'; i++ {
@@ -30,13 +38,31 @@ func Parse(route string) Pattern {
 
 func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
-// Covers reports whether a rule of pattern p means a route by which a request with method
-// was answered. What p leaves open, a method or a host, the route may have.
+// Covers reports whether a rule with pattern p applies to a request with this method that
+// matched route, whose path is the same. An empty method or host in p matches any.
 func (p Pattern) Covers(route Pattern, method string) bool {
 	return (p.Method == "" || p.Method == method || p.Method == route.Method && method == http.MethodHead) &&
 		(p.Host == "" || p.Host == route.Host)
 }
 
-func IsSubtree(pattern string) bool {
-	return strings.HasSuffix(pattern, "/") || strings.HasSuffix(pattern, "...}")
+// IsSubtree reports whether a pattern of net/http matches paths of any length.
+func IsSubtree(route string) bool {
+	return strings.HasSuffix(route, "/") || strings.HasSuffix(route, "...}")
+}
+
+// IsCatchAll reports whether a route of any router matches paths of any length. A slash at
+// the end counts, as in net/http; other routers match no longer path with such a route.
+func IsCatchAll(route string) bool {
+	last := route[strings.LastIndexByte(route, '/')+1:]
+	return isUnnamedCatchAll(route) || strings.HasPrefix(last, "*") || strings.HasSuffix(last, "...}")
+}
+
+// isUnnamedCatchAll reports whether a route is a catch-all without a wildcard's name.
+func isUnnamedCatchAll(route string) bool {
+	return strings.HasSuffix(route, "/") || strings.HasSuffix(route, "/*")
+}
+
+// isBeyond reports whether a path is longer than a route up to its last slash.
+func isBeyond(route, path string) bool {
+	return strings.Count(strings.TrimRight(path, "/"), "/") >= strings.Count(route, "/")
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Wildcards returns the names of a pattern's wildcards: {id}, {id:[0-9]+}, {rest...},
-// :id, :id<int>, *path and *, as routers write them.
+// Wildcards returns the names of a route's wildcards, in order. The name of * is "*".
 func Wildcards(route string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(route); i++ {
@@ -22,8 +21,8 @@ func Wildcards(route string) iter.Seq[string] {
 	}
 }
 
-// wildcardLen returns the length of the wildcard that route begins with, or 0. What
-// stands in braces may have slashes and braces of its own.
+// wildcardLen returns the length of the wildcard that route begins with, or 0. A regular
+// expression in braces may contain slashes and further braces.
 func wildcardLen(route string) int {
 	switch route[0] {
 	case ':', '*': // to the end of the segment
@@ -45,17 +44,18 @@ func wildcardLen(route string) int {
 	return 0
 }
 
-// wildcardName of * is *, as chi and echo have it.
+// wildcardName returns the name of a wildcard. The name of * is "*", as in chi and echo.
 func wildcardName(w string) string {
 	if w == "*" {
 		return w
 	}
 	name, _, _ := strings.Cut(w[1:], "}")
-	name, _, _ = strings.Cut(name, "<") // a constraint of fiber's
+	name, _, _ = strings.Cut(name, "<") // a constraint of fiber
 	name, _, _ = strings.Cut(name, ":")
 	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
 }
 
+// HasWildcard reports whether a route has a wildcard of this name, which is not empty.
 func HasWildcard(route, name string) bool {
 	for w := range Wildcards(route) {
 		if w == name && name != "" {

@@ -1,0 +1,191 @@
+package pattern
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestRoutesAreSplit(t *testing.T) {
+	t.Parallel()
+	for route, want := range map[string]Pattern{
+		"":                          {},
+		"/":                         {Path: "/"},
+		"GET /a b":                  {Method: "GET", Path: "/a b"},
+		"GET\t /a":                  {Method: "GET", Path: "/a"},
+		" /a":                       {Path: "/a"},
+		"example.com/a":             {Host: "example.com", Path: "/a"},
+		"PUT example.com/a/{id}":    {"PUT", "example.com", "/a/{id}"},
+		"GET":                       {Path: "GET"},
+		"GET ":                      {Method: "GET"},
+		"*":                         {Path: "*"},
+		"/shop.v1.CartService/Add":  {Path: "/shop.v1.CartService/Add"},
+		"GET example.com:8080/a":    {"GET", "example.com:8080", "/a"},
+		"GET /a/{id:[0-9 ]+}/posts": {Method: "GET", Path: "/a/{id:[0-9 ]+}/posts"},
+	} {
+		assert.Equal(t, want, Parse(route), "%q", route)
+	}
+}
+
+func TestAPatternCoversRoutesWithWhatItLeavesOpen(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		p, route, method string
+		want             bool
+	}{
+		"the same":                {"GET /a", "GET /a", "GET", true},
+		"any method":              {"/a", "GET /a", "PUT", true},
+		"any host":                {"GET /a", "GET example.com/a", "GET", true},
+		"another host":            {"GET example.com/a", "GET example.org/a", "GET", false},
+		"a host":                  {"GET example.com/a", "GET /a", "GET", false},
+		"another method":          {"GET /a", "/a", "PUT", false},
+		"HEAD of a route for GET": {"GET /a", "GET /a", "HEAD", true},
+		"HEAD of a route for any": {"GET /a", "/a", "HEAD", false},
+	} {
+		assert.Equal(t, row.want, Parse(row.p).Covers(Parse(row.route), row.method), name)
+	}
+}
+
+func TestWildcardsOfEveryRouter(t *testing.T) {
+	t.Parallel()
+	for route, want := range map[string][]string{
+		"GET /a":                     nil,
+		"GET /{$}":                   nil,
+		"/a/{id}/b/{rest...}":        {"id", "rest"},
+		"/a/{id:[0-9]{2,}/x}/b/{c}":  {"id", "c"},
+		"/a/:id/b/:name?/c/:n<int>":  {"id", "name", "n"},
+		"/a/*path":                   {"path"},
+		"/a/*":                       {"*"},
+		"/a/t-{token:[a-z]+}/{name}": {"token", "name"},
+		"/a/{id":                     nil,
+		"/a/{}":                      {""},
+	} {
+		assert.Equal(t, want, slices.Collect(Wildcards(route)), route)
+		for _, name := range want {
+			assert.Equal(t, name != "", HasWildcard(route, name), route)
+		}
+		assert.False(t, HasWildcard(route, "other"), route)
+	}
+	for name := range Wildcards("/{a}/{b}/{c}") {
+		assert.Equal(t, "a", name)
+		break
+	}
+}
+
+func TestSubtreesAndCatchAlls(t *testing.T) {
+	t.Parallel()
+	for route, want := range map[string]struct{ subtree, catchAll bool }{
+		"":                {false, false},
+		"/":               {true, true},
+		"/a":              {false, false},
+		"/a/":             {true, true},
+		"/a/{$}":          {false, false},
+		"/a/{path...}":    {true, true},
+		"/a/{path...}/b":  {false, false},
+		"/a/*":            {false, true},
+		"/a/*path":        {false, true},
+		"/a/{id}":         {false, false},
+		"GET /a/{path}/":  {true, true},
+		"/a*b":            {false, false},
+		"/{rest:.+}/page": {false, false},
+	} {
+		assert.Equal(t, want.subtree, IsSubtree(route), route)
+		assert.Equal(t, want.catchAll, IsCatchAll(route), route)
+	}
+}
+
+func TestEventNames(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ method, route, path, want string }{
+		"no route":                 {"GET", "", "/secret", "get_no_route"},
+		"the root":                 {"GET", "GET /{$}", "/", "get_root"},
+		"a wildcard":               {"GET", "GET /products/{id}", "/products/7", "get_products_id"},
+		"a wildcard of gin":        {"GET", "/products/:id", "/products/7", "get_products_id"},
+		"the rest":                 {"GET", "/files/{path...}", "/files/a/b", "get_files_path"},
+		"a subtree":                {"GET", "/docs/", "/docs/", "get_docs"},
+		"below a subtree":          {"GET", "/docs/", "/docs/a", "get_docs_any"},
+		"below a star":             {"GET", "/docs/*", "/docs/a/b", "get_docs_any"},
+		"a made-up method":         {"SECRET", "/a", "/a", "other_a"},
+		"a method of the pattern":  {"PURGE", "PURGE /a", "/a", "purge_a"},
+		"letters of other scripts": {"GET", "/größe", "/größe", "get_gr__e"},
+	} {
+		assert.Equal(t, row.want, EventName(row.method, row.route, row.path), name)
+	}
+}
+
+func TestSegmentsBesideAPath(t *testing.T) {
+	t.Parallel()
+	for route, row := range map[string]struct{ path, want string }{
+		"":                          {"a/b", ","},
+		"GET /a/{id}/b":             {"a/7/b", ",id,"},
+		"GET /a/{id}":               {"b/7/x", ",,"},
+		"/a/{id}/{$}":               {"a/7/", ",id,$"},
+		"/a/{path...}":              {"a/b/c/d", ",path,path,path"},
+		"/a/*":                      {"a/b", ","},
+		"/a/*path":                  {"a/b/c", ",path,path"},
+		"/:a/x-:b":                  {"1/x-2", "a,b"},
+		"/:a/x-:c":                  {"1/y-2/3", "a,,"},
+		"/{a:[0-9]{2}/[a-z]{3}}/:b": {"12/abc", "a,b"},
+	} {
+		segments := NewSegments(route)
+		var got []string
+		for segment := range strings.SplitSeq(row.path, "/") {
+			got = append(got, segments.Next(segment))
+		}
+		assert.Equal(t, row.want, strings.Join(got, ","), route)
+	}
+}
+
+func TestTheNearestRoute(t *testing.T) {
+	t.Parallel()
+	registered := []string{"GET /users/:id", "POST /checkout", "GET /api/articles", "GET /v2/status", "GET /v1/status"}
+	for route, want := range map[string]string{
+		"GET /users/{user}": "GET /users/:id",
+		"POST /chekout":     "POST /checkout",
+		"PUT /checkout":     "POST /checkout",
+		"GET /articles":     "GET /api/articles",
+		"GET /status":       "GET /v2/status", // as near as /v1/status, and before it
+		"GET /sitemap.xml":  "",
+		"GET /":             "",
+	} {
+		assert.Equal(t, want, Nearest(registered, Parse(route)), route)
+	}
+	assert.Empty(t, Nearest(nil, Parse("GET /a")))
+}
+
+func TestThePrefixOfARoute(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ listed, want, prefix string }{
+		"a prefix":              {"GET /api/users", "GET /users", "/api"},
+		"of any method":         {"GET /api/users", "/users", "/api"},
+		"none":                  {"GET /users", "GET /users", ""},
+		"the root":              {"GET /api/", "GET /", ""},
+		"and another method":    {"PUT /api/users", "GET /users", ""},
+		"and another path":      {"GET /api/user", "GET /users", ""},
+		"and a wildcard in it":  {"GET /shops/:shop/stock", "GET /stock", "/shops/:shop"},
+		"and a host that it is": {"GET example.com/api/users", "GET example.com/users", "/api"},
+	} {
+		assert.Equal(t, row.prefix, PrefixOf(Parse(row.listed), Parse(row.want)), name)
+	}
+}
+
+func FuzzAnyStringIsAPattern(f *testing.F) {
+	for _, route := range []string{"", "/", "GET /a/{id}", "/{", "/}{", "/{{a}}", ":", "*", "GET /a/{id:[a-z/]{3}}/:b/*c", "\xff /\x00", "//"} {
+		f.Add(route, "a/b/c")
+	}
+	f.Fuzz(func(t *testing.T, route, path string) {
+		p := Parse(route)
+		assert.True(t, p.Covers(p, p.Method))
+		assert.Equal(t, 0, distance(p, p))
+		assert.NotEmpty(t, EventName("GET", route, path))
+		names := slices.Collect(Wildcards(p.Path))
+		segments := NewSegments(route)
+		for segment := range strings.SplitSeq(path, "/") {
+			if name := segments.Next(segment); name != "" && name != "$" {
+				assert.Contains(t, names, name, "%q", route)
+			}
+		}
+	})
+}
