@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/footfall-dev/footfall/internal/pii"
 )
 
 // Site is a registered site of the account (contract, section Site).
@@ -67,7 +69,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	const idle = 4 // connections kept
 	return &Client{
 		api:     newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, idle),
-		encoder: newEncoder("", "", maxBytes, newGuard(cfg.AllowPII, cfg.AllowPIIKeys)),
+		encoder: newEncoder("", "", maxBytes, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
 		timeout: timeout,
 	}, nil
 }

@@ -284,7 +284,7 @@ func (c *Config) checkPages(report func(field, reason string)) {
 	}
 	switch {
 	case c.PageHeader == "":
-	case !isToken(c.PageHeader):
+	case !chars.IsToken(c.PageHeader):
 		report("PageHeader", "not the name of a header")
 	case len(c.Hosts) == 0:
 		report("PageHeader", "needs Hosts: any client could name any page")

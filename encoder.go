@@ -9,6 +9,7 @@ import (
 
 	"github.com/footfall-dev/footfall/internal/chars"
 	"github.com/footfall-dev/footfall/internal/jsontext"
+	"github.com/footfall-dev/footfall/internal/pii"
 )
 
 // encoder writes the JSON body of an event's future POST (contract, section
@@ -17,11 +18,11 @@ type encoder struct {
 	siteHead   string // `{"site_id":"…","name":` of the default site, ready to copy
 	defaultURL string // `,"url":"…"`, ready to copy
 	maxBytes   int
-	guard      guard
+	guard      pii.Guard
 }
 
 // newEncoder takes a site and a URL that were checked, or none.
-func newEncoder(siteID, defaultURL string, maxBytes int, g guard) encoder {
+func newEncoder(siteID, defaultURL string, maxBytes int, g pii.Guard) encoder {
 	e := encoder{maxBytes: maxBytes, guard: g}
 	if siteID != "" {
 		head, _ := appendHead(nil, siteID)
@@ -105,9 +106,9 @@ func appendHead(dst []byte, siteID string) ([]byte, error) {
 
 // route returns the pattern that the request of the page matched, or "" if it is not known
 // or nothing depends on it.
-func (d *draft) route(g guard) string {
+func (d *draft) route(g pii.Guard) string {
 	p := d.page
-	if p.route != "" || d.below == nil || d.below.routes == nil || !p.isRoute() && (g.off || !mayHide(p.path)) {
+	if p.route != "" || d.below == nil || d.below.routes == nil || !p.isRoute() && !g.NeedsRoute(p.path) {
 		return p.route
 	}
 	return d.below.routes.routeOf(d.below.method, p)
@@ -254,7 +255,7 @@ func (e *encoder) appendValue(dst []byte, p *Prop) (out []byte, personal bool, e
 		dst, err = appendFloat(dst, p, 32)
 		return dst, false, err
 	}
-	if e.guard.personalNumber(p) {
+	if e.redactsNumber(p) {
 		return append(dst, redactedText...), true, nil
 	}
 	switch p.kind {
@@ -268,6 +269,15 @@ func (e *encoder) appendValue(dst []byte, p *Prop) (out []byte, personal bool, e
 	return dst, false, err
 }
 
+// redactsNumber reports whether the guard redacts p, an integer or a float64. A negative
+// integer is no card number: as a uint64 it begins with 9 or 1.
+func (e *encoder) redactsNumber(p *Prop) bool {
+	if p.kind == kindFloat64 {
+		return e.guard.RedactsFloat(p.key, math.Float64frombits(p.num))
+	}
+	return e.guard.RedactsNumber(p.key, p.num)
+}
+
 const redactedText = `"[redacted]"`
 
 func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, err error) {
@@ -275,7 +285,7 @@ func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, er
 		return dst, false, propError(p.key, fmt.Sprintf("value of %d bytes, more than an event may have (Config.MaxEventBytes %d)", len(p.str), e.maxBytes))
 	}
 	found := chars.Scan(p.str)
-	if e.guard.personalValue(p, found) {
+	if e.guard.RedactsText(p.key, p.str, found) {
 		return append(dst, redactedText...), true, nil
 	}
 	dst, ok := jsontext.AppendQuoted(dst, p.str, found)
@@ -323,7 +333,7 @@ func (e *encoder) appendPlainProp(dst []byte, p *Prop) (out []byte, ok bool) {
 	b[n] = ':'
 	n++
 	switch f := math.Float64frombits(p.num); {
-	case p.kind == kindString && jsontext.IsPlain(p.str) && !e.guard.suspects(p.str):
+	case p.kind == kindString && jsontext.IsPlain(p.str) && !e.guard.Suspects(p.str):
 		n += jsontext.PutQuoted(b[n:], p.str)
 	case (p.kind == kindInt || p.kind == kindUint) && p.num < jsontext.MaxPlain: // a negative one is not
 		n += jsontext.PutUint(b[n:], p.num)

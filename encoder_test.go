@@ -11,11 +11,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/internal/pii"
 )
 
 // plainEncoder is that of a tracker with the documented defaults.
 func plainEncoder() encoder {
-	return newEncoder("site_1", "https://example.com/", 32<<10, newGuard(false, nil))
+	return newEncoder("site_1", "https://example.com/", 32<<10, pii.New(false, nil))
 }
 
 // draftOf is a draft that is right but for the props given.
@@ -93,7 +95,7 @@ func TestEncodeEscapesEveryByteThatJSONDoesNotAllow(t *testing.T) {
 	}
 	text := all.String() + "ä€😀\u2028\u2029\uFFFD"
 	d := draft{siteID: text, name: text, url: "https://example.com/", props: []Prop{P(text, text)}}
-	body, _ := mustEncode(t, newEncoder("", "", 32<<10, newGuard(true, nil)), d)
+	body, _ := mustEncode(t, newEncoder("", "", 32<<10, pii.New(true, nil)), d)
 	var got struct {
 		SiteID string `json:"site_id"`
 		Name   string
@@ -160,7 +162,7 @@ func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
 
 func TestEncodeWithoutAnyURLIsErrNoURL(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("site_1", "", 32<<10, guard{})
+	e := newEncoder("site_1", "", 32<<10, pii.Guard{})
 	for name, page := range map[string]*Page{"no page": nil, "page of none": {}, "hostile host": {host: "a b"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -242,7 +244,7 @@ func TestEncodeRefusesNamingTheFieldAndNeverTheValue(t *testing.T) {
 
 func TestEncodeRefusesAnEventWithoutSite(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("", "", 32<<10, guard{})
+	e := newEncoder("", "", 32<<10, pii.Guard{})
 	d := draftOf()
 	_, _, err := e.append(nil, &d)
 	var field *FieldError
@@ -254,10 +256,10 @@ func TestEncodeAcceptsAnEventOfExactlyTheBound(t *testing.T) {
 	t.Parallel()
 	d := draftOf(P("k", "v"))
 	body, _ := mustEncode(t, plainEncoder(), d)
-	exact := newEncoder("site_1", "", len(body), guard{})
+	exact := newEncoder("site_1", "", len(body), pii.Guard{})
 	_, _, err := exact.append(nil, &d)
 	require.NoError(t, err)
-	less := newEncoder("site_1", "", len(body)-1, guard{})
+	less := newEncoder("site_1", "", len(body)-1, pii.Guard{})
 	_, _, err = less.append(nil, &d)
 	var field *FieldError
 	require.ErrorAs(t, err, &field)

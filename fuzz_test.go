@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/internal/pii"
 )
 
 // fuzzed is an event made of what the fuzzer found.
@@ -85,7 +87,7 @@ func FuzzEncodeMeansTheSameAsEncodingJSON(f *testing.F) {
 	f.Add("s", "n", "HTTP://[::1]:80/%41", "k", "v", "k", int64(0), uint64(1), 1e21, float32(1e-6))
 	f.Fuzz(func(t *testing.T, site, name, url, key, text, numKey string, i int64, u uint64, fl float64, f32 float32) {
 		z := fuzzed{site, name, url, key, text, numKey, i, u, fl, f32}
-		e := newEncoder("", "", math.MaxInt, newGuard(true, nil))
+		e := newEncoder("", "", math.MaxInt, pii.New(true, nil))
 		d := draft{siteID: site, name: name, url: url, props: z.props()}
 		body, _, err := e.append(make([]byte, 0, 4096), &d) // with room, without which nothing is written as plain
 		require.Equal(t, z.sendable(), err == nil, "%+v: %v", z, err)
@@ -174,7 +176,7 @@ func FuzzPageOfAnyRequestMakesAURL(f *testing.F) {
 		require.Empty(t, checkUnusualURL(text), "%q", text)
 		quoted, err := json.Marshal(text)
 		require.NoError(t, err)
-		e := newEncoder("s", "", math.MaxInt, newGuard(true, nil))
+		e := newEncoder("s", "", math.MaxInt, pii.New(true, nil))
 		body, _, err := e.append(nil, &draft{name: "n", page: &page})
 		require.NoError(t, err)
 		var got struct{ URL json.RawMessage }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/footfall-dev/footfall/internal/chars"
 	"github.com/footfall-dev/footfall/internal/pattern"
+	"github.com/footfall-dev/footfall/internal/pii"
 )
 
 // Page is the address of the page an event belongs to, in the pieces in which a
@@ -46,7 +47,7 @@ func (p Page) String() string {
 	if p.exact != "" || !p.usable() {
 		return p.exact
 	}
-	text, _, _ := p.append(nil, guard{off: true}, p.route)
+	text, _, _ := p.append(nil, pii.New(true, nil), p.route)
 	return string(text)
 }
 
@@ -57,7 +58,7 @@ const maxPageURL = 2048
 // the path that were replaced and values of the query that were left out, sanitized
 // reports whether something else could not be sent as it came. route is the pattern that
 // the request matched, or "".
-func (p *Page) append(dst []byte, g guard, route string) (out []byte, redacted int, sanitized bool) {
+func (p *Page) append(dst []byte, g pii.Guard, route string) (out []byte, redacted int, sanitized bool) {
 	if p.named != "" && p.source != PagePath {
 		named := p.rules.referer(p.named)
 		return named.append(dst, g, "")
@@ -127,15 +128,11 @@ func hostname(host string) string {
 }
 
 // appendPath writes the path, or the route's pattern in its place.
-func (p *Page) appendPath(dst []byte, g guard, route string) (out []byte, redacted int) {
+func (p *Page) appendPath(dst []byte, g pii.Guard, route string) (out []byte, redacted int) {
 	if route != "" && p.isRoute() {
 		return pattern.AppendPath(dst, route), 0
 	}
-	path := p.escapedPath()
-	if !g.off && (mayHide(path) || hasSecret(route)) {
-		return g.appendSegments(dst, path, route)
-	}
-	return append(dst, path...), 0
+	return g.AppendPath(dst, p.escapedPath(), route)
 }
 
 // isRoute reports whether the page is that of PageRoute.
@@ -159,7 +156,7 @@ func (p *Page) escapedPath() string {
 // appendQuery writes the listed keys of the query, as they stand, in their order. A value
 // in which the guard sees personal data is left out and counted, and so is one that would
 // make the URL longer than limit.
-func (p *Page) appendQuery(dst []byte, g guard, limit int) (out []byte, redacted int, cut bool) {
+func (p *Page) appendQuery(dst []byte, g pii.Guard, limit int) (out []byte, redacted int, cut bool) {
 	separator := byte('?')
 	for rest := p.query; rest != ""; {
 		var pair string
@@ -168,7 +165,7 @@ func (p *Page) appendQuery(dst []byte, g guard, limit int) (out []byte, redacted
 		if !listed(p.rules.keys, key) || !chars.IsURL(pair) {
 			continue
 		}
-		if !g.off && personalQueryValue(value) {
+		if g.RedactsQuery(value) {
 			redacted++
 			continue
 		}
@@ -180,11 +177,6 @@ func (p *Page) appendQuery(dst []byte, g guard, limit int) (out []byte, redacted
 		separator = '&'
 	}
 	return dst, redacted, cut
-}
-
-func personalQueryValue(raw string) bool {
-	value, err := url.QueryUnescape(strings.Clone(raw))         // its error would keep raw alive
-	return err != nil || personalText(value, chars.Scan(value)) // what can't be read is not sent
 }
 
 // listed reports whether keys has key; an entry ending in * stands for a prefix.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
@@ -64,7 +65,7 @@ func New(cfg Config) (*Tracker, error) {
 }
 
 func newTracker(cfg *Config) *Tracker {
-	g := newGuard(cfg.AllowPII, cfg.AllowPIIKeys)
+	g := pii.New(cfg.AllowPII, cfg.AllowPIIKeys)
 	t := &Tracker{
 		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, g),
 		pager:     newPager(cfg),

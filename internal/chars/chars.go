@@ -77,6 +77,16 @@ func IsDigits(s string) bool {
 	return s != ""
 }
 
+// IsToken reports whether s consists of characters of a b64token (RFC 6750, section 2.1).
+func IsToken(s string) bool {
+	for i := range len(s) {
+		if !IsAlnum(s[i]) && !among(s[i], "-._~+/=") {
+			return false
+		}
+	}
+	return true
+}
+
 // IsDigit reports whether b is a decimal digit.
 func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
 

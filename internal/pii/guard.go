@@ -1,4 +1,4 @@
-package footfall
+package pii
 
 import (
 	"math"
@@ -18,25 +18,25 @@ import (
 // an IP address (also with a port, brackets or a zone), a payment card number, or a
 // bearer token. "1.2.3.4" as a version
 // is therefore redacted: exempt the key, or turn the guard off.
-type guard struct {
+type Guard struct {
 	off    bool
 	exempt []string
 }
 
-func newGuard(off bool, exempt []string) guard {
-	return guard{off: off, exempt: slices.Clone(exempt)}
+func New(off bool, exempt []string) Guard {
+	return Guard{off: off, exempt: slices.Clone(exempt)}
 }
 
 // personalValue looks at a string, given what scan found in it.
-func (g guard) personalValue(p *Prop, found chars.Class) bool {
-	return !g.off && personalText(p.str, found) && !slices.Contains(g.exempt, p.key)
+func (g Guard) RedactsText(key, s string, found chars.Class) bool {
+	return !g.off && personalText(s, found) && !slices.Contains(g.exempt, key)
 }
 
 // suspects reports whether s, which is plain, may be personal data. All that it could be
 // begins with a hexadecimal digit, a colon or a bracket, and addresses and card numbers
 // end with one, or with what may separate the digits of a card number. Only the zone of
 // an address, after a percent sign, ends with any character.
-func (g guard) suspects(s string) bool {
+func (g Guard) Suspects(s string) bool {
 	if g.off || s == "" || chars.Of(s[0])&chars.NotAddress != 0 {
 		return false
 	}
@@ -48,19 +48,16 @@ func (g guard) suspects(s string) bool {
 }
 
 // personalNumber looks at a number, which may be a card number.
-func (g guard) personalNumber(p *Prop) bool {
-	const shortest, longest = 1e12, 1e19 // 13 to 19 digits
-	n := p.num
-	if p.kind == kindFloat64 {
-		f := math.Float64frombits(p.num)
-		if f < shortest || f >= longest || f != math.Trunc(f) {
-			return false
-		}
-		n = uint64(f)
-	}
-	return !g.off && n >= shortest &&
-		isCardNumber(strconv.AppendUint(make([]byte, 0, 20), n, 10)) && !slices.Contains(g.exempt, p.key)
+func (g Guard) RedactsNumber(key string, n uint64) bool {
+	return !g.off && n >= leastCard &&
+		isCardNumber(strconv.AppendUint(make([]byte, 0, 20), n, 10)) && !slices.Contains(g.exempt, key)
 }
+
+func (g Guard) RedactsFloat(key string, f float64) bool {
+	return f >= leastCard && f < leastOver && f == math.Trunc(f) && g.RedactsNumber(key, uint64(f))
+}
+
+const leastCard, leastOver = 1e12, 1e19 // 13 to 19 digits
 
 func personalText(s string, found chars.Class) bool {
 	return found&chars.At != 0 && hasEmail(s) ||
@@ -173,17 +170,7 @@ func isBearerToken(s string) bool {
 		return false
 	}
 	if len(s) > len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
-		return isToken(s[len(scheme):])
+		return chars.IsToken(s[len(scheme):])
 	}
 	return s[:3] == "eyJ" && strings.Count(s, ".") == 2 && !strings.ContainsAny(s, " \t\n")
-}
-
-// isToken reports whether s is one word of the characters of a b64token.
-func isToken(s string) bool {
-	for i := range len(s) {
-		if !chars.IsAlnum(s[i]) && strings.IndexByte("-._~+/=", s[i]) < 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -1,4 +1,4 @@
-package footfall
+package pii
 
 import (
 	"net/url"
@@ -46,9 +46,23 @@ func mayHide(path string) bool {
 	return false
 }
 
+// NeedsRoute
+func (g Guard) NeedsRoute(path string) bool { return !g.off && mayHide(path) }
+
+func (g Guard) AppendPath(dst []byte, path, route string) (out []byte, redacted int) {
+	if !g.off && (mayHide(path) || hasSecret(route)) {
+		return g.appendSegments(dst, path, route)
+	}
+	return append(dst, path...), 0
+}
+
+func (g Guard) RedactsQuery(raw string) bool {
+	return !g.off && personalQueryValue(raw)
+}
+
 // appendSegments writes an escaped path. A segment that looks like personal data or like a
 // secret becomes the name of the wildcard that it matched, in braces, or "[redacted]".
-func (g guard) appendSegments(dst []byte, path, route string) (out []byte, redacted int) {
+func (g Guard) appendSegments(dst []byte, path, route string) (out []byte, redacted int) {
 	segments := pattern.NewSegments(route)
 	for rest, more := path[1:], true; more; {
 		var segment string
@@ -200,3 +214,8 @@ var (
 	secretNames = []string{"key", "otp", "jwt", "sig"}
 	secretWords = []string{"token", "secret", "passw", "signature", "invit", "magic"}
 )
+
+func personalQueryValue(raw string) bool {
+	value, err := url.QueryUnescape(strings.Clone(raw))         // its error would keep raw alive
+	return err != nil || personalText(value, chars.Scan(value)) // what can't be read is not sent
+}

@@ -1,4 +1,4 @@
-package footfall
+package pii
 
 import (
 	"encoding/base32"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // changedPaths returns how many paths a file has, and those that the guard changes.
@@ -34,10 +37,7 @@ func changedPaths(t *testing.T, file string) (total int, changed []string) {
 
 // guardPath is the path of a page as the guard lets it be sent.
 func guardPath(path, route string, exempt ...string) string {
-	if !mayHide(path) && !hasSecret(route) {
-		return path
-	}
-	out, _ := newGuard(false, exempt).appendSegments(nil, path, route)
+	out, _ := New(false, exempt).AppendPath(nil, path, route)
 	return string(out)
 }
 
@@ -239,4 +239,32 @@ func TestExemptWildcardsAreLeftAlone(t *testing.T) {
 	assert.Equal(t, "/p/V1StGXR8Z5jdHi6BmyT0/%7Bother%7D", guardPath(path, "GET /p/{id}/{other}", "id"))
 	assert.Equal(t, "/t/abc", guardPath("/t/abc", "GET /t/{token}", "token"))
 	assert.Equal(t, "/p/%5Bredacted%5D/%5Bredacted%5D", guardPath(path, "", "id"), "without a route no wildcard is known")
+}
+
+func FuzzSegments(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"/user/reset/secretkey123", "GET /user/reset/{key}"}, {"/a//b/", "/{a}/{b...}"}, {"/%ff%fe", "/:x/*y"},
+		{"/a@b.example", "{"}, {"/", "GET /{$}"}, {"/a/V1StGXR8Z5jdHi6BmyT0", "/a/{id:[a-z/]{2}}"}, {"/*", ":"},
+		{"/\xff\x00\u00fc", "/{\xff\x00\u00fc}"}, {"*", "*"}, {"/%7Bkey%7D", "/{{key}}"}, {"/a%zz", "/{token"}, {"/%", "/%"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, path, route string) {
+		const origin = "https://shop.example.com"
+		for _, escaped := range []string{path, (&url.URL{Path: "/" + path}).EscapedPath()} {
+			if !strings.HasPrefix(escaped, "/") || !chars.IsURL(escaped) {
+				continue
+			}
+			out, redacted := New(false, nil).appendSegments([]byte(origin), escaped, route)
+			rest, kept := strings.CutPrefix(string(out), origin)
+			require.True(t, kept)
+			require.True(t, chars.IsURL(rest), "%q", rest)
+			require.True(t, strings.HasPrefix(rest, "/"), "%q", rest)
+			require.Equal(t, strings.Count(escaped, "/"), strings.Count(rest, "/"))
+			require.LessOrEqual(t, redacted, strings.Count(rest, "/"))
+			u, err := url.Parse(string(out))
+			require.NoError(t, err, "a segment that cannot be read is redacted")
+			require.Equal(t, "shop.example.com", u.Host)
+		}
+	})
 }
