@@ -1,3 +1,11 @@
+// Package pii finds personal data in values of props and in URLs of pages: "personally
+// identifiable information should not be included" (contract, section Event).
+//
+// In a value, it finds an e-mail address anywhere, and a value that is as a whole an IP
+// address (also with a port, brackets or a zone), a payment card number or a bearer token.
+// A version such as "1.2.3.4" therefore counts as personal; keys can be exempt. In a path, it
+// finds segments with an e-mail address or a token of random letters and digits, and segments
+// that match a wildcard whose name says that its values are secrets.
 package pii
 
 import (
@@ -10,32 +18,30 @@ import (
 	"github.com/footfall-dev/footfall/internal/chars"
 )
 
-// guard finds personal data in prop values: "personally identifiable information
-// should not be included" (contract, section Event). It looks at values only,
-// never at names or keys.
-//
-// It finds an e-mail address anywhere in a value, and a value that is as a whole
-// an IP address (also with a port, brackets or a zone), a payment card number, or a
-// bearer token. "1.2.3.4" as a version
-// is therefore redacted: exempt the key, or turn the guard off.
+// Guard decides which values are redacted. It is immutable. The zero Guard is on and has no
+// exempt keys.
 type Guard struct {
 	off    bool
-	exempt []string
+	exempt []string // keys of props and names of wildcards
 }
 
+// New returns a guard that leaves exempt keys of props and names of wildcards alone, or one
+// that redacts nothing if off is true.
 func New(off bool, exempt []string) Guard {
 	return Guard{off: off, exempt: slices.Clone(exempt)}
 }
 
-// personalValue looks at a string, given what scan found in it.
+// RedactsText reports whether the guard redacts the string s of a prop. found is the result of
+// [chars.Scan].
 func (g Guard) RedactsText(key, s string, found chars.Class) bool {
 	return !g.off && personalText(s, found) && !slices.Contains(g.exempt, key)
 }
 
-// suspects reports whether s, which is plain, may be personal data. All that it could be
-// begins with a hexadecimal digit, a colon or a bracket, and addresses and card numbers
-// end with one, or with what may separate the digits of a card number. Only the zone of
-// an address, after a percent sign, ends with any character.
+// Suspects reports whether s, which is plain (see jsontext.IsPlain), may be personal data. It
+// is a quick check that looks at the ends of s. Without an at sign, personal data begins with
+// a hexadecimal digit, a colon or a bracket. Addresses and card numbers end with one of these
+// or with a separator of a card number; the zone of an address, after a percent sign, may end
+// with any character.
 func (g Guard) Suspects(s string) bool {
 	if g.off || s == "" || chars.Of(s[0])&chars.NotAddress != 0 {
 		return false
@@ -47,17 +53,22 @@ func (g Guard) Suspects(s string) bool {
 	return false
 }
 
-// personalNumber looks at a number, which may be a card number.
+// RedactsNumber reports whether the guard redacts the integer n of a prop as a card number.
 func (g Guard) RedactsNumber(key string, n uint64) bool {
 	return !g.off && n >= leastCard &&
 		isCardNumber(strconv.AppendUint(make([]byte, 0, 20), n, 10)) && !slices.Contains(g.exempt, key)
 }
 
-func (g Guard) RedactsFloat(key string, f float64) bool {
-	return f >= leastCard && f < leastOver && f == math.Trunc(f) && g.RedactsNumber(key, uint64(f))
-}
+// Card numbers have 13 to 19 digits.
+const (
+	leastCard = 1e12
+	aboveCard = 1e19
+)
 
-const leastCard, leastOver = 1e12, 1e19 // 13 to 19 digits
+// RedactsFloat reports whether the guard redacts the float f of a prop as a card number.
+func (g Guard) RedactsFloat(key string, f float64) bool {
+	return f >= leastCard && f < aboveCard && f == math.Trunc(f) && g.RedactsNumber(key, uint64(f))
+}
 
 func personalText(s string, found chars.Class) bool {
 	return found&chars.At != 0 && hasEmail(s) ||
@@ -66,8 +77,8 @@ func personalText(s string, found chars.Class) bool {
 		isBearerToken(s)
 }
 
-// hasEmail reports whether s has, somewhere, a local part, an at sign and a
-// domain with a dot. That is wider than RFC 5321 on purpose.
+// hasEmail reports whether s contains a local part, an at sign and a domain with a dot. It is
+// wider than RFC 5321 on purpose.
 func hasEmail(s string) bool {
 	for rest := s; ; {
 		at := strings.IndexByte(rest, '@')
@@ -104,14 +115,14 @@ func startsWithDomain(s string) bool {
 // hasZone reports whether s may be an IPv6 address with a zone, such as fe80::1%eth0.
 func hasZone(s string) bool { return strings.IndexByte(s, '%') > 0 }
 
-// isIP recognises IPv4 and IPv6 addresses, perhaps with brackets, port and zone.
+// isIP reports whether s is an IPv4 or IPv6 address, perhaps with brackets, port and zone.
 func isIP(s string) bool {
-	const longestZone = 64 // the name of a network interface, which Windows has in words
+	const longestZone = 64 // the name of a network interface, which has several words on Windows
 	const longest = len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255%]:65535") + longestZone
 	if len(s) > longest || strings.Count(s, ".")+strings.Count(s, ":") < 2 {
 		return false
 	}
-	copied := strings.Clone(s) // the errors below would keep s, and the props beside it, alive
+	copied := strings.Clone(s) // a parse error would keep s, and the props beside it, alive
 	host := copied
 	if name, port, found := cutLast(copied, ":"); found && (port == "" || chars.IsDigits(port)) {
 		host = name
@@ -119,7 +130,7 @@ func isIP(s string) bool {
 	return isAddr(copied) || isAddr(host)
 }
 
-// isAddr recognises an address, perhaps with brackets and a zone.
+// isAddr reports whether s is an address, perhaps with brackets and a zone.
 func isAddr(s string) bool {
 	s, _, _ = strings.Cut(strings.Trim(s, "[]"), "%")
 	_, err := netip.ParseAddr(s)
@@ -162,8 +173,8 @@ func isCardNumber[S string | []byte](s S) bool {
 	return digits >= 13 && digits <= 19 && sum%10 == 0
 }
 
-// isBearerToken recognises an Authorization value (RFC 6750, section 2.1) and a
-// bare JSON Web Token (RFC 7519), whose header always begins with `{"`.
+// isBearerToken reports whether s is an Authorization value (RFC 6750, section 2.1) or a bare
+// JSON Web Token (RFC 7519), whose header always begins with `{"`.
 func isBearerToken(s string) bool {
 	const scheme = "bearer "
 	if len(s) < 4 || s[0]|0x20 != 'b' && s[0] != 'e' {

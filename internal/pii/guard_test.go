@@ -1,6 +1,7 @@
 package pii
 
 import (
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -12,7 +13,89 @@ import (
 	"github.com/footfall-dev/footfall/internal/jsontext"
 )
 
-// What the guard looks for must not pass as plain.
+func TestTheGuardRedactsTexts(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]bool{
+		"":                             false,
+		"pro":                          false,
+		"write to joe@example.com now": true,
+		"j\u00fcrgen@ex\u00e4mple.de":  true,
+		"joe@localhost":                false,
+		"@handle":                      false,
+		"joe@@example.com":             false,
+		"203.0.113.7":                  true,
+		"[2001:db8::1]:443":            true,
+		"fe80::1%eth0":                 true,
+		"from 203.0.113.7":             false,
+		"1.2.3":                        false,
+		"12:30:45":                     false,
+		"4111 1111 1111 1111":          true,
+		"4111 1111 1111 1112":          false,
+		"1763660000003":                false, // passes the Luhn check, and is a time
+		"bearer mF_9.B5f-4.1JqM":       true,
+		"bearer of good news":          false,
+		"eyJhbGciOiJub25lIn0.e30.":     true,
+		"eyJafjallaj\u00f6kull.jpg":    false,
+	} {
+		found := chars.Scan(s)
+		assert.Equal(t, want, New(false, nil).RedactsText("k", s, found), "%q", s)
+		assert.Equal(t, want, Guard{}.RedactsText("k", s, found), "%q", s)
+		assert.Equal(t, want, New(false, []string{"other"}).RedactsText("k", s, found), "%q", s)
+		assert.False(t, New(false, []string{"other", "k"}).RedactsText("k", s, found), "%q is of an exempt key", s)
+		assert.False(t, New(true, nil).RedactsText("k", s, found), "the guard is off: %q", s)
+		assert.False(t, New(true, nil).Suspects(s), "the guard is off: %q", s)
+	}
+}
+
+func TestTheGuardRedactsCardNumbersAmongNumbers(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[uint64]bool{
+		0: false, 4999: false, 4222222222222: true, 4111111111111111: true, 4111111111111112: false, 1763660000003: false,
+		6304000000000000000: true, math.MaxInt64 + 1: false, math.MaxUint64: false,
+	} {
+		assert.Equal(t, want, New(false, nil).RedactsNumber("k", n), n)
+		assert.False(t, New(false, []string{"k"}).RedactsNumber("k", n), n)
+		assert.False(t, New(true, nil).RedactsNumber("k", n), n)
+		if float64(n) < 1<<53 {
+			assert.Equal(t, want, New(false, nil).RedactsFloat("k", float64(n)), n)
+			assert.False(t, New(true, nil).RedactsFloat("k", float64(n)), n)
+		}
+	}
+	for _, f := range []float64{411111111111111.5, -4111111111111111, 4.1e30, math.NaN(), math.Inf(1)} {
+		assert.False(t, New(false, nil).RedactsFloat("k", f), f)
+	}
+}
+
+func TestTheGuardLeavesOutValuesOfQueries(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]bool{
+		"": false, "newsletter": false, "a+b": false, "joe%40example.com": true, "joe@example.com": true, "4111+1111+1111+1111": true,
+		"%zz": true, // cannot be read
+	} {
+		assert.Equal(t, want, New(false, nil).RedactsQuery(raw), raw)
+		assert.False(t, New(true, nil).RedactsQuery(raw), raw)
+	}
+}
+
+func TestPathsWhoseRouteMayMatter(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/": false, "/products/42": false, "/blog/the-title-of-one-page": true, "/blog/a-title": false, "/u/joe@b": true, "/a%2Fb": true, "/o/12345678": true, "/o/1234567/1": false,
+	} {
+		assert.Equal(t, want, New(false, nil).NeedsRoute(path), path)
+		assert.False(t, New(true, nil).NeedsRoute(path), path)
+		if !want {
+			out, redacted := New(false, nil).AppendPath(nil, path, "")
+			assert.Equal(t, path, string(out))
+			assert.Zero(t, redacted)
+		}
+	}
+	out, redacted := New(true, nil).AppendPath([]byte("before"), "/u/joe@b.example", "GET /u/{token}")
+	assert.Equal(t, "before/u/joe@b.example", string(out))
+	assert.Zero(t, redacted)
+}
+
+// Suspects must not miss personal data among plain texts.
 func TestPlainTextIsSuspectIfItIsPersonal(t *testing.T) {
 	t.Parallel()
 	g := New(false, nil)
