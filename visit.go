@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/footfall-dev/footfall/internal/pattern"
+	"github.com/footfall-dev/footfall/internal/respwriter"
 )
 
 // Visit is one request on its way through a middleware: noted before the handler,
@@ -17,8 +18,8 @@ type Visit struct {
 	outer  *http.Request // as it came
 	inner  *http.Request // as it goes on: outer, or a copy with another context
 	page   Page
-	copy   *copied   // where inner is, if it is a copy
-	answer *recorder // of the writer that was handed down; nil if none was
+	copy   *copied              // where inner is, if it is a copy
+	answer *respwriter.Recorder // of the writer that was handed down; nil if none was
 
 	// unseen says that nobody but the server gets outer back, which wants to know
 	// nothing of it but the form.
@@ -30,7 +31,7 @@ type Visit struct {
 type copied struct {
 	request http.Request
 	context valueContext
-	answer  recorder
+	answer  respwriter.Recorder
 }
 
 // Visit notes a request as it comes in.
@@ -86,10 +87,9 @@ func (v *Visit) Writer(w http.ResponseWriter) http.ResponseWriter {
 	if v.copy != nil {
 		v.answer = &v.copy.answer
 	} else {
-		v.answer = new(recorder)
+		v.answer = new(respwriter.Recorder)
 	}
-	v.answer.ResponseWriter = w
-	return v.answer.asWriter()
+	return respwriter.Wrap(w, v.answer)
 }
 
 // Status returns the status of the answer that went through Writer, 0 before it has
@@ -98,7 +98,7 @@ func (v *Visit) Status() int {
 	if v.answer == nil {
 		return 0
 	}
-	return v.answer.status
+	return v.answer.Status
 }
 
 // Request returns the request to hand down: the one that came, or a copy in whose

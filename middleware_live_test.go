@@ -2,6 +2,7 @@ package footfall_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -221,4 +223,87 @@ func TestCloseNotifierOfTheServersWriterIsKept(t *testing.T) {
 		server.Close()
 		assert.True(t, kept, "HTTP/2: %t", http2)
 	}
+}
+
+func TestResponseControllerReachesTheServer(t *testing.T) {
+	t.Parallel()
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				c := http.NewResponseController(w)
+				later := time.Now().Add(time.Minute)
+				_, _ = fmt.Fprint(w, c.SetReadDeadline(later), c.SetWriteDeadline(later), c.EnableFullDuplex(), c.Flush())
+			})
+			_, bare := setup{http2: http2, without: true}.open(t, handler).do(t, "GET", "/")
+			_, wrapped := setup{http2: http2}.open(t, handler).do(t, "GET", "/")
+			assert.Contains(t, bare, "<nil> <nil>")
+			assert.Equal(t, bare, wrapped)
+		})
+	}
+}
+
+func TestResponseControllerSetsTheDeadlineOfTheConnection(t *testing.T) {
+	t.Parallel()
+	var err error
+	site := setup{}.open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.NoError(t, http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)))
+		_, err = io.ReadAll(r.Body)
+	}))
+	body, writer := io.Pipe() // never written to
+	defer endLater(writer).Stop()
+	defer writer.Close()
+	if resp, err := site.Client().Do(site.request(t, "POST", "/", body)); err == nil {
+		resp.Body.Close()
+	}
+	site.Close()
+	var timeout net.Error
+	require.ErrorAs(t, err, &timeout)
+	assert.True(t, timeout.Timeout())
+}
+
+// endLater bounds a body that a defect would let nobody end.
+func endLater(body *io.PipeWriter) *time.Timer {
+	return time.AfterFunc(15*time.Second, func() { body.CloseWithError(errors.New("the test took too long")) })
+}
+
+// countingWriter counts how a body is written to it.
+type countingWriter struct {
+	http.ResponseWriter
+	written, readFrom int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	c.written += int64(len(p))
+	return c.ResponseWriter.Write(p)
+}
+
+func (c *countingWriter) ReadFrom(src io.Reader) (int64, error) {
+	n, err := c.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
+	c.readFrom += n
+	return n, err
+}
+
+func TestFilesTakeTheSendfilePath(t *testing.T) {
+	t.Parallel()
+	const size = 8 << 20
+	path := t.TempDir() + "/big.bin"
+	writeFile(t, path, size)
+	var counter *countingWriter
+	site := setup{
+		rules: []footfall.Rule{{Route: "GET /file", Event: "downloaded", Status: footfall.Success}},
+		around: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				counter = &countingWriter{ResponseWriter: w}
+				next.ServeHTTP(counter, r)
+			})
+		},
+	}.open(t, mounted("GET /file", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, path)
+	})))
+	_, body := site.do(t, "GET", "/file")
+	assert.Len(t, body, size)
+	assert.Equal(t, []string{"downloaded"}, site.names())
+	assert.Equal(t, int64(size), counter.readFrom, "io.ReaderFrom of the server gets the file")
+	assert.Zero(t, counter.written)
 }

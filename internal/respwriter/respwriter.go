@@ -1,4 +1,4 @@
-package footfall
+package respwriter
 
 import (
 	"bufio"
@@ -7,44 +7,44 @@ import (
 	"net/http"
 )
 
-// recorder notes the status of an answer and changes nothing else.
-type recorder struct {
+// Recorder notes the status of an answer and changes nothing else.
+type Recorder struct {
 	http.ResponseWriter
-	status int // 0 until the header is written
+	Status int // 0 until the header is written
 }
 
 // WriteHeader leaves out informational statuses, which are not the answer's;
 // after 101 there is no other.
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
-		r.status = status
+func (r *Recorder) WriteHeader(status int) {
+	if r.Status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		r.Status = status
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
-func (r *recorder) Write(b []byte) (int, error) {
+func (r *Recorder) Write(b []byte) (int, error) {
 	r.began()
 	return r.ResponseWriter.Write(b)
 }
 
 // WriteString implements io.StringWriter, as every writer of net/http does.
-func (r *recorder) WriteString(s string) (int, error) {
+func (r *Recorder) WriteString(s string) (int, error) {
 	r.began()
 	return io.WriteString(r.ResponseWriter, s)
 }
 
 // Unwrap is how http.ResponseController reaches the writer below.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // began notes the status of a body written without WriteHeader.
-func (r *recorder) began() {
-	if r.status == 0 {
-		r.status = http.StatusOK
+func (r *Recorder) began() {
+	if r.Status == 0 {
+		r.Status = http.StatusOK
 	}
 }
 
 // flushError is what http.ResponseController asks for first.
-func (r *recorder) flushError() error {
+func (r *Recorder) flushError() error {
 	r.began()
 	if f, ok := r.ResponseWriter.(interface{ FlushError() error }); ok {
 		return f.FlushError()
@@ -53,15 +53,15 @@ func (r *recorder) flushError() error {
 	return nil
 }
 
-func (r *recorder) hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (r *Recorder) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := r.ResponseWriter.(http.Hijacker).Hijack()
-	if err == nil && r.status == 0 {
-		r.status = http.StatusSwitchingProtocols // the handler writes it to conn by itself
+	if err == nil && r.Status == 0 {
+		r.Status = http.StatusSwitchingProtocols // the handler writes it to conn by itself
 	}
 	return conn, rw, err
 }
 
-func (r *recorder) readFrom(src io.Reader) (int64, error) {
+func (r *Recorder) readFrom(src io.Reader) (int64, error) {
 	r.began()
 	return r.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
 }
@@ -70,11 +70,11 @@ func (r *recorder) readFrom(src io.Reader) (int64, error) {
 // it without looking, as gin's Context.Stream does, would panic.
 type closeNotifier interface{ CloseNotify() <-chan bool }
 
-func (r *recorder) closeNotify() <-chan bool {
+func (r *Recorder) closeNotify() <-chan bool {
 	return r.ResponseWriter.(closeNotifier).CloseNotify()
 }
 
-func (r *recorder) push(target string, o *http.PushOptions) error {
+func (r *Recorder) push(target string, o *http.PushOptions) error {
 	return r.ResponseWriter.(http.Pusher).Push(target, o)
 }
 
@@ -83,15 +83,15 @@ func (r *recorder) push(target string, o *http.PushOptions) error {
 // it would get without the middleware. Each holds one pointer and so costs no
 // allocation.
 type (
-	writerF   struct{ *recorder }
-	writerH   struct{ *recorder }
+	writerF   struct{ *Recorder }
+	writerH   struct{ *Recorder }
 	writerFH  struct{ writerF }
-	writerR   struct{ *recorder }
+	writerR   struct{ *Recorder }
 	writerFR  struct{ writerF }
 	writerHR  struct{ writerH }
 	writerFHR struct{ writerFH }
 
-	writerP    struct{ *recorder }
+	writerP    struct{ *Recorder }
 	writerFP   struct{ writerF }
 	writerHP   struct{ writerH }
 	writerFHP  struct{ writerFH }
@@ -128,7 +128,7 @@ func (w writerFRP) Push(target string, o *http.PushOptions) error  { return w.pu
 func (w writerHRP) Push(target string, o *http.PushOptions) error  { return w.push(target, o) }
 func (w writerFHRP) Push(target string, o *http.PushOptions) error { return w.push(target, o) }
 
-// Bits of the optional interfaces, as used by asWriter.
+// Bits of the optional interfaces, as used by Wrap.
 const (
 	canFlush = 1 << iota
 	canHijack
@@ -152,8 +152,9 @@ func abilities(w http.ResponseWriter) (bits int) {
 	return bits
 }
 
-// asWriter returns r with exactly the abilities of the writer below it.
-func (r *recorder) asWriter() http.ResponseWriter {
+// Wrap returns r with exactly the abilities of the writer below it.
+func Wrap(w http.ResponseWriter, r *Recorder) http.ResponseWriter {
+	r.ResponseWriter = w
 	f, h := writerF{r}, writerH{r}
 	fh, rd, fr, hr := writerFH{f}, writerR{r}, writerFR{f}, writerHR{h}
 	fhr := writerFHR{fh}
