@@ -1,3 +1,8 @@
+// Package respwriter notes the status of an HTTP answer.
+//
+// The writer it makes has exactly the optional interfaces of the writer below it, such as
+// http.Flusher and io.ReaderFrom, in every combination. An application that asks for an
+// interface gets the answer that it would get without the middleware.
 package respwriter
 
 import (
@@ -7,14 +12,19 @@ import (
 	"net/http"
 )
 
-// Recorder notes the status of an answer and changes nothing else.
+// Recorder notes the status of an answer and changes nothing else. Its methods are methods of
+// the writer that the application gets, so it has no exported ones except those that every
+// writer of net/http has.
 type Recorder struct {
 	http.ResponseWriter
-	Status int // 0 until the header is written
+
+	// Status is 0 until the header is written, and 101 for a connection that the handler
+	// took over.
+	Status int
 }
 
-// WriteHeader leaves out informational statuses, which are not the answer's;
-// after 101 there is no other.
+// WriteHeader implements http.ResponseWriter. It does not note informational statuses, which
+// precede the status of the answer, except 101, which nothing follows.
 func (r *Recorder) WriteHeader(status int) {
 	if r.Status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
 		r.Status = status
@@ -22,6 +32,7 @@ func (r *Recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
+// Write implements http.ResponseWriter.
 func (r *Recorder) Write(b []byte) (int, error) {
 	r.began()
 	return r.ResponseWriter.Write(b)
@@ -33,7 +44,7 @@ func (r *Recorder) WriteString(s string) (int, error) {
 	return io.WriteString(r.ResponseWriter, s)
 }
 
-// Unwrap is how http.ResponseController reaches the writer below.
+// Unwrap returns the writer below, for http.ResponseController.
 func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // began notes the status of a body written without WriteHeader.
@@ -43,7 +54,7 @@ func (r *Recorder) began() {
 	}
 }
 
-// flushError is what http.ResponseController asks for first.
+// flushError is the FlushError method that http.ResponseController prefers to Flush.
 func (r *Recorder) flushError() error {
 	r.began()
 	if f, ok := r.ResponseWriter.(interface{ FlushError() error }); ok {
@@ -56,7 +67,7 @@ func (r *Recorder) flushError() error {
 func (r *Recorder) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := r.ResponseWriter.(http.Hijacker).Hijack()
 	if err == nil && r.Status == 0 {
-		r.Status = http.StatusSwitchingProtocols // the handler writes it to conn by itself
+		r.Status = http.StatusSwitchingProtocols // the handler writes the status to conn
 	}
 	return conn, rw, err
 }
@@ -66,8 +77,8 @@ func (r *Recorder) readFrom(src io.Reader) (int64, error) {
 	return r.ResponseWriter.(io.ReaderFrom).ReadFrom(src)
 }
 
-// closeNotifier is http.CloseNotifier, which is deprecated. Applications that ask for
-// it without looking, as gin's Context.Stream does, would panic.
+// closeNotifier is http.CloseNotifier, which is deprecated. An application that asserts it
+// without a check, as gin's Context.Stream does, would panic without it.
 type closeNotifier interface{ CloseNotify() <-chan bool }
 
 func (r *Recorder) closeNotify() <-chan bool {
@@ -78,10 +89,9 @@ func (r *Recorder) push(target string, o *http.PushOptions) error {
 	return r.ResponseWriter.(http.Pusher).Push(target, o)
 }
 
-// The types below add to a recorder the optional interfaces of the writer below
-// it, in every combination: an application that asks for one must get the answer
-// it would get without the middleware. Each holds one pointer and so costs no
-// allocation.
+// The types below add the optional interfaces to a Recorder, in every combination: F is
+// http.Flusher, H http.Hijacker, R io.ReaderFrom, P http.Pusher and N http.CloseNotifier.
+// Each holds one pointer, so it costs no allocation.
 type (
 	writerF   struct{ *Recorder }
 	writerH   struct{ *Recorder }
@@ -100,7 +110,7 @@ type (
 	writerHRP  struct{ writerHR }
 	writerFHRP struct{ writerFHR }
 
-	// What net/http's own writers have besides, over HTTP/1 and HTTP/2.
+	// The writers of net/http, over HTTP/1 and HTTP/2.
 	writerFHRN struct{ writerFHR }
 	writerFPN  struct{ writerFP }
 )
@@ -108,7 +118,7 @@ type (
 func (w writerFHRN) CloseNotify() <-chan bool { return w.closeNotify() }
 func (w writerFPN) CloseNotify() <-chan bool  { return w.closeNotify() }
 
-func (w writerF) Flush()            { _ = w.flushError() } // Flush has no way to say it
+func (w writerF) Flush()            { _ = w.flushError() } // Flush cannot return the error
 func (w writerF) FlushError() error { return w.flushError() }
 
 func (w writerH) Hijack() (net.Conn, *bufio.ReadWriter, error)  { return w.hijack() }
@@ -128,7 +138,7 @@ func (w writerFRP) Push(target string, o *http.PushOptions) error  { return w.pu
 func (w writerHRP) Push(target string, o *http.PushOptions) error  { return w.push(target, o) }
 func (w writerFHRP) Push(target string, o *http.PushOptions) error { return w.push(target, o) }
 
-// Bits of the optional interfaces, as used by Wrap.
+// Bits of the optional interfaces.
 const (
 	canFlush = 1 << iota
 	canHijack
@@ -136,6 +146,7 @@ const (
 	canPush
 )
 
+// abilities returns the bits of the optional interfaces that w has.
 func abilities(w http.ResponseWriter) (bits int) {
 	if _, ok := w.(http.Flusher); ok {
 		bits |= canFlush
@@ -152,7 +163,8 @@ func abilities(w http.ResponseWriter) (bits int) {
 	return bits
 }
 
-// Wrap returns r with exactly the abilities of the writer below it.
+// Wrap makes r record what is written to w. It returns the writer to hand to the application,
+// which has exactly the optional interfaces of w.
 func Wrap(w http.ResponseWriter, r *Recorder) http.ResponseWriter {
 	r.ResponseWriter = w
 	f, h := writerF{r}, writerH{r}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"testing"
 	"time"
 
@@ -239,5 +240,42 @@ func TestResponseControllerSaysWhatTheWriterBelowCannot(t *testing.T) {
 		"SetReadDeadline": c.SetReadDeadline(time.Now()), "SetWriteDeadline": c.SetWriteDeadline(time.Now()),
 	} {
 		assert.ErrorIs(t, err, http.ErrNotSupported, name)
+	}
+}
+
+// An application may look for any interface: gin's writer has Status, for example.
+func TestWriterHasNoMethodsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	known := []string{
+		"CloseNotify", "Flush", "FlushError", "Header", "Hijack", "Push", "ReadFrom", "Unwrap", "Write", "WriteHeader", "WriteString",
+	}
+	for bits := range 16 {
+		w := reflect.TypeOf(Wrap(having(bits, &bare{}), new(Recorder)))
+		for method := range w.Methods() {
+			assert.Contains(t, known, method.Name, w)
+		}
+	}
+}
+
+func TestTheStatusIsTheAnswers(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		handle func(http.ResponseWriter)
+		want   int
+	}{
+		"nothing":             {func(http.ResponseWriter) {}, 0},
+		"a header":            {func(w http.ResponseWriter) { w.WriteHeader(404) }, 404},
+		"two headers":         {func(w http.ResponseWriter) { w.WriteHeader(404); w.WriteHeader(500) }, 404},
+		"early hints":         {func(w http.ResponseWriter) { w.WriteHeader(103); w.WriteHeader(204) }, 204},
+		"early hints only":    {func(w http.ResponseWriter) { w.WriteHeader(103) }, 0},
+		"switching protocols": {func(w http.ResponseWriter) { w.WriteHeader(101); w.WriteHeader(500) }, 101},
+		"a body":              {func(w http.ResponseWriter) { _, _ = w.Write(nil) }, 200},
+		"a text":              {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "text") }, 200},
+		"a flush":             {func(w http.ResponseWriter) { w.(http.Flusher).Flush() }, 200},
+		"a body and a header": {func(w http.ResponseWriter) { _, _ = w.Write(nil); w.WriteHeader(500) }, 200},
+	} {
+		var recorder Recorder
+		row.handle(Wrap(httptest.NewRecorder(), &recorder))
+		assert.Equal(t, row.want, recorder.Status, name)
 	}
 }
