@@ -12,20 +12,20 @@ import (
 	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
-// CheckRules returns an error that joins a *FieldError for every rule that is
-// wrong or, if next is an *http.ServeMux or has its Handler method, whose route is
-// not registered in it; other handlers cannot be asked. Call it at start-up, after
-// the routes are registered, to refuse a start with rules that never apply. The error says
-// what the mux answers in place of the route.
+// CheckRules returns an error that joins a [*FieldError] for every wrong rule. If next is an
+// [*http.ServeMux] or has its Handler method, a rule is also wrong if its route is not
+// registered there; CheckRules cannot ask other handlers. Call it at start-up, after the
+// routes are registered, to refuse a start with rules that never apply. The error says what
+// the mux answers in place of the route.
 //
-// A route below a subtree that is mounted on the mux, other than "/" and "/{path...}",
-// is taken to be registered there. A mux with routes for certain hosts only cannot be asked
-// for a rule without a host.
+// CheckRules assumes that a route below a subtree of the mux, other than "/" and
+// "/{path...}", is registered in a handler that is mounted there. It reports a rule without a
+// host if all routes of that path in the mux have one, although such a rule applies.
 func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
 	if t.inactive() {
 		return nil
 	}
-	mux, _ := next.(asker)
+	mux, _ := next.(router)
 	var problems []error
 	for i := range rules {
 		problems = append(problems, cmp.Or(t.checkRule(&rules[i]), checkRoute(mux, &rules[i])))
@@ -33,7 +33,7 @@ func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
 	return errors.Join(problems...)
 }
 
-// report logs what is wrong with rules, a line each.
+// report logs the errors of rules, a line each.
 func (t *Tracker) report(err error) {
 	if t.inactive() || err == nil {
 		return
@@ -47,9 +47,9 @@ func (t *Tracker) report(err error) {
 	t.reporter.log.Error("footfall: a rule may have no effect", "error", err)
 }
 
-// CheckRoutes is CheckRules for routers that list their routes: registered are the
-// patterns as the router has them, such as "GET /users/:id", or "/users/:id" for
-// one of any method. The error names the registered route that is nearest to the rule's.
+// CheckRoutes is [Tracker.CheckRules] for routers that list their routes. registered holds the
+// patterns in the notation of the router, such as "GET /users/:id", or "/users/:id" for a
+// route of any method. The error names the registered route that is nearest to the rule's.
 func (t *Tracker) CheckRoutes(registered []string, rules ...Rule) error {
 	if t.inactive() {
 		return nil
@@ -76,7 +76,7 @@ func checkListed(registered []string, r *Rule) error {
 }
 
 // checkRoute checks the route of a rule for net/http; mux may be nil.
-func checkRoute(mux asker, r *Rule) error {
+func checkRoute(mux router, r *Rule) error {
 	switch {
 	case r.Route == AnyRoute || r.Route == NoRoute:
 	case !isPattern(r.Route):
@@ -87,34 +87,35 @@ func checkRoute(mux asker, r *Rule) error {
 	return nil
 }
 
-// isPattern reports whether an http.ServeMux would take the route.
+// isPattern reports whether an http.ServeMux accepts the route.
 func isPattern(route string) bool { return registers(http.NewServeMux(), route) }
 
-// registers reports whether mux takes the pattern; it panics where it does not.
-func registers(mux *http.ServeMux, pattern string) (ok bool) {
+// registers adds a route to mux and reports whether mux accepts it. An http.ServeMux panics
+// where it does not.
+func registers(mux *http.ServeMux, route string) (ok bool) {
 	defer func() { ok = recover() == nil }()
-	mux.Handle(pattern, matched{})
+	mux.Handle(route, matched{})
 	return true
 }
 
-// matched is the handler of every route in a mux of rules' patterns. What else
-// such a mux answers with, such as a redirect, is no match.
+// matched is the handler of every route in a mux of the rules' patterns. A request for which
+// the mux has another handler, such as a redirect, matches no rule.
 type matched struct{}
 
 func (matched) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-// asker is what http.ServeMux offers to be asked for the pattern of a request.
-type asker interface {
+// router is implemented by http.ServeMux. Handler returns the pattern that a request matches.
+type router interface {
 	Handler(*http.Request) (http.Handler, string)
 }
 
-// anyMethod returns the methods of a rule that names none.
+// anyMethod returns the methods to try for a rule without a method.
 func anyMethod() []string {
 	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 }
 
-// registered asks the mux with requests that the route would match.
-func registered(mux asker, route string) bool {
+// registered reports whether the mux has the route, by requests that the route matches.
+func registered(mux router, route string) bool {
 	p := pattern.Parse(route)
 	methods := []string{p.Method}
 	if p.Method == "" {
@@ -133,7 +134,7 @@ func registered(mux asker, route string) bool {
 	return false
 }
 
-// sampleURL takes a path as patterns have it, escaped.
+// sampleURL returns the URL of an escaped path.
 func sampleURL(escaped string) *url.URL {
 	path, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -142,34 +143,34 @@ func sampleURL(escaped string) *url.URL {
 	return &url.URL{Path: path, RawPath: escaped}
 }
 
-// isMount is not true of "/" and "/{path...}", where single-page applications answer
-// whatever else is not found.
+// isMount reports whether a path is a subtree where another handler may be mounted. "/" and
+// "/{path...}" are none: a single-page application answers every other request there.
 func isMount(path string) bool { return pattern.IsSubtree(path) && strings.Count(path, "/") > 1 }
 
-// samplePaths returns paths that the pattern matches and hardly another does.
+// samplePaths returns paths that a pattern matches, and that few other patterns match.
 func samplePaths(path string) []string {
-	const stranger = "footfall-rule-check"
+	const unusual = "footfall-rule-check"
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
 		switch {
 		case s == "{$}":
 			segments[i] = ""
 		case strings.HasPrefix(s, "{"):
-			segments[i] = stranger
+			segments[i] = unusual
 		}
 	}
 	sample := strings.Join(segments, "/")
 	if strings.HasSuffix(path, "/") {
-		return []string{sample, sample + stranger}
+		return []string{sample, sample + unusual}
 	}
 	return []string{sample}
 }
 
-// notListed says of a route that is not registered in a router which registered route is most
-// like it.
+// notListed returns the reason for a route that a router does not list, with the registered
+// route that is nearest.
 func notListed(registered []string, p *rule) string {
 	const reason = "not registered in the router"
-	registered = slices.Sorted(slices.Values(registered)) // some routers list them in any order
+	registered = slices.Sorted(slices.Values(registered)) // some routers list routes in random order
 	for _, route := range registered {
 		if prefix := pattern.PrefixOf(pattern.Parse(route), p.pattern); prefix != "" {
 			return reason + "; the nearest is " + route + ": give the rules its prefix, as footfall.Prefix(" + strconv.Quote(prefix) + ", rules...) does"
@@ -181,9 +182,9 @@ func notListed(registered []string, p *rule) string {
 	return reason
 }
 
-// notInMux says of a route that is not registered in a mux, which cannot list its routes, what
-// the mux answers there.
-func notInMux(mux asker, route string) string {
+// notInMux returns the reason for a route that is not registered in a mux, with what the mux
+// answers there. A mux cannot list its routes.
+func notInMux(mux router, route string) string {
 	const reason, hint = "not registered in the mux, which ", " (register routes before the middleware is put around it)"
 	p := pattern.Parse(route)
 	r := &http.Request{Method: cmp.Or(p.Method, http.MethodGet), Host: p.Host, URL: sampleURL(samplePaths(p.Path)[0])}

@@ -9,17 +9,16 @@ import (
 	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
-// Middleware returns a middleware that makes events of answered requests, as
-// rules say, and lets Track find tracker and page in the request's context. It
-// changes nothing of the application: not the answer, not what the
-// http.ResponseWriter can do, not a panic.
+// Middleware returns a middleware that makes events of answered requests according to rules.
+// [Track] finds the tracker and the page in the request's context. The middleware does not
+// change the answer, the interfaces of the http.ResponseWriter, or a panic of the application.
 //
-// The pattern of a request is that of the http.ServeMux below. Where the request
-// did not keep it (a middleware in between made a copy, a mux is mounted below
-// another) it is the most specific rule whose pattern matches the request.
+// The pattern of a request is the one that the http.ServeMux below noted in the request. If the
+// request does not have it, because a middleware in between made a copy or because a mux is
+// mounted below another, it is the pattern of the most specific rule that matches the request.
 //
-// Rules that are wrong are logged and left out. When the middleware is put around a
-// mux, rules whose route is not registered in it yet are logged, too: see CheckRules.
+// Middleware logs wrong rules and leaves them out. When it is put around a mux, it also logs
+// rules whose route is not registered in the mux yet: see [Tracker.CheckRules].
 func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
 	set, _ := t.compile(rules) // the problems are among those below
 	routes := newRouteFinder(set)
@@ -27,20 +26,20 @@ func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
 		t.report(t.CheckRules(next, rules...))
 		routes, set := routes, *set
 		_, routes.aboveMux = next.(*http.ServeMux)
-		routes.below, _ = next.(asker)
+		routes.below, _ = next.(router)
 		set.routes = &routes
 		return &middleware{rules: &set, routed: routes.routed, next: next}
 	}
 }
 
-// PathValuer gives the values of a pattern's wildcards. An *http.Request does.
+// PathValuer returns the values of a pattern's wildcards. An *http.Request implements it.
 type PathValuer interface {
 	PathValue(name string) string
 }
 
-// Wrap is Middleware for other routers whose handlers are net/http's: routed is
-// called after the handler, with the request that was handed down, and says which
-// pattern it matched, "" for none, and the values of its wildcards, which may be nil.
+// Wrap is [Tracker.Middleware] for other routers with handlers of net/http. It calls routed after
+// the handler, with the request that it passed to the handler. routed returns the pattern that
+// the request matched, or "", and the values of its wildcards, which may be nil.
 func (s *Rules) Wrap(next http.Handler, routed func(*http.Request) (pattern string, values PathValuer)) http.Handler {
 	return &middleware{rules: s, next: next, routed: func(r *http.Request, _ Page) (string, PathValuer) { return routed(r) }}
 }
@@ -61,14 +60,14 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.returned = true
 }
 
-// passage is a visit of the net/http middleware.
+// passage is one request on its way through the net/http middleware.
 type passage struct {
 	middleware *middleware
 	visit      Visit
 	returned   bool
 }
 
-// end is deferred. It passes on a panic with the value it had.
+// end is deferred. It repeats a panic with the same value.
 func (p *passage) end() {
 	panicked := recover()
 	var o Observation
@@ -82,7 +81,7 @@ func (p *passage) end() {
 }
 
 func (p *passage) observe(o *Observation, panicked any) {
-	o.Status = cmp.Or(p.visit.Status(), http.StatusOK) // the server writes what the handler did not
+	o.Status = cmp.Or(p.visit.Status(), http.StatusOK) // the server writes a header that the handler did not write
 	o.Header = p.visit.answer.Header()
 	switch {
 	case isAbort(panicked), panicked == nil && !p.returned: // runtime.Goexit
@@ -93,7 +92,7 @@ func (p *passage) observe(o *Observation, panicked any) {
 	p.route(o)
 }
 
-// route contains a panic in the function of an adapter.
+// route recovers a panic in the function of an adapter.
 func (p *passage) route(o *Observation) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -108,33 +107,32 @@ func isAbort(panicked any) bool {
 	return ok && errors.Is(err, http.ErrAbortHandler)
 }
 
-// routeFinder says which route a request took.
+// routeFinder finds the pattern that a request matched.
 type routeFinder struct {
 	rules    *Rules
 	mux      *http.ServeMux // has the rules' routes; nil if there are none
-	aboveMux bool           // below is a mux: a pattern that it did not note, it did not find
-	below    asker          // the handler below, if it says what it would match; may be nil
+	aboveMux bool           // below is a mux: it notes every pattern that it finds
+	below    router          // the handler below, if it is a router; may be nil
 }
 
-// routeOf returns the pattern that a request matched, or "". It does not look at the
-// request, which other goroutines may be changing.
-func (f *routeFinder) routeOf(method string, p *Page) (pattern string) {
+// routeOf returns the pattern that a request matched, or "". It does not read the request, which
+// other goroutines may change.
+func (f *routeFinder) routeOf(method string, p *Page) (route string) {
 	asked := &http.Request{Method: method, Host: p.host, URL: &url.URL{Path: p.path, RawPath: p.rawPath}}
 	if f.below != nil {
-		_, pattern = f.below.Handler(asked)
+		_, route = f.below.Handler(asked)
 	}
-	if f.mux == nil || pattern != "" && !f.mayGoOn(pattern) {
-		return pattern
+	if f.mux == nil || route != "" && !f.mayGoOn(route) {
+		return route
 	}
 	if _, own := f.mux.Handler(asked); own != "" {
 		return own
 	}
-	return pattern
+	return route
 }
 
-// routed returns the pattern of an answered request, and the request that knows
-// the values of its wildcards: the one the handler had, unless the rules' own
-// patterns say more than that.
+// routed returns the pattern of an answered request, and the request that has the values of its
+// wildcards. That is the request of the handler, unless a pattern of the rules is more specific.
 func (f *routeFinder) routed(r *http.Request, came Page) (string, PathValuer) {
 	noted := r.Pattern
 	if f.mux == nil || noted == "" && f.aboveMux || noted != "" && !f.mayGoOn(noted) {
@@ -159,23 +157,23 @@ func newRouteFinder(rules *Rules) routeFinder {
 			if f.mux == nil {
 				f.mux = http.NewServeMux()
 			}
-			registers(f.mux, route) // one that conflicts with another is found by its exact pattern only
+			registers(f.mux, route) // a route that conflicts with another is found by its exact pattern only
 		}
 	}
 	return f
 }
 
-// mayGoOn reports whether another mux may have found a longer pattern below the
-// noted one: it is a subtree, and no rule names it.
+// mayGoOn reports whether another mux may have found a longer pattern below the noted one. The
+// noted pattern is a subtree then, and no rule names it.
 func (f *routeFinder) mayGoOn(noted string) bool {
 	return pattern.IsSubtree(noted) && f.rules.byPath[pattern.Parse(noted).Path] == nil
 }
 
-// find returns a request that has gone through the mux of the rules' patterns,
-// with the path that came: a handler may have cut a prefix off r's.
+// find returns a request that went through the mux of the rules' patterns. It has the path of
+// the request as it came, because a handler may have cut a prefix off the path of r.
 func (f *routeFinder) find(r *http.Request, came Page) *http.Request {
 	original := &http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{Path: came.path, RawPath: came.rawPath}}
-	if h, _ := f.mux.Handler(original); h == http.Handler(matched{}) { // not a redirect, nor not found
+	if h, _ := f.mux.Handler(original); h == http.Handler(matched{}) { // neither a redirect nor a 404
 		f.mux.ServeHTTP(nil, original)
 	}
 	return original
