@@ -16,52 +16,52 @@ import (
 	"github.com/footfall-dev/footfall/internal/respwriter"
 )
 
-// Observation is one answered request as a middleware saw it. Adapters for
-// frameworks fill it in; so does the net/http middleware.
+// Observation is one answered request as a middleware saw it. Adapters for frameworks and the
+// net/http middleware fill it in.
 type Observation struct {
 	Method  string
-	Route   string // the pattern the request matched, as registered; "" if none did
+	Route   string // the pattern that the request matched, as registered, or ""
 	Status  int    // the final one; 500 for a panic
 	Aborted bool   // the handler ended with http.ErrAbortHandler
 	Page    Page   // as the request came in: see Tracker.Page
 
-	// Header is the header of the answer; an http.Header is one. Location tells redirects
-	// to the same page in another spelling, such as routers make from /docs to /docs/,
-	// which are no visits: the request that follows is. Content-Type and Content-Range tell
-	// what AnyRoute leaves out. It may be nil.
+	// Header is the header of the answer, such as an http.Header. It may be nil. Observe uses
+	// Location to leave out redirects to another spelling of the same page, such as from
+	// /docs to /docs/, because the request that follows is the visit. It uses Content-Type
+	// and Content-Range for what AnyRoute leaves out.
 	Header Header
 
 	Path PathValuer // the values of the pattern's wildcards; may be nil
 
-	// Context is the context of the request as it came. The events are of the site that
+	// Context is the context of the request as it came. The events belong to the site that
 	// [WithSite] set in it. Nil means the context of Request.
 	Context context.Context
 
-	// Request is what Config.Skip, the check for a prefetch, and PageReferer
-	// look at. Nil in frameworks that have none: they check for themselves.
+	// Request is used by Config.Skip, by the check for a prefetch and by PageReferer. It is nil
+	// in frameworks that do not use net/http, whose adapters check by themselves.
 	Request *http.Request
 }
 
-// Header gives the values of an answer's header fields. An http.Header does.
+// Header returns the values of an answer's header fields. An http.Header implements it.
 type Header interface {
 	Get(name string) string
 }
 
-// Headers names the headers of a request that are looked at, for adapters that have
-// to copy them.
+// Headers names the headers of a request that the rules use, for adapters that have to copy
+// them.
 type Headers struct {
 	Page     []string // by Tracker.Page
 	Observed []string // by Rules.Observe
-	All      bool     // by Rules.Observe, for Config.Skip is set
+	All      bool     // by Rules.Observe, because Config.Skip is set
 }
 
-// Needed reports whether Observe looks at the headers of a request by this method:
-// what browsers fetch ahead they GET.
+// Needed reports whether Observe looks at the headers of a request with this method. Browsers
+// prefetch with GET only.
 func (h Headers) Needed(method string) bool {
 	return h.All || method == http.MethodGet || len(h.Observed) > len(prefetchHeaders)
 }
 
-// Headers names the headers that the rules and the tracker's configuration call for.
+// Headers returns the headers that the rules and the tracker's configuration use.
 func (s *Rules) Headers() (h Headers) {
 	if s.tracker.inactive() {
 		return h
@@ -75,8 +75,8 @@ func (s *Rules) Headers() (h Headers) {
 	return h
 }
 
-// Page returns the page that r was made for: what a middleware must note before
-// the handler, which may change r, runs.
+// Page returns the page that r asks for. A middleware calls it before the handler, which may
+// change r.
 func (t *Tracker) Page(r *http.Request) Page {
 	if t.inactive() {
 		return Page{}
@@ -84,8 +84,8 @@ func (t *Tracker) Page(r *http.Request) Page {
 	return t.pager.page(r)
 }
 
-// Observe makes the events of one answered request. Like Track it never blocks;
-// a panic or runtime.Goexit in Config.Skip is logged and leaves the request out.
+// Observe makes the events of one answered request. Like Track, it never blocks. It logs a panic
+// or runtime.Goexit in Config.Skip, and then makes no event of the request.
 func (s *Rules) Observe(o *Observation) {
 	if s.empty() {
 		return
@@ -102,13 +102,12 @@ func (s *Rules) Observe(o *Observation) {
 	returned = true
 }
 
-// panicked tells the log of a panic in a function of the application or of an adapter.
+// panicked reports a panic in a function of the application or of an adapter.
 func (s *Rules) panicked(v any) {
 	s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip or in an adapter: %v", v))
 }
 
-// errGoexit is why a request makes no event whose goroutine ended in a function of the
-// application.
+// errGoexit is reported if a function of the application ended the goroutine of a request.
 var errGoexit = errors.New("footfall: runtime.Goexit was called in Config.Skip or in an adapter")
 
 func (s *Rules) observe(o *Observation) {
@@ -122,7 +121,7 @@ func (s *Rules) observe(o *Observation) {
 	}
 }
 
-// apply reports whether a rule wanted the answer.
+// apply makes the events of the rules that want the answer, and reports whether one does.
 func (s *Rules) apply(rules []rule, route pattern.Pattern, o *Observation) (wanted bool) {
 	for i := range rules {
 		if r := &rules[i]; r.names(route, o.Method) && r.wants(o) {
@@ -133,13 +132,13 @@ func (s *Rules) apply(rules []rule, route pattern.Pattern, o *Observation) (want
 	return wanted
 }
 
-// missed reports whether the answer says that there is no such route: a catch-all says it
-// for the router.
+// missed reports whether the answer means that there is no such route. The handler of a
+// catch-all answers so in place of the router.
 func (o *Observation) missed() bool {
 	return (o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed) && (o.Route == "" || pattern.IsCatchAll(o.Route))
 }
 
-// respelt reports whether the answer is a redirect to the page it is an answer to.
+// respelt reports whether the answer is a redirect to another spelling of the same page.
 func (o *Observation) respelt() bool {
 	if o.Header == nil || o.Status < 300 || o.Status > 399 {
 		return false
@@ -162,7 +161,7 @@ func (s *Rules) skipped(o *Observation) bool {
 
 var prefetchHeaders = [...]string{"Sec-Purpose", "Purpose", "X-Moz"}
 
-// isPrefetch recognises requests that browsers make before anybody clicks. They are GETs.
+// isPrefetch reports whether a browser made a request before the visitor clicked.
 func isPrefetch(h http.Header) bool {
 	for _, name := range prefetchHeaders {
 		if v := h[name]; len(v) > 0 && len(v[0]) >= len("prefetch") && v[0][:len("prefetch")] == "prefetch" {
@@ -184,13 +183,13 @@ func (r *rule) wants(o *Observation) bool {
 	if classes == 0 {
 		classes = Success | Failure
 		if r.Route != NoRoute && o.missed() {
-			classes = 0 // it is for NoRoute
+			classes = 0 // the rules for NoRoute apply
 		}
 	}
 	return classes&classOf(o) != 0
 }
 
-// isSilent is true for methods by which nobody sees a page or does something.
+// isSilent reports whether a method neither shows a page nor does something.
 func isSilent(method string) bool {
 	return method == http.MethodHead || method == http.MethodOptions || method == http.MethodConnect || method == http.MethodTrace
 }
@@ -215,7 +214,7 @@ func (s *Rules) emit(r *rule, o *Observation) {
 	if len(r.PathProps) > 0 && o.Path != nil || r.StatusProp != "" {
 		d.props = r.propsOf(o, &d)
 	}
-	_ = s.tracker.accept(&d, nil) // counted and reported there
+	_ = s.tracker.accept(&d, nil) // accept counts and reports the error
 }
 
 func (r *rule) autoName(o *Observation) string {
@@ -240,8 +239,8 @@ func (o *Observation) site() string {
 	return siteFrom(o.Context)
 }
 
-// propsOf returns the props of r and those of the answer. Values of wildcards are the
-// client's, and are made fit to be sent.
+// propsOf returns the props of r and the props of the answer. It sanitizes the values of
+// wildcards, which the client chose.
 func (r *rule) propsOf(o *Observation, d *draft) []Prop {
 	props := make([]Prop, 0, len(r.Props)+len(r.PathProps)+1)
 	props = append(props, r.Props...)
@@ -259,23 +258,23 @@ func (r *rule) propsOf(o *Observation, d *draft) []Prop {
 	return props
 }
 
-// Visit is one request on its way through a middleware: noted before the handler,
-// which may change the request, and ended after it. Adapters for frameworks whose
-// requests are net/http's use it; it belongs to the goroutine of the request.
+// Visit is one request on its way through a middleware. It begins before the handler, which may
+// change the request, and ends after it. Adapters for frameworks with requests of net/http use
+// it. A Visit must not be used by several goroutines at once.
 type Visit struct {
 	rules  *Rules
-	outer  *http.Request // as it came
-	inner  *http.Request // as it goes on: outer, or a copy with another context
+	outer  *http.Request // the request as it came
+	inner  *http.Request // the request for the handler: outer, or a copy with another context
 	page   Page
 	copy   *copied              // where inner is, if it is a copy
-	answer *respwriter.Recorder // of the writer that was handed down; nil if none was
+	answer *respwriter.Recorder // of the writer that Writer returned, or nil
 
-	// unseen says that nobody but the server gets outer back, which wants to know
-	// nothing of it but the form.
+	// unseen means that only the server reads outer after the handler, and that it reads only
+	// the form.
 	unseen bool
 }
 
-// copied is the copy of a request that goes on, and what belongs to it, in one
+// copied is the copy of a request, its context and the recorder of its answer, in one
 // allocation.
 type copied struct {
 	request http.Request
@@ -299,8 +298,8 @@ func (v *Visit) begin(s *Rules, r *http.Request) {
 	}
 }
 
-// handDown makes inner a copy of outer in whose context t and the page are found, unless
-// an adapter did so.
+// handDown makes inner a copy of outer whose context holds t and the page, unless an adapter
+// above did so.
 func (v *Visit) handDown(t *Tracker) {
 	ctx := v.outer.Context()
 	if c, ok := ctx.(*valueContext); ok && c.known && c.tracker == t && c.page == v.page {
@@ -310,12 +309,12 @@ func (v *Visit) handDown(t *Tracker) {
 	c := &v.copy.context
 	c.Context, c.tracker, c.known, c.page = ctx, t, true, v.page
 	c.method, c.routes = v.outer.Method, v.rules.routes
-	v.copy.request = *v.outer.WithContext(c) // what WithContext makes does not escape
+	v.copy.request = *v.outer.WithContext(c) // the result of WithContext does not escape
 	v.inner = &v.copy.request
 }
 
 // SetRoute notes the pattern that the request matched, for routers that know it before the
-// handler runs. It is called before the handler.
+// handler runs. Call it before the handler.
 func (v *Visit) SetRoute(route string) {
 	v.page.route = route
 	if v.copy != nil {
@@ -323,15 +322,15 @@ func (v *Visit) SetRoute(route string) {
 	}
 }
 
-// isServers reports whether h is the handler that the server of r calls, so that no
-// other stands above it.
+// isServers reports whether h is the handler that the server of r calls, so that no other
+// middleware is above h.
 func isServers(h http.Handler, r *http.Request) bool {
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
 	return ok && server != nil && server.Handler == h
 }
 
-// Writer returns a writer to hand down in place of w, which can do what w can and
-// notes the status of the answer. It is for frameworks that do not tell what was sent.
+// Writer returns a writer for the handler in place of w. It has the same optional interfaces as
+// w and notes the status of the answer. It is for frameworks that do not tell the status.
 func (v *Visit) Writer(w http.ResponseWriter) http.ResponseWriter {
 	if v.copy != nil {
 		v.answer = &v.copy.answer
@@ -341,8 +340,8 @@ func (v *Visit) Writer(w http.ResponseWriter) http.ResponseWriter {
 	return respwriter.Wrap(w, v.answer)
 }
 
-// Status returns the status of the answer that went through Writer, 0 before it has
-// begun. It is 101 for a connection that the handler took over.
+// Status returns the status of the answer that was written to Writer, or 0 before the header is
+// written. It is 101 for a connection that the handler took over.
 func (v *Visit) Status() int {
 	if v.answer == nil {
 		return 0
@@ -350,17 +349,17 @@ func (v *Visit) Status() int {
 	return v.answer.Status
 }
 
-// Request returns the request to hand down: the one that came, or a copy in whose
-// context Track finds tracker and page.
+// Request returns the request for the handler: the one that came, or a copy whose context
+// holds the tracker and the page for Track.
 func (v *Visit) Request() *http.Request { return v.inner }
 
-// End makes the events of the request, which is answered. Page of o is the visit's;
-// Method and Request are filled in where they are empty. Request is the one the handler
-// had, if the framework replaced the one that was handed down.
+// End makes the events of the answered request. It sets o.Page, and sets o.Method and o.Request
+// if they are empty. If the framework replaced the request of the visit, o.Request must be the
+// one that the handler had.
 //
-// What the handler did to a copy of the request is put back on the request that
-// came, as if there had been no copy. So the server removes the files of a
-// multipart form; of a form on a copy it knows nothing (golang/go#58809).
+// End writes the changes that the handler made to a copy of the request back to the request that
+// came. The server then removes the files of a multipart form, which it does not find on a copy
+// (golang/go#58809).
 func (v *Visit) End(o Observation) { v.end(&o) }
 
 func (v *Visit) end(o *Observation) {
@@ -381,8 +380,9 @@ func (v *Visit) end(o *Observation) {
 	v.rules.Observe(o)
 }
 
-// handBack writes fields only if they changed: an outer middleware may be reading
-// the others in another goroutine. Body is left out, for it may not be comparable.
+// handBack copies the fields of inner that changed to outer. It writes no others, because another
+// goroutine of an outer middleware may read them. It leaves out Body, which may not be
+// comparable.
 func handBack(outer, inner *http.Request) {
 	set(&outer.Pattern, inner.Pattern)
 	setValues(&outer.Form, inner.Form)
@@ -409,16 +409,16 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// setValues is set for maps. Both requests begin with the same maps and share what the
-// handler writes into them, so only a new map has to be put back.
+// setValues is set for maps. Both requests begin with the same maps and share their entries, so
+// setValues copies only a new map.
 func setValues(field *url.Values, value url.Values) {
 	if reflect.ValueOf(*field).UnsafePointer() != reflect.ValueOf(value).UnsafePointer() {
 		*field = value
 	}
 }
 
-// isAsset reports whether nobody asked for the answer as such: a part of a page, a copy
-// that the client has already, or the rest of a file.
+// isAsset reports whether the answer is a part of a page, unchanged since the client's last
+// request, or a later part of a file.
 func (o *Observation) isAsset() bool {
 	if o.Status == http.StatusNotModified {
 		return true
@@ -433,12 +433,12 @@ func (o *Observation) isAsset() bool {
 }
 
 // isFirstRange reports whether a Content-Range (RFC 9110, section 14.4) begins with the first
-// byte. Several ranges in one answer have a field in each part.
+// byte. An answer of several ranges has no such field in its header.
 func isFirstRange(field string) bool {
 	return field == "" || strings.HasPrefix(field, "bytes 0-")
 }
 
-// isAssetType reports whether a Content-Type is one of files that pages are made of.
+// isAssetType reports whether files of a Content-Type are parts of pages.
 func isAssetType(field string) bool {
 	kind, subtype, _ := strings.Cut(strings.ToLower(field), "/")
 	subtype, _, _ = strings.Cut(subtype, ";")
@@ -456,20 +456,21 @@ func isAssetType(field string) bool {
 	return false
 }
 
-// maxPathProp is how long a prop is that a client chose, in bytes.
+// maxPathProp is the limit of the value of a PathProp, in bytes.
 const maxPathProp = 1000
 
-// sanitize returns what of a text that a client chose can be sent: its beginning, with
-// U+FFFD in place of invalid UTF-8 and of control characters.
+// sanitize returns the beginning of a text that a client chose, with U+FFFD in place of invalid
+// UTF-8 and of control characters.
 func sanitize(s string) (text string, changed bool) {
 	if len(s) <= maxPathProp && isText(s) {
 		return s, false
 	}
-	text = strings.Map(toText, s[:textLen(s, maxPathProp)]) // which replaces invalid UTF-8, too
+	text = strings.Map(toText, s[:textLen(s, maxPathProp)]) // strings.Map also replaces invalid UTF-8
 	return text[:textLen(text, maxPathProp)], true
 }
 
-// textLen returns how many bytes of s are not more than most and end with a whole character.
+// textLen returns the length of the longest beginning of s that has at most most bytes and ends
+// with a whole character.
 func textLen(s string, most int) int {
 	if len(s) <= most {
 		return len(s)

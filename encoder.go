@@ -12,8 +12,8 @@ import (
 	"github.com/footfall-dev/footfall/internal/pii"
 )
 
-// encoder writes the JSON body of an event's future POST (contract, section
-// Event), checking every field on the way. It is immutable and shared.
+// encoder checks every field of an event and writes the JSON body of its POST (contract,
+// section Event). It is immutable; goroutines share it.
 type encoder struct {
 	siteHead   string // `{"site_id":"…","name":` of the default site, ready to copy
 	defaultURL string // `,"url":"…"`, ready to copy
@@ -21,7 +21,7 @@ type encoder struct {
 	guard      pii.Guard
 }
 
-// newEncoder takes a site and a URL that were checked, or none.
+// newEncoder returns an encoder. The default site and URL are valid, or empty.
 func newEncoder(siteID, defaultURL string, maxBytes int, g pii.Guard) encoder {
 	e := encoder{maxBytes: maxBytes, guard: g}
 	if siteID != "" {
@@ -35,20 +35,20 @@ func newEncoder(siteID, defaultURL string, maxBytes int, g pii.Guard) encoder {
 	return e
 }
 
-// draft is one event on its way into the encoder. Its pieces stay the caller's.
+// draft is one event for the encoder. Its strings and props belong to the caller.
 type draft struct {
-	siteID string // empty: the default site
+	siteID string // empty means the default site
 	name   string
-	url    string        // empty: that of page, else the default
+	url    string        // empty means the URL of page, else the default
 	page   *Page         // may be nil
 	below  *contextValue // of the middleware that knows the route of page; may be nil
 	props  []Prop
 
-	sanitized bool // something that the client sent was not sent on as it came
+	sanitized bool // a text of the client was changed
 }
 
-// append writes d after dst. On error dst's contents after its length are garbage.
-// redacted is the number of values that the personal-data guard replaced.
+// append writes d after dst. On error, out ends with an unfinished event. redacted is the number
+// of values that the personal-data guard replaced.
 func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err error) {
 	if dst, err = e.appendSiteAndName(dst, d); err != nil {
 		return dst, 0, err
@@ -90,7 +90,7 @@ func (e *encoder) appendSiteAndName(dst []byte, d *draft) ([]byte, error) {
 	return appendString(dst, d.name, "name")
 }
 
-// isEmpty is true for blanks too: they are nobody's name.
+// isEmpty reports whether s has nothing but white space.
 func isEmpty(s string) bool {
 	return s == "" || (s[0] <= ' ' || s[0] >= utf8.RuneSelf) && strings.TrimSpace(s) == ""
 }
@@ -104,8 +104,8 @@ func appendHead(dst []byte, siteID string) ([]byte, error) {
 	return append(dst, `,"name":`...), err
 }
 
-// route returns the pattern that the request of the page matched, or "" if it is not known
-// or nothing depends on it.
+// route returns the pattern that the request of the page matched, or "" if the URL does not
+// depend on it.
 func (d *draft) route(g pii.Guard) string {
 	p := d.page
 	if p.route != "" || d.below == nil || d.below.routes == nil || !p.isRoute() && !g.NeedsRoute(p.path) {
@@ -186,14 +186,14 @@ func (e *encoder) appendProp(dst []byte, p *Prop) (out []byte, personal bool, er
 	return e.appendValue(dst, p)
 }
 
-// smallestProp is how many bytes a prop takes at least: "k":1,
+// smallestProp is the least number of bytes of a prop: "k":1,
 const smallestProp = 6
 
 func (e *encoder) tooLarge() error {
 	return &FieldError{"event", fmt.Sprintf("more than %d bytes encoded (Config.MaxEventBytes)", e.maxBytes)}
 }
 
-// hasRepeats reports whether two props have one key.
+// hasRepeats reports whether two props have the same key.
 func hasRepeats(props []Prop) bool {
 	var seen uint64
 	for i := range props {
@@ -206,7 +206,7 @@ func hasRepeats(props []Prop) bool {
 	return false
 }
 
-// keyBit is a short hash: keys without a bit in common need not be compared.
+// keyBit is a short hash of a key. Keys with different bits are different.
 func keyBit(key string) uint64 {
 	if key == "" {
 		return 1
@@ -214,7 +214,7 @@ func keyBit(key string) uint64 {
 	return 1 << ((uint(key[len(key)-1]) + 8*uint(len(key))) % 64)
 }
 
-// lastOfEach leaves out props whose key comes again.
+// lastOfEach leaves out each prop whose key appears in a later prop.
 func lastOfEach(props []Prop) (kept []Prop) {
 	for i := range props {
 		if !contains(props[i+1:], props[i].key) {

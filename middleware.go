@@ -112,7 +112,7 @@ type routeFinder struct {
 	rules    *Rules
 	mux      *http.ServeMux // has the rules' routes; nil if there are none
 	aboveMux bool           // below is a mux: it notes every pattern that it finds
-	below    router          // the handler below, if it is a router; may be nil
+	below    router         // the handler below, if it is a router; may be nil
 }
 
 // routeOf returns the pattern that a request matched, or "". It does not read the request, which

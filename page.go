@@ -15,34 +15,31 @@ import (
 	"github.com/footfall-dev/footfall/internal/pii"
 )
 
-// Page is the address of the page an event belongs to, in the pieces in which a
-// request carries it; it becomes a URL when an event is encoded. A Page
-// taken from a request keeps scheme, host, path and the query keys that
-// Config.QueryKeys lists. The zero Page is none.
+// Page is the address of the page that an event belongs to. It holds the parts of a request
+// that the URL is made of when an event is encoded: scheme, host, path, and the query keys
+// that [Config.QueryKeys] lists. The zero Page means no page.
 type Page struct {
-	exact   string // given as a whole: sent as given, the other fields are empty
-	rules   *pager // how to make a URL of the rest; nil if there is none
+	exact   string // the URL of WithURL, sent as given; the other fields are empty then
+	rules   *pager // makes a URL of the other fields; nil if there is no page
 	https   bool
 	host    string
 	path    string
 	rawPath string // as in url.URL
 	query   string // raw, not filtered yet
 	route   string // the pattern that the request matched; "" if it is not known
-	named   string // URL that the client says is the page, which is usable; "" if there is none
+	named   string // a usable URL that the client named as the page, or ""
 	source  PageSource
 }
 
-// usable reports whether the page is one, and a URL can be made of it.
+// usable reports whether p is a page, not the zero Page.
 func (p *Page) usable() bool { return p.exact != "" || p.rules != nil }
 
-// hasHost reports whether the URL of a page taken from a request can have a host that is
-// the request's or the configuration's.
+// hasHost reports whether the request or the configuration has a host for the URL.
 func (p *Page) hasHost() bool {
 	return p.rules.origin != "" || len(p.rules.hosts) > 0 || isHost(p.host)
 }
 
-// String returns the URL that an event on this page is sent with, before the guard has
-// looked at it.
+// String returns the URL of the page before the personal-data guard redacts it.
 func (p Page) String() string {
 	if p.exact != "" || !p.usable() {
 		return p.exact
@@ -51,13 +48,12 @@ func (p Page) String() string {
 	return string(text)
 }
 
-// maxPageURL is how long the URL of a page that is taken from a request may be, in bytes.
+// maxPageURL is the limit of the URL of a page that is taken from a request, in bytes.
 const maxPageURL = 2048
 
-// append writes the URL. Nothing of it needs escaping in JSON. redacted counts segments of
-// the path that were replaced and values of the query that were left out, sanitized
-// reports whether something else could not be sent as it came. route is the pattern that
-// the request matched, or "".
+// append writes the URL, which has no characters that JSON escapes. route is the pattern that
+// the request matched, or "". redacted is the number of segments of the path that the guard
+// replaced and of query values that it left out. sanitized reports any other change.
 func (p *Page) append(dst []byte, g pii.Guard, route string) (out []byte, redacted int, sanitized bool) {
 	if p.named != "" && p.source != PagePath {
 		named := p.rules.referer(p.named)
@@ -73,8 +69,8 @@ func (p *Page) append(dst []byte, g pii.Guard, route string) (out []byte, redact
 	return dst, redacted + hidden, sanitized || cut
 }
 
-// cutAfterSlash returns the longest part of a URL of at most limit bytes that ends with a
-// slash of its path, which begins before that.
+// cutAfterSlash returns the longest beginning of a URL that has at most limit bytes and ends
+// with a slash of its path. The path begins before limit.
 func cutAfterSlash(url []byte, limit int) []byte {
 	return url[:bytes.LastIndexByte(url[:limit], '/')+1]
 }
@@ -98,10 +94,10 @@ func (p *Page) appendOrigin(dst []byte) (out []byte, sanitized bool) {
 	return append(dst, host...), sanitized
 }
 
-// noHost stands for a host that is not known (RFC 6761, section 6.4).
+// noHost replaces an unknown host (RFC 6761, section 6.4).
 const noHost = "unknown.invalid"
 
-// accepts reports whether host is one, and one of Config.Hosts if that lists any.
+// accepts reports whether host is valid, and is in Config.Hosts if there are any.
 func (c *pager) accepts(host string) bool {
 	if !isHost(host) || len(c.hosts) == 0 {
 		return isHost(host)
@@ -119,7 +115,7 @@ func (c *pager) accepts(host string) bool {
 	return false
 }
 
-// hostname cuts the port off a host.
+// hostname returns a host without its port.
 func hostname(host string) string {
 	if end := strings.LastIndexByte(host, ':'); end > strings.LastIndexByte(host, ']') {
 		return host[:end]
@@ -127,7 +123,7 @@ func hostname(host string) string {
 	return host
 }
 
-// appendPath writes the path, or the route's pattern in its place.
+// appendPath writes the path, or the pattern of the route in its place.
 func (p *Page) appendPath(dst []byte, g pii.Guard, route string) (out []byte, redacted int) {
 	if route != "" && p.isRoute() {
 		return pattern.AppendPath(dst, route), 0
@@ -135,7 +131,7 @@ func (p *Page) appendPath(dst []byte, g pii.Guard, route string) (out []byte, re
 	return g.AppendPath(dst, p.escapedPath(), route)
 }
 
-// isRoute reports whether the page is that of PageRoute.
+// isRoute reports whether the page is a PageRoute.
 func (p *Page) isRoute() bool { return cmp.Or(p.source, p.rules.source) == PageRoute }
 
 func (p *Page) escapedPath() string {
@@ -145,7 +141,7 @@ func (p *Page) escapedPath() string {
 	if p.rawPath == "" && chars.Scan(p.path)&chars.NotPath == 0 {
 		return p.path
 	}
-	u := url.URL{Path: strings.Clone(p.path), RawPath: strings.Clone(p.rawPath)} // net/url's errors would keep them alive
+	u := url.URL{Path: strings.Clone(p.path), RawPath: strings.Clone(p.rawPath)} // an error of net/url would keep the request alive
 	if escaped := u.EscapedPath(); chars.IsURL(escaped) {
 		return escaped
 	}
@@ -153,9 +149,9 @@ func (p *Page) escapedPath() string {
 	return u.EscapedPath()
 }
 
-// appendQuery writes the listed keys of the query, as they stand, in their order. A value
-// in which the guard sees personal data is left out and counted, and so is one that would
-// make the URL longer than limit.
+// appendQuery writes the listed keys of the query and their values unchanged, in the same order.
+// It leaves out and counts values that the guard redacts. It also leaves out values that would
+// make the URL longer than limit, and then reports cut.
 func (p *Page) appendQuery(dst []byte, g pii.Guard, limit int) (out []byte, redacted int, cut bool) {
 	separator := byte('?')
 	for rest := p.query; rest != ""; {
@@ -179,7 +175,7 @@ func (p *Page) appendQuery(dst []byte, g pii.Guard, limit int) (out []byte, reda
 	return dst, redacted, cut
 }
 
-// listed reports whether keys has key; an entry ending in * stands for a prefix.
+// listed reports whether keys contains key. An entry that ends with * matches a prefix.
 func listed(keys []string, key string) bool {
 	for _, k := range keys {
 		if prefix, wild := strings.CutSuffix(k, "*"); wild && strings.HasPrefix(key, prefix) || k == key {
@@ -189,7 +185,7 @@ func listed(keys []string, key string) bool {
 	return false
 }
 
-// pager takes pages from requests, by the tracker's configuration.
+// pager takes pages from requests according to the tracker's configuration.
 type pager struct {
 	origin    string // Config.PublicURL without trailing slash
 	keys      []string
@@ -197,7 +193,7 @@ type pager struct {
 	source    PageSource
 	header    string // Config.PageHeader
 	proxies   []netip.Prefix
-	elsewhere *pager // for pages that may be another application's: without origin
+	elsewhere *pager // without origin, for pages of other applications
 }
 
 func newPager(cfg *Config) *pager {
@@ -218,7 +214,7 @@ func (c *pager) page(r *http.Request) (p Page) {
 	return p
 }
 
-// note makes p the page of r.
+// note sets p to the page of r.
 func (c *pager) note(p *Page, r *http.Request) {
 	p.rules, p.https, p.host = c, r.TLS != nil, r.Host
 	p.path, p.rawPath, p.query = r.URL.Path, r.URL.RawPath, r.URL.RawQuery
@@ -230,7 +226,7 @@ func (c *pager) note(p *Page, r *http.Request) {
 	}
 }
 
-// headers names the headers of a request that note looks at.
+// headers returns the headers of a request that note reads.
 func (c *pager) headers() (names []string) {
 	if c.believes() {
 		names = append(names, "X-Forwarded-Proto", "X-Forwarded-Host")
@@ -244,16 +240,16 @@ func (c *pager) headers() (names []string) {
 	return names
 }
 
-// believes reports whether there are peers whose X-Forwarded-* headers count.
+// believes reports whether note reads the X-Forwarded-* headers of some peers.
 func (c *pager) believes() bool { return c.origin == "" && len(c.proxies) > 0 }
 
-// referer makes a page of a URL that a client sent, of a host that Config.Hosts allows. It
-// returns the zero Page if raw is none.
+// referer returns the page of a URL that a client sent. It returns the zero Page if raw is not
+// a URL with a host that Config.Hosts allows.
 func (c *pager) referer(raw string) Page {
 	if raw == "" {
 		return Page{}
 	}
-	u, err := url.Parse(strings.Clone(raw)) // its error would keep raw alive
+	u, err := url.Parse(strings.Clone(raw)) // a parse error would keep raw alive
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !c.elsewhere.accepts(u.Host) {
 		return Page{}
 	}
@@ -275,9 +271,8 @@ func (c *pager) trusts(remoteAddr string) bool {
 	return false
 }
 
-// forward takes scheme and host from the headers of a trusted proxy. A proxy that
-// appends to a header that the client sent leaves the client's entries first, so only
-// the last entry is the proxy's own.
+// forward takes scheme and host from the headers of a trusted proxy. It uses the last entry of
+// a header, because a proxy may append its entry to those that the client sent.
 func (p *Page) forward(h http.Header) {
 	switch proto := lastEntry(h["X-Forwarded-Proto"]); {
 	case strings.EqualFold(proto, "https"):
@@ -302,9 +297,9 @@ func lastEntry(lines []string) string {
 // longestHost is a name of 253 bytes (RFC 1035, section 2.3.4) and a port.
 const longestHost = 253 + len(":65535")
 
-// isHost accepts a host name or address with an optional port, and nothing that
-// would end the host part of a URL or need escaping in JSON: whoever sends the
-// request writes it.
+// isHost reports whether s is a host name or an address, with an optional port. The client
+// chooses it, so isHost refuses every character that would end the host of a URL or that JSON
+// escapes.
 func isHost(s string) bool {
 	switch {
 	case s == "" || len(s) > longestHost:
@@ -320,17 +315,17 @@ func isHost(s string) bool {
 }
 
 func isIPv6(s string) bool {
-	addr, err := netip.ParseAddr(strings.Clone(s)) // its error would keep s alive
+	addr, err := netip.ParseAddr(strings.Clone(s)) // a parse error would keep s alive
 	return err == nil && addr.Is6() && addr.Zone() == ""
 }
 
-// isPort accepts nothing, or a colon and a number.
+// isPort reports whether s is empty, or a colon and a number.
 func isPort(s string) bool {
 	return s == "" || len(s) >= 2 && len(s) <= len(":65535") && s[0] == ':' && chars.IsDigits(s[1:])
 }
 
-// checkURL says why raw can't be an event's URL, or returns "". A URL of plain
-// characters is checked without allocating; anything else goes to net/url.
+// checkURL returns the reason why raw cannot be the URL of an event, or "". It does not allocate
+// for a URL of plain characters.
 func checkURL(raw string) string {
 	if isPlainURL(raw) {
 		return ""
@@ -353,7 +348,7 @@ func isPlainURL(raw string) bool {
 	return isHost(host) && chars.IsURL(text) && strings.IndexByte(text, '%') < 0
 }
 
-// cutScheme cuts http:// or https://, in lower case.
+// cutScheme removes http:// or https://, in lower case, and reports whether raw had it.
 func cutScheme(raw string) (string, bool) {
 	if rest, ok := strings.CutPrefix(raw, "https://"); ok {
 		return rest, true
@@ -365,7 +360,7 @@ func checkUnusualURL(raw string) string {
 	if !utf8.ValidString(raw) {
 		return "not valid UTF-8"
 	}
-	u, err := url.Parse(strings.Clone(raw)) // its error would keep raw, and the props beside it, alive
+	u, err := url.Parse(strings.Clone(raw)) // a parse error would keep raw, and the props beside it, alive
 	switch {
 	case err != nil:
 		return "not a URL"
@@ -381,33 +376,32 @@ func checkUnusualURL(raw string) string {
 	return ""
 }
 
-// PageSource says which page the events of a request belong to. The zero value means
+// PageSource selects the page that the events of a request belong to. The zero value means
 // [Config.Page] in a [Rule], and PagePath in a [Config].
 type PageSource uint8
 
 const (
-	// PagePath is the URL of the request. Segments of its path that look like personal
-	// data or like a secret are replaced: see [Config.AllowPII].
+	// PagePath is the URL of the request. The personal-data guard replaces segments that look
+	// like personal data or a secret: see [Config.AllowPII].
 	PagePath PageSource = iota + 1
 
-	// PageRoute is the URL of the request with the pattern of its route in place of the
-	// path, its wildcards written as names in braces: /user/reset/{key}. It is for
-	// applications whose paths have secrets or personal data. Where the route is not
-	// known, the page is that of PagePath.
+	// PageRoute is the URL of the request with the pattern of its route in place of the path.
+	// The names of wildcards are in braces: /user/reset/{key}. It is for applications whose
+	// paths contain secrets or personal data. If the route is not known, PageRoute is the
+	// same as PagePath.
 	PageRoute
 
-	// PageReferer is the URL in the Referer header (RFC 9110, section 10.1.3), for API
-	// routes that pages call: the visitor never saw the route's own URL. Without a usable
-	// header the page is that of PagePath. The header is the client's: list your hosts in
-	// [Config.Hosts] to accept their pages only.
+	// PageReferer is the URL in the Referer header (RFC 9110, section 10.1.3). It is for API
+	// routes that pages call, because the visitor never sees the URL of the route. Without a
+	// usable header, PageReferer is the same as PagePath. The client chooses the header: list
+	// your hosts in [Config.Hosts] to accept only their pages.
 	PageReferer
 )
 
 // valid reports whether s is one of the constants, or zero.
 func (s PageSource) valid() bool { return s <= PageReferer }
 
-// from returns p with another choice of page, for a rule that has its own. referer is the
-// Referer header of the request.
+// from returns p with the page source of a rule. referer is the Referer header of the request.
 func (p Page) from(source PageSource, referer string) Page {
 	p.source, p.named = source, ""
 	if source == PageReferer && p.rules != nil {
@@ -416,8 +410,8 @@ func (p Page) from(source PageSource, referer string) Page {
 	return p
 }
 
-// noteNamed notes the URL that the client says is the page, if it is a usable one:
-// in Config.PageHeader, or in the Referer header if that is Config.Page.
+// noteNamed notes the URL that the client named as the page, if it is usable. It reads
+// Config.PageHeader, then the Referer header if Config.Page is PageReferer.
 func (c *pager) noteNamed(p *Page, h http.Header) {
 	p.named = ""
 	if c.header != "" {
@@ -428,7 +422,7 @@ func (c *pager) noteNamed(p *Page, h http.Header) {
 	}
 }
 
-// usable returns raw if it can be a page's URL, or "".
+// usable returns raw if it is the URL of a page that referer accepts, or "".
 func (c *pager) usable(raw string) string {
 	if page := c.referer(raw); page.usable() {
 		return raw

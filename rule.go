@@ -10,54 +10,53 @@ import (
 	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
-// Routes of a Rule that are not a pattern.
+// Routes of a [Rule] that are not patterns.
 const (
-	// AnyRoute stands for every route that no other rule names, whatever the Status of that
-	// rule. It leaves out what [Rule.Assets] lists.
+	// AnyRoute means every route that no other rule names, whatever the Status of that rule.
+	// It leaves out the answers that [Rule.Assets] lists.
 	AnyRoute = "*"
-	// NoRoute stands for requests that no route matches: 404 and 405. A 404 or 405 of a
-	// catch-all, such as "/", "/files/*" and "/files/{path...}", is one too, except for a
-	// rule that names the route and ClientError. Without a rule for NoRoute such requests
-	// make no event.
+	// NoRoute means requests that no route matches: 404 and 405. A 404 or 405 of a catch-all,
+	// such as "/", "/files/*" and "/files/{path...}", counts too, except for a rule that
+	// names the route and ClientError. Without a rule for NoRoute, such requests make no
+	// event.
 	NoRoute = "-"
 )
 
 // NoEvent is the Event of a rule whose route makes no event, such as a health check.
 const NoEvent = "-"
 
-// Rule says which answered requests make an event. Rules are data: what they
-// cannot say, a handler says with Track.
+// Rule defines which answered requests make an event. For conditions that a rule cannot express,
+// call Track in the handler.
 type Rule struct {
-	// Route is the route's pattern as it was registered, such as
-	// "POST /checkout", "GET /products/{id}" or "/docs/", or AnyRoute or
-	// NoRoute. A rule without a method holds for the route under any; HEAD,
-	// OPTIONS, CONNECT and TRACE make an event only for a rule that names them.
-	// Required.
+	// Route is the route's pattern as it was registered, such as "POST /checkout",
+	// "GET /products/{id}" or "/docs/", or AnyRoute or NoRoute. A rule without a method
+	// applies to the route with any method, except HEAD, OPTIONS, CONNECT and TRACE, which
+	// a rule has to name. Required.
 	Route string
 
-	// Event is the event's name, or NoEvent. Empty means a name made of method and
-	// pattern: "GET /products/{id}" is get_products_id, "GET /" is get_root, and what no
-	// route matches get_no_route. The name of a catch-all without a name, "/docs/" or
-	// "/docs/*", ends with any where the path goes on after it: get_docs_any.
+	// Event is the name of the event, or NoEvent. Empty means a name made of method and
+	// pattern: get_products_id for "GET /products/{id}", get_root for "GET /", and
+	// get_no_route for NoRoute. For a catch-all without a wildcard's name, "/docs/" or
+	// "/docs/*", the name ends with any if the path is longer: get_docs_any.
 	Event string
 
-	// SiteID is the site of the rule's events, for programs that serve several sites.
-	// It does not apply to Track in the handler: the rules are evaluated after the
-	// handler has returned. Empty means the site of the request's context ([WithSite]),
+	// SiteID is the site of the rule's events, for programs that serve several sites. It
+	// does not apply to Track in the handler, because the middleware evaluates the rules
+	// after the handler returns. Empty means the site of the request's context ([WithSite]),
 	// else Config.SiteID.
 	SiteID string
 
-	// Status leaves out answers of other classes, such as Success for an event
-	// that must have happened. Defaults to all but Aborted.
+	// Status is the set of classes of answers that make an event, such as Success. Defaults
+	// to all except Aborted.
 	Status StatusClass
 
 	// Props are added to every event of the rule.
 	Props []Prop
 
-	// PathProps lists wildcards of the pattern whose values become props of the
-	// same name: "id" for "GET /products/{id}". With AnyRoute the value is empty on
-	// routes without that wildcard. A value is cut after 1,000 bytes; what is not text in
-	// it is replaced by U+FFFD.
+	// PathProps lists wildcards of the pattern whose values become props of the same name:
+	// "id" for "GET /products/{id}". With AnyRoute, the value is empty on routes without that
+	// wildcard. A value is cut after 1,000 bytes, and U+FFFD replaces control characters and
+	// invalid UTF-8.
 	PathProps []string
 
 	// StatusProp is the key of a prop with the status of the answer, such as 201. Defaults
@@ -68,16 +67,16 @@ type Rule struct {
 	// Config.PageHeader.
 	Page PageSource
 
-	// Assets makes a rule for AnyRoute count what it leaves out otherwise: style sheets,
+	// Assets includes answers that a rule for AnyRoute leaves out by default: style sheets,
 	// scripts, images, fonts, audio and video, by the Content-Type of the answer, answers of
 	// status 304, and parts of a file other than its beginning (RFC 9110, section 14). Other
-	// rules count these in any case.
+	// rules always include them.
 	Assets bool
 }
 
-// Prefix returns rules for routes below prefix, such as "/api/v2": the routes of rules with
-// prefix before their path. AnyRoute and NoRoute stay as they are, and so do all rules if
-// prefix is empty or "/". It is for routes that are mounted where the configuration says.
+// Prefix returns a copy of rules with prefix, such as "/api/v2", before the path of each route.
+// It does not change AnyRoute and NoRoute, nor any route if prefix is empty or "/". It is for
+// routes that are mounted at a configured path.
 func Prefix(prefix string, rules ...Rule) []Rule {
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		prefix = "/" + prefix
@@ -101,15 +100,14 @@ const (
 	ClientError
 	// ServerError is 5xx. A handler that panicked counts as 500.
 	ServerError
-	// Aborted is a handler that ended with http.ErrAbortHandler: the client did
-	// not get a whole answer.
+	// Aborted is a handler that ended with http.ErrAbortHandler. The client did not get a
+	// whole answer.
 	Aborted
 	// Status3xx is 3xx.
 	Status3xx
 
-	// Success is Status2xx and Status3xx, because a form is answered with a redirect. A form
-	// that redirects where it refuses, too, such as a login, is told apart by Track in the
-	// handler only.
+	// Success is Status2xx and Status3xx, because the answer to a form is often a redirect. If
+	// a handler, such as a login, also redirects on failure, call Track in the handler.
 	Success = Status2xx | Status3xx
 	// Failure is ClientError and ServerError.
 	Failure = ClientError | ServerError
@@ -129,32 +127,31 @@ func classOf(o *Observation) StatusClass {
 	return Status2xx
 }
 
-// rule is a Rule made ready.
+// rule is a Rule with its pattern split.
 type rule struct {
 	Rule
 	pattern pattern.Pattern
 }
 
-// Rules is a set of rules made ready for a tracker's events, for adapters: see
-// Observe. It is safe for concurrent use.
+// Rules is a set of valid rules of a tracker, for adapters: see [Rules.Observe]. Its methods may
+// be called from several goroutines.
 type Rules struct {
 	tracker *Tracker
 	byPath  map[string][]rule
-	byRoute map[string]routeRules // of the routes as the rules write them, to save the parsing
+	byRoute map[string]routeRules // by the route as the rules write it, to avoid parsing
 	any     []rule
 	none    []rule
 	referer bool         // a rule has PageReferer
-	routes  *routeFinder // of the net/http middleware; nil for others
+	routes  *routeFinder // of the net/http middleware; nil in adapters
 }
 
-// routeRules is a route taken apart, and the rules of its path.
+// routeRules is a split route and the rules of its path.
 type routeRules struct {
 	pattern pattern.Pattern
 	rules   []rule
 }
 
-// Rules makes rules ready. Those that are wrong are logged and left out: see
-// CheckRoutes.
+// Rules checks rules and returns the valid ones. It logs the others: see [Tracker.CheckRoutes].
 func (t *Tracker) Rules(rules ...Rule) *Rules {
 	set, err := t.compile(rules)
 	t.report(err)
@@ -183,7 +180,7 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 	return set, errors.Join(problems...)
 }
 
-// empty is true of a set that makes no events, as that of a disabled tracker.
+// empty reports whether the set makes no events, such as the set of a disabled tracker.
 func (s *Rules) empty() bool { return len(s.byPath)+len(s.any)+len(s.none) == 0 }
 
 func (s *Rules) add(r rule) {
@@ -198,7 +195,7 @@ func (s *Rules) add(r rule) {
 	}
 }
 
-// checkRule encodes an event of the rule, as far as it is known before a request.
+// checkRule checks the fields of a rule. It encodes an event with what the rule knows of it.
 func (t *Tracker) checkRule(r *Rule) error {
 	if r.Route == "" {
 		return ruleError(r, "Route", "empty: set it to a registered pattern, AnyRoute or NoRoute")
@@ -240,9 +237,8 @@ func ruleError(r *Rule, field, reason string) error {
 	return &FieldError{name, reason}
 }
 
-// candidates returns the rules that a request's route may call for, and the route
-// taken apart. Those that name the route come first; AnyRoute is for routes that no
-// rule names.
+// candidates returns the rules that may apply to the route of a request, and the split route. They
+// are the rules that name the route, or the rules for AnyRoute if there are none.
 func (s *Rules) candidates(o *Observation) ([]rule, pattern.Pattern) {
 	if o.Route == "" {
 		return nil, pattern.Pattern{}
@@ -260,8 +256,7 @@ func (s *Rules) candidates(o *Observation) ([]rule, pattern.Pattern) {
 	return s.any, known.pattern
 }
 
-// names reports whether the rule means this route. What the rule leaves open, a
-// method or a host, the route may have.
+// names reports whether the rule applies to a route with its path and to the method.
 func (r *rule) names(route pattern.Pattern, method string) bool {
 	if r.Route == AnyRoute || r.Route == NoRoute {
 		return true
@@ -269,7 +264,7 @@ func (r *rule) names(route pattern.Pattern, method string) bool {
 	return r.pattern.Covers(route, method)
 }
 
-// autoName is pattern.EventName for a route that may be NoRoute.
+// autoName is pattern.EventName, except that the route may be NoRoute.
 func autoName(method, route, path string) string {
 	if route == NoRoute {
 		route = ""
