@@ -78,3 +78,10 @@ func TestIsDigitsWantsOneDigitOrMore(t *testing.T) {
 		assert.Equal(t, want, IsDigits(s), "%q", s)
 	}
 }
+
+func TestIsToken(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]bool{"mF_9.B5f-4.1JqM": true, "a~+/=": true, "a b": false, "a\u00fc": false, "a:b": false, "a\n": false} {
+		assert.Equal(t, want, IsToken(s), "%q", s)
+	}
+}
