@@ -138,9 +138,15 @@ func (o *Observation) missed() bool {
 	return (o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed) && (o.Route == "" || pattern.IsCatchAll(o.Route))
 }
 
-// respelt reports whether the answer is a redirect to another spelling of the same page.
+// respelt reports whether the answer is a redirect to another spelling of the same page, by one
+// of the statuses that routers use. Handlers answer a form with 302 or 303.
 func (o *Observation) respelt() bool {
-	if o.Header == nil || o.Status < 300 || o.Status > 399 {
+	switch o.Status {
+	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return false
+	}
+	if o.Header == nil {
 		return false
 	}
 	location := o.Header.Get("Location")
@@ -420,7 +426,7 @@ func setValues(field *url.Values, value url.Values) {
 // isAsset reports whether the answer is a part of a page, unchanged since the client's last
 // request, or a later part of a file.
 func (o *Observation) isAsset() bool {
-	if o.Status == http.StatusNotModified {
+	if o.Status == http.StatusNotModified || o.Status == http.StatusRequestedRangeNotSatisfiable {
 		return true
 	}
 	if o.Header == nil {
@@ -433,10 +439,8 @@ func (o *Observation) isAsset() bool {
 }
 
 // isFirstRange reports whether a Content-Range (RFC 9110, section 14.4) begins with the first
-// byte. An answer of several ranges has no such field in its header.
-func isFirstRange(field string) bool {
-	return field == "" || strings.HasPrefix(field, "bytes 0-")
-}
+// byte. An answer of several ranges has no such field in its header, and is a later part.
+func isFirstRange(field string) bool { return strings.HasPrefix(field, "bytes 0-") }
 
 // isAssetType reports whether files of a Content-Type are parts of pages.
 func isAssetType(field string) bool {

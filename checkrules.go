@@ -81,10 +81,22 @@ func checkRoute(mux router, r *Rule) error {
 	case r.Route == AnyRoute || r.Route == NoRoute:
 	case !isPattern(r.Route):
 		return ruleError(r, "Route", "not a pattern of net/http")
+	case foreignWildcard(r.Route) != "":
+		return ruleError(r, "Route", foreignWildcard(r.Route)+" is not a wildcard of net/http, which writes {name} and {name...}")
 	case mux != nil && !registered(mux, r.Route):
 		return ruleError(r, "Route", notInMux(mux, r.Route))
 	}
 	return nil
+}
+
+// foreignWildcard returns a segment of a route that is a wildcard in other routers, or "".
+func foreignWildcard(route string) string {
+	for segment := range strings.SplitSeq(pattern.Parse(route).Path, "/") {
+		if segment == "*" || len(segment) > 1 && segment[0] == ':' {
+			return segment
+		}
+	}
+	return ""
 }
 
 // isPattern reports whether an http.ServeMux accepts the route.
@@ -126,6 +138,9 @@ func registered(mux router, route string) bool {
 			r := &http.Request{Method: method, Host: p.Host, URL: sampleURL(path)}
 			_, found := mux.Handler(r)
 			got := pattern.Parse(found)
+			if got.Path == p.Path+"/" {
+				continue // the mux redirects to it
+			}
 			if isMount(got.Path) || got.Path == p.Path && (p.Host == "" || p.Host == got.Host) {
 				return true
 			}
@@ -183,19 +198,33 @@ func notListed(registered []string, p *rule) string {
 }
 
 // notInMux returns the reason for a route that is not registered in a mux, with what the mux
-// answers there. A mux cannot list its routes.
+// answers there, or for the same path with or without a slash at its end. A mux cannot list its
+// routes.
 func notInMux(mux router, route string) string {
-	const reason, hint = "not registered in the mux, which ", " (register routes before the middleware is put around it)"
+	const reason = "not registered in the mux, which "
 	p := pattern.Parse(route)
-	r := &http.Request{Method: cmp.Or(p.Method, http.MethodGet), Host: p.Host, URL: sampleURL(samplePaths(p.Path)[0])}
-	if _, found := mux.Handler(r); found != "" {
-		return reason + "answers there with its route " + found + hint
+	if found := routeFor(mux, p, p.Path); found != "" {
+		return reason + "has the route " + found + " there"
 	}
-	for _, method := range anyMethod() {
+	other := p.Path + "/"
+	if strings.HasSuffix(p.Path, "/") {
+		other = strings.TrimSuffix(p.Path, "/")
+	}
+	if found := routeFor(mux, p, other); pattern.Parse(found).Path == other {
+		return reason + "has the route " + found
+	}
+	return reason + "answers 404 there (register routes before the middleware is put around it)"
+}
+
+// routeFor returns the route of a mux for a path, by the method of p if the mux has one, else
+// by any, or "".
+func routeFor(mux router, p pattern.Pattern, path string) string {
+	r := &http.Request{Host: p.Host, URL: sampleURL(samplePaths(path)[0])}
+	for _, method := range append([]string{cmp.Or(p.Method, http.MethodGet)}, anyMethod()...) {
 		r.Method = method
 		if _, found := mux.Handler(r); found != "" {
-			return reason + "has the route " + found + " there" + hint
+			return found
 		}
 	}
-	return reason + "answers 404 there" + hint
+	return ""
 }

@@ -189,17 +189,21 @@ func TestCheckRoutesNamesTheNearestRoute(t *testing.T) {
 
 func TestCheckRulesSaysWhatTheMuxAnswers(t *testing.T) {
 	t.Parallel()
-	mux := muxOf("POST /checkout", "GET /products/{id}", "GET /files/{path...}", "PUT /users/{id}")
-	for route, answers := range map[string]string{
-		"GET /princing":         "answers 404 there",
-		"GET /checkout":         "has the route POST /checkout there",
-		"GET /products/new":     "answers there with its route GET /products/{id}",
-		"GET /products/{slug}":  "answers there with its route GET /products/{id}",
-		"GET /users/{user}":     "has the route PUT /users/{id} there",
-		"DELETE /products/{id}": "has the route GET /products/{id} there",
+	mux := muxOf("POST /checkout", "GET /products/{id}", "GET /files/{path...}", "PUT /users/{id}", "GET /docs/")
+	const missing = "not registered in the mux, which "
+	for route, reason := range map[string]string{
+		"GET /princing":         missing + "answers 404 there (register routes before the middleware is put around it)",
+		"GET /checkout":         missing + "has the route POST /checkout there",
+		"GET /products/new":     missing + "has the route GET /products/{id} there",
+		"GET /products/{slug}":  missing + "has the route GET /products/{id} there",
+		"GET /users/{user}":     missing + "has the route PUT /users/{id} there",
+		"DELETE /products/{id}": missing + "has the route GET /products/{id} there",
+		"POST /checkout/":       missing + "has the route POST /checkout",
+		"GET /docs":             missing + "has the route GET /docs/ there", // to which it redirects
+		"GET /docs/*":           "* is not a wildcard of net/http, which writes {name} and {name...}",
+		"GET /users/:id":        ":id is not a wildcard of net/http, which writes {name} and {name...}",
 	} {
-		assert.EqualError(t, checkRules(t, mux, footfall.Rule{Route: route}), `footfall: Rule{"`+route+`"}.Route: not registered in the mux, which `+
-			answers+" (register routes before the middleware is put around it)")
+		assert.EqualError(t, checkRules(t, mux, footfall.Rule{Route: route}), `footfall: Rule{"`+route+`"}.Route: `+reason)
 	}
 }
 

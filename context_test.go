@@ -184,6 +184,41 @@ func TestTrackRequestWithAndWithoutContextValue(t *testing.T) {
 	}
 }
 
+// Track knows the route too, but looks for it only if the path may have a secret.
+func TestTrackRequestKnowsTheRoute(t *testing.T) {
+	t.Parallel()
+	for name, noValue := range map[string]bool{"with a context value": false, "without": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mux, below := http.NewServeMux(), http.NewServeMux()
+			site := setup{config: func(c *footfall.Config) { c.NoContextValue, c.Page = noValue, footfall.PageRoute }}.open(t, mux)
+			track := func(_ http.ResponseWriter, r *http.Request) { assert.NoError(t, site.tracker.TrackRequest(r, "x")) }
+			mux.HandleFunc("GET /reset/{key}", track)
+			mux.HandleFunc("GET /plain", track)
+			mux.Handle("/below/", http.StripPrefix("/below", below))
+			below.HandleFunc("GET /plain", track)
+			for _, path := range []string{"/reset/k3y", "/plain", "/below/plain"} {
+				site.get(t, path)
+			}
+			stripped := "/below/" // the route of the outer mux
+			if noValue {
+				stripped = "/plain" // of the request that the handler has
+			}
+			assert.Equal(t, []string{shopURL + "/reset/%7Bkey%7D", shopURL + "/plain", shopURL + stripped}, urls(site.events()))
+		})
+	}
+}
+
+func TestTrackRequestOfNoRequestHasNoPage(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, quiet)
+	require.NoError(t, tracker.TrackRequest(nil, "x"))
+	assert.Equal(t, []string{"x"}, tracker.Names())
+	assert.NoError(t, new(footfall.Tracker).TrackRequest(nil, "x"), "a zero Tracker is disabled")
+	assert.NoError(t, new(footfall.Tracker).Track(t.Context(), "x"))
+	assert.NoError(t, closeTracker(new(footfall.Tracker)))
+}
+
 func TestTrackRequestWithoutAnyMiddleware(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

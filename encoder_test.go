@@ -148,6 +148,7 @@ func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
 		"WithURL is sent as given":   {draft{page: exact}, "https://exact.example/?token=kept"},
 		"default without a page":     {draft{}, "https://example.com/"},
 		"default for a page of none": {draft{page: &Page{}}, "https://example.com/"},
+		"Referer despite the Host":   {draft{page: &Page{rules: pagerOf(Config{}), host: "$", path: "/", named: "https://app.example/p", source: PageReferer}}, "https://app.example/p"},
 		"default for a hostile Host": {draft{page: &Page{rules: pagerOf(Config{}), https: true, host: "evil\"/x", path: "/"}}, "https://example.com/"},
 	}
 	for name, row := range rows {

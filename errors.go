@@ -27,7 +27,7 @@ var (
 	// ErrNoTracker is returned by the package function Track when the context
 	// comes from neither the middleware nor WithTracker, or Config.NoContextValue is
 	// set. The event is lost, and counted nowhere.
-	ErrNoTracker = errors.New("footfall: no tracker in the context: the handler is not below the middleware")
+	ErrNoTracker = errors.New("footfall: no tracker in the context: it is not the context of a request below the middleware (in gin that is c.Request.Context())")
 
 	// ErrNotFound matches an *APIError by which the API says that no such site
 	// exists in the account (contract, section Errors).

@@ -36,7 +36,7 @@ func (p *Page) usable() bool { return p.exact != "" || p.rules != nil }
 
 // hasHost reports whether the request or the configuration has a host for the URL.
 func (p *Page) hasHost() bool {
-	return p.rules.origin != "" || len(p.rules.hosts) > 0 || isHost(p.host)
+	return p.rules.origin != "" || len(p.rules.hosts) > 0 || isHost(p.host) || p.named != "" && p.source != PagePath
 }
 
 // String returns the URL of the page before the personal-data guard redacts it.

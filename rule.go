@@ -208,6 +208,9 @@ func (t *Tracker) checkRule(r *Rule) error {
 			return ruleError(r, "PathProps", strconv.Quote(name)+" is not a wildcard of the route")
 		}
 	}
+	if r.Status&^(Success|Failure|Aborted) != 0 {
+		return ruleError(r, "Status", "not a set of classes, such as Success or ClientError|ServerError: a rule cannot name a single status")
+	}
 	if !r.Page.valid() {
 		return ruleError(r, "Page", "not one of PagePath, PageRoute and PageReferer")
 	}

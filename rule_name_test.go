@@ -191,6 +191,18 @@ func TestRedirectOfTheMuxToTheSamePageIsNoEvent(t *testing.T) {
 	}
 }
 
+func TestARedirectOfAHandlerIsAnEventWhereverItLeads(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.FormValue("next"), http.StatusSeeOther)
+	})
+	site := setup{rules: []footfall.Rule{{Route: "POST /login", Event: "logged_in", Status: footfall.Success}}}.open(t, mux)
+	site.rawly(t, "POST /login?next=/account HTTP/1.1")
+	site.rawly(t, "POST /login?next=/login/ HTTP/1.1") // a client must not hide what it did
+	assert.Equal(t, []string{"logged_in", "logged_in"}, site.names())
+}
+
 func TestBadRulesAreLoggedAndLeftOut(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -210,6 +222,8 @@ func TestBadRulesAreLoggedAndLeftOut(t *testing.T) {
 		"an empty path prop":   {footfall.Rule{Route: "GET /good", PathProps: []string{""}}, "not a wildcard"},
 		"a misspelt path prop": {footfall.Rule{Route: "GET /good/{id}", PathProps: []string{"idd"}}, "not a wildcard"},
 		"a huge prop":          {footfall.Rule{Route: "GET /good", Props: []footfall.Prop{footfall.P("n", strings.Repeat("x", 40_000))}}, "MaxEventBytes"},
+		"a single status":      {footfall.Rule{Route: "GET /good", Status: http.StatusOK}, "not a set of classes"},
+		"a status of no class": {footfall.Rule{Route: "GET /good", Status: 64}, "not a set of classes"},
 		"a typo":               {footfall.Rule{Route: "GET /godo", Event: "it"}, "not registered"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/footfall-dev/footfall/internal/pattern"
 	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
@@ -20,7 +21,6 @@ import (
 // called from several goroutines at once, and on a nil *Tracker, which like a
 // disabled one does nothing.
 type Tracker struct {
-	disabled  bool
 	encoder   encoder
 	pager     *pager
 	queue     *queue
@@ -45,7 +45,7 @@ type Tracker struct {
 // The error joins one *FieldError for every problem of cfg.
 func New(cfg Config) (*Tracker, error) {
 	if cfg.Disabled {
-		return &Tracker{disabled: true, shutdownTimeout: cfg.withDefaults().ShutdownTimeout}, nil
+		return &Tracker{shutdownTimeout: cfg.withDefaults().ShutdownTimeout}, nil
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -137,22 +137,38 @@ func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
 }
 
 // TrackRequest is Track on the page of r, inside a handler. It needs no value in
-// the context; if there is a page in r's context, such as WithURL sets, it wins.
+// the context; if there is a page in r's context, such as WithURL sets, it wins. A nil r is
+// a request without a page.
 func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) error {
 	if t.inactive() {
 		return nil
 	}
 	e := Event{Name: name, Props: props}
-	d := e.draft(r.Context())
-	if d.page == nil || !d.page.usable() {
-		page := t.pager.page(r).WithRoute(r.Pattern)
-		d.page = &page
+	if r == nil {
+		d := e.draft(nil)
+		return t.accept(&d, nil)
 	}
+	d := e.draft(r.Context())
+	page := t.requestPage(d.page, r)
+	d.page = &page
 	return t.accept(&d, nil)
 }
 
-// inactive is true of a tracker that does nothing.
-func (t *Tracker) inactive() bool { return t == nil || t.disabled }
+// requestPage returns the page of the context of r, if there is one, else the page of r. The
+// route is the pattern of r, unless it is not of the whole path: a router may be mounted below
+// another one.
+func (t *Tracker) requestPage(known *Page, r *http.Request) Page {
+	if known == nil || !known.usable() {
+		return t.pager.page(r).WithRoute(r.Pattern)
+	}
+	if known.exact != "" || known.route != "" || r.URL.Path != known.path || pattern.IsSubtree(r.Pattern) {
+		return *known
+	}
+	return known.WithRoute(r.Pattern)
+}
+
+// inactive reports whether t does nothing, such as a disabled tracker, which has no queue.
+func (t *Tracker) inactive() bool { return t == nil || t.queue == nil }
 
 // maxBuffer is the largest buffer that is kept to encode into again.
 const maxBuffer = 8 << 10

@@ -23,7 +23,7 @@ import (
 )
 
 var rules = []footfall.Rule{
-	{Route: "GET /products/{id}", Event: "product_viewed", PathProps: []string{"id"}},
+	{Route: "GET /products/{id}", Event: "product_viewed", Status: footfall.Success, PathProps: []string{"id"}},
 	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
 	{Route: "GET /stock", Event: "stock_watched"},
 }

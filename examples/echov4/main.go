@@ -22,7 +22,7 @@ import (
 )
 
 var rules = []footfall.Rule{
-	{Route: "GET /products/:id", Event: "product_viewed", PathProps: []string{"id"}},
+	{Route: "GET /products/:id", Event: "product_viewed", Status: footfall.Success, PathProps: []string{"id"}},
 	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
 	{Route: "POST /api/checkout", Event: "checkout_failed", Status: footfall.Failure},
 	{Route: "GET /stock", Event: "stock_watched"},

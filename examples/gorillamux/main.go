@@ -22,7 +22,7 @@ import (
 )
 
 var rules = []footfall.Rule{
-	{Route: "GET /products/{id:[0-9]+}", Event: "product_viewed", PathProps: []string{"id"}},
+	{Route: "GET /products/{id:[0-9]+}", Event: "product_viewed", Status: footfall.Success, PathProps: []string{"id"}},
 	{Route: "POST /api/checkout", Event: "checkout_completed", Status: footfall.Success},
 	{Route: "GET /stock", Event: "stock_watched"},
 }
