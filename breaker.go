@@ -26,10 +26,10 @@ type breaker struct {
 	mu       sync.Mutex
 	turn     uint64 // counts openings and closings; answers to older requests do not open it
 	open     bool
-	reason   verdict   // why it is open
 	firm     bool      // the API named the time, or answered 429: only a probe closes it
 	asked    time.Time // until when the API asked to wait: nothing is sent early
 	step     int       // failed probes in a row
+	holds    int       // of those, answers that hold everything, behind the quick steps
 	until    time.Time
 	probing  bool      // a probe is under way
 	sent     time.Time // when the last probe was
@@ -303,7 +303,7 @@ func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 	retry := r.failures > 0
 	switch {
 	case !b.open:
-		b.since, b.sent, b.step = now, now, 0
+		b.since, b.sent, b.step, b.holds = now, now, 0, 0
 		b.tryRetry = b.likely && !retry
 		b.beEarly(retry || v != later, now)
 	default:
@@ -312,10 +312,9 @@ func (b *breaker) extend(r *Record, v verdict, now time.Time) {
 		b.beEarly(retry && !b.tryRetry || v != later, now)
 		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
 	}
-	if b.reason != v {
-		b.step = min(b.step, quickSteps) // the other kind of wait begins anew
+	if v != later && b.step > quickSteps {
+		b.holds++
 	}
-	b.reason = v
 }
 
 // arm sets the timer to the time when something may be sent.
@@ -370,7 +369,7 @@ func (b *breaker) wait(v verdict) time.Duration {
 	case v == later:
 		return b.retry.delay(b.step - quickSteps + 1)
 	}
-	return b.hold.delay(b.step - quickSteps)
+	return b.hold.delay(b.holds)
 }
 
 // news reports whether the log must be told. That is after the second failure, once per

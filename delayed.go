@@ -192,7 +192,7 @@ func (d *delayed) take(one []Record, suspect bool) bool {
 }
 
 // probe moves the event into one that has waited longest: one that is due, or if there is
-// none, one that is no suspect. It is not the last probe again if there is another event.
+// none, one that is no suspect. It is not the last probe again if another one is due.
 func (d *delayed) probe(one []Record) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -207,7 +207,7 @@ func (d *delayed) probe(one []Record) bool {
 		return false
 	}
 	e := from.events[0]
-	if e.record.ID == d.probed && from.Len() > 1 {
+	if e.record.ID == d.probed && from.Len() > 1 && !from.second().due.After(now) {
 		e = from.second()
 	}
 	d.probed = e.record.ID

@@ -209,18 +209,29 @@ func TestAProbeThatEndsLaterDoesNotShortenTheWait(t *testing.T) {
 }
 
 func TestAnOutageOfChangingAnswersCostsFewRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		n := 0
-		f.set(func(r *http.Request, body string) (*http.Response, error) {
-			n++
-			return answerStatus([]int{503, 401, 302, 500}[n%4])(r, body)
+	for name, row := range map[string]struct {
+		answers []int
+		most    int // requests in an hour
+	}{
+		"of each kind":              {[]int{503, 401, 302, 500}, 100},
+		"that refuse now and then":  {[]int{503, 503, 503, 403}, 300},
+		"that are down and refused": {[]int{503, 403}, 120},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				n := 0
+				f.set(func(r *http.Request, body string) (*http.Response, error) {
+					n++
+					return answerStatus(row.answers[n%len(row.answers)])(r, body)
+				})
+				tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1 })
+				track(t, tracker, 1000)
+				time.Sleep(time.Hour)
+				assert.Less(t, f.requests(), row.most)
+				f.set(answerStatus(202))
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
 		})
-		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1 })
-		track(t, tracker, 1000)
-		time.Sleep(time.Hour)
-		assert.Less(t, f.requests(), 500)
-		f.set(answerStatus(202))
-		require.NoError(t, closeWithin(tracker, time.Minute))
-	})
+	}
 }

@@ -103,6 +103,9 @@ type ending struct {
 	probe   bool          // it may have been one: others had failed before it began
 }
 
+// instant reports whether the attempt took no time.
+func (e *ending) instant() bool { return e.attempts[e.n].from == e.at }
+
 // endings returns all attempts in the order in which they ended. One that is under way counts
 // as one that fails now. It needs the lock.
 func (r *run) endings() (all []ending) {
@@ -120,7 +123,7 @@ func (r *run) endings() (all []ending) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ending) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(b.settles, a.settles)) // the library may see them so
+		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.instant(), b.instant()), compareBool(b.settles, a.settles)) // the library may see them so
 	})
 	row, step := 0, r.config.BackoffMax
 	for i := range all {
