@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // breaker is the circuit breaker of all senders. The first answer that means "not now"
@@ -26,10 +28,10 @@ type breaker struct {
 	mu       sync.Mutex
 	turn     uint64 // counts openings and closings; answers to older requests do not open it
 	open     bool
-	reason   verdict   // why it is open
-	firm     bool      // the API named the time, or answered 429: only a probe closes it
-	asked    time.Time // until when the API asked to wait: nothing is sent early
-	step     int       // failed probes in a row
+	reason   wire.Verdict // why it is open
+	firm     bool         // the API named the time, or answered 429: only a probe closes it
+	asked    time.Time    // until when the API asked to wait: nothing is sent early
+	step     int          // failed probes in a row
 	until    time.Time
 	probing  bool      // a probe is under way
 	sent     time.Time // when the last probe was
@@ -43,8 +45,8 @@ type breaker struct {
 	failures int       // in a row, since an event was settled
 	row      int       // first attempts among them
 	since    time.Time
-	told     uint8                 // a bit for each reason that the log was told of since it opened
-	last     [notAPI + 1]time.Time // when it was told of each
+	told     uint8                      // a bit for each reason that the log was told of since it opened
+	last     [wire.NotAPI + 1]time.Time // when it was told of each
 }
 
 // admission is what the breaker lets a sender do.
@@ -247,16 +249,16 @@ func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 }
 
 // failed is told that an attempt of r failed. It returns the line for the log, or nil.
-func (b *breaker) failed(p pass, r *Record, v verdict, a *answer) (line func()) {
+func (b *breaker) failed(p pass, r *Record, v wire.Verdict, a *wire.Answer) (line func()) {
 	if !b.fail(p, r, v, a) {
 		return nil
 	}
-	err := a.failure()
+	err := failure(a)
 	return func() { b.tell(v, err) }
 }
 
 // fail reports whether the log must be told.
-func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
+func (b *breaker) fail(p pass, r *Record, v wire.Verdict, a *wire.Answer) (tell bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures++
@@ -264,8 +266,8 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 		b.row++
 	}
 	now := time.Now()
-	asked := retryAfter(a.retryAfter, now, b.limit)
-	firm := asked > 0 || a.status == http.StatusTooManyRequests
+	asked := retryAfter(a.RetryAfter, now, b.limit)
+	firm := asked > 0 || a.Status == http.StatusTooManyRequests
 	switch {
 	case b.open && (p.turn != b.turn || p.admission == anything), // it is known already
 		p.turn != b.turn && !firm: // or has passed since
@@ -299,18 +301,18 @@ func (b *breaker) fail(p pass, r *Record, v verdict, a *answer) (tell bool) {
 }
 
 // extend opens the breaker, or keeps it open after a probe.
-func (b *breaker) extend(r *Record, v verdict, now time.Time) {
+func (b *breaker) extend(r *Record, v wire.Verdict, now time.Time) {
 	retry := r.failures > 0
 	switch {
 	case !b.open:
 		b.since, b.sent, b.step = now, now, 0
 		b.tryRetry = b.likely && !retry
-		b.beEarly(retry || v != later, now)
+		b.beEarly(retry || v != wire.Later, now)
 	default:
 		b.step++
 		b.brief /= 2
-		b.beEarly(retry && !b.tryRetry || v != later, now)
-		b.tryRetry = !retry && v == later // a key that is refused now is refused for all
+		b.beEarly(retry && !b.tryRetry || v != wire.Later, now)
+		b.tryRetry = !retry && v == wire.Later // a key that is refused now is refused for all
 	}
 	if b.reason != v {
 		b.step = min(b.step, quickSteps) // the other kind of wait begins anew
@@ -361,13 +363,13 @@ func (b *breaker) postpone(firm bool, until time.Time) {
 
 // wait returns how long to wait for the next probe. The first wait is shorter each time
 // that the one before was for nothing: many events may fail each for a reason of its own.
-func (b *breaker) wait(v verdict) time.Duration {
+func (b *breaker) wait(v wire.Verdict) time.Duration {
 	switch {
 	case b.step == 0:
 		return b.retry.delay(0) >> min(b.brief, 10)
 	case b.step < quickSteps:
 		return b.retry.delay(0)
-	case v == later:
+	case v == wire.Later:
 		return b.retry.delay(b.step - quickSteps + 1)
 	}
 	return b.hold.delay(b.step - quickSteps)
@@ -376,7 +378,7 @@ func (b *breaker) wait(v verdict) time.Duration {
 // news reports whether the log must be told. That is after the second failure, once per
 // outage and reason: an event may fail for a reason of its own. Outages that come and go
 // in a moment get a line a minute.
-func (b *breaker) news(v verdict, now time.Time) bool {
+func (b *breaker) news(v wire.Verdict, now time.Time) bool {
 	if b.told&(1<<v) != 0 || b.step == 0 || now.Sub(b.last[v]) < reportEvery {
 		return false
 	}
@@ -385,11 +387,11 @@ func (b *breaker) news(v verdict, now time.Time) bool {
 	return true
 }
 
-func (b *breaker) tell(v verdict, err error) {
+func (b *breaker) tell(v wire.Verdict, err error) {
 	switch v {
-	case later:
+	case wire.Later:
 		b.log.Warn("footfall: the API does not take events; they are kept and retried", "error", err)
-	case badKey:
+	case wire.BadKey:
 		b.log.Error("footfall: the API refuses the key; events are held until it is accepted", "error", err)
 	default:
 		b.log.Error("footfall: this is not the Site Analytics API; events are held; check BaseURL", "error", err)

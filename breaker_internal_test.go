@@ -6,12 +6,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/footfall-dev/footfall/internal/wire"
 	"github.com/stretchr/testify/assert"
 )
 
 // failedOnce fails an event at its first attempt, and returns the probe that follows.
 func (b *breaker) failedOnce() (probe pass) {
-	b.failed(b.admit(), &Record{}, later, &answer{status: 500})
+	b.failed(b.admit(), &Record{}, wire.Later, &wire.Answer{Status: 500})
 	time.Sleep(b.retry.base)
 	return b.admit()
 }
@@ -40,7 +41,7 @@ func TestAProbeThatWasSentBeforeARetryAfterDoesNotEndTheWait(t *testing.T) {
 		defer b.timer.Stop()
 		early := b.admit()
 		probe := b.failedOnce()
-		b.failed(early, &Record{}, later, &answer{status: 429, retryAfter: "30"})
+		b.failed(early, &Record{}, wire.Later, &wire.Answer{Status: 429, RetryAfter: "30"})
 		b.passed(probe, false)
 		assert.False(t, b.closed())
 		time.Sleep(29 * time.Second)
@@ -60,21 +61,21 @@ func TestTheNextProbeIsDueAlsoIfAnEarlyAttemptIsNoLongerAllowed(t *testing.T) {
 		defer b.timer.Stop()
 		var due bool
 		b.wake = func() { due = b.probes() > 0 }
-		fresh, retried, failure := &Record{}, &Record{failures: 1}, &answer{status: 500}
+		fresh, retried, failure := &Record{}, &Record{failures: 1}, &wire.Answer{Status: 500}
 		before := []pass{b.admit(), b.admit(), b.admit()}
-		b.failed(b.admit(), fresh, later, failure)
+		b.failed(b.admit(), fresh, wire.Later, failure)
 		for range 7 {
 			time.Sleep(time.Until(b.until))
-			b.failed(b.admit(), retried, later, failure)
+			b.failed(b.admit(), retried, wire.Later, failure)
 		}
 		time.Sleep(time.Until(b.until))
-		b.failed(b.admit(), fresh, later, failure)
+		b.failed(b.admit(), fresh, wire.Later, failure)
 		for b.early > 0 {
 			time.Sleep(time.Until(b.earlyAt))
-			b.failed(b.admit(), fresh, later, failure)
+			b.failed(b.admit(), fresh, wire.Later, failure)
 		}
 		for _, p := range before {
-			b.failed(p, fresh, later, failure)
+			b.failed(p, fresh, wire.Later, failure)
 		}
 		assert.False(t, b.few())
 		until := b.until

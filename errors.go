@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // Errors that callers compare with errors.Is.
@@ -66,6 +68,15 @@ func (e *APIError) Error() string {
 // nothing else: a 404 of a proxy or of a wrong path is not a missing site.
 func (e *APIError) Is(target error) bool {
 	return target == ErrNotFound && e.Code == "not_found"
+}
+
+// failure says why an answer is not success.
+func failure(a *wire.Answer) error {
+	if a.Err != nil {
+		return a.Err
+	}
+	code, message := a.Reason()
+	return &APIError{Code: code, Message: message, Status: a.Status}
 }
 
 // RejectedError is what Config.OnError receives for an accepted event that the

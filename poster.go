@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
+
+	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // Poster sends single events to the API. It is the exchangeable part of an HTTP
@@ -63,36 +63,36 @@ func NewPostingTransport(cfg Config, open func(Config) (Poster, error)) (Transpo
 		if err == nil && p == nil {
 			err = errors.New("footfall: no Poster to send events with")
 		}
-		return &foreign{p, newCleaner(cfg.BaseURL, cfg.APIKey)}, err
+		return &foreign{p, wire.NewCleaner(cfg.BaseURL, cfg.APIKey)}, err
 	})
 }
 
 // foreign is a Poster that is not this package's own.
 type foreign struct {
 	Poster
-	cleaner
+	wire.Cleaner
 }
 
 // Post implements Poster.
 func (f *foreign) Post(ctx context.Context, r Record, a *Answer) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("footfall: panic in the Poster: %s", scrub(fmt.Sprint(v), f.key()))
+			err = fmt.Errorf("footfall: panic in the Poster: %s", f.Scrub(fmt.Sprint(v)))
 		}
 	}()
 	if err = f.Poster.Post(ctx, r, a); err != nil {
-		return f.clean(err)
+		return f.Clean(err)
 	}
 	if a.Cut != nil {
-		a.Cut = f.clean(a.Cut)
+		a.Cut = f.Clean(a.Cut)
 	}
-	a.Body = a.Body[:min(len(a.Body), maxAnswer)]
+	a.Body = a.Body[:min(len(a.Body), wire.MaxBody)]
 	return nil
 }
 
 // netPoster posts with net/http.
 type netPoster struct {
-	api      *api
+	api      *wire.API
 	attempts deadlines
 }
 
@@ -100,7 +100,7 @@ var _ Poster = (*netPoster)(nil)
 
 func newNetPoster(cfg *Config) *netPoster {
 	return &netPoster{
-		api:      newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, cfg.MaxInFlight),
+		api:      wire.New(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, cfg.MaxInFlight),
 		attempts: newDeadlines(cfg.AttemptTimeout, cfg.MaxInFlight),
 	}
 }
@@ -109,38 +109,16 @@ func newNetPoster(cfg *Config) *netPoster {
 func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
 	attempt := p.attempts.begin(ctx)
 	defer p.attempts.end(attempt)
-	a := p.api.post(attempt, r.ID, r.Body, into.Body)
-	if a.err != nil && attempt.Err() != nil {
-		return p.api.clean(context.Cause(attempt))
+	a := p.api.Post(attempt, r.ID, r.Body, into.Body)
+	if a.Err != nil && attempt.Err() != nil {
+		return p.api.Clean(context.Cause(attempt))
 	}
-	*into = Answer{Status: a.status, RetryAfter: a.retryAfter, Body: a.body, Cut: a.cut}
-	return a.err
+	*into = Answer{Status: a.Status, RetryAfter: a.RetryAfter, Body: a.Body, Cut: a.Cut}
+	return a.Err
 }
 
 // Close implements Poster.
 func (p *netPoster) Close() {
 	p.attempts.close()
-	p.api.close()
-}
-
-// cleaner makes errors of the network fit to be read.
-type cleaner struct {
-	host string
-	key  func() string // a function, for printing whatever holds it must not print the key
-}
-
-func newCleaner(baseURL, key string) cleaner {
-	base, _ := url.Parse(baseURL) // checked by Config
-	return cleaner{base.Host, func() string { return key }}
-}
-
-// clean wraps an error of the network so that it cannot hold the key.
-func (c cleaner) clean(err error) error {
-	if wrapper, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapper.Err // without method and URL
-	}
-	if text := err.Error(); strings.Contains(text, c.key()) {
-		return errors.New("footfall: " + scrub(text, c.key()))
-	}
-	return fmt.Errorf("footfall: %s: %w", c.host, err)
+	p.api.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/internal/safelog"
+	"github.com/footfall-dev/footfall/internal/wire"
 	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
 )
@@ -20,7 +21,7 @@ const eventsPerSender = 8
 // request, on as many senders as the backlog needs.
 type httpTransport struct {
 	poster   Poster
-	key      func() string // see cleaner.key
+	key      func() string // see wire.Cleaner
 	breaker  *breaker
 	retry    backoff // of an event that failed
 	most     int     // senders
@@ -238,10 +239,10 @@ func (t *httpTransport) probed(w *worker, found bool) bool {
 // attempt ends the goroutine. The log is told last: it may be slow.
 func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 	suspect := w.one[0].suspect()
-	end := ending{verdict: later, err: errEnded}
+	end := ending{verdict: wire.Later, err: errEnded}
 	defer func() {
 		if end.err == errEnded {
-			end.line = t.breaker.failed(w.pass, &w.one[0], later, &answer{err: errEnded})
+			end.line = t.breaker.failed(w.pass, &w.one[0], wire.Later, &wire.Answer{Err: errEnded})
 		}
 		if suspect {
 			t.suspectEnded(w)
@@ -268,7 +269,7 @@ func (t *httpTransport) suspectEnded(w *worker) {
 
 // ending is what became of an attempt.
 type ending struct {
-	verdict verdict
+	verdict wire.Verdict
 	cut     bool // by the end of the context, which says nothing about the API
 	err     error
 	asked   time.Duration // by Retry-After
@@ -284,22 +285,22 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	w.answer.reset()
 	err := t.poster.Post(ctx, r, &w.answer)
 	took := time.Since(w.began)
-	a := answer{status: w.answer.Status, body: w.answer.Body, retryAfter: w.answer.RetryAfter, cut: w.answer.Cut, err: err, key: t.key}
+	a := wire.Answer{Status: w.answer.Status, Body: w.answer.Body, RetryAfter: w.answer.RetryAfter, Cut: w.answer.Cut, Err: err, Key: t.key}
 	if err != nil && ctx.Err() != nil {
 		t.breaker.unused(w.pass)
 		*end = ending{cut: true, err: ctx.Err()}
 		return
 	}
 	retry := r.failures > 0
-	switch v := judge(&a); v {
-	case accepted:
+	switch v := a.Verdict(); v {
+	case wire.Accepted:
 		w.took = took
 		*end = ending{verdict: v, line: t.breaker.passed(w.pass, retry)}
-	case refused:
-		*end = ending{verdict: v, err: a.refusal(), line: t.breaker.passed(w.pass, retry)}
+	case wire.Refused:
+		*end = ending{verdict: v, err: failure(&a), line: t.breaker.passed(w.pass, retry)}
 		t.rejected(r, end.err)
 	default:
-		*end = ending{verdict: v, err: a.failure(), asked: retryAfter(a.retryAfter, time.Now(), t.breaker.limit)}
+		*end = ending{verdict: v, err: failure(&a), asked: retryAfter(a.RetryAfter, time.Now(), t.breaker.limit)}
 		end.line = t.breaker.failed(w.pass, &r, v, &a)
 	}
 }
@@ -309,10 +310,10 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 	switch {
 	case end.cut:
 		src.Settle(w.one[:], Lost, cmp.Or(src.Failure(), end.err))
-	case end.verdict == accepted:
+	case end.verdict == wire.Accepted:
 		t.alive(src)
 		src.Settle(w.one[:], Delivered, nil)
-	case end.verdict == refused:
+	case end.verdict == wire.Refused:
 		t.alive(src)
 		src.Settle(w.one[:], Rejected, end.err)
 	default:

@@ -1,7 +1,6 @@
 package footfall
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/footfall-dev/footfall/internal/wire"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -21,94 +21,14 @@ const htmlPage = "<!doctype html><title>Welcome</title>"
 
 // errorOf is the API's error body.
 func errorOf(status int, code, message string) string {
-	body, _ := json.Marshal(errorBody{Error: code, Message: message, Status: status}) // cannot fail
+	body, _ := json.Marshal(map[string]any{"error": code, "message": message, "status": status}) // cannot fail
 	return string(body)
-}
-
-type verdictRow struct {
-	status int
-	body   string
-	err    error
-	want   verdict
-}
-
-// Promise 4 of the design, row by row.
-func verdictRows() map[string]verdictRow {
-	rows := map[string]verdictRow{
-		"202 accepted":                  {202, `{"accepted":true}`, nil, accepted},
-		"202 accepted, spaced":          {202, "{ \"accepted\" : true }\n", nil, accepted},
-		"202 with more fields":          {202, `{"accepted":true,"id":"x"}`, nil, accepted},
-		"202 without a body":            {202, "", nil, accepted},
-		"202 with an empty object":      {202, "{}", nil, accepted},
-		"202 cut short":                 {202, `{"accepted":fal`, nil, accepted},
-		"202 with text":                 {202, "ok", nil, accepted},
-		"202 accepted null":             {202, `{"accepted":null}`, nil, accepted},
-		"202 not accepted":              {202, `{"accepted":false}`, nil, refused},
-		"202 not accepted, and why":     {202, `{"message":"no","accepted": false}`, nil, refused},
-		"404 with the API's error body": {404, errorOf(404, "not_found", "no site"), nil, refused},
-		"405 with the API's error body": {405, errorOf(405, "method_not_allowed", "no"), nil, refused},
-		"404 of a page":                 {404, htmlPage, nil, notAPI},
-		"404 without a body":            {404, "", nil, notAPI},
-		"404 of some other JSON":        {404, `{"message":"no Route matched with those values"}`, nil, notAPI},
-		"404 of another status inside":  {404, errorOf(400, "not_found", "no"), nil, notAPI},
-		"404 without a code":            {404, errorOf(404, "", "no"), nil, notAPI},
-		"404 cut short":                 {404, errorOf(404, "not_found", "no")[:30], nil, notAPI},
-		"405 of a page":                 {405, htmlPage, nil, notAPI},
-		"407 of a proxy":                {407, htmlPage, nil, notAPI},
-		"407 with an error body":        {407, errorOf(407, "x", "y"), nil, notAPI},
-		"200 of the API's words":        {200, `{"accepted":true}`, nil, notAPI},
-		"200 of a login page":           {200, htmlPage, nil, notAPI},
-		"network error":                 {0, "", io.ErrUnexpectedEOF, later},
-		"timeout":                       {0, "", context.DeadlineExceeded, later},
-		"error after a status":          {202, `{"accepted":true}`, io.ErrUnexpectedEOF, later},
-	}
-	add := func(name string, want verdict, statuses ...int) {
-		for _, s := range statuses {
-			for kind, body := range map[string]string{"error body": errorOf(s, "code", "message"), "page": htmlPage, "nothing": ""} {
-				rows[name+", "+http.StatusText(s)+" with "+kind] = verdictRow{s, body, nil, want}
-			}
-		}
-	}
-	add("this event is bad", refused, 400, 402, 406, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 424, 426, 428, 431, 451)
-	add("the key is bad", badKey, 401, 403)
-	add("this is not the API", notAPI, 101, 200, 201, 203, 204, 205, 206, 207, 226, 300, 301, 302, 303, 304, 305, 307, 308)
-	add("not now", later, 408, 425, 429, 500, 501, 502, 503, 504, 507, 508, 511)
-	return rows
-}
-
-func TestVerdictOfEveryAnswer(t *testing.T) {
-	t.Parallel()
-	for name, row := range verdictRows() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a := answer{status: row.status, body: []byte(row.body), err: row.err}
-			assert.Equal(t, row.want, judge(&a))
-			if row.want != accepted {
-				assert.Error(t, a.failure())
-			}
-		})
-	}
-}
-
-func TestVerdictOfEveryStatusIsOneOfTheTable(t *testing.T) {
-	t.Parallel()
-	for status := 100; status < 1000; status++ {
-		a := answer{status: status}
-		got := judge(&a)
-		assert.Equal(t, status == 202, got == accepted, "only 202 accepts, not %d", status)
-		if status >= 500 {
-			assert.Equal(t, later, got, "%d", status)
-		}
-		if got == refused {
-			assert.True(t, status >= 400 && status < 500, "%d gives an event up", status)
-		}
-	}
 }
 
 func TestAPIErrorIsTheErrorBodyOfTheContract(t *testing.T) {
 	t.Parallel()
-	a := answer{status: 404, body: []byte(`{"error":"not_found","message":"no site \"x\"","status":404,"more":1}`)}
-	err := a.failure()
+	a := wire.Answer{Status: 404, Body: []byte(`{"error":"not_found","message":"no site \"x\"","status":404,"more":1}`)}
+	err := failure(&a)
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	assert.Equal(t, APIError{Code: "not_found", Message: `no site "x"`, Status: 404}, *api)
@@ -136,17 +56,23 @@ func TestAPIErrorOfSomethingElseSaysWhatCame(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := answer{status: row.status, body: []byte(row.body)}
-			assert.EqualError(t, a.failure(), row.want)
-			assert.NotErrorIs(t, a.failure(), ErrNotFound)
+			a := wire.Answer{Status: row.status, Body: []byte(row.body)}
+			assert.EqualError(t, failure(&a), row.want)
+			assert.NotErrorIs(t, failure(&a), ErrNotFound)
 		})
 	}
 }
 
+func TestFailureWithoutAnAnswerIsTheErrorOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	a := wire.Answer{Status: 202, Body: []byte(`{"accepted":true}`), Err: io.ErrUnexpectedEOF}
+	assert.Equal(t, io.ErrUnexpectedEOF, failure(&a))
+}
+
 func TestAPIErrorOfARefused202SaysSo(t *testing.T) {
 	t.Parallel()
-	a := answer{status: 202, body: []byte(`{"accepted":false}`)}
-	assert.EqualError(t, a.refusal(), "footfall: the API answered 202: accepted is false")
+	a := wire.Answer{Status: 202, Body: []byte(`{"accepted":false}`)}
+	assert.EqualError(t, failure(&a), "footfall: the API answered 202: accepted is false")
 }
 
 func TestAPIErrorIsBounded(t *testing.T) {
@@ -159,40 +85,16 @@ func TestAPIErrorIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, a := range []answer{
-				{status: 400, body: []byte(text)},
-				{status: 400, body: []byte(errorOf(400, text, text))},
+			for _, a := range []wire.Answer{
+				{Status: 400, Body: []byte(text)},
+				{Status: 400, Body: []byte(errorOf(400, text, text))},
 			} {
-				api := apiError(&a)
+				api, _ := errors.AsType[*APIError](failure(&a))
 				assert.LessOrEqual(t, len(api.Message), 512)
 				assert.LessOrEqual(t, len(api.Code), 64)
 				assert.True(t, utf8.ValidString(api.Error()), "%q", api.Error())
 				assert.True(t, strings.HasSuffix(api.Message, "…"), "cut text says so")
 			}
-		})
-	}
-}
-
-func TestBoundedCutsAtACharacter(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		text string
-		n    int
-		want string
-	}{
-		"fits":                {"abc", 3, "abc"},
-		"empty":               {"", 3, ""},
-		"one too many":        {"abcdef", 5, "ab…"},
-		"inside a character":  {"aéééé", 6, "aé…"},
-		"at its edge":         {"éééé", 7, "éé…"},
-		"nothing left":        {"éééé", 3, "…"},
-		"bad bytes are named": {"\xff", 3, "\uFFFD"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := bounded(row.text, row.n)
-			assert.Equal(t, row.want, got)
-			assert.LessOrEqual(t, len(got), row.n)
 		})
 	}
 }

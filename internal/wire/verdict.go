@@ -1,4 +1,4 @@
-package footfall
+package wire
 
 import (
 	"encoding/json"
@@ -6,43 +6,43 @@ import (
 	"strings"
 )
 
-// verdict is what an answer of the API means for the event that was sent and for
+// Verdict is what an answer of the API means for the event that was sent and for
 // those that wait behind it.
-type verdict uint8
+type Verdict uint8
 
 const (
-	accepted verdict = iota // settled
-	refused                 // this event is bad: settled, never retried
-	later                   // not now: retry
-	badKey                  // the key is bad: hold everything
-	notAPI                  // whoever answered is not the API: hold everything
+	Accepted Verdict = iota // settled
+	Refused                 // this event is bad: settled, never retried
+	Later                   // not now: retry
+	BadKey                  // the key is bad: hold everything
+	NotAPI                  // whoever answered is not the API: hold everything
 )
 
-// judge says what the answer to POST /v1/events means. The contract documents
+// Verdict says what the answer to POST /v1/events means. The contract documents
 // 202 and the error body; the rest follows RFC 9110 and the rule that an event
 // is given up only when the API itself said that it is bad.
-func judge(a *answer) verdict {
-	switch s := a.status; {
-	case a.err != nil:
-		return later
+func (a *Answer) Verdict() Verdict {
+	switch s := a.Status; {
+	case a.Err != nil:
+		return Later
 	case s == http.StatusAccepted:
-		if saysRefused(a.body) {
-			return refused
+		if saysRefused(a.Body) {
+			return Refused
 		}
-		return accepted
+		return Accepted
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
-		return badKey
+		return BadKey
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
-		return later
+		return Later
 	case s < 400, s == http.StatusProxyAuthRequired:
-		return notAPI
+		return NotAPI
 	case (s == http.StatusNotFound || s == http.StatusMethodNotAllowed) && !isErrorBody(a):
-		if a.cut != nil {
-			return later // it might have been the API's
+		if a.Cut != nil {
+			return Later // it might have been the API's
 		}
-		return notAPI
+		return NotAPI
 	}
-	return refused
+	return Refused
 }
 
 func saysRefused(body []byte) bool {
@@ -62,52 +62,43 @@ type errorBody struct {
 
 // isErrorBody reports whether the answer has the API's error body: a code, and
 // the status repeated.
-func isErrorBody(a *answer) bool {
+func isErrorBody(a *Answer) bool {
 	var b errorBody
-	return json.Unmarshal(a.body, &b) == nil && b.Error != "" && b.Status == a.status
+	return json.Unmarshal(a.Body, &b) == nil && b.Error != "" && b.Status == a.Status
 }
 
-// failure says why the answer is not success.
-func (a *answer) failure() error {
-	if a.err != nil {
-		return a.err
+// Reason says why the answer is not success: the code and the message of the API's error
+// body, or what came in its place.
+func (a *Answer) Reason() (code, message string) {
+	if a.Status == http.StatusAccepted && saysRefused(a.Body) {
+		return "", "accepted is false"
 	}
-	return apiError(a)
-}
-
-// refusal says why an event was refused; 202 can be a refusal too.
-func (a *answer) refusal() error {
-	if a.status == http.StatusAccepted {
-		return &APIError{Message: "accepted is false", Status: a.status}
-	}
-	return apiError(a)
-}
-
-// apiError turns an answer that is not success into an error.
-func apiError(a *answer) *APIError {
 	var b errorBody
-	if isErrorBody(a) && json.Unmarshal(a.body, &b) == nil {
-		return &APIError{Code: bounded(a.scrub(b.Error), 64), Message: bounded(a.scrub(b.Message), maxMessage), Status: a.status}
+	if isErrorBody(a) && json.Unmarshal(a.Body, &b) == nil {
+		return bounded(a.scrub(b.Error), 64), bounded(a.scrub(b.Message), maxMessage)
 	}
-	return &APIError{Message: describe(a), Status: a.status}
+	return "", describe(a)
 }
+
+// Excerpt returns the beginning of text, without the key.
+func (a *Answer) Excerpt(text string) string { return bounded(a.scrub(text), maxMessage) }
 
 // maxMessage bounds what an error repeats of an answer, in bytes.
 const maxMessage = 512
 
 // describe says what an answer without the API's error body means, and what to check.
-func describe(a *answer) string {
-	text := bounded(strings.Join(strings.Fields(a.scrub(string(a.body))), " "), maxMessage/2)
+func describe(a *Answer) string {
+	text := bounded(strings.Join(strings.Fields(a.scrub(string(a.Body))), " "), maxMessage/2)
 	came := "not the API's error body: " + text
 	if text == "" {
 		came = "no body"
 	}
 	switch {
-	case a.status == http.StatusUnauthorized:
+	case a.Status == http.StatusUnauthorized:
 		return "the key is refused; check APIKey; " + came
-	case a.status == http.StatusForbidden:
+	case a.Status == http.StatusForbidden:
 		return "the key is refused, or a firewall refuses this request; check APIKey; " + came
-	case a.status >= 300 && a.status < 400:
+	case a.Status >= 300 && a.Status < 400:
 		return "a redirect, which is never followed; check BaseURL"
 	case text == "":
 		return came + "; check BaseURL if this is not expected"
@@ -115,11 +106,11 @@ func describe(a *answer) string {
 	return came
 }
 
-func (a *answer) scrub(text string) string {
-	if a.key == nil {
+func (a *Answer) scrub(text string) string {
+	if a.Key == nil {
 		return text
 	}
-	return scrub(text, a.key())
+	return scrub(text, a.Key())
 }
 
 // scrub removes the key: as it is, and as encoders of JSON write it.

@@ -1,4 +1,4 @@
-package footfall
+package wire
 
 import (
 	"bytes"

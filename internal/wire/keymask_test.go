@@ -1,4 +1,4 @@
-package footfall
+package wire
 
 import (
 	"bufio"
@@ -98,9 +98,9 @@ func TestKeyIsNotPrintedByNetHTTPWhenTheServerRepeatsItUnasked(t *testing.T) {
 			go func() { served <- server.serve() }()
 
 			a := server.client(tc.key, roots, tc.proxy)
-			answer := a.post(t.Context(), uuid.New(), []byte(`{}`), nil)
-			require.NoError(t, answer.err)
-			require.Equal(t, http.StatusAccepted, answer.status)
+			answer := a.Post(t.Context(), uuid.New(), []byte(`{}`), nil)
+			require.NoError(t, answer.Err)
+			require.Equal(t, http.StatusAccepted, answer.Status)
 			if server.idle != nil {
 				close(server.idle)
 			}
@@ -112,14 +112,14 @@ func TestKeyIsNotPrintedByNetHTTPWhenTheServerRepeatsItUnasked(t *testing.T) {
 			case <-time.After(20 * time.Second):
 				t.Error("net/http printed nothing")
 			}
-			a.close()
+			a.Close()
 			require.NoError(t, <-served)
 		})
 	}
 }
 
 // client is the API's client for s, whose transport is the default one.
-func (s *talkative) client(key string, roots *x509.CertPool, proxy bool) *api {
+func (s *talkative) client(key string, roots *x509.CertPool, proxy bool) *API {
 	base := "http://" + s.Addr().String()
 	mask := newKeyMask(key)
 	transport := defaultTransport(1, mask)
@@ -131,7 +131,7 @@ func (s *talkative) client(key string, roots *x509.CertPool, proxy bool) *api {
 		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: s.Addr().String()})
 		base = "http://api.example.com"
 	}
-	a := newAPI(base, key, nil, 1)
+	a := New(base, key, nil, 1)
 	a.http.Transport, a.send = transport, transport.RoundTrip
 	return a
 }

@@ -1,4 +1,7 @@
-package footfall
+// Package wire sends single requests to the Site Analytics API and says what their answers
+// mean. It keeps the API key out of errors and of what net/http prints. It knows nothing of
+// retries.
+package wire
 
 import (
 	"bytes"
@@ -17,18 +20,20 @@ import (
 // userAgent is sent with every request. No visitor's ever is.
 const userAgent = "footfall-go"
 
-// api sends single requests to the Site Analytics API and reads their answers.
-type api struct {
-	cleaner
+// API sends single requests to the Site Analytics API and reads their answers.
+type API struct {
+	Cleaner
 	base      *url.URL
-	header    func() http.Header // of all requests, the key included: see cleaner.key
+	header    func() http.Header // of all requests, the key included: see Cleaner
 	http      *http.Client
 	send      func(*http.Request) (*http.Response, error)
 	shared    bool // http came from the application
 	eventsURL *url.URL
 }
 
-func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
+// New returns an API that sends with client, or with a transport of its own if client is nil,
+// on at most inFlight connections.
+func New(baseURL, key string, client *http.Client, inFlight int) *API {
 	baseURL = strings.TrimRight(baseURL, "/")
 	base, _ := url.Parse(baseURL) // checked by Config
 	events, _ := url.Parse(baseURL + "/v1/events")
@@ -46,9 +51,9 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 		send = own.Transport.RoundTrip // an http.Client adds redirects and cookies, and a microsecond
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &api{
+	return &API{
 		send:      send,
-		cleaner:   newCleaner(baseURL, key),
+		Cleaner:   NewCleaner(baseURL, key),
 		base:      base,
 		header:    func() http.Header { return header },
 		http:      &own,
@@ -57,8 +62,8 @@ func newAPI(baseURL, key string, client *http.Client, inFlight int) *api {
 	}
 }
 
-// close lets go of idle connections, unless they are the application's.
-func (c *api) close() {
+// Close lets go of idle connections, unless they are the application's.
+func (c *API) Close() {
 	if !c.shared {
 		c.http.CloseIdleConnections()
 	}
@@ -85,27 +90,27 @@ func defaultTransport(inFlight int, mask *keyMask) *http.Transport {
 	}
 }
 
-// answer is what came back: a status with the beginning of the body, or an error
+// Answer is what came back: a status with the beginning of the body, or an error
 // of the network.
-type answer struct {
-	status     int
-	body       []byte
-	retryAfter string
-	err        error         // there was no answer
-	cut        error         // why body is not all of it
-	key        func() string // which whoever answers may repeat
+type Answer struct {
+	Status     int
+	Body       []byte
+	RetryAfter string
+	Err        error         // there was no answer
+	Cut        error         // why body is not all of it
+	Key        func() string // which whoever answers may repeat
 }
 
 // How much of a response body is looked at, and how much is read so that the
 // connection can be used again.
 const (
-	maxAnswer = 16 << 10
-	maxDrain  = 256 << 10
+	MaxBody  = 16 << 10
+	maxDrain = 256 << 10
 )
 
-// post sends one event. It copies body: net/http may still be reading it after
+// Post sends one event. It copies body: net/http may still be reading it after
 // the answer has come. The answer's body is in buf if that is large enough.
-func (c *api) post(ctx context.Context, id uuid.UUID, body, buf []byte) answer {
+func (c *API) Post(ctx context.Context, id uuid.UUID, body, buf []byte) Answer {
 	body = bytes.Clone(body)
 	header := maps.Clone(c.header()) // net/http changes none of the values
 	header["Idempotency-Key"] = []string{id.String()}
@@ -118,16 +123,16 @@ func (c *api) post(ctx context.Context, id uuid.UUID, body, buf []byte) answer {
 		GetBody:       func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
 		ContentLength: int64(len(body)),
 	}
-	return c.do(req.WithContext(ctx), maxAnswer, buf)
+	return c.do(req.WithContext(ctx), MaxBody, buf)
 }
 
 var jsonType = []string{"application/json"}
 
-// get fetches path, whose elements are escaped, below the base URL.
-func (c *api) get(ctx context.Context, path string, maxBody int64) answer {
+// Get fetches path, whose elements are escaped, below the base URL.
+func (c *API) Get(ctx context.Context, path string, maxBody int64) Answer {
 	u, err := url.Parse(c.base.String() + path)
 	if err != nil {
-		return answer{err: err}
+		return Answer{Err: err}
 	}
 	req := &http.Request{Method: http.MethodGet, URL: u, Header: maps.Clone(c.header())}
 	return c.do(req.WithContext(ctx), maxBody, nil)
@@ -135,28 +140,28 @@ func (c *api) get(ctx context.Context, path string, maxBody int64) answer {
 
 // do sends req and reads the answer. The application may have given
 // the http.Client: a panic in it is an error here, not the end of the process.
-func (c *api) do(req *http.Request, maxBody int64, buf []byte) (a answer) {
+func (c *API) do(req *http.Request, maxBody int64, buf []byte) (a Answer) {
 	defer func() {
 		if v := recover(); v != nil {
-			a = answer{err: fmt.Errorf("footfall: panic in Config.HTTPClient: %s", scrub(fmt.Sprint(v), c.key()))}
+			a = Answer{Err: fmt.Errorf("footfall: panic in Config.HTTPClient: %s", c.Scrub(fmt.Sprint(v)))}
 		}
 	}()
 	resp, err := c.send(req)
 	if err != nil {
-		return answer{err: c.clean(err)}
+		return Answer{Err: c.Clean(err)}
 	}
 	defer resp.Body.Close()
-	a = answer{status: resp.StatusCode, retryAfter: resp.Header.Get("Retry-After"), key: c.key}
+	a = Answer{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), Key: c.key}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return a // the body is the connection, which ends with neither context nor timeout
 	}
 	body := bytes.NewBuffer(buf)
 	_, err = body.ReadFrom(io.LimitReader(resp.Body, maxBody))
-	if a.body = body.Bytes(); err != nil {
-		a.cut = c.clean(err)
+	if a.Body = body.Bytes(); err != nil {
+		a.Cut = c.Clean(err)
 		return a
 	}
-	if int64(len(a.body)) == maxBody { // there may be more
+	if int64(len(a.Body)) == maxBody { // there may be more
 		_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // an error here costs only the connection
 	}
 	return a
