@@ -17,21 +17,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// userAgent is sent with every request. No visitor's ever is.
+// userAgent is sent with every request. A visitor's user agent never is.
 const userAgent = "footfall-go"
 
 // API sends single requests to the Site Analytics API and reads their answers.
 type API struct {
 	Cleaner
 	base      *url.URL
-	header    func() http.Header // of all requests, the key included: see Cleaner
+	header    func() http.Header // of all requests, with the key: see Cleaner.key
 	http      *http.Client
 	send      func(*http.Request) (*http.Response, error)
 	shared    bool // http came from the application
 	eventsURL *url.URL
 }
 
-// New returns an API that sends with client, or with a transport of its own if client is nil,
+// New returns an API that sends with client, or with a default transport if client is nil,
 // on at most inFlight connections.
 func New(baseURL, key string, client *http.Client, inFlight int) *API {
 	baseURL = strings.TrimRight(baseURL, "/")
@@ -62,7 +62,7 @@ func New(baseURL, key string, client *http.Client, inFlight int) *API {
 	}
 }
 
-// Close lets go of idle connections, unless they are the application's.
+// Close closes idle connections, unless they are the application's.
 func (c *API) Close() {
 	if !c.shared {
 		c.http.CloseIdleConnections()
@@ -70,9 +70,9 @@ func (c *API) Close() {
 }
 
 // defaultTransport speaks HTTP/1.1 only: in Go an event over HTTP/2 costs the
-// client about twice the CPU. Idle connections are kept for the next batch, and
-// there are never more than requests in flight: net/http would by itself dial another
-// while one is about to become idle. mask keeps the key out of what net/http prints.
+// client about twice the CPU. It keeps idle connections for the next batch. Without
+// MaxConnsPerHost net/http would dial another connection while one is about to become idle.
+// mask keeps the key out of what net/http prints.
 func defaultTransport(inFlight int, mask *keyMask) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -81,7 +81,7 @@ func defaultTransport(inFlight int, mask *keyMask) *http.Transport {
 		DialContext:            mask.dial,
 		DialTLSContext:         mask.dialTLS,
 		Protocols:              &protocols,
-		TLSHandshakeTimeout:    5 * time.Second, // through a proxy, where mask does not do it
+		TLSHandshakeTimeout:    5 * time.Second, // for connections through a proxy, where mask does not add TLS
 		MaxConnsPerHost:        inFlight,
 		MaxIdleConnsPerHost:    inFlight,
 		IdleConnTimeout:        90 * time.Second,
@@ -90,26 +90,16 @@ func defaultTransport(inFlight int, mask *keyMask) *http.Transport {
 	}
 }
 
-// Answer is what came back: a status with the beginning of the body, or an error
-// of the network.
-type Answer struct {
-	Status     int
-	Body       []byte
-	RetryAfter string
-	Err        error         // there was no answer
-	Cut        error         // why body is not all of it
-	Key        func() string // which whoever answers may repeat
-}
-
-// How much of a response body is looked at, and how much is read so that the
-// connection can be used again.
 const (
-	MaxBody  = 16 << 10
+	// MaxBody is how many bytes of a body Post returns.
+	MaxBody = 16 << 10
+
+	// maxDrain is how much more is read so that the connection can be used again.
 	maxDrain = 256 << 10
 )
 
-// Post sends one event. It copies body: net/http may still be reading it after
-// the answer has come. The answer's body is in buf if that is large enough.
+// Post sends one event. It copies body, because net/http may still read it after the answer
+// has come. The answer's body is in buf if buf is large enough.
 func (c *API) Post(ctx context.Context, id uuid.UUID, body, buf []byte) Answer {
 	body = bytes.Clone(body)
 	header := maps.Clone(c.header()) // net/http changes none of the values
@@ -128,7 +118,8 @@ func (c *API) Post(ctx context.Context, id uuid.UUID, body, buf []byte) Answer {
 
 var jsonType = []string{"application/json"}
 
-// Get fetches path, whose elements are escaped, below the base URL.
+// Get fetches path, whose elements are escaped, below the base URL. It reads at most maxBody
+// bytes of the body.
 func (c *API) Get(ctx context.Context, path string, maxBody int64) Answer {
 	u, err := url.Parse(c.base.String() + path)
 	if err != nil {
@@ -138,8 +129,8 @@ func (c *API) Get(ctx context.Context, path string, maxBody int64) Answer {
 	return c.do(req.WithContext(ctx), maxBody, nil)
 }
 
-// do sends req and reads the answer. The application may have given
-// the http.Client: a panic in it is an error here, not the end of the process.
+// do sends req and reads the answer. A panic in the application's http.Client becomes an
+// error.
 func (c *API) do(req *http.Request, maxBody int64, buf []byte) (a Answer) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -9,18 +9,18 @@ import (
 )
 
 // keyMask keeps the API key out of what net/http prints. An http.Transport writes to the
-// standard logger what a server sends on an idle connection, and that may repeat the
+// standard logger what a server sends on an idle connection, and a server may repeat the
 // request with its key. So connections of this dialer replace the key in what they read.
 //
-// It can't do so where net/http itself adds TLS to a connection, which is to an https
-// BaseURL through a proxy.
+// It does not do so for an https BaseURL through a proxy, because net/http itself adds TLS to
+// those connections.
 type keyMask struct {
 	dialer net.Dialer
 	tls    tls.Config
 	secret []byte
 }
 
-// longKey is the length of keys that no answer contains by chance.
+// longKey is the least length of a key that no answer contains by chance.
 const longKey = 16
 
 func newKeyMask(key string) *keyMask {
@@ -42,7 +42,7 @@ func (m *keyMask) dial(ctx context.Context, network, addr string) (net.Conn, err
 	return &maskedConn{conn, m.secret}, nil
 }
 
-// dialTLS connects with TLS. The dialer's timeout is for connecting and handshake together.
+// dialTLS connects with TLS. The dialer's timeout bounds connecting and handshake together.
 func (m *keyMask) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	secure := tls.Dialer{NetDialer: &m.dialer, Config: &m.tls}
 	conn, err := secure.DialContext(ctx, network, addr)
@@ -58,8 +58,8 @@ type maskedConn struct {
 	secret []byte
 }
 
-// Read implements net.Conn. net/http prints bytes of one Read only, so a secret that two
-// of them share is not looked for.
+// Read implements net.Conn. It does not look for a secret that two calls return in parts,
+// because net/http prints the bytes of one call only.
 func (c *maskedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	for rest := p[:n]; ; {
