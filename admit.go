@@ -90,7 +90,7 @@ func (q *queue) makeRoom(n int) bool {
 	if !q.dropOldest {
 		return false
 	}
-	delayed, size := q.source.delayed.size()
+	delayed, size := q.source.delayed.Size()
 	if full(q.pending-q.waiting-delayed, q.taken-size) {
 		return false
 	}
@@ -120,7 +120,7 @@ func (q *queue) drop() bool {
 
 // oldestDelayed takes the oldest delayed event, if it is older than all that wait.
 func (q *queue) oldestDelayed() (r Record, ok bool) {
-	id, ok := q.source.delayed.oldest()
+	id, ok := q.source.delayed.Oldest()
 	if !ok || q.waiting > 0 && q.older(id) {
 		return r, false
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/footfall-dev/footfall/internal/retry"
 )
 
 // The batcher holds every event that is not settled, in one of three places:
@@ -66,8 +68,8 @@ type Source struct {
 	woken   atomic.Bool
 	closing chan struct{}
 	again   *time.Timer // to look once more at what nobody has taken
-	delayed *delayed
-	failure atomic.Pointer[attemptError] // see Failed
+	delayed *retry.Delayed[Record]
+	failure atomic.Pointer[failed] // see Failed
 
 	once sync.Once // of Close
 }
@@ -84,7 +86,7 @@ func newSource(store Store, trigger chan struct{}) *Source {
 	s.queue, _ = store.(*queue)
 	s.again = time.AfterFunc(lookAgain, s.Wake)
 	s.again.Stop()
-	s.delayed = newDelayed(s.Wake)
+	s.delayed = retry.NewDelayed[Record](s.Wake)
 	return s
 }
 
@@ -134,9 +136,9 @@ func (s *Source) look() (due int, more bool) {
 		waiting, more = s.waiting(woken)
 	}
 	if waiting > 0 || woken {
-		due = waiting + s.delayed.due(time.Now())
+		due = waiting + s.delayed.Due(time.Now())
 	}
-	return due, more || s.delayed.waits()
+	return due, more || s.delayed.Waits()
 }
 
 // lookAgain is how long records may wait that are due and that nobody takes, until Wait
@@ -158,7 +160,7 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 // lookLater makes Wait tell again of retries that are due, after the given time: the sender that
 // was to take them may wait for an answer that never comes.
 func (s *Source) lookLater(after time.Duration) {
-	if s.delayed.due(time.Now()) > 0 {
+	if s.delayed.Due(time.Now()) > 0 {
 		s.again.Reset(after)
 	}
 }
@@ -180,14 +182,14 @@ func (s *Source) signal() {
 // the tracker is closed and no others will come, except those that are given back.
 func (s *Source) Waiting() (n int, more bool) {
 	n, more = s.store.Waiting()
-	return n + s.delayed.due(time.Now()), more || s.delayed.waits()
+	return n + s.delayed.Due(time.Now()), more || s.delayed.Waits()
 }
 
 // Take moves up to len(dst) records that are due into dst, oldest first, and returns how
 // many. It never waits.
 func (s *Source) Take(dst []Record) int {
 	n := 0
-	for n < len(dst) && s.delayed.some() && s.next(dst[n:n+1], true, true) {
+	for n < len(dst) && s.delayed.Some() && s.next(dst[n:n+1], true, true) {
 		n++
 	}
 	if n < len(dst) {
@@ -209,27 +211,26 @@ func (s *Source) next(one []Record, suspects, turn bool) bool {
 // handOut notes whether a record is handed out while the tracker closes.
 func (s *Source) handOut(one []Record, ok bool) bool {
 	if ok && isClosed(s.closing) {
-		one[0].again = one[0].last
-		one[0].last = true
+		one[0].attempts.HandOut()
 	}
 	return ok
 }
 
 func (s *Source) pick(one []Record, suspects, turn bool) bool {
-	if !s.delayed.some() {
+	if !s.delayed.Some() {
 		return s.store.Take(one) == 1
 	}
-	retry, suspect := s.delayed.turn()
-	return retry && s.delayed.take(one, false) ||
-		suspects && turn && suspect && s.delayed.take(one, true) ||
+	retry, suspect := s.delayed.Turn()
+	return retry && s.delayed.Take(one, false) ||
+		suspects && turn && suspect && s.delayed.Take(one, true) ||
 		s.store.Take(one) == 1 ||
-		s.delayed.take(one, false) ||
-		suspects && s.delayed.take(one, true)
+		s.delayed.Take(one, false) ||
+		suspects && s.delayed.Take(one, true)
 }
 
 // untried takes one record that has had no attempt since the tracker closes.
 func (s *Source) untried(one []Record) bool {
-	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.untried(one))
+	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.TakeUntried(one))
 }
 
 // news takes a record that was never sent and came after since, if that is not zero.
@@ -255,9 +256,9 @@ func (s *Source) fresh(one []Record) bool {
 // need not be due by itself, unless it is a suspect: it waits for the API.
 func (s *Source) probe(one []Record, retryFirst bool) bool {
 	if retryFirst {
-		return s.handOut(one, s.delayed.probe(one) || s.fresh(one))
+		return s.handOut(one, s.delayed.TakeProbe(one) || s.fresh(one))
 	}
-	return s.handOut(one, s.fresh(one) || s.delayed.probe(one))
+	return s.handOut(one, s.fresh(one) || s.delayed.TakeProbe(one))
 }
 
 // Retry gives back a record whose attempt failed because of err. It is due again after
@@ -266,11 +267,19 @@ func (s *Source) probe(one []Record, retryFirst bool) bool {
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	kept, ok := s.store.Retry(r, err)
 	if !ok {
-		s.delayed.settled(r.ID)
+		s.delayed.Settled(r.ID)
 		return
 	}
-	kept.failures++
-	s.delayed.add(kept, wait, err)
+	kept.attempts.Failures++
+	s.delayed.Add(retry.Event[Record]{
+		ID:      kept.ID,
+		Size:    len(kept.Body),
+		Suspect: kept.attempts.Suspect(),
+		AtClose: kept.attempts.AtClose,
+		Value:   kept,
+		Wait:    wait,
+		Err:     err,
+	})
 }
 
 // Settle ends records that were taken, all of them in the same way; err says why they were
@@ -284,8 +293,8 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 		s.accept()
 	}
 	for i := range records {
-		if records[i].failures > 0 {
-			s.delayed.settled(records[i].ID)
+		if records[i].attempts.Failures > 0 {
+			s.delayed.Settled(records[i].ID)
 		}
 	}
 	if o != Lost && s.failure.Load() != nil {
@@ -296,7 +305,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 // accept makes what has failed since the tracker closes due again: the API has settled
 // something.
 func (s *Source) accept() {
-	if s.delayed.accept() {
+	if s.delayed.Resume() {
 		s.Wake()
 	}
 }
@@ -312,7 +321,7 @@ func (s *Source) Moved(n int, o Outcome) {
 
 // Reclaim takes back the oldest of the records that wait for another attempt, for a Store
 // that needs its room. The Store may hold its own lock.
-func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.reclaim() }
+func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.Reclaim() }
 
 // Keep moves a record that was taken to memory of its own, because it may stay in flight
 // for long, and notes why it is not settled. It returns the record to settle in place of r, or
@@ -324,11 +333,17 @@ func (s *Source) Keep(r Record, err error) (kept Record, ok bool) {
 
 // Failed notes why records are not settled yet, if that is not the failure of an attempt.
 // [Tracker.Flush] and [Tracker.TrackDurable] name it when their time is over.
-func (s *Source) Failed(err error) { s.failure.Store(&attemptError{time.Now(), err}) }
+func (s *Source) Failed(err error) { s.failure.Store(&failed{time.Now(), err}) }
+
+// failed is why records are not settled, and since when.
+type failed struct {
+	at  time.Time
+	err error
+}
 
 // Failure returns why the last attempt failed of the events that are not settled, or nil.
 func (s *Source) Failure() error {
-	at, err := s.delayed.lastError()
+	at, err := s.delayed.LastError()
 	if last := s.failure.Load(); last != nil && !last.at.Before(at) {
 		return last.err
 	}
@@ -343,7 +358,7 @@ func (s *Source) Closing() <-chan struct{} { return s.closing }
 func (s *Source) Close() {
 	s.once.Do(func() {
 		close(s.closing)
-		s.delayed.close()
+		s.delayed.Close()
 		s.Wake()
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
@@ -93,7 +94,7 @@ func (f *foreign) Post(ctx context.Context, r Record, a *Answer) (err error) {
 // netPoster posts with net/http.
 type netPoster struct {
 	api      *wire.API
-	attempts deadlines
+	attempts retry.Deadlines
 }
 
 var _ Poster = (*netPoster)(nil)
@@ -101,14 +102,14 @@ var _ Poster = (*netPoster)(nil)
 func newNetPoster(cfg *Config) *netPoster {
 	return &netPoster{
 		api:      wire.New(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, cfg.MaxInFlight),
-		attempts: newDeadlines(cfg.AttemptTimeout, cfg.MaxInFlight),
+		attempts: retry.NewDeadlines(cfg.AttemptTimeout, cfg.MaxInFlight),
 	}
 }
 
 // Post implements Poster.
 func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
-	attempt := p.attempts.begin(ctx)
-	defer p.attempts.end(attempt)
+	attempt := p.attempts.Begin(ctx)
+	defer p.attempts.End(attempt)
 	a := p.api.Post(attempt, r.ID, r.Body, into.Body)
 	if a.Err != nil && attempt.Err() != nil {
 		return p.api.Clean(context.Cause(attempt))
@@ -119,6 +120,6 @@ func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
 
 // Close implements Poster.
 func (p *netPoster) Close() {
-	p.attempts.close()
+	p.attempts.Close()
 	p.api.Close()
 }

@@ -204,7 +204,7 @@ func (q *queue) Retry(r Record, err error) (kept Record, ok bool) {
 		return r, true
 	}
 	kept = r.home.split(r.slot)
-	kept.failures, kept.strikes, kept.passes, kept.last = r.failures, r.strikes, r.passes, r.last
+	kept.attempts = r.attempts
 	r.home.states[r.slot] = settled
 	r.home.lane.release(r.home)
 	return kept, true
@@ -338,7 +338,7 @@ func (q *queue) end() (Stats, error) {
 	defer q.unlock()
 	q.ended = true
 	q.timer.Stop()
-	q.source.delayed.stop()
+	q.source.delayed.Stop()
 	q.stats.Dropped += uint64(q.pending)
 	q.pending, q.waiting, q.bytes, q.taken = 0, 0, 0, 0
 	for e := q.epochs.first; e != nil; e = e.after {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/footfall-dev/footfall/internal/pattern"
 	"github.com/footfall-dev/footfall/internal/pii"
+	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
@@ -87,14 +88,16 @@ func newTracker(cfg *Config) *Tracker {
 }
 
 func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
-	retry := backoff{base: cfg.BackoffMin, max: cfg.BackoffMax}
-	probe := backoff{base: cfg.ProbeMin, max: cfg.ProbeMax, low: 0.5}
+	wait := retry.Backoff{Base: cfg.BackoffMin, Max: cfg.BackoffMax}
+	probe := retry.Backoff{Base: cfg.ProbeMin, Max: cfg.ProbeMax, Low: 0.5}
 	key := cfg.APIKey
 	return &httpTransport{
 		poster:   p,
 		key:      func() string { return key },
-		breaker:  newBreaker(retry, probe, cfg.MaxRetryAfter, cfg.Logger),
-		retry:    retry,
+		breaker:  retry.NewBreaker(wait, probe, cfg.Logger),
+		backoff:  wait,
+		longest:  cfg.MaxRetryAfter,
+		log:      cfg.Logger,
 		most:     cfg.MaxInFlight,
 		interval: cfg.FlushInterval,
 		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
@@ -19,15 +20,8 @@ type Record struct {
 	seed uint64 // home's: another when it is used again
 	turn int32  // home's: another when the record was given back
 
-	failures int32  // attempts that failed
-	strikes  int32  // of those, while the API settled others
-	passes   uint64 // how many events the API had settled at the last failure
-	last     bool   // handed out when the tracker was closing
-	again    bool   // for the second time at least
+	attempts retry.Attempts
 }
-
-// suspect reports whether the event keeps failing while others are accepted.
-func (r *Record) suspect() bool { return r.strikes >= suspectAfter }
 
 // Outcome is how a record ended.
 type Outcome uint8

@@ -1,15 +1,12 @@
-package footfall
+package retry
 
 import (
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
-
-	"github.com/footfall-dev/footfall/internal/wire"
 )
 
-// breaker is the circuit breaker of all senders. The first answer that means "not now"
+// Breaker is the circuit breaker of all senders. The first answer that means "not now"
 // opens it: nobody sends. After a wait one probe is sent, whose answer closes it, or keeps
 // it open for longer. So an outage costs one request per step of the backoff, not one per
 // event.
@@ -17,10 +14,9 @@ import (
 // A failure may be the event's own, so a probe is never the same event again where there
 // are others: fresh events, from anywhere in the queue, and retries take turns. An event that
 // came after the last probe was sent is news and is tried at once, one for each probe.
-type breaker struct {
-	retry backoff       // after "not now"
-	hold  backoff       // after several answers in a row that hold everything
-	limit time.Duration // of Retry-After
+type Breaker struct {
+	retry Backoff // after "not now"
+	hold  Backoff // after several answers in a row that hold everything
 	log   *slog.Logger
 	wake  func() // a sender may start
 	timer *time.Timer
@@ -28,10 +24,10 @@ type breaker struct {
 	mu       sync.Mutex
 	turn     uint64 // counts openings and closings; answers to older requests do not open it
 	open     bool
-	reason   wire.Verdict // why it is open
-	firm     bool         // the API named the time, or answered 429: only a probe closes it
-	asked    time.Time    // until when the API asked to wait: nothing is sent early
-	step     int          // failed probes in a row
+	reason   Class     // why it is open
+	firm     bool      // the API named the time, or answered 429: only a probe closes it
+	asked    time.Time // until when the API asked to wait: nothing is sent early
+	step     int       // failed probes in a row
 	until    time.Time
 	probing  bool      // a probe is under way
 	sent     time.Time // when the last probe was
@@ -45,32 +41,53 @@ type breaker struct {
 	failures int       // in a row, since an event was settled
 	row      int       // first attempts among them
 	since    time.Time
-	told     uint8                      // a bit for each reason that the log was told of since it opened
-	last     [wire.NotAPI + 1]time.Time // when it was told of each
+	told     uint8                 // a bit for each reason that the log was told of since it opened
+	last     [NotAPI + 1]time.Time // when it was told of each
 }
 
-// admission is what the breaker lets a sender do.
-type admission uint8
+// Class is what the API's answer to an attempt that failed means for the events that wait.
+type Class uint8
 
 const (
-	nothing   admission = iota
-	anything            // the breaker is closed
-	aProbe              // one request, of any event
-	newsProbe           // one request, of an event that came after the last probe had failed
+	Later  Class = iota // not now: retry
+	BadKey              // the key is bad: hold everything
+	NotAPI              // the server is not the API: hold everything
 )
 
-// pass is an admission and what to report the answer with.
-type pass struct {
-	admission
+// Failure is an attempt that failed.
+type Failure struct {
+	Attempts               // of the event, without this one
+	Class    Class         // of the answer
+	Asked    time.Duration // by Retry-After
+	TooMany  bool          // the answer's status is 429
+	Err      error
+}
+
+// Admission is what the breaker lets a sender do.
+type Admission uint8
+
+const (
+	Nothing   Admission = iota
+	Anything            // the breaker is closed
+	Probe               // one request, of any event
+	NewsProbe           // one request, of an event that came after the last probe had failed
+)
+
+// Pass is an admission and what to report the answer with.
+type Pass struct {
+	Admission
 	turn       uint64
-	retryFirst bool      // the probe should be a retry
-	since      time.Time // what came later is news
-	passes     uint64    // answers that had settled an event
+	RetryFirst bool      // the probe should be a retry
+	Since      time.Time // what came later is news
+	Passes     uint64    // answers that had settled an event
 	overlaps   bool      // another probe is under way
 }
 
+// logEvery is the least time between two lines for the same reason.
+const logEvery = time.Minute
+
 // patience is after how many failures in a row, of events that have failed before, the
-// breaker opens. One such failure alone says nothing about the API, which has accepted
+// Breaker opens. One such failure alone says nothing about the API, which has accepted
 // others since.
 const patience = 10
 
@@ -78,8 +95,8 @@ const patience = 10
 // get, as from a firewall that dislikes them, must not hold the others.
 const quickSteps = 5
 
-func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *breaker {
-	b := &breaker{retry: retry, hold: hold, limit: limit, log: log, wake: func() {}}
+func NewBreaker(retry, hold Backoff, log *slog.Logger) *Breaker {
+	b := &Breaker{retry: retry, hold: hold, log: log, wake: func() {}}
 	b.timer = time.AfterFunc(time.Hour, b.timeOver)
 	b.timer.Stop()
 	return b
@@ -87,7 +104,7 @@ func newBreaker(retry, hold backoff, limit time.Duration, log *slog.Logger) *bre
 
 // timeOver is called by the timer. If it was set for an early attempt, and more events have
 // failed since than allow one, the next probe is still due at its time.
-func (b *breaker) timeOver() {
+func (b *Breaker) timeOver() {
 	b.mu.Lock()
 	b.awaitProbe()
 	b.mu.Unlock()
@@ -95,72 +112,79 @@ func (b *breaker) timeOver() {
 }
 
 // awaitProbe sets the timer to the time of the next probe, unless that is over.
-func (b *breaker) awaitProbe() {
+func (b *Breaker) awaitProbe() {
 	if rest := time.Until(b.until); b.open && rest > 0 {
 		b.timer.Reset(rest)
 	}
 }
 
-// admit says what a sender may do now. A probe must be reported with passed, failed or
-// unused.
-func (b *breaker) admit() pass {
+// OnWake sets the function that is called when a sender may start. It must be set before
+// the first attempt.
+func (b *Breaker) OnWake(wake func()) { b.wake = wake }
+
+// Stop ends the timer.
+func (b *Breaker) Stop() { b.timer.Stop() }
+
+// Admit says what a sender may do now. A probe must be reported with passed, failed or
+// Unused.
+func (b *Breaker) Admit() Pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := pass{turn: b.turn, retryFirst: b.tryRetry, since: b.newsFrom, passes: b.passes}
+	p := Pass{turn: b.turn, RetryFirst: b.tryRetry, Since: b.newsFrom, Passes: b.passes}
 	if b.few() {
-		p.since = time.Time{}
+		p.Since = time.Time{}
 	}
 	switch {
 	case !b.open:
-		p.admission = anything
+		p.Admission = Anything
 	case b.probing:
 		if b.mayOverlap() {
-			p.admission, p.overlaps = newsProbe, true
+			p.Admission, p.overlaps = NewsProbe, true
 			b.early--
-			b.earlyAt = time.Now().Add(b.retry.base)
-			b.timer.Reset(b.retry.base)
+			b.earlyAt = time.Now().Add(b.retry.Base)
+			b.timer.Reset(b.retry.Base)
 		}
 	case !time.Now().Before(b.until):
 		b.begin()
-		p.admission = aProbe
+		p.Admission = Probe
 	case b.mayBeEarly():
 		b.begin()
-		p.admission = newsProbe
+		p.Admission = NewsProbe
 	}
 	return p
 }
 
 // begin notes that a probe is sent.
-func (b *breaker) begin() {
+func (b *Breaker) begin() {
 	b.probing, b.sent = true, time.Now()
 	if b.hasEarly() {
-		b.timer.Reset(b.retry.base) // when another one may overlap it
+		b.timer.Reset(b.retry.Base) // when another one may overlap it
 	}
 }
 
 // mayOverlap reports whether a fresh event may be tried although a probe is under way: the
 // probe may be an event that hangs.
-func (b *breaker) mayOverlap() bool {
-	return b.mayBeEarly() && time.Since(b.sent) >= b.retry.base
+func (b *Breaker) mayOverlap() bool {
+	return b.mayBeEarly() && time.Since(b.sent) >= b.retry.Base
 }
 
-// closed reports whether every sender may send.
-func (b *breaker) closed() bool {
+// Closed reports whether every sender may send.
+func (b *Breaker) Closed() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.open
 }
 
-// accepts reports whether the API accepts events, as far as is known: it has settled some,
+// Accepts reports whether the API accepts events, as far as is known: it has settled some,
 // and too little has failed since to call it an outage.
-func (b *breaker) accepts() bool {
+func (b *Breaker) Accepts() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.passes > 0 && b.few() && (!b.open || b.step == 0)
 }
 
-// probes returns how many senders might be admitted while the breaker is open.
-func (b *breaker) probes() int {
+// Probes returns how many senders might be admitted while the breaker is open.
+func (b *Breaker) Probes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	may := b.mayBeEarly() || !time.Now().Before(b.until)
@@ -175,31 +199,31 @@ func (b *breaker) probes() int {
 
 // mayBeEarly reports whether an event that came since the last probe was sent may be tried
 // before it is time for the next probe, or any fresh event while few have failed.
-func (b *breaker) mayBeEarly() bool {
+func (b *Breaker) mayBeEarly() bool {
 	return b.hasEarly() && !time.Now().Before(b.earlyAt)
 }
 
-func (b *breaker) hasEarly() bool {
+func (b *Breaker) hasEarly() bool {
 	return (b.early > 0 || b.few()) && !time.Now().Before(b.asked)
 }
 
 // few reports whether too few events have failed in a row at their first attempt to tell an
 // outage from events that fail each for a reason of its own. Retries that fail say nothing.
-func (b *breaker) few() bool { return b.row <= quickSteps }
+func (b *Breaker) few() bool { return b.row <= quickSteps }
 
-// current returns the pass of a request that is sent whatever the breaker says.
-func (b *breaker) current() pass {
+// Current returns the pass of a request that is sent whatever the breaker says.
+func (b *Breaker) Current() Pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return pass{admission: anything, turn: b.turn, passes: b.passes}
+	return Pass{Admission: Anything, turn: b.turn, Passes: b.passes}
 }
 
-// unused is told that there was no event for a probe, or that it was cut off.
-func (b *breaker) unused(p pass) {
+// Unused is told that there was no event for a probe, or that it was cut off.
+func (b *Breaker) Unused(p Pass) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case p.admission <= anything || p.turn != b.turn:
+	case p.Admission <= Anything || p.turn != b.turn:
 	case p.overlaps: // a fresh event that comes calls Wake by itself
 		b.early++
 		b.earlyAt = time.Now()
@@ -211,12 +235,12 @@ func (b *breaker) unused(p pass) {
 	}
 }
 
-// passed is told that the API gave an answer that settles an event: it works.
+// Passed is told that the API gave an answer that settles an event: it works.
 // An answer to a request that was under way when the breaker opened closes it too,
 // so that one failure among many successes does not pause everyone; but not when
 // the API itself said how long to wait.
 // It returns the line for the log, or nil.
-func (b *breaker) passed(p pass, retry bool) (line func()) {
+func (b *Breaker) Passed(p Pass, retry bool) (line func()) {
 	told, since := b.close(p, retry)
 	if !told {
 		return nil
@@ -226,7 +250,7 @@ func (b *breaker) passed(p pass, retry bool) (line func()) {
 }
 
 // close reports whether the log was told that the breaker, now closed, was open.
-func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
+func (b *Breaker) close(p Pass, retry bool) (told bool, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures, b.row = 0, 0
@@ -248,41 +272,41 @@ func (b *breaker) close(p pass, retry bool) (told bool, since time.Time) {
 	return told, b.since
 }
 
-// failed is told that an attempt of r failed. It returns the line for the log, or nil.
-func (b *breaker) failed(p pass, r *Record, v wire.Verdict, a *wire.Answer) (line func()) {
-	if !b.fail(p, r, v, a) {
+// Failed is told that an attempt of r failed. It returns the line for the log, or nil.
+func (b *Breaker) Failed(p Pass, f *Failure) (line func()) {
+	if !b.fail(p, f) {
 		return nil
 	}
-	err := failure(a)
+	v, err := f.Class, f.Err
 	return func() { b.tell(v, err) }
 }
 
 // fail reports whether the log must be told.
-func (b *breaker) fail(p pass, r *Record, v wire.Verdict, a *wire.Answer) (tell bool) {
+func (b *Breaker) fail(p Pass, f *Failure) (tell bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures++
-	if r.failures == 0 {
+	if f.Failures == 0 {
 		b.row++
 	}
 	now := time.Now()
-	asked := retryAfter(a.RetryAfter, now, b.limit)
-	firm := asked > 0 || a.Status == http.StatusTooManyRequests
+	v, asked := f.Class, f.Asked
+	firm := asked > 0 || f.TooMany
 	switch {
-	case b.open && (p.turn != b.turn || p.admission == anything), // it is known already
+	case b.open && (p.turn != b.turn || p.Admission == Anything), // it is known already
 		p.turn != b.turn && !firm: // or has passed since
 		b.postpone(firm, now.Add(asked))
 		return false
-	case !b.open && r.failures > 0 && (asked == 0 || r.strikes > 0) && b.failures < patience:
+	case !b.open && f.Failures > 0 && (asked == 0 || f.Strikes > 0) && b.failures < patience:
 		return false // this event's own failure, as far as is known
-	case p.admission == newsProbe && asked == 0:
+	case p.Admission == NewsProbe && asked == 0:
 		if !p.overlaps {
 			b.early--
 		}
-		b.newsFrom, b.earlyAt = b.sent, now.Add(b.retry.delay(0))
+		b.newsFrom, b.earlyAt = b.sent, now.Add(b.retry.Delay(0))
 	default:
 		held := b.until // by another answer, while the probe was under way
-		b.extend(r, v, now)
+		b.extend(f, now)
 		b.until = now.Add(max(b.wait(v), asked))
 		if b.firm && held.After(b.until) {
 			b.until, firm = held, true
@@ -297,22 +321,22 @@ func (b *breaker) fail(p pass, r *Record, v wire.Verdict, a *wire.Answer) (tell 
 	if b.mayBeEarly() {
 		b.wake() // for what came while the probe was under way
 	}
-	return !r.suspect() && b.news(v, now)
+	return !f.Suspect() && b.news(v, now)
 }
 
 // extend opens the breaker, or keeps it open after a probe.
-func (b *breaker) extend(r *Record, v wire.Verdict, now time.Time) {
-	retry := r.failures > 0
+func (b *Breaker) extend(f *Failure, now time.Time) {
+	retry, v := f.Failures > 0, f.Class
 	switch {
 	case !b.open:
 		b.since, b.sent, b.step = now, now, 0
 		b.tryRetry = b.likely && !retry
-		b.beEarly(retry || v != wire.Later, now)
+		b.beEarly(retry || v != Later, now)
 	default:
 		b.step++
 		b.brief /= 2
-		b.beEarly(retry && !b.tryRetry || v != wire.Later, now)
-		b.tryRetry = !retry && v == wire.Later // a key that is refused now is refused for all
+		b.beEarly(retry && !b.tryRetry || v != Later, now)
+		b.tryRetry = !retry && v == Later // a key that is refused now is refused for all
 	}
 	if b.reason != v {
 		b.step = min(b.step, quickSteps) // the other kind of wait begins anew
@@ -321,7 +345,7 @@ func (b *breaker) extend(r *Record, v wire.Verdict, now time.Time) {
 }
 
 // arm sets the timer to the time when something may be sent.
-func (b *breaker) arm(now time.Time) {
+func (b *Breaker) arm(now time.Time) {
 	next := b.until
 	if b.hasEarly() && b.earlyAt.Before(next) && b.earlyAt.After(now) {
 		next = b.earlyAt
@@ -330,22 +354,22 @@ func (b *breaker) arm(now time.Time) {
 }
 
 // beEarly lets the next event that comes be tried early, or the next five: if there was
-// nothing fresh to try, or if the waits are long. While few have failed, any fresh event is
+// Nothing fresh to try, or if the waits are long. While few have failed, any fresh event is
 // tried after the shortest wait.
-func (b *breaker) beEarly(five bool, now time.Time) {
+func (b *Breaker) beEarly(five bool, now time.Time) {
 	b.newsFrom, b.early, b.earlyAt = b.sent, 1, b.sent
 	if five {
 		b.early = quickSteps
 	}
 	if b.few() {
-		b.earlyAt = now.Add(b.retry.delay(0))
+		b.earlyAt = now.Add(b.retry.Delay(0))
 	}
 }
 
 // postpone heeds a Retry-After that comes when the breaker is open already. A shorter one
 // than the last changes nothing. A probe that is under way was sent before, so that its answer
 // does not end the wait.
-func (b *breaker) postpone(firm bool, until time.Time) {
+func (b *Breaker) postpone(firm bool, until time.Time) {
 	if !firm || !b.open {
 		return
 	}
@@ -363,23 +387,23 @@ func (b *breaker) postpone(firm bool, until time.Time) {
 
 // wait returns how long to wait for the next probe. The first wait is shorter each time
 // that the one before was for nothing: many events may fail each for a reason of its own.
-func (b *breaker) wait(v wire.Verdict) time.Duration {
+func (b *Breaker) wait(v Class) time.Duration {
 	switch {
 	case b.step == 0:
-		return b.retry.delay(0) >> min(b.brief, 10)
+		return b.retry.Delay(0) >> min(b.brief, 10)
 	case b.step < quickSteps:
-		return b.retry.delay(0)
-	case v == wire.Later:
-		return b.retry.delay(b.step - quickSteps + 1)
+		return b.retry.Delay(0)
+	case v == Later:
+		return b.retry.Delay(b.step - quickSteps + 1)
 	}
-	return b.hold.delay(b.step - quickSteps)
+	return b.hold.Delay(b.step - quickSteps)
 }
 
 // news reports whether the log must be told. That is after the second failure, once per
 // outage and reason: an event may fail for a reason of its own. Outages that come and go
 // in a moment get a line a minute.
-func (b *breaker) news(v wire.Verdict, now time.Time) bool {
-	if b.told&(1<<v) != 0 || b.step == 0 || now.Sub(b.last[v]) < reportEvery {
+func (b *Breaker) news(v Class, now time.Time) bool {
+	if b.told&(1<<v) != 0 || b.step == 0 || now.Sub(b.last[v]) < logEvery {
 		return false
 	}
 	b.told |= 1 << v
@@ -387,11 +411,11 @@ func (b *breaker) news(v wire.Verdict, now time.Time) bool {
 	return true
 }
 
-func (b *breaker) tell(v wire.Verdict, err error) {
+func (b *Breaker) tell(v Class, err error) {
 	switch v {
-	case wire.Later:
+	case Later:
 		b.log.Warn("footfall: the API does not take events; they are kept and retried", "error", err)
-	case wire.BadKey:
+	case BadKey:
 		b.log.Error("footfall: the API refuses the key; events are held until it is accepted", "error", err)
 	default:
 		b.log.Error("footfall: this is not the Site Analytics API; events are held; check BaseURL", "error", err)

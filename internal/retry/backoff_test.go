@@ -1,4 +1,4 @@
-package footfall
+package retry
 
 import (
 	"math"
@@ -11,14 +11,14 @@ import (
 )
 
 // certain has no jitter, so that delay is the full delay.
-func certain(base, limit time.Duration) backoff { return backoff{base: base, max: limit, low: 1} }
+func certain(Base, limit time.Duration) Backoff { return Backoff{Base: Base, Max: limit, Low: 1} }
 
 func TestBackoffDoublesUntilItsMaximum(t *testing.T) {
 	t.Parallel()
 	b := certain(500*time.Millisecond, 60*time.Second)
 	var got []time.Duration
 	for step := range 9 {
-		got = append(got, b.delay(step))
+		got = append(got, b.Delay(step))
 	}
 	const ms, s = time.Millisecond, time.Second
 	assert.Equal(t, []time.Duration{500 * ms, s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 60 * s}, got)
@@ -26,7 +26,7 @@ func TestBackoffDoublesUntilItsMaximum(t *testing.T) {
 
 func TestBackoffNeverOverflows(t *testing.T) {
 	t.Parallel()
-	rows := map[string]backoff{
+	rows := map[string]Backoff{
 		"defaults":                      certain(500*time.Millisecond, 60*time.Second),
 		"probe defaults":                certain(30*time.Second, 5*time.Minute),
 		"tiny":                          certain(1, time.Hour),
@@ -39,10 +39,10 @@ func TestBackoffNeverOverflows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for step := range 1001 {
-				want := math.Min(math.Ldexp(float64(b.base), step), float64(b.max))
-				require.InEpsilon(t, want, float64(b.delay(step)), 1e-9, "step %d", step)
+				want := math.Min(math.Ldexp(float64(b.Base), step), float64(b.Max))
+				require.InEpsilon(t, want, float64(b.Delay(step)), 1e-9, "step %d", step)
 			}
-			assert.Equal(t, b.delay(1000), b.delay(math.MaxInt), "it stays at the maximum")
+			assert.Equal(t, b.Delay(1000), b.Delay(math.MaxInt), "it stays at the maximum")
 		})
 	}
 }
@@ -50,15 +50,15 @@ func TestBackoffNeverOverflows(t *testing.T) {
 func TestBackoffHasFullJitter(t *testing.T) {
 	t.Parallel()
 	rows := map[string]struct {
-		b           backoff
+		b           Backoff
 		step        int
 		least, most time.Duration
 	}{
-		"first step":        {backoff{base: time.Second, max: time.Minute}, 0, 0, time.Second},
-		"third step":        {backoff{base: time.Second, max: time.Minute}, 2, 0, 4 * time.Second},
-		"at the maximum":    {backoff{base: time.Second, max: time.Minute}, 1000, 0, time.Minute},
-		"half for a probe":  {backoff{base: 30 * time.Second, max: 5 * time.Minute, low: 0.5}, 0, 15 * time.Second, 30 * time.Second},
-		"half at a maximum": {backoff{base: 30 * time.Second, max: 5 * time.Minute, low: 0.5}, 1000, 150 * time.Second, 5 * time.Minute},
+		"first step":        {Backoff{Base: time.Second, Max: time.Minute}, 0, 0, time.Second},
+		"third step":        {Backoff{Base: time.Second, Max: time.Minute}, 2, 0, 4 * time.Second},
+		"at the maximum":    {Backoff{Base: time.Second, Max: time.Minute}, 1000, 0, time.Minute},
+		"half for a probe":  {Backoff{Base: 30 * time.Second, Max: 5 * time.Minute, Low: 0.5}, 0, 15 * time.Second, 30 * time.Second},
+		"half at a maximum": {Backoff{Base: 30 * time.Second, Max: 5 * time.Minute, Low: 0.5}, 1000, 150 * time.Second, 5 * time.Minute},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestBackoffHasFullJitter(t *testing.T) {
 			var hits [parts]int
 			span := row.most - row.least
 			for range draws {
-				d := row.b.delay(row.step)
+				d := row.b.Delay(row.step)
 				require.GreaterOrEqual(t, d, row.least)
 				require.LessOrEqual(t, d, row.most)
 				hits[min(parts-1, int(parts*(d-row.least)/span))]++
@@ -120,7 +120,7 @@ func TestRetryAfterIsReadAndClamped(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, row.want, retryAfter(row.header, now, limit))
+			assert.Equal(t, row.want, After(row.header, now, limit))
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package footfall
+package retry
 
 import (
 	"container/heap"
@@ -9,37 +9,46 @@ import (
 	"github.com/google/uuid"
 )
 
-// delayed holds the events whose last attempt failed, until the next one is due. Its lock
+// Delayed holds the events whose last attempt failed, until the next one is due. Its lock
 // is the last that is taken.
 //
 // An event is a suspect once it has failed twice while the API accepted others. Suspects
 // wait longer each time, and have a small share of the requests.
-type delayed struct {
+type Delayed[T any] struct {
 	wake func() // an event is due
 	n    atomic.Int32
 
 	mu       sync.Mutex
 	bytes    int
-	retries  eventHeap // by time
-	suspects eventHeap // by time
-	ages     eventHeap // both, oldest first
+	retries  eventHeap[T] // by time
+	suspects eventHeap[T] // by time
+	ages     eventHeap[T] // both, oldest first
 	inFlight map[uuid.UUID]attemptError
 	probed   uuid.UUID // the last probe
 	turns    uint
 	timer    *time.Timer
 
 	closing  bool
-	accepted bool            // the API accepts something, as far as is known
-	tried    []*delayedEvent // failed since then, while it accepted nothing
+	accepted bool               // the API accepts something, as far as is known
+	tried    []*delayedEvent[T] // failed since then, while it accepted nothing
 }
 
-// delayedEvent is one event of delayed, and its places in two heaps.
-type delayedEvent struct {
-	record     Record
+// Event is an event whose last attempt failed.
+type Event[T any] struct {
+	ID      uuid.UUID
+	Size    int
+	Suspect bool
+	AtClose bool // its last attempt was while the tracker was closing
+	Value   T
+	Wait    time.Duration
+	Err     error // of the last attempt
+}
+
+// delayedEvent is one event of Delayed, and its places in two heaps.
+type delayedEvent[T any] struct {
+	Event[T]
 	failed     time.Time
-	wait       time.Duration
 	due        time.Time
-	err        error // of the last attempt
 	time, rank int
 }
 
@@ -49,19 +58,15 @@ type attemptError struct {
 	err error
 }
 
-// suspectAfter is how often an event has failed while others were accepted when it is a
-// suspect. An API that fails now and then fails few events twice.
-const suspectAfter = 2
-
-func newDelayed(wake func()) *delayed {
-	byTime := func(a, b *delayedEvent) bool { return a.due.Before(b.due) }
-	time1 := func(e *delayedEvent) *int { return &e.time }
-	d := &delayed{
+func NewDelayed[T any](wake func()) *Delayed[T] {
+	byTime := func(a, b *delayedEvent[T]) bool { return a.due.Before(b.due) }
+	time1 := func(e *delayedEvent[T]) *int { return &e.time }
+	d := &Delayed[T]{
 		wake:     wake,
 		inFlight: make(map[uuid.UUID]attemptError),
-		retries:  eventHeap{less: byTime, place: time1},
-		suspects: eventHeap{less: byTime, place: time1},
-		ages:     eventHeap{less: older, place: func(e *delayedEvent) *int { return &e.rank }},
+		retries:  eventHeap[T]{less: byTime, place: time1},
+		suspects: eventHeap[T]{less: byTime, place: time1},
+		ages:     eventHeap[T]{less: older[T], place: func(e *delayedEvent[T]) *int { return &e.rank }},
 	}
 	d.timer = time.AfterFunc(time.Hour, d.over)
 	d.timer.Stop()
@@ -69,17 +74,17 @@ func newDelayed(wake func()) *delayed {
 }
 
 // older compares ids, which begin with the time.
-func older(a, b *delayedEvent) bool {
-	return string(a.record.ID[:]) < string(b.record.ID[:])
+func older[T any](a, b *delayedEvent[T]) bool {
+	return string(a.ID[:]) < string(b.ID[:])
 }
 
-// lastError returns why the event failed that failed last, and when.
-func (d *delayed) lastError() (at time.Time, err error) {
+// LastError returns why the event failed that failed last, and when.
+func (d *Delayed[T]) LastError() (at time.Time, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range d.ages.events {
 		if !e.failed.Before(at) {
-			err, at = e.err, e.failed
+			err, at = e.Err, e.failed
 		}
 	}
 	for _, e := range d.inFlight {
@@ -90,71 +95,71 @@ func (d *delayed) lastError() (at time.Time, err error) {
 	return at, err
 }
 
-// settled is told that a record that had failed is settled.
-func (d *delayed) settled(id uuid.UUID) {
+// Settled is told that a record that had failed is settled.
+func (d *Delayed[T]) Settled(id uuid.UUID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.inFlight, id)
 }
 
-// some reports whether there are any events. It takes no lock.
-func (d *delayed) some() bool { return d.n.Load() > 0 }
+// Some reports whether there are any events. It takes no lock.
+func (d *Delayed[T]) Some() bool { return d.n.Load() > 0 }
 
-// size returns how many events there are, and their bytes.
-func (d *delayed) size() (events, bytes int) {
+// Size returns how many events there are, and their bytes.
+func (d *Delayed[T]) Size() (events, bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return int(d.n.Load()), d.bytes
 }
 
-// add keeps r, which has failed because of err, for so long.
-func (d *delayed) add(r Record, wait time.Duration, err error) {
+// Add keeps r, which has failed because of err, for so long.
+func (d *Delayed[T]) Add(event Event[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	e := &delayedEvent{record: r, failed: now, wait: wait, due: now.Add(wait), err: err}
+	e := &delayedEvent[T]{Event: event, failed: now, due: now.Add(event.Wait)}
 	d.n.Add(1)
-	d.bytes += len(r.Body)
-	delete(d.inFlight, r.ID)
+	d.bytes += e.Size
+	delete(d.inFlight, e.ID)
 	heap.Push(&d.ages, e)
 	d.place(e)
 	d.arm(now)
 }
 
 // place puts e where it waits.
-func (d *delayed) place(e *delayedEvent) {
+func (d *Delayed[T]) place(e *delayedEvent[T]) {
 	switch {
-	case d.closing && e.record.last && !d.accepted:
+	case d.closing && e.AtClose && !d.accepted:
 		e.time = nowhere
 		d.tried = append(d.tried, e)
 		return
-	case d.closing && !e.record.last:
+	case d.closing && !e.AtClose:
 		e.due = time.Time{}
 	}
 	heap.Push(d.heapOf(e), e)
 }
 
-func (d *delayed) heapOf(e *delayedEvent) *eventHeap {
-	if e.record.strikes >= suspectAfter {
+func (d *Delayed[T]) heapOf(e *delayedEvent[T]) *eventHeap[T] {
+	if e.Suspect {
 		return &d.suspects
 	}
 	return &d.retries
 }
 
-// turn reports whether it is the turn of a retry, or of a suspect: one in two, and one in
+// Turn reports whether it is the turn of a retry, or of a suspect: one in two, and one in
 // ten.
-func (d *delayed) turn() (retry, suspect bool) {
+func (d *Delayed[T]) Turn() (retry, suspect bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.turns++
 	return d.turns%2 == 0, d.turns%10 == 5
 }
 
-// untried moves an event into one that has had no attempt since the tracker closes.
-func (d *delayed) untried(one []Record) bool {
+// TakeUntried moves an event into one that has had no attempt since the tracker closes.
+func (d *Delayed[T]) TakeUntried(one []T) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, from := range []*eventHeap{&d.retries, &d.suspects} {
+	for _, from := range []*eventHeap[T]{&d.retries, &d.suspects} {
 		if from.Len() > 0 && from.events[0].due.IsZero() {
 			one[0] = d.remove(from.events[0])
 			d.arm(time.Now())
@@ -164,18 +169,18 @@ func (d *delayed) untried(one []Record) bool {
 	return false
 }
 
-// oldest returns the id of the oldest event.
-func (d *delayed) oldest() (id uuid.UUID, ok bool) {
+// Oldest returns the id of the oldest event.
+func (d *Delayed[T]) Oldest() (id uuid.UUID, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ages.Len() == 0 {
 		return id, false
 	}
-	return d.ages.events[0].record.ID, true
+	return d.ages.events[0].ID, true
 }
 
-// take moves an event that is due into one.
-func (d *delayed) take(one []Record, suspect bool) bool {
+// Take moves an event that is due into one.
+func (d *Delayed[T]) Take(one []T, suspect bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	from := &d.retries
@@ -191,9 +196,9 @@ func (d *delayed) take(one []Record, suspect bool) bool {
 	return true
 }
 
-// probe moves the event into one that has waited longest: one that is due, or if there is
+// TakeProbe moves the event into one that has waited longest: one that is due, or if there is
 // none, one that is no suspect. It is not the last probe again if there is another event.
-func (d *delayed) probe(one []Record) bool {
+func (d *Delayed[T]) TakeProbe(one []T) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
@@ -207,29 +212,30 @@ func (d *delayed) probe(one []Record) bool {
 		return false
 	}
 	e := from.events[0]
-	if e.record.ID == d.probed && from.Len() > 1 {
+	if e.ID == d.probed && from.Len() > 1 {
 		e = from.second()
 	}
-	d.probed = e.record.ID
+	d.probed = e.ID
 	one[0] = d.remove(e)
 	d.arm(now)
 	return true
 }
 
-// reclaim takes the oldest event out.
-func (d *delayed) reclaim() (r Record, ok bool) {
+// Reclaim takes the oldest event out.
+func (d *Delayed[T]) Reclaim() (value T, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ages.Len() == 0 {
-		return r, false
+		return value, false
 	}
-	r = d.remove(d.ages.events[0])
-	delete(d.inFlight, r.ID)
-	return r, true
+	oldest := d.ages.events[0]
+	value = d.remove(oldest)
+	delete(d.inFlight, oldest.ID)
+	return value, true
 }
 
 // remove takes e out.
-func (d *delayed) remove(e *delayedEvent) Record {
+func (d *Delayed[T]) remove(e *delayedEvent[T]) T {
 	heap.Remove(&d.ages, e.rank)
 	if e.time != nowhere {
 		heap.Remove(d.heapOf(e), e.time)
@@ -237,12 +243,12 @@ func (d *delayed) remove(e *delayedEvent) Record {
 		d.forget(e)
 	}
 	d.n.Add(-1)
-	d.bytes -= len(e.record.Body)
-	d.inFlight[e.record.ID] = attemptError{e.failed, e.err}
-	return e.record
+	d.bytes -= e.Size
+	d.inFlight[e.ID] = attemptError{e.failed, e.Err}
+	return e.Value
 }
 
-func (d *delayed) forget(e *delayedEvent) {
+func (d *Delayed[T]) forget(e *delayedEvent[T]) {
 	for i := range d.tried {
 		if d.tried[i] == e {
 			d.tried = append(d.tried[:i], d.tried[i+1:]...)
@@ -251,9 +257,9 @@ func (d *delayed) forget(e *delayedEvent) {
 	}
 }
 
-// waits reports whether an event will be due.
-func (d *delayed) waits() bool {
-	if !d.some() {
+// Waits reports whether an event will be due.
+func (d *Delayed[T]) Waits() bool {
+	if !d.Some() {
 		return false
 	}
 	d.mu.Lock()
@@ -261,9 +267,9 @@ func (d *delayed) waits() bool {
 	return d.retries.Len()+d.suspects.Len() > 0
 }
 
-// due returns how many events are due, or many if there are more.
-func (d *delayed) due(now time.Time) int {
-	if !d.some() {
+// Due returns how many events are due, or many if there are more.
+func (d *Delayed[T]) Due(now time.Time) int {
+	if !d.Some() {
 		return 0
 	}
 	d.mu.Lock()
@@ -276,9 +282,9 @@ const many = 1 << 12
 
 // arm sets the timer to the next time at which an event will be due. Those that are due
 // already wait for a sender: wake was called for them.
-func (d *delayed) arm(now time.Time) {
+func (d *Delayed[T]) arm(now time.Time) {
 	var next time.Time
-	for _, h := range []*eventHeap{&d.retries, &d.suspects} {
+	for _, h := range []*eventHeap[T]{&d.retries, &d.suspects} {
 		if h.Len() == 0 {
 			continue
 		}
@@ -294,19 +300,19 @@ func (d *delayed) arm(now time.Time) {
 }
 
 // over is called by the timer.
-func (d *delayed) over() {
+func (d *Delayed[T]) over() {
 	d.mu.Lock()
 	d.arm(time.Now())
 	d.mu.Unlock()
 	d.wake()
 }
 
-// close makes every event due.
-func (d *delayed) close() {
+// Close makes every event due.
+func (d *Delayed[T]) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closing = true
-	for _, h := range []*eventHeap{&d.retries, &d.suspects} {
+	for _, h := range []*eventHeap[T]{&d.retries, &d.suspects} {
 		for _, e := range h.events {
 			e.due = time.Time{}
 		}
@@ -314,16 +320,16 @@ func (d *delayed) close() {
 	d.timer.Stop()
 }
 
-// stop ends the timer.
-func (d *delayed) stop() {
+// Stop ends the timer.
+func (d *Delayed[T]) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timer.Stop()
 }
 
-// accept is told that the API accepts something while the tracker closes. What failed
+// Resume is told that the API accepts something while the tracker closes. What failed
 // since is worth another attempt then. It reports whether that is news.
-func (d *delayed) accept() (news bool) {
+func (d *Delayed[T]) Resume() (news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.accepted {
@@ -332,7 +338,7 @@ func (d *delayed) accept() (news bool) {
 	d.accepted = true
 	now := time.Now()
 	for _, e := range d.tried {
-		e.due = now.Add(e.wait)
+		e.due = now.Add(e.Wait)
 		heap.Push(d.heapOf(e), e)
 	}
 	d.tried = nil
@@ -340,15 +346,15 @@ func (d *delayed) accept() (news bool) {
 	return true
 }
 
-// resign is told that the API accepts nothing any more while the tracker closes.
-func (d *delayed) resign() {
+// Suspend is told that the API accepts nothing any more while the tracker closes.
+func (d *Delayed[T]) Suspend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.accepted {
 		return
 	}
 	d.accepted = false
-	for _, h := range []*eventHeap{&d.retries, &d.suspects} {
+	for _, h := range []*eventHeap[T]{&d.retries, &d.suspects} {
 		events := h.events
 		h.events = nil
 		for _, e := range events {
@@ -358,47 +364,48 @@ func (d *delayed) resign() {
 	d.arm(time.Now())
 }
 
-// giveUp takes out the events that have failed since the tracker closes, if the API has
+// GiveUp takes out the events that have failed since the tracker closes, if the API has
 // accepted nothing since.
-func (d *delayed) giveUp() (events []*delayedEvent) {
+func (d *Delayed[T]) GiveUp() (events []Event[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	events, d.tried = d.tried, nil
-	for _, e := range events {
+	for _, e := range d.tried {
 		heap.Remove(&d.ages, e.rank)
 		d.n.Add(-1)
-		d.bytes -= len(e.record.Body)
+		d.bytes -= e.Size
+		events = append(events, e.Event)
 	}
+	d.tried = nil
 	return events
 }
 
 // eventHeap is a container/heap of events that know their places in it.
-type eventHeap struct {
-	events []*delayedEvent
-	less   func(a, b *delayedEvent) bool
-	place  func(*delayedEvent) *int
+type eventHeap[T any] struct {
+	events []*delayedEvent[T]
+	less   func(a, b *delayedEvent[T]) bool
+	place  func(*delayedEvent[T]) *int
 }
 
 // nowhere is the place of an event that is not in the heap.
 const nowhere = -1
 
-func (h *eventHeap) Len() int           { return len(h.events) }
-func (h *eventHeap) Less(i, j int) bool { return h.less(h.events[i], h.events[j]) }
+func (h *eventHeap[T]) Len() int           { return len(h.events) }
+func (h *eventHeap[T]) Less(i, j int) bool { return h.less(h.events[i], h.events[j]) }
 
-func (h *eventHeap) Swap(i, j int) {
+func (h *eventHeap[T]) Swap(i, j int) {
 	h.events[i], h.events[j] = h.events[j], h.events[i]
 	*h.place(h.events[i]), *h.place(h.events[j]) = i, j
 }
 
 // Push implements heap.Interface.
-func (h *eventHeap) Push(x any) {
-	e := x.(*delayedEvent)
+func (h *eventHeap[T]) Push(x any) {
+	e := x.(*delayedEvent[T])
 	*h.place(e) = len(h.events)
 	h.events = append(h.events, e)
 }
 
 // Pop implements heap.Interface.
-func (h *eventHeap) Pop() any {
+func (h *eventHeap[T]) Pop() any {
 	last := len(h.events) - 1
 	e := h.events[last]
 	h.events[last] = nil
@@ -408,7 +415,7 @@ func (h *eventHeap) Pop() any {
 }
 
 // second returns the event that follows the first. There must be one.
-func (h *eventHeap) second() *delayedEvent {
+func (h *eventHeap[T]) second() *delayedEvent[T] {
 	if len(h.events) > 2 && h.Less(2, 1) {
 		return h.events[2]
 	}
@@ -416,7 +423,7 @@ func (h *eventHeap) second() *delayedEvent {
 }
 
 // due counts the events at place i and below it that are due, up to most.
-func (h *eventHeap) due(i int, now time.Time, most int) int {
+func (h *eventHeap[T]) due(i int, now time.Time, most int) int {
 	if i >= len(h.events) || most <= 0 || h.events[i].due.After(now) {
 		return 0
 	}
