@@ -6,6 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 )
 
@@ -63,7 +66,7 @@ type Store interface {
 // goroutines at once.
 type Source struct {
 	store   Store
-	queue   *queue // the Store, if it is a Tracker's
+	queue   *queue.Queue // of the Store, if it is a Tracker's
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
@@ -83,8 +86,10 @@ func NewSource(store Store) *Source {
 
 func newSource(store Store, trigger chan struct{}) *Source {
 	s := &Source{store: store, trigger: trigger, closing: make(chan struct{})}
-	s.queue, _ = store.(*queue)
-	s.again = time.AfterFunc(lookAgain, s.Wake)
+	if own, ok := store.(*memoryStore); ok {
+		s.queue = own.queue
+	}
+	s.again = time.AfterFunc(queue.LookAgain, s.Wake)
 	s.again.Stop()
 	s.delayed = retry.NewDelayed[Record](s.Wake)
 	return s
@@ -104,7 +109,7 @@ func (s *Source) Wait(ctx context.Context) (waiting int, ok bool) {
 func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bool) {
 	var batch <-chan time.Time
 	if s.queue != nil {
-		batch = s.queue.timer.C
+		batch = s.queue.Timer()
 	}
 	for {
 		still := idle() // before look, for a sender may give back what it had and end
@@ -119,7 +124,7 @@ func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bo
 		select {
 		case <-s.trigger:
 		case <-batch:
-			s.queue.timeOver()
+			s.queue.TimeOver()
 		case <-ctx.Done():
 			return 0, false
 		}
@@ -131,7 +136,7 @@ func (s *Source) look() (due int, more bool) {
 	woken := s.woken.Swap(false)
 	waiting, more := 0, true
 	if s.queue != nil {
-		waiting, more = s.queue.batchDue(woken)
+		waiting, more = s.queue.DueBatch(woken)
 	} else {
 		waiting, more = s.waiting(woken)
 	}
@@ -141,15 +146,11 @@ func (s *Source) look() (due int, more bool) {
 	return due, more || s.delayed.Waits()
 }
 
-// lookAgain is how long records may wait that are due and that nobody takes, until Wait
-// tells of them again.
-const lookAgain = time.Second
-
 // waiting returns how many records wait if they are due.
 func (s *Source) waiting(due bool) (n int, more bool) {
 	n, more = s.store.Waiting()
 	if n > 0 {
-		s.again.Reset(lookAgain)
+		s.again.Reset(queue.LookAgain)
 	}
 	if !due {
 		n = 0
@@ -361,4 +362,96 @@ func (s *Source) Close() {
 		s.delayed.Close()
 		s.Wake()
 	})
+}
+
+// memoryStore is the Store of a Tracker: a queue in memory.
+type memoryStore struct {
+	queue   *queue.Queue
+	source  *Source
+	misused func(error) // told of a Transport that does not keep to its contract
+}
+
+var (
+	_ Store         = (*memoryStore)(nil)
+	_ queue.Delayed = (*memoryStore)(nil)
+)
+
+func newMemoryStore(cfg *Config, dropped func(), misused func(error)) *memoryStore {
+	s := &memoryStore{misused: misused}
+	s.queue = queue.New(queue.Options{
+		MaxEvents:  cfg.MaxQueueEvents,
+		MaxBytes:   cfg.MaxQueueBytes,
+		DropOldest: cfg.DropOldest,
+		BatchSize:  cfg.BatchSize,
+		Interval:   cfg.FlushInterval,
+		Delayed:    s,
+		Dropped:    dropped,
+	})
+	s.source = newSource(s, s.queue.Trigger())
+	return s
+}
+
+func newRecord(item queue.Item) Record {
+	return Record{ID: item.ID, Body: item.Body, ref: item.Ref}
+}
+
+// Waiting implements Store.
+func (s *memoryStore) Waiting() (n int, more bool) { return s.queue.Waiting() }
+
+// Take implements Store.
+func (s *memoryStore) Take(dst []Record) int {
+	return s.queue.Take(len(dst), func(i int, item queue.Item) {
+		dst[i] = newRecord(item)
+	})
+}
+
+// TakeAny implements an optional method of Store.
+func (s *memoryStore) TakeAny(one []Record) bool {
+	item, ok := s.queue.TakeAny()
+	if ok {
+		one[0] = newRecord(item)
+	}
+	return ok
+}
+
+// TakeNewest implements an optional method of Store.
+func (s *memoryStore) TakeNewest(one []Record, since time.Time) bool {
+	item, ok := s.queue.TakeNewest(since)
+	if ok {
+		one[0] = newRecord(item)
+	}
+	return ok
+}
+
+// Retry implements Store.
+func (s *memoryStore) Retry(r Record, err error) (kept Record, ok bool) {
+	item, ok := s.queue.Retry(r.ref, err)
+	if ok {
+		r.ID, r.Body, r.ref = item.ID, item.Body, item.Ref // what is known of its attempts stays
+	}
+	return r, ok
+}
+
+// Settle implements Store.
+func (s *memoryStore) Settle(records []Record, o Outcome, err error) {
+	s.queue.Settle(len(records), func(i int) queue.Ref { return records[i].ref }, queue.Outcome(o), err)
+}
+
+// Moved implements an optional method of Store.
+func (s *memoryStore) Moved(n int, o Outcome) {
+	if err := s.queue.Moved(n, queue.Outcome(o)); err != nil {
+		s.misused(err)
+	}
+}
+
+// Size implements queue.Delayed.
+func (s *memoryStore) Size() (events, bytes int) { return s.source.delayed.Size() }
+
+// Oldest implements queue.Delayed.
+func (s *memoryStore) Oldest() (id uuid.UUID, ok bool) { return s.source.delayed.Oldest() }
+
+// Reclaim implements queue.Delayed.
+func (s *memoryStore) Reclaim() (queue.Ref, bool) {
+	r, ok := s.source.Reclaim()
+	return r.ref, ok
 }

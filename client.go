@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/internal/pii"
+	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
@@ -138,7 +139,7 @@ func (c *Client) Send(ctx context.Context, e Event) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	a := c.api.Post(ctx, newID(time.Now().UnixNano(), rand.Uint64()), body, nil)
+	a := c.api.Post(ctx, queue.NewID(time.Now().UnixNano(), rand.Uint64()), body, nil)
 	if a.Verdict() == wire.Accepted {
 		return nil
 	}

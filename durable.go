@@ -5,34 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
+	"github.com/footfall-dev/footfall/internal/queue"
 )
-
-// waiter is a call that waits until its event is settled.
-type waiter struct {
-	id      uuid.UUID
-	done    chan struct{} // closed when outcome and err are known
-	outcome Outcome
-	err     error
-	failure error // of the last attempt; guarded by the queue's lock
-}
-
-// tell is called with the lock held.
-func (q *queue) tell(id uuid.UUID, o Outcome, err error) {
-	if w := q.waiters[id]; w != nil {
-		delete(q.waiters, id)
-		w.outcome, w.err = o, err
-		close(w.done)
-	}
-}
-
-// forget is told that w waits no more, and returns why its event failed last.
-func (q *queue) forget(w *waiter) (failure error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.waiters, w.id)
-	return w.failure
-}
 
 // TrackDurable is [Tracker.TrackEvent] for the moments that must not be lost: it returns
 // nil once the event is safe, even if the process is killed right after. With a Transport
@@ -50,20 +24,20 @@ func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 	if ctx == nil {
 		ctx = context.Background() // as TrackEvent does
 	}
-	w := &waiter{done: make(chan struct{})}
+	w := queue.NewWaiter()
 	d := e.draft(ctx)
 	if err := t.accept(&d, w); err != nil {
 		return err
 	}
 	select {
-	case <-w.done:
+	case <-w.Done():
 	case <-ctx.Done():
-		failure := t.queue.forget(w)
+		failure := t.queue.Forget(w)
 		return notSafe(ctx.Err(), cmp.Or(failure, t.source.Failure()))
 	case <-t.done: // the transport has stopped; if it settled the event, it did so before
-		return t.queue.last(w)
+		t.queue.Last(w, t.source.Failure())
 	}
-	return w.verdict()
+	return durable(w)
 }
 
 // notSafe is the error of a call whose time is over.
@@ -71,21 +45,14 @@ func notSafe(ended, failure error) error {
 	return fmt.Errorf("footfall: the event is queued and not safe yet: %w", because(ended, failure))
 }
 
-// last is the verdict when nobody settles any more.
-func (q *queue) last(w *waiter) error {
-	q.mu.Lock()
-	q.tell(w.id, Lost, cmp.Or(w.failure, q.source.Failure(), errStopped))
-	q.mu.Unlock()
-	return w.verdict()
-}
-
-// verdict is read after done is closed.
-func (w *waiter) verdict() error {
-	switch w.outcome {
-	case Delivered, Stored:
+// durable says how the event of w ended, once it has.
+func durable(w *queue.Waiter) error {
+	o, err := w.Result()
+	switch o {
+	case queue.Delivered, queue.Stored:
 		return nil
-	case Rejected:
-		return fmt.Errorf("footfall: the event was refused: %w", w.err)
+	case queue.Rejected:
+		return fmt.Errorf("footfall: the event was refused: %w", err)
 	}
-	return fmt.Errorf("footfall: the event was given up: %w", w.err)
+	return fmt.Errorf("footfall: the event was given up: %w", err)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
@@ -15,11 +16,11 @@ var (
 	// ErrQueueFull is returned by Track when the event would exceed
 	// Config.MaxQueueEvents or Config.MaxQueueBytes. The event was not
 	// accepted; Stats.Refused counts it.
-	ErrQueueFull = errors.New("footfall: queue full: the event was not accepted")
+	ErrQueueFull = queue.ErrFull // "footfall: queue full: the event was not accepted"
 
 	// ErrClosed is returned by Track after Close was called. The event was not
 	// accepted; Stats.Refused counts it.
-	ErrClosed = errors.New("footfall: tracker closed: the event was not accepted")
+	ErrClosed = queue.ErrClosed // "footfall: tracker closed: the event was not accepted"
 
 	// ErrNoURL is returned by Track when neither the event, nor the context,
 	// nor Config.DefaultURL says where the event occurred. The API requires a

@@ -3,7 +3,6 @@ package footfall
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/footfall-dev/footfall/internal/pattern"
 	"github.com/footfall-dev/footfall/internal/pii"
+	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
@@ -24,8 +24,9 @@ import (
 type Tracker struct {
 	encoder   encoder
 	pager     *pager
-	queue     *queue
-	source    *Source // of the queue's records
+	store     *memoryStore
+	queue     *queue.Queue // of store
+	source    *Source      // of store
 	reporter  *reporter
 	skip      func(*http.Request) bool
 	noContext bool
@@ -40,6 +41,22 @@ type Tracker struct {
 	closing atomic.Bool        // Close was called
 	closed  chan struct{}      // closed when that call is over
 	result  error              // of that call; read after closed
+
+	_ cacheLinePad // Track reads what is above, and little of it ever changes
+
+	invalid   atomic.Uint64 // of Stats
+	sanitized atomic.Uint64 // of Stats
+}
+
+// cacheLinePad keeps what different cores change, or read and change, in different lines of
+// their caches, which are 64 bytes, or two of them.
+type cacheLinePad [128]byte
+
+// scratch is what a call of Track works with: mostly what the one before on the same core
+// left.
+type scratch struct {
+	buf  []byte // to encode into
+	hint queue.Hint
 }
 
 // New checks cfg and starts a tracker, which runs until Close. It does no I/O.
@@ -80,9 +97,8 @@ func newTracker(cfg *Config) *Tracker {
 		done:     make(chan struct{}),
 		closed:   make(chan struct{}),
 	}
-	t.queue = newQueue(cfg, t.reporter.dropped)
-	t.queue.misused = t.reporter.misused
-	t.source = t.queue.source
+	t.store = newMemoryStore(cfg, t.reporter.dropped, t.reporter.misused)
+	t.queue, t.source = t.store.queue, t.store.source
 	t.scratches.New = func() any { return &scratch{buf: make([]byte, 0, 1024)} }
 	return t
 }
@@ -177,30 +193,30 @@ func (t *Tracker) inactive() bool { return t == nil || t.queue == nil }
 const maxBuffer = 8 << 10
 
 // accept encodes d and queues it. w waits until it is settled; it may be nil.
-func (t *Tracker) accept(d *draft, w *waiter) error {
+func (t *Tracker) accept(d *draft, w *queue.Waiter) error {
 	s := t.scratches.Get().(*scratch)
 	err := t.enqueue(s, d, w)
 	t.scratches.Put(s)
 	return err
 }
 
-func (t *Tracker) enqueue(s *scratch, d *draft, w *waiter) error {
+func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 	body, redacted, err := t.encoder.append(s.buf[:0], d)
 	if cap(body) <= maxBuffer {
 		s.buf = body
 	}
 	if d.sanitized {
-		t.queue.sanitized.Add(1)
+		t.sanitized.Add(1)
 	}
 	if err != nil {
-		t.queue.invalid.Add(1)
+		t.invalid.Add(1)
 		t.reporter.invalid(err)
 		return err
 	}
 	if w != nil {
-		err = t.queue.ask(t.queue.lanes[s.lane], body, redacted, w)
+		err = t.queue.PutWaiter(&s.hint, body, redacted, w)
 	} else {
-		err = t.queue.put(s, body, redacted)
+		err = t.queue.Put(&s.hint, body, redacted)
 	}
 	if err != nil {
 		t.reporter.refused(err)
@@ -219,8 +235,11 @@ func (t *Tracker) Flush(ctx context.Context) error {
 		return nil
 	}
 	ctx = orBackground(ctx)
-	if err := t.queue.flush(ctx, t.done); err != nil || t.flusher == nil {
-		return err
+	if err := t.queue.Flush(ctx, t.done); err != nil {
+		return &FlushError{Unsettled: t.queue.Counters().Queued, Err: err, Cause: t.source.Failure()}
+	}
+	if t.flusher == nil {
+		return nil
 	}
 	return t.flusher.Flush(ctx)
 }
@@ -230,7 +249,9 @@ func (t *Tracker) Stats() Stats {
 	if t.inactive() {
 		return Stats{}
 	}
-	return t.queue.read()
+	s := newStats(t.queue.Counters())
+	s.Invalid, s.Sanitized = t.invalid.Load(), t.sanitized.Load()
+	return s
 }
 
 // Close ends the tracker: it refuses new events and sends what is left at once. As long
@@ -267,7 +288,8 @@ func (t *Tracker) Close(ctx context.Context) error {
 }
 
 func (t *Tracker) shutDown(ctx context.Context) error {
-	before := t.queue.close()
+	before := t.queue.Close()
+	t.source.Close()
 	var cause error
 	select {
 	case <-t.done:
@@ -276,7 +298,8 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 	}
 	t.stop()
 	t.lastMoment()
-	after, lastErr := t.queue.end()
+	after, lastErr := t.queue.End(t.source.Failure())
+	t.source.delayed.Stop()
 	t.reporter.close(ctx)
 	if after.Dropped == before.Dropped {
 		return nil
@@ -294,7 +317,7 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 func because(ended, last error) error {
 	switch {
 	case ended == nil:
-		return cmp.Or(last, errStopped)
+		return cmp.Or(last, queue.ErrStopped)
 	case last == nil || last == context.Canceled: // an attempt that was cut off
 		return ended
 	}
@@ -309,9 +332,3 @@ func (t *Tracker) lastMoment() {
 	case <-time.After(100 * time.Millisecond):
 	}
 }
-
-// errGivenUp is why events are lost that a Transport has Moved.
-var errGivenUp = errors.New("the transport has given up events that it had stored")
-
-// errStopped is why events are lost when a Transport ended before its time.
-var errStopped = errors.New("the transport has stopped")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
@@ -15,11 +16,7 @@ type Record struct {
 	ID   uuid.UUID // UUIDv7, the Idempotency-Key of every attempt
 	Body []byte    // JSON body of the POST; valid and unchanging until the record is settled
 
-	home *slab // where the queue keeps it
-	slot int
-	seed uint64 // home's: another when it is used again
-	turn int32  // home's: another when the record was given back
-
+	ref      queue.Ref
 	attempts retry.Attempts
 }
 

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import "time"
 

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import (
 	"encoding/binary"
@@ -44,18 +44,18 @@ func (s *slabTest) look() {
 	s.rewind()
 }
 
-func (s *slabTest) take() Record {
+func (s *slabTest) take() Item {
 	s.oldest()
 	return s.lane.take()
 }
 
 // settle ends a record as the queue does, and reports whether it was held.
-func (s *slabTest) settle(r Record) bool {
-	if !r.home.holds(&r, r.home.owner) {
+func (s *slabTest) settle(r Item) bool {
+	if !r.Ref.home.holds(r.Ref, r.Ref.home.owner) {
 		return false
 	}
-	r.home.states[r.slot] = settled
-	s.release(r.home)
+	r.Ref.home.states[r.Ref.slot] = settled
+	s.release(r.Ref.home)
 	return true
 }
 
@@ -123,7 +123,7 @@ func TestSlabGoesToTheSparesOnceItsLastRecordIsSettled(t *testing.T) {
 		s.put(8)
 	}
 	require.Equal(t, 3, s.inUse())
-	var taken []Record
+	var taken []Item
 	for range 6 {
 		taken = append(taken, s.take())
 	}
@@ -216,7 +216,7 @@ func TestSlabsHoldInAnyOrder(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, 0))
 			s := newSlabTest(64)
-			live := make(map[uint32]Record)
+			live := make(map[uint32]Item)
 			waiting, next := 0, uint32(0)
 			for range 5000 {
 				switch n := random.IntN(5); {
@@ -238,7 +238,7 @@ func TestSlabsHoldInAnyOrder(t *testing.T) {
 	}
 }
 
-func settleAny(t *testing.T, s *slabTest, live map[uint32]Record) {
+func settleAny(t *testing.T, s *slabTest, live map[uint32]Item) {
 	t.Helper()
 	for number, r := range live { // in an order that Go draws
 		require.Equal(t, number, binary.BigEndian.Uint32(r.Body))
@@ -248,7 +248,7 @@ func settleAny(t *testing.T, s *slabTest, live map[uint32]Record) {
 	}
 }
 
-func assertApart(t *testing.T, live map[uint32]Record) {
+func assertApart(t *testing.T, live map[uint32]Item) {
 	t.Helper()
 	seen := make(map[*byte]uint32)
 	for number, r := range live {
@@ -273,8 +273,8 @@ func TestSlabsInSteadyUseAllocateNothing(t *testing.T) {
 		s.look()
 		for range 20 {
 			r := s.take()
-			r.home.states[r.slot] = settled
-			s.release(r.home)
+			r.Ref.home.states[r.Ref.slot] = settled
+			s.release(r.Ref.home)
 		}
 	}
 	cycle()
@@ -300,7 +300,7 @@ func TestSlabsTellEachEventItsOwnID(t *testing.T) {
 	t.Parallel()
 	s := newSlabTest(64)
 	seen := make(map[uuid.UUID]bool)
-	var last Record
+	var last Item
 	before := time.Now().UnixMilli()
 	for range 1000 {
 		s.put(8)
@@ -308,9 +308,9 @@ func TestSlabsTellEachEventItsOwnID(t *testing.T) {
 		require.False(t, seen[r.ID], "in a slab, or in one that is used again")
 		seen[r.ID] = true
 		require.Equal(t, uuid.Version(7), r.ID.Version())
-		require.NotEqual(t, last.ID, r.home.id(r.slot))
+		require.NotEqual(t, last.ID, r.Ref.home.id(r.Ref.slot))
 		last = r
-		require.Equal(t, r.ID, r.home.id(r.slot), "the same each time it is asked for")
+		require.Equal(t, r.ID, r.Ref.home.id(r.Ref.slot), "the same each time it is asked for")
 		require.True(t, s.settle(r))
 	}
 	ms := int64(binary.BigEndian.Uint64(last.ID[:8]) >> 16)
@@ -331,7 +331,7 @@ func TestSlabKnowsTheEpochOfEachEvent(t *testing.T) {
 	}
 	for i, want := range epochs {
 		r := s.take()
-		assert.Same(t, want, r.home.epoch(r.slot), "event %d", i)
+		assert.Same(t, want, r.Ref.home.epoch(r.Ref.slot), "event %d", i)
 	}
 }
 

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import (
 	"iter"
@@ -139,13 +139,13 @@ func (l *lane) pass() {
 }
 
 // take returns the oldest record, which oldest has found.
-func (l *lane) take() Record {
+func (l *lane) take() Item {
 	l.waiting--
 	return l.first.take(l.first.next)
 }
 
 // takeAny returns a record from anywhere. There must be one.
-func (l *lane) takeAny() Record {
+func (l *lane) takeAny() Item {
 	l.waiting--
 	var from *slab
 	slabs := 0
@@ -181,7 +181,7 @@ func (l *lane) newest() (from *slab, at int64) {
 }
 
 // takeNewest returns the newest record of a slab that newest has found.
-func (l *lane) takeNewest(from *slab) Record {
+func (l *lane) takeNewest(from *slab) Item {
 	l.waiting--
 	return from.take(from.newest())
 }

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestIDIsAUUIDv7WithItsTimeInside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := newID(at.UnixNano(), rand.Uint64())
+			id := NewID(at.UnixNano(), rand.Uint64())
 			assert.Equal(t, uuid.Version(7), id.Version())
 			assert.Equal(t, uuid.RFC4122, id.Variant())
 			var ms int64
@@ -43,7 +43,7 @@ func TestIDsAreUniqueEvenOfOneInstant(t *testing.T) {
 	seen := make(map[uuid.UUID]struct{}, n)
 	var ones, zeros uuid.UUID // bits that were ever set, or ever clear
 	for range n {
-		id := newID(at.UnixNano(), rand.Uint64())
+		id := NewID(at.UnixNano(), rand.Uint64())
 		seen[id] = struct{}{}
 		for i := range id {
 			ones[i] |= id[i]
@@ -61,10 +61,10 @@ func TestIDsAreOrderedByTime(t *testing.T) {
 	t.Parallel()
 	// A step of the fraction's 12 bits is 244 ns.
 	at := time.UnixMilli(1763660000000)
-	last := newID(at.UnixNano(), rand.Uint64())
+	last := NewID(at.UnixNano(), rand.Uint64())
 	for range 100_000 {
 		at = at.Add(250 * time.Nanosecond)
-		id := newID(at.UnixNano(), rand.Uint64())
+		id := NewID(at.UnixNano(), rand.Uint64())
 		require.Negative(t, bytes.Compare(last[:], id[:]), "%s before %s", last, id)
 		last = id
 	}

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import (
 	"bytes"
@@ -64,7 +64,7 @@ func newSlab(size int) *slab {
 }
 
 // split copies an event into a slab of its own, with the same id.
-func (s *slab) split(slot int) Record {
+func (s *slab) split(slot int) Item {
 	own := &slab{
 		mem:       bytes.Clone(s.mem[s.start(slot):s.entries[slot].end]),
 		owner:     s.owner,
@@ -75,7 +75,7 @@ func (s *slab) split(slot int) Record {
 		counted:   1,
 	}
 	own.entries = []entry{{at: s.entries[slot].at, end: len(own.mem)}}
-	return own.record(0)
+	return own.item(0)
 }
 
 // fits reports whether an event of size bytes fits behind n others of used bytes.
@@ -91,15 +91,15 @@ func (s *slab) start(slot int) int {
 
 func (s *slab) size(slot int) int { return s.entries[slot].end - s.start(slot) }
 
-func (s *slab) record(slot int) Record {
+func (s *slab) item(slot int) Item {
 	end := s.entries[slot].end
-	return Record{ID: s.id(slot), Body: s.mem[s.start(slot):end:end], home: s, slot: slot, seed: s.seed, turn: s.turn}
+	return Item{ID: s.id(slot), Body: s.mem[s.start(slot):end:end], Ref: Ref{home: s, slot: slot, seed: s.seed, turn: s.turn}}
 }
 
 // id counts up from the seed (RFC 9562, section 6.2, method 2): a random number for each
 // event would be a tenth of the cost of adding it.
 func (s *slab) id(slot int) uuid.UUID {
-	return newID(s.entries[slot].at+s.unixStart, s.seed+uint64(slot))
+	return NewID(s.entries[slot].at+s.unixStart, s.seed+uint64(slot))
 }
 
 // begin is told that the first event is about to come.
@@ -111,7 +111,7 @@ func (s *slab) begin(c *clock) {
 // holds reports whether r is in flight, and one of the slab's events, and the slab is of the
 // queue with those spares: a record settled twice may come back when its slab already holds
 // others.
-func (s *slab) holds(r *Record, of *spares) bool {
+func (s *slab) holds(r Ref, of *spares) bool {
 	return s != nil && s.owner == of && r.turn == s.turn && r.slot < s.counted && r.seed == s.seed && s.states[r.slot] == taken
 }
 
@@ -139,13 +139,13 @@ func (s *slab) epoch(slot int) *epoch {
 	return s.runs[i].epoch
 }
 
-// take returns the record of a slot that waits.
-func (s *slab) take(slot int) Record {
+// take returns the event of a slot that waits.
+func (s *slab) take(slot int) Item {
 	s.states[slot] = taken
 	for s.next < s.counted && s.states[s.next] != waiting {
 		s.next++
 	}
-	return s.record(slot)
+	return s.item(slot)
 }
 
 // any returns a slot that waits. There must be one.

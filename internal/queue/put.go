@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import (
 	"bytes"
@@ -8,16 +8,15 @@ import (
 
 // What callers of Track do to the queue.
 
-// scratch is what a call of Track works with: mostly what the one before on the same core
+// Hint is the lane that a caller should use: mostly what the one before on the same core
 // left.
-type scratch struct {
-	buf    []byte // to encode into
-	lane   int    // index of the one to use
-	misses int    // how often it was taken lately
+type Hint struct {
+	lane   int // index of the one to use
+	misses int // how often it was taken lately
 }
 
-// put accepts an event, copying body, or says why not.
-func (q *queue) put(s *scratch, body []byte, redacted int) error {
+// Put accepts an event, copying body, or says why not.
+func (q *queue) Put(s *Hint, body []byte, redacted int) error {
 	l := q.lockLane(s)
 	if !l.licensed(len(body)) {
 		l.mu.Unlock()
@@ -41,7 +40,7 @@ const (
 	tooMany    = 10 * missWeight
 )
 
-func (q *queue) lockLane(s *scratch) *lane {
+func (q *queue) lockLane(s *Hint) *lane {
 	l := q.lanes[s.lane]
 	if l.mu.TryLock() {
 		s.misses = max(0, s.misses-1)
@@ -57,9 +56,14 @@ func (q *queue) lockLane(s *scratch) *lane {
 	return l
 }
 
+// PutWaiter is Put for a caller that waits until the event is settled.
+func (q *queue) PutWaiter(s *Hint, body []byte, redacted int, w *Waiter) error {
+	return q.ask(q.lanes[s.lane], body, redacted, w)
+}
+
 // ask accepts an event for which l has no licence. w waits until it is settled; it may
 // be nil.
-func (q *queue) ask(l *lane, body []byte, redacted int, w *waiter) error {
+func (q *queue) ask(l *lane, body []byte, redacted int, w *Waiter) error {
 	q.lock()
 	defer q.unlock()
 	if q.closed {
@@ -68,7 +72,7 @@ func (q *queue) ask(l *lane, body []byte, redacted int, w *waiter) error {
 	}
 	if !q.makeRoom(len(body)) {
 		q.stats.Refused++
-		return ErrQueueFull
+		return ErrFull
 	}
 	l.add(body, redacted)
 	q.count(l)
@@ -90,7 +94,7 @@ func (q *queue) makeRoom(n int) bool {
 	if !q.dropOldest {
 		return false
 	}
-	delayed, size := q.source.delayed.Size()
+	delayed, size := q.delayed.Size()
 	if full(q.pending-q.waiting-delayed, q.taken-size) {
 		return false
 	}
@@ -110,21 +114,22 @@ func (q *queue) drop() bool {
 	case q.waiting == 0:
 		return false // a sender has just taken it
 	default:
-		r = q.take()
-		q.taken += len(r.Body)
+		oldest := q.take()
+		q.taken += len(oldest.Body)
+		r = oldest.Ref
 	}
-	q.settle(&r, Lost, ErrQueueFull)
+	q.settle(r, Lost, ErrFull)
 	q.dropped()
 	return true
 }
 
 // oldestDelayed takes the oldest delayed event, if it is older than all that wait.
-func (q *queue) oldestDelayed() (r Record, ok bool) {
-	id, ok := q.source.delayed.Oldest()
+func (q *queue) oldestDelayed() (r Ref, ok bool) {
+	id, ok := q.delayed.Oldest()
 	if !ok || q.waiting > 0 && q.older(id) {
 		return r, false
 	}
-	return q.source.Reclaim()
+	return q.delayed.Reclaim()
 }
 
 // older reports whether an event that waits is older than the one of that id.

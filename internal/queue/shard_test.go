@@ -1,9 +1,8 @@
-package footfall
+package queue
 
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -18,19 +17,24 @@ import (
 )
 
 // laneTest is a queue with as many lanes as a test wants, whatever the machine has.
-type laneTest struct{ *queue }
+type laneTest struct {
+	*Queue
+	source *sourceTest
+}
 
-func newLaneTest(lanes int, change ...func(*Config)) *laneTest {
-	cfg := Config{}.withDefaults()
+func newLaneTest(lanes int, change ...func(*Options)) *laneTest {
+	s := &sourceTest{}
+	o := Options{MaxEvents: 50_000, MaxBytes: 16 << 20, BatchSize: 100, Interval: 20 * time.Millisecond, Delayed: s, Dropped: func() {}}
 	for _, c := range change {
-		c(&cfg)
+		c(&o)
 	}
-	q := newQueue(&cfg, func() {})
+	q := New(o)
+	s.queue = q
 	q.lanes = nil
 	for range lanes {
 		q.lanes = append(q.lanes, &lane{clock: q.clock, spares: &q.spares})
 	}
-	return &laneTest{q}
+	return &laneTest{q, s}
 }
 
 // tick waits until the clock has moved: events of one tick have no order among lanes.
@@ -42,9 +46,9 @@ func (q *laneTest) tick() {
 // number makes the body of the n-th event.
 func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-func (q *laneTest) takeOne(t *testing.T) (n int, r Record) {
+func (q *laneTest) takeOne(t *testing.T) (n int, r Item) {
 	t.Helper()
-	var one [1]Record
+	var one [1]Item
 	require.Equal(t, 1, q.Take(one[:]))
 	return int(binary.BigEndian.Uint64(one[0].Body)), one[0]
 }
@@ -60,17 +64,17 @@ func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
 			for range 20_000 {
 				if added == taken || random.IntN(3) > 0 {
 					q.tick()
-					err := q.put(&scratch{lane: random.IntN(len(q.lanes))}, number(added), 0)
+					err := q.Put(&Hint{lane: random.IntN(len(q.lanes))}, number(added), 0)
 					require.NoError(t, err)
 					added++
 					continue
 				}
 				n, r := q.takeOne(t)
 				require.Equal(t, taken, n)
-				q.Settle([]Record{r}, Delivered, nil)
+				q.Settle([]Item{r}, Delivered, nil)
 				taken++
 			}
-			s := q.read()
+			s := q.Counters()
 			assert.Equal(t, uint64(added), s.Tracked)
 			assert.Equal(t, uint64(taken), s.Delivered)
 			assert.Equal(t, uint64(8*(added-taken)), s.QueuedBytes)
@@ -81,28 +85,28 @@ func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
 func TestTrackGoesOnWhileATransportHasTheQueue(t *testing.T) {
 	t.Parallel()
 	q := newLaneTest(2)
-	err := q.put(&scratch{lane: 0}, number(0), 0)
+	err := q.Put(&Hint{lane: 0}, number(0), 0)
 	require.NoError(t, err)
 	q.mu.Lock() // as Take and Settle do
 	for i := range 1000 {
-		err := q.put(&scratch{lane: i % 2}, number(i), 0)
+		err := q.Put(&Hint{lane: i % 2}, number(i), 0)
 		require.NoError(t, err)
 	}
 	q.mu.Unlock()
-	assert.Equal(t, uint64(1001), q.read().Tracked)
+	assert.Equal(t, uint64(1001), q.Counters().Tracked)
 }
 
 func TestCallerWhoOftenFindsTheLaneTakenUsesAnother(t *testing.T) {
 	t.Parallel()
 	q := newLaneTest(3)
-	s := &scratch{lane: 2, misses: tooMany - 1}
+	s := &Hint{lane: 2, misses: tooMany - 1}
 	q.lanes[2].mu.Lock()
 	q.lockLane(s).mu.Unlock()
-	assert.Equal(t, scratch{lane: 0}, *s, "the one after the last is the first")
+	assert.Equal(t, Hint{lane: 0}, *s, "the one after the last is the first")
 	for range 3 {
 		s.misses = 2
 		q.lockLane(s).mu.Unlock()
-		assert.Equal(t, scratch{lane: 0, misses: 1}, *s, "where it stays")
+		assert.Equal(t, Hint{lane: 0, misses: 1}, *s, "where it stays")
 	}
 	q.lanes[2].mu.Unlock()
 }
@@ -113,8 +117,8 @@ func (q *laneTest) fill(size int) (accepted int64) {
 	var callers sync.WaitGroup
 	for i := range 16 {
 		callers.Go(func() {
-			body, s := make([]byte, size), &scratch{lane: i % len(q.lanes)}
-			for q.put(s, body, 0) == nil {
+			body, s := make([]byte, size), &Hint{lane: i % len(q.lanes)}
+			for q.Put(s, body, 0) == nil {
 				n.Add(1)
 			}
 		})
@@ -136,13 +140,13 @@ func TestBoundsAreExactWhateverLanesEventsAreIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := newLaneTest(8, func(c *Config) { c.MaxQueueEvents, c.MaxQueueBytes = tc.events, tc.bytes })
+			q := newLaneTest(8, func(c *Options) { c.MaxEvents, c.MaxBytes = tc.events, tc.bytes })
 			for range 3 {
 				assert.Equal(t, tc.want, q.fill(tc.size))
-				s := q.read()
+				s := q.Counters()
 				assert.Equal(t, uint64(tc.want), s.Queued)
 				assert.Equal(t, uint64(tc.want*int64(tc.size)), s.QueuedBytes)
-				all := make([]Record, tc.want)
+				all := make([]Item, tc.want)
 				require.Equal(t, len(all), q.Take(all))
 				q.Settle(all, Delivered, nil)
 			}
@@ -152,15 +156,15 @@ func TestBoundsAreExactWhateverLanesEventsAreIn(t *testing.T) {
 
 func TestLicencesOfAllLanesTogetherKeepTheBounds(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*Config){
-		"events": func(c *Config) { c.MaxQueueEvents = 1000 },
-		"bytes":  func(c *Config) { c.MaxQueueBytes = 8000 },
+	for name, change := range map[string]func(*Options){
+		"events": func(c *Options) { c.MaxEvents = 1000 },
+		"bytes":  func(c *Options) { c.MaxBytes = 8000 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			q := newLaneTest(8, change)
 			n := 0
-			for ; q.put(&scratch{lane: n % 8}, number(n), 0) == nil; n++ {
+			for ; q.Put(&Hint{lane: n % 8}, number(n), 0) == nil; n++ {
 			}
 			assert.Equal(t, 1000, n)
 		})
@@ -169,12 +173,12 @@ func TestLicencesOfAllLanesTogetherKeepTheBounds(t *testing.T) {
 
 func TestDropOldestDropsTheOldestWhateverLanesEventsAreIn(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(4, func(c *Config) { c.MaxQueueEvents, c.DropOldest = 50, true })
+	q := newLaneTest(4, func(c *Options) { c.MaxEvents, c.DropOldest = 50, true })
 	for i := range 1000 {
-		err := q.put(&scratch{lane: i * 7 % 4}, number(i), 0)
+		err := q.Put(&Hint{lane: i * 7 % 4}, number(i), 0)
 		require.NoError(t, err)
 	}
-	assert.Equal(t, Stats{Tracked: 1000, Dropped: 950, Queued: 50, QueuedBytes: 400}, q.read())
+	assert.Equal(t, Counters{Tracked: 1000, Dropped: 950, Queued: 50, QueuedBytes: 400}, q.Counters())
 	for i := range 50 {
 		n, _ := q.takeOne(t)
 		assert.Equal(t, 950+i, n)
@@ -183,27 +187,26 @@ func TestDropOldestDropsTheOldestWhateverLanesEventsAreIn(t *testing.T) {
 
 func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
 	t.Parallel()
-	errAgain := errors.New("not now")
 	for name, row := range map[string]struct {
-		take             func(*laneTest, []Record)
+		take             func(*laneTest, []Item)
 		waiting, delayed []int // what is left
 	}{
-		"the delayed one": {func(q *laneTest, one []Record) { q.Take(one) }, []int{1, 2, 3}, nil},
-		"the waiting one": {func(q *laneTest, one []Record) { q.TakeNewest(one, time.Time{}) }, []int{1, 3}, []int{2}},
+		"the delayed one": {func(q *laneTest, one []Item) { q.Take(one) }, []int{1, 2, 3}, nil},
+		"the waiting one": {func(q *laneTest, one []Item) { one[0], _ = q.TakeNewest(time.Time{}) }, []int{1, 3}, []int{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := newLaneTest(1, func(c *Config) { c.MaxQueueEvents, c.DropOldest = 3, true })
+			q := newLaneTest(1, func(c *Options) { c.MaxEvents, c.DropOldest = 3, true })
 			for n := range 3 {
-				require.NoError(t, q.put(&scratch{}, number(n), 0))
+				require.NoError(t, q.Put(&Hint{}, number(n), 0))
 			}
-			one := make([]Record, 1)
+			one := make([]Item, 1)
 			row.take(q, one)
-			q.source.Retry(one[0], time.Hour, errAgain)
-			require.NoError(t, q.put(&scratch{}, number(3), 0))
-			assert.Equal(t, Stats{Tracked: 4, Dropped: 1, Queued: 3, QueuedBytes: 24}, q.read())
+			q.source.delay(t, one[0])
+			require.NoError(t, q.Put(&Hint{}, number(3), 0))
+			assert.Equal(t, Counters{Tracked: 4, Dropped: 1, Queued: 3, QueuedBytes: 24}, q.Counters())
 			var delayed []int
-			for r, ok := q.source.Reclaim(); ok; r, ok = q.source.Reclaim() {
+			for _, r := range q.source.delayed {
 				delayed = append(delayed, int(binary.BigEndian.Uint64(r.Body)))
 			}
 			assert.Equal(t, row.delayed, delayed)
@@ -230,7 +233,7 @@ func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
 				for i := range 100 {
 					synctest.Wait()
 					require.Equal(t, int64(1), due.Load(), "after %d", i)
-					err := q.put(&scratch{lane: i % lanes}, number(i), 0)
+					err := q.Put(&Hint{lane: i % lanes}, number(i), 0)
 					require.NoError(t, err)
 				}
 				synctest.Wait()
@@ -243,33 +246,33 @@ func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
 // lead adds the first event of a quiet moment, which is due at once, and takes it.
 func (q *laneTest) lead(t *testing.T) {
 	t.Helper()
-	require.NoError(t, q.put(&scratch{}, number(0), 0))
+	require.NoError(t, q.Put(&Hint{}, number(0), 0))
 	synctest.Wait()
-	require.Equal(t, 1, q.Take(make([]Record, 1)))
+	require.Equal(t, 1, q.Take(make([]Item, 1)))
 }
 
 // Each time Wait is woken costs more than an event.
 func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(2, func(c *Config) { c.MaxQueueEvents = 1 << 20 })
+	q := newLaneTest(2, func(c *Options) { c.MaxEvents = 1 << 20 })
 	woken := func() bool {
 		select {
 		case <-q.kick:
-			q.batchDue(false)
+			q.DueBatch(false)
 			return true
 		default:
 			return false
 		}
 	}
 	for i := range 2 { // in both lanes
-		require.NoError(t, q.put(&scratch{lane: i}, number(i), 0))
+		require.NoError(t, q.Put(&Hint{lane: i}, number(i), 0))
 		assert.True(t, woken())
 	}
-	q.timeOver()
-	q.batchDue(false)
+	q.TimeOver()
+	q.DueBatch(false)
 	var wakes []int
 	for i := range 10_000 { // in one of them
-		require.NoError(t, q.put(&scratch{}, number(i), 0))
+		require.NoError(t, q.Put(&Hint{}, number(i), 0))
 		if woken() {
 			wakes = append(wakes, i+1)
 		}
@@ -279,7 +282,7 @@ func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
 
 func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(8, func(c *Config) { c.MaxQueueEvents = 101 })
+		q := newLaneTest(8, func(c *Options) { c.MaxEvents = 101 })
 		began := time.Now()
 		due := 0
 		go func() {
@@ -290,7 +293,7 @@ func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
 		q.lead(t) // which is not settled
 		for i := range 100 {
 			synctest.Wait()
-			require.NoError(t, q.put(&scratch{}, number(i), 0))
+			require.NoError(t, q.Put(&Hint{}, number(i), 0))
 		}
 		synctest.Wait()
 		assert.Equal(t, 100, due)
@@ -300,7 +303,7 @@ func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
 
 func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(1, func(c *Config) { c.MaxQueueEvents = 1000 })
+		q := newLaneTest(1, func(c *Options) { c.MaxEvents = 1000 })
 		began := time.Now()
 		var due []time.Duration
 		go func() {
@@ -312,7 +315,7 @@ func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
 		for _, pause := range []time.Duration{0, 0, 10 * time.Millisecond, 0, 10 * time.Millisecond} {
 			time.Sleep(pause)
 			for i := range 100 {
-				require.NoError(t, q.put(&scratch{}, number(i), 0))
+				require.NoError(t, q.Put(&Hint{}, number(i), 0))
 			}
 			synctest.Wait()
 		}
@@ -327,7 +330,7 @@ func TestTransportThatComesBackSoonWaitsForTheNextMillisecond(t *testing.T) {
 		began := time.Now()
 		for i := range 3 {
 			for n := range 100 {
-				require.NoError(t, q.put(&scratch{}, number(n), 0))
+				require.NoError(t, q.Put(&Hint{}, number(n), 0))
 			}
 			n, _ := q.source.Wait(t.Context())
 			assert.Equal(t, 100*(i+1), n)
@@ -339,13 +342,13 @@ func TestTransportThatComesBackSoonWaitsForTheNextMillisecond(t *testing.T) {
 func TestPauseAfterAFullBatchDoesNotSwallowAFlush(t *testing.T) {
 	t.Parallel()
 	q := newLaneTest(1)
-	require.NoError(t, q.put(&scratch{}, number(0), 0))
+	require.NoError(t, q.Put(&Hint{}, number(0), 0))
 	q.lock()
 	q.paced = true
 	q.makeDue()
 	q.unlock()
-	q.timeOver() // before Wait has looked
-	n, _ := q.batchDue(false)
+	q.TimeOver() // before Wait has looked
+	n, _ := q.DueBatch(false)
 	assert.Equal(t, 1, n)
 }
 
@@ -353,13 +356,13 @@ func TestEventInThePauseAfterAFullBatchWaitsNoLongerThanTheInterval(t *testing.T
 	for _, interval := range []time.Duration{time.Microsecond, time.Millisecond, time.Second} {
 		t.Run(interval.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := newLaneTest(1, func(c *Config) { c.FlushInterval = interval })
+				q := newLaneTest(1, func(c *Options) { c.Interval = interval })
 				for n := range 100 {
-					require.NoError(t, q.put(&scratch{}, number(n), 0))
+					require.NoError(t, q.Put(&Hint{}, number(n), 0))
 				}
 				_, _ = q.source.Wait(t.Context())
-				require.Equal(t, 100, q.Take(make([]Record, 100)))
-				require.NoError(t, q.put(&scratch{}, number(100), 0))
+				require.Equal(t, 100, q.Take(make([]Item, 100)))
+				require.NoError(t, q.Put(&Hint{}, number(100), 0))
 				began := time.Now()
 				n, _ := q.source.Wait(t.Context())
 				assert.Equal(t, 1, n)
@@ -379,7 +382,7 @@ func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 	for i := range 2 { // without waiting, on the slabs that come back
 		callers.Go(func() {
 			for n := range 20_000 {
-				for q.put(&scratch{lane: i}, number(n), 0) != nil {
+				for q.Put(&Hint{lane: i}, number(n), 0) != nil {
 					runtime.Gosched()
 				}
 			}
@@ -387,7 +390,7 @@ func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 	}
 	callers.Go(func() {
 		for n := range 2000 {
-			w := &waiter{done: make(chan struct{})}
+			w := NewWaiter()
 			if q.ask(q.lanes[n%2], number(n), 0, w) == nil {
 				<-w.done
 			}
@@ -396,7 +399,7 @@ func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	transport.Go(func() {
 		for _, ok := q.source.Wait(ctx); ok; _, ok = q.source.Wait(ctx) {
-			var one [1]Record
+			var one [1]Item
 			for q.Take(one[:]) == 1 {
 				q.Settle(one[:], Delivered, nil)
 			}
@@ -417,7 +420,7 @@ func TestFirstEventWakesATransportThatWaits(t *testing.T) {
 			due.Store(int64(n))
 		}()
 		synctest.Wait()
-		require.NoError(t, q.put(&scratch{}, number(0), 0))
+		require.NoError(t, q.Put(&Hint{}, number(0), 0))
 		synctest.Wait()
 		assert.Equal(t, int64(1), due.Load())
 	})
@@ -425,12 +428,12 @@ func TestFirstEventWakesATransportThatWaits(t *testing.T) {
 
 func TestEventAloneInItsLaneWaitsNoLongerThanTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(4, func(c *Config) { c.FlushInterval = time.Second })
+		q := newLaneTest(4, func(c *Options) { c.Interval = time.Second })
 		go func() { _, _ = q.source.Wait(t.Context()) }()
 		q.lead(t)
 		began := time.Now()
 		for i := range 4 {
-			err := q.put(&scratch{lane: i}, number(i), 0)
+			err := q.Put(&Hint{lane: i}, number(i), 0)
 			require.NoError(t, err)
 		}
 		n, ok := q.source.Wait(context.Background())
@@ -444,14 +447,14 @@ func TestClosedQueueTakesNothingInAnyLane(t *testing.T) {
 	t.Parallel()
 	q := newLaneTest(4)
 	for i := range 8 {
-		err := q.put(&scratch{lane: i % 4}, number(i), 0)
+		err := q.Put(&Hint{lane: i % 4}, number(i), 0)
 		require.NoError(t, err)
 	}
-	before := q.close()
+	before := q.Close()
 	assert.Equal(t, uint64(8), before.Tracked)
 	for i := range 4 {
-		err := q.put(&scratch{lane: i}, number(i), 0)
+		err := q.Put(&Hint{lane: i}, number(i), 0)
 		assert.ErrorIs(t, err, ErrClosed)
 	}
-	assert.Equal(t, uint64(4), q.read().Refused)
+	assert.Equal(t, uint64(4), q.Counters().Refused)
 }

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func (q *laneTest) noteDue(t *testing.T) (batches *[]dueBatch) {
 	go func() {
 		for n, ok := q.source.Wait(t.Context()); ok; n, ok = q.source.Wait(t.Context()) {
 			*batches = append(*batches, dueBatch{time.Since(began), n})
-			q.Take(make([]Record, n))
+			q.Take(make([]Item, n))
 		}
 	}()
 	synctest.Wait()
@@ -31,13 +31,13 @@ type dueBatch struct {
 
 const ms = time.Millisecond
 
-func tenMs(c *Config) { c.FlushInterval = 10 * ms }
+func tenMs(c *Options) { c.Interval = 10 * ms }
 
 func (q *laneTest) putAfter(t *testing.T, pause time.Duration, events int) {
 	t.Helper()
 	time.Sleep(pause)
 	for n := range events {
-		require.NoError(t, q.put(&scratch{}, number(n), 0))
+		require.NoError(t, q.Put(&Hint{}, number(n), 0))
 	}
 	synctest.Wait()
 }
@@ -104,11 +104,11 @@ func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 		wakes := 0
 		put := func(events int) {
 			for n := range events {
-				require.NoError(t, q.put(&scratch{lane: n % lanes}, number(n), 0))
+				require.NoError(t, q.Put(&Hint{lane: n % lanes}, number(n), 0))
 				select {
 				case <-q.kick:
 					wakes++
-					q.batchDue(false)
+					q.DueBatch(false)
 				default:
 				}
 			}
@@ -117,9 +117,9 @@ func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 		assert.LessOrEqual(t, wakes, 1+lanes, "the first of all, and the first in each lane after it")
 		for range 10 {
 			wakes = 0
-			q.timeOver()
-			q.batchDue(false)
-			q.Take(make([]Record, 100))
+			q.TimeOver()
+			q.DueBatch(false)
+			q.Take(make([]Item, 100))
 			put(30)
 			assert.Zero(t, wakes)
 		}
@@ -130,18 +130,18 @@ func TestLaneThatIsNoLongerUsedLosesItsShareOfABatch(t *testing.T) {
 	t.Parallel()
 	q := newLaneTest(2)
 	for n := range 10 {
-		require.NoError(t, q.put(&scratch{lane: n % 2}, number(n), 0))
-		q.batchDue(false)
+		require.NoError(t, q.Put(&Hint{lane: n % 2}, number(n), 0))
+		q.DueBatch(false)
 	}
-	q.timeOver()
-	q.batchDue(false)
+	q.TimeOver()
+	q.DueBatch(false)
 	<-q.kick
 	var wakes []int
 	for n := range 100 {
-		require.NoError(t, q.put(&scratch{}, number(n), 0))
+		require.NoError(t, q.Put(&Hint{}, number(n), 0))
 		if len(q.kick) > 0 {
 			<-q.kick
-			q.batchDue(false)
+			q.DueBatch(false)
 			wakes = append(wakes, n+1)
 		}
 	}
@@ -162,7 +162,7 @@ func TestWakeEndsTheLongWaitsOfEventsThatNobodyTook(t *testing.T) {
 		time.Sleep(100 * ms) // due after 0, 10, 30, 70 and 150 ms
 		q.source.Wake()
 		synctest.Wait()
-		require.Equal(t, 1, q.Take(make([]Record, 2)))
+		require.Equal(t, 1, q.Take(make([]Item, 2)))
 		q.putAfter(t, 5*ms, 1)
 		time.Sleep(20 * ms)
 		synctest.Wait()

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,23 +23,19 @@ type queue struct {
 	interval   time.Duration
 	clock      *clock
 	dropped    func() // told, under the lock, that an accepted event was dropped
-	misused    func(error)
+	delayed    Delayed
 
-	source *Source
-	kick   chan struct{} // the source's trigger: something changed that Wait should look at
-	timer  *time.Timer   // runs while armed; Wait reads it
-	lanes  []*lane
+	kick  chan struct{} // see Trigger
+	timer *time.Timer   // runs while armed; Wait reads it
+	lanes []*lane
 
 	_ apart // Track reads what is above, and nothing changes it
-
-	invalid   atomic.Uint64 // of Stats
-	sanitized atomic.Uint64 // of Stats
 
 	mu      sync.Mutex // locked before those of lanes
 	waiting int        // accepted, not taken
 	pending int        // accepted, not settled
 	bytes   int        // of pending
-	stats   Stats
+	stats   Counters
 	epochs  epochs
 	spares  spares
 	fresh   int // accepted since the last batch was due
@@ -55,60 +50,63 @@ type queue struct {
 	ended   bool  // given up: what is settled from here on was counted already
 	taken   int   // bytes of pending that are taken
 	lastErr error // why a record was last settled as Lost
-	waiters map[uuid.UUID]*waiter
+	waiters map[uuid.UUID]*Waiter
 }
 
 // maxLanes bounds what the memory of lanes and locking all of them cost on many cores.
 const maxLanes = 8
 
-func newQueue(cfg *Config, dropped func()) *queue {
+// New returns an empty queue.
+func New(o Options) *queue {
 	q := &queue{
-		maxEvents:  cfg.MaxQueueEvents,
-		maxBytes:   cfg.MaxQueueBytes,
-		dropOldest: cfg.DropOldest,
-		batch:      cfg.BatchSize,
-		interval:   cfg.FlushInterval,
-		wait:       cfg.FlushInterval,
+		maxEvents:  o.MaxEvents,
+		maxBytes:   o.MaxBytes,
+		dropOldest: o.DropOldest,
+		batch:      o.BatchSize,
+		interval:   o.Interval,
+		wait:       o.Interval,
 		moved:      true,
 		clock:      newClock(),
-		dropped:    dropped,
-		misused:    func(error) {},
+		dropped:    o.Dropped,
+		delayed:    o.Delayed,
 		kick:       make(chan struct{}, 1),
-		timer:      time.NewTimer(cfg.FlushInterval),
+		timer:      time.NewTimer(o.Interval),
 		spares:     spares{size: 64 << 10},
 		epochs:     newEpochs(),
-		waiters:    make(map[uuid.UUID]*waiter),
+		waiters:    make(map[uuid.UUID]*Waiter),
 	}
 	for range min(runtime.GOMAXPROCS(0), maxLanes) {
 		q.lanes = append(q.lanes, &lane{clock: q.clock, spares: &q.spares})
 	}
 	q.timer.Stop()
-	q.source = newSource(q, q.kick)
 	return q
 }
 
-// Waiting implements Store.
+// Waiting returns how many events Take would return. When more is false the queue is closed,
+// and no others will come.
 func (q *queue) Waiting() (n int, more bool) {
 	q.lock()
 	defer q.unlock()
 	return q.waiting, !q.closed || q.waiting > 0
 }
 
-// Take implements Store.
-func (q *queue) Take(dst []Record) int {
+// Take takes up to most events, oldest first, calls each with every one and its number from 0
+// on, and returns how many there were.
+func (q *queue) Take(most int, each func(int, Item)) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.waiting == 0 {
 		q.look()
 		q.letGo()
 	}
-	n := min(len(dst), q.waiting)
+	n := min(most, q.waiting)
 	if n > 0 {
 		q.move()
 	}
 	for i := range n {
-		dst[i] = q.take()
-		q.taken += len(dst[i].Body)
+		oldest := q.take()
+		q.taken += len(oldest.Body)
+		each(i, oldest)
 	}
 	if q.closed && q.waiting == 0 {
 		q.wake()
@@ -116,28 +114,28 @@ func (q *queue) Take(dst []Record) int {
 	return n
 }
 
-// TakeAny implements an optional method of Store.
-func (q *queue) TakeAny(one []Record) bool {
+// TakeAny takes an event from anywhere, at random, and reports whether there was one.
+func (q *queue) TakeAny() (one Item, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.look()
 	q.letGo()
 	if q.waiting == 0 {
-		return false
+		return one, false
 	}
 	n := rand.IntN(q.waiting)
 	for _, l := range q.lanes {
 		if n -= l.waiting; n < 0 {
-			one[0] = l.takeAny()
+			one = l.takeAny()
 			break
 		}
 	}
-	q.took(one[0])
-	return true
+	q.took(one)
+	return one, true
 }
 
-// TakeNewest implements an optional method of Store.
-func (q *queue) TakeNewest(one []Record, since time.Time) bool {
+// TakeNewest takes the newest event, if it came after since.
+func (q *queue) TakeNewest(since time.Time) (one Item, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.look()
@@ -154,15 +152,15 @@ func (q *queue) TakeNewest(one []Record, since time.Time) bool {
 		}
 	}
 	if from == nil {
-		return false
+		return one, false
 	}
-	one[0] = lane.takeNewest(from)
-	q.took(one[0])
-	return true
+	one = lane.takeNewest(from)
+	q.took(one)
+	return one, true
 }
 
 // took counts a record that was taken out of turn.
-func (q *queue) took(r Record) {
+func (q *queue) took(r Item) {
 	q.move()
 	q.waiting--
 	q.taken += len(r.Body)
@@ -172,7 +170,7 @@ func (q *queue) took(r Record) {
 }
 
 // take returns the oldest record of all lanes. There must be one.
-func (q *queue) take() Record {
+func (q *queue) take() Item {
 	var from *lane
 	var oldest int64
 	for _, l := range q.lanes {
@@ -187,35 +185,37 @@ func (q *queue) take() Record {
 	return from.take()
 }
 
-// Retry implements Store. The record gets memory of its own: it may be kept for long, and
-// must not keep a slab from being used again.
-func (q *queue) Retry(r Record, err error) (kept Record, ok bool) {
+// Retry is told that an attempt failed because of err and that there will be another. The
+// event gets memory of its own: it may be kept for long, and must not keep a slab from being
+// used again. It returns false if the event has ended meanwhile.
+func (q *queue) Retry(r Ref, err error) (kept Item, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ended || !r.home.holds(&r, &q.spares) {
-		return r, false
+	if q.ended || !r.home.holds(r, &q.spares) {
+		return kept, false
 	}
-	if w := q.waiters[r.ID]; w != nil {
-		w.failure = err
+	if len(q.waiters) > 0 {
+		if w := q.waiters[r.home.id(r.slot)]; w != nil {
+			w.failure = err
+		}
 	}
 	if r.home.lane == nil { // it has
-		r.home.turn++ // other copies of the record are void
-		r.turn = r.home.turn
-		return r, true
+		r.home.turn++ // other copies of the Ref are void
+		return r.home.item(r.slot), true
 	}
 	kept = r.home.split(r.slot)
-	kept.attempts = r.attempts
 	r.home.states[r.slot] = settled
 	r.home.lane.release(r.home)
 	return kept, true
 }
 
-// Settle implements Store.
-func (q *queue) Settle(records []Record, o Outcome, err error) {
+// Settle ends n events that were taken; ref returns each of them. One that has ended before is
+// ignored.
+func (q *queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i := range records {
-		r := &records[i]
+	for i := range n {
+		r := ref(i)
 		if q.ended || !r.home.holds(r, &q.spares) {
 			continue
 		}
@@ -226,10 +226,10 @@ func (q *queue) Settle(records []Record, o Outcome, err error) {
 	}
 }
 
-func (q *queue) settle(r *Record, o Outcome, err error) {
+func (q *queue) settle(r Ref, o Outcome, err error) {
 	r.home.states[r.slot] = settled
 	q.pending--
-	size := r.home.size(r.slot) // not that of r.Body, which a Transport may have changed
+	size := r.home.size(r.slot) // not of the Body, which a Transport may have changed
 	q.bytes -= size
 	q.taken -= size
 	q.stats.count(o, 1)
@@ -242,37 +242,26 @@ func (q *queue) settle(r *Record, o Outcome, err error) {
 	}
 }
 
-// Moved implements an optional method of Store.
-func (q *queue) Moved(n int, o Outcome) {
+// Moved counts n events that were Stored as ended in another way since. It returns an error,
+// and counts fewer, if there are not so many.
+func (q *queue) Moved(n int, o Outcome) (err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	moved := min(uint64(max(n, 0)), q.stats.Stored)
 	if n < 0 || moved < uint64(n) {
-		q.misused(fmt.Errorf("footfall: Config.Transport called Moved(%d) with %d events stored", n, q.stats.Stored))
+		err = fmt.Errorf("footfall: Config.Transport called Moved(%d) with %d events stored", n, q.stats.Stored)
 	}
 	if moved > 0 && o == Lost {
 		q.lastErr = errGivenUp
 	}
 	q.stats.Stored -= moved
 	q.stats.count(o, moved)
+	return err
 }
 
-func (s *Stats) count(o Outcome, n uint64) {
-	switch o {
-	case Delivered:
-		s.Delivered += n
-	case Rejected:
-		s.Rejected += n
-	case Stored:
-		s.Stored += n
-	default:
-		s.Dropped += n
-	}
-}
-
-// flush makes everything due and waits until what was accepted before is settled,
+// Flush makes everything due and waits until what was accepted before is settled,
 // or the transport has stopped, after which nothing is.
-func (q *queue) flush(ctx context.Context, stopped <-chan struct{}) error {
+func (q *queue) Flush(ctx context.Context, stopped <-chan struct{}) error {
 	q.lock()
 	e, settled := q.epochs.seal()
 	if !settled {
@@ -289,7 +278,7 @@ func (q *queue) flush(ctx context.Context, stopped <-chan struct{}) error {
 		return q.flushStopped(e)
 	case <-ctx.Done():
 		q.leave(e)
-		return q.unflushed(ctx.Err())
+		return ctx.Err()
 	}
 }
 
@@ -300,11 +289,7 @@ func (q *queue) flushStopped(e *epoch) error {
 		return nil
 	}
 	q.leave(e)
-	return q.unflushed(errStopped)
-}
-
-func (q *queue) unflushed(err error) error {
-	return &FlushError{Unsettled: q.read().Queued, Err: err, Cause: q.source.Failure()}
+	return ErrStopped
 }
 
 func (q *queue) leave(e *epoch) {
@@ -315,15 +300,9 @@ func (q *queue) leave(e *epoch) {
 	}
 }
 
-// close refuses new events and makes what is left due. It returns the counts at
-// that moment, from which the account of Close starts.
-func (q *queue) close() Stats {
-	s := q.refuse()
-	q.source.Close()
-	return s
-}
-
-func (q *queue) refuse() Stats {
+// Close refuses new events and makes what is left due. It returns the counters at that
+// moment.
+func (q *queue) Close() Counters {
 	q.lock()
 	defer q.unlock()
 	q.closed = true
@@ -331,38 +310,36 @@ func (q *queue) refuse() Stats {
 	return q.snapshot()
 }
 
-// end counts everything not settled as dropped, and returns the final counts and
-// why the last attempt failed, or the last record was lost.
-func (q *queue) end() (Stats, error) {
+// End counts everything not settled as dropped, and returns the final counters and why the
+// last event was lost, or else failure.
+func (q *queue) End(failure error) (Counters, error) {
 	q.lock()
 	defer q.unlock()
 	q.ended = true
 	q.timer.Stop()
-	q.source.delayed.Stop()
 	q.stats.Dropped += uint64(q.pending)
 	q.pending, q.waiting, q.bytes, q.taken = 0, 0, 0, 0
 	for e := q.epochs.first; e != nil; e = e.after {
 		close(e.done)
 	}
 	q.epochs = newEpochs()
-	cause := cmp.Or(q.lastErr, q.source.Failure())
+	cause := cmp.Or(q.lastErr, failure)
 	for id, w := range q.waiters {
-		q.tell(id, Lost, cmp.Or(w.failure, cause, errStopped))
+		q.tell(id, Lost, cmp.Or(w.failure, cause, ErrStopped))
 	}
 	return q.snapshot(), cause
 }
 
-func (q *queue) read() Stats {
+// Counters returns the counts so far.
+func (q *queue) Counters() Counters {
 	q.lock()
 	defer q.unlock()
 	return q.snapshot()
 }
 
-func (q *queue) snapshot() Stats {
-	s := q.stats
-	s.Invalid = q.invalid.Load()
-	s.Sanitized = q.sanitized.Load()
-	s.Queued = uint64(q.pending)
-	s.QueuedBytes = uint64(q.bytes)
-	return s
+func (q *queue) snapshot() Counters {
+	c := q.stats
+	c.Queued = uint64(q.pending)
+	c.QueuedBytes = uint64(q.bytes)
+	return c
 }

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import "time"
 
@@ -11,9 +11,13 @@ import "time"
 // 20 µs, and a wake for each hundred would be a sixth of the cost of Track.
 const pace = time.Millisecond
 
-// batchDue returns the number of waiting events if a batch is due, or if now is set, else
+// LookAgain is the least time until DueBatch tells again of events that are due and that
+// nobody takes.
+const LookAgain = time.Second
+
+// DueBatch returns the number of waiting events if a batch is due, or if now is set, else
 // zero. When more is false there will be none.
-func (q *queue) batchDue(now bool) (waiting int, more bool) {
+func (q *queue) DueBatch(now bool) (waiting int, more bool) {
 	q.lock()
 	defer q.unlock()
 	q.due = q.due || now
@@ -60,7 +64,7 @@ func (q *queue) forgetLanes() {
 // twice as long each time that nobody has taken an event since the last batch, such as in an
 // outage.
 func (q *queue) nextWait() {
-	q.wait = min(2*q.wait, max(lookAgain, q.interval))
+	q.wait = min(2*q.wait, max(LookAgain, q.interval))
 	if q.moved {
 		q.wait = q.interval
 	}
@@ -88,9 +92,9 @@ func (q *queue) move() {
 // pause is how long no batch is due after a full one.
 func (q *queue) pause() time.Duration { return min(pace, q.interval) }
 
-// timeOver is told that the timer has fired: the wait is over, or the pause after a full
+// TimeOver is told that the timer has fired: the wait is over, or the pause after a full
 // batch. What came in the pause waits for the rest.
-func (q *queue) timeOver() {
+func (q *queue) TimeOver() {
 	q.lock()
 	defer q.unlock()
 	if rest := q.wait - q.pause(); q.paced && rest > 0 {

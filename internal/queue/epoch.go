@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 // epoch is the events accepted between two calls of Flush. A Flush ends the
 // current epoch and waits until that one and all before it are settled.

@@ -1,4 +1,4 @@
-package footfall
+package queue
 
 import (
 	"encoding/binary"
@@ -6,11 +6,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// newID makes a UUIDv7 (RFC 9562, section 5.7): 48 bits of milliseconds, 12 bits of their
+// NewID makes a UUIDv7 (RFC 9562, section 5.7): 48 bits of milliseconds, 12 bits of their
 // fraction (section 6.2, method 3) and the 62 low bits of random. uuid.NewV7 has the same
 // layout but takes a lock and the system's random source for each; an idempotency key
 // must be unique, not secret.
-func newID(unixNano int64, random uint64) (id uuid.UUID) {
+func NewID(unixNano int64, random uint64) (id uuid.UUID) {
 	ns := uint64(unixNano)
 	ms := ns / 1e6
 	fraction := (ns % 1e6) << 12 / 1e6
