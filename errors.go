@@ -1,6 +1,8 @@
 package footfall
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,6 +105,17 @@ func (e *lateError) Error() string {
 }
 
 func (e *lateError) Unwrap() []error { return []error{e.ended, e.last} }
+
+// because joins the end of a context, if that was the cause, and the last failure.
+func because(ended, last error) error {
+	switch {
+	case ended == nil:
+		return cmp.Or(last, queue.ErrStopped)
+	case last == nil || last == context.Canceled: // an attempt that was cut off
+		return ended
+	}
+	return &lateError{ended, last}
+}
 
 // FlushError says why [Tracker.Flush] returned before all events were settled. They stay
 // queued, unless the transport has stopped.

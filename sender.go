@@ -9,11 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
+
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 	"github.com/footfall-dev/footfall/internal/wire"
-	"github.com/google/uuid"
-	"golang.org/x/sync/semaphore"
 )
 
 // eventsPerSender is how many waiting events call for one more request in flight, at most:
@@ -62,6 +63,25 @@ type worker struct {
 }
 
 var _ Transport = (*httpTransport)(nil)
+
+func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
+	wait := retry.Backoff{Base: cfg.BackoffMin, Max: cfg.BackoffMax}
+	probe := retry.Backoff{Base: cfg.ProbeMin, Max: cfg.ProbeMax, Low: 0.5}
+	key := cfg.APIKey
+	return &httpTransport{
+		poster:   p,
+		key:      func() string { return key },
+		breaker:  retry.NewBreaker(wait, probe, cfg.Logger),
+		backoff:  wait,
+		longest:  cfg.MaxRetryAfter,
+		log:      cfg.Logger,
+		most:     cfg.MaxInFlight,
+		interval: cfg.FlushInterval,
+		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
+		rejected: r.rejected,
+		workers:  sync.Pool{New: func() any { return new(worker) }},
+	}
+}
 
 // Deliver implements Transport. It starts senders whenever events are due; a sender ends
 // when it finds none that it may send.

@@ -9,12 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/footfall-dev/footfall/internal/pattern"
 	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/queue"
-	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
@@ -101,25 +98,6 @@ func newTracker(cfg *Config) *Tracker {
 	t.queue, t.source = t.store.queue, t.store.source
 	t.scratches.New = func() any { return &scratch{buf: make([]byte, 0, 1024)} }
 	return t
-}
-
-func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
-	wait := retry.Backoff{Base: cfg.BackoffMin, Max: cfg.BackoffMax}
-	probe := retry.Backoff{Base: cfg.ProbeMin, Max: cfg.ProbeMax, Low: 0.5}
-	key := cfg.APIKey
-	return &httpTransport{
-		poster:   p,
-		key:      func() string { return key },
-		breaker:  retry.NewBreaker(wait, probe, cfg.Logger),
-		backoff:  wait,
-		longest:  cfg.MaxRetryAfter,
-		log:      cfg.Logger,
-		most:     cfg.MaxInFlight,
-		interval: cfg.FlushInterval,
-		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
-		rejected: r.rejected,
-		workers:  sync.Pool{New: func() any { return new(worker) }},
-	}
 }
 
 // run owns the transport's goroutine. A panic of a Transport that the
@@ -224,6 +202,55 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 	return err
 }
 
+// TrackDurable is [Tracker.TrackEvent] for the moments that must not be lost: it returns
+// nil once the event is safe, even if the process is killed right after. With a Transport
+// that stores events, such as that of module spool, that is when the event is on disk, some
+// milliseconds; with the default one it is when the API has accepted it.
+//
+// Unlike Track it waits, for as long as ctx allows. If ctx ends first, the error is
+// that of ctx; the event stays queued as any other and is most likely delivered later.
+// Other errors are those of Track, or say that the API refused the event or that it
+// was given up.
+func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
+	if t.inactive() {
+		return nil
+	}
+	if ctx == nil {
+		ctx = context.Background() // as TrackEvent does
+	}
+	w := queue.NewWaiter()
+	d := e.draft(ctx)
+	if err := t.accept(&d, w); err != nil {
+		return err
+	}
+	select {
+	case <-w.Done():
+	case <-ctx.Done():
+		failure := t.queue.Forget(w)
+		return notSafe(ctx.Err(), cmp.Or(failure, t.source.Failure()))
+	case <-t.done: // the transport has stopped; if it settled the event, it did so before
+		t.queue.Last(w, t.source.Failure())
+	}
+	return durable(w)
+}
+
+// notSafe is the error of a call whose time is over.
+func notSafe(ended, failure error) error {
+	return fmt.Errorf("footfall: the event is queued and not safe yet: %w", because(ended, failure))
+}
+
+// durable says how the event of w ended, once it has.
+func durable(w *queue.Waiter) error {
+	o, err := w.Result()
+	switch o {
+	case queue.Delivered, queue.Stored:
+		return nil
+	case queue.Rejected:
+		return fmt.Errorf("footfall: the event was refused: %w", err)
+	}
+	return fmt.Errorf("footfall: the event was given up: %w", err)
+}
+
 // Flush returns when every event accepted before the call is settled: delivered
 // or refused by the API for good, or given up as Stats.Dropped counts. It sends
 // what waits for a batch at once, and does not hurry a backoff. With a Transport that
@@ -311,17 +338,6 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 		Lost:      after.Dropped - before.Dropped,
 		Err:       because(cause, lastErr),
 	}
-}
-
-// because joins the end of a context, if that was the cause, and the last failure.
-func because(ended, last error) error {
-	switch {
-	case ended == nil:
-		return cmp.Or(last, queue.ErrStopped)
-	case last == nil || last == context.Canceled: // an attempt that was cut off
-		return ended
-	}
-	return &lateError{ended, last}
 }
 
 // lastMoment lets the transport settle what it has in hand when it is told to stop, and
