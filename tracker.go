@@ -229,7 +229,7 @@ func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 		failure := t.queue.Forget(w)
 		return notSafe(ctx.Err(), cmp.Or(failure, t.source.Failure()))
 	case <-t.done: // the transport has stopped; if it settled the event, it did so before
-		t.queue.Last(w, t.source.Failure())
+		t.queue.GiveUp(w, t.source.Failure())
 	}
 	return durable(w)
 }

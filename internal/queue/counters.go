@@ -18,7 +18,7 @@ type Counters struct {
 // Outcome is how an event ended.
 type Outcome uint8
 
-// The values are those of the package footfall.
+// The values match the Outcome of package footfall.
 const (
 	Lost Outcome = iota
 	Delivered

@@ -1,7 +1,7 @@
 package queue
 
 // epoch is the events accepted between two calls of Flush. A Flush ends the
-// current epoch and waits until that one and all before it are settled.
+// current epoch and waits until that epoch and all before it are settled.
 type epoch struct {
 	pending       int           // accepted and not settled
 	waiters       int           // calls of Flush
@@ -9,9 +9,9 @@ type epoch struct {
 	before, after *epoch
 }
 
-// epochs is a list of epochs, oldest first; the last one is open. An epoch without
-// events and without waiters leaves it, so that it does not grow while one event
-// stays unsettled. It is guarded by the queue's lock.
+// epochs is a list of epochs, oldest first; the last one is open. The list drops an epoch that
+// has neither events nor waiters, so that it does not grow while one event stays unsettled.
+// The queue's lock guards it.
 type epochs struct {
 	first, last *epoch
 }
@@ -21,9 +21,9 @@ func newEpochs() epochs {
 	return epochs{first: e, last: e}
 }
 
-// seal ends the open epoch, unless it is empty, and returns the one to wait for,
-// which the caller leaves when it waits no more; or nil and true if everything
-// accepted so far is settled.
+// seal ends the open epoch, unless it is empty, and returns the epoch to wait for. A caller
+// that stops waiting must call leave. If every accepted event is settled, seal returns nil and
+// true.
 func (l *epochs) seal() (e *epoch, settled bool) {
 	e = l.last
 	if e.pending == 0 {
@@ -39,13 +39,13 @@ func (l *epochs) seal() (e *epoch, settled bool) {
 	return e, false
 }
 
-// leave is told that a call of Flush gave up waiting for e.
+// leave notes that a call of Flush stopped waiting for e.
 func (l *epochs) leave(e *epoch) {
 	e.waiters--
 	l.tidy(e)
 }
 
-// settled is told that an event of e has ended.
+// settled notes that an event of e is settled.
 func (l *epochs) settled(e *epoch) {
 	e.pending--
 	l.tidy(e)
@@ -56,11 +56,11 @@ func (l *epochs) settled(e *epoch) {
 	}
 }
 
-// tidy takes an epoch that nobody needs out of the middle of the list.
+// tidy removes e from the middle of the list if it has neither events nor waiters.
 func (l *epochs) tidy(e *epoch) {
 	if e.pending > 0 || e.waiters > 0 || e.before == nil || e == l.last {
 		return
 	}
 	e.before.after, e.after.before = e.after, e.before
-	e.before, e.after = nil, nil // a slab may hold e for long, and must not hold all that came later
+	e.before, e.after = nil, nil // a slab may keep e alive for long, and must not keep later epochs alive
 }

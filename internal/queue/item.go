@@ -9,13 +9,10 @@ type Item struct {
 	Ref  Ref
 }
 
-// Ref says which event of the queue an Item is.
+// Ref is the queue's reference to an event. The zero Ref is of no event.
 type Ref struct {
-	home *slab // where the queue keeps it
+	home *slab
 	slot int
-	seed uint64 // home's: another when it is used again
-	turn int32  // home's: another when the record was given back
+	seed uint64 // of home, which changes when home is used again
+	turn int32  // of home, which changes when a delayed event is given back
 }
-
-// Queue is the bounded queue.
-type Queue = queue

@@ -1,7 +1,3 @@
-// Package queue is the bounded queue between Track and a transport. It holds encoded events in
-// blocks of memory that are used again, and accounts for each of them until it is settled:
-// bounds, counters, batches, and the callers that wait for events to be settled. It does not
-// send, and does not know why an attempt fails or when the next one is due.
 package queue
 
 import (
@@ -14,15 +10,15 @@ import (
 type Options struct {
 	MaxEvents  int
 	MaxBytes   int
-	DropOldest bool // drop the oldest event, rather than refuse a new one
+	DropOldest bool // a full queue drops the oldest event and does not refuse the new one
 	BatchSize  int
 	Interval   time.Duration // after which a batch is due that is not full
 	Delayed    Delayed
-	Dropped    func() // told, under the lock, that an accepted event was dropped
+	Dropped    func() // called for each dropped event, with the queue locked
 }
 
-// Delayed holds the events that wait for another attempt. The queue calls it with its lock
-// held.
+// Delayed holds the events that wait for another attempt. The queue calls its methods with the
+// queue locked.
 type Delayed interface {
 	// Size returns how many events there are, and their bytes.
 	Size() (events, bytes int)
@@ -32,20 +28,4 @@ type Delayed interface {
 
 	// Reclaim takes the oldest event out.
 	Reclaim() (r Ref, ok bool)
-}
-
-// Trigger returns a channel of capacity 1. The queue sends on it if something has changed that
-// DueBatch should be called for.
-func (q *queue) Trigger() chan struct{} { return q.kick }
-
-// Timer returns a channel on which the queue's timer sends. TimeOver is to be called then.
-func (q *queue) Timer() <-chan time.Time { return q.timer.C }
-
-func isClosed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
-	}
 }

@@ -6,78 +6,76 @@ import (
 	"github.com/google/uuid"
 )
 
-// What callers of Track do to the queue.
-
-// Hint is the lane that a caller should use: mostly what the one before on the same core
-// left.
+// Hint says which shard a caller should use. Callers on the same core share one.
 type Hint struct {
-	lane   int // index of the one to use
-	misses int // how often it was taken lately
+	shard  int // index
+	misses int // recent calls that found the shard locked
 }
 
-// Put accepts an event, copying body, or says why not.
-func (q *queue) Put(s *Hint, body []byte, redacted int) error {
-	l := q.lockLane(s)
-	if !l.licensed(len(body)) {
-		l.mu.Unlock()
-		return q.ask(l, body, redacted, nil)
+// Put accepts an event. It copies body, and returns [ErrFull] or [ErrClosed] if it does not
+// accept the event. The counter Redacted grows by redacted.
+func (q *Queue) Put(h *Hint, body []byte, redacted int) error {
+	sh := q.lockShard(h)
+	if !sh.hasCredit(len(body)) {
+		sh.mu.Unlock()
+		return q.ask(sh, body, redacted, nil)
 	}
-	tell := l.spend(len(body))
-	l.add(body, redacted)
-	l.mu.Unlock()
-	if tell {
+	trigger := sh.spend(len(body))
+	sh.add(body, redacted)
+	sh.mu.Unlock()
+	if trigger {
 		q.wake()
 	}
 	return nil
 }
 
-// A miss outweighs three hits. Who misses that often shares the lane with another core, and
-// goes on in the next one. Who does not, stays: within one lane events keep their order even
-// if the clock stands still, as it does in a synctest bubble; events of the same tick in
-// two lanes may not.
+// A call that finds the shard locked outweighs three that do not. A caller with tooMany
+// misses shares the shard with another core and moves to the next one. Other callers stay,
+// because one shard keeps the order of events even if the clock stands still, as it does in a
+// synctest bubble. Two shards may swap events of the same tick.
 const (
 	missWeight = 4
 	tooMany    = 10 * missWeight
 )
 
-func (q *queue) lockLane(s *Hint) *lane {
-	l := q.lanes[s.lane]
-	if l.mu.TryLock() {
-		s.misses = max(0, s.misses-1)
-		return l
+func (q *Queue) lockShard(h *Hint) *shard {
+	sh := q.shards[h.shard]
+	if sh.mu.TryLock() {
+		h.misses = max(0, h.misses-1)
+		return sh
 	}
-	s.misses += missWeight
-	if s.misses >= tooMany {
-		s.misses = 0
-		s.lane = (s.lane + 1) % len(q.lanes)
-		l = q.lanes[s.lane]
+	h.misses += missWeight
+	if h.misses >= tooMany {
+		h.misses = 0
+		h.shard = (h.shard + 1) % len(q.shards)
+		sh = q.shards[h.shard]
 	}
-	l.lock()
-	return l
+	sh.lock()
+	return sh
 }
 
-// PutWaiter is Put for a caller that waits until the event is settled.
-func (q *queue) PutWaiter(s *Hint, body []byte, redacted int, w *Waiter) error {
-	return q.ask(q.lanes[s.lane], body, redacted, w)
+// PutWaiter is [Queue.Put] for a caller that waits until the event is settled.
+func (q *Queue) PutWaiter(h *Hint, body []byte, redacted int, w *Waiter) error {
+	return q.ask(q.shards[h.shard], body, redacted, w)
 }
 
-// ask accepts an event for which l has no licence. w waits until it is settled; it may
-// be nil.
-func (q *queue) ask(l *lane, body []byte, redacted int, w *Waiter) error {
+// ask accepts an event for which the shard has no credit. w, which may be nil, waits until
+// the event is settled.
+func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
 	q.lock()
 	defer q.unlock()
 	if q.closed {
-		q.stats.Refused++
+		q.counters.Refused++
 		return ErrClosed
 	}
 	if !q.makeRoom(len(body)) {
-		q.stats.Refused++
+		q.counters.Refused++
 		return ErrFull
 	}
-	l.add(body, redacted)
-	q.count(l)
+	sh.add(body, redacted)
+	q.countAdded(sh)
 	if w != nil {
-		w.id = l.last.id(l.n - 1)
+		w.id = sh.last.id(sh.n - 1)
 		q.waiters[w.id] = w
 		q.makeDue()
 	}
@@ -85,8 +83,9 @@ func (q *queue) ask(l *lane, body []byte, redacted int, w *Waiter) error {
 	return nil
 }
 
-// makeRoom drops nothing unless that makes enough room.
-func (q *queue) makeRoom(n int) bool {
+// makeRoom reports whether there is room for n bytes. It drops old events only if that makes
+// enough room.
+func (q *Queue) makeRoom(n int) bool {
 	full := func(events, bytes int) bool { return events >= q.maxEvents || bytes+n > q.maxBytes }
 	if !full(q.pending, q.bytes) {
 		return true
@@ -106,15 +105,15 @@ func (q *queue) makeRoom(n int) bool {
 	return true
 }
 
-// drop gives up the oldest event that is not in flight. It returns false if there is none.
-func (q *queue) drop() bool {
+// drop drops the oldest event that is not in flight. It returns false if there is none.
+func (q *Queue) drop() bool {
 	r, ok := q.oldestDelayed()
 	switch {
 	case ok:
 	case q.waiting == 0:
 		return false // a sender has just taken it
 	default:
-		oldest := q.take()
+		oldest := q.takeOldest()
 		q.taken += len(oldest.Body)
 		r = oldest.Ref
 	}
@@ -123,8 +122,8 @@ func (q *queue) drop() bool {
 	return true
 }
 
-// oldestDelayed takes the oldest delayed event, if it is older than all that wait.
-func (q *queue) oldestDelayed() (r Ref, ok bool) {
+// oldestDelayed takes the oldest delayed event, if it is older than all waiting events.
+func (q *Queue) oldestDelayed() (r Ref, ok bool) {
 	id, ok := q.delayed.Oldest()
 	if !ok || q.waiting > 0 && q.older(id) {
 		return r, false
@@ -132,50 +131,50 @@ func (q *queue) oldestDelayed() (r Ref, ok bool) {
 	return q.delayed.Reclaim()
 }
 
-// older reports whether an event that waits is older than the one of that id.
-func (q *queue) older(id uuid.UUID) bool {
-	for _, l := range q.lanes {
-		if l.waiting == 0 {
+// older reports whether a waiting event is older than the event with that id.
+func (q *Queue) older(id uuid.UUID) bool {
+	for _, sh := range q.shards {
+		if sh.waiting == 0 {
 			continue
 		}
-		l.oldest()
-		if waits := l.first.id(l.first.next); bytes.Compare(waits[:], id[:]) < 0 {
+		sh.oldest()
+		if waits := sh.first.id(sh.first.next); bytes.Compare(waits[:], id[:]) < 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// lock locks the queue and all lanes and takes note of what was added to them: everything
-// that was accepted before the call is then known.
-func (q *queue) lock() {
+// lock locks the queue and all shards and counts what was added to them. The queue then knows
+// every event that was accepted before the call.
+func (q *Queue) lock() {
 	q.mu.Lock()
-	q.look()
+	q.lockShards()
 }
 
-// look is the half of lock that comes after that of the queue.
-func (q *queue) look() {
-	for _, l := range q.lanes {
-		l.lock()
-		q.count(l)
-		l.rewind()
+// lockShards locks the shards and counts what was added. The queue is locked already.
+func (q *Queue) lockShards() {
+	for _, sh := range q.shards {
+		sh.lock()
+		q.countAdded(sh)
+		sh.rewind()
 	}
 }
 
-func (q *queue) count(l *lane) {
-	events, bytes, redacted := l.count(q.epochs.last)
+func (q *Queue) countAdded(sh *shard) {
+	events, bytes, redacted := sh.countAdded(q.epochs.last)
 	q.epochs.last.pending += events
 	q.waiting += events
 	q.pending += events
 	q.fresh += events
 	q.bytes += bytes
-	q.stats.Tracked += uint64(events)
-	q.stats.Redacted += uint64(redacted)
+	q.counters.Tracked += uint64(events)
+	q.counters.Redacted += uint64(redacted)
 }
 
-// unlock undoes lock, and wakes Wait when callers may go on.
-func (q *queue) unlock() {
-	q.letGo()
+// unlock undoes lock. It triggers the transport last, so that callers wait less.
+func (q *Queue) unlock() {
+	q.unlockShards()
 	if q.alarm > 0 {
 		q.timer.Reset(q.alarm)
 		q.alarm = 0
@@ -188,19 +187,19 @@ func (q *queue) unlock() {
 	}
 }
 
-// letGo gives the lanes new licences, which together are what the bounds allow, and
-// unlocks them.
-func (q *queue) letGo() {
+// unlockShards gives each shard its share of what the bounds allow as credit, and unlocks
+// the shards.
+func (q *Queue) unlockShards() {
 	events, bytes := 0, 0
 	if !q.closed {
-		events, bytes = (q.maxEvents-q.pending)/len(q.lanes), (q.maxBytes-q.bytes)/len(q.lanes)
+		events, bytes = (q.maxEvents-q.pending)/len(q.shards), (q.maxBytes-q.bytes)/len(q.shards)
 	}
 	quiet := q.quietEach()
-	for _, l := range q.lanes {
-		l.left, l.room, l.quiet = events, bytes, quiet
-		if !l.inUse {
-			l.quiet = min(quiet, 1)
+	for _, sh := range q.shards {
+		sh.left, sh.room, sh.quiet = events, bytes, quiet
+		if !sh.inUse {
+			sh.quiet = min(quiet, 1)
 		}
-		l.mu.Unlock()
+		sh.mu.Unlock()
 	}
 }

@@ -1,3 +1,7 @@
+// Package queue is the bounded queue between Track and a transport. It holds encoded events in
+// blocks of memory that are used again, and accounts for each of them until it is settled:
+// bounds, counters, batches, and the callers that wait for events to be settled. It does not
+// send, and does not know why an attempt fails or when the next one is due.
 package queue
 
 import (
@@ -12,53 +16,53 @@ import (
 	"github.com/google/uuid"
 )
 
-// queue is the bounded queue between Track and the transport: the [Store] of a tracker's
-// Source. Whatever is accepted stays counted here until it is settled, whether it waits, is
-// delayed or in flight, so the bounds hold for all of it.
-type queue struct {
+// Queue is the bounded queue between Track and the transport. An accepted event counts until
+// it is settled, whether it waits, is delayed or is in flight, so the bounds hold for all of
+// them. The methods may be called from several goroutines at once.
+type Queue struct {
 	maxEvents  int
 	maxBytes   int
 	dropOldest bool
 	batch      int
 	interval   time.Duration
 	clock      *clock
-	dropped    func() // told, under the lock, that an accepted event was dropped
+	dropped    func()
 	delayed    Delayed
 
-	kick  chan struct{} // see Trigger
-	timer *time.Timer   // runs while armed; Wait reads it
-	lanes []*lane
+	trigger chan struct{} // of capacity 1
+	timer   *time.Timer   // runs while armed
+	shards  []*shard
 
-	_ apart // Track reads what is above, and nothing changes it
+	_ cacheLinePad // Put reads the fields above, which never change
 
-	mu      sync.Mutex // locked before those of lanes
-	waiting int        // accepted, not taken
-	pending int        // accepted, not settled
-	bytes   int        // of pending
-	stats   Counters
-	epochs  epochs
-	spares  spares
-	fresh   int // accepted since the last batch was due
-	due     bool
-	armed   bool          // the timer runs
-	paced   bool          // armed for the pause after a full batch
-	moved   bool          // events were taken since the last batch was due
-	wait    time.Duration // after a batch was due, until the next that is not full
-	alarm   time.Duration // what unlock sets the timer to, unless zero
-	ring    bool          // unlock wakes Wait
-	closed  bool
-	ended   bool  // given up: what is settled from here on was counted already
-	taken   int   // bytes of pending that are taken
-	lastErr error // why a record was last settled as Lost
-	waiters map[uuid.UUID]*Waiter
+	mu       sync.Mutex // locked before the locks of shards
+	waiting  int        // accepted, not taken
+	pending  int        // accepted, not settled
+	bytes    int        // of pending
+	counters Counters
+	epochs   epochs
+	spares   spares
+	fresh    int // accepted since the last batch was due
+	due      bool
+	armed    bool          // the timer runs
+	paced    bool          // armed for the pause after a full batch
+	moved    bool          // events were taken since the last batch was due
+	wait     time.Duration // from one batch to the next that is not full
+	alarm    time.Duration // unlock sets the timer to it, unless it is zero
+	ring     bool          // unlock triggers the transport
+	closed   bool
+	ended    bool  // every event is counted; later calls of Settle change nothing
+	taken    int   // bytes of pending that are taken
+	lastErr  error // why an event was last settled as Lost
+	waiters  map[uuid.UUID]*Waiter
 }
 
-// maxLanes bounds what the memory of lanes and locking all of them cost on many cores.
-const maxLanes = 8
+// maxShards bounds the memory of the shards, and the time to lock them all, on many cores.
+const maxShards = 8
 
 // New returns an empty queue.
-func New(o Options) *queue {
-	q := &queue{
+func New(o Options) *Queue {
+	q := &Queue{
 		maxEvents:  o.MaxEvents,
 		maxBytes:   o.MaxBytes,
 		dropOldest: o.DropOldest,
@@ -69,42 +73,49 @@ func New(o Options) *queue {
 		clock:      newClock(),
 		dropped:    o.Dropped,
 		delayed:    o.Delayed,
-		kick:       make(chan struct{}, 1),
+		trigger:    make(chan struct{}, 1),
 		timer:      time.NewTimer(o.Interval),
 		spares:     spares{size: 64 << 10},
 		epochs:     newEpochs(),
 		waiters:    make(map[uuid.UUID]*Waiter),
 	}
-	for range min(runtime.GOMAXPROCS(0), maxLanes) {
-		q.lanes = append(q.lanes, &lane{clock: q.clock, spares: &q.spares})
+	for range min(runtime.GOMAXPROCS(0), maxShards) {
+		q.shards = append(q.shards, &shard{clock: q.clock, spares: &q.spares})
 	}
 	q.timer.Stop()
 	return q
 }
 
+// Trigger returns a channel of capacity 1. The queue sends on it when the transport should call
+// [Queue.DueBatch].
+func (q *Queue) Trigger() chan struct{} { return q.trigger }
+
+// Timer returns the channel of the queue's timer. A receiver must call [Queue.TimeOver].
+func (q *Queue) Timer() <-chan time.Time { return q.timer.C }
+
 // Waiting returns how many events Take would return. When more is false the queue is closed,
 // and no others will come.
-func (q *queue) Waiting() (n int, more bool) {
+func (q *Queue) Waiting() (n int, more bool) {
 	q.lock()
 	defer q.unlock()
 	return q.waiting, !q.closed || q.waiting > 0
 }
 
-// Take takes up to most events, oldest first, calls each with every one and its number from 0
-// on, and returns how many there were.
-func (q *queue) Take(most int, each func(int, Item)) int {
+// Take takes up to most events, oldest first, and returns how many. It calls each, with the
+// queue locked, for every event; the int counts up from 0.
+func (q *Queue) Take(most int, each func(int, Item)) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.waiting == 0 {
-		q.look()
-		q.letGo()
+		q.lockShards()
+		q.unlockShards()
 	}
 	n := min(most, q.waiting)
 	if n > 0 {
-		q.move()
+		q.noteMoved()
 	}
 	for i := range n {
-		oldest := q.take()
+		oldest := q.takeOldest()
 		q.taken += len(oldest.Body)
 		each(i, oldest)
 	}
@@ -114,54 +125,54 @@ func (q *queue) Take(most int, each func(int, Item)) int {
 	return n
 }
 
-// TakeAny takes an event from anywhere, at random, and reports whether there was one.
-func (q *queue) TakeAny() (one Item, ok bool) {
+// TakeAny takes a random event, and reports whether there was one.
+func (q *Queue) TakeAny() (one Item, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.look()
-	q.letGo()
+	q.lockShards()
+	q.unlockShards()
 	if q.waiting == 0 {
 		return one, false
 	}
 	n := rand.IntN(q.waiting)
-	for _, l := range q.lanes {
-		if n -= l.waiting; n < 0 {
-			one = l.takeAny()
+	for _, sh := range q.shards {
+		if n -= sh.waiting; n < 0 {
+			one = sh.takeAny()
 			break
 		}
 	}
-	q.took(one)
+	q.countTaken(one)
 	return one, true
 }
 
-// TakeNewest takes the newest event, if it came after since.
-func (q *queue) TakeNewest(since time.Time) (one Item, ok bool) {
+// TakeNewest takes the newest event, if it was accepted after since.
+func (q *Queue) TakeNewest(since time.Time) (one Item, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.look()
-	q.letGo()
-	var lane *lane
+	q.lockShards()
+	q.unlockShards()
+	var shard *shard
 	var from *slab
 	newest := int64(since.Sub(q.clock.start))
-	for _, l := range q.lanes {
-		if l.waiting == 0 {
+	for _, sh := range q.shards {
+		if sh.waiting == 0 {
 			continue
 		}
-		if s, at := l.newest(); at >= newest {
-			lane, from, newest = l, s, at
+		if s, at := sh.newest(); at >= newest {
+			shard, from, newest = sh, s, at
 		}
 	}
 	if from == nil {
 		return one, false
 	}
-	one = lane.takeNewest(from)
-	q.took(one)
+	one = shard.takeNewest(from)
+	q.countTaken(one)
 	return one, true
 }
 
-// took counts a record that was taken out of turn.
-func (q *queue) took(r Item) {
-	q.move()
+// countTaken counts an event that was not the oldest.
+func (q *Queue) countTaken(r Item) {
+	q.noteMoved()
 	q.waiting--
 	q.taken += len(r.Body)
 	if q.closed && q.waiting == 0 {
@@ -169,26 +180,26 @@ func (q *queue) took(r Item) {
 	}
 }
 
-// take returns the oldest record of all lanes. There must be one.
-func (q *queue) take() Item {
-	var from *lane
+// takeOldest takes the oldest event of all shards. There must be one.
+func (q *Queue) takeOldest() Item {
+	var from *shard
 	var oldest int64
-	for _, l := range q.lanes {
-		if l.waiting == 0 {
+	for _, sh := range q.shards {
+		if sh.waiting == 0 {
 			continue
 		}
-		if at := l.oldest().at; from == nil || at < oldest {
-			from, oldest = l, at
+		if at := sh.oldest().at; from == nil || at < oldest {
+			from, oldest = sh, at
 		}
 	}
 	q.waiting--
-	return from.take()
+	return from.takeOldest()
 }
 
-// Retry is told that an attempt failed because of err and that there will be another. The
-// event gets memory of its own: it may be kept for long, and must not keep a slab from being
-// used again. It returns false if the event has ended meanwhile.
-func (q *queue) Retry(r Ref, err error) (kept Item, ok bool) {
+// Retry notes that an attempt failed because of err and that another one follows. It returns
+// the event in separate memory, because a delayed event must not keep a slab from being used
+// again. It returns false if the event is settled already.
+func (q *Queue) Retry(r Ref, err error) (kept Item, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ended || !r.home.holds(r, &q.spares) {
@@ -199,19 +210,19 @@ func (q *queue) Retry(r Ref, err error) (kept Item, ok bool) {
 			w.failure = err
 		}
 	}
-	if r.home.lane == nil { // it has
-		r.home.turn++ // other copies of the Ref are void
+	if r.home.shard == nil { // has separate memory already
+		r.home.turn++ // older Refs of the event are void
 		return r.home.item(r.slot), true
 	}
 	kept = r.home.split(r.slot)
 	r.home.states[r.slot] = settled
-	r.home.lane.release(r.home)
+	r.home.shard.release(r.home)
 	return kept, true
 }
 
-// Settle ends n events that were taken; ref returns each of them. One that has ended before is
-// ignored.
-func (q *queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
+// Settle settles n events that were taken, which ref returns. It ignores an event that is
+// settled already.
+func (q *Queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range n {
@@ -226,42 +237,42 @@ func (q *queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
 	}
 }
 
-func (q *queue) settle(r Ref, o Outcome, err error) {
+func (q *Queue) settle(r Ref, o Outcome, err error) {
 	r.home.states[r.slot] = settled
 	q.pending--
-	size := r.home.size(r.slot) // not of the Body, which a Transport may have changed
+	size := r.home.size(r.slot) // a Transport may have changed the Body
 	q.bytes -= size
 	q.taken -= size
-	q.stats.count(o, 1)
+	q.counters.count(o, 1)
 	q.epochs.settled(r.home.epoch(r.slot))
 	if len(q.waiters) > 0 {
-		q.tell(r.home.id(r.slot), o, err)
+		q.endWaiter(r.home.id(r.slot), o, err)
 	}
-	if l := r.home.lane; l != nil {
-		l.release(r.home) // the last: another lane may have the slab now
+	if sh := r.home.shard; sh != nil {
+		sh.release(r.home) // last, because another shard may use the slab from now on
 	}
 }
 
-// Moved counts n events that were Stored as ended in another way since. It returns an error,
-// and counts fewer, if there are not so many.
-func (q *queue) Moved(n int, o Outcome) (err error) {
+// Moved notes that n events that were Stored have ended as o since. It returns an error, and
+// counts fewer, if there are fewer.
+func (q *Queue) Moved(n int, o Outcome) (err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	moved := min(uint64(max(n, 0)), q.stats.Stored)
+	moved := min(uint64(max(n, 0)), q.counters.Stored)
 	if n < 0 || moved < uint64(n) {
-		err = fmt.Errorf("footfall: Config.Transport called Moved(%d) with %d events stored", n, q.stats.Stored)
+		err = fmt.Errorf("footfall: Config.Transport called Moved(%d) with %d events stored", n, q.counters.Stored)
 	}
 	if moved > 0 && o == Lost {
 		q.lastErr = errGivenUp
 	}
-	q.stats.Stored -= moved
-	q.stats.count(o, moved)
+	q.counters.Stored -= moved
+	q.counters.count(o, moved)
 	return err
 }
 
-// Flush makes everything due and waits until what was accepted before is settled,
-// or the transport has stopped, after which nothing is.
-func (q *queue) Flush(ctx context.Context, stopped <-chan struct{}) error {
+// Flush makes every event due and waits until all events accepted before the call are settled.
+// It returns the error of ctx if ctx ends first, and [ErrStopped] if stopped is closed first.
+func (q *Queue) Flush(ctx context.Context, stopped <-chan struct{}) error {
 	q.lock()
 	e, settled := q.epochs.seal()
 	if !settled {
@@ -282,9 +293,8 @@ func (q *queue) Flush(ctx context.Context, stopped <-chan struct{}) error {
 	}
 }
 
-// flushStopped tells a transport that settled everything from one that stopped
-// before its time.
-func (q *queue) flushStopped(e *epoch) error {
+// flushStopped returns nil if the transport settled every event of e before it stopped.
+func (q *Queue) flushStopped(e *epoch) error {
 	if isClosed(e.done) {
 		return nil
 	}
@@ -292,7 +302,7 @@ func (q *queue) flushStopped(e *epoch) error {
 	return ErrStopped
 }
 
-func (q *queue) leave(e *epoch) {
+func (q *Queue) leave(e *epoch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.ended {
@@ -300,9 +310,8 @@ func (q *queue) leave(e *epoch) {
 	}
 }
 
-// Close refuses new events and makes what is left due. It returns the counters at that
-// moment.
-func (q *queue) Close() Counters {
+// Close refuses new events, makes all others due and returns the counters at that moment.
+func (q *Queue) Close() Counters {
 	q.lock()
 	defer q.unlock()
 	q.closed = true
@@ -310,14 +319,14 @@ func (q *queue) Close() Counters {
 	return q.snapshot()
 }
 
-// End counts everything not settled as dropped, and returns the final counters and why the
-// last event was lost, or else failure.
-func (q *queue) End(failure error) (Counters, error) {
+// End counts every event that is not settled as dropped. It returns the final counters and
+// why the last event was lost, or failure if none was.
+func (q *Queue) End(failure error) (Counters, error) {
 	q.lock()
 	defer q.unlock()
 	q.ended = true
 	q.timer.Stop()
-	q.stats.Dropped += uint64(q.pending)
+	q.counters.Dropped += uint64(q.pending)
 	q.pending, q.waiting, q.bytes, q.taken = 0, 0, 0, 0
 	for e := q.epochs.first; e != nil; e = e.after {
 		close(e.done)
@@ -325,21 +334,30 @@ func (q *queue) End(failure error) (Counters, error) {
 	q.epochs = newEpochs()
 	cause := cmp.Or(q.lastErr, failure)
 	for id, w := range q.waiters {
-		q.tell(id, Lost, cmp.Or(w.failure, cause, ErrStopped))
+		q.endWaiter(id, Lost, cmp.Or(w.failure, cause, ErrStopped))
 	}
 	return q.snapshot(), cause
 }
 
 // Counters returns the counts so far.
-func (q *queue) Counters() Counters {
+func (q *Queue) Counters() Counters {
 	q.lock()
 	defer q.unlock()
 	return q.snapshot()
 }
 
-func (q *queue) snapshot() Counters {
-	c := q.stats
+func (q *Queue) snapshot() Counters {
+	c := q.counters
 	c.Queued = uint64(q.pending)
 	c.QueuedBytes = uint64(q.bytes)
 	return c
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
 }

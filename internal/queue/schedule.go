@@ -2,22 +2,22 @@ package queue
 
 import "time"
 
-// When a batch is due is for the goroutine in Wait to find out. Callers of Track wake it
-// for the first event of a quiet moment, which is due at once, and when a lane has had its
-// share of what a batch lacks. What comes within the interval after a batch was due is the
-// next batch, of which the timer tells.
+// The transport's goroutine finds out when a batch is due. Put triggers it for the first event
+// after a pause, which is due at once, and when a shard has received its share of what the
+// batch lacks. Events within the interval after a batch was due form the next batch, for which
+// the timer runs.
 
-// pace is how often full batches are due at most: in a tight loop a hundred events come in
-// 20 µs, and a wake for each hundred would be a sixth of the cost of Track.
+// pace is the least time between two full batches. A tight loop adds a hundred events in
+// 20 µs, and a trigger for each hundred would be a sixth of the cost of Track.
 const pace = time.Millisecond
 
-// LookAgain is the least time until DueBatch tells again of events that are due and that
-// nobody takes.
+// LookAgain is the least time until DueBatch reports again a batch that the transport did not
+// take.
 const LookAgain = time.Second
 
-// DueBatch returns the number of waiting events if a batch is due, or if now is set, else
-// zero. When more is false there will be none.
-func (q *queue) DueBatch(now bool) (waiting int, more bool) {
+// DueBatch returns the number of waiting events if a batch is due or now is true, and zero
+// otherwise. When more is false the queue is closed and empty.
+func (q *Queue) DueBatch(now bool) (waiting int, more bool) {
 	q.lock()
 	defer q.unlock()
 	q.due = q.due || now
@@ -30,40 +30,39 @@ func (q *queue) DueBatch(now bool) (waiting int, more bool) {
 	}
 	full := !q.paced && q.fresh >= q.batch
 	if !full && q.armed && !q.due {
-		q.forgetLanes()
+		q.forgetShards()
 		return 0, true
 	}
 	q.nextWait()
 	if full {
 		q.armed, q.paced, q.alarm = true, true, q.pause()
-	} else if !q.armed { // for what comes now, or to look again, should nobody take what is due
+	} else if !q.armed { // for the next events, or to report this batch again
 		q.armed, q.alarm = true, q.wait
 	}
 	q.startBatch()
 	return q.waiting, true
 }
 
-// startBatch begins to count the next batch. A lane keeps its share of it if it had events
-// in the last one, so that the first event in it wakes nobody.
-func (q *queue) startBatch() {
+// startBatch begins to count the next batch. A shard that had events in the last batch keeps
+// its share, so that its first event does not trigger the transport.
+func (q *Queue) startBatch() {
 	q.fresh = 0
 	q.due = false
-	for _, l := range q.lanes {
-		l.inUse, l.had = l.had, false
+	for _, sh := range q.shards {
+		sh.inUse, sh.had = sh.had, false
 	}
 }
 
-// forgetLanes takes their share from lanes that had no event since a batch was due.
-func (q *queue) forgetLanes() {
-	for _, l := range q.lanes {
-		l.inUse = l.had
+// forgetShards takes the share from shards that had no event since a batch was due.
+func (q *Queue) forgetShards() {
+	for _, sh := range q.shards {
+		sh.inUse = sh.had
 	}
 }
 
-// nextWait sets how long events wait after the batch that is due now: for the interval, and
-// twice as long each time that nobody has taken an event since the last batch, such as in an
-// outage.
-func (q *queue) nextWait() {
+// nextWait sets how long events wait after the batch that is due now. That is the interval,
+// doubled each time that no event was taken since the last batch, such as in an outage.
+func (q *Queue) nextWait() {
 	q.wait = min(2*q.wait, max(LookAgain, q.interval))
 	if q.moved {
 		q.wait = q.interval
@@ -71,17 +70,17 @@ func (q *queue) nextWait() {
 	q.moved = false
 }
 
-// endStall makes events wait for the interval again: a transport that calls Wake may take some.
-func (q *queue) endStall() {
+// endStall makes events wait for the interval again, because the transport may take some.
+func (q *Queue) endStall() {
 	if q.wait > q.interval && !q.paced {
 		q.armed = false
 	}
 	q.moved = true
 }
 
-// move is told that events are taken. If the wait has grown because all senders were busy, an
-// event that comes now must not wait for longer than the interval.
-func (q *queue) move() {
+// noteMoved notes that events are taken. If the wait has grown because all senders were busy,
+// an event that comes now must not wait longer than the interval.
+func (q *Queue) noteMoved() {
 	q.moved = true
 	if q.wait > q.interval && q.armed && !q.paced {
 		q.wait = q.interval
@@ -89,12 +88,12 @@ func (q *queue) move() {
 	}
 }
 
-// pause is how long no batch is due after a full one.
-func (q *queue) pause() time.Duration { return min(pace, q.interval) }
+// pause returns how long no batch is due after a full one.
+func (q *Queue) pause() time.Duration { return min(pace, q.interval) }
 
-// TimeOver is told that the timer has fired: the wait is over, or the pause after a full
-// batch. What came in the pause waits for the rest.
-func (q *queue) TimeOver() {
+// TimeOver must be called when the timer has fired: the wait is over, or the pause after a full
+// batch. Events that came in the pause wait for the rest of the interval.
+func (q *Queue) TimeOver() {
 	q.lock()
 	defer q.unlock()
 	if rest := q.wait - q.pause(); q.paced && rest > 0 {
@@ -105,27 +104,28 @@ func (q *queue) TimeOver() {
 	q.armed, q.paced = false, false
 }
 
-// makeDue makes a batch of what there is.
-func (q *queue) makeDue() {
+// makeDue makes the waiting events a batch.
+func (q *Queue) makeDue() {
 	q.due = true
 	q.ring = true
 }
 
-func (q *queue) wake() {
+func (q *Queue) wake() {
 	select {
-	case q.kick <- struct{}{}:
-	default: // Wait has not looked since the last one
+	case q.trigger <- struct{}{}:
+	default: // the last trigger was not received yet
 	}
 }
 
-// mustLook reports whether an event that came by ask, and so without counting down quiet,
-// is one that Wait must be told of.
-func (q *queue) mustLook() bool {
+// mustLook reports whether an event that came through ask, which does not count down quiet,
+// must trigger the transport.
+func (q *Queue) mustLook() bool {
 	return !q.armed || q.fresh >= q.batch && !q.paced
 }
 
-// quiet is in how many events Wait must be told; 0 if it need not be.
-func (q *queue) quiet() int {
+// quiet returns how many events may come until one must trigger the transport; 0 is for
+// never.
+func (q *Queue) quiet() int {
 	switch {
 	case q.closed || q.paced:
 		return 0
@@ -135,11 +135,11 @@ func (q *queue) quiet() int {
 	return max(1, q.batch-q.fresh)
 }
 
-// quietEach is quiet for each lane in use: together they must not have more.
-func (q *queue) quietEach() int {
+// quietEach returns the share of quiet of each shard in use.
+func (q *Queue) quietEach() int {
 	inUse := 0
-	for _, l := range q.lanes {
-		if l.inUse {
+	for _, sh := range q.shards {
+		if sh.inUse {
 			inUse++
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // noteDue notes when a batch is due and how large it is, and takes it.
-func (q *laneTest) noteDue(t *testing.T) (batches *[]dueBatch) {
+func (q *shardTest) noteDue(t *testing.T) (batches *[]dueBatch) {
 	t.Helper()
 	began := time.Now()
 	batches = new([]dueBatch)
@@ -33,7 +33,7 @@ const ms = time.Millisecond
 
 func tenMs(c *Options) { c.Interval = 10 * ms }
 
-func (q *laneTest) putAfter(t *testing.T, pause time.Duration, events int) {
+func (q *shardTest) putAfter(t *testing.T, pause time.Duration, events int) {
 	t.Helper()
 	time.Sleep(pause)
 	for n := range events {
@@ -44,7 +44,7 @@ func (q *laneTest) putAfter(t *testing.T, pause time.Duration, events int) {
 
 func TestFirstEventOfAQuietMomentIsDueAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(2, tenMs)
+		q := newShardTest(2, tenMs)
 		batches := q.noteDue(t)
 		for range 3 {
 			q.putAfter(t, 25*ms, 1)
@@ -55,7 +55,7 @@ func TestFirstEventOfAQuietMomentIsDueAtOnce(t *testing.T) {
 
 func TestEventsWithinTheIntervalAreDueTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(2, tenMs)
+		q := newShardTest(2, tenMs)
 		batches := q.noteDue(t)
 		q.putAfter(t, 0, 1)
 		for range 9 { // after 3, 6 and so on to 27 ms
@@ -68,7 +68,7 @@ func TestEventsWithinTheIntervalAreDueTogether(t *testing.T) {
 
 func TestFullBatchIsFollowedByTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(2, tenMs)
+		q := newShardTest(2, tenMs)
 		batches := q.noteDue(t)
 		q.putAfter(t, 0, 1)
 		q.putAfter(t, 0, 100)
@@ -82,7 +82,7 @@ func TestFullBatchIsFollowedByTheInterval(t *testing.T) {
 
 func TestIdleQueueHasNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(2, tenMs)
+		q := newShardTest(2, tenMs)
 		batches := q.noteDue(t)
 		assert.False(t, q.timer.Stop(), "before the first event")
 		for _, events := range []int{1, 99, 100, 1000} {
@@ -99,14 +99,14 @@ func TestIdleQueueHasNoTimer(t *testing.T) {
 // A caller that wakes Wait pays for it; the timer is set anyway.
 func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 	t.Parallel()
-	for _, lanes := range []int{1, 3} {
-		q := newLaneTest(lanes, tenMs)
+	for _, shards := range []int{1, 3} {
+		q := newShardTest(shards, tenMs)
 		wakes := 0
 		put := func(events int) {
 			for n := range events {
-				require.NoError(t, q.Put(&Hint{lane: n % lanes}, number(n), 0))
+				require.NoError(t, q.Put(&Hint{shard: n % shards}, number(n), 0))
 				select {
-				case <-q.kick:
+				case <-q.trigger:
 					wakes++
 					q.DueBatch(false)
 				default:
@@ -114,7 +114,7 @@ func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 			}
 		}
 		put(30)
-		assert.LessOrEqual(t, wakes, 1+lanes, "the first of all, and the first in each lane after it")
+		assert.LessOrEqual(t, wakes, 1+shards, "the first of all, and the first in each shard after it")
 		for range 10 {
 			wakes = 0
 			q.TimeOver()
@@ -126,21 +126,21 @@ func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 	}
 }
 
-func TestLaneThatIsNoLongerUsedLosesItsShareOfABatch(t *testing.T) {
+func TestShardThatIsNoLongerUsedLosesItsShareOfABatch(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(2)
+	q := newShardTest(2)
 	for n := range 10 {
-		require.NoError(t, q.Put(&Hint{lane: n % 2}, number(n), 0))
+		require.NoError(t, q.Put(&Hint{shard: n % 2}, number(n), 0))
 		q.DueBatch(false)
 	}
 	q.TimeOver()
 	q.DueBatch(false)
-	<-q.kick
+	<-q.trigger
 	var wakes []int
 	for n := range 100 {
 		require.NoError(t, q.Put(&Hint{}, number(n), 0))
-		if len(q.kick) > 0 {
-			<-q.kick
+		if len(q.trigger) > 0 {
+			<-q.trigger
 			q.DueBatch(false)
 			wakes = append(wakes, n+1)
 		}
@@ -150,7 +150,7 @@ func TestLaneThatIsNoLongerUsedLosesItsShareOfABatch(t *testing.T) {
 
 func TestWakeEndsTheLongWaitsOfEventsThatNobodyTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(1, tenMs)
+		q := newShardTest(1, tenMs)
 		began := time.Now()
 		var due []time.Duration
 		go func() {

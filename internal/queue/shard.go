@@ -6,173 +6,173 @@ import (
 	"sync"
 )
 
-// lane is where Track adds events. There are several, so that goroutines on different
-// cores do not wait for each other: what they share costs more than all the rest of Track.
-// A lane has a licence of the queue for so many events and bytes; who needs more asks
-// (queue.ask).
-type lane struct {
+// shard is one of the parts of the queue that Track adds events to. There are several, so that
+// goroutines on different cores do not wait for each other: a shared lock would cost more than
+// the rest of Track. The queue gives each shard credit for some events and bytes. A caller
+// that needs more calls Queue.ask.
+type shard struct {
 	clock  *clock
 	spares *spares
 
 	mu       sync.Mutex
-	left     int   // events that may be added without asking
-	room     int   // bytes of them
-	quiet    int   // with how many more Wait must be told; 0 if it need not be
-	last     *slab // where they are added
+	left     int   // credit: events that may be added without asking
+	room     int   // credit: bytes of them
+	quiet    int   // events until the queue must be triggered; 0 for never
+	last     *slab // where events are added
 	used     int   // bytes of last
 	n        int   // entries of last
-	redacted int   // values of the events that are not counted
+	redacted int   // of events that are not counted
 
-	_ apart // what follows is the queue's, once there is an event that it knows of
+	_ cacheLinePad // the queue's lock guards what follows, once an event is counted
 
-	first    *slab // where they are taken
-	counting *slab // the first that has, or may get, events that are not counted
+	first    *slab // where events are taken
+	counting *slab // the first slab that has, or may get, events that are not counted
 	waiting  int   // counted and not taken
 	had      bool  // had events since a batch was due
 	inUse    bool  // has a share of what the next batch lacks
 
-	_ apart
+	_ cacheLinePad
 }
 
-// apart keeps what different cores change, or read and change, in different lines of their
-// caches, which are 64 bytes, or two of them.
-type apart [128]byte
+// cacheLinePad keeps fields that different cores use in different cache lines. Some processors
+// fetch two lines of 64 bytes at once.
+type cacheLinePad [128]byte
 
-// lock looks for a while before it sleeps, for a lane is locked for moments only. A
-// sync.Mutex does not when other goroutines are ready to run, and who holds a lane and
-// sleeps for another has all callers wait.
-func (l *lane) lock() {
+// lock spins before it blocks, because a shard is locked for moments only. A sync.Mutex does
+// not spin when other goroutines are ready to run, and a goroutine that blocks while it holds
+// another shard's lock blocks every caller.
+func (sh *shard) lock() {
 	for range 200 {
-		if l.mu.TryLock() {
+		if sh.mu.TryLock() {
 			return
 		}
 	}
-	l.mu.Lock()
+	sh.mu.Lock()
 }
 
-// licensed reports whether an event of n bytes may be added without asking.
-func (l *lane) licensed(n int) bool { return l.left > 0 && n <= l.room }
+// hasCredit reports whether an event of n bytes may be added without asking.
+func (sh *shard) hasCredit(n int) bool { return sh.left > 0 && n <= sh.room }
 
-// spend reports whether Wait must be told of the event that is added.
-func (l *lane) spend(n int) (tell bool) {
-	l.left--
-	l.room -= n
-	l.quiet--
-	return l.quiet == 0
+// spend takes an event of n bytes from the credit and reports whether the queue must be
+// triggered.
+func (sh *shard) spend(n int) (trigger bool) {
+	sh.left--
+	sh.room -= n
+	sh.quiet--
+	return sh.quiet == 0
 }
 
-func (l *lane) add(body []byte, redacted int) {
-	if l.last == nil || !l.last.fits(l.n, l.used, len(body)) {
-		l.push(l.spares.get(len(body)))
+func (sh *shard) add(body []byte, redacted int) {
+	if sh.last == nil || !sh.last.fits(sh.n, sh.used, len(body)) {
+		sh.push(sh.spares.get(len(body)))
 	}
-	if l.n == 0 {
-		l.last.begin(l.clock)
+	if sh.n == 0 {
+		sh.last.begin(sh.clock)
 	}
-	l.used += copy(l.last.mem[l.used:], body)
-	l.last.entries[l.n] = entry{at: l.clock.now(), end: l.used}
-	l.n++
-	l.redacted += redacted
+	sh.used += copy(sh.last.mem[sh.used:], body)
+	sh.last.entries[sh.n] = entry{at: sh.clock.now(), end: sh.used}
+	sh.n++
+	sh.redacted += redacted
 }
 
-// push goes on in s, which is empty.
-func (l *lane) push(s *slab) {
-	s.lane = l
-	if l.last == nil {
-		l.first, l.counting = s, s
+// push makes s, which is empty, the slab that events are added to.
+func (sh *shard) push(s *slab) {
+	s.shard = sh
+	if sh.last == nil {
+		sh.first, sh.counting = s, s
 	} else {
-		l.last.filled, l.last.after = l.n, s
+		sh.last.filled, sh.last.after = sh.n, s
 	}
-	l.last, l.used, l.n = s, 0, 0
+	sh.last, sh.used, sh.n = s, 0, 0
 }
 
-// count takes note of what was added, and returns how much. It needs the queue's lock, too,
-// as all below.
-func (l *lane) count(e *epoch) (events, bytes, redacted int) {
-	for s := l.counting; s != nil; s = l.counting {
-		n := l.n
-		if s != l.last {
+// countAdded counts the events that were added since the last call. It and the methods below
+// need the queue's lock, too.
+func (sh *shard) countAdded(e *epoch) (events, bytes, redacted int) {
+	for s := sh.counting; s != nil; s = sh.counting {
+		n := sh.n
+		if s != sh.last {
 			n = s.filled
 		}
 		events += n - s.counted
-		bytes += s.count(n, e)
-		if s == l.last {
+		bytes += s.countAdded(n, e)
+		if s == sh.last {
 			break
 		}
-		l.counting = s.after
-		l.recycle(s)
+		sh.counting = s.after
+		sh.recycle(s)
 	}
-	l.waiting += events
+	sh.waiting += events
 	if events > 0 {
-		l.had, l.inUse = true, true
+		sh.had, sh.inUse = true, true
 	}
-	redacted, l.redacted = l.redacted, 0
+	redacted, sh.redacted = sh.redacted, 0
 	return events, bytes, redacted
 }
 
-// rewind uses the last slab from its beginning again if all in the lane is counted and
-// taken, and all in the slab has ended.
-func (l *lane) rewind() {
-	if l.n > 0 && l.waiting == 0 && l.last.drained() {
-		for l.first != l.last {
-			l.pass()
+// rewind starts the last slab from its beginning if every event of the shard is counted and
+// taken, and every event of the slab is settled.
+func (sh *shard) rewind() {
+	if sh.n > 0 && sh.waiting == 0 && sh.last.drained() {
+		for sh.first != sh.last {
+			sh.pass()
 		}
-		l.last.reset()
-		l.used, l.n = 0, 0
+		sh.last.reset()
+		sh.used, sh.n = 0, 0
 	}
 }
 
-// oldest is the entry to be taken next. There must be one. Only the queue's lock is needed
-// for this and what follows.
-func (l *lane) oldest() *entry {
-	for l.first.next == l.first.counted {
-		l.pass()
+// oldest returns the entry to take next. There must be one. This method and those below need
+// the queue's lock only.
+func (sh *shard) oldest() *entry {
+	for sh.first.next == sh.first.counted {
+		sh.pass()
 	}
-	return &l.first.entries[l.first.next]
+	return &sh.first.entries[sh.first.next]
 }
 
-// pass leaves the first slab, which is taken as a whole.
-func (l *lane) pass() {
-	s := l.first
-	l.first = s.after
+// pass leaves the first slab, whose events are all taken.
+func (sh *shard) pass() {
+	s := sh.first
+	sh.first = s.after
 	s.passed = true
-	l.recycle(s)
+	sh.recycle(s)
 }
 
-// take returns the oldest record, which oldest has found.
-func (l *lane) take() Item {
-	l.waiting--
-	return l.first.take(l.first.next)
+// takeOldest takes the event that oldest has found.
+func (sh *shard) takeOldest() Item {
+	sh.waiting--
+	return sh.first.takeSlot(sh.first.next)
 }
 
-// takeAny returns a record from anywhere. There must be one.
-func (l *lane) takeAny() Item {
-	l.waiting--
+// takeAny takes a random event. There must be one.
+func (sh *shard) takeAny() Item {
+	sh.waiting--
 	var from *slab
 	slabs := 0
-	for s := range l.known() {
+	for s := range sh.known() {
 		if s.next < s.counted {
 			if slabs++; rand.IntN(slabs) == 0 {
 				from = s
 			}
 		}
 	}
-	return from.take(from.any())
+	return from.takeSlot(from.any())
 }
 
-// known yields the slabs from the first to the last that has counted entries. Track may be
-// adding others.
-func (l *lane) known() iter.Seq[*slab] {
+// known yields the slabs that have counted entries. Track may add others meanwhile.
+func (sh *shard) known() iter.Seq[*slab] {
 	return func(yield func(*slab) bool) {
-		for s := l.first; yield(s) && s != l.counting; {
+		for s := sh.first; yield(s) && s != sh.counting; {
 			s = s.after
 		}
 	}
 }
 
-// newest returns the slab with the newest entry that waits, and when that was added. There
-// must be one.
-func (l *lane) newest() (from *slab, at int64) {
-	for s := range l.known() {
+// newest returns the slab with the newest waiting entry, and when that was added. There must
+// be one.
+func (sh *shard) newest() (from *slab, at int64) {
+	for s := range sh.known() {
 		if s.next < s.counted {
 			from = s
 		}
@@ -180,30 +180,30 @@ func (l *lane) newest() (from *slab, at int64) {
 	return from, from.entries[from.newest()].at
 }
 
-// takeNewest returns the newest record of a slab that newest has found.
-func (l *lane) takeNewest(from *slab) Item {
-	l.waiting--
-	return from.take(from.newest())
+// takeNewest takes the newest event of a slab that newest has found.
+func (sh *shard) takeNewest(from *slab) Item {
+	sh.waiting--
+	return from.takeSlot(from.newest())
 }
 
-// release is told that a record of s has ended.
-func (l *lane) release(s *slab) {
+// release notes that an event of s is settled.
+func (sh *shard) release(s *slab) {
 	s.live--
-	if s != l.counting {
-		l.recycle(s)
+	if s != sh.counting {
+		sh.recycle(s)
 	}
 }
 
-// recycle gives a slab back in which nothing is needed and that gets nothing more. One that
-// is taken before those in front of it waits for them.
-func (l *lane) recycle(s *slab) {
+// recycle gives back a slab whose events are all settled. A slab stays while there are waiting
+// events in front of it.
+func (sh *shard) recycle(s *slab) {
 	if !s.drained() {
 		return
 	}
-	if s == l.first {
-		l.first = s.after
+	if s == sh.first {
+		sh.first = s.after
 	} else if !s.passed {
 		return
 	}
-	l.spares.put(s)
+	sh.spares.put(s)
 }

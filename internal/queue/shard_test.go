@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// laneTest is a queue with as many lanes as a test wants, whatever the machine has.
-type laneTest struct {
+// shardTest is a queue with as many shards as a test wants, whatever the machine has.
+type shardTest struct {
 	*Queue
 	source *sourceTest
 }
 
-func newLaneTest(lanes int, change ...func(*Options)) *laneTest {
+func newShardTest(shards int, change ...func(*Options)) *shardTest {
 	s := &sourceTest{}
 	o := Options{MaxEvents: 50_000, MaxBytes: 16 << 20, BatchSize: 100, Interval: 20 * time.Millisecond, Delayed: s, Dropped: func() {}}
 	for _, c := range change {
@@ -30,15 +30,15 @@ func newLaneTest(lanes int, change ...func(*Options)) *laneTest {
 	}
 	q := New(o)
 	s.queue = q
-	q.lanes = nil
-	for range lanes {
-		q.lanes = append(q.lanes, &lane{clock: q.clock, spares: &q.spares})
+	q.shards = nil
+	for range shards {
+		q.shards = append(q.shards, &shard{clock: q.clock, spares: &q.spares})
 	}
-	return &laneTest{q, s}
+	return &shardTest{q, s}
 }
 
-// tick waits until the clock has moved: events of one tick have no order among lanes.
-func (q *laneTest) tick() {
+// tick waits until the clock has moved: events of one tick have no order among shards.
+func (q *shardTest) tick() {
 	for now := q.clock.now(); q.clock.now() == now; {
 	}
 }
@@ -46,7 +46,7 @@ func (q *laneTest) tick() {
 // number makes the body of the n-th event.
 func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-func (q *laneTest) takeOne(t *testing.T) (n int, r Item) {
+func (q *shardTest) takeOne(t *testing.T) (n int, r Item) {
 	t.Helper()
 	var one [1]Item
 	require.Equal(t, 1, q.Take(one[:]))
@@ -59,12 +59,12 @@ func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
 		t.Run("seed "+strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, 0))
-			q := newLaneTest(1 + int(seed%5))
+			q := newShardTest(1 + int(seed%5))
 			added, taken := 0, 0
 			for range 20_000 {
 				if added == taken || random.IntN(3) > 0 {
 					q.tick()
-					err := q.Put(&Hint{lane: random.IntN(len(q.lanes))}, number(added), 0)
+					err := q.Put(&Hint{shard: random.IntN(len(q.shards))}, number(added), 0)
 					require.NoError(t, err)
 					added++
 					continue
@@ -84,40 +84,40 @@ func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
 
 func TestTrackGoesOnWhileATransportHasTheQueue(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(2)
-	err := q.Put(&Hint{lane: 0}, number(0), 0)
+	q := newShardTest(2)
+	err := q.Put(&Hint{shard: 0}, number(0), 0)
 	require.NoError(t, err)
 	q.mu.Lock() // as Take and Settle do
 	for i := range 1000 {
-		err := q.Put(&Hint{lane: i % 2}, number(i), 0)
+		err := q.Put(&Hint{shard: i % 2}, number(i), 0)
 		require.NoError(t, err)
 	}
 	q.mu.Unlock()
 	assert.Equal(t, uint64(1001), q.Counters().Tracked)
 }
 
-func TestCallerWhoOftenFindsTheLaneTakenUsesAnother(t *testing.T) {
+func TestCallerWhoOftenFindsTheShardTakenUsesAnother(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(3)
-	s := &Hint{lane: 2, misses: tooMany - 1}
-	q.lanes[2].mu.Lock()
-	q.lockLane(s).mu.Unlock()
-	assert.Equal(t, Hint{lane: 0}, *s, "the one after the last is the first")
+	q := newShardTest(3)
+	s := &Hint{shard: 2, misses: tooMany - 1}
+	q.shards[2].mu.Lock()
+	q.lockShard(s).mu.Unlock()
+	assert.Equal(t, Hint{shard: 0}, *s, "the one after the last is the first")
 	for range 3 {
 		s.misses = 2
-		q.lockLane(s).mu.Unlock()
-		assert.Equal(t, Hint{lane: 0, misses: 1}, *s, "where it stays")
+		q.lockShard(s).mu.Unlock()
+		assert.Equal(t, Hint{shard: 0, misses: 1}, *s, "where it stays")
 	}
-	q.lanes[2].mu.Unlock()
+	q.shards[2].mu.Unlock()
 }
 
 // fill puts events from many goroutines until one of them is refused.
-func (q *laneTest) fill(size int) (accepted int64) {
+func (q *shardTest) fill(size int) (accepted int64) {
 	var n atomic.Int64
 	var callers sync.WaitGroup
 	for i := range 16 {
 		callers.Go(func() {
-			body, s := make([]byte, size), &Hint{lane: i % len(q.lanes)}
+			body, s := make([]byte, size), &Hint{shard: i % len(q.shards)}
 			for q.Put(s, body, 0) == nil {
 				n.Add(1)
 			}
@@ -133,14 +133,14 @@ func TestBoundsAreExactWhateverLanesEventsAreIn(t *testing.T) {
 		events, bytes, size int
 		want                int64
 	}{
-		"events":                  {1000, 1 << 20, 100, 1000},
-		"fewer events than lanes": {3, 1 << 20, 100, 3},
-		"bytes":                   {1 << 20, 100_000, 170, 588},
-		"large events":            {1 << 20, 1 << 20, 100_000, 10},
+		"events":                   {1000, 1 << 20, 100, 1000},
+		"fewer events than shards": {3, 1 << 20, 100, 3},
+		"bytes":                    {1 << 20, 100_000, 170, 588},
+		"large events":             {1 << 20, 1 << 20, 100_000, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := newLaneTest(8, func(c *Options) { c.MaxEvents, c.MaxBytes = tc.events, tc.bytes })
+			q := newShardTest(8, func(c *Options) { c.MaxEvents, c.MaxBytes = tc.events, tc.bytes })
 			for range 3 {
 				assert.Equal(t, tc.want, q.fill(tc.size))
 				s := q.Counters()
@@ -154,7 +154,7 @@ func TestBoundsAreExactWhateverLanesEventsAreIn(t *testing.T) {
 	}
 }
 
-func TestLicencesOfAllLanesTogetherKeepTheBounds(t *testing.T) {
+func TestCreditsOfAllLanesTogetherKeepTheBounds(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Options){
 		"events": func(c *Options) { c.MaxEvents = 1000 },
@@ -162,9 +162,9 @@ func TestLicencesOfAllLanesTogetherKeepTheBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := newLaneTest(8, change)
+			q := newShardTest(8, change)
 			n := 0
-			for ; q.Put(&Hint{lane: n % 8}, number(n), 0) == nil; n++ {
+			for ; q.Put(&Hint{shard: n % 8}, number(n), 0) == nil; n++ {
 			}
 			assert.Equal(t, 1000, n)
 		})
@@ -173,9 +173,9 @@ func TestLicencesOfAllLanesTogetherKeepTheBounds(t *testing.T) {
 
 func TestDropOldestDropsTheOldestWhateverLanesEventsAreIn(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(4, func(c *Options) { c.MaxEvents, c.DropOldest = 50, true })
+	q := newShardTest(4, func(c *Options) { c.MaxEvents, c.DropOldest = 50, true })
 	for i := range 1000 {
-		err := q.Put(&Hint{lane: i * 7 % 4}, number(i), 0)
+		err := q.Put(&Hint{shard: i * 7 % 4}, number(i), 0)
 		require.NoError(t, err)
 	}
 	assert.Equal(t, Counters{Tracked: 1000, Dropped: 950, Queued: 50, QueuedBytes: 400}, q.Counters())
@@ -188,15 +188,15 @@ func TestDropOldestDropsTheOldestWhateverLanesEventsAreIn(t *testing.T) {
 func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		take             func(*laneTest, []Item)
+		take             func(*shardTest, []Item)
 		waiting, delayed []int // what is left
 	}{
-		"the delayed one": {func(q *laneTest, one []Item) { q.Take(one) }, []int{1, 2, 3}, nil},
-		"the waiting one": {func(q *laneTest, one []Item) { one[0], _ = q.TakeNewest(time.Time{}) }, []int{1, 3}, []int{2}},
+		"the delayed one": {func(q *shardTest, one []Item) { q.Take(one) }, []int{1, 2, 3}, nil},
+		"the waiting one": {func(q *shardTest, one []Item) { one[0], _ = q.TakeNewest(time.Time{}) }, []int{1, 3}, []int{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			q := newLaneTest(1, func(c *Options) { c.MaxEvents, c.DropOldest = 3, true })
+			q := newShardTest(1, func(c *Options) { c.MaxEvents, c.DropOldest = 3, true })
 			for n := range 3 {
 				require.NoError(t, q.Put(&Hint{}, number(n), 0))
 			}
@@ -219,10 +219,10 @@ func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
 }
 
 func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
-	for _, lanes := range []int{1, 2, 3, 8} {
-		t.Run(strconv.Itoa(lanes)+" lanes", func(t *testing.T) {
+	for _, shards := range []int{1, 2, 3, 8} {
+		t.Run(strconv.Itoa(shards)+" shards", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := newLaneTest(lanes)
+				q := newShardTest(shards)
 				var due atomic.Int64
 				go func() {
 					for n, ok := q.source.Wait(t.Context()); ok; n, ok = q.source.Wait(t.Context()) {
@@ -233,7 +233,7 @@ func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
 				for i := range 100 {
 					synctest.Wait()
 					require.Equal(t, int64(1), due.Load(), "after %d", i)
-					err := q.Put(&Hint{lane: i % lanes}, number(i), 0)
+					err := q.Put(&Hint{shard: i % shards}, number(i), 0)
 					require.NoError(t, err)
 				}
 				synctest.Wait()
@@ -244,7 +244,7 @@ func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
 }
 
 // lead adds the first event of a quiet moment, which is due at once, and takes it.
-func (q *laneTest) lead(t *testing.T) {
+func (q *shardTest) lead(t *testing.T) {
 	t.Helper()
 	require.NoError(t, q.Put(&Hint{}, number(0), 0))
 	synctest.Wait()
@@ -254,18 +254,18 @@ func (q *laneTest) lead(t *testing.T) {
 // Each time Wait is woken costs more than an event.
 func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(2, func(c *Options) { c.MaxEvents = 1 << 20 })
+	q := newShardTest(2, func(c *Options) { c.MaxEvents = 1 << 20 })
 	woken := func() bool {
 		select {
-		case <-q.kick:
+		case <-q.trigger:
 			q.DueBatch(false)
 			return true
 		default:
 			return false
 		}
 	}
-	for i := range 2 { // in both lanes
-		require.NoError(t, q.Put(&Hint{lane: i}, number(i), 0))
+	for i := range 2 { // in both shards
+		require.NoError(t, q.Put(&Hint{shard: i}, number(i), 0))
 		assert.True(t, woken())
 	}
 	q.TimeOver()
@@ -282,7 +282,7 @@ func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
 
 func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(8, func(c *Options) { c.MaxEvents = 101 })
+		q := newShardTest(8, func(c *Options) { c.MaxEvents = 101 })
 		began := time.Now()
 		due := 0
 		go func() {
@@ -303,7 +303,7 @@ func TestBatchThatIsFullWithTheQueueIsDue(t *testing.T) {
 
 func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(1, func(c *Options) { c.MaxEvents = 1000 })
+		q := newShardTest(1, func(c *Options) { c.MaxEvents = 1000 })
 		began := time.Now()
 		var due []time.Duration
 		go func() {
@@ -326,7 +326,7 @@ func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
 
 func TestTransportThatComesBackSoonWaitsForTheNextMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(1)
+		q := newShardTest(1)
 		began := time.Now()
 		for i := range 3 {
 			for n := range 100 {
@@ -341,7 +341,7 @@ func TestTransportThatComesBackSoonWaitsForTheNextMillisecond(t *testing.T) {
 
 func TestPauseAfterAFullBatchDoesNotSwallowAFlush(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(1)
+	q := newShardTest(1)
 	require.NoError(t, q.Put(&Hint{}, number(0), 0))
 	q.lock()
 	q.paced = true
@@ -356,7 +356,7 @@ func TestEventInThePauseAfterAFullBatchWaitsNoLongerThanTheInterval(t *testing.T
 	for _, interval := range []time.Duration{time.Microsecond, time.Millisecond, time.Second} {
 		t.Run(interval.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := newLaneTest(1, func(c *Options) { c.Interval = interval })
+				q := newShardTest(1, func(c *Options) { c.Interval = interval })
 				for n := range 100 {
 					require.NoError(t, q.Put(&Hint{}, number(n), 0))
 				}
@@ -372,17 +372,17 @@ func TestEventInThePauseAfterAFullBatchWaitsNoLongerThanTheInterval(t *testing.T
 	}
 }
 
-// A slab that is given back is another lane's at once, while its last event is still
+// A slab that is given back is another shard's at once, while its last event is still
 // being settled.
 func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(2)
+	q := newShardTest(2)
 	q.spares.size = 16
 	var callers, transport sync.WaitGroup
 	for i := range 2 { // without waiting, on the slabs that come back
 		callers.Go(func() {
 			for n := range 20_000 {
-				for q.Put(&Hint{lane: i}, number(n), 0) != nil {
+				for q.Put(&Hint{shard: i}, number(n), 0) != nil {
 					runtime.Gosched()
 				}
 			}
@@ -391,7 +391,7 @@ func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 	callers.Go(func() {
 		for n := range 2000 {
 			w := NewWaiter()
-			if q.ask(q.lanes[n%2], number(n), 0, w) == nil {
+			if q.ask(q.shards[n%2], number(n), 0, w) == nil {
 				<-w.done
 			}
 		}
@@ -413,7 +413,7 @@ func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 
 func TestFirstEventWakesATransportThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(1)
+		q := newShardTest(1)
 		var due atomic.Int64
 		go func() {
 			n, _ := q.source.Wait(t.Context())
@@ -426,14 +426,14 @@ func TestFirstEventWakesATransportThatWaits(t *testing.T) {
 	})
 }
 
-func TestEventAloneInItsLaneWaitsNoLongerThanTheInterval(t *testing.T) {
+func TestEventAloneInItsShardWaitsNoLongerThanTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newLaneTest(4, func(c *Options) { c.Interval = time.Second })
+		q := newShardTest(4, func(c *Options) { c.Interval = time.Second })
 		go func() { _, _ = q.source.Wait(t.Context()) }()
 		q.lead(t)
 		began := time.Now()
 		for i := range 4 {
-			err := q.Put(&Hint{lane: i}, number(i), 0)
+			err := q.Put(&Hint{shard: i}, number(i), 0)
 			require.NoError(t, err)
 		}
 		n, ok := q.source.Wait(context.Background())
@@ -443,17 +443,17 @@ func TestEventAloneInItsLaneWaitsNoLongerThanTheInterval(t *testing.T) {
 	})
 }
 
-func TestClosedQueueTakesNothingInAnyLane(t *testing.T) {
+func TestClosedQueueTakesNothingInAnyShard(t *testing.T) {
 	t.Parallel()
-	q := newLaneTest(4)
+	q := newShardTest(4)
 	for i := range 8 {
-		err := q.Put(&Hint{lane: i % 4}, number(i), 0)
+		err := q.Put(&Hint{shard: i % 4}, number(i), 0)
 		require.NoError(t, err)
 	}
 	before := q.Close()
 	assert.Equal(t, uint64(8), before.Tracked)
 	for i := range 4 {
-		err := q.Put(&Hint{lane: i}, number(i), 0)
+		err := q.Put(&Hint{shard: i}, number(i), 0)
 		assert.ErrorIs(t, err, ErrClosed)
 	}
 	assert.Equal(t, uint64(4), q.Counters().Refused)

@@ -4,35 +4,33 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"sort"
-	"sync"
 
 	"github.com/google/uuid"
 )
 
-// slab is a block of memory that holds encoded events one after another, so that
-// queueing one costs a copy and no allocation. It is handed out from the front
-// and used again once everything in it is settled.
+// slab is a block of memory that holds encoded events one after another. Adding an event costs
+// a copy and no allocation. A slab is used again once all its events are settled.
 //
-// Track writes mem and entries behind what is counted, and filled and after, with the
-// lock of the lane; all else is guarded by the queue's. What the ids are made of is written
-// before the first entry, and not read before that is counted.
+// The shard's lock guards filled, after, and the parts of mem and entries that are not counted
+// yet. The queue's lock guards the rest. Put writes seed and unixStart before the first entry,
+// and the queue reads them after it has counted that entry.
 type slab struct {
-	lane      *lane   // nil for a slab of one delayed event
-	owner     *spares // of the queue that it belongs to
+	shard     *shard  // nil for a slab of one delayed event
+	owner     *spares // of the slab's queue
 	mem       []byte
 	entries   []entry
-	seed      uint64 // random, anew each time the slab is used
-	unixStart int64  // clock.unixStart when that began
-	filled    int    // entries, once the lane goes on in the one after
+	seed      uint64 // random, another one each time the slab is used
+	unixStart int64  // of the clock, at that time
+	filled    int    // number of entries, once the shard has a slab after it
 	after     *slab
 
-	states  []state // of the entries that are counted
-	runs    []run   // of the same
-	counted int     // entries that the queue knows of
-	next    int     // index of the first entry that waits
+	states  []state // of counted entries
+	runs    []run   // of counted entries
+	counted int     // entries that the queue has counted
+	next    int     // index of the first waiting entry
 	live    int     // entries counted and not settled
-	turn    int32   // how often its one event was given back, if it is a delayed one's
-	passed  bool    // the lane has taken all and gone on
+	turn    int32   // how often its event was given back, in a slab of one delayed event
+	passed  bool    // all its events are taken and the shard uses a later slab
 }
 
 // state is where the event of an entry is.
@@ -44,26 +42,26 @@ const (
 	settled       // or no longer in this slab
 )
 
-// entry is one event of a slab.
+// entry is one event of a slab. Its body begins where the body before it ends.
 type entry struct {
 	at  int64 // when it was added, on the queue's clock
-	end int   // offset in mem behind the body; it begins where the one before ends
+	end int   // offset in mem behind the body
 }
 
-// run is entries of one epoch; it begins where the one before ends.
+// run is a run of entries of one epoch. It begins where the run before it ends.
 type run struct {
 	end   int
 	epoch *epoch
 }
 
-// slabEntries is how many events a slab holds at most. Those of usual size fill it before.
+// slabEntries is how many events a slab holds at most. Events of usual size fill it before.
 const slabEntries = 512
 
 func newSlab(size int) *slab {
 	return &slab{mem: make([]byte, size), entries: make([]entry, slabEntries), states: make([]state, slabEntries)}
 }
 
-// split copies an event into a slab of its own, with the same id.
+// split copies an event into a slab for it alone, with the same id.
 func (s *slab) split(slot int) Item {
 	own := &slab{
 		mem:       bytes.Clone(s.mem[s.start(slot):s.entries[slot].end]),
@@ -78,7 +76,7 @@ func (s *slab) split(slot int) Item {
 	return own.item(0)
 }
 
-// fits reports whether an event of size bytes fits behind n others of used bytes.
+// fits reports whether an event of size bytes fits behind n events of used bytes.
 func (s *slab) fits(n, used, size int) bool { return n < len(s.entries) && used+size <= len(s.mem) }
 
 // start is the offset in mem where an entry begins.
@@ -96,27 +94,27 @@ func (s *slab) item(slot int) Item {
 	return Item{ID: s.id(slot), Body: s.mem[s.start(slot):end:end], Ref: Ref{home: s, slot: slot, seed: s.seed, turn: s.turn}}
 }
 
-// id counts up from the seed (RFC 9562, section 6.2, method 2): a random number for each
-// event would be a tenth of the cost of adding it.
+// id counts up from the seed (RFC 9562, section 6.2, method 2), because a random number for
+// each event would be a tenth of the cost of adding it.
 func (s *slab) id(slot int) uuid.UUID {
 	return NewID(s.entries[slot].at+s.unixStart, s.seed+uint64(slot))
 }
 
-// begin is told that the first event is about to come.
+// begin prepares the slab for its first event.
 func (s *slab) begin(c *clock) {
 	s.seed = rand.Uint64()
 	s.unixStart = c.unixStart()
 }
 
-// holds reports whether r is in flight, and one of the slab's events, and the slab is of the
-// queue with those spares: a record settled twice may come back when its slab already holds
-// others.
+// holds reports whether r is an event of the slab that is in flight, and the slab is of the
+// queue with those spares. An event may be settled twice, the second time when its slab holds
+// other events.
 func (s *slab) holds(r Ref, of *spares) bool {
 	return s != nil && s.owner == of && r.turn == s.turn && r.slot < s.counted && r.seed == s.seed && s.states[r.slot] == taken
 }
 
-// count takes note of the entries up to n, which are e's, and returns their bytes.
-func (s *slab) count(n int, e *epoch) (bytes int) {
+// countAdded counts the entries up to n, which belong to e, and returns their bytes.
+func (s *slab) countAdded(n int, e *epoch) (bytes int) {
 	if n == s.counted {
 		return 0
 	}
@@ -139,8 +137,8 @@ func (s *slab) epoch(slot int) *epoch {
 	return s.runs[i].epoch
 }
 
-// take returns the event of a slot that waits.
-func (s *slab) take(slot int) Item {
+// takeSlot takes the event of a waiting slot.
+func (s *slab) takeSlot(slot int) Item {
 	s.states[slot] = taken
 	for s.next < s.counted && s.states[s.next] != waiting {
 		s.next++
@@ -148,16 +146,16 @@ func (s *slab) take(slot int) Item {
 	return s.item(slot)
 }
 
-// any returns a slot that waits. There must be one.
+// any returns a random waiting slot. There must be one.
 func (s *slab) any() int {
 	slot := s.next + rand.IntN(s.counted-s.next)
 	for s.states[slot] != waiting {
-		slot-- // the one at next waits
+		slot-- // the entry at next waits
 	}
 	return slot
 }
 
-// newest returns the last slot that waits. There must be one.
+// newest returns the last waiting slot. There must be one.
 func (s *slab) newest() int {
 	slot := s.counted - 1
 	for s.states[slot] != waiting {
@@ -166,60 +164,12 @@ func (s *slab) newest() int {
 	return slot
 }
 
-// drained reports whether all that was counted has ended.
+// drained reports whether all counted events are settled.
 func (s *slab) drained() bool { return s.live == 0 && s.next == s.counted }
 
 func (s *slab) reset() {
 	clear(s.states[:s.counted])
-	clear(s.runs) // to let go of epochs
+	clear(s.runs) // so that it keeps no epoch alive
 	s.runs = s.runs[:0]
 	s.filled, s.after, s.counted, s.next, s.live, s.passed = 0, nil, 0, 0, 0, false
-}
-
-// spares are empty slabs kept for reuse.
-type spares struct {
-	size int // of a slab in bytes; a larger event has one of its own
-
-	mu    sync.Mutex // locked last
-	first *slab
-	n     int
-}
-
-// maxSpares slabs are kept after a burst; the rest goes back to the runtime.
-const maxSpares = 64
-
-// get returns a slab with room for an event of n bytes.
-func (p *spares) get(n int) *slab {
-	if n <= p.size {
-		if s := p.pop(); s != nil {
-			return s
-		}
-	}
-	s := newSlab(max(n, p.size))
-	s.owner = p
-	return s
-}
-
-func (p *spares) pop() *slab {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.first
-	if s != nil {
-		p.first, s.after = s.after, nil
-		p.n--
-	}
-	return s
-}
-
-func (p *spares) put(s *slab) {
-	s.reset()
-	if len(s.mem) != p.size {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.n < maxSpares {
-		s.after, p.first = p.first, s
-		p.n++
-	}
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slabTest drives the slabs of a lane as the queue does.
+// slabTest drives the slabs of a shard as the queue does.
 type slabTest struct {
-	*lane
+	*shard
 	epoch *epoch
 	added int
 }
 
 func newSlabTest(size int) *slabTest {
 	return &slabTest{
-		lane:  &lane{clock: newClock(), spares: &spares{size: size}},
+		shard: &shard{clock: newClock(), spares: &spares{size: size}},
 		epoch: &epoch{done: make(chan struct{})},
 	}
 }
@@ -38,15 +38,15 @@ func (s *slabTest) put(n int) (body []byte) {
 	return body
 }
 
-// look does to the lane what queue.look does.
+// look does to the shard what queue.look does.
 func (s *slabTest) look() {
-	s.count(s.epoch)
+	s.countAdded(s.epoch)
 	s.rewind()
 }
 
 func (s *slabTest) take() Item {
 	s.oldest()
-	return s.lane.take()
+	return s.shard.takeOldest()
 }
 
 // settle ends a record as the queue does, and reports whether it was held.
@@ -291,7 +291,7 @@ func TestSlabThatIsSettledBeforeTheNextIsBegunBecomesASpare(t *testing.T) {
 	require.True(t, s.settle(s.take()))
 	require.True(t, s.settle(s.take()))
 	s.add(make([]byte, 8), 0) // before anyone looks
-	s.count(s.epoch)
+	s.countAdded(s.epoch)
 	assert.Equal(t, 1, s.spares.n)
 	assert.Equal(t, 1, s.inUse())
 }

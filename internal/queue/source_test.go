@@ -72,11 +72,11 @@ func (s *sourceTest) Reclaim() (r Ref, ok bool) {
 }
 
 // Take is Queue.Take into dst.
-func (q *laneTest) Take(dst []Item) int {
+func (q *shardTest) Take(dst []Item) int {
 	return q.Queue.Take(len(dst), func(i int, item Item) { dst[i] = item })
 }
 
 // Settle is Queue.Settle of items.
-func (q *laneTest) Settle(items []Item, o Outcome, err error) {
+func (q *shardTest) Settle(items []Item, o Outcome, err error) {
 	q.Queue.Settle(len(items), func(i int) Ref { return items[i].Ref }, o, err)
 }

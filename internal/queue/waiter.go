@@ -18,14 +18,15 @@ type Waiter struct {
 // NewWaiter returns a Waiter for one event.
 func NewWaiter() *Waiter { return &Waiter{done: make(chan struct{})} }
 
-// Done is closed when the event is settled.
+// Done returns a channel that is closed when the event is settled.
 func (w *Waiter) Done() <-chan struct{} { return w.done }
 
-// Result returns how the event ended and why, once Done is closed.
+// Result returns how the event ended and why. It must be called after Done is closed.
 func (w *Waiter) Result() (Outcome, error) { return w.outcome, w.err }
 
-// tell is called with the lock held.
-func (q *queue) tell(id uuid.UUID, o Outcome, err error) {
+// endWaiter tells the waiter for an event, if there is one, how the event ended. It is called
+// with the lock held.
+func (q *Queue) endWaiter(id uuid.UUID, o Outcome, err error) {
 	if w := q.waiters[id]; w != nil {
 		delete(q.waiters, id)
 		w.outcome, w.err = o, err
@@ -33,18 +34,18 @@ func (q *queue) tell(id uuid.UUID, o Outcome, err error) {
 	}
 }
 
-// Forget is told that w waits no more, and returns why its event failed last.
-func (q *queue) Forget(w *Waiter) (failure error) {
+// Forget removes w, which stops waiting, and returns why its event failed last.
+func (q *Queue) Forget(w *Waiter) (failure error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.waiters, w.id)
 	return w.failure
 }
 
-// Last ends w when nobody settles any more: its event is Lost, because of failure if no
-// attempt of its own has failed.
-func (q *queue) Last(w *Waiter, failure error) {
+// GiveUp ends w as [Lost], unless it has ended, because the transport has stopped. The error is
+// why an attempt of its event failed, else failure, else [ErrStopped].
+func (q *Queue) GiveUp(w *Waiter, failure error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.tell(w.id, Lost, cmp.Or(w.failure, failure, ErrStopped))
+	q.endWaiter(w.id, Lost, cmp.Or(w.failure, failure, ErrStopped))
 }
