@@ -116,7 +116,6 @@ func (t *reportingTransport) Deliver(ctx context.Context, src *Source) {
 	t.httpTransport.Deliver(ctx, src)
 }
 
-
 // Poster sends single events to the API. It is the exchangeable part of an HTTP
 // transport: how many events are under way, what an answer means, what is tried again
 // and when, what Close still sends and what OnError is told stay with the transport.

@@ -1,16 +1,16 @@
 package retry
 
-// Attempts is what became of an event's attempts.
+// Attempts counts the attempts of an event that failed.
 type Attempts struct {
-	Failures int32  // attempts that failed
-	Strikes  int32  // of those, while the API settled others
-	Passes   uint64 // how many events the API had settled at the last failure
+	Failures int32  // all of them
+	Strikes  int32  // those while the API settled other events
+	Passes   uint64 // answers that had settled an event, at the last failure
 	AtClose  bool   // handed out when the tracker was closing
-	Again    bool   // for the second time at least
+	Again    bool   // handed out more than once when the tracker was closing
 }
 
-// suspectAfter is how often an event has failed while others were accepted when it is a
-// suspect. An API that fails now and then fails few events twice.
+// suspectAfter is how many strikes make an event a suspect. An API that fails now and then fails
+// few events twice.
 const suspectAfter = 2
 
 // Suspect reports whether the event keeps failing while others are accepted.
@@ -19,9 +19,9 @@ func (a *Attempts) Suspect() bool { return a.Strikes >= suspectAfter }
 // HandOut notes that the event is handed out while the tracker closes.
 func (a *Attempts) HandOut() { a.AtClose, a.Again = true, a.AtClose }
 
-// Strike notes a failure while the API settled others. A failure that was slow counts twice:
-// it has cost the others a request for that time. It reports whether the event is a suspect
-// from now on.
+// Strike notes a failure while the API settled other events. A slow failure makes the event a
+// suspect, because it kept a sender from them. Strike reports whether the event has become a
+// suspect.
 func (a *Attempts) Strike(slow bool) (suspect bool) {
 	before := a.Suspect()
 	a.Strikes++

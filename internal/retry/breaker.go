@@ -6,95 +6,58 @@ import (
 	"time"
 )
 
-// Breaker is the circuit breaker of all senders. The first answer that means "not now"
-// opens it: nobody sends. After a wait one probe is sent, whose answer closes it, or keeps
-// it open for longer. So an outage costs one request per step of the backoff, not one per
-// event.
+// Breaker is the circuit breaker of all senders. The first answer that means "retry later"
+// opens it, and the senders stop. After a wait one of them sends a probe, whose answer closes
+// the breaker or keeps it open for longer. So an outage costs one request per step of the
+// backoff, not one per event.
 //
-// A failure may be the event's own, so a probe is never the same event again where there
-// are others: fresh events, from anywhere in the queue, and retries take turns. An event that
-// came after the last probe was sent is news and is tried at once, one for each probe.
+// The event may be the reason for a failure, so the next probe is another event if there is
+// one: fresh events, from anywhere in the queue, and retries take turns. An event that was
+// accepted after the last probe was sent is news. It is tried at once, one for each probe.
 type Breaker struct {
-	retry Backoff // after "not now"
+	retry Backoff // after "retry later"
 	hold  Backoff // after several answers in a row that hold everything
 	log   *slog.Logger
-	wake  func() // a sender may start
+	wake  func() // called when a sender may start
 	timer *time.Timer
 
 	mu       sync.Mutex
-	turn     uint64 // counts openings and closings; answers to older requests do not open it
+	turn     uint64 // counts openings and closings; answers to older requests do not open the breaker
 	open     bool
 	reason   Class     // why it is open
 	firm     bool      // the API named the time, or answered 429: only a probe closes it
-	asked    time.Time // until when the API asked to wait: nothing is sent early
+	asked    time.Time // the API asked to wait until then: nothing is sent early
 	step     int       // failed probes in a row
 	until    time.Time
-	probing  bool      // a probe is under way
-	sent     time.Time // when the last probe was
-	newsFrom time.Time // what came later is news
-	early    int       // how many events that came since may be tried before until
-	earlyAt  time.Time // and when the next
-	tryRetry bool      // which kind the next probe is, if there is one
-	likely   bool      // which kind last closed the breaker: true for a retry
+	probing  bool      // a probe is in flight
+	sent     time.Time // when the last probe was sent
+	newsFrom time.Time // events that came later are news
+	early    int       // how many news may be tried before until
+	earlyAt  time.Time // when the next of them may be tried
+	tryRetry bool      // the next probe is a retry, if there is one
+	likely   bool      // a retry closed the breaker last
 	brief    int       // openings in a row that the first probe ended
 	passes   uint64    // answers that settled an event
 	failures int       // in a row, since an event was settled
 	row      int       // first attempts among them
 	since    time.Time
-	told     uint8                 // a bit for each reason that the log was told of since it opened
-	last     [NotAPI + 1]time.Time // when it was told of each
-}
-
-// Class is what the API's answer to an attempt that failed means for the events that wait.
-type Class uint8
-
-const (
-	Later  Class = iota // not now: retry
-	BadKey              // the key is bad: hold everything
-	NotAPI              // the server is not the API: hold everything
-)
-
-// Failure is an attempt that failed.
-type Failure struct {
-	Attempts               // of the event, without this one
-	Class    Class         // of the answer
-	Asked    time.Duration // by Retry-After
-	TooMany  bool          // the answer's status is 429
-	Err      error
-}
-
-// Admission is what the breaker lets a sender do.
-type Admission uint8
-
-const (
-	Nothing   Admission = iota
-	Anything            // the breaker is closed
-	Probe               // one request, of any event
-	NewsProbe           // one request, of an event that came after the last probe had failed
-)
-
-// Pass is an admission and what to report the answer with.
-type Pass struct {
-	Admission
-	turn       uint64
-	RetryFirst bool      // the probe should be a retry
-	Since      time.Time // what came later is news
-	Passes     uint64    // answers that had settled an event
-	overlaps   bool      // another probe is under way
+	told     uint8                 // a bit for each reason that was logged since the breaker opened
+	last     [NotAPI + 1]time.Time // when each reason was logged
 }
 
 // logEvery is the least time between two lines for the same reason.
 const logEvery = time.Minute
 
-// patience is after how many failures in a row, of events that have failed before, the
-// Breaker opens. One such failure alone says nothing about the API, which has accepted
-// others since.
+// patience is how many failures in a row, of events that have failed before, open the breaker.
+// One such failure alone says nothing about the API, which has accepted other events since.
 const patience = 10
 
-// quickSteps is how many probes fail before the wait grows. An answer that only some events
-// get, as from a firewall that dislikes them, must not hold the others.
+// quickSteps is how many probes fail before the wait grows. An answer to some events only, such
+// as a firewall's, must not hold the others.
 const quickSteps = 5
 
+// NewBreaker returns a closed Breaker that backs off with retry, and with hold after several
+// answers in a row that hold everything.
 func NewBreaker(retry, hold Backoff, log *slog.Logger) *Breaker {
 	b := &Breaker{retry: retry, hold: hold, log: log, wake: func() {}}
 	b.timer = time.AfterFunc(time.Hour, b.timeOver)
@@ -102,8 +65,8 @@ func NewBreaker(retry, hold Backoff, log *slog.Logger) *Breaker {
 	return b
 }
 
-// timeOver is called by the timer. If it was set for an early attempt, and more events have
-// failed since than allow one, the next probe is still due at its time.
+// timeOver is called by the timer. If too many events have failed since the timer was set for
+// an early attempt, the next probe is still due at its time.
 func (b *Breaker) timeOver() {
 	b.mu.Lock()
 	b.awaitProbe()
@@ -111,22 +74,22 @@ func (b *Breaker) timeOver() {
 	b.wake()
 }
 
-// awaitProbe sets the timer to the time of the next probe, unless that is over.
+// awaitProbe sets the timer to the time of the next probe, unless that time has passed.
 func (b *Breaker) awaitProbe() {
 	if rest := time.Until(b.until); b.open && rest > 0 {
 		b.timer.Reset(rest)
 	}
 }
 
-// OnWake sets the function that is called when a sender may start. It must be set before
-// the first attempt.
+// OnWake sets the function that is called when a sender may start. It must be called before the
+// first attempt. The breaker may be locked when it calls wake.
 func (b *Breaker) OnWake(wake func()) { b.wake = wake }
 
-// Stop ends the timer.
+// Stop stops the timer.
 func (b *Breaker) Stop() { b.timer.Stop() }
 
-// Admit says what a sender may do now. A probe must be reported with passed, failed or
-// Unused.
+// Admit says what a sender may do now. A sender must report a probe with [Breaker.Passed],
+// [Breaker.Failed] or [Breaker.Unused].
 func (b *Breaker) Admit() Pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -158,11 +121,11 @@ func (b *Breaker) Admit() Pass {
 func (b *Breaker) begin() {
 	b.probing, b.sent = true, time.Now()
 	if b.hasEarly() {
-		b.timer.Reset(b.retry.Base) // when another one may overlap it
+		b.timer.Reset(b.retry.Base) // when another probe may overlap it
 	}
 }
 
-// mayOverlap reports whether a fresh event may be tried although a probe is under way: the
+// mayOverlap reports whether a fresh event may be tried while a probe is in flight, because the
 // probe may be an event that hangs.
 func (b *Breaker) mayOverlap() bool {
 	return b.mayBeEarly() && time.Since(b.sent) >= b.retry.Base
@@ -175,8 +138,8 @@ func (b *Breaker) Closed() bool {
 	return !b.open
 }
 
-// Accepts reports whether the API accepts events, as far as is known: it has settled some,
-// and too little has failed since to call it an outage.
+// Accepts reports whether the API accepts events, as far as is known: it has settled some, and
+// too few have failed since to call it an outage.
 func (b *Breaker) Accepts() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,24 +170,24 @@ func (b *Breaker) hasEarly() bool {
 	return (b.early > 0 || b.few()) && !time.Now().Before(b.asked)
 }
 
-// few reports whether too few events have failed in a row at their first attempt to tell an
-// outage from events that fail each for a reason of its own. Retries that fail say nothing.
+// few reports whether too few first attempts have failed in a row to call it an outage: each
+// event may have failed for another reason. Retries that fail say nothing.
 func (b *Breaker) few() bool { return b.row <= quickSteps }
 
-// Current returns the pass of a request that is sent whatever the breaker says.
+// Current returns a Pass for a request that is sent even if the breaker is open.
 func (b *Breaker) Current() Pass {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return Pass{Admission: Anything, turn: b.turn, Passes: b.passes}
 }
 
-// Unused is told that there was no event for a probe, or that it was cut off.
+// Unused reports that there was no event for the probe, or that the probe was canceled.
 func (b *Breaker) Unused(p Pass) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case p.Admission <= Anything || p.turn != b.turn:
-	case p.overlaps: // a fresh event that comes calls Wake by itself
+	case p.overlaps: // the next fresh event wakes a sender by itself
 		b.early++
 		b.earlyAt = time.Now()
 		b.timer.Stop()
@@ -235,11 +198,10 @@ func (b *Breaker) Unused(p Pass) {
 	}
 }
 
-// Passed is told that the API gave an answer that settles an event: it works.
-// An answer to a request that was under way when the breaker opened closes it too,
-// so that one failure among many successes does not pause everyone; but not when
-// the API itself said how long to wait.
-// It returns the line for the log, or nil.
+// Passed reports that the API's answer settled an event, and closes the breaker. A request that
+// was in flight when the breaker opened closes it too, so that one failure among many
+// successes does not stop all senders, unless the API said how long to wait. The result
+// writes a line to the log; it is nil if there is none.
 func (b *Breaker) Passed(p Pass, retry bool) (line func()) {
 	told, since := b.close(p, retry)
 	if !told {
@@ -249,7 +211,7 @@ func (b *Breaker) Passed(p Pass, retry bool) (line func()) {
 	return func() { b.log.Info("footfall: the API takes events again", "after", after) }
 }
 
-// close reports whether the log was told that the breaker, now closed, was open.
+// close closes the breaker and reports whether the log says that it was open, and since when.
 func (b *Breaker) close(p Pass, retry bool) (told bool, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -272,7 +234,8 @@ func (b *Breaker) close(p Pass, retry bool) (told bool, since time.Time) {
 	return told, b.since
 }
 
-// Failed is told that an attempt of r failed. It returns the line for the log, or nil.
+// Failed reports a failed attempt. The result writes a line to the log; it is nil if there is
+// none.
 func (b *Breaker) Failed(p Pass, f *Failure) (line func()) {
 	if !b.fail(p, f) {
 		return nil
@@ -281,7 +244,7 @@ func (b *Breaker) Failed(p Pass, f *Failure) (line func()) {
 	return func() { b.tell(v, err) }
 }
 
-// fail reports whether the log must be told.
+// fail notes a failure and reports whether it must be logged.
 func (b *Breaker) fail(p Pass, f *Failure) (tell bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -298,14 +261,14 @@ func (b *Breaker) fail(p Pass, f *Failure) (tell bool) {
 		b.postpone(firm, now.Add(asked))
 		return false
 	case !b.open && f.Failures > 0 && (asked == 0 || f.Strikes > 0) && b.failures < patience:
-		return false // this event's own failure, as far as is known
+		return false // the event may be the reason
 	case p.Admission == NewsProbe && asked == 0:
 		if !p.overlaps {
 			b.early--
 		}
 		b.newsFrom, b.earlyAt = b.sent, now.Add(b.retry.Delay(0))
 	default:
-		held := b.until // by another answer, while the probe was under way
+		held := b.until // by another answer while the probe was in flight
 		b.extend(f, now)
 		b.until = now.Add(max(b.wait(v), asked))
 		if b.firm && held.After(b.until) {
@@ -319,7 +282,7 @@ func (b *Breaker) fail(p Pass, f *Failure) (tell bool) {
 	b.turn++
 	b.arm(now)
 	if b.mayBeEarly() {
-		b.wake() // for what came while the probe was under way
+		b.wake() // for events that came while the probe was in flight
 	}
 	return !f.Suspect() && b.news(v, now)
 }
@@ -339,7 +302,7 @@ func (b *Breaker) extend(f *Failure, now time.Time) {
 		b.tryRetry = !retry && v == Later // a key that is refused now is refused for all
 	}
 	if b.reason != v {
-		b.step = min(b.step, quickSteps) // the other kind of wait begins anew
+		b.step = min(b.step, quickSteps) // start the other kind of wait again
 	}
 	b.reason = v
 }
@@ -353,9 +316,9 @@ func (b *Breaker) arm(now time.Time) {
 	b.timer.Reset(next.Sub(now))
 }
 
-// beEarly lets the next event that comes be tried early, or the next five: if there was
-// Nothing fresh to try, or if the waits are long. While few have failed, any fresh event is
-// tried after the shortest wait.
+// beEarly lets the next event that comes be tried early, or the next five if there was no fresh
+// event to try or the waits are long. While few have failed, any fresh event is tried after
+// the shortest wait.
 func (b *Breaker) beEarly(five bool, now time.Time) {
 	b.newsFrom, b.early, b.earlyAt = b.sent, 1, b.sent
 	if five {
@@ -366,9 +329,9 @@ func (b *Breaker) beEarly(five bool, now time.Time) {
 	}
 }
 
-// postpone heeds a Retry-After that comes when the breaker is open already. A shorter one
-// than the last changes nothing. A probe that is under way was sent before, so that its answer
-// does not end the wait.
+// postpone obeys a Retry-After that comes when the breaker is open already, if it is longer than
+// the last. The answer to a probe that is in flight does not end the wait, because the probe
+// was sent before.
 func (b *Breaker) postpone(firm bool, until time.Time) {
 	if !firm || !b.open {
 		return
@@ -385,8 +348,8 @@ func (b *Breaker) postpone(firm bool, until time.Time) {
 	}
 }
 
-// wait returns how long to wait for the next probe. The first wait is shorter each time
-// that the one before was for nothing: many events may fail each for a reason of its own.
+// wait returns how long to wait for the next probe. The first wait is shorter each time that the
+// probe after the last first wait passed, because many events may fail for different reasons.
 func (b *Breaker) wait(v Class) time.Duration {
 	switch {
 	case b.step == 0:
@@ -399,9 +362,9 @@ func (b *Breaker) wait(v Class) time.Duration {
 	return b.hold.Delay(b.step - quickSteps)
 }
 
-// news reports whether the log must be told. That is after the second failure, once per
-// outage and reason: an event may fail for a reason of its own. Outages that come and go
-// in a moment get a line a minute.
+// news reports whether a failure must be logged: once per outage and reason, after the second
+// failure, because the event may be the reason for the first. Short outages are logged once a
+// minute.
 func (b *Breaker) news(v Class, now time.Time) bool {
 	if b.told&(1<<v) != 0 || b.step == 0 || now.Sub(b.last[v]) < logEvery {
 		return false

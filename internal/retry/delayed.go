@@ -9,13 +9,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Delayed holds the events whose last attempt failed, until the next one is due. Its lock
-// is the last that is taken.
+// Delayed holds the events whose last attempt failed, until their next attempt is due. T is
+// what the caller needs to send an event. The methods may be called from several goroutines
+// at once, with other locks held: Delayed calls nothing with its lock held.
 //
-// An event is a suspect once it has failed twice while the API accepted others. Suspects
-// wait longer each time, and have a small share of the requests.
+// A suspect is an event that has failed twice while the API accepted others. Suspects wait
+// longer each time, and get a small share of the requests.
 type Delayed[T any] struct {
-	wake func() // an event is due
+	wake func() // called when an event is due
 	n    atomic.Int32
 
 	mu       sync.Mutex
@@ -40,11 +41,11 @@ type Event[T any] struct {
 	Suspect bool
 	AtClose bool // its last attempt was while the tracker was closing
 	Value   T
-	Wait    time.Duration
-	Err     error // of the last attempt
+	Wait    time.Duration // until the next attempt
+	Err     error         // of the last attempt
 }
 
-// delayedEvent is one event of Delayed, and its places in two heaps.
+// delayedEvent is an Event with its places in two heaps.
 type delayedEvent[T any] struct {
 	Event[T]
 	failed     time.Time
@@ -58,14 +59,15 @@ type attemptError struct {
 	err error
 }
 
+// NewDelayed returns an empty Delayed that calls wake when an event is due.
 func NewDelayed[T any](wake func()) *Delayed[T] {
 	byTime := func(a, b *delayedEvent[T]) bool { return a.due.Before(b.due) }
-	time1 := func(e *delayedEvent[T]) *int { return &e.time }
+	place := func(e *delayedEvent[T]) *int { return &e.time }
 	d := &Delayed[T]{
 		wake:     wake,
 		inFlight: make(map[uuid.UUID]attemptError),
-		retries:  eventHeap[T]{less: byTime, place: time1},
-		suspects: eventHeap[T]{less: byTime, place: time1},
+		retries:  eventHeap[T]{less: byTime, place: place},
+		suspects: eventHeap[T]{less: byTime, place: place},
 		ages:     eventHeap[T]{less: older[T], place: func(e *delayedEvent[T]) *int { return &e.rank }},
 	}
 	d.timer = time.AfterFunc(time.Hour, d.over)
@@ -78,7 +80,7 @@ func older[T any](a, b *delayedEvent[T]) bool {
 	return string(a.ID[:]) < string(b.ID[:])
 }
 
-// LastError returns why the event failed that failed last, and when.
+// LastError returns when the latest attempt failed, of events that are not settled, and why.
 func (d *Delayed[T]) LastError() (at time.Time, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +97,7 @@ func (d *Delayed[T]) LastError() (at time.Time, err error) {
 	return at, err
 }
 
-// Settled is told that a record that had failed is settled.
+// Settled notes that an event that had failed is settled.
 func (d *Delayed[T]) Settled(id uuid.UUID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,14 +107,14 @@ func (d *Delayed[T]) Settled(id uuid.UUID) {
 // Some reports whether there are any events. It takes no lock.
 func (d *Delayed[T]) Some() bool { return d.n.Load() > 0 }
 
-// Size returns how many events there are, and their bytes.
+// Size returns the number of events and of their bytes.
 func (d *Delayed[T]) Size() (events, bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return int(d.n.Load()), d.bytes
 }
 
-// Add keeps r, which has failed because of err, for so long.
+// Add keeps an event whose attempt has failed just now.
 func (d *Delayed[T]) Add(event Event[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,7 +128,7 @@ func (d *Delayed[T]) Add(event Event[T]) {
 	d.arm(now)
 }
 
-// place puts e where it waits.
+// place adds e to a heap, or to the events that are set aside.
 func (d *Delayed[T]) place(e *delayedEvent[T]) {
 	switch {
 	case d.closing && e.AtClose && !d.accepted:
@@ -146,8 +148,8 @@ func (d *Delayed[T]) heapOf(e *delayedEvent[T]) *eventHeap[T] {
 	return &d.retries
 }
 
-// Turn reports whether it is the turn of a retry, or of a suspect: one in two, and one in
-// ten.
+// Turn reports whether it is the turn of a retry, which has one request in two, and of a
+// suspect, which has one in ten.
 func (d *Delayed[T]) Turn() (retry, suspect bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,7 +157,7 @@ func (d *Delayed[T]) Turn() (retry, suspect bool) {
 	return d.turns%2 == 0, d.turns%10 == 5
 }
 
-// TakeUntried moves an event into one that has had no attempt since the tracker closes.
+// TakeUntried takes an event that has had no attempt since Close into one[0].
 func (d *Delayed[T]) TakeUntried(one []T) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,7 +181,7 @@ func (d *Delayed[T]) Oldest() (id uuid.UUID, ok bool) {
 	return d.ages.events[0].ID, true
 }
 
-// Take moves an event that is due into one.
+// Take takes a due retry, or a due suspect, into one[0].
 func (d *Delayed[T]) Take(one []T, suspect bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -196,8 +198,8 @@ func (d *Delayed[T]) Take(one []T, suspect bool) bool {
 	return true
 }
 
-// TakeProbe moves the event into one that has waited longest: one that is due, or if there is
-// none, one that is no suspect. It is not the last probe again if there is another event.
+// TakeProbe takes the event that is due first into one[0]. A suspect must be due; any other
+// event need not be. It is not the last probe again if there is another event.
 func (d *Delayed[T]) TakeProbe(one []T) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,7 +223,7 @@ func (d *Delayed[T]) TakeProbe(one []T) bool {
 	return true
 }
 
-// Reclaim takes the oldest event out.
+// Reclaim takes the oldest event.
 func (d *Delayed[T]) Reclaim() (value T, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -234,7 +236,7 @@ func (d *Delayed[T]) Reclaim() (value T, ok bool) {
 	return value, true
 }
 
-// remove takes e out.
+// remove removes e and remembers its error.
 func (d *Delayed[T]) remove(e *delayedEvent[T]) T {
 	heap.Remove(&d.ages, e.rank)
 	if e.time != nowhere {
@@ -257,7 +259,7 @@ func (d *Delayed[T]) forget(e *delayedEvent[T]) {
 	}
 }
 
-// Waits reports whether an event will be due.
+// Waits reports whether an event is due or will be.
 func (d *Delayed[T]) Waits() bool {
 	if !d.Some() {
 		return false
@@ -267,7 +269,7 @@ func (d *Delayed[T]) Waits() bool {
 	return d.retries.Len()+d.suspects.Len() > 0
 }
 
-// Due returns how many events are due, or many if there are more.
+// Due returns how many events are due, up to many of each kind.
 func (d *Delayed[T]) Due(now time.Time) int {
 	if !d.Some() {
 		return 0
@@ -280,8 +282,8 @@ func (d *Delayed[T]) Due(now time.Time) int {
 // many events call for more senders than any tracker has.
 const many = 1 << 12
 
-// arm sets the timer to the next time at which an event will be due. Those that are due
-// already wait for a sender: wake was called for them.
+// arm sets the timer to the next time at which an event becomes due. It leaves out events that
+// are due already, because wake was called for them.
 func (d *Delayed[T]) arm(now time.Time) {
 	var next time.Time
 	for _, h := range []*eventHeap[T]{&d.retries, &d.suspects} {
@@ -307,7 +309,8 @@ func (d *Delayed[T]) over() {
 	d.wake()
 }
 
-// Close makes every event due.
+// Close makes every event due, because the tracker closes. From now on an event that is added
+// after an attempt at close waits for [Delayed.Resume].
 func (d *Delayed[T]) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -320,15 +323,15 @@ func (d *Delayed[T]) Close() {
 	d.timer.Stop()
 }
 
-// Stop ends the timer.
+// Stop stops the timer.
 func (d *Delayed[T]) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timer.Stop()
 }
 
-// Resume is told that the API accepts something while the tracker closes. What failed
-// since is worth another attempt then. It reports whether that is news.
+// Resume makes the events that failed since Close due again, because the API accepts events. It
+// reports whether it was suspended.
 func (d *Delayed[T]) Resume() (news bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -346,7 +349,8 @@ func (d *Delayed[T]) Resume() (news bool) {
 	return true
 }
 
-// Suspend is told that the API accepts nothing any more while the tracker closes.
+// Suspend sets the events that failed since Close aside until Resume is called, because the API
+// accepts no events.
 func (d *Delayed[T]) Suspend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -364,8 +368,7 @@ func (d *Delayed[T]) Suspend() {
 	d.arm(time.Now())
 }
 
-// GiveUp takes out the events that have failed since the tracker closes, if the API has
-// accepted nothing since.
+// GiveUp takes the events that are set aside.
 func (d *Delayed[T]) GiveUp() (events []Event[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -377,56 +380,4 @@ func (d *Delayed[T]) GiveUp() (events []Event[T]) {
 	}
 	d.tried = nil
 	return events
-}
-
-// eventHeap is a container/heap of events that know their places in it.
-type eventHeap[T any] struct {
-	events []*delayedEvent[T]
-	less   func(a, b *delayedEvent[T]) bool
-	place  func(*delayedEvent[T]) *int
-}
-
-// nowhere is the place of an event that is not in the heap.
-const nowhere = -1
-
-func (h *eventHeap[T]) Len() int           { return len(h.events) }
-func (h *eventHeap[T]) Less(i, j int) bool { return h.less(h.events[i], h.events[j]) }
-
-func (h *eventHeap[T]) Swap(i, j int) {
-	h.events[i], h.events[j] = h.events[j], h.events[i]
-	*h.place(h.events[i]), *h.place(h.events[j]) = i, j
-}
-
-// Push implements heap.Interface.
-func (h *eventHeap[T]) Push(x any) {
-	e := x.(*delayedEvent[T])
-	*h.place(e) = len(h.events)
-	h.events = append(h.events, e)
-}
-
-// Pop implements heap.Interface.
-func (h *eventHeap[T]) Pop() any {
-	last := len(h.events) - 1
-	e := h.events[last]
-	h.events[last] = nil
-	h.events = h.events[:last]
-	*h.place(e) = nowhere
-	return e
-}
-
-// second returns the event that follows the first. There must be one.
-func (h *eventHeap[T]) second() *delayedEvent[T] {
-	if len(h.events) > 2 && h.Less(2, 1) {
-		return h.events[2]
-	}
-	return h.events[1]
-}
-
-// due counts the events at place i and below it that are due, up to most.
-func (h *eventHeap[T]) due(i int, now time.Time, most int) int {
-	if i >= len(h.events) || most <= 0 || h.events[i].due.After(now) {
-		return 0
-	}
-	n := 1 + h.due(2*i+1, now, most-1)
-	return n + h.due(2*i+2, now, most-n)
 }
