@@ -391,8 +391,8 @@ func newMemoryStore(cfg *Config, dropped func(), misused func(error)) *memorySto
 	return s
 }
 
-func newRecord(item queue.Item) Record {
-	return Record{ID: item.ID, Body: item.Body, ref: item.Ref}
+func newRecord(ref queue.Ref) Record {
+	return Record{ID: ref.ID(), Body: ref.Body(), ref: ref}
 }
 
 // Waiting implements Store.
@@ -400,34 +400,34 @@ func (s *memoryStore) Waiting() (n int, more bool) { return s.queue.Waiting() }
 
 // Take implements Store.
 func (s *memoryStore) Take(dst []Record) int {
-	return s.queue.Take(len(dst), func(i int, item queue.Item) {
-		dst[i] = newRecord(item)
+	return s.queue.Take(len(dst), func(i int, ref queue.Ref) {
+		dst[i] = newRecord(ref)
 	})
 }
 
 // TakeAny implements an optional method of Store.
 func (s *memoryStore) TakeAny(one []Record) bool {
-	item, ok := s.queue.TakeAny()
+	ref, ok := s.queue.TakeAny()
 	if ok {
-		one[0] = newRecord(item)
+		one[0] = newRecord(ref)
 	}
 	return ok
 }
 
 // TakeNewest implements an optional method of Store.
 func (s *memoryStore) TakeNewest(one []Record, since time.Time) bool {
-	item, ok := s.queue.TakeNewest(since)
+	ref, ok := s.queue.TakeNewest(since)
 	if ok {
-		one[0] = newRecord(item)
+		one[0] = newRecord(ref)
 	}
 	return ok
 }
 
 // Retry implements Store.
 func (s *memoryStore) Retry(r Record, err error) (kept Record, ok bool) {
-	item, ok := s.queue.Retry(r.ref, err)
+	ref, ok := s.queue.Retry(r.ref, err)
 	if ok {
-		r.ID, r.Body, r.ref = item.ID, item.Body, item.Ref // what is known of its attempts stays
+		r.ID, r.Body, r.ref = ref.ID(), ref.Body(), ref // what is known of its attempts stays
 	}
 	return r, ok
 }

@@ -113,9 +113,8 @@ func (q *Queue) drop() bool {
 	case q.waiting == 0:
 		return false // a sender has just taken it
 	default:
-		oldest := q.takeOldest()
-		q.taken += len(oldest.Body)
-		r = oldest.Ref
+		r = q.takeOldest()
+		q.taken += r.size()
 	}
 	q.settle(r, Lost, ErrFull)
 	q.dropped()

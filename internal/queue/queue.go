@@ -103,7 +103,7 @@ func (q *Queue) Waiting() (n int, more bool) {
 
 // Take takes up to most events, oldest first, and returns how many. It calls each, with the
 // queue locked, for every event; the int counts up from 0.
-func (q *Queue) Take(most int, each func(int, Item)) int {
+func (q *Queue) Take(most int, each func(int, Ref)) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.waiting == 0 {
@@ -116,7 +116,7 @@ func (q *Queue) Take(most int, each func(int, Item)) int {
 	}
 	for i := range n {
 		oldest := q.takeOldest()
-		q.taken += len(oldest.Body)
+		q.taken += oldest.size()
 		each(i, oldest)
 	}
 	if q.closed && q.waiting == 0 {
@@ -126,7 +126,7 @@ func (q *Queue) Take(most int, each func(int, Item)) int {
 }
 
 // TakeAny takes a random event, and reports whether there was one.
-func (q *Queue) TakeAny() (one Item, ok bool) {
+func (q *Queue) TakeAny() (one Ref, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.lockShards()
@@ -146,7 +146,7 @@ func (q *Queue) TakeAny() (one Item, ok bool) {
 }
 
 // TakeNewest takes the newest event, if it was accepted after since.
-func (q *Queue) TakeNewest(since time.Time) (one Item, ok bool) {
+func (q *Queue) TakeNewest(since time.Time) (one Ref, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.lockShards()
@@ -171,17 +171,17 @@ func (q *Queue) TakeNewest(since time.Time) (one Item, ok bool) {
 }
 
 // countTaken counts an event that was not the oldest.
-func (q *Queue) countTaken(r Item) {
+func (q *Queue) countTaken(r Ref) {
 	q.noteMoved()
 	q.waiting--
-	q.taken += len(r.Body)
+	q.taken += r.size()
 	if q.closed && q.waiting == 0 {
 		q.wake()
 	}
 }
 
 // takeOldest takes the oldest event of all shards. There must be one.
-func (q *Queue) takeOldest() Item {
+func (q *Queue) takeOldest() Ref {
 	var from *shard
 	var oldest int64
 	for _, sh := range q.shards {
@@ -199,20 +199,20 @@ func (q *Queue) takeOldest() Item {
 // Retry notes that an attempt failed because of err and that another one follows. It returns
 // the event in separate memory, because a delayed event must not keep a slab from being used
 // again. It returns false if the event is settled already.
-func (q *Queue) Retry(r Ref, err error) (kept Item, ok bool) {
+func (q *Queue) Retry(r Ref, err error) (kept Ref, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ended || !r.home.holds(r, &q.spares) {
 		return kept, false
 	}
 	if len(q.waiters) > 0 {
-		if w := q.waiters[r.home.id(r.slot)]; w != nil {
+		if w := q.waiters[r.ID()]; w != nil {
 			w.failure = err
 		}
 	}
 	if r.home.shard == nil { // has separate memory already
 		r.home.turn++ // older Refs of the event are void
-		return r.home.item(r.slot), true
+		return r.home.ref(r.slot), true
 	}
 	kept = r.home.split(r.slot)
 	r.home.states[r.slot] = settled
@@ -240,13 +240,13 @@ func (q *Queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
 func (q *Queue) settle(r Ref, o Outcome, err error) {
 	r.home.states[r.slot] = settled
 	q.pending--
-	size := r.home.size(r.slot) // a Transport may have changed the Body
+	size := r.size()
 	q.bytes -= size
 	q.taken -= size
 	q.counters.count(o, 1)
 	q.epochs.settled(r.home.epoch(r.slot))
 	if len(q.waiters) > 0 {
-		q.endWaiter(r.home.id(r.slot), o, err)
+		q.endWaiter(r.ID(), o, err)
 	}
 	if sh := r.home.shard; sh != nil {
 		sh.release(r.home) // last, because another shard may use the slab from now on

@@ -17,7 +17,7 @@ func (q *shardTest) noteDue(t *testing.T) (batches *[]dueBatch) {
 	go func() {
 		for n, ok := q.source.Wait(t.Context()); ok; n, ok = q.source.Wait(t.Context()) {
 			*batches = append(*batches, dueBatch{time.Since(began), n})
-			q.Take(make([]Item, n))
+			q.Take(make([]item, n))
 		}
 	}()
 	synctest.Wait()
@@ -119,7 +119,7 @@ func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 			wakes = 0
 			q.TimeOver()
 			q.DueBatch(false)
-			q.Take(make([]Item, 100))
+			q.Take(make([]item, 100))
 			put(30)
 			assert.Zero(t, wakes)
 		}
@@ -162,7 +162,7 @@ func TestWakeEndsTheLongWaitsOfEventsThatNobodyTook(t *testing.T) {
 		time.Sleep(100 * ms) // due after 0, 10, 30, 70 and 150 ms
 		q.source.Wake()
 		synctest.Wait()
-		require.Equal(t, 1, q.Take(make([]Item, 2)))
+		require.Equal(t, 1, q.Take(make([]item, 2)))
 		q.putAfter(t, 5*ms, 1)
 		time.Sleep(20 * ms)
 		synctest.Wait()

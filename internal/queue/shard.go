@@ -140,13 +140,13 @@ func (sh *shard) pass() {
 }
 
 // takeOldest takes the event that oldest has found.
-func (sh *shard) takeOldest() Item {
+func (sh *shard) takeOldest() Ref {
 	sh.waiting--
 	return sh.first.takeSlot(sh.first.next)
 }
 
 // takeAny takes a random event. There must be one.
-func (sh *shard) takeAny() Item {
+func (sh *shard) takeAny() Ref {
 	sh.waiting--
 	var from *slab
 	slabs := 0
@@ -181,7 +181,7 @@ func (sh *shard) newest() (from *slab, at int64) {
 }
 
 // takeNewest takes the newest event of a slab that newest has found.
-func (sh *shard) takeNewest(from *slab) Item {
+func (sh *shard) takeNewest(from *slab) Ref {
 	sh.waiting--
 	return from.takeSlot(from.newest())
 }

@@ -46,9 +46,9 @@ func (q *shardTest) tick() {
 // number makes the body of the n-th event.
 func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
-func (q *shardTest) takeOne(t *testing.T) (n int, r Item) {
+func (q *shardTest) takeOne(t *testing.T) (n int, r item) {
 	t.Helper()
-	var one [1]Item
+	var one [1]item
 	require.Equal(t, 1, q.Take(one[:]))
 	return int(binary.BigEndian.Uint64(one[0].Body)), one[0]
 }
@@ -71,7 +71,7 @@ func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
 				}
 				n, r := q.takeOne(t)
 				require.Equal(t, taken, n)
-				q.Settle([]Item{r}, Delivered, nil)
+				q.Settle([]item{r}, Delivered, nil)
 				taken++
 			}
 			s := q.Counters()
@@ -146,7 +146,7 @@ func TestBoundsAreExactWhateverLanesEventsAreIn(t *testing.T) {
 				s := q.Counters()
 				assert.Equal(t, uint64(tc.want), s.Queued)
 				assert.Equal(t, uint64(tc.want*int64(tc.size)), s.QueuedBytes)
-				all := make([]Item, tc.want)
+				all := make([]item, tc.want)
 				require.Equal(t, len(all), q.Take(all))
 				q.Settle(all, Delivered, nil)
 			}
@@ -188,11 +188,11 @@ func TestDropOldestDropsTheOldestWhateverLanesEventsAreIn(t *testing.T) {
 func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		take             func(*shardTest, []Item)
+		take             func(*shardTest, []item)
 		waiting, delayed []int // what is left
 	}{
-		"the delayed one": {func(q *shardTest, one []Item) { q.Take(one) }, []int{1, 2, 3}, nil},
-		"the waiting one": {func(q *shardTest, one []Item) { one[0], _ = q.TakeNewest(time.Time{}) }, []int{1, 3}, []int{2}},
+		"the delayed one": {func(q *shardTest, one []item) { q.Take(one) }, []int{1, 2, 3}, nil},
+		"the waiting one": {func(q *shardTest, one []item) { r, _ := q.TakeNewest(time.Time{}); one[0] = newItem(r) }, []int{1, 3}, []int{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +200,7 @@ func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
 			for n := range 3 {
 				require.NoError(t, q.Put(&Hint{}, number(n), 0))
 			}
-			one := make([]Item, 1)
+			one := make([]item, 1)
 			row.take(q, one)
 			q.source.delay(t, one[0])
 			require.NoError(t, q.Put(&Hint{}, number(3), 0))
@@ -248,7 +248,7 @@ func (q *shardTest) lead(t *testing.T) {
 	t.Helper()
 	require.NoError(t, q.Put(&Hint{}, number(0), 0))
 	synctest.Wait()
-	require.Equal(t, 1, q.Take(make([]Item, 1)))
+	require.Equal(t, 1, q.Take(make([]item, 1)))
 }
 
 // Each time Wait is woken costs more than an event.
@@ -361,7 +361,7 @@ func TestEventInThePauseAfterAFullBatchWaitsNoLongerThanTheInterval(t *testing.T
 					require.NoError(t, q.Put(&Hint{}, number(n), 0))
 				}
 				_, _ = q.source.Wait(t.Context())
-				require.Equal(t, 100, q.Take(make([]Item, 100)))
+				require.Equal(t, 100, q.Take(make([]item, 100)))
 				require.NoError(t, q.Put(&Hint{}, number(100), 0))
 				began := time.Now()
 				n, _ := q.source.Wait(t.Context())
@@ -399,7 +399,7 @@ func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	transport.Go(func() {
 		for _, ok := q.source.Wait(ctx); ok; _, ok = q.source.Wait(ctx) {
-			var one [1]Item
+			var one [1]item
 			for q.Take(one[:]) == 1 {
 				q.Settle(one[:], Delivered, nil)
 			}

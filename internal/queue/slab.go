@@ -62,9 +62,9 @@ func newSlab(size int) *slab {
 }
 
 // split copies an event into a slab for it alone, with the same id.
-func (s *slab) split(slot int) Item {
+func (s *slab) split(slot int) Ref {
 	own := &slab{
-		mem:       bytes.Clone(s.mem[s.start(slot):s.entries[slot].end]),
+		mem:       bytes.Clone(s.body(slot)),
 		owner:     s.owner,
 		seed:      s.seed + uint64(slot),
 		unixStart: s.unixStart,
@@ -73,7 +73,7 @@ func (s *slab) split(slot int) Item {
 		counted:   1,
 	}
 	own.entries = []entry{{at: s.entries[slot].at, end: len(own.mem)}}
-	return own.item(0)
+	return own.ref(0)
 }
 
 // fits reports whether an event of size bytes fits behind n events of used bytes.
@@ -89,9 +89,12 @@ func (s *slab) start(slot int) int {
 
 func (s *slab) size(slot int) int { return s.entries[slot].end - s.start(slot) }
 
-func (s *slab) item(slot int) Item {
+func (s *slab) ref(slot int) Ref { return Ref{home: s, slot: slot, seed: s.seed, turn: s.turn} }
+
+// body returns the body of an event. Its capacity ends where the next body begins.
+func (s *slab) body(slot int) []byte {
 	end := s.entries[slot].end
-	return Item{ID: s.id(slot), Body: s.mem[s.start(slot):end:end], Ref: Ref{home: s, slot: slot, seed: s.seed, turn: s.turn}}
+	return s.mem[s.start(slot):end:end]
 }
 
 // id counts up from the seed (RFC 9562, section 6.2, method 2), because a random number for
@@ -138,12 +141,12 @@ func (s *slab) epoch(slot int) *epoch {
 }
 
 // takeSlot takes the event of a waiting slot.
-func (s *slab) takeSlot(slot int) Item {
+func (s *slab) takeSlot(slot int) Ref {
 	s.states[slot] = taken
 	for s.next < s.counted && s.states[s.next] != waiting {
 		s.next++
 	}
-	return s.item(slot)
+	return s.ref(slot)
 }
 
 // any returns a random waiting slot. There must be one.

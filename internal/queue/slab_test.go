@@ -44,13 +44,13 @@ func (s *slabTest) look() {
 	s.rewind()
 }
 
-func (s *slabTest) take() Item {
+func (s *slabTest) take() item {
 	s.oldest()
-	return s.shard.takeOldest()
+	return newItem(s.shard.takeOldest())
 }
 
 // settle ends a record as the queue does, and reports whether it was held.
-func (s *slabTest) settle(r Item) bool {
+func (s *slabTest) settle(r item) bool {
 	if !r.Ref.home.holds(r.Ref, r.Ref.home.owner) {
 		return false
 	}
@@ -123,7 +123,7 @@ func TestSlabGoesToTheSparesOnceItsLastRecordIsSettled(t *testing.T) {
 		s.put(8)
 	}
 	require.Equal(t, 3, s.inUse())
-	var taken []Item
+	var taken []item
 	for range 6 {
 		taken = append(taken, s.take())
 	}
@@ -216,7 +216,7 @@ func TestSlabsHoldInAnyOrder(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(seed, 0))
 			s := newSlabTest(64)
-			live := make(map[uint32]Item)
+			live := make(map[uint32]item)
 			waiting, next := 0, uint32(0)
 			for range 5000 {
 				switch n := random.IntN(5); {
@@ -238,7 +238,7 @@ func TestSlabsHoldInAnyOrder(t *testing.T) {
 	}
 }
 
-func settleAny(t *testing.T, s *slabTest, live map[uint32]Item) {
+func settleAny(t *testing.T, s *slabTest, live map[uint32]item) {
 	t.Helper()
 	for number, r := range live { // in an order that Go draws
 		require.Equal(t, number, binary.BigEndian.Uint32(r.Body))
@@ -248,7 +248,7 @@ func settleAny(t *testing.T, s *slabTest, live map[uint32]Item) {
 	}
 }
 
-func assertApart(t *testing.T, live map[uint32]Item) {
+func assertApart(t *testing.T, live map[uint32]item) {
 	t.Helper()
 	seen := make(map[*byte]uint32)
 	for number, r := range live {
@@ -300,7 +300,7 @@ func TestSlabsTellEachEventItsOwnID(t *testing.T) {
 	t.Parallel()
 	s := newSlabTest(64)
 	seen := make(map[uuid.UUID]bool)
-	var last Item
+	var last item
 	before := time.Now().UnixMilli()
 	for range 1000 {
 		s.put(8)

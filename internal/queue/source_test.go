@@ -10,12 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// item is an event that was taken.
+type item struct {
+	ID   uuid.UUID
+	Body []byte
+	Ref  Ref
+}
+
+func newItem(r Ref) item { return item{r.ID(), r.Body(), r} }
+
 // sourceTest waits for batches of a queue, and holds its delayed events, as the Source of
 // package footfall does.
 type sourceTest struct {
 	queue   *Queue
 	woken   atomic.Bool
-	delayed []Item // oldest first
+	delayed []item // oldest first
 }
 
 // Wait returns how many events are due, or false if ctx has ended or there will be none.
@@ -41,16 +50,16 @@ func (s *sourceTest) Wake() {
 }
 
 // delay gives an event back that was taken.
-func (s *sourceTest) delay(t *testing.T, item Item) {
+func (s *sourceTest) delay(t *testing.T, r item) {
 	t.Helper()
-	kept, ok := s.queue.Retry(item.Ref, errors.New("not now"))
+	kept, ok := s.queue.Retry(r.Ref, errors.New("not now"))
 	require.True(t, ok)
-	s.delayed = append(s.delayed, kept)
+	s.delayed = append(s.delayed, newItem(kept))
 }
 
 func (s *sourceTest) Size() (events, bytes int) {
-	for _, item := range s.delayed {
-		bytes += len(item.Body)
+	for _, r := range s.delayed {
+		bytes += len(r.Body)
 	}
 	return len(s.delayed), bytes
 }
@@ -72,11 +81,11 @@ func (s *sourceTest) Reclaim() (r Ref, ok bool) {
 }
 
 // Take is Queue.Take into dst.
-func (q *shardTest) Take(dst []Item) int {
-	return q.Queue.Take(len(dst), func(i int, item Item) { dst[i] = item })
+func (q *shardTest) Take(dst []item) int {
+	return q.Queue.Take(len(dst), func(i int, r Ref) { dst[i] = newItem(r) })
 }
 
 // Settle is Queue.Settle of items.
-func (q *shardTest) Settle(items []Item, o Outcome, err error) {
+func (q *shardTest) Settle(items []item, o Outcome, err error) {
 	q.Queue.Settle(len(items), func(i int) Ref { return items[i].Ref }, o, err)
 }
