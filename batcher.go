@@ -28,7 +28,7 @@ import (
 // and Close.
 //
 // Locks are taken in this order: those of a transport, the circuit breaker's, the queue's,
-// the lanes', and last that of the delayed events. The Source calls its Store with none of
+// the shards', and last that of the delayed events. The Source calls its Store with none of
 // its own locks held, so that a Store may call [Source.Reclaim] with the Store's lock held.
 
 // Store keeps the records that a [Source] hands out: those that wait for their first
