@@ -2,6 +2,7 @@ package retry
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,8 +60,8 @@ func TestTheNextProbeIsDueAlsoIfAnEarlyAttemptIsNoLongerAllowed(t *testing.T) {
 		retry := Backoff{Base: time.Second, Max: time.Minute, Low: 1} // without jitter
 		b := NewBreaker(retry, retry, slog.New(slog.DiscardHandler))
 		defer b.timer.Stop()
-		var due bool
-		b.wake = func() { due = b.Probes() > 0 }
+		var due atomic.Bool
+		b.wake = func() { due.Store(b.Probes() > 0) }
 		fresh, retried := &Failure{}, &Failure{Attempts: Attempts{Failures: 1}}
 		before := []Pass{b.Admit(), b.Admit(), b.Admit()}
 		b.Failed(b.Admit(), fresh)
@@ -79,13 +80,13 @@ func TestTheNextProbeIsDueAlsoIfAnEarlyAttemptIsNoLongerAllowed(t *testing.T) {
 		}
 		assert.False(t, b.few())
 		until := b.until
-		due = false
+		due.Store(false)
 		time.Sleep(time.Until(until) - 1)
 		synctest.Wait()
-		assert.False(t, due)
+		assert.False(t, due.Load())
 		time.Sleep(1)
 		synctest.Wait()
-		assert.True(t, due)
+		assert.True(t, due.Load())
 	})
 }
 
