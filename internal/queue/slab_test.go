@@ -282,7 +282,7 @@ func TestSlabsInSteadyUseAllocateNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(1000, cycle))
 }
 
-// Whoever has the queue's lock finds the slab full and all of it settled.
+// The holder of the queue's lock finds the slab full and all its events settled.
 func TestSlabThatIsSettledBeforeTheNextIsBegunBecomesASpare(t *testing.T) {
 	t.Parallel()
 	s := newSlabTest(16)

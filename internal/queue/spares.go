@@ -6,7 +6,7 @@ import "sync"
 type spares struct {
 	size int // of a slab in bytes; a larger event has a larger slab for it alone
 
-	mu    sync.Mutex // locked after those of the queue and the shards
+	mu    sync.Mutex // locked after the locks of the queue and the shards
 	first *slab
 	n     int
 }
