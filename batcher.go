@@ -5,6 +5,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/footfall-dev/footfall/internal/queue"
+	"github.com/footfall-dev/footfall/internal/retry"
 )
 
 // The batcher holds every event that is not settled, in one of three places:
@@ -23,7 +28,7 @@ import (
 // and Close.
 //
 // Locks are taken in this order: those of a transport, the circuit breaker's, the queue's,
-// the lanes', and last that of the delayed events. The Source calls its Store with none of
+// the shards', and last that of the delayed events. The Source calls its Store with none of
 // its own locks held, so that a Store may call [Source.Reclaim] with the Store's lock held.
 
 // Store keeps the records that a [Source] hands out: those that wait for their first
@@ -61,13 +66,13 @@ type Store interface {
 // goroutines at once.
 type Source struct {
 	store   Store
-	queue   *queue // the Store, if it is a Tracker's
+	queue   *queue.Queue // of the Store, if it is a Tracker's
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
 	again   *time.Timer // to look once more at what nobody has taken
-	delayed *delayed
-	failure atomic.Pointer[attemptError] // see Failed
+	delayed *retry.Delayed[Record]
+	failure atomic.Pointer[failed] // see Failed
 
 	once sync.Once // of Close
 }
@@ -81,10 +86,12 @@ func NewSource(store Store) *Source {
 
 func newSource(store Store, trigger chan struct{}) *Source {
 	s := &Source{store: store, trigger: trigger, closing: make(chan struct{})}
-	s.queue, _ = store.(*queue)
-	s.again = time.AfterFunc(lookAgain, s.Wake)
+	if own, ok := store.(*memoryStore); ok {
+		s.queue = own.queue
+	}
+	s.again = time.AfterFunc(queue.LookAgain, s.Wake)
 	s.again.Stop()
-	s.delayed = newDelayed(s.Wake)
+	s.delayed = retry.NewDelayed[Record](s.Wake)
 	return s
 }
 
@@ -102,7 +109,7 @@ func (s *Source) Wait(ctx context.Context) (waiting int, ok bool) {
 func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bool) {
 	var batch <-chan time.Time
 	if s.queue != nil {
-		batch = s.queue.timer.C
+		batch = s.queue.Timer()
 	}
 	for {
 		still := idle() // before look, for a sender may give back what it had and end
@@ -117,7 +124,7 @@ func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bo
 		select {
 		case <-s.trigger:
 		case <-batch:
-			s.queue.timeOver()
+			s.queue.TimeOver()
 		case <-ctx.Done():
 			return 0, false
 		}
@@ -129,25 +136,21 @@ func (s *Source) look() (due int, more bool) {
 	woken := s.woken.Swap(false)
 	waiting, more := 0, true
 	if s.queue != nil {
-		waiting, more = s.queue.batchDue(woken)
+		waiting, more = s.queue.DueBatch(woken)
 	} else {
 		waiting, more = s.waiting(woken)
 	}
 	if waiting > 0 || woken {
-		due = waiting + s.delayed.due(time.Now())
+		due = waiting + s.delayed.Due(time.Now())
 	}
-	return due, more || s.delayed.waits()
+	return due, more || s.delayed.Waits()
 }
-
-// lookAgain is how long records may wait that are due and that nobody takes, until Wait
-// tells of them again.
-const lookAgain = time.Second
 
 // waiting returns how many records wait if they are due.
 func (s *Source) waiting(due bool) (n int, more bool) {
 	n, more = s.store.Waiting()
 	if n > 0 {
-		s.again.Reset(lookAgain)
+		s.again.Reset(queue.LookAgain)
 	}
 	if !due {
 		n = 0
@@ -158,7 +161,7 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 // lookLater makes Wait tell again of retries that are due, after the given time: the sender that
 // was to take them may wait for an answer that never comes.
 func (s *Source) lookLater(after time.Duration) {
-	if s.delayed.due(time.Now()) > 0 {
+	if s.delayed.Due(time.Now()) > 0 {
 		s.again.Reset(after)
 	}
 }
@@ -180,14 +183,14 @@ func (s *Source) signal() {
 // the tracker is closed and no others will come, except those that are given back.
 func (s *Source) Waiting() (n int, more bool) {
 	n, more = s.store.Waiting()
-	return n + s.delayed.due(time.Now()), more || s.delayed.waits()
+	return n + s.delayed.Due(time.Now()), more || s.delayed.Waits()
 }
 
 // Take moves up to len(dst) records that are due into dst, oldest first, and returns how
 // many. It never waits.
 func (s *Source) Take(dst []Record) int {
 	n := 0
-	for n < len(dst) && s.delayed.some() && s.next(dst[n:n+1], true, true) {
+	for n < len(dst) && s.delayed.Some() && s.next(dst[n:n+1], true, true) {
 		n++
 	}
 	if n < len(dst) {
@@ -209,27 +212,26 @@ func (s *Source) next(one []Record, suspects, turn bool) bool {
 // handOut notes whether a record is handed out while the tracker closes.
 func (s *Source) handOut(one []Record, ok bool) bool {
 	if ok && isClosed(s.closing) {
-		one[0].again = one[0].last
-		one[0].last = true
+		one[0].attempts.HandOut()
 	}
 	return ok
 }
 
 func (s *Source) pick(one []Record, suspects, turn bool) bool {
-	if !s.delayed.some() {
+	if !s.delayed.Some() {
 		return s.store.Take(one) == 1
 	}
-	retry, suspect := s.delayed.turn()
-	return retry && s.delayed.take(one, false) ||
-		suspects && turn && suspect && s.delayed.take(one, true) ||
+	retry, suspect := s.delayed.Turn()
+	return retry && s.delayed.Take(one, false) ||
+		suspects && turn && suspect && s.delayed.Take(one, true) ||
 		s.store.Take(one) == 1 ||
-		s.delayed.take(one, false) ||
-		suspects && s.delayed.take(one, true)
+		s.delayed.Take(one, false) ||
+		suspects && s.delayed.Take(one, true)
 }
 
 // untried takes one record that has had no attempt since the tracker closes.
 func (s *Source) untried(one []Record) bool {
-	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.untried(one))
+	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.TakeUntried(one))
 }
 
 // news takes a record that was never sent and came after since, if that is not zero.
@@ -255,9 +257,9 @@ func (s *Source) fresh(one []Record) bool {
 // need not be due by itself, unless it is a suspect: it waits for the API.
 func (s *Source) probe(one []Record, retryFirst bool) bool {
 	if retryFirst {
-		return s.handOut(one, s.delayed.probe(one) || s.fresh(one))
+		return s.handOut(one, s.delayed.TakeProbe(one) || s.fresh(one))
 	}
-	return s.handOut(one, s.fresh(one) || s.delayed.probe(one))
+	return s.handOut(one, s.fresh(one) || s.delayed.TakeProbe(one))
 }
 
 // Retry gives back a record whose attempt failed because of err. It is due again after
@@ -266,11 +268,19 @@ func (s *Source) probe(one []Record, retryFirst bool) bool {
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	kept, ok := s.store.Retry(r, err)
 	if !ok {
-		s.delayed.settled(r.ID)
+		s.delayed.Settled(r.ID)
 		return
 	}
-	kept.failures++
-	s.delayed.add(kept, wait, err)
+	kept.attempts.Failures++
+	s.delayed.Add(retry.Event[Record]{
+		ID:      kept.ID,
+		Size:    len(kept.Body),
+		Suspect: kept.attempts.Suspect(),
+		AtClose: kept.attempts.AtClose,
+		Value:   kept,
+		Wait:    wait,
+		Err:     err,
+	})
 }
 
 // Settle ends records that were taken, all of them in the same way; err says why they were
@@ -284,8 +294,8 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 		s.accept()
 	}
 	for i := range records {
-		if records[i].failures > 0 {
-			s.delayed.settled(records[i].ID)
+		if records[i].attempts.Failures > 0 {
+			s.delayed.Settled(records[i].ID)
 		}
 	}
 	if o != Lost && s.failure.Load() != nil {
@@ -296,7 +306,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 // accept makes what has failed since the tracker closes due again: the API has settled
 // something.
 func (s *Source) accept() {
-	if s.delayed.accept() {
+	if s.delayed.Resume() {
 		s.Wake()
 	}
 }
@@ -312,7 +322,7 @@ func (s *Source) Moved(n int, o Outcome) {
 
 // Reclaim takes back the oldest of the records that wait for another attempt, for a Store
 // that needs its room. The Store may hold its own lock.
-func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.reclaim() }
+func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.Reclaim() }
 
 // Keep moves a record that was taken to memory of its own, because it may stay in flight
 // for long, and notes why it is not settled. It returns the record to settle in place of r, or
@@ -324,11 +334,17 @@ func (s *Source) Keep(r Record, err error) (kept Record, ok bool) {
 
 // Failed notes why records are not settled yet, if that is not the failure of an attempt.
 // [Tracker.Flush] and [Tracker.TrackDurable] name it when their time is over.
-func (s *Source) Failed(err error) { s.failure.Store(&attemptError{time.Now(), err}) }
+func (s *Source) Failed(err error) { s.failure.Store(&failed{time.Now(), err}) }
+
+// failed is why records are not settled, and since when.
+type failed struct {
+	at  time.Time
+	err error
+}
 
 // Failure returns why the last attempt failed of the events that are not settled, or nil.
 func (s *Source) Failure() error {
-	at, err := s.delayed.lastError()
+	at, err := s.delayed.LastError()
 	if last := s.failure.Load(); last != nil && !last.at.Before(at) {
 		return last.err
 	}
@@ -343,7 +359,99 @@ func (s *Source) Closing() <-chan struct{} { return s.closing }
 func (s *Source) Close() {
 	s.once.Do(func() {
 		close(s.closing)
-		s.delayed.close()
+		s.delayed.Close()
 		s.Wake()
 	})
+}
+
+// memoryStore is the Store of a Tracker: a queue in memory.
+type memoryStore struct {
+	queue   *queue.Queue
+	source  *Source
+	misused func(error) // told of a Transport that does not keep to its contract
+}
+
+var (
+	_ Store         = (*memoryStore)(nil)
+	_ queue.Delayed = (*memoryStore)(nil)
+)
+
+func newMemoryStore(cfg *Config, dropped func(), misused func(error)) *memoryStore {
+	s := &memoryStore{misused: misused}
+	s.queue = queue.New(queue.Options{
+		MaxEvents:  cfg.MaxQueueEvents,
+		MaxBytes:   cfg.MaxQueueBytes,
+		DropOldest: cfg.DropOldest,
+		BatchSize:  cfg.BatchSize,
+		Interval:   cfg.FlushInterval,
+		Delayed:    s,
+		Dropped:    dropped,
+	})
+	s.source = newSource(s, s.queue.Trigger())
+	return s
+}
+
+func newRecord(ref queue.Ref) Record {
+	return Record{ID: ref.ID(), Body: ref.Body(), ref: ref}
+}
+
+// Waiting implements Store.
+func (s *memoryStore) Waiting() (n int, more bool) { return s.queue.Waiting() }
+
+// Take implements Store.
+func (s *memoryStore) Take(dst []Record) int {
+	return s.queue.Take(len(dst), func(i int, ref queue.Ref) {
+		dst[i] = newRecord(ref)
+	})
+}
+
+// TakeAny implements an optional method of Store.
+func (s *memoryStore) TakeAny(one []Record) bool {
+	ref, ok := s.queue.TakeAny()
+	if ok {
+		one[0] = newRecord(ref)
+	}
+	return ok
+}
+
+// TakeNewest implements an optional method of Store.
+func (s *memoryStore) TakeNewest(one []Record, since time.Time) bool {
+	ref, ok := s.queue.TakeNewest(since)
+	if ok {
+		one[0] = newRecord(ref)
+	}
+	return ok
+}
+
+// Retry implements Store.
+func (s *memoryStore) Retry(r Record, err error) (kept Record, ok bool) {
+	ref, ok := s.queue.Retry(r.ref, err)
+	if ok {
+		r.ID, r.Body, r.ref = ref.ID(), ref.Body(), ref // what is known of its attempts stays
+	}
+	return r, ok
+}
+
+// Settle implements Store.
+func (s *memoryStore) Settle(records []Record, o Outcome, err error) {
+	s.queue.Settle(len(records), func(i int) queue.Ref { return records[i].ref }, queue.Outcome(o), err)
+}
+
+// Moved implements an optional method of Store.
+func (s *memoryStore) Moved(n int, o Outcome) {
+	if err := s.queue.Moved(n, queue.Outcome(o)); err != nil {
+		s.misused(err)
+	}
+}
+
+// Size implements queue.Delayed.
+func (s *memoryStore) Size() (events, bytes int) { return s.source.delayed.Size() }
+
+// Oldest implements queue.Delayed.
+func (s *memoryStore) Oldest() (id uuid.UUID, ok bool) { return s.source.delayed.Oldest() }
+
+// Reclaim implements queue.Delayed.
+func (s *memoryStore) Reclaim() (queue.Ref, bool) {
+	r, ok := s.source.Reclaim()
+	return r.ref, ok
 }

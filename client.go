@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/internal/pii"
+	"github.com/footfall-dev/footfall/internal/queue"
+	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // Site is a registered site of the account (contract, section Site).
@@ -48,7 +50,7 @@ func (c ClientConfig) Format(state fmt.State, _ rune) {
 //
 // An answer other than success is an *APIError.
 type Client struct {
-	api     *api
+	api     *wire.API
 	encoder encoder
 	timeout time.Duration
 }
@@ -68,7 +70,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	const idle = 4 // connections kept
 	return &Client{
-		api:     newAPI(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, idle),
+		api:     wire.New(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, idle),
 		encoder: newEncoder("", "", maxBytes, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
 		timeout: timeout,
 	}, nil
@@ -137,30 +139,27 @@ func (c *Client) Send(ctx context.Context, e Event) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	a := c.api.post(ctx, newID(time.Now().UnixNano(), rand.Uint64()), body, nil)
-	switch judge(&a) {
-	case accepted:
+	a := c.api.Post(ctx, queue.NewID(time.Now().UnixNano(), rand.Uint64()), body, nil)
+	if a.Verdict() == wire.Accepted {
 		return nil
-	case refused:
-		return a.refusal()
 	}
-	return a.failure()
+	return failure(&a)
 }
 
 // get fetches path and decodes a 200 into into.
 func (c *Client) get(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	a := c.api.get(ctx, path, maxSites)
-	if a.err != nil || a.status != http.StatusOK {
-		return a.failure()
+	a := c.api.Get(ctx, path, maxSites)
+	if a.Err != nil || a.Status != http.StatusOK {
+		return failure(&a)
 	}
-	if a.cut != nil {
-		return a.cut
+	if a.Cut != nil {
+		return a.Cut
 	}
-	if err := json.Unmarshal(a.body, into); err != nil {
+	if err := json.Unmarshal(a.Body, into); err != nil {
 		// Not wrapped: encoding/json and time repeat the value, of any size.
-		return fmt.Errorf("footfall: the API answered 200 with something else than the documented JSON; check BaseURL: %s", bounded(a.scrub(err.Error()), maxMessage))
+		return fmt.Errorf("footfall: the API answered 200 with something else than the documented JSON; check BaseURL: %s", a.Excerpt(err.Error()))
 	}
 	return nil
 }

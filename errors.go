@@ -1,11 +1,16 @@
 package footfall
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/footfall-dev/footfall/internal/queue"
+	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // Errors that callers compare with errors.Is.
@@ -13,11 +18,11 @@ var (
 	// ErrQueueFull is returned by Track when the event would exceed
 	// Config.MaxQueueEvents or Config.MaxQueueBytes. The event was not
 	// accepted; Stats.Refused counts it.
-	ErrQueueFull = errors.New("footfall: queue full: the event was not accepted")
+	ErrQueueFull = queue.ErrFull // "footfall: queue full: the event was not accepted"
 
 	// ErrClosed is returned by Track after Close was called. The event was not
 	// accepted; Stats.Refused counts it.
-	ErrClosed = errors.New("footfall: tracker closed: the event was not accepted")
+	ErrClosed = queue.ErrClosed // "footfall: tracker closed: the event was not accepted"
 
 	// ErrNoURL is returned by Track when neither the event, nor the context,
 	// nor Config.DefaultURL says where the event occurred. The API requires a
@@ -68,6 +73,15 @@ func (e *APIError) Is(target error) bool {
 	return target == ErrNotFound && e.Code == "not_found"
 }
 
+// failure says why an answer is not success.
+func failure(a *wire.Answer) error {
+	if a.Err != nil {
+		return a.Err
+	}
+	code, message := a.Reason()
+	return &APIError{Code: code, Message: message, Status: a.Status}
+}
+
 // RejectedError is what Config.OnError receives for an accepted event that the
 // API refused for good: it is not sent again.
 type RejectedError struct {
@@ -91,6 +105,17 @@ func (e *lateError) Error() string {
 }
 
 func (e *lateError) Unwrap() []error { return []error{e.ended, e.last} }
+
+// because joins the end of a context, if that was the cause, and the last failure.
+func because(ended, last error) error {
+	switch {
+	case ended == nil:
+		return cmp.Or(last, queue.ErrStopped)
+	case last == nil || last == context.Canceled: // an attempt that was cut off
+		return ended
+	}
+	return &lateError{ended, last}
+}
 
 // FlushError says why [Tracker.Flush] returned before all events were settled. They stay
 // queued, unless the transport has stopped.

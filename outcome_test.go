@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/queue"
 )
 
 func TestAnOutcomePrintsItsName(t *testing.T) {
@@ -22,4 +23,12 @@ func TestAnOutcomePrintsItsName(t *testing.T) {
 	} {
 		assert.Equal(t, want, fmt.Sprint(outcome))
 	}
+}
+
+func TestOutcomesMatchThoseOfTheQueue(t *testing.T) {
+	t.Parallel()
+	assert.EqualValues(t, queue.Lost, footfall.Lost)
+	assert.EqualValues(t, queue.Delivered, footfall.Delivered)
+	assert.EqualValues(t, queue.Rejected, footfall.Rejected)
+	assert.EqualValues(t, queue.Stored, footfall.Stored)
 }

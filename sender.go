@@ -4,12 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
-	"github.com/footfall-dev/footfall/internal/safelog"
 	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/footfall-dev/footfall/internal/retry"
+	"github.com/footfall-dev/footfall/internal/safelog"
+	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // eventsPerSender is how many waiting events call for one more request in flight, at most:
@@ -20,10 +25,12 @@ const eventsPerSender = 8
 // request, on as many senders as the backlog needs.
 type httpTransport struct {
 	poster   Poster
-	key      func() string // see cleaner.key
-	breaker  *breaker
-	retry    backoff // of an event that failed
-	most     int     // senders
+	key      func() string // see wire.Cleaner
+	breaker  *retry.Breaker
+	backoff  retry.Backoff // of an event that failed
+	longest  time.Duration // of Retry-After
+	log      *slog.Logger
+	most     int // senders
 	interval time.Duration
 	rejected func(Record, error)
 	workers  sync.Pool // of *worker
@@ -47,7 +54,7 @@ type httpTransport struct {
 type worker struct {
 	one      [1]Record
 	began    time.Time
-	pass     pass
+	pass     retry.Pass
 	closing  bool   // the attempt began when the tracker was closing
 	look     uint64 // when it was last counted as moving
 	attempts int
@@ -57,12 +64,31 @@ type worker struct {
 
 var _ Transport = (*httpTransport)(nil)
 
+func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
+	wait := retry.Backoff{Base: cfg.BackoffMin, Max: cfg.BackoffMax}
+	probe := retry.Backoff{Base: cfg.ProbeMin, Max: cfg.ProbeMax, Low: 0.5}
+	key := cfg.APIKey
+	return &httpTransport{
+		poster:   p,
+		key:      func() string { return key },
+		breaker:  retry.NewBreaker(wait, probe, cfg.Logger),
+		backoff:  wait,
+		longest:  cfg.MaxRetryAfter,
+		log:      cfg.Logger,
+		most:     cfg.MaxInFlight,
+		interval: cfg.FlushInterval,
+		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
+		rejected: r.rejected,
+		workers:  sync.Pool{New: func() any { return new(worker) }},
+	}
+}
+
 // Deliver implements Transport. It starts senders whenever events are due; a sender ends
 // when it finds none that it may send.
 func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 	defer t.poster.Close()
-	t.breaker.wake = src.Wake
-	defer t.breaker.timer.Stop()
+	t.breaker.OnWake(src.Wake)
+	defer t.breaker.Stop()
 	var running sync.WaitGroup
 	for {
 		waiting, ok := src.wait(ctx, t.idle)
@@ -75,7 +101,7 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 			}
 			running.Go(func() { t.send(ctx, src) })
 		}
-		if t.breaker.closed() {
+		if t.breaker.Closed() {
 			src.lookLater(max(t.interval, leastLook))
 		}
 	}
@@ -100,8 +126,8 @@ func (t *httpTransport) wanted(waiting int, src *Source) int {
 	switch {
 	case isClosed(src.Closing()):
 		return waiting
-	case !t.breaker.closed():
-		return t.breaker.probes()
+	case !t.breaker.Closed():
+		return t.breaker.Probes()
 	}
 	return (waiting+each-1)/each - moving
 }
@@ -187,7 +213,7 @@ func (t *httpTransport) take(ctx context.Context, src *Source, w *worker) bool {
 
 // note counts an attempt that begins.
 func (t *httpTransport) note(w *worker) {
-	if w.one[0].suspect() {
+	if w.one[0].attempts.Suspect() {
 		t.suspects++
 	}
 	if w.attempts++; w.attempts > 1 && w.look != t.looks {
@@ -206,22 +232,22 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 	w.closing = isClosed(src.Closing())
 	if w.closing && !t.closing {
 		t.closing = true
-		if t.breaker.accepts() {
+		if t.breaker.Accepts() {
 			src.accept()
 		}
 	}
 	if w.closing && src.untried(w.one[:]) {
-		w.pass = t.breaker.current()
+		w.pass = t.breaker.Current()
 		return true
 	}
-	w.pass = t.breaker.admit()
-	switch w.pass.admission {
-	case anything:
+	w.pass = t.breaker.Admit()
+	switch w.pass.Admission {
+	case retry.Anything:
 		return src.next(w.one[:], t.suspects < max(1, t.most/10), !w.began.Before(t.nextTurn))
-	case aProbe:
-		return t.probed(w, src.probe(w.one[:], w.pass.retryFirst))
-	case newsProbe:
-		return t.probed(w, src.news(w.one[:], w.pass.since))
+	case retry.Probe:
+		return t.probed(w, src.probe(w.one[:], w.pass.RetryFirst))
+	case retry.NewsProbe:
+		return t.probed(w, src.news(w.one[:], w.pass.Since))
 	}
 	return false
 }
@@ -229,7 +255,7 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 // probed tells the breaker if there was no event for its probe.
 func (t *httpTransport) probed(w *worker, found bool) bool {
 	if !found {
-		t.breaker.unused(w.pass)
+		t.breaker.Unused(w.pass)
 	}
 	return found
 }
@@ -237,11 +263,11 @@ func (t *httpTransport) probed(w *worker, found bool) bool {
 // deliver makes one attempt, and then settles the event or gives it back, also when the
 // attempt ends the goroutine. The log is told last: it may be slow.
 func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
-	suspect := w.one[0].suspect()
-	end := ending{verdict: later, err: errEnded}
+	suspect := w.one[0].attempts.Suspect()
+	end := ending{verdict: wire.Later, err: errEnded}
 	defer func() {
 		if end.err == errEnded {
-			end.line = t.breaker.failed(w.pass, &w.one[0], later, &answer{err: errEnded})
+			end.line = t.breaker.Failed(w.pass, &retry.Failure{Attempts: w.one[0].attempts, Err: errEnded})
 		}
 		if suspect {
 			t.suspectEnded(w)
@@ -268,7 +294,7 @@ func (t *httpTransport) suspectEnded(w *worker) {
 
 // ending is what became of an attempt.
 type ending struct {
-	verdict verdict
+	verdict wire.Verdict
 	cut     bool // by the end of the context, which says nothing about the API
 	err     error
 	asked   time.Duration // by Retry-After
@@ -284,24 +310,41 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	w.answer.reset()
 	err := t.poster.Post(ctx, r, &w.answer)
 	took := time.Since(w.began)
-	a := answer{status: w.answer.Status, body: w.answer.Body, retryAfter: w.answer.RetryAfter, cut: w.answer.Cut, err: err, key: t.key}
+	a := wire.Answer{Status: w.answer.Status, Body: w.answer.Body, RetryAfter: w.answer.RetryAfter, Cut: w.answer.Cut, Err: err, Key: t.key}
 	if err != nil && ctx.Err() != nil {
-		t.breaker.unused(w.pass)
+		t.breaker.Unused(w.pass)
 		*end = ending{cut: true, err: ctx.Err()}
 		return
 	}
-	retry := r.failures > 0
-	switch v := judge(&a); v {
-	case accepted:
+	again := r.attempts.Failures > 0
+	switch v := a.Verdict(); v {
+	case wire.Accepted:
 		w.took = took
-		*end = ending{verdict: v, line: t.breaker.passed(w.pass, retry)}
-	case refused:
-		*end = ending{verdict: v, err: a.refusal(), line: t.breaker.passed(w.pass, retry)}
+		*end = ending{verdict: v, line: t.breaker.Passed(w.pass, again)}
+	case wire.Refused:
+		*end = ending{verdict: v, err: failure(&a), line: t.breaker.Passed(w.pass, again)}
 		t.rejected(r, end.err)
 	default:
-		*end = ending{verdict: v, err: a.failure(), asked: retryAfter(a.retryAfter, time.Now(), t.breaker.limit)}
-		end.line = t.breaker.failed(w.pass, &r, v, &a)
+		*end = ending{verdict: v, err: failure(&a), asked: retry.After(a.RetryAfter, time.Now(), t.longest)}
+		end.line = t.breaker.Failed(w.pass, &retry.Failure{
+			Attempts: r.attempts,
+			Class:    failureClass(v),
+			Asked:    end.asked,
+			TooMany:  a.Status == http.StatusTooManyRequests,
+			Err:      end.err,
+		})
 	}
+}
+
+// failureClass says what an answer other than success means for the circuit breaker.
+func failureClass(v wire.Verdict) retry.Class {
+	switch v {
+	case wire.BadKey:
+		return retry.BadKey
+	case wire.NotAPI:
+		return retry.NotAPI
+	}
+	return retry.Later
 }
 
 // finish settles the event, or gives it back.
@@ -309,10 +352,10 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 	switch {
 	case end.cut:
 		src.Settle(w.one[:], Lost, cmp.Or(src.Failure(), end.err))
-	case end.verdict == accepted:
+	case end.verdict == wire.Accepted:
 		t.alive(src)
 		src.Settle(w.one[:], Delivered, nil)
-	case end.verdict == refused:
+	case end.verdict == wire.Refused:
 		t.alive(src)
 		src.Settle(w.one[:], Rejected, end.err)
 	default:
@@ -325,35 +368,31 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 // itself, longer each time.
 func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	r := w.one[0]
-	t.strike(&r, w, end)
+	t.strike(r.ID, &r.attempts, w, end)
 	if w.closing {
-		t.inVain(src, r.again)
+		t.inVain(src, r.attempts.Again)
 	}
-	src.Retry(r, max(t.wait(&r, w), end.asked), end.err)
+	src.Retry(r, max(t.wait(&r.attempts, w), end.asked), end.err)
 }
 
 // slowFailure is how long an attempt takes that counts twice: it has cost the others a
 // request for that time.
 const slowFailure = time.Second
 
-// strike notes a failure of r if the API has settled others since the last one, or since
+// strike notes a failure of an event if the API has settled others since the last one, or since
 // this attempt began.
-func (t *httpTransport) strike(r *Record, w *worker, end *ending) {
-	seen := r.passes
-	if r.failures == 0 {
-		seen = w.pass.passes
+func (t *httpTransport) strike(id uuid.UUID, a *retry.Attempts, w *worker, end *ending) {
+	seen := a.Passes
+	if a.Failures == 0 {
+		seen = w.pass.Passes
 	}
-	r.passes = t.breaker.current().passes
-	if r.passes == seen || w.closing {
+	a.Passes = t.breaker.Current().Passes
+	if a.Passes == seen || w.closing {
 		return
 	}
-	before := r.suspect()
-	r.strikes++
-	if time.Since(w.began) >= slowFailure {
-		r.strikes = max(r.strikes, suspectAfter)
-	}
-	if r.suspect() && !before && end.line == nil {
-		end.line = t.tell(r.ID, end.err)
+	suspect := a.Strike(time.Since(w.began) >= slowFailure)
+	if suspect && end.line == nil {
+		end.line = t.tell(id, end.err)
 	}
 }
 
@@ -378,7 +417,7 @@ func (t *httpTransport) inVain(src *Source, again bool) {
 	}
 	none := t.settled.IsZero()
 	if none && t.vain >= closeProbes || !none && time.Since(t.settled) > closePatience {
-		src.delayed.resign()
+		src.delayed.Suspend()
 	}
 }
 
@@ -386,17 +425,17 @@ func (t *httpTransport) inVain(src *Source, again bool) {
 // longest wait of all others.
 const longestWait = 20
 
-func (t *httpTransport) wait(r *Record, w *worker) time.Duration {
-	own := backoff{base: t.retry.base, max: longestWait * t.retry.max}
+func (t *httpTransport) wait(a *retry.Attempts, w *worker) time.Duration {
+	own := retry.Backoff{Base: t.backoff.Base, Max: longestWait * t.backoff.Max}
 	switch {
 	case w.closing:
-		return t.retry.delay(min(int(r.strikes), 2))
-	case r.suspect():
-		own.low = 0.5
-	case w.pass.admission != anything:
+		return t.backoff.Delay(min(int(a.Strikes), 2))
+	case a.Suspect():
+		own.Low = 0.5
+	case w.pass.Admission != retry.Anything:
 		return 0
 	}
-	return own.delay(max(int(r.strikes)-1, min(int(r.failures), 3)))
+	return own.Delay(max(int(a.Strikes)-1, min(int(a.Failures), 3)))
 }
 
 // tell returns a line about an event that becomes a suspect, at most once a minute.
@@ -408,7 +447,7 @@ func (t *httpTransport) tell(id uuid.UUID, err error) (line func()) {
 	}
 	t.told = time.Now()
 	return func() {
-		t.breaker.log.Warn("footfall: an event fails although the API accepts others; it is kept and retried", "id", id, "error", err)
+		t.log.Warn("footfall: an event fails although the API accepts others; it is kept and retried", "id", id, "error", err)
 	}
 }
 
@@ -424,8 +463,8 @@ func (t *httpTransport) alive(src *Source) {
 // giveUp settles what has failed since the tracker closes, if the API has accepted nothing
 // since, or nothing more can be sent.
 func (t *httpTransport) giveUp(src *Source) {
-	for _, e := range src.delayed.giveUp() {
-		src.Settle([]Record{e.record}, Lost, e.err)
+	for _, e := range src.delayed.GiveUp() {
+		src.Settle([]Record{e.Value}, Lost, e.Err)
 	}
 }
 

@@ -1,5 +1,7 @@
 package footfall
 
+import "github.com/footfall-dev/footfall/internal/queue"
+
 // Stats counts events since New. It is one consistent reading: at every instant
 //
 //	Tracked = Delivered + Rejected + Dropped + Stored + Queued
@@ -25,4 +27,18 @@ type Stats struct {
 	// of Rule.PathProps that was too long or not text. Events that Track then refused are
 	// counted, too.
 	Sanitized uint64
+}
+
+func newStats(c queue.Counters) Stats {
+	return Stats{
+		Tracked:     c.Tracked,
+		Delivered:   c.Delivered,
+		Rejected:    c.Rejected,
+		Dropped:     c.Dropped,
+		Stored:      c.Stored,
+		Queued:      c.Queued,
+		QueuedBytes: c.QueuedBytes,
+		Refused:     c.Refused,
+		Redacted:    c.Redacted,
+	}
 }

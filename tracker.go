@@ -3,17 +3,15 @@ package footfall
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/footfall-dev/footfall/internal/pattern"
 	"github.com/footfall-dev/footfall/internal/pii"
+	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
@@ -23,8 +21,9 @@ import (
 type Tracker struct {
 	encoder   encoder
 	pager     *pager
-	queue     *queue
-	source    *Source // of the queue's records
+	store     *memoryStore
+	queue     *queue.Queue // of store
+	source    *Source      // of store
 	reporter  *reporter
 	skip      func(*http.Request) bool
 	noContext bool
@@ -39,6 +38,22 @@ type Tracker struct {
 	closing atomic.Bool        // Close was called
 	closed  chan struct{}      // closed when that call is over
 	result  error              // of that call; read after closed
+
+	_ cacheLinePad // Track reads what is above, and little of it ever changes
+
+	invalid   atomic.Uint64 // of Stats
+	sanitized atomic.Uint64 // of Stats
+}
+
+// cacheLinePad keeps what different cores change, or read and change, in different lines of
+// their caches, which are 64 bytes, or two of them.
+type cacheLinePad [128]byte
+
+// scratch is what a call of Track works with: mostly what the one before on the same core
+// left.
+type scratch struct {
+	buf  []byte // to encode into
+	hint queue.Hint
 }
 
 // New checks cfg and starts a tracker, which runs until Close. It does no I/O.
@@ -79,28 +94,10 @@ func newTracker(cfg *Config) *Tracker {
 		done:     make(chan struct{}),
 		closed:   make(chan struct{}),
 	}
-	t.queue = newQueue(cfg, t.reporter.dropped)
-	t.queue.misused = t.reporter.misused
-	t.source = t.queue.source
+	t.store = newMemoryStore(cfg, t.reporter.dropped, t.reporter.misused)
+	t.queue, t.source = t.store.queue, t.store.source
 	t.scratches.New = func() any { return &scratch{buf: make([]byte, 0, 1024)} }
 	return t
-}
-
-func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
-	retry := backoff{base: cfg.BackoffMin, max: cfg.BackoffMax}
-	probe := backoff{base: cfg.ProbeMin, max: cfg.ProbeMax, low: 0.5}
-	key := cfg.APIKey
-	return &httpTransport{
-		poster:   p,
-		key:      func() string { return key },
-		breaker:  newBreaker(retry, probe, cfg.MaxRetryAfter, cfg.Logger),
-		retry:    retry,
-		most:     cfg.MaxInFlight,
-		interval: cfg.FlushInterval,
-		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
-		rejected: r.rejected,
-		workers:  sync.Pool{New: func() any { return new(worker) }},
-	}
 }
 
 // run owns the transport's goroutine. A panic of a Transport that the
@@ -174,35 +171,84 @@ func (t *Tracker) inactive() bool { return t == nil || t.queue == nil }
 const maxBuffer = 8 << 10
 
 // accept encodes d and queues it. w waits until it is settled; it may be nil.
-func (t *Tracker) accept(d *draft, w *waiter) error {
+func (t *Tracker) accept(d *draft, w *queue.Waiter) error {
 	s := t.scratches.Get().(*scratch)
 	err := t.enqueue(s, d, w)
 	t.scratches.Put(s)
 	return err
 }
 
-func (t *Tracker) enqueue(s *scratch, d *draft, w *waiter) error {
+func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 	body, redacted, err := t.encoder.append(s.buf[:0], d)
 	if cap(body) <= maxBuffer {
 		s.buf = body
 	}
 	if d.sanitized {
-		t.queue.sanitized.Add(1)
+		t.sanitized.Add(1)
 	}
 	if err != nil {
-		t.queue.invalid.Add(1)
+		t.invalid.Add(1)
 		t.reporter.invalid(err)
 		return err
 	}
 	if w != nil {
-		err = t.queue.ask(t.queue.lanes[s.lane], body, redacted, w)
+		err = t.queue.PutWaiter(&s.hint, body, redacted, w)
 	} else {
-		err = t.queue.put(s, body, redacted)
+		err = t.queue.Put(&s.hint, body, redacted)
 	}
 	if err != nil {
 		t.reporter.refused(err)
 	}
 	return err
+}
+
+// TrackDurable is [Tracker.TrackEvent] for the moments that must not be lost: it returns
+// nil once the event is safe, even if the process is killed right after. With a Transport
+// that stores events, such as that of module spool, that is when the event is on disk, some
+// milliseconds; with the default one it is when the API has accepted it.
+//
+// Unlike Track it waits, for as long as ctx allows. If ctx ends first, the error is
+// that of ctx; the event stays queued as any other and is most likely delivered later.
+// Other errors are those of Track, or say that the API refused the event or that it
+// was given up.
+func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
+	if t.inactive() {
+		return nil
+	}
+	if ctx == nil {
+		ctx = context.Background() // as TrackEvent does
+	}
+	w := queue.NewWaiter()
+	d := e.draft(ctx)
+	if err := t.accept(&d, w); err != nil {
+		return err
+	}
+	select {
+	case <-w.Done():
+	case <-ctx.Done():
+		failure := t.queue.Forget(w)
+		return notSafe(ctx.Err(), cmp.Or(failure, t.source.Failure()))
+	case <-t.done: // the transport has stopped; if it settled the event, it did so before
+		t.queue.GiveUp(w, t.source.Failure())
+	}
+	return durable(w)
+}
+
+// notSafe is the error of a call whose time is over.
+func notSafe(ended, failure error) error {
+	return fmt.Errorf("footfall: the event is queued and not safe yet: %w", because(ended, failure))
+}
+
+// durable says how the event of w ended, once it has.
+func durable(w *queue.Waiter) error {
+	o, err := w.Result()
+	switch o {
+	case queue.Delivered, queue.Stored:
+		return nil
+	case queue.Rejected:
+		return fmt.Errorf("footfall: the event was refused: %w", err)
+	}
+	return fmt.Errorf("footfall: the event was given up: %w", err)
 }
 
 // Flush returns when every event accepted before the call is settled: delivered
@@ -216,8 +262,11 @@ func (t *Tracker) Flush(ctx context.Context) error {
 		return nil
 	}
 	ctx = orBackground(ctx)
-	if err := t.queue.flush(ctx, t.done); err != nil || t.flusher == nil {
-		return err
+	if err := t.queue.Flush(ctx, t.done); err != nil {
+		return &FlushError{Unsettled: t.queue.Counters().Queued, Err: err, Cause: t.source.Failure()}
+	}
+	if t.flusher == nil {
+		return nil
 	}
 	return t.flusher.Flush(ctx)
 }
@@ -227,7 +276,9 @@ func (t *Tracker) Stats() Stats {
 	if t.inactive() {
 		return Stats{}
 	}
-	return t.queue.read()
+	s := newStats(t.queue.Counters())
+	s.Invalid, s.Sanitized = t.invalid.Load(), t.sanitized.Load()
+	return s
 }
 
 // Close ends the tracker: it refuses new events and sends what is left at once. As long
@@ -264,7 +315,8 @@ func (t *Tracker) Close(ctx context.Context) error {
 }
 
 func (t *Tracker) shutDown(ctx context.Context) error {
-	before := t.queue.close()
+	before := t.queue.Close()
+	t.source.Close()
 	var cause error
 	select {
 	case <-t.done:
@@ -273,7 +325,8 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 	}
 	t.stop()
 	t.lastMoment()
-	after, lastErr := t.queue.end()
+	after, lastErr := t.queue.End(t.source.Failure())
+	t.source.delayed.Stop()
 	t.reporter.close(ctx)
 	if after.Dropped == before.Dropped {
 		return nil
@@ -287,17 +340,6 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 	}
 }
 
-// because joins the end of a context, if that was the cause, and the last failure.
-func because(ended, last error) error {
-	switch {
-	case ended == nil:
-		return cmp.Or(last, errStopped)
-	case last == nil || last == context.Canceled: // an attempt that was cut off
-		return ended
-	}
-	return &lateError{ended, last}
-}
-
 // lastMoment lets the transport settle what it has in hand when it is told to stop, and
 // let go of what it holds, such as a file.
 func (t *Tracker) lastMoment() {
@@ -306,9 +348,3 @@ func (t *Tracker) lastMoment() {
 	case <-time.After(100 * time.Millisecond):
 	}
 }
-
-// errGivenUp is why events are lost that a Transport has Moved.
-var errGivenUp = errors.New("the transport has given up events that it had stored")
-
-// errStopped is why events are lost when a Transport ended before its time.
-var errStopped = errors.New("the transport has stopped")

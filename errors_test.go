@@ -1,0 +1,184 @@
+package footfall
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/footfall-dev/footfall/internal/wire"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const htmlPage = "<!doctype html><title>Welcome</title>"
+
+// errorOf is the API's error body.
+func errorOf(status int, code, message string) string {
+	body, _ := json.Marshal(map[string]any{"error": code, "message": message, "status": status}) // cannot fail
+	return string(body)
+}
+
+func TestAPIErrorIsTheErrorBodyOfTheContract(t *testing.T) {
+	t.Parallel()
+	a := wire.Answer{Status: 404, Body: []byte(`{"error":"not_found","message":"no site \"x\"","status":404,"more":1}`)}
+	err := failure(&a)
+	var api *APIError
+	require.ErrorAs(t, err, &api)
+	assert.Equal(t, APIError{Code: "not_found", Message: `no site "x"`, Status: 404}, *api)
+	assert.EqualError(t, err, `footfall: the API answered 404 not_found: no site "x"`)
+	assert.ErrorIs(t, err, ErrNotFound)
+}
+
+func TestAPIErrorOfSomethingElseSaysWhatCame(t *testing.T) {
+	t.Parallel()
+	rows := map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"page":      {404, " <h1>\n\tNot\r\nFound</h1> ", "footfall: the API answered 404: not the API's error body: <h1> Not Found</h1>"},
+		"no body":   {502, " \n", "footfall: the API answered 502: no body; check BaseURL if this is not expected"},
+		"401":       {401, "", "footfall: the API answered 401: the key is refused; check APIKey; no body"},
+		"401 page":  {401, "<p>Log in</p>", "footfall: the API answered 401: the key is refused; check APIKey; not the API's error body: <p>Log in</p>"},
+		"401 JSON":  {401, `{"message":"Unauthorized"}`, `footfall: the API answered 401: the key is refused; check APIKey; not the API's error body: {"message":"Unauthorized"}`},
+		"403":       {403, "", "footfall: the API answered 403: the key is refused, or a firewall refuses this request; check APIKey; no body"},
+		"403 page":  {403, "blocked", "footfall: the API answered 403: the key is refused, or a firewall refuses this request; check APIKey; not the API's error body: blocked"},
+		"redirect":  {302, htmlPage, "footfall: the API answered 302: a redirect, which is never followed; check BaseURL"},
+		"not UTF-8": {500, "a\xff\xfeb", "footfall: the API answered 500: not the API's error body: a\uFFFDb"},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := wire.Answer{Status: row.status, Body: []byte(row.body)}
+			assert.EqualError(t, failure(&a), row.want)
+			assert.NotErrorIs(t, failure(&a), ErrNotFound)
+		})
+	}
+}
+
+func TestFailureWithoutAnAnswerIsTheErrorOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	a := wire.Answer{Status: 202, Body: []byte(`{"accepted":true}`), Err: io.ErrUnexpectedEOF}
+	assert.Equal(t, io.ErrUnexpectedEOF, failure(&a))
+}
+
+func TestAPIErrorOfARefused202SaysSo(t *testing.T) {
+	t.Parallel()
+	a := wire.Answer{Status: 202, Body: []byte(`{"accepted":false}`)}
+	assert.EqualError(t, failure(&a), "footfall: the API answered 202: accepted is false")
+}
+
+func TestAPIErrorIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"ASCII":      strings.Repeat("a", 1<<20),
+		"two bytes":  strings.Repeat("é", 1<<19),
+		"four bytes": "x" + strings.Repeat("😀", 1<<18),
+		"mixed":      strings.Repeat("a\xffé", 1<<18),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, a := range []wire.Answer{
+				{Status: 400, Body: []byte(text)},
+				{Status: 400, Body: []byte(errorOf(400, text, text))},
+			} {
+				api, _ := errors.AsType[*APIError](failure(&a))
+				assert.LessOrEqual(t, len(api.Message), 512)
+				assert.LessOrEqual(t, len(api.Code), 64)
+				assert.True(t, utf8.ValidString(api.Error()), "%q", api.Error())
+				assert.True(t, strings.HasSuffix(api.Message, "…"), "cut text says so")
+			}
+		})
+	}
+}
+
+func TestErrNotFoundIsTheAPIsOwnOnly(t *testing.T) {
+	t.Parallel()
+	assert.ErrorIs(t, &APIError{Code: "not_found", Status: 404}, ErrNotFound)
+	assert.ErrorIs(t, &RejectedError{Err: &APIError{Code: "not_found", Status: 404}}, ErrNotFound)
+	for name, err := range map[string]error{
+		"404 of a proxy": &APIError{Status: 404, Message: "not_found"},
+		"another code":   &APIError{Status: 404, Code: "site_gone"},
+		"a field error":  &FieldError{"id", "not_found"},
+		"another error":  errors.New("footfall: not found"),
+	} {
+		assert.NotErrorIs(t, err, ErrNotFound, name)
+	}
+	assert.NotErrorIs(t, &APIError{Code: "not_found", Status: 404}, ErrClosed)
+}
+
+// repeating answers as an API, or a proxy, that repeats the key in its error.
+func repeating(body func(key string) string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, body(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))) // the client may be gone
+	}
+}
+
+// escapedKey has what encoders of JSON escape, all of them or some.
+const escapedKey = `sk/live+"<&>\key`
+
+// errorsOfEachCall returns the error of each operation by a client with escapedKey.
+func errorsOfEachCall(t *testing.T, cfg ClientConfig) map[string]error {
+	t.Helper()
+	cfg.APIKey = escapedKey
+	client, err := NewClient(cfg)
+	require.NoError(t, err)
+	_, sites := client.Sites(t.Context())
+	_, site := client.Site(t.Context(), "s")
+	sent := client.Send(t.Context(), Event{SiteID: "s", Name: "n", URL: "https://example.com/"})
+	return map[string]error{"Sites": sites, "Site": site, "Send": sent}
+}
+
+func TestErrorsOfAnswersNeverHoldTheKey(t *testing.T) {
+	t.Parallel()
+	slashes := strings.NewReplacer("/", `\/`)
+	for name, body := range map[string]func(key string) string{
+		"as it is":             func(key string) string { return "<p>bad key " + key + "</p>" },
+		"twice":                func(key string) string { return key + " " + key },
+		"in the error body":    func(key string) string { return errorOf(401, "unauthorized", "bad key "+key) },
+		"as the error's code":  func(key string) string { return errorOf(401, key, "bad key") },
+		"with escaped slashes": func(key string) string { return slashes.Replace(errorOf(401, "unauthorized", "bad key "+key)) },
+		"behind long text":     func(key string) string { return errorOf(401, "unauthorized", strings.Repeat("x", 490)+key) },
+		"in some other JSON":   func(key string) string { return slashes.Replace(`{"detail":` + strconv.Quote(key) + `}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(repeating(body))
+			t.Cleanup(server.Close)
+			for call, err := range errorsOfEachCall(t, ClientConfig{BaseURL: server.URL}) {
+				require.Error(t, err, call)
+				assert.NotContains(t, err.Error(), "live+", call)
+			}
+		})
+	}
+}
+
+// misbehaving is an http.RoundTripper of the application.
+type misbehaving func(*http.Request) (*http.Response, error)
+
+func (f misbehaving) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestErrorsOfTheApplicationsHTTPClientNeverHoldTheKey(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]misbehaving{
+		"panic": func(r *http.Request) (*http.Response, error) { panic("headers: " + r.Header.Get("Authorization")) },
+		"error": func(r *http.Request) (*http.Response, error) { return nil, fmt.Errorf("headers: %v", r.Header) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := ClientConfig{BaseURL: "https://api.example.com", HTTPClient: &http.Client{Transport: f}}
+			for call, err := range errorsOfEachCall(t, cfg) {
+				require.Error(t, err, call)
+				assert.NotContains(t, err.Error(), "live+", call)
+			}
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Options configures a Queue.
+type Options struct {
+	MaxEvents  int
+	MaxBytes   int
+	DropOldest bool // a full queue drops the oldest event and does not refuse the new one
+	BatchSize  int
+	Interval   time.Duration // after which a batch is due that is not full
+	Delayed    Delayed
+	Dropped    func() // called for each dropped event, with the queue locked
+}
+
+// Delayed holds the events that wait for another attempt. The queue calls its methods with the
+// queue locked.
+type Delayed interface {
+	// Size returns how many events there are, and their bytes.
+	Size() (events, bytes int)
+
+	// Oldest returns the id of the oldest event.
+	Oldest() (id uuid.UUID, ok bool)
+
+	// Reclaim takes the oldest event out.
+	Reclaim() (r Ref, ok bool)
+}

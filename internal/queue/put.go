@@ -1,0 +1,204 @@
+package queue
+
+import (
+	"bytes"
+
+	"github.com/google/uuid"
+)
+
+// Hint says which shard a caller should use. Callers on the same core share one.
+type Hint struct {
+	shard  int // index
+	misses int // recent calls that found the shard locked
+}
+
+// Put accepts an event. It copies body, and returns [ErrFull] or [ErrClosed] if it does not
+// accept the event. The counter Redacted grows by redacted.
+func (q *Queue) Put(h *Hint, body []byte, redacted int) error {
+	sh := q.lockShard(h)
+	if !sh.hasCredit(len(body)) {
+		sh.mu.Unlock()
+		return q.ask(sh, body, redacted, nil)
+	}
+	trigger := sh.spend(len(body))
+	sh.add(body, redacted)
+	sh.mu.Unlock()
+	if trigger {
+		q.wake()
+	}
+	return nil
+}
+
+// A call that finds the shard locked outweighs three that do not. A caller with tooMany
+// misses shares the shard with another core and moves to the next one. Other callers stay,
+// because one shard keeps the order of events even if the clock stands still, as it does in a
+// synctest bubble. Two shards may swap events of the same tick.
+const (
+	missWeight = 4
+	tooMany    = 10 * missWeight
+)
+
+func (q *Queue) lockShard(h *Hint) *shard {
+	sh := q.shards[h.shard]
+	if sh.mu.TryLock() {
+		h.misses = max(0, h.misses-1)
+		return sh
+	}
+	h.misses += missWeight
+	if h.misses >= tooMany {
+		h.misses = 0
+		h.shard = (h.shard + 1) % len(q.shards)
+		sh = q.shards[h.shard]
+	}
+	sh.lock()
+	return sh
+}
+
+// PutWaiter is [Queue.Put] for a caller that waits until the event is settled.
+func (q *Queue) PutWaiter(h *Hint, body []byte, redacted int, w *Waiter) error {
+	return q.ask(q.shards[h.shard], body, redacted, w)
+}
+
+// ask accepts an event for which the shard has no credit. w, which may be nil, waits until
+// the event is settled.
+func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
+	q.lock()
+	defer q.unlock()
+	if q.closed {
+		q.counters.Refused++
+		return ErrClosed
+	}
+	if !q.makeRoom(len(body)) {
+		q.counters.Refused++
+		return ErrFull
+	}
+	sh.add(body, redacted)
+	q.countAdded(sh)
+	if w != nil {
+		w.id = sh.last.id(sh.n - 1)
+		q.waiters[w.id] = w
+		q.makeDue()
+	}
+	q.ring = q.ring || q.mustLook()
+	return nil
+}
+
+// makeRoom reports whether there is room for n bytes. It drops old events only if that makes
+// enough room.
+func (q *Queue) makeRoom(n int) bool {
+	full := func(events, bytes int) bool { return events >= q.maxEvents || bytes+n > q.maxBytes }
+	if !full(q.pending, q.bytes) {
+		return true
+	}
+	if !q.dropOldest {
+		return false
+	}
+	delayed, size := q.delayed.Size()
+	if full(q.pending-q.waiting-delayed, q.taken-size) {
+		return false
+	}
+	for full(q.pending, q.bytes) {
+		if !q.drop() {
+			return false
+		}
+	}
+	return true
+}
+
+// drop drops the oldest event that is not in flight. It returns false if there is none.
+func (q *Queue) drop() bool {
+	r, ok := q.oldestDelayed()
+	switch {
+	case ok:
+	case q.waiting == 0:
+		return false // a sender has just taken it
+	default:
+		r = q.takeOldest()
+		q.taken += r.size()
+	}
+	q.settle(r, Lost, ErrFull)
+	q.dropped()
+	return true
+}
+
+// oldestDelayed takes the oldest delayed event, if it is older than all waiting events.
+func (q *Queue) oldestDelayed() (r Ref, ok bool) {
+	id, ok := q.delayed.Oldest()
+	if !ok || q.waiting > 0 && q.older(id) {
+		return r, false
+	}
+	return q.delayed.Reclaim()
+}
+
+// older reports whether a waiting event is older than the event with that id.
+func (q *Queue) older(id uuid.UUID) bool {
+	for _, sh := range q.shards {
+		if sh.waiting == 0 {
+			continue
+		}
+		sh.oldest()
+		if waits := sh.first.id(sh.first.next); bytes.Compare(waits[:], id[:]) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// lock locks the queue and all shards and counts what was added to them. The queue then knows
+// every event that was accepted before the call.
+func (q *Queue) lock() {
+	q.mu.Lock()
+	q.lockShards()
+}
+
+// lockShards locks the shards and counts what was added. The queue is locked already.
+func (q *Queue) lockShards() {
+	for _, sh := range q.shards {
+		sh.lock()
+		q.countAdded(sh)
+		sh.rewind()
+	}
+}
+
+func (q *Queue) countAdded(sh *shard) {
+	events, bytes, redacted := sh.countAdded(q.epochs.last)
+	q.epochs.last.pending += events
+	q.waiting += events
+	q.pending += events
+	q.fresh += events
+	q.bytes += bytes
+	q.counters.Tracked += uint64(events)
+	q.counters.Redacted += uint64(redacted)
+}
+
+// unlock undoes lock. It triggers the transport last, so that callers wait less.
+func (q *Queue) unlock() {
+	q.unlockShards()
+	if q.alarm > 0 {
+		q.timer.Reset(q.alarm)
+		q.alarm = 0
+	}
+	ring := q.ring
+	q.ring = false
+	q.mu.Unlock()
+	if ring {
+		q.wake()
+	}
+}
+
+// unlockShards gives each shard its share of what the bounds allow as credit, and unlocks
+// the shards.
+func (q *Queue) unlockShards() {
+	events, bytes := 0, 0
+	if !q.closed {
+		events, bytes = (q.maxEvents-q.pending)/len(q.shards), (q.maxBytes-q.bytes)/len(q.shards)
+	}
+	quiet := q.quietEach()
+	for _, sh := range q.shards {
+		sh.left, sh.room, sh.quiet = events, bytes, quiet
+		if !sh.inUse {
+			sh.quiet = min(quiet, 1)
+		}
+		sh.mu.Unlock()
+	}
+}

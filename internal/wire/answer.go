@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// Answer is the API's answer to one request: a status with the beginning of the body, or an
+// error of the network.
+type Answer struct {
+	Status     int
+	Body       []byte
+	RetryAfter string        // the header of that name
+	Err        error         // there was no answer
+	Cut        error         // why Body is not all of the body
+	Key        func() string // the API key, which a server may repeat; nil if there is none
+}
+
+// errorBody is the error shape of the contract, section Errors.
+type errorBody struct {
+	Error   string `json:"error"`
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}
+
+// errorBody returns the API's error body, which has a code and repeats the status, and false
+// if the answer has another body.
+func (a *Answer) errorBody() (b errorBody, ok bool) {
+	ok = json.Unmarshal(a.Body, &b) == nil && b.Error != "" && b.Status == a.Status
+	return b, ok
+}
+
+// Reason says why the answer is not success: the code and the message of the API's error
+// body, or what came in its place.
+func (a *Answer) Reason() (code, message string) {
+	if a.Status == http.StatusAccepted && saysRefused(a.Body) {
+		return "", "accepted is false"
+	}
+	if b, ok := a.errorBody(); ok {
+		return bounded(a.scrub(b.Error), 64), bounded(a.scrub(b.Message), maxMessage)
+	}
+	return "", a.describe()
+}
+
+// Excerpt returns the beginning of text, without the key.
+func (a *Answer) Excerpt(text string) string { return bounded(a.scrub(text), maxMessage) }
+
+// maxMessage bounds what an error repeats of an answer, in bytes.
+const maxMessage = 512
+
+// describe says what an answer without the API's error body means, and what to check.
+func (a *Answer) describe() string {
+	text := bounded(strings.Join(strings.Fields(a.scrub(string(a.Body))), " "), maxMessage/2)
+	came := "not the API's error body: " + text
+	if text == "" {
+		came = "no body"
+	}
+	switch {
+	case a.Status == http.StatusUnauthorized:
+		return "the key is refused; check APIKey; " + came
+	case a.Status == http.StatusForbidden:
+		return "the key is refused, or a firewall refuses this request; check APIKey; " + came
+	case a.Status >= 300 && a.Status < 400:
+		return "a redirect, which is never followed; check BaseURL"
+	case text == "":
+		return came + "; check BaseURL if this is not expected"
+	}
+	return came
+}
+
+func (a *Answer) scrub(text string) string {
+	if a.Key == nil {
+		return text
+	}
+	return scrub(text, a.Key())
+}

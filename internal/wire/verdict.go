@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// Verdict is what an answer means for the event that was sent and for the events that wait.
+type Verdict uint8
+
+const (
+	Accepted Verdict = iota // settled
+	Refused                 // this event is bad: settled, never retried
+	Later                   // not now: retry
+	BadKey                  // the key is bad: hold everything
+	NotAPI                  // the server is not the API: hold everything
+)
+
+// Verdict says what the answer to POST /v1/events means. The contract documents
+// 202 and the error body; the rest follows RFC 9110 and the rule that an event is given up
+// only if the API itself says that the event is bad.
+func (a *Answer) Verdict() Verdict {
+	switch s := a.Status; {
+	case a.Err != nil:
+		return Later
+	case s == http.StatusAccepted:
+		if saysRefused(a.Body) {
+			return Refused
+		}
+		return Accepted
+	case s == http.StatusUnauthorized, s == http.StatusForbidden:
+		return BadKey
+	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
+		return Later
+	case s < 400, s == http.StatusProxyAuthRequired:
+		return NotAPI
+	case s == http.StatusNotFound || s == http.StatusMethodNotAllowed:
+		if _, ok := a.errorBody(); ok {
+			return Refused
+		}
+		if a.Cut != nil {
+			return Later // it might have been the API's
+		}
+		return NotAPI
+	}
+	return Refused
+}
+
+func saysRefused(body []byte) bool {
+	if string(body) == `{"accepted":true}` {
+		return false
+	}
+	var said struct{ Accepted *bool }
+	return json.Unmarshal(body, &said) == nil && said.Accepted != nil && !*said.Accepted
+}
