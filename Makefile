@@ -27,7 +27,7 @@ shop: ## Run the demo shop with 60 customers a minute
 test: ## Test every module of the workspace
 	$(GO) test work
 
-# go.mod of each adapter names the lowest version, go.mod of its example the newest.
+# go.mod of each adapter names the lowest version of its framework, examples/go.mod the newest.
 .PHONY: lowest
 lowest: ## Test each adapter with the lowest version of its framework that it works with
 	@set -e; for dir in adapters/footfall*; do (cd $$dir && GOWORK=off $(GO) test ./...); done
@@ -113,7 +113,7 @@ tidy: ## Tidy every go.mod
 .PHONY: soak
 soak: ## Long tests that CI leaves out: 50,000 simulations, ten minutes of a bad API, a million events, outages, kills
 	$(GO) test -count=1 -run 'TestSimulation$$' -timeout 60m ./transporttest/simulation -sim.seeds=50000
-	$(GO) test -count=1 -run TestSimulation -timeout 60m ./lean ./faults -sim.seeds=2000
+	$(GO) test -count=1 -run TestSimulation -timeout 60m ./lean ./e2e/faults -sim.seeds=2000
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite
-	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestWhatTrackDurable" -timeout 15m -v ./faults
+	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestWhatTrackDurable" -timeout 15m -v ./e2e/faults

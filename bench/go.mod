@@ -2,13 +2,6 @@ module github.com/footfall-dev/footfall/bench
 
 go 1.26.0
 
-replace (
-	github.com/footfall-dev/footfall => ..
-	github.com/footfall-dev/footfall/lean => ../lean
-	github.com/footfall-dev/footfall/spool => ../spool
-	github.com/footfall-dev/footfall/transporttest => ../transporttest
-)
-
 require (
 	github.com/amplitude/analytics-go v1.3.1
 	github.com/felixge/httpsnoop v1.1.0
@@ -64,4 +57,10 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/grpc v1.83.2 // indirect
 	gopkg.in/alexcesaro/statsd.v2 v2.0.0 // indirect
+)
+
+replace (
+	github.com/footfall-dev/footfall => ..
+	github.com/footfall-dev/footfall/lean => ../lean
+	github.com/footfall-dev/footfall/spool => ../spool
 )

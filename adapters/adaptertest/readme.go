@@ -5,8 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,7 +15,7 @@ import (
 var version = regexp.MustCompile("It works with `(.+)` (v[0-9.]+[0-9]) to (v[0-9.]+[0-9]);")
 
 // readmeNamesVersions checks that the README names the version in go.mod, which make
-// lowest tests, and the version in an example's go.mod, which go test work tests.
+// lowest tests, and the version in the examples' go.mod, which go test work tests.
 func readmeNamesVersions(t *testing.T, readme []byte) {
 	t.Helper()
 	said := version.FindSubmatch(readme)
@@ -26,12 +24,9 @@ func readmeNamesVersions(t *testing.T, readme []byte) {
 	own, err := os.ReadFile("go.mod")
 	require.NoError(t, err)
 	assert.Contains(t, string(own), "\t"+module+" "+lowest+"\n")
-	examples, err := filepath.Glob("../../examples/*/go.mod")
+	examples, err := os.ReadFile("../../examples/go.mod")
 	require.NoError(t, err)
-	assert.True(t, slices.ContainsFunc(examples, func(name string) bool {
-		text, err := os.ReadFile(name)
-		return err == nil && strings.Contains(string(text), "\t"+module+" "+newest+"\n")
-	}), "no example requires %s %s", module, newest)
+	assert.Contains(t, string(examples), "\t"+module+" "+newest+"\n")
 }
 
 // ReadmeCompiles holds README.md to its first block of Go being a whole program that

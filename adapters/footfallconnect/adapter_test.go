@@ -28,8 +28,8 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 	"github.com/footfall-dev/footfall/adapters/footfallconnect"
-	"github.com/footfall-dev/footfall/adapters/rpctest"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 

@@ -6,7 +6,6 @@ require (
 	connectrpc.com/connect v1.16.2
 	github.com/footfall-dev/footfall v0.0.0
 	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0-00010101000000-000000000000
-	github.com/footfall-dev/footfall/adapters/rpctest v0.0.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/protobuf v1.33.0
 )
@@ -21,5 +20,4 @@ require (
 replace (
 	github.com/footfall-dev/footfall => ../..
 	github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
-	github.com/footfall-dev/footfall/adapters/rpctest => ../rpctest
 )

@@ -15,8 +15,8 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 	"github.com/footfall-dev/footfall/adapters/footfallconnect"
-	"github.com/footfall-dev/footfall/adapters/rpctest"
 )
 
 type message = wrapperspb.StringValue

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/footfall-dev/footfall/adapters/rpctest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 )
 
 // answered is the status that connect itself answers an error of a unary RPC with.

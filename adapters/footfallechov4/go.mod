@@ -27,6 +27,7 @@ require (
 	golang.org/x/time v0.2.0 // indirect
 )
 
-replace github.com/footfall-dev/footfall => ../..
-
-replace github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
+replace (
+	github.com/footfall-dev/footfall => ../..
+	github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
+)

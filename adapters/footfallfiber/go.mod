@@ -32,6 +32,7 @@ require (
 	golang.org/x/text v0.33.0 // indirect
 )
 
-replace github.com/footfall-dev/footfall => ../..
-
-replace github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
+replace (
+	github.com/footfall-dev/footfall => ../..
+	github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
+)

@@ -28,6 +28,7 @@ require (
 	golang.org/x/sys v0.0.0-20220811171246-fbc7d0a398ab // indirect
 )
 
-replace github.com/footfall-dev/footfall => ../..
-
-replace github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
+replace (
+	github.com/footfall-dev/footfall => ../..
+	github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
+)

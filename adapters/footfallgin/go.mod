@@ -34,6 +34,7 @@ require (
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 )
 
-replace github.com/footfall-dev/footfall => ../..
-
-replace github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
+replace (
+	github.com/footfall-dev/footfall => ../..
+	github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
+)

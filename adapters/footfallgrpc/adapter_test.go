@@ -25,8 +25,8 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 	"github.com/footfall-dev/footfall/adapters/footfallgrpc"
-	"github.com/footfall-dev/footfall/adapters/rpctest"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 

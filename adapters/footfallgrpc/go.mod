@@ -5,7 +5,6 @@ go 1.26
 require (
 	github.com/footfall-dev/footfall v0.0.0
 	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
-	github.com/footfall-dev/footfall/adapters/rpctest v0.0.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/grpc v1.63.0
 	google.golang.org/protobuf v1.33.0
@@ -25,5 +24,4 @@ require (
 replace (
 	github.com/footfall-dev/footfall => ../..
 	github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
-	github.com/footfall-dev/footfall/adapters/rpctest => ../rpctest
 )

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 	"github.com/footfall-dev/footfall/adapters/footfallgrpc"
-	"github.com/footfall-dev/footfall/adapters/rpctest"
 )
 
 // serve is an application that uses the adapter as its users do.

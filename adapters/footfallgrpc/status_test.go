@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/footfall-dev/footfall/adapters/rpctest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 )
 
 // The statuses are those of the gRPC gateway (runtime.HTTPStatusFromCode).

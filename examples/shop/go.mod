@@ -23,6 +23,7 @@ require (
 	modernc.org/sqlite v1.60.1 // indirect
 )
 
-replace github.com/footfall-dev/footfall => ../..
-
-replace github.com/footfall-dev/footfall/collector => ../../collector
+replace (
+	github.com/footfall-dev/footfall => ../..
+	github.com/footfall-dev/footfall/collector => ../../collector
+)
