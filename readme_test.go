@@ -114,7 +114,7 @@ func TestProgramsOfTheREADMECompile(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program(block)), 0o600))
 	}
 	_, required, _ := strings.Cut(readFile(t, "go.mod"), "\n")
-	mod := "module readme\n" + required + "\nrequire github.com/footfall-dev/footfall v0.0.0\n\nreplace github.com/footfall-dev/footfall => " + root + "\n"
+	mod := "module readme\n" + required + "\nrequire github.com/footfall-dev/footfall v0.1.0\n\nreplace github.com/footfall-dev/footfall => " + root + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(readFile(t, "go.sum")), 0o600))
 	cmd := exec.Command("go", "build", "-o", os.DevNull, "./...")

@@ -5,9 +5,9 @@ go 1.26.0
 require (
 	github.com/amplitude/analytics-go v1.3.1
 	github.com/felixge/httpsnoop v1.1.0
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/lean v0.0.0
-	github.com/footfall-dev/footfall/spool v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/lean v0.1.0
+	github.com/footfall-dev/footfall/spool v0.1.0
 	github.com/getsentry/sentry-go v0.50.0
 	github.com/honeycombio/libhoney-go v1.27.0
 	github.com/klauspost/compress v1.20.0

@@ -6,9 +6,9 @@ require (
 	github.com/Shopify/toxiproxy/v2 v2.5.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.22.1
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/collector v0.0.0
-	github.com/footfall-dev/footfall/spool v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/collector v0.1.0
+	github.com/footfall-dev/footfall/spool v0.1.0
 	github.com/google/uuid v1.6.0
 	github.com/rs/zerolog v1.28.0
 	github.com/stretchr/testify v1.12.1

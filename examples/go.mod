@@ -4,17 +4,17 @@ go 1.26.0
 
 require (
 	connectrpc.com/connect v1.21.0
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallchi v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallconnect v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallecho v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallechov4 v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallfiber v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallfiberv2 v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallgin v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallgrpc v0.0.0
-	github.com/footfall-dev/footfall/adapters/footfallmux v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallchi v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallconnect v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallecho v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallechov4 v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallfiber v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallfiberv2 v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallgin v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallgrpc v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallmux v0.1.0
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-chi/chi/v5 v5.5.0
 	github.com/gofiber/fiber/v2 v2.52.15

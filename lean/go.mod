@@ -3,7 +3,7 @@ module github.com/footfall-dev/footfall/lean
 go 1.26
 
 require (
-	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
 	github.com/google/uuid v1.6.0
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/net v0.58.0

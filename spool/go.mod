@@ -3,7 +3,7 @@ module github.com/footfall-dev/footfall/spool
 go 1.26.0
 
 require (
-	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
 	github.com/gofrs/flock v0.13.1
 	github.com/google/uuid v1.6.0
 	github.com/stretchr/testify v1.12.1

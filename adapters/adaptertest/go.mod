@@ -4,7 +4,7 @@ go 1.26
 
 require (
 	github.com/coder/websocket v1.8.15
-	github.com/footfall-dev/footfall v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 

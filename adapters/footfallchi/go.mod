@@ -3,8 +3,8 @@ module github.com/footfall-dev/footfall/adapters/footfallchi
 go 1.26
 
 require (
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/go-chi/chi/v5 v5.0.11
 	github.com/stretchr/testify v1.12.1
 )

@@ -4,8 +4,8 @@ go 1.26
 
 require (
 	connectrpc.com/connect v1.16.2
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0-00010101000000-000000000000
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/protobuf v1.33.0
 )

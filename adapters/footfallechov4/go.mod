@@ -3,8 +3,8 @@ module github.com/footfall-dev/footfall/adapters/footfallechov4
 go 1.26
 
 require (
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/labstack/echo/v4 v4.10.0
 	github.com/stretchr/testify v1.12.1
 )

@@ -4,8 +4,8 @@ go 1.26
 
 require (
 	github.com/fasthttp/websocket v1.5.12
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/gofiber/fiber/v3 v3.0.0
 	github.com/stretchr/testify v1.12.1
 	github.com/valyala/fasthttp v1.69.0

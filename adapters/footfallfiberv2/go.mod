@@ -4,8 +4,8 @@ go 1.26
 
 require (
 	github.com/fasthttp/websocket v1.5.0
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/gofiber/fiber/v2 v2.40.0
 	github.com/stretchr/testify v1.12.1
 	github.com/valyala/fasthttp v1.41.0

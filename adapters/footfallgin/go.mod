@@ -3,8 +3,8 @@ module github.com/footfall-dev/footfall/adapters/footfallgin
 go 1.26
 
 require (
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0-00010101000000-000000000000
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/gin-gonic/gin v1.8.1
 	github.com/stretchr/testify v1.12.1
 )

@@ -3,8 +3,8 @@ module github.com/footfall-dev/footfall/adapters/footfallgrpc
 go 1.26
 
 require (
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/grpc v1.63.0
 	google.golang.org/protobuf v1.33.0

@@ -3,8 +3,8 @@ module github.com/footfall-dev/footfall/examples/shop
 go 1.26.0
 
 require (
-	github.com/footfall-dev/footfall v0.0.0
-	github.com/footfall-dev/footfall/collector v0.0.0
+	github.com/footfall-dev/footfall v0.1.0
+	github.com/footfall-dev/footfall/collector v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
