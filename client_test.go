@@ -18,6 +18,7 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/internal/version"
 )
 
 // clientOf returns a client of the server at url, with the key of footfalltest.
@@ -183,7 +184,7 @@ func TestClientSendsWhatTheContractAsks(t *testing.T) {
 	assert.Equal(t, "Bearer "+footfalltest.Key, got.Header.Get("Authorization"))
 	assert.Equal(t, "application/json", got.Header.Get("Content-Type"))
 	assert.Equal(t, "application/json", got.Header.Get("Accept"))
-	assert.Equal(t, "footfall-go", got.UserAgent())
+	assert.Equal(t, version.UserAgent(), got.UserAgent())
 	id, err := uuid.Parse(got.Header.Get("Idempotency-Key"))
 	require.NoError(t, err)
 	assert.Equal(t, uuid.Version(7), id.Version())

@@ -79,7 +79,7 @@ func BenchmarkRawLoop(b *testing.B) {
 
 func rawLoop(b *testing.B, addr string, n int) {
 	body := `{"site_id":"site_1","name":"checkout_completed","url":"https://shop.example.com/","props":{"plan":"pro","amount":4999,"currency":"EUR","rate":0.19}}`
-	request := []byte("POST /v1/events HTTP/1.1\r\nHost: " + addr + "\r\nUser-Agent: footfall-go\r\nAccept: application/json\r\nAuthorization: Bearer test-key\r\n" +
+	request := []byte("POST /v1/events HTTP/1.1\r\nHost: " + addr + "\r\nUser-Agent: footfall-go/devel\r\nAccept: application/json\r\nAuthorization: Bearer test-key\r\n" +
 		"Content-Type: application/json\r\nIdempotency-Key: 01941f29-7c00-7000-8000-000000000000\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n\r\n" + body)
 	var loops sync.WaitGroup
 	b.ReportAllocs()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/version"
 )
 
 // newHead returns all of a request that is the same for every event, and the host as
@@ -21,7 +22,7 @@ func newHead(baseURL, key string) (head []byte, host string, err error) {
 		return nil, "", err
 	}
 	req.Header = http.Header{
-		"User-Agent":    {"footfall-go"},
+		"User-Agent":    {version.UserAgent()},
 		"Authorization": {"Bearer " + key},
 		"Accept":        {"application/json"},
 		"Content-Type":  {"application/json"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/internal/version"
 )
 
 // contractRows are about what is sent.
@@ -36,7 +37,7 @@ func arrivesAsTheContractSays(t *testing.T, open Open) {
 		"Content-Type":    {"application/json"},
 		"Content-Length":  got.Header["Content-Length"],
 		"Accept":          {"application/json"},
-		"User-Agent":      {"footfall-go"},
+		"User-Agent":      {version.UserAgent()},
 		"Idempotency-Key": {got.ID},
 	}, got.Header, "these and no others")
 	assert.Len(t, got.ID, 36)

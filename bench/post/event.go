@@ -27,5 +27,5 @@ func track(ctx context.Context, tracker *footfall.Tracker) error {
 const (
 	idempotencyKey = "0197a1b2-0000-7000-8000-000000000000"
 	jsonType       = "application/json"
-	userAgent      = "footfall-go"
+	userAgent      = "footfall-go/devel"
 )

@@ -15,10 +15,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-)
 
-// userAgent is sent with every request. A visitor's user agent never is.
-const userAgent = "footfall-go"
+	"github.com/footfall-dev/footfall/internal/version"
+)
 
 // API sends single requests to the Site Analytics API and reads their answers.
 type API struct {
@@ -39,7 +38,7 @@ func New(baseURL, key string, client *http.Client, inFlight int) *API {
 	events, _ := url.Parse(baseURL + "/v1/events")
 	header := http.Header{
 		"Authorization": {"Bearer " + key},
-		"User-Agent":    {userAgent},
+		"User-Agent":    {version.UserAgent()}, // a visitor's user agent never is
 		"Accept":        {"application/json"},
 	}
 	own := http.Client{}
