@@ -110,6 +110,14 @@ cover: ## Print the test coverage of the root module
 tidy: ## Tidy every go.mod
 	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(GO) mod tidy); done
 
+.PHONY: release
+release: ## Check VERSION, such as v0.1.0, run make ci unless PASSED=1, and tag it locally; nothing is pushed
+	$(GO) run ./e2e/release -version '$(VERSION)' $(if $(PASSED),-passed)
+
+.PHONY: next
+next: ## Set the requirements among the modules to VERSION, the one that is released next
+	$(GO) run ./e2e/release -next '$(VERSION)'
+
 .PHONY: soak
 soak: ## Long tests that CI leaves out: 50,000 simulations, ten minutes of a bad API, a million events, outages, kills
 	$(GO) test -count=1 -run 'TestSimulation$$' -timeout 60m ./transporttest/simulation -sim.seeds=50000

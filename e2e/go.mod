@@ -12,6 +12,7 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/rs/zerolog v1.28.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/mod v0.41.0
 )
 
 require (

@@ -1,0 +1,68 @@
+// Release checks that a version of all public modules can be released and tags it in the local
+// repository. It pushes nothing.
+//
+//	go run ./e2e/release -version v0.1.0
+//	go run ./e2e/release -next v0.2.0
+//
+// The first form requires a clean tree in which all requirements among the modules and the
+// changelog name the version, and a successful `make ci`, which -passed skips. It creates one tag
+// for each public module. The second form sets the requirements to the version after it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("release: ")
+	version := flag.String("version", "", "check and tag this `version`, such as v0.1.0")
+	next := flag.String("next", "", "set the requirements among the modules to this `version`")
+	passed := flag.Bool("passed", false, "skip make ci, because it has passed for this commit")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *version, *next, *passed, os.Stdout); err != nil {
+		stop()
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, version, next string, passed bool, out io.Writer) error {
+	if (version == "") == (next == "") {
+		return errors.New("set either -version or -next, such as -version v0.1.0")
+	}
+	root, err := output(ctx, ".", "git", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return err
+	}
+	r, err := openRepo(strings.TrimSpace(root))
+	if err != nil {
+		return err
+	}
+	if next != "" {
+		return r.require(next)
+	}
+	if err := r.check(ctx, version); err != nil {
+		return err
+	}
+	if !passed {
+		if err := r.ci(ctx); err != nil {
+			return err
+		}
+	}
+	tags, err := r.tag(ctx, version)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "created %d tags; to publish them:\n\ngit push --atomic origin %s\n", len(tags), strings.Join(tags, " "))
+	return err
+}
