@@ -27,14 +27,19 @@ shop: ## Run the demo shop with 60 customers a minute
 test: ## Test every module of the workspace
 	$(GO) test work
 
+# The test cache does not notice changes in other modules.
+.PHONY: stranger
+stranger: ## Get, build, test and run every public module from a module proxy made of this tree
+	$(GO) test -count 1 -run TestAStranger ./e2e/release
+
 # go.mod of each adapter names the lowest version of its framework, examples/go.mod the newest.
 .PHONY: lowest
 lowest: ## Test each adapter with the lowest version of its framework that it works with
 	@set -e; for dir in adapters/footfall*; do (cd $$dir && GOWORK=off $(GO) test ./...); done
 
 .PHONY: race
-race: ## Test every module but bench with the race detector, in random order
-	$(GO) test -race -shuffle=on $$($(GO) list work | grep -v /bench)
+race: ## Test every module with the race detector, in random order, except bench and what only runs commands
+	$(GO) test -race -shuffle=on $$($(GO) list work | grep -v -e /bench -e /e2e/release)
 
 .PHONY: check
 check: fmt vet vet32 fix lint race alone ## What to run before a commit: all but fuzzing and the main job
