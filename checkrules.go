@@ -206,9 +206,9 @@ func notInMux(mux router, route string) string {
 	if found := routeFor(mux, p, p.Path); found != "" {
 		return reason + "has the route " + found + " there"
 	}
-	other := p.Path + "/"
-	if strings.HasSuffix(p.Path, "/") {
-		other = strings.TrimSuffix(p.Path, "/")
+	other, hasSlash := strings.CutSuffix(p.Path, "/")
+	if !hasSlash {
+		other += "/"
 	}
 	if found := routeFor(mux, p, other); pattern.Parse(found).Path == other {
 		return reason + "has the route " + found

@@ -142,7 +142,7 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 	}
 	e := Event{Name: name, Props: props}
 	if r == nil {
-		d := e.draft(nil)
+		d := e.draft(context.Background())
 		return t.accept(&d, nil)
 	}
 	d := e.draft(r.Context())
