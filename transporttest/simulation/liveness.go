@@ -99,6 +99,7 @@ type ending struct {
 	at      time.Duration
 	settles bool
 	row     int           // first attempts that have failed since an event was settled
+	met     int           // row before this attempt ended
 	step    time.Duration // the longest wait of the circuit breaker after them
 	probe   bool          // it may have been one: others had failed before it began
 }
@@ -127,6 +128,7 @@ func (r *run) endings() (all []ending) {
 	})
 	row, step := 0, r.config.BackoffMax
 	for i := range all {
+		all[i].met = row
 		switch {
 		case all[i].settles:
 			row, step = 0, r.config.BackoffMax
@@ -180,7 +182,7 @@ func (e *ending) holds() bool {
 // BackoffMin if few have failed. Longer waits come only when more than quickSteps events in a
 // row have failed at their first attempt, as in an outage, or if h itself fails in an outage,
 // and waits as a retry.
-func (r *run) setback(h *history, e ending) time.Duration {
+func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	retry := h.failsFrom(e.at) || r.mayHaveFailed(h, e.at)
 	wait := r.config.BackoffMin
 	if e.settles {
@@ -190,12 +192,24 @@ func (r *run) setback(h *history, e ending) time.Duration {
 	}
 	if e.probe {
 		took := e.at - e.attempts[e.n].from
-		if e.row <= quickSteps && r.config.MaxInFlight > 1 && !retry {
+		if max(e.row, e.met) <= quickSteps && !retry && r.hasSenderBeside(e, all) {
 			took = min(took, r.config.BackoffMin) // then another one is sent beside it
 		}
 		wait += took
 	}
 	return wait
+}
+
+// hasSenderBeside reports whether a sender is free for another event once an attempt has taken
+// BackoffMin.
+func (r *run) hasSenderBeside(e ending, all []ending) bool {
+	free, at := r.config.MaxInFlight, e.attempts[e.n].from+r.config.BackoffMin
+	for _, o := range all {
+		if o.attempts[o.n].from <= at && o.at > at {
+			free--
+		}
+	}
+	return free > 0
 }
 
 // mayHaveFailed reports whether an attempt of h may have failed by a time of which the API does not
@@ -253,7 +267,7 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 	from, healthy := h.tracked, h.tracked
 	for {
 		l = r.loadAt(h, from)
-		at = r.setBack(h, healthy, from+r.bound(l), all)
+		at = r.setBack(h, healthy, from, from+r.bound(l), all)
 		moved := false
 		for i := range r.outages {
 			o := &r.outages[i]
@@ -269,11 +283,13 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 
 // setBack adds the setbacks of attempts that begin before at to at. Those of h itself fail in
 // an outage, or because of one that has just ended. An attempt that is slow
-// and succeeds counts, too, if it may be a probe.
-func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Duration {
+// and succeeds counts, too, if it may be a probe. An attempt that begins before works does not
+// take the event's turn.
+func (r *run) setBack(h *history, from, works, at time.Duration, all []ending) time.Duration {
 	type once struct {
 		*history
-		retry bool
+		retry  bool
+		before bool // works
 	}
 	counted := make(map[once]bool)
 	firsts, retries := 0, 0
@@ -283,7 +299,7 @@ func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Dur
 		if e.at > at+r.config.AttemptTimeout {
 			break
 		}
-		kind := once{e.history, e.n > 0}
+		kind := once{e.history, e.n > 0, e.attempts[e.n].from < works}
 		switch {
 		case e.history == h && e.settles || e.attempts[e.n].from > at:
 			continue
@@ -297,7 +313,7 @@ func (r *run) setBack(h *history, from, at time.Duration, all []ending) time.Dur
 			} else {
 				firsts++
 			}
-			at += r.setback(h, e)
+			at += r.setback(h, e, all)
 		}
 	}
 	return at
