@@ -39,14 +39,15 @@ type PathValuer interface {
 
 // Wrap is [Tracker.Middleware] for other routers with handlers of net/http. It calls routed after
 // the handler, with the request that it passed to the handler. routed returns the pattern that
-// the request matched, or "", and the values of its wildcards, which may be nil.
-func (s *Rules) Wrap(next http.Handler, routed func(*http.Request) (pattern string, values PathValuer)) http.Handler {
-	return &middleware{rules: s, next: next, routed: func(r *http.Request, _ Page) (string, PathValuer) { return routed(r) }}
+// the request matched, or "", whether the pattern also matches all longer paths, which its text
+// does not say, and the values of its wildcards, which may be nil.
+func (s *Rules) Wrap(next http.Handler, routed func(*http.Request) (pattern string, subtree bool, values PathValuer)) http.Handler {
+	return &middleware{rules: s, next: next, routed: func(r *http.Request, _ Page) (string, bool, PathValuer) { return routed(r) }}
 }
 
 type middleware struct {
 	rules  *Rules
-	routed func(*http.Request, Page) (string, PathValuer)
+	routed func(*http.Request, Page) (route string, subtree bool, values PathValuer)
 	next   http.Handler
 }
 
@@ -99,7 +100,7 @@ func (p *passage) route(o *Observation) {
 			p.middleware.rules.panicked(v)
 		}
 	}()
-	o.Route, o.Path = p.middleware.routed(p.visit.inner, p.visit.page)
+	o.Route, o.Subtree, o.Path = p.middleware.routed(p.visit.inner, p.visit.page)
 }
 
 func isAbort(panicked any) bool {
@@ -131,17 +132,18 @@ func (f *routeFinder) routeOf(method string, p *Page) (route string) {
 	return route
 }
 
-// routed returns the pattern of an answered request, and the request that has the values of its
-// wildcards. That is the request of the handler, unless a pattern of the rules is more specific.
-func (f *routeFinder) routed(r *http.Request, came Page) (string, PathValuer) {
+// routed returns the pattern of an answered request, whether it is a subtree, and the request
+// that has the values of its wildcards. That is the request of the handler, unless a pattern of
+// the rules is more specific.
+func (f *routeFinder) routed(r *http.Request, came Page) (route string, subtree bool, values PathValuer) {
 	noted := r.Pattern
 	if f.mux == nil || noted == "" && f.aboveMux || noted != "" && !f.mayGoOn(noted) {
-		return noted, r
+		return noted, pattern.IsSubtree(noted), r
 	}
 	if found := f.find(r, came); found.Pattern != "" {
-		return found.Pattern, found
+		return found.Pattern, pattern.IsSubtree(found.Pattern), found
 	}
-	return noted, r
+	return noted, pattern.IsSubtree(noted), r
 }
 
 func newRouteFinder(rules *Rules) routeFinder {
