@@ -11,7 +11,7 @@ import (
 )
 
 // patternRows are routes, a request to each, and what the events of a rule with PathProps and of
-// AnyRoute have. Pages without an address are those of the request and of its pattern.
+// AnyRoute have. page and byRoute are pages without the address: of the request, and with PageRoute.
 var patternRows = []struct {
 	pattern, path string
 	props         map[string]any
