@@ -21,6 +21,7 @@ import (
 type Observation struct {
 	Method  string
 	Route   string // the pattern that the request matched, as registered, or ""
+	Subtree bool   // Route also matches all longer paths, which its text does not say
 	Status  int    // the final one; 500 for a panic
 	Aborted bool   // the handler ended with http.ErrAbortHandler
 	Page    Page   // as the request came in: see Tracker.Page
@@ -135,7 +136,7 @@ func (s *Rules) apply(rules []rule, route pattern.Pattern, o *Observation) (want
 // missed reports whether the answer means that there is no such route. The handler of a
 // catch-all answers so in place of the router.
 func (o *Observation) missed() bool {
-	return (o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed) && (o.Route == "" || pattern.IsCatchAll(o.Route))
+	return (o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed) && (o.Route == "" || o.Subtree || pattern.IsCatchAll(o.Route))
 }
 
 // respelt reports whether the answer is a redirect to another spelling of the same page, by one
@@ -225,9 +226,9 @@ func (s *Rules) emit(r *rule, o *Observation) {
 
 func (r *rule) autoName(o *Observation) string {
 	if r.Route == NoRoute {
-		return autoName(o.Method, NoRoute, "")
+		return autoName(o.Method, NoRoute, "", false)
 	}
-	return autoName(o.Method, o.Route, o.Page.path)
+	return autoName(o.Method, o.Route, o.Page.path, o.Subtree)
 }
 
 func (o *Observation) referer() string {

@@ -339,11 +339,11 @@ func TestRuntimeGoexitInAFunctionOfARequestEndsThatRequestOnly(t *testing.T) {
 	for name, wrap := range map[string]func(*footfall.Tracker) http.Handler{
 		"Skip": func(tracker *footfall.Tracker) http.Handler { return tracker.Middleware(rule)(mux) },
 		"the route": func(tracker *footfall.Tracker) http.Handler {
-			return tracker.Rules(rule).Wrap(mux, func(r *http.Request) (string, footfall.PathValuer) { goexit(r); return r.Pattern, r })
+			return tracker.Rules(rule).Wrap(mux, func(r *http.Request) (string, bool, footfall.PathValuer) { goexit(r); return r.Pattern, false, r })
 		},
 		"a path value": func(tracker *footfall.Tracker) http.Handler {
-			return tracker.Rules(rule).Wrap(mux, func(r *http.Request) (string, footfall.PathValuer) {
-				return r.Pattern, values(func() { goexit(r) })
+			return tracker.Rules(rule).Wrap(mux, func(r *http.Request) (string, bool, footfall.PathValuer) {
+				return r.Pattern, false, values(func() { goexit(r) })
 			})
 		},
 	} {
@@ -385,7 +385,7 @@ func TestAPanicInAnAdapterChangesNothingOfTheAnswer(t *testing.T) {
 	var log journal
 	tracker := footfalltest.New(t, log.into)
 	handler := tracker.Rules(footfall.Rule{Route: footfall.AnyRoute}).
-		Wrap(answering(http.StatusCreated), func(*http.Request) (string, footfall.PathValuer) { panic("no route") })
+		Wrap(answering(http.StatusCreated), func(*http.Request) (string, bool, footfall.PathValuer) { panic("no route") })
 	answer := httptest.NewRecorder()
 	assert.NotPanics(t, func() { handler.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil)) })
 	assert.Equal(t, http.StatusCreated, answer.Code)

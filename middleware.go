@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"github.com/footfall-dev/footfall/internal/pattern"
 )
@@ -17,6 +18,11 @@ import (
 // request does not have it, because a middleware in between made a copy or because a mux is
 // mounted below another, it is the pattern of the most specific rule that matches the request.
 //
+// A rule for AnyRoute makes no event of a request whose pattern is not known. Put the middleware
+// directly around the mux, and other middlewares around it: a middleware below that copies the
+// request, such as one that calls WithContext or http.TimeoutHandler, hides the pattern. Middleware
+// logs the first such request.
+//
 // Middleware logs wrong rules and leaves them out. When it is put around a mux, it also logs
 // rules whose route is not registered in the mux yet: see [Tracker.CheckRules].
 func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
@@ -28,7 +34,11 @@ func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
 		_, routes.aboveMux = next.(*http.ServeMux)
 		routes.below, _ = next.(router)
 		set.routes = &routes
-		return &middleware{rules: &set, routed: routes.routed, next: next}
+		m := &middleware{rules: &set, routed: routes.routed, next: next}
+		if len(set.any) > 0 && routes.below == nil {
+			m.unknown = new(sync.Once)
+		}
+		return m
 	}
 }
 
@@ -39,15 +49,26 @@ type PathValuer interface {
 
 // Wrap is [Tracker.Middleware] for other routers with handlers of net/http. It calls routed after
 // the handler, with the request that it passed to the handler. routed returns the pattern that
-// the request matched, or "", and the values of its wildcards, which may be nil.
-func (s *Rules) Wrap(next http.Handler, routed func(*http.Request) (pattern string, values PathValuer)) http.Handler {
-	return &middleware{rules: s, next: next, routed: func(r *http.Request, _ Page) (string, PathValuer) { return routed(r) }}
+// the request matched, or "", whether the pattern also matches all longer paths, which its text
+// does not say, and the values of its wildcards, which may be nil.
+func (s *Rules) Wrap(next http.Handler, routed func(*http.Request) (pattern string, subtree bool, values PathValuer)) http.Handler {
+	return &middleware{rules: s, next: next, routed: func(r *http.Request, _ Page) (string, bool, PathValuer) { return routed(r) }}
 }
 
 type middleware struct {
-	rules  *Rules
-	routed func(*http.Request, Page) (string, PathValuer)
-	next   http.Handler
+	rules   *Rules
+	routed  func(*http.Request, Page) (route string, subtree bool, values PathValuer)
+	next    http.Handler
+	unknown *sync.Once // logs a request without a known pattern; nil if that is not expected
+}
+
+// logUnknown logs, once, that AnyRoute makes no event.
+func (m *middleware) logUnknown() {
+	m.unknown.Do(func() {
+		log := m.rules.tracker.reporter.log
+		go log.Warn("footfall: the pattern of a request is not known, so a rule for AnyRoute makes no event: " +
+			"a middleware below may have copied the request; put the tracker's middleware directly around the mux")
+	})
 }
 
 func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -90,6 +111,14 @@ func (p *passage) observe(o *Observation, panicked any) {
 		o.Status = http.StatusInternalServerError
 	}
 	p.route(o)
+	if o.Route == "" && p.middleware.unknown != nil && o.isUnknown(p.visit.inner.Method) {
+		p.middleware.logUnknown()
+	}
+}
+
+// isUnknown reports whether an answer without a known pattern is one that AnyRoute is for.
+func (o *Observation) isUnknown(method string) bool {
+	return !o.Aborted && o.Status >= 200 && o.Status <= 299 && !isSilent(method)
 }
 
 // route recovers a panic in the function of an adapter.
@@ -99,7 +128,7 @@ func (p *passage) route(o *Observation) {
 			p.middleware.rules.panicked(v)
 		}
 	}()
-	o.Route, o.Path = p.middleware.routed(p.visit.inner, p.visit.page)
+	o.Route, o.Subtree, o.Path = p.middleware.routed(p.visit.inner, p.visit.page)
 }
 
 func isAbort(panicked any) bool {
@@ -131,17 +160,18 @@ func (f *routeFinder) routeOf(method string, p *Page) (route string) {
 	return route
 }
 
-// routed returns the pattern of an answered request, and the request that has the values of its
-// wildcards. That is the request of the handler, unless a pattern of the rules is more specific.
-func (f *routeFinder) routed(r *http.Request, came Page) (string, PathValuer) {
+// routed returns the pattern of an answered request, whether it is a subtree, and the request
+// that has the values of its wildcards. That is the request of the handler, unless a pattern of
+// the rules is more specific.
+func (f *routeFinder) routed(r *http.Request, came Page) (route string, subtree bool, values PathValuer) {
 	noted := r.Pattern
 	if f.mux == nil || noted == "" && f.aboveMux || noted != "" && !f.mayGoOn(noted) {
-		return noted, r
+		return noted, pattern.IsSubtree(noted), r
 	}
 	if found := f.find(r, came); found.Pattern != "" {
-		return found.Pattern, found
+		return found.Pattern, pattern.IsSubtree(found.Pattern), found
 	}
-	return noted, r
+	return noted, pattern.IsSubtree(noted), r
 }
 
 func newRouteFinder(rules *Rules) routeFinder {

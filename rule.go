@@ -16,9 +16,9 @@ const (
 	// It leaves out the answers that [Rule.Assets] lists.
 	AnyRoute = "*"
 	// NoRoute means requests that no route matches: 404 and 405. A 404 or 405 of a catch-all,
-	// such as "/", "/files/*" and "/files/{path...}", counts too, except for a rule that
-	// names the route and ClientError. Without a rule for NoRoute, such requests make no
-	// event.
+	// such as "/files/*", "/files/{path...}" and net/http's "/files/", counts too, except for
+	// a rule that names the route and ClientError. Without a rule for NoRoute, such requests
+	// make no event.
 	NoRoute = "-"
 )
 
@@ -36,8 +36,8 @@ type Rule struct {
 
 	// Event is the name of the event, or NoEvent. Empty means a name made of method and
 	// pattern: get_products_id for "GET /products/{id}", get_root for "GET /", and
-	// get_no_route for NoRoute. For a catch-all without a wildcard's name, "/docs/" or
-	// "/docs/*", the name ends with any if the path is longer: get_docs_any.
+	// get_no_route for NoRoute. For a catch-all without a wildcard's name, "/docs/*" or
+	// net/http's "/docs/", the name ends with any if the path is longer: get_docs_any.
 	Event string
 
 	// SiteID is the site of the rule's events, for programs that serve several sites. It
@@ -216,7 +216,7 @@ func (t *Tracker) checkRule(r *Rule) error {
 	}
 	name := r.Event
 	if name == "" {
-		name = autoName("GET", r.Route, "")
+		name = autoName("GET", r.Route, "", false)
 	}
 	d := draft{siteID: r.SiteID, name: name, url: "https://example.com/", props: r.Props}
 	if r.StatusProp != "" {
@@ -268,9 +268,9 @@ func (r *rule) names(route pattern.Pattern, method string) bool {
 }
 
 // autoName is pattern.EventName, except that the route may be NoRoute.
-func autoName(method, route, path string) string {
+func autoName(method, route, path string, subtree bool) string {
 	if route == NoRoute {
 		route = ""
 	}
-	return pattern.EventName(method, route, path)
+	return pattern.EventName(method, route, path, subtree)
 }

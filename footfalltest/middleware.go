@@ -34,6 +34,10 @@ type Subject struct {
 	// WebSocket makes a server side and a client side by a real library.
 	WebSocket WebSocket
 
+	// Tracks says that Handler or Serve calls the adapter's own Track for Route.Event. If
+	// it is false, the row about it is not run.
+	Tracks bool
+
 	// Impossible names rows that the framework makes impossible, and says why.
 	// They are logged by name and not run.
 	Impossible map[string]string
@@ -61,6 +65,10 @@ type Route struct {
 	Method  string
 	Pattern string       // as net/http has it, such as /users/{id}
 	Handler http.Handler // nil if Fail is set
+
+	// Event is the name of an event that the route's handler tracks before it calls Handler,
+	// with the adapter's own Track. It is empty unless Subject.Tracks is true.
+	Event string
 
 	// Fail makes the route one whose handler returns an error of the framework
 	// for which the framework answers with this status.
@@ -115,6 +123,13 @@ var rows = []row{
 	{"a rule for a route silences AnyRoute", rulesForARouteSilenceAnyRoute},
 	{"the status is a prop and a class", statusIsAPropAndAClass},
 	{"assets are no visits", assetsAreNoVisits},
+	{"a rule's page may be the Referer", ruleMayNameTheReferer},
+	{"a prefetch is no visit", prefetchIsNoVisit},
+	{"NoRoute needs no other rule", noRouteNeedsNoOtherRule},
+	{"a slash at the end means what the router says", slashAtTheEndIsOfTheRouter},
+	{"another spelling of the path hides a secret, too", spellingsHideSecrets},
+	{"TrackRequest needs no context value", trackRequestNeedsNoContextValue},
+	{"the adapter's own Track knows the route", ownTrackKnowsTheRoute},
 }
 
 // RunMiddleware holds a middleware to what the application may expect of it: that

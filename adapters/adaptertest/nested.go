@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
@@ -56,4 +57,16 @@ func Failing(r footfalltest.Route) http.Handler {
 		return r.Handler
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "it fails", r.Fail) })
+}
+
+// Tracking is Failing for routers of net/http, with the adapter's own Track for Route.Event.
+func Tracking(r footfalltest.Route, track func(r *http.Request, name string, props ...footfall.Prop) error) http.Handler {
+	next := Failing(r)
+	if r.Event == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		_ = track(request, r.Event) // the row misses the event
+		next.ServeHTTP(w, request)
+	})
 }

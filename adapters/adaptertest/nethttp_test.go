@@ -19,12 +19,11 @@ func middleware(app footfalltest.App, next http.Handler) http.Handler {
 
 func muxOf(app footfalltest.App) http.Handler {
 	mux := http.NewServeMux()
+	track := func(r *http.Request, name string, props ...footfall.Prop) error {
+		return footfall.Track(r.Context(), name, props...)
+	}
 	for _, r := range app.Routes {
-		handler := r.Handler
-		if r.Fail != 0 {
-			handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "it fails", r.Fail) })
-		}
-		mux.Handle(r.Method+" "+r.Pattern, handler)
+		mux.Handle(r.Method+" "+r.Pattern, adaptertest.Tracking(r, track))
 	}
 	return middleware(app, mux)
 }
@@ -33,6 +32,7 @@ func muxOf(app footfalltest.App) http.Handler {
 func TestMiddlewareOfNetHTTP(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler { return muxOf(app) },
+		Tracks:  true,
 		Nested: []footfalltest.Nested{
 			{
 				Name: "a subtree", Method: "GET", Path: "/docs/a/b", Route: "GET /docs/",

@@ -80,11 +80,15 @@ func valued(counted http.Handler) http.Handler {
 			return
 		}
 		rctx := chi.RouteContext(r.Context())
-		if rctx == nil || pattern(rctx, r) == "" {
+		if rctx == nil {
 			return
 		}
-		for i, name := range rctx.URLParams.Keys {
-			r.SetPathValue(name, rctx.URLParams.Values[i])
+		route, own := routed(rctx, r)
+		if route == "" {
+			return
+		}
+		for i, name := range own.URLParams.Keys {
+			r.SetPathValue(name, own.URLParams.Values[i])
 		}
 	})
 }
@@ -123,72 +127,130 @@ func handBack(r, routed *http.Request) {
 }
 
 // routeOf returns the route of an answered request. It reads the route context, which
-// all copies of the request share.
-func routeOf(r *http.Request) (string, footfall.PathValuer) {
+// all copies of the request share. No route of chi is a subtree without a * in it.
+func routeOf(r *http.Request) (route string, subtree bool, _ footfall.PathValuer) {
 	rctx := chi.RouteContext(r.Context())
 	if rctx == nil {
-		return "", nil
+		return "", false, nil
 	}
-	return pattern(rctx, r), values{rctx}
+	route, own := routed(rctx, r)
+	return route, false, values{own}
 }
 
-// pattern returns the full pattern of the route that the request went to. chi notes
-// the pattern of each router on the way, and so has one even if the last of the
-// routers then found no route.
-func pattern(rctx *chi.Context, r *http.Request) string {
+// routed returns the full pattern of the route that the request went to, and the context with
+// the values of its wildcards. chi notes the pattern of each router on the way, and so has
+// one even if the last of the routers then found no route.
+func routed(rctx *chi.Context, r *http.Request) (string, *chi.Context) {
 	noted, last := canonical(rctx.RoutePatterns...), ""
 	if n := len(rctx.RoutePatterns); n > 0 {
 		last = rctx.RoutePatterns[n-1]
 	}
 	path := cmp.Or(r.URL.RawPath, r.URL.Path, "/")
 	switch {
-	case last != "" && !matches(noted, path): // a handler has called Find with this context
-		return cmp.Or(find(rctx, r, path), noted)
+	case last != "" && !agrees(rctx, path):
+		// A handler has called Find with this context, or a middleware changed the path.
+		found, own := find(rctx, r, path)
+		if found == "" || slices.Equal(own.RoutePatterns, rctx.RoutePatterns) {
+			return noted, rctx
+		}
+		return found, own
 	case last == "":
 		return find(rctx, r, cmp.Or(rctx.RoutePath, path))
 	case rctx.RoutePath == "" || last == "/": // the last is no Mount
-		return noted
+		return noted, rctx
 	case rctx.RoutePath == "/": // a router has no other route for it, so a Mount, or a catch-all
 		mount := strings.TrimSuffix(noted, "/*") + "/*"
-		if find(rctx, r, strings.TrimRight(path, "/")+"/-") == mount {
-			return mount
+		if found, _ := find(rctx, r, strings.TrimRight(path, "/")+"/-"); found == mount {
+			return mount, rctx
 		}
-		return "" // chi does not tell what the root of a mounted router is
+		return "", rctx // chi does not tell what the root of a mounted router is
 	case strings.HasSuffix(last, "*") && rctx.URLParam("*") == "": // Mount takes the value
 		return find(rctx, r, path)
 	}
-	return noted
+	return noted, rctx
 }
 
-// matches reports whether a path may be one of a pattern's.
-func matches(pattern, path string) bool {
-	pattern, path = strings.Trim(pattern, "/"), strings.Trim(path, "/")
-	for {
-		want, rest, more := strings.Cut(pattern, "/")
-		have, below, deeper := strings.Cut(path, "/")
-		switch {
-		case want == "*":
-			return true
-		case !strings.ContainsAny(want, "{*") && want != have:
-			return false
-		case !more || !deeper:
-			return more == deeper || rest == "*"
+// agrees reports whether the noted patterns, with the noted values of their wildcards, are the
+// path of the request.
+func agrees(rctx *chi.Context, path string) bool {
+	path = strings.TrimRight(path, "/")
+	values, last := rctx.URLParams.Values, len(rctx.RoutePatterns)-1
+	for i, pattern := range rctx.RoutePatterns {
+		if i < last && !strings.HasSuffix(pattern, "*") && rctx.RoutePath != "/" {
+			return false // only the root of a Mount is followed by another pattern
 		}
-		pattern, path = rest, below
+		if !strings.HasPrefix(path, "/") {
+			pattern = strings.TrimPrefix(pattern, "/") // the one before ended with it
+		}
+		var ok bool
+		if path, values, ok = cutPattern(pattern, path, values); !ok {
+			return false
+		}
 	}
+	return path == "" && len(values) == 0
+}
+
+// cutPattern removes a pattern, with values in place of its wildcards, from the beginning of a
+// path. It leaves out a slash at the end.
+func cutPattern(pattern, path string, values []string) (rest string, more []string, ok bool) {
+	for pattern != "" {
+		text := pattern
+		if at := strings.IndexAny(pattern, "{*"); at >= 0 {
+			text = pattern[:at]
+		}
+		if pattern = pattern[len(text):]; pattern == "" || pattern == "*" && path+"/" == text {
+			text = strings.TrimSuffix(text, "/")
+		}
+		if !strings.HasPrefix(path, text) {
+			return "", nil, false
+		}
+		if path = path[len(text):]; pattern == "" {
+			break
+		}
+		if len(values) == 0 || !strings.HasPrefix(path, strings.TrimRight(values[0], "/")) {
+			return "", nil, false
+		}
+		path = strings.TrimPrefix(path, strings.TrimRight(values[0], "/"))
+		pattern, values = pattern[wildcardLen(pattern):], values[1:]
+	}
+	return path, values, true
+}
+
+// wildcardLen returns the length of the wildcard that a pattern begins with. A regular
+// expression may have further braces.
+func wildcardLen(pattern string) int {
+	depth := 0
+	for i := range len(pattern) {
+		switch pattern[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return len(pattern)
 }
 
 // find asks the router for the route of a request that, as far as is noted, went to
 // none, or to one that a Mount made.
-func find(rctx *chi.Context, r *http.Request, path string) string {
+func find(rctx *chi.Context, r *http.Request, path string) (string, *chi.Context) {
 	if rctx.Routes == nil { // a context made by a test
-		return ""
+		return "", rctx
 	}
 	own := chi.NewRouteContext() // Match notes the patterns; chi has Find since v5.2.0
 	if !rctx.Routes.Match(own, cmp.Or(rctx.RouteMethod, r.Method), path) {
-		return ""
+		return "", rctx
 	}
-	return canonical(own.RoutePatterns...)
+	params := own.URLParams
+	for i := range min(len(params.Keys), len(params.Values)) {
+		if params.Keys[i] == "*" && (i < len(params.Keys)-1 || !strings.HasSuffix(own.RoutePatterns[len(own.RoutePatterns)-1], "*")) {
+			params.Values[i] = "" // as Mount does
+		}
+	}
+	return canonical(own.RoutePatterns...), own
 }
 
 // values are the values of the route's wildcards.
@@ -204,7 +266,7 @@ func (v values) PathValue(name string) string { return v.rctx.URLParam(name) }
 func Track(r *http.Request, name string, props ...footfall.Prop) error {
 	route := ""
 	if rctx := chi.RouteContext(r.Context()); rctx != nil {
-		route = pattern(rctx, r)
+		route, _ = routed(rctx, r)
 	}
 	return footfall.TrackRoute(r.Context(), route, name, props...)
 }

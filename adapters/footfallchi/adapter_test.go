@@ -39,7 +39,7 @@ var pattern = adaptertest.ReplaceRest("*")
 
 func register(router chi.Router, app footfalltest.App) {
 	for _, r := range app.Routes {
-		router.Method(r.Method, pattern(r.Pattern), adaptertest.Failing(r))
+		router.Method(r.Method, pattern(r.Pattern), adaptertest.Tracking(r, footfallchi.Track))
 	}
 }
 
@@ -136,7 +136,7 @@ func used(app footfalltest.App, compose func(*chi.Mux)) http.Handler {
 // Not parallel: the row about uploads sets an environment variable.
 func TestAroundTheRouterTheMiddlewareKeepsTheWholeSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
-		Pattern: pattern, Impossible: map[string]string{"Track in the handler knows the route": lateRoute},
+		Pattern: pattern, Tracks: true, Impossible: map[string]string{"Track in the handler knows the route": lateRoute},
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
 			return wrapped(app, func(router *chi.Mux) { register(router, app) })
 		},
@@ -160,7 +160,7 @@ func TestAroundTheRouterTheMiddlewareKeepsTheWholeSuite(t *testing.T) {
 
 func TestInUseTheMiddlewareKeepsTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
-		Pattern: pattern,
+		Pattern: pattern, Tracks: true,
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
 			return used(app, func(router *chi.Mux) { register(router, app) })
 		},

@@ -237,6 +237,61 @@ func TestAHandlerMayAskTheRouterWithTheContextOfItsRequest(t *testing.T) {
 	})
 }
 
+func TestFindInAHandlerChangesNeitherRouteNorValues(t *testing.T) {
+	t.Parallel()
+	find := func(path string) http.HandlerFunc {
+		return func(_ http.ResponseWriter, r *http.Request) {
+			rctx := chi.RouteContext(r.Context())
+			rctx.Routes.Match(rctx, "GET", path)
+		}
+	}
+	every := footfall.Rule{Route: footfall.AnyRoute, PathProps: []string{"id", "*"}}
+	for found, target := range map[string]string{
+		"a catch-all":             "/some/unknown",
+		"the root":                "/",
+		"a route":                 "/orders/9",
+		"a route of the same key": "/users/9",
+		"a catch-all, empty":      "/spa/",
+		"a route below a Mount":   "/api/carts/9",
+		"a Mount's root":          "/api",
+		"nothing":                 "/orders/9/none",
+	} {
+		t.Run(found, func(t *testing.T) {
+			t.Parallel()
+			forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+				tracker := footfalltest.New(t)
+				rules := []footfall.Rule{every, {Route: "GET /users/{id}", Event: "user", PathProps: []string{"id"}}}
+				handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: rules}, func(router *chi.Mux) {
+					router.Get("/users/{id}", find(target))
+					router.Get("/orders/{id}", nothing)
+					router.Get("/spa/*", find(target))
+					router.Route("/api", func(r chi.Router) {
+						r.Get("/", nothing)
+						r.Get("/carts/{id}", find(target))
+						r.Get("/rest/{id:[a-z]{2,3}}/*", find(target))
+					})
+					if target == "/some/unknown" {
+						router.Get("/*", nothing)
+					}
+				})
+				for _, path := range []string{"/users/7", "/api/carts/7", "/api/rest/xyz/a/b", "/spa/a", "/users/7/"} {
+					ask(handler, "GET", path)
+				}
+				type event struct{ name, id, rest any }
+				var got []event
+				for _, e := range tracker.Events() {
+					got = append(got, event{e.Name, e.Props["id"], e.Props["*"]})
+				}
+				want := []event{{"user", "7", nil}, {"get_api_carts_id", "7", ""}, {"get_api_rest_id_any", "xyz", "a/b"}, {"get_spa_any", "", "a"}}
+				if target == "/some/unknown" {
+					want = append(want, event{"get_any", "", "users/7/"})
+				}
+				assert.Equal(t, want, got)
+			})
+		})
+	}
+}
+
 func TestTrackKnowsTheRouteInMiddlewaresAndAfterFind(t *testing.T) {
 	t.Parallel()
 	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
@@ -435,4 +490,19 @@ func TestCheckRulesAsksTheRouter(t *testing.T) {
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {
 	t.Parallel()
 	adaptertest.ReadmeCompiles(t)
+}
+
+func TestARouteWithTwoWildcardsInASegmentHidesTheSecret(t *testing.T) {
+	t.Parallel()
+	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
+		tracker := footfalltest.New(t)
+		handler := place(footfalltest.App{Tracker: tracker.Tracker, Rules: []footfall.Rule{{Route: footfall.AnyRoute}}}, func(router *chi.Mux) {
+			router.Get("/r/{user}-{token}", nothing)
+		})
+		ask(handler, "GET", "/r/ada-k3y")
+		events := tracker.Events()
+		require.Len(t, events, 1)
+		assert.Equal(t, "http://example.com/r/%7Btoken%7D", events[0].URL)
+		assert.Equal(t, "get_r_user_token", events[0].Name)
+	})
 }

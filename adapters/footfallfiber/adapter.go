@@ -23,8 +23,9 @@ import (
 // routes, on the app or a group, below recover.New(). It serves many requests at once.
 //
 // A rule's Route is method and full path as Fiber has them, with the prefixes of
-// groups and mounts: "GET /users/:id", or "/files/*" for any method. What Use
-// registers is no route: if only that answers, a 404 or 405 is for footfall.NoRoute.
+// groups and mounts: "GET /users/:id", or "/files/*" for any method. Errors and pages
+// have {from}-:to for :from-:to, and {+...} for +. What Use registers is no route: if
+// only that answers, a 404 or 405 is for footfall.NoRoute.
 //
 // A panic is recorded as status 500, http.ErrAbortHandler as footfall.Aborted, and
 // goes on with the same value. An error is recorded with the status that the client
@@ -33,6 +34,7 @@ import (
 //
 // Config.Skip sees no body and no context. A nil or disabled tracker changes nothing.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) fiber.Handler {
+	rules = canonicalRules(rules)
 	set := tracker.Rules(rules...)
 	m := &middleware{tracker: tracker, rules: set, headers: set.Headers(), named: make(map[string]bool)}
 	if tracker.CheckRoutes(nil, footfall.Rule{}) == nil {
@@ -62,9 +64,9 @@ func CheckRules(tracker *footfall.Tracker, app *fiber.App, rules ...footfall.Rul
 	app.Handler() // mounted apps hand over their routes
 	var registered []string
 	for _, r := range app.GetRoutes(true) {
-		registered = append(registered, r.Method+" "+r.Path)
+		registered = append(registered, r.Method+" "+canonical(r.Path))
 	}
-	return tracker.CheckRoutes(registered, rules...)
+	return tracker.CheckRoutes(registered, canonicalRules(rules)...)
 }
 
 type middleware struct {
@@ -207,7 +209,8 @@ func (m *middleware) routes(app *fiber.App) map[*fiber.Route]route {
 	for _, stack := range app.Stack() {
 		for _, r := range stack {
 			if len(r.Handlers) > 0 && routed[&r.Handlers[0]] {
-				routes[r] = route{pattern: r.Method + " " + r.Path, asked: m.asked(r.Path)}
+				path := canonical(r.Path)
+				routes[r] = route{pattern: r.Method + " " + path, asked: m.asked(path)}
 			}
 		}
 	}
@@ -217,6 +220,6 @@ func (m *middleware) routes(app *fiber.App) map[*fiber.Route]route {
 
 // asked reports whether a rule may apply to a route. A 404 of a catch-all is for NoRoute.
 func (m *middleware) asked(path string) bool {
-	catchAll := strings.HasSuffix(path, "*") || strings.HasSuffix(path, "+")
+	catchAll := strings.HasSuffix(path, "*") || strings.HasSuffix(path, "{+...}")
 	return m.named[path] || m.named[footfall.AnyRoute] || catchAll && m.named[footfall.NoRoute]
 }

@@ -20,6 +20,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/gorilla/mux"
@@ -117,38 +119,46 @@ func (a *around) note(next http.Handler) http.Handler {
 	})
 }
 
-func (a *around) routeOf(r *http.Request) (string, footfall.PathValuer) {
+func (a *around) routeOf(r *http.Request) (string, bool, footfall.PathValuer) {
 	if p, ok := r.Context().Value(a).(*passage); ok && p.routed != nil {
 		return a.found.routeOf(p.routed)
 	}
 	var match mux.RouteMatch
 	if !a.router.Match(r, &match) || match.MatchErr != nil {
-		return "", nil
+		return "", false, nil
 	}
-	return a.found.of(match.Route), routed{mux.SetURLVars(r, match.Vars)}
+	found := a.found.of(match.Route)
+	return found.pattern, found.subtree, routed{mux.SetURLVars(r, match.Vars)}
 }
 
 // patterns keeps the pattern of each route that was matched, which mux puts together
 // and, for a route without a host, makes an error for.
 type patterns struct {
-	known sync.Map // of *mux.Route: string
+	known sync.Map // of *mux.Route: *pattern
 }
 
-func (p *patterns) routeOf(r *http.Request) (string, footfall.PathValuer) {
+// pattern is the pattern of a route, or "".
+type pattern struct {
+	pattern string
+	subtree bool // the route matches all longer paths, too
+}
+
+func (p *patterns) routeOf(r *http.Request) (string, bool, footfall.PathValuer) {
 	route := mux.CurrentRoute(r)
 	if route == nil {
-		return "", nil
+		return "", false, nil
 	}
-	return p.of(route), routed{r}
+	found := p.of(route)
+	return found.pattern, found.subtree, routed{r}
 }
 
-func (p *patterns) of(route *mux.Route) string {
+func (p *patterns) of(route *mux.Route) *pattern {
 	if known, ok := p.known.Load(route); ok {
-		return known.(string)
+		return known.(*pattern)
 	}
-	pattern := patternOf(route)
-	p.known.Store(route, pattern)
-	return pattern
+	found := &pattern{patternOf(route), isSubtree(route)}
+	p.known.Store(route, found)
+	return found
 }
 
 // patternOf returns "" for a route that is not one: that of a subrouter, which stands
@@ -160,6 +170,26 @@ func patternOf(route *mux.Route) string {
 	host, _ := route.GetHostTemplate()
 	path, _ := route.GetPathTemplate()
 	return host + cmp.Or(path, "/")
+}
+
+// isSubtree reports whether a route matches paths of any length: a PathPrefix, a route
+// without a path, and a path that ends with a wildcard such as {rest:.*}.
+func isSubtree(route *mux.Route) bool {
+	text, err := route.GetPathRegexp()
+	if err != nil {
+		return true
+	}
+	if !strings.HasSuffix(text, "$") || strings.HasSuffix(text, `\$`) {
+		return true
+	}
+	template, err := route.GetPathTemplate()
+	last := strings.LastIndexByte(template, '{')
+	if err != nil || last < 0 || !strings.HasSuffix(template, "}") {
+		return false
+	}
+	_, of, found := strings.Cut(template[last:len(template)-1], ":")
+	several, err := regexp.MatchString("^(?:"+of+")$", "a/a")
+	return found && several && err == nil
 }
 
 // routed is a request that has the values of the route's wildcards.

@@ -49,10 +49,10 @@ func watch(router *mux.Router, tracker *footfall.Tracker, rules []footfall.Rule)
 func register(router *mux.Router, app footfalltest.App) {
 	for _, r := range app.Routes {
 		if prefix, ok := strings.CutSuffix(r.Pattern, "{rest...}"); ok {
-			router.PathPrefix(prefix).Handler(adaptertest.Failing(r)).Methods(r.Method)
+			router.PathPrefix(prefix).Handler(adaptertest.Tracking(r, footfallmux.Track)).Methods(r.Method)
 			continue
 		}
-		router.Handle(r.Pattern, adaptertest.Failing(r)).Methods(r.Method)
+		router.Handle(r.Pattern, adaptertest.Tracking(r, footfallmux.Track)).Methods(r.Method)
 	}
 }
 
@@ -140,7 +140,7 @@ func placed(in place, more ...footfalltest.Nested) []footfalltest.Nested {
 // Not parallel: the row about uploads sets an environment variable.
 func TestWrapKeepsTheWholeSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
-		Pattern:    adaptertest.ReplaceRest(""),
+		Pattern: adaptertest.ReplaceRest(""), Tracks: true,
 		Impossible: map[string]string{"Track in the handler knows the route": lateRoute},
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
 			return wrapped(app, func(router *mux.Router) { register(router, app) })
@@ -158,7 +158,7 @@ func TestWrapKeepsTheWholeSuite(t *testing.T) {
 
 func TestMiddlewareKeepsTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
-		Pattern: adaptertest.ReplaceRest(""),
+		Pattern: adaptertest.ReplaceRest(""), Tracks: true,
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
 			return used(app, func(router *mux.Router) { register(router, app) })
 		},

@@ -98,8 +98,8 @@ func TestTheRouteIsThatOfTheHandlerThatAnswered(t *testing.T) {
 		"GET //docs":                          "", // redirected
 		"GET /own/known":                      "get_own_known",
 		"GET /private/7":                      "get_private_room",
-		"GET /legacy/users/7":                 "get_legacy",
-		"GET /legacy/missing":                 "get_legacy",
+		"GET /legacy/users/7":                 "get_legacy_any",
+		"GET /legacy/missing":                 none, // of a catch-all
 		"GET /missing":                        none,
 		"GET /docs/":                          none,
 		"PUT /docs":                           none,
@@ -184,10 +184,10 @@ func TestSeveralMiddlewaresDoNotMix(t *testing.T) {
 	outer.PathPrefix("/api").Handler(http.StripPrefix("/api", innerHandler))
 	handler := footfallmux.Wrap(one.Tracker, outer, rule)
 	ask(handler, "GET", "/users/7")
-	assert.Equal(t, []string{"get_users"}, one.Names())
+	assert.Equal(t, []string{"get_users_any"}, one.Names())
 	assert.Empty(t, two.Names())
 	ask(handler, "GET", "/api/users/7")
-	assert.Equal(t, []string{"get_users", "get_api"}, one.Names())
+	assert.Equal(t, []string{"get_users_any", "get_api_any"}, one.Names())
 	assert.Equal(t, []string{"get_users_id"}, two.Names())
 }
 
@@ -257,4 +257,77 @@ func TestCheckRulesAsksTheRouter(t *testing.T) {
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {
 	t.Parallel()
 	adaptertest.ReadmeCompiles(t)
+}
+
+func TestA404IsNoRouteOfRoutesThatMatchLongerPathsOnly(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		add   func(*mux.Router, http.Handler)
+		rule  string
+		paths []string
+		names []string
+	}{
+		"a slash at the end": {
+			func(r *mux.Router, h http.Handler) { r.Handle("/articles/{slug}/", h) }, "GET /articles/{slug}/",
+			[]string{"/articles/none/"}, []string{"article"},
+		},
+		"a PathPrefix": {
+			func(r *mux.Router, h http.Handler) { r.PathPrefix("/articles/").Handler(h) }, "GET /articles/",
+			[]string{"/articles/none/", "/articles/"}, []string{"missing", "missing"},
+		},
+		"a PathPrefix without a slash": {
+			func(r *mux.Router, h http.Handler) { r.PathPrefix("/articles").Handler(h) }, "GET /articles",
+			[]string{"/articles/none"}, []string{"missing"},
+		},
+		"a PathPrefix of a subrouter": {
+			func(r *mux.Router, h http.Handler) { r.PathPrefix("/articles").Subrouter().Handle("/{slug}", h) }, "GET /articles/{slug}",
+			[]string{"/articles/none"}, []string{"article"},
+		},
+		"any path": {
+			func(r *mux.Router, h http.Handler) { r.NewRoute().Handler(h) }, "GET /",
+			[]string{"/none"}, []string{"missing"},
+		},
+		"a wildcard for the rest": {
+			func(r *mux.Router, h http.Handler) { r.Handle("/articles/{rest:.*}", h) }, "GET /articles/{rest:.*}",
+			[]string{"/articles/none/"}, []string{"missing"},
+		},
+		"a wildcard that matches no slash": {
+			func(r *mux.Router, h http.Handler) { r.Handle("/articles/{slug:[a-z.]+}", h) }, "GET /articles/{slug:[a-z.]+}",
+			[]string{"/articles/none"}, []string{"article"},
+		},
+		"a wildcard before fixed text": {
+			func(r *mux.Router, h http.Handler) { r.Handle("/articles/{slug:.*}.html", h) }, "GET /articles/{slug:.*}.html",
+			[]string{"/articles/none.html"}, []string{"article"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, in := range []place{wrapped, used} {
+				tracker := footfalltest.New(t)
+				handler := in(footfalltest.App{Tracker: tracker.Tracker, Rules: []footfall.Rule{
+					{Route: tc.rule, Event: "article"}, {Route: footfall.NoRoute, Event: "missing"},
+				}}, func(r *mux.Router) { tc.add(r, http.NotFoundHandler()) })
+				for _, path := range tc.paths {
+					ask(handler, "GET", path)
+				}
+				assert.Equal(t, tc.names, tracker.Names())
+			}
+		})
+	}
+}
+
+func TestARouteWithTwoWildcardsInASegmentHidesTheSecret(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t)
+	handler := wrapped(footfalltest.App{Tracker: tracker.Tracker, Rules: []footfall.Rule{{Route: footfall.AnyRoute}}}, func(r *mux.Router) {
+		r.HandleFunc("/user/{u}-{token}", nothing)
+		r.HandleFunc("/reset/{token:.*}", nothing)
+	})
+	ask(handler, "GET", "/user/ada-k3y")
+	ask(handler, "GET", "/reset/k3y/k4y")
+	events := tracker.Events()
+	require.Len(t, events, 2)
+	assert.Equal(t, "http://example.com/user/%7Btoken%7D", events[0].URL)
+	assert.Equal(t, "http://example.com/reset/%7Btoken%7D/%7Btoken%7D", events[1].URL)
+	assert.Equal(t, []string{"get_user_u_token", "get_reset_token"}, tracker.Names())
 }

@@ -9,21 +9,25 @@ import (
 
 // EventName returns the name of an event after a method and a route: their words in lower
 // case, joined by underscores, such as get_products_id for "GET /products/{id}". An empty
-// route is get_no_route. The name of a catch-all without a name ends with any if the path is
-// longer than the route; EventName takes nothing else from the path.
-func EventName(method, route, path string) string {
+// route is get_no_route. subtree means that the route also matches all longer paths. The name
+// of a catch-all without a name ends with any if the path is longer than the route; EventName
+// takes nothing else from the path.
+func EventName(method, route, path string, subtree bool) string {
 	p := Parse(route)
 	words := []string{methodWord(method, p)}
 	if route == "" {
 		return words[0] + "_no_route"
 	}
-	for segment := range strings.SplitSeq(p.Path, "/") {
-		if w := word(segment); w != "" {
+	last := ""
+	for rest := p.Path; rest != ""; {
+		n := segmentLen(rest)
+		last, rest = rest[:n], strings.TrimPrefix(rest[n:], "/")
+		if w := word(last); w != "" {
 			words = append(words, w)
 		}
 	}
 	switch {
-	case isUnnamedCatchAll(p.Path) && isBeyond(p.Path, path):
+	case (isUnnamed(last) || subtree && IsFixed(last)) && isBeyond(p.Path, path):
 		words = append(words, "any")
 	case len(words) == 1:
 		words = append(words, "root")
@@ -42,11 +46,20 @@ func methodWord(method string, p Pattern) string {
 	return "other"
 }
 
-// word returns a segment as a word of a name: a wildcard's name without its notation, and
+// word returns a segment as a word of a name: wildcards' names without their notation, and
 // an underscore for every character other than an ASCII letter or a digit.
 func word(segment string) string {
-	if strings.HasPrefix(segment, "{") {
-		segment = wildcardName(segment)
+	var plain strings.Builder
+	for segment != "" {
+		text, n := segment, 0
+		if at := strings.IndexByte(segment, '{'); at >= 0 {
+			text, n = segment[:at], max(1, wildcardLen(segment[at:]))
+		}
+		plain.WriteString(text)
+		if segment = segment[len(text):]; n > 1 {
+			plain.WriteString(wildcardName(segment[:n]))
+		}
+		segment = segment[n:]
 	}
 	fold := func(r rune) rune {
 		if r < 0x80 && chars.IsAlnum(byte(r)) {
@@ -54,5 +67,5 @@ func word(segment string) string {
 		}
 		return '_'
 	}
-	return strings.Trim(strings.ToLower(strings.Map(fold, segment)), "_")
+	return strings.Trim(strings.ToLower(strings.Map(fold, plain.String())), "_")
 }

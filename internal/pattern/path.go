@@ -37,6 +37,8 @@ func appendWildcard(dst []byte, w string) []byte {
 		return dst
 	case w == "*" || w == ":":
 		return append(dst, w...)
+	case w == "{+...}":
+		return append(dst, '+')
 	}
 	return AppendBraces(dst, wildcardName(w))
 }

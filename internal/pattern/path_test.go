@@ -18,6 +18,7 @@ func TestRoutesAsPaths(t *testing.T) {
 		"GET /files/*path":         "/files/%7Bpath%7D",
 		"GET /files/*":             "/files/*",
 		"GET /docs/":               "/docs/",
+		"GET /docs/{+...}":         "/docs/+",
 		"shop.example.com/a/{id}":  "/a/%7Bid%7D",
 		"/a/{id:[0-9]{2,}/x}/b":    "/a/%7Bid%7D/b",
 		"/a/:id<int>/b":            "/a/%7Bid%7D/b",

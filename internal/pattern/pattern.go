@@ -2,7 +2,7 @@
 //
 // A pattern is "[METHOD ][HOST]/[PATH]". The path may contain wildcards in any notation that
 // the routers of the adapters use: {id}, {id:[0-9]+}, {rest...}, :id, :id<int>, :id?, *path
-// and *. The package names events after patterns, writes a pattern as the path of a URL,
+// and *. A name after a colon ends with the segment. The package names events after patterns, writes a pattern as the path of a URL,
 // walks a pattern beside a path, and finds the pattern that is most like another one. It
 // accepts any string and never fails.
 package pattern
@@ -45,24 +45,26 @@ func (p Pattern) Covers(route Pattern, method string) bool {
 		(p.Host == "" || p.Host == route.Host)
 }
 
-// IsSubtree reports whether a pattern of net/http matches paths of any length.
+// IsSubtree reports whether a pattern of net/http matches paths of any length. In other routers,
+// a slash at the end does not have that meaning.
 func IsSubtree(route string) bool {
 	return strings.HasSuffix(route, "/") || strings.HasSuffix(route, "...}")
 }
 
-// IsCatchAll reports whether a route of any router matches paths of any length. A slash at
-// the end counts, as in net/http; other routers match no longer path with such a route.
+// IsCatchAll reports whether a wildcard of a route matches the rest of a path, whatever its
+// length. A slash at the end does not count: see [IsSubtree].
 func IsCatchAll(route string) bool {
 	last := route[strings.LastIndexByte(route, '/')+1:]
-	return isUnnamedCatchAll(route) || strings.HasPrefix(last, "*") || strings.HasSuffix(last, "...}")
+	return isUnnamed(last) || strings.HasPrefix(last, "*") || strings.HasSuffix(last, "...}")
 }
 
-// isUnnamedCatchAll reports whether a route is a catch-all without a wildcard's name.
-func isUnnamedCatchAll(route string) bool {
-	return strings.HasSuffix(route, "/") || strings.HasSuffix(route, "/*")
-}
+// isUnnamed reports whether the last segment of a route is a catch-all without a name: * of
+// several routers, and {+...} for + of fiber.
+func isUnnamed(last string) bool { return strings.HasSuffix(last, "*") || last == "{+...}" }
 
-// isBeyond reports whether a path is longer than a route up to its last slash.
+// isBeyond reports whether a path is longer than a route up to its catch-all.
 func isBeyond(route, path string) bool {
-	return strings.Count(strings.TrimRight(path, "/"), "/") >= strings.Count(route, "/")
+	route = strings.TrimSuffix(strings.TrimSuffix(route, "{+...}"), "*")
+	n, _ := countSegments(strings.TrimRight(route, "/"))
+	return strings.Count(strings.TrimRight(path, "/"), "/") >= n
 }

@@ -61,6 +61,10 @@ func TestWildcardsOfEveryRouter(t *testing.T) {
 		"/a/t-{token:[a-z]+}/{name}": {"token", "name"},
 		"/a/{id":                     nil,
 		"/a/{}":                      {""},
+		"/a/:from-:to":               {"from-:to"}, // as in echo
+		"/a/{from}-:to":              {"from", "to"},
+		"/a/{id<int>}.:kind":         {"id", "kind"},
+		"/a/{+...}":                  {"+"},
 	} {
 		assert.Equal(t, want, slices.Collect(Wildcards(route)), route)
 		for _, name := range want {
@@ -78,17 +82,19 @@ func TestSubtreesAndCatchAlls(t *testing.T) {
 	t.Parallel()
 	for route, want := range map[string]struct{ subtree, catchAll bool }{
 		"":                {false, false},
-		"/":               {true, true},
+		"/":               {true, false},
 		"/a":              {false, false},
-		"/a/":             {true, true},
+		"/a/":             {true, false},
 		"/a/{$}":          {false, false},
 		"/a/{path...}":    {true, true},
 		"/a/{path...}/b":  {false, false},
 		"/a/*":            {false, true},
 		"/a/*path":        {false, true},
 		"/a/{id}":         {false, false},
-		"GET /a/{path}/":  {true, true},
+		"GET /a/{path}/":  {true, false},
 		"/a*b":            {false, false},
+		"/a*":             {false, true},
+		"/a/{+...}":       {true, true},
 		"/{rest:.+}/page": {false, false},
 	} {
 		assert.Equal(t, want.subtree, IsSubtree(route), route)
@@ -98,43 +104,84 @@ func TestSubtreesAndCatchAlls(t *testing.T) {
 
 func TestEventNames(t *testing.T) {
 	t.Parallel()
-	for name, row := range map[string]struct{ method, route, path, want string }{
-		"no route":                 {"GET", "", "/secret", "get_no_route"},
-		"the root":                 {"GET", "GET /{$}", "/", "get_root"},
-		"a wildcard":               {"GET", "GET /products/{id}", "/products/7", "get_products_id"},
-		"a wildcard of gin":        {"GET", "/products/:id", "/products/7", "get_products_id"},
-		"the rest":                 {"GET", "/files/{path...}", "/files/a/b", "get_files_path"},
-		"a subtree":                {"GET", "/docs/", "/docs/", "get_docs"},
-		"below a subtree":          {"GET", "/docs/", "/docs/a", "get_docs_any"},
-		"below a star":             {"GET", "/docs/*", "/docs/a/b", "get_docs_any"},
-		"a made-up method":         {"SECRET", "/a", "/a", "other_a"},
-		"a method of the pattern":  {"PURGE", "PURGE /a", "/a", "purge_a"},
-		"letters of other scripts": {"GET", "/größe", "/größe", "get_gr__e"},
+	for name, row := range map[string]struct {
+		method, route, path, want string
+		subtree                   bool
+	}{
+		"no route":                  {"GET", "", "/secret", "get_no_route", false},
+		"the root":                  {"GET", "GET /{$}", "/", "get_root", false},
+		"a wildcard":                {"GET", "GET /products/{id}", "/products/7", "get_products_id", false},
+		"a wildcard of gin":         {"GET", "/products/:id", "/products/7", "get_products_id", false},
+		"two wildcards":             {"GET", "/flights/{from}-{to:[A-Z]+}.html", "/flights/a-B.html", "get_flights_from_to_html", false},
+		"a slash in a wildcard":     {"GET", "/a/{id:[0-9]{2,}/x}/b", "/a/12/x/b", "get_a_id_b", false},
+		"the rest":                  {"GET", "/files/{path...}", "/files/a/b", "get_files_path", false},
+		"a subtree":                 {"GET", "/docs/", "/docs/", "get_docs", true},
+		"below a subtree":           {"GET", "/docs/", "/docs/a", "get_docs_any", true},
+		"below the root":            {"GET", "/", "/a", "get_any", true},
+		"the root as a subtree":     {"GET", "/", "/", "get_root", true},
+		"a prefix":                  {"GET", "/docs", "/docs", "get_docs", true},
+		"beside a prefix":           {"GET", "/docs", "/docsearch", "get_docs", true},
+		"below a prefix":            {"GET", "/docs", "/docs/a", "get_docs_any", true},
+		"a slash that is no prefix": {"GET", "/docs/", "/docs/a", "get_docs", false},
+		"a named rest as a subtree": {"GET", "/docs/{rest:.*}", "/docs/a/b", "get_docs_rest", true},
+		"below a star":              {"GET", "/docs/*", "/docs/a/b", "get_docs_any", false},
+		"below a plus":              {"GET", "/docs/{+...}", "/docs/a/b", "get_docs_any", false},
+		"below a plus at the root":  {"GET", "/{+...}", "/a", "get_any", false},
+		"a made-up method":          {"SECRET", "/a", "/a", "other_a", false},
+		"a method of the pattern":   {"PURGE", "PURGE /a", "/a", "purge_a", false},
+		"letters of other scripts":  {"GET", "/größe", "/größe", "get_gr__e", false},
 	} {
-		assert.Equal(t, row.want, EventName(row.method, row.route, row.path), name)
+		assert.Equal(t, row.want, EventName(row.method, row.route, row.path, row.subtree), name)
 	}
 }
 
 func TestSegmentsBesideAPath(t *testing.T) {
 	t.Parallel()
 	for route, row := range map[string]struct{ path, want string }{
-		"":                          {"a/b", ","},
-		"GET /a/{id}/b":             {"a/7/b", ",id,"},
-		"GET /a/{id}":               {"b/7/x", ",,"},
-		"/a/{id}/{$}":               {"a/7/", ",id,$"},
-		"/a/{path...}":              {"a/b/c/d", ",path,path,path"},
-		"/a/*":                      {"a/b", ","},
-		"/a/*path":                  {"a/b/c", ",path,path"},
-		"/:a/x-:b":                  {"1/x-2", "a,b"},
-		"/:a/x-:c":                  {"1/y-2/3", "a,,"},
-		"/{a:[0-9]{2}/[a-z]{3}}/:b": {"12/abc", "a,b"},
+		"":                          {"/a/b", ","},
+		"GET /a/{id}/b":             {"/a/7/b", "a,{id},b"},
+		"GET /a/{id}":               {"/b/7/x", ",a,{id}"},
+		"GET /b/{id}":               {"/b/7/x", "b,{id},"},
+		"GET /c/{id}":               {"/b/7", "c,{id}"},
+		"GET /d/{id}":               {"/d", "d"},
+		"/a/{id}/{$}":               {"/a/7/", "a,{id},{$}"},
+		"/a/{path...}":              {"/a/b/c/d", "a,{path...},{path...},{path...}"},
+		"/b/{path...}":              {"/api/b/c/d", ",b,{path...},{path...}"},
+		"/a/*":                      {"/a/b", "a,*"},
+		"/c/*":                      {"/c", "c"},
+		"/d/*/{id}":                 {"/d/7", "d,{id}"},
+		"/a/*/:id":                  {"/a/b/c/7", "a,*,*,:id"},
+		"/a/*path":                  {"/a/b/c", "a,*path,*path"},
+		"/:a/x-:b":                  {"/1/x-2", ":a,x-:b"},
+		"/:a/x-:c":                  {"/1/y-2/3", ",:a,x-:c"},
+		"/{a:[0-9]{2}/[a-z]{3}}/:b": {"/12/abc", "{a:[0-9]{2}/[a-z]{3}},:b"},
+		"/f/{rest:.*}":              {"/f/a/b", "f,{rest:.*},{rest:.*}"},
+		"/f/{rest:[a-z]+}":          {"/f/a/", "f,{rest:[a-z]+},"},
+		"/g/":                       {"/g/a/b", "g,,"},
+		"/h/{id}/":                  {"/api/h/7/b/c", ",h,{id},,"},
+		"/user/reset/:key":          {"/user/reset%2Fk3y", "user,reset/:key"},
+		"/user/reset/{key:[^/]+}":   {"/user%2freset/k3y", "user/reset,{key:[^/]+}"},
+		"/k\u00f6ln/{id}":           {"/eu/K%C3%B6LN/7/x", ",k\u00f6ln,{id},"},
 	} {
-		segments := NewSegments(route)
+		segments := NewSegments(route, row.path)
 		var got []string
-		for segment := range strings.SplitSeq(row.path, "/") {
+		for segment := range strings.SplitSeq(row.path[1:], "/") {
 			got = append(got, segments.Next(segment))
 		}
 		assert.Equal(t, row.want, strings.Join(got, ","), route)
+	}
+}
+
+func TestFixedText(t *testing.T) {
+	t.Parallel()
+	for part, row := range map[string]struct {
+		segment string
+		want    bool
+	}{
+		"reset": {"r%65SET", true}, "k\u00f6ln": {"K%C3%96LN", true}, "a%20b": {"a%20b", true}, "a b": {"a%20b", true},
+		"my+page": {"my%2Bpage", true}, "a": {"b", false}, "{id}": {"{id}", false}, "a%zz": {"a%zz", false}, "a%": {"a%25", true}, "": {"a", false},
+	} {
+		assert.Equal(t, row.want, IsText(part, row.segment), part)
 	}
 }
 
@@ -179,13 +226,10 @@ func FuzzAnyStringIsAPattern(f *testing.F) {
 		p := Parse(route)
 		assert.True(t, p.Covers(p, p.Method))
 		assert.Equal(t, 0, distance(p, p))
-		assert.NotEmpty(t, EventName("GET", route, path))
-		names := slices.Collect(Wildcards(p.Path))
-		segments := NewSegments(route)
+		assert.NotEmpty(t, EventName("GET", route, path, len(path)%2 == 0))
+		segments := NewSegments(route, "/"+path)
 		for segment := range strings.SplitSeq(path, "/") {
-			if name := segments.Next(segment); name != "" && name != "$" {
-				assert.Contains(t, names, name, "%q", route)
-			}
+			assert.Contains(t, p.Path, segments.Next(segment), "%q", route)
 		}
 	})
 }

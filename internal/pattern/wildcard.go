@@ -49,11 +49,20 @@ func wildcardName(w string) string {
 	if w == "*" {
 		return w
 	}
-	name, _, _ := strings.Cut(w[1:], "}")
+	name := w[1:]
+	if w[0] == '{' {
+		name, _, _ = strings.Cut(name, "}")
+	}
 	name, _, _ = strings.Cut(name, "<") // a constraint of fiber
-	name, _, _ = strings.Cut(name, ":")
+	if w[0] == '{' {
+		name, _, _ = strings.Cut(name, ":")
+	}
 	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
 }
+
+// IsNamed reports whether the name of a wildcard is one that the application gave. The
+// wildcards * of several routers and + of fiber have none.
+func IsNamed(name string) bool { return name != "" && name != "*" && name != "+" }
 
 // HasWildcard reports whether a route has a wildcard of this name, which is not empty.
 func HasWildcard(route, name string) bool {

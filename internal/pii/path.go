@@ -53,17 +53,21 @@ func (g Guard) AppendPath(dst []byte, path, route string) (out []byte, redacted 
 
 // appendSegments is AppendPath without the quick check.
 func (g Guard) appendSegments(dst []byte, path, route string) (out []byte, redacted int) {
-	segments := pattern.NewSegments(route)
+	segments := pattern.NewSegments(route, path)
 	for rest, more := path[1:], true; more; {
 		var segment string
 		segment, rest, more = strings.Cut(rest, "/")
-		wildcard := segments.Next(segment)
+		part := segments.Next(segment)
 		dst = append(dst, '/')
-		switch {
-		case segment == "" || slices.Contains(g.exempt, wildcard), !isSecretName(wildcard) && !isPersonalSegment(segment):
+		if segment == "" || pattern.IsText(part, segment) {
 			dst = append(dst, segment...)
 			continue
-		case wildcard != "":
+		}
+		switch wildcard, hidden := g.hides(part, segment); {
+		case !hidden:
+			dst = append(dst, segment...)
+			continue
+		case pattern.IsNamed(wildcard):
 			dst = pattern.AppendBraces(dst, wildcard)
 		default:
 			dst = append(dst, "%5Bredacted%5D"...)
@@ -73,12 +77,36 @@ func (g Guard) appendSegments(dst []byte, path, route string) (out []byte, redac
 	return dst, redacted
 }
 
+// hides reports whether the guard replaces an escaped segment that matches a part of a route, or
+// "". wildcard is the name to replace it by: of a wildcard that is a secret, else of the first
+// one that is not exempt, or "".
+func (g Guard) hides(part, segment string) (wildcard string, hidden bool) {
+	exempt, several := false, false
+	for name := range pattern.Wildcards(part) {
+		switch {
+		case slices.Contains(g.exempt, name):
+			exempt = true
+		case isSecretName(name):
+			return name, true
+		case !several:
+			wildcard, several = name, true
+		}
+	}
+	return wildcard, (several || !exempt) && isPersonalSegment(segment)
+}
+
+// mostEscapes is how many times a client may have escaped a segment.
+const mostEscapes = 3
+
 // isPersonalSegment reports whether an escaped segment contains an e-mail address, or is a
 // bearer token or a token of random letters and digits.
 func isPersonalSegment(segment string) bool {
-	if strings.IndexByte(segment, '%') >= 0 {
+	for i := 0; strings.IndexByte(segment, '%') >= 0; i++ {
 		plain, err := url.PathUnescape(strings.Clone(segment)) // a parse error would keep segment alive
-		if err != nil {
+		if err != nil && i > 0 {
+			break // a percent sign, which was escaped
+		}
+		if err != nil || i == mostEscapes {
 			return true // a segment that cannot be read is not sent
 		}
 		segment = plain
@@ -87,16 +115,33 @@ func isPersonalSegment(segment string) bool {
 }
 
 // hasAddress is hasEmail for segments. A version may follow the name of a package there, and a
-// scale the name of a picture: lodash@4.17.21, logo@2x.png. In an address, two letters follow
-// a dot of the domain.
+// scale the name of a picture: lodash@4.17.21, logo@2x.png.
 func hasAddress(segment string) bool {
-	if !hasEmail(segment) {
-		return false
+	for before, rest, more := strings.Cut(segment, "@"); more; before, rest, more = strings.Cut(rest, "@") {
+		if before == "" || !isLocalPart(before[len(before)-1]) || !startsWithDomain(rest) {
+			continue
+		}
+		domain, _, _ := strings.Cut(rest, "@")
+		if domain = trimAssetTypes(domain); hasTopLevel(domain) || !isVersion(domain) && !isScale(domain) {
+			return true
+		}
 	}
-	if dot := strings.LastIndexByte(segment, '.'); slices.Contains(assetTypes, segment[dot+1:]) {
-		segment = segment[:dot]
+	return false
+}
+
+// trimAssetTypes removes file extensions from a name.
+func trimAssetTypes(name string) string {
+	for {
+		dot := strings.LastIndexByte(name, '.')
+		if dot < 0 || !slices.Contains(assetTypes, strings.ToLower(name[dot+1:])) {
+			return name
+		}
+		name = name[:dot]
 	}
-	_, domain, _ := strings.Cut(segment, "@")
+}
+
+// hasTopLevel reports whether two letters follow a dot.
+func hasTopLevel(domain string) bool {
 	for i := 2; i < len(domain); i++ {
 		if domain[i-2] == '.' && isLetter(domain[i-1]) && isLetter(domain[i]) {
 			return true
@@ -105,8 +150,38 @@ func hasAddress(segment string) bool {
 	return false
 }
 
-// assetTypes are file extensions that are not top-level domains.
-var assetTypes = []string{"png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "js", "css"}
+// assetTypes are file extensions of packages and pictures.
+var assetTypes = []string{
+	"png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "ico", "webm", "mp4",
+	"js", "css", "map", "woff", "woff2", "tgz", "tar", "gz", "zip",
+}
+
+// isVersion reports whether s begins with numbers and dots, such as 4.17.21, v2 and 1.0.0-rc.1.
+func isVersion(s string) bool {
+	s = strings.TrimPrefix(s, "v")
+	n := 0
+	for n < len(s) && (chars.IsDigit(s[n]) || s[n] == '.') {
+		n++
+	}
+	if n == 0 || !chars.IsDigit(s[0]) {
+		return false
+	}
+	dots := strings.Count(s[:n], ".")
+	switch rest := s[n:]; {
+	case rest == "":
+		return true
+	case rest == "x":
+		return s[n-1] == '.'
+	default:
+		return dots > 0 && chars.IsDigit(s[n-1]) && (rest[0] == '-' || rest[0] == '+')
+	}
+}
+
+// isScale reports whether s begins with the scale of a picture, such as 2x and 1.5x.
+func isScale(s string) bool {
+	number, rest, found := strings.Cut(s, "x")
+	return found && isVersion(number) && number[0] != 'v' && (rest == "" || !isLetter(rest[0]) && !chars.IsDigit(rest[0]))
+}
 
 // isLetter reports whether b is an ASCII letter or part of a character of another script.
 func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80 }

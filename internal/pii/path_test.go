@@ -129,9 +129,19 @@ func tokenKinds() map[string]tokenKind {
 		"JWT":                 {jwtOf, 100, 100},
 		"lower case 20":       {of(lowerLetters, 20), 0, 0},
 		"lower case 32":       {of(lowerLetters, 32), 0, 0},
+		"product key 5 by 5":  {productKey, 40, 43},
 		"digits 20":           {of("0123456789", 20), 100, 100},
 		"base62 32 in a slug": {func(r *rand.Rand) string { return "join-the-team-of-example-" + letters(r, base62, 32) }, 99, 100},
 	}
+}
+
+// productKey returns a licence code such as 7XKQ2-M4RTB-….
+func productKey(r *rand.Rand) string {
+	groups := make([]string, 5)
+	for i := range groups {
+		groups[i] = letters(r, base62[:36], 5)
+	}
+	return strings.Join(groups, "-")
 }
 
 func TestGuardFindsRandomTokens(t *testing.T) {
@@ -153,29 +163,53 @@ func TestGuardFindsRandomTokens(t *testing.T) {
 	}
 }
 
-func TestGuardOfSegments(t *testing.T) {
-	t.Parallel()
-	for path, redacted := range map[string]bool{
-		"/u/a@b.example":                                                   true,
-		"/u/a%40b.example":                                                 true,
-		"/u/joe+tag@mail.example.co.uk":                                    true,
-		"/u/joe@163.com":                                                   true,
-		"/u/joe@example.com.png":                                           true,
-		"/u/joe@example.com-2026":                                          true,
-		"/u/j%C3%BCrgen@ex%C3%A4mple.de":                                   true,
-		"/u/joe@%E4%BE%8B.%E4%B8%AD%E5%9B%BD":                              true,
-		"/npm/lodash@4.17.21":                                              false,
-		"/npm/lodash@4.17.21/lodash.min.js":                                false,
-		"/npm/@types%2Fnode@22.1.0":                                        false,
-		"/npm/react@19.0.0-rc.1":                                           false,
-		"/img/logo@2x.png":                                                 false,
-		"/img/logo@1.5x.webp":                                              false,
-		"/@handle/posts":                                                   false,
-		"/a;jsessionid=4D7A1F0B2C9E8D6F3A5B4C7E":                           true,
-		"/t/eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.":                          true,
-		"/blog/how-we-moved-a1b2c3d4":                                      false,
-		"/blog/title-of-an-article-c9915cd255c0":                           false,
-		"/p/ryzen5-5600x-rtx3060-16gb-512gb-ssd-win11":                     false,
+// segmentPaths returns paths without a known route, and whether the guard redacts a segment of each path.
+func segmentPaths() map[string]bool {
+	return map[string]bool{
+		"/u/a@b.example":                               true,
+		"/u/a%40b.example":                             true,
+		"/u/joe+tag@mail.example.co.uk":                true,
+		"/u/joe@163.com":                               true,
+		"/u/joe@example.com.png":                       true,
+		"/u/joe@example.com-2026":                      true,
+		"/u/j%C3%BCrgen@ex%C3%A4mple.de":               true,
+		"/u/joe@%E4%BE%8B.%E4%B8%AD%E5%9B%BD":          true,
+		"/npm/lodash@4.17.21":                          false,
+		"/npm/lodash@4.17.21/lodash.min.js":            false,
+		"/npm/@types%2Fnode@22.1.0":                    false,
+		"/npm/react@19.0.0-rc.1":                       false,
+		"/img/logo@2x.png":                             false,
+		"/img/logo@1.5x.webp":                          false,
+		"/@handle/posts":                               false,
+		"/u/a@b.c":                                     true,
+		"/u/a@1.c":                                     true,
+		"/u/joe@1-und-1.de":                            true,
+		"/u/joe@2x.de":                                 true,
+		"/u/joe@example.zip":                           true,
+		"/u/joe@example.PNG":                           true,
+		"/u/joe@4.17.21@example.de":                    true,
+		"/u/lodash@4.17.21@b.c":                        true,
+		"/u/jane%252Edoe%2540example.com":              true,
+		"/u/jane%25252Edoe%252540b.c":                  true,
+		"/u/%25252525":                                 true,  // escaped too often to be read
+		"/sale/100%25-cotton":                          false, // which is escaped once
+		"/sale/100%2525":                               false,
+		"/img/icon@2x.PNG":                             false,
+		"/img/AppIcon29x29@3x~ipad.png":                false,
+		"/img/hero@2x.webm":                            false,
+		"/npm/lodash@4.17.21.tgz":                      false,
+		"/npm/lodash@4.17.21.tar.gz":                   false,
+		"/npm/lodash@4.x":                              false,
+		"/npm/vue@3.5.13.js.map":                       false,
+		"/npm/inter@5.2.8.woff2":                       false,
+		"/mod/mux@v1.8.1.zip":                          false,
+		"/mod/net@v0.0.0-20260706201446-f0a92":         false,
+		"/mod/old@v2.0.0+incompatible":                 false,
+		"/a;jsessionid=4D7A1F0B2C9E8D6F3A5B4C7E":       true,
+		"/t/eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.":      true,
+		"/blog/how-we-moved-a1b2c3d4":                  false,
+		"/blog/title-of-an-article-c9915cd255c0":       false,
+		"/p/ryzen5-5600x-rtx3060-16gb-512gb-ssd-win11": false,
 		"/p/lenovo-thinkpad-x1-carbon-gen9-20xw005nge-i7-1165g7-16gb-1tb":  false,
 		"/f/IMG_20180130_185531.jpg":                                       false,
 		"/f/Screen-Shot-2019-12-14-at-1.28.18-pm.png":                      false,
@@ -191,7 +225,12 @@ func TestGuardOfSegments(t *testing.T) {
 		"/":      false,
 		"//":     false,
 		"/a//b/": false,
-	} {
+	}
+}
+
+func TestGuardOfSegments(t *testing.T) {
+	t.Parallel()
+	for path, redacted := range segmentPaths() {
 		assert.Equal(t, redacted, strings.Contains(guardPath(path, ""), "%5Bredacted%5D"), path)
 		if !redacted {
 			assert.Equal(t, path, guardPath(path, ""))
@@ -219,10 +258,29 @@ func TestWildcardsThatTheGuardReplaces(t *testing.T) {
 		"random value":               {"GET /p/{id}", "/p/" + token, "/p/%7Bid%7D"},
 		"value that is none":         {"GET /p/{id}", "/p/drowsy-kettle", "/p/drowsy-kettle"},
 		"name that is not ASCII":     {"GET /p/{schl\u00fcssel}", "/p/" + token, "/p/%7Bschl%C3%BCssel%7D"},
-		"mounted below what differs": {"GET /v2/t/{token}", "/api/v2/t/abc", "/api/v2/t/abc"},
-		"the same with a token":      {"GET /v2/t/{token}", "/api/v2/t/" + token, "/api/v2/t/%5Bredacted%5D"},
+		"mounted below what differs": {"GET /v2/t/{token}", "/api/v2/t/abc", "/api/v2/t/%7Btoken%7D"},
+		"the same with a token":      {"GET /v2/t/{token}", "/api/v2/t/" + token, "/api/v2/t/%7Btoken%7D"},
 		"path that is longer":        {"GET /t/{token}", "/t/abc/" + token, "/t/%7Btoken%7D/%5Bredacted%5D"},
 		"path that is shorter":       {"GET /t/{token}/x", "/t", "/t"},
+		"chi, two in a segment":      {"GET /r/{user}-{token}", "/r/ada-abc", "/r/%7Btoken%7D"},
+		"fiber, two in a segment":    {"GET /r/{user}-:token", "/r/ada-abc", "/r/%7Btoken%7D"},
+		"fiber, an extension":        {"GET /dl/{token}.zip", "/dl/abc.zip", "/dl/%7Btoken%7D"},
+		"fiber, plus":                {"GET /a/{+...}", "/a/b/" + token, "/a/b/%5Bredacted%5D"},
+		"echo, a dash in the name":   {"GET /r/:user-:token", "/r/ada-abc", "/r/%7Buser-:token%7D"},
+		"gin, rest that is a secret": {"GET /t/*token", "/t/a/b", "/t/%7Btoken%7D/%7Btoken%7D"},
+		"gorilla, rest by regexp":    {"GET /t/{token:.*}", "/t/a/b", "/t/%7Btoken%7D/%7Btoken%7D"},
+		"star in a later segment":    {"GET /a/*", "/a/b/" + token, "/a/b/%5Bredacted%5D"},
+		"star before a secret":       {"GET /a/*/:token", "/a/b/c/abc", "/a/b/c/%7Btoken%7D"},
+		"another spelling":           {"GET /zur\u00fccksetzen/{key}", "/zur%C3%BCcksetzen/k3y", "/zur%C3%BCcksetzen/%7Bkey%7D"},
+		"another case":               {"GET /user/reset/:key", "/USER/reset/k3y", "/USER/reset/%7Bkey%7D"},
+		"escaped without need":       {"GET /user/reset/{key}", "/user/r%65set/k3y", "/user/r%65set/%7Bkey%7D"},
+		"an escaped plus":            {"GET /my+page/{key}", "/my%2Bpage/k3y", "/my%2Bpage/%7Bkey%7D"},
+		"an escaped slash":           {"GET /user/reset/:key", "/user/reset%2Fk3y", "/user/%7Bkey%7D"},
+		"rewritten":                  {"GET /new/{key}", "/old/k3y", "/old/%7Bkey%7D"},
+		"below a prefix":             {"GET /{key}", "/api/k3y", "/api/%7Bkey%7D"},
+		"slash at the end":           {"GET /{key}", "/k3y/", "/%7Bkey%7D/"},
+		"fixed text":                 {"GET /v1/IPv6toIPv4NAT64DNS64/x", "/v1/IPv6toIPv4NAT64DNS64/x", "/v1/IPv6toIPv4NAT64DNS64/x"},
+		"fixed text, not sure":       {"GET /v1/IPv6toIPv4NAT64DNS64/x", "/v1/" + token + "/x", "/v1/%5Bredacted%5D/x"},
 		"empty segment":              {"GET /t/{token}/x", "/t//x", "/t//x"},
 		"two that are escaped":       {"GET /u/{mail}/{token}", "/u/a%40b.example/a%2Fb", "/u/%7Bmail%7D/%7Btoken%7D"},
 	} {
@@ -238,6 +296,10 @@ func TestExemptWildcardsAreLeftAlone(t *testing.T) {
 	const path = "/p/V1StGXR8Z5jdHi6BmyT0/V1StGXR8Z5jdHi6BmyT1"
 	assert.Equal(t, "/p/V1StGXR8Z5jdHi6BmyT0/%7Bother%7D", guardPath(path, "GET /p/{id}/{other}", "id"))
 	assert.Equal(t, "/t/abc", guardPath("/t/abc", "GET /t/{token}", "token"))
+	assert.Equal(t, "/r/%7Btoken%7D", guardPath("/r/ada-abc", "GET /r/{user}-{token}", "user"))
+	assert.Equal(t, "/r/ada-abc", guardPath("/r/ada-abc", "GET /r/{user}-{token}", "token"))
+	assert.Equal(t, "/r/%7Buser%7D", guardPath("/r/ada@b.c", "GET /r/{user}-{id}", "id"))
+	assert.Equal(t, "/r/ada@b.c", guardPath("/r/ada@b.c", "GET /r/{user}-{id}", "id", "user"))
 	assert.Equal(t, "/p/%5Bredacted%5D/%5Bredacted%5D", guardPath(path, "", "id"), "without a route no wildcard is known")
 }
 

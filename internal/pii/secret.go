@@ -9,7 +9,7 @@ import (
 
 // hasSecret reports whether a route has a wildcard whose name says that its values are secrets.
 func hasSecret(route string) bool {
-	if !strings.ContainsAny(route, "{:") {
+	if !strings.ContainsAny(route, "{:*") {
 		return false
 	}
 	for name := range pattern.Wildcards(route) {
@@ -22,7 +22,7 @@ func hasSecret(route string) bool {
 
 // isSecretName reports whether a wildcard's name says that its value is a secret.
 func isSecretName(name string) bool {
-	if name == "" || name == "*" {
+	if !pattern.IsNamed(name) {
 		return false
 	}
 	name = strings.ToLower(name)

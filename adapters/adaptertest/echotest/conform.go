@@ -14,7 +14,7 @@ import (
 func (s Subject[C, H, M, R, G, E]) Conform(t *testing.T) {
 	pattern := adaptertest.Replace(":", "*")
 	adaptertest.Run(t, footfalltest.Subject{
-		Pattern: pattern, Impossible: s.Impossible,
+		Pattern: pattern, Tracks: true, Impossible: s.Impossible,
 		Nested: append(append(s.nested(), s.nestedEchos()...), s.Nested(s.compose)...),
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
 			e := s.New()
@@ -24,7 +24,12 @@ func (s Subject[C, H, M, R, G, E]) Conform(t *testing.T) {
 				if r.Fail == 0 {
 					handler = s.WrapHandler(r.Handler)
 				}
-				e.Add(r.Method, pattern(r.Pattern), handler)
+				e.Add(r.Method, pattern(r.Pattern), func(c C) error {
+					if r.Event != "" {
+						_ = s.Track(c, r.Event) // the row misses the event
+					}
+					return handler(c)
+				})
 			}
 			return e
 		},

@@ -24,7 +24,7 @@ func (s Subject[C, R]) Conform(t *testing.T) {
 		nested = append(nested, s.Nested(s.compose)...)
 	}
 	adaptertest.Run(t, footfalltest.Subject{
-		Pattern: pattern, Nested: nested, Impossible: s.Impossible,
+		Pattern: pattern, Tracks: true, Nested: nested, Impossible: s.Impossible,
 		Serve: func(tb testing.TB, app footfalltest.App, l net.Listener) func() {
 			f := s.wired(app)
 			for _, r := range app.Routes {
@@ -32,7 +32,12 @@ func (s Subject[C, R]) Conform(t *testing.T) {
 				if r.Fail == 0 {
 					handler = s.mounted(r.Handler)
 				}
-				s.Add(f, r.Method, pattern(r.Pattern), Handlers[C]{handler})
+				s.Add(f, r.Method, pattern(r.Pattern), Handlers[C]{func(c C) error {
+					if r.Event != "" {
+						_ = s.Track(c, r.Event) // the row misses the event
+					}
+					return handler(c)
+				}})
 			}
 			return s.until(tb, f, l)
 		},

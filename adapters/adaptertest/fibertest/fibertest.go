@@ -167,6 +167,8 @@ func (s Subject[C, R]) Run(t *testing.T) {
 		{"a WebSocket of fasthttp works", s.webSocketWorks},
 		{"a stream arrives as it is written", s.streamArrivesAsWritten},
 		{"a file is sent whole", s.fileIsSentWhole},
+		{"patterns are Fiber's", s.patternsAreFibers},
+		{"a plus is a catch-all", s.plusIsACatchAll},
 		{"CheckRules knows what is registered", s.checkRulesKnows},
 	}
 	for _, r := range rows {

@@ -1,0 +1,67 @@
+package footfallfiber
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// canonicalRules returns the rules with canonical patterns.
+func canonicalRules(rules []footfall.Rule) []footfall.Rule {
+	rules = slices.Clone(rules)
+	for i, r := range rules {
+		if slash := strings.IndexByte(r.Route, '/'); slash >= 0 {
+			rules[i].Route = r.Route[:slash] + canonical(r.Route[slash:])
+		}
+	}
+	return rules
+}
+
+// canonical writes a pattern of Fiber so that footfall reads it right. In Fiber alone the name
+// after a colon ends at a dash or a dot, and a plus is a wildcard: :from-:to is {from}-:to, and
+// + is {+...}.
+func canonical(path string) string {
+	var b strings.Builder
+	for path != "" {
+		n := 1
+		switch {
+		case path[0] == '\\':
+			n = min(2, len(path))
+		case path[0] != ':' && path[0] != '+', len(path) > 1 && strings.IndexByte(":*+", path[1]) >= 0:
+		case path[0] == '+':
+			b.WriteString("{+...}")
+			path = path[1:]
+			continue
+		default:
+			if n = nameLen(path); n > 1 && (n < len(path) && path[n] != '/' || strings.IndexByte(path[:n], '/') >= 0) {
+				b.WriteString("{" + path[1:n] + "}")
+				path = path[n:]
+				continue
+			}
+		}
+		b.WriteString(path[:n])
+		path = path[n:]
+	}
+	return b.String()
+}
+
+// nameLen returns the length of the wildcard :name that a path begins with. A constraint, such
+// as <datetime(2006-01-02)>, may have delimiters.
+func nameLen(path string) int {
+	constraint := false
+	for i := 1; i < len(path); i++ {
+		switch c := path[i]; {
+		case constraint && c == '\\':
+			i++
+		case c == '<', c == '>':
+			constraint = c == '<'
+		case constraint:
+		case c == '?':
+			return i + 1
+		case strings.IndexByte(":\\/-.", c) >= 0:
+			return i
+		}
+	}
+	return len(path)
+}
