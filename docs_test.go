@@ -1,10 +1,16 @@
 package footfall_test
 
 import (
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
@@ -52,4 +58,63 @@ func eventNames(events []footfalltest.Event) (names []string) {
 		names = append(names, e.Name)
 	}
 	return names
+}
+
+var (
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	fencedBlock  = regexp.MustCompile("(?s)```.*?```")
+	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors returns the fragments by which links reach the headings of a page.
+func anchors(page string) (names []string) {
+	for _, m := range heading.FindAllStringSubmatch(fencedBlock.ReplaceAllString(page, ""), -1) {
+		name := notInAnchor.ReplaceAllString(strings.ToLower(m[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
+}
+
+// A link between the documents reaches a file or folder and, if it has a fragment, a heading.
+func TestLinksOfTheDocumentsReachSomething(t *testing.T) {
+	t.Parallel()
+	links := 0
+	require.NoError(t, filepath.WalkDir(".", func(page string, d fs.DirEntry, err error) error {
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git") {
+			return fs.SkipDir
+		}
+		if err != nil || filepath.Ext(page) != ".md" {
+			return err
+		}
+		for _, m := range markdownLink.FindAllStringSubmatch(fencedBlock.ReplaceAllString(readFile(t, page), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			links++
+			file, fragment, _ := strings.Cut(m[1], "#")
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
+			}
+			_, err := os.Stat(target)
+			if assert.NoError(t, err, "%s links to %s", page, m[1]) && fragment != "" {
+				assert.Contains(t, anchors(readFile(t, target)), fragment, "%s links to %s", page, m[1])
+			}
+		}
+		return nil
+	}))
+	assert.Greater(t, links, 50)
+}
+
+// The README is one page, and names every other one.
+func TestREADMEIsOnePageThatNamesTheOthers(t *testing.T) {
+	t.Parallel()
+	readme := readFile(t, "README.md")
+	assert.LessOrEqual(t, len(strings.Fields(readme)), 1300, "words")
+	for _, page := range documents(t) {
+		if page != "README.md" {
+			assert.Contains(t, readme, "]("+page+")")
+		}
+	}
 }

@@ -208,12 +208,3 @@ func ExampleOutcome_String() {
 	// rejected
 	// stored
 }
-
-func ExampleCloseError() {
-	tracker, _ := footfall.New(footfall.ConfigFromEnv())
-	err := tracker.Close(context.Background())
-	if account, ok := errors.AsType[*footfall.CloseError](err); ok {
-		fmt.Println("lost", account.Lost, "because", account.Err)
-	}
-	// Output:
-}

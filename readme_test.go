@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,13 +27,15 @@ func readFile(t *testing.T, name string) string {
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// fragment is what surrounds a README block that is not a whole program.
+// fragment surrounds a block of the documents that is not a whole program.
 const fragment = `package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -41,9 +45,11 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
-)
+%s)
 
 var (
+	_ = bytes.NewReader
+	_ = io.EOF
 	_ = errors.New
 	_ = fmt.Errorf
 	_ = log.Printf
@@ -71,31 +77,64 @@ func passwordIsRight(*http.Request) bool { return true }
 func main() {}
 `
 
-// program makes a README block one that compiles.
+// siblings are the packages of other modules that documents of the root use.
+var siblings = []string{"lean", "spool", "transporttest"}
+
+// siblingsOf returns the siblings that a block uses.
+func siblingsOf(block string) (used []string) {
+	for _, name := range siblings {
+		if strings.Contains(block, name+".") {
+			used = append(used, name)
+		}
+	}
+	return used
+}
+
+// program makes a block one that compiles.
 func program(block string) string {
+	imports := ""
+	for _, name := range siblingsOf(block) {
+		imports += fmt.Sprintf("\t%q\n", "github.com/footfall-dev/footfall/"+name)
+	}
+	head := fmt.Sprintf(fragment, imports)
 	switch {
 	case strings.Contains(block, "\npackage main\n"):
 		return block
 	case strings.HasPrefix(block, "func "), strings.HasPrefix(block, "type "):
-		return fragment + "\nvar shop http.Handler\n\n" + block + "\nfunc main() {}\n"
+		return head + "\nvar shop http.Handler\n\n" + block + "\nfunc main() {}\n"
 	}
-	end := "return err"
-	for _, name := range []string{"handler", "err"} {
-		if strings.Contains(block, name+" :=") {
+	for _, name := range []string{"handler", "err", "tracker"} {
+		if regexp.MustCompile(`(?m)^[^\n=]*\b` + name + `\b[^\n=]*:=`).MatchString(block) {
 			block += "\n_ = " + name + "\n"
 		}
 	}
-	return fragment + fmt.Sprintf(body, block, end)
+	return head + fmt.Sprintf(body, block, "return err")
 }
 
-// goBlocks returns the programs of README and docs, without those that need another module.
+// leastBlocks is how many Go blocks a document has at least.
+var leastBlocks = map[string]int{
+	"README.md": 3, "docs/paths.md": 3, "docs/frameworks.md": 3, "docs/delivery.md": 4, "docs/configuration.md": 2,
+	"docs/middleware.md": 2, "docs/transports.md": 3, "docs/testing.md": 1, "docs/adapters.md": 3, "docs/writing-transports.md": 3,
+	"docs/serverless.md": 2,
+}
+
+// documents returns README.md and the pages of docs.
+func documents(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	return append(pages, "README.md")
+}
+
+// goBlocks returns the blocks of README and docs, without those for PocketBase, which its
+// example compiles.
 func goBlocks(t *testing.T) (blocks []string) {
 	t.Helper()
-	for file, least := range map[string]int{"README.md": 6, "docs/paths.md": 3, "docs/frameworks.md": 3} {
+	for _, file := range documents(t) {
 		found := goBlock.FindAllStringSubmatch(readFile(t, file), -1)
-		require.GreaterOrEqual(t, len(found), least, file)
+		require.GreaterOrEqual(t, len(found), leastBlocks[file], file)
 		for _, block := range found {
-			if file == "README.md" || !strings.Contains(block[1], "core.App") && !strings.HasPrefix(block[1], "var rules") {
+			if file != "docs/frameworks.md" || !strings.Contains(block[1], "core.App") && !strings.HasPrefix(block[1], "var rules") {
 				blocks = append(blocks, block[1])
 			}
 		}
@@ -103,25 +142,58 @@ func goBlocks(t *testing.T) (blocks []string) {
 	return blocks
 }
 
+// writePrograms writes each block to a folder of dir.
+func writePrograms(t *testing.T, dir string, blocks []string) {
+	t.Helper()
+	require.NotEmpty(t, blocks)
+	for i, block := range blocks {
+		folder := filepath.Join(dir, fmt.Sprintf("block%d", i))
+		require.NoError(t, os.Mkdir(folder, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program(block)), 0o600))
+	}
+}
+
+// build compiles all programs of dir.
+func build(t *testing.T, dir, workspace string) {
+	t.Helper()
+	cmd := exec.Command("go", "build", "-o", os.DevNull, "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK="+workspace)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
 func TestProgramsOfTheREADMECompile(t *testing.T) {
 	t.Parallel()
 	root, err := os.Getwd()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	for i, block := range goBlocks(t) {
-		folder := filepath.Join(dir, fmt.Sprintf("block%d", i))
-		require.NoError(t, os.Mkdir(folder, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program(block)), 0o600))
-	}
+	blocks := slices.DeleteFunc(goBlocks(t), func(block string) bool { return len(siblingsOf(block)) > 0 })
+	writePrograms(t, dir, blocks)
 	_, required, _ := strings.Cut(readFile(t, "go.mod"), "\n")
 	mod := "module readme\n" + required + "\nrequire github.com/footfall-dev/footfall v0.1.0\n\nreplace github.com/footfall-dev/footfall => " + root + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(readFile(t, "go.sum")), 0o600))
-	cmd := exec.Command("go", "build", "-o", os.DevNull, "./...")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	build(t, dir, "off")
+}
+
+// Programs that use other modules of this repository compile in a workspace with them.
+func TestProgramsWithOtherModulesCompile(t *testing.T) {
+	t.Parallel()
+	root, err := os.Getwd()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	blocks := slices.DeleteFunc(goBlocks(t), func(block string) bool { return len(siblingsOf(block)) == 0 })
+	writePrograms(t, dir, blocks)
+	version := regexp.MustCompile(`(?m)^go .*$`).FindString(readFile(t, "go.work"))
+	work := version + "\nuse (\n\t.\n\t" + strconv.Quote(root) + "\n"
+	for _, name := range siblings {
+		work += "\t" + strconv.Quote(filepath.Join(root, name)) + "\n"
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.work"), []byte(work+")\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.work.sum"), []byte(readFile(t, "go.work.sum")), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module readme\n\n"+version+"\n"), 0o600))
+	build(t, dir, filepath.Join(dir, "go.work"))
 }
 
 func TestProgramOfTheREADMEIsExamplesBasic(t *testing.T) {
@@ -155,11 +227,11 @@ func configDocs(t *testing.T) map[string]string {
 	return docs
 }
 
-// The README's table has every field of Config, and the default its doc comment
-// names, which another test holds against the code.
-func TestConfigurationTableOfTheREADMEIsConfig(t *testing.T) {
+// The table of docs/configuration.md has every field of Config, and the default that its doc
+// comment names, which another test holds against the code.
+func TestConfigurationTableOfTheDocumentsIsConfig(t *testing.T) {
 	t.Parallel()
-	_, table, found := strings.Cut(readFile(t, "README.md"), "## Configuration")
+	_, table, found := strings.Cut(readFile(t, "docs/configuration.md"), "## Fields of Config")
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n## ")
 	inTable := make(map[string]string)
@@ -169,10 +241,10 @@ func TestConfigurationTableOfTheREADMEIsConfig(t *testing.T) {
 	docs := configDocs(t)
 	for field, doc := range docs {
 		row, ok := inTable[field]
-		assert.True(t, ok, "Config.%s is not in the README", field)
+		assert.True(t, ok, "Config.%s is not in docs/configuration.md", field)
 		if m := docDefault.FindStringSubmatch(doc); m != nil && m[1][0] >= '0' && m[1][0] <= '9' {
 			assert.Equal(t, m[1], row, "default of Config.%s", field)
 		}
 	}
-	assert.Len(t, inTable, len(docs), "the README has fields that Config lacks")
+	assert.Len(t, inTable, len(docs), "docs/configuration.md has fields that Config lacks")
 }

@@ -60,9 +60,9 @@ func has(t *testing.T, text []byte, line string) {
 	assert.True(t, strings.Contains(string(text), "\n"+line+"\n"), "no such line: %s", line)
 }
 
-func TestTheMiddlewaresOfTheREADMEAreThoseOfTheLastRun(t *testing.T) {
+func TestTheMiddlewaresOfTheDocumentsAreThoseOfTheLastRun(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/performance.md")
 	require.NoError(t, err)
 	run := lastRun(t)
 	const ns, allocs = "ns over bare", "allocs over bare"
@@ -75,13 +75,13 @@ func TestTheMiddlewaresOfTheREADMEAreThoseOfTheLastRun(t *testing.T) {
 		"sentryhttp": {"sentryhttp", ns, allocs},
 		"otelhttp":   {"otelhttp, no provider", ns, allocs},
 	} {
-		has(t, readme, fmt.Sprintf("| %s | %s | %s |", called, whole(run.number("B", at[0], at[1])), whole(run.number("B", at[0], at[2]))))
+		has(t, page, fmt.Sprintf("| %s | %s | %s |", called, whole(run.number("B", at[0], at[1])), whole(run.number("B", at[0], at[2]))))
 	}
 }
 
-func TestTheTableOfTheREADMEIsThatOfTheLastRun(t *testing.T) {
+func TestTheTableOfTheDocumentsIsThatOfTheLastRun(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/performance.md")
 	require.NoError(t, err)
 	run := lastRun(t)
 	for sdk, called := range map[string]string{
@@ -89,7 +89,7 @@ func TestTheTableOfTheREADMEIsThatOfTheLastRun(t *testing.T) {
 		"posthog": "posthog", "rudder": "rudder", "otel log": "OpenTelemetry log", "amplitude": "amplitude", "sentry log": "sentry log",
 	} {
 		outage := func(column string) float64 { return run.number("G", sdk, column) }
-		has(t, readme, fmt.Sprintf("| %s | %s / %s | %s | %s, %s, %s | %s MiB |", called,
+		has(t, page, fmt.Sprintf("| %s | %s / %s | %s | %s, %s, %s | %s MiB |", called,
 			whole(run.number("A1", sdk, "ns per event")), whole(run.number("A1", sdk, "allocs per event")), whole(run.number("A2", sdk, "serial ns")),
 			whole(outage("delivered")), whole(outage("refused")), whole(outage("lost, number said")+outage("lost, number unsaid")),
 			whole(outage("peak RSS (MiB)"))))

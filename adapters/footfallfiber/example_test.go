@@ -1,0 +1,45 @@
+package footfallfiber_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+
+	"github.com/gofiber/fiber/v3"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/footfallfiber"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+func ExampleMiddleware() {
+	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	defer api.Close()
+	tracker, err := footfall.New(api.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rules := []footfall.Rule{{Route: "GET /products/:id", Event: "product_viewed", Status: footfall.Success, PathProps: []string{"id"}}}
+	app := fiber.New()
+	app.Use(footfallfiber.Middleware(tracker, rules...))
+	app.Get("/products/:id", func(c fiber.Ctx) error { return c.SendStatus(fiber.StatusNoContent) })
+	if err := footfallfiber.CheckRules(tracker, app, rules...); err != nil {
+		fmt.Println(err) // a rule's route is not registered
+	}
+
+	resp, err := app.Test(httptest.NewRequest("GET", "https://shop.example.com/products/7", nil))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = resp.Body.Close()
+	if err := tracker.Close(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	for _, e := range api.Events() {
+		fmt.Println(e.Name, e.URL, e.Props)
+	}
+	// Output:
+	// product_viewed http://shop.example.com/products/7 map[id:7]
+}

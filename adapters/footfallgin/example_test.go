@@ -1,0 +1,41 @@
+package footfallgin_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/footfallgin"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+func ExampleMiddleware() {
+	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	defer api.Close()
+	tracker, err := footfall.New(api.Config())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rules := []footfall.Rule{{Route: "GET /products/:id", Event: "product_viewed", Status: footfall.Success, PathProps: []string{"id"}}}
+	router := gin.New()
+	router.Use(footfallgin.Middleware(tracker, rules...))
+	router.GET("/products/:id", func(c *gin.Context) { c.Status(http.StatusNoContent) })
+	if err := footfallgin.CheckRules(tracker, router, rules...); err != nil {
+		fmt.Println(err) // a rule's route is not registered
+	}
+
+	router.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "https://shop.example.com/products/7", nil))
+	if err := tracker.Close(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	for _, e := range api.Events() {
+		fmt.Println(e.Name, e.URL, e.Props)
+	}
+	// Output:
+	// product_viewed https://shop.example.com/products/7 map[id:7]
+}
