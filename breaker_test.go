@@ -161,7 +161,7 @@ func TestAttemptsThatCloseCutsOffAreNotAnOutage(t *testing.T) {
 		track(t, tracker, 1000)
 		require.Error(t, closeWithin(tracker, 2*time.Second))
 		synctest.Wait()
-		assert.NotContains(t, j.String(), "does not take events")
+		assert.NotContains(t, j.String(), "does not accept events")
 	})
 }
 

@@ -192,7 +192,7 @@ func TestCheckRulesSaysWhatTheMuxAnswers(t *testing.T) {
 	mux := muxOf("POST /checkout", "GET /products/{id}", "GET /files/{path...}", "PUT /users/{id}", "GET /docs/")
 	const missing = "not registered in the mux, which "
 	for route, reason := range map[string]string{
-		"GET /princing":         missing + "answers 404 there (register routes before the middleware is put around it)",
+		"GET /princing":         missing + "answers 404 there (register routes before wrapping the mux in the middleware)",
 		"GET /checkout":         missing + "has the route POST /checkout there",
 		"GET /products/new":     missing + "has the route GET /products/{id} there",
 		"GET /products/{slug}":  missing + "has the route GET /products/{id} there",
@@ -200,8 +200,8 @@ func TestCheckRulesSaysWhatTheMuxAnswers(t *testing.T) {
 		"DELETE /products/{id}": missing + "has the route GET /products/{id} there",
 		"POST /checkout/":       missing + "has the route POST /checkout",
 		"GET /docs":             missing + "has the route GET /docs/ there", // to which it redirects
-		"GET /docs/*":           "* is not a wildcard of net/http, which writes {name} and {name...}",
-		"GET /users/:id":        ":id is not a wildcard of net/http, which writes {name} and {name...}",
+		"GET /docs/*":           "* is not a wildcard of net/http: use {name} or {name...}",
+		"GET /users/:id":        ":id is not a wildcard of net/http: use {name} or {name...}",
 	} {
 		assert.EqualError(t, checkRules(t, mux, footfall.Rule{Route: route}), `footfall: Rule{"`+route+`"}.Route: `+reason)
 	}

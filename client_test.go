@@ -114,8 +114,8 @@ func TestClientSitesRefusesAListThatIsNotWhole(t *testing.T) {
 	const good = `"id":"a","domain":"d","created_at":"2026-01-01T00:00:00Z","tracking_active":true`
 	list := func(site string) string { return `{"data":[{` + site + `}],"meta":{"total":1}}` }
 	rows := map[string]struct{ body, says string }{
-		"total is greater":  {`{"data":[{` + good + `}],"meta":{"total":2}}`, "counts 2 sites and sent 1"},
-		"total is less":     {`{"data":[{` + good + `}],"meta":{"total":0}}`, "counts 0 sites and sent 1"},
+		"total is greater":  {`{"data":[{` + good + `}],"meta":{"total":2}}`, "reports 2 sites and sent 1"},
+		"total is less":     {`{"data":[{` + good + `}],"meta":{"total":0}}`, "reports 0 sites and sent 1"},
 		"no total":          {`{"data":[],"meta":{}}`, "lacks"},
 		"no meta":           {`{"data":[]}`, "lacks"},
 		"no data":           {`{"meta":{"total":0}}`, "lacks"},

@@ -75,6 +75,18 @@ func TestAPIErrorOfARefused202SaysSo(t *testing.T) {
 	assert.EqualError(t, failure(&a), "footfall: the API answered 202: accepted is false")
 }
 
+func TestErrorsInOtherErrorsHaveNoPrefix(t *testing.T) {
+	t.Parallel()
+	cause := &APIError{Code: "invalid", Message: "no", Status: 400}
+	for _, err := range []error{
+		&RejectedError{Err: cause}, &FlushError{Err: io.EOF, Cause: cause}, &FlushError{Err: cause},
+		&CloseError{Err: cause}, &eventError{"the event was refused", cause},
+	} {
+		assert.Equal(t, 1, strings.Count(err.Error(), "footfall: "), err)
+		assert.ErrorIs(t, err, cause)
+	}
+}
+
 func TestAPIErrorIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
