@@ -14,8 +14,8 @@ import (
 
 // The batcher holds every event that is not settled, in one of three places:
 //
-//   - waiting: never sent. The Store holds it: in a Tracker's queue in memory, or, for a
-//     transport such as module spool, in a file.
+//   - waiting: never sent. The Store holds it: in a Tracker's queue in memory, or in a
+//     file of a transport such as module spool.
 //   - delayed: its last attempt failed, and the next one is due later. The Source holds it.
 //   - in flight: a sender holds it while its request is under way. A sender that fails gives
 //     the event back and takes another one. It never sleeps with an event.
@@ -80,9 +80,9 @@ type Source struct {
 	once sync.Once // of Close
 }
 
-// NewSource returns a Source of the records of store, for a [Transport] that passes records to
-// another Transport. Call [Source.Wake] when records are due, and [Source.Close] when the
-// tracker closes.
+// NewSource returns a Source of the records of store. A [Transport] that passes records to
+// another Transport needs it. Call [Source.Wake] when records are due, and [Source.Close] when
+// the tracker closes.
 func NewSource(store Store) *Source {
 	return newSource(store, make(chan struct{}, 1))
 }
@@ -329,8 +329,8 @@ func (s *Source) Moved(n int, o Outcome) {
 	}
 }
 
-// Reclaim takes back the oldest record that waits for another attempt, for a Store that needs
-// its memory. The caller may hold the Store's lock.
+// Reclaim takes back the oldest record that waits for another attempt. A Store calls it when it
+// needs the memory of the record. The caller may hold the Store's lock.
 func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.Reclaim() }
 
 // Keep copies a record that was taken to separate memory, because it may stay in flight for

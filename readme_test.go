@@ -25,7 +25,7 @@ func readFile(t *testing.T, name string) string {
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// fragment is what surrounds a README block that is not a whole program.
+// fragment completes a README block that is not a whole program.
 const fragment = `package main
 
 import (
@@ -71,7 +71,7 @@ func passwordIsRight(*http.Request) bool { return true }
 func main() {}
 `
 
-// program makes a README block one that compiles.
+// program completes a README block so that it compiles.
 func program(block string) string {
 	switch {
 	case strings.Contains(block, "\npackage main\n"):
@@ -88,7 +88,7 @@ func program(block string) string {
 	return fragment + fmt.Sprintf(body, block, end)
 }
 
-// goBlocks returns the programs of README and docs, without those that need another module.
+// goBlocks returns the programs of README and docs, except programs that need another module.
 func goBlocks(t *testing.T) (blocks []string) {
 	t.Helper()
 	for file, least := range map[string]int{"README.md": 6, "docs/paths.md": 3, "docs/frameworks.md": 3} {
@@ -155,8 +155,8 @@ func configDocs(t *testing.T) map[string]string {
 	return docs
 }
 
-// The README's table has every field of Config, and the default its doc comment
-// names, which another test holds against the code.
+// The README's table has every field of Config with the default of its doc comment. Another
+// test compares the doc comment with the code.
 func TestConfigurationTableOfTheREADMEIsConfig(t *testing.T) {
 	t.Parallel()
 	_, table, found := strings.Cut(readFile(t, "README.md"), "## Configuration")

@@ -290,7 +290,7 @@ func (t *Tracker) Stats() Stats {
 // returned, the tracker logs nothing, except a line that was in progress and lines of a
 // transport that has not stopped. A nil ctx never ends.
 //
-// Later calls return the result of the first one, or an error that wraps the error of their own
+// Later calls return the result of the first one, or an error that wraps the error of their
 // ctx if it ends before.
 func (t *Tracker) Close(ctx context.Context) error {
 	if t.inactive() {

@@ -77,10 +77,10 @@ type Flusher interface {
 	Flush(ctx context.Context) error
 }
 
-// NewHTTPTransport returns the default Transport of a tracker, for a Transport that passes
-// records on to it. It uses the fields of cfg about the API: BaseURL, APIKey, AllowHTTP,
+// NewHTTPTransport returns the default Transport of a tracker. A Transport that passes records
+// on can use it. It uses the fields of cfg about the API: BaseURL, APIKey, AllowHTTP,
 // HTTPClient, MaxInFlight, AttemptTimeout, MaxRetryAfter, the fields for backoff and probes,
-// Logger and OnError. FlushInterval determines how many senders start. A Transport is for one
+// Logger and OnError. FlushInterval determines how many senders start. A Transport serves one
 // tracker only. The error joins a [*FieldError] for every problem.
 func NewHTTPTransport(cfg Config) (Transport, error) {
 	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) { return newNetPoster(cfg), nil })
