@@ -18,8 +18,8 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// copying is a middleware as many are written: the mux below notes the pattern on
-// a copy of the request.
+// copying is a middleware that calls next with a copy of the request, as many middlewares do.
+// The mux below notes the pattern in the copy.
 func copying(next http.Handler) http.Handler {
 	type key struct{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +27,7 @@ func copying(next http.Handler) http.Handler {
 	})
 }
 
-// cutting strips a prefix in place, as was done before http.StripPrefix.
+// cutting strips a prefix in place, as programs did before http.StripPrefix.
 func cutting(prefix string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path = strings.TrimPrefix(r.URL.Path, prefix)
@@ -41,7 +41,7 @@ func mounted(pattern string, below http.Handler, others ...string) *http.ServeMu
 	return mux
 }
 
-// detour is a way on which the request that came does not keep its pattern.
+// detour is a case in which the original request does not get its pattern.
 type detour struct {
 	handler http.Handler
 	route   string   // of the rule
@@ -196,7 +196,7 @@ func TestRulesWorkAboveHandlersThatAreNoMux(t *testing.T) {
 	site.get(t, "/products/42")
 	site.get(t, "/products/new")
 	site.get(t, "/nowhere")
-	site.get(t, "/elsewhere") // 200, and nobody knows its route
+	site.get(t, "/elsewhere") // 200 with an unknown route
 	assert.Equal(t, []string{"product_viewed", "product_form", "no_route"}, site.names())
 }
 
@@ -294,7 +294,7 @@ func TestSkipThatPanicsIsHarmless(t *testing.T) {
 			assert.Empty(t, site.events())
 			seen, _ := outer.seen()
 			assert.Nil(t, seen)
-			require.NoError(t, site.tracker.Close(t.Context())) // which writes what was not told yet
+			require.NoError(t, site.tracker.Close(t.Context())) // it writes the last line
 			assert.Eventually(t, func() bool { return strings.Contains(log.String(), "panic in Config.Skip") }, 10*time.Second, time.Millisecond)
 		})
 	}

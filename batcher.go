@@ -14,72 +14,75 @@ import (
 
 // The batcher holds every event that is not settled, in one of three places:
 //
-//   - waiting: never sent. The Store has it: for a Tracker its queue, in memory; for a
-//     transport such as module spool, a file.
-//   - delayed: its last attempt failed, and the next one is due later. The Source has it.
-//   - in flight: a sender has it, and only while its request is under way. A sender that
-//     fails gives the event back and takes another. It never sleeps with an event.
+//   - waiting: never sent. The Store holds it: in a Tracker's queue in memory, or in a
+//     file of a transport such as module spool.
+//   - delayed: its last attempt failed, and the next one is due later. The Source holds it.
+//   - in flight: a sender holds it while its request is under way. A sender that fails gives
+//     the event back and takes another one. It never sleeps with an event.
 //
-// So an event that cannot be delivered costs the others nothing but its own attempts.
+// So an event that cannot be delivered costs the others nothing except its own attempts.
 //
-// One goroutine, the one in [Transport.Deliver], sleeps in [Source.Wait] and starts
-// senders. Whatever may give it work calls [Source.Wake]: the first event after a pause, a
-// full batch, the end of the flush interval, a retry that is due, the circuit breaker, Flush
-// and Close.
+// The goroutine of [Transport.Deliver] sleeps in [Source.Wait] and starts senders. It is woken
+// by [Source.Wake], which is called for the first event after a pause, a full batch, the end
+// of the flush interval, a retry that is due, the circuit breaker, Flush and Close.
 //
-// Locks are taken in this order: those of a transport, the circuit breaker's, the queue's,
-// the shards', and last that of the delayed events. The Source calls its Store with none of
-// its own locks held, so that a Store may call [Source.Reclaim] with the Store's lock held.
+// Locks are taken in this order: a transport's, the circuit breaker's, the queue's, the
+// shards', the delayed events'. The Source calls its Store without holding a lock, so a Store
+// may call [Source.Reclaim] while it holds its own.
 
-// Store keeps the records that a [Source] hands out: those that wait for their first
-// attempt, and the account of all that are not settled. Its methods are called from several
-// goroutines at once. A Tracker has one in memory. A [Transport] that keeps records and
-// hands them on to another one implements Store and gives that one a [NewSource].
+// Store keeps the records that a [Source] hands out. It counts each record until the record is
+// settled. Its methods are called from several goroutines at once. A Tracker has a Store in
+// memory. A [Transport] that keeps records and passes them to another Transport implements
+// Store, and gives the other Transport a [NewSource].
 //
-// A Store may have three more methods. TakeAny(one []Record) bool takes a waiting record from
-// anywhere, at random, and reports whether there was one. A circuit breaker that is open tries
-// the API with it: of events in a row, all may fail for the same reason. TakeNewest(one
-// []Record, since time.Time) bool takes the newest one, if it came after since. Moved(n int, o
-// Outcome) is needed for a transport that settles records as Stored; see [Source.Moved].
+// A Store may have three more methods:
 //
-// A Store whose records are those of another Source tells that one of failures, with
+//   - TakeAny(one []Record) bool takes a random waiting record and reports whether there was
+//     one. An open circuit breaker tries the API with it, because consecutive events may all
+//     fail for the same reason.
+//   - TakeNewest(one []Record, since time.Time) bool takes the newest record, if it was added
+//     after since.
+//   - Moved(n int, o Outcome) is required for a transport that settles records as Stored. See
+//     [Source.Moved].
+//
+// A Store whose records come from another Source reports failures to that Source with
 // [Source.Keep] or [Source.Failed], so that Flush can name them.
 type Store interface {
-	// Waiting returns how many records Take would return. When more is false the Store
-	// is closed, and no others will come.
+	// Waiting returns how many records Take would return. When more is false, the Store is
+	// closed and gets no other records.
 	Waiting() (n int, more bool)
 
 	// Take moves up to len(dst) waiting records, oldest first, into dst and returns
 	// how many. It never waits.
 	Take(dst []Record) int
 
-	// Retry is told that an attempt of r failed and that r is due again later. It
-	// returns the record to keep until then, whose Body may be elsewhere, or false if
-	// r has ended meanwhile.
+	// Retry notes that an attempt of r failed because of err, and that r is due again later. It
+	// returns the record to keep until then, which may have another Body. It returns false if r
+	// is settled already.
 	Retry(r Record, err error) (kept Record, ok bool)
 
-	// Settle ends records that were taken. A record that has ended before is ignored.
+	// Settle settles records that were taken. It ignores a record that is settled already.
 	Settle(records []Record, o Outcome, err error)
 }
 
-// Source is what a [Transport] takes records from. Its methods may be called from several
-// goroutines at once.
+// Source supplies a [Transport] with records. Its methods may be called from several goroutines
+// at once.
 type Source struct {
 	store   Store
-	queue   *queue.Queue // of the Store, if it is a Tracker's
+	queue   *queue.Queue // nil unless the Store is a memoryStore
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
-	again   *time.Timer // to look once more at what nobody has taken
+	again   *time.Timer // wakes Deliver if no sender takes the records that are due
 	delayed *retry.Delayed[Record]
-	failure atomic.Pointer[failed] // see Failed
+	failure atomic.Pointer[failed] // set by Failed
 
 	once sync.Once // of Close
 }
 
-// NewSource returns a Source of the records of store, for a [Transport] that stands in
-// front of another. Call [Source.Wake] when records are to be taken, and [Source.Close]
-// when the tracker closes.
+// NewSource returns a Source of the records of store. A [Transport] that passes records to
+// another Transport needs it. Call [Source.Wake] when records are due, and [Source.Close] when
+// the tracker closes.
 func NewSource(store Store) *Source {
 	return newSource(store, make(chan struct{}, 1))
 }
@@ -95,30 +98,34 @@ func newSource(store Store, trigger chan struct{}) *Source {
 	return s
 }
 
-// Wait returns when records are to be taken: a record comes after a pause of at least
-// Config.FlushInterval, Config.BatchSize of them are waiting, one has waited for
-// FlushInterval, a retry is due, or Flush, Close or Wake was called. It
-// returns the number of records to take, or false when ctx has ended, or the tracker is
-// closed and no record is left to take.
+// Wait blocks until records are due and returns their number. Records are due when
+//
+//   - a record arrives after a pause of at least Config.FlushInterval,
+//   - Config.BatchSize records are waiting,
+//   - a record has waited for FlushInterval,
+//   - a retry is due, or
+//   - Flush, Close or Wake was called.
+//
+// It returns false when ctx has ended, or when the tracker is closed and no record is left.
 func (s *Source) Wait(ctx context.Context) (waiting int, ok bool) {
 	return s.wait(ctx, func() bool { return true })
 }
 
-// wait is Wait which, once the tracker is closed, returns false only if idle does too:
-// whatever is in flight may be given back.
+// wait is Wait, except that after the tracker closes it returns false only if idle returns
+// true: a sender may give back the record that it has in flight.
 func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bool) {
 	var batch <-chan time.Time
 	if s.queue != nil {
 		batch = s.queue.Timer()
 	}
 	for {
-		still := idle() // before look, for a sender may give back what it had and end
+		still := idle() // before look, because a sender may give its record back and end
 		n, more := s.look()
 		if n > 0 {
 			return n, true
 		}
 		if !more && still {
-			s.signal() // other goroutines that wait
+			s.signal() // wakes other goroutines in Wait
 			return 0, false
 		}
 		select {
@@ -146,7 +153,7 @@ func (s *Source) look() (due int, more bool) {
 	return due, more || s.delayed.Waits()
 }
 
-// waiting returns how many records wait if they are due.
+// waiting returns the number of records in the store, or 0 if due is false.
 func (s *Source) waiting(due bool) (n int, more bool) {
 	n, more = s.store.Waiting()
 	if n > 0 {
@@ -158,8 +165,8 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 	return n, more
 }
 
-// lookLater makes Wait tell again of retries that are due, after the given time: the sender that
-// was to take them may wait for an answer that never comes.
+// lookLater wakes Wait after the given time if retries are due. The sender that should take
+// them may be stuck with a request that gets no answer.
 func (s *Source) lookLater(after time.Duration) {
 	if s.delayed.Due(time.Now()) > 0 {
 		s.again.Reset(after)
@@ -179,15 +186,15 @@ func (s *Source) signal() {
 	}
 }
 
-// Waiting returns how many records Take would return, more or less. When more is false,
-// the tracker is closed and no others will come, except those that are given back.
+// Waiting returns about how many records Take would return. When more is false, the tracker is
+// closed and no other records follow, except records that are given back.
 func (s *Source) Waiting() (n int, more bool) {
 	n, more = s.store.Waiting()
 	return n + s.delayed.Due(time.Now()), more || s.delayed.Waits()
 }
 
-// Take moves up to len(dst) records that are due into dst, oldest first, and returns how
-// many. It never waits.
+// Take moves up to len(dst) records that are due into dst, oldest first, and returns how many.
+// It never blocks.
 func (s *Source) Take(dst []Record) int {
 	n := 0
 	for n < len(dst) && s.delayed.Some() && s.next(dst[n:n+1], true, true) {
@@ -203,13 +210,13 @@ func (s *Source) Take(dst []Record) int {
 	return n
 }
 
-// next takes one record. While fresh ones are waiting, retries that are due have every other
-// turn, and suspects, if they are wanted, one turn in ten unless it is not their turn.
+// next takes one record. While fresh records are waiting, every second record is a retry that
+// is due, and at most every tenth is a suspect, if suspects and turn are true.
 func (s *Source) next(one []Record, suspects, turn bool) bool {
 	return s.handOut(one, s.pick(one, suspects, turn))
 }
 
-// handOut notes whether a record is handed out while the tracker closes.
+// handOut marks a record that is handed out while the tracker closes.
 func (s *Source) handOut(one []Record, ok bool) bool {
 	if ok && isClosed(s.closing) {
 		one[0].attempts.HandOut()
@@ -229,12 +236,13 @@ func (s *Source) pick(one []Record, suspects, turn bool) bool {
 		suspects && s.delayed.Take(one, true)
 }
 
-// untried takes one record that has had no attempt since the tracker closes.
+// untried takes one record that has had no attempt since the tracker began to close.
 func (s *Source) untried(one []Record) bool {
 	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.TakeUntried(one))
 }
 
-// news takes a record that was never sent and came after since, if that is not zero.
+// news takes a record that was never sent. If since is not zero, the record arrived after
+// since.
 func (s *Source) news(one []Record, since time.Time) bool {
 	if since.IsZero() {
 		return s.handOut(one, s.fresh(one))
@@ -245,7 +253,7 @@ func (s *Source) news(one []Record, since time.Time) bool {
 	return ok && s.handOut(one, store.TakeNewest(one, since))
 }
 
-// fresh takes one record that was never sent, from anywhere.
+// fresh takes a random record that was never sent.
 func (s *Source) fresh(one []Record) bool {
 	if store, ok := s.store.(interface{ TakeAny([]Record) bool }); ok {
 		return store.TakeAny(one)
@@ -253,8 +261,8 @@ func (s *Source) fresh(one []Record) bool {
 	return s.store.Take(one) == 1
 }
 
-// probe takes one record to try an API with that did not accept the last one. A retry
-// need not be due by itself, unless it is a suspect: it waits for the API.
+// probe takes one record to try an API that did not accept the last one. A retry need not be
+// due, because it waits for the API, unless it is a suspect.
 func (s *Source) probe(one []Record, retryFirst bool) bool {
 	if retryFirst {
 		return s.handOut(one, s.delayed.TakeProbe(one) || s.fresh(one))
@@ -262,9 +270,9 @@ func (s *Source) probe(one []Record, retryFirst bool) bool {
 	return s.handOut(one, s.fresh(one) || s.delayed.TakeProbe(one))
 }
 
-// Retry gives back a record whose attempt failed because of err. It is due again after
-// wait, and at once when the tracker closes. A record that was taken when the tracker was
-// closing is due again only if the API settles another.
+// Retry gives back a record whose attempt failed because of err. The record is due again after
+// wait, or at once when the tracker closes. A record that was taken while the tracker was
+// closing is due again only if the API settles another one.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	kept, ok := s.store.Retry(r, err)
 	if !ok {
@@ -283,8 +291,9 @@ func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	})
 }
 
-// Settle ends records that were taken, all of them in the same way; err says why they were
-// not delivered. Their Body must not be used afterwards. The slice stays the caller's.
+// Settle settles records that were taken, all with the same outcome. err is the reason why they
+// were not delivered. The caller must not use their Body afterwards. Settle does not keep the
+// slice.
 func (s *Source) Settle(records []Record, o Outcome, err error) {
 	s.store.Settle(records, o, err)
 	if len(records) == 0 {
@@ -303,46 +312,47 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 	}
 }
 
-// accept makes what has failed since the tracker closes due again: the API has settled
-// something.
+// accept makes records that failed since the tracker began to close due again, because the API
+// has settled one.
 func (s *Source) accept() {
 	if s.delayed.Resume() {
 		s.Wake()
 	}
 }
 
-// Moved is told that n records that were settled as Stored have ended as o since, so that
-// [Stats] counts them there. It is for records of this Source only, not for those that a
-// store has from an earlier process.
+// Moved changes the outcome of n records from Stored to o, and [Stats] counts them there. It
+// applies only to records of this Source, not to records that a store has from an earlier
+// process.
 func (s *Source) Moved(n int, o Outcome) {
 	if store, ok := s.store.(interface{ Moved(n int, o Outcome) }); ok {
 		store.Moved(n, o)
 	}
 }
 
-// Reclaim takes back the oldest of the records that wait for another attempt, for a Store
-// that needs its room. The Store may hold its own lock.
+// Reclaim takes back the oldest record that waits for another attempt. A Store calls it when it
+// needs the memory of the record. The caller may hold the Store's lock.
 func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.Reclaim() }
 
-// Keep moves a record that was taken to memory of its own, because it may stay in flight
-// for long, and notes why it is not settled. It returns the record to settle in place of r, or
-// false if that has ended. It is for a Store whose records are those of this Source.
+// Keep copies a record that was taken to separate memory, because it may stay in flight for
+// long, and notes err as the reason why it is not settled. It returns the record to settle in
+// place of r, or false if r is settled already. It is for a Store whose records come from this
+// Source.
 func (s *Source) Keep(r Record, err error) (kept Record, ok bool) {
 	s.Failed(err)
 	return s.store.Retry(r, err)
 }
 
-// Failed notes why records are not settled yet, if that is not the failure of an attempt.
-// [Tracker.Flush] and [Tracker.TrackDurable] name it when their time is over.
+// Failed notes why records are not settled yet, if the reason is not a failed attempt.
+// [Tracker.Flush] and [Tracker.TrackDurable] report it when their context ends.
 func (s *Source) Failed(err error) { s.failure.Store(&failed{time.Now(), err}) }
 
-// failed is why records are not settled, and since when.
+// failed is an error that keeps records from being settled, and its time.
 type failed struct {
 	at  time.Time
 	err error
 }
 
-// Failure returns why the last attempt failed of the events that are not settled, or nil.
+// Failure returns why the last attempt failed, among events that are not settled, or nil.
 func (s *Source) Failure() error {
 	at, err := s.delayed.LastError()
 	if last := s.failure.Load(); last != nil && !last.at.Before(at) {
@@ -354,8 +364,8 @@ func (s *Source) Failure() error {
 // Closing returns a channel that is closed when the tracker closes.
 func (s *Source) Closing() <-chan struct{} { return s.closing }
 
-// Close is called by the Store's owner when the tracker closes. Every record is due then.
-// Calling it again does nothing.
+// Close makes every record due. The owner of the Store calls it when the tracker closes. Calls
+// after the first do nothing.
 func (s *Source) Close() {
 	s.once.Do(func() {
 		close(s.closing)
@@ -368,7 +378,7 @@ func (s *Source) Close() {
 type memoryStore struct {
 	queue   *queue.Queue
 	source  *Source
-	misused func(error) // told of a Transport that does not keep to its contract
+	misused func(error) // reports a Transport that breaks its contract
 }
 
 var (
@@ -427,7 +437,7 @@ func (s *memoryStore) TakeNewest(one []Record, since time.Time) bool {
 func (s *memoryStore) Retry(r Record, err error) (kept Record, ok bool) {
 	ref, ok := s.queue.Retry(r.ref, err)
 	if ok {
-		r.ID, r.Body, r.ref = ref.ID(), ref.Body(), ref // what is known of its attempts stays
+		r.ID, r.Body, r.ref = ref.ID(), ref.Body(), ref // attempts stay
 	}
 	return r, ok
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// benchTracker hands its events to a transport that costs next to nothing.
+// benchTracker passes its events to a transport that does almost nothing.
 func benchTracker(b *testing.B, transport footfall.Transport) *footfall.Tracker {
 	b.Helper()
 	cfg := footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/checkout", Transport: transport, MaxQueueEvents: 1 << 20, MaxQueueBytes: 1 << 30}
@@ -25,7 +25,7 @@ func benchTracker(b *testing.B, transport footfall.Transport) *footfall.Tracker 
 	return tracker
 }
 
-// What an application passes: values known at run time only.
+// Values that are known only at run time, as an application passes them.
 var plan, currency, amount, rate = "pro", "EUR", 4999, 0.19
 
 func trackOne(ctx context.Context, tracker *footfall.Tracker) error {
@@ -33,8 +33,8 @@ func trackOne(ctx context.Context, tracker *footfall.Tracker) error {
 		footfall.P("plan", plan), footfall.P("amount", amount), footfall.P("currency", currency), footfall.P("rate", rate))
 }
 
-// Four props: validated, encoded, stamped, queued. The transport takes them away
-// on the same cores.
+// BenchmarkTrack validates, encodes, stamps and queues four props. The transport takes the
+// events on the same cores.
 func BenchmarkTrack(b *testing.B) {
 	tracker := benchTracker(b, discard{})
 	b.ReportAllocs()
@@ -55,7 +55,8 @@ func BenchmarkTrackParallel(b *testing.B) {
 	b.ReportMetric(float64(tracker.Stats().Refused)/float64(b.N), "refused/op")
 }
 
-// The caller alone: bursts of 64 into an idle tracker, emptied off the clock.
+// The caller alone: bursts of 64 into an idle tracker. The timer is stopped while they are
+// delivered.
 func BenchmarkTrackBurst(b *testing.B) {
 	tracker := benchTracker(b, discard{})
 	ctx := context.Background()
@@ -71,7 +72,7 @@ func BenchmarkTrackBurst(b *testing.B) {
 	}
 }
 
-// For comparison: what encoding the same event with encoding/json alone costs.
+// For comparison: encoding the same event with encoding/json alone.
 func BenchmarkJSONMarshal(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -82,7 +83,7 @@ func BenchmarkJSONMarshal(b *testing.B) {
 	}
 }
 
-// accept answers 202 to everything.
+// accept answers 202 to every request.
 func accept(b *testing.B) string {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,7 +98,7 @@ func accept(b *testing.B) string {
 	return "http://" + listener.Addr().String()
 }
 
-// Delivery over loopback, from Track to the answer, 64 requests in flight.
+// Delivery over loopback, from Track to the answer, with 64 requests in flight.
 func BenchmarkDeliver(b *testing.B) {
 	cfg := footfall.Config{BaseURL: accept(b), APIKey: testKey, SiteID: "site_1", DefaultURL: "https://shop.example.com/", MaxQueueEvents: 1 << 20, MaxQueueBytes: 1 << 30}
 	tracker, err := footfall.New(cfg)
@@ -112,8 +113,7 @@ func BenchmarkDeliver(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// The floor of BenchmarkDeliver: 64 goroutines that post a ready-made body with
-// net/http and do nothing else.
+// The lower bound of BenchmarkDeliver: 64 goroutines that post a fixed body with net/http.
 func BenchmarkBareHTTPLoop(b *testing.B) {
 	url := accept(b) + "/v1/events"
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}

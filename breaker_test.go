@@ -32,10 +32,10 @@ func TestOnlyAProbeReopensAfterTheAPINamedATime(t *testing.T) {
 					mine := n
 					mu.Unlock()
 					if mine == 1 {
-						time.Sleep(10 * time.Millisecond) // all 64 are under way
+						time.Sleep(10 * time.Millisecond) // all 64 are in flight
 						return first(r, body)
 					}
-					time.Sleep(50 * time.Millisecond) // under way when the first is answered
+					time.Sleep(50 * time.Millisecond) // in flight when the first is answered
 					return answerStatus(202)(r, body)
 				})
 				tracker := start(t, f, func(c *footfall.Config) { c.BackoffMin, c.BackoffMax = 20*time.Second, 20*time.Second })
@@ -110,7 +110,7 @@ func TestEachOutageIsTold(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			f.set(answerStatus(202))
 			require.NoError(t, tracker.Flush(context.Background()))
-			synctest.Wait() // the log is told last
+			synctest.Wait() // the log is written last
 		}
 		assert.Equal(t, []int{3, 3}, []int{j.Lines(slog.LevelWarn), j.Lines(slog.LevelInfo)}, j.String())
 		require.NoError(t, closeWithin(tracker, time.Minute))
@@ -161,19 +161,19 @@ func TestAttemptsThatCloseCutsOffAreNotAnOutage(t *testing.T) {
 		track(t, tracker, 1000)
 		require.Error(t, closeWithin(tracker, 2*time.Second))
 		synctest.Wait()
-		assert.NotContains(t, j.String(), "does not take events")
+		assert.NotContains(t, j.String(), "does not accept events")
 	})
 }
 
-// Each event fails once. The first probes find out that it is those that were sent before
-// which the API accepts; from then on they go first.
+// Each event fails once. The first probes show that the API accepts events that were sent
+// before; then retries go first.
 func TestTheProbeIsAnEventOfTheKindThatWasAcceptedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		once := &failsOnce{tried: make(map[string]bool)}
 		f.set(once.answer)
 		tracker := start(t, f)
-		for range 20 { // which start senders while the breaker is open
+		for range 20 { // they start senders while the breaker is open
 			track(t, tracker, 50)
 			time.Sleep(time.Second)
 		}
@@ -185,8 +185,8 @@ func TestTheProbeIsAnEventOfTheKindThatWasAcceptedLast(t *testing.T) {
 	})
 }
 
-// failsOnce fails the first request of every event, and counts those that come when the
-// last answer was a failure and no request is under way.
+// failsOnce fails the first request of every event. It counts requests that arrive after a
+// failure while no other request is in flight.
 type failsOnce struct {
 	mu              sync.Mutex
 	tried           map[string]bool

@@ -82,7 +82,7 @@ func checkRoute(mux router, r *Rule) error {
 	case !isPattern(r.Route):
 		return ruleError(r, "Route", "not a pattern of net/http")
 	case foreignWildcard(r.Route) != "":
-		return ruleError(r, "Route", foreignWildcard(r.Route)+" is not a wildcard of net/http, which writes {name} and {name...}")
+		return ruleError(r, "Route", foreignWildcard(r.Route)+" is not a wildcard of net/http: use {name} or {name...}")
 	case mux != nil && !registered(mux, r.Route):
 		return ruleError(r, "Route", notInMux(mux, r.Route))
 	}
@@ -213,7 +213,7 @@ func notInMux(mux router, route string) string {
 	if found := routeFor(mux, p, other); pattern.Parse(found).Path == other {
 		return reason + "has the route " + found
 	}
-	return reason + "answers 404 there (register routes before the middleware is put around it)"
+	return reason + "answers 404 there (register routes before wrapping the mux in the middleware)"
 }
 
 // routeFor returns the route of a mux for a path, by the method of p if the mux has one, else

@@ -71,8 +71,8 @@ func checkRules(t *testing.T, next http.Handler, rules ...footfall.Rule) error {
 	return footfalltest.New(t, quiet).CheckRules(next, rules...)
 }
 
-// A mux cannot be asked for its hosts: a rule that leaves the host open is reported
-// where every route of its path has one, and applies all the same.
+// A mux does not list its hosts. A rule without a host is reported if every route of its path
+// has one, although the rule applies.
 func TestRuleWithoutAHostAppliesToRoutesThatHaveOneAlthoughTheMuxCannotTell(t *testing.T) {
 	t.Parallel()
 	mux := muxOf("127.0.0.1/posts")
@@ -117,7 +117,7 @@ func TestCheckRulesSaysNothingOfHandlersThatCannotBeAsked(t *testing.T) {
 	assert.NoError(t, checkRules(t, muxOf()))
 }
 
-// muxLike is a router of another make that can be asked as http.ServeMux can.
+// muxLike is another router with the Handler method of http.ServeMux.
 type muxLike struct{ mux *http.ServeMux }
 
 func (m muxLike) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
@@ -192,16 +192,16 @@ func TestCheckRulesSaysWhatTheMuxAnswers(t *testing.T) {
 	mux := muxOf("POST /checkout", "GET /products/{id}", "GET /files/{path...}", "PUT /users/{id}", "GET /docs/")
 	const missing = "not registered in the mux, which "
 	for route, reason := range map[string]string{
-		"GET /princing":         missing + "answers 404 there (register routes before the middleware is put around it)",
+		"GET /princing":         missing + "answers 404 there (register routes before wrapping the mux in the middleware)",
 		"GET /checkout":         missing + "has the route POST /checkout there",
 		"GET /products/new":     missing + "has the route GET /products/{id} there",
 		"GET /products/{slug}":  missing + "has the route GET /products/{id} there",
 		"GET /users/{user}":     missing + "has the route PUT /users/{id} there",
 		"DELETE /products/{id}": missing + "has the route GET /products/{id} there",
 		"POST /checkout/":       missing + "has the route POST /checkout",
-		"GET /docs":             missing + "has the route GET /docs/ there", // to which it redirects
-		"GET /docs/*":           "* is not a wildcard of net/http, which writes {name} and {name...}",
-		"GET /users/:id":        ":id is not a wildcard of net/http, which writes {name} and {name...}",
+		"GET /docs":             missing + "has the route GET /docs/ there", // the mux redirects to it
+		"GET /docs/*":           "* is not a wildcard of net/http: use {name} or {name...}",
+		"GET /users/:id":        ":id is not a wildcard of net/http: use {name} or {name...}",
 	} {
 		assert.EqualError(t, checkRules(t, mux, footfall.Rule{Route: route}), `footfall: Rule{"`+route+`"}.Route: `+reason)
 	}

@@ -24,7 +24,8 @@ type Site struct {
 	TrackingActive bool      `json:"tracking_active"`
 }
 
-// ClientConfig configures a Client. The fields are those of Config.
+// ClientConfig configures a [Client]. Its fields have the same meaning as the fields of the
+// same name in [Config].
 type ClientConfig struct {
 	BaseURL string // required
 	APIKey  string `json:"-"` // required
@@ -45,10 +46,10 @@ func (c ClientConfig) Format(state fmt.State, _ rune) {
 	fmt.Fprintf(state, "footfall.ClientConfig{BaseURL: %q, APIKey: %s}", c.BaseURL, masked(c.APIKey))
 }
 
-// Client calls the three operations of the API, one request each, without
-// retries. Its methods may be called from several goroutines at once.
+// Client calls the three operations of the API with one request each, without retries. Its
+// methods may be called from several goroutines at once.
 //
-// An answer other than success is an *APIError.
+// An answer other than success is an [*APIError].
 type Client struct {
 	api     *wire.API
 	encoder encoder
@@ -76,11 +77,11 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}, nil
 }
 
-// How much of an answer to a read is taken: a list of some 50,000 sites.
+// maxSites limits the bytes read from an answer to a GET. A list of 50,000 sites fits.
 const maxSites = 16 << 20
 
-// Sites returns the sites of the account (GET /v1/sites). A list whose length is
-// not the total that the API gives with it is an error, not a short list.
+// Sites returns the sites of the account (GET /v1/sites). It returns an error if the length of
+// the list differs from the total in the answer.
 func (c *Client) Sites(ctx context.Context) ([]Site, error) {
 	var list struct {
 		Data []site `json:"data"`
@@ -95,7 +96,7 @@ func (c *Client) Sites(ctx context.Context) ([]Site, error) {
 		return nil, errors.New("footfall: sites: the answer lacks data or meta.total; check BaseURL")
 	}
 	if *list.Meta.Total != len(list.Data) {
-		return nil, fmt.Errorf("footfall: sites: the API counts %d sites and sent %d", *list.Meta.Total, len(list.Data))
+		return nil, fmt.Errorf("footfall: sites: the API reports %d sites and sent %d", *list.Meta.Total, len(list.Data))
 	}
 	sites := make([]Site, len(list.Data))
 	for i := range list.Data {
@@ -107,8 +108,8 @@ func (c *Client) Sites(ctx context.Context) ([]Site, error) {
 	return sites, nil
 }
 
-// Site returns one site (GET /v1/sites/{id}). If the account has no such site,
-// errors.Is(err, ErrNotFound).
+// Site returns one site (GET /v1/sites/{id}). If the account has no such site, the error
+// matches [ErrNotFound].
 func (c *Client) Site(ctx context.Context, id string) (Site, error) {
 	if id == "" {
 		return Site{}, &FieldError{"id", "empty"}
@@ -125,13 +126,13 @@ func (c *Client) Site(ctx context.Context, id string) (Site, error) {
 	return one.Data.typed()
 }
 
-// Send records one event (POST /v1/events) and returns nil once the API has said
-// that it accepted it. SiteID, Name and URL are required. Calling Send again for
-// an event whose first call failed may count it twice: a Tracker does not.
+// Send records one event (POST /v1/events) and returns nil once the API has accepted it.
+// SiteID, Name and URL are required. Calling Send again after an error may count the event
+// twice. A [Tracker] counts it once.
 func (c *Client) Send(ctx context.Context, e Event) error {
 	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
 	body, _, err := c.encoder.append(nil, &d)
-	if errors.Is(err, ErrNoURL) { // whose advice is for a Tracker
+	if errors.Is(err, ErrNoURL) { // its advice is for a Tracker
 		err = &FieldError{"url", "empty"}
 	}
 	if err != nil {
@@ -146,7 +147,7 @@ func (c *Client) Send(ctx context.Context, e Event) error {
 	return failure(&a)
 }
 
-// get fetches path and decodes a 200 into into.
+// get fetches path and decodes the body of a 200 into into.
 func (c *Client) get(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -158,13 +159,13 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 		return a.Cut
 	}
 	if err := json.Unmarshal(a.Body, into); err != nil {
-		// Not wrapped: encoding/json and time repeat the value, of any size.
-		return fmt.Errorf("footfall: the API answered 200 with something else than the documented JSON; check BaseURL: %s", a.Excerpt(err.Error()))
+		// Not wrapped: errors of encoding/json and time contain the value, which may be long.
+		return fmt.Errorf("footfall: the API answered 200 without the documented JSON; check BaseURL: %s", a.Excerpt(err.Error()))
 	}
 	return nil
 }
 
-// site is a Site as it comes, where a missing field can be told from a zero one.
+// site is a Site as the API sends it. Its pointers tell a missing field from a zero one.
 type site struct {
 	ID             *string    `json:"id"`
 	Domain         *string    `json:"domain"`
@@ -172,7 +173,7 @@ type site struct {
 	TrackingActive *bool      `json:"tracking_active"`
 }
 
-// typed checks that every required field came.
+// typed returns s as a Site, or an error if a required field is missing.
 func (s *site) typed() (Site, error) {
 	missing := func(field string) (Site, error) {
 		return Site{}, fmt.Errorf("footfall: the API sent a site without %s", field)

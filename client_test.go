@@ -33,8 +33,8 @@ func clientOf(t *testing.T, url string, change ...func(*footfall.ClientConfig)) 
 	return client
 }
 
-// testServer starts a server for the test. It closes connections first, so that a
-// handler that hangs on one cannot keep the test from ending.
+// testServer starts a server for the test. It closes connections first, so that a handler that
+// hangs cannot block the end of the test.
 func testServer(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -45,7 +45,7 @@ func testServer(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return server
 }
 
-// clientAnswered returns a client of a server that gives one answer to everything.
+// clientAnswered returns a client of a server that always gives the same answer.
 func clientAnswered(t *testing.T, status int, body string) *footfall.Client {
 	t.Helper()
 	return clientOf(t, testServer(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -115,8 +115,8 @@ func TestClientSitesRefusesAListThatIsNotWhole(t *testing.T) {
 	const good = `"id":"a","domain":"d","created_at":"2026-01-01T00:00:00Z","tracking_active":true`
 	list := func(site string) string { return `{"data":[{` + site + `}],"meta":{"total":1}}` }
 	rows := map[string]struct{ body, says string }{
-		"total is greater":  {`{"data":[{` + good + `}],"meta":{"total":2}}`, "counts 2 sites and sent 1"},
-		"total is less":     {`{"data":[{` + good + `}],"meta":{"total":0}}`, "counts 0 sites and sent 1"},
+		"total is greater":  {`{"data":[{` + good + `}],"meta":{"total":2}}`, "reports 2 sites and sent 1"},
+		"total is less":     {`{"data":[{` + good + `}],"meta":{"total":0}}`, "reports 0 sites and sent 1"},
 		"no total":          {`{"data":[],"meta":{}}`, "lacks"},
 		"no meta":           {`{"data":[]}`, "lacks"},
 		"no data":           {`{"meta":{"total":0}}`, "lacks"},
@@ -288,7 +288,7 @@ func TestClientGivesEveryOtherAnswerAsAPIError(t *testing.T) {
 	for name, call := range clientCalls() {
 		for _, status := range []int{201, 202, 204, 304, 400, 401, 403, 404, 407, 408, 409, 413, 422, 429, 500, 503} {
 			if name == "Send" && status == 202 {
-				status = 200 // success of the reads is none here
+				status = 200 // Send succeeds with 202, not 200
 			}
 			t.Run(fmt.Sprintf("%s %d", name, status), func(t *testing.T) {
 				t.Parallel()
@@ -336,7 +336,7 @@ func TestClientReadsAnswersToABound(t *testing.T) {
 				var written atomic.Int64
 				server := testServer(t, endless(status, &written))
 				err := call(t.Context(), clientOf(t, server.URL))
-				if name != "Send" || status != 202 { // an endless yes is a yes
+				if name != "Send" || status != 202 { // Send accepts a 202 with an endless body
 					require.Error(t, err)
 					assert.Less(t, len(err.Error()), 1024)
 				}
@@ -347,19 +347,19 @@ func TestClientReadsAnswersToABound(t *testing.T) {
 	}
 }
 
-// endless writes until the client closes the connection, or has taken far too much.
+// endless writes until the client closes the connection or has read far too much.
 func endless(status int, written *atomic.Int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		chunk := []byte(strings.Repeat("[", 64<<10))
 		var err error
-		for n := 0; err == nil && written.Load() < 200<<20; written.Add(int64(n)) { // so that a failure ends too
+		for n := 0; err == nil && written.Load() < 200<<20; written.Add(int64(n)) { // the bound ends a failing test
 			n, err = w.Write(chunk)
 		}
 	}
 }
 
-// An answer of documented shape may still hold a value of any size.
+// An answer of the documented shape may contain a value of any size.
 func TestClientErrorsAreBoundedWhateverTheAnswerHolds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("9", 1<<20)
@@ -384,7 +384,7 @@ func TestClientEndsWithItsContext(t *testing.T) {
 			t.Parallel()
 			reached := make(chan struct{})
 			client := clientOf(t, testServer(t, func(_ http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the client go
+				_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client disconnects
 				close(reached)
 				<-r.Context().Done()
 			}).URL)
@@ -395,7 +395,7 @@ func TestClientEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// midway cancels once the beginning of an answer's body has come.
+// midway cancels its context once the beginning of an answer's body has arrived.
 type midway struct {
 	io.ReadCloser
 	cancel func()
@@ -417,7 +417,7 @@ func (cancel midwayTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return resp, err
 }
 
-// An answer that is cut is no reason to doubt BaseURL.
+// A truncated answer does not mean that BaseURL is wrong.
 func TestClientReadsSayWhyAnAnswerWasCut(t *testing.T) {
 	t.Parallel()
 	server := testServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -430,7 +430,7 @@ func TestClientReadsSayWhyAnAnswerWasCut(t *testing.T) {
 	})
 	for name, call := range clientCalls() {
 		if name == "Send" {
-			continue // has its answer with the status
+			continue // the status is the answer
 		}
 		t.Run(name+" by its context", func(t *testing.T) {
 			t.Parallel()

@@ -25,7 +25,7 @@ func TestFlushReturnsWhenEverythingAcceptedBeforeIsSettled(t *testing.T) {
 		tracker := start(t, f)
 		track(t, tracker, 10)
 		began := time.Now()
-		go func() { // events that come later do not hold it up
+		go func() { // later events do not delay it
 			for range 100 {
 				_ = tracker.Track(context.Background(), "later")
 				time.Sleep(10 * time.Millisecond)
@@ -68,7 +68,7 @@ func TestFlushWithNothingQueuedReturnsAtOnce(t *testing.T) {
 	})
 }
 
-// The common SDKs lose every one of these.
+// The common SDKs lose all of these events.
 func TestCloseDeliversEventsWaitingInBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -76,7 +76,7 @@ func TestCloseDeliversEventsWaitingInBackoff(t *testing.T) {
 		tracker := start(t, f)
 		track(t, tracker, 500)
 		time.Sleep(10 * time.Minute)
-		f.set(answerStatus(202)) // nobody has noticed yet
+		f.set(answerStatus(202)) // no attempt has been made since
 		began := time.Now()
 		require.NoError(t, closeWithin(tracker, 2*time.Second))
 		assert.Less(t, time.Since(began), time.Second)
@@ -141,7 +141,7 @@ func TestCloseGivesEveryEventOneLastAttempt(t *testing.T) {
 func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		f.latency = time.Millisecond // so that nothing is delivered while the clock stands still
+		f.latency = time.Millisecond // so that nothing is delivered before the clock advances
 		statuses := []int{202, 422, 503}
 		f.set(func(r *http.Request, body string) (*http.Response, error) {
 			n, err := strconv.Atoi(regexp.MustCompile(`"n":(\d+)`).FindStringSubmatch(body)[1])
@@ -161,7 +161,7 @@ func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
 	})
 }
 
-// once is an event that the API answers with status first.
+// once is an event that the API first answers with status.
 func once(status int) func(*http.Request, string) (*http.Response, error) {
 	first := true
 	return func(r *http.Request, body string) (*http.Response, error) {
@@ -177,7 +177,7 @@ func TestCloseRetriesTheOneEventThatIsLeftIfTheLastAnswerBeforeAcceptedOne(t *te
 	for _, status := range []int{503, 401, 404} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFakeNet()
-			f.latency = time.Millisecond // Close comes before the first answer
+			f.latency = time.Millisecond // Close is called before the first answer
 			tracker := start(t, f)
 			track(t, tracker, 1)
 			require.NoError(t, tracker.Flush(t.Context()))
@@ -210,7 +210,7 @@ func TestCloseReturnsEarlyIfTheAPIAcceptsNothingAlthoughItDidBefore(t *testing.T
 					require.Error(t, closeWithin(tracker, time.Hour))
 					most := 2 * time.Second
 					if name == "Retry-After" {
-						most += 3 * time.Minute // three times what the API asks for
+						most += 3 * time.Minute // three times the Retry-After
 					}
 					assert.Less(t, time.Since(began), most)
 					assert.GreaterOrEqual(t, f.requests(), 1+n, "each has its attempt")
@@ -246,7 +246,7 @@ func TestCloseTriesAnEventThatFailsAloneAtMostThreeTimesMore(t *testing.T) {
 		tracker := start(t, f)
 		track(t, tracker, 100)
 		poison(t, tracker, 1)
-		time.Sleep(3 * time.Second) // the circuit breaker is closed still
+		time.Sleep(3 * time.Second) // the circuit breaker is still closed
 		sent := f.requests()
 		began := time.Now()
 		require.Error(t, closeWithin(tracker, time.Hour))
@@ -272,8 +272,8 @@ func TestCloseGivesUpAllThatIsLeftWhenTheAPIHasAcceptedNothingForLong(t *testing
 	})
 }
 
-// hoarder stores what it takes. In the end it gives some up, delivers others, and keeps the
-// rest.
+// hoarder stores the records that it takes. At the end it gives some up, delivers others and
+// keeps the rest.
 type hoarder struct{ lost, delivered int }
 
 func (h hoarder) Deliver(ctx context.Context, src *footfall.Source) {
@@ -348,7 +348,7 @@ func TestSecondCloseObeysItsOwnContext(t *testing.T) {
 	})
 }
 
-// Run with -race: no race, no panic, every event in exactly one counter.
+// Run with -race. There is no race, no panic, and every event is in exactly one counter.
 func TestTrackRacingClose(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -460,15 +460,15 @@ func TestCloseSaysThatItsContextEndedThoughAttemptsFailedToo(t *testing.T) {
 	})
 }
 
-// lastWords is a Transport that takes a moment to store what it has when it is told to
-// stop, or never stops.
+// lastWords is a Transport that takes a moment to store its records after its context ends, or
+// never returns.
 type lastWords struct{ takes time.Duration }
 
 func (l lastWords) Deliver(ctx context.Context, src *footfall.Source) {
 	batch := make([]footfall.Record, 10)
 	src.Wait(ctx)
 	time.Sleep(time.Millisecond) // the others are tracked after the first
-	src.Waiting()                // counts them
+	src.Waiting()                // moves the first into the queue
 	n := src.Take(batch)
 	<-ctx.Done()
 	time.Sleep(l.takes)
@@ -524,7 +524,7 @@ func TestFlushWithANilContextReachesTheTransport(t *testing.T) {
 	})
 }
 
-// flushing is a Transport whose Flush must be given a context.
+// flushing is a Transport whose Flush requires a context.
 type flushing struct{ t *testing.T }
 
 func (flushing) Deliver(ctx context.Context, src *footfall.Source) { src.Wait(ctx) }

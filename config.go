@@ -18,205 +18,193 @@ import (
 	"github.com/footfall-dev/footfall/internal/chars"
 )
 
-// Config configures a Tracker. The zero value of a field means its default. New
-// copies what it needs: changing a Config afterwards changes nothing.
+// Config configures a [Tracker]. The zero value of a field means its default. [New] copies the
+// Config, so later changes have no effect.
 type Config struct {
-	// BaseURL is where the Site Analytics API is, without the /v1: scheme, host
-	// and perhaps a path. Plain http is refused unless the host is loopback or
-	// AllowHTTP is set. Required, unless Transport is set.
+	// BaseURL is the address of the Site Analytics API without /v1: scheme, host and an
+	// optional path. New refuses plain http unless the host is loopback or AllowHTTP is set.
+	// Required, unless Transport is set.
 	BaseURL string
 
-	// APIKey is the account's API key, sent as a bearer token. It never appears
-	// in a log, an error or the printed form of a Config (SECURITY.md has two
-	// exceptions: HTTPClient, and https through a proxy); but in that of a struct
-	// that has a Config in an unexported field, where fmt asks no methods: keep
-	// the Tracker, not the Config. Required, unless Transport is set.
+	// APIKey is the account's API key, sent as a bearer token. It never appears in a log, an
+	// error or the printed form of a Config; SECURITY.md names two exceptions, HTTPClient and
+	// https through a proxy. Printing a struct that holds a Config in an unexported field does
+	// reveal it, because fmt calls no methods there: keep the Tracker, not the Config.
+	// Required, unless Transport is set.
 	APIKey string `json:"-"`
 
-	// SiteID is the site of the events for which neither [Event.SiteID], nor
-	// [Rule.SiteID], nor the context ([WithSite]) names one: the id of the API's
-	// sites, not a domain. Required.
+	// SiteID is the site of events for which neither [Event.SiteID], nor [Rule.SiteID], nor the
+	// context ([WithSite]) names one. It is the id of a site of the API, not a domain.
+	// Required.
 	SiteID string
 
-	// DefaultURL is the URL of events tracked where no page is known, such as
-	// in background jobs: absolute, http or https. Defaults to none, which
-	// makes Track return ErrNoURL there.
+	// DefaultURL is the URL of events that have no page, such as events of background jobs. It
+	// is absolute, http or https. Without it, Track returns [ErrNoURL] for such events.
+	// Defaults to none.
 	DefaultURL string
 
-	// PublicURL replaces scheme and host of pages taken from requests, for
-	// applications behind a proxy whose public address never changes, such as
-	// https://shop.example.com. A path in it is put before that of the request.
-	// Defaults to the request's own host.
+	// PublicURL replaces scheme and host of pages taken from requests, for applications behind
+	// a proxy that has a fixed public address, such as https://shop.example.com. Its path is
+	// prepended to the path of the request. Defaults to the request's own host.
 	PublicURL string
 
-	// Hosts lists the hosts that pages taken from requests may have, where PublicURL is not
-	// set: names or addresses with or without a port, or "*.example.com" for all below a
-	// domain. Pages of other hosts get the first entry in place of their host, which must
-	// not begin with "*". The host in a request is the client's choice; without a list or
-	// PublicURL anybody can make events on pages of foreign hosts. The URLs in a Referer and
-	// in PageHeader are not used if their host is not listed. An empty list allows all hosts. Defaults to
-	// none.
+	// Hosts lists the hosts that pages taken from requests may have if PublicURL is not set. An
+	// entry is a name or an address with an optional port, or "*.example.com" for all hosts
+	// below a domain. The first entry, which must not begin with "*", replaces every other
+	// host. The client chooses the host of its request: without Hosts or PublicURL, any client
+	// can make events on pages of foreign hosts. URLs in a Referer or in PageHeader are ignored
+	// if their host is not listed. An empty list allows all hosts. Defaults to none.
 	Hosts []string
 
-	// Page is the page of events for which neither [Event.URL] nor the context ([WithURL])
-	// names one. It holds for rules, [Track] and [Tracker.TrackRequest] alike. Defaults to
-	// PagePath.
+	// Page selects the page of events for which neither [Event.URL] nor the context ([WithURL])
+	// names one. It applies to rules, [Track] and [Tracker.TrackRequest]. Defaults to PagePath.
 	Page PageSource
 
-	// PageHeader names a header in which a client says the URL of its page, for single-page
-	// applications that call an API of another origin: their Referer has the origin only.
-	// The URL takes the place of Page if it is absolute, http or https, and its host is one
-	// of Hosts, which PageHeader requires. Defaults to none.
+	// PageHeader names a request header that contains the URL of the client's page, for
+	// single-page applications that call an API of another origin: their Referer contains only
+	// the origin. The URL takes precedence over Page if it is absolute, http or https, and its
+	// host is listed in Hosts, which PageHeader requires. Defaults to none.
 	PageHeader string
 
-	// TrustedProxies lists the addresses whose X-Forwarded-Proto and
-	// X-Forwarded-Host are believed when PublicURL is not set. Anybody can send
-	// those headers, so list only your own proxies. Of several entries the last is
-	// taken, which the proxy itself added; behind a chain of proxies set PublicURL.
-	// A proxy that does not set these headers passes on the client's, as nginx does
-	// by default: make each proxy listed here set both. Defaults to none.
+	// TrustedProxies lists the addresses of proxies whose X-Forwarded-Proto and
+	// X-Forwarded-Host are trusted if PublicURL is not set. Any client can send those headers,
+	// so list only your own proxies. Of several entries in a header, the last one is used,
+	// which the proxy added; behind a chain of proxies set PublicURL. Some proxies, such as
+	// nginx by default, pass on the client's headers: configure each proxy to set both headers.
+	// Defaults to none.
 	TrustedProxies []netip.Prefix
 
-	// QueryKeys lists the query keys that pages taken from requests keep; an
-	// entry ending in * is a prefix. All others are removed, for they carry
-	// tokens and personal data. An empty, non-nil slice removes all.
-	// Defaults to utm_*, ref, source.
+	// QueryKeys lists the query keys that pages taken from requests keep. An entry that ends
+	// with * is a prefix. All other keys are removed, because they carry tokens and personal
+	// data. An empty, non-nil slice removes all. Defaults to utm_*, ref, source.
 	QueryKeys []string
 
-	// Skip leaves out requests for which it returns true: no Rule applies to
-	// them. It runs after the handler, on the request's goroutine. Events that handlers
-	// track themselves are not affected. A request for which it panics makes no event;
-	// the log is told. runtime.Goexit in it does the same, and ends the request's
-	// goroutine: net/http closes the connection and may not send the end of the answer,
-	// and a panic of the handler goes no further. Defaults to skipping nothing.
+	// Skip returns true for requests that no [Rule] applies to. It runs after the handler, on
+	// the request's goroutine. It does not affect events that handlers track. If Skip panics,
+	// the request makes no event and the panic is logged. If it calls runtime.Goexit, the same
+	// happens and the request's goroutine ends: net/http closes the connection, may not send
+	// the end of the answer, and does not see a panic of the handler. Defaults to skipping
+	// nothing.
 	Skip func(*http.Request) bool
 
-	// NoContextValue keeps the middleware from adding a value to the context of
-	// each request, which saves a copy of the request. The function Track then
-	// finds no tracker; Tracker.TrackRequest works as before.
+	// NoContextValue keeps the middleware from adding a value to the context of each request,
+	// which saves a copy of the request. The function [Track] then finds no tracker;
+	// [Tracker.TrackRequest] works as before.
 	NoContextValue bool
 
-	// MaxQueueEvents bounds the events accepted and not settled yet, waiting or
-	// on their way. Those of usual size, some 200 bytes, reach it before
-	// MaxQueueBytes. Defaults to 50,000.
+	// MaxQueueEvents bounds the events that are accepted and not settled yet. Events of typical
+	// size, about 200 bytes, reach it before MaxQueueBytes. Defaults to 50,000.
 	MaxQueueEvents int
 
-	// MaxQueueBytes bounds the bytes of those events, encoded. Defaults to
-	// 16 MiB.
+	// MaxQueueBytes bounds the encoded size of those events in bytes. Defaults to 16 MiB.
 	MaxQueueBytes int
 
-	// MaxEventBytes bounds one encoded event; Track refuses a larger one. Below 8 KiB, a
-	// long URL or path of a request may make its event too large.
-	// Defaults to 32 KiB.
+	// MaxEventBytes bounds the encoded size of one event; Track refuses a larger one. Below 8
+	// KiB, a long URL or path of a request may make its event too large. Defaults to 32 KiB.
 	MaxEventBytes int
 
-	// DropOldest makes room in a full queue by dropping the oldest event that
-	// is not on its way, counted in Stats.Dropped. Defaults to refusing the new
-	// event with ErrQueueFull.
+	// DropOldest makes room in a full queue by dropping the oldest event that is not in flight.
+	// Stats.Dropped counts it. Defaults to refusing the new event with ErrQueueFull.
 	DropOldest bool
 
-	// BatchSize is the number of waiting events that are sent without waiting
-	// for FlushInterval to end. Defaults to 100.
+	// BatchSize is the number of waiting events that are sent before FlushInterval has passed.
+	// Defaults to 100.
 	BatchSize int
 
-	// FlushInterval is the longest an event waits for others before it is sent. The
-	// first event after a pause of that length is sent at once; those that follow
-	// within the interval are sent at its end, together. A process that is killed
-	// loses what waits; a longer interval saves processor time, because Track then
-	// wakes the sending goroutine less often and requests overlap. Defaults to 20ms.
+	// FlushInterval is the longest time that an event waits for others before it is sent. The
+	// first event after a pause of that length is sent at once; events that follow within the
+	// interval are sent together at its end. A process that is killed loses waiting events. A
+	// longer interval saves processor time, because Track wakes the sending goroutine less
+	// often and requests overlap. Defaults to 20ms.
 	FlushInterval time.Duration
 
-	// MaxInFlight bounds the requests under way. One is used for as many events
-	// as it delivers within FlushInterval, at least 1 and at most 8, that are
-	// waiting. Defaults to 64.
+	// MaxInFlight bounds the concurrent requests. The tracker starts one sender for as many
+	// waiting events as a sender delivers within FlushInterval, 1 to 8. Defaults to 64.
 	MaxInFlight int
 
-	// AttemptTimeout bounds one attempt, from connecting to the end of the
-	// answer. Defaults to 5s.
+	// AttemptTimeout bounds one attempt, from connecting to the end of the answer. Defaults to
+	// 5s.
 	AttemptTimeout time.Duration
 
-	// BackoffMin bounds the first wait after an answer that means "not now". A
-	// wait is drawn at random between zero and its bound, which doubles with
-	// each failure in a row. Defaults to 500ms.
+	// BackoffMin bounds the first wait after an answer that means "retry later". A wait is
+	// random between zero and its bound, which doubles with each consecutive failure. Defaults
+	// to 500ms.
 	BackoffMin time.Duration
 
-	// BackoffMax is where that bound stops doubling. Defaults to 15s.
+	// BackoffMax is the largest bound of that wait. Defaults to 15s.
 	BackoffMax time.Duration
 
-	// MaxRetryAfter is the longest Retry-After that is believed. Defaults to 5m.
+	// MaxRetryAfter limits the Retry-After of an answer; a longer one is shortened. Defaults to
+	// 5m.
 	MaxRetryAfter time.Duration
 
-	// ProbeMin bounds the first wait between probes while the key is refused or
-	// BaseURL leads to something else than the API. A wait is at least half its
-	// bound, which doubles with each probe. Defaults to 30s.
+	// ProbeMin bounds the first wait between probes while the API refuses the key, or something
+	// other than the API answers at BaseURL. A wait is at least half its bound, which doubles
+	// with each probe. Defaults to 30s.
 	ProbeMin time.Duration
 
-	// ProbeMax is where that bound stops doubling. Defaults to 5m.
+	// ProbeMax is the largest bound of that wait. Defaults to 5m.
 	ProbeMax time.Duration
 
-	// ShutdownTimeout bounds how long [Tracker.Run] waits for the server to answer the requests
-	// under way, before it closes their connections. ShutdownTimeout, CloseTimeout and a second
-	// must be less than the time that a process has to end: in Kubernetes
-	// terminationGracePeriodSeconds, which is 30 s by default. Defaults to 10s.
+	// ShutdownTimeout bounds how long [Tracker.Run] waits for the server to answer requests in
+	// progress. Run then closes their connections. The sum of ShutdownTimeout, CloseTimeout and
+	// one second must be less than the time that the process has to end: in Kubernetes
+	// terminationGracePeriodSeconds, 30 s by default. Defaults to 10s.
 	ShutdownTimeout time.Duration
 
-	// CloseTimeout bounds the call to [Tracker.Close] by [Tracker.Run], which begins when the
-	// server has stopped. Defaults to 10s.
+	// CloseTimeout bounds the call to [Tracker.Close] that [Tracker.Run] makes after the server
+	// has stopped. Defaults to 10s.
 	CloseTimeout time.Duration
 
-	// AllowPII turns off the guard that replaces values which look like
-	// personal data by "[redacted]". In paths of requests it replaces segments that have an
-	// e-mail address or look like a token, and those of wildcards whose name says that they
-	// are secrets, such as {token} and {key}: by the name of the wildcard in braces, where
-	// the route is known. Defaults to false: the guard is on.
+	// AllowPII turns off the guard that replaces values that look like personal data by
+	// "[redacted]". In paths of requests, the guard replaces segments that contain an e-mail
+	// address or look like a token, and segments of wildcards with a secret's name, such as
+	// {token} and {key}. If the route is known, the replacement is the name of the wildcard in
+	// braces. Defaults to false: the guard is on.
 	AllowPII bool
 
-	// AllowPIIKeys lists keys of props and names of wildcards that the guard leaves alone,
-	// such as a version that looks like an IP address, or a product's id that looks like
-	// a token. Defaults to none.
+	// AllowPIIKeys lists keys of props and names of wildcards that the guard ignores, such as a
+	// version that looks like an IP address, or a product id that looks like a token. Defaults
+	// to none.
 	AllowPIIKeys []string
 
-	// AllowHTTP permits a BaseURL that is plain http on a host other than
-	// loopback, which sends the key in clear.
+	// AllowHTTP permits a BaseURL with plain http on a host other than loopback. The key is
+	// then sent in clear.
 	AllowHTTP bool
 
-	// HTTPClient sends the requests. Its CheckRedirect is replaced: redirects
-	// are never followed. Its transport is left alone: an http.Transport prints what
-	// a server sends unasked on an idle connection, also if it repeats the API key.
-	// Defaults to a client of its own that speaks HTTP/1.1
-	// and keeps MaxInFlight idle connections.
+	// HTTPClient sends the requests. Its CheckRedirect is replaced: redirects are never
+	// followed. Its transport is used unchanged: an http.Transport logs unsolicited data that a
+	// server sends on an idle connection, even if it contains the API key. Defaults to a client
+	// that speaks HTTP/1.1 and keeps MaxInFlight idle connections.
 	HTTPClient *http.Client
 
-	// Transport carries the events in place of HTTP; BaseURL, APIKey and what
-	// concerns requests are then not used. Defaults to HTTP.
+	// Transport carries the events in place of HTTP. BaseURL, APIKey and the fields about
+	// requests are then not used. Defaults to HTTP.
 	Transport Transport
 
-	// Logger is told about outages, a refused key and events that were not
-	// accepted: a line when it begins and when it ends, none per event, and none
-	// once Close has returned. A handler that panics or calls runtime.Goexit loses
-	// the line and nothing else. A handler that blocks holds the goroutine that logs for
-	// a second; later lines wait, up to 64 of them, and the others are counted. Track
-	// never logs. Defaults to slog.Default().
+	// Logger receives a line when an outage, a refused key or a loss of events begins, and when
+	// it ends; none per event, and none once Close has returned. A handler that panics or calls
+	// runtime.Goexit loses the line and nothing else. A handler that blocks holds its goroutine
+	// for a second; up to 64 later lines wait, and the others are counted. Track never logs.
+	// Defaults to slog.Default().
 	Logger *slog.Logger
 
-	// OnError is called with a *RejectedError for each accepted event that the
-	// API refused for good. It is called from goroutines of the tracker, several at
-	// once, should return soon, and must not call Flush or Close, which wait for
-	// the event it is told of. A panic or runtime.Goexit in it is logged, at most once a
-	// minute. The tracker waits for a call for a second at most, and not at all while an
-	// earlier call takes longer; Close does not wait for such calls either. While 64 such
-	// calls are in progress, events that the API refuses are counted in a line of the
+	// OnError is called with a [*RejectedError] for each accepted event that the API refused
+	// for good. Goroutines of the tracker call it concurrently. It should return soon, and must
+	// not call Flush or Close, because they wait for the event. A panic or runtime.Goexit in it
+	// is logged, at most once a minute. The tracker waits at most a tenth of a second for a
+	// call, and not at all while an earlier call takes longer; Close does not wait for such
+	// calls. While 64 such calls are in progress, refused events are counted in a line of the
 	// log instead. Defaults to such a line, at most one a minute.
 	OnError func(error)
 
-	// Disabled makes the tracker do nothing: Track returns nil, and no other
-	// field is looked at, except ShutdownTimeout by Run, which serves all the same.
+	// Disabled makes the tracker do nothing: Track returns nil. All other fields are ignored,
+	// except that Run serves and uses ShutdownTimeout.
 	Disabled bool
 }
 
-// ConfigFromEnv returns a Config with BaseURL, APIKey and SiteID from the
-// environment variables FOOTFALL_BASE_URL, FOOTFALL_API_KEY and FOOTFALL_SITE_ID.
-// New reports what is missing.
+// ConfigFromEnv returns a Config with BaseURL, APIKey and SiteID from the environment variables
+// FOOTFALL_BASE_URL, FOOTFALL_API_KEY and FOOTFALL_SITE_ID. [New] reports missing ones.
 func ConfigFromEnv() Config {
 	return Config{
 		BaseURL: os.Getenv("FOOTFALL_BASE_URL"),
@@ -247,7 +235,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check reports every problem of a Config that has its defaults.
+// check reports every problem of a Config whose defaults are set.
 func (c *Config) check() error {
 	var problems []error
 	report := func(field, reason string) {
@@ -274,9 +262,9 @@ func (c *Config) checkPages(report func(field, reason string)) {
 		name, wild := strings.CutPrefix(host, "*.")
 		switch {
 		case !isHost(name):
-			report("Hosts", strconv.Quote(host)+" is not a host: write it without scheme and path")
+			report("Hosts", strconv.Quote(host)+" is not a host: omit scheme and path")
 		case wild && i == 0:
-			report("Hosts", "begins with a wildcard: the first entry takes the place of other hosts")
+			report("Hosts", "begins with a wildcard: the first entry replaces hosts that are not listed")
 		}
 	}
 	if !c.Page.valid() {
@@ -318,7 +306,7 @@ func (c *Config) checkNumbers(report func(field, reason string)) {
 	}
 }
 
-// configError returns nil if there is no reason for one.
+// configError returns nil if reason is empty.
 func configError(field, reason string) error {
 	if reason == "" {
 		return nil
@@ -326,7 +314,7 @@ func configError(field, reason string) error {
 	return &FieldError{"Config." + field, reason}
 }
 
-// checkPositive is for numbers whose zero was replaced by the default.
+// checkPositive checks a number whose zero was replaced by the default.
 func checkPositive(n int64) string {
 	if n < 0 {
 		return "negative"
@@ -348,9 +336,9 @@ func checkBaseURL(raw string, allowHTTP bool) string {
 	path := strings.TrimRight(u.Path, "/")
 	switch {
 	case strings.ContainsAny(raw, "?#"):
-		return "has a query or a fragment"
+		return "contains a query or a fragment"
 	case strings.HasSuffix(path, "/v1"), strings.HasSuffix(path, "/v1/events"), strings.HasSuffix(path, "/v1/sites"):
-		return "has the path of the API in it: leave out /v1 and what follows"
+		return "contains the path of the API: omit /v1 and everything after it"
 	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
 		return "plain http would send the API key in clear: use https, or set AllowHTTP"
 	}
@@ -372,7 +360,7 @@ func checkKey(key string) string {
 	}
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] >= 0x7f {
-			return "has a blank, a line break or a character that an HTTP header can't carry"
+			return "contains a space, a line break or another character that is not valid in an HTTP header"
 		}
 	}
 	return ""
@@ -399,7 +387,7 @@ func checkPublicURL(raw string) string {
 		return "longer than 1024 bytes"
 	}
 	if !isHost(host) || !chars.IsURL(path) || strings.Contains(path, "?") {
-		return "may have only scheme, host and path, of plain characters"
+		return "must consist of scheme, host and path, in plain characters"
 	}
 	return ""
 }
@@ -412,7 +400,7 @@ func (c Config) Format(state fmt.State, _ rune) {
 // LogValue keeps the API key out of structured logs.
 func (c Config) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
 
-// MarshalJSON keeps functions, which JSON cannot say, and the API key out.
+// MarshalJSON leaves out the API key, and functions, which JSON cannot represent.
 func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(fmt.Sprint(c)) }
 
 func masked(key string) string {

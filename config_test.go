@@ -23,7 +23,7 @@ import (
 
 const secretKey = "sk_live_s3cr3t-k3y"
 
-// rightConfig is a Config without a problem.
+// rightConfig returns a Config without problems.
 func rightConfig() Config {
 	return Config{BaseURL: "https://api.example.com", APIKey: secretKey, SiteID: "site_1"}
 }
@@ -44,7 +44,7 @@ func fieldsOf(t *testing.T, err error) []string {
 	return fields
 }
 
-// checkAsNewDoes is New without its goroutine: what passes here starts a tracker.
+// checkAsNewDoes is New without its goroutine.
 func (c Config) checkAsNewDoes() error {
 	c = c.withDefaults()
 	return c.check()
@@ -136,7 +136,7 @@ func TestConfigBaseURL(t *testing.T) {
 		"path of sites":          {"https://api.example.com/v1/sites", true, false},
 		"query":                  {"https://api.example.com?x=1", true, false},
 		"fragment":               {"https://api.example.com/#x", true, false},
-		// What is appended to these would not be a path.
+		// A path cannot be appended to these.
 		"bare question mark": {"https://api.example.com?", true, false},
 		"bare hash":          {"https://api.example.com/#", true, false},
 		"line break":         {"https://api.example.com/\n", true, false},
@@ -221,7 +221,7 @@ func TestClientConfigReportsEveryProblemAtOnce(t *testing.T) {
 	assert.NotContains(t, err.Error(), secretKey)
 }
 
-// printed is every way in which a value may come to a log or a screen.
+// printed returns v in every form that a log or a screen may show.
 func printed(t *testing.T, value any) map[string]string {
 	t.Helper()
 	texts := map[string]string{"Sprint": fmt.Sprint(value), "Errorf": fmt.Errorf("%w: %v", ErrClosed, value).Error()}
@@ -303,7 +303,7 @@ func TestConfigDefaultsLeaveWhatIsSetAlone(t *testing.T) {
 	assert.True(t, reflect.DeepEqual(set, set.withDefaults()))
 }
 
-// documented is a struct's field with what its comment says of the default.
+// documented is a struct's field with the default that its comment names.
 type documented struct {
 	name string
 	doc  string
@@ -338,8 +338,8 @@ func defaultIn(doc string) string {
 	return strings.TrimSuffix(says, ".")
 }
 
-// meaning turns a documented default into the value of a field, or returns nil
-// for one in words, such as "refusing the new event", which the zero value means.
+// meaning converts a documented default to the value of a field. It returns nil for a default
+// in words, such as "refusing the new event", which the zero value means.
 func meaning(says string, of reflect.Type) any {
 	size := int64(1)
 	number := strings.ReplaceAll(says, ",", "")

@@ -5,12 +5,12 @@ import "context"
 // contextKey is the key of a contextValue in a context.
 type contextKey struct{}
 
-// contextValue is what a context knows for the events below it.
+// contextValue holds the tracker and the page of the events below a context.
 type contextValue struct {
 	tracker *Tracker
 	known   bool // tracker was set, perhaps to nil
 	page    Page
-	method  string       // of the request that page is of
+	method  string       // of the request of page
 	routes  *routeFinder // finds its route; nil if an adapter does
 }
 
@@ -30,9 +30,9 @@ func (c *valueContext) Value(key any) any {
 // siteKey is the key of a siteContext in a context.
 type siteKey struct{}
 
-// siteContext is a context with the site of WithSite, in one allocation. It has a key of
-// its own because the middleware makes a contextValue for each request and would have to
-// copy the site into it.
+// siteContext is a context with the site of WithSite, in one allocation. It has a separate key
+// because the middleware makes a contextValue for each request, and would have to copy the site
+// into it.
 type siteContext struct {
 	context.Context
 	siteID string
@@ -56,8 +56,7 @@ func siteFrom(ctx context.Context) string {
 	return ""
 }
 
-// valueFrom returns the innermost contextValue of ctx, or nil. A nil ctx, which a
-// test or a careless caller may pass, has none.
+// valueFrom returns the innermost contextValue of ctx, or nil. A nil ctx has none.
 func valueFrom(ctx context.Context) *contextValue {
 	if ctx == nil {
 		return nil
@@ -76,7 +75,7 @@ func (e *Event) draft(ctx context.Context) draft {
 		d.below = valueFrom(ctx)
 	}
 	if d.below != nil {
-		d.page = &d.below.page // which nobody changes
+		d.page = &d.below.page // never changes
 	}
 	return d
 }
@@ -89,10 +88,10 @@ func orBackground(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Track accepts an event for the tracker, the page and the site that ctx knows: below the
-// middleware, at any depth, also in a goroutine that outlives the request. It is
-// Tracker.Track otherwise. The error is ErrNoTracker if ctx knows no tracker, of which
-// nobody else is told: no Stats and no log are there to tell.
+// Track is [Tracker.Track] with the tracker in ctx. ctx is the context of a request below the
+// middleware, at any depth, or derived from one. It may be used in a goroutine that outlives
+// the request. If ctx has no tracker, Track returns [ErrNoTracker]; no Stats count the event
+// and no log reports it.
 func Track(ctx context.Context, name string, props ...Prop) error {
 	v := valueFrom(ctx)
 	if v == nil || !v.known {
@@ -102,8 +101,8 @@ func Track(ctx context.Context, name string, props ...Prop) error {
 }
 
 // TrackRoute is [Track] for adapters of routers that find the route of a request after the
-// middleware has run: route is the pattern that the request of ctx matched, or "" if none
-// is known.
+// middleware has run. route is the pattern that the request of ctx matched, or "" if it is not
+// known.
 func TrackRoute(ctx context.Context, route, name string, props ...Prop) error {
 	v := valueFrom(ctx)
 	if v == nil || !v.known {
@@ -121,8 +120,8 @@ func TrackRoute(ctx context.Context, route, name string, props ...Prop) error {
 	return v.tracker.accept(&d, nil)
 }
 
-// WithTracker returns a context below which the function Track finds t, for code
-// that no middleware runs above, such as background jobs.
+// WithTracker returns a context below which the function Track uses t, for code that runs
+// outside the middleware, such as background jobs.
 func WithTracker(ctx context.Context, t *Tracker) context.Context {
 	v := contextValue{tracker: t, known: true}
 	if outer := valueFrom(ctx); outer != nil {
@@ -143,8 +142,8 @@ func WithSite(ctx context.Context, siteID string) context.Context {
 	return &siteContext{orBackground(ctx), siteID}
 }
 
-// WithURL returns a context below which events occur on the page url, which is
-// sent exactly as given. Track refuses an event whose url is not absolute.
+// WithURL returns a context below which events occur on the page url, which is sent exactly as
+// given. Track refuses the event if url is not absolute.
 func WithURL(ctx context.Context, url string) context.Context {
 	v := contextValue{page: Page{exact: url}}
 	if outer := valueFrom(ctx); outer != nil {
@@ -153,8 +152,8 @@ func WithURL(ctx context.Context, url string) context.Context {
 	return &valueContext{orBackground(ctx), v}
 }
 
-// WithPage returns a context below which Track finds t and events occur on p, for
-// adapters. It is ctx itself if Config.NoContextValue is set.
+// WithPage returns a context below which Track uses t and events occur on p, for adapters. It
+// returns ctx unchanged if Config.NoContextValue is set.
 func (t *Tracker) WithPage(ctx context.Context, p Page) context.Context {
 	if t != nil && t.noContext {
 		return ctx

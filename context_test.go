@@ -14,7 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// closeTracker closes with a deadline that is its own, for tests that are over.
+// closeTracker closes with a separate deadline, at the end of a test.
 func closeTracker(tracker *footfall.Tracker) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -88,7 +88,7 @@ func TestTrackWithoutATrackerInTheContextSaysSo(t *testing.T) {
 	}.open(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { without = footfall.Track(r.Context(), "x") }))
 	tracker.get(t, "/")
 	assert.Empty(t, tracker.events())
-	var none context.Context // as careless callers have
+	var none context.Context // a mistake of the caller
 	for name, err := range map[string]error{
 		"below a middleware with NoContextValue": without,
 		"no context value":                       footfall.Track(t.Context(), "x"),
@@ -184,7 +184,7 @@ func TestTrackRequestWithAndWithoutContextValue(t *testing.T) {
 	}
 }
 
-// Track knows the route too, but looks for it only if the path may have a secret.
+// Track finds the route too, but only if the path may contain a secret.
 func TestTrackRequestKnowsTheRoute(t *testing.T) {
 	t.Parallel()
 	for name, noValue := range map[string]bool{"with a context value": false, "without": true} {
@@ -202,7 +202,7 @@ func TestTrackRequestKnowsTheRoute(t *testing.T) {
 			}
 			stripped := "/below/" // the route of the outer mux
 			if noValue {
-				stripped = "/plain" // of the request that the handler has
+				stripped = "/plain" // of the handler's request
 			}
 			assert.Equal(t, []string{shopURL + "/reset/%7Bkey%7D", shopURL + "/plain", shopURL + stripped}, urls(site.events()))
 		})

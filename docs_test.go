@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// docs/frameworks.md says what rules do above a router that is no http.ServeMux.
+// docs/frameworks.md describes rules above a router that is not an http.ServeMux.
 func TestRulesAboveAnotherRouter(t *testing.T) {
 	t.Parallel()
 	router := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +36,7 @@ func TestRulesAboveAnotherRouter(t *testing.T) {
 	assert.Contains(t, urls(site.events()), "https://shop.example.com/user/reset/%7Bkey%7D")
 }
 
-// docs/frameworks.md says what becomes of a form that redirects either way.
+// docs/frameworks.md describes the events of a form that always redirects.
 func TestFormThatRedirectsEitherWay(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

@@ -146,7 +146,7 @@ func TestTrackDurableHearsOfAnEventThatIsDroppedAsTheOldest(t *testing.T) {
 	})
 }
 
-// A Transport that ends before its time settles nothing more.
+// A Transport that returns early settles no more events.
 func TestTrackDurableDoesNotWaitForATransportThatHasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = deserter{} })
@@ -165,12 +165,12 @@ func (idleTransport) Deliver(ctx context.Context, src *footfall.Source) {
 	}
 }
 
-// deserter returns when the first event has come.
+// deserter is a Transport that returns when the first event arrives.
 type deserter struct{}
 
 func (deserter) Deliver(ctx context.Context, src *footfall.Source) { src.Wait(ctx) }
 
-// shelf is a Transport that stores, and delivers when it is told to.
+// shelf is a Transport that stores events, and delivers them when the test says so.
 type shelf struct {
 	src  *footfall.Source
 	kept int

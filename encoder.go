@@ -151,7 +151,7 @@ func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted in
 		return dst, 0, nil
 	}
 	if len(props) > e.maxBytes/smallestProp {
-		return dst, 0, &FieldError{"props", fmt.Sprintf("%d of them, more than an event may hold (Config.MaxEventBytes %d)", len(props), e.maxBytes)}
+		return dst, 0, &FieldError{"props", fmt.Sprintf("%d entries cannot fit in Config.MaxEventBytes (%d)", len(props), e.maxBytes)}
 	}
 	if hasRepeats(props) {
 		props = lastOfEach(props)
@@ -238,7 +238,7 @@ func (e *encoder) appendKey(dst []byte, key string) ([]byte, error) {
 		return dst, &FieldError{"props", "a key is empty"}
 	}
 	if len(key) > e.maxBytes {
-		return dst, propError(key, "key longer than an event may be")
+		return dst, propError(key, "key longer than Config.MaxEventBytes")
 	}
 	dst, ok := jsontext.AppendQuoted(dst, key, chars.Scan(key))
 	if !ok {
@@ -282,7 +282,7 @@ const redactedText = `"[redacted]"`
 
 func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, err error) {
 	if len(p.str) > e.maxBytes {
-		return dst, false, propError(p.key, fmt.Sprintf("value of %d bytes, more than an event may have (Config.MaxEventBytes %d)", len(p.str), e.maxBytes))
+		return dst, false, propError(p.key, fmt.Sprintf("value of %d bytes exceeds Config.MaxEventBytes (%d)", len(p.str), e.maxBytes))
 	}
 	found := chars.Scan(p.str)
 	if e.guard.RedactsText(p.key, p.str, found) {
@@ -296,7 +296,7 @@ func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, er
 }
 
 func (e *encoder) tooLong(field string, n int) error {
-	return &FieldError{field, fmt.Sprintf("%d bytes, more than an event may have (Config.MaxEventBytes %d)", n, e.maxBytes)}
+	return &FieldError{field, fmt.Sprintf("%d bytes exceed Config.MaxEventBytes (%d)", n, e.maxBytes)}
 }
 
 // appendFloat writes the value of p, which is a float of so many bits.

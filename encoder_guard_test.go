@@ -20,13 +20,13 @@ func guarded(t *testing.T, g pii.Guard, p Prop) bool {
 	return redacted == 1
 }
 
-// account is a type of an application, such as P must take.
+// account is a type of an application that P must accept.
 type account int64
 
 func personalValues() map[string]Prop {
 	values := otherPersonalValues()
 	if card := int64(4111111111111111); math.MaxInt > math.MaxInt32 {
-		values["card as an int"] = P("k", int(card)) // which has no room for one on 32 bits
+		values["card as an int"] = P("k", int(card)) // does not fit on 32 bits
 	}
 	return values
 }
@@ -73,7 +73,7 @@ func otherPersonalValues() map[string]Prop {
 		"card as an int64":          P("k", int64(5500000000000004)),
 		"card as a uint64":          P("k", uint64(378282246310005)),
 		"card as a named int64":     P("k", account(6011000990139424)),
-		// What encoding/json makes of any number in a map[string]any.
+		// encoding/json decodes every number in a map[string]any as a float64.
 		"card as a float64":      P("k", 4111111111111111.0),
 		"bearer token":           P("k", "Bearer x"),
 		"bearer token lower":     P("k", "bearer mF_9.B5f-4.1JqM"),
@@ -96,7 +96,7 @@ func TestGuardRedactsPersonalData(t *testing.T) {
 	}
 }
 
-// harmlessTexts is what applications do send: redacting it would lose data.
+// harmlessTexts are texts that applications send. Redacting them would lose data.
 func harmlessTexts() map[string]Prop {
 	return map[string]Prop{
 		"empty":                     P("k", ""),
@@ -191,7 +191,7 @@ func TestGuardLeavesExemptKeysAlone(t *testing.T) {
 	g := pii.New(false, []string{"version", "k"})
 	for name, p := range personalValues() {
 		if name == "e-mail and bad UTF-8" {
-			continue // exempt from the guard, it is refused as bad UTF-8: see the encoder's tests
+			continue // not redacted, because the encoder refuses invalid UTF-8
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

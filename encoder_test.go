@@ -15,17 +15,17 @@ import (
 	"github.com/footfall-dev/footfall/internal/pii"
 )
 
-// plainEncoder is that of a tracker with the documented defaults.
+// plainEncoder is the encoder of a tracker with the documented defaults.
 func plainEncoder() encoder {
 	return newEncoder("site_1", "https://example.com/", 32<<10, pii.New(false, nil))
 }
 
-// draftOf is a draft that is right but for the props given.
+// draftOf returns a valid draft with the given props.
 func draftOf(props ...Prop) draft {
 	return draft{name: "signup", url: "https://example.com/signup", props: props}
 }
 
-// mustEncode returns the body of d and how many values the guard replaced.
+// mustEncode returns the body of d and the number of values that the guard replaced.
 func mustEncode(t testing.TB, e encoder, d draft) (body string, redacted int) {
 	t.Helper()
 	out, redacted, err := e.append(nil, &d)
@@ -173,7 +173,7 @@ func TestEncodeWithoutAnyURLIsErrNoURL(t *testing.T) {
 	}
 }
 
-// secretText is put into fields that are refused: no error may repeat it.
+// secretText is the value of fields that are refused. No error may repeat it.
 const secretText = "s3cr3t-v4lue"
 
 func refusedDrafts() map[string]struct {
@@ -267,8 +267,7 @@ func TestEncodeAcceptsAnEventOfExactlyTheBound(t *testing.T) {
 	assert.Equal(t, "event", field.Field)
 }
 
-// The buffer goes back to a pool: one careless event must not make it hold what
-// a thousand events may not.
+// The buffer returns to a pool. One large event must not make it keep that size.
 func TestEncodeStopsGrowingItsBufferNearTheBound(t *testing.T) {
 	t.Parallel()
 	value := strings.Repeat("v", 30<<10)
@@ -282,8 +281,8 @@ func TestEncodeStopsGrowingItsBufferNearTheBound(t *testing.T) {
 	assert.Less(t, cap(out), 1<<20, "the buffer grew to %d bytes for an event of at most 32 KiB", cap(out))
 }
 
-// Track never blocks: the search for repeated keys is quadratic, so that props
-// which could not be sent anyway must not be searched. It took seconds for these.
+// Track never blocks. The search for repeated keys is quadratic, so it must not run for props
+// that cannot fit in an event: these took seconds.
 func TestEncodeRefusesTooManyPropsWithoutSearchingThem(t *testing.T) {
 	t.Parallel()
 	props := make([]Prop, 50_000)
@@ -370,7 +369,7 @@ func TestHundredthsAreWrittenAsAnyOtherNumber(t *testing.T) {
 	for range 100_000 {
 		f := float64(rand.Int64N(2e15)-1e15) / 100
 		check(f)
-		check(math.Nextafter(f, 0)) // times 100 it may be a whole number all the same
+		check(math.Nextafter(f, 0)) // times 100 it may still be a whole number
 		f = float64(rand.Int64N(2e6)-1e6) / 1000
 		check(f)
 		check(math.Nextafter(f, 1e9))

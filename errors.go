@@ -24,23 +24,22 @@ var (
 	// accepted; Stats.Refused counts it.
 	ErrClosed = queue.ErrClosed // "footfall: tracker closed: the event was not accepted"
 
-	// ErrNoURL is returned by Track when neither the event, nor the context,
-	// nor Config.DefaultURL says where the event occurred. The API requires a
-	// URL of every event.
-	ErrNoURL = errors.New("footfall: url: none: set Event.URL, use the middleware or WithURL, or set Config.DefaultURL")
+	// ErrNoURL is returned by Track when neither the event, nor the context, nor
+	// Config.DefaultURL has a URL. The API requires a URL for every event.
+	ErrNoURL = errors.New("footfall: the event has no URL: set Event.URL, use the middleware or WithURL, or set Config.DefaultURL")
 
-	// ErrNoTracker is returned by the package function Track when the context
-	// comes from neither the middleware nor WithTracker, or Config.NoContextValue is
-	// set. The event is lost, and counted nowhere.
-	ErrNoTracker = errors.New("footfall: no tracker in the context: it is not the context of a request below the middleware (in gin that is c.Request.Context())")
+	// ErrNoTracker is returned by the function [Track] if the context comes from neither the
+	// middleware nor [WithTracker], or if Config.NoContextValue is set. The event is lost and
+	// not counted.
+	ErrNoTracker = errors.New("footfall: no tracker in the context: pass the context of a request below the middleware (in gin c.Request.Context())")
 
-	// ErrNotFound matches an *APIError by which the API says that no such site
-	// exists in the account (contract, section Errors).
+	// ErrNotFound matches an [*APIError] that says that the account has no such site (contract,
+	// section Errors).
 	ErrNotFound = errors.New("footfall: not found")
 )
 
-// FieldError says which field of an event, a Config or a Rule is wrong, and why.
-// It never repeats the value, which may be personal or secret.
+// FieldError reports a wrong field of an event, a Config or a Rule. It never repeats the value,
+// which may be personal or secret.
 type FieldError struct {
 	Field  string // such as `name`, `props["plan"]` or `Config.BaseURL`
 	Reason string
@@ -50,12 +49,11 @@ func (e *FieldError) Error() string { return "footfall: " + e.Field + ": " + e.R
 
 // APIError is an answer of the API other than success.
 //
-// Code, Message and Status are those of the API's error body (contract, section
-// Errors). An answer without such a body, which the contract does not document,
-// leaves Code empty and has the beginning of what came back in Message, at most
+// Code, Message and Status come from the API's error body (contract, section Errors). If the
+// answer has no such body, Code is empty and Message holds the beginning of the answer, at most
 // 512 bytes and without the API key.
 type APIError struct {
-	Code    string // machine-readable, such as "not_found"
+	Code    string // machine-readable, such as "not_found"; may be empty
 	Message string // for humans
 	Status  int    // HTTP status code
 }
@@ -67,13 +65,13 @@ func (e *APIError) Error() string {
 	return fmt.Sprintf("footfall: the API answered %d %s: %s", e.Status, e.Code, e.Message)
 }
 
-// Is makes errors.Is(err, ErrNotFound) true for the API's own not_found, and for
-// nothing else: a 404 of a proxy or of a wrong path is not a missing site.
+// Is makes errors.Is(err, ErrNotFound) true for the API's own not_found only. A 404 of a proxy
+// or of a wrong path is not a missing site.
 func (e *APIError) Is(target error) bool {
 	return target == ErrNotFound && e.Code == "not_found"
 }
 
-// failure says why an answer is not success.
+// failure returns the error of an answer that is not success.
 func failure(a *wire.Answer) error {
 	if a.Err != nil {
 		return a.Err
@@ -82,8 +80,8 @@ func failure(a *wire.Answer) error {
 	return &APIError{Code: code, Message: message, Status: a.Status}
 }
 
-// RejectedError is what Config.OnError receives for an accepted event that the
-// API refused for good: it is not sent again.
+// RejectedError is passed to Config.OnError for an accepted event that the API refused for
+// good. The event is not sent again.
 type RejectedError struct {
 	ID   uuid.UUID // the Idempotency-Key the event was sent with
 	Body []byte    // the event as it was sent, JSON; the receiver may keep it
@@ -91,22 +89,38 @@ type RejectedError struct {
 }
 
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("footfall: event %s rejected: %v", e.ID, e.Err)
+	return fmt.Sprintf("footfall: event %s rejected: %s", e.ID, withoutPrefix(e.Err))
 }
 
 // Unwrap returns the reason.
 func (e *RejectedError) Unwrap() error { return e.Err }
 
+// withoutPrefix returns the text of err for use in another error of the package.
+func withoutPrefix(err error) string {
+	return strings.TrimPrefix(fmt.Sprint(err), "footfall: ")
+}
+
+// eventError says why TrackDurable returned before the event was safe.
+type eventError struct {
+	text string
+	err  error
+}
+
+func (e *eventError) Error() string { return "footfall: " + e.text + ": " + withoutPrefix(e.err) }
+
+func (e *eventError) Unwrap() error { return e.err }
+
 // lateError is the end of a context and the last failure before it.
 type lateError struct{ ended, last error }
 
 func (e *lateError) Error() string {
-	return e.ended.Error() + "; the last attempt failed: " + strings.TrimPrefix(e.last.Error(), "footfall: ")
+	return e.ended.Error() + "; the last attempt failed: " + withoutPrefix(e.last)
 }
 
 func (e *lateError) Unwrap() []error { return []error{e.ended, e.last} }
 
-// because joins the end of a context, if that was the cause, and the last failure.
+// because returns the reason why events are not settled: the end of a context, if ended is not
+// nil, and the last failure.
 func because(ended, last error) error {
 	switch {
 	case ended == nil:
@@ -117,16 +131,16 @@ func because(ended, last error) error {
 	return &lateError{ended, last}
 }
 
-// FlushError says why [Tracker.Flush] returned before all events were settled. They stay
-// queued, unless the transport has stopped.
+// FlushError is the error of [Tracker.Flush] if it returned before all events were settled.
+// They stay queued, unless the transport has stopped.
 type FlushError struct {
-	Unsettled uint64 // events that are not settled, those accepted since Flush was called included
+	Unsettled uint64 // events that are not settled, including events accepted since the call
 	Err       error  // the end of Flush's context, or that the transport has stopped
 	Cause     error  // why the last attempt failed, such as an [*APIError]; nil if none did
 }
 
 func (e *FlushError) Error() string {
-	return fmt.Sprintf("footfall: flush: %d events not settled yet: %v", e.Unsettled, because(e.Err, e.Cause))
+	return fmt.Sprintf("footfall: flush: %d events not settled yet: %s", e.Unsettled, withoutPrefix(because(e.Err, e.Cause)))
 }
 
 // Unwrap returns Err, and Cause if there is one.
@@ -137,20 +151,20 @@ func (e *FlushError) Unwrap() []error {
 	return []error{e.Err, e.Cause}
 }
 
-// CloseError is the account that Close gives when events were lost: what became
-// of the events that were queued, or stored by the Transport, when Close was called.
-// The four counts add up to that number.
+// CloseError is the error of [Tracker.Close] if events were lost. It counts the outcomes of the
+// events that were queued, or stored by the Transport, when Close was called. The four counts
+// add up to the number of those events.
 type CloseError struct {
 	Delivered uint64
 	Rejected  uint64
-	Stored    uint64 // kept on disk by a Transport that can, those from before Close included
+	Stored    uint64 // kept on disk by the Transport, including events from before Close
 	Lost      uint64
 	Err       error // why events were lost: the end of Close's context, the last failed attempt, or both
 }
 
 func (e *CloseError) Error() string {
-	return fmt.Sprintf("footfall: close: lost %d of %d events (delivered %d, rejected %d, stored %d): %v",
-		e.Lost, e.Delivered+e.Rejected+e.Stored+e.Lost, e.Delivered, e.Rejected, e.Stored, e.Err)
+	return fmt.Sprintf("footfall: close: lost %d of %d events (delivered %d, rejected %d, stored %d): %s",
+		e.Lost, e.Delivered+e.Rejected+e.Stored+e.Lost, e.Delivered, e.Rejected, e.Stored, withoutPrefix(e.Err))
 }
 
 // Unwrap returns why events were lost.

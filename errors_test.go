@@ -19,7 +19,7 @@ import (
 
 const htmlPage = "<!doctype html><title>Welcome</title>"
 
-// errorOf is the API's error body.
+// errorOf returns the API's error body.
 func errorOf(status int, code, message string) string {
 	body, _ := json.Marshal(map[string]any{"error": code, "message": message, "status": status}) // cannot fail
 	return string(body)
@@ -75,6 +75,18 @@ func TestAPIErrorOfARefused202SaysSo(t *testing.T) {
 	assert.EqualError(t, failure(&a), "footfall: the API answered 202: accepted is false")
 }
 
+func TestErrorsInOtherErrorsHaveNoPrefix(t *testing.T) {
+	t.Parallel()
+	cause := &APIError{Code: "invalid", Message: "no", Status: 400}
+	for _, err := range []error{
+		&RejectedError{Err: cause}, &FlushError{Err: io.EOF, Cause: cause}, &FlushError{Err: cause},
+		&CloseError{Err: cause}, &eventError{"the event was refused", cause},
+	} {
+		assert.Equal(t, 1, strings.Count(err.Error(), "footfall: "), err)
+		assert.ErrorIs(t, err, cause)
+	}
+}
+
 func TestAPIErrorIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -114,7 +126,7 @@ func TestErrNotFoundIsTheAPIsOwnOnly(t *testing.T) {
 	assert.NotErrorIs(t, &APIError{Code: "not_found", Status: 404}, ErrClosed)
 }
 
-// repeating answers as an API, or a proxy, that repeats the key in its error.
+// repeating is an API or a proxy that repeats the key in its error.
 func repeating(body func(key string) string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
@@ -122,10 +134,10 @@ func repeating(body func(key string) string) http.HandlerFunc {
 	}
 }
 
-// escapedKey has what encoders of JSON escape, all of them or some.
+// escapedKey contains characters that JSON encoders escape, some of them or all.
 const escapedKey = `sk/live+"<&>\key`
 
-// errorsOfEachCall returns the error of each operation by a client with escapedKey.
+// errorsOfEachCall returns the error of each operation of a client with escapedKey.
 func errorsOfEachCall(t *testing.T, cfg ClientConfig) map[string]error {
 	t.Helper()
 	cfg.APIKey = escapedKey

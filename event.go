@@ -27,11 +27,11 @@ type Event struct {
 	// WithURL), else Config.DefaultURL.
 	URL string
 
-	// Props are custom key-value pairs. Of two with one key the last wins.
+	// Props are custom key-value pairs. If two have the same key, the last one wins.
 	Props []Prop
 }
 
-// Value is what a prop may hold: the contract allows a string or a number.
+// Value is the type of a prop's value: the contract allows a string or a number.
 type Value interface {
 	~string | ~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
@@ -47,8 +47,8 @@ const (
 	kindFloat32
 )
 
-// Prop is one key-value pair of an event, made by P or PropsFromMap.
-// It holds its value without a pointer, so that making one allocates nothing.
+// Prop is one key-value pair of an event, made by [P] or [PropsFromMap]. It holds its value
+// without a pointer, so that making one does not allocate.
 type Prop struct {
 	key  string
 	str  string
@@ -56,8 +56,8 @@ type Prop struct {
 	kind propKind
 }
 
-// P makes a Prop. A value that is neither a string nor a number does not compile.
-// NaN and infinities compile, and are refused by Track: JSON cannot say them.
+// P makes a Prop. A value that is neither a string nor a number does not compile. Track refuses
+// NaN and infinities, which JSON cannot represent.
 func P[V Value](key string, value V) Prop {
 	switch v := any(value).(type) { // a switch of one case is small enough to be inlined
 	case string:
@@ -114,10 +114,9 @@ func propOf(key string, v reflect.Value) (Prop, bool) {
 	return Prop{}, false
 }
 
-// PropsFromMap is the checked bridge from dynamic data to props, sorted by key.
-// A value may be a string, a number, or a json.Number. Every other value is
-// reported, all of them in one error of joined *FieldError, and no props are
-// returned: nothing is converted silently.
+// PropsFromMap converts dynamic data to props, sorted by key. A value may be a string, a number
+// or a json.Number. If there are other values, PropsFromMap returns an error that joins a
+// [*FieldError] for each, and no props.
 func PropsFromMap(m map[string]any) ([]Prop, error) {
 	props := make([]Prop, 0, len(m))
 	var problems []error

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Types of an application, such as P must take.
+// Types of an application that P must accept.
 type (
 	planName string
 	cents    int
@@ -55,7 +55,7 @@ func TestPKeepsEveryKindOfValueExactly(t *testing.T) {
 		"float64 whole":   {P("k", 1e20), 1e20, "100000000000000000000"},
 		"negative zero":   {P("k", math.Copysign(0, -1)), math.Copysign(0, -1), "-0"},
 		"named float64":   {P("k", weight(1.5)), 1.5, "1.5"},
-		// Not 0.10000000149011612, which is what a float64 makes of it.
+		// Not 0.10000000149011612, its text as a float64.
 		"float32":          {P("k", float32(0.1)), float32(0.1), "0.1"},
 		"float32 greatest": {P("k", float32(math.MaxFloat32)), float32(math.MaxFloat32), "3.4028235e+38"},
 		"named float32":    {P("k", ratio(16777216)), float32(16777216), "16777216"},

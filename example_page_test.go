@@ -120,12 +120,12 @@ func (t tinyRouter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// route returns the pattern that a request matched, and no values of wildcards.
-func (t tinyRouter) route(r *http.Request) (string, footfall.PathValuer) {
+// route returns the pattern that a request matched. No pattern is a subtree or has wildcards.
+func (t tinyRouter) route(r *http.Request) (pattern string, subtree bool, values footfall.PathValuer) {
 	if _, ok := t[r.URL.Path]; ok {
-		return r.URL.Path, nil
+		pattern = r.URL.Path
 	}
-	return "", nil
+	return pattern, false, nil
 }
 
 func ExampleRules_Wrap() {

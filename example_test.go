@@ -46,7 +46,7 @@ func ExampleNew() {
 }
 
 func ExampleTracker_Middleware() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	tracker, err := footfall.New(api.Config())
 	if err != nil {
@@ -96,7 +96,7 @@ func ExamplePrefix() {
 }
 
 func ExampleTracker_Run() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	tracker, err := footfall.New(api.Config())
 	if err != nil {
@@ -141,7 +141,7 @@ func ExampleTracker_Run_tls() {
 }
 
 func ExampleTracker_TrackDurable() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	tracker, err := footfall.New(api.Config())
 	if err != nil {
@@ -167,7 +167,7 @@ func ExampleTracker_TrackDurable() {
 }
 
 func ExampleWithSite() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	api.Always(footfalltest.Accept()) // events of any site
 	tracker, err := footfall.New(api.Config())

@@ -18,8 +18,8 @@ import (
 
 const testKey = "sk_secret_0123456789"
 
-// fakeNet is an http.RoundTripper without sockets, for tests inside a synctest
-// bubble: what a request is answered with, after how long, and what was sent.
+// fakeNet is an http.RoundTripper without sockets, for tests inside a synctest bubble. It
+// answers each request after a delay and records what was sent.
 type fakeNet struct {
 	mu        sync.Mutex
 	latency   time.Duration
@@ -85,8 +85,7 @@ func (f *fakeNet) requests() int {
 	return len(f.bodies)
 }
 
-// mostInFlight returns the most requests that were under way at once, and starts
-// counting anew.
+// mostInFlight returns the largest number of concurrent requests and resets it.
 func (f *fakeNet) mostInFlight() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,8 +94,8 @@ func (f *fakeNet) mostInFlight() int {
 	return most
 }
 
-// delivered returns how many events were answered with 202, and the most often
-// that one of them was.
+// delivered returns how many events were answered with 202, and the largest number of 202s for
+// one event.
 func (f *fakeNet) delivered() (events, most int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,16 +131,16 @@ func answerDown(*http.Request, string) (*http.Response, error) {
 	return nil, errors.New("connection refused")
 }
 
-// answerHang ends with the request's context, as a server does that never answers.
+// answerHang never answers. It returns when the request's context ends.
 func answerHang(r *http.Request, _ string) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
 
-// quiet keeps expected complaints out of the tests' output.
+// quiet discards the expected log lines.
 func quiet(c *footfall.Config) { c.Logger = slog.New(slog.DiscardHandler) }
 
-// start makes a tracker on f. Tests in a bubble close it before they end.
+// start returns a tracker that sends to f. Tests in a bubble close it before they end.
 func start(t *testing.T, f http.RoundTripper, change ...func(*footfall.Config)) *footfall.Tracker {
 	t.Helper()
 	cfg := footfall.Config{
@@ -158,7 +157,7 @@ func start(t *testing.T, f http.RoundTripper, change ...func(*footfall.Config)) 
 	return tracker
 }
 
-// track tracks n events, which must be accepted.
+// track tracks n events and requires that they are accepted.
 func track(t *testing.T, tracker *footfall.Tracker, n int) {
 	t.Helper()
 	for i := range n {
@@ -173,7 +172,7 @@ func closeWithin(tracker *footfall.Tracker, d time.Duration) error {
 	return tracker.Close(ctx)
 }
 
-// journal is a log that a test reads.
+// journal is a log that a test can read.
 type journal struct{ footfalltest.Log }
 
 func (j *journal) into(cfg *footfall.Config) {

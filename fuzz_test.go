@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/internal/pii"
 )
 
-// fuzzed is an event made of what the fuzzer found.
+// fuzzed is an event made of the fuzzer's input.
 type fuzzed struct {
 	site, name, url string
 	key, text       string
@@ -34,7 +34,7 @@ func (z *fuzzed) props() []Prop {
 	}
 }
 
-// kept reports whether the prop of key i is not overridden by a later one.
+// kept reports whether no later prop has the key of prop i.
 func kept(props []Prop, i int) bool {
 	for _, later := range props[i+1:] {
 		if later.Key() == props[i].Key() {
@@ -44,7 +44,7 @@ func kept(props []Prop, i int) bool {
 	return true
 }
 
-// sendable says by the standard library alone whether the event may be sent.
+// sendable reports whether the event may be sent. It uses the standard library only.
 func (z *fuzzed) sendable() bool {
 	u, err := url.Parse(z.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
@@ -89,7 +89,7 @@ func FuzzEncodeMeansTheSameAsEncodingJSON(f *testing.F) {
 		z := fuzzed{site, name, url, key, text, numKey, i, u, fl, f32}
 		e := newEncoder("", "", math.MaxInt, pii.New(true, nil))
 		d := draft{siteID: site, name: name, url: url, props: z.props()}
-		body, _, err := e.append(make([]byte, 0, 4096), &d) // with room, without which nothing is written as plain
+		body, _, err := e.append(make([]byte, 0, 4096), &d) // with room for plain props
 		require.Equal(t, z.sendable(), err == nil, "%+v: %v", z, err)
 		if err != nil {
 			assertRefusal(t, &z, err)
@@ -107,7 +107,7 @@ func assertRefusal(t *testing.T, z *fuzzed, err error) {
 	field, ok := errors.AsType[*FieldError](err)
 	require.True(t, ok, "%T", err)
 	for _, value := range []string{z.site, z.name, z.url, z.text} {
-		// A short value may be part of the reason's own words, one in a key is named with it.
+		// A short value may occur in the text of the error. A key may contain the value.
 		if len(value) > 24 && !strings.Contains(z.key, value) && !strings.Contains(z.numKey, value) {
 			assert.NotContains(t, field.Error(), value)
 		}
@@ -158,8 +158,8 @@ func assertSameValue(t *testing.T, want, got any) {
 	}
 }
 
-// Host, path and query are a visitor's to choose: whatever they are, a page that
-// is taken for one makes a URL that the encoder would accept as an explicit one.
+// The client chooses host, path and query. Every accepted page makes a URL that the encoder
+// accepts as an explicit one.
 func FuzzPageOfAnyRequestMakesAURL(f *testing.F) {
 	f.Add("example.com", "/a b", "", "utm_source=x&token=y")
 	f.Add("[::1]:80", "/a/b", "/a%2Fb", "ref=%zz&source=\"")

@@ -19,7 +19,7 @@ func TestHeadersNamesWhatAnAdapterHasToCopy(t *testing.T) {
 		config func(*footfall.Config)
 		rule   footfall.Rule
 		want   footfall.Headers
-		ofPost bool // whether they are needed of a POST, too
+		ofPost bool // whether a POST needs them too
 	}{
 		{"a plain rule", nil, footfall.Rule{Route: "GET /"}, footfall.Headers{Observed: prefetch}, false},
 		{"a rule that takes the referring page", nil, footfall.Rule{Route: "GET /", Page: footfall.PageReferer},

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestMain fails the run when a goroutine of the library outlives its tests.
+// TestMain fails the run if a goroutine of the library outlives its tests.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if left := leakedGoroutines(10 * time.Second); left != "" && code == 0 {
@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leakedGoroutines returns the stacks that are still in the library after a while.
+// leakedGoroutines returns the stacks of goroutines that are still in the library after a
+// while.
 func leakedGoroutines(patience time.Duration) string {
 	deadline := time.Now().Add(patience)
 	for {
@@ -43,8 +44,8 @@ func goroutinesOfFootfall() string {
 	return strings.Join(left, "\n\n")
 }
 
-// goroutinesOfBubble counts the goroutines of the synctest bubble it is called in.
-// Those of other tests come and go meanwhile.
+// goroutinesOfBubble counts the goroutines of the current synctest bubble. Goroutines of other
+// tests are not counted.
 func goroutinesOfBubble() (n int) {
 	own := make([]byte, 1<<10)
 	own = own[:runtime.Stack(own, false)]

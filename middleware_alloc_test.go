@@ -14,7 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// nullWriter is a writer that costs nothing.
+// nullWriter is a ResponseWriter that does nothing.
 type nullWriter struct{ header http.Header }
 
 func (w nullWriter) Header() http.Header       { return w.header }
@@ -32,7 +32,7 @@ func cheapTracker(tb testing.TB, noValue bool) *footfall.Tracker {
 	}).Tracker
 }
 
-// oneRequest returns a function that makes the same request again and again.
+// oneRequest returns a function that repeats the same request.
 func oneRequest(handler http.Handler) func() { return requestFor("/checkout/42", handler) }
 
 func requestFor(path string, handler http.Handler) func() {
@@ -44,7 +44,7 @@ func requestFor(path string, handler http.Handler) func() {
 	server := &http.Server{Handler: handler}
 	r = r.WithContext(context.WithValue(context.Background(), http.ServerContextKey, server)) // as the server does
 	return func() {
-		fresh := *r // the server makes one for each request; what the mux notes in it is new
+		fresh := *r // the server makes a new one for each request, which the mux changes
 		handler.ServeHTTP(w, &fresh)
 	}
 }
@@ -54,7 +54,7 @@ const routeOfOneRequest = "POST /checkout/{id}"
 func allocsOf(t *testing.T, handler http.Handler) float64 {
 	t.Helper()
 	request := oneRequest(handler)
-	for range 2000 { // fill pools, let slabs grow
+	for range 2000 { // fills pools and grows slabs
 		request()
 	}
 	return testing.AllocsPerRun(5000, request)
@@ -90,7 +90,7 @@ func TestMiddlewareAllocatesNoMoreThanPromised(t *testing.T) {
 	}
 }
 
-// The values of wildcards are put back on the request that came, in a map of it.
+// The values of wildcards are copied to the original request, into a new map.
 func TestMiddlewareBelowAnotherAllocatesNoMoreThanPromised(t *testing.T) {
 	bare := allocsOf(t, below(muxOf(routeOfOneRequest)))
 	tracker := cheapTracker(t, false)

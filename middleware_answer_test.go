@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// answers are handlers that use a writer in every way there is.
+// answers are handlers that use every method of a ResponseWriter.
 var answers = map[string]http.HandlerFunc{
 	"nothing written": func(http.ResponseWriter, *http.Request) {},
 	"a status only":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
@@ -49,7 +49,7 @@ var answers = map[string]http.HandlerFunc{
 	},
 	"a flush first": func(w http.ResponseWriter, _ *http.Request) {
 		w.(http.Flusher).Flush()
-		w.WriteHeader(http.StatusNotFound) // too late
+		w.WriteHeader(http.StatusNotFound) // has no effect after the first call
 		_, _ = io.WriteString(w, "x")
 	},
 	"a large body": func(w http.ResponseWriter, _ *http.Request) {
@@ -104,7 +104,7 @@ var answers = map[string]http.HandlerFunc{
 	},
 }
 
-// dated makes two answers of different times comparable.
+// dated makes answers of different times comparable.
 func dated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", "Thu, 01 Jan 2026 00:00:00 GMT")
@@ -152,7 +152,7 @@ func TestAnswerIsTheSameOverHTTP2(t *testing.T) {
 				defer resp.Body.Close()
 				require.Equal(t, 2, resp.ProtoMajor)
 				body, err := io.ReadAll(resp.Body)
-				if err != nil { // how much came before the reset is a matter of time
+				if err != nil { // how much arrives before the reset depends on timing
 					return answer{Err: err.Error()}
 				}
 				return answer{resp.StatusCode, resp.Header, resp.Trailer, resp.ContentLength, string(body), ""}
@@ -162,9 +162,9 @@ func TestAnswerIsTheSameOverHTTP2(t *testing.T) {
 	}
 }
 
-// http.MaxBytesReader tells net/http's own writer, by an unexported method that no
-// writer around it can have, to close the connection after too long a body. Every
-// middleware that wraps the writer loses that hint, and this one as well.
+// http.MaxBytesReader tells the writer of net/http to close the connection after a body that is
+// too long. It uses an unexported method, so every middleware that wraps the writer, such as
+// this one, loses that hint.
 func TestMaxBytesReaderLimitsBelowTheMiddlewareAndDiffersInTheConnectionHeaderOnly(t *testing.T) {
 	t.Parallel()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -213,7 +213,7 @@ func TestCloseNotifierOfTheServersWriterIsKept(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		kept := false
 		server := httptest.NewUnstartedServer(tracker.Middleware()(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, kept = w.(interface{ CloseNotify() <-chan bool }) // http.CloseNotifier, which old applications ask for
+			_, kept = w.(interface{ CloseNotify() <-chan bool }) // http.CloseNotifier, for old applications
 		})))
 		server.EnableHTTP2 = http2
 		server.StartTLS()
@@ -262,12 +262,12 @@ func TestResponseControllerSetsTheDeadlineOfTheConnection(t *testing.T) {
 	assert.True(t, timeout.Timeout())
 }
 
-// endLater bounds a body that a defect would let nobody end.
+// endLater ends a body that would otherwise never end because of a defect.
 func endLater(body *io.PipeWriter) *time.Timer {
 	return time.AfterFunc(15*time.Second, func() { body.CloseWithError(errors.New("the test took too long")) })
 }
 
-// countingWriter counts how a body is written to it.
+// countingWriter counts calls of the methods that write a body.
 type countingWriter struct {
 	http.ResponseWriter
 	written, readFrom int64

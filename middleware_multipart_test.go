@@ -16,7 +16,7 @@ import (
 
 const uploadSize = 11 << 20
 
-// upload posts a form with a field and a file of 11 MB, made on the way.
+// upload posts a form with a field and a generated file of 11 MB.
 func (s *siteUnderTest) upload(t *testing.T) int {
 	t.Helper()
 	body, out := io.Pipe()

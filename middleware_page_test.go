@@ -180,7 +180,7 @@ func TestNoVisitorAddressOrUserAgentIsSent(t *testing.T) {
 		footfall.Rule{Route: footfall.NoRoute},
 	)(mux)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.RemoteAddr = "203.0.113.99:4711" // what a visitor's address looks like
+		r.RemoteAddr = "203.0.113.99:4711" // the visitor's address
 		handler.ServeHTTP(w, r)
 	}))
 	defer server.Close()
@@ -194,7 +194,7 @@ func TestNoVisitorAddressOrUserAgentIsSent(t *testing.T) {
 	requests := api.Requests()
 	require.Len(t, requests, 5)
 	for _, r := range requests {
-		// The path itself is the page's address, which the application chose.
+		// The application chose the path.
 		sent := strings.ReplaceAll(fmt.Sprintf("%s %v", r.Body, r.Header), "/products/203.0.113.99", "")
 		for _, secret := range []string{"203.0.113.99", "198.51.100", "2001:db8", "SecretAgent", "s3cret"} {
 			assert.NotContains(t, sent, secret)
@@ -202,8 +202,8 @@ func TestNoVisitorAddressOrUserAgentIsSent(t *testing.T) {
 	}
 }
 
-// hostileRequest has a visitor's address and user agent wherever proxies and
-// browsers put them.
+// hostileRequest has a visitor's address and user agent in every header that proxies and
+// browsers use.
 func hostileRequest(t *testing.T, target string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)

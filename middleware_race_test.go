@@ -10,8 +10,8 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// watched is a middleware that reads the request in another goroutine until its answer is
-// made, as a log of slow requests does.
+// watched is a middleware that reads the request in another goroutine until it is answered,
+// like a log of slow requests.
 func watched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var watcher sync.WaitGroup

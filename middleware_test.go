@@ -22,12 +22,10 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// shopURL is what trackers of these tests have as Config.PublicURL, for ports of
-// test servers change.
+// shopURL is Config.PublicURL in these tests, because ports of test servers change.
 const shopURL = "https://shop.example.com"
 
-// setup says how a siteUnderTest is made. The zero value is plain HTTP/1.1
-// without rules.
+// setup configures a siteUnderTest. The zero value is plain HTTP/1.1 without rules.
 type setup struct {
 	rules   []footfall.Rule
 	config  func(*footfall.Config)
@@ -42,7 +40,7 @@ type siteUnderTest struct {
 	tracker *footfalltest.Tracker
 }
 
-// open starts the site. It ends with the test, or with events.
+// open starts the site. The end of the test, or events, stops it.
 func (s setup) open(t *testing.T, next http.Handler) *siteUnderTest {
 	t.Helper()
 	tracker := footfalltest.New(t, func(c *footfall.Config) {
@@ -74,20 +72,19 @@ func (s setup) open(t *testing.T, next http.Handler) *siteUnderTest {
 	return &siteUnderTest{server, tracker}
 }
 
-// events stops the server, which waits for handlers that still run, and returns
-// what was tracked.
+// events stops the server, which waits for running handlers, and returns the tracked events.
 func (s *siteUnderTest) events() []footfalltest.Event {
 	s.Close()
 	return s.tracker.Events()
 }
 
-// names is events for tests that look at names only.
+// names is events for tests that need only the names.
 func (s *siteUnderTest) names() []string {
 	s.Close()
 	return s.tracker.Names()
 }
 
-// request makes a request of the site, with header names and values in turn.
+// request returns a request to the site. header contains names and values in turn.
 func (s *siteUnderTest) request(t *testing.T, method, path string, body io.Reader, header ...string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, body)
@@ -109,18 +106,18 @@ func (s *siteUnderTest) do(t *testing.T, method, path string, header ...string) 
 	return resp.StatusCode, string(text)
 }
 
-// get is do for tests that care about the events only.
+// get is do for tests that need only the events.
 func (s *siteUnderTest) get(t *testing.T, path string, header ...string) {
 	t.Helper()
 	s.do(t, http.MethodGet, path, header...)
 }
 
-// answering returns a handler that answers with the status.
+// answering returns a handler that answers with status.
 func answering(status int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 }
 
-// muxOf returns a mux with the patterns, each answered with 200.
+// muxOf returns a mux that answers 200 at the given patterns.
 func muxOf(patterns ...string) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, p := range patterns {
@@ -129,8 +126,8 @@ func muxOf(patterns ...string) *http.ServeMux {
 	return mux
 }
 
-// onEveryClass returns rules of the route whose events are named by the class of
-// the recorded status.
+// onEveryClass returns rules for the route, one for each class of status. The class is the name
+// of the event.
 func onEveryClass(route string) []footfall.Rule {
 	return []footfall.Rule{
 		{Route: route, Event: "success", Status: footfall.Success},
@@ -140,7 +137,7 @@ func onEveryClass(route string) []footfall.Rule {
 	}
 }
 
-// recovery notes what panics reach it, and with which stack.
+// recovery notes the panics that it recovers, with their stacks.
 type recovery struct {
 	mu    sync.Mutex
 	value any
@@ -209,7 +206,7 @@ func TestRuleWithoutStatusRecordsAPanicButNoAbort(t *testing.T) {
 	var outer recovery
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /boom", func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusOK) // what was sent does not count any more
+		w.WriteHeader(http.StatusOK) // the first status was sent already
 		panic("boom")
 	})
 	mux.HandleFunc("GET /abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })

@@ -19,7 +19,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// What code of the application that the tracker calls may do wrong.
+// Mistakes of application code that the tracker calls.
 
 func TestARoundTripperThatEndsItsGoroutineLosesNothing(t *testing.T) {
 	for _, inFlight := range []int{1, 8} {
@@ -64,7 +64,7 @@ func TestARoundTripperThatAlwaysEndsItsGoroutineIsAnOutage(t *testing.T) {
 	})
 }
 
-// boaster says that more has ended than it has stored.
+// boaster calls Moved with more records than it stored.
 type boaster struct{ more chan int }
 
 func (b boaster) Deliver(ctx context.Context, src *footfall.Source) {
@@ -122,7 +122,7 @@ func TestMisuseOfASourceIsIgnored(t *testing.T) {
 			src.Wait(ctx)
 			src.Take(one)
 			for range 3 {
-				src.Retry(one[0], time.Second, errAgain) // of which the first counts
+				src.Retry(one[0], time.Second, errAgain) // only the first call has an effect
 				src.Settle(one, footfall.Rejected, errAgain)
 			}
 			src.Settle(nil, footfall.Delivered, nil)
@@ -139,7 +139,7 @@ func TestMisuseOfASourceIsIgnored(t *testing.T) {
 			require.Equal(t, 1, src.Take(one))
 			src.Settle(one, footfall.Delivered, nil)
 			assert.Zero(t, src.Take(one))
-			src.Close() // the tracker's to do
+			src.Close() // only the tracker may call it
 			src.Close()
 		}))
 		track(t, tracker, 1)
@@ -155,7 +155,7 @@ type transportFunc func(context.Context, *footfall.Source)
 
 func (f transportFunc) Deliver(ctx context.Context, src *footfall.Source) { f(ctx, src) }
 
-// Run with -race: callers go on adding while a probe is taken from among their events.
+// Run with -race. Callers add events while a probe is taken.
 func TestEventsAreAddedWhileAProbeIsTaken(t *testing.T) {
 	f := newFakeNet()
 	f.set(answerStatus(503))

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// API down for 10 minutes at 2,000 events a second.
+// The API is down for 10 minutes at 2,000 events a second.
 func TestOutageOfTenMinutesIsSurvivedWithFlatMemoryAndGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -61,7 +61,7 @@ func TestOutageCostsOneRequestPerBackoffStep(t *testing.T) {
 		onset := f.requests()
 		assert.LessOrEqual(t, onset, 64+10, "those under way when it began, and a few probes")
 		time.Sleep(time.Hour)
-		// The wait is drawn between nothing and 15 s: about 480 probes an hour.
+		// The wait is random between 0 and 15 s, which makes about 480 probes an hour.
 		assert.InDelta(t, 480, f.requests()-onset, 120)
 		f.set(answerStatus(202))
 		require.NoError(t, closeWithin(tracker, time.Minute))
@@ -77,7 +77,7 @@ func TestOneFailureAmongSuccessesDoesNotPauseTheOthers(t *testing.T) {
 		began := time.Now()
 		track(t, tracker, 2000)
 		require.NoError(t, tracker.Flush(context.Background()))
-		assert.Less(t, time.Since(began), 5*time.Second) // 20 pauses of their own would take as long
+		assert.Less(t, time.Since(began), 5*time.Second) // 20 separate pauses would take longer
 		assert.Equal(t, uint64(2000), tracker.Stats().Delivered)
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
@@ -100,7 +100,7 @@ func failFirstOfEvery(n, status int) func(*http.Request, string) (*http.Response
 	}
 }
 
-// Four well-known SDKs lose all of these.
+// Four well-known SDKs lose all of these events.
 func TestEveryFirstAttemptFailingLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -191,8 +191,8 @@ func TestRetryAfterIsHonouredAndClampedAndGarbageIgnored(t *testing.T) {
 	}
 }
 
-// With a Retry-After the API has said when; answers to requests that were under
-// way do not reopen the gate.
+// Retry-After determines the pause. Answers to requests that were in flight do not close the
+// circuit breaker.
 func TestRateLimitPausesEverySender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -248,7 +248,8 @@ func TestBadKeyHoldsEventsSaysSoOnceAndResumesByItself(t *testing.T) {
 	}
 }
 
-// What happens after a told outage is told too, for it needs somebody.
+// A refused key is logged even if an outage was logged before, because an operator must replace
+// the key.
 func TestKeyRefusedAfterAnOutageIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
@@ -264,7 +265,7 @@ func TestKeyRefusedAfterAnOutageIsAnError(t *testing.T) {
 	})
 }
 
-// A firewall on the way that dislikes one event answers 403 to it, as to a bad key.
+// A firewall that rejects one event answers 403, like an API that refuses the key.
 func TestEventThatIsForbiddenAloneIsTriedSlowlyAndDoesNotFloodTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
@@ -272,7 +273,7 @@ func TestEventThatIsForbiddenAloneIsTriedSlowlyAndDoesNotFloodTheLog(t *testing.
 		poisoned := 0
 		f.set(func(r *http.Request, body string) (*http.Response, error) {
 			if strings.Contains(body, "poison") {
-				poisoned++ // one event is never sent twice at a time
+				poisoned++ // the attempts of one event never overlap
 				return answerStatus(403)(r, body)
 			}
 			return answerStatus(202)(r, body)
@@ -287,8 +288,7 @@ func TestEventThatIsForbiddenAloneIsTriedSlowlyAndDoesNotFloodTheLog(t *testing.
 	})
 }
 
-// The first failure closes the gate; a Retry-After that another answer brings a
-// moment later holds all the same.
+// The first failure opens the circuit breaker. A Retry-After in a later answer still applies.
 func TestRetryAfterThatComesBehindAnotherFailureIsHonoured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -412,15 +412,15 @@ func TestEightEventsTakeOneSenderToANearAPI(t *testing.T) {
 	})
 }
 
-// A sender delivers few events within the interval then: events must not wait for one that
-// runs to have delivered eight.
+// A sender delivers few events within the interval if the API is distant. Events must not wait
+// until a running sender has delivered eight.
 func TestEventsDoNotWaitForSendersOfADistantAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = 25 * time.Millisecond
 		tracker := start(t, f, func(c *footfall.Config) { c.FlushInterval = 10 * time.Millisecond })
 		most := uint64(0)
-		for range 2000 { // 500 a second, of which 12 or 13 are in flight
+		for range 2000 { // 500 a second; 12 or 13 are in flight
 			track(t, tracker, 1)
 			most = max(most, tracker.Stats().Queued)
 			time.Sleep(2 * time.Millisecond)
@@ -476,7 +476,7 @@ func TestBatchIsDueAfterTheIntervalOrAtItsSize(t *testing.T) {
 	})
 }
 
-// Waking the transport for each hundred of a burst would cost the burst's callers.
+// Waking the transport for every hundred events of a burst would slow down the callers.
 func TestBatchesAreDueAtMostOnceAMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var woken []time.Duration
@@ -490,7 +490,7 @@ func TestBatchesAreDueAtMostOnceAMillisecond(t *testing.T) {
 				}
 			}
 		})
-		track(t, tracker, 1) // the first goes out alone
+		track(t, tracker, 1) // the first event is sent alone
 		synctest.Wait()
 		for range 10 {
 			track(t, tracker, 100)

@@ -371,7 +371,7 @@ func checkUnusualURL(raw string) string {
 	case u.Hostname() == "":
 		return "no host"
 	case u.User != nil:
-		return "has a user name or password in it"
+		return "contains a user name or a password"
 	}
 	return ""
 }

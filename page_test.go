@@ -17,13 +17,13 @@ import (
 	"github.com/footfall-dev/footfall/internal/pii"
 )
 
-// pagerOf is the pager of a tracker whose Config is cfg.
+// pagerOf returns the pager of a tracker with cfg.
 func pagerOf(cfg Config) *pager {
 	cfg = cfg.withDefaults()
 	return newPager(&cfg)
 }
 
-// requestTo is a request as a server sees it, over TLS.
+// requestTo returns a request over TLS, as a server receives it.
 func requestTo(target string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, target, nil)
 	r.Host, r.TLS = "shop.example.com", &tls.ConnectionState{}
@@ -106,7 +106,7 @@ func TestPageDropsAndCountsPersonalDataInTheQuery(t *testing.T) {
 		"token":                {"ref=Bearer%20abc", "", 1},
 		"of a key not listed":  {"mail=joe@example.com", "", 0},
 		"first one of several": {"ref=joe@example.com&ref=b&ref=c", "?ref=b&ref=c", 1},
-		// Escapes that are wrong must not be a way around the guard.
+		// Invalid escapes must not bypass the guard.
 		"e-mail and a bad escape":          {"ref=joe@example.com%&source=x", "?source=x", 1},
 		"e-mail, escaped and a bad escape": {"ref=joe%40example.com%zz&source=x", "?source=x", 1},
 	}
@@ -259,7 +259,7 @@ func TestPagePublicURLReplacesSchemeAndHost(t *testing.T) {
 			require.Empty(t, checkPublicURL(row.public))
 			c := pagerOf(cfg)
 			r := requestTo("/a?ref=x&token=y")
-			r.Host = "evil.com/\"" // not looked at
+			r.Host = "evil.com/\"" // ignored
 			r.Header.Set("X-Forwarded-Host", "forwarded.example")
 			assert.Equal(t, row.want, c.page(r).String())
 		})
@@ -299,7 +299,7 @@ func TestPageBelievesForwardedHeadersOfTrustedProxiesOnly(t *testing.T) {
 			r.TLS, r.RemoteAddr = nil, row.peer
 			r.Header.Set("X-Forwarded-Proto", row.proto)
 			r.Header.Set("X-Forwarded-Host", row.host)
-			r.Header.Set("X-Forwarded-For", "198.51.100.1") // never looked at
+			r.Header.Set("X-Forwarded-For", "198.51.100.1") // always ignored
 			assert.Equal(t, row.wantScheme+"://"+row.wanted+"/", c.page(r).String())
 		})
 	}
@@ -377,7 +377,7 @@ func TestPageTakesForwardedHeadersFromTheLastLine(t *testing.T) {
 	assert.Equal(t, "https://b.example/", c.page(r).String())
 }
 
-// The short cut for plain URLs must not accept what net/url refuses.
+// The fast path for plain URLs must not accept a URL that net/url refuses.
 func TestPlainURLsAreURLsForNetURLToo(t *testing.T) {
 	t.Parallel()
 	for b := range 256 {
@@ -394,7 +394,7 @@ func TestPlainURLsAreURLsForNetURLToo(t *testing.T) {
 	}
 }
 
-// Whatever routes and paths are, what is sent is text of a URL, and means a path.
+// For every route and path, the URL contains only characters of a URL, and its path is valid.
 func FuzzPathsOfPagesAreURLText(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/user/reset/secretkey123", "GET /user/reset/{key}"}, {"/a//b/", "/{a}/{b...}"}, {"/%ff%fe", "/:x/*y"},

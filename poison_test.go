@@ -20,7 +20,7 @@ import (
 
 // Poison is an event that the API never accepts, while it accepts all others.
 
-// poisoned answers poison with what bad says, and everything else with 202.
+// poisoned answers poison with bad, and all other events with 202.
 func poisoned(bad func(*http.Request, string) (*http.Response, error)) func(*http.Request, string) (*http.Response, error) {
 	return func(r *http.Request, body string) (*http.Response, error) {
 		if strings.Contains(body, `"name":"poison"`) {
@@ -38,7 +38,7 @@ func poison(t *testing.T, tracker *footfall.Tracker, n int) {
 	}
 }
 
-// badAnswers are those that one event alone may get.
+// badAnswers are answers that a single event may get.
 func badAnswers() map[string]func(*http.Request, string) (*http.Response, error) {
 	return map[string]func(*http.Request, string) (*http.Response, error){
 		"500": answerStatus(500), "503": answerStatus(503), "403": answerStatus(403), "401": answerStatus(401),
@@ -65,7 +65,7 @@ func TestEightEventsBehindOneThatAlwaysFailsAreDelivered(t *testing.T) {
 	}
 }
 
-// waitFor waits until n events are delivered, for so long at most.
+// waitFor waits until n events are delivered, up to a limit.
 func waitFor(t *testing.T, tracker *footfall.Tracker, n int, most time.Duration) {
 	t.Helper()
 	for began := time.Now(); int(tracker.Stats().Delivered) < n; time.Sleep(10 * time.Millisecond) {
@@ -267,7 +267,7 @@ func TestAnAPIThatAcceptsEverySecondAttemptOfEachEventGetsThemAll(t *testing.T) 
 func TestDropOldestDropsAnEventThatWaitsForItsNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		f.latency = time.Millisecond // so that nothing is delivered while the clock stands still
+		f.latency = time.Millisecond // so that nothing is delivered before the clock advances
 		f.set(poisoned(answerStatus(500)))
 		tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueEvents, c.DropOldest = 10, true })
 		poison(t, tracker, 10)
@@ -307,7 +307,7 @@ func TestEventsThatFailKeepNoSlabsFromBeingUsedAgain(t *testing.T) {
 	})
 }
 
-// Whatever fresh events have failed: one that comes is news, and is tried.
+// A new event is news and is tried at once, even after many fresh events have failed.
 func TestAnEventThatComesBehindManyThatFailedIsTriedSoon(t *testing.T) {
 	for name, bad := range map[string]func(*http.Request, string) (*http.Response, error){"403": answerStatus(403), "500": answerStatus(500)} {
 		for _, n := range []int{8, 64, 200, 5000} {
@@ -343,7 +343,7 @@ func TestOneEventThatIsToldToWaitDoesNotHoldTheOthersAgainAndAgain(t *testing.T)
 					f.set(poisoned(answerRetryAfter(status, "300")))
 					tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = inFlight })
 					poison(t, tracker, 1)
-					var held []time.Duration // when nothing was delivered for a second or more
+					var held []time.Duration // pauses of at least a second without a delivery
 					last := time.Now()
 					for range 1800 {
 						before := tracker.Stats().Delivered
@@ -383,13 +383,13 @@ func TestCloseSendsEveryEventThoughOneIsToldToWait(t *testing.T) {
 	})
 }
 
-// Events that fail one after the other are no outage while they are few.
+// A few events that fail one after another are not an outage.
 func TestAnEventThatComesWithOthersThatFailIsTriedSoon(t *testing.T) {
 	for name, bad := range badAnswers() {
 		if name == "a hang" {
-			continue // which takes the time of its attempts
+			continue // its attempts delay the retry
 		}
-		for range 10 { // which of the events goes first is random
+		for range 10 { // the order of the events is random
 			synctest.Test(t, func(t *testing.T) {
 				f := newFakeNet()
 				f.set(poisoned(bad))

@@ -1,5 +1,5 @@
-// Under the race detector a sync.Pool loses a quarter of what it is given, and what is
-// made instead counts as allocations.
+// With the race detector, a sync.Pool drops a quarter of its items. Their replacements would
+// count as allocations.
 
 //go:build !race
 
@@ -17,14 +17,14 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// What a Poster allocates is its own affair.
+// Allocations of a Poster do not count.
 func TestDeliveryAllocatesNothingPerEvent(t *testing.T) {
 	slow := func(ctx context.Context, r footfall.Record, a *footfall.Answer) error {
-		runtime.Gosched() // so that events wait, and senders go on
+		runtime.Gosched() // lets senders run
 		return postAccepted(ctx, r, a)
 	}
 	tracker := onPoster(t, &posting{post: slow}, func(c *footfall.Config) { c.MaxQueueEvents = 1000 })
-	trackAll(tracker, 5_000) // slabs, senders and their buffers
+	trackAll(tracker, 5_000) // allocates slabs, senders and their buffers
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	trackAll(tracker, 50_000)

@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// posting is a Poster by a function.
+// posting is a Poster made of a function.
 type posting struct {
 	post func(ctx context.Context, r footfall.Record, a *footfall.Answer) error
 
@@ -44,7 +44,7 @@ func postAccepted(_ context.Context, _ footfall.Record, a *footfall.Answer) erro
 	return nil
 }
 
-// onPoster makes a tracker that posts with p.
+// onPoster returns a tracker that posts with p.
 func onPoster(t testing.TB, p *posting, change ...func(*footfall.Config)) *footfall.Tracker {
 	t.Helper()
 	cfg := footfall.Config{BaseURL: "https://api.example.com", APIKey: testKey, SiteID: "s", DefaultURL: "https://example.com/"}
@@ -98,7 +98,7 @@ func TestPosterIsClosedOnceAndAfterTheLastPost(t *testing.T) {
 	})
 }
 
-// So a Poster need ask only once for the end of the context.
+// A Poster may therefore register once for the end of the context.
 func TestEveryPostHasTheSameContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -180,7 +180,7 @@ func TestAnswerIsLookedAtTo16KiB(t *testing.T) {
 	})
 }
 
-// The answer's buffer is used again, and nothing of the answer before is in it.
+// The answer's buffer is reused, without the contents of earlier answers.
 func TestAnswerIsEmptyForEveryPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

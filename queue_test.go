@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// with makes a tracker with a Transport of a test's own.
+// with returns a tracker with the given Transport.
 func with(t *testing.T, transport footfall.Transport, change ...func(*footfall.Config)) *footfall.Tracker {
 	t.Helper()
 	return start(t, nil, append(change, func(c *footfall.Config) { c.Transport = transport })...)
 }
 
-// twoWaiters is a Transport that takes from two goroutines.
+// twoWaiters is a Transport that takes records in two goroutines.
 type twoWaiters struct{ discard }
 
 func (w twoWaiters) Deliver(ctx context.Context, src *footfall.Source) {
@@ -43,8 +43,8 @@ func TestSeveralGoroutinesMayWaitForEvents(t *testing.T) {
 	})
 }
 
-// forgetful is a Transport that lets go of the body of a record it gives back, and
-// settles each record twice.
+// forgetful is a Transport that clears the body of a record that it gives back, and settles
+// each record twice.
 type forgetful struct{}
 
 func (forgetful) Deliver(ctx context.Context, src *footfall.Source) {
@@ -112,8 +112,8 @@ func TestEventLargerThanASlabIsDelivered(t *testing.T) {
 	})
 }
 
-// The one sender there may be ends just when an event comes: it must not be left
-// until the interval is over.
+// The only sender ends at the moment when an event arrives. The event must not wait for the end
+// of the interval.
 func TestEventThatComesWhileTheLastSenderEndsIsNotLeft(t *testing.T) {
 	f := newFakeNet()
 	tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1; c.FlushInterval = time.Hour })
@@ -221,7 +221,7 @@ func TestStoredEventsAreCountedAsStored(t *testing.T) {
 	})
 }
 
-// dueTimes is a Transport that takes nothing and notes when events are due.
+// dueTimes returns a Transport that takes nothing and records when events are due.
 func dueTimes(times *[]time.Duration) scripted {
 	began := time.Now()
 	return func(ctx context.Context, src *footfall.Source) {
@@ -269,7 +269,7 @@ func TestRedactedValuesAreCounted(t *testing.T) {
 	assert.Equal(t, uint64(2), tracker.Stats().Redacted)
 }
 
-// returns is a Transport that stops before its time.
+// returns is a Transport that returns at once.
 type returns struct{}
 
 func (returns) Deliver(context.Context, *footfall.Source) {}

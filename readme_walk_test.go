@@ -15,11 +15,11 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// step of the README is a command, or a program to write to main.go.
+// step is a command of the README, or a program for main.go.
 type step struct{ command, program string }
 
-// stepsOf returns the commands, which are indented, and the Go blocks of a section in the order
-// in which a reader comes to them.
+// stepsOf returns the commands, which are indented, and the Go blocks of a section in their
+// order.
 func stepsOf(section string) (steps []step) {
 	for i, part := range strings.Split(section, "```") {
 		if program, ok := strings.CutPrefix(part, "go\n"); ok && i%2 == 1 {
@@ -35,8 +35,7 @@ func stepsOf(section string) (steps []step) {
 	return steps
 }
 
-// A reader who does what the README says under "Use it", from an empty folder, sees an event
-// delivered.
+// A reader who follows "Use it" of the README in an empty folder sees an event delivered.
 func TestWhatTheREADMESaysWorksInAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	_, section, found := strings.Cut(readFile(t, "README.md"), "\n## Use it\n")
@@ -47,7 +46,7 @@ func TestWhatTheREADMESaysWorksInAnEmptyFolder(t *testing.T) {
 	require.NoError(t, err)
 	api := footfalltest.NewAPI(t)
 	w := walk{dir: t.TempDir(), checkout: checkout, env: []string{
-		"GOWORK=off", "GOFLAGS=", // as a reader has it: -mod=mod would add what is missing
+		"GOWORK=off", "GOFLAGS=", // defaults: -mod=mod would add missing requirements
 		"FOOTFALL_BASE_URL=" + api.URL, "FOOTFALL_API_KEY=" + footfalltest.Key, "FOOTFALL_SITE_ID=" + footfalltest.SiteID,
 	}}
 	steps := stepsOf(section)
@@ -65,14 +64,14 @@ func TestWhatTheREADMESaysWorksInAnEmptyFolder(t *testing.T) {
 	assert.Equal(t, "checkout_completed", api.Events()[0].Name)
 }
 
-// walk is the folder and the environment of a reader.
+// walk is the folder and the environment of the reader.
 type walk struct {
 	dir      string
 	checkout string // for ../footfall
 	env      []string
 }
 
-// run runs one command and returns what it prints.
+// run runs one command and returns its output.
 func (w walk) run(t *testing.T, command string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

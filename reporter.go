@@ -14,15 +14,15 @@ import (
 // reportEvery is the least time between two lines about events not accepted.
 const reportEvery = time.Minute
 
-// reporter tells the log what nobody may be listening to: errors that Track
-// returned, events dropped, events rejected. It counts on the caller's goroutine
-// and writes on its own, the first line at once and then at most one a minute. After
-// close the log is silent.
+// reporter logs errors that Track returned, and events that were dropped or rejected, because
+// the application may not check them. It counts on the caller's goroutine and writes on another
+// one: the first line at once, later lines at most once a minute. After close it writes
+// nothing.
 type reporter struct {
 	log     *slog.Logger // from safelog.New
 	onError func(error)
 
-	late    atomic.Int64  // calls of onError that take long
+	late    atomic.Int64  // calls of onError that have exceeded onErrorPatience
 	writing chan struct{} // full while a line is written; a mutex would stop the clock of synctest
 	once    sync.Once     // of misused
 
@@ -33,12 +33,12 @@ type reporter struct {
 	last    time.Time // of the last line
 }
 
-// tally is what happened since the last line.
+// tally counts events since the last line.
 type tally struct {
 	invalid, refused, dropped, rejected uint64
 	example                             error
 	misuse                              error
-	onError                             error // that it failed
+	onError                             error // its panic
 }
 
 func newReporter(log *slog.Logger, onError func(error)) *reporter {
@@ -51,7 +51,7 @@ func newReporter(log *slog.Logger, onError func(error)) *reporter {
 func (r *reporter) invalid(err error) { r.count(func(t *tally) { t.invalid++ }, err) }
 func (r *reporter) refused(err error) { r.count(func(t *tally) { t.refused++ }, err) }
 
-// misused tells the log, once, of a Config.Transport that does not keep to its contract.
+// misused logs, once, that Config.Transport breaks its contract.
 func (r *reporter) misused(err error) {
 	r.once.Do(func() { r.count(func(t *tally) { t.misuse = err }, nil) })
 }
@@ -62,14 +62,14 @@ const (
 	// onErrorPatience is how long a sender waits for Config.OnError.
 	onErrorPatience = 100 * time.Millisecond
 
-	// maxLate is how many calls of Config.OnError may be in progress, more or less, that
-	// no sender waits for.
+	// maxLate is about how many calls of Config.OnError may be in progress without a sender
+	// that waits for them.
 	maxLate = 64
 )
 
-// rejected hands a refusal of the API to Config.OnError, else to the log. While a call of
-// OnError takes long, others are begun and not waited for. If too many of them take long,
-// the log is told.
+// rejected passes a refusal of the API to Config.OnError, or else to the log. While a call of
+// OnError takes long, it starts others without waiting for them. If too many calls take long,
+// it counts the refusal in a line of the log.
 func (r *reporter) rejected(rec Record, reason error) {
 	err := &RejectedError{ID: rec.ID, Body: append([]byte(nil), rec.Body...), Err: reason}
 	late := r.late.Load()
@@ -112,7 +112,7 @@ func (r *reporter) count(add func(*tally), err error) {
 	}
 }
 
-// write writes one line, if there is something to tell.
+// write writes a line if the tally is not empty.
 func (r *reporter) write() {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
@@ -121,7 +121,7 @@ func (r *reporter) write() {
 	r.counts, r.pending, r.last = tally{}, false, time.Now()
 	r.mu.Unlock()
 	if counts.misuse != nil {
-		r.log.Error("footfall: Config.Transport is wrong; the counts are corrected", "error", counts.misuse)
+		r.log.Error("footfall: Config.Transport breaks its contract; the counts are corrected", "error", counts.misuse)
 		counts.misuse = nil
 	}
 	if counts.onError != nil {
@@ -136,9 +136,8 @@ func (r *reporter) write() {
 		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
 }
 
-// close writes what has not been told, after a line that is being written, and
-// silences the log. A log that is stuck holds it up for a second, or a tenth of one when
-// ctx has ended.
+// close writes the last line, after a line that is in progress, and silences the log. If the
+// handler blocks, close waits a second, or a tenth of a second after ctx has ended.
 func (r *reporter) close(ctx context.Context) {
 	defer safelog.Silence(r.log)
 	r.timer.Stop()

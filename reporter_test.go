@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// enabledFails is a slog.Handler of the application whose Enabled has a defect.
+// enabledFails is a slog.Handler whose Enabled panics.
 type enabledFails struct {
 	slog.Handler
 	fail func()
@@ -22,7 +22,7 @@ type enabledFails struct {
 
 func (h enabledFails) Enabled(context.Context, slog.Level) bool { h.fail(); return true }
 
-// handleFails is one whose Handle has a defect.
+// handleFails is a slog.Handler whose Handle panics.
 type handleFails struct {
 	slog.Handler
 	fail func()
@@ -33,7 +33,7 @@ func (h handleFails) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// A line is written by senders, by the timer for events not accepted, and by Close.
+// Senders, the timer for events that were not accepted, and Close write to the log.
 func TestLogThatFailsStopsNeitherDeliveryNorClose(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(){"panic": func() { panic("in the log") }, "runtime.Goexit": runtime.Goexit} {
@@ -98,7 +98,7 @@ func TestNothingIsLoggedOfAnAnswerThatComesAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &journal{}
 		late := roundTripper(func(*http.Request) (*http.Response, error) {
-			time.Sleep(time.Hour) // whatever the context says
+			time.Sleep(time.Hour) // even if the context has ended
 			return response(401, nil, ""), nil
 		})
 		tracker := start(t, late, j.into)
@@ -115,7 +115,7 @@ func TestLineThatWaitsBehindAStuckLogIsNotWrittenAfterClose(t *testing.T) {
 		handler := handleFails{j.Logger().Handler(), func() { <-free }}
 		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Logger = slog.New(handler) })
 		assert.Error(t, tracker.Track(context.Background(), ""))
-		synctest.Wait() // the line is begun
+		synctest.Wait() // the line is in progress
 		assert.Error(t, tracker.Track(context.Background(), ""))
 		require.NoError(t, closeWithin(tracker, time.Minute))
 		close(free)
@@ -124,8 +124,8 @@ func TestLineThatWaitsBehindAStuckLogIsNotWrittenAfterClose(t *testing.T) {
 	})
 }
 
-// The line that says that the API takes events again is written by the sender that
-// delivered one.
+// The sender that delivers the first event after an outage logs that the API accepts events
+// again.
 func TestAnEventIsSettledBeforeTheLogIsToldOfItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -144,7 +144,7 @@ func TestAnEventIsSettledBeforeTheLogIsToldOfItsAnswer(t *testing.T) {
 	})
 }
 
-// stuck is where a log goes that nobody reads.
+// stuck is a writer that blocks until free is closed.
 type stuck struct{ free chan struct{} }
 
 func (s stuck) Write(p []byte) (int, error) {
@@ -234,7 +234,7 @@ func TestOnErrorThatEndsItsGoroutineStopsNeitherDeliveryNorClose(t *testing.T) {
 	})
 }
 
-// counts is s without bytes.
+// counts returns s without bytes.
 func counts(s footfall.Stats) footfall.Stats {
 	s.QueuedBytes = 0
 	return s

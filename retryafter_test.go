@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reply is the answer to one request, after a while.
+// reply is a delayed answer to one request.
 type reply struct {
 	after  time.Duration
 	answer func(*http.Request, string) (*http.Response, error)
 }
 
-// inTurn gives one reply to each request, in the order in which requests come. The last
-// one goes to all that follow.
+// inTurn gives the replies to requests in the order of their arrival. All further requests get
+// the last reply.
 func inTurn(replies ...reply) func(*http.Request, string) (*http.Response, error) {
 	var requests atomic.Int64
 	return func(r *http.Request, body string) (*http.Response, error) {
@@ -36,7 +36,7 @@ func TestAShorterRetryAfterDoesNotShortenTheWait(t *testing.T) {
 		f := newFakeNet()
 		f.set(inTurn(
 			reply{time.Millisecond, answerRetryAfter(429, "60")},
-			reply{time.Second, answerRetryAfter(429, "5")}, // under way when the first is answered
+			reply{time.Second, answerRetryAfter(429, "5")}, // in flight when the first is answered
 			reply{0, answerStatus(202)},
 		))
 		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 2 })
@@ -71,7 +71,7 @@ func TestANewEventWaitsForRetryAfterToo(t *testing.T) {
 		f.set(answerRetryAfter(429, "60"))
 		tracker := start(t, f)
 		track(t, tracker, 1)
-		time.Sleep(70 * time.Second) // the one there is was sent again
+		time.Sleep(70 * time.Second) // the only event was sent again
 		require.Equal(t, 2, f.requests())
 		track(t, tracker, 1)
 		time.Sleep(40 * time.Second)
@@ -81,8 +81,8 @@ func TestANewEventWaitsForRetryAfterToo(t *testing.T) {
 	})
 }
 
-// While the API accepts others, what it answers an event that keeps failing says nothing
-// about the others, and the time that it names is that event's own.
+// While the API accepts other events, the answer to an event that keeps failing does not affect
+// them. Its Retry-After applies to that event only.
 func TestRetryAfterOfARetryHoldsThatEventOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -116,7 +116,7 @@ func TestRetryAfterOfARetryHoldsThatEventOnly(t *testing.T) {
 	})
 }
 
-// No event is left that was never sent, so it is retries that find out.
+// All events have been sent before, so only retries can be probes.
 func TestAnOutageThatOnlyRetriesMeetCostsFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -174,7 +174,7 @@ func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
 		f := newFakeNet()
 		f.set(named("asked", inTurn(
 			reply{time.Millisecond, answerStatus(500)},
-			reply{time.Second, answerRetryAfter(503, "60")}, // when the others are delivered
+			reply{time.Second, answerRetryAfter(503, "60")}, // after the others are delivered
 			reply{0, answerStatus(202)},
 		)))
 		tracker := start(t, f)
@@ -188,14 +188,13 @@ func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
 	})
 }
 
-// An answer that names a time comes while a probe is under way, whose own answer names a
-// shorter one.
+// A Retry-After arrives while a probe is in flight. The answer to the probe has a shorter one.
 func TestAProbeThatEndsLaterDoesNotShortenTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(inTurn(
 			reply{time.Millisecond, answerStatus(503)},          // opens the breaker
-			reply{2 * time.Second, answerRetryAfter(429, "60")}, // is under way then
+			reply{2 * time.Second, answerRetryAfter(429, "60")}, // in flight at that time
 			reply{3 * time.Second, answerRetryAfter(429, "5")},  // the probe
 			reply{0, answerStatus(202)},
 		))

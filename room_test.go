@@ -31,7 +31,7 @@ func TestDropOldestRefusesNothingAfterManyEventsHaveEnded(t *testing.T) {
 			padded(t, tracker, 20)
 			require.NoError(t, tracker.Flush(context.Background()))
 		}
-		f.set(answerHang) // with one of them
+		f.set(answerHang) // one event is in flight
 		padded(t, tracker, 200)
 		s := tracker.Stats()
 		assert.Zero(t, s.Refused)
@@ -68,7 +68,7 @@ func TestDropOldestDropsTheOldestOfThoseThatHaveFailed(t *testing.T) {
 		f.set(answerDown)
 		tracker := start(t, f, func(c *footfall.Config) { c.DropOldest, c.MaxQueueEvents = true, 64 })
 		track(t, tracker, 64)
-		time.Sleep(5 * time.Second) // eight were sent at once, and some as probes
+		time.Sleep(5 * time.Second) // eight events were sent at once, and some as probes
 		track(t, tracker, 4)
 		f.set(answerStatus(202))
 		f.bodies = nil

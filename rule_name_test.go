@@ -57,7 +57,7 @@ func TestAnyRouteStandsForRoutesThatNoOtherRuleNames(t *testing.T) {
 		{Route: footfall.AnyRoute},
 		{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.ServerError},
 	}}.open(t, muxOf("POST /checkout", "GET /pricing"))
-	site.do(t, "POST", "/checkout") // its own rule does not want a 200
+	site.do(t, "POST", "/checkout") // its rule does not match a 200
 	site.get(t, "/pricing")
 	site.get(t, "/nowhere")
 	site.do(t, "PUT", "/pricing")
@@ -102,7 +102,7 @@ func TestNoRouteStandsFor404And405OnlyIfAsked(t *testing.T) {
 			site.get(t, "/nowhere")
 			site.do(t, "POST", "/found")
 			site.get(t, "/found")
-			site.get(t, "/found/but-missing") // a route's own 404 is the route's
+			site.get(t, "/found/but-missing") // a 404 by the route's handler
 			assert.Equal(t, tc.want, namesOrNil(site))
 		})
 	}
@@ -115,8 +115,7 @@ func namesOrNil(s *siteUnderTest) []string {
 	return nil
 }
 
-// rawly sends one request as given, of the shop if no host is given, and waits for
-// the end of the answer.
+// rawly sends one request, to the shop if it has no host, and waits for the end of the answer.
 func (s *siteUnderTest) rawly(t *testing.T, lines ...string) string {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", s.Listener.Addr().String(), 10*time.Second)
@@ -199,7 +198,7 @@ func TestARedirectOfAHandlerIsAnEventWhereverItLeads(t *testing.T) {
 	})
 	site := setup{rules: []footfall.Rule{{Route: "POST /login", Event: "logged_in", Status: footfall.Success}}}.open(t, mux)
 	site.rawly(t, "POST /login?next=/account HTTP/1.1")
-	site.rawly(t, "POST /login?next=/login/ HTTP/1.1") // a client must not hide what it did
+	site.rawly(t, "POST /login?next=/login/ HTTP/1.1") // a client must not hide its request
 	assert.Equal(t, []string{"logged_in", "logged_in"}, site.names())
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// routing is a rule's route among those of a mux.
+// routing is a rule's route and the routes of a mux.
 type routing struct {
 	mux    []string // patterns registered
 	route  string   // of the rule
@@ -64,7 +64,7 @@ func routings() map[string]routing {
 			[]string{"GET /pricing"}, "GET  /pricing",
 			[]string{"GET /pricing"}, nil,
 		},
-		"a tab after the method": { // net/http takes it
+		"a tab after the method": { // net/http accepts it
 			[]string{"GET /pricing"}, "GET\t/pricing",
 			[]string{"GET /pricing"}, nil,
 		},
@@ -97,8 +97,8 @@ func TestRuleAppliesToItsRouteOnly(t *testing.T) {
 	}
 }
 
-// sendNamed sends a request such as "GET /pricing" with its method as a query key
-// that pages keep, and returns path and query.
+// sendNamed sends a request such as "GET /pricing" and returns its path and query. The query
+// contains the method, with a key that pages keep.
 func (s *siteUnderTest) sendNamed(t *testing.T, request string) string {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
@@ -201,7 +201,7 @@ func TestFirstStatusCounts(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /p", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
-		w.WriteHeader(http.StatusOK) // net/http ignores it, and so must we
+		w.WriteHeader(http.StatusOK) // ignored, as in net/http
 	})
 	mux.HandleFunc("GET /body-first", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "body")

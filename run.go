@@ -12,43 +12,44 @@ import (
 	"time"
 )
 
-// Server is what [Tracker.Run] serves and stops. *http.Server implements it; the adapters for
-// Fiber and gRPC have a function Server that makes one. A type that embeds an *http.Server
-// and has another ListenAndServe serves TLS, or a listener that is open already.
+// Server is served and stopped by [Tracker.Run]. *http.Server implements it; the adapters for
+// Fiber and gRPC have a function Server that returns one. To serve TLS or an open listener,
+// embed an *http.Server and define another ListenAndServe.
 //
 // If a Server implements io.Closer, as *http.Server does, Run calls Close to close the
 // connections of requests that are not answered in time.
 type Server interface {
-	// ListenAndServe serves until Shutdown is called. It returns nil or http.ErrServerClosed
-	// then, and any other error if it cannot go on.
+	// ListenAndServe serves until Shutdown is called, and then returns nil or
+	// http.ErrServerClosed. If it cannot continue, it returns another error.
 	ListenAndServe() error
 
-	// Shutdown accepts no new requests, and returns when all others are answered or ctx has
-	// ended, with the error of ctx. It may be called before ListenAndServe, which then
+	// Shutdown accepts no new requests. It returns when all others are answered, or with the
+	// error of ctx when ctx has ended. It may be called before ListenAndServe, which then
 	// returns at once, and after ListenAndServe has returned.
 	Shutdown(ctx context.Context) error
 }
 
 var _ Server = (*http.Server)(nil)
 
-// Run serves until ctx ends, the process receives SIGINT or SIGTERM, or the server fails.
-// Then it stops the server and closes the tracker, each with its own deadline:
-// Config.ShutdownTimeout and Config.CloseTimeout. Events of requests that are answered
-// meanwhile are accepted. Run closes the connections of requests that are not answered by the
-// first deadline, such as open streams; their handlers have a second to end before the tracker
-// closes. Hijacked connections, such as WebSockets, are not waited for:
-// see [http.Server.RegisterOnShutdown].
+// Run serves until ctx ends, the process receives SIGINT or SIGTERM, or the server fails. Then
+// it stops the server and closes the tracker, each with a separate deadline:
+// Config.ShutdownTimeout and Config.CloseTimeout. The tracker still accepts events of requests
+// that are answered meanwhile. At the first deadline, Run closes the connections of requests
+// that are not answered, such as open streams; their handlers have a second to end before the
+// tracker closes. Run does not wait for hijacked connections, such as WebSockets: see
+// [http.Server.RegisterOnShutdown].
 //
-// The error joins the server's, which wraps context.DeadlineExceeded if requests were cut off,
-// and the [*CloseError] of [Tracker.Close] if events were lost. It is nil if there was neither.
+// The error joins the server's error, which wraps context.DeadlineExceeded if requests were cut
+// off, and the [*CloseError] of [Tracker.Close] if events were lost. It is nil if neither
+// happened.
 //
-// Once Run has begun to stop the server, a second signal ends the process at once, as it does
-// by default, unless the application has asked for signals, too: a main that passes the
-// context of [signal.NotifyContext] calls its stop function with [context.AfterFunc].
+// Once Run has begun to stop the server, a second signal ends the process at once, as by
+// default, unless the application handles signals too. A main that passes the context of
+// [signal.NotifyContext] should call its stop function with [context.AfterFunc].
 //
 // A stream that stays open, such as server-sent events, makes Run wait for ShutdownTimeout: end
-// it in a function that is given to [http.Server.RegisterOnShutdown]. A panic in
-// ListenAndServe becomes one of Run, once the tracker is closed.
+// it in a function that is given to [http.Server.RegisterOnShutdown]. If ListenAndServe panics,
+// Run panics with the same value once the tracker is closed.
 //
 // A nil or disabled tracker serves and stops the server in the same way. A nil ctx never ends.
 func (t *Tracker) Run(ctx context.Context, server Server) error {
@@ -64,7 +65,7 @@ func (t *Tracker) Run(ctx context.Context, server Server) error {
 	return err
 }
 
-// defaultShutdownTimeout also holds for a nil tracker, which has no Config.
+// defaultShutdownTimeout applies also to a nil tracker, which has no Config.
 const defaultShutdownTimeout = 10 * time.Second
 
 func (t *Tracker) shutdownTime() time.Duration {
@@ -74,7 +75,7 @@ func (t *Tracker) shutdownTime() time.Duration {
 	return t.shutdownTimeout
 }
 
-// serve runs the server until ctx ends, a signal comes or the server ends, and stops it.
+// serve runs the server until ctx ends, a signal arrives or the server ends, and stops it.
 func serve(ctx context.Context, server Server, timeout time.Duration) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -90,7 +91,7 @@ func serve(ctx context.Context, server Server, timeout time.Duration) error {
 	return stopServer(server, served, timeout)
 }
 
-// panicError is a panic of the server, for the goroutine of Run.
+// panicError passes a panic of the server to the goroutine of Run.
 type panicError struct{ value any }
 
 func (e *panicError) Error() string {
@@ -106,8 +107,8 @@ func listenAndServe(server Server) (err error) {
 	return server.ListenAndServe()
 }
 
-// stopServer shuts down the server and waits for its end. A server that has failed is shut
-// down, too: requests may be under way.
+// stopServer shuts down the server and waits for its end. It also shuts down a server that has
+// failed, because requests may be in progress.
 func stopServer(server Server, served <-chan error, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -125,7 +126,7 @@ func stopServer(server Server, served <-chan error, timeout time.Duration) error
 	return fmt.Errorf("footfall: run: the server has not answered all requests in %v (end streams in http.Server.RegisterOnShutdown): %w", timeout, err)
 }
 
-// await returns what comes before ctx ends, or else the error of ctx.
+// await returns the result if it arrives before ctx ends, or else the error of ctx.
 func await(ctx context.Context, result <-chan error) error {
 	select {
 	case err := <-result:
@@ -140,13 +141,13 @@ func await(ctx context.Context, result <-chan error) error {
 	}
 }
 
-// disconnect closes the connections that are left, and lets their handlers end: their events
-// are still accepted.
+// disconnect closes the remaining connections and gives their handlers time to end. Events of
+// the handlers are still accepted.
 func disconnect(server Server) {
 	closer, ok := server.(io.Closer)
 	if !ok {
 		return
 	}
-	_ = closer.Close() // an error of listeners, which are closed already
+	_ = closer.Close() // Close may fail because the listeners are closed already
 	time.Sleep(time.Second)
 }

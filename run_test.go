@@ -27,7 +27,7 @@ import (
 type fakeServer struct {
 	err      error         // of ListenAndServe, at once
 	begin    func()        // called by ListenAndServe
-	requests time.Duration // how long requests are under way after Shutdown; negative for ever
+	requests time.Duration // time until requests end after Shutdown; negative means never
 
 	once   sync.Once
 	stop   chan struct{}
@@ -77,8 +77,8 @@ func (s *fakeServer) Close() error {
 	return nil
 }
 
-// inBubble runs a test in a bubble. The goroutine that os/signal starts once for all must
-// not belong to it.
+// inBubble runs a test in a bubble. It starts the goroutine of os/signal, which is started only
+// once, outside of the bubble.
 func inBubble(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	c := make(chan os.Signal, 1)
@@ -87,7 +87,7 @@ func inBubble(t *testing.T, f func(*testing.T)) {
 	synctest.Test(t, f)
 }
 
-// runFor runs the server until a time is over.
+// runFor runs the server for the given time.
 func runFor(tracker *footfall.Tracker, d time.Duration, server footfall.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -117,7 +117,7 @@ func TestRunDeliversEventsOfRequestsAnsweredAfterItsContextHasEnded(t *testing.T
 func TestRunGivesTheTrackerItsOwnTimeAfterAStreamThatDoesNotEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		api := newFakeNet()
-		api.latency = 9 * time.Second // of the 10 that Close has
+		api.latency = 9 * time.Second // Close has 10
 		tracker := start(t, api, func(c *footfall.Config) { c.AttemptTimeout = time.Minute })
 		server := newFakeServer()
 		server.requests = -1
@@ -160,7 +160,7 @@ func TestRunClosesTheTrackerOfAServerThatFails(t *testing.T) {
 		track(t, tracker, 3)
 		server := newFakeServer()
 		server.err = errors.New("no socket left")
-		server.requests = 2 * time.Second // it has failed with requests under way
+		server.requests = 2 * time.Second // it fails while requests are in progress
 		assert.EqualError(t, tracker.Run(context.Background(), server), "no socket left")
 		assert.True(t, server.answered.Load(), "requests under way are answered")
 		assert.Equal(t, footfall.Stats{Tracked: 3, Delivered: 3}, tracker.Stats())
@@ -200,7 +200,7 @@ func TestRunOfNoTrackerServesAndStops(t *testing.T) {
 	}
 }
 
-// fragile is a Server that panics, at once or when it is shut down.
+// fragile is a Server that panics in ListenAndServe or in Shutdown.
 type fragile struct{ stop chan struct{} }
 
 func (s *fragile) ListenAndServe() error {
@@ -235,10 +235,10 @@ func TestRunPassesOnAPanicOfTheServerOnceTheTrackerIsClosed(t *testing.T) {
 	}
 }
 
-// stubborn is a Server that does not do what it is asked for.
+// stubborn is a Server whose methods may never return.
 type stubborn struct {
 	inServe, inShutdown bool          // where it never returns
-	stop, release       chan struct{} // release ends both when the test is over
+	stop, release       chan struct{} // release ends both at the end of the test
 }
 
 func (s *stubborn) ListenAndServe() error {
@@ -281,7 +281,7 @@ func TestRunDoesNotWaitForAServerThatIgnoresItsDeadline(t *testing.T) {
 	}
 }
 
-// announcing returns a server that calls begin with its address when it listens.
+// announcing returns a server that calls begin with its URL when it listens.
 func announcing(handler http.Handler, begin func(url string)) *http.Server {
 	return &http.Server{
 		Addr: "127.0.0.1:0", Handler: handler, ReadHeaderTimeout: 5 * time.Second,
@@ -297,7 +297,7 @@ func TestRunOfAnHTTPServerEndsBySignal(t *testing.T) {
 		t.Skip("Windows has no signals to send")
 	}
 	for _, sent := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		t.Run(sent.String(), func(t *testing.T) { // one after the other: a signal ends all servers of the process
+		t.Run(sent.String(), func(t *testing.T) { // sequential, because a signal ends all servers of the process
 			api := footfalltest.NewAPI(t)
 			tracker, err := footfall.New(api.Config())
 			require.NoError(t, err)
@@ -330,7 +330,7 @@ func TestRunSaysThatThePortIsInUse(t *testing.T) {
 	assert.ErrorIs(t, tracker.Track(t.Context(), "late"), footfall.ErrClosed)
 }
 
-// A stream is open until its connection is closed; what its handler tracks then arrives.
+// A stream is open until its connection is closed. Events of its handler then arrive.
 func TestRunCutsAnOpenStreamAndDeliversItsEvent(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
@@ -340,7 +340,7 @@ func TestRunCutsAnOpenStreamAndDeliversItsEvent(t *testing.T) {
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /live", func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).Flush() // the client is told that it is open
+		_ = http.NewResponseController(w).Flush() // the client receives the header
 		<-r.Context().Done()
 	})
 	ctx, stop := context.WithCancel(t.Context())

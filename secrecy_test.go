@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serveHandshakes tells which protocols clients offer, and serves none of them.
+// serveHandshakes reports which protocols clients offer, and closes the connections.
 func serveHandshakes(listener net.Listener, offered chan<- []string) {
 	for {
 		conn, err := listener.Accept()

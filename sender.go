@@ -17,12 +17,11 @@ import (
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
-// eventsPerSender is how many waiting events call for one more request in flight, at most:
-// as many as a sender delivers within the flush interval.
+// eventsPerSender is the largest number of waiting events for which one sender is started.
 const eventsPerSender = 8
 
-// httpTransport is the default Transport: it posts events to the API, one per
-// request, on as many senders as the backlog needs.
+// httpTransport is the default Transport. It posts events to the API, one per request, on as
+// many senders as the backlog needs.
 type httpTransport struct {
 	poster   Poster
 	key      func() string // see wire.Cleaner
@@ -38,19 +37,19 @@ type httpTransport struct {
 	mu       sync.Mutex // held while a sender takes an event or ends
 	slots    *semaphore.Weighted
 	running  int
-	looks    uint64        // how often wanted was asked
-	usual    time.Duration // how long an attempt takes
-	moving   int           // senders that run, and have ended an attempt since the last time
+	looks    uint64        // calls of wanted
+	usual    time.Duration // time that an attempt takes
+	moving   int           // running senders that have ended an attempt since the last look
 	suspects int           // in flight
 	nextTurn time.Time     // when a suspect may be sent in place of another event
-	told     time.Time     // when the log was told of a suspect
-	closing  bool          // a sender has seen that the tracker closes
-	settled  time.Time     // when the API last settled an event since then
-	vain     int           // attempts since then that failed, of events that had failed since then
+	told     time.Time     // when a suspect was logged
+	closing  bool          // a sender has noticed that the tracker closes
+	settled  time.Time     // when the API last settled an event after that
+	vain     int           // attempts that failed after that, of events that had failed after that
 }
 
-// worker is what a sender works with. It is used again, so that a sender that ends for
-// want of events and is started for the next ones costs no memory.
+// worker is the state of a sender. Workers are pooled, so that starting a sender does not
+// allocate.
 type worker struct {
 	one      [1]Record
 	began    time.Time
@@ -58,7 +57,7 @@ type worker struct {
 	closing  bool   // the attempt began when the tracker was closing
 	look     uint64 // when it was last counted as moving
 	attempts int
-	took     time.Duration // by the last attempt, if the API settled the event
+	took     time.Duration // time of the last attempt, if the API settled the event
 	answer   Answer
 }
 
@@ -83,8 +82,8 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 	}
 }
 
-// Deliver implements Transport. It starts senders whenever events are due; a sender ends
-// when it finds none that it may send.
+// Deliver implements Transport. It starts senders whenever events are due. A sender ends when
+// it finds no event that it may send.
 func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 	defer t.poster.Close()
 	t.breaker.OnWake(src.Wake)
@@ -110,13 +109,14 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 	t.giveUp(src)
 }
 
-// leastLook is how often, at most, Deliver looks for retries that are due and that no sender has
-// taken.
+// leastLook is the shortest time after which Deliver looks again for due retries that no sender
+// has taken.
 const leastLook = 100 * time.Millisecond
 
-// wanted says how many senders to start for so many events. Those that run and have ended
-// an attempt lately will take some; those that have not may be waiting for an answer that
-// never comes. While the tracker closes all there may be are started at once.
+// wanted returns how many senders to start for the given number of waiting events. Running
+// senders that have ended an attempt lately will take some of the events. Others are not
+// counted, because they may wait for an answer that never arrives. While the tracker closes,
+// wanted returns one sender for each event.
 func (t *httpTransport) wanted(waiting int, src *Source) int {
 	t.mu.Lock()
 	moving, each := t.moving, t.share()
@@ -132,13 +132,13 @@ func (t *httpTransport) wanted(waiting int, src *Source) int {
 	return (waiting+each-1)/each - moving
 }
 
-// share is how many events a sender delivers within the flush interval, more or less. It is
-// called with the lock held.
+// share returns about how many events a sender delivers within the flush interval. It is called
+// with the lock held.
 func (t *httpTransport) share() int {
 	return int(min(eventsPerSender, max(1, t.interval/max(1, t.usual))))
 }
 
-// learn takes note of how long the last attempt of w took. It is called with the lock held.
+// learn records how long the last attempt of w took. It is called with the lock held.
 func (t *httpTransport) learn(w *worker) {
 	if w.took > 0 {
 		t.usual += (w.took - t.usual) / 8
@@ -153,7 +153,7 @@ func (t *httpTransport) idle() bool {
 	return t.running == 0
 }
 
-// start counts a sender in, if there may be one more.
+// start counts a new sender and reports whether one may start.
 func (t *httpTransport) start() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,7 +164,7 @@ func (t *httpTransport) start() bool {
 	return true
 }
 
-// end counts a sender out. It is called with the lock held.
+// end stops counting a sender. It is called with the lock held.
 func (t *httpTransport) end(src *Source, w *worker) {
 	if t.counts(w) {
 		t.moving--
@@ -172,11 +172,11 @@ func (t *httpTransport) end(src *Source, w *worker) {
 	t.running--
 	t.slots.Release(1)
 	if isClosed(src.Closing()) {
-		src.signal() // Wait may be over
+		src.signal() // Wait may return now
 	}
 }
 
-// send delivers one event after the other until there is none that may be sent.
+// send delivers events one after another until there is none that may be sent.
 func (t *httpTransport) send(ctx context.Context, src *Source) {
 	w := t.workers.Get().(*worker)
 	w.attempts, w.look, w.took = 0, 0, 0
@@ -193,12 +193,12 @@ func (t *httpTransport) send(ctx context.Context, src *Source) {
 		t.deliver(ctx, src, w)
 	}
 	over = true
-	w.one[0] = Record{} // which holds a slab
+	w.one[0] = Record{} // it keeps a slab alive
 	t.workers.Put(w)
 }
 
-// take gives w an event that may be sent now. If there is none it counts the sender out at
-// once: an event that comes after that must not be left to it.
+// take gives w an event that may be sent now. If there is none, it stops counting the sender
+// with the lock held, so that another sender starts for the next event.
 func (t *httpTransport) take(ctx context.Context, src *Source, w *worker) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -225,8 +225,8 @@ func (t *httpTransport) note(w *worker) {
 // counts reports whether w is counted as moving.
 func (t *httpTransport) counts(w *worker) bool { return w.look == t.looks && w.attempts > 1 }
 
-// pick takes an event as the breaker allows. What the tracker leaves when it closes gets an
-// attempt whatever the breaker says.
+// pick takes an event that the breaker allows. While the tracker closes, every event gets an
+// attempt even if the breaker is open.
 func (t *httpTransport) pick(src *Source, w *worker) bool {
 	w.began = time.Now()
 	w.closing = isClosed(src.Closing())
@@ -252,7 +252,7 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 	return false
 }
 
-// probed tells the breaker if there was no event for its probe.
+// probed reports an unused probe to the breaker if no event was found for it.
 func (t *httpTransport) probed(w *worker, found bool) bool {
 	if !found {
 		t.breaker.Unused(w.pass)
@@ -260,8 +260,8 @@ func (t *httpTransport) probed(w *worker, found bool) bool {
 	return found
 }
 
-// deliver makes one attempt, and then settles the event or gives it back, also when the
-// attempt ends the goroutine. The log is told last: it may be slow.
+// deliver makes one attempt, and then settles the event or gives it back, even if the attempt
+// ends the goroutine. It writes to the log last, because the log may be slow.
 func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 	suspect := w.one[0].attempts.Suspect()
 	end := ending{verdict: wire.Later, err: errEnded}
@@ -280,7 +280,7 @@ func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 	t.attempt(ctx, w, &end)
 }
 
-// suspectEnded notes the end of a suspect's attempt. While other events wait, suspects have at
+// suspectEnded notes the end of a suspect's attempt. While other events wait, suspects get at
 // most a tenth of the time of all senders.
 func (t *httpTransport) suspectEnded(w *worker) {
 	t.mu.Lock()
@@ -292,16 +292,16 @@ func (t *httpTransport) suspectEnded(w *worker) {
 	t.nextTurn = t.nextTurn.Add(10 * time.Since(w.began) / time.Duration(t.most))
 }
 
-// ending is what became of an attempt.
+// ending is the result of an attempt.
 type ending struct {
 	verdict wire.Verdict
-	cut     bool // by the end of the context, which says nothing about the API
+	cut     bool // the context ended, which is no failure of the API
 	err     error
-	asked   time.Duration // by Retry-After
+	asked   time.Duration // from Retry-After
 	line    func()        // writes to the log; nil if there is nothing to say
 }
 
-// errEnded is why an attempt failed that ended its goroutine.
+// errEnded is the error of an attempt that ended its goroutine.
 var errEnded = fmt.Errorf("footfall: the attempt ended its goroutine: %w", safelog.ErrGoexit)
 
 // attempt posts the event once.
@@ -336,7 +336,7 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	}
 }
 
-// failureClass says what an answer other than success means for the circuit breaker.
+// failureClass returns the class of a failed answer for the circuit breaker.
 func failureClass(v wire.Verdict) retry.Class {
 	switch v {
 	case wire.BadKey:
@@ -363,9 +363,9 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 	}
 }
 
-// giveBack returns an event that failed to the Source. An event that fails as a probe
-// waits for the API like all others. One that fails while the API settles others waits by
-// itself, longer each time.
+// giveBack returns an event that failed to the Source. An event that fails as a probe waits for
+// the API like all others. An event that fails while the API settles others waits on its own,
+// longer each time.
 func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	r := w.one[0]
 	t.strike(r.ID, &r.attempts, w, end)
@@ -375,12 +375,12 @@ func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
 	src.Retry(r, max(t.wait(&r.attempts, w), end.asked), end.err)
 }
 
-// slowFailure is how long an attempt takes that counts twice: it has cost the others a
-// request for that time.
+// slowFailure is the time after which a failed attempt counts twice, because it occupied a
+// sender for that time.
 const slowFailure = time.Second
 
-// strike notes a failure of an event if the API has settled others since the last one, or since
-// this attempt began.
+// strike counts a failure of an event if the API has settled others since the event's last
+// failure, or since this attempt began.
 func (t *httpTransport) strike(id uuid.UUID, a *retry.Attempts, w *worker, end *ending) {
 	seen := a.Passes
 	if a.Failures == 0 {
@@ -397,18 +397,18 @@ func (t *httpTransport) strike(id uuid.UUID, a *retry.Attempts, w *worker, end *
 }
 
 const (
-	// closePatience is for how long Close goes on while the API settles nothing more. It is
-	// for contexts without a deadline.
+	// closePatience is how long Close continues while the API settles no event. It is for
+	// contexts without a deadline.
 	closePatience = 5 * time.Minute
 
-	// closeProbes is how many attempts more may fail if the API accepted events before Close,
-	// and has settled none since.
+	// closeProbes is how many retries may fail if the API accepted events before Close and has
+	// settled none since.
 	closeProbes = 3
 )
 
-// inVain notes an attempt that has failed while the tracker closes: again says that it was not
-// the event's first since then. If there is no hope left, events that have failed since then
-// get no other attempt, unless the API settles one.
+// inVain notes an attempt that failed while the tracker closes. again is true if the event was
+// tried before, since the tracker began to close. If the API no longer settles events, failed
+// events get no further attempt unless it settles one.
 func (t *httpTransport) inVain(src *Source, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -421,8 +421,8 @@ func (t *httpTransport) inVain(src *Source, again bool) {
 	}
 }
 
-// longestWait is how long an event that keeps failing waits at most, in units of the
-// longest wait of all others.
+// longestWait is the longest wait of an event that keeps failing, in units of the longest wait
+// of other events.
 const longestWait = 20
 
 func (t *httpTransport) wait(a *retry.Attempts, w *worker) time.Duration {
@@ -438,7 +438,7 @@ func (t *httpTransport) wait(a *retry.Attempts, w *worker) time.Duration {
 	return own.Delay(max(int(a.Strikes)-1, min(int(a.Failures), 3)))
 }
 
-// tell returns a line about an event that becomes a suspect, at most once a minute.
+// tell returns a function that logs an event that becomes a suspect, at most once a minute.
 func (t *httpTransport) tell(id uuid.UUID, err error) (line func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -451,7 +451,7 @@ func (t *httpTransport) tell(id uuid.UUID, err error) (line func()) {
 	}
 }
 
-// alive notes when the API has settled an event while the tracker closes.
+// alive records the time at which the API settled an event while the tracker closes.
 func (t *httpTransport) alive(src *Source) {
 	if isClosed(src.Closing()) {
 		t.mu.Lock()
@@ -460,8 +460,7 @@ func (t *httpTransport) alive(src *Source) {
 	}
 }
 
-// giveUp settles what has failed since the tracker closes, if the API has accepted nothing
-// since, or nothing more can be sent.
+// giveUp settles as Lost the events that failed while the tracker closed and were not retried.
 func (t *httpTransport) giveUp(src *Source) {
 	for _, e := range src.delayed.GiveUp() {
 		src.Settle([]Record{e.Value}, Lost, e.Err)

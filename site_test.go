@@ -15,7 +15,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// sites returns the site of each event, by its name.
+// sites returns the site of each event by the event's name.
 func sites(events []footfalltest.Event) map[string]string {
 	byName := make(map[string]string)
 	for _, e := range events {
@@ -24,7 +24,7 @@ func sites(events []footfalltest.Event) map[string]string {
 	return byName
 }
 
-// ofSite is a middleware of an application with a site for each tenant.
+// ofSite is a middleware that sets the site of a tenant.
 func ofSite(siteID string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,7 @@ func TestTheSiteIsTheEventsElseTheRulesElseTheContextsElseTheConfigs(t *testing.
 	for name, tc := range map[string]struct {
 		around  func(http.Handler) http.Handler
 		noValue bool
-		want    string // the site where neither event nor rule names one
+		want    string // the site if neither event nor rule names one
 	}{
 		"no site in the context":                          {nil, false, footfalltest.SiteID},
 		"a site above the middleware":                     {ofSite("site_above"), false, "site_above"},
@@ -85,7 +85,7 @@ func TestTheSiteIsTheEventsElseTheRulesElseTheContextsElseTheConfigs(t *testing.
 	}
 }
 
-// withURL is a middleware that names a page above ours.
+// withURL is a middleware above the tracker's that sets a URL.
 func withURL(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(footfall.WithURL(r.Context(), "https://example.org/above")))
@@ -111,7 +111,7 @@ func TestAnAdapterWithoutARequestGivesTheContext(t *testing.T) {
 	}, sites(tracker.Events()))
 }
 
-// contextStep is a function that puts something into a context.
+// contextStep is a function that adds a value to a context.
 type contextStep struct {
 	name string
 	add  func(context.Context) context.Context
@@ -171,7 +171,7 @@ func TestWhatAContextKnowsComposesInAnyOrder(t *testing.T) {
 
 func TestContextsMadeOfNoContextAreSafe(t *testing.T) {
 	t.Parallel()
-	var none context.Context // as careless callers have
+	var none context.Context // a mistake of the caller
 	tracker := footfalltest.New(t)
 	require.NoError(t, tracker.Track(none, "no_context"))
 	for name, ctx := range map[string]context.Context{
@@ -191,7 +191,7 @@ func TestABadSiteIsAFieldErrorOfEveryCall(t *testing.T) {
 	for name, tc := range map[string]struct{ siteID, reason string }{
 		"blank":         {" \t", "empty"},
 		"invalid UTF-8": {"site_\xff", "not valid UTF-8"},
-		"too long":      {string(bytes.Repeat([]byte("s"), 40<<10)), "40960 bytes, more than an event may have (Config.MaxEventBytes 32768)"},
+		"too long":      {string(bytes.Repeat([]byte("s"), 40<<10)), "40960 bytes exceed Config.MaxEventBytes (32768)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -235,7 +235,7 @@ func TestARuleOfABadSiteIsAFieldErrorAndLeftOut(t *testing.T) {
 	assert.Contains(t, log.String(), `.SiteID: not valid UTF-8`)
 }
 
-func TestWithSiteIsOneAllocation(t *testing.T) { // not parallel: it counts
+func TestWithSiteIsOneAllocation(t *testing.T) { // not parallel: it counts allocations
 	tracker := cheapTracker(t, false)
 	ctx := t.Context()
 	assert.Equal(t, 1.0, testing.AllocsPerRun(1000, func() { _ = tracker.Track(footfall.WithSite(ctx, "site_2"), "x") }))

@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soakFor is how long `make soak` runs.
+// soakFor is the duration of `make soak`.
 const soakFor = 10 * time.Minute
 
-// TestSoak tracks 200 events a second to an API that misbehaves in a new way every
-// few seconds, and loses none.
+// TestSoak tracks 200 events a second. The API fails in a new way every few seconds. No event
+// may be lost.
 func TestSoak(t *testing.T) {
 	api := footfalltest.NewAPI(t)
 	cfg := api.Config()

@@ -31,7 +31,7 @@ func TestAllGoroutinesThatWaitAreToldThatTheTrackerIsClosed(t *testing.T) {
 	})
 }
 
-// untaken is a Store of so many records that nobody takes.
+// untaken is a Store whose records are never taken.
 type untaken int
 
 func (s untaken) Waiting() (n int, more bool)                                    { return int(s), true }
@@ -112,7 +112,7 @@ func TestWaitingSaysThatARetryWillCome(t *testing.T) {
 	})
 }
 
-// takeAll takes as many records as dst has room for. They may come one after the other.
+// takeAll fills dst with records, which may arrive one after another.
 func takeAll(src *footfall.Source, dst []footfall.Record) {
 	for n := 0; n < len(dst); n += src.Take(dst[n:]) {
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// While all senders are busy the queue is looked at less and less often. That ends when a
-// sender is free again.
+// While all senders are busy, the transport looks at the queue less and less often. This ends
+// when a sender is free again.
 func TestAnEventThatComesAfterABusyTimeWaitsForTheIntervalAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -35,10 +35,10 @@ func TestAnEventThatComesAfterABusyTimeWaitsForTheIntervalAtMost(t *testing.T) {
 	})
 }
 
-// After an outage all events are retries. A sender is started for several of them, and may be
+// After an outage all events are retries. One sender is started for several of them, and may be
 // stuck with the first.
 func TestARetryDoesNotWaitForAnotherThatHangs(t *testing.T) {
-	for range 10 { // which goes first is random
+	for range 10 { // the order is random
 		synctest.Test(t, func(t *testing.T) {
 			f := newFakeNet()
 			f.set(answerStatus(503))

@@ -2,19 +2,19 @@ package footfall
 
 import "github.com/footfall-dev/footfall/internal/queue"
 
-// Stats counts events since New. It is one consistent reading: at every instant
+// Stats counts events since New. The counts are one consistent snapshot: at every instant
 //
 //	Tracked = Delivered + Rejected + Dropped + Stored + Queued
 //
-// Events that a tracker's methods returned an error for were never accepted; they are in
-// Invalid or Refused, and in none of the others.
+// Events for which Track returned an error were not accepted. Invalid or Refused counts them,
+// and no other field does.
 type Stats struct {
 	Tracked   uint64 // accepted: Track returned nil
 	Delivered uint64 // the API answered 202
-	Rejected  uint64 // the API refused the event for good; OnError was told
+	Rejected  uint64 // the API refused the event for good; passed to OnError
 	Dropped   uint64 // given up: the oldest of a full queue (Config.DropOldest), left over when Close ended, or beyond the bounds of a store
-	Stored    uint64 // kept on disk by a Transport that can, not delivered yet
-	Queued    uint64 // waiting or on the way
+	Stored    uint64 // kept on disk by the Transport, not delivered yet
+	Queued    uint64 // waiting, delayed or in flight
 
 	QueuedBytes uint64 // bytes of encoded events in Queued
 
@@ -22,10 +22,9 @@ type Stats struct {
 	Refused  uint64 // Track returned ErrQueueFull or ErrClosed
 	Redacted uint64 // values and segments of paths that the personal-data guard replaced or left out
 
-	// Sanitized counts events of which a request had something that could not be sent as it
-	// came: a host that is none or not in Config.Hosts, a URL that was too long, or a value
-	// of Rule.PathProps that was too long or not text. Events that Track then refused are
-	// counted, too.
+	// Sanitized counts events whose request contained something that was not sent unchanged: a
+	// host that is invalid or not in Config.Hosts, a URL that was too long, or a value of
+	// Rule.PathProps that was too long or not text. It includes events that Track then refused.
 	Sanitized uint64
 }
 

@@ -54,7 +54,7 @@ func TestCloseRetriesAnEventThatFailedJustBefore(t *testing.T) {
 	})
 }
 
-// failFirst fails the first n attempts of events of a name.
+// failFirst fails the first n attempts of events with the given name.
 func failFirst(name string, n int) func(*http.Request, string) (*http.Response, error) {
 	var mu sync.Mutex
 	failed := 0
@@ -91,8 +91,7 @@ func TestAProbeThatHangsDoesNotHoldUpAnEventThatComes(t *testing.T) {
 	})
 }
 
-// More events have failed than a few, and the time at which an event might have overlapped the
-// probe has passed without one.
+// Many events have failed, and no event has arrived that could overlap the probe.
 func TestAProbeThatHangsInAnOutageDoesNotHoldUpAnEventThatComesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -115,7 +114,7 @@ func TestAProbeThatHangsInAnOutageDoesNotHoldUpAnEventThatComesLater(t *testing.
 	})
 }
 
-// A 429 without a Retry-After says nothing about how long to wait, and may be about one event.
+// A 429 without a Retry-After may be about one event only.
 func TestAnEventThatIsAlwaysAnswered429HoldsUpNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -142,7 +141,7 @@ func TestEventsThatHangHaveATenthOfTheTimeOfFewSenders(t *testing.T) {
 			f.set(poisoned(answerHang))
 			tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight, c.AttemptTimeout = inFlight, time.Second })
 			poison(t, tracker, 50)
-			for range 360 { // in which each is seen to fail while others are accepted
+			for range 360 { // each fails while others are accepted
 				track(t, tracker, 1)
 				time.Sleep(10 * time.Second)
 			}

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// named answers events of a name in one way, and accepts all others after two milliseconds.
+// named returns answer for events with the given name, and accepts all others after two
+// milliseconds.
 func named(name string, answer func(*http.Request, string) (*http.Response, error)) func(*http.Request, string) (*http.Response, error) {
 	return func(r *http.Request, body string) (*http.Response, error) {
 		if strings.Contains(body, `"`+name+`"`) {
@@ -25,7 +26,7 @@ func named(name string, answer func(*http.Request, string) (*http.Response, erro
 	}
 }
 
-// suspected tracks an event that fails again and again while the API accepts others.
+// suspected tracks an event that fails repeatedly while the API accepts others.
 func suspected(t *testing.T, f *fakeNet, tracker *footfall.Tracker) {
 	t.Helper()
 	f.set(named("poison", answerStatus(500)))
@@ -66,7 +67,7 @@ func TestCloseRetriesAnEventThatKeepsFailingWhileTheAPIAcceptsOthers(t *testing.
 		tracker := start(t, f)
 		suspected(t, f, tracker)
 		f.set(named("poison", inTurn(
-			reply{100 * time.Millisecond, answerStatus(500)}, // the others are accepted before
+			reply{100 * time.Millisecond, answerStatus(500)}, // the others are accepted earlier
 			reply{0, answerStatus(202)},
 		)))
 		track(t, tracker, 20)

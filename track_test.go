@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Inside a bubble time stands still while any goroutine runs: a Track that waited
-// for anything would let it pass, or never return.
+// The clock of a bubble advances only while all goroutines are blocked. A Track that waits
+// would advance it, or never return.
 func TestTrackNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -63,7 +63,7 @@ func TestTrackWithoutContextDoesNotPanic(t *testing.T) {
 	assert.ErrorIs(t, footfall.Track(none, "tested"), footfall.ErrNoTracker)
 }
 
-// Bad input: an error that names the field, counted, nothing sent.
+// Bad input returns an error that names the field. It is counted, and nothing is sent.
 func TestTrackRefusesBadInputAndNamesTheField(t *testing.T) {
 	t.Parallel()
 	ok := footfall.Event{Name: "n", URL: "https://example.com/"}
@@ -137,7 +137,7 @@ func TestTrackAllocatesNothing(t *testing.T) {
 				footfall.P("currency", "EUR"), footfall.P("rate", 2.5))
 		}
 	}
-	for range 100_000 { // grow slabs to what the queue may hold
+	for range 100_000 { // grows slabs to the bounds of the queue
 		event(ctx)()
 	}
 	require.NoError(t, tracker.Flush(ctx))
@@ -145,7 +145,7 @@ func TestTrackAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(5000, event(onPage)), "URL of the context")
 }
 
-// discard is a Transport that takes everything and keeps nothing.
+// discard is a Transport that settles every record as Delivered.
 type discard struct{}
 
 func (discard) Deliver(ctx context.Context, src *footfall.Source) {
@@ -164,7 +164,7 @@ func TestQueueIsBoundedByCount(t *testing.T) {
 		tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueEvents = 50 })
 		track(t, tracker, 50)
 		assert.ErrorIs(t, tracker.Track(context.Background(), "one_more"), footfall.ErrQueueFull)
-		time.Sleep(time.Minute) // those on their way still count
+		time.Sleep(time.Minute) // events in flight still count
 		assert.ErrorIs(t, tracker.Track(context.Background(), "one_more"), footfall.ErrQueueFull)
 		s := tracker.Stats()
 		assert.Equal(t, uint64(50), s.Queued)
@@ -203,9 +203,9 @@ func TestFullQueueDropsTheOldestWhenAsked(t *testing.T) {
 			c.DropOldest = true
 			c.FlushInterval = time.Hour
 		})
-		track(t, tracker, 1) // which is sent at once
+		track(t, tracker, 1) // sent at once
 		synctest.Wait()
-		track(t, tracker, 25) // numbered from 0, before anything else is sent
+		track(t, tracker, 25) // numbered from 0; sent later
 		s := tracker.Stats()
 		assert.Equal(t, uint64(15), s.Dropped)
 		balanced(t, s)
@@ -224,7 +224,7 @@ func TestFullQueueDropsTheOldestWhenAsked(t *testing.T) {
 	})
 }
 
-// One slab is pinned by each event under way; the bound allows for them.
+// Each event in flight keeps one slab alive. The bound allows for them.
 func TestMemoryIsBoundedByTheQueueBounds(t *testing.T) {
 	f := newFakeNet()
 	f.set(answerHang)
@@ -247,7 +247,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// Every call of Track ends in exactly one counter, at every instant.
+// Every call to Track is in exactly one counter at every instant.
 func TestEveryEventIsInExactlyOneCounterAtEveryInstant(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)

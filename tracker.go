@@ -15,9 +15,8 @@ import (
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
-// Tracker accepts events and delivers them in the background. Its methods may be
-// called from several goroutines at once, and on a nil *Tracker, which like a
-// disabled one does nothing.
+// Tracker accepts events and delivers them in the background. Its methods may be called from
+// several goroutines at once. A nil or disabled Tracker does nothing.
 type Tracker struct {
 	encoder   encoder
 	pager     *pager
@@ -36,28 +35,27 @@ type Tracker struct {
 	stop    context.CancelFunc // ends the transport's context
 	done    chan struct{}      // closed when the transport has returned
 	closing atomic.Bool        // Close was called
-	closed  chan struct{}      // closed when that call is over
-	result  error              // of that call; read after closed
+	closed  chan struct{}      // closed when the first call to Close returns
+	result  error              // of that call; set before closed is closed
 
-	_ cacheLinePad // Track reads what is above, and little of it ever changes
+	_ cacheLinePad // Track reads the fields above, which rarely change
 
 	invalid   atomic.Uint64 // of Stats
 	sanitized atomic.Uint64 // of Stats
 }
 
-// cacheLinePad keeps what different cores change, or read and change, in different lines of
-// their caches, which are 64 bytes, or two of them.
+// cacheLinePad separates fields that different cores write into different cache lines, which
+// are 64 or 128 bytes.
 type cacheLinePad [128]byte
 
-// scratch is what a call of Track works with: mostly what the one before on the same core
-// left.
+// scratch is the pooled working memory of a call to Track.
 type scratch struct {
 	buf  []byte // to encode into
 	hint queue.Hint
 }
 
-// New checks cfg and starts a tracker, which runs until Close. It does no I/O.
-// The error joins one *FieldError for every problem of cfg.
+// New checks cfg and starts a tracker, which runs until [Tracker.Close]. It does no I/O. The
+// error joins a [*FieldError] for every problem of cfg.
 func New(cfg Config) (*Tracker, error) {
 	if cfg.Disabled {
 		return &Tracker{shutdownTimeout: cfg.withDefaults().ShutdownTimeout}, nil
@@ -100,8 +98,8 @@ func newTracker(cfg *Config) *Tracker {
 	return t
 }
 
-// run owns the transport's goroutine. A panic of a Transport that the
-// application gave stops delivery, not the application.
+// run calls Deliver. A panic of the application's Transport stops delivery, not the
+// application.
 func (t *Tracker) run(ctx context.Context, transport Transport) {
 	defer close(t.done)
 	defer func() {
@@ -113,18 +111,18 @@ func (t *Tracker) run(ctx context.Context, transport Transport) {
 }
 
 // Track accepts an event for delivery. It checks and encodes the event on the caller's
-// goroutine, never blocks and does no I/O; nothing of props is used after it returns. Of
-// ctx it takes the page (middleware, [WithURL]) and the site ([WithSite], else
-// Config.SiteID), and ignores cancellation.
+// goroutine, never blocks and does no I/O. It does not keep props. It takes the page
+// (middleware, [WithURL]) and the site ([WithSite], else Config.SiteID) from ctx, and ignores
+// cancellation of ctx.
 //
-// The error is a *FieldError or ErrNoURL if the event is bad, ErrQueueFull or
-// ErrClosed if it was not accepted. Both are counted and, until Close, logged at most
-// once a minute, so that it may be ignored.
+// The error is a [*FieldError] or [ErrNoURL] if the event is bad, and [ErrQueueFull] or
+// [ErrClosed] if it was not accepted. Callers may ignore the error: [Stats] counts it and,
+// until Close, the tracker logs such errors at most once a minute.
 func (t *Tracker) Track(ctx context.Context, name string, props ...Prop) error {
 	return t.TrackEvent(ctx, Event{Name: name, Props: props})
 }
 
-// TrackEvent is Track for an event that names its own site or URL.
+// TrackEvent is [Tracker.Track] for an event that sets its own site or URL.
 func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
 	if t.inactive() {
 		return nil
@@ -133,9 +131,9 @@ func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
 	return t.accept(&d, nil)
 }
 
-// TrackRequest is Track on the page of r, inside a handler. It needs no value in
-// the context; if there is a page in r's context, such as WithURL sets, it wins. A nil r is
-// a request without a page.
+// TrackRequest is [Tracker.Track] on the page of r, inside a handler. It does not need the
+// middleware. A page in the context of r, such as [WithURL] sets, takes precedence. A nil r has
+// no page.
 func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) error {
 	if t.inactive() {
 		return nil
@@ -151,8 +149,8 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 	return t.accept(&d, nil)
 }
 
-// requestPage returns the page of the context of r, if there is one, else the page of r. The
-// route is the pattern of r, unless it is not of the whole path: a router may be mounted below
+// requestPage returns the page of the context of r, or else the page of r. It adds the route of
+// r, unless that route matches only a prefix of the path, because a router may be mounted below
 // another one.
 func (t *Tracker) requestPage(known *Page, r *http.Request) Page {
 	if known == nil || !known.usable() {
@@ -167,10 +165,10 @@ func (t *Tracker) requestPage(known *Page, r *http.Request) Page {
 // inactive reports whether t does nothing, such as a disabled tracker, which has no queue.
 func (t *Tracker) inactive() bool { return t == nil || t.queue == nil }
 
-// maxBuffer is the largest buffer that is kept to encode into again.
+// maxBuffer is the largest buffer that is reused.
 const maxBuffer = 8 << 10
 
-// accept encodes d and queues it. w waits until it is settled; it may be nil.
+// accept encodes d and queues it. w, if it is not nil, waits until the event is settled.
 func (t *Tracker) accept(d *draft, w *queue.Waiter) error {
 	s := t.scratches.Get().(*scratch)
 	err := t.enqueue(s, d, w)
@@ -202,15 +200,14 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 	return err
 }
 
-// TrackDurable is [Tracker.TrackEvent] for the moments that must not be lost: it returns
-// nil once the event is safe, even if the process is killed right after. With a Transport
-// that stores events, such as that of module spool, that is when the event is on disk, some
-// milliseconds; with the default one it is when the API has accepted it.
+// TrackDurable is [Tracker.TrackEvent] for events that must not be lost. It returns nil once
+// the event is safe, even if the process is killed right after. With a Transport that stores
+// events, such as module spool, the event is then on disk, which takes some milliseconds. With
+// the default transport, the API has accepted it.
 //
-// Unlike Track it waits, for as long as ctx allows. If ctx ends first, the error is
-// that of ctx; the event stays queued as any other and is most likely delivered later.
-// Other errors are those of Track, or say that the API refused the event or that it
-// was given up.
+// TrackDurable blocks as long as ctx allows. If ctx ends first, the error wraps the error of
+// ctx; the event stays queued and is most likely delivered later. Other errors are those that
+// Track returns, or say that the API refused the event or that the event was given up.
 func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 	if t.inactive() {
 		return nil
@@ -234,29 +231,29 @@ func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 	return durable(w)
 }
 
-// notSafe is the error of a call whose time is over.
+// notSafe is the error of a call whose context has ended.
 func notSafe(ended, failure error) error {
-	return fmt.Errorf("footfall: the event is queued and not safe yet: %w", because(ended, failure))
+	return &eventError{"the event is queued and not safe yet", because(ended, failure)}
 }
 
-// durable says how the event of w ended, once it has.
+// durable returns the error for the outcome of the event of w, which is settled.
 func durable(w *queue.Waiter) error {
 	o, err := w.Result()
 	switch o {
 	case queue.Delivered, queue.Stored:
 		return nil
 	case queue.Rejected:
-		return fmt.Errorf("footfall: the event was refused: %w", err)
+		return &eventError{"the event was refused", err}
 	}
-	return fmt.Errorf("footfall: the event was given up: %w", err)
+	return &eventError{"the event was given up", err}
 }
 
-// Flush returns when every event accepted before the call is settled: delivered
-// or refused by the API for good, or given up as Stats.Dropped counts. It sends
-// what waits for a batch at once, and does not hurry a backoff. With a Transport that
-// stores events it waits until they are delivered, too. The error is a [*FlushError]: it
-// wraps that of ctx, and says how many events are not settled and why the last attempt
-// failed. They stay queued. A nil ctx never ends.
+// Flush returns when every event accepted before the call is settled: delivered, refused by the
+// API for good, or given up and counted in Stats.Dropped. It sends waiting events at once, and
+// does not shorten a backoff. With a Transport that stores events, Flush also waits until
+// stored events are delivered. The error is a [*FlushError]. It wraps the error of ctx, and
+// says how many events are not settled and why the last attempt failed. Those events stay
+// queued. A nil ctx never ends.
 func (t *Tracker) Flush(ctx context.Context) error {
 	if t.inactive() {
 		return nil
@@ -281,21 +278,20 @@ func (t *Tracker) Stats() Stats {
 	return s
 }
 
-// Close ends the tracker: it refuses new events and sends what is left at once. As long
-// as the API accepts anything, Close retries what fails until ctx ends, or until the API
-// has accepted nothing for 5 minutes. If it accepts nothing at all, every event gets one
-// attempt; if the last answer before Close settled an event, up to three attempts more
-// are made, a moment apart, to see whether the failure was a passing one. Close returns
-// when all events are settled or ctx has ended, whichever is first: nil if none was
-// lost, otherwise a [*CloseError] with the account of the events that were left. Call it
-// after the server has shut down, with a context that has a deadline. A transport that
-// does not stop when ctx has ended holds Close up for a tenth of a second, a log that is
-// stuck for another, and no longer. A nil ctx never ends. Once Close has returned the
-// tracker logs nothing, except a line that a stuck log has begun, and lines of a transport
-// that has not stopped.
+// Close refuses new events, sends all others at once and stops the tracker. As long as the API
+// accepts events, Close retries failed events until ctx ends, or until the API has settled none
+// for 5 minutes. If the API accepts none, every event gets one attempt, and up to three retries
+// follow if the last answer before Close settled an event.
 //
-// Every caller gets the result of the first; one whose own ctx ends before returns with
-// that error.
+// Close returns when all events are settled or ctx has ended, whichever is first. The error is
+// nil if no event was lost, or else a [*CloseError]. Call Close after the server has shut down,
+// with a context that has a deadline. A transport that does not stop when ctx has ended delays
+// Close by a tenth of a second, and a log handler that blocks by another tenth. Once Close has
+// returned, the tracker logs nothing, except a line that was in progress and lines of a
+// transport that has not stopped. A nil ctx never ends.
+//
+// Later calls return the result of the first one, or an error that wraps the error of their
+// ctx if it ends before.
 func (t *Tracker) Close(ctx context.Context) error {
 	if t.inactive() {
 		return nil
@@ -310,7 +306,7 @@ func (t *Tracker) Close(ctx context.Context) error {
 	case <-t.closed:
 		return t.result
 	case <-ctx.Done():
-		return fmt.Errorf("footfall: close: another call of Close is still at it: %w", ctx.Err())
+		return fmt.Errorf("footfall: close: another call to Close is in progress: %w", ctx.Err())
 	}
 }
 
@@ -340,8 +336,8 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 	}
 }
 
-// lastMoment lets the transport settle what it has in hand when it is told to stop, and
-// let go of what it holds, such as a file.
+// lastMoment gives a transport that was stopped time to settle its records and to release its
+// resources, such as files.
 func (t *Tracker) lastMoment() {
 	select {
 	case <-t.done:

@@ -15,32 +15,32 @@ import (
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
-// Record is an encoded event: bytes and the id they are sent with.
+// Record is an encoded event and its id.
 type Record struct {
 	ID   uuid.UUID // UUIDv7, the Idempotency-Key of every attempt
-	Body []byte    // JSON body of the POST; valid and unchanging until the record is settled
+	Body []byte    // JSON body of the POST; valid and unchanged until the record is settled
 
 	ref      queue.Ref
 	attempts retry.Attempts
 }
 
-// Outcome is how a record ended.
+// Outcome says how a record was settled.
 type Outcome uint8
 
 const (
-	// Lost is the zero Outcome: given up, because the tracker closes or a store has no
-	// room for it.
+	// Lost is the zero Outcome: the record was given up, because the tracker closes or a store
+	// has no room.
 	Lost Outcome = iota
 	// Delivered means that the API accepted the event.
 	Delivered
 	// Rejected means that the API refused the event for good.
 	Rejected
-	// Stored means that the transport keeps the event where it outlives the process.
+	// Stored means that the transport has stored the event so that it survives the process.
 	Stored
 )
 
-// String returns the name of o in lower case, such as "delivered", and "Outcome(9)" for a
-// value that is none of the four.
+// String returns the name of o in lower case, such as "delivered", or "Outcome(9)" for an
+// unknown value.
 func (o Outcome) String() string {
 	switch o {
 	case Lost:
@@ -55,43 +55,42 @@ func (o Outcome) String() string {
 	return "Outcome(" + strconv.Itoa(int(o)) + ")"
 }
 
-// Transport carries records from a Source to their end. The default one posts
-// them to the API; others may keep them on disk or hand them to a broker.
+// Transport delivers the records of a [Source]. The default one posts them to the API. Others
+// may store them on disk or pass them to a broker.
 type Transport interface {
-	// Deliver takes records from src. It settles every record it took once, or
-	// gives it back with [Source.Retry]. It is called once, on a goroutine of its
-	// own, and runs as long as the tracker: it returns when src.Wait has returned
-	// false while it had no record. It may take and settle on goroutines that
-	// it starts, and has ended them when it returns.
+	// Deliver takes records from src until [Source.Wait] returns false and it has no record
+	// left. It must settle each record once, or give it back with [Source.Retry]. The tracker
+	// calls Deliver once, on a separate goroutine. Deliver may start goroutines that take and
+	// settle records; they must have ended when it returns.
 	//
-	// When src.Closing is closed, no record may wait any more without an attempt.
-	// When ctx ends there is no time for that either: what was taken is settled as
-	// Lost, or Stored, and nothing more is taken.
+	// After src.Closing is closed, every record needs an attempt without delay. When ctx ends,
+	// Deliver must settle the records that it has taken as Lost or Stored, take no others, and
+	// return.
 	Deliver(ctx context.Context, src *Source)
 }
 
-// Flusher is a Transport that settles records as Stored before they are delivered.
-// Tracker.Flush calls it when every event is settled.
+// Flusher is a [Transport] that settles records as Stored before they are delivered.
+// [Tracker.Flush] calls its Flush after every event is settled.
 type Flusher interface {
-	// Flush returns when everything that was Stored before the call has ended
-	// otherwise, or ctx has: then with an error.
+	// Flush returns when every record that was Stored before the call has another outcome, or
+	// returns an error when ctx has ended.
 	Flush(ctx context.Context) error
 }
 
-// NewHTTPTransport returns the Transport that a tracker has by default, for one that
-// stands in front of it. Of cfg it takes what is about the API: BaseURL, APIKey,
-// AllowHTTP, HTTPClient, MaxInFlight, the times of attempts, backoff and probes, Logger
-// and OnError; and FlushInterval, which says how many senders start. It may be given to one tracker. The error joins a *FieldError for every
-// problem.
+// NewHTTPTransport returns the default Transport of a tracker. A Transport that passes records
+// on can use it. It uses the fields of cfg about the API: BaseURL, APIKey, AllowHTTP,
+// HTTPClient, MaxInFlight, AttemptTimeout, MaxRetryAfter, the fields for backoff and probes,
+// Logger and OnError. FlushInterval determines how many senders start. A Transport serves one
+// tracker only. The error joins a [*FieldError] for every problem.
 func NewHTTPTransport(cfg Config) (Transport, error) {
 	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) { return newNetPoster(cfg), nil })
 }
 
-// newReportingTransport makes a transport that is not yet a tracker's.
+// newReportingTransport returns a transport with a reporter, because it has no tracker yet.
 func newReportingTransport(cfg Config, open func(*Config) (Poster, error)) (Transport, error) {
 	cfg = cfg.withDefaults()
-	cfg.SiteID = cmp.Or(cfg.SiteID, "any") // not the transport's
-	cfg.Transport = nil                    // which would stand for the API
+	cfg.SiteID = cmp.Or(cfg.SiteID, "any") // a transport has no site
+	cfg.Transport = nil                    // BaseURL and APIKey are required
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func newReportingTransport(cfg Config, open func(*Config) (Poster, error)) (Tran
 	return &reportingTransport{newHTTPTransport(&cfg, poster, r), r}, nil
 }
 
-// reportingTransport is an HTTP transport that tells of refusals by itself.
+// reportingTransport is an HTTP transport with its own reporter.
 type reportingTransport struct {
 	*httpTransport
 	reporter *reporter
@@ -116,55 +115,52 @@ func (t *reportingTransport) Deliver(ctx context.Context, src *Source) {
 	t.httpTransport.Deliver(ctx, src)
 }
 
-// Poster sends single events to the API. It is the exchangeable part of an HTTP
-// transport: how many events are under way, what an answer means, what is tried again
-// and when, what Close still sends and what OnError is told stay with the transport.
+// Poster sends single events to the API. It is the replaceable part of an HTTP transport. The
+// transport limits concurrency, interprets answers, retries events and calls OnError.
 type Poster interface {
-	// Post sends r as one POST /v1/events below Config.BaseURL, with r.ID as
-	// Idempotency-Key, and notes in a what came back: whatever the status, an
-	// answer is no error. An error means that there was none; a is then not
-	// looked at.
+	// Post sends r as one POST /v1/events below Config.BaseURL, with r.ID as Idempotency-Key,
+	// and stores the answer in a. An answer with any status is not an error. An error means
+	// that there was no answer; a is then ignored.
 	//
-	// It makes one attempt, follows no redirect, and is back within
-	// Config.AttemptTimeout, or as soon as ctx ends. All calls have the ctx of
-	// Transport.Deliver, so who must be told of its end may ask once. It may try
-	// again, with the same id, only where a connection that was kept turns out to
-	// have been closed meanwhile.
+	// Post makes one attempt and follows no redirect. It must return within
+	// Config.AttemptTimeout, and as soon as ctx ends. All calls have the ctx of
+	// Transport.Deliver, so a Poster may register for its end once. Post may send the request
+	// again, with the same id, only if a reused connection turns out to be closed.
 	//
-	// It is called from at most Config.MaxInFlight goroutines at once. When it
-	// has returned, neither r.Body nor a may be used any more. A panic in it is
-	// an error, and errors are freed of the API key before anybody reads them.
+	// Post is called from at most Config.MaxInFlight goroutines at once. It must not use r.Body
+	// or a after it returns. A panic in Post counts as an error. The API key is removed from
+	// errors before they are reported.
 	Post(ctx context.Context, r Record, a *Answer) error
 
-	// Close lets go of connections. It is called once, when no Post runs or will.
+	// Close closes the connections. It is called once, after the last call of Post has
+	// returned.
 	Close()
 }
 
-// Answer is what a Poster got back for an event.
+// Answer is the API's answer to a POST, as a [Poster] received it.
 type Answer struct {
-	// Status is the HTTP status code, and no informational one but 101.
+	// Status is the HTTP status code. The only informational one is 101.
 	Status int
 
-	// RetryAfter is the header of that name, as it came.
+	// RetryAfter is the value of the Retry-After header, unchanged.
 	RetryAfter string
 
-	// Body is the beginning of the answer's body, of which up to 16 KiB are
-	// looked at. A Poster gets it empty and appends: what it has of capacity is
-	// left by earlier answers.
+	// Body is the beginning of the answer's body. Only the first 16 KiB are used. Body is empty
+	// when Post is called, and Post appends to it; its capacity may be reused.
 	Body []byte
 
-	// Cut says why Body ends before those 16 KiB and before the body does, such
-	// as a connection that broke. Nil if it does not.
+	// Cut says why Body ends before 16 KiB and before the end of the body, such as a broken
+	// connection. Otherwise it is nil.
 	Cut error
 }
 
 // reset empties the Answer for the next event.
 func (a *Answer) reset() { *a = Answer{Body: a.Body[:0]} }
 
-// NewPostingTransport returns an HTTP transport as NewHTTPTransport does, whose events
-// are sent by what open returns in place of net/http. It calls open once, with a Config
-// that has been checked and has its defaults. Config.HTTPClient means nothing to the
-// transport, so that open should refuse it if it has no use for it either.
+// NewPostingTransport is [NewHTTPTransport] with the [Poster] that open returns in place of
+// net/http. It calls open once, with a Config that is checked and has its defaults. The
+// transport does not use Config.HTTPClient: open should return an error if it is set and the
+// Poster does not use it.
 func NewPostingTransport(cfg Config, open func(Config) (Poster, error)) (Transport, error) {
 	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) {
 		p, err := open(*cfg)
@@ -175,8 +171,8 @@ func NewPostingTransport(cfg Config, open func(Config) (Poster, error)) (Transpo
 	})
 }
 
-// applicationPoster is the application's Poster. Its panics are errors, and its errors never
-// contain the API key.
+// applicationPoster wraps the application's Poster. It turns panics into errors, and removes
+// the API key from errors.
 type applicationPoster struct {
 	Poster
 	wire.Cleaner

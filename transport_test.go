@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onSocket makes a tracker that delivers to api over a real socket, in a hurry.
+// onSocket returns a tracker that delivers to api over a real socket, with short backoffs.
 func onSocket(t *testing.T, api *footfalltest.API, change ...func(*footfall.Config)) *footfall.Tracker {
 	t.Helper()
 	cfg := api.Config()
@@ -79,7 +79,7 @@ type broken struct{}
 
 func (broken) Deliver(context.Context, *footfall.Source) { panic("broken transport") }
 
-// What the default transport offers in the handshake decides the protocol.
+// The protocols that the default transport offers in the handshake determine the protocol.
 func TestHTTP1IsPreferredToHTTP2(t *testing.T) {
 	t.Parallel()
 	offered := make(chan []string, 4)
@@ -124,7 +124,7 @@ func TestBodyOfARequestIsItsOwn(t *testing.T) {
 		var mu sync.Mutex
 		var late []string
 		f := roundTripper(func(r *http.Request) (*http.Response, error) {
-			go func() { // as net/http's writeLoop may
+			go func() { // like net/http's writeLoop
 				time.Sleep(100 * time.Millisecond)
 				b := make([]byte, r.ContentLength)
 				_, _ = r.Body.Read(b)

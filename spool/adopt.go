@@ -2,20 +2,20 @@ package spool
 
 import "time"
 
-// scanEvery is how often a shared directory is searched for files of processes that have
+// scanEvery is the interval of searches of a shared directory for files of processes that have
 // ended.
 const scanEvery = 5 * time.Second
 
-// adoption is a file that somebody left, whose events are being moved into our own.
+// adoption moves the events of a file that another process left into the owner's file.
 type adoption struct {
 	claim  *claim
 	store  *store
 	events int
-	ahead  time.Duration // how much more the clock of our file shows
+	ahead  time.Duration // the clock of the owner's file minus the clock of this file
 }
 
-// adopt moves a part of what others have left. Both files have it for a moment; what is
-// interrupted then is found twice, with the same id.
+// adopt moves some of the events that other processes have left. Both files hold an event for a
+// moment; if the move is interrupted then, the event is found twice, with the same id.
 func (o *owner) adopt() {
 	if o.store == nil || o.closing {
 		return
@@ -30,13 +30,13 @@ func (o *owner) adopt() {
 	o.moveSome()
 }
 
-// scans reports whether the directory is to be searched again when it is time to.
+// scans reports whether the directory is searched regularly.
 func (o *owner) scans() bool {
 	return o.cfg.Shared && o.store != nil && o.adoption == nil && !o.closing
 }
 
-// findOrphan looks for a file whose lock can be had, in the list of the last search
-// first: there may be thousands.
+// findOrphan looks for a file whose lock is free. It uses the list of the last search first,
+// because there may be thousands of files.
 func (o *owner) findOrphan() bool {
 	if len(o.orphans) == 0 && !o.search() {
 		return false
@@ -63,7 +63,7 @@ func (o *owner) findOrphan() bool {
 	return false
 }
 
-// search lists the files of the directory if it is time to.
+// search lists the files of the directory, at most once per scanEvery.
 func (o *owner) search() bool {
 	if !o.scanned.IsZero() && (!o.cfg.Shared || time.Since(o.scanned) < scanEvery) {
 		return false
@@ -76,7 +76,7 @@ func (o *owner) search() bool {
 	return true
 }
 
-// shun leaves a file alone that cannot be opened.
+// shun ignores a file that cannot be opened.
 func (o *owner) shun(c *claim, err error) {
 	if !o.shunned[c.path] {
 		o.log.Error("spool: a file that another process left cannot be opened; it is left as it is", "file", c.path, "error", err)
@@ -85,7 +85,7 @@ func (o *owner) shun(c *claim, err error) {
 	c.release()
 }
 
-// moveSome copies one transaction's worth and removes it there.
+// moveSome copies events in one transaction and removes them from the other file.
 func (o *owner) moveSome() {
 	c := &o.change
 	c.keys, c.values, c.remove = nil, nil, nil
@@ -113,8 +113,9 @@ func (o *owner) moveSome() {
 	}
 }
 
-// adopts reports whether another event may be moved, with which there are size bytes, after
-// n events. One goes into an empty file however large it is: others wait behind it.
+// adopts reports whether another event may be moved in this transaction, which would then move
+// size bytes. n is the number of events before it. An empty file accepts an event of any size,
+// because other events wait behind it.
 func (o *owner) adopts(size int64, n int) bool {
 	if n == 0 && o.store.events == 0 {
 		return true
@@ -133,7 +134,7 @@ func (o *owner) move(there []uint64) error {
 	return o.adoption.store.commit(&change{remove: there})
 }
 
-// adopted is the end of a file that is empty now.
+// adopted removes a file that is empty now.
 func (o *owner) adopted() {
 	a := o.adoption
 	o.adoption = nil
@@ -153,7 +154,7 @@ func (o *owner) dropAdoption(err error) {
 	o.wakeOwner()
 }
 
-// stopAdopting leaves the rest to whoever comes next.
+// stopAdopting leaves the remaining events in their file.
 func (o *owner) stopAdopting() {
 	if a := o.adoption; a != nil {
 		o.adoption = nil

@@ -1,8 +1,8 @@
 package spool
 
-// arena hands out memory for records in blocks that are used once: a block is garbage
-// when no record of it is held any more. Blocks are small, because one record that is
-// sent for long holds all of its block.
+// arena allocates memory for records in blocks that are used once. A block is garbage when none
+// of its records is used. Blocks are small, because one record that stays in flight keeps its
+// whole block alive.
 type arena struct{ block []byte }
 
 const blockSize = 64 << 10

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// largeFile is when a file that holds almost nothing is replaced by a small one. A
-	// bbolt file never gets smaller, and lists its free pages with each transaction.
+	// largeFile and fewBytes define when a file that is almost empty is replaced by a small
+	// one. A bbolt file never shrinks, and each transaction lists its free pages.
 	largeFile = 16 << 20
 	fewBytes  = 1 << 20
 )
 
-// makeRoom returns how many of the held events the file has room for, after dropping
-// the oldest if that is what Config says. The file may fail meanwhile.
+// makeRoom returns how many of the held events fit in the file, after it has dropped the oldest
+// ones if Config allows it. The file may fail meanwhile.
 func (o *owner) makeRoom() (n int) {
 	if len(o.held) == 0 {
 		return 0
@@ -32,9 +32,9 @@ func (o *owner) makeRoom() (n int) {
 	return n
 }
 
-// removeSurplus removes what has ended until one transaction can remove the rest. makeRoom
-// counts all of it as room, and the next transaction must not exceed MaxBytes. The file may
-// fail meanwhile.
+// removeSurplus removes ended records until one transaction can remove the rest. makeRoom
+// counts them as free, and the next transaction must not exceed MaxBytes. The file may fail
+// meanwhile.
 func (o *owner) removeSurplus() {
 	for o.store != nil && o.feed.endedEvents() > maxRemoved {
 		ended, _ := o.feed.endings()
@@ -47,7 +47,8 @@ func (o *owner) removeSurplus() {
 	}
 }
 
-// free drops the oldest event. It returns false if it must not, or all are on their way.
+// free drops the oldest event. It returns false if Config.RefuseNew is set, or if all events
+// are in flight.
 func (o *owner) free() (freed int64, ok bool) {
 	o.told.full(o.log, &o.cfg)
 	if o.cfg.RefuseNew {
@@ -61,7 +62,8 @@ func (o *owner) free() (freed int64, ok bool) {
 	return int64(size), ok
 }
 
-// sweep looks for events that are too old. Others are found when they are read.
+// sweep removes the events in memory that are too old. Other events are checked when they are
+// read.
 func (o *owner) sweep() {
 	if now := time.Now(); o.cfg.MaxAge > 0 && now.Sub(o.swept) >= o.sweepEvery() {
 		o.swept = now
@@ -77,7 +79,7 @@ func (o *owner) sweepEvery() time.Duration {
 	return min(max(o.cfg.MaxAge/10, 10*time.Millisecond), time.Minute)
 }
 
-// shrink replaces the file by a small one when an outage is over.
+// shrink replaces the file by a small one after an outage.
 func (o *owner) shrink() {
 	s := o.store
 	if s == nil || s.size < largeFile || s.bytes > fewBytes || time.Since(o.shrunk) < retryMax {
@@ -91,7 +93,7 @@ func (o *owner) shrink() {
 	}
 	if err = o.writeDraft(all); err != nil {
 		_ = os.Remove(o.claim.draft())
-		return // a large file is as good, and it is tried again
+		return // the large file works too; shrink tries again later
 	}
 	s.close()
 	if err = o.claim.adoptDraft(); err == nil {
@@ -112,7 +114,7 @@ func (o *owner) writeDraft(all *change) error {
 	return draft.commit(all)
 }
 
-// all returns a change that makes a copy of a file that holds few records.
+// all returns a change that copies a file with few records.
 func (s *store) all() (*change, error) {
 	c := change{clock: s.clock}
 	_, err := s.read(0, func(k, v []byte) error {

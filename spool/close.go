@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// use is what has become of a Spool: nothing yet, or one of the two.
+// use says whether a Spool was delivered from or closed.
 type use struct {
 	mu        sync.Mutex
 	delivered bool // Deliver was called
-	closed    bool // before it was
+	closed    bool // before Deliver was called
 }
 
 var (
 	errInUse  = errors.New("spool: close: a tracker uses the Spool: Close of the tracker releases the directory")
-	errSecond = errors.New("a Spool is for one tracker and delivers nothing for a second")
+	errSecond = errors.New("a Spool serves one tracker only: it delivers nothing for a second one")
 	errClosed = errors.New("the Spool was closed before it was given to a tracker: it delivers and stores nothing")
 )
 
-// begin is the beginning of Deliver.
+// begin notes that Deliver was called, or returns why it must not run.
 func (u *use) begin() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -32,14 +32,14 @@ func (u *use) begin() error {
 	return nil
 }
 
-// Close releases the directory of a Spool that no tracker uses: one that was never given to
-// a tracker, or to one that is disabled. It is not needed otherwise, because Close of the
-// tracker releases the directory. While a tracker uses the Spool, Close does nothing and
-// returns an error that says so; afterwards it returns nil. Calling Close again is allowed.
+// Close releases the directory of a Spool that no tracker uses, such as a Spool that was given
+// to no tracker or to a disabled one. Otherwise Close of the tracker releases the directory.
+// While a tracker uses the Spool, Close does nothing and returns an error; afterwards it
+// returns nil. Close may be called more than once.
 //
-// A Spool that was closed cannot be used. A tracker that is given one logs an error and
-// delivers nothing: TrackDurable returns an error, Track returns footfall.ErrQueueFull when
-// the queue is full, and Close of the tracker returns how many events are lost.
+// A closed Spool cannot be used. A tracker with a closed Spool logs an error and delivers
+// nothing: TrackDurable returns an error, Track returns [footfall.ErrQueueFull] when the queue
+// is full, and Close of the tracker returns the number of lost events.
 func (s *Spool) Close() error {
 	if s.feed == nil {
 		return nil

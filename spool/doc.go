@@ -1,46 +1,44 @@
-// Package spool keeps the events of a footfall.Tracker on disk until the API has them, so
-// that they survive a crash, a deploy and an outage of days.
+// Package spool keeps the events of a [footfall.Tracker] on disk until the API has accepted
+// them. They survive a crash, a deploy and an outage of days.
 //
-// A Spool stands between a tracker and its transport:
+// A Spool is a transport between a tracker and another transport:
 //
 //	tracker, _, err := spool.Open(footfall.ConfigFromEnv(), spool.Config{Dir: "/var/lib/shop/events"})
 //
-// From then on the tracker is used as always. Track costs what it costs without, and
-// waits for no disk: a goroutine writes what the tracker has batched, one transaction
-// for all of it, and another Transport, by default HTTP, is fed from the file, oldest
-// first. An event leaves the file when the API has accepted it or refused it for good.
-// After a restart the same bytes go out with the same Idempotency-Key. Two kinds of events
-// go out of order: those that failed and are sent again, and during an outage the circuit
-// breaker's probes, which are taken from anywhere among the next 1,024 events.
+// The tracker is used as without a Spool. Track costs the same and does not wait for the disk:
+// a goroutine writes the tracker's batches, each in one transaction. Another Transport, by
+// default HTTP, delivers the events from the file, oldest first. An event leaves the file when
+// the API has accepted it or refused it for good. After a restart the same bytes are sent with
+// the same Idempotency-Key. Two kinds of events are sent out of order: events that failed and
+// are sent again, and the circuit breaker's probes, which are random events among the next
+// 1,024.
 //
 // # What is lost when
 //
-// An event is safe once it is in the file, even if the process is killed or the power
-// fails. Track returns before that; a kill loses what the tracker had not handed over
-// yet: at most footfall.Config.BatchSize events or those of the last FlushInterval, which
-// is 50 ms unless set, whichever is less, and what comes during one transaction. TrackDurable returns when
-// its event is in the file.
+// An event in the file is safe, even if the process is killed or the power fails. Track returns
+// before the event is in the file, TrackDurable after. A kill loses the events that the tracker
+// has not passed to the Spool: at most footfall.Config.BatchSize events or the events of the
+// last FlushInterval (50 ms by default), whichever is less, and those of one transaction.
 //
-// Close stores what it cannot deliver in time, which is then in the tracker's
-// Stats.Stored and no error. Flush means delivered.
+// Close stores the events that it cannot deliver in time. The tracker's Stats.Stored counts
+// them, and they are no error. Flush waits until events are delivered.
 //
-// Events are given up, and counted, in two cases: the file is at Config.MaxBytes, or
-// they have been in it for longer than Config.MaxAge. The wall clock has no say in that.
+// Events are given up, and counted, in two cases: the file has reached [Config.MaxBytes], or
+// they have been in it for longer than [Config.MaxAge]. The wall clock does not matter.
 //
 // # When the disk fails
 //
-// A directory that cannot be used, a full disk or a failing one is told to the log once,
-// at ERROR, and shows in Stats.Degraded. Events then stay in the tracker's memory,
-// within its bounds, and are delivered from there as if there were no Spool; the file is
-// tried again after a second, and then up to every 30 seconds.
+// If the directory cannot be used, or the disk is full or fails, the Spool logs one ERROR and
+// sets Stats.Degraded. Events then stay in the tracker's memory, within its bounds, and are
+// delivered from there as without a Spool. The Spool tries the file again after a second, and
+// then less often, up to every 30 seconds.
 //
-// A file is verified as a whole when it is opened. One that is damaged is renamed to
-// <name>.corrupt-<time>, which the log says at ERROR, and nothing deletes it; the events
-// in it that can be reached and whose checksums are right are delivered all the same.
+// A file is verified when it is opened. A damaged file is renamed to <name>.corrupt-<time>,
+// logged at ERROR and never deleted. Its readable events with correct checksums are still
+// delivered.
 //
 // # Two processes
 //
-// A directory belongs to one process, unless Config.Shared is set by all of them. Then
-// each has a file of its own, and takes over the files of those that have ended, within
-// 5 seconds.
+// A directory belongs to one process, unless all of them set [Config.Shared]. Then each process
+// has a separate file, and takes over the files of processes that have ended, within 5 seconds.
 package spool

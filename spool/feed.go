@@ -13,36 +13,35 @@ import (
 )
 
 const (
-	// windowEvents and windowBytes bound what is read from the file ahead of
-	// Config.Next. What Next has taken comes on top.
+	// windowEvents and windowBytes bound the events that are read from the file before
+	// Config.Next takes them.
 	windowEvents = 1024
 	windowBytes  = 1 << 20
 
-	// lookAgain is when an event that Next gave up is handed to it again.
+	// lookAgain is the time after which an event that Next gave up is offered again.
 	lookAgain = time.Second
 
-	// failedEvents and failedBytes bound what has failed and waits in memory for its
-	// next attempt. What fails beyond that stays in the file, which is read again when
-	// there is room.
+	// failedEvents and failedBytes bound the failed events that wait in memory for their next
+	// attempt. Other failed events stay in the file, which is read again when there is room.
 	failedEvents = 50_000
 	failedBytes  = 16 << 20
 
-	// closingAttempts is how often an event of the file may fail while the tracker
-	// closes, until it is left to the next start.
+	// closingAttempts is how often an event of the file may fail while the tracker closes. It
+	// then stays in the file until the next start.
 	closingAttempts = 3
 
-	// enoughLost events in a row that Next gives up while the tracker closes mean that
-	// the API does not answer. The others in the file are safe where they are.
+	// enoughLost is how many consecutive events Next may give up while the tracker closes. The
+	// API then does not answer, and the other events stay in the file.
 	enoughLost = 16
 )
 
 // item is an event in memory.
 type item struct {
-	rec      footfall.Record // its Body is the tracker's if key is zero, else the item's
-	key      uint64          // in the file; zero if it is not there
+	rec      footfall.Record // its Body belongs to the tracker if key is zero
+	key      uint64          // in the file; zero if the event is not in it
 	size     int             // in the file
-	stored   time.Duration   // what the clock of the file showed then
-	came     time.Time       // if it came to the window when it was stored
+	stored   time.Duration   // reading of the file's clock at that time
+	came     time.Time       // time of arrival; zero if the event was read from the file
 	own      bool            // tracked by this run, and settled as Stored
 	taken    bool
 	large    bool // too large for the file
@@ -50,14 +49,14 @@ type item struct {
 	failures int
 }
 
-// parcel is a record that has ended, and is in the file still.
+// parcel is a record that has ended and is still in the file.
 type parcel struct {
 	key  uint64
 	size int
 }
 
-// feed is the Store of the Source that Config.Next takes events from: those that the owner
-// has put into its window. The owner goes by its mutex too.
+// feed is the Store of Config.Next's Source. Its window holds the next events, which the owner
+// adds. The owner uses the feed's mutex too.
 type feed struct {
 	src    *footfall.Source // the tracker's
 	next   *footfall.Source // Config.Next's
@@ -68,21 +67,21 @@ type feed struct {
 	window   []*item // not taken, oldest first
 	bytes    int     // of window
 	out      map[uuid.UUID]*item
-	again    []*item           // given up by Next, to be handed out again
-	direct   []footfall.Record // failed while in the tracker's memory only, to be written to the file
+	again    []*item           // given up by Next, to be offered again
+	direct   []footfall.Record // failed while in memory only, to be written to the file
 	ended    []parcel
-	loaded   uint64 // every record of the file below is in memory or has ended
-	last     uint64 // key given out
-	behind   bool   // there are records from loaded on
+	loaded   uint64 // records of the file below are in memory or have ended
+	last     uint64 // last key in the file
+	behind   bool   // the file has records from loaded on
 	failing  int    // events of the file that have failed and are not settled
 	failSize int    // their bytes
-	asleep   int    // events that have failed and are in the file only
-	reading  bool   // the file is read again, for those
+	asleep   int    // failed events that are in the file only
+	reading  bool   // the file is read again for them
 	clock    clock
 	closed   bool
-	over     bool // nothing more of the file is handed out
+	over     bool // events of the file are no longer handed out
 	lostRow  int
-	alive    bool   // Next has delivered something since the tracker closes
+	alive    bool   // Next has delivered an event since the tracker began to close
 	ownLive  uint64 // stored by this run and not ended
 	passedOn uint64 // of this run, Stored by Next
 	stats    Stats
@@ -172,8 +171,8 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	return r, ok
 }
 
-// keep reports whether an event of the file that has failed stays in memory. If not, it is
-// safe where it is.
+// keep reports whether an event of the file that has failed stays in memory. Otherwise it stays
+// in the file.
 func (f *feed) keep(it *item, r *footfall.Record) bool {
 	it.failures++
 	switch {
@@ -191,15 +190,15 @@ func (f *feed) keep(it *item, r *footfall.Record) bool {
 	it.failed = true
 	f.failing++
 	f.failSize += len(r.Body)
-	r.Body = bytes.Clone(r.Body) // which is part of much more
+	r.Body = bytes.Clone(r.Body) // do not keep its block alive
 	it.rec.Body = r.Body
 	return true
 }
 
-// keepDirect keeps an event that is in the tracker's memory only: for its next attempt, or
-// for the owner if the file can be used again.
+// keepDirect keeps an event that is in the tracker's memory only. It waits for its next
+// attempt, or for the owner if the file can be used again.
 func (f *feed) keepDirect(it *item, r footfall.Record, err error) (kept footfall.Record, ok bool) {
-	own, ok := f.src.Keep(it.rec, err) // without the lock, for the tracker has one of its own
+	own, ok := f.src.Keep(it.rec, err) // without the lock, because the tracker takes its own
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	it.rec = own
@@ -213,7 +212,7 @@ func (f *feed) keepDirect(it *item, r footfall.Record, err error) (kept footfall
 	return r, ok
 }
 
-// failedDirect returns what is to be written to the file after an attempt that failed.
+// failedDirect returns the events to write to the file after a failed attempt.
 func (f *feed) failedDirect() (records []footfall.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -221,8 +220,8 @@ func (f *feed) failedDirect() (records []footfall.Record) {
 	return records
 }
 
-// wakeSleepers reads the file again from its beginning, when there is room in memory for
-// the events that failed and had none.
+// wakeSleepers reads the file again from its beginning when there is room in memory for failed
+// events that are in the file only.
 func (f *feed) wakeSleepers() {
 	if f.asleep == 0 || f.failing >= failedEvents/2 || f.failSize >= failedBytes/2 || len(f.ended) > 0 || f.behind || f.closed {
 		return
@@ -231,7 +230,7 @@ func (f *feed) wakeSleepers() {
 	f.wake()
 }
 
-// low reports whether the owner should read on.
+// low reports whether the owner should read more events.
 func (f *feed) low() bool {
 	return f.behind && !f.over && len(f.window) < windowEvents/2 && f.bytes < windowBytes/2
 }
@@ -250,7 +249,7 @@ func (f *feed) pop() *item {
 	return it
 }
 
-// popAny takes an event from anywhere in the window.
+// popAny takes a random event out of the window.
 func (f *feed) popAny() *item {
 	if len(f.window) == 0 {
 		return nil
@@ -262,7 +261,7 @@ func (f *feed) popAny() *item {
 	return it
 }
 
-// popNewest takes the newest event out of the window, if it came after since.
+// popNewest takes the newest event out of the window, if it arrived after since.
 func (f *feed) popNewest(since time.Time) *item {
 	last := len(f.window) - 1
 	if last < 0 || !f.window[last].came.After(since) {
@@ -281,14 +280,14 @@ func (f *feed) push(it *item) {
 	f.out[it.rec.ID] = it
 }
 
-// expire ends an event, and returns how many the tracker must be told of.
+// expire ends an event. It returns how many events must be reported to the tracker.
 func (f *feed) expire(it *item) int {
 	f.stats.Expired++
 	return f.end(it)
 }
 
-// end notes that an event of the file has ended. It returns 1 if the tracker counts it
-// as Stored and must be told.
+// end notes that an event of the file has ended. It returns 1 if the tracker counts the event
+// as Stored, and 0 otherwise.
 func (f *feed) end(it *item) int {
 	delete(f.out, it.rec.ID)
 	f.forget(it)
@@ -300,7 +299,7 @@ func (f *feed) end(it *item) int {
 	return 1
 }
 
-// forget is told that it is not failing any more.
+// forget notes that the event no longer fails.
 func (f *feed) forget(it *item) {
 	if it.failed {
 		it.failed = false
@@ -309,7 +308,8 @@ func (f *feed) forget(it *item) {
 	}
 }
 
-// moved is called without the lock, for the tracker has one of its own.
+// moved reports the outcome of stored events to the tracker. It is called without the lock,
+// because the tracker takes its own.
 func (f *feed) moved(n int, o footfall.Outcome) {
 	if n > 0 {
 		f.src.Moved(n, o)
@@ -362,7 +362,7 @@ func (f *feed) giveBack(it *item) {
 	f.row(footfall.Lost)
 }
 
-// row counts the events of the file that Next gives up in a row.
+// row counts the consecutive events of the file that Next gives up.
 func (f *feed) row(o footfall.Outcome) {
 	if o != footfall.Lost {
 		f.lostRow = 0
@@ -386,9 +386,8 @@ func (f *feed) count(o footfall.Outcome) {
 	}
 }
 
-// Moved implements an optional method of footfall.Store, for a Next that stores events
-// itself. Which of them
-// are of this run it cannot know; there are as many as it was given.
+// Moved implements an optional method of footfall.Store, for a Next that stores events. It
+// cannot know which events are of this run, so it counts at most as many as Next has stored.
 func (f *feed) Moved(n int, o footfall.Outcome) {
 	f.mu.Lock()
 	own := min(uint64(max(n, 0)), f.passedOn)
@@ -397,7 +396,7 @@ func (f *feed) Moved(n int, o footfall.Outcome) {
 	f.moved(int(own), o)
 }
 
-// close is called when everything that the tracker had is in the file or in the window.
+// close is called when all events of the tracker are in the file or in the window.
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -406,7 +405,7 @@ func (f *feed) close() {
 	f.next.Close()
 }
 
-// retake puts what Next has given up back to the front.
+// retake returns the events that Next has given up to the front of the window.
 func (f *feed) retake() {
 	if len(f.again) == 0 {
 		return
@@ -421,5 +420,5 @@ func (f *feed) retake() {
 	f.ready()
 }
 
-// ready tells Next that there are events to take.
+// ready wakes Next.
 func (f *feed) ready() { f.next.Wake() }

@@ -8,15 +8,15 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// flush is a call of Flush that waits.
+// flush is a call to Flush that waits.
 type flush struct {
-	target uint64 // the last key of which it must know the end
+	target uint64 // the last key that must have ended
 	done   chan struct{}
 }
 
-// Flush implements footfall.Flusher: it returns when each event that is in the file has
-// been settled by Config.Next and is out of it, those of earlier processes too. While
-// the file cannot be used it waits for that as well.
+// Flush implements [footfall.Flusher]. It returns when Config.Next has settled every event in
+// the file, including events of earlier processes, and the events are removed from the file. It
+// also waits while the file cannot be used.
 func (s *Spool) Flush(ctx context.Context) error {
 	if s.feed == nil {
 		return nil
@@ -51,7 +51,7 @@ func (s *Spool) unflushed(why error) error {
 	return &footfall.FlushError{Unsettled: s.feed.read().Events, Err: why, Cause: s.feed.next.Failure()}
 }
 
-// flushNext is for a Next that stores events itself.
+// flushNext flushes a Next that stores events.
 func (s *Spool) flushNext(ctx context.Context) error {
 	if next, ok := s.cfg.Next.(footfall.Flusher); ok {
 		return next.Flush(ctx)
@@ -73,7 +73,7 @@ func (f *feed) leave(fl *flush) {
 	f.flushes = slices.DeleteFunc(f.flushes, func(o *flush) bool { return o == fl })
 }
 
-// answer ends the calls of Flush whose events have ended.
+// answer ends the calls to Flush whose events have ended.
 func (f *feed) answer() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *feed) answer() {
 	})
 }
 
-// firstOpen returns the least key in the file.
+// firstOpen returns the smallest key in the file.
 func (f *feed) firstOpen() uint64 {
 	first := uint64(none)
 	if f.behind {

@@ -13,19 +13,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrLocked is returned by New when another process, or another Spool of this one, uses
-// Config.Dir and not both have set Config.Shared.
+// ErrLocked is returned by [New] if another process, or another Spool of this process, uses
+// Config.Dir, unless both have set Config.Shared.
 var ErrLocked = errors.New("spool: another process uses the directory")
 
-// folder is the directory. In it are
+// folder is the directory. It contains
 //
-//	spool.lock         held by whoever uses the directory, by several if it is shared
-//	events-<id>.db     a file of events; ids sort by the time it was made
-//	events-<id>.lock   held by whoever uses that file
+//	spool.lock         locked by the process that uses the directory, shared by several if Config.Shared is set
+//	events-<id>.db     a file of events; ids sort by the time of creation
+//	events-<id>.lock   locked by the process that uses this file
 //
-// A name is used once. A lock that can be had beside a file says that its process has
-// ended. The .db is made after its lock is held and removed before the lock is, so
-// whoever gets a lock of which the .db is gone has come too late.
+// A name is used once. If the lock of a file is free, its process has ended. The .db is created
+// after its lock is taken and removed before the lock is removed. If the .db is missing when a
+// process gets the lock, another process has removed both.
 type folder struct {
 	dir    string
 	shared bool
@@ -36,13 +36,13 @@ const (
 	filePrefix = "events-"
 	fileSuffix = ".db"
 
-	// lockPatience is how long New waits for a directory that is in use: a tracker whose
-	// Close had no time left is just about to leave it.
+	// lockPatience is how long New waits for a directory that is in use. A tracker whose Close
+	// ran out of time may be about to release it.
 	lockPatience = time.Second
 	lockEvery    = 10 * time.Millisecond
 )
 
-// enter makes the directory and locks it, if that can be done within some patience.
+// enter creates the directory and locks it. It waits for the lock at most for patience.
 func (f *folder) enter(patience time.Duration) error {
 	if f.lock != nil {
 		return nil
@@ -87,13 +87,13 @@ func (f *folder) files() ([]string, error) {
 	return paths, err
 }
 
-// claim is the right to use a file of events.
+// claim is the lock of a file of events.
 type claim struct {
 	path string
 	lock *flock.Flock
 }
 
-// claimNew returns the claim to a file that is not there yet.
+// claimNew returns a claim to a new file, which does not exist yet.
 func (f *folder) claimNew() (*claim, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *folder) claimNew() (*claim, error) {
 	return &claim{path, lock}, nil
 }
 
-// claimOld returns the claim to a file whose process has ended, or nil if it has not.
+// claimOld returns the claim to a file, or nil if its process is still running.
 func claimOld(path string) *claim {
 	lock := flock.New(lockPath(path))
 	if held, err := lock.TryLock(); err != nil || !held {
@@ -129,27 +129,27 @@ func lockPath(path string) string { return strings.TrimSuffix(path, fileSuffix) 
 
 func (c *claim) release() { _ = c.lock.Close() }
 
-// remove removes the file, which is not open any more.
+// remove removes the file, which is closed.
 func (c *claim) remove() {
 	_ = os.Remove(c.path)
 	_ = os.Remove(c.lock.Path())
 	c.release()
 }
 
-// setAside gives a file that cannot be trusted another name, and returns that. The file
-// has both until the draft takes its place, so that a crash leaves one or the other.
+// setAside renames a damaged file and returns the new name. The file keeps both names until the
+// draft replaces it, so that a crash leaves at least one of them.
 func (c *claim) setAside(now time.Time) (string, error) {
 	aside := c.path + ".corrupt-" + now.UTC().Format("20060102T150405.000000000Z")
 	if os.Link(c.path, aside) == nil {
 		return aside, nil
 	}
-	return aside, os.Rename(c.path, aside) // where a file has one name only
+	return aside, os.Rename(c.path, aside) // without hard links
 }
 
-// draft is where a file is written that is to replace this one.
+// draft is the path of the file's replacement.
 func (c *claim) draft() string { return c.path + ".new" }
 
-// adoptDraft puts the draft in the file's place.
+// adoptDraft replaces the file by its draft.
 func (c *claim) adoptDraft() error {
 	if err := os.Rename(c.draft(), c.path); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *claim) adoptDraft() error {
 	return nil
 }
 
-// syncDir makes a new name in a directory survive a power failure, where the system can.
+// syncDir makes a new name in a directory survive a power failure, if the system can.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

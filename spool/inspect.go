@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// tally is what a file was found to hold.
+// tally is the result of reading a file.
 type tally struct {
 	events    int
 	bytes     int64
 	last      uint64        // key
-	clock     time.Duration // what the clock of the file showed last
-	own       int           // of these, those of this run that are not loaded
-	uncertain []uint64      // keys of a transaction whose end is not known
+	clock     time.Duration // last reading of the file's clock
+	own       int           // events of this run that are not loaded
+	uncertain []uint64      // keys of a transaction that may have failed
 	damaged   int
 }
 
-// expect is what is known of a file that is opened again.
+// expect holds what is known about a file that is opened again.
 type expect struct {
 	run       uint64
 	loaded    uint64 // records below are in memory
 	uncertain uint64 // records from here on were being written when the file failed
-	fault     error  // why it cannot be opened again whatever it holds; see guard
+	fault     error  // error of guard, after which the file must be replaced
 }
 
-// nothing is known of a file that somebody else wrote.
+// nothing returns the expectation for a file of another process.
 func nothing(run uint64) expect { return expect{run: run, uncertain: none} }
 
 func (t *tally) add(r *record, e *expect) {
@@ -47,7 +47,7 @@ func (t *tally) add(r *record, e *expect) {
 	}
 }
 
-// inspect verifies a file and says what it holds. There may be none yet.
+// inspect verifies a file and returns its tally. A missing file is empty.
 func inspect(path string, e expect) (t tally, err error) {
 	err = walk(path, func(k, v []byte) error {
 		r, err := decode(k, v)
@@ -55,7 +55,7 @@ func inspect(path string, e expect) (t tally, err error) {
 			if !bytes.Equal(k, appendKey(nil, clockKey)) {
 				t.damaged++
 			}
-			return nil // verify has noticed too
+			return nil // verify reports it
 		}
 		t.add(&r, &e)
 		return nil
@@ -80,8 +80,8 @@ func walk(path string, visit func(k, v []byte) error) error {
 	return verify(f, info.Size(), visit)
 }
 
-// openClaimed opens a file. One that is damaged is set aside, and what can be read of it
-// goes into a new one, with the same keys.
+// openClaimed opens a file. It sets a damaged file aside, and copies its readable records to a
+// new file with the same keys.
 func (s *Spool) openClaimed(c *claim, e expect) (*store, tally, error) {
 	_ = os.Remove(c.draft())
 	t, err := inspect(c.path, e)
@@ -106,7 +106,7 @@ func (s *Spool) openClaimed(c *claim, e expect) (*store, tally, error) {
 	return st, t, err
 }
 
-// salvage sets a damaged file aside.
+// salvage sets a damaged file aside and replaces it by its readable records.
 func (s *Spool) salvage(c *claim, t tally, why error) error {
 	fresh, err := openStore(c.draft(), tally{})
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Spool) salvage(c *claim, t tally, why error) error {
 	}
 	fresh.close()
 	aside, err := c.setAside(time.Now())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody has removed it
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the file may be missing
 		return err
 	}
 	if err := c.adoptDraft(); err != nil {
@@ -129,7 +129,7 @@ func (s *Spool) salvage(c *claim, t tally, why error) error {
 	return nil
 }
 
-// copyGood copies the records of a damaged file whose checksums are right.
+// copyGood copies the records of a damaged file that have correct checksums.
 func copyGood(path string, to *store) error {
 	var c change
 	size := 0

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// notices tells the log of a state when it begins, and of the same one at most once in
-// a while.
+// notices logs the beginning of a condition, and the same condition at most once per interval.
 type notices struct {
 	isDown   bool
 	lastDown time.Time
@@ -20,18 +19,18 @@ const (
 	boundAgain = time.Hour
 )
 
-// down is told each time that the file could not be used.
+// down is called each time the file could not be used.
 func (n *notices) down(log *slog.Logger, dir string, err error) {
 	if n.isDown {
 		return
 	}
 	if now := time.Now(); now.Sub(n.lastDown) >= downAgain {
 		n.isDown, n.lastDown = true, now
-		log.Error("spool: the file cannot be used; events are in memory only until it can", "dir", dir, "error", err)
+		log.Error("spool: the file cannot be used; events are kept in memory only", "dir", dir, "error", err)
 	}
 }
 
-// up is told that the file is used.
+// up is called when the file is used.
 func (n *notices) up(log *slog.Logger, dir string) {
 	if n.isDown {
 		n.isDown = false
@@ -39,7 +38,7 @@ func (n *notices) up(log *slog.Logger, dir string) {
 	}
 }
 
-// full is told whenever an event finds no room.
+// full is called when an event does not fit in the file.
 func (n *notices) full(log *slog.Logger, cfg *Config) {
 	now := time.Now()
 	if now.Sub(n.lastFull) < boundAgain {
@@ -53,7 +52,7 @@ func (n *notices) full(log *slog.Logger, cfg *Config) {
 	log.Warn("spool: Config.MaxBytes is reached: "+what, "max_bytes", cfg.MaxBytes, "dir", cfg.Dir)
 }
 
-// expired is told how many events have expired so far.
+// expired is called with the number of events that have expired so far.
 func (n *notices) expired(log *slog.Logger, cfg *Config, total uint64) {
 	now := time.Now()
 	if total == n.old || now.Sub(n.lastOld) < boundAgain {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxEvents, maxTransaction and maxRemoved bound a transaction: events, bytes, and
-	// records removed.
+	// maxEvents, maxTransaction and maxRemoved bound a transaction in events, bytes and removed
+	// records.
 	maxEvents      = 1024
 	maxTransaction = 1 << 20
 	maxRemoved     = 4096
 
-	// removeAfter is how long records that have ended may wait for others, or for a
-	// transaction that is made anyway; removeMany of them do not wait. They are what
-	// is sent a second time after a crash, with the same id.
+	// removeAfter is how long ended records may wait for other records or for the next
+	// transaction. removeMany ended records do not wait. After a crash, they are sent a second
+	// time with the same id.
 	removeAfter = 50 * time.Millisecond
 	removeMany  = 128
 
@@ -26,7 +26,7 @@ const (
 	retryMax = 30 * time.Second
 )
 
-// owner is the one goroutine that uses the file.
+// owner is the state of the only goroutine that uses the file.
 type owner struct {
 	*Spool
 	src   *footfall.Source
@@ -43,22 +43,22 @@ type owner struct {
 	keys      []byte
 
 	closing  bool
-	handed   bool // the feed was told of it
-	fresh    bool // no file has been opened yet
+	handed   bool // the feed is closing, too
+	fresh    bool // no file was opened yet
 	retryAt  time.Time
 	delay    time.Duration
-	oldest   time.Time // when the first of what has ended was seen
+	oldest   time.Time // when the first ended record was seen
 	swept    time.Time
-	shrunk   time.Time // or tried to
-	again    time.Time // when it was seen that Next has given up an event
+	shrunk   time.Time // last attempt to shrink the file
+	again    time.Time // when an event that Next gave up was seen
 	adoption *adoption
-	scanned  time.Time       // when the directory was searched
-	orphans  []string        // files that were found then and not looked at yet
+	scanned  time.Time       // last search of the directory
+	orphans  []string        // files found then and not tried yet
 	shunned  map[string]bool // files that could not be opened
 	told     notices
 }
 
-// run ends when everything that the tracker had has come to an end, or is in the file.
+// run returns when all events of the tracker are settled or in the file.
 func (o *owner) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -79,8 +79,7 @@ func (o *owner) run(ctx context.Context) {
 	}
 }
 
-// waitForClose waits for the tracker to close, and stores meanwhile, if Next has returned
-// before.
+// waitForClose stores events until the tracker closes, if Next has returned before.
 func (o *owner) waitForClose(ctx context.Context) {
 	if o.handed || ctx.Err() != nil {
 		return
@@ -98,7 +97,7 @@ func (o *owner) waitForClose(ctx context.Context) {
 	}
 }
 
-// step does what there is to do.
+// step does all work that is due.
 func (o *owner) step() {
 	o.reopen()
 	o.hold(o.feed.failedDirect())
@@ -128,7 +127,7 @@ func (o *owner) take() bool {
 		}
 	}
 	if len(o.held) >= maxEvents || o.heldBytes >= maxTransaction {
-		o.due.Store(true) // there may be more, of which the queue has told already
+		o.due.Store(true) // there may be more, and the queue signals a batch only once
 	}
 	return len(o.held) > 0
 }
@@ -143,8 +142,8 @@ func (o *owner) wants() bool {
 	return len(o.held) < maxEvents && o.heldBytes < maxTransaction
 }
 
-// hold keeps records of the tracker's to be written. One that is larger than the file may
-// be never is.
+// hold keeps the tracker's records until they are written. It exposes a record that is larger
+// than MaxBytes.
 func (o *owner) hold(records []footfall.Record) {
 	for i := range records {
 		size := headerSize + len(records[i].Body)
@@ -157,14 +156,14 @@ func (o *owner) hold(records []footfall.Record) {
 	}
 }
 
-// expose lets Next have events that are not in the file.
+// expose passes events to Next that are not in the file.
 func (o *owner) expose() {
 	o.feed.expose(o.held, false)
 	o.held, o.heldBytes = nil, 0
 }
 
-// write makes one transaction of what is held and what has ended. It reports whether
-// all of it went well.
+// write adds held records and removes ended records in one transaction. It reports whether it
+// wrote all held records.
 func (o *owner) write() bool {
 	if o.store == nil {
 		o.expose()
@@ -185,25 +184,25 @@ func (o *owner) write() bool {
 		return false
 	}
 	o.advance(n)
-	o.feed.committed(o.store, len(ended)) // before anybody hears of it and calls Flush
+	o.feed.committed(o.store, len(ended)) // before Settle, so that a Flush after it sees the new key
 	if n > 0 {
 		o.src.Settle(o.held[:n], footfall.Stored, nil)
 		o.release(n)
 	}
-	o.feed.stored(items) // after that, for what Next ends is Stored before
+	o.feed.stored(items) // after Settle, because an event must be Stored before Next settles it
 	if n > 0 && (len(o.held) > 0 || o.due.Load()) {
-		o.wakeOwner() // if nothing could be written, whoever makes room does that
+		o.wakeOwner() // if nothing was written, the feed wakes the owner when there is room
 	}
 	return len(o.held) == 0
 }
 
-// advance counts n keys as used.
+// advance marks n keys as used.
 func (o *owner) advance(n int) {
 	o.next += uint64(n)
 	o.store.next = o.next
 }
 
-// release forgets the first n that are held.
+// release drops the first n held records.
 func (o *owner) release(n int) {
 	for i := range n {
 		o.heldBytes -= headerSize + len(o.held[i].Body)
@@ -213,7 +212,8 @@ func (o *owner) release(n int) {
 	o.held = o.held[:rest]
 }
 
-// prepare makes the change of the first n held, and what they are in the file.
+// prepare sets o.change to add the first n held records and to remove ended. It returns the
+// items of the added records.
 func (o *owner) prepare(n int, ended []parcel) []*item {
 	c := &o.change
 	c.keys, c.values, c.remove, o.keys = c.keys[:0], c.values[:0], c.remove[:0], o.keys[:0]
@@ -238,8 +238,7 @@ func (o *owner) prepare(n int, ended []parcel) []*item {
 	return items
 }
 
-// endings returns the records to remove now. With a transaction that is made anyway
-// they all go.
+// endings returns the records to remove now: all of them if another transaction is made anyway.
 func (o *owner) endings(anyway bool) []parcel {
 	ended, hurry := o.feed.endings()
 	if len(ended) == 0 {
@@ -256,7 +255,7 @@ func (o *owner) endings(anyway bool) []parcel {
 	return nil
 }
 
-// fill reads from the file what the window has room for.
+// fill reads events from the file while the window has room.
 func (o *owner) fill() {
 	for o.store != nil {
 		from, ok := o.feed.wants()
@@ -284,7 +283,7 @@ func (o *owner) fill() {
 		}
 		o.feed.atEnd(!more)
 		if more {
-			o.wakeOwner() // what has expired is to be removed before more is read
+			o.wakeOwner() // expired records are removed before more are read
 			return
 		}
 	}
@@ -292,7 +291,7 @@ func (o *owner) fill() {
 
 func (o *owner) keep(body []byte) []byte { return append(o.arena.room(len(body)), body...) }
 
-// handAgain hands out again, after a while, what Next has given up.
+// handAgain offers events again that Next gave up lookAgain ago.
 func (o *owner) handAgain() {
 	switch {
 	case !o.feed.waitsAgain():
@@ -305,18 +304,18 @@ func (o *owner) handAgain() {
 	}
 }
 
-// handOver tells the feed that the tracker closes, when nothing is left in the queue.
+// handOver closes the feed when the tracker closes and its queue is empty.
 func (o *owner) handOver() {
 	if !o.closing || o.handed {
 		return
 	}
-	for o.expose(); o.take(); o.expose() { // what the file has no room for
+	for o.expose(); o.take(); o.expose() { // the file may have no room
 	}
 	o.handed = true
 	o.feed.close()
 }
 
-// finish leaves the file to the next process.
+// finish stores the remaining events and closes the file.
 func (o *owner) finish() {
 	o.closing = true
 	if o.store != nil {
@@ -342,7 +341,7 @@ func (o *owner) finish() {
 	o.folder.leave()
 }
 
-// pause returns how long there is nothing to do unless something happens.
+// pause returns the time until the next step, unless something wakes the owner.
 func (o *owner) pause() time.Duration {
 	now := time.Now()
 	wait := o.sweepEvery()
@@ -350,7 +349,7 @@ func (o *owner) pause() time.Duration {
 		wait = min(wait, o.retryAt.Sub(now))
 	}
 	if o.store != nil && o.feed.hasEnded() {
-		wait = min(wait, o.oldest.Add(removeAfter).Sub(now)) // at once, if it was not seen yet
+		wait = min(wait, o.oldest.Add(removeAfter).Sub(now)) // zero or less if oldest is not set
 	}
 	if !o.again.IsZero() {
 		wait = min(wait, o.again.Add(lookAgain).Sub(now))
@@ -361,7 +360,7 @@ func (o *owner) pause() time.Duration {
 	return max(wait, 0)
 }
 
-// fail is told that the file cannot be used.
+// fail closes the file, which cannot be used.
 func (o *owner) fail(err error) {
 	first := o.delay == 0
 	o.store.close()
@@ -369,7 +368,7 @@ func (o *owner) fail(err error) {
 	o.uncertain = min(o.uncertain, o.next)
 	o.down(err)
 	if first && errors.Is(err, errDamaged) {
-		o.retryAt = time.Time{} // it will be set aside at once
+		o.retryAt = time.Time{} // set it aside at once
 		o.wakeOwner()
 	}
 }
@@ -385,7 +384,7 @@ func (o *owner) down(err error) {
 	o.retryAt = time.Now().Add(o.delay)
 }
 
-// reopen tries a file that has failed, if it is time to.
+// reopen tries a file that has failed, if the wait is over.
 func (o *owner) reopen() {
 	if o.store != nil || time.Now().Before(o.retryAt) {
 		return
@@ -401,7 +400,7 @@ func (o *owner) reopen() {
 	o.next = max(o.next, t.last+1)
 	o.store.next = o.next
 	o.uncertain, o.fault = none, nil
-	clear(o.shunned) // whatever was the matter may be over
+	clear(o.shunned) // they may be usable again
 	o.scanned = time.Time{}
 	o.feed.opened(o.store, &t, o.fresh)
 	o.hide()
@@ -410,7 +409,8 @@ func (o *owner) reopen() {
 	o.told.up(o.log, o.cfg.Dir)
 }
 
-// forget removes what a transaction that failed has written all the same: it is in memory.
+// forget removes records that a failed transaction has written nevertheless. They are also in
+// memory.
 func (o *owner) forget(keys []uint64) error {
 	if len(keys) == 0 {
 		return nil
@@ -423,7 +423,7 @@ func (o *owner) forget(keys []uint64) error {
 	return err
 }
 
-// hide takes back what is in memory only, to be written before what came later.
+// hide takes back the events that are in memory only. They are written before later events.
 func (o *owner) hide() {
 	later := o.held
 	o.held, o.heldBytes = nil, 0
@@ -431,7 +431,7 @@ func (o *owner) hide() {
 	o.hold(later)
 }
 
-// open opens the file: the one that is ours, else one that was left, else a new one.
+// open opens the owner's file, or a file that another process left, or a new file.
 func (o *owner) open() (t tally, err error) {
 	if err := o.folder.enter(lockEvery); err != nil {
 		return t, err
@@ -454,7 +454,7 @@ func (o *owner) open() (t tally, err error) {
 			return t, nil
 		}
 		c.release()
-		break // if a new one can be made, adopt looks at this one and the others
+		break // use a new file; adopt tries the others later
 	}
 	c, err := o.folder.claimNew()
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// A record of the file. Its key is eight bytes that count up, so that the oldest comes
-// first; its value is
+// record is a record of the file. Its key has eight bytes and counts up, so that the oldest
+// record is the first. Its value is
 //
 //	checksum  4 bytes, CRC-32C of the key and the rest of the value
-//	run       8 bytes, which Spool wrote it
+//	run       8 bytes, the Spool that wrote it
 //	id        16 bytes, UUIDv7
-//	stored    8 bytes, what the clock of the file showed in nanoseconds
+//	stored    8 bytes, reading of the file's clock in nanoseconds
 //	body      the rest
 //
-// The bits of the checksum are inverted. Where they are not, the record is of an earlier
-// version and has no stored: it is from before the clock began, which is zero.
+// The bits of the checksum are inverted. If they are not, an earlier version wrote the record.
+// Such a record has no stored, which is then zero.
 type record struct {
 	key    uint64
 	run    uint64
@@ -32,20 +32,20 @@ const (
 	keySize    = 8
 	plainSize  = 4 + 8 + 16 // of a header without stored
 	headerSize = plainSize + 8
-	clockKey   = 0 // of a record without a body whose stored is what the clock showed last
+	clockKey   = 0 // key of the record, without a body, that stores the clock
 
-	// none is a key that no record has.
+	// none is never the key of a record.
 	none = 1<<64 - 1
 )
 
-// errDamaged is about a file that is not as it was written.
+// errDamaged is wrapped by errors about a damaged file.
 var errDamaged = errors.New("damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func appendKey(dst []byte, key uint64) []byte { return binary.BigEndian.AppendUint64(dst, key) }
 
-// encode writes the value of r into dst, which has room for it.
+// encode appends the value of r to dst, which has room for it.
 func encode(dst []byte, key, run uint64, stored time.Duration, r *footfall.Record) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -63,7 +63,7 @@ func checksum(key uint64, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(k[:], castagnoli), castagnoli, rest)
 }
 
-// decode returns the record that k and v are, whose Body is a part of v.
+// decode returns the record with key k and value v. Its Body is a part of v.
 func decode(k, v []byte) (record, error) {
 	if len(k) != keySize || len(v) < plainSize {
 		return record{}, errDamaged

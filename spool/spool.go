@@ -14,9 +14,9 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Spool is a footfall.Transport that keeps events in a file until another Transport has
-// delivered them. It is for one tracker. Its methods may be called from several
-// goroutines at once.
+// Spool is a [footfall.Transport] that keeps events in a file until another Transport has
+// delivered them. It serves one tracker. Its methods may be called from several goroutines at
+// once.
 type Spool struct {
 	cfg    Config
 	log    *slog.Logger
@@ -25,9 +25,9 @@ type Spool struct {
 	feed   *feed // nil if the tracker is disabled
 
 	use         use
-	due         atomic.Bool   // the tracker has events to be taken
-	wake        chan struct{} // one slot: the owner of the file should look
-	opened      chan struct{} // closed when the file was tried for the first time
+	due         atomic.Bool   // the tracker has events to take
+	wake        chan struct{} // of capacity 1; wakes the owner
+	opened      chan struct{} // closed after the first attempt to open the file
 	stopped     chan struct{} // closed when Deliver returns
 	nextStopped chan struct{} // closed when Next has returned
 }
@@ -38,18 +38,18 @@ var (
 	_ io.Closer          = (*Spool)(nil)
 )
 
-// New checks cfg and takes the directory, which is free again when the tracker has been
-// closed, or the Spool if it was given to no tracker. The error joins one *footfall.FieldError for every problem of cfg, or is
-// ErrLocked.
+// New checks cfg and locks the directory. Close of the tracker releases it, or [Spool.Close] if
+// no tracker uses the Spool. The error joins a [*footfall.FieldError] for every problem of cfg,
+// or is [ErrLocked].
 //
-// A directory or file that cannot be used is no error: the log is told, events are in
-// memory only, as they are without a Spool, and it is tried again.
+// A directory or file that cannot be used is not an error: it is logged and tried again, and
+// events are in memory only until it can be used.
 func New(cfg Config) (*Spool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if dir, err := filepath.Abs(cfg.Dir); err == nil { // the application may go elsewhere
+	if dir, err := filepath.Abs(cfg.Dir); err == nil { // the application may change its working directory
 		cfg.Dir = dir
 	}
 	s := &Spool{
@@ -69,16 +69,16 @@ func New(cfg Config) (*Spool, error) {
 	return s, nil
 }
 
-// FlushInterval is the default of footfall.Config.FlushInterval for a tracker that Open makes.
-// It is longer than without a Spool because each batch is a transaction, which waits for
-// the disk. Within the same time the file is written for events that have been delivered, so
-// that at most 20 transactions a second are made until batches are full.
+// FlushInterval is the default of footfall.Config.FlushInterval for a tracker that [Open]
+// returns. It is longer than without a Spool because each batch is a transaction, which waits
+// for the disk. Delivered events are removed in the same interval, so there are at most 20
+// transactions a second until batches are full.
 const FlushInterval = removeAfter
 
-// Open returns a tracker with a Spool between it and its transport, which is cfg.Next,
+// Open returns a tracker with a Spool between it and its transport. The transport is cfg.Next,
 // else tracker.Transport, else HTTP. The default of tracker.FlushInterval is [FlushInterval].
-// The error joins those of footfall.New and New. Of a tracker that is disabled nothing else
-// is looked at, and the Spool does nothing.
+// The error joins the errors of [footfall.New] and [New]. If the tracker is disabled, cfg is
+// ignored and the Spool does nothing.
 func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error) {
 	if tracker.Disabled {
 		t, err := footfall.New(tracker)
@@ -96,7 +96,7 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error
 	}
 	if problems != nil {
 		checked := cfg.withDefaults()
-		checked.Next = idle{} // what is wrong with it has been said
+		checked.Next = idle{} // its problems are reported already
 		return nil, nil, errors.Join(problems, checked.check())
 	}
 	s, err := New(cfg)
@@ -105,21 +105,21 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error
 	}
 	t, err := footfall.New(s.behind(tracker))
 	if err != nil {
-		_ = s.Close() // no tracker has it
+		_ = s.Close() // no tracker uses it
 		return nil, nil, err
 	}
 	return t, s, nil
 }
 
-// behind returns the Config of a tracker whose events the Spool keeps.
+// behind returns the Config of a tracker that uses the Spool.
 func (s *Spool) behind(tracker footfall.Config) footfall.Config {
 	tracker.Transport = s
 	tracker.FlushInterval = cmp.Or(tracker.FlushInterval, FlushInterval)
 	return tracker
 }
 
-// try says what is wrong with the Config of a tracker, by making one and closing it. That
-// does no I/O. What is about the API counts if there is no other transport.
+// try returns the error of a tracker's Config, by creating and closing a tracker without I/O.
+// It checks the fields about the API if other is nil.
 func try(cfg footfall.Config, other footfall.Transport) error {
 	if other != nil {
 		cfg.Transport = idle{}
@@ -158,7 +158,7 @@ func (s *Spool) Deliver(ctx context.Context, src *footfall.Source) {
 	running.Wait()
 }
 
-// watch tells the owner whenever the tracker has a batch.
+// watch wakes the owner when the tracker has a batch.
 func (s *Spool) watch(ctx context.Context, src *footfall.Source) {
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		s.due.Store(true)
@@ -166,8 +166,8 @@ func (s *Spool) watch(ctx context.Context, src *footfall.Source) {
 	}
 }
 
-// runNext runs Next. A panic of one that the application gave stops delivery, not the
-// application; events are stored all the same.
+// runNext runs Next. A panic in the application's Transport stops delivery, not the
+// application. Events are still stored.
 func (s *Spool) runNext(ctx context.Context) {
 	defer close(s.nextStopped)
 	defer func() {
@@ -181,11 +181,11 @@ func (s *Spool) runNext(ctx context.Context) {
 func (s *Spool) wakeOwner() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it has not looked since the last time
+	default: // the owner is woken already
 	}
 }
 
-// Stats returns the counts so far. They are one consistent reading.
+// Stats returns the counts so far. They are one consistent snapshot.
 func (s *Spool) Stats() Stats {
 	if s.feed == nil {
 		return Stats{}

@@ -15,24 +15,24 @@ import (
 
 var bucketName = []byte("events")
 
-// store is a file of records. One goroutine uses it.
+// store is a file of records. Only one goroutine uses it.
 type store struct {
 	path   string
 	db     *bolt.DB
-	file   *os.File // that of db
+	file   *os.File // of db
 	size   int64    // of the file
 	events int
 	bytes  int64
 	next   uint64        // key of the next record
-	clock  time.Duration // that was noted last
+	clock  time.Duration // as written last
 }
 
-// openStore opens a file that has been verified, or makes one.
+// openStore opens a verified file or creates one.
 func openStore(path string, found tally) (*store, error) {
 	s := &store{path: path, events: found.events, bytes: found.bytes, next: found.last + 1, clock: found.clock}
 	err := s.guard(func() error {
 		db, err := bolt.Open(path, 0o600, &bolt.Options{
-			Timeout:      time.Second, // of a look from outside; whoever else would write it does not hold our lock
+			Timeout:      time.Second, // another process may read the file; none may write it without the lock
 			FreelistType: bolt.FreelistMapType,
 			NoStatistics: true,
 			OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
@@ -58,10 +58,9 @@ func openStore(path string, found tally) (*store, error) {
 	return s, nil
 }
 
-// guard turns a fault of the mapped memory, which is what a file does that something
-// truncates, and bbolt's panics into errDamaged. After one bbolt's locks are in no state
-// to be used, so it is not closed: its mapping stays, and with that the system's lock on
-// the file, which only another file in its place gets around.
+// guard converts panics of bbolt, and faults of the mapped memory of a truncated file, to
+// errDamaged. After a panic, bbolt's locks are not usable, so the database is not closed. Its
+// mapping and the system's lock on the file remain, so the file must be replaced.
 func (s *store) guard(use func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -73,14 +72,14 @@ func (s *store) guard(use func() error) (err error) {
 	return use()
 }
 
-// close may be called at any time, and again.
+// close may be called at any time, and more than once.
 func (s *store) close() {
 	if db := s.db; db != nil {
 		s.db = nil
 		_ = s.guard(db.Close)
 	}
 	if s.file != nil {
-		_ = s.file.Close() // again, unless bbolt could not
+		_ = s.file.Close() // an error if bbolt has closed it
 		s.file = nil
 	}
 }
@@ -91,11 +90,11 @@ func (s *store) measure() {
 	}
 }
 
-// change is what one transaction does.
+// change is the content of one transaction.
 type change struct {
 	keys, values [][]byte // to add, in order
 	remove       []uint64
-	clock        time.Duration // to note, unless zero
+	clock        time.Duration // to write, unless zero
 }
 
 // add adds copies of k and v.
@@ -104,8 +103,8 @@ func (c *change) add(k, v []byte) {
 	c.values = append(c.values, bytes.Clone(v))
 }
 
-// commit returns when the change is on disk. If it returns an error, the change may be
-// on disk all the same.
+// commit returns when the change is on disk. If it returns an error, the change may be on disk
+// nevertheless.
 func (s *store) commit(c *change) error {
 	events, size := s.events, s.bytes
 	err := s.guard(func() error {
@@ -150,11 +149,11 @@ func (s *store) commit(c *change) error {
 	return nil
 }
 
-// errEnough ends a walk over records.
+// errEnough ends an iteration over records.
 var errEnough = errors.New("enough")
 
-// read calls visit for each event from the key on, oldest first, until it returns
-// errEnough. Then more may follow. k and v are valid until visit returns.
+// read calls visit for each event from the given key on, oldest first, until visit returns
+// errEnough. more is then true. k and v are valid until visit returns.
 func (s *store) read(from uint64, visit func(k, v []byte) error) (more bool, err error) {
 	err = s.guard(func() error {
 		return s.db.View(func(tx *bolt.Tx) error {

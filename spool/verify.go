@@ -9,30 +9,30 @@ import (
 	"io"
 )
 
-// bbolt believes its file: a page that refers to itself overflows the stack, a count that
-// is too large allocates without bound, an offset leads out of the mapped memory. None of
-// that can be recovered from, and bbolt's own check meets all of it on a goroutine of its
-// own. So a file is looked at as plain bytes before it is opened. Only what is needed to
-// trust it is read here; whatever is written is bbolt's to write.
+// bbolt trusts its file. A page that refers to itself overflows the stack, a count that is too
+// large allocates without bound, and an offset may point outside of the mapped memory. bbolt's
+// own check meets these faults on another goroutine, and a program cannot recover from them. So
+// verify reads a file as plain bytes before bbolt opens it. It reads only what is needed to
+// trust the file.
 
-// walker looks at the file of a spool that nobody is writing.
+// walker reads the file of a spool that no process writes.
 type walker struct {
 	file     io.ReaderAt
 	size     int64
 	pageSize int64
 	meta     meta
-	seen     []bool // by page: referred to, or free
+	seen     []bool // pages that are used or free
 	problems []error
 	visit    func(k, v []byte) error
 	depth    int
 }
 
-// meta is what bbolt keeps in each of its first two pages.
+// meta is the header of a transaction. bbolt keeps one in each of the first two pages.
 type meta struct {
 	pageSize uint32
 	root     uint64 // page of the bucket of buckets
 	freelist uint64 // page
-	end      uint64 // pages in use come before it
+	end      uint64 // pages before it are in use
 	txid     uint64
 }
 
@@ -51,9 +51,9 @@ const (
 
 var native = binary.NativeEndian
 
-// verify checks the file as a whole. It calls visit for each record that it can reach,
-// in order, also in a damaged file; k and v are valid until visit returns. The error is
-// visit's, or joins errDamaged with what is wrong.
+// verify checks the whole file. It calls visit for each record that it can reach, in order,
+// even in a damaged file; k and v are valid until visit returns. The error is visit's, or joins
+// errDamaged with the problems.
 func verify(file io.ReaderAt, size int64, visit func(k, v []byte) error) error {
 	w := &walker{file: file, size: size, visit: visit}
 	if err := w.findMeta(); err != nil {
@@ -80,8 +80,8 @@ func (w *walker) report(format string, args ...any) {
 	}
 }
 
-// findMeta finds the last transaction. Both metas of a file that is well are good: bbolt
-// writes one at a time, and it fits into a sector.
+// findMeta finds the last transaction. In a valid file both metas are correct, because bbolt
+// writes one at a time and a meta fits into a sector.
 func (w *walker) findMeta() error {
 	first, err := w.readMeta(0)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *walker) findMeta() error {
 	return nil
 }
 
-// findSecondMeta looks for a meta page 1 without knowing how large a page is.
+// findSecondMeta looks for meta page 1 with an unknown page size.
 func (w *walker) findSecondMeta(first error) error {
 	for size := int64(1 << 10); size <= 1<<16; size *= 2 {
 		if m, err := w.readMeta(size); err == nil && int64(m.pageSize) == size {
@@ -134,7 +134,7 @@ func (w *walker) readMeta(offset int64) (meta, error) {
 	return m, nil
 }
 
-// mark notes n pages as used, and reports whether they are there and not used otherwise.
+// mark marks n pages as used. It reports whether they exist and were not marked before.
 func (w *walker) mark(id, n uint64) bool {
 	if end := uint64(len(w.seen)); id >= end || n > end-id {
 		w.report("page %d: behind the end", id)
@@ -150,7 +150,7 @@ func (w *walker) mark(id, n uint64) bool {
 	return true
 }
 
-// read returns a page with what overflows from it, or nil.
+// read returns a page with its overflow pages, or nil.
 func (w *walker) read(id uint64) (data []byte) {
 	header := make([]byte, pageHeader)
 	if id >= uint64(len(w.seen)) {
@@ -177,8 +177,8 @@ func (w *walker) read(id uint64) (data []byte) {
 	return data
 }
 
-// page walks the tree below a page, whose keys are low or more and less than high. That
-// is looked at in the leaves, which are wrong if a branch above them is.
+// page walks the tree below a page, whose keys are at least low and less than high. Only the
+// leaves check this, because wrong keys in a branch make leaves wrong.
 func (w *walker) page(id uint64, low, high []byte, leaf leafFunc) error {
 	if w.depth++; w.depth > maxDepth {
 		w.report("page %d: too deep", id)
@@ -200,7 +200,7 @@ func (w *walker) page(id uint64, low, high []byte, leaf leafFunc) error {
 	return nil
 }
 
-// elements returns the key of each element of a page, and what else belongs to it.
+// elements returns the elements of a page.
 func (w *walker) elements(id uint64, data []byte, keyOf func(e []byte) (pos, key, value uint32)) (parts []element) {
 	count := uint64(native.Uint16(data[10:]))
 	if pageHeader+count*elementSize > uint64(len(data)) {
@@ -264,8 +264,8 @@ func (w *walker) leaf(id uint64, data, low, high []byte, leaf leafFunc) error {
 	return nil
 }
 
-// rootLeaf is given the file's buckets. There is one; as long as it is small it has no
-// page, but stands behind its own header.
+// rootLeaf checks the file's only bucket. While the bucket is small it has no page, and its
+// contents follow its header.
 func (w *walker) rootLeaf(id uint64, e element) error {
 	const bucketHeader = 16
 	if native.Uint32(e.head) != isBucket || !bytes.Equal(e.key, bucketName) || len(e.value) < bucketHeader {
@@ -294,8 +294,8 @@ func (w *walker) recordLeaf(id uint64, e element) error {
 	return w.visit(e.key, e.value)
 }
 
-// checkFree looks whether each page is either used or free: a page that is both would be
-// written over.
+// checkFree checks that each page is either used or free. bbolt would overwrite a used page
+// that is also free.
 func (w *walker) checkFree() {
 	data := w.read(w.meta.freelist)
 	if data == nil {

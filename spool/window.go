@@ -7,10 +7,10 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// What the owner of the file does to the feed.
+// The owner calls the following methods of the feed.
 
-// load puts a record of the file into the window and returns false when the window is
-// full. keep copies its body, which is mapped memory.
+// load adds a record of the file to the window. It returns false if the window is full. keep
+// copies the body, which is mapped memory.
 func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []byte) (more bool, told int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -20,7 +20,7 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 	f.loaded = r.key + 1
 	it := &item{rec: r.rec, key: r.key, size: r.size, stored: r.stored, own: r.run == run}
 	if same := f.out[r.rec.ID]; same != nil {
-		if same.key != r.key { // a second copy, which an interrupted adoption leaves
+		if same.key != r.key { // a second copy, left by an interrupted adoption
 			f.ended = append(f.ended, parcel{r.key, r.size})
 		}
 		return true, 0
@@ -37,26 +37,26 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 	return true, 0
 }
 
-// atEnd notes that the window was read to the end of the file, or that it was not.
+// atEnd notes whether the window was read to the end of the file.
 func (f *feed) atEnd(yes bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.behind = !yes
 	if yes {
 		f.reading = false
-		f.signal() // it may be the end of all when the tracker closes
+		f.signal() // no events may be left when the tracker closes
 	}
 }
 
-// wants returns from where the owner should read on.
+// wants returns the key from which the owner should read.
 func (f *feed) wants() (from uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.loaded, f.low()
 }
 
-// stored takes new records of the file. Those that the window has no room for are read
-// from the file when their turn comes.
+// stored adds new records of the file to the window. Records that do not fit are read from the
+// file later.
 func (f *feed) stored(items []*item) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,7 +76,7 @@ func (f *feed) stored(items []*item) {
 	f.ready()
 }
 
-// adopted is told of records that were copied into the file.
+// adopted counts records that were copied into the file.
 func (f *feed) adopted(n int, s *store) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,8 +85,7 @@ func (f *feed) adopted(n int, s *store) {
 	f.stats.Adopted += uint64(n)
 }
 
-// committed is told of a transaction, after which the first of those that have ended are
-// not in the file.
+// committed notes a transaction that has removed the first of the ended records.
 func (f *feed) committed(s *store, ended int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,22 +94,22 @@ func (f *feed) committed(s *store, ended int) {
 	f.wakeSleepers()
 }
 
-// note takes the counts of the file.
+// note copies the counts of the file.
 func (f *feed) note(s *store) {
 	f.stats.Events, f.stats.Bytes = uint64(s.events), uint64(s.bytes)
 	f.last = s.next - 1
 }
 
-// endings returns what has ended and is in the file, at most a transaction's worth, and
-// whether somebody waits for it.
+// endings returns ended records that are still in the file, at most for one transaction. hurry
+// reports whether a Flush waits.
 func (f *feed) endings() (ended []parcel, hurry bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.ended[:min(len(f.ended), maxRemoved)], len(f.flushes) > 0
 }
 
-// dropOldest ends the oldest event that is not on its way, if there is one in memory, and
-// returns its size. One that has failed is older than those that were not sent.
+// dropOldest ends the oldest event in memory that is not in flight, and returns its size.
+// Failed events are older than unsent ones.
 func (f *feed) dropOldest() (size int, ok bool) {
 	f.mu.Lock()
 	it := f.reclaim()
@@ -129,7 +128,7 @@ func (f *feed) dropOldest() (size int, ok bool) {
 }
 
 // reclaim takes back the oldest event of the file that has failed and waits for its next
-// attempt. Those that are in the tracker's memory only are handed out again.
+// attempt. It offers events that are in memory only to Next again.
 func (f *feed) reclaim() *item {
 	for {
 		r, ok := f.next.Reclaim()
@@ -149,7 +148,7 @@ func (f *feed) reclaim() *item {
 	}
 }
 
-// endedBytes returns how much there is of what has ended and is in the file.
+// endedBytes returns the size of ended records that are still in the file.
 func (f *feed) endedBytes() (n int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -159,7 +158,7 @@ func (f *feed) endedBytes() (n int64) {
 	return n
 }
 
-// endedEvents returns how many events have ended and are in the file.
+// endedEvents returns the number of ended records that are still in the file.
 func (f *feed) endedEvents() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +174,7 @@ func (f *feed) position() uint64 {
 	return f.loaded
 }
 
-// oldest returns the first event of the window if it is one of the file.
+// oldest returns the first event of the window if it is in the file.
 func (f *feed) oldest() *item {
 	if len(f.window) == 0 || f.window[0].key == 0 {
 		return nil
@@ -183,8 +182,8 @@ func (f *feed) oldest() *item {
 	return f.window[0]
 }
 
-// sweep ends the events at the front that are too old, and returns how many have expired
-// so far.
+// sweep ends the first events of the window that are too old. It returns how many events have
+// expired so far.
 func (f *feed) sweep(now time.Time) uint64 {
 	f.mu.Lock()
 	told := 0
@@ -198,7 +197,8 @@ func (f *feed) sweep(now time.Time) uint64 {
 	return expired
 }
 
-// expose hands out events that are not in the file. Large ones can never be.
+// expose adds events to the window that are not in the file. If large is true, they can never
+// be.
 func (f *feed) expose(records []footfall.Record, large bool) {
 	if len(records) == 0 {
 		return
@@ -211,8 +211,8 @@ func (f *feed) expose(records []footfall.Record, large bool) {
 	f.ready()
 }
 
-// hide takes events back that are not in the file and not on their way. Those that wait
-// for another attempt are tried again at once, or after they are in the file.
+// hide takes back events that are neither in the file nor in flight. Delayed events are due at
+// once, or after they are written.
 func (f *feed) hide() (records []footfall.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,12 +230,12 @@ func (f *feed) hide() (records []footfall.Record) {
 	return records
 }
 
-// reclaimAll takes back all events that wait for another attempt.
+// reclaimAll takes back all delayed events.
 func (f *feed) reclaimAll() (items []*item) {
 	for r, ok := f.next.Reclaim(); ok; r, ok = f.next.Reclaim() {
 		if it := f.out[r.ID]; it != nil {
 			if it.key != 0 {
-				it.rec = r // which knows how often it has failed
+				it.rec = r // with its count of attempts
 			}
 			it.taken = false
 			items = append(items, it)
@@ -244,7 +244,7 @@ func (f *feed) reclaimAll() (items []*item) {
 	return items
 }
 
-// abandon ends what is in memory only, when Next has returned.
+// abandon settles events that are in memory only as Lost, when Next has returned.
 func (f *feed) abandon(err error) {
 	f.mu.Lock()
 	f.window, f.bytes = nil, 0
@@ -262,7 +262,7 @@ func (f *feed) abandon(err error) {
 	}
 }
 
-// roomy reports whether events that are in memory only may be added.
+// roomy reports whether the window has room for events that are in memory only.
 func (f *feed) roomy() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -276,7 +276,7 @@ func (f *feed) failed() {
 	f.signal()
 }
 
-// opened is told what a file holds that was opened for the first time, or again.
+// opened notes the tally of a file that was opened for the first time, or again.
 func (f *feed) opened(s *store, t *tally, first bool) {
 	f.mu.Lock()
 	f.stats.Degraded = false
@@ -292,7 +292,7 @@ func (f *feed) opened(s *store, t *tally, first bool) {
 	f.moved(lost, footfall.Lost)
 }
 
-// lost returns how many events that this run had stored were in a file that is gone.
+// lost returns how many events of this run were in a file that is gone.
 func (f *feed) lost(t *tally) int {
 	here := uint64(t.own)
 	for _, it := range f.out {
@@ -314,7 +314,7 @@ func (f *feed) corrupt(n int) {
 	f.stats.Corrupt += uint64(n)
 }
 
-// tick hands out again what Next has given up.
+// tick offers the events again that Next has given up.
 func (f *feed) tick() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -61,7 +61,7 @@ func lateClose(t *testing.T, r *rig, n int) {
 	require.ErrorAs(t, err, &account)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.Equal(t, uint64(n), account.Lost)
-	assert.NotContains(t, r.String(), "does not take events", "an attempt that was cut off says nothing about the API")
+	assert.NotContains(t, r.String(), "does not accept events", "an attempt that was cut off says nothing about the API")
 }
 
 func closeFromAHungServer(t *testing.T, open Open) {

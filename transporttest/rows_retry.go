@@ -80,7 +80,7 @@ func missingServerIsTriedAgain(t *testing.T, open Open) {
 	r := start(t, open, cfg)
 	r.track(t, 3)
 	require.Eventually(t, func() bool { return r.String() != "" }, 20*time.Second, time.Millisecond)
-	r.says(t, "does not take events")
+	r.says(t, "does not accept events")
 	var account *footfall.CloseError
 	require.ErrorAs(t, r.close(5*time.Second), &account)
 	assert.Equal(t, uint64(3), account.Lost)

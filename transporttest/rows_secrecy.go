@@ -153,7 +153,7 @@ func getsNothing(t *testing.T, open Open, url, why string) {
 	t.Helper()
 	r := start(t, open, config(url), alone)
 	r.track(t, 1)
-	require.Eventually(t, func() bool { return strings.Contains(r.String(), "does not take events") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(r.String(), "does not accept events") }, patience, time.Millisecond)
 	r.says(t, why)
 	var account *footfall.CloseError
 	require.ErrorAs(t, r.close(5*time.Second), &account)

@@ -208,7 +208,7 @@ func (b *Breaker) Passed(p Pass, retry bool) (line func()) {
 		return nil
 	}
 	after := time.Since(since).Round(time.Millisecond)
-	return func() { b.log.Info("footfall: the API takes events again", "after", after) }
+	return func() { b.log.Info("footfall: the API accepts events again", "after", after) }
 }
 
 // close closes the breaker and reports whether the log says that it was open, and since when.
@@ -376,10 +376,10 @@ func (b *Breaker) news(v Class, now time.Time) bool {
 func (b *Breaker) tell(v Class, err error) {
 	switch v {
 	case Later:
-		b.log.Warn("footfall: the API does not take events; they are kept and retried", "error", err)
+		b.log.Warn("footfall: the API does not accept events; they are kept and retried", "error", err)
 	case BadKey:
 		b.log.Error("footfall: the API refuses the key; events are held until it is accepted", "error", err)
 	default:
-		b.log.Error("footfall: this is not the Site Analytics API; events are held; check BaseURL", "error", err)
+		b.log.Error("footfall: the server is not the Site Analytics API; events are held; check BaseURL", "error", err)
 	}
 }
