@@ -78,11 +78,11 @@ func main() {}
 `
 
 // siblings are the packages of other modules that documents of the root use.
-var siblings = []string{"lean", "spool", "transporttest"}
+var siblings = []string{"lean", "spool"}
 
-// siblingsOf returns the siblings that a block uses.
-func siblingsOf(block string) (used []string) {
-	for _, name := range siblings {
+// usedBy returns the packages that a block uses.
+func usedBy(block string, packages []string) (used []string) {
+	for _, name := range packages {
 		if strings.Contains(block, name+".") {
 			used = append(used, name)
 		}
@@ -93,7 +93,7 @@ func siblingsOf(block string) (used []string) {
 // program makes a block one that compiles.
 func program(block string) string {
 	imports := ""
-	for _, name := range siblingsOf(block) {
+	for _, name := range usedBy(block, append([]string{"transporttest"}, siblings...)) {
 		imports += fmt.Sprintf("\t%q\n", "github.com/footfall-dev/footfall/"+name)
 	}
 	head := fmt.Sprintf(fragment, imports)
@@ -168,7 +168,7 @@ func TestProgramsOfTheREADMECompile(t *testing.T) {
 	root, err := os.Getwd()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	blocks := slices.DeleteFunc(goBlocks(t), func(block string) bool { return len(siblingsOf(block)) > 0 })
+	blocks := slices.DeleteFunc(goBlocks(t), func(block string) bool { return len(usedBy(block, siblings)) > 0 })
 	writePrograms(t, dir, blocks)
 	_, required, _ := strings.Cut(readFile(t, "go.mod"), "\n")
 	mod := "module readme\n" + required + "\nrequire github.com/footfall-dev/footfall v0.1.0\n\nreplace github.com/footfall-dev/footfall => " + root + "\n"
@@ -183,7 +183,7 @@ func TestProgramsWithOtherModulesCompile(t *testing.T) {
 	root, err := os.Getwd()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	blocks := slices.DeleteFunc(goBlocks(t), func(block string) bool { return len(siblingsOf(block)) == 0 })
+	blocks := slices.DeleteFunc(goBlocks(t), func(block string) bool { return len(usedBy(block, siblings)) == 0 })
 	writePrograms(t, dir, blocks)
 	version := regexp.MustCompile(`(?m)^go .*$`).FindString(readFile(t, "go.work"))
 	work := version + "\nuse (\n\t.\n\t" + strconv.Quote(root) + "\n"
