@@ -92,11 +92,11 @@ func usedBy(block string, packages []string) (used []string) {
 
 // program makes a block one that compiles.
 func program(block string) string {
-	imports := ""
+	var imports strings.Builder
 	for _, name := range usedBy(block, append([]string{"transporttest"}, siblings...)) {
-		imports += fmt.Sprintf("\t%q\n", "github.com/footfall-dev/footfall/"+name)
+		imports.WriteString(fmt.Sprintf("\t%q\n", "github.com/footfall-dev/footfall/"+name))
 	}
-	head := fmt.Sprintf(fragment, imports)
+	head := fmt.Sprintf(fragment, imports.String())
 	switch {
 	case strings.Contains(block, "\npackage main\n"):
 		return block
@@ -186,11 +186,12 @@ func TestProgramsWithOtherModulesCompile(t *testing.T) {
 	blocks := slices.DeleteFunc(goBlocks(t), func(block string) bool { return len(usedBy(block, siblings)) == 0 })
 	writePrograms(t, dir, blocks)
 	version := regexp.MustCompile(`(?m)^go .*$`).FindString(readFile(t, "go.work"))
-	work := version + "\nuse (\n\t.\n\t" + strconv.Quote(root) + "\n"
+	var work strings.Builder
+	work.WriteString(version + "\nuse (\n\t.\n\t" + strconv.Quote(root) + "\n")
 	for _, name := range siblings {
-		work += "\t" + strconv.Quote(filepath.Join(root, name)) + "\n"
+		work.WriteString("\t" + strconv.Quote(filepath.Join(root, name)) + "\n")
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.work"), []byte(work+")\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.work"), []byte(work.String()+")\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.work.sum"), []byte(readFile(t, "go.work.sum")), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module readme\n\n"+version+"\n"), 0o600))
 	build(t, dir, filepath.Join(dir, "go.work"))
