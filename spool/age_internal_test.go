@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// wrongTimes are what the clock of a machine may say that has just booted, or was set.
+// wrongTimes are wall clocks of machines that have just booted, or whose clock was set.
 var wrongTimes = []time.Time{
 	time.Unix(0, 0), time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
 }
@@ -33,7 +33,7 @@ func (q *queued) Take(dst []footfall.Record) (n int) {
 	return n
 }
 
-// aging is an owner whose events may be in the file for an hour.
+// aging is an owner whose file keeps events for an hour.
 type aging struct {
 	*owner
 	tracked *tracked
@@ -57,7 +57,7 @@ func (a *aging) keep() {
 	require.Equal(a.t, before+uint64(len(wrongTimes)), a.feed.read().Events)
 }
 
-// run lets the owner do its work for a while.
+// run runs the owner for a while.
 func (a *aging) run(d time.Duration) {
 	a.step()
 	for end := time.Now().Add(d); time.Now().Before(end); a.step() {
@@ -65,7 +65,7 @@ func (a *aging) run(d time.Duration) {
 	}
 }
 
-// kill ends the owner as a kill would.
+// kill ends the owner without writing, like a kill.
 func (a *aging) kill() {
 	if a.store != nil {
 		a.store.close()
@@ -80,7 +80,7 @@ func TestEventsExpireWhenTheyHaveBeenInTheFileForMaxAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := age(t, t.TempDir())
 		defer a.kill()
-		a.run(30 * time.Minute) // before there are any
+		a.run(30 * time.Minute) // before there are any events
 		a.keep()
 		a.run(time.Hour)
 		assert.Zero(t, a.expired())
@@ -91,8 +91,8 @@ func TestEventsExpireWhenTheyHaveBeenInTheFileForMaxAge(t *testing.T) {
 	})
 }
 
-// What passes in between may be a minute or a year: the clock of the machine is all that
-// could tell.
+// Between two runs, a minute or a year may pass. Only the wall clock could tell, so this time
+// does not count.
 func TestOnlyTimeForWhichAProcessHasTheFileOpenMakesAnEventOlder(t *testing.T) {
 	for name, end := range map[string]func(a *aging){
 		"closed": func(a *aging) { a.finish() },
@@ -156,7 +156,7 @@ func TestEventsOfTheFirstVersionAreAsOldAsTheNewVersionHasHadThem(t *testing.T) 
 	})
 }
 
-// plantPlain makes a file as the first version wrote it.
+// plantPlain makes a file in the format of the first version.
 func plantPlain(t *testing.T, path string, n int) {
 	t.Helper()
 	s, err := openStore(path, tally{})
@@ -194,7 +194,8 @@ func TestAnEventThatIsTakenOverKeepsItsAge(t *testing.T) {
 	}
 }
 
-// A process may run for long before it can open a file, which another has written since.
+// A process may run for long before it can open a file. Another process may have written to it
+// since.
 func TestTimeBeforeAFileIsOpenedIsNotTheAgeOfItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// free is a Next that costs nothing.
+// free is a Next that settles every event as Delivered at once.
 type free struct{}
 
 func (free) Deliver(ctx context.Context, src *footfall.Source) {
@@ -28,7 +28,7 @@ func (free) Deliver(ctx context.Context, src *footfall.Source) {
 	}
 }
 
-// never is a Next that takes nothing until the tracker closes, and then nothing either.
+// never is a Next that takes nothing, even when the tracker closes.
 type never struct{}
 
 func (never) Deliver(ctx context.Context, src *footfall.Source) {
@@ -48,7 +48,7 @@ func benchOpen(b *testing.B, dir string, next footfall.Transport) (*footfall.Tra
 	return t, s
 }
 
-// An event is 190 bytes of JSON. Batches of 100 are committed and then thrown away: Next
+// An event is 190 bytes of JSON. Batches of 100 are committed and then dropped, because Next
 // takes none.
 func BenchmarkCommitBatchesOf100(b *testing.B) {
 	src := newBatches(100)
@@ -68,11 +68,11 @@ type batches struct {
 	left   int
 	ready  []footfall.Record
 	batch  []footfall.Record
-	eager  bool // the next is there before this one is settled
-	unique bool // each batch has ids of its own
+	eager  bool // the next batch arrives before this one is settled
+	unique bool // each batch has different ids
 }
 
-// A tracker that has more than one batch waiting: they share a transaction.
+// Several waiting batches of a tracker share a transaction.
 func BenchmarkCommitUnderLoad(b *testing.B) {
 	src := newBatches(100)
 	src.eager = true
@@ -103,7 +103,7 @@ func (q *batches) start(n int) {
 	q.source.Wake()
 }
 
-// next is called with the lock held, or before there is another goroutine.
+// next is called with the lock held, or before a second goroutine starts.
 func (q *batches) next() {
 	q.left--
 	if q.unique {
@@ -172,7 +172,7 @@ func BenchmarkTrackDurable(b *testing.B) {
 	}
 }
 
-// A backlog is drained by a Next that costs nothing.
+// BenchmarkDrain drains a backlog into a Next that does nothing.
 func BenchmarkDrain(b *testing.B) {
 	dir := b.TempDir()
 	src := newBatches(100)
@@ -188,7 +188,7 @@ func BenchmarkDrain(b *testing.B) {
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
 }
 
-// The file after a steady load of b.N events that are all delivered.
+// BenchmarkFileAfterSteadyLoad measures the file after b.N events that were all delivered.
 func BenchmarkFileAfterSteadyLoad(b *testing.B) {
 	dir := b.TempDir()
 	tracker, _ := benchOpen(b, dir, free{})
@@ -204,7 +204,8 @@ func BenchmarkFileAfterSteadyLoad(b *testing.B) {
 	b.ReportMetric(float64(info.Size())/1024, "KiB")
 }
 
-// The caller's part alone: bursts that nobody is woken for, stored off the clock.
+// BenchmarkTrackBurst measures only the caller. Bursts do not wake the spool, and are stored
+// while the timer is stopped.
 func BenchmarkTrackBurst(b *testing.B) {
 	tracker, _ := benchOpen(b, b.TempDir(), free{})
 	b.ReportAllocs()
@@ -220,7 +221,7 @@ func BenchmarkTrackBurst(b *testing.B) {
 	}
 }
 
-// The disk: a page and fsync, of which a transaction waits for two.
+// BenchmarkDisk measures writing a page with fsync. A transaction waits for two.
 func BenchmarkDisk(b *testing.B) {
 	f, err := os.Create(filepath.Join(b.TempDir(), "file"))
 	require.NoError(b, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// What has ended leaves the file in the transaction that adds what comes.
+// Ended events are removed in the transaction that adds new ones.
 func TestAnEventTakesTheRoomOfOneThatHasEnded(t *testing.T) {
 	for name, refuse := range map[string]bool{"where the oldest are dropped": false, "where new ones are refused": true} {
 		t.Run(name, func(t *testing.T) {
@@ -35,8 +35,8 @@ func TestAnEventTakesTheRoomOfOneThatHasEnded(t *testing.T) {
 	}
 }
 
-// A transaction adds a large event and removes no more than maxRemoved of the small ones
-// that were dropped to make room.
+// A transaction that adds a large event removes at most maxRemoved of the small events that
+// were dropped for it.
 func TestTheFileStaysWithinMaxBytesWhileManyEventsAreDroppedForOne(t *testing.T) {
 	const events, small = 10_000, headerSize + 2
 	o, _ := newTestOwner(t, t.TempDir(), func(c *Config) { c.MaxBytes = events * small })

@@ -34,7 +34,7 @@ func TestAtMaxBytesTheOldestEventsAreDroppedAndCounted(t *testing.T) {
 	assert.Contains(t, s.log.String(), "Config.MaxBytes is reached")
 }
 
-// Many times what the file may hold comes at once.
+// Many times more events than fit in the file arrive at once.
 func TestAtMaxBytesNoEventWaitsForRoomThatCanBeMade(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), newAPI(false), func(_ *footfall.Config, c *config) { c.MaxBytes = 20_000 })
@@ -44,7 +44,7 @@ func TestAtMaxBytesNoEventWaitsForRoomThatCanBeMade(t *testing.T) {
 	assert.Greater(t, s.spool.Stats().Bytes, uint64(19_000))
 }
 
-// One event for which more must go than is in memory.
+// The file must drop more events for one large event than are in memory.
 func TestALargeEventGetsItsRoomAtOnce(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), newAPI(false), func(tc *footfall.Config, c *config) { c.MaxBytes, tc.MaxEventBytes = 300_000, 1<<20 })
@@ -115,7 +115,7 @@ func TestCloseOfAFullSpoolTriesWhatItHasNoRoomFor(t *testing.T) {
 	s.track(0, 8000)
 	eventually(t, "full", func() bool { return s.spool.Stats().Bytes > 1800 })
 	next.mu.Lock()
-	next.up = true // without telling: it is asked when the tracker closes
+	next.up = true // without waking it; it notices when the tracker closes
 	next.mu.Unlock()
 	require.NoError(t, s.end())
 	assert.Equal(t, footfall.Stats{Tracked: 8000, Delivered: 8000}, s.Stats())
@@ -136,7 +136,7 @@ func TestCloseStoresWhatTheFileHasGotRoomFor(t *testing.T) {
 	s.balanced()
 }
 
-// slow is a Next that delivers a few when the tracker closes, and then hangs.
+// slow is a Next that delivers a few events when the tracker closes, and then hangs.
 type slow struct{ few int }
 
 func (n slow) Deliver(ctx context.Context, src *footfall.Source) {
@@ -157,7 +157,7 @@ func TestAnEventLargerThanTheFileMayBeGoesThroughMemory(t *testing.T) {
 	assert.Equal(t, numbered(0, 20), next.bodies())
 }
 
-// aged returns records whose ids say that they have these ages.
+// aged returns records whose ids have the given ages.
 func aged(ages ...time.Duration) (records []footfall.Record) {
 	for n, age := range ages {
 		ms := time.Now().Add(-age).UnixMilli()

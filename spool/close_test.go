@@ -15,7 +15,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// unused returns a Spool that no tracker has.
+// unused returns a Spool without a tracker.
 func unused(t *testing.T, dir string) (*spool.Spool, *footfalltest.Log) {
 	t.Helper()
 	log := &footfalltest.Log{}
@@ -24,7 +24,7 @@ func unused(t *testing.T, dir string) (*spool.Spool, *footfalltest.Log) {
 	return s, log
 }
 
-// trackerOn returns a tracker that was given a Spool.
+// trackerOn returns a tracker with the given Spool.
 func trackerOn(t *testing.T, s *spool.Spool) *footfall.Tracker {
 	t.Helper()
 	tracker, err := footfall.New(footfall.Config{

@@ -23,7 +23,7 @@ func TestTrackAllocatesNothingBesideASpool(t *testing.T) {
 		c.FlushInterval, c.BatchSize = time.Hour, 1<<20
 	})
 	s.track(0, 5000)
-	require.NoError(t, s.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"})) // all is stored, and the memory is free
+	require.NoError(t, s.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"})) // all events are stored, and their memory is free
 	eventually(t, "stored", func() bool { return s.Stats().Stored == 5001 })
 	allocs := testing.AllocsPerRun(2000, func() { _ = trackOne(s.Tracker) })
 	assert.Zero(t, allocs)
@@ -37,7 +37,7 @@ func TestTrackStartsNoGoroutine(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-// refusing is a Next that accepts all events except those named poison.
+// refusing is a Next that accepts all events except poison.
 func refusing(ctx context.Context, src *footfall.Source) {
 	one := make([]footfall.Record, 1)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
@@ -124,7 +124,7 @@ func (s *stuck) Deliver(ctx context.Context, src *footfall.Source) {
 	watching.Wait()
 }
 
-// slowly is a tracker's queue that is told late what is stored.
+// slowly is a tracker's queue whose Settle is slow.
 type slowly struct {
 	*footfall.Source
 	disk *stuck
@@ -154,7 +154,7 @@ func TestAFileThatCannotBeMadeSmallIsUsedAsItIs(t *testing.T) {
 	assert.False(t, s.spool.Stats().Degraded)
 }
 
-// plantMany makes a file of events that is larger than one is left.
+// plantMany makes a file of events that is large enough to be shrunk.
 func plantMany(t *testing.T, path string, events int) {
 	t.Helper()
 	var backlog []footfall.Record

@@ -15,7 +15,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// backlog returns the file of a spool that has stored events.
+// backlog returns the contents of a file with events.
 func backlog(t *testing.T, events int) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func plant(t *testing.T, data []byte) (dir, file string) {
 	return dir, file
 }
 
-// survives opens a damaged file and tracks one more event. It returns how many of the
-// file's came through, and fails if one is not what was tracked.
+// survives opens a damaged file and tracks one more event. It returns how many events of the
+// file were delivered, and fails if one of them has changed.
 func survives(t *testing.T, data []byte, events int, what any) (came int) {
 	t.Helper()
 	dir, file := plant(t, data)
@@ -156,7 +156,7 @@ func TestAFileOfSomethingElseIsSetAside(t *testing.T) {
 	assert.Zero(t, survives(t, make([]byte, 40_000), 0, "zeros"))
 }
 
-// The mapped memory of a file that something truncates faults at the next look.
+// Reading the mapped memory of a truncated file faults.
 func TestAFileThatIsTruncatedWhileItIsOpenIsNoCrash(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{0, 100, 4096, 8192, 100_000} {

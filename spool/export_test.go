@@ -7,8 +7,8 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Plant makes a file of events that some other process has left. They have the ages, and
-// those without one are new.
+// Plant makes a file of events that another process has left, with the given ages. Events
+// without an age are new.
 func Plant(path string, records []footfall.Record, ages ...time.Duration) error {
 	s, err := openStore(path, tally{})
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// api is a Next that a test sees into. It takes events when it is up, or when the
-// tracker closes, and settles each as its answer says.
+// api is a Next that a test controls. It takes events when it is up, or when the tracker
+// closes, and settles them with its answer.
 type api struct {
 	mu     sync.Mutex
 	up     bool
 	answer func(n int, r footfall.Record) (footfall.Outcome, error)
-	got    []string // bodies, in the order they came
+	got    []string // bodies in order of arrival
 	ids    []string
 	change chan struct{}
 }
@@ -44,7 +44,7 @@ func (a *api) set(up bool) {
 
 func (a *api) Deliver(ctx context.Context, src *footfall.Source) { a.deliver(ctx, src) }
 
-// source is what the api needs of a footfall.Source.
+// source has the methods of footfall.Source that api uses.
 type source interface {
 	Wait(ctx context.Context) (waiting int, ok bool)
 	Take(dst []footfall.Record) int
@@ -79,7 +79,7 @@ func (a *api) isUp() bool {
 	return a.up
 }
 
-// ready waits until the API is up, or there is no time to wait.
+// ready waits until the API is up or ctx ends.
 func (a *api) ready(ctx context.Context, src source) bool {
 	for {
 		a.mu.Lock()
@@ -141,10 +141,10 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// config is short for what tests change.
+// config is a short name for spool.Config.
 type config = spool.Config
 
-// spooled is a tracker with a spool that a test looks at.
+// spooled is a tracker with its spool.
 type spooled struct {
 	t *testing.T
 	*footfall.Tracker
@@ -169,7 +169,7 @@ func open(t *testing.T, dir string, next footfall.Transport, change ...func(*foo
 	return s
 }
 
-// end closes the tracker, with enough time for what is in the test's way.
+// end closes the tracker, with plenty of time.
 func (s *spooled) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

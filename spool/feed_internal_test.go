@@ -12,7 +12,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// tracked is a tracker's queue that notes what it is told.
+// tracked is a tracker's queue that records calls.
 type tracked struct {
 	moved   map[footfall.Outcome]int
 	settled map[footfall.Outcome]int
@@ -141,8 +141,8 @@ func TestEventsOfAnEarlierProcessAreNotToldToTheTracker(t *testing.T) {
 	assert.Equal(t, uint64(1), f.read().Delivered)
 }
 
-// A Next that stores tells later what became of events; more than it was given of this
-// run's are others'.
+// A Next that stores events reports their outcome later. If it reports more events than it got
+// from this run, the others are from earlier runs.
 func TestWhatNextStoresIsMovedWhenNextSaysSo(t *testing.T) {
 	f, q := newTestFeed()
 	f.stored(some(1, 3))
@@ -260,7 +260,7 @@ func TestTakeGivesNoEventThatIsTooOld(t *testing.T) {
 	assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: 3}, q.moved)
 }
 
-// An event that is in memory only has no other end than the one that Next makes.
+// Only Next can settle an event that is in memory only.
 func TestEventsInMemoryOnlyDoNotExpire(t *testing.T) {
 	f, q := newTestFeed()
 	f.maxAge = time.Nanosecond
@@ -273,7 +273,7 @@ func TestEventsInMemoryOnlyDoNotExpire(t *testing.T) {
 	assert.Equal(t, 1, q.settled[footfall.Delivered])
 }
 
-// Those in the file are safe, those in memory have no other chance.
+// Events in the file are safe. Events in memory have no other chance.
 func TestAFeedThatClosesTriesWhatIsInMemoryEvenIfTheAPIDoesNotAnswer(t *testing.T) {
 	f, q := newTestFeed()
 	f.stored(some(1, 2*windowEvents))

@@ -37,7 +37,7 @@ func TestASecondSpoolInADirectoryGetsAClearError(t *testing.T) {
 	footfallClose(t, s)
 }
 
-// footfallClose gives the directory of a Spool back by using it for nothing.
+// footfallClose releases the directory of a Spool by running it without events.
 func footfallClose(t *testing.T, s *spool.Spool) {
 	t.Helper()
 	tracker, err := footfall.New(footfall.Config{SiteID: "site_1", Transport: s})
@@ -158,9 +158,9 @@ func TestAFileThatCannotBeOpenedIsLeftAndToldOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, spool.Plant(filepath.Join(dir, "events-b.db"), aged(time.Second)))
-	bad := filepath.Join(dir, "events-a.db") // the first that is tried
+	bad := filepath.Join(dir, "events-a.db") // tried first
 	require.NoError(t, os.WriteFile(bad, []byte("damaged"), 0o600))
-	inTheWay := filepath.Join(bad+".new", "x") // of the file with what can be read
+	inTheWay := filepath.Join(bad+".new", "x") // blocks the file for readable records
 	require.NoError(t, os.MkdirAll(inTheWay, 0o700))
 	recent := aged(time.Second, 2*time.Second)
 	require.NoError(t, spool.Plant(filepath.Join(dir, "events-c.db"), recent[1:]))
@@ -229,7 +229,7 @@ func TestWhatIsAdoptedCountsAgainstMaxBytes(t *testing.T) {
 func TestTheKeyIsNotInAnyFile(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close() // a dead port
+	server.Close() // nothing listens on its port
 	const key = "sk_live_0123456789abcdef"
 	dir := t.TempDir()
 	quiet := slog.New(slog.DiscardHandler)
@@ -291,7 +291,7 @@ func TestEveryProblemOfAConfigIsNamed(t *testing.T) {
 	assert.Equal(t, []string{"Config.SiteID"}, problems(err))
 }
 
-// problems returns the fields that an error names.
+// problems returns the fields in an error.
 func problems(err error) (fields []string) {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range many.Unwrap() {

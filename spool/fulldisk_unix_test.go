@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The limit on the size of files is that of the process, so this test is alone.
+// The limit on the size of files applies to the whole process, so this test is not parallel.
 func TestAFullDiskIsToldOnceAndEventsGoOnInMemory(t *testing.T) {
 	var old syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))

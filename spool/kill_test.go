@@ -22,12 +22,11 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// victimDir is the variable of the environment by which a test runs this binary as its
-// victim.
+// victimDir is the environment variable with which a test runs this binary as its victim.
 const victimDir = "FOOTFALL_TEST_SPOOL_DIR"
 
-// victim tracks numbered events and prints the number of each that is safe, until it is
-// killed. Every other event is delivered meanwhile.
+// victim tracks numbered events and prints the number of each event that is safe, until it is
+// killed. Every second event is delivered meanwhile.
 func victim(dir, first string) {
 	from, _ := strconv.Atoi(first)
 	next := newAPI(true)
@@ -35,7 +34,7 @@ func victim(dir, first string) {
 		if n%2 == 0 {
 			return footfall.Lost, errRefused
 		}
-		return footfall.Rejected, nil // it ends, so that the file has something to remove
+		return footfall.Rejected, nil // so that the file has ended records
 	}
 	tracker, _, err := spool.Open(
 		footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/"},
@@ -62,7 +61,7 @@ func victim(dir, first string) {
 	callers.Wait()
 }
 
-// lossy prints what has ended, so that nobody waits for it.
+// lossy prints events that have ended, because they are no longer in the file.
 type lossy struct{ *api }
 
 func (l lossy) Deliver(ctx context.Context, src *footfall.Source) {

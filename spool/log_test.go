@@ -14,7 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// failing is a slog.Handler whose methods fail where a function is set.
+// failing is a slog.Handler whose methods call the functions that are set.
 type failing struct {
 	slog.Handler
 	enabled, handle func()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestMain fails the run when a goroutine of the library outlives its tests.
+// TestMain fails the run if a goroutine of the library outlives its tests.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(victimDir); dir != "" {
 		victim(dir, os.Getenv("FOOTFALL_TEST_SPOOL_FIRST"))
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaked returns the stacks that are still in the library after a while.
+// leaked returns the stacks of goroutines that are still in the library after a while.
 func leaked(patience time.Duration) string {
 	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
 		left := ofLibrary()

@@ -18,7 +18,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// blocked is a directory that cannot be made, because a file has a name on its path.
+// blocked returns a directory that cannot be created, because a file is in its path.
 func blocked(t *testing.T) (dir, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "taken")
@@ -144,7 +144,7 @@ func TestCloseGivesUpSoonWhenTheAPIDoesNotAnswer(t *testing.T) {
 		return footfall.Lost, errRefused
 	}
 	next.mu.Lock()
-	next.up = true // without telling: it is asked when the tracker closes
+	next.up = true // without waking it; it notices when the tracker closes
 	next.mu.Unlock()
 	require.NoError(t, s.end())
 	assert.Equal(t, uint64(5000), s.Stats().Stored)
@@ -166,9 +166,8 @@ func TestCloseEndsWithItsDeadlineAndEverythingIsStored(t *testing.T) {
 	})
 }
 
-// There is no time for anything but the file. The clock of a bubble stands still while the
-// file is written, so that a slow disk or a busy machine does not use up the tenth of a
-// second that Close leaves a transport.
+// Close has no time to deliver. The clock of a bubble does not advance while the file is
+// written, so a slow disk does not use up the tenth of a second that Close allows a transport.
 func TestCloseWithoutTimeStoresEverything(t *testing.T) {
 	t.Parallel()
 	for range 20 {

@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// newTestOwner returns an owner that nobody runs.
+// newTestOwner returns an owner that does not run.
 func newTestOwner(t *testing.T, dir string, change ...func(*Config)) (*owner, *tracked) {
 	t.Helper()
 	cfg := Config{Dir: dir, Next: idle{}, MaxAge: -1, Logger: slog.New(slog.DiscardHandler)}
@@ -125,7 +125,7 @@ func TestAFileThatCouldNotBeOpenedIsTriedAgainWhenTheDiskIsWellAgain(t *testing.
 		o.reopen()
 		bad := filepath.Join(dir, "events-1.db")
 		require.NoError(t, os.WriteFile(bad, []byte("damaged"), 0o600))
-		inTheWay := filepath.Join(bad+".new", "x") // of the file with what can be read
+		inTheWay := filepath.Join(bad+".new", "x") // blocks the file for readable records
 		require.NoError(t, os.MkdirAll(inTheWay, 0o700))
 		o.adopt()
 		require.True(t, o.shunned[bad])
@@ -155,8 +155,8 @@ func TestWhatHasEndedIsRemovedWithin50Milliseconds(t *testing.T) {
 	})
 }
 
-// A directory that is not searched now must not look like one that it is high time to
-// search: the owner would never rest.
+// The owner must not treat a directory that it does not search as overdue. It would never
+// sleep.
 func TestTheOwnerRestsWhileItCannotAdopt(t *testing.T) {
 	shared := func(c *Config) { c.Shared = true }
 	for name, state := range map[string]func(o *owner){
@@ -175,7 +175,7 @@ func TestTheOwnerRestsWhileItCannotAdopt(t *testing.T) {
 	}
 }
 
-// The file was written, the disk said that it was not, and the events went on in memory.
+// The file was written but the disk reported an error, and the events stayed in memory.
 func TestWhatAFailedTransactionWroteAllTheSameIsNotSentTwice(t *testing.T) {
 	dir := t.TempDir()
 	o, q := newTestOwner(t, dir)
@@ -201,7 +201,7 @@ func TestWhatAFailedTransactionWroteAllTheSameIsNotSentTwice(t *testing.T) {
 	assert.Empty(t, q.moved)
 }
 
-// The application's own faults are its own.
+// Faults in other code of the application are not converted to panics.
 func TestAFaultIsAPanicOnlyWhileTheFileIsUsed(t *testing.T) {
 	var inside bool
 	require.NoError(t, (&store{}).guard(func() error {
@@ -218,7 +218,7 @@ func TestALockWhoseFileIsGoneIsNoClaimAndIsRemoved(t *testing.T) {
 	assert.NoFileExists(t, lockPath(path))
 }
 
-// A crash must leave the damaged file or the one that was saved from it.
+// A crash must leave the damaged file or its replacement.
 func TestAFileThatIsSetAsideKeepsItsNameUntilItIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	c := &claim{path: filepath.Join(dir, "events-0.db")}

@@ -39,7 +39,7 @@ func TestAnyBitOfARecordThatIsFlippedIsNoticed(t *testing.T) {
 	}
 }
 
-// plain is the value of a record as the first version wrote it.
+// plain returns the value of a record in the format of the first version.
 func plain(key, run uint64, r *footfall.Record) []byte {
 	v := binary.BigEndian.AppendUint64(make([]byte, 4), run)
 	v = append(append(v, r.ID[:]...), r.Body...)

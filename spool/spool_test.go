@@ -74,7 +74,7 @@ func TestFlushMeansDeliveredAndNotJustStored(t *testing.T) {
 	assert.Equal(t, uint64(10), s.Stats().Delivered)
 }
 
-// A Next that stores events itself is asked when all of them are with it.
+// Flush calls Flush of a Next that stores events, once Next has all of them.
 func TestFlushAsksANextThatStoresItself(t *testing.T) {
 	t.Parallel()
 	next := &storing{api: newAPI(true)}
@@ -89,7 +89,7 @@ func TestFlushAsksANextThatStoresItself(t *testing.T) {
 
 type storing struct {
 	*api
-	asked int // how many it had been given
+	asked int // events that it had at the last Flush
 }
 
 func (s *storing) Flush(context.Context) error {

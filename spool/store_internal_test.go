@@ -31,7 +31,7 @@ func TestAStoreCountsWhatIsInTheFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, info.Size(), s.size)
 	assert.Greater(t, s.size, small)
-	for range 2 { // the second time none is there
+	for range 2 { // the second time they are missing
 		require.NoError(t, s.commit(&change{remove: []uint64{1, 3, 7}}))
 		assert.Equal(t, 1, s.events)
 		assert.Equal(t, int64(headerSize+100_000), s.bytes)
@@ -44,7 +44,7 @@ func TestAFailedTransactionIsNotCounted(t *testing.T) {
 	defer s.close()
 	c := change{clock: time.Hour}
 	c.add(appendKey(nil, 1), []byte("value"))
-	c.add(nil, nil) // which bbolt refuses
+	c.add(nil, nil) // bbolt refuses empty keys
 	require.Error(t, s.commit(&c))
 	assert.Zero(t, s.events)
 	assert.Zero(t, s.bytes)

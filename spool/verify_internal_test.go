@@ -12,7 +12,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// image is a file whose tree has a branch page, and where in it things are.
+// image is a file whose tree has a branch page, with offsets.
 type image struct {
 	data   []byte
 	branch int // offset of the branch page
@@ -42,7 +42,7 @@ func verifyAll(data []byte) error {
 	return verify(bytes.NewReader(data), int64(len(data)), func(_, _ []byte) error { return nil })
 }
 
-// element returns the head of the nth element of the page at an offset.
+// elementAt returns the head of the nth element of the page at an offset.
 func elementAt(data []byte, page, n int) []byte {
 	start := page + pageHeader + n*elementSize
 	return data[start : start+elementSize]
@@ -83,8 +83,8 @@ func TestAFileWhosePagesAreMixedUpIsNotTrusted(t *testing.T) {
 	}
 }
 
-// swap exchanges the first two events of a leaf, which are of one size, so that each is
-// whole and in the wrong place.
+// swap exchanges the first two events of a leaf. They have the same size, so each is valid but
+// out of order.
 func swap(data []byte, leaf int) {
 	at := func(n int) []byte {
 		start := leaf + pageHeader + n*elementSize
@@ -98,7 +98,7 @@ func swap(data []byte, leaf int) {
 	copy(second, kept)
 }
 
-// raise makes the key of a branch's element larger than the first that is below it.
+// raise makes the key of a branch's element larger than the first key below it.
 func raise(data []byte, branch, n int) {
 	start := branch + pageHeader + n*elementSize
 	key := start + int(native.Uint32(data[start:]))
@@ -135,7 +135,7 @@ func TestAListOfFreePagesThatIsWrongIsNotTrusted(t *testing.T) {
 	}
 }
 
-// freelist returns the page of the list in the last transaction.
+// freelist returns the page of the free list in the last transaction.
 func (im image) freelist() uint64 {
 	w := &walker{file: bytes.NewReader(im.data), size: int64(len(im.data))}
 	if err := w.findMeta(); err != nil {
