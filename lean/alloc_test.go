@@ -1,5 +1,5 @@
-// Under the race detector a sync.Pool loses a quarter of what it is given, and what is
-// made instead counts as allocations.
+// With the race detector, a sync.Pool drops a quarter of its items. Their replacements would
+// count as allocations.
 
 //go:build !race
 

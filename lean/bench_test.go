@@ -17,10 +17,11 @@ import (
 	"github.com/footfall-dev/footfall/lean"
 )
 
-// inFlight are the numbers of connections that are measured.
+// inFlight lists the numbers of connections to measure.
 var inFlight = []int{1, 16, 64}
 
-// Delivery over loopback to a server in another process, from Track to the answer.
+// BenchmarkDeliver measures delivery over loopback to a server in another process, from Track
+// to the answer.
 func BenchmarkDeliver(b *testing.B) {
 	addr := startServer(b)
 	for _, transport := range []struct {
@@ -39,8 +40,7 @@ func BenchmarkDeliver(b *testing.B) {
 	}
 }
 
-// rates reports what the benchmark's loop has done since the cpu of this process was
-// spent.
+// rates reports the rate and the processor time of the benchmark's loop.
 func rates(b *testing.B, spent time.Duration) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(cpu()-spent)/float64(b.N), "cpu-ns/op")
@@ -68,8 +68,8 @@ func deliver(b *testing.B, tracker *footfall.Tracker) {
 	require.NoError(b, tracker.Close(b.Context()))
 }
 
-// The ceiling in Go: goroutines that write a ready-made request, and read until the
-// answer's last byte has come, and do nothing else.
+// BenchmarkRawLoop is the upper bound in Go: goroutines that only write a fixed request and
+// read to the end of the answer.
 func BenchmarkRawLoop(b *testing.B) {
 	addr := startServer(b)
 	for _, n := range inFlight {

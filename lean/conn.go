@@ -17,24 +17,24 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// How much of an answer is looked at, and how much more of it is read so that the
-// connection can be used again. They are those of the default transport.
+// The limits of the default transport: how much of an answer is used, how much more is read so
+// that the connection can be reused, and the size of a header.
 const (
 	maxAnswer = 16 << 10
 	maxDrain  = 256 << 10
 	maxHeader = 64 << 10
 )
 
-// maxKept is the largest request whose buffer is kept for the next one, and that is written
-// before the answer is read: so much usually fits into the buffers of the network.
+// maxKept limits the requests whose buffer is reused, and that are written before the answer is
+// read. The buffers of the network usually hold that much.
 const maxKept = 64 << 10
 
-// conn is a connection to the API. One goroutine uses it at a time; only close may be
-// called meanwhile, which is how an attempt is cut off.
+// conn is a connection to the API. One goroutine uses it at a time. Another one may call close
+// to interrupt an attempt.
 type conn struct {
 	net.Conn
-	raw    net.Conn // the same without TLS
-	socket *socket  // raw, nil if it is something else
+	raw    net.Conn // without TLS
+	socket *socket  // raw, or nil if it is not a socket
 	layers []*records
 	in     *bufio.Reader
 	out    []byte
@@ -42,11 +42,11 @@ type conn struct {
 	header header
 
 	written chan struct{} // closed when a large request has been written, else nil
-	asked   time.Time     // when the last attempt on it began
-	timed   time.Time     // when its deadline was set
-	used    bool          // it has carried an answer
+	asked   time.Time     // start of the last attempt
+	timed   time.Time     // when the deadline was set
+	used    bool          // an answer was read
 	stale   bool          // it was used, and ended or was out of step before the next answer
-	keep    bool          // it can carry another request
+	keep    bool          // another request may follow
 }
 
 func newConn(c net.Conn) *conn {
@@ -61,15 +61,15 @@ func newConn(c net.Conn) *conn {
 	return made
 }
 
-// close ends the connection without the farewell of TLS, which may have to wait.
+// close closes the connection without the closing alert of TLS, which could block.
 func (c *conn) close() { c.raw.Close() }
 
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 4<<10) }
 
-// begin prepares an attempt that began at a time and may take as long as timeout. If it
-// began right after the connection's last one it has that one's deadline, and up to a 64th
-// less time: to set one is a thirtieth of what an event costs. It may have begun before, on
-// a connection that turned out to be closed.
+// begin prepares an attempt that starts at the given time. Setting a deadline is a thirtieth of
+// the cost of an event, so an attempt soon after the connection's last one keeps the old
+// deadline, which is up to a 64th of timeout earlier. The attempt may have started before, on a
+// connection that turned out to be closed.
 func (c *conn) begin(at time.Time, timeout time.Duration) {
 	c.asked, c.keep = at, false
 	if later := at.Sub(c.timed); later < 0 || later > timeout/64 {
@@ -78,12 +78,12 @@ func (c *conn) begin(at time.Time, timeout time.Duration) {
 	}
 }
 
-// write sends the event, unless the server has already sent something: that is no answer to
-// this event. A failure to send is not the last word: a server may answer and close before it
-// has read all, and read finds either the answer or the failure.
+// write sends the event, unless the server has sent something already, which is no answer to
+// this event. It ignores an error of the write: a server may answer and close the connection
+// before it has read everything, and read then returns either the answer or the error.
 func (c *conn) write(head []byte, r footfall.Record) error {
 	c.out = appendRequest(c.out[:0], head, r)
-	if err := c.unasked(); err != nil { // last, so that as little as possible arrives after it
+	if err := c.unasked(); err != nil { // just before the write, so that little can arrive in between
 		c.stale = c.used
 		return err
 	}
@@ -92,12 +92,12 @@ func (c *conn) write(head []byte, r footfall.Record) error {
 		return nil
 	}
 	_, _ = c.Write(c.out)
-	runtime.Gosched() // by the next turn the answer may be there: no read in vain, no waiting
+	runtime.Gosched() // the answer may arrive meanwhile, which saves a read
 	return nil
 }
 
-// writeAside writes a request that may not fit into the buffers of the network while the answer
-// is read: a server may answer without reading the rest.
+// writeAside writes a request in another goroutine, because it may not fit into the buffers of
+// the network. A server may answer without reading the rest.
 func (c *conn) writeAside() {
 	out, written := c.out, make(chan struct{})
 	c.out, c.written = nil, written
@@ -107,8 +107,8 @@ func (c *conn) writeAside() {
 	}()
 }
 
-// finishWrite ends what writeAside began: the connection too, if the server has left a part of
-// the request unread.
+// finishWrite waits for writeAside. It closes the connection if the server has not read the
+// whole request.
 func (c *conn) finishWrite() {
 	if c.written == nil {
 		return
@@ -124,12 +124,12 @@ func (c *conn) finishWrite() {
 }
 
 var (
-	errUnasked  = errors.New("the server sent something before it was asked")
+	errUnasked  = errors.New("the server sent data before the request")
 	errNoAnswer = errors.New("the connection was closed before the answer")
 )
 
-// unasked returns an error if anything has arrived since the last answer, the end of the
-// connection included. It does not wait, and looks into the buffers of every layer.
+// unasked returns an error if data or the end of the connection has arrived since the last
+// answer. It does not block, and checks the buffers of every layer.
 func (c *conn) unasked() error {
 	if c.socket != nil {
 		c.socket.poll = true
@@ -167,8 +167,8 @@ func (c *conn) read(a *footfall.Answer) error {
 	return nil
 }
 
-// readHeader reads the header of the answer that counts. A connection that ends before a
-// byte of it is stale if it was used before.
+// readHeader reads the header of the final answer. A connection that was used before and ends
+// before the first byte is stale.
 func (c *conn) readHeader() error {
 	if _, err := c.in.Peek(1); err != nil {
 		c.stale = c.used && !errors.Is(err, os.ErrDeadlineExceeded)
@@ -177,7 +177,7 @@ func (c *conn) readHeader() error {
 		}
 		return err
 	}
-	c.lines.left = maxHeader // with all informational answers, as in net/http
+	c.lines.left = maxHeader // including informational answers, as in net/http
 	for {
 		if err := c.header.read(&c.lines); err != nil || !c.header.isInterim() {
 			return err
@@ -185,7 +185,7 @@ func (c *conn) readHeader() error {
 	}
 }
 
-// readBody reads the body to the bounds, and reports whether that was all of it.
+// readBody reads the body up to the limits, and reports whether it was complete.
 func (c *conn) readBody(a *footfall.Answer) (whole bool) {
 	switch n := c.header.body; {
 	case a.Status == http.StatusSwitchingProtocols:
@@ -200,7 +200,7 @@ func (c *conn) readBody(a *footfall.Answer) (whole bool) {
 	}
 }
 
-// readChunks reads a body in chunks and the fields after it, which say nothing.
+// readChunks reads a chunked body and ignores its trailer.
 func (c *conn) readChunks(a *footfall.Answer) (whole bool) {
 	if !c.readStream(a, httputil.NewChunkedReader(c.in)) {
 		return false
@@ -213,7 +213,7 @@ func (c *conn) readChunks(a *footfall.Answer) (whole bool) {
 	return err == nil
 }
 
-// readSized reads a body of n bytes. Unlike readStream it allocates nothing.
+// readSized reads a body of n bytes. Unlike readStream it does not allocate.
 func (c *conn) readSized(a *footfall.Answer, n int64) (whole bool) {
 	head := int(min(n, maxAnswer))
 	a.Body = slices.Grow(a.Body, head)[:head]
@@ -243,7 +243,7 @@ func (c *conn) readStream(a *footfall.Answer, body io.Reader) (whole bool) {
 	return err == io.EOF
 }
 
-// cut says in more than a word that a body is not all there.
+// cut replaces io.EOF by io.ErrUnexpectedEOF, for an incomplete body.
 func cut(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -18,21 +18,22 @@ import (
 // dialTimeout bounds connecting, and then the handshake, as in the default transport.
 const dialTimeout = 5 * time.Second
 
-// dialer connects to the API, through the proxy that the environment names for it.
+// dialer connects to the API, through the proxy of the environment if there is one.
 type dialer struct {
 	addr   string // host and port of the API
 	secure *tls.Config
 	tcp    dialFunc
 }
 
-// newDialer is for an API at baseURL whose host the network knows as host.
+// newDialer returns a dialer for the API at baseURL. host is the API's host as sent to the
+// network.
 func newDialer(baseURL, host string) (*dialer, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
 		return nil, err
 	}
 	name := (&url.URL{Host: host}).Hostname()
-	if !strings.HasPrefix(u.Host, "[") { // an IPv6 address has a zone that only this machine knows
+	if !strings.HasPrefix(u.Host, "[") { // keep the zone of an IPv6 address, which host lacks
 		u.Host = host
 	}
 	d := &dialer{addr: hostPort(u)}
@@ -66,7 +67,7 @@ func dialSocket(ctx context.Context, network, addr string) (net.Conn, error) {
 	return newSocket(c), nil
 }
 
-// hostPort returns what to connect to for u.
+// hostPort returns the address to connect to for u.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -75,8 +76,8 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// throughProxy returns what connects to u: directly, or as HTTPS_PROXY, HTTP_PROXY and
-// NO_PROXY say. Their rules are those of net/http, which reads them.
+// throughProxy returns a function that connects to u directly, or through the proxy in
+// HTTPS_PROXY, HTTP_PROXY and NO_PROXY, according to net/http.
 func throughProxy(u *url.URL, direct dialFunc) (dialFunc, error) {
 	via, err := http.ProxyFromEnvironment(&http.Request{URL: u})
 	switch {
@@ -99,8 +100,8 @@ type socks struct {
 	direct dialFunc
 }
 
-// dial returns the connection to the proxy itself: what x/net wraps around it only hides that
-// it is a socket.
+// dial returns the connection to the proxy. The connection of x/net only wraps it, and hides
+// that it is a socket.
 func (s *socks) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	var conn net.Conn
 	remember := dialFunc(func(ctx context.Context, network, addr string) (c net.Conn, err error) {
@@ -111,7 +112,7 @@ func (s *socks) dial(ctx context.Context, network, addr string) (net.Conn, error
 	if err != nil {
 		return nil, err
 	}
-	if _, err := through.(proxy.ContextDialer).DialContext(ctx, network, addr); err != nil { // as x/net's are
+	if _, err := through.(proxy.ContextDialer).DialContext(ctx, network, addr); err != nil { // all dialers of x/net implement it
 		return nil, err
 	}
 	return conn, nil
@@ -137,7 +138,7 @@ func handshake(ctx context.Context, conn net.Conn, cfg *tls.Config) (net.Conn, e
 	return secure, nil
 }
 
-// tunnel connects through an HTTP proxy, with CONNECT whatever the API's scheme.
+// tunnel connects through an HTTP proxy. It uses CONNECT for every scheme of the API.
 type tunnel struct {
 	proxy  *url.URL
 	direct dialFunc
@@ -162,7 +163,7 @@ func (t *tunnel) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return conn, nil
 }
 
-// connect asks the proxy for a connection to addr.
+// connect requests a connection to addr from the proxy.
 func (t *tunnel) connect(conn net.Conn, addr string) error {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: addr}, Host: addr, Header: http.Header{"User-Agent": {""}}}
 	if user := t.proxy.User; user != nil {
@@ -179,7 +180,7 @@ func (t *tunnel) connect(conn net.Conn, addr string) error {
 		return err
 	case resp.StatusCode != http.StatusOK:
 		return fmt.Errorf("the proxy %s answered %d to CONNECT", t.proxy.Host, resp.StatusCode)
-	case in.Buffered() > 0: // these bytes would be taken for the API's
+	case in.Buffered() > 0: // these bytes would be read as the API's
 		return fmt.Errorf("the proxy %s sent more than an answer to CONNECT", t.proxy.Host)
 	}
 	return nil

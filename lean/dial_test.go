@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dialedByNetHTTP returns what net/http connects to for a URL.
+// dialedByNetHTTP returns the address that net/http connects to for a URL.
 func dialedByNetHTTP(t *testing.T, url string) (addr string) {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(_ context.Context, _, to string) (net.Conn, error) {
@@ -30,7 +30,7 @@ func dialedByNetHTTP(t *testing.T, url string) (addr string) {
 	return addr
 }
 
-// The zone of an address means something on this machine only (RFC 6874).
+// The zone of an address has a meaning on this machine only (RFC 6874).
 func TestAddressAndHostAreThoseOfNetHTTP(t *testing.T) {
 	for base, want := range map[string]struct{ addr, host string }{
 		"http://[fe80::1%25eth0]:8080":      {"[fe80::1%eth0]:8080", "[fe80::1]:8080"},
@@ -58,8 +58,8 @@ func TestAddressAndHostAreThoseOfNetHTTP(t *testing.T) {
 	}
 }
 
-// connectTo lets a proxy answer CONNECT, and returns what the client makes of it. answer writes
-// until it fails.
+// connectTo returns the client's error for a proxy that answers CONNECT with answer, which
+// writes until it fails.
 func connectTo(t *testing.T, answer func(net.Conn)) error {
 	t.Helper()
 	near, far := net.Pipe()
@@ -74,7 +74,7 @@ func connectTo(t *testing.T, answer func(net.Conn)) error {
 	return tunnel.connect(near, "api.example.com:443")
 }
 
-// Whatever follows the proxy's answer would be taken for the API's.
+// Data after the proxy's answer would be read as the API's.
 func TestProxyThatSendsMoreThanItsAnswerIsNotUsed(t *testing.T) {
 	const granted = "HTTP/1.1 200 OK\r\n\r\n"
 	for name, tt := range map[string]struct{ answer, want string }{

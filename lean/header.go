@@ -7,29 +7,29 @@ import (
 	"strconv"
 )
 
-// header is what a connection needs to know about the header of an answer. It reads as
-// net/http does: it accepts what net/http accepts and finds the same in it.
+// header holds the fields of an answer's header that a connection needs. It accepts the same
+// headers as net/http, with the same result.
 type header struct {
 	status       int
 	major, minor int
 	retryAfter   string // the first
 	waits        int    // Retry-After fields
-	length       []byte // Content-Length as it came
+	length       []byte // Content-Length, unparsed
 	lengths      int    // Content-Length fields
 	codings      int    // Transfer-Encoding fields
 	chunked      bool
 	body         int64 // size of the body, or inChunks or untilClose
-	closes       bool  // the connection carries no other answer
+	closes       bool  // no other answer follows on the connection
 	keepAlive    bool
 }
 
-// What header.body may be instead of a size.
+// Values of header.body that are not a size.
 const (
 	inChunks   = -1
 	untilClose = -2
 )
 
-// read reads a status line and the fields after it.
+// read reads a status line and the header fields.
 func (h *header) read(l *lines) error {
 	*h = header{length: h.length[:0]}
 	line, err := l.next()
@@ -53,7 +53,7 @@ func (h *header) read(l *lines) error {
 	}
 }
 
-// parseStatus parses a line such as "HTTP/1.1 202 Accepted", whose reason may be missing.
+// parseStatus parses a line such as "HTTP/1.1 202 Accepted". The reason is optional.
 func (h *header) parseStatus(line []byte) bool {
 	version, rest, _ := bytes.Cut(line, []byte(" "))
 	if len(version) != len("HTTP/1.1") || string(version[:5]) != "HTTP/" || version[6] != '.' || !isDigit(version[5]) || !isDigit(version[7]) {
@@ -69,7 +69,7 @@ func (h *header) parseStatus(line []byte) bool {
 	return err == nil && status >= 0
 }
 
-// add notes a field if it matters.
+// add parses a field that a connection needs.
 func (h *header) add(field []byte) error {
 	name, value, _ := bytes.Cut(field, []byte(":"))
 	if !isName(name) || !isValue(value) {
@@ -93,7 +93,7 @@ func (h *header) add(field []byte) error {
 	return nil
 }
 
-// addLength accepts a length that is repeated, and none that differs.
+// addLength accepts a repeated length, but not a different one.
 func (h *header) addLength(value []byte) error {
 	if h.lengths++; h.lengths > 1 && !bytes.Equal(value, h.length) {
 		return errors.New("the answer has two different Content-Lengths")
@@ -102,7 +102,7 @@ func (h *header) addLength(value []byte) error {
 	return nil
 }
 
-// finish says how the body ends, and whether the connection ends with it.
+// finish determines how the body ends, and whether the connection ends with it.
 func (h *header) finish() error {
 	old := h.major < 1 || h.major == 1 && h.minor == 0
 	var err error
@@ -135,13 +135,12 @@ func (h *header) framing(old bool) (int64, error) {
 	return size, nil
 }
 
-// isInterim reports whether another answer follows: after every 1xx but 101.
+// isInterim reports whether another answer follows, as after every 1xx except 101.
 func (h *header) isInterim() bool { return h.status >= 100 && h.status < 200 && h.status != 101 }
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// isName reports whether a field may have this name. As in net/http it may have spaces, and
-// is then the name of no field that matters.
+// isName reports whether b is a valid field name. As in net/http it may contain spaces.
 func isName(b []byte) bool {
 	for _, c := range b {
 		if !isNameByte[c] {
@@ -158,7 +157,7 @@ var isNameByte = func() (table [256]bool) {
 	return table
 }()
 
-// isValue reports whether a field may have this value, which has no control characters.
+// isValue reports whether b is a valid field value, without control characters.
 func isValue(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' || c == 0x7f {
@@ -168,13 +167,13 @@ func isValue(b []byte) bool {
 	return true
 }
 
-// isWord compares without regard to case. EqualFold knows letters beyond ASCII that equal one of
-// ASCII; they are longer.
+// isWord compares without regard to case. Letters outside of ASCII that EqualFold treats as
+// equal are longer.
 func isWord(b []byte, word string) bool {
 	return len(b) == len(word) && bytes.EqualFold(b, []byte(word))
 }
 
-// hasWord reports whether a list that commas separate has the word.
+// hasWord reports whether a comma-separated list contains the word.
 func hasWord(list []byte, word string) bool {
 	for more := true; more; {
 		var item []byte

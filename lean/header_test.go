@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oddHeaders are the seeds of the fuzz test, which plain go test runs too.
+// oddHeaders are the seeds of the fuzz test, which go test runs too.
 var oddHeaders = []string{
 	acceptance, refusal,
 	"HTTP/1.1 202\n\n", "HTTP/1.1 202 \r\n\r\n", "HTTP/1.1\r\n\r\n", "\r\n\r\n", "HTTP/1.1 202 A\r\n", "HTTP/1.1 +20 A\r\n\r\n", "HTTP/1.1 -01 A\r\n\r\n",
@@ -28,7 +28,7 @@ var oddHeaders = []string{
 	"HTTP/1.1 202 A\r\nX: " + strings.Repeat("y", 9000) + "\r\n " + strings.Repeat("z", 9000) + "\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 202 " + strings.Repeat("y", 4096-15) + "\r\nContent-Length: 3\r\n\r\nabc",
 }
 
-// FuzzHeaderReadsAsNetHTTP compares with http.ReadResponse, which net/http reads with.
+// FuzzHeaderReadsAsNetHTTP compares the parser with http.ReadResponse, which net/http uses.
 func FuzzHeaderReadsAsNetHTTP(f *testing.F) {
 	for _, text := range oddHeaders {
 		f.Add([]byte(text))
@@ -63,7 +63,7 @@ func FuzzHeaderReadsAsNetHTTP(f *testing.F) {
 	})
 }
 
-// endless repeats a text and counts what is read of it.
+// endless repeats a text and counts the bytes read.
 type endless struct {
 	text string
 	read int

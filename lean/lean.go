@@ -9,15 +9,15 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// New returns a Transport for Config.Transport of a tracker, or for whatever else takes
-// one, that posts to the API of cfg. It heeds the fields that footfall.NewHTTPTransport
-// does, except Config.HTTPClient, which it refuses: there is no net/http in it to be
-// configured. It may be given to one tracker. The error joins a *footfall.FieldError for
+// New returns a Transport that posts to the API of cfg, for Config.Transport of a tracker or
+// for a Transport such as a spool. It uses the same fields as [footfall.NewHTTPTransport],
+// except Config.HTTPClient: New returns an error if it is set, because lean does not use
+// net/http. A Transport serves one tracker only. The error joins a [*footfall.FieldError] for
 // every problem.
 func New(cfg footfall.Config) (footfall.Transport, error) {
 	var refused error
 	if cfg.HTTPClient != nil {
-		refused = &footfall.FieldError{Field: "Config.HTTPClient", Reason: "set, but the lean transport does not send with net/http: remove one of them"}
+		refused = &footfall.FieldError{Field: "Config.HTTPClient", Reason: "set, but package lean does not use it: remove HTTPClient, or use the default transport"}
 	}
 	t, err := footfall.NewPostingTransport(cfg, newPoster)
 	if err = errors.Join(refused, err); err != nil {
@@ -26,14 +26,14 @@ func New(cfg footfall.Config) (footfall.Transport, error) {
 	return t, nil
 }
 
-// NewTracker returns a tracker that delivers with the transport of New. Config.Transport
-// must not be set.
+// NewTracker returns a tracker that delivers with the transport of [New]. Config.Transport must
+// not be set.
 func NewTracker(cfg footfall.Config) (*footfall.Tracker, error) {
 	if cfg.Disabled {
 		return footfall.New(cfg)
 	}
 	if cfg.Transport != nil {
-		return nil, &footfall.FieldError{Field: "Config.Transport", Reason: "set, but NewTracker makes it: use footfall.New"}
+		return nil, &footfall.FieldError{Field: "Config.Transport", Reason: "set, but NewTracker sets it: use footfall.New"}
 	}
 	t, err := New(cfg)
 	if err != nil {
@@ -43,9 +43,9 @@ func NewTracker(cfg footfall.Config) (*footfall.Tracker, error) {
 	return footfall.New(cfg)
 }
 
-// poster is a footfall.Poster that keeps its connections.
+// poster is a [footfall.Poster] that reuses its connections.
 type poster struct {
-	head    func() []byte // what every request begins with, the key included: see newHead
+	head    func() []byte // the beginning of every request, including the key; see newHead
 	pool    *pool
 	timeout time.Duration // of one attempt
 }
@@ -68,9 +68,8 @@ func newPoster(cfg footfall.Config) (footfall.Poster, error) {
 	}, nil
 }
 
-// Post implements footfall.Poster. A kept connection on which the server has sent something
-// unasked, or which it has closed, costs the attempt nothing but another connection. If that
-// happens to a new connection, the attempt ends.
+// Post implements footfall.Poster. If a reused connection is closed or has unsolicited data,
+// Post uses another one. If a new connection is, the attempt fails.
 func (p *poster) Post(ctx context.Context, r footfall.Record, a *footfall.Answer) error {
 	began := time.Now()
 	for {
@@ -85,7 +84,7 @@ func (p *poster) Post(ctx context.Context, r footfall.Record, a *footfall.Answer
 		stale := c.stale
 		p.pool.put(c)
 		if err == nil {
-			return nil // the answer is there, even if ctx has ended meanwhile
+			return nil // even if ctx has ended meanwhile
 		}
 		if !stale {
 			return cmp.Or(ctx.Err(), err)

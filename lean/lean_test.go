@@ -20,7 +20,7 @@ import (
 	"github.com/footfall-dev/footfall/transporttest"
 )
 
-// What an application passes: values known at run time only.
+// Values that are known only at run time, as an application passes them.
 var plan, currency, amount, rate = "pro", "EUR", 4999, 0.19
 
 func track(tb testing.TB, tracker *footfall.Tracker) error {
@@ -35,7 +35,7 @@ func config(addr string) footfall.Config {
 	}
 }
 
-// All that is promised of the default transport.
+// The guarantees of the default transport.
 func TestTransport(t *testing.T) { transporttest.Run(t, lean.New) }
 
 func TestHTTPClientIsRefusedBesideOtherProblems(t *testing.T) {
@@ -96,7 +96,7 @@ func TestConnectionsHaveNoGoroutines(t *testing.T) {
 	require.NoError(t, tracker.Close(t.Context()))
 }
 
-// A second answer to one request must not be taken for that to the next one.
+// A second answer to one request must not be read as the answer to the next one.
 func TestAnswerThatNobodyAskedForIsNotTheNextEvents(t *testing.T) {
 	const twice = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\nHTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n"
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

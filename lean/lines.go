@@ -12,8 +12,8 @@ var (
 	errBadField   = errors.New("the answer has a malformed header field")
 )
 
-// lines reads the lines of a header as net/textproto does: a line may end with a bare LF,
-// and one that begins with a space or tab continues the line before.
+// lines reads the lines of a header like net/textproto: a line may end with a bare LF, and a
+// line that begins with a space or tab continues the line before.
 type lines struct {
 	in     *bufio.Reader
 	left   int // bytes that the header may still have
@@ -45,8 +45,8 @@ func (l *lines) next() ([]byte, error) {
 	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
 }
 
-// field returns the next header field, with the lines that continue it, or nothing at the
-// end of the header. The field is valid until the next read.
+// field returns the next header field with its continuation lines, or nothing at the end of the
+// header. The field is valid until the next read.
 func (l *lines) field() ([]byte, error) {
 	line, err := l.next()
 	if err != nil || len(line) == 0 {
@@ -55,7 +55,7 @@ func (l *lines) field() ([]byte, error) {
 	if isBlank(line[0]) || bytes.IndexByte(line, ':') < 0 {
 		return nil, errBadField
 	}
-	if l.in.Buffered() > 0 { // then Peek leaves line alone
+	if l.in.Buffered() > 0 { // Peek then does not overwrite line
 		if next, _ := l.in.Peek(1); !isBlank(next[0]) {
 			return trim(line), nil
 		}
@@ -76,7 +76,7 @@ func (l *lines) field() ([]byte, error) {
 	}
 }
 
-// skip reads the fields after a body in chunks.
+// skip reads the trailer of a chunked body.
 func (l *lines) skip() error {
 	for {
 		if field, err := l.field(); err != nil || len(field) == 0 {

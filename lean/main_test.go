@@ -7,8 +7,8 @@ import (
 	"github.com/footfall-dev/footfall/transporttest"
 )
 
-// The environment's proxies, which net/http reads once. None is asked for loopback
-// addresses, so only the tests about them have to do with them.
+// The proxies of the environment, which net/http reads once. They are not used for loopback
+// addresses, so only the tests about proxies use them.
 var (
 	httpProxy  = newProxy(tunnels)
 	socksProxy = newProxy(socks)

@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// idleTimeout is how long a connection is kept for the next event, as in the default
-// transport.
+// idleTimeout is how long an idle connection is kept, as in the default transport.
 const idleTimeout = 90 * time.Second
 
-// pool has the connections. There are never more than requests have been under way at
-// once: one is made only when none is idle.
+// pool holds the connections. It opens one only if none is idle, so there are at most as many
+// as concurrent requests.
 type pool struct {
 	dial func(context.Context) (net.Conn, error)
 
 	mu      sync.Mutex
-	idle    []*conn            // the last used is the last
+	idle    []*conn            // most recently used last
 	open    map[*conn]struct{} // in use or idle
 	ended   bool               // by close, or by the end of the context
 	ctx     context.Context    // of all attempts; nil before the first
@@ -33,8 +32,8 @@ func newPool(dial func(context.Context) (net.Conn, error)) *pool {
 	return p
 }
 
-// get returns a connection to make an attempt on that began at a time: the one that
-// was idle for the shortest, or a new one.
+// get returns a connection for an attempt that started at began: the most recently used idle
+// one, or a new one.
 func (p *pool) get(ctx context.Context, began time.Time, timeout time.Duration) (*conn, error) {
 	if c := p.pop(); c != nil {
 		c.begin(began, timeout)
@@ -63,7 +62,7 @@ func (p *pool) put(c *conn) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended { // and so is the connection
+	if p.ended { // the connection is closed already
 		return
 	}
 	p.idle = append(p.idle, c)
@@ -80,7 +79,7 @@ func (p *pool) drop(c *conn) {
 	c.close()
 }
 
-// make dials, and sees to it that the connection ends with ctx.
+// make dials a connection that is closed when ctx ends.
 func (p *pool) make(ctx context.Context, began time.Time, timeout time.Duration) (*conn, error) {
 	p.watch(ctx)
 	ctx, cancel := context.WithDeadline(ctx, began.Add(timeout))
@@ -101,8 +100,8 @@ func (p *pool) make(ctx context.Context, began time.Time, timeout time.Duration)
 	return c, nil
 }
 
-// watch closes every connection when ctx ends, which ends what is under way on them.
-// It is the context of all attempts (see footfall.Poster), so the first one's will do.
+// watch closes every connection when ctx ends, which interrupts their requests. All attempts
+// have the same context (see [footfall.Poster]), so it watches only the first one.
 func (p *pool) watch(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +111,7 @@ func (p *pool) watch(ctx context.Context) {
 	}
 }
 
-// sweep closes what has been idle for too long.
+// sweep closes connections that have been idle for too long.
 func (p *pool) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +136,7 @@ func (p *pool) sweep() {
 	}
 }
 
-// end closes every connection, idle or not.
+// end closes every connection, idle or in use.
 func (p *pool) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

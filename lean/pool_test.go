@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// pipes makes a pool of connections without sockets, and returns their other ends.
+// pipes returns a pool of connections without sockets, and their other ends.
 func pipes() (p *pool, made func() []net.Conn) {
 	var ends []net.Conn
 	p = newPool(func(context.Context) (net.Conn, error) {
@@ -24,7 +24,7 @@ func pipes() (p *pool, made func() []net.Conn) {
 	return p, func() []net.Conn { return ends }
 }
 
-// use takes n connections at once and gives them back as fit for another request.
+// use takes n connections at once and returns them for reuse.
 func use(t *testing.T, p *pool, n int) {
 	t.Helper()
 	var taken []*conn
@@ -39,7 +39,7 @@ func use(t *testing.T, p *pool, n int) {
 	}
 }
 
-// kept returns how many connections are idle, and how many there are.
+// kept returns the number of idle connections and of all connections.
 func kept(p *pool) []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func TestConnectionsAreKeptForAMinuteAndAHalf(t *testing.T) {
 		p, made := pipes()
 		use(t, p, 2)
 		time.Sleep(60 * time.Second)
-		use(t, p, 1) // the other one is used no more
+		use(t, p, 1) // the other one stays idle
 		require.Len(t, made(), 2)
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
@@ -97,7 +97,7 @@ func TestConnectionsEndWithTheContext(t *testing.T) {
 	})
 }
 
-// While the timeout of an earlier attempt is over, the connection is as good as new.
+// A connection can be reused after the timeout of an earlier attempt has passed.
 func TestIdleConnectionOutlivesTheTimeoutOfItsLastAttempt(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ const (
 	refusal    = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
 )
 
-// newPosterTo makes a poster whose connections come from dial.
+// newPosterTo returns a poster that connects with dial.
 func newPosterTo(t *testing.T, dial func(context.Context) (net.Conn, error)) *poster {
 	t.Helper()
 	p := &poster{head: func() []byte { return []byte("POST / HTTP/1.1\r\nHost: x\r\n") }, pool: newPool(dial), timeout: 10 * time.Second}
@@ -39,12 +39,12 @@ func (p *poster) post(ctx context.Context) (footfall.Answer, error) {
 	return a, err
 }
 
-// api is a server on a loopback socket that sends acceptance for every request. It may be told
-// what to do with a connection before that.
+// api is a server on a loopback socket that accepts every event. Its functions may use the
+// connection before the answer.
 type api struct {
 	addr     string
 	onAccept func(net.Conn) net.Conn
-	onAsked  func(conn net.Conn, n int) // the nth request, from 0, has come and is not answered
+	onAsked  func(conn net.Conn, n int) // called after the nth request, from 0, and before the answer
 
 	asked atomic.Int64 // requests
 
@@ -98,14 +98,14 @@ func (a *api) serve(conn net.Conn) {
 	}
 }
 
-// made returns the connections that have been made.
+// made returns the connections that were made.
 func (a *api) made() []net.Conn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]net.Conn(nil), a.conns...)
 }
 
-// answering is a connection whose answer is there at once. Reading it ends a context.
+// answering is a connection with an immediate answer. Reading it ends a context.
 type answering struct {
 	net.Conn
 	answer io.Reader

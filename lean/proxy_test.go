@@ -20,7 +20,7 @@ import (
 	"github.com/footfall-dev/footfall/lean"
 )
 
-// proxy is one of the environment. It leads hosts that do not exist to servers that do.
+// proxy is a proxy of the environment. It connects names that do not exist to existing servers.
 type proxy struct {
 	addr     string
 	listener *net.TCPListener
@@ -31,8 +31,8 @@ type proxy struct {
 	asked []string
 }
 
-// newProxy makes a proxy that greets as its kind does. greet returns the host and port
-// that is asked for, and what to answer to that.
+// newProxy returns a proxy with the protocol of greet. greet returns the requested host and
+// port, and the answers that grant and refuse the request.
 func newProxy(greet func(net.Conn) (host, granted, refused string)) *proxy {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,7 @@ func newProxy(greet func(net.Conn) (host, granted, refused string)) *proxy {
 	return &proxy{addr: listener.Addr().String(), listener: listener.(*net.TCPListener), greet: greet, hosts: make(map[string]string)}
 }
 
-// start makes the proxy work until the test ends; its address stays.
+// start runs the proxy until the test ends. Its address stays the same.
 func (p *proxy) start(t *testing.T) {
 	t.Helper()
 	require.NoError(t, p.listener.SetDeadline(time.Time{}))
@@ -75,7 +75,7 @@ func (p *proxy) serve(conn net.Conn) {
 	host, granted, refused := p.greet(conn)
 	to := p.ask(host)
 	if to == "nowhere" {
-		_, _ = io.Copy(io.Discard, conn) // until the client goes
+		_, _ = io.Copy(io.Discard, conn) // until the client disconnects
 		return
 	}
 	if to == "forged" {

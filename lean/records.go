@@ -8,13 +8,13 @@ import (
 // recordHeader is the size of the header of a TLS record, which ends with the record's length.
 const recordHeader = 5
 
-// records is the connection below a layer of TLS. crypto/tls reads ahead and keeps what it
-// cannot decrypt yet; records knows whether that is so.
+// records is the connection below a layer of TLS. crypto/tls reads ahead and buffers incomplete
+// records. records knows whether there is one.
 type records struct {
 	net.Conn
 	header [recordHeader]byte
 	have   int // bytes of header
-	left   int // bytes of the record that are still to come
+	left   int // bytes of the record that have not arrived
 }
 
 // Read implements net.Conn.
@@ -39,5 +39,5 @@ func (r *records) follow(b []byte) {
 	}
 }
 
-// isWhole reports whether everything that was read ends with a record.
+// isWhole reports whether the data read so far ends with a complete record.
 func (r *records) isWhole() bool { return r.have == 0 && r.left == 0 }

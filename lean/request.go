@@ -13,9 +13,9 @@ import (
 	"github.com/footfall-dev/footfall/internal/version"
 )
 
-// newHead returns all of a request that is the same for every event, and the host as
-// the network knows it. net/http writes it, once, so that it is what the default transport sends:
-// the address is escaped, and a host of other letters than ASCII encoded, as there.
+// newHead returns the beginning of a request, which is the same for every event, and the
+// encoded host. net/http writes it, so it is what the default transport sends: it escapes the
+// address and encodes a host that is not ASCII.
 func newHead(baseURL, key string) (head []byte, host string, err error) {
 	req, err := http.NewRequest(http.MethodPost, strings.TrimRight(baseURL, "/")+"/v1/events", http.NoBody)
 	if err != nil {
@@ -50,7 +50,7 @@ func appendRequest(b, head []byte, r footfall.Record) []byte {
 	return append(b, r.Body...)
 }
 
-// appendID appends what r.ID.String() returns, which would be garbage for each event.
+// appendID appends r.ID.String() without allocating.
 func appendID(b []byte, id uuid.UUID) []byte {
 	b = hex.AppendEncode(b, id[:4])
 	for _, group := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serverEnv makes the test binary a server, so that what a client allocates and how
-// long it takes is its own. serverCPU names the core that it is to run on.
+// serverEnv turns the test binary into a server, so that allocations and processor time are the
+// client's only. serverCPU names the core of the server.
 const (
 	serverEnv = "LEAN_TEST_SERVER"
 	serverCPU = "LEAN_TEST_SERVER_CPU"
@@ -32,7 +32,7 @@ func startServer(tb testing.TB) (addr string) {
 		cmd = exec.Command("taskset", "-c", cpu, self)
 	}
 	cmd.Env = append(os.Environ(), serverEnv+"=1")
-	stdin, err := cmd.StdinPipe() // it lives as long as this
+	stdin, err := cmd.StdinPipe() // the server ends when this is closed
 	require.NoError(tb, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(tb, err)
@@ -46,7 +46,7 @@ func startServer(tb testing.TB) (addr string) {
 	return strings.TrimSpace(addr)
 }
 
-// serve is that process.
+// serve runs the server of startServer.
 func serve() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -84,7 +84,7 @@ func acceptAll(conn net.Conn) {
 	}
 }
 
-// requestSize returns 0 if the request is not all there yet.
+// requestSize returns 0 if the request is incomplete.
 func requestSize(b []byte) int {
 	head := bytes.Index(b, []byte("\r\n\r\n"))
 	if head < 0 {

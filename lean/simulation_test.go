@@ -26,6 +26,6 @@ func TestSimulation(t *testing.T) {
 		},
 		Seeds:   100,
 		Wire:    true,
-		Without: []simulation.Kind{simulation.Unsolicited}, // the look before a write sees sockets only
+		Without: []simulation.Kind{simulation.Unsolicited}, // the check before a write works for sockets only
 	})
 }

@@ -5,12 +5,12 @@ import (
 	"os"
 )
 
-// socket is a TCP connection that can be read without waiting. The layers above it, such as
-// TLS, need not know: in the meantime a Read that finds nothing fails as if its time were over.
+// socket is a TCP connection with a non-blocking read. The layers above it, such as TLS, see a
+// timeout if nothing has arrived.
 type socket struct {
 	net.Conn
 	now  *arrivals
-	poll bool // Read does not wait
+	poll bool // Read does not block
 }
 
 func newSocket(c net.Conn) *socket { return &socket{Conn: c, now: newArrivals(c)} }
@@ -23,6 +23,6 @@ func (s *socket) Read(b []byte) (int, error) {
 	return s.Conn.Read(b)
 }
 
-// errNothingYet is what a Read that does not wait returns if nothing has arrived. It is a
-// temporary net.Error, which crypto/tls forgets.
+// errNothingYet is returned by a non-blocking Read if nothing has arrived. It is a temporary
+// net.Error, which crypto/tls does not remember.
 var errNothingYet = os.ErrDeadlineExceeded

@@ -4,7 +4,7 @@ package lean
 
 import "net"
 
-// arrivals cannot read without waiting here, so it finds nothing.
+// arrivals finds nothing, because a non-blocking read is not implemented here.
 type arrivals struct{}
 
 func newArrivals(net.Conn) *arrivals { return nil }

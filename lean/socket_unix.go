@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// arrivals reads what has arrived on a connection. One goroutine uses it at a time.
+// arrivals reads a connection without blocking. One goroutine uses it at a time.
 type arrivals struct {
 	raw  syscall.RawConn
-	call func(fd uintptr) // made once, so that a read allocates nothing
+	call func(fd uintptr) // created once, so that a read does not allocate
 	b    []byte
 	n    int
 	err  error
@@ -32,7 +32,7 @@ func newArrivals(c net.Conn) *arrivals {
 	return r
 }
 
-// read returns errNothingYet instead of waiting.
+// read returns errNothingYet instead of blocking.
 func (r *arrivals) read(b []byte) (int, error) {
 	if r == nil {
 		return 0, errNothingYet

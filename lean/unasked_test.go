@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// awaitArrival returns when something has arrived on a connection.
+// awaitArrival returns when data has arrived on a connection.
 func awaitArrival(t *testing.T, c net.Conn) {
 	t.Helper()
 	raw, err := c.(*socket).Conn.(syscall.Conn).SyscallConn()
@@ -33,7 +33,7 @@ func awaitArrival(t *testing.T, c net.Conn) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// idleOf returns the only connection that is idle.
+// idleOf returns the only idle connection.
 func idleOf(t *testing.T, p *poster) *conn {
 	t.Helper()
 	p.pool.mu.Lock()
@@ -42,7 +42,7 @@ func idleOf(t *testing.T, p *poster) *conn {
 	return p.pool.idle[0]
 }
 
-// The connection was used an instant ago, and is checked all the same.
+// A connection is checked even right after its last use.
 func TestAnswerThatArrivesBetweenTwoEventsIsNotTheSecondOnes(t *testing.T) {
 	for name, push := range map[string]func(net.Conn){
 		"an answer":           func(c net.Conn) { _, _ = io.WriteString(c, refusal) },
@@ -113,7 +113,7 @@ func TestAnswerBeforeTheFirstRequestIsNotTheEvents(t *testing.T) {
 	}
 }
 
-// A SOCKS proxy is asked through a connection of x/net's, below which the socket is.
+// The connection through a SOCKS proxy is one of x/net, with the socket below it.
 func TestAnswerThatArrivesThroughASOCKSProxyIsNotTheNextEvents(t *testing.T) {
 	server := api{onAccept: func(c net.Conn) net.Conn {
 		var b [32]byte
@@ -136,7 +136,7 @@ func TestAnswerThatArrivesThroughASOCKSProxyIsNotTheNextEvents(t *testing.T) {
 	assert.Len(t, server.made(), 2)
 }
 
-// corked is a connection that holds back writes until release.
+// corked is a connection that buffers writes until release.
 type corked struct {
 	net.Conn
 	mu   sync.Mutex
@@ -153,14 +153,14 @@ func (c *corked) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// cork begins to hold back.
+// cork starts buffering.
 func (c *corked) cork() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hold = true
 }
 
-// release sends what is held in one piece, without the last bytes.
+// release sends the buffered data in one piece, except the last bytes.
 func (c *corked) release(without int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,8 +168,8 @@ func (c *corked) release(without int) {
 	c.hold = without > 0
 }
 
-// newTLSAPI starts a server whose TLS connections are corked, and a poster to it. The TLS of the
-// poster has layers of TLS around it, as with a proxy that speaks TLS.
+// newTLSAPI starts a server with corked TLS connections, and returns a poster to it. The
+// poster's connection has several layers of TLS, as with a proxy that uses TLS.
 func newTLSAPI(t *testing.T, layers int, server *api) *poster {
 	t.Helper()
 	made := httptest.NewTLSServer(nil)
@@ -203,7 +203,7 @@ func corkOf(c net.Conn) *corked {
 	}
 }
 
-// What TLS has read ahead is no longer in the socket.
+// Data that TLS has read ahead is no longer in the socket.
 func TestAnswerThatTLSHasReadAheadIsNotTheNextEvents(t *testing.T) {
 	for name, tt := range map[string]struct{ layers, without int }{
 		"the whole of it":                      {1, 0},
@@ -220,7 +220,7 @@ func TestAnswerThatTLSHasReadAheadIsNotTheNextEvents(t *testing.T) {
 				if len(server.made()) > 1 {
 					return
 				}
-				if n > 0 { // what must not be: the rest is read as the answer
+				if n > 0 { // a defect: the rest is read as the answer
 					cork.release(0)
 					return
 				}
@@ -240,7 +240,7 @@ func TestAnswerThatTLSHasReadAheadIsNotTheNextEvents(t *testing.T) {
 	}
 }
 
-// A server sends session tickets after the handshake: they are not unasked.
+// A server sends session tickets after the handshake. They are expected data.
 func TestTLSConnectionIsUsedAgain(t *testing.T) {
 	for name, layers := range map[string]int{"TLS": 1, "TLS through a proxy that speaks TLS": 2} {
 		t.Run(name, func(t *testing.T) {
