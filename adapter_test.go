@@ -41,7 +41,7 @@ func mounted(pattern string, below http.Handler, others ...string) *http.ServeMu
 	return mux
 }
 
-// detour is a case in which the original request does not get its pattern.
+// detour is a case where the original request does not get its pattern.
 type detour struct {
 	handler http.Handler
 	route   string   // of the rule

@@ -18,7 +18,7 @@
 // An event in the file is safe, even if the process is killed or the power fails. Track returns
 // before the event is in the file, TrackDurable after. A kill loses the events that the tracker
 // has not passed to the Spool: at most footfall.Config.BatchSize events or the events of the
-// last FlushInterval (50 ms by default), whichever is less, and those of one transaction.
+// last FlushInterval (50 ms by default), whichever is less, and the events of one transaction.
 //
 // Close stores the events that it cannot deliver in time. The tracker's Stats.Stored counts
 // them, and they are no error. Flush waits until events are delivered.

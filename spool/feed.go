@@ -386,7 +386,7 @@ func (f *feed) count(o footfall.Outcome) {
 	}
 }
 
-// Moved implements an optional method of footfall.Store, for a Next that stores events. It
+// Moved implements an optional method of footfall.Store. Next calls it if it stores events. It
 // cannot know which events are of this run, so it counts at most as many as Next has stored.
 func (f *feed) Moved(n int, o footfall.Outcome) {
 	f.mu.Lock()

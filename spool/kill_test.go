@@ -22,7 +22,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// victimDir is the environment variable with which a test runs this binary as its victim.
+// victimDir is the environment variable that makes this binary run as a victim.
 const victimDir = "FOOTFALL_TEST_SPOOL_DIR"
 
 // victim tracks numbered events and prints the number of each event that is safe, until it is

@@ -48,7 +48,7 @@ func (f *feed) atEnd(yes bool) {
 	}
 }
 
-// wants returns the key from which the owner should read.
+// wants returns the first key that the owner should read.
 func (f *feed) wants() (from uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
