@@ -1,8 +1,8 @@
 // Package chars classifies the bytes of a string.
 //
-// One pass over a string ([Scan]) answers the questions of the JSON encoder, of the URL
-// check and of the personal-data guard. All functions look at ASCII; a byte of 0x80 or
-// more is neither a letter nor a digit.
+// One pass over a string ([Scan]) serves the JSON encoder, the URL check and the personal-data
+// guard. All functions handle ASCII only; a byte of 0x80 or more is neither a letter nor a
+// digit.
 package chars
 
 import "strings"

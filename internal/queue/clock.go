@@ -2,8 +2,8 @@ package queue
 
 import "time"
 
-// clock counts nanoseconds since it was made. It never goes back, and costs half as much as
-// time.Now, which reads the wall clock as well.
+// clock counts nanoseconds since it was created. It never goes back, and costs half as much as
+// time.Now, which also reads the wall clock.
 type clock struct{ start time.Time }
 
 func newClock() *clock { return &clock{start: time.Now()} }

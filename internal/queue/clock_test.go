@@ -30,9 +30,9 @@ func TestClockFollowsAWallClockThatIsSet(t *testing.T) {
 	}
 }
 
-// withWallClock returns at as a wall clock that differs by d would have read it. The
-// monotonic reading stays, which no function of package time can do: Add changes both. With
-// a monotonic reading the first word of a Time has the wall clock's seconds from bit 30 on.
+// withWallClock returns at with a wall clock that differs by d and the same monotonic reading.
+// No function of package time can do so: Add changes both. In a Time with a monotonic reading,
+// the first word contains the wall clock's seconds from bit 30 on.
 func withWallClock(at time.Time, d time.Duration) time.Time {
 	word := (*uint64)(unsafe.Pointer(&at))
 	*word += uint64(int64(d/time.Second)) << 30

@@ -86,8 +86,8 @@ func TestEpochSealedAgainStillWaitsForOlderEvents(t *testing.T) {
 	assert.True(t, isDone(second))
 }
 
-// A job that calls Flush every second while the API is down must not make the
-// list of epochs grow: memory is bounded by events, and none was accepted.
+// A job that calls Flush every second while the API is down must not make the list of epochs
+// grow, because no event is accepted meanwhile.
 func TestEpochsDoNotGrowWithCallsOfFlush(t *testing.T) {
 	t.Parallel()
 	l := newEpochs()
@@ -103,8 +103,8 @@ func TestEpochsDoNotGrowWithCallsOfFlush(t *testing.T) {
 	assert.LessOrEqual(t, n, 3, "%d epochs for one event", n)
 }
 
-// One event that the API always fails stays unsettled for long; each Flush that
-// gives up after its own events are settled must leave nothing behind.
+// One event that always fails stays unsettled for long. A Flush that gives up must not leave an
+// epoch behind.
 func TestEpochsThatNobodyWaitsForLeaveTheList(t *testing.T) {
 	t.Parallel()
 	l := newEpochs()

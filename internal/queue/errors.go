@@ -9,9 +9,10 @@ var (
 	// ErrClosed is returned by Put after Close.
 	ErrClosed = errors.New("footfall: tracker closed: the event was not accepted")
 
-	// ErrStopped is why events are lost when a transport ended before its time.
+	// ErrStopped is the error of events that are lost because the transport has returned too
+	// early.
 	ErrStopped = errors.New("the transport has stopped")
 
-	// errGivenUp is why events are lost that a transport has Moved.
+	// errGivenUp is the error of stored events that a transport has Moved to Lost.
 	errGivenUp = errors.New("the transport has given up events that it had stored")
 )

@@ -1,7 +1,7 @@
 // Package queue is the bounded queue between Track and a transport. It holds encoded events in
-// blocks of memory that are used again, and accounts for each of them until it is settled:
-// bounds, counters, batches, and the callers that wait for events to be settled. It does not
-// send, and does not know why an attempt fails or when the next one is due.
+// reused blocks of memory, and accounts for each event until it is settled: bounds, counters,
+// batches, and callers that wait for events to be settled. It does not send, and does not know
+// why an attempt fails or when the next one is due.
 package queue
 
 import (

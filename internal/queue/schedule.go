@@ -2,10 +2,9 @@ package queue
 
 import "time"
 
-// The transport's goroutine finds out when a batch is due. Put triggers it for the first event
-// after a pause, which is due at once, and when a shard has received its share of what the
-// batch lacks. Events within the interval after a batch was due form the next batch, for which
-// the timer runs.
+// Put triggers the transport's goroutine when a batch is due: for the first event after a
+// pause, and when a shard has received its share of the events that the batch lacks. Events
+// within the interval after a batch was due form the next batch, and the timer runs for it.
 
 // pace is the least time between two full batches. A tight loop adds a hundred events in
 // 20 µs, and a trigger for each hundred would be a sixth of the cost of Track.
@@ -78,8 +77,8 @@ func (q *Queue) endStall() {
 	q.moved = true
 }
 
-// noteMoved notes that events are taken. If the wait has grown because all senders were busy,
-// an event that comes now must not wait longer than the interval.
+// noteMoved notes that events are taken. If the wait has grown because all senders were busy, a
+// new event must not wait longer than the interval.
 func (q *Queue) noteMoved() {
 	q.moved = true
 	if q.wait > q.interval && q.armed && !q.paced {
@@ -117,13 +116,13 @@ func (q *Queue) wake() {
 	}
 }
 
-// mustLook reports whether an event that came through ask, which does not count down quiet,
-// must trigger the transport.
+// mustLook reports whether an event that was accepted through ask, which does not count down
+// quiet, must trigger the transport.
 func (q *Queue) mustLook() bool {
 	return !q.armed || q.fresh >= q.batch && !q.paced
 }
 
-// quiet returns how many events may come until one must trigger the transport; 0 is for
+// quiet returns how many events may be added until one must trigger the transport; 0 means
 // never.
 func (q *Queue) quiet() int {
 	switch {

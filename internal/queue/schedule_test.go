@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noteDue notes when a batch is due and how large it is, and takes it.
+// noteDue records when batches are due and their size, and takes them.
 func (q *shardTest) noteDue(t *testing.T) (batches *[]dueBatch) {
 	t.Helper()
 	began := time.Now()
@@ -96,7 +96,7 @@ func TestIdleQueueHasNoTimer(t *testing.T) {
 	})
 }
 
-// A caller that wakes Wait pays for it; the timer is set anyway.
+// A caller that wakes Wait pays for it. The timer is set anyway.
 func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int{1, 3} {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shardTest is a queue with as many shards as a test wants, whatever the machine has.
+// shardTest is a queue with the given number of shards on every machine.
 type shardTest struct {
 	*Queue
 	source *sourceTest
@@ -37,13 +37,14 @@ func newShardTest(shards int, change ...func(*Options)) *shardTest {
 	return &shardTest{q, s}
 }
 
-// tick waits until the clock has moved: events of one tick have no order among shards.
+// tick waits until the clock has advanced, because events of one tick have no order among
+// shards.
 func (q *shardTest) tick() {
 	for now := q.clock.now(); q.clock.now() == now; {
 	}
 }
 
-// number makes the body of the n-th event.
+// number returns the body of the n-th event.
 func number(n int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 
 func (q *shardTest) takeOne(t *testing.T) (n int, r item) {
@@ -243,7 +244,7 @@ func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
 	}
 }
 
-// lead adds the first event of a quiet moment, which is due at once, and takes it.
+// lead adds and takes the first event after a pause, which is due at once.
 func (q *shardTest) lead(t *testing.T) {
 	t.Helper()
 	require.NoError(t, q.Put(&Hint{}, number(0), 0))
@@ -251,7 +252,7 @@ func (q *shardTest) lead(t *testing.T) {
 	require.Equal(t, 1, q.Take(make([]item, 1)))
 }
 
-// Each time Wait is woken costs more than an event.
+// Waking Wait costs more than an event.
 func TestWaitIsWokenForTheFirstEventAndForAFullBatch(t *testing.T) {
 	t.Parallel()
 	q := newShardTest(2, func(c *Options) { c.MaxEvents = 1 << 20 })
@@ -372,8 +373,7 @@ func TestEventInThePauseAfterAFullBatchWaitsNoLongerThanTheInterval(t *testing.T
 	}
 }
 
-// A slab that is given back is another shard's at once, while its last event is still
-// being settled.
+// Another shard may reuse a released slab at once, while its last event is still being settled.
 func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	q := newShardTest(2)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slabTest drives the slabs of a shard as the queue does.
+// slabTest uses the slabs of a shard like the queue.
 type slabTest struct {
 	*shard
 	epoch *epoch
@@ -38,7 +38,7 @@ func (s *slabTest) put(n int) (body []byte) {
 	return body
 }
 
-// look does to the shard what queue.look does.
+// look changes the shard like queue.look.
 func (s *slabTest) look() {
 	s.countAdded(s.epoch)
 	s.rewind()
@@ -49,7 +49,7 @@ func (s *slabTest) take() item {
 	return newItem(s.shard.takeOldest())
 }
 
-// settle ends a record as the queue does, and reports whether it was held.
+// settle settles a record like the queue, and reports whether it was held.
 func (s *slabTest) settle(r item) bool {
 	if !r.Ref.home.holds(r.Ref, r.Ref.home.owner) {
 		return false
@@ -207,8 +207,8 @@ func TestSlabTakesAnEventLargerThanItself(t *testing.T) {
 	assert.Len(t, s.take().Body, 8)
 }
 
-// Whatever the order of takes and settles: no event is lost, doubled or changed
-// before its end, and no two that live share memory.
+// For every order of takes and settles, no event is lost, duplicated or changed while it lives,
+// and no two live events share memory.
 func TestSlabsHoldInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
@@ -290,7 +290,7 @@ func TestSlabThatIsSettledBeforeTheNextIsBegunBecomesASpare(t *testing.T) {
 	s.put(8)
 	require.True(t, s.settle(s.take()))
 	require.True(t, s.settle(s.take()))
-	s.add(make([]byte, 8), 0) // before anyone looks
+	s.add(make([]byte, 8), 0) // before the queue counts
 	s.countAdded(s.epoch)
 	assert.Equal(t, 1, s.spares.n)
 	assert.Equal(t, 1, s.inUse())

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bare is a writer with nothing but http.ResponseWriter; it notes calls of the
-// parts that are put beside it.
+// bare is a writer with only the methods of http.ResponseWriter. It records calls of the parts
+// that are added to it.
 type bare struct {
 	http.ResponseWriter
 	calls []string
@@ -46,8 +46,8 @@ func (p pushPart) Push(target string, _ *http.PushOptions) error {
 	return errOfPart
 }
 
-// The parts' promoted methods of http.ResponseWriter would be ambiguous in a
-// struct of several; these have only what each adds.
+// Promoted methods of http.ResponseWriter would be ambiguous in a struct of several parts.
+// These have only the methods that each part adds.
 type (
 	flusher interface{ Flush() }
 	pusher  interface {
@@ -135,7 +135,7 @@ func having(bits int, b *bare) http.ResponseWriter {
 	}[bits-8]
 }
 
-// interfaces names what w implements.
+// interfaces returns the names of the interfaces that w implements.
 func interfaces(w http.ResponseWriter) string {
 	_, f := w.(http.Flusher)
 	_, e := w.(interface{ FlushError() error })
@@ -205,7 +205,7 @@ func TestWriterOfARealServerKeepsItsInterfaces(t *testing.T) {
 	}
 }
 
-// served returns what handler answers behind a server of net/http.
+// served returns the answer of handler in a server of net/http.
 func served(t *testing.T, http2 bool, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)

@@ -1,6 +1,7 @@
-// Package retry decides when an event that was not accepted is sent again: exponential backoff
-// and Retry-After, the circuit breaker of all senders, the events that wait for their next
-// attempt, and the deadlines of attempts. It sends nothing and knows no answers of the API.
+// Package retry decides when an event that was not accepted is sent again. It contains
+// exponential backoff and Retry-After, the circuit breaker of all senders, the events that wait
+// for their next attempt, and the deadlines of attempts. It does not send, and does not
+// interpret the API's answers.
 package retry
 
 import (

@@ -11,9 +11,9 @@ import (
 // the breaker or keeps it open for longer. So an outage costs one request per step of the
 // backoff, not one per event.
 //
-// The event may be the reason for a failure, so the next probe is another event if there is
-// one: fresh events, from anywhere in the queue, and retries take turns. An event that was
-// accepted after the last probe was sent is news. It is tried at once, one for each probe.
+// A failure may be the event's fault, so the next probe is another event if there is one.
+// Random fresh events and retries take turns. An event that was accepted after the last probe
+// was sent is news. It is tried at once, one for each probe.
 type Breaker struct {
 	retry Backoff // after "retry later"
 	hold  Backoff // after several answers in a row that hold everything
@@ -48,8 +48,8 @@ type Breaker struct {
 // logEvery is the least time between two lines for the same reason.
 const logEvery = time.Minute
 
-// patience is how many failures in a row, of events that have failed before, open the breaker.
-// One such failure alone says nothing about the API, which has accepted other events since.
+// patience is how many consecutive failures, of events that have failed before, open the
+// breaker. One such failure says nothing about the API, which has accepted other events since.
 const patience = 10
 
 // quickSteps is how many probes fail before the wait grows. An answer to some events only, such
@@ -88,7 +88,7 @@ func (b *Breaker) OnWake(wake func()) { b.wake = wake }
 // Stop stops the timer.
 func (b *Breaker) Stop() { b.timer.Stop() }
 
-// Admit says what a sender may do now. A sender must report a probe with [Breaker.Passed],
+// Admit returns what a sender may do now. The sender must report a probe with [Breaker.Passed],
 // [Breaker.Failed] or [Breaker.Unused].
 func (b *Breaker) Admit() Pass {
 	b.mu.Lock()
@@ -138,8 +138,8 @@ func (b *Breaker) Closed() bool {
 	return !b.open
 }
 
-// Accepts reports whether the API accepts events, as far as is known: it has settled some, and
-// too few have failed since to call it an outage.
+// Accepts reports whether the API seems to accept events: it has settled some, and too few have
+// failed since for an outage.
 func (b *Breaker) Accepts() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,8 +160,9 @@ func (b *Breaker) Probes() int {
 	return 1
 }
 
-// mayBeEarly reports whether an event that came since the last probe was sent may be tried
-// before it is time for the next probe, or any fresh event while few have failed.
+// mayBeEarly reports whether an event may be tried before the next probe is due. Any fresh
+// event may be while few events have failed; otherwise only an event that arrived after the
+// last probe was sent.
 func (b *Breaker) mayBeEarly() bool {
 	return b.hasEarly() && !time.Now().Before(b.earlyAt)
 }
@@ -170,8 +171,8 @@ func (b *Breaker) hasEarly() bool {
 	return (b.early > 0 || b.few()) && !time.Now().Before(b.asked)
 }
 
-// few reports whether too few first attempts have failed in a row to call it an outage: each
-// event may have failed for another reason. Retries that fail say nothing.
+// few reports whether too few first attempts have failed in a row for an outage: each event may
+// have failed for another reason. Failed retries do not count.
 func (b *Breaker) few() bool { return b.row <= quickSteps }
 
 // Current returns a Pass for a request that is sent even if the breaker is open.
@@ -315,9 +316,9 @@ func (b *Breaker) arm(now time.Time) {
 	b.timer.Reset(next.Sub(now))
 }
 
-// beEarly lets the next event that comes be tried early, or the next five if there was no fresh
-// event to try or the waits are long. While few have failed, any fresh event is tried after
-// the shortest wait.
+// beEarly allows an early attempt for the next event that arrives, or for the next five if
+// there was no fresh event to try or the waits are long. While few events have failed, any
+// fresh event is tried after the shortest wait.
 func (b *Breaker) beEarly(five bool, now time.Time) {
 	b.newsFrom, b.early, b.earlyAt = b.sent, 1, b.sent
 	if five {
@@ -328,9 +329,9 @@ func (b *Breaker) beEarly(five bool, now time.Time) {
 	}
 }
 
-// postpone obeys a Retry-After that comes when the breaker is open already, if it is longer than
-// the last. The answer to a probe that is in flight does not end the wait, because the probe
-// was sent before.
+// postpone applies a Retry-After that arrives while the breaker is open, if it is longer than
+// the last one. The answer to a probe in flight does not end the wait, because the probe was
+// sent before.
 func (b *Breaker) postpone(firm bool, until time.Time) {
 	if !firm || !b.open {
 		return

@@ -12,14 +12,14 @@ const (
 	// patience is how long a goroutine waits for its line.
 	patience = time.Second
 
-	// maxWaiting bounds the lines that wait behind one that is being written.
+	// maxWaiting bounds the lines that wait for a line in progress.
 	maxWaiting = 64
 )
 
-// errStuck is why a line is not written, or not yet.
+// errStuck is the error of a line that is not written, or not yet.
 var errStuck = errors.New("footfall: Config.Logger does not return")
 
-// lines are written one after the other, by a goroutine that exists only while there are any.
+// lines writes lines one after another, in a goroutine that exists only while there are any.
 type lines struct {
 	handler slog.Handler
 
@@ -27,7 +27,7 @@ type lines struct {
 	waiting []*line
 	busy    bool // a line is being written
 	stuck   bool // it takes longer than patience
-	lost    int  // lines that found no room
+	lost    int  // lines beyond maxWaiting
 	silent  bool
 }
 
@@ -38,8 +38,8 @@ type line struct {
 	err   error
 }
 
-// add lets a line be written, and waits for that unless an earlier one is stuck. A line that
-// finds no room is counted.
+// add queues a line and waits until it is written, unless an earlier line is stuck. It counts
+// lines beyond maxWaiting.
 func (s *lines) add(write func() error) error {
 	l := &line{write: write, done: make(chan struct{})}
 	if !s.enqueue(l) {
@@ -56,7 +56,7 @@ func (s *lines) add(write func() error) error {
 	}
 }
 
-// enqueue reports whether it is worth waiting for l.
+// enqueue reports whether add should wait for l.
 func (s *lines) enqueue(l *line) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *lines) next() *line {
 	return l
 }
 
-// leftOut returns a line about those that found no room.
+// leftOut returns a line with the number of lost lines.
 func (s *lines) leftOut() *line {
 	r := slog.NewRecord(time.Now(), slog.LevelWarn, "footfall: lines were left out of the log, because Config.Logger did not return", 0)
 	r.AddAttrs(slog.Int("lines", s.lost))
@@ -130,7 +130,7 @@ func (s *lines) isSilent() bool {
 	return s.silent
 }
 
-// silence drops the lines that wait, and all that come.
+// silence drops waiting and future lines.
 func (s *lines) silence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package safelog contains the failures of functions that the application gave, above all
-// of its slog.Handler: a panic, runtime.Goexit or a call that blocks there must not stop a
-// goroutine of Footfall.
+// Package safelog calls functions of the application, mainly its slog.Handler, so that their
+// failures stop no goroutine of Footfall: a panic, runtime.Goexit or a call that blocks.
 package safelog
 
 import (
@@ -10,22 +9,23 @@ import (
 	"log/slog"
 )
 
-// New returns a logger with log's handler. Whatever the handler does, also a panic
-// or runtime.Goexit, the goroutine that logs goes on. It waits until its line is written, but
-// for a second at most, and not at all while an earlier line takes longer than that.
+// New returns a logger with log's handler. If the handler panics or calls runtime.Goexit, the
+// goroutine that logs continues. It waits for its line for at most a second, and not at all
+// while an earlier line takes longer.
 func New(log *slog.Logger) *slog.Logger {
 	return slog.New(&handler{inner: log.Handler(), lines: &lines{handler: log.Handler()}})
 }
 
-// Silence makes a logger from [New] write nothing more, except a line that is being written.
+// Silence stops a logger of [New], except for a line that is in progress.
 func Silence(log *slog.Logger) {
 	if h, ok := log.Handler().(*handler); ok {
 		h.lines.silence()
 	}
 }
 
-// handler contains the failures of the application's slog.Handler. It calls the
-// handler in new goroutines, which is cheap enough: a tracker logs a few lines per outage.
+// handler protects callers from failures of the application's slog.Handler. It calls the
+// handler in new goroutines, which is cheap enough because a tracker logs a few lines per
+// outage.
 type handler struct {
 	inner slog.Handler
 	lines *lines // shared with the handlers made from this one
@@ -39,7 +39,7 @@ func (h *handler) Enabled(context.Context, slog.Level) bool { return !h.lines.is
 
 // Handle implements slog.Handler. A line whose Handle fails is lost.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	r = r.Clone() // which may be written after Handle returns
+	r = r.Clone() // it may be written after Handle returns
 	return h.lines.add(func() error { return write(ctx, h.inner, r) })
 }
 
@@ -77,7 +77,7 @@ func (h *handler) derive(from func() slog.Handler) slog.Handler {
 	return &handler{inner: derived, lines: h.lines}
 }
 
-// ErrGoexit is the failure of a function that called runtime.Goexit.
+// ErrGoexit is the error of a function that called runtime.Goexit.
 var ErrGoexit = errors.New("runtime.Goexit was called")
 
 // Contain calls f, a function of the application, in a new goroutine and waits for it. The
@@ -85,7 +85,7 @@ var ErrGoexit = errors.New("runtime.Goexit was called")
 // goroutine.
 func Contain(f func()) (failure error) { return <-Start(f) }
 
-// Start is Contain that does not wait: the error, or nil, is sent when f has ended.
+// Start is [Contain] without the wait. It sends the error, or nil, when f has ended.
 func Start(f func()) (ended <-chan error) {
 	done := make(chan error, 1)
 	go func() {

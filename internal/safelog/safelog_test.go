@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// failing is a slog.Handler whose methods fail where one is set.
+// failing is a slog.Handler whose methods call the functions that are set.
 type failing struct {
 	slog.Handler
 	enabled, handle, withAttrs, withGroup func()
@@ -47,7 +47,7 @@ func call(f func()) {
 	}
 }
 
-// failures are the ways a function of the application may end without returning.
+// failures are the ways in which a function of the application may fail.
 var failures = map[string]func(){
 	"panic":          func() { panic("in the log") },
 	"panic of nil":   func() { panic(nil) },
@@ -89,7 +89,7 @@ func TestSafeLoggerLosesNoMoreThanWhatFailed(t *testing.T) {
 	}
 }
 
-// shapeless is a slog.Handler whose WithAttrs and WithGroup return nothing.
+// shapeless is a slog.Handler whose WithAttrs and WithGroup return nil.
 type shapeless struct{ slog.Handler }
 
 func (shapeless) WithAttrs([]slog.Attr) slog.Handler { return nil }
@@ -113,12 +113,12 @@ func TestSafeLoggerSaysWhyALineIsLost(t *testing.T) {
 	}
 }
 
-// valuer is an attribute whose value is made when a line is written.
+// valuer is an attribute with a value that is computed when a line is written.
 type valuer func()
 
 func (v valuer) LogValue() slog.Value { v(); return slog.StringValue("made") }
 
-// text is an attribute that makes its own text.
+// text is an attribute with its own text.
 type text func()
 
 func (v text) String() string               { v(); return "made" }

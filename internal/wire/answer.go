@@ -31,8 +31,8 @@ func (a *Answer) errorBody() (b errorBody, ok bool) {
 	return b, ok
 }
 
-// Reason says why the answer is not success: the code and the message of the API's error
-// body, or what came in its place.
+// Reason returns why the answer is not success: the code and the message of the API's error
+// body, or a description of any other answer.
 func (a *Answer) Reason() (code, message string) {
 	if a.Status == http.StatusAccepted && saysRefused(a.Body) {
 		return "", "accepted is false"
@@ -46,10 +46,10 @@ func (a *Answer) Reason() (code, message string) {
 // Excerpt returns the beginning of text, without the key.
 func (a *Answer) Excerpt(text string) string { return bounded(a.scrub(text), maxMessage) }
 
-// maxMessage bounds what an error repeats of an answer, in bytes.
+// maxMessage bounds the part of an answer that an error repeats, in bytes.
 const maxMessage = 512
 
-// describe says what an answer without the API's error body means, and what to check.
+// describe describes an answer without the API's error body, and says what to check.
 func (a *Answer) describe() string {
 	text := bounded(strings.Join(strings.Fields(a.scrub(string(a.Body))), " "), maxMessage/2)
 	came := "not the API's error body: " + text

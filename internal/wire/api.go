@@ -1,6 +1,5 @@
-// Package wire sends single requests to the Site Analytics API and says what their answers
-// mean. It keeps the API key out of errors and of what net/http prints. It knows nothing of
-// retries.
+// Package wire sends single requests to the Site Analytics API and classifies their answers. It
+// keeps the API key out of errors and of the messages that net/http logs. It does not retry.
 package wire
 
 import (
@@ -68,10 +67,10 @@ func (c *API) Close() {
 	}
 }
 
-// defaultTransport speaks HTTP/1.1 only: in Go an event over HTTP/2 costs the
-// client about twice the CPU. It keeps idle connections for the next batch. Without
-// MaxConnsPerHost net/http would dial another connection while one is about to become idle.
-// mask keeps the key out of what net/http prints.
+// defaultTransport speaks HTTP/1.1 only, because an event over HTTP/2 costs the client about
+// twice the CPU in Go. It keeps idle connections for the next batch. Without MaxConnsPerHost,
+// net/http would dial another connection while one is about to become idle. mask keeps the key
+// out of the messages that net/http logs.
 func defaultTransport(inFlight int, mask *keyMask) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -93,7 +92,7 @@ const (
 	// MaxBody is how many bytes of a body Post returns.
 	MaxBody = 16 << 10
 
-	// maxDrain is how much more is read so that the connection can be used again.
+	// maxDrain is how many more bytes are read so that the connection can be reused.
 	maxDrain = 256 << 10
 )
 
@@ -143,7 +142,7 @@ func (c *API) do(req *http.Request, maxBody int64, buf []byte) (a Answer) {
 	defer resp.Body.Close()
 	a = Answer{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), Key: c.key}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return a // the body is the connection, which ends with neither context nor timeout
+		return a // the body is the connection, which neither context nor timeout ends
 	}
 	body := bytes.NewBuffer(buf)
 	_, err = body.ReadFrom(io.LimitReader(resp.Body, maxBody))

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Cleaner makes errors of the network readable: they name the host and never contain the API
-// key.
+// Cleaner adds the host to errors of the network and removes the API key.
 type Cleaner struct {
 	host string
 	key  func() string // a function, so that printing the Cleaner does not print the key
@@ -35,7 +34,7 @@ func (c Cleaner) Clean(err error) error {
 // Scrub replaces the key in text.
 func (c Cleaner) Scrub(text string) string { return scrub(text, c.key()) }
 
-// scrub replaces the key in text, as it is and as encoders of JSON write it.
+// scrub replaces the key in text, in plain form and as JSON encoders write it.
 func scrub(text, key string) string {
 	quoted, _ := json.Marshal(key) // of a string, which cannot fail
 	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key)

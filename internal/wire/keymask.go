@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// keyMask keeps the API key out of what net/http prints. An http.Transport writes to the
-// standard logger what a server sends on an idle connection, and a server may repeat the
-// request with its key. So connections of this dialer replace the key in what they read.
+// keyMask keeps the API key out of the messages that net/http logs. An http.Transport logs the
+// data that a server sends on an idle connection, and a server may repeat the request with its
+// key. So connections of this dialer replace the key in the data that they read.
 //
-// It does not do so for an https BaseURL through a proxy, because net/http itself adds TLS to
+// It does not work for an https BaseURL through a proxy, because net/http itself adds TLS to
 // those connections.
 type keyMask struct {
 	dialer net.Dialer

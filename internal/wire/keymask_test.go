@@ -23,8 +23,8 @@ import (
 )
 
 // talkative is a server that accepts one event and then, when idle is closed, sends an
-// answer that was not asked for and repeats the request's Authorization header. Without
-// idle it sends both at once.
+// unsolicited answer that repeats the request's Authorization header. If idle is nil, it sends
+// both at once.
 type talkative struct {
 	net.Listener
 	idle chan struct{}
@@ -63,12 +63,12 @@ func (w lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Not parallel: it reads what the standard logger prints, which is the process's.
+// Not parallel: it reads the output of the standard logger, which the whole process shares.
 func TestKeyIsNotPrintedByNetHTTPWhenTheServerRepeatsItUnasked(t *testing.T) {
 	for _, tc := range []struct {
 		name, key, text string
 		tls, proxy      bool
-		together        bool // answer and what follows come in one piece
+		together        bool // answer and unsolicited data are sent in one piece
 	}{
 		{name: "http, idle", key: "sk_secret_0123456789", text: "%s"},
 		{name: "https, idle", key: "sk_secret_0123456789", text: "%s", tls: true},
@@ -118,7 +118,7 @@ func TestKeyIsNotPrintedByNetHTTPWhenTheServerRepeatsItUnasked(t *testing.T) {
 	}
 }
 
-// client is the API's client for s, whose transport is the default one.
+// client returns the API's client for s, with the default transport.
 func (s *talkative) client(key string, roots *x509.CertPool, proxy bool) *API {
 	base := "http://" + s.Addr().String()
 	mask := newKeyMask(key)
@@ -136,7 +136,7 @@ func (s *talkative) client(key string, roots *x509.CertPool, proxy bool) *API {
 	return a
 }
 
-// secured makes l a listener for TLS, and returns whom a client must trust.
+// secured returns l with TLS, and the certificates that a client must trust.
 func secured(t *testing.T, l net.Listener) (net.Listener, *x509.CertPool) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)
@@ -146,7 +146,7 @@ func secured(t *testing.T, l net.Listener) (net.Listener, *x509.CertPool) {
 	return tls.NewListener(l, &tls.Config{Certificates: server.TLS.Certificates}), roots
 }
 
-// fixed is a connection that reads what it was made with, in pieces.
+// fixed is a connection that returns a fixed text in pieces.
 type fixed struct {
 	net.Conn
 	pieces []string

@@ -16,9 +16,9 @@ const (
 	NotAPI                  // the server is not the API: hold everything
 )
 
-// Verdict says what the answer to POST /v1/events means. The contract documents
-// 202 and the error body; the rest follows RFC 9110 and the rule that an event is given up
-// only if the API itself says that the event is bad.
+// Verdict returns the meaning of the answer to POST /v1/events. The contract documents 202 and
+// the error body. Other answers follow RFC 9110, and an event is given up only if the API
+// itself says that the event is bad.
 func (a *Answer) Verdict() Verdict {
 	switch s := a.Status; {
 	case a.Err != nil:
@@ -39,7 +39,7 @@ func (a *Answer) Verdict() Verdict {
 			return Refused
 		}
 		if a.Cut != nil {
-			return Later // it might have been the API's
+			return Later // the API may have sent it
 		}
 		return NotAPI
 	}
