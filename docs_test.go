@@ -67,7 +67,7 @@ var (
 	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// anchors returns the fragments by which links reach the headings of a page.
+// anchors returns the fragments of the headings of a page, as links name them.
 func anchors(page string) (names []string) {
 	for _, m := range heading.FindAllStringSubmatch(fencedBlock.ReplaceAllString(page, ""), -1) {
 		name := notInAnchor.ReplaceAllString(strings.ToLower(m[1]), "")

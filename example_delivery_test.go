@@ -14,7 +14,7 @@ import (
 )
 
 func ExampleCloseError() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	api.Always(footfalltest.Status(503)) // an outage
 	cfg := api.Config()
@@ -43,7 +43,7 @@ func ExampleCloseError() {
 }
 
 func ExampleTracker_Flush() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	tracker, err := footfall.New(api.Config())
 	if err != nil {
@@ -65,7 +65,7 @@ func ExampleTracker_Flush() {
 }
 
 func ExampleTracker_Stats() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	api.Next(footfalltest.Status(422)) // the API refuses one event
 	cfg := api.Config()
@@ -91,7 +91,7 @@ func ExampleTracker_Stats() {
 }
 
 func ExampleRejectedError() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	api.Next(footfalltest.Status(422)) // the API refuses the event
 	cfg := api.Config()
@@ -115,7 +115,7 @@ func ExampleRejectedError() {
 }
 
 func ExampleClient() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	client, err := footfall.NewClient(footfall.ClientConfig{BaseURL: api.URL, APIKey: footfalltest.Key})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleWithURL() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	cfg := api.Config()
 	cfg.DefaultURL = "" // of events without a page
@@ -42,7 +42,7 @@ func ExampleWithURL() {
 }
 
 func ExampleTracker_TrackEvent() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	tracker, err := footfall.New(api.Config())
 	if err != nil {
@@ -68,7 +68,7 @@ func ExampleTracker_TrackEvent() {
 }
 
 func ExampleTracker_TrackRequest() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	tracker, err := footfall.New(api.Config())
 	if err != nil {
@@ -129,7 +129,7 @@ func (t tinyRouter) route(r *http.Request) (pattern string, subtree bool, values
 }
 
 func ExampleRules_Wrap() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	tracker, err := footfall.New(api.Config())
 	if err != nil {

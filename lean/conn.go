@@ -243,7 +243,7 @@ func (c *conn) readStream(a *footfall.Answer, body io.Reader) (whole bool) {
 	return err == io.EOF
 }
 
-// cut replaces io.EOF by io.ErrUnexpectedEOF, for an incomplete body.
+// cut returns the error of an incomplete body: io.ErrUnexpectedEOF in place of io.EOF.
 func cut(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

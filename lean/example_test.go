@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleNewTracker() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	tracker, err := lean.NewTracker(api.Config()) // in place of footfall.New
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func ExampleOpen() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	dir, err := os.MkdirTemp("", "events") // such as /var/lib/shop/events
 	if err != nil {
@@ -42,7 +42,7 @@ func ExampleOpen() {
 }
 
 func ExampleSpool_Stats() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	dir, err := os.MkdirTemp("", "events") // such as /var/lib/shop/events
 	if err != nil {
@@ -86,7 +86,7 @@ func ExampleSpool_Stats() {
 }
 
 func ExampleNew() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // in place of the Site Analytics API
 	defer api.Close()
 	dir, err := os.MkdirTemp("", "events") // such as /var/lib/shop/events
 	if err != nil {

@@ -20,7 +20,7 @@ type tally struct {
 	damaged   int
 }
 
-// expect holds what is known about a file that is opened again.
+// expect describes the expected contents of a file that is opened again.
 type expect struct {
 	run       uint64
 	loaded    uint64 // records below are in memory
