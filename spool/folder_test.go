@@ -323,5 +323,5 @@ func TestASpoolIsForOneTracker(t *testing.T) {
 	require.NoError(t, second.Close(t.Context()))
 	s.keep(1, 5)
 	s.flush()
-	assert.Contains(t, s.log.String(), "for one tracker")
+	assert.Contains(t, s.log.String(), "one tracker only")
 }
