@@ -28,7 +28,7 @@ func readFile(t *testing.T, name string) string {
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
 // fragment surrounds a block of the documents that is not a whole program.
-const fragment = `package main
+const fragment = `package readme
 
 import (
 	"bytes"
@@ -73,11 +73,9 @@ func example(ctx context.Context, tracker *footfall.Tracker, server *http.Server
 }
 
 func passwordIsRight(*http.Request) bool { return true }
-
-func main() {}
 `
 
-// siblings are the packages of other modules that documents of the root use.
+// siblings are the modules beside the root that documents of the root use.
 var siblings = []string{"lean", "spool"}
 
 // usedBy returns the packages that a block uses.
@@ -101,7 +99,7 @@ func program(block string) string {
 	case strings.Contains(block, "\npackage main\n"):
 		return block
 	case strings.HasPrefix(block, "func "), strings.HasPrefix(block, "type "):
-		return head + "\nvar shop http.Handler\n\n" + block + "\nfunc main() {}\n"
+		return head + "\nvar shop http.Handler\n\n" + block
 	}
 	for _, name := range []string{"handler", "err", "tracker"} {
 		if regexp.MustCompile(`(?m)^[^\n=]*\b` + name + `\b[^\n=]*:=`).MatchString(block) {
