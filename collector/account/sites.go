@@ -76,7 +76,7 @@ func (a *Account) putSite(ctx context.Context, s *Site) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if id, taken := a.domains[s.Domain]; taken && id != s.ID {
-		return &FieldError{"domain", "is that of another site already"}
+		return &FieldError{"domain", "belongs to another site"}
 	}
 	was := a.sites[s.ID].Domain
 	if err := save(ctx, a, kindSite, s.ID, a.sites, *s); err != nil {
@@ -145,12 +145,12 @@ func cleanDomain(domain string) (string, error) {
 	host := domain
 	if name, port, err := net.SplitHostPort(domain); err == nil {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return "", &FieldError{"domain", "has a port that is not one"}
+			return "", &FieldError{"domain", "has an invalid port"}
 		}
 		host = name
 	}
 	if !isHostName(host) && !isAddress(host) {
-		return "", &FieldError{"domain", "is not a host name, such as shop.example.com; write one with other letters as xn--…"}
+		return "", &FieldError{"domain", "must be a host name such as shop.example.com; write an international name in its xn-- form"}
 	}
 	return domain, nil
 }

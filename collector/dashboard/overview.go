@@ -30,12 +30,12 @@ type dimension struct {
 }
 
 var dimensions = []dimension{
-	{store.Pages, "pages", "Pages", "Page", "Pageviews", "No page was seen in this range."},
-	{store.Referrers, "referrers", "Referrers", "Referrer", "Pageviews", "Nobody came in this range."},
-	{store.Names, "names", "Events", "Event", "Count", "No event came in this range."},
-	{store.Sources, "sources", "UTM sources", "Source", "Pageviews", "No address with utm_source was opened."},
-	{store.Mediums, "mediums", "UTM mediums", "Medium", "Pageviews", "No address with utm_medium was opened."},
-	{store.Campaigns, "campaigns", "UTM campaigns", "Campaign", "Pageviews", "No address with utm_campaign was opened."},
+	{store.Pages, "pages", "Pages", "Page", "Pageviews", "No pageviews in this range."},
+	{store.Referrers, "referrers", "Referrers", "Referrer", "Pageviews", "No pageviews in this range."},
+	{store.Names, "names", "Events", "Event", "Count", "No events in this range."},
+	{store.Sources, "sources", "UTM sources", "Source", "Pageviews", "No pageview had a utm_source."},
+	{store.Mediums, "mediums", "UTM mediums", "Medium", "Pageviews", "No pageview had a utm_medium."},
+	{store.Campaigns, "campaigns", "UTM campaigns", "Campaign", "Pageviews", "No pageview had a utm_campaign."},
 }
 
 // table is the most frequent values of a dimension.

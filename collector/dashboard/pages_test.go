@@ -214,7 +214,7 @@ func TestFailuresAreShownInTheDesignAndLogged(t *testing.T) {
 	assert.Contains(t, f.log.String(), "the disk is gone")
 	missing := b.get("/nothing/here")
 	assert.Equal(t, http.StatusNotFound, missing.status)
-	assert.Contains(t, missing.body, "There is nothing here")
+	assert.Contains(t, missing.body, "Page not found")
 }
 
 func TestAssetsAreKeptForEverAndNamedByTheirContent(t *testing.T) {

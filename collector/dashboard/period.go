@@ -66,18 +66,18 @@ func (p *period) setName(name string) {
 func (p *period) setDays() (problem string) {
 	from, err := time.Parse(time.DateOnly, p.FirstDay)
 	if err != nil {
-		return "From is not a day, such as 2026-01-31."
+		return "From must be a date such as 2026-01-31."
 	}
 	to, err := time.Parse(time.DateOnly, p.LastDay)
 	switch {
 	case err != nil:
-		return "To is not a day, such as 2026-01-31."
+		return "To must be a date such as 2026-01-31."
 	case to.Before(from):
 		return "To is before From."
 	case to.Sub(from) >= maxDays*24*time.Hour:
-		return "That is longer than three years."
+		return "The range is longer than three years."
 	case from.Year() < 1970 || to.Year() > 9998:
-		return "There are no figures of that year."
+		return "The year must be from 1970 to 9998."
 	}
 	p.From, p.To = from, to.AddDate(0, 0, 1)
 	return ""

@@ -38,8 +38,8 @@ var notices = map[string]string{
 	"added":    "The site was added.",
 	"saved":    "Saved.",
 	"deleted":  "Deleted.",
-	"revoked":  "The key was revoked. Requests with it are refused from now on.",
-	"password": "The password was changed. All other sessions were signed out.",
+	"revoked":  "The key was revoked. Requests that use it are now refused.",
+	"password": "The password was changed. All other sessions are signed out.",
 	"out":      "You are signed out.",
 }
 
@@ -87,12 +87,12 @@ type errorPage struct {
 }
 
 var errorPages = map[int]errorPage{
-	http.StatusBadRequest:            {Title: "That form could not be read", Words: "Go back and send it again."},
-	http.StatusForbidden:             {Title: "That came from elsewhere", Words: "This form was sent from another site, so nothing was changed. Open the page here and send it again."},
-	http.StatusNotFound:              {Title: "There is nothing here", Words: "The address may be mistyped, or what it led to was deleted."},
-	http.StatusRequestEntityTooLarge: {Title: "That is too much", Words: "The form is larger than any that this page needs. Nothing was changed."},
-	http.StatusServiceUnavailable:    {Title: "Too many live views are open", Words: "Close one of them and try again."},
-	http.StatusInternalServerError:   {Title: "Something went wrong", Words: "It was not you. The collector's log says more; events are still being taken."},
+	http.StatusBadRequest:            {Title: "The form could not be read", Words: "Go back and send it again."},
+	http.StatusForbidden:             {Title: "This request came from another site", Words: "Nothing was changed. Open the form in this dashboard and send it again."},
+	http.StatusNotFound:              {Title: "Page not found", Words: "The address may be wrong, or the item was deleted."},
+	http.StatusRequestEntityTooLarge: {Title: "The form is too large", Words: "Nothing was changed. Shorten the text and send it again."},
+	http.StatusServiceUnavailable:    {Title: "Too many live views are open", Words: "Close one and try again."},
+	http.StatusInternalServerError:   {Title: "Something went wrong", Words: "The collector could not answer this request. Its log has the details."},
 }
 
 func (b *board) showError(w http.ResponseWriter, r *http.Request, status int) {

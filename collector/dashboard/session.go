@@ -142,7 +142,7 @@ func (b *board) signIn(w http.ResponseWriter, r *http.Request) error {
 func (b *board) enter(w http.ResponseWriter, r *http.Request, g gate) error {
 	token, expires, err := b.Account.SignIn(r.Context(), g.Form.Get("password"))
 	if errors.Is(err, account.ErrPassword) {
-		g.Form.Errors = map[string]string{"password": "is not the right one"}
+		g.Form.Errors = map[string]string{"password": "is wrong"}
 		return b.showGate(w, r, http.StatusUnauthorized, "login", g)
 	}
 	if err != nil {
@@ -184,7 +184,7 @@ func (b *board) setUp(w http.ResponseWriter, r *http.Request) error {
 	err = b.Account.SetUp(r.Context(), g.Token, f.Get("password"))
 	switch {
 	case errors.Is(err, account.ErrPassword):
-		g.Form.Errors = map[string]string{"token": "is not the one of this start, or was used"}
+		g.Form.Errors = map[string]string{"token": "is out of date or was already used"}
 		return b.showGate(w, r, http.StatusForbidden, "setup", g)
 	case g.Form.refused(err):
 		return b.showGate(w, r, http.StatusUnprocessableEntity, "setup", g)
@@ -209,13 +209,13 @@ func (b *board) changePassword(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if wait := b.wait(w, r); wait > 0 {
-		f.Errors = map[string]string{"old": "was tried too often; wait " + plural(wait, "second")}
+		f.Errors = map[string]string{"old": "was tried too often. Wait " + plural(wait, "second")}
 		return b.passwordPage(w, r, http.StatusTooManyRequests, f)
 	}
 	err = b.Account.ChangePassword(r.Context(), f.Get("old"), f.Get("password"))
 	switch {
 	case errors.Is(err, account.ErrPassword):
-		f.Errors = map[string]string{"old": "is not the right one"}
+		f.Errors = map[string]string{"old": "is wrong"}
 		return b.passwordPage(w, r, http.StatusUnprocessableEntity, f)
 	case f.refused(err):
 		return b.passwordPage(w, r, http.StatusUnprocessableEntity, f)

@@ -89,7 +89,7 @@ func state(site account.Site, points []store.Point) string {
 			return "Quiet today"
 		}
 	}
-	return "Nothing yet"
+	return "No events yet"
 }
 
 // ever asks about all events of a site.
@@ -154,7 +154,7 @@ func (b *board) settings(w http.ResponseWriter, r *http.Request, site account.Si
 
 func (b *board) settingsPage(w http.ResponseWriter, r *http.Request, status int, site account.Site, f form) error {
 	return b.show(w, r, status, "settings", view{
-		Title: "Settings of " + site.Name, Tab: "settings", Site: site,
+		Title: "Settings for " + site.Name, Tab: "settings", Site: site,
 		Data: siteForm{Form: f, snippets: b.snippets(r, site)},
 	})
 }
