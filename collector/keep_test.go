@@ -130,7 +130,7 @@ func TestEventsBeyondMaxPendingAreRefused(t *testing.T) {
 		}
 		synctest.Wait()
 		w := s.post(t.Context(), s.event("x", pageURL, "{}"))
-		assert.Equal(t, `{"error":"unavailable","message":"too many events wait to be stored","status":503}`, w.Body.String())
+		assert.Equal(t, `{"error":"unavailable","message":"too many events are waiting to be stored","status":503}`, w.Body.String())
 		close(commit)
 		wg.Wait()
 		assert.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)

@@ -106,7 +106,7 @@ func TestClientsOfASlowStoreAreToldToComeBack(t *testing.T) {
 			}
 			got := post()
 			if got.status == 503 {
-				assert.Equal(t, `{"error":"unavailable","message":"too many events wait to be stored","status":503}`, got.body)
+				assert.Equal(t, `{"error":"unavailable","message":"too many events are waiting to be stored","status":503}`, got.body)
 				assert.Equal(t, "1", got.header.Get("Retry-After"))
 				refused.Done()
 				assert.Eventually(t, func() bool { got = post(); return got.status != 503 }, 10*time.Second, time.Second)

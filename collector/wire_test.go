@@ -130,7 +130,7 @@ func TestOddRequestsAreAnsweredInTheErrorShape(t *testing.T) {
 	assert.Empty(t, s.stored(t))
 
 	got, rest := s.raw(t, post(asJSON+"Transfer-Encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n"))
-	assert.Contains(t, got.body, `"body: could not be read to its end"`)
+	assert.Contains(t, got.body, `"body: could not be read completely"`)
 	assertClosed(t, rest, "where the next request begins nobody knows")
 }
 

@@ -38,7 +38,7 @@ func (a *Account) SaveGoal(ctx context.Context, g Goal) (Goal, error) {
 	return g, save(ctx, a, kindGoal, g.ID, a.goals, g)
 }
 
-// owns checks that the site exists, and that what has the id, if there is one, is its.
+// owns checks that the site exists and owns the goal or funnel with this ID, if there is one.
 func (a *Account) owns(site, id, ownedBy string) error {
 	if _, ok := a.sites[site]; !ok || id != "" && ownedBy != site {
 		return ErrNotFound
@@ -66,7 +66,7 @@ func (a *Account) Funnels(site string) []Funnel {
 	return found
 }
 
-// How many steps a funnel has.
+// Bounds of the number of steps.
 const (
 	MinSteps = 2
 	MaxSteps = 8
@@ -105,9 +105,8 @@ func (a *Account) DeleteFunnel(ctx context.Context, id string) error {
 	return remove(ctx, a, kindFunnel, id, a.funnels)
 }
 
-// cleanMatch checks what the owner typed. An event's name counts as it is, for it is
-// compared as sent; blanks around a page are a slip. An error is about field, and what
-// of it.
+// cleanMatch checks and cleans a match. Event names stay as typed, because they are compared
+// exactly; spaces around a page are removed. Errors name field and begin with what.
 func cleanMatch(m store.Match, field, what string) (store.Match, error) {
 	m.Page = strings.TrimSpace(m.Page)
 	bad := func(reason string) (store.Match, error) { return m, &FieldError{field, what + reason} }
