@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// refusal is a request that is refused, and the answer.
+// refusal is a refused request and the expected answer.
 type refusal struct {
 	method, path, body string
 	header             []string
@@ -28,7 +28,7 @@ func badEvent(body, message string) refusal {
 	return refusal{"POST", "/v1/events", body, nil, 400, "validation_failed", message}
 }
 
-// refusals has every failure of the API that a request can cause.
+// refusals returns every failure of the API that a request can cause.
 func refusals(s *service) map[string]refusal {
 	event := func(name, url, props, message string) refusal {
 		return badEvent(s.event(name, url, props), message)

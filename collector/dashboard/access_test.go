@@ -75,7 +75,7 @@ func TestSessionCookieIsKeptFromScriptsAndOtherSites(t *testing.T) {
 			f := newFixtureWith(t, func(c *Config) { c.Secure = secure })
 			a := f.browser().post("/login", url.Values{"password": {thePassword}})
 			cookies := (&http.Response{Header: a.header}).Cookies()
-			require.Len(t, cookies, 2, "that of the session, and that of the browser")
+			require.Len(t, cookies, 2, "the session cookie and the browser cookie")
 			for _, c := range cookies {
 				assert.True(t, c.HttpOnly)
 				assert.Equal(t, http.SameSiteLaxMode, c.SameSite)
@@ -142,7 +142,7 @@ func TestFormsBehindAProxyAreTakenFromThePublicAddress(t *testing.T) {
 	f := newFixture(t)
 	r := f.browser().request(t.Context(), http.MethodPost, "/login", strings.NewReader("password=wrong"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Origin", "https://stats.example.com") // the proxy did not keep Host
+	r.Header.Set("Origin", "https://stats.example.com") // the proxy replaced Host
 	assert.Equal(t, http.StatusUnauthorized, f.browser().do(r).status)
 }
 
@@ -209,7 +209,7 @@ func TestNobodyCanKeepTheOwnerFromSettingUp(t *testing.T) {
 	assert.Equal(t, http.StatusSeeOther, a.status)
 }
 
-// fresh is a dashboard of a collector that was never set up.
+// fresh is a dashboard of a collector without a password.
 func fresh(t *testing.T) *fixture {
 	st := storetest.NewReference()
 	a, err := account.Open(t.Context(), st)

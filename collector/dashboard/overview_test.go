@@ -24,7 +24,7 @@ func TestOverviewComparesWithTheTimeBefore(t *testing.T) {
 	for i := range uint64(4) {
 		f.add(viewed(site.ID, "/", yesterday.Add(-time.Hour), i+1))
 	}
-	f.add(viewed(site.ID, "/", yesterday.Add(time.Hour), 9)) // later than now was yesterday
+	f.add(viewed(site.ID, "/", yesterday.Add(time.Hour), 9)) // yesterday, but later in the day than now
 	f.add(happened(site.ID, "paid", yesterday.Add(-time.Hour), 0), happened(site.ID, "paid", yesterday.Add(-time.Hour), 0),
 		happened(site.ID, "paid", noon.Add(-time.Hour), 0))
 	body := f.signedIn().page("/sites/" + site.ID + "?range=today").body

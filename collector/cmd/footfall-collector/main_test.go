@@ -29,7 +29,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// TestMain lets the test's own program stand in for the command.
+// TestMain runs the command itself if the environment asks for it.
 func TestMain(m *testing.M) {
 	if os.Getenv("FOOTFALL_TEST_AS_COMMAND") != "" {
 		main()
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 func noEnv(string) string { return "" }
 
-// command is one that runs.
+// command is a running command.
 type command struct {
 	url   string
 	setup string // link, if one was printed
@@ -72,12 +72,12 @@ func start(t *testing.T, args ...string) *command {
 	return c
 }
 
-// setupLink waits a moment for the line that is not always there.
+// setupLink waits briefly for the link, which is not always printed.
 func setupLink(lines *bufio.Scanner) string {
 	found := make(chan string, 1)
 	go func() {
 		defer close(found)
-		for lines.Scan() { // to its end, so that nothing waits for a reader
+		for lines.Scan() { // drain the output, so that the command does not block
 			if _, link, ok := strings.Cut(lines.Text(), "open this link: "); ok {
 				found <- link
 			}
@@ -91,7 +91,7 @@ func setupLink(lines *bufio.Scanner) string {
 	}
 }
 
-// withSite makes a file with a site, a key and a password, and returns them.
+// withSite creates a file with a site, a key and a password.
 func withSite(t *testing.T, dir string) (site, key string) {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
@@ -181,8 +181,8 @@ func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
 	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
 }
 
-// A backup may be kept for years, and with the salt of its day the visitors of that day
-// could be told from their addresses.
+// A backup may be kept for years. With the day's salt in it, visitors could be identified by
+// their addresses.
 func TestBackupHasNoSaltInIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -293,7 +293,7 @@ func TestIdempotencyWindowIsFromAMinuteTo30Days(t *testing.T) {
 	}
 }
 
-// The key is planted with the age that it has when the collector starts.
+// The key is stored with the age that it has when the collector starts.
 func TestIdempotencyWindowIsThatOfTheStore(t *testing.T) {
 	t.Parallel()
 	for window, want := range map[string]int64{"72h": 1, "": 2} {
