@@ -44,7 +44,7 @@ var experiments = []experiment{
 
 var quick = []string{"A1", "A2", "B", "C"}
 
-// besides the SDKs, modules whose versions the results name.
+// others are further modules whose versions the results name.
 var others = []string{
 	"github.com/felixge/httpsnoop",
 	"github.com/footfall-dev/footfall/lean",
@@ -75,7 +75,7 @@ func parse(args []string) (settings, error) {
 	fast := flags.Bool("quick", false, "run "+strings.Join(quick, ", ")+" alone, in fewer rounds, and write no files")
 	only := flags.String("only", "", "run these experiments alone, such as A1,G")
 	flags.IntVar(&s.rounds, "rounds", 0, "how often each figure is taken (default 5, with -quick 3)")
-	flags.StringVar(&s.out, "out", "", "directory for RESULTS.md and results.json (default . of a whole run, else nowhere)")
+	flags.StringVar(&s.out, "out", "", "directory for RESULTS.md and results.json (default . for a whole run, otherwise none)")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
@@ -135,8 +135,8 @@ func run(ctx context.Context, args []string) error {
 	return results.Write(s.out)
 }
 
-// runAll runs what s names, in the order of the results. When one fails, the others run
-// all the same.
+// runAll runs the experiments that s names, in the order of the results. If one fails, the
+// others still run.
 func runAll(ctx context.Context, s settings, results *report.Results) error {
 	var failures []error
 	for _, e := range experiments {

@@ -10,10 +10,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// recent is how long ago the last event of a site may be for its tracking to be active.
+// recent is how recent a site's last event must be for its tracking to be active.
 const recent = 24 * time.Hour
 
-// activity knows when each site had its last event. It asks the store once, at the start.
+// activity holds the time of each site's last event. It reads the store once, at the start.
 type activity struct {
 	last sync.Map // site id → *atomic.Int64, milliseconds
 }
@@ -21,7 +21,7 @@ type activity struct {
 func (a *activity) load(ctx context.Context, st store.Store, sites []account.Site) error {
 	now := time.Now()
 	for i := range sites {
-		q := store.Query{Site: sites[i].ID, From: now.Add(-recent), To: now.Add(time.Minute)} // clocks are set back
+		q := store.Query{Site: sites[i].ID, From: now.Add(-recent), To: now.Add(time.Minute)} // the clock may have been set back
 		events, err := st.Recent(ctx, q, 1)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (a *activity) isRecent(site string, now time.Time) bool {
 	return ok && now.Sub(time.UnixMilli(v.(*atomic.Int64).Load())) < recent
 }
 
-// prune forgets sites that are no more.
+// prune drops deleted sites.
 func (a *activity) prune(acc *account.Account) {
 	a.last.Range(func(id, _ any) bool {
 		if _, ok := acc.Site(id.(string)); !ok {

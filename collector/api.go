@@ -10,8 +10,8 @@ import (
 	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
-// serveAPI answers what the contract documents (section Endpoints). Paths are compared,
-// not cleaned: the contract knows no other spelling.
+// serveAPI serves the endpoints of the contract (section Endpoints). Paths are compared
+// exactly: the contract has no other spelling.
 func (c *Collector) serveAPI(w http.ResponseWriter, r *http.Request) *failure {
 	id, single := strings.CutPrefix(r.URL.Path, "/v1/sites/")
 	switch path := r.URL.Path; {
@@ -25,19 +25,18 @@ func (c *Collector) serveAPI(w http.ResponseWriter, r *http.Request) *failure {
 	return notFound("there is no such path: " + quoted(r.URL.Path))
 }
 
-// Wrong keys that a client prefix may send: once in six seconds, and some at once.
+// Requests with a wrong key that a client network may send: one in six seconds, and a burst.
 const (
 	failureRate  = 1.0 / 6
 	failureBurst = 20
 )
 
-// keyed answers a request that came with the key of this id.
+// keyed handles a request that was authenticated with the key of this ID.
 type keyed func(w http.ResponseWriter, r *http.Request, key string) *failure
 
-// authenticated calls handle if method and key are right. Wrong keys do not count
-// against right ones: somebody who guesses keys must not lock out who shares an address
-// with him. So wrong ones are limited for the sake of logs and work, and keys are long
-// enough not to be guessed.
+// authenticated calls handle if the method and the key are right. Only wrong keys count
+// against the client's limit: somebody who guesses keys must not lock out others on the same
+// address. The limit bounds work and log lines; keys are too long to guess.
 func (c *Collector) authenticated(w http.ResponseWriter, r *http.Request, method string, handle keyed) *failure {
 	if !allows(method, r.Method) {
 		return wrongMethod(method)
@@ -57,16 +56,16 @@ func (c *Collector) authenticated(w http.ResponseWriter, r *http.Request, method
 	}
 }
 
-// allows lets HEAD ask what GET would answer, as RFC 9110, section 9.1, has it.
+// allows reports whether got is the method, or HEAD in place of GET (RFC 9110, section 9.1).
 func allows(method, got string) bool {
 	return got == method || method == http.MethodGet && got == http.MethodHead
 }
 
-// maxKey bounds the keys that are looked at: none that was issued is near it.
+// maxKey bounds the keys to check, in bytes. Issued keys are far shorter.
 const maxKey = 512
 
-// bearerKey returns the key of a request (RFC 6750, section 2.1), or nothing. The
-// scheme's case does not matter.
+// bearerKey returns the key of a request (RFC 6750, section 2.1), or "". The scheme is
+// case-insensitive.
 func bearerKey(r *http.Request) string {
 	values := r.Header["Authorization"]
 	if len(values) != 1 || len(values[0]) > maxKey {

@@ -15,7 +15,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
-// silent is a ResponseWriter that keeps nothing.
+// silent is a ResponseWriter that discards everything.
 type silent struct {
 	header http.Header
 	status int
@@ -25,12 +25,12 @@ func (s *silent) Header() http.Header         { return s.header }
 func (s *silent) Write(b []byte) (int, error) { return len(b), nil }
 func (s *silent) WriteHeader(status int)      { s.status = status }
 
-// body is a request's body that can be read again and again.
+// body is a request body that can be read repeatedly.
 type body struct{ *strings.Reader }
 
 func (body) Close() error { return nil }
 
-// BenchmarkEvents measures what an event costs without socket and store.
+// BenchmarkEvents measures an event without socket and store.
 func BenchmarkEvents(b *testing.B) {
 	s := prepare(b, Config{KeyRate: -1, Store: adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }}})
 	text := s.event("checkout_completed", "https://shop.example.com/checkout/done?utm_source=newsletter", `{"plan":"pro","total":49.90,"currency":"EUR"}`)
@@ -53,7 +53,7 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// BenchmarkBrowserEvents measures the same for a pageview of a browser.
+// BenchmarkBrowserEvents measures a pageview of a browser without socket and store.
 func BenchmarkBrowserEvents(b *testing.B) {
 	s := prepare(b, Config{BrowserRate: 1e9, BrowserBurst: 1e9, Store: adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }}})
 	reader := body{strings.NewReader(pageview)}
@@ -75,8 +75,8 @@ func BenchmarkBrowserEvents(b *testing.B) {
 	}
 }
 
-// BenchmarkEventsOverSockets adds what net/http and loopback cost, clients included:
-// their connections are bare, so that it is mostly the collector that is measured.
+// BenchmarkEventsOverSockets adds net/http and the loopback interface. The clients write raw
+// bytes, so that most of the time is the collector's.
 func BenchmarkEventsOverSockets(b *testing.B) {
 	b.Run("null", func(b *testing.B) {
 		benchmarkSockets(b, adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }})
@@ -86,7 +86,7 @@ func BenchmarkEventsOverSockets(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Cleanup(func() { st.Close() }) // after the service, whose cleanup comes first
+		b.Cleanup(func() { st.Close() }) // runs after the cleanup of the service
 		benchmarkSockets(b, st)
 	})
 }
@@ -106,7 +106,7 @@ func benchmarkSockets(b *testing.B, st store.Store) {
 		defer conn.Close()
 		answer := make([]byte, 4096)
 		for pb.Next() {
-			_, _ = conn.Write(request) // Read tells
+			_, _ = conn.Write(request) // Read reports the error
 			n, err := conn.Read(answer)
 			if err != nil || !bytes.HasPrefix(answer[:n], []byte("HTTP/1.1 202")) {
 				b.Errorf("%v: %s", err, answer[:n])

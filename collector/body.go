@@ -13,10 +13,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// buffers hold bodies while they are decoded.
+// buffers are for bodies while they are decoded.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
-// readEvent reads and decodes the body of a request. Nothing of the draft refers to it.
+// readEvent reads and decodes the body of a request. The draft shares no memory with it.
 func readEvent(r *http.Request, names *fields) (draft, *failure) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
@@ -27,8 +27,8 @@ func readEvent(r *http.Request, names *fields) (draft, *failure) {
 	return decode(*buffer, names)
 }
 
-// readBody appends the body to b, which grows with what really comes, not with what a
-// header announces.
+// readBody appends the body to b. The buffer grows with the bytes that arrive, not with
+// the announced length.
 func readBody(b []byte, r *http.Request) ([]byte, *failure) {
 	if r.ContentLength > store.MaxBody {
 		return b, tooLarge(store.MaxBody)
@@ -46,18 +46,18 @@ func readBody(b []byte, r *http.Request) ([]byte, *failure) {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return b, &failure{status: http.StatusRequestTimeout, code: "request_timeout", message: "body: did not arrive in time", hangUp: true}
 		case err != nil:
-			f := invalid("body", "could not be read to its end")
+			f := invalid("body", "could not be read completely")
 			f.hangUp = true
 			return b, f
 		}
 	}
 }
 
-// checkMediaType refuses bodies of other types than those listed, and JSON that is not
-// UTF-8 (RFC 8259, section 8.1) or compressed.
+// checkMediaType refuses media types other than types, charsets other than UTF-8
+// (RFC 8259, section 8.1), and compressed bodies.
 func checkMediaType(r *http.Request, types ...string) *failure {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return unsupported("Content-Encoding: send the body as it is, not " + quoted(encoding))
+		return unsupported("Content-Encoding: send the body uncompressed, not as " + quoted(encoding))
 	}
 	sent := r.Header.Get("Content-Type")
 	if slices.Contains(types, sent) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// botWords are what user agents of programs say of themselves, in lower case. This list
-// is for /e alone: to it every HTTP client of a backend would be a bot.
+// botWords occur in the user agents of bots, in lower case. They apply to /e only: by these
+// rules the HTTP client of a backend is a bot, too.
 var botWords = []string{
 	"bot", "crawl", "spider", "slurp", "scrape", "fetch", "monitor", "preview", "archive",
 	"lighthouse", "pagespeed", "pingdom", "uptime", "validator", "checker", "externalhit",
@@ -16,8 +16,8 @@ var botWords = []string{
 // botExceptions are devices whose names contain a word of the list.
 var botExceptions = []string{"cubot"}
 
-// isBot reports whether the user agent is that of a program that nobody looks through.
-// Every browser claims to be Mozilla, old ones Opera; HTTP libraries do not.
+// isBot reports whether the user agent is a bot or another program without a person. All
+// browsers claim to be Mozilla, old ones Opera; HTTP libraries do not.
 func isBot(userAgent string, countHeadless bool) bool {
 	ua := strings.ToLower(userAgent)
 	for _, name := range botExceptions {
@@ -34,7 +34,7 @@ func isBot(userAgent string, countHeadless bool) bool {
 	return false
 }
 
-// isPrefetch reports whether the browser asks ahead of a visit that may never be.
+// isPrefetch reports whether the browser loads a page ahead of a possible visit.
 func isPrefetch(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Moz"} {
 		if strings.HasPrefix(strings.ToLower(h.Get(name)), "prefetch") {

@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
-// serveBrowser takes what t.js sends: {"s": domain, "n": name, none for a pageview,
+// serveBrowser accepts events of t.js: {"s": domain, "n": name, absent for a pageview,
 // "u": url, "r": referrer, "p": props}.
 func (c *Collector) serveBrowser(w http.ResponseWriter, r *http.Request) *failure {
 	w.Header()["Vary"] = variesOrigin
@@ -48,7 +48,7 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 	}
 	salt, at, err := c.salts.today(r.Context())
 	if err != nil {
-		c.trouble("there is no salt for visitors", err)
+		c.trouble("no salt for visitor hashes", err)
 		return unavailable("the event could not be stored")
 	}
 	e := d.event(&s, at)
@@ -60,12 +60,12 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 	return nil
 }
 
-// admit refuses events that are not of the site's own pages, and lets those pages read
-// the answer.
+// admit refuses events from pages that are not on the site's domain, and lets the site's
+// pages read the answer.
 func admit(w http.ResponseWriter, r *http.Request, s *account.Site, d *draft) *failure {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if !isOn(s.Domain, hostOfOrigin(origin)) {
-			return &failure{status: http.StatusForbidden, code: "forbidden", message: "pages of " + quoted(origin) + " may not send events of " + quoted(s.Domain)}
+			return &failure{status: http.StatusForbidden, code: "forbidden", message: "pages of " + quoted(origin) + " may not send events for " + quoted(s.Domain)}
 		}
 		allowOrigin(w, origin)
 	}
@@ -74,11 +74,11 @@ func admit(w http.ResponseWriter, r *http.Request, s *account.Site, d *draft) *f
 
 func allowOrigin(w http.ResponseWriter, origin string) {
 	w.Header().Set("Access-Control-Allow-Origin", origin)
-	w.Header().Set("Access-Control-Allow-Credentials", "true") // sendBeacon always asks with credentials; there are none to read
+	w.Header().Set("Access-Control-Allow-Credentials", "true") // sendBeacon always sends in credentials mode
 }
 
-// preflight answers before the site is known, so it goes by all of them. t.js needs
-// none; a page that sends application/json does.
+// preflight allows the origins of all sites, because a preflight request does not name the
+// site. t.js needs no preflight; a page that sends application/json does.
 func (c *Collector) preflight(w http.ResponseWriter, r *http.Request) {
 	origin := r.Header.Get("Origin")
 	host := hostOfOrigin(origin)
@@ -94,7 +94,7 @@ func (c *Collector) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// hostOfOrigin returns nothing for "null" and what is no web page.
+// hostOfOrigin returns "" for "null" and for origins other than http and https.
 func hostOfOrigin(origin string) string {
 	p, reason := parsePage(origin)
 	if reason != "" || p.path != "" || p.query != "" || strings.HasSuffix(origin, "#") {

@@ -52,7 +52,7 @@ func TestBrowserEventsAreValidatedLikeThoseOfTheAPI(t *testing.T) {
 		"blank name":   {`{"s":"shop.example.com","n":" ","u":"https://shop.example.com/"}`, 400, `{"error":"validation_failed","message":"n: is empty","status":400}`},
 		"other host":   {`{"s":"shop.example.com","u":"https://evilshop.example.com.example/"}`, 400, `{"error":"validation_failed","message":"u: is not on \"shop.example.com\"","status":400}`},
 		"prop":         {`{"s":"shop.example.com","u":"https://shop.example.com/","p":{"a":{}}}`, 400, `{"error":"validation_failed","message":"p[\"a\"]: must be a string or a number","status":400}`},
-		"unknown":      {`{"s":"shop.example.com","u":"https://shop.example.com/","v":1}`, 400, `{"error":"validation_failed","message":"body: has a field that events do not have: \"v\"","status":400}`},
+		"unknown":      {`{"s":"shop.example.com","u":"https://shop.example.com/","v":1}`, 400, `{"error":"validation_failed","message":"body: has an unknown field: \"v\"","status":400}`},
 		"too large":    {`{"s":"` + strings.Repeat("x", store.MaxBody) + `"}`, 413, `{"error":"payload_too_large","message":"body: larger than 32768 bytes","status":413}`},
 	} {
 		got := s.browse(t, row.body)

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// choreEvery is how often it is looked whether a day is over. A timer until midnight
-// would be late by the time that a laptop sleeps.
+// choreEvery is the interval of chores. A timer until midnight would be late on a laptop
+// that slept.
 const choreEvery = time.Minute
 
-// doChores destroys the salt of a day that is over and removes old events, until the
-// collector closes.
+// doChores destroys the salts of past days and removes old events, until the collector
+// closes.
 func (c *Collector) doChores() {
 	defer close(c.chored)
 	ticker := time.NewTicker(choreEvery)
 	defer ticker.Stop()
-	var forgotten time.Time // day of the last removal that went well
+	var forgotten time.Time // day of the last successful removal
 	for {
 		if err := c.chore(&forgotten); err != nil && c.ending.Err() == nil {
-			c.trouble("daily work failed and is tried again", err)
+			c.trouble("daily maintenance failed, will retry", err)
 		}
 		select {
 		case <-ticker.C:
@@ -46,8 +46,8 @@ func (c *Collector) chore(forgotten *time.Time) error {
 	return err
 }
 
-// forget removes events older than Config.Retention. Days are kept whole, for their
-// figures are.
+// forget removes events older than Config.Retention, in whole days because figures are kept
+// by day.
 func (c *Collector) forget(ctx context.Context, today time.Time) error {
 	if c.cfg.Retention == 0 {
 		return nil

@@ -41,7 +41,7 @@ func TestEventsAreKeptForEverUnlessToldOtherwise(t *testing.T) {
 	})
 }
 
-// forgetting is a store whose Forget fails some times.
+// forgetting is a store whose Forget fails several times.
 type forgetting struct {
 	store.Store
 	failures *atomic.Int64
@@ -81,7 +81,7 @@ func TestSitesThatAreGoneAreForgotten(t *testing.T) {
 	})
 }
 
-// lengthy is a store whose Forget takes until it is told.
+// lengthy is a store whose Forget blocks until end is closed.
 type lengthy struct {
 	store.Store
 	begun, end chan struct{}
@@ -98,7 +98,7 @@ func TestCloseWaitsForChoresAsLongAsItMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := lengthy{storetest.NewReference(), make(chan struct{}), make(chan struct{})}
 		s := prepare(t, Config{Retention: time.Hour, Store: st})
-		<-st.begun // of the next day: at the start there was no site
+		<-st.begun // of the next day: at the start there is no site
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		assert.ErrorIs(t, s.Close(short), context.DeadlineExceeded)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// clientAddr returns the address of who sent r. X-Forwarded-For is looked at only if it
-// comes from a trusted proxy, from the right: what stands left of the first address that
-// is no proxy of ours was written by whoever has that address.
+// clientAddr returns the address of the client. X-Forwarded-For counts only if it comes
+// from a trusted proxy, and is read from the right: entries left of the first address that
+// is not a trusted proxy may be forged.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // not valid on unix sockets, which is one client
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid on unix sockets: all of them are one client
 	client := plainAddr(peer.Addr())
 	if !isTrusted(client, trusted) {
 		return client
@@ -32,7 +32,7 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return client
 }
 
-// parseForwarded reads an address, with or without a port, as proxies write it.
+// parseForwarded parses an address, with or without a port.
 func parseForwarded(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {

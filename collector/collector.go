@@ -14,7 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Collector is the service. It is safe for concurrent use.
+// Collector is the service, an [http.Handler]. It is safe for concurrent use.
 type Collector struct {
 	cfg       Config
 	store     store.Store
@@ -35,7 +35,7 @@ type Collector struct {
 
 	closing  atomic.Bool
 	inFlight atomic.Int64
-	idle     chan struct{} // has an item when the last request ended while closing
+	idle     chan struct{} // receives when the last request ends during closing
 	endLive  context.Context
 	endLives context.CancelFunc
 	ending   context.Context // of chores
@@ -45,8 +45,8 @@ type Collector struct {
 
 var _ http.Handler = (*Collector)(nil)
 
-// New returns a Collector that is ready to serve. ctx bounds the reading of the
-// account and of what was going on lately. Call Close when it is no longer needed.
+// New returns a Collector that is ready to serve. ctx bounds the reading of the account and
+// of recent activity. Call [Collector.Close] when the Collector is no longer needed.
 func New(ctx context.Context, cfg Config) (*Collector, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -83,20 +83,20 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 	return c, nil
 }
 
-// begin learns what happened before this start.
+// begin reads the state of earlier runs.
 func (c *Collector) begin(ctx context.Context) error {
 	if err := c.activity.load(ctx, c.store, c.account.Sites()); err != nil {
 		return err
 	}
-	_, _, err := c.salts.today(ctx) // or a day's events of browsers would fail one by one
+	_, _, err := c.salts.today(ctx) // fail now rather than with each event of a browser
 	return err
 }
 
 // Account returns the account: sites, keys, goals, funnels and the password.
 func (c *Collector) Account() *account.Account { return c.account }
 
-// SetupURL returns the link that sets the first password, once; empty if there is a
-// password. Without Config.PublicURL it is a path.
+// SetupURL returns the link that sets the first password; empty if a password is set.
+// Without Config.PublicURL it is a path.
 func (c *Collector) SetupURL() string {
 	token := c.account.SetupToken()
 	if token == "" {
@@ -123,7 +123,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// leave runs when a request ended.
+// leave runs at the end of each request.
 func (c *Collector) leave() {
 	if c.inFlight.Add(-1) > 0 || !c.closing.Load() {
 		return
@@ -134,8 +134,8 @@ func (c *Collector) leave() {
 	}
 }
 
-// answer writes what handle returns, if it is a failure. A panic becomes one too: the
-// caller of an API is owed an answer that it can read.
+// answer writes the failure that handle returns. A panic becomes a failure, too, so that
+// API clients get an answer that they can parse.
 func (c *Collector) answer(w http.ResponseWriter, r *http.Request, handle func(http.ResponseWriter, *http.Request) *failure) {
 	defer c.recoverPanic(w, r)
 	if c.closing.Load() {
@@ -162,9 +162,9 @@ func (c *Collector) logPanic(r *http.Request, v any) {
 	c.log.Error("collector: panic in a handler", "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
 }
 
-// Close refuses further requests, waits for those under way, and ends what New
-// started. It returns ctx's error if they take longer than that. The Store stays open:
-// close it next. Calling Close again is allowed.
+// Close refuses new requests, waits for open ones, and stops the goroutines of [New]. If ctx
+// ends first it returns ctx's error. The Store stays open: close it next. Close may be
+// called again.
 func (c *Collector) Close(ctx context.Context) error {
 	c.closing.Store(true)
 	c.endLives()
@@ -184,5 +184,5 @@ func (c *Collector) Close(ctx context.Context) error {
 	return nil
 }
 
-// client returns whom a request comes from.
+// client returns the address of the client that sent r.
 func (c *Collector) client(r *http.Request) netip.Addr { return clientAddr(r, c.cfg.TrustedProxies) }

@@ -15,86 +15,84 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Config configures a Collector. The zero value of a field means its default. New
-// copies what it needs: changing a Config afterwards changes nothing.
+// Config configures a [Collector]. The zero value of a field selects its default. [New]
+// copies the Config: later changes have no effect.
 type Config struct {
-	// Store keeps events and the account. It stays the caller's, who closes it
-	// after the Collector. Required.
+	// Store keeps events and the account. The caller closes it after the Collector.
+	// Required.
 	Store store.Store
 
-	// PublicURL is where browsers find the collector, such as
-	// https://stats.example.com: scheme and host, without a path. The setup link and
-	// the snippet for pages are made with it; with https, cookies are sent over https
-	// only. Defaults to the address that a page was asked for.
+	// PublicURL is the URL at which browsers reach the collector, such as
+	// https://stats.example.com: scheme and host, no path. The setup link and the script tag
+	// contain it. With https, cookies are sent over HTTPS only. Defaults to the address of
+	// each page request.
 	PublicURL string
 
-	// TrustedProxies lists the addresses whose X-Forwarded-For is believed. Of the
-	// addresses in it the rightmost that is not listed is the client's. Anybody can
-	// send that header, so list only your own proxies; without them all visitors
-	// behind a proxy are one. Defaults to none.
+	// TrustedProxies lists the proxies whose X-Forwarded-For header is trusted. The client is
+	// the rightmost address in it that is not listed. Anyone can send this header, so list
+	// only your own proxies. All visitors behind a proxy that is not listed count as one.
+	// Defaults to none.
 	TrustedProxies []netip.Prefix
 
-	// Retention is how long events are kept, by whole UTC days; older ones are
-	// removed daily. Negative is refused. Defaults to for ever.
+	// Retention is how long events are kept, in whole UTC days. Older events are removed
+	// daily. Must not be negative. Defaults to 0, which keeps them forever.
 	Retention time.Duration
 
-	// KeyRate is how many events per second may be posted with one API key in the long
-	// run; more are answered with 429 and Retry-After. The default is more than a small
-	// machine stores: lower it where the loop of one backend must not fill the disk of
-	// all. Repeats count, calls that list sites do not. Negative means no limit.
+	// KeyRate is the sustained rate of events per second for each API key. Events above it
+	// get a 429 with Retry-After. The default exceeds the capacity of a small machine: lower
+	// it to stop one faulty backend from filling the disk. Repeated events count; requests
+	// that list sites do not. Negative means no limit.
 	// Defaults to 50,000.
 	KeyRate float64
 
-	// KeyBurst is how many of them may come at once. Defaults to those of two seconds,
-	// and at least 1.
+	// KeyBurst is how many events of a key may arrive at once. Defaults to two seconds of
+	// KeyRate, at least 1.
 	KeyBurst int
 
-	// BrowserRate is how many events per second the browsers of one /24 (IPv4) or
-	// /64 (IPv6) may send in the long run. Defaults to 50.
+	// BrowserRate is the sustained rate of browser events per second for each /24 (IPv4) or
+	// /64 (IPv6) network. Defaults to 50.
 	BrowserRate float64
 
-	// BrowserBurst is how many of them may come at once. Defaults to 500.
+	// BrowserBurst is how many browser events may arrive at once. Defaults to 500.
 	BrowserBurst int
 
-	// CountHeadless counts browsers that say that they are headless, as those of
-	// tests do; bots use them too. Defaults to treating them as bots.
+	// CountHeadless counts headless browsers as visitors. Tests use them, and so do bots.
+	// Defaults to treating them as bots.
 	CountHeadless bool
 
-	// MaxPending bounds the events that wait to be committed; more are answered
-	// with 503 and Retry-After, which bounds memory when events come faster than the
-	// disk takes them. Defaults to 4,096.
+	// MaxPending bounds the events waiting to be committed, and so memory when events arrive
+	// faster than the disk stores them. More events get a 503 with Retry-After. Defaults to
+	// 4,096.
 	MaxPending int
 
-	// CommitTimeout bounds the wait for one commit; after it the answer is 503. The
-	// event may be committed later: senders use an Idempotency-Key. Defaults to 5s.
+	// CommitTimeout bounds the wait for a commit; after it the answer is 503. The event may
+	// still be committed, so senders should use an Idempotency-Key. Defaults to 5s.
 	CommitTimeout time.Duration
 
-	// HeaderTimeout is how long Serve waits for the header of a request. Defaults
-	// to 5s.
+	// HeaderTimeout is how long Serve waits for a request's header. Defaults to 5s.
 	HeaderTimeout time.Duration
 
-	// ReadTimeout is how long Serve waits for all of a request. Defaults to 15s.
+	// ReadTimeout is how long Serve waits for a whole request. Defaults to 15s.
 	ReadTimeout time.Duration
 
-	// WriteTimeout is how long Serve waits for a client that takes no more of an
-	// answer. Defaults to 30s.
+	// WriteTimeout is how long Serve waits for a client that stops reading its answer.
+	// Defaults to 30s.
 	WriteTimeout time.Duration
 
-	// IdleTimeout is how long Serve keeps a connection without requests. Defaults
-	// to 2m.
+	// IdleTimeout is how long Serve keeps an idle connection. Defaults to 2m.
 	IdleTimeout time.Duration
 
-	// ShutdownTimeout is how long Serve lets requests finish when it ends. Defaults
-	// to 10s.
+	// ShutdownTimeout is how long Serve waits for open requests when it ends. Defaults to
+	// 10s.
 	ShutdownTimeout time.Duration
 
-	// IdempotencyWindow is for how long live views show an event with the same
-	// Idempotency-Key once, from 1m to 720h. What counts is decided by the Store, so
-	// set it to that of the Store. Defaults to 24h.
+	// IdempotencyWindow is how long live views suppress repeats of an Idempotency-Key, from
+	// 1m to 720h. The Store decides which events count, so set both to the same value.
+	// Defaults to 24h.
 	IdempotencyWindow time.Duration
 
-	// Logger is told about failures of the store and of the collector itself, never
-	// about addresses or contents of events. Defaults to slog.Default().
+	// Logger logs failures of the store and the collector, without addresses or contents of
+	// events. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
@@ -117,7 +115,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check reports every problem of a Config that has its defaults.
+// check returns all problems of a Config that has its defaults.
 func (c *Config) check() error {
 	var problems []error
 	report := func(wrong bool, field, reason string) {
@@ -125,12 +123,12 @@ func (c *Config) check() error {
 			problems = append(problems, fmt.Errorf("collector: Config.%s: %s", field, reason))
 		}
 	}
-	report(c.Store == nil, "Store", "is missing: open one, such as that of package sqlite")
-	report(c.PublicURL != "" && !isPublicURL(c.PublicURL), "PublicURL", "must be http or https and a host, without path, such as https://stats.example.com")
+	report(c.Store == nil, "Store", "is missing: open one with sqlite.Open")
+	report(c.PublicURL != "" && !isPublicURL(c.PublicURL), "PublicURL", "must be an http or https URL without a path, such as https://stats.example.com")
 	report(c.Retention < 0, "Retention", "is negative")
 	report(math.IsNaN(c.KeyRate), "KeyRate", "is not a number")
 	report(c.KeyBurst < 0, "KeyBurst", "is negative")
-	report(!(c.BrowserRate > 0), "BrowserRate", "is not above zero")
+	report(!(c.BrowserRate > 0), "BrowserRate", "must be above zero")
 	report(c.BrowserBurst < 0, "BrowserBurst", "is negative")
 	report(c.MaxPending < 0, "MaxPending", "is negative")
 	report(c.IdempotencyWindow < store.MinDuplicateFor || c.IdempotencyWindow > store.MaxDuplicateFor,

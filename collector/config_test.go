@@ -37,7 +37,7 @@ func TestNewFailsIfTheStoreCannotBeRead(t *testing.T) {
 	assert.ErrorIs(t, err, store.ErrClosed)
 }
 
-// The comments are what people read; this holds them to the code.
+// The documented defaults must match the code.
 func TestDocumentedDefaultsAreTheRealOnes(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("config.go")

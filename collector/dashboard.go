@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/internal/patient"
 )
 
-// newDashboard returns what serves everything that is neither API nor browser side.
+// newDashboard returns the handler of all other paths.
 func newDashboard(c *Collector) http.Handler {
 	return dashboard.New(dashboard.Config{
 		Account:   c.account,
@@ -22,7 +22,7 @@ func newDashboard(c *Collector) http.Handler {
 	})
 }
 
-// serveDashboard lets answers take as long as they get on, unlike those of the API.
+// serveDashboard extends the write deadline with each write, so that long answers finish.
 func (c *Collector) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	if c.closing.Load() {
 		http.Error(w, "the collector is closing", http.StatusServiceUnavailable)
@@ -33,7 +33,7 @@ func (c *Collector) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	c.dashboard.ServeHTTP(p, r)
 }
 
-// recoverPage does what net/http would, but does not log the client's address.
+// recoverPage does the work of net/http's recover without logging the client's address.
 func (c *Collector) recoverPage(p *patient.Writer, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -43,7 +43,7 @@ func (c *Collector) recoverPage(p *patient.Writer, r *http.Request) {
 		c.logPanic(r, v)
 	}
 	if p.Begun() || v == http.ErrAbortHandler {
-		panic(http.ErrAbortHandler) // what was sent must not look whole
+		panic(http.ErrAbortHandler) // cut the answer, so that it does not look complete
 	}
 	http.Error(p, "the collector failed; its log says why", http.StatusInternalServerError)
 }

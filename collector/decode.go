@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads JSON (RFC 8259) with what encoding/json lets pass refused: repeated
-// names, lone surrogates and invalid UTF-8, which it would replace. It keeps numbers as
-// they were written and does not descend: an event has no use for deeper values.
+// scanner reads JSON (RFC 8259). Unlike encoding/json it refuses repeated names, unpaired
+// surrogates and invalid UTF-8, and keeps numbers as written. It does not read nested
+// values: an event has none.
 type scanner struct {
 	data []byte // valid UTF-8
 	pos  int
 }
 
-// Reasons why a value is refused. One that starts like notJSON concerns the body.
+// Reasons for which a value is refused. notJSON concerns the whole body.
 const (
 	notJSON       = "is not valid JSON"
 	notText       = "must be a string"
-	loneSurrogate = "has half of a surrogate pair, which is no character"
-	hasNUL        = "has a NUL character" // engines and exports cannot be trusted to keep it
-	notFinite     = "is a number too large to be one"
+	loneSurrogate = "contains an unpaired surrogate"
+	hasNUL        = "contains a NUL character" // not every store and export format keeps it
+	notFinite     = "is a number out of range"
 )
 
-// refuse says which field was refused, or where the body stopped being JSON.
+// refuse returns a failure for the field, or for the body if it is not JSON.
 func (s *scanner) refuse(field, reason string) *failure {
 	if reason == notJSON {
 		return invalid("body", notJSON+" at byte "+strconv.Itoa(s.pos))
@@ -44,7 +44,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// take skips white space and then b, if that is what follows.
+// take skips white space and then b, and reports whether b was there.
 func (s *scanner) take(b byte) bool {
 	if s.peek() != b || s.pos == len(s.data) {
 		return false
@@ -62,8 +62,8 @@ func (s *scanner) null() bool {
 	return true
 }
 
-// object calls member for each name, with the scanner before the value. The name is
-// valid until member reads on. what is the object's name for messages.
+// object calls member for each name, with the scanner before the value. The name is valid
+// until member reads on. Messages call the object what.
 func (s *scanner) object(what string, member func(name []byte) *failure) *failure {
 	if !s.take('{') {
 		return invalid(what, "must be a JSON object")
@@ -94,10 +94,10 @@ func (s *scanner) object(what string, member func(name []byte) *failure) *failur
 	}
 }
 
-// end reports whether nothing but white space is left.
+// end reports whether only white space is left.
 func (s *scanner) end() bool { return s.peek() == 0 && s.pos == len(s.data) }
 
-// text reads a string. It is part of data unless it has escapes.
+// text reads a string. The result shares memory with data unless it has escapes.
 func (s *scanner) text() (text []byte, reason string) {
 	switch b := s.peek(); {
 	case s.pos == len(s.data):
@@ -239,7 +239,7 @@ func (s *scanner) number() (text []byte, reason string) {
 	return text, ""
 }
 
-// isFinite is asked only where digits alone do not tell: 300 of them are finite.
+// isFinite is needed only for exponents and long numbers: 300 digits are always finite.
 func isFinite(text []byte) bool {
 	f, err := strconv.ParseFloat(string(text), 64)
 	return err == nil && !math.IsInf(f, 0)

@@ -1,5 +1,5 @@
-// Package collector is the whole of a website analytics service in one http.Handler:
-// the Site Analytics API for backends, a small script for browsers, and a dashboard.
+// Package collector implements a website analytics service as one [net/http.Handler]: the
+// Site Analytics API for backends, a script for browsers, and a dashboard.
 //
 //	st, err := sqlite.Open(ctx, sqlite.Config{File: "footfall.db"})
 //	…
@@ -9,45 +9,45 @@
 //	err = c.Serve(ctx, listener) // until ctx ends
 //	err = errors.Join(err, c.Close(ctx), st.Close())
 //
-// # What it serves
+// # Endpoints
 //
-// Under /v1 the API: sites are listed and retrieved, events are posted, with a Bearer
-// key. /t.js is the script that pages load, /e takes what it sends, /healthz says
-// whether events can be stored. Everything else is the dashboard.
+// The API is under /v1: it lists and returns sites and accepts events, with a Bearer key.
+// /t.js is the script for pages, /e accepts its events, and /healthz reports whether the
+// store answers. All other paths belong to the dashboard.
 //
-// # What it refuses
+// # Errors
 //
-// Every failure under /v1 and of /e has the contract's error body. The contract leaves
-// all codes but not_found open; these are used:
+// Failures under /v1 and of /e have the error body of the contract. The contract fixes only
+// the code not_found; the collector uses these:
 //
 //	400 validation_failed       the message begins with the field: name, url, props["key"] …;
 //	                            also a url that is not on the site's domain, if the site refuses those
-//	401 unauthorized            no API key, or none that is valid
+//	401 unauthorized            no API key, or an invalid one
 //	403 forbidden               /e: the page that sends is not on the site's domain
 //	404 not_found               no such site, no such path
-//	405 method_not_allowed      Allow says which is
+//	405 method_not_allowed      the Allow header lists the methods
 //	408 request_timeout         the body did not arrive in time
 //	409 site_paused             tracking of the site is paused
 //	413 payload_too_large       more than 32 KiB
 //	415 unsupported_media_type  neither JSON nor, for /e, text
 //	429 rate_limited            more than Config.KeyRate, Config.BrowserRate or wrong keys; see below
-//	500 internal                an error of the collector, which its log tells of
+//	500 internal                an error in the collector; its log has the details
 //	503 unavailable             the event is not stored, or not in time: send it again; see below
 //
-// A 429 says in Retry-After, in whole seconds, when the next request is taken. While
-// events come faster than the store commits them, Config.MaxPending of them wait and the
-// others are answered with 503 and Retry-After: 1; so is one whose commit takes longer
-// than Config.CommitTimeout, which may be stored all the same: an Idempotency-Key keeps
-// it from counting twice. Nothing that was refused is kept in memory.
+// A 429 carries in Retry-After the seconds until the next request is accepted. While events
+// arrive faster than the store commits them, Config.MaxPending of them wait, and others get
+// a 503 with Retry-After: 1. An event whose commit exceeds Config.CommitTimeout gets a 503,
+// too, although it may be stored later: an Idempotency-Key keeps it from counting twice.
+// Refused events are not kept in memory.
 //
-// The store remembers a key for 24 hours, or for its IdempotencyWindow. An event that is sent
-// again after that counts twice, so the window should be at least the time for which
-// senders keep events: 7 days for a spool of the Go library. A UUID as the key takes about
-// 110 bytes of SQLite's file for as long; with a million events a day and a window of 7 days
-// that is 770 MB. Keys are looked up in the file and take no memory of their own.
+// The store remembers a key for its IdempotencyWindow, by default 24 hours. An event that is
+// repeated later counts twice, so the window should be at least as long as senders keep
+// events: 7 days for a spool of the Go library. A UUID as the key takes about 110 bytes in
+// the SQLite file during the window: 770 MB for a million events a day and 7 days. Keys are
+// looked up in the file and take no memory.
 //
-// Some requests never reach the collector: net/http answers them itself, in plain text or
-// without a body, and closes the connection. Serve cannot give those the error body:
+// net/http answers some requests itself, in plain text or without a body, and closes the
+// connection. They do not have the error body:
 //
 //	400  not HTTP/1: a broken request line or header, no Host, lengths that differ
 //	417  Expect: anything but 100-continue
@@ -55,18 +55,17 @@
 //	501  Transfer-Encoding: anything but chunked
 //	505  a version of HTTP that is neither 1.0 nor 1.1
 //
-// It answers OPTIONS * with 200, and says nothing at all to a header that does not arrive
-// within Config.HeaderTimeout: the connection is closed.
+// It answers OPTIONS * with 200. If a header does not arrive within Config.HeaderTimeout, it
+// closes the connection without an answer.
 //
-// # What it promises
+// # Guarantees
 //
-// An event is answered with 202 when it is committed, not before. One that cannot be
-// taken as it was sent is refused and the answer says why; nothing is cut, nothing is
-// dropped silently. There is one exception: what bots and prefetching browsers send to
-// /e is answered like the rest and counted nowhere but in /healthz. A bot that is told
-// so tries again under another name.
+// The answer to an event is 202 only after it is committed. An event that cannot be stored
+// as sent is refused with the reason; nothing is truncated or dropped silently. Bots and
+// prefetching browsers are the one exception: their events to /e get a 202 but count only in
+// /healthz, because a bot that is refused tries again under another name.
 //
-// A browser's visitor is known for a day by a hash of site, IP address and user agent
-// under a random salt. The salt is destroyed when the UTC day is over; the address is
-// not kept at all.
+// A browser's visitor is identified for a day by a hash of site, IP address and user agent
+// with a random salt. The salt is destroyed when the UTC day ends. The address is not
+// stored.
 package collector

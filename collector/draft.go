@@ -26,9 +26,8 @@ var (
 	browserFields = fields{site: "s", name: "n", url: "u", props: "p", referrer: "r"} // t.src.js
 )
 
-// decode reads an event. A member that is not among names is refused: to ignore it
-// would be to drop silently what somebody wanted to be stored, and a misspelt "props"
-// would never be noticed.
+// decode reads an event. It refuses members that are not in names, because an ignored
+// member, such as a misspelt "props", would be lost without notice.
 func decode(body []byte, names *fields) (d draft, f *failure) {
 	if !utf8.Valid(body) {
 		return d, invalid("body", "is not valid UTF-8")
@@ -38,7 +37,7 @@ func decode(body []byte, names *fields) (d draft, f *failure) {
 		return d, f
 	}
 	if !r.end() {
-		return d, invalid("body", "has more after the event")
+		return d, invalid("body", "has data after the event")
 	}
 	return d, r.missing()
 }
@@ -68,13 +67,13 @@ func (r *reader) member(name []byte) *failure {
 			return r.field(4, n.referrer, &d.referrer, nil)
 		}
 	}
-	return invalid("body", "has a field that events do not have: "+quoted(string(name)))
+	return invalid("body", "has an unknown field: "+quoted(string(name)))
 }
 
-// once refuses the second of two members of one name: which of them is meant?
+// once refuses a member whose name came before.
 func (r *reader) once(i int, name string) *failure {
 	if r.seen[i] {
-		return invalid(name, "is there twice")
+		return invalid(name, "appears twice")
 	}
 	r.seen[i] = true
 	return nil
@@ -97,7 +96,7 @@ func (r *reader) field(i int, name string, into *string, check func(string) stri
 	return nil
 }
 
-// missing refuses an event without a field that it must have. A pageview has no name.
+// missing refuses an event without a required field. A pageview has no name.
 func (r *reader) missing() *failure {
 	switch n := r.names; {
 	case !r.seen[0]:
@@ -122,7 +121,7 @@ func checkName(name string) string {
 	return ""
 }
 
-// isBlank is true for spaces too: they are nobody's name.
+// isBlank reports whether name is empty or white space.
 func isBlank(name string) bool { return strings.TrimSpace(name) == "" }
 
 func (d *draft) checkURL(raw string) (reason string) {
@@ -130,7 +129,7 @@ func (d *draft) checkURL(raw string) (reason string) {
 	return reason
 }
 
-// readProps takes null for no props, as some encoders write an empty map.
+// readProps accepts null for no props: some encoders write an empty map as null.
 func (r *reader) readProps() *failure {
 	what := r.names.props
 	if f := r.once(3, what); f != nil {
@@ -156,7 +155,7 @@ func (r *reader) prop(what, key string) *failure {
 	}
 	for i := range props {
 		if props[i].Key == key {
-			return invalid(field(), "is there twice")
+			return invalid(field(), "appears twice")
 		}
 	}
 	value, numeric, reason := r.value()
@@ -170,7 +169,7 @@ func (r *reader) prop(what, key string) *failure {
 	return nil
 }
 
-// value reads a prop's value. The contract knows strings and numbers.
+// value reads the value of a prop, a string or a number.
 func (r *reader) value() (text []byte, numeric bool, reason string) {
 	switch b := r.peek(); {
 	case b == '"':

@@ -9,14 +9,14 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// accepted is the whole answer of the contract.
+// accepted is the answer to an event, as the contract has it.
 var accepted = []byte(`{"accepted":true}`)
 
 // maxIdempotencyKey bounds an Idempotency-Key, in bytes.
 const maxIdempotencyKey = 255
 
-// postEvent takes an event of a backend. One that is over the key's limit is refused
-// before anything of it is read: that costs next to nothing.
+// postEvent accepts an event from a backend. It checks the key's rate limit before it reads
+// the body, so that refusals are cheap.
 func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request, key string) *failure {
 	if wait := c.keys.take(key); wait > 0 {
 		return rateLimited("too many events with this API key", wait)
@@ -66,7 +66,7 @@ func idempotencyKey(r *http.Request) (string, *failure) {
 	case len(values) == 0:
 		return "", nil
 	case len(values) > 1:
-		return "", invalid(field, "is there twice")
+		return "", invalid(field, "appears twice")
 	case values[0] == "":
 		return "", invalid(field, "is empty")
 	case len(values[0]) > maxIdempotencyKey:
@@ -74,13 +74,13 @@ func idempotencyKey(r *http.Request) (string, *failure) {
 	}
 	for i := range len(values[0]) {
 		if b := values[0][i]; b < ' ' || b > '~' {
-			return "", invalid(field, "has a character that is not plain ASCII")
+			return "", invalid(field, "has a character that is not printable ASCII")
 		}
 	}
 	return values[0], nil
 }
 
-// event is where both ways in become one: what is counted by is derived here.
+// event returns the event to store, with the derived fields that figures count by.
 func (d *draft) event(s *account.Site, at time.Time) store.Event {
 	e := store.Event{
 		Site:     s.ID,
@@ -95,15 +95,15 @@ func (d *draft) event(s *account.Site, at time.Time) store.Event {
 	return e
 }
 
-// keep returns nil when e is committed. A client that went away meanwhile is no reason
-// to give an event up that has arrived whole.
+// keep stores e and returns nil when it is committed. It goes on if the client disconnects:
+// the event has arrived completely.
 func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *failure {
 	if s.Paused {
 		return &failure{status: http.StatusConflict, code: "site_paused", message: "tracking of the site " + quoted(s.Domain) + " is paused"}
 	}
 	defer c.pending.Add(-1)
 	if c.pending.Add(1) > int64(c.cfg.MaxPending) {
-		return unavailable("too many events wait to be stored")
+		return unavailable("too many events are waiting to be stored")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.CommitTimeout)
 	defer cancel()
@@ -118,8 +118,8 @@ func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *f
 	return nil
 }
 
-// trouble logs a failure of the store. Each request meets it, the log is told once in
-// a while.
+// trouble logs a failure of the store, at most once per quiet period, because every request
+// can meet it.
 func (c *Collector) trouble(what string, err error) {
 	if missed, ok := c.troubled.now(time.Now()); ok {
 		c.log.Error("collector: "+what, "error", err, "more_since_the_last_line", missed)

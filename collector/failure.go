@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// failure is an answer that is not success. The contract (section Errors) shows one
-// case, the missing site; all others have the same shape.
+// failure is an error answer, in the shape that the contract (section Errors) shows for
+// a missing site.
 type failure struct {
 	status     int
 	code       string
 	message    string
 	allow      string // methods, of a 405
 	retryAfter int    // seconds; 0 for none
-	hangUp     bool   // the rest of the request is not worth reading
+	hangUp     bool // close the connection: the rest of the request is not worth reading
 }
 
 // errorBody is the shape of the contract, section Errors.
@@ -59,7 +59,7 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h["X-Content-Type-Options"] = noSniff
 	h["Cache-Control"] = noStore
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // fails if the client is gone
 }
 
 func invalid(field, reason string) *failure {
@@ -88,7 +88,7 @@ func unsupported(message string) *failure {
 }
 
 func wrongMethod(allow string) *failure {
-	return &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "this path takes " + allow, allow: allow}
+	return &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "this path accepts " + allow, allow: allow}
 }
 
 func rateLimited(message string, retryAfter int) *failure {
@@ -99,10 +99,10 @@ func unavailable(message string) *failure {
 	return &failure{status: http.StatusServiceUnavailable, code: "unavailable", message: message, retryAfter: 1}
 }
 
-// maxQuoted bounds what a message repeats of a request, in bytes.
+// maxQuoted bounds the text of a request in a message, in bytes.
 const maxQuoted = 80
 
-// quoted makes hostile text fit for a message.
+// quoted quotes text from a request for a message.
 func quoted(s string) string {
 	if len(s) <= maxQuoted {
 		return strconv.Quote(s)

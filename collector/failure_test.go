@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// refusal is a request that is refused, and the answer.
+// refusal is a refused request and the expected answer.
 type refusal struct {
 	method, path, body string
 	header             []string
@@ -28,7 +28,7 @@ func badEvent(body, message string) refusal {
 	return refusal{"POST", "/v1/events", body, nil, 400, "validation_failed", message}
 }
 
-// refusals has every failure of the API that a request can cause.
+// refusals returns every failure of the API that a request can cause.
 func refusals(s *service) map[string]refusal {
 	event := func(name, url, props, message string) refusal {
 		return badEvent(s.event(name, url, props), message)
@@ -52,9 +52,9 @@ func refusals(s *service) map[string]refusal {
 		"trailing slash":       {"GET", "/v1/sites/", "", nil, 404, "not_found", `there is no such path: "/v1/sites/"`},
 		"below a site":         {"GET", "/v1/sites/a/b", "", nil, 404, "not_found", `there is no such path: "/v1/sites/a/b"`},
 		"unknown site":         {"GET", "/v1/sites/site_none", "", nil, 404, "not_found", `there is no site with the id "site_none"`},
-		"POST of sites":        {"POST", "/v1/sites", "{}", nil, 405, "method_not_allowed", "this path takes GET"},
-		"DELETE of a site":     {"DELETE", "/v1/sites/" + s.site.ID, "", nil, 405, "method_not_allowed", "this path takes GET"},
-		"GET of events":        {"GET", "/v1/events", "", nil, 405, "method_not_allowed", "this path takes POST"},
+		"POST of sites":        {"POST", "/v1/sites", "{}", nil, 405, "method_not_allowed", "this path accepts GET"},
+		"DELETE of a site":     {"DELETE", "/v1/sites/" + s.site.ID, "", nil, 405, "method_not_allowed", "this path accepts GET"},
+		"GET of events":        {"GET", "/v1/events", "", nil, 405, "method_not_allowed", "this path accepts POST"},
 		"event of no site":     {"POST", "/v1/events", strings.Replace(head, s.site.ID, "nope", 1) + "}", nil, 404, "not_found", `there is no site with the id "nope"`},
 		"event of a long site": {"POST", "/v1/events", strings.Replace(head, s.site.ID, long, 1) + "}", nil, 404, "not_found", `there is no site with the id "` + long[:80] + `"…`},
 
@@ -62,23 +62,23 @@ func refusals(s *service) map[string]refusal {
 		"no media type":  post(415, "unsupported_media_type", `Content-Type: must be application/json, not ""`, "Content-Type", ""),
 		"form":           post(415, "unsupported_media_type", `Content-Type: must be application/json, not "text/plain"`, "Content-Type", "text/plain"),
 		"charset":        post(415, "unsupported_media_type", `Content-Type: must be application/json, not "application/json; charset=latin1"`, "Content-Type", "application/json; charset=latin1"),
-		"compressed":     post(415, "unsupported_media_type", `Content-Encoding: send the body as it is, not "gzip"`, "Content-Encoding", "gzip"),
+		"compressed":     post(415, "unsupported_media_type", `Content-Encoding: send the body uncompressed, not as "gzip"`, "Content-Encoding", "gzip"),
 		"long key":       post(400, "validation_failed", "Idempotency-Key: is longer than 255 bytes", "Idempotency-Key", strings.Repeat("k", 256)),
 		"empty key":      post(400, "validation_failed", "Idempotency-Key: is empty", "Idempotency-Key", ""),
-		"strange key":    post(400, "validation_failed", "Idempotency-Key: has a character that is not plain ASCII", "Idempotency-Key", "ä"),
+		"strange key":    post(400, "validation_failed", "Idempotency-Key: has a character that is not printable ASCII", "Idempotency-Key", "ä"),
 
 		"empty body":        badEvent("", "body: must be a JSON object"),
 		"array":             badEvent("["+head+"}]", "body: must be a JSON object"),
 		"null":              badEvent("null", "body: must be a JSON object"),
 		"cut short":         badEvent(head, "body: is not valid JSON at byte "+strconv.Itoa(len(head))),
 		"trailing comma":    badEvent(head+",}", "body: is not valid JSON at byte "+strconv.Itoa(len(head)+1)),
-		"two events":        badEvent(head+"} "+head+"}", "body: has more after the event"),
+		"two events":        badEvent(head+"} "+head+"}", "body: has data after the event"),
 		"not UTF-8":         badEvent(strings.Replace(head, `"x"`, "\"\xff\"", 1)+"}", "body: is not valid UTF-8"),
-		"unknown field":     badEvent(head+`,"prosp":{}}`, `body: has a field that events do not have: "prosp"`),
-		"unnamed field":     badEvent(head+`,"":1}`, `body: has a field that events do not have: ""`),
-		"field of browsers": badEvent(head+`,"r":"x"}`, `body: has a field that events do not have: "r"`),
-		"name twice":        badEvent(head+`,"name":"y"}`, "name: is there twice"),
-		"props twice":       badEvent(head+`,"props":{},"props":{}}`, "props: is there twice"),
+		"unknown field":     badEvent(head+`,"prosp":{}}`, `body: has an unknown field: "prosp"`),
+		"unnamed field":     badEvent(head+`,"":1}`, `body: has an unknown field: ""`),
+		"field of browsers": badEvent(head+`,"r":"x"}`, `body: has an unknown field: "r"`),
+		"name twice":        badEvent(head+`,"name":"y"}`, "name: appears twice"),
+		"props twice":       badEvent(head+`,"props":{},"props":{}}`, "props: appears twice"),
 
 		"site_id missing":  badEvent(`{"name":"x","url":"`+pageURL+`"}`, "site_id: is missing"),
 		"site_id empty":    badEvent(`{"site_id":"","name":"x","url":"`+pageURL+`"}`, "site_id: is empty"),
@@ -88,9 +88,9 @@ func refusals(s *service) map[string]refusal {
 		"name empty":       event("", pageURL, "{}", "name: is empty"),
 		"name blank":       event(" \u00a0", pageURL, "{}", "name: is empty"),
 		"name too long":    event(strings.Repeat("ä", 121), pageURL, "{}", "name: is longer than 120 characters"),
-		"name with NUL":    event(`a\u0000`, pageURL, "{}", "name: has a NUL character"),
-		"name half a pair": event(`\ud83d`, pageURL, "{}", "name: has half of a surrogate pair, which is no character"),
-		"name wrong pair":  event(`\ud83d\u0041`, pageURL, "{}", "name: has half of a surrogate pair, which is no character"),
+		"name with NUL":    event(`a\u0000`, pageURL, "{}", "name: contains a NUL character"),
+		"name half a pair": event(`\ud83d`, pageURL, "{}", "name: contains an unpaired surrogate"),
+		"name wrong pair":  event(`\ud83d\u0041`, pageURL, "{}", "name: contains an unpaired surrogate"),
 		"name null":        badEvent(`{"site_id":"a","name":null,"url":"x"}`, "name: must be a string"),
 
 		"url empty":       event("x", "", "{}", "url: is empty"),
@@ -99,24 +99,24 @@ func refusals(s *service) map[string]refusal {
 		"url of a script": event("x", "javascript://a.example/", "{}", "url: has a scheme that is neither http nor https"),
 		"url no host":     event("x", "https:///basket", "{}", "url: has no host"),
 		"url only port":   event("x", "https://:80/", "{}", "url: has no host"),
-		"url bad host":    event("x", "https://a b/", "{}", "url: has a host that cannot be one"),
-		"url password":    event("x", "https://u:p@a.example/", "{}", "url: has a user name or a password in it"),
-		"url with a tab":  event("x", `https://a.example/\t`, "{}", "url: has a control character"),
+		"url bad host":    event("x", "https://a b/", "{}", "url: has an invalid host"),
+		"url password":    event("x", "https://u:p@a.example/", "{}", "url: contains a user name or password"),
+		"url with a tab":  event("x", `https://a.example/\t`, "{}", "url: contains a control character"),
 
 		"props array":        event("x", pageURL, "[]", "props: must be a JSON object"),
 		"props too many":     event("x", pageURL, props(101), "props: has more than 100 entries"),
 		"key empty":          event("x", pageURL, `{"":1}`, `props[""]: has an empty key`),
 		"key too long":       event("x", pageURL, `{"`+long[:301]+`":1}`, `props["`+long[:80]+`"…]: has a key longer than 300 bytes`),
-		"key twice":          event("x", pageURL, `{"a":1,"\u0061":2}`, `props["a"]: is there twice`),
+		"key twice":          event("x", pageURL, `{"a":1,"\u0061":2}`, `props["a"]: appears twice`),
 		"key not a string":   event("x", pageURL, `{1:1}`, "body: is not valid JSON at byte "+strconv.Itoa(len(head)+len(`,"props":{`))),
 		"value too long":     prop(`"`+long[:2001]+`"`, `props["k"]: is longer than 2000 bytes`),
 		"value true":         prop("true", `props["k"]: must be a string or a number`),
 		"value null":         prop("null", `props["k"]: must be a string or a number`),
 		"value object":       prop("{}", `props["k"]: must be a string or a number`),
 		"value array":        prop("[1]", `props["k"]: must be a string or a number`),
-		"value NUL":          prop(`"\u0000"`, `props["k"]: has a NUL character`),
-		"number infinite":    prop("1e999", `props["k"]: is a number too large to be one`),
-		"number of digits":   prop(strings.Repeat("9", 400), `props["k"]: is a number too large to be one`),
+		"value NUL":          prop(`"\u0000"`, `props["k"]: contains a NUL character`),
+		"number infinite":    prop("1e999", `props["k"]: is a number out of range`),
+		"number of digits":   prop(strings.Repeat("9", 400), `props["k"]: is a number out of range`),
 		"number too long":    prop("0."+strings.Repeat("9", 2000), `props["k"]: is longer than 2000 bytes`),
 		"number of no digit": prop("-", "body: is not valid JSON at byte "+strconv.Itoa(len(head)+len(`,"props":{"k":-`))),
 		"number with a zero": prop("01", "body: is not valid JSON at byte "+strconv.Itoa(len(head)+len(`,"props":{"k":0`))),
@@ -137,7 +137,7 @@ func TestEveryFailureHasTheErrorBody(t *testing.T) {
 			assert.Equal(t, row.status, got.status)
 			assert.Equal(t, "application/json", got.header.Get("Content-Type"))
 			if row.status == 405 {
-				assert.Equal(t, strings.TrimPrefix(row.message, "this path takes "), got.header.Get("Allow"))
+				assert.Equal(t, strings.TrimPrefix(row.message, "this path accepts "), got.header.Get("Allow"))
 			}
 		})
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
-// FuzzEvents holds POST /v1/events to three promises: it never fails, it answers 202 or
-// the error body, and what it accepts is stored as encoding/json, too, reads it.
+// FuzzEvents checks POST /v1/events: it never fails, it answers 202 or the error body, and it
+// stores what encoding/json reads from the body.
 func FuzzEvents(f *testing.F) {
 	st := storetest.NewReference()
 	s := prepare(f, Config{Store: st})
-	const site = "$site" // ids are random: one in the corpus would be nobody's
+	const site = "$site" // replaced by the random ID
 	add := func(body, mediaType, key string) { f.Add(strings.ReplaceAll(body, s.site.ID, site), mediaType, key) }
 	add(s.event("signup", pageURL, `{"plan":"pro","n":1.50,"e":-0E+1}`), "application/json", "key")
 	add(s.event(`a\u00e4\ud83d\ude00\/\b`, "HTTP://[::1]:80/%ff?utm_source=%zz#x", `{"":1}`), "application/json; charset=utf-8", "")
@@ -44,7 +44,7 @@ func FuzzEvents(f *testing.F) {
 		s.ServeHTTP(w, r)
 		if w.Code == http.StatusAccepted {
 			assert.Equal(t, `{"accepted":true}`, w.Body.String())
-			if all := s.stored(t); len(all) > 0 { // else a key that was used before
+			if all := s.stored(t); len(all) > 0 { // empty if the key was used before
 				checkStored(t, body, all[0])
 			}
 			return
@@ -59,7 +59,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// checkStored compares an event with what was sent, read by another decoder.
+// checkStored compares an event with the body, decoded by encoding/json.
 func checkStored(t *testing.T, body string, e store.Event) {
 	var sent struct {
 		SiteID string                     `json:"site_id"`
@@ -86,15 +86,15 @@ func checkStored(t *testing.T, body string, e store.Event) {
 	}
 }
 
-// FuzzPage holds parsePage to what net/url says, where that takes a URL at all. Control
-// characters are refused everywhere; net/url takes them behind a #.
+// FuzzPage compares parsePage with net/url, for URLs that net/url accepts. parsePage refuses
+// control characters everywhere; net/url accepts them in fragments.
 func FuzzPage(f *testing.F) {
 	for _, raw := range []string{pageURL, "HTTP://A.b:80/%ff?utm_source=%zz#x", `https://a\b`, "https://[::1]:443?x", "http://u@h/", "http:a", "https://ü/%2e", "http://a.b#\x00"} {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		if !utf8.ValidString(raw) {
-			return // refused with the body
+			return // refused with the whole body
 		}
 		p, reason := parsePage(raw)
 		u, err := url.Parse(raw)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// serveHealth says whether the store answers. It is public, so it tells nothing about
-// the sites; ignored counts what bots and prefetching browsers sent since the start.
+// serveHealth reports whether the store answers. The endpoint is public and reveals nothing
+// about sites; ignored counts events of bots and prefetching browsers since the start.
 func (c *Collector) serveHealth(w http.ResponseWriter, r *http.Request) *failure {
 	if !allows(http.MethodGet, r.Method) {
 		return wrongMethod(http.MethodGet)

@@ -23,7 +23,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
-// adding is a store whose Add does as it is told.
+// adding is a store with a replaceable Add.
 type adding struct {
 	store.Store
 	add func(ctx context.Context, e store.Event) error
@@ -31,12 +31,12 @@ type adding struct {
 
 func (a adding) Add(ctx context.Context, e store.Event) error { return a.add(ctx, e) }
 
-// post hands an event to the handler itself and returns the recorder.
+// post passes an event to the handler and returns the recorder.
 func (s *service) post(ctx context.Context, body string) *httptest.ResponseRecorder {
 	return s.record(s.request(body).WithContext(ctx))
 }
 
-// request is one that posts an event.
+// request returns a request that posts an event.
 func (s *service) request(body string) *http.Request {
 	r := httptest.NewRequest("POST", "/v1/events", strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.key)
@@ -130,7 +130,7 @@ func TestEventsBeyondMaxPendingAreRefused(t *testing.T) {
 		}
 		synctest.Wait()
 		w := s.post(t.Context(), s.event("x", pageURL, "{}"))
-		assert.Equal(t, `{"error":"unavailable","message":"too many events wait to be stored","status":503}`, w.Body.String())
+		assert.Equal(t, `{"error":"unavailable","message":"too many events are waiting to be stored","status":503}`, w.Body.String())
 		close(commit)
 		wg.Wait()
 		assert.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
@@ -196,7 +196,7 @@ func TestCloseWaitsForRequestsUnderWayAndRefusesOthers(t *testing.T) {
 		close(commit)
 		assert.Equal(t, 202, <-answered)
 		assert.NoError(t, <-closed)
-	}) // which fails if a goroutine is left
+	}) // fails if a goroutine is left
 }
 
 func TestHealthSaysWhetherTheStoreAnswers(t *testing.T) {
@@ -242,7 +242,7 @@ func TestPanicOfAPageDoesNotLogTheAddress(t *testing.T) {
 	}
 	require.Error(t, err, "what was cut off must not look whole")
 	require.NoError(t, stop())
-	assert.GreaterOrEqual(t, strings.Count(lines.String(), "out of order"), 2) // a client may try again
+	assert.GreaterOrEqual(t, strings.Count(lines.String(), "out of order"), 2) // the client may retry
 	assert.NotContains(t, lines.String(), "127.0.0.1")
 }
 

@@ -33,7 +33,7 @@ func TestOneKeyIsLimitedAndOthersAreNot(t *testing.T) {
 	assert.Regexp(t, `^(9|10)$`, got.header.Get("Retry-After"))
 	assert.Equal(t, 202, send(other).status)
 	assert.Equal(t, 200, s.api(t, "GET", "/v1/sites", "").status, "it is a limit of events")
-	assert.Equal(t, 202, s.browse(t, pageview).status, "which those of browsers do not use up")
+	assert.Equal(t, 202, s.browse(t, pageview).status, "browser events do not count")
 	assert.Len(t, s.stored(t), 5, "what was refused is not stored")
 }
 
@@ -83,14 +83,14 @@ func TestKeyHasNoLimitIfItIsNegative(t *testing.T) {
 	}
 }
 
-// TestClientsOfASlowStoreAreToldToComeBack has a store that takes one event at a time
-// and more clients than may wait, on real sockets. Each does what Retry-After says.
+// TestClientsOfASlowStoreAreToldToComeBack uses a store that adds one event at a time, and
+// more clients than MaxPending, on real sockets. Each client obeys Retry-After.
 func TestClientsOfASlowStoreAreToldToComeBack(t *testing.T) {
 	t.Parallel()
 	const clients, mayWait = 12, 3
 	reference := storetest.NewReference()
 	var one sync.Mutex
-	var refused sync.WaitGroup // a store that goes on only when as many as can be were refused
+	var refused sync.WaitGroup // the store blocks until all others are refused
 	refused.Add(clients - mayWait)
 	s := serve(t, Config{MaxPending: mayWait, Store: adding{reference, func(ctx context.Context, e store.Event) error {
 		refused.Wait()
@@ -106,7 +106,7 @@ func TestClientsOfASlowStoreAreToldToComeBack(t *testing.T) {
 			}
 			got := post()
 			if got.status == 503 {
-				assert.Equal(t, `{"error":"unavailable","message":"too many events wait to be stored","status":503}`, got.body)
+				assert.Equal(t, `{"error":"unavailable","message":"too many events are waiting to be stored","status":503}`, got.body)
 				assert.Equal(t, "1", got.header.Get("Retry-After"))
 				refused.Done()
 				assert.Eventually(t, func() bool { got = post(); return got.status != 503 }, 10*time.Second, time.Second)

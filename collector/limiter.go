@@ -6,19 +6,18 @@ import (
 	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
-// maxBuckets bounds the table of a limiter: a few megabytes.
+// maxBuckets bounds a limiter's table to a few megabytes.
 const maxBuckets = 1 << 15
 
-// limiter is a table of limits by the clock, in the whole seconds of Retry-After. The
-// nil limiter holds nobody back.
+// limiter limits the rate per key and returns waits in whole seconds, for Retry-After. The
+// nil limiter allows everything.
 type limiter[K comparable] struct{ table *limit.Table[K] }
 
 func newLimiter[K comparable](perSecond float64, burst int) *limiter[K] {
 	return &limiter[K]{limit.NewTable[K](limit.PerSecond(perSecond, burst), maxBuckets)}
 }
 
-// take uses up one of the key's; if there is none it says in how many seconds there
-// will be.
+// take uses one event of the key's rate, or returns the seconds until one is available.
 func (l *limiter[K]) take(key K) (wait int) {
 	if l == nil {
 		return 0
@@ -26,8 +25,8 @@ func (l *limiter[K]) take(key K) (wait int) {
 	return seconds(l.table.Take(time.Now(), key))
 }
 
-// prune forgets who would be let in like anybody else.
+// prune drops clients that are no longer limited.
 func (l *limiter[K]) prune() { l.table.Prune(time.Now()) }
 
-// seconds rounds up: who comes back a moment early would be sent away again.
+// seconds rounds up, because a client that returns early would be refused again.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -9,16 +9,15 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// page is a URL in the parts that are counted by.
+// page holds the parts of a URL that figures count by.
 type page struct {
 	host  string // lower case, without the port that the scheme implies
 	path  string // raw, may be empty
 	query string // raw
 }
 
-// parsePage takes a URL apart, or says why it can't be an event's. Unlike net/url it
-// takes a percent sign that escapes nothing: browsers send such addresses, and a
-// visit there is a visit.
+// parsePage splits a URL, or returns the reason why an event may not have it. Unlike
+// net/url it accepts a percent sign that escapes nothing, because browsers send such URLs.
 func parsePage(raw string) (p page, reason string) {
 	if len(raw) > store.MaxURL {
 		return p, fmt.Sprintf("is longer than %d bytes", store.MaxURL)
@@ -33,7 +32,7 @@ func parsePage(raw string) (p page, reason string) {
 	case !secure && !strings.EqualFold(scheme, "http"):
 		return p, "has a scheme that is neither http nor https"
 	case strings.ContainsFunc(raw, isControl):
-		return p, "has a control character"
+		return p, "contains a control character"
 	}
 	end := strings.IndexAny(rest, `/?#\`)
 	if end < 0 {
@@ -52,19 +51,20 @@ func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 func checkAuthority(host string) string {
 	if strings.Contains(host, "@") {
-		return "has a user name or a password in it"
+		return "contains a user name or password"
 	}
 	u, err := url.Parse("http://" + host)
 	switch {
 	case host == "" || err == nil && u.Hostname() == "":
 		return "has no host"
 	case err != nil:
-		return "has a host that cannot be one"
+		return "has an invalid host"
 	}
 	return ""
 }
 
-// canonicalHost makes hosts comparable: browsers leave the implied port out as well.
+// canonicalHost returns host in lower case without the scheme's default port, as browsers
+// write it.
 func canonicalHost(host string, secure bool) string {
 	if secure {
 		host = strings.TrimSuffix(host, ":443")
@@ -74,8 +74,8 @@ func canonicalHost(host string, secure bool) string {
 	return strings.ToLower(strings.TrimSuffix(host, ":"))
 }
 
-// countedPath is the path that pages are counted by: unescaped, unless that gives
-// something that is not text.
+// countedPath returns the path for figures: unescaped, or raw if the unescaped path is not
+// text.
 func (p *page) countedPath() string {
 	path := p.path
 	if strings.Contains(path, "%") {
@@ -86,13 +86,12 @@ func (p *page) countedPath() string {
 	if !strings.HasPrefix(path, "/") {
 		return "/" + strings.TrimPrefix(path, `\`) // browsers read a backslash as a slash
 	}
-	return strings.Clone(path) // not to keep all of the URL alive where paths are interned
+	return strings.Clone(path) // the interned copy must not keep the whole URL alive
 }
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, isControl) }
 
-// campaign returns the values of utm_source, utm_medium and utm_campaign. Of several
-// the first counts.
+// campaign returns the first utm_source, utm_medium and utm_campaign.
 func (p *page) campaign() (source, medium, campaign string) {
 	if !strings.Contains(p.query, "utm_") {
 		return "", "", ""
@@ -111,7 +110,7 @@ func (p *page) campaign() (source, medium, campaign string) {
 	return source, medium, campaign
 }
 
-// unescaped returns the text that value stands for, or value if that is not text.
+// unescaped returns value unescaped, or raw if the result is not text.
 func unescaped(value string) string {
 	if plain, err := url.QueryUnescape(value); err == nil && isText(plain) {
 		return strings.Clone(strings.TrimSpace(plain))
@@ -119,8 +118,8 @@ func unescaped(value string) string {
 	return strings.Clone(value)
 }
 
-// referrerHost returns the host that a visitor came from; empty if it was the site
-// itself, or no web page.
+// referrerHost returns the host of the referrer; empty if it is the site itself or not a
+// web page.
 func referrerHost(raw, domain string) string {
 	scheme, rest, _ := strings.Cut(raw, "://")
 	secure := strings.EqualFold(scheme, "https")
@@ -143,9 +142,8 @@ func referrerHost(raw, domain string) string {
 // maxHost is the longest host with a port, in bytes (RFC 1035, section 2.3.4).
 const maxHost = 253 + len(":65535")
 
-// isOn reports whether host belongs to a site: it is the domain, with or without www.,
-// or below it, for who owns a domain owns what is below. A domain registered without a
-// port stands for all of them.
+// isOn reports whether host is the domain, with or without www., or a subdomain of it. A
+// domain without a port matches every port.
 func isOn(domain, host string) bool {
 	domain = strings.TrimPrefix(domain, "www.")
 	if hostname(domain) == domain {
@@ -155,7 +153,7 @@ func isOn(domain, host string) bool {
 	return ok && (above == "" || above[len(above)-1] == '.')
 }
 
-// hostname cuts the port off.
+// hostname returns host without the port.
 func hostname(host string) string {
 	i := strings.LastIndexByte(host, ':')
 	if i < 0 || strings.HasSuffix(host, "]") || host[0] != '[' && strings.Count(host, ":") > 1 {

@@ -22,7 +22,7 @@ func TestEventIsInTheDashboardWithinASecond(t *testing.T) {
 	t.Parallel()
 	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(t.TempDir(), "footfall.db")})
 	require.NoError(t, err)
-	t.Cleanup(func() { st.Close() }) // after the service, whose cleanup comes first
+	t.Cleanup(func() { st.Close() }) // runs after the cleanup of the service
 	s := serve(t, Config{Store: withPassword(t, st)})
 	cookies := s.signIn(t)
 	for i := range 5 {
@@ -49,13 +49,13 @@ func TestBrowserSideSetsNoCookieAndAsksForNone(t *testing.T) {
 	}
 }
 
-// TestNothingThatIsKeptGrowsWithRefusedRequests has requests that differ in all that a
-// stranger can choose. What they could fill is bounded, or is not there at all.
+// TestNothingThatIsKeptGrowsWithRefusedRequests sends requests that differ in everything that
+// a client can choose, and checks that all tables stay bounded.
 func TestNothingThatIsKeptGrowsWithRefusedRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := prepare(t, Config{TrustedProxies: loopback})
-		synctest.Wait() // for chores to rest: they use the tables, too
+		synctest.Wait() // until chores sleep: they use the tables, too
 		for _, l := range []*limiter[netip.Prefix]{s.failures, s.browsers} {
 			l.table = limit.NewTable[netip.Prefix](limit.PerSecond(1, 5), 16)
 		}
@@ -82,7 +82,7 @@ func TestNothingThatIsKeptGrowsWithRefusedRequests(t *testing.T) {
 	})
 }
 
-// TestHostileTextIsTextInTheDashboard is of what a stranger's browser may send.
+// TestHostileTextIsTextInTheDashboard sends hostile text as a browser's event.
 func TestHostileTextIsTextInTheDashboard(t *testing.T) {
 	t.Parallel()
 	const nasty = `<script>alert(1)</script>`

@@ -14,25 +14,24 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// kindSalt is the kind of record that keeps the salt of the current day, so that a
-// restart does not make each visitor of the day a second one. Its ID is the day.
+// kindSalt is the kind of the record with the current day's salt. It is stored so that a
+// restart does not count visitors of the day twice. The record's ID is the day.
 const kindSalt = "salt"
 
-// DayRecords are the kinds of records that must not outlast their day: a backup leaves
-// them out. A collector that starts on one counts the visitors of that day anew.
+// DayRecords are the kinds of records that must not outlive their day. Backups leave them
+// out; a collector that starts from a backup counts that day's visitors anew.
 var DayRecords = []string{kindSalt}
 
-// saltSize is the size of a salt in bytes: that of the hash.
+// saltSize is the size of a salt in bytes, equal to the size of the hash.
 const saltSize = sha256.Size
 
-// scrubber is a store that can see to it that what was removed stands in none of its
-// files any more. Without it a removed salt may stay where the store no longer looks,
-// such as in a log, until that is written over.
+// scrubber is a store that can erase removed data from all of its files. In other stores a
+// removed salt may remain in a file, such as a log, until it is overwritten.
 type scrubber interface {
 	Scrub(ctx context.Context) error
 }
 
-// salts has the salt of the current UTC day, and sees to it that there is no other.
+// salts holds the salt of the current UTC day and destroys all others.
 type salts struct {
 	store store.Store
 
@@ -40,11 +39,11 @@ type salts struct {
 	day  time.Time // beginning of the day of salt
 	salt []byte
 
-	clean bool // no salt was removed since the last scrub; not so at the start: a crash may have come between
+	clean bool // no salt was removed since the last scrub; false at the start, because a crash may have prevented it
 }
 
-// today returns the salt and the time of an event that comes in now. The time is never
-// before the salt's day: a clock that is set back does not bring a salt back.
+// today returns the salt, and the time for an event that arrives now. The time is never
+// before the salt's day, even if the clock is set back.
 func (s *salts) today(ctx context.Context) (salt [saltSize]byte, at time.Time, err error) {
 	now := time.Now().UTC()
 	if salt, at, ok := s.current(now); ok {
@@ -78,19 +77,19 @@ func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 func (s *salts) isStale(today time.Time) bool { return s.salt == nil || today.After(s.day) }
 
-// roll makes the salts today's, also when no event asks for one, and scrubs the store of
-// those that were removed. Chores call it again and again, so what failed is tried again.
+// roll replaces the salt when the day is over and scrubs removed salts from the store.
+// Chores call it regularly, which retries failures.
 func (s *salts) roll(ctx context.Context) error {
 	s.mu.Lock()
 	err := s.renew(ctx, dayOf(time.Now()))
 	due := err == nil && !s.clean
-	s.clean = s.clean || due // before the scrub: what is removed during it is due again
+	s.clean = s.clean || due // before the scrub: a removal during the scrub needs another one
 	s.mu.Unlock()
 	st, ok := s.store.(scrubber)
 	if !due || !ok {
 		return err
 	}
-	if err = st.Scrub(ctx); err != nil { // not under the lock: events of browsers would wait
+	if err = st.Scrub(ctx); err != nil { // without the lock, which events of browsers need
 		s.mu.Lock()
 		s.clean = false
 		s.mu.Unlock()
@@ -98,8 +97,8 @@ func (s *salts) roll(ctx context.Context) error {
 	return err
 }
 
-// renew destroys salts of other days and makes sure that there is one for today. While
-// an old one could not be destroyed there is no new one, so it is tried again.
+// renew destroys the salts of other days and creates one for today. It creates none before
+// the old ones are destroyed.
 func (s *salts) renew(ctx context.Context, today time.Time) error {
 	if !s.isStale(today) {
 		return nil
@@ -114,7 +113,7 @@ func (s *salts) renew(ctx context.Context, today time.Time) error {
 	return nil
 }
 
-// keepOnly removes all salts from the store but that of the day, which it returns.
+// keepOnly removes all salts except the day's from the store, and returns that one.
 func (s *salts) keepOnly(ctx context.Context, day string) (salt []byte, err error) {
 	records, err := s.store.Records(ctx, kindSalt)
 	if err != nil {
@@ -138,13 +137,13 @@ func (s *salts) keepOnly(ctx context.Context, day string) (salt []byte, err erro
 	return salt, s.store.Put(ctx, kindSalt, store.Record{ID: day, Data: bytes.Clone(salt)})
 }
 
-// visitorOf hashes who looked at a site: 64 bits that mean nothing without the salt. It
-// is never 0, which stands for no visitor.
+// visitorOf returns a 64-bit hash of a visitor of a site. It is meaningless without the salt
+// and never 0, which means no visitor.
 func visitorOf(salt *[saltSize]byte, site string, addr netip.Addr, userAgent string) uint64 {
 	mac := hmac.New(sha256.New, salt[:])
 	ip := addr.As16()
 	var text []byte
-	text = append(text, ip[:]...) // of fixed size, and an id has no NUL: nothing runs together
+	text = append(text, ip[:]...) // fixed size, and an ID has no NUL: the fields cannot run together
 	text = append(text, site...)
 	text = append(text, 0)
 	text = append(text, userAgent...)

@@ -87,7 +87,7 @@ func TestSaltIsDestroyedWhenItsDayIsOver(t *testing.T) {
 		inMemory := s.salts.salt
 		s.salts.mu.Unlock()
 
-		time.Sleep(24*time.Hour + choreEvery) // nobody visits
+		time.Sleep(24*time.Hour + choreEvery) // without any request
 		synctest.Wait()
 		second := saltsIn(t, st)
 		require.Len(t, second, 1)
@@ -135,7 +135,7 @@ func TestRestartKeepsTodaysSaltAndNoOther(t *testing.T) {
 	})
 }
 
-// removing is a store whose Remove fails while stuck.
+// removing is a store whose Remove fails while stuck is set.
 type removing struct {
 	store.Store
 	stuck *bool
@@ -166,7 +166,7 @@ func TestNoNewSaltWhileTheOldOneIsStillThere(t *testing.T) {
 	})
 }
 
-// capturing keeps all that is written to a store.
+// capturing is a store that records everything written to it.
 type capturing struct {
 	store.Store
 	seen *bytes.Buffer
@@ -193,7 +193,7 @@ func TestAddressIsNeitherStoredNorLogged(t *testing.T) {
 	assert.NotContains(t, written.String(), firefox)
 }
 
-// scrubbing is a store whose Scrub is counted, and fails while stuck.
+// scrubbing is a store that counts calls of Scrub, which fails while stuck is set.
 type scrubbing struct {
 	store.Store
 	stuck    *atomic.Bool
@@ -243,7 +243,7 @@ func TestCollectorStartsThoughTheStoreCannotBeScrubbed(t *testing.T) {
 	})
 }
 
-// filesWith returns the names of the files of a directory that have text in them.
+// filesWith returns the names of the files in a directory that contain text.
 func filesWith(t *testing.T, dir, text string) (names []string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
@@ -258,14 +258,14 @@ func filesWith(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-// TestDestroyedSaltIsInNoFile has a real store. The salt of a day that is over is one
-// that lies there when a collector starts.
+// TestDestroyedSaltIsInNoFile uses a real store, with the salt of a past day when the
+// collector starts.
 func TestDestroyedSaltIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
 	require.NoError(t, err)
-	salt := rand.Text() + "012345" // as long as one
+	salt := rand.Text() + "012345" // as long as a salt
 	require.Len(t, salt, saltSize)
 	require.NoError(t, st.Put(t.Context(), kindSalt, store.Record{ID: "2026-01-01", Data: []byte(salt)}))
 	require.NotEmpty(t, filesWith(t, dir, salt), "else there is nothing to destroy")
@@ -283,6 +283,6 @@ func TestDestroyedSaltIsInNoFile(t *testing.T) {
 	assert.Empty(t, filesWith(t, dir, salt))
 	assert.Len(t, today, 1)
 	for _, other := range today {
-		assert.NotEmpty(t, filesWith(t, dir, other), "that of today is there, for a restart")
+		assert.NotEmpty(t, filesWith(t, dir, other), "today's salt is kept for a restart")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// script is assets/t.src.js without what only people need; a test holds them together.
+// script is assets/t.src.js, minified. A test keeps the two in step.
 //
 //go:embed assets/t.js
 var script []byte
@@ -18,7 +18,7 @@ var scriptTag = func() string {
 	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }()
 
-// serveScript answers /t.js. An hour is how long pages may go on with an old one.
+// serveScript serves /t.js. Browsers may use a cached copy for an hour.
 func serveScript(w http.ResponseWriter, r *http.Request) *failure {
 	if !allows(http.MethodGet, r.Method) {
 		return wrongMethod(http.MethodGet)
@@ -34,6 +34,6 @@ func serveScript(w http.ResponseWriter, r *http.Request) *failure {
 		return nil
 	}
 	h.Set("Content-Length", strconv.Itoa(len(script)))
-	_, _ = w.Write(script) // the client may be gone
+	_, _ = w.Write(script) // fails if the client is gone
 	return nil
 }

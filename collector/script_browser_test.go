@@ -21,9 +21,9 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// counted counts what a page sends, before t.js comes. A page that ends with last()
-// says in that event how many it has sent: the test waits for so many and none can be
-// one too many unnoticed, however slow the machine.
+// counted counts the beacons of a page, before t.js loads. A page ends with last(), an event
+// with the number of beacons. The test waits for that many, so an extra event fails it even
+// on a slow machine.
 const counted = `<!doctype html><link rel="icon" href="data:,"><title>App</title>
 <script>
 var sent = 0, beacon = navigator.sendBeacon;
@@ -31,10 +31,10 @@ navigator.sendBeacon = function () { sent++; return beacon.apply(navigator, argu
 function last() { footfall("last", {sent: sent + 1}); }
 </script>`
 
-// snippet is what the owner of a site pastes.
+// snippet is the tag that site owners paste.
 const snippet = `<script defer src="$collector/t.js" data-site="$domain"></script>`
 
-// app is a single-page application that goes through what the script listens to.
+// app is a single-page application that triggers each of the script's listeners.
 const app = counted + `
 <script>window.footfall = function () { (footfall.q = footfall.q || []).push(arguments); }; footfall("early");</script>
 ` + snippet + `
@@ -45,13 +45,13 @@ addEventListener("load", function () {
 	history.replaceState({}, "", "/second?x=2"); // the same page
 	history.replaceState({}, "", "/third");
 	history.pushState({}, "", "/fourth");
-	addEventListener("popstate", last); // after that of t.js
+	addEventListener("popstate", last); // after the listener of t.js
 	history.back();
 });
 </script>`
 
-// Two pages: the first has the second rendered ahead, and goes there when the server
-// lets it. The second says when it was rendered, and when it is seen.
+// Two pages: the first prerenders the second and opens it when the server allows. The second
+// reports when it is rendered and when it is shown.
 const (
 	ahead = counted + snippet + `
 <script type="speculationrules">{"prerender": [{"source": "list", "urls": ["/next"], "eagerness": "immediate"}]}</script>
@@ -71,19 +71,17 @@ addEventListener("load", function () {
 </script>`
 )
 
-// patience is how long a browser may take for anything, on a machine that has a lot else
-// to do. Nothing waits so long that does not fail.
+// patience bounds each wait for a browser on a busy machine. Only failures wait this long.
 const patience = 3 * time.Minute
 
-// pages serves a site, and is asked for its pages by a browser that nothing is attached
-// to: a debugger would keep it from rendering pages ahead.
+// pages serves a site to a browser without a debugger, which would disable prerendering.
 type pages struct {
 	*service
 	server *httptest.Server
-	asked  chan struct{} // closed when the browser has come
+	asked  chan struct{} // closed at the browser's first request
 }
 
-// servePages serves pages by their path, and what else the handlers answer.
+// servePages serves the texts and handlers by their paths.
 func servePages(t *testing.T, texts map[string]string, handlers map[string]http.HandlerFunc) *pages {
 	t.Helper()
 	p := &pages{service: serve(t, Config{CountHeadless: true}), asked: make(chan struct{})}
@@ -109,8 +107,8 @@ func servePages(t *testing.T, texts map[string]string, handlers map[string]http.
 	return p
 }
 
-// visit opens the path in a Chromium of its own, which ends with the test. One that
-// does not come up is started again: that is not what is tested here.
+// visit opens the path in a new Chromium, which ends with the test. If Chromium does not
+// start, visit tries again.
 func (p *pages) visit(t *testing.T, path string) {
 	t.Helper()
 	for range 3 {
@@ -126,7 +124,7 @@ func (p *pages) visit(t *testing.T, path string) {
 	require.Fail(t, "no browser came")
 }
 
-// startBrowser returns what ends the browser, and returns what it wrote.
+// startBrowser starts a browser. stop ends it and returns its output.
 func startBrowser(t *testing.T, address string) (stop func() string) {
 	t.Helper()
 	binary, err := exec.LookPath("chromium")
@@ -141,7 +139,7 @@ func startBrowser(t *testing.T, address string) (stop func() string) {
 		"--user-data-dir="+profile, "--remote-debugging-port=0", address)
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its children then
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it then ends its child processes
 	cmd.WaitDelay = 5 * time.Second
 	require.NoError(t, cmd.Start())
 	return func() string {
@@ -152,8 +150,8 @@ func startBrowser(t *testing.T, address string) (stop func() string) {
 	}
 }
 
-// settled waits until everything is stored that the browser's last page says was sent,
-// that and before of the pages before it, and returns it without the event that said so.
+// settled waits until all events are stored: before those of earlier pages, and the number
+// reported by the last page. It returns them without the event "last".
 func (p *pages) settled(t *testing.T, before int) (all []store.Event) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -210,18 +208,18 @@ func TestPageRenderedAheadCountsOnlyWhenItIsSeen(t *testing.T) {
 	})
 	p.visit(t, "/")
 	select {
-	case was := <-rendered: // t.js has run there, and an event was sent
+	case was := <-rendered: // t.js has run, and an event was sent
 		require.Equal(t, "true", was)
 	case <-time.After(patience):
 		require.Fail(t, "the page was not rendered ahead")
 	}
 	require.Eventually(t, func() bool { return len(p.stored(t)) >= 2 }, patience, 20*time.Millisecond)
-	assert.ElementsMatch(t, []string{"/", "fence/"}, seenBy(p.stored(t)), "nothing of the page that nobody has seen")
+	assert.ElementsMatch(t, []string{"/", "fence/"}, seenBy(p.stored(t)), "nothing of the page that was not shown")
 	close(seen)
 	assert.ElementsMatch(t, []string{"/", "fence/", "/next", "read_ahead/next"}, seenBy(p.settled(t, 2)))
 }
 
-// seenBy lists names and paths.
+// seenBy returns names and paths.
 func seenBy(all []store.Event) (seen []string) {
 	for _, e := range all {
 		seen = append(seen, e.Name+e.Path)

@@ -8,13 +8,12 @@ import (
 	"net/http"
 )
 
-// maxHeader bounds the header of a request, in bytes. Cookies and URLs that a browser
-// sends are far below.
+// maxHeader bounds the header of a request, in bytes. Headers of browsers are far smaller.
 const maxHeader = 32 << 10
 
 // Serve answers requests on listener until ctx ends. Then it stops listening, ends live
-// views, lets other requests finish for Config.ShutdownTimeout, and returns nil if they
-// did. Call Close next, then close the Store. Call it once.
+// views, and gives other requests Config.ShutdownTimeout to finish. It returns nil if they
+// did. Call Close next, then close the Store. Serve must be called only once.
 func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           c,

@@ -28,7 +28,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
-// dial opens a bare connection.
+// dial opens a raw connection.
 func (s *service) dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -54,8 +54,8 @@ func TestConnectionThatSendsItsHeaderSlowlyIsCut(t *testing.T) {
 	assert.Empty(t, answer, "it is not worth one")
 }
 
-// TestSlowClientsKeepNobodyWaiting has many that never come to an end, in the header and
-// in the body, and one who wants to be served meanwhile.
+// TestSlowClientsKeepNobodyWaiting opens many connections that never finish their header or
+// body, and sends a normal request meanwhile.
 func TestSlowClientsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{HeaderTimeout: time.Second, ReadTimeout: 2 * time.Second, MaxPending: 1})
@@ -69,7 +69,7 @@ func TestSlowClientsKeepNobodyWaiting(t *testing.T) {
 		slow = append(slow, header, body)
 	}
 	require.Eventually(t, func() bool { return s.inFlight.Load() >= 100 }, 2*time.Second, time.Millisecond, "the bodies are waited for")
-	assert.Equal(t, 202, s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}")).status, "what has not arrived takes no place of MaxPending")
+	assert.Equal(t, 202, s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}")).status, "incomplete requests do not count against MaxPending")
 	for _, conn := range slow {
 		_, err := io.ReadAll(conn) // the deadline of dial is 10 seconds
 		assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "a slow client was not cut")
@@ -96,7 +96,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 	conn := s.dial(t)
 	_, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.NoError(t, err)
-	text, _ := io.ReadAll(conn) // ends when the server closes
+	text, _ := io.ReadAll(conn) // until the server closes
 	assert.Contains(t, string(text), `{"status":"ok"`)
 }
 
@@ -107,7 +107,7 @@ func TestLargeHeaderIsRefused(t *testing.T) {
 	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, got.status)
 }
 
-// signIn returns the cookies of the owner. The password's hash is of one round, for speed.
+// signIn returns the cookies of a new session.
 func (s *service) signIn(t *testing.T) string {
 	t.Helper()
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -124,7 +124,8 @@ func (s *service) signIn(t *testing.T) string {
 
 const ownerPassword = "correct horse battery"
 
-// withPassword gives the account of a store ownerPassword. Without a store it makes one.
+// withPassword stores ownerPassword, hashed in one round for speed. A nil store is replaced by
+// a new one.
 func withPassword(t *testing.T, st store.Store) store.Store {
 	t.Helper()
 	salt := []byte("0123456789abcdef")
@@ -163,7 +164,7 @@ func TestLiveViewOutlivesTheTimeoutsOfOtherAnswers(t *testing.T) {
 	}
 }
 
-// listen serves a prepared service, which may have been changed, until stop is called.
+// listen serves a prepared service until stop is called.
 func (s *service) listen(t *testing.T) (stop func() error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -207,8 +208,8 @@ func TestClientThatReadsNothingIsCut(t *testing.T) {
 	}
 }
 
-// TestShutdownLosesNothingAcknowledged has a real file, and clients that post as fast as
-// they can until nobody answers.
+// TestShutdownLosesNothingAcknowledged uses a real file, and clients that post as fast as they
+// can until the server stops.
 func TestShutdownLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "footfall.db")
@@ -217,7 +218,7 @@ func TestShutdownLosesNothingAcknowledged(t *testing.T) {
 	s := prepare(t, Config{Store: st})
 	stop := s.listen(t)
 	const clients = 8
-	var acknowledged [clients]int // by client: it posts 0, 1, 2 …
+	var acknowledged [clients]int // by client, which posts 0, 1, 2 …
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	for client := range clients {

@@ -47,7 +47,7 @@ func serve(t testing.TB, cfg Config) *service {
 	return s
 }
 
-// prepare makes a service without a socket.
+// prepare returns a service without a socket.
 func prepare(t testing.TB, cfg Config) *service {
 	t.Helper()
 	if cfg.Store == nil {
@@ -71,14 +71,14 @@ func prepare(t testing.TB, cfg Config) *service {
 	return s
 }
 
-// answer is what came back.
+// answer is an HTTP response.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// do sends a request; header has names and values by turns.
+// do sends a request; header lists names and values in turn.
 func (s *service) do(t testing.TB, method, path, body string, header ...string) answer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
@@ -94,7 +94,7 @@ func (s *service) do(t testing.TB, method, path, body string, header ...string) 
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// api sends a request with the key and, if it has a body, as JSON.
+// api sends a request with the key, as JSON.
 func (s *service) api(t testing.TB, method, path, body string, header ...string) answer {
 	t.Helper()
 	header = append([]string{"Authorization", "Bearer " + s.key, "Content-Type", "application/json"}, header...)
@@ -108,7 +108,7 @@ func (s *service) browse(t testing.TB, body string, header ...string) answer {
 	return s.do(t, "POST", "/e", body, header...)
 }
 
-// event is the body of an event with members in place of its own or beside them.
+// event returns the body of an event.
 func (s *service) event(name, url, props string) string {
 	return `{"site_id":"` + s.site.ID + `","name":"` + name + `","url":"` + url + `","props":` + props + `}`
 }

@@ -8,18 +8,17 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// maxShown bounds the keys that shown remembers: two megabytes or so.
+// maxShown bounds the keys that shown remembers, to about two megabytes.
 const maxShown = 1 << 16
 
-// shown remembers the Idempotency-Keys of events that were handed to live views. A store
-// takes a repeated event without a word, so this is how a live view shows it once. It
-// does not see repeats of what came before the start, nor of what came 65,536 keys ago:
-// those are shown again. Figures are the store's and never count them twice.
+// shown remembers the Idempotency-Keys of events sent to live views, because a store does
+// not report repeats. It forgets them at a restart and after 65,536 keys: such a repeat is
+// shown again. Figures are unaffected.
 type shown struct {
 	window     time.Duration
 	mu         sync.Mutex
 	seed       maphash.Seed
-	young, old map[uint64]time.Time // when each was shown; what was young once is old, then forgotten
+	young, old map[uint64]time.Time // by key hash, the time it was shown; young replaces old when it is full
 	half       int                  // of young
 }
 
@@ -27,8 +26,8 @@ func newShown(most int, window time.Duration) *shown {
 	return &shown{window: window, seed: maphash.MakeSeed(), young: make(map[uint64]time.Time), half: most / 2}
 }
 
-// first reports whether e is to be shown: it has no key, or one that was not shown for
-// as long as a store remembers it.
+// first reports whether e should be shown: it has no key, or a key that was not shown within
+// the window.
 func (s *shown) first(e *store.Event) bool {
 	if e.Key == "" {
 		return true
@@ -46,7 +45,7 @@ func (s *shown) first(e *store.Event) bool {
 	return true
 }
 
-// last returns the zero time for what was never shown.
+// last returns the zero time for a key that was never shown.
 func (s *shown) last(hash uint64) time.Time {
 	if at, ok := s.young[hash]; ok {
 		return at

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// quiet is how long a log line keeps others of its kind away.
+// quiet is the minimum time between two log lines of a kind.
 const quiet = 10 * time.Second
 
-// sparse lets one line through per quiet time.
+// sparse allows one log line per quiet period.
 type sparse struct {
 	mu     sync.Mutex
 	last   time.Time
 	missed int
 }
 
-// now reports whether a line is due, and how many were not since the last.
+// now reports whether a line is due, and how many were suppressed since the last.
 func (s *sparse) now(now time.Time) (missed int, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

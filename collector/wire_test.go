@@ -13,12 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// raw sends text as it is on a connection of its own, and returns the first answer and
-// what follows it.
+// raw sends text on a new connection and returns the first answer and a reader of the rest.
 func (s *service) raw(t *testing.T, text string) (answer, *bufio.Reader) {
 	t.Helper()
 	conn := s.dial(t)
-	go func() { _, _ = io.WriteString(conn, text) }() // the server may have heard enough
+	go func() { _, _ = io.WriteString(conn, text) }() // the server may stop reading
 	reader := bufio.NewReader(conn)
 	response, err := http.ReadResponse(reader, nil)
 	require.NoError(t, err)
@@ -27,16 +26,15 @@ func (s *service) raw(t *testing.T, text string) (answer, *bufio.Reader) {
 	return answer{response.StatusCode, response.Header, string(body)}, reader
 }
 
-// assertClosed holds a server to having hung up after its answer.
+// assertClosed checks that the server closed the connection after its answer.
 func assertClosed(t *testing.T, rest *bufio.Reader, name string) {
 	t.Helper()
-	more, _ := io.ReadAll(rest) // ends with EOF, or with a reset; at the latest with the deadline
+	more, _ := io.ReadAll(rest) // ends with EOF, a reset, or the deadline
 	assert.Empty(t, more, name)
 }
 
-// TestSomeRequestsAreAnsweredByNetHTTP shows what the package's documentation says: these
-// answers are not the collector's. If one day they have the error body, or reach the
-// handler, the documentation has to follow.
+// TestSomeRequestsAreAnsweredByNetHTTP checks the package documentation: net/http answers
+// these requests. If that changes, update the documentation.
 func TestSomeRequestsAreAnsweredByNetHTTP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})
@@ -80,8 +78,8 @@ func TestSomeRequestsAreAnsweredByNetHTTP(t *testing.T) {
 	}
 }
 
-// TestOddRequestsAreAnsweredInTheErrorShape has what clients of every kind send, to the
-// byte, and net/http lets through.
+// TestOddRequestsAreAnsweredInTheErrorShape sends unusual requests, byte for byte, that
+// net/http accepts.
 func TestOddRequestsAreAnsweredInTheErrorShape(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})
@@ -130,7 +128,7 @@ func TestOddRequestsAreAnsweredInTheErrorShape(t *testing.T) {
 	assert.Empty(t, s.stored(t))
 
 	got, rest := s.raw(t, post(asJSON+"Transfer-Encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n"))
-	assert.Contains(t, got.body, `"body: could not be read to its end"`)
+	assert.Contains(t, got.body, `"body: could not be read completely"`)
 	assertClosed(t, rest, "where the next request begins nobody knows")
 }
 
@@ -144,8 +142,8 @@ func TestChunkedEventsAreTaken(t *testing.T) {
 	assert.Len(t, s.stored(t), 1)
 }
 
-// TestBodyIsAskedForOnlyIfItIsWanted is about Expect: 100-continue: who is refused has
-// not sent a body in vain.
+// TestBodyIsAskedForOnlyIfItIsWanted tests Expect: 100-continue: a refused client does not
+// send its body.
 func TestBodyIsAskedForOnlyIfItIsWanted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})
@@ -172,7 +170,7 @@ func TestBodyIsAskedForOnlyIfItIsWanted(t *testing.T) {
 	assert.Len(t, s.stored(t), 1)
 }
 
-// TestOtherPathsDoNotReachTheAPI holds the API to the contract's spelling of its paths.
+// TestOtherPathsDoNotReachTheAPI tests that the API matches paths exactly.
 func TestOtherPathsDoNotReachTheAPI(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Main runs the tests of a package that calls Run; its TestMain is to do nothing else. It
-// makes the process trust the certificate of net/http/httptest, which must be done before
-// any other is checked, and fails the run if a goroutine of footfall outlives the tests.
+// Main runs the tests of a package that calls [Run]; its TestMain must do nothing else. Main
+// makes the process trust the certificate of net/http/httptest, which is only possible before
+// the first verification. It fails the run if a goroutine of footfall outlives the tests.
 func Main(m *testing.M) {
 	dir, err := os.MkdirTemp("", "transporttest")
 	if err != nil {
@@ -36,14 +36,14 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// certificate is that of httptest's servers, for 127.0.0.1 and not for localhost.
+// certificate is the certificate of httptest's servers, valid for 127.0.0.1 but not localhost.
 func certificate() []byte {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
-// leaked returns the stacks that are still in footfall after a while.
+// leaked returns the stacks that are still in footfall after patience.
 func leaked(patience time.Duration) string {
 	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
 		left := stacksOfFootfall()
@@ -63,7 +63,7 @@ func stacksOfFootfall() string {
 	return strings.Join(left, "\n\n")
 }
 
-// Goroutines returns how many goroutines have a function in their stack whose name
+// Goroutines returns the number of goroutines with a function in their stack whose name
 // contains text.
 func Goroutines(text string) (n int) {
 	for stack := range stacks() {

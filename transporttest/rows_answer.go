@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// answerRows are the table of the design: what an answer means.
+// answerRows test the meaning of answers.
 var answerRows = []row{
 	{"answers that accept", answersThatAccept},
 	{"answers that reject are reported and never retried", answersThatReject},
@@ -38,7 +38,7 @@ func each(t *testing.T, answers map[string]footfalltest.Answer, run func(*testin
 	}
 }
 
-// eachTwice is each with an API that gives every answer twice.
+// eachTwice runs with an API that gives each answer twice.
 func eachTwice(t *testing.T, answers map[string]footfalltest.Answer, run func(*testing.T, *footfalltest.API)) {
 	twice := make(map[string]footfalltest.Answer)
 	for name, answer := range answers {
@@ -98,7 +98,7 @@ func answersThatReject(t *testing.T, open Open) {
 	})
 }
 
-// sameOnEveryAttempt fails unless there were n requests, all of them one event's.
+// sameOnEveryAttempt fails unless there were n requests, all for one event.
 func sameOnEveryAttempt(t *testing.T, api *footfalltest.API, n int) {
 	t.Helper()
 	requests := api.Requests()
@@ -119,7 +119,7 @@ func answersThatMeanNotNow(t *testing.T, open Open) {
 		r.deliver(t, 1)
 		r.counts(t, 1, 0)
 		sameOnEveryAttempt(t, api, 2)
-		assert.Empty(t, r.String(), "a failure that passes is not told")
+		assert.Empty(t, r.String(), "a temporary failure is not reported")
 	})
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// callbackRows are about functions of the application that do not return. They hold for
-// transports that store events, too.
+// callbackRows test functions of the application that do not return. They also apply to
+// transports that store events.
 var callbackRows = []row{
 	{"a log that blocks for ever holds up neither Track nor deliveries nor Close", logBlocks},
 	{"an OnError that blocks for ever holds up neither Track nor deliveries nor Close", onErrorBlocks},
@@ -41,11 +41,11 @@ func (b *blocker) Enabled(context.Context, slog.Level) bool { return true }
 
 func (b *blocker) Handle(context.Context, slog.Record) error { b.block(); return nil }
 
-// mostBlocked bounds the calls that block: a line of the log of each of three parts, and
-// some calls of OnError.
+// mostBlocked bounds the blocked calls: one log line in each of three parts, and some calls
+// of OnError.
 const mostBlocked = 3 + 66
 
-// bounded holds the calls that block to their bound, those of other rows included.
+// bounded checks the number of blocked calls, including calls of other rows.
 func (b *blocker) bounded(t *testing.T) {
 	t.Helper()
 	n := Goroutines("transporttest.(*blocker).block(")
@@ -53,8 +53,7 @@ func (b *blocker) bounded(t *testing.T) {
 	assert.LessOrEqual(t, n, mostBlocked)
 }
 
-// unhindered tracks while the API answers in every way that the log is told of, one request at
-// a time.
+// unhindered tracks while the API gives every answer that is logged, one request at a time.
 func unhindered(t *testing.T, r *rig, api *footfalltest.API) {
 	t.Helper()
 	for _, status := range []int{http.StatusServiceUnavailable, http.StatusUnauthorized, http.StatusProxyAuthRequired} {
@@ -96,5 +95,5 @@ func onErrorBlocks(t *testing.T, open Open) {
 		n, _ := strconv.Atoi(line[1]) // of digits
 		told += n
 	}
-	assert.InDelta(t, 200-64, told, 2, "those for which OnError was not called")
+	assert.InDelta(t, 200-64, told, 2, "the events without a call of OnError")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// closeRows are about Close.
+// closeRows test Close.
 var closeRows = []row{
 	{"Close delivers what waits in backoff", closeDelivers},
 	{"Close gives every event one last attempt and says what is lost", closeGivesALastAttempt},
@@ -51,7 +51,7 @@ func closeGivesALastAttempt(t *testing.T, open Open) {
 	r.counts(t, 0, 0)
 }
 
-// lateClose closes with a deadline, which loses n events and takes no longer.
+// lateClose closes with a deadline, loses n events and returns in time.
 func lateClose(t *testing.T, r *rig, n int) {
 	t.Helper()
 	began := time.Now()
@@ -76,13 +76,13 @@ func closeFromAHungServer(t *testing.T, open Open) {
 			r.track(t, 100)
 			require.Eventually(t, func() bool { return len(w.requests()) == 8 }, patience, time.Millisecond)
 			lateClose(t, r, 100)
-			require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond, "what was under way is cut off")
+			require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond, "open requests are cut off")
 			assert.Len(t, w.requests(), 8, "nothing is sent after Close returned")
 		})
 	}
 }
 
-// A handshake that nobody answers, as a firewall that drops packets does.
+// An unanswered handshake, as with a firewall that drops packets.
 func closeFromNowhere(t *testing.T, open Open) {
 	w := newWire(t)
 	cfg := config("https" + w.url[len("http"):])

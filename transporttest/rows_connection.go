@@ -16,8 +16,8 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// connectionRows are about connections: how many, how long, and what becomes of an
-// event when one breaks.
+// connectionRows test connections: their number, their lifetime, and events on connections
+// that break.
 var connectionRows = []row{
 	{"connections are reused, and no more than MaxInFlight", connectionsAreReused},
 	{"a connection broken before the answer is retried with the same key", brokenBeforeTheAnswer},
@@ -51,7 +51,7 @@ func brokenBeforeTheAnswer(t *testing.T, open Open) {
 	r.counts(t, 1, 0)
 }
 
-// Servers close connections that have been idle, and say so to nobody.
+// Servers close idle connections without notice.
 func closedWhileKept(t *testing.T, open Open) {
 	w := newWire(t)
 	r := start(t, open, config(w.url), alone, patient)
@@ -65,8 +65,8 @@ func closedWhileKept(t *testing.T, open Open) {
 	assert.Empty(t, r.String())
 }
 
-// What a server that restarts does to requests under way. The id is the same, so that
-// an API that had taken the event does not count it twice.
+// A restarting server breaks open requests. The retry has the same id, so an API that had
+// accepted the event does not count it twice.
 func brokenWhileUsed(t *testing.T, open Open) {
 	w := newWire(t, reply{accepted, keep}, reply{"", shut})
 	r := start(t, open, config(w.url), alone, patient)
@@ -88,8 +88,8 @@ func brokenWhileNew(t *testing.T, open Open) {
 	require.NoError(t, r.close(10*time.Second))
 }
 
-// A server that answers before it has read the body must not get another event's
-// bytes: what is sent belongs to the request.
+// If a server answers before it has read the body, the next request must still start with its
+// own bytes.
 func earlyAnswers(t *testing.T, open Open) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -104,8 +104,7 @@ func earlyAnswers(t *testing.T, open Open) {
 	require.NoError(t, r.close(time.Second))
 }
 
-// answerEarly answers each connection's first request on seeing its first line, and
-// closes.
+// answerEarly answers each connection's first request after its first line, and closes.
 func answerEarly(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()
@@ -135,7 +134,7 @@ func largeEvents(t *testing.T, open Open) {
 	}
 }
 
-// A server that refuses an event for its size need not read it. It may leave the connection open.
+// A server that refuses an event for its size need not read it, and may keep the connection.
 func unreadEvent(t *testing.T, open Open) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -157,7 +156,7 @@ func unreadEvent(t *testing.T, open Open) {
 	require.NoError(t, r.close(time.Second))
 }
 
-// answerUnread refuses the first event of a connection and reads no more of it until the test ends.
+// answerUnread refuses the first event of a connection and does not read it.
 func answerUnread(conn net.Conn, done <-chan struct{}) {
 	defer conn.Close()
 	_, _ = bufio.NewReader(conn).ReadString('\n')
@@ -166,7 +165,7 @@ func answerUnread(conn net.Conn, done <-chan struct{}) {
 }
 
 func connectionsThatEnd(t *testing.T, open Open) {
-	for name, answer := range map[string]reply{ // those that hang read no other request
+	for name, answer := range map[string]reply{ // an answer that hangs reads no other request
 		"close":                   {strings.Replace(accepted, "\r\n", "\r\nConnection: close\r\n", 1), hang},
 		"Close":                   {strings.Replace(accepted, "\r\n", "\r\nConnection: Close\r\n", 1), hang},
 		"HTTP/1.0":                {"HTTP/1.0 202 Accepted\r\nContent-Length: 17\r\n\r\n{\"accepted\":true}", hang},

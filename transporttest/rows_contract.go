@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall/internal/version"
 )
 
-// contractRows are about what is sent.
+// contractRows test the requests.
 var contractRows = []row{
 	{"an event arrives as the contract says", arrivesAsTheContractSays},
 	{"the path of BaseURL stands before that of the API", pathStandsBefore},

@@ -11,32 +11,32 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// oddRows are answers that are unusual, malformed or hostile. What becomes of the event and
-// of the connection is the same for every transport.
+// oddRows test answers that are unusual, malformed or hostile. All transports must treat the
+// event and the connection the same way.
 var oddRows = []row{
 	{"odd answers are judged as net/http reads them", oddAnswers},
 }
 
-// odd is an answer and what it leads to. Every case sends one event that gets the answer and a
-// second one that is accepted.
+// odd is an answer and its effect. Each case sends one event that gets the answer, and a
+// second event that is accepted.
 type odd struct {
 	reply    reply
 	rejected bool // the API refused the event
-	retried  bool // the answer said nothing, so the event was sent again
+	retried  bool // the answer had no meaning, so the event was retried
 	kept     bool // the connection carried the next request
 }
 
-// ok is the body of acceptance in an answer of 202 that has these fields.
+// ok is the body of an accepting 202 with these header fields.
 func ok(fields string) string {
 	return "HTTP/1.1 202 Accepted\r\n" + fields + "\r\n{\"accepted\":true}"
 }
 
-// refused says in its body that it refuses, so that a body that is not read is noticed.
+// refused returns a 202 whose body refuses, so that a transport must read the body.
 func refused(fields, body string) string { return "HTTP/1.1 202 Accepted\r\n" + fields + "\r\n" + body }
 
 const no = `{"accepted":false}` // 18 bytes
 
-// oddFields are about the fields of a header.
+// oddFields test header fields.
 func oddFields() map[string]odd {
 	return map[string]odd{
 		"bare LF after a field":         {reply: reply{ok("X-A: 1\nContent-Length: 17\r\n"), keep}, kept: true},
@@ -70,7 +70,7 @@ func oddFields() map[string]odd {
 	}
 }
 
-// oddStatuses are about status lines, and answers that have no body.
+// oddStatuses test status lines and answers without a body.
 func oddStatuses() map[string]odd {
 	const sized = "\r\nContent-Length: 18\r\n\r\n" + no
 	interim := strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 1000)
@@ -104,7 +104,7 @@ func oddStatuses() map[string]odd {
 	}
 }
 
-// oddBodies are about where a body ends, and whether the connection ends with it.
+// oddBodies test where a body ends, and whether the connection can be reused.
 func oddBodies() map[string]odd {
 	const te = "Transfer-Encoding: chunked\r\n"
 	const chunk = "12\r\n" + no + "\r\n0\r\n"

@@ -15,25 +15,25 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// poisonRows are about events that the API never accepts while it accepts others, and about
-// what a call that ran out of time says. They hold for transports that store events, too.
+// poisonRows test events that the API never accepts while it accepts others, and the errors
+// of calls that run out of time. They also apply to transports that store events.
 var poisonRows = []row{
 	{"one event that always fails holds up no other", oneHoldsUpNone},
-	{"hundreds of events that always fail stop nobody", hundredsStopNone},
+	{"hundreds of events that always fail stop no others", hundredsStopNone},
 	{"a request that hangs delays no other event", hangDelaysNone},
 	{"Close retries while the API accepts anything", closeRetries},
 	{"an API that accepts every second attempt of an event gets all", everySecondAttempt},
 	{"Flush that runs out of time names the last answer", flushNamesTheAnswer},
 }
 
-// RunDelivery holds the transports that open makes to the rows that are true also of those
-// that store events before they deliver them.
+// RunDelivery runs the rows that also apply to transports that store events before they
+// deliver them.
 func RunDelivery(t *testing.T, open Open) {
 	t.Helper()
 	runRows(t, open, poisonRows, callbackRows)
 }
 
-// poison makes an API give bad to events of that name.
+// poison makes an API answer bad to events with this name.
 func poison(api *footfalltest.API, bad footfalltest.Answer) {
 	good := footfalltest.Accept()
 	api.Always(func(a *footfalltest.API, w http.ResponseWriter, r *http.Request, e footfalltest.Event) {

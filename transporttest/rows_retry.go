@@ -12,7 +12,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// retryRows are about when an event is sent again.
+// retryRows test when an event is retried.
 var retryRows = []row{
 	{"Retry-After is heeded", retryAfterIsHeeded},
 	{"an outage costs a request per backoff step", outageCostsARequestPerStep},
@@ -54,7 +54,7 @@ func outageCostsARequestPerStep(t *testing.T, open Open) {
 	r := start(t, open, api.Config(), patient, func(c *footfall.Config) { c.MaxInFlight = 8 })
 	r.track(t, 1000)
 	assert.False(t, r.settles(300*time.Millisecond))
-	assert.LessOrEqual(t, len(api.Requests()), 8+1, "those under way when it began, and one event that came after the first failed")
+	assert.LessOrEqual(t, len(api.Requests()), 8+1, "the requests in flight at the start, and one event after the first failure")
 	api.Always(nil)
 	require.NoError(t, r.close(20*time.Second), "Close does not wait for the backoff")
 	assert.Len(t, api.Events(), 1000)
@@ -86,7 +86,7 @@ func missingServerIsTriedAgain(t *testing.T, open Open) {
 	assert.Equal(t, uint64(3), account.Lost)
 }
 
-// Everything at once: nothing lost, nothing counted twice.
+// All failures at once: no event is lost or counted twice.
 func hostileAPILosesNothing(t *testing.T, open Open) {
 	api := footfalltest.NewAPI(t)
 	for range 30 {

@@ -25,10 +25,10 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// key is one that must not be told.
+// key must stay secret.
 const key = "sk_secret_0123456789"
 
-// secrecyRows are about who gets to know the key.
+// secrecyRows test that the key stays secret.
 var secrecyRows = []row{
 	{"the key appears nowhere", keyAppearsNowhere},
 	{"TLS is spoken with whom the system trusts", trustedTLS},
@@ -36,7 +36,7 @@ var secrecyRows = []row{
 	{"a server without TLS gets nothing over https", plainTextForTLS},
 }
 
-// An API, or what stands in its place, that repeats the key in every way it can.
+// The API, or a server in its place, repeats the key in many ways.
 func keyAppearsNowhere(t *testing.T, open Open) {
 	const echo = "you sent Bearer " + key
 	body := func(status, body string) string { return framings["a length"](status, body) }
@@ -88,7 +88,7 @@ func keyAppearsNowhere(t *testing.T, open Open) {
 	})
 }
 
-// decimal is how fmt prints the bytes of text.
+// decimal returns the bytes of text as fmt prints them.
 func decimal(text string) []byte {
 	j := &footfalltest.Log{}
 	said(j, []byte(text))
@@ -104,7 +104,7 @@ func secureServer(t *testing.T, certificate *tls.Certificate) (url string, reque
 		requests.Add(1)
 		w.WriteHeader(http.StatusAccepted)
 	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // without errors of failed handshakes
 	if certificate != nil {
 		server.TLS = &tls.Config{Certificates: []tls.Certificate{*certificate}}
 	}
@@ -130,8 +130,8 @@ func untrustedTLS(t *testing.T, open Open) {
 		certificate *tls.Certificate
 		host        string
 	}{
-		"of nobody known":  {&own, "127.0.0.1"},
-		"of somebody else": {nil, "localhost"},
+		"of an unknown authority": {&own, "127.0.0.1"},
+		"of another host":         {nil, "localhost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +148,7 @@ func plainTextForTLS(t *testing.T, open Open) {
 	assert.Empty(t, w.requests())
 }
 
-// getsNothing holds a transport to keeping its events, and to saying why.
+// getsNothing checks that a transport keeps its events and logs why.
 func getsNothing(t *testing.T, open Open, url, why string) {
 	t.Helper()
 	r := start(t, open, config(url), alone)

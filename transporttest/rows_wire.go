@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// wireRows are about answers as bytes: well-formed ones of every kind, and others.
+// wireRows test answers byte by byte, both well-formed and malformed.
 var wireRows = []row{
 	{"answers in every framing are read and cost no connection", everyFraming},
 	{"answers in every framing are judged alike", everyFramingIsJudged},
@@ -26,7 +26,7 @@ var wireRows = []row{
 	{"a long header is read, an endless one is not", longHeaders},
 }
 
-// chunks writes a body in chunks, each twice as long as the one before.
+// chunks encodes a body in chunks, each twice as long as the one before.
 func chunks(body string) string {
 	var text strings.Builder
 	for size := 5; len(body) > 0; size *= 2 {
@@ -123,8 +123,8 @@ func informationalAnswers(t *testing.T, open Open) {
 	})
 }
 
-// triedAgain holds a transport to sending an event once more, with the same id, on
-// another connection.
+// triedAgain checks that a transport retries an event once, with the same id, on another
+// connection.
 func triedAgain(t *testing.T, open Open, first reply) *rig {
 	t.Helper()
 	w := newWire(t, first)
@@ -141,18 +141,18 @@ func triedAgain(t *testing.T, open Open, first reply) *rig {
 
 func garbageIsTriedAgain(t *testing.T, open Open) {
 	for name, first := range map[string]reply{
-		"another protocol":     {"SSH-2.0-OpenSSH_9.9\r\n", hang},
-		"mail":                 {"220 mail.example.com ESMTP ready\r\n", hang},
-		"bytes":                {"\x00\x01\x02\xff\xfe\r\n\r\n", shut},
-		"HTML":                 {login + "\n\n", shut},
-		"no number":            {"HTTP/1.1 2x2 Accepted\r\n\r\n", hang},
-		"a number too long":    {"HTTP/1.1 2020 Accepted\r\n\r\n", hang},
-		"half a line":          {"HTTP/1.1 20", shut},
-		"half a header":        {"HTTP/1.1 202 Accepted\r\nContent-Le", shut},
-		"two lengths":          {"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\nContent-Length: 17\r\n\r\n{\"accepted\":true}", hang},
-		"a header that stops":  {"HTTP/1.1 202 Accepted\r\nContent-Le", hang},
-		"a negative length":    {"HTTP/1.1 202 Accepted\r\nContent-Length: -1\r\n\r\n", hang},
-		"a coding nobody asks": {"HTTP/1.1 202 Accepted\r\nTransfer-Encoding: gzip\r\n\r\n", hang},
+		"another protocol":      {"SSH-2.0-OpenSSH_9.9\r\n", hang},
+		"mail":                  {"220 mail.example.com ESMTP ready\r\n", hang},
+		"bytes":                 {"\x00\x01\x02\xff\xfe\r\n\r\n", shut},
+		"HTML":                  {login + "\n\n", shut},
+		"no number":             {"HTTP/1.1 2x2 Accepted\r\n\r\n", hang},
+		"a number too long":     {"HTTP/1.1 2020 Accepted\r\n\r\n", hang},
+		"half a line":           {"HTTP/1.1 20", shut},
+		"half a header":         {"HTTP/1.1 202 Accepted\r\nContent-Le", shut},
+		"two lengths":           {"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\nContent-Length: 17\r\n\r\n{\"accepted\":true}", hang},
+		"a header that stops":   {"HTTP/1.1 202 Accepted\r\nContent-Le", hang},
+		"a negative length":     {"HTTP/1.1 202 Accepted\r\nContent-Length: -1\r\n\r\n", hang},
+		"an unsolicited coding": {"HTTP/1.1 202 Accepted\r\nTransfer-Encoding: gzip\r\n\r\n", hang},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +189,7 @@ func answersCutShort(t *testing.T, open Open) {
 	}
 }
 
-// A long body that nobody reads would cost a connection per event.
+// Long bodies must not cost a connection per event if they are not read.
 func longAnswers(t *testing.T, open Open) {
 	api := footfalltest.NewAPI(t)
 	api.Always(footfalltest.Body(202, "text/plain", strings.Repeat("x", 100<<10)))
@@ -214,7 +214,7 @@ func answersBeyondTheBound(t *testing.T, open Open) {
 	}
 }
 
-// An endless answer costs its connection, not the tracker.
+// An endless answer costs its connection, but not the tracker.
 func endlessAnswer(t *testing.T, open Open) {
 	for name, begin := range map[string]string{
 		"in chunks":      "HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n",

@@ -15,16 +15,16 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// Open makes the transport that is tested, such as footfall.NewHTTPTransport.
+// Open opens the tested transport, such as [footfall.NewHTTPTransport].
 type Open func(footfall.Config) (footfall.Transport, error)
 
-// row is one promise.
+// row is one promise and its test.
 type row struct {
 	name string
 	run  func(*testing.T, Open)
 }
 
-// Run holds the transports that open makes to every row.
+// Run runs all rows with the transports that open returns.
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	runRows(t, open, contractRows, answerRows, retryRows, poisonRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows, callbackRows)
@@ -42,7 +42,7 @@ func runRows(t *testing.T, open Open, tables ...[]row) {
 	}
 }
 
-// rig is a tracker that delivers with the tested transport, and what it said.
+// rig is a tracker with the tested transport, and its log.
 type rig struct {
 	*footfall.Tracker
 	footfalltest.Log
@@ -51,7 +51,7 @@ type rig struct {
 	rejected []error
 }
 
-// start makes a tracker that delivers to the API of cfg in a hurry.
+// start starts a tracker for the API of cfg, with short intervals.
 func start(t *testing.T, open Open, cfg footfall.Config, change ...func(*footfall.Config)) *rig {
 	t.Helper()
 	r := &rig{}
@@ -71,16 +71,15 @@ func start(t *testing.T, open Open, cfg footfall.Config, change ...func(*footfal
 	return r
 }
 
-// config is for a server at a URL that is no footfalltest.API.
+// config returns a Config for a server that is not a footfalltest.API.
 func config(url string) footfall.Config {
 	return footfall.Config{BaseURL: url, APIKey: key, SiteID: "site_test", DefaultURL: "https://example.com/", FlushInterval: time.Millisecond}
 }
 
-// alone makes one request at a time.
+// alone limits the tracker to one request at a time.
 func alone(c *footfall.Config) { c.MaxInFlight = 1 }
 
-// patient waits longer after a failure than a test takes, so that the next attempt is
-// not made by itself.
+// patient sets a backoff longer than any test, so that retries do not happen by themselves.
 func patient(c *footfall.Config) {
 	c.BackoffMin, c.BackoffMax = 10*time.Hour, 10*time.Hour
 	c.ProbeMin, c.ProbeMax = 10*time.Hour, 10*time.Hour
@@ -92,14 +91,14 @@ func (r *rig) reject(err error) {
 	r.rejected = append(r.rejected, err)
 }
 
-// rejections returns what OnError was told.
+// rejections returns the errors passed to OnError.
 func (r *rig) rejections() []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]error(nil), r.rejected...)
 }
 
-// patience is how long rows wait for what must happen, also on a machine that is busy.
+// patience bounds each wait, also on a busy machine.
 const patience = 2 * time.Minute
 
 // track tracks n events, which must be accepted.
@@ -137,7 +136,7 @@ func (r *rig) close(d time.Duration) error {
 	return r.Close(ctx)
 }
 
-// counts holds the tracker to how many events were delivered and how many rejected.
+// counts checks how many events were delivered and rejected.
 func (r *rig) counts(t *testing.T, delivered, rejected int) {
 	t.Helper()
 	s := r.Stats()
@@ -145,11 +144,11 @@ func (r *rig) counts(t *testing.T, delivered, rejected int) {
 	assert.Equal(t, s.Tracked, s.Delivered+s.Rejected+s.Dropped+s.Stored+s.Queued)
 }
 
-// says waits until the log has the text. A sender settles its event before it logs.
+// says waits until the log contains text. A sender settles its event before it logs.
 func (r *rig) says(t *testing.T, text string) {
 	t.Helper()
 	assert.Eventually(t, func() bool { return strings.Contains(r.String(), text) }, patience, time.Millisecond, "%q in %s", text, r)
 }
 
-// said notes something in every form that fmt has for it.
+// said logs v in all formats of fmt.
 func said(l *footfalltest.Log, v any) { fmt.Fprintf(l, "%v %+v %#v %q\n", v, v, v, v) }

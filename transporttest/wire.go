@@ -11,27 +11,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// accepted is the answer of the contract.
+// accepted is the contract's answer to an event.
 const accepted = "HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{\"accepted\":true}"
 
-// reply is what a wire does with a request.
+// reply is a wire's reaction to a request.
 type reply struct {
 	text string
 	then ending
 }
 
-// ending is what a wire does with the connection after a reply.
+// ending is what a wire does with the connection after an answer.
 type ending uint8
 
 const (
 	keep  ending = iota // reads the next request
 	shut                // closes it, announced or not
-	hang                // leaves it open and reads nothing more
-	flood               // repeats the text until the client has had enough
+	hang                // leaves it open and reads nothing
+	flood               // repeats the text until the client closes
 )
 
-// wire is a server that answers with bytes: those a web server of the standard library
-// would not send. When it is told nothing it accepts.
+// wire is a server that answers with raw bytes, which servers of the standard library would
+// not send. By default it accepts every event.
 type wire struct {
 	url      string
 	listener net.Listener
@@ -47,7 +47,7 @@ type wire struct {
 	silent bool
 }
 
-// sent is a request as it came.
+// sent is a request as it arrived.
 type sent struct {
 	id, body string
 }
@@ -153,21 +153,21 @@ func (w *wire) ignore(n int64) {
 	w.more += n
 }
 
-// ignored returns how many bytes were sent on connections that hang, once they have ended.
+// ignored returns how many bytes were sent on connections that hang, after they have ended.
 func (w *wire) ignored() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.more
 }
 
-// script appends to what the next requests are answered with.
+// script appends answers for the next requests.
 func (w *wire) script(replies ...reply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.next = append(w.next, replies...)
 }
 
-// mute makes the wire read and never answer, whatever protocol is spoken.
+// mute makes the wire read and never answer, with any protocol.
 func (w *wire) mute() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,14 +180,14 @@ func (w *wire) isMute() bool {
 	return w.silent
 }
 
-// requests returns what has come so far.
+// requests returns the requests so far.
 func (w *wire) requests() []sent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]sent(nil), w.got...)
 }
 
-// connections returns how many were made so far, and how many are open.
+// connections returns how many connections were made, and how many are open.
 func (w *wire) connections() (made, open int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

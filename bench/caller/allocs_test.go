@@ -11,7 +11,7 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// With the race detector a sync.Pool forgets at random what is put into it.
+// With the race detector a sync.Pool drops items at random.
 func TestFootfallsCallerAllocatesNothing(t *testing.T) {
 	var found costs
 	require.NoError(t, alone(t.Context(), contestants()[0], &found))

@@ -1,4 +1,4 @@
-// Package caller measures what the goroutine that tracks an event pays for it.
+// Package caller measures the cost of tracking an event for the calling goroutine.
 package caller
 
 import (
@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	burst        = 64 // below every SDK's batch and channel, so that nobody else has to run
+	burst        = 64 // below every SDK's batch and channel, so that no other goroutine has to run
 	burstsWarm   = 10
 	burstsTimed  = 30
 	burstsAllocs = 5
 )
 
-// RunAlone is A1: bursts of events while nothing else runs.
+// RunAlone runs experiment A1: bursts of events while nothing else runs.
 func RunAlone(ctx context.Context, o report.Options) (report.Section, error) {
 	section := report.Section{
 		ID: "A1", Title: "The caller alone",
@@ -52,7 +52,7 @@ func RunAlone(ctx context.Context, o report.Options) (report.Section, error) {
 	return section, nil
 }
 
-// costs are of one event each.
+// costs are per event.
 type costs struct{ ns, allocs []float64 }
 
 func ratio(of, to []float64) any {
@@ -98,8 +98,8 @@ func bursts(ctx context.Context, client peers.Client, into *costs) error {
 	return nil
 }
 
-// warmAndTimed collects memory, so that an SDK that allocates gets the same again, and
-// then makes a burst for what the collection has emptied before the one that counts.
+// warmAndTimed collects garbage, so that every SDK starts with the same heap. It then makes one
+// burst to refill pools, and times the next.
 func warmAndTimed(ctx context.Context, client peers.Client) (ns float64, err error) {
 	runtime.GC()
 	for range 2 {
@@ -124,8 +124,7 @@ func timed(client peers.Client) (float64, error) {
 	return float64(time.Since(start)) / burst, failed
 }
 
-// allocated counts by stopping the world before and after, between which no other
-// goroutine gets the one core.
+// allocated stops the world before and after, and no other goroutine runs in between.
 func allocated(client peers.Client) (float64, error) {
 	var failed error
 	var before, after runtime.MemStats
@@ -139,8 +138,7 @@ func allocated(client peers.Client) (float64, error) {
 	return float64(after.Mallocs-before.Mallocs) / burst, failed
 }
 
-// settle returns when the SDK has sent what it can be made to send and nothing works any
-// more.
+// settle returns when the SDK has sent all that it can and is idle.
 func settle(ctx context.Context, client peers.Client) error {
 	flushing, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -33,7 +33,7 @@ func TestWhatIsAcceptedArrivesAndIsCounted(t *testing.T) {
 	}
 }
 
-// leaky accepts everything, refuses each tenth event and loses each hundredth.
+// leaky accepts everything, refuses every tenth event and loses every hundredth.
 type leaky struct{ tracked, sent atomic.Int64 }
 
 func (l *leaky) Track(int) error {
@@ -67,7 +67,7 @@ func TestAnSDKThatDropsIsFoundOut(t *testing.T) {
 	assert.Equal(t, 20, sustainedTable([]contestant{c}, []sustained{s}).Rows[0][10])
 }
 
-// wasteful allocates twice and takes 20 microseconds, so that both can be seen.
+// wasteful allocates twice and takes 20 microseconds, so that both are visible.
 type wasteful struct{ leaky }
 
 var sink [2]*[64]byte

@@ -12,13 +12,13 @@ import (
 	"github.com/footfall-dev/footfall/bench/settler"
 )
 
-// A consumer takes what an SDK sends without a network, at next to no cost.
+// consumer receives the requests of an SDK without a network, at almost no cost.
 type consumer interface {
 	consumed() (int, error)
 }
 
-// roundTripper is the consumer of every SDK that speaks HTTP. It reads a request as a
-// socket would, and answers. Requests are decoded when nothing is timed any more.
+// roundTripper is the consumer of all SDKs that use HTTP. It reads each request as a socket
+// would, and answers. It decodes the requests after the measurement.
 type roundTripper struct {
 	peer   peers.Peer
 	answer *httptest.ResponseRecorder
@@ -68,7 +68,7 @@ func (t *roundTripper) consumed() (int, error) {
 		}
 		count += len(ns)
 	}
-	t.kept = nil // of hundreds of megabytes, which the next SDK should not have to bear
+	t.kept = nil // hundreds of megabytes, which would burden the next SDK
 	return count, nil
 }
 
@@ -77,16 +77,16 @@ type settled struct{ settler.Settler }
 
 func (s *settled) consumed() (int, error) { return int(s.Settled.Load()), nil }
 
-// contestant is an SDK and the consumer that it is given.
+// contestant is an SDK with its consumer.
 type contestant struct {
 	name, setting, fixed string
 
-	// open starts the SDK with room for queue events, 0 being its default. What the
-	// consumer was given is kept, to be counted, if keep is set.
+	// open starts the SDK with room for queue events, or its default if 0. With keep the
+	// consumer keeps requests, to count their events.
 	open func(queue int, keep bool) (peers.Client, consumer, error)
 }
 
-// contestants are the peers that have a background to hand events to.
+// contestants returns the peers that send in the background.
 func contestants() []contestant {
 	var all []contestant
 	for _, peer := range peers.All() {

@@ -7,9 +7,8 @@ import (
 	"github.com/footfall-dev/footfall/bench/post/child"
 )
 
-// Idle returns when the process has used next to no processor time for a moment, so that
-// what SDKs do in the background is over, or after three seconds. Where that time is not
-// known two milliseconds are taken for idle.
+// Idle returns when the process has used almost no CPU time for a moment, so that background
+// work is over, or after three seconds. If the CPU time is unknown it waits two milliseconds.
 func Idle(ctx context.Context) error {
 	const moment = 2 * time.Millisecond
 	for range 3 * time.Second / moment {

@@ -16,7 +16,7 @@ import (
 const (
 	loopEvents = 100_000
 	loopTime   = time.Second / 2
-	loopQueue  = 1 << 17 // above loopEvents: what is dropped is not dropped for want of room
+	loopQueue  = 1 << 17 // above loopEvents, so that no event is dropped for lack of room
 	closeBound = 20 * time.Second
 )
 
@@ -26,8 +26,8 @@ type limits struct {
 	time   time.Duration
 }
 
-// RunSustained is A2: a tight loop, beside a consumer that takes what it makes. It takes
-// some 20 seconds a round.
+// RunSustained runs experiment A2: a tight loop with a consumer beside it. It takes about 20
+// seconds a round.
 func RunSustained(ctx context.Context, o report.Options) (report.Section, error) {
 	section := report.Section{
 		ID: "A2", Title: "The caller sustained",
@@ -91,7 +91,7 @@ func sustainedNotes(all []contestant, found []sustained) []string {
 	return append(notes, "mixpanel is left out: it has no background, and the caller makes the request.")
 }
 
-// sustained is what was found of one SDK.
+// sustained is the result of one SDK.
 type sustained struct {
 	serial, parallel, allocs            []float64
 	accepted, refused, arrived, overdue int
@@ -141,7 +141,7 @@ func (s *sustained) trial(ctx context.Context, c contestant, goroutines int, bou
 	return loop{float64(took) / calls, float64(after.Mallocs-before.Mallocs) / calls}, errors.Join(err, decoding)
 }
 
-// track calls Track until a bound is reached, and says what it answered.
+// track calls Track until a bound is reached, and counts its results.
 func track(ctx context.Context, client peers.Client, goroutines int, bounds limits) (accepted, refused int) {
 	const step = 250 // between looks at the clock
 	var yes, no atomic.Int64
@@ -170,7 +170,7 @@ func track(ctx context.Context, client peers.Client, goroutines int, bounds limi
 
 var errOverdue = errors.New("caller: Close did not come back in time")
 
-// closeWithin leaves a Close that does not end with ctx behind.
+// closeWithin stops waiting for Close when ctx ends.
 func closeWithin(ctx context.Context, client peers.Client) error {
 	ended := make(chan error, 1)
 	go func() { ended <- client.Close(ctx) }()

@@ -1,5 +1,5 @@
-// Package footprint measures what an SDK costs a program that has it and does nothing
-// with it: bytes, modules, goroutines, memory, and the time until it is up.
+// Package footprint measures what an idle SDK costs a program: bytes, modules, goroutines,
+// memory, and startup time.
 package footprint
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// candidate is a program of ./programs.
+// candidate is a program in ./programs.
 type candidate struct {
 	folder string
 	name   string
-	module string // whose version is told
+	module string // module whose version is reported
 }
 
-// bare is what all others are compared with.
+// bare is the baseline.
 const bare = "bare"
 
 const footfallModule = "github.com/footfall-dev/footfall"
@@ -42,20 +42,20 @@ var candidates = []candidate{
 	{"otelhttp", "otelhttp middleware", "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"},
 }
 
-// How often programs are started, and left alone for how long.
+// Number of starts, and length of the idle time.
 const (
 	starts  = 20
 	idles   = 3
 	idleFor = time.Second
 )
 
-// Run is experiment H. It takes about two minutes, and several more where the build cache
-// is empty. The number of rounds means nothing to it.
+// Run runs experiment H. It takes about two minutes, and several more with an empty build
+// cache. It ignores the number of rounds.
 func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	return runAll(ctx, o, candidates, starts, idles)
 }
 
-// figures are what was found out about a program.
+// figures are the results of a program.
 type figures struct {
 	size, stripped  int64 // bytes
 	summed, linked  int   // modules
@@ -95,7 +95,7 @@ func runAll(ctx context.Context, o report.Options, all []candidate, starts, idle
 	return section(all, found, versions, starts, idles), nil
 }
 
-// watchStarts starts programs in turn, so that a machine that gets slower does so for all.
+// watchStarts starts programs in turn, so that changes of the machine affect all of them.
 func watchStarts(ctx context.Context, programs []*program, found []figures, times int) error {
 	for range times {
 		for i, p := range programs {
@@ -110,8 +110,7 @@ func watchStarts(ctx context.Context, programs []*program, found []figures, time
 	return nil
 }
 
-// watchIdling has all programs up at once: they do nothing, so that none is in another's
-// way.
+// watchIdling runs all programs at once: idle programs do not disturb each other.
 func watchIdling(ctx context.Context, programs []*program, found []figures, times int) error {
 	for range times {
 		running := make([]*running, 0, len(programs))

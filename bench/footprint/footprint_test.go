@@ -24,7 +24,7 @@ func TestAProgramWithAnSDKIsComparedWithOneWithout(t *testing.T) {
 	require.Greater(t, ours[2], 50.0, "KiB that it grew")
 	require.Less(t, ours[3], ours[1], "stripped")
 	require.Equal(t, []any{0, 0}, bare[5:7], "modules")
-	require.Greater(t, ours[5], ours[6], "go.sum has those of tests, too")
+	require.Greater(t, ours[5], ours[6], "go.sum includes the modules of tests")
 	require.Positive(t, bare[7], "start")
 	require.Equal(t, bare[9].(int)+1, ours[9], "a tracker that has nothing to do has one goroutine")
 	require.Positive(t, bare[10], "RSS")

@@ -17,21 +17,21 @@ import (
 //go:embed programs/*/main.go hello/hello.go
 var sources embed.FS
 
-// helloPath is how programs import hello here; in a module of their own it is ownPath.
+// helloPath is the import path of hello here, and ownPath its path in a program's module.
 const (
 	helloPath = "github.com/footfall-dev/footfall/bench/footprint/hello"
 	ownModule = "example.com/hello"
 	ownPath   = ownModule + "/hello"
 )
 
-// program is one with a module of its own, which requires what this program requires and
-// no more, in the versions of the benchmarks' module.
+// program is a program with its own module. It requires only what it needs, in the versions of
+// the benchmarks' module.
 type program struct {
 	dir    string
 	binary string
 }
 
-// build makes the module in a folder of dir, and its binary.
+// build creates the module in a directory of dir, and builds its binary.
 func build(ctx context.Context, dir, folder string) (*program, error) {
 	p := &program{dir: filepath.Join(dir, folder)}
 	p.binary = filepath.Join(p.dir, "hello.bin")
@@ -63,8 +63,8 @@ func (p *program) write(folder string) error {
 	return os.WriteFile(filepath.Join(p.dir, "main.go"), bytes.ReplaceAll(text, []byte(helloPath), []byte(ownPath)), 0o600)
 }
 
-// require takes over go.mod and go.sum of the benchmarks, and leaves out of them what the
-// program does not need.
+// require copies go.mod and go.sum of the benchmarks, without the modules that the program does
+// not need.
 func (p *program) require(ctx context.Context) error {
 	mod, err := benchMod(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *program) require(ctx context.Context) error {
 	return err
 }
 
-// benchMod is the go.mod of the module that this is run in.
+// benchMod returns the go.mod of the benchmarks.
 func benchMod(ctx context.Context) (string, error) {
 	out, err := (&program{dir: "."}).run(ctx, "env", "GOMOD")
 	mod := strings.TrimSpace(string(out))
@@ -104,7 +104,7 @@ func benchMod(ctx context.Context) (string, error) {
 	return mod, err
 }
 
-// localReplacements are the modules that are folders beside mod, and where those are.
+// localReplacements returns the modules that are folders in mod, and their paths.
 func localReplacements(ctx context.Context, mod string) (map[string]string, error) {
 	out, err := (&program{dir: filepath.Dir(mod)}).run(ctx, "mod", "edit", "-json")
 	if err != nil {

@@ -47,13 +47,13 @@ func (p *program) start(ctx context.Context) (*running, error) {
 	return r, nil
 }
 
-// idle is what a program is when nothing happens.
+// idle is the state of an idle program.
 type idle struct {
 	goroutines int
-	rss        int // KiB; zero if the system does not tell
+	rss        int // KiB; zero if unknown
 }
 
-// idle asks the program and the system.
+// idle returns the state, from the program and from the system.
 func (r *running) idle() (is idle, err error) {
 	if _, err := io.WriteString(r.in, "\n"); err != nil {
 		return is, err

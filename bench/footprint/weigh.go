@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// weigh finds out what can be known of a program without running it.
+// weigh returns the figures that need no running program.
 func (p *program) weigh(ctx context.Context) (f figures, err error) {
 	stripped := p.binary + ".stripped"
 	if _, err := p.run(ctx, "build", "-trimpath", "-ldflags=-s -w", "-o", stripped, "."); err != nil {
@@ -26,7 +26,7 @@ func (p *program) weigh(ctx context.Context) (f figures, err error) {
 		return f, err
 	}
 	summed, err := os.ReadFile(filepath.Join(p.dir, "go.sum"))
-	if err != nil && !os.IsNotExist(err) { // there is none where nothing is required
+	if err != nil && !os.IsNotExist(err) { // missing if nothing is required
 		return f, err
 	}
 	f.linked, f.summed = len(linked), len(merge(linked, modulesIn(summed)))
@@ -41,7 +41,7 @@ func sizeOf(file string) (int64, error) {
 	return info.Size(), nil
 }
 
-// linked returns the modules of which a package is part of the program.
+// linked returns the modules with a package in the program.
 func (p *program) linked(ctx context.Context) (map[string]bool, error) {
 	out, err := p.run(ctx, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *program) linked(ctx context.Context) (map[string]bool, error) {
 	return found, nil
 }
 
-// modulesIn returns the modules that a go.sum has a line of, whatever the version.
+// modulesIn returns the modules in a go.sum.
 func modulesIn(sum []byte) map[string]bool {
 	found := make(map[string]bool)
 	for line := range bytes.Lines(sum) {
@@ -66,8 +66,8 @@ func modulesIn(sum []byte) map[string]bool {
 	return found
 }
 
-// merge adds to what go.sum has the modules that are folders here, which have no line in
-// it, but would have if they were fetched.
+// merge adds the linked modules that are folders here. They have no line in go.sum, but would
+// have one if they were downloaded.
 func merge(linked, summed map[string]bool) map[string]bool {
 	for path := range linked {
 		summed[path] = true
@@ -75,7 +75,7 @@ func merge(linked, summed map[string]bool) map[string]bool {
 	return summed
 }
 
-// versions says which versions were measured, of modules that are not folders here.
+// versions describes the measured versions of modules that are not folders here.
 func versions(ctx context.Context, all []candidate) (string, error) {
 	mod, err := benchMod(ctx)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/footfall-dev/footfall/bench/settler"
 )
 
-// result is what a cell came to.
+// result is the result of a cell.
 type result struct {
-	Cost    float64 // ns of the caller per event; without a load, those of all cores
-	CPU     float64 // ns of the whole process per event, its waiting not counted
+	Cost    float64 // ns per event for the caller; without a rate, CPU ns of all cores
+	CPU     float64 // CPU ns of the whole process per event, without waiting
 	Allocs  float64 // of the whole process per event
-	Refused float64 // calls of Track, per cent
+	Refused float64 // refused calls of Track, in percent
 	RSS     float64 // MiB at its peak
 }
 
@@ -47,7 +47,7 @@ func (c *cell) run(ctx context.Context) (*result, error) {
 	return &r, err
 }
 
-// obey is what the child does.
+// obey runs the child.
 func (c *cell) obey() (*result, error) {
 	runtime.GOMAXPROCS(c.Cores)
 	tracker, err := footfall.New(c.config())
@@ -77,9 +77,8 @@ func (c *cell) obey() (*result, error) {
 	}, nil
 }
 
-// config is the default but for callers who do nothing else: where another program has the
-// core that the consumer needs, they fill a queue in no time, and refusals are not what is
-// measured.
+// config returns the default Config, with a larger queue for callers in a tight loop. If another
+// program occupied the consumer's core, they would fill the default queue and measure refusals.
 func (c *cell) config() footfall.Config {
 	cfg := footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/checkout", Transport: &settler.Settler{}}
 	if c.Rate == 0 {
@@ -88,7 +87,7 @@ func (c *cell) config() footfall.Config {
 	return cfg
 }
 
-// sum is what was tracked.
+// sum is the result of tracking.
 type sum struct {
 	events, refused int
 	cost            float64
@@ -101,7 +100,7 @@ func (c *cell) track(tracker *footfall.Tracker, props []footfall.Prop) (sum, err
 	return c.race(tracker, props)
 }
 
-// warmUp makes what is made once: buffers, slabs, goroutines.
+// warmUp allocates what is allocated once: buffers, slabs, goroutines.
 func warmUp(tracker *footfall.Tracker, props []footfall.Prop) error {
 	for range 1_000 {
 		if err := tracker.Track(context.Background(), name, props...); err != nil {
@@ -113,7 +112,7 @@ func warmUp(tracker *footfall.Tracker, props []footfall.Prop) error {
 
 const name = "checkout_completed"
 
-// burst is how many events are timed together, so that reading the clock is little of it.
+// burst is how many events are timed together, so that reading the clock costs little.
 const burst = 16
 
 // pace tracks c.Rate events a second in bursts, as they become due.
@@ -138,7 +137,7 @@ func (c *cell) pace(tracker *footfall.Tracker, props []footfall.Prop) (s sum, er
 	return s, nil
 }
 
-// race tracks as fast as it goes. The time of a refused call is part of the figure.
+// race tracks in a tight loop. The time of refused calls counts.
 func (c *cell) race(tracker *footfall.Tracker, props []footfall.Prop) (s sum, err error) {
 	var ended atomic.Bool
 	var running sync.WaitGroup
@@ -162,8 +161,8 @@ func (c *cell) race(tracker *footfall.Tracker, props []footfall.Prop) (s sum, er
 	return s, err
 }
 
-// loop yields after each burst, as a handler ends, unless the consumer has a core: who never
-// does keeps it off the cores for milliseconds, and the figure would be one of a deep queue.
+// loop yields after each burst, as handlers do, unless the consumer has its own core. Without
+// it the consumer would wait for milliseconds, and the figure would be that of a deep queue.
 func loop(tracker *footfall.Tracker, props []footfall.Prop, ended *atomic.Bool, yield bool) (s sum) {
 	ctx := context.Background()
 	for !ended.Load() {
@@ -182,14 +181,14 @@ func loop(tracker *footfall.Tracker, props []footfall.Prop, ended *atomic.Bool, 
 	return s
 }
 
-// keys are such as applications have.
+// keys are typical keys of props.
 var keys = []string{
 	"plan", "amount", "currency", "rate", "country", "quantity", "coupon", "discount", "method", "attempt",
 	"locale", "tax", "category", "weight", "variant", "stock", "shipping", "distance", "device", "price",
 	"experiment", "bucket", "referrer", "latency", "tenant", "seats", "region", "score", "version", "items",
 }
 
-// props are n of them, with a short string, an int, three letters and a float in turn.
+// props returns n props: a short string, an int, three letters and a float in turn.
 func props(n int) []footfall.Prop {
 	all := make([]footfall.Prop, 0, n)
 	for i, key := range keys[:n] {
@@ -207,7 +206,7 @@ func props(n int) []footfall.Prop {
 	return all
 }
 
-// reading is what the process has used.
+// reading is the resources used by the process.
 type reading struct {
 	cpu     time.Duration
 	mallocs uint64

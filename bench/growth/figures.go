@@ -29,9 +29,9 @@ func (f figures) median(c cell, of func(*result) float64) float64 { return repor
 
 func (f figures) most(c cell, of func(*result) float64) float64 { return slices.Max(f.all(c, of)) }
 
-// line fits cost = base + each × props to the cells with the greatest load, and says how
-// far off, as a part of its cost, the one is that fits least. Each counts as a part of
-// itself, so that the dear ones do not decide alone.
+// line fits cost = base + each × props to the cells with the highest rate, and returns the
+// largest relative error. Errors are weighted relative to each cell, so that expensive cells do
+// not dominate.
 func (f figures) line(paced []cell) (base, each, off float64) {
 	load := slices.MaxFunc(paced, func(a, b cell) int { return a.Rate - b.Rate }).Rate
 	var w, wx, wy, wxx, wxy float64

@@ -1,5 +1,5 @@
-// Package growth measures what becomes of the caller's cost when there is more of
-// everything: events a second, props, goroutines.
+// Package growth measures how the caller's cost grows with the rate of events, the number of
+// props, and the number of goroutines.
 package growth
 
 import (
@@ -12,27 +12,26 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// cell is one situation of a caller, and what a process of its own is told to do.
+// cell is one situation of a caller, measured in its own process.
 type cell struct {
-	Rate       int // events a second; zero for as many as go
+	Rate       int // events a second; zero for a tight loop
 	Props      int
 	Goroutines int
 	Cores      int // that the process may use
 	For        time.Duration
 }
 
-// What is tried. Between two loads lies a factor of ten, so that what grows with them
-// cannot hide.
+// Rates differ by factors of ten, so that any growth with the rate is visible.
 var (
 	rates      = []int{100, 1_000, 10_000, 100_000}
 	propCounts = []int{1, 4, 10, 30}
 	goroutines = []int{1, 2, 4, 16, 64, 256}
 )
 
-// usualProps is what the number of goroutines is varied with.
+// usualProps is the number of props while the number of goroutines varies.
 const usualProps = 4
 
-// paced returns the cells of a caller who has a certain number of events to track.
+// paced returns the cells with a fixed rate of events.
 func paced(rates []int, long time.Duration) (all []cell) {
 	for _, props := range propCounts {
 		for _, rate := range rates {
@@ -46,9 +45,9 @@ func paced(rates []int, long time.Duration) (all []cell) {
 	return all
 }
 
-// tight returns the cells of callers who do nothing else. The first is one of them on one
-// core, which it shares with the consumer, as all others share all cores with it: so that
-// every figure is one of cores that are busy with the same work.
+// tight returns the cells in a tight loop. The first has one goroutine on one core, shared with
+// the consumer; the others share all cores with it. So all cores are always busy with the same
+// work.
 func tight(goroutines []int, long time.Duration) (all []cell) {
 	all = append(all, cell{0, usualProps, 1, 1, long})
 	for _, n := range goroutines {
@@ -57,7 +56,7 @@ func tight(goroutines []int, long time.Duration) (all []cell) {
 	return all
 }
 
-// Run is experiment F. It takes about 25 s a round.
+// Run runs experiment F. It takes about 25 s a round.
 func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	return runAll(ctx, o, paced(rates, time.Second), tight(goroutines, 500*time.Millisecond))
 }
@@ -68,7 +67,7 @@ func runAll(ctx context.Context, o report.Options, paced, tight []cell) (s repor
 	for round := range o.Rounds {
 		for i := range all {
 			c := all[i]
-			if round%2 == 1 { // so that a machine that gets slower does so for all
+			if round%2 == 1 { // so that changes of the machine affect all cells
 				c = all[len(all)-1-i]
 			}
 			got, err := c.run(ctx)
@@ -122,8 +121,8 @@ func (f figures) tightRow(c, first cell) []any {
 	}
 }
 
-// over compares a cell with another, round by round, for the machine is faster in some
-// rounds than in others; with itself, there is nothing to tell.
+// over compares a cell with the first, round by round, because the machine's speed differs
+// between rounds. It returns nil for the first cell itself.
 func (f figures) over(c, first cell, of func(*result) float64, wanted string) (ratio, target any) {
 	if c == first {
 		return nil, nil

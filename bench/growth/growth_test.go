@@ -49,7 +49,7 @@ func requireXML(t *testing.T, text string) {
 	}
 }
 
-// linear is figures of a cost that is.
+// linear returns figures of a linear cost.
 func linear(paced []cell, base, each float64) figures {
 	f := make(figures)
 	for _, c := range paced {
@@ -84,7 +84,7 @@ func TestARatioIsThatToTheFirstOfItsKind(t *testing.T) {
 	require.Equal(t, "≤ 1.3", rows[1][6])
 }
 
-// stuck takes nothing.
+// stuck is a transport that takes nothing.
 type stuck struct{}
 
 func (stuck) Deliver(ctx context.Context, _ *footfall.Source) { <-ctx.Done() }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Colours that can be told apart on a white page and on a dark one.
+// Colours that are distinct on a white and on a dark page.
 const (
 	ink  = "#7d8590"
 	grid = "#7d859040"
@@ -79,7 +79,7 @@ func plotTight(s *strings.Builder, f figures, tight []cell) {
 // point is a figure.
 type point struct{ x, y float64 }
 
-// scale says how far along its axis a value is, from 0 to 1, and which values are marked.
+// scale maps values to an axis, from 0 to 1, and returns the values to mark.
 type scale interface {
 	at(v float64) float64
 	marks() []float64
@@ -97,7 +97,7 @@ type linearScale struct{ from, to float64 }
 
 func (l linearScale) at(v float64) float64 { return (v - l.from) / (l.to - l.from) }
 
-// marks are four to eight round numbers.
+// marks returns four to eight round numbers.
 func (l linearScale) marks() (all []float64) {
 	step := math.Pow(10, math.Floor(math.Log10((l.to-l.from)/2)))
 	for (l.to-l.from)/step > 8 {
@@ -109,7 +109,7 @@ func (l linearScale) marks() (all []float64) {
 	return all
 }
 
-// powers are those of base between the ends of a scale.
+// powers returns the powers of base between the ends of a scale.
 func powers(l scale, base float64) (all []float64) {
 	for v := 1.0; v < 1e9; v *= base {
 		if at := l.at(v); at >= -1e-6 && at <= 1+1e-6 {
@@ -119,11 +119,11 @@ func powers(l scale, base float64) (all []float64) {
 	return all
 }
 
-// floor and ceiling leave the powers of ten that hold v.
+// floor and ceiling return the powers of ten around v.
 func floor(v float64) float64   { return math.Pow(10, math.Floor(math.Log10(v))) }
 func ceiling(v float64) float64 { return math.Pow(10, math.Ceil(math.Log10(v))) }
 
-// short writes 100000 as 100k.
+// short formats 100000 as 100k.
 func short(v float64) string {
 	if v >= 1000 {
 		return fmt.Sprintf("%gk", v/1000)

@@ -1,5 +1,4 @@
-// Package latency measures delivery to an API that is far away: how many events a second
-// get there, and how many connections that takes.
+// Package latency measures delivery to a distant API: events a second and connections.
 package latency
 
 import (
@@ -11,12 +10,12 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// situation is an API at a distance and what is offered to it.
+// situation is the distance of an API and the load.
 type situation struct {
 	name     string
 	delay    time.Duration
 	inFlight int // Config.MaxInFlight; zero for the default
-	rate     int // events a second; zero for more than can be taken
+	rate     int // events a second; zero for more than the API can take
 
 	// targets; zero if there is none
 	atLeast     float64 // events a second
@@ -31,14 +30,14 @@ var situations = []situation{
 	{name: "defaults", delay: 100 * time.Millisecond, rate: 20, connections: 4},
 }
 
-// How long each situation lasts: until it is as it will be, and then counted. A slow one
-// is a batch a second, of which some should be seen.
+// Warm-up and window of each situation. A slow one sends a batch a second, of which the window
+// must contain several.
 const (
 	warm   = time.Second
 	window = 3 * time.Second
 )
 
-// Run is experiment E. It takes about 20 s a round.
+// Run runs experiment E. It takes about 20 s a round.
 func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	return runAll(ctx, o, situations, warm, window)
 }
@@ -67,7 +66,7 @@ func runAll(ctx context.Context, o report.Options, all []situation, warm, window
 	}, nil
 }
 
-// slow is a rate at which few connections are wanted.
+// slow is a rate for which few connections are expected.
 const slow = 20
 
 func table(all []situation, found [][]*outcome) report.Table {
@@ -98,8 +97,8 @@ func (s *situation) offered() string {
 	return fmt.Sprintf("%d/s", s.rate)
 }
 
-// delivered is nil where all is delivered that is offered, in batches that a window cuts
-// at random.
+// delivered returns nil if everything offered is delivered: the window then cuts batches at
+// random.
 func (s *situation) delivered(rates []float64) any {
 	if s.rate > 0 {
 		return nil
@@ -107,7 +106,7 @@ func (s *situation) delivered(rates []float64) any {
 	return report.Median(rates)
 }
 
-// ceiling is nil where what is offered is the lower bound.
+// ceiling returns nil if the offered rate is the lower bound.
 func (s *situation) ceiling() any {
 	if s.rate > 0 {
 		return nil

@@ -33,7 +33,7 @@ func TestWhatIsDeliveredIsCountedAtADistance(t *testing.T) {
 	require.Equal(t, "≤ 4", slow[8])
 }
 
-// A figure with events that got lost would be a wrong figure.
+// If events are lost, the figure is wrong.
 func TestAnEventThatIsNotAcceptedIsAnError(t *testing.T) {
 	slog.SetLogLoggerLevel(slog.LevelError + 1)
 	tooFast := situation{name: "more than the queue holds", delay: time.Second, rate: 1_000_000}

@@ -10,7 +10,7 @@ import (
 	"github.com/footfall-dev/footfall/bench/post/server"
 )
 
-// outcome is what the server saw.
+// outcome is the result as the server sees it.
 type outcome struct {
 	perSecond   float64
 	inFlight    int // at most
@@ -38,21 +38,21 @@ func (s *situation) run(ctx context.Context, warm, window time.Duration) (*outco
 	if s.rate > 0 && err == nil {
 		err = flush(tracker)
 	}
-	_ = tracker.Close(ctx) // which has ended: what waits is given up
+	_ = tracker.Close(ctx) // ctx has ended: the waiting events are given up
 	if rejected := tracker.Stats().Rejected; err == nil && rejected > 0 {
 		err = fmt.Errorf("%d events were refused", rejected)
 	}
 	return got, err
 }
 
-// flush fails if what was offered cannot be delivered in a few seconds.
+// flush fails if the offered events are not delivered within a few seconds.
 func flush(tracker *footfall.Tracker) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return tracker.Flush(ctx)
 }
 
-// observe counts at the server, so that nothing is believed to the client.
+// observe counts at the server, so that the client is not trusted.
 func observe(api *server.Server, warm, window time.Duration) (*outcome, error) {
 	time.Sleep(warm)
 	before, err := api.Counts()
@@ -72,11 +72,11 @@ func observe(api *server.Server, warm, window time.Duration) (*outcome, error) {
 	}, nil
 }
 
-// tick is how often events are tracked.
+// tick is the interval of tracking.
 const tick = 5 * time.Millisecond
 
-// backlog is how many events wait where more are offered than are taken: there is room for
-// them by default, and for each of the requests in flight many times over.
+// backlog is the number of waiting events if more are offered than delivered. The default queue
+// has room for it, and it exceeds the requests in flight many times.
 const backlog = 8_000
 
 // offer tracks events until ctx ends.

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	slices    = 6     // of a round, in which bare and wrapped take turns
-	requests  = 2_000 // in a slice: short, so that the machine is the same for both
-	allocated = 100   // in a measurement of allocations: too few for the background to get a turn
+	slices    = 6     // per round; bare and wrapped take turns
+	requests  = 2_000 // per slice: short, so that the machine's speed is the same for both
+	allocated = 100   // per measurement of allocations: too few for the background to run
 )
 
-// Run is B. It takes some ten seconds a round.
+// Run runs experiment B. It takes about ten seconds a round.
 func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	section := report.Section{
 		ID: "B", Title: "The middleware",
@@ -41,7 +41,7 @@ func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	if err != nil {
 		return section, err
 	}
-	end() // what waits arrives
+	end() // the waiting events arrive
 	table := report.Table{Columns: []string{"middleware", "ns over bare", "target", "allocs over bare", "target allocs", "below another: ns", "allocs"}}
 	for i := range all {
 		w := &all[i]
@@ -54,17 +54,18 @@ func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	return section, nil
 }
 
-// cost is of one request.
+// cost is per request.
 type cost struct{ ns, allocs float64 }
 
 func direct(handler http.Handler) http.Handler { return handler }
 
-// below puts a middleware in front that changes nothing.
+// below wraps a middleware in another one that changes nothing.
 func below(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
 }
 
-// measure returns what each costs over the bare handler, and last what that one costs.
+// measure returns the cost of each wrapper over the bare handler, and then that of the bare
+// handler.
 func measure(ctx context.Context, rounds, count int, all []wrapper, place func(http.Handler) http.Handler) ([]cost, error) {
 	base := requester(place(mux()))
 	made := make([]func(), len(all))
@@ -108,7 +109,7 @@ func (c *costs) add(one cost) {
 
 func (c *costs) median() cost { return cost{report.Median(c.ns), report.Median(c.allocs)} }
 
-// once measures when nothing is left of what was measured before.
+// once measures count calls of request, with an idle background.
 func once(ctx context.Context, request func(), count int) (cost, error) {
 	if err := caller.Idle(ctx); err != nil {
 		return cost{}, err

@@ -46,7 +46,7 @@ func TestFootfallsRuleMakesAnEventForEachRequestOfItsRoute(t *testing.T) {
 	assert.EqualValues(t, 10, tracker.Stats().Delivered)
 }
 
-// A few requests fit into every queue: who dropped one then was counted wrongly.
+// A few requests fit into every queue, so a reported drop would be an error.
 func TestWhatTheBackgroundDropsIsNoted(t *testing.T) {
 	all, end, err := wrappers()
 	defer end()

@@ -21,8 +21,8 @@ func mux() *http.ServeMux {
 
 var ok = []byte("ok")
 
-// requester returns a function that has handler answer a request as an http.Server
-// would: with a new Request each time, and itself in the context.
+// requester returns a function that calls handler as an http.Server would: with a new Request
+// each time, and the server in its context.
 func requester(handler http.Handler) func() {
 	w := &nullWriter{header: http.Header{}}
 	server := &http.Server{Handler: handler}

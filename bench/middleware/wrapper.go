@@ -5,17 +5,17 @@ import (
 	"net/http"
 )
 
-// wrapper is a middleware, set up.
+// wrapper is a configured middleware.
 type wrapper struct {
 	name, setting string
 	wrap          func(http.Handler) http.Handler
-	before        func()       // each measurement; may be nil
+	before        func()       // called before each measurement; may be nil
 	most          cost         // target; zero if there is none
-	arrived       func() int64 // how many requests the background told its server of; nil if of none
+	arrived       func() int64 // number of requests reported by the background; nil if it reports none
 	requests      int64        // so far
 }
 
-// notes says how w is set, and what it dropped.
+// notes returns the settings of w, and the number of dropped requests.
 func (w *wrapper) notes() (all []string) {
 	if w.setting != "" {
 		all = append(all, w.name+": "+w.setting+".")

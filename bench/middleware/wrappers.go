@@ -21,7 +21,7 @@ import (
 	"github.com/footfall-dev/footfall/bench/settler"
 )
 
-// wrappers returns all of them, and what ends them.
+// wrappers returns all wrappers, and a function that ends them.
 func wrappers() (all []wrapper, end func(), err error) {
 	var ends []func()
 	end = func() {
@@ -82,8 +82,8 @@ func snoop(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { httpsnoop.CaptureMetrics(next, w, r) })
 }
 
-// sentryWrapper clones the current hub for each request, which is global: the row's client
-// is bound to it before each measurement.
+// sentryWrapper binds its client to the global hub before each measurement, because sentry
+// clones that hub for each request.
 func sentryWrapper(name string, options sentry.ClientOptions) (wrapper, func(), error) {
 	var server accepting
 	options.Dsn, options.HTTPTransport = "http://key@127.0.0.1:9/1", &server

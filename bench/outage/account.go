@@ -8,27 +8,27 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// account is how the events of a trial ended.
+// account is the outcome of a trial's events.
 type account struct {
 	contestant *contestant
 	result     result
 	log        string
-	alone      time.Duration // what the SDK was given between Flush, if it has that, and Close
+	alone      time.Duration // time between Flush, if the SDK has it, and Close
 
 	tracked, refused int
-	delivered        int // of those that were taken
-	missing          int // taken and never accepted by the server
+	delivered        int // accepted events that were delivered
+	missing          int // accepted events that never reached the server
 	duplicated       int // times that an event was accepted beyond the first
-	sameKey          int // of duplicated, under the Idempotency-Key that the event had before
-	unasked          int // accepted by the server though Track had refused them
+	sameKey          int // duplicates with the event's earlier Idempotency-Key
+	unasked          int // delivered although Track refused them
 	requests         int
 	hurried          int
-	afterRestart     int // of delivered
+	afterRestart     int // delivered by the second process
 	strange          int
 	why              error
 }
 
-// take counts.
+// take counts the events.
 func (a *account) take(l ledger, seen counts) {
 	a.requests, a.hurried, a.sameKey = seen.requests, seen.hurried, seen.sameKey
 	a.strange, a.why = seen.strange, seen.why
@@ -51,7 +51,7 @@ func (a *account) take(l ledger, seen counts) {
 	}
 }
 
-// lost returns what nobody was told of.
+// lost returns the number of events lost without a report.
 func (a *account) lost() int { return max(0, a.missing-a.result.SaidLost) }
 
 func (s *scenario) table(accounts []account) report.Table {
@@ -100,7 +100,7 @@ func flushed(a *account, s *scenario) any {
 	}
 	took := back(r.FlushError != notBack, r.Flush, s.flush+s.giveUp)
 	if a.alone < grace/100 {
-		return took // all had arrived
+		return took // all have arrived
 	}
 	return fmt.Sprintf("%v; %.2f alone", took, a.alone.Seconds())
 }
@@ -111,7 +111,7 @@ func mebibytes(kib int) float64 { return rounded(float64(kib) / 1024) }
 
 func rounded(f float64) float64 { return math.Round(f*10) / 10 }
 
-// brokenPromises says where Footfall lost what it had accepted without a word.
+// brokenPromises reports accepted events that Footfall lost silently.
 func (s *scenario) brokenPromises(accounts []account) (notes []string) {
 	for i := range accounts {
 		if a := &accounts[i]; a.contestant.ours() && a.lost() > 0 {
@@ -122,7 +122,7 @@ func (s *scenario) brokenPromises(accounts []account) (notes []string) {
 	return notes
 }
 
-// notes are what the table has no column for.
+// notes returns facts without a column in the table.
 func (s *scenario) notes(accounts []account) (notes []string) {
 	for i := range accounts {
 		a := &accounts[i]
@@ -141,7 +141,7 @@ func (s *scenario) notes(accounts []account) (notes []string) {
 	return notes
 }
 
-// slow is a Track that an application would notice.
+// slow is a duration of Track that an application would notice.
 const slow = 100 * time.Millisecond
 
 func (a *account) notesOfTrack(say func(string, ...any)) {
@@ -158,7 +158,7 @@ func (a *account) notesOfTrack(say func(string, ...any)) {
 	}
 }
 
-// notesOfEnd repeats what the SDK said at its end, if it said anything.
+// notesOfEnd reports the SDK's last messages.
 func (a *account) notesOfEnd(say func(string, ...any)) {
 	r := &a.result
 	if r.FlushError != "" && !r.NoFlush {

@@ -15,13 +15,13 @@ import (
 
 const role = "contestant"
 
-// order is what a child is told to do.
+// order is the task of a child.
 type order struct {
 	Contestant string
 	URL        string
-	Dir        string // of an SDK that keeps events
+	Dir        string // for SDKs that store events
 	Ledger     string
-	Events     int // zero only to deliver what was kept
+	Events     int // zero to deliver stored events only
 	Rate       int // a second
 	Pause      time.Duration
 	Flush      time.Duration
@@ -29,15 +29,15 @@ type order struct {
 	GiveUp     time.Duration
 }
 
-// What a child says of its progress.
+// Progress messages of a child.
 const (
 	saysReady     = "ready"
 	saysTracked   = "tracked"
 	saysFlushed   = "flushed"
-	saysUnflushed = "unflushed" // for want of such a method
+	saysUnflushed = "unflushed" // there is no such method
 )
 
-// result is what a child says at its end.
+// result is the final message of a child.
 type result struct {
 	Failed     string // why there was no result
 	Stuck      bool   // Track did not return
@@ -49,20 +49,20 @@ type result struct {
 	CloseError string
 	Back       bool // Close returned
 	SaidLost   int
-	Complaints int // words of a lost event or request without a number
+	Complaints int // reported errors without a number of events
 	Goroutines int
-	RSSBefore  int // KiB, of a process that has not opened the SDK
+	RSSBefore  int // KiB, before the SDK was opened
 	RSS        int // KiB
 }
 
 func init() {
 	child.Handle(role, func(o order, p *child.Parent) error {
-		os.Stdout = os.Stderr // the SDK's words are not ours
+		os.Stdout = os.Stderr // the SDK's output is not ours
 		r, err := obey(&o, p)
 		if err != nil {
 			r.Failed = err.Error()
 		}
-		return p.Say(r) // and exit, without waiting for an SDK that hangs
+		return p.Say(r) // and exit, even if the SDK hangs
 	})
 }
 
@@ -93,12 +93,12 @@ func obey(o *order, p *child.Parent) (r result, err error) {
 		<-p.Asks()
 	}
 	o.close(client, &r)
-	r.Goroutines = int(peak.Load()) - before - 1 // watchGoroutines has one
+	r.Goroutines = int(peak.Load()) - before - 1 // without the goroutine of watchGoroutines
 	r.RSS = child.PeakRSS()
 	return r, err
 }
 
-// watchGoroutines keeps the largest number of goroutines that it saw.
+// watchGoroutines records the maximum number of goroutines.
 func watchGoroutines() *atomic.Int64 {
 	var peak atomic.Int64
 	go func() {
@@ -109,7 +109,7 @@ func watchGoroutines() *atomic.Int64 {
 	return &peak
 }
 
-// track returns when all events are tracked, or an SDK that blocks is given up.
+// track returns when all events are tracked, or when Track blocks for too long.
 func (o *order) track(client peers.Client, l ledger, r *result) {
 	done := make(chan time.Duration)
 	go func() { done <- o.pace(client, l) }()
@@ -121,10 +121,10 @@ func (o *order) track(client peers.Client, l ledger, r *result) {
 	}
 }
 
-// tick is how often events are tracked.
+// tick is the interval of tracking.
 const tick = 5 * time.Millisecond
 
-// pace returns the longest time that a call of Track took.
+// pace returns the longest duration of a call of Track.
 func (o *order) pace(client peers.Client, l ledger) (longest time.Duration) {
 	began := time.Now()
 	ticks := time.NewTicker(tick)
@@ -141,7 +141,7 @@ func (o *order) pace(client peers.Client, l ledger) (longest time.Duration) {
 	return longest
 }
 
-// flush returns what there is to say of it.
+// flush calls Flush and returns its result as a message.
 func (o *order) flush(client peers.Client, r *result) string {
 	ctx, cancel := context.WithTimeout(context.Background(), o.Flush)
 	defer cancel()
@@ -180,10 +180,10 @@ func (o *order) close(client peers.Client, r *result) {
 	}
 }
 
-// notBack stands for the error of a Flush that did not return.
+// notBack replaces the error of a Flush that did not return.
 const notBack = "not back"
 
-// within returns false if do took longer than it may.
+// within returns false if do took longer than limit.
 func within(limit time.Duration, do func() error) (err error, back bool) {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

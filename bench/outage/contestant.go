@@ -8,12 +8,12 @@ import (
 	"github.com/footfall-dev/footfall/bench/peers"
 )
 
-// contestant is a peer and what this experiment must know besides.
+// contestant is a peer with further facts for this experiment.
 type contestant struct {
 	peers.Peer
 
-	// openIn starts an SDK that keeps events in dir, which outlive its process. Nil
-	// if it keeps none.
+	// openIn starts an SDK that stores events in dir, where they outlive the process. Nil for
+	// SDKs without a store.
 	openIn func(url, dir string) (peers.Client, error)
 }
 
@@ -24,17 +24,17 @@ func (c *contestant) open(url, dir string) (peers.Client, error) {
 	return c.Open(url)
 }
 
-// teller is what a Client says besides the error of Close, see peers.Client.
+// teller is implemented by clients that report lost events; see peers.Client.
 type teller interface {
 	Lost() int
 }
 
-// complainer is an SDK that tells of errors, without the number of events that they cost.
+// complainer is implemented by clients that report errors without a number of events.
 type complainer interface {
 	Complaints() int
 }
 
-// told waits until an SDK, which may tell from goroutines of its own, has no more to say.
+// told waits until an SDK, which may report asynchronously, reports no more.
 func told(t teller) (lost int) {
 	const often, calm = 20 * time.Millisecond, 10
 	for quiet, rounds := 0, 0; quiet < calm && rounds < 20*calm; rounds++ {
@@ -46,13 +46,13 @@ func told(t teller) (lost int) {
 	return lost
 }
 
-// ours reports whether it is bound by our promise that no event is lost silently.
+// ours reports whether Footfall's promise of no silent loss applies.
 func (c *contestant) ours() bool { return strings.HasPrefix(c.Module, footfallModule) }
 
 const footfallModule = "github.com/footfall-dev/footfall"
 
-// contestants are the peers that send in the background. One that sends when it is called
-// gives its caller every error, and has nothing to lose.
+// contestants returns the peers that send in the background. A synchronous SDK returns every
+// error to its caller and cannot lose events.
 func contestants() (all []contestant) {
 	for _, p := range peers.All() {
 		if p.Synchronous {
@@ -67,7 +67,7 @@ func contestants() (all []contestant) {
 	return all
 }
 
-// forTests are more contestants that a child can be.
+// forTests are further contestants of tests.
 var forTests []contestant
 
 func findContestant(name string) (*contestant, error) {

@@ -8,27 +8,27 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// killed is what happens between the kills: the server works.
+// killed is the scenario between kills: the server works.
 var killed = scenario{mood: working, rate: 2000, load: 10 * time.Second, close: time.Second, giveUp: time.Second}
 
 const (
-	// A child is killed at a random moment between these.
+	// a child is killed at a random time between these
 	killFrom = time.Second
 	killTo   = 3 * time.Second
 )
 
-// death is what a number of kills did to the events of a contestant.
+// death is the outcome of several kills for a contestant.
 type death struct {
 	contestant   *contestant
 	taken        int
 	gone         int
-	most         int // gone in one kill
+	most         int // lost in one kill
 	duplicated   int
 	sameKey      int // of duplicated
 	afterRestart int
 }
 
-// moments are when children are killed, the same for every contestant.
+// moments returns the times of the kills, equal for every contestant.
 func moments(kills int) (all []time.Duration) {
 	for range kills {
 		all = append(all, killFrom+rand.N(killTo-killFrom))

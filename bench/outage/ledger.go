@@ -5,9 +5,8 @@ import (
 	"syscall"
 )
 
-// ledger is what became of each call of Track, by the event's number. It is memory that
-// the child shares with its parent: written at no cost, and readable to the last event
-// when the child was killed.
+// ledger records the result of each call of Track, by the event's number. It is memory shared
+// with the parent: cheap to write, and complete when the child is killed.
 type ledger []byte
 
 const (
@@ -16,7 +15,7 @@ const (
 	refused        // Track returned an error
 )
 
-// newLedger has room for the events 1 to n.
+// newLedger returns a ledger with room for the events 1 to n.
 func newLedger(path string, n int) (ledger, error) {
 	if err := os.WriteFile(path, make([]byte, n+1), 0o600); err != nil {
 		return nil, err
@@ -29,7 +28,7 @@ func openLedger(path string) (ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // the mapping stays
+	defer f.Close() // the mapping remains
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

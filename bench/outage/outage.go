@@ -1,6 +1,6 @@
-// Package outage is experiment G: what becomes of events when the server refuses,
-// hangs, asks for patience or fails, when the application closes in the middle of
-// that, and when its process is killed.
+// Package outage runs experiment G: what happens to events if the server refuses connections,
+// hangs, limits the rate or fails, if the application closes meanwhile, and if its process is
+// killed.
 package outage
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// sideBySide is how many children run at once: 2,000 events a second are little work.
+// sideBySide is the number of concurrent children: 2,000 events a second are little work.
 const sideBySide = 5
 
-// Run puts every contestant through every scenario, one scenario after the other, once:
-// the outcome is a count of events and not a speed. It takes five to seven minutes.
+// Run runs all scenarios for all contestants, once, because the result is a count and not a
+// speed. It takes five to seven minutes.
 func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	b := bench{contestants: contestants(), scenarios: scenarios, kills: 5, log: o.Log}
 	return b.run(ctx)
@@ -85,8 +85,8 @@ func (b *bench) logf(format string, args ...any) {
 	}
 }
 
-// each does something with every contestant, some of them side by side. The results are
-// in the contestants' order; the error is the first one in that order.
+// each calls do for every contestant, some concurrently. It returns the results in the
+// contestants' order, and the first error in that order.
 func each[T any](b *bench, do func(*contestant) (T, error)) ([]T, error) {
 	results := make([]T, len(b.contestants))
 	errs := make([]error, len(b.contestants))

@@ -17,8 +17,8 @@ import (
 	"github.com/footfall-dev/footfall/bench/peers"
 )
 
-// An SDK that loses events, blocks or lies is what the experiment must be able to show;
-// these are children, too. Variables come before init, where a child begins.
+// Fake SDKs that lose events, block or lie; the experiment must detect them. They are variables
+// because children start in an init function.
 var _ = addForTests(
 	fake{name: "forgetful", keep: func(n int) bool { return n%4 != 0 }},
 	fake{name: "frank", keep: func(n int) bool { return n%4 != 0 }, tells: true},
@@ -36,7 +36,7 @@ func addForTests(fakes ...fake) bool {
 	return true
 }
 
-// fake is an SDK that delivers when it is closed, or does not.
+// fake is an SDK that delivers at Close, or not at all.
 type fake struct {
 	name   string
 	keep   func(n int) bool
@@ -45,8 +45,8 @@ type fake struct {
 	twice  bool
 	hangs  bool
 
-	noFlush bool // and drops what waits when it is closed
-	hollow  bool // the same, with a Flush that does nothing
+	noFlush bool // drops waiting events at Close
+	hollow  bool // like noFlush, with a Flush that does nothing
 }
 
 func (f fake) contestant() contestant {

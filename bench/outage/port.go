@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// port is a port of the loopback that refuses connections until it is opened. It is
-// bound all the time, so that nobody else gets it meanwhile.
+// port is a loopback port that refuses connections until it is opened. It stays bound, so that
+// no other process can take it.
 type port struct {
 	fd     int
 	number int
@@ -46,7 +46,7 @@ func (p *port) bind() error {
 
 func (p *port) url() string { return fmt.Sprintf("http://127.0.0.1:%d", p.number) }
 
-// open makes it take connections.
+// open starts listening.
 func (p *port) open() (net.Listener, error) {
 	if err := syscall.Listen(p.fd, syscall.SOMAXCONN); err != nil {
 		return nil, os.NewSyscallError("listen", err)

@@ -12,21 +12,20 @@ import (
 	"github.com/footfall-dev/footfall/bench/post/child"
 )
 
-// process is a child as its parent sees it.
+// process is a child process.
 type process struct {
 	*child.Process
-	log string // the file with what the SDK wrote to its own log
+	log string // file with the SDK's log
 }
 
-// start runs a child in dir, where its log goes as well, and returns when it is ready to
-// track.
+// start starts a child in dir, which also holds its log, and returns when it is ready to track.
 func start(ctx context.Context, dir string, o *order) (*process, error) {
 	name := filepath.Join(dir, "log")
 	log, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close() // the child has it
+	defer log.Close() // the child has a copy
 	c, err := child.StartIn(ctx, role, dir, log, o)
 	if err != nil {
 		return nil, err
@@ -39,7 +38,7 @@ func start(ctx context.Context, dir string, o *order) (*process, error) {
 	return p, nil
 }
 
-// expect waits for a word that must be the given one.
+// expect waits for a message, which must be want.
 func (p *process) expect(want string, limit time.Duration) error {
 	var word string
 	err := p.explain(p.Hear(limit, &word))
@@ -49,7 +48,7 @@ func (p *process) expect(want string, limit time.Duration) error {
 	return err
 }
 
-// explain adds what the SDK said to an error.
+// explain adds the SDK's log to an error.
 func (p *process) explain(err error) error {
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, p.said())
@@ -57,14 +56,14 @@ func (p *process) explain(err error) error {
 	return err
 }
 
-// flush lets the child go on to Flush, and returns whether its SDK has one.
+// flush makes the child call Flush, and reports whether its SDK has one.
 func (p *process) flush(limit time.Duration) (flushed bool, err error) {
 	var word string
 	err = p.explain(p.Ask(limit, &word))
 	return word == saysFlushed, err
 }
 
-// finish lets the child go on to Close, and returns its result.
+// finish makes the child call Close, and returns its result.
 func (p *process) finish(limit time.Duration) (r result, err error) {
 	if err := p.explain(p.Ask(limit, &r)); err != nil {
 		return r, err
@@ -75,7 +74,7 @@ func (p *process) finish(limit time.Duration) (r result, err error) {
 	return r, nil
 }
 
-// said returns the beginning of what the SDK wrote to its log, and drops the rest.
+// said returns the beginning of the SDK's log.
 func (p *process) said() string {
 	const most = 200
 	b, _ := os.ReadFile(p.log)

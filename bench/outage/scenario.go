@@ -2,18 +2,18 @@ package outage
 
 import "time"
 
-// scenario is a misbehaviour of the server and what the application does meanwhile.
+// scenario describes the server's failure and the application's behavior.
 type scenario struct {
 	id     string
 	title  string
 	mood   mood
 	rate   int           // events a second
-	load   time.Duration // how long they are tracked
+	load   time.Duration // how long events are tracked
 	pause  time.Duration // between the last event and Close
-	heals  bool          // the server works from the last event on
-	flush  time.Duration // how long Flush may take; zero if it is not called
+	heals  bool          // the server works after the last event
+	flush  time.Duration // limit of Flush; zero if it is not called
 	close  time.Duration // the deadline given to Close
-	giveUp time.Duration // when Close is not waited for any longer
+	giveUp time.Duration // when the trial stops waiting for Close
 }
 
 func (s *scenario) events() int { return int(int64(s.rate) * int64(s.load) / int64(time.Second)) }
@@ -31,7 +31,7 @@ var scenarios = []scenario{
 		title: "The server accepts connections and never answers; Close with 5 s after 20 s of it",
 		mood:  hanging,
 		rate:  2000, load: 20 * time.Second,
-		close: 5 * time.Second, giveUp: 45 * time.Second, // above the 30 s that some give a request
+		close: 5 * time.Second, giveUp: 45 * time.Second, // above the 30 s that some SDKs give a request
 	},
 	{
 		id:    "G3",

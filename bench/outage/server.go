@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// mood is how a server behaves.
+// mood is the behavior of a server.
 type mood uint8
 
 const (
@@ -18,41 +18,40 @@ const (
 	refusing         // connections
 	hanging          // takes requests and never answers
 	limiting         // 429 with Retry-After to everything
-	failingOnce      // 500 to a request with an event that comes for the first time
+	failingOnce      // 500 to each request with a new event
 )
 
 const (
-	// patience is what a limiting server asks for.
+	// Retry-After of a limiting server
 	patience = 2 * time.Second
 
-	// burst is how long after a 429 requests are counted as having been under way
-	// when it was given.
+	// burst is how long after a 429 requests count as sent before it.
 	burst = 250 * time.Millisecond
 )
 
-// server takes the events of one contestant and counts them.
+// server accepts the events of one contestant and counts them.
 type server struct {
 	who  *contestant
 	port *port
 	http http.Server
-	stop chan struct{} // closed to let hanging requests go
+	stop chan struct{} // closed to release hanging requests
 
 	mu      sync.Mutex
 	mood    mood
 	opened  bool
-	seen    map[int]bool // events that came, accepted or not
+	seen    map[int]bool // received events, accepted or not
 	keys    map[int]string
-	limited time.Time // when the last 429 was given that one had to wait for
+	limited time.Time // time of the last 429 that asked for a wait
 	active  int
 	counts  counts
 }
 
-// counts is what a server saw.
+// counts are the observations of a server.
 type counts struct {
-	accepted map[int]int // how often, by the event's number
-	sameKey  int         // how often under the Idempotency-Key that the event had before
+	accepted map[int]int // number of times, by the event's number
+	sameKey  int         // number of times with the event's earlier Idempotency-Key
 	requests int
-	hurried  int // requests that came although a 429 had asked to wait
+	hurried  int // requests within the wait of a 429
 	strange  int // requests that could not be decoded
 	why      error
 }
@@ -107,7 +106,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.leave()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the sender is gone
+		return // the client is gone
 	}
 	ns, err := s.who.Decode(r, body)
 	if err != nil {
@@ -116,7 +115,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, ns)
 }
 
-// enter counts a request and returns how it is answered.
+// enter counts a request and returns its handler.
 func (s *server) enter() func(http.ResponseWriter, *http.Request, []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,10 +168,10 @@ func (s *server) hang(_ http.ResponseWriter, r *http.Request, _ []int) {
 	case <-s.stop:
 	case <-r.Context().Done():
 	}
-	panic(http.ErrAbortHandler) // no answer, then as before
+	panic(http.ErrAbortHandler) // closes the connection without an answer
 }
 
-// limit is told that a request gets a 429.
+// limit records a 429.
 func (s *server) limit(now time.Time) {
 	switch since := now.Sub(s.limited); {
 	case since >= patience:
@@ -205,8 +204,8 @@ func (s *server) anyNew(ns []int) (found bool) {
 	return found
 }
 
-// settled waits until no request has come for a while and none is being answered, and
-// returns the counts. The sender must be gone.
+// settled waits until no request has arrived for a while and none is open, and returns the
+// counts. The client must have ended.
 func (s *server) settled(ctx context.Context) counts {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

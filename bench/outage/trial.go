@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// slack is what a child may take for what is not measured.
+// slack is extra time for unmeasured work of a child.
 const slack = 20 * time.Second
 
-// trial puts a contestant through a scenario.
+// trial runs a scenario for a contestant.
 func trial(ctx context.Context, s *scenario, c *contestant) (a account, err error) {
 	err = perform(ctx, s, c, func(t *stage, p *process) error {
 		if err := p.expect(saysTracked, s.load+s.giveUp+s.pause+slack); err != nil {
@@ -36,7 +36,7 @@ func trial(ctx context.Context, s *scenario, c *contestant) (a account, err erro
 	return a, err
 }
 
-// perform starts a contestant on a stage of its own and, when it begins to track, calls act.
+// perform starts a contestant on a new stage and calls act when it begins to track.
 func perform(ctx context.Context, s *scenario, c *contestant, act func(*stage, *process) error) error {
 	t, err := newStage(c, s.mood, s.events())
 	if err != nil {
@@ -51,12 +51,10 @@ func perform(ctx context.Context, s *scenario, c *contestant, act func(*stage, *
 	return act(t, p)
 }
 
-// grace is what an SDK has after its Flush, for what it tries again by itself: longer than
-// any of them waits between two looks at what it has.
+// grace is the time for retries after Flush, longer than any SDK waits between two attempts.
 const grace = 15 * time.Second
 
-// flush has the SDK flush what it has, if it can, and returns how long it was left alone
-// with what it had yet.
+// flush calls Flush if the SDK has it, and returns how long the SDK was then left alone.
 func (t *stage) flush(ctx context.Context, s *scenario, p *process) (alone time.Duration, err error) {
 	flushed, err := p.flush(s.flush + s.giveUp + slack)
 	if err != nil {
@@ -68,7 +66,7 @@ func (t *stage) flush(ctx context.Context, s *scenario, p *process) (alone time.
 	return t.arrive(ctx, s.flush), nil
 }
 
-// stage is where a trial takes place: a server, a directory and a ledger.
+// stage is the environment of a trial: a server, a directory and a ledger.
 type stage struct {
 	who    *contestant
 	server *server
@@ -120,8 +118,8 @@ func (t *stage) order(s *scenario) *order {
 	}
 }
 
-// arrive waits until the server has accepted everything that was taken, and no longer
-// than limit. It returns how long that was.
+// arrive waits until the server has received every accepted event, at most limit, and returns
+// how long it took.
 func (t *stage) arrive(ctx context.Context, limit time.Duration) time.Duration {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -138,8 +136,7 @@ func (t *stage) arrive(ctx context.Context, limit time.Duration) time.Duration {
 	return time.Since(began)
 }
 
-// settle takes the account when the child is gone. What it kept on disk is delivered by
-// another one first.
+// settle counts the events after the child has ended. Another child first delivers stored events.
 func (t *stage) settle(ctx context.Context, a *account) error {
 	a.contestant = t.who
 	a.take(t.ledger, t.server.settled(ctx))
@@ -150,13 +147,13 @@ func (t *stage) settle(ctx context.Context, a *account) error {
 	if err := t.restart(ctx); err != nil {
 		return err
 	}
-	requests := a.requests // the restart's are another process's
+	requests := a.requests // the second process has its own count
 	a.take(t.ledger, t.server.settled(ctx))
 	a.afterRestart, a.requests = a.delivered-before, requests
 	return nil
 }
 
-// restart lets a child deliver what another one has left on disk.
+// restart delivers stored events with another child.
 func (t *stage) restart(ctx context.Context) error {
 	if err := t.server.heal(); err != nil {
 		return err

@@ -74,19 +74,19 @@ func decodeAmplitude(r *http.Request, body []byte) ([]int, error) {
 	return ns, nil
 }
 
-// Amplitude always sends by http.DefaultTransport; a scheme that is registered there
-// leads to another.
+// amplitude always uses http.DefaultTransport. A registered scheme redirects it to another
+// RoundTripper.
 const detourScheme = "footfall-bench"
 
 var (
-	detours      sync.Map // of http.RoundTripper, by URL
+	detours      sync.Map // http.RoundTripper by URL
 	lastDetour   atomic.Int64
 	allowDetours = sync.OnceFunc(func() {
 		http.DefaultTransport.(*http.Transport).RegisterProtocol(detourScheme, detour{})
 	})
 )
 
-// through returns the URL that leads http.DefaultTransport to t, and nothing for nil.
+// through returns a URL that leads http.DefaultTransport to t, or "" for nil.
 func through(t http.RoundTripper) string {
 	if t == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// numbered is the props of an event, of which only n matters.
+// numbered holds the prop n of an event.
 type numbered struct{ N int }
 
 // decodeJSON unmarshals a body that may be compressed.

@@ -23,7 +23,7 @@ func footfallPeer() Peer {
 func spooledPeer() Peer {
 	p := footfallPeer()
 	p.Name, p.Module = "Footfall spooled", "github.com/footfall-dev/footfall/spool"
-	p.Setting = "spool.Open with a directory of its own; else as Footfall"
+	p.Setting = "spool.Open with its own directory, otherwise as Footfall"
 	p.OpenWith = func(s Setup) (Client, error) {
 		dir, err := os.MkdirTemp("", "footfall-bench-spool-")
 		if err != nil {
@@ -34,8 +34,7 @@ func spooledPeer() Peer {
 	return p
 }
 
-// OpenSpooled starts a Footfall that keeps its events in dir, and leaves dir behind when
-// it is closed.
+// OpenSpooled starts a Footfall that stores its events in dir, and keeps dir when it is closed.
 func OpenSpooled(url, dir string) (Client, error) { return openSpooled(Setup{URL: url}, dir, "") }
 
 func openSpooled(s Setup, dir, remove string) (Client, error) {
@@ -59,7 +58,7 @@ func footfallConfig(s Setup) footfall.Config {
 		BaseURL: s.URL, APIKey: "key", SiteID: "site_1", DefaultURL: "https://shop.example.com/checkout",
 		Logger:         slog.New(slog.DiscardHandler),
 		MaxQueueEvents: s.Queue,
-		MaxQueueBytes:  s.Queue << 10, // so that the count is the bound
+		MaxQueueBytes:  s.Queue << 10, // so that only the count bounds the queue
 	}
 	if s.Transport != nil {
 		cfg.HTTPClient = &http.Client{Transport: s.Transport}
@@ -67,7 +66,7 @@ func footfallConfig(s Setup) footfall.Config {
 	return cfg
 }
 
-// FootfallOver is a Footfall whose records go into transport.
+// FootfallOver starts a Footfall with the given transport.
 func FootfallOver(transport footfall.Transport, queue int) (Client, error) {
 	cfg := footfallConfig(Setup{Queue: queue})
 	cfg.Transport = transport
@@ -80,7 +79,7 @@ func FootfallOver(transport footfall.Transport, queue int) (Client, error) {
 
 type footfallClient struct {
 	tracker *footfall.Tracker
-	remove  string // directory that is no longer needed after Close
+	remove  string // directory to remove after Close
 }
 
 func (c *footfallClient) Track(n int) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// redirect sends to url, whatever the request says, and counts.
+// redirect sends all requests to url, and counts them.
 type redirect struct {
 	url     string
 	counted *counting

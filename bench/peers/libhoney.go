@@ -44,7 +44,7 @@ type libhoneyClient struct {
 	lost   atomic.Int64
 }
 
-// read counts what was lost until Close closes the channel.
+// read counts lost events until Close closes the channel.
 func (c *libhoneyClient) read(responses <-chan transmission.Response) {
 	for response := range responses {
 		if response.Err != nil || response.StatusCode >= http.StatusMultipleChoices {

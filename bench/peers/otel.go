@@ -24,7 +24,7 @@ func otelPeer() Peer {
 	}
 }
 
-// countErrors runs once: the SDK's error handler is global, and prints to stderr.
+// countErrors runs once, because the SDK's error handler is global and prints to stderr.
 var (
 	countErrors = sync.OnceFunc(func() {
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) { otelErrors.Add(1) }))
@@ -53,7 +53,7 @@ func openOTel(s Setup) (Client, error) {
 type otelClient struct {
 	provider *sdklog.LoggerProvider
 	logger   log.Logger
-	before   int64 // errors of clients that came before
+	before   int64 // errors of earlier clients
 }
 
 func (c *otelClient) Track(n int) error {
@@ -99,7 +99,7 @@ func decodeOTel(r *http.Request, body []byte) ([]int, error) {
 	return ns, nil
 }
 
-// answerOTel is an empty ExportLogsServiceResponse: nothing was refused.
+// answerOTel writes an empty ExportLogsServiceResponse, which accepts everything.
 func answerOTel(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	w.WriteHeader(http.StatusOK)

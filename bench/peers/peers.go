@@ -1,5 +1,4 @@
-// Package peers is the SDKs that are measured, each set up as its README advises, and
-// what they send to.
+// Package peers sets up the measured SDKs as their READMEs advise, and decodes their requests.
 package peers
 
 import (
@@ -8,63 +7,63 @@ import (
 	"net/http"
 )
 
-// Client is an SDK that is ready to take events. Its methods may be called from several
-// goroutines at once.
+// Client is an SDK that is ready to track events. It is safe for concurrent use.
 //
-// A Client whose SDK has a documented way to tell its user of events that it took and
-// gave up has a method Lost() int besides, which is how many it told of; one that tells of
+// If the SDK has a documented way to report accepted events that it gave up, the Client has a
+// method Lost() int with their number. If it reports errors without a number of events, the
+// Client has Complaints() int, the number of errors.
 // errors without a number of events has Complaints() int, the number of errors.
 type Client interface {
-	// Track hands the SDK the event of all experiments: checkout_completed, with the
-	// props plan (a string), amount (an int), currency (a string) and rate (a float),
-	// and, if n is not zero, a fifth, n. The error is what the SDK said to its caller.
+	// Track tracks the event of all experiments: checkout_completed, with the props plan (a
+	// string), amount (an int), currency (a string) and rate (a float), and a fifth, n, unless n
+	// is zero. It returns the SDK's error.
 	Track(n int) error
 
-	// Flush asks the SDK to send what it has. It returns ErrNoFlush at once if the SDK
-	// cannot be asked.
+	// Flush makes the SDK send its events. It returns ErrNoFlush at once if the SDK cannot be
+	// flushed.
 	Flush(ctx context.Context) error
 
-	// Close ends the SDK as its README advises. It may take longer than ctx if the SDK
-	// knows no deadline.
+	// Close closes the SDK as its README advises. It may take longer than ctx if the SDK has no
+	// deadline.
 	Close(ctx context.Context) error
 }
 
-// ErrNoFlush is returned by Flush for an SDK that sends when it sees fit.
+// ErrNoFlush is returned by Flush for an SDK that cannot be flushed.
 var ErrNoFlush = errors.New("peers: this SDK cannot be flushed")
 
 // Peer is one SDK.
 type Peer struct {
-	Name    string // as its users call it
-	Module  string // Go module, whose version is that of go.mod
-	Setting string // how it is configured, for the foot of a table
+	Name    string // usual name
+	Module  string // Go module, whose version is in go.mod
+	Setting string // configuration, for the notes of a table
 
-	// Synchronous says that Track returns when the server has answered.
+	// Synchronous says that Track returns after the server's answer.
 	Synchronous bool
 
-	// Fixed says that the SDK bounds what it holds where Setup.Queue cannot reach, and
-	// what becomes of events beyond. Empty if Setup.Queue is the bound.
+	// Fixed describes a bound of the SDK that Setup.Queue cannot change, and its effect. Empty
+	// if Setup.Queue is the bound.
 	Fixed string
 
-	// Open starts the SDK towards a server at url, such as http://127.0.0.1:1234, with
-	// its default bounds and batching.
+	// Open starts the SDK for a server at url, such as http://127.0.0.1:1234, with its default
+	// bounds and batching.
 	Open func(url string) (Client, error)
 
-	// OpenWith is Open with what an experiment has to change.
+	// OpenWith is like Open, with changes for an experiment.
 	OpenWith func(Setup) (Client, error)
 
-	// Decode returns the n of each event in a request that the SDK sent, which is
-	// zero for events without one.
+	// Decode returns the n of each event in a request of the SDK, or zero for events without
+	// one.
 	Decode func(r *http.Request, body []byte) (ns []int, err error)
 
-	// Answer answers as the SDK's real server does on success.
+	// Answer writes the SDK's answer for success.
 	Answer func(w http.ResponseWriter)
 }
 
-// Setup is what experiments change of an SDK's configuration.
+// Setup is the part of an SDK's configuration that experiments change.
 type Setup struct {
 	URL       string            // of the server
-	Transport http.RoundTripper // takes the requests. Nil is the SDK's own.
-	Queue     int               // events that may wait, where the SDK has such a bound. 0 is its default.
+	Transport http.RoundTripper // receives the requests; nil for the SDK's default
+	Queue     int               // bound of the waiting events, if the SDK has one; 0 for its default
 }
 
 // All returns the peers in the order of the tables, Footfall first.
@@ -79,7 +78,7 @@ func All() []Peer {
 	return all
 }
 
-// Missing says which SDKs are not measured, and why.
+// Missing returns the SDKs that are not measured, with reasons.
 func Missing() []string {
 	return []string{
 		"snowplow-golang-tracker v3.1.0 is not measured: its emitter starts and reads its send channel without a lock, so that it cannot be called from several goroutines.",
@@ -88,7 +87,7 @@ func Missing() []string {
 	}
 }
 
-// do runs what knows no context, and gives up waiting for it when ctx ends.
+// do calls f, which takes no context, and stops waiting when ctx ends.
 func do(ctx context.Context, f func()) error {
 	done := make(chan struct{})
 	go func() {

@@ -100,7 +100,7 @@ func TestATransportTakesTheRequests(t *testing.T) {
 	})
 }
 
-// The SDKs that can tell their user of losses do so in the experiments.
+// SDKs that can report losses report them in the experiments.
 func TestWhatWasGivenUpIsTold(t *testing.T) {
 	for _, name := range []string{"segment", "posthog", "rudder", "amplitude", "libhoney"} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestWhatWasGivenUpIsTold(t *testing.T) {
 			server := serve(t, peer)
 			server.Misbehave = func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 				w.WriteHeader(http.StatusBadRequest)
-				_, _ = w.Write([]byte(`{"code":400,"error":"Invalid API key: key"}`)) // in amplitude's words, which else tries forever
+				_, _ = w.Write([]byte(`{"code":400,"error":"Invalid API key: key"}`)) // amplitude's format; otherwise it retries forever
 				return true
 			}
 			client, err := peer.Open(server.URL)

@@ -60,7 +60,7 @@ func decodeSegment(r *http.Request, body []byte) ([]int, error) {
 	return ns, nil
 }
 
-// silent is a log that is discarded, of any SDK.
+// silent is a log that discards everything.
 type silent struct{}
 
 func (silent) Logf(string, ...any)   {}

@@ -59,8 +59,8 @@ func (c *sentryClient) Close(ctx context.Context) error {
 	return err
 }
 
-// decodeSentry reads an envelope: a line for itself, then two for each item, its header
-// and what it has.
+// decodeSentry reads an envelope: one header line, then a header line and a payload line for
+// each item.
 func decodeSentry(r *http.Request, body []byte) ([]int, error) {
 	plain, err := decompress(r, body)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// Server takes the requests of one peer, on loopback, and counts what is in them.
+// Server receives the requests of one peer, on loopback, and counts their events.
 type Server struct {
 	URL string
 
-	// Misbehave is asked about each request, with its number, beginning with 1, before
-	// its events are counted. It answers w itself and returns true, or returns false,
-	// and they count. It is set before the first request.
+	// Misbehave is called for each request, with its number from 1, before its events are
+	// counted. It answers w and returns true, or returns false to count the events. Set it
+	// before the first request.
 	Misbehave func(w http.ResponseWriter, r *http.Request, attempt int) (handled bool)
 
 	peer   Peer
@@ -22,11 +22,11 @@ type Server struct {
 
 	mu       sync.Mutex
 	attempts int
-	arrived  map[int]int // how often, by n
+	arrived  map[int]int // number of times, by n
 	failures []error
 }
 
-// NewServer returns a Server that listens.
+// NewServer returns a listening Server.
 func NewServer(peer Peer) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +38,7 @@ func NewServer(peer Peer) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP takes a request of the peer.
+// ServeHTTP handles a request of the peer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -86,12 +86,12 @@ func (s *Server) Arrived() map[int]int {
 	return maps.Clone(s.arrived)
 }
 
-// Failures returns what could not be read.
+// Failures returns the errors of undecodable requests.
 func (s *Server) Failures() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]error(nil), s.failures...)
 }
 
-// Close ends the server and its connections.
+// Close closes the server and its connections.
 func (s *Server) Close() { _ = s.server.Close() }

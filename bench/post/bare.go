@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// crew is a number of goroutines that do the same until they are told to stop.
+// crew is a group of goroutines that repeat a function until they are stopped.
 type crew struct {
 	running sync.WaitGroup
 	count   atomic.Uint64
@@ -31,7 +31,7 @@ func (c *crew) add(do func() error) {
 	})
 }
 
-// fail has err to itself, so that the loop need not keep its own on the heap.
+// fail has its own err, so that the loop's err stays off the heap.
 func (c *crew) fail(err error) { c.failure.Store(&err) }
 
 func (c *crew) answered() uint64 { return c.count.Load() }
@@ -45,7 +45,7 @@ func (c *crew) stop() (total uint64, err error) {
 	return c.count.Load(), err
 }
 
-// startBare posts with net/http in as few words as it takes.
+// startBare posts with net/http in the simplest way.
 func startBare(o *order) (load, error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

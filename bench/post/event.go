@@ -15,7 +15,7 @@ const (
 	pageURL = "https://shop.example.com/checkout"
 )
 
-// body is what Footfall makes of that event, for clients that get it ready-made.
+// body is Footfall's body for that event, for clients that need it ready-made.
 const body = `{"site_id":"site_1","name":"checkout_completed","url":"https://shop.example.com/checkout","props":{"plan":"pro","amount":4999,"currency":"EUR","rate":0.19}}`
 
 func track(ctx context.Context, tracker *footfall.Tracker) error {
@@ -23,7 +23,7 @@ func track(ctx context.Context, tracker *footfall.Tracker) error {
 		footfall.P("plan", plan), footfall.P("amount", amount), footfall.P("currency", currency), footfall.P("rate", rate))
 }
 
-// The header of a request for it, the same for all clients but for the id.
+// The header of its request, equal for all clients except the id.
 const (
 	idempotencyKey = "0197a1b2-0000-7000-8000-000000000000"
 	jsonType       = "application/json"

@@ -9,8 +9,8 @@ import (
 	"github.com/footfall-dev/footfall/lean"
 )
 
-// tracking keeps a tracker busy: events are tracked in the same process and on the same
-// core, so that they are part of what an event costs.
+// tracking keeps a tracker busy. It tracks in the same process and on the same core, so that
+// tracking is part of the cost of an event.
 type tracking struct {
 	tracker *footfall.Tracker
 	stopped context.CancelFunc
@@ -39,8 +39,8 @@ const (
 	fillAfter = 4 * time.Millisecond
 )
 
-// fill sees to it that events wait all the time. That they ran out is an error: the
-// figure would be that of the producer.
+// fill keeps events waiting all the time. It fails if they run out, because the figure would
+// then be the producer's.
 func (t *tracking) fill(ctx context.Context, inFlight int) error {
 	ticks := time.NewTicker(fillAfter)
 	defer ticks.Stop()
@@ -68,7 +68,7 @@ func (t *tracking) stop() (total uint64, err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = t.tracker.Close(ctx) // gives up what waits, which is what is wanted
+	_ = t.tracker.Close(ctx) // drops the waiting events, as intended
 	s := t.tracker.Stats()
 	if s.Rejected > 0 {
 		err = fmt.Errorf("post: %d events were refused", s.Rejected)

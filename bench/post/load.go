@@ -11,17 +11,17 @@ import (
 	"github.com/footfall-dev/footfall/bench/post/child"
 )
 
-// load is a client at work.
+// load is a running client.
 type load interface {
-	// answered is how many events have got their answer.
+	// answered returns the number of answered events.
 	answered() uint64
 
-	// stop returns when no request is under way or will be, with how many events got
-	// their answer in all. An error means that not all of them were accepted.
+	// stop ends the client when no request is in flight, and returns the total number of
+	// answered events. It returns an error if any event was not accepted.
 	stop() (total uint64, err error)
 }
 
-// starters have a client for each name that a child is told.
+// starters holds the clients by name.
 var starters = map[string]func(*order) (load, error){
 	bareName:     startBare,
 	footfallName: startFootfall,
@@ -37,24 +37,24 @@ const (
 	wrkName      = "wrk"
 )
 
-// order is what a client is told to do.
+// order is the task of a client.
 type order struct {
 	Client   string
 	URL      string
 	InFlight int
-	Warm     time.Duration // before anything is counted
-	Window   time.Duration // in which everything is
+	Warm     time.Duration // before the window
+	Window   time.Duration // in which events count
 }
 
-// result is what a client did.
+// result is the result of a client.
 type result struct {
 	Events  uint64 // answered in the window
 	Took    time.Duration
 	CPU     time.Duration
 	Mallocs uint64
-	Total   uint64 // answered in its life
+	Total   uint64 // answered in total
 
-	Server time.Duration // CPU of the server per event, as the runner finds it
+	Server time.Duration // CPU of the server per event, set by the runner
 }
 
 func (r *result) perSecond() float64 { return float64(r.Events) / r.Took.Seconds() }
@@ -107,10 +107,10 @@ func obey(o *order) (*result, error) {
 	}, nil
 }
 
-// firstAnswer is how long a client may take to get one. Tests are less patient.
+// firstAnswer bounds the wait for a client's first answer. Tests set it lower.
 var firstAnswer = 3 * time.Second
 
-// begins waits for the first answer. It is false if none comes.
+// begins waits for the first answer, and returns false if none arrives.
 func begins(l load) bool {
 	for deadline := time.Now().Add(firstAnswer); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if l.answered() > 0 {
@@ -120,7 +120,7 @@ func begins(l load) bool {
 	return false
 }
 
-// reading is how far a client is.
+// reading is the progress of a client.
 type reading struct {
 	at      time.Time
 	events  uint64
@@ -134,7 +134,7 @@ func read(l load) reading {
 	return reading{time.Now(), l.answered(), child.CPU(), m.Mallocs}
 }
 
-// run starts a client on its core and returns what it did.
+// run runs a client on its core and returns its result.
 func run(ctx context.Context, o *order) (*result, error) {
 	p, err := child.Start(ctx, role, clientCore, o)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package post measures one event per POST: how near the transports come to what the
-// machine can do, with a client that has one core and a server that has another.
+// Package post measures one event per POST: how close the transports come to the machine's
+// limits, with one core for the client and one for the server.
 package post
 
 import (
@@ -10,23 +10,23 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// inFlights are the numbers of requests under way that are tried.
+// inFlights are the measured numbers of requests in flight.
 var inFlights = []int{1, 16, 64}
 
-// Each client has several turns a round, as short as may be, for the machine is faster in
-// one second than in the next. wrk knows whole seconds only.
+// Each client has several short turns a round, because the machine's speed changes from second
+// to second. wrk supports whole seconds only.
 const (
 	turns  = 3
-	window = 500 * time.Millisecond // in which events are counted, after a quarter of it to warm up
+	window = 500 * time.Millisecond // in which events count, after a quarter of it to warm up
 
 	turnsOfWrk  = 2
 	windowOfWrk = time.Second
 )
 
-// serverNote says what the rates of fast clients are worth.
+// serverNote explains the server's CPU time.
 const serverNote = "server CPU: what the server spends on an event of the lean transport. Where that is more than the client's, the server is the bound, and the rates of all clients are nearer to each other than their costs: then the ratio of CPU is the stricter one."
 
-// cpuNote says why there is a second ratio.
+// cpuNote explains the second ratio.
 const cpuNote = "CPU and allocations are per event; CPU is that of the whole client, its start and end left out (but for wrk). The ratio of CPU says what that of events says where nothing else has the core, and moves less where something does."
 
 const method = "The client is a process of its own on one core, an API that answers 202 at once another on the second. " +
@@ -34,8 +34,8 @@ const method = "The client is a process of its own on one core, an API that answ
 	"The clients take turns of %v, in the other direction every other time, %d each; medians over the turns, a ratio is the median of those of neighbours. " +
 	"What a client says it got answered is held against the server's count."
 
-// Run is experiment C: the default transport beside a bare net/http loop. It takes about
-// 12 s a round.
+// Run runs experiment C: the default transport and a bare net/http loop. It takes about 12 s a
+// round.
 func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	o.Rounds *= turns
 	return runDefault(ctx, o, window, inFlights)
@@ -64,8 +64,7 @@ func runDefault(ctx context.Context, o report.Options, window time.Duration, inF
 	}, nil
 }
 
-// RunLean is experiment D: the lean transport beside wrk and a raw loop. It takes about
-// 23 s a round.
+// RunLean runs experiment D: the lean transport, wrk and a raw loop. It takes about 23 s a round.
 func RunLean(ctx context.Context, o report.Options) (report.Section, error) {
 	o.Rounds *= turnsOfWrk
 	return runLean(ctx, o, windowOfWrk, inFlights)
@@ -106,8 +105,8 @@ func leanTable(f figures, inFlights []int) report.Table {
 	return t
 }
 
-// cross is every client with every number of requests in flight, the clients that are
-// compared next to each other.
+// cross returns every client with every number of requests in flight, the compared clients
+// next to each other.
 func cross(inFlights []int, clients ...string) (all []trial) {
 	for _, n := range inFlights {
 		for _, c := range clients {

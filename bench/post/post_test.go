@@ -20,11 +20,11 @@ import (
 	"github.com/footfall-dev/footfall/bench/settler"
 )
 
-// short is a window in which there are answers even where others have the cores.
+// short is a window with answers even on a busy machine.
 const short = 400 * time.Millisecond
 
 func TestMain(m *testing.M) {
-	slog.SetLogLoggerLevel(slog.LevelError + 1) // of refusals, which are meant
+	slog.SetLogLoggerLevel(slog.LevelError + 1) // hide the intended refusals
 	firstAnswer = 700 * time.Millisecond
 	os.Exit(m.Run())
 }
@@ -45,7 +45,7 @@ func TestTheLeanTransportIsComparedWithWrkAndARawLoop(t *testing.T) {
 	}
 }
 
-// requireFigures holds that there is a figure in each cell of each row.
+// requireFigures requires a figure in each cell of each row.
 func requireFigures(t *testing.T, tables []report.Table, rows int) {
 	t.Helper()
 	require.Len(t, tables, 1)
@@ -61,7 +61,7 @@ func requireFigures(t *testing.T, tables []report.Table, rows int) {
 	}
 }
 
-// seen is what a client sent first.
+// seen is the first request of a client.
 type seen struct {
 	header http.Header
 	body   string
@@ -86,7 +86,7 @@ func answering(t *testing.T, status int) (url string, first func() seen) {
 	}
 }
 
-// A comparison of clients that send different things would be none.
+// All clients must send the same event to be comparable.
 func TestEveryClientSendsTheSameEvent(t *testing.T) {
 	var want seen
 	for _, name := range []string{footfallName, leanName, bareName, rawName, wrkName} {
@@ -134,7 +134,7 @@ func TestAClientThatIsNotAcceptedIsAnError(t *testing.T) {
 	}
 }
 
-// An event that is refused takes as long as one that is not, and would count.
+// Refused events would be timed like accepted ones.
 func TestAnEventThatIsRefusedAmongOthersIsAnError(t *testing.T) {
 	var requests atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

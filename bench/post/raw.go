@@ -11,8 +11,8 @@ import (
 	"github.com/footfall-dev/footfall/bench/post/server"
 )
 
-// startRaw writes ready-made requests to connections and looks for the end of the answer:
-// what is left when a client has nothing to do but its system calls.
+// startRaw writes ready-made requests and searches for the end of the answers: the cost of the
+// system calls alone.
 func startRaw(o *order) (load, error) {
 	host := strings.TrimPrefix(o.URL, "http://")
 	var c crew
@@ -46,7 +46,7 @@ var (
 	answerEnd  = []byte("\r\n\r\n" + server.Body)
 )
 
-// converse reads until the answer is complete.
+// converse reads a complete answer.
 func converse(conn net.Conn, request, buf []byte) error {
 	if _, err := conn.Write(request); err != nil {
 		return err

@@ -2,7 +2,7 @@ package post
 
 import "github.com/footfall-dev/footfall/bench/report"
 
-// median of one figure over the rounds of a trial; nil if there were none.
+// median returns the median of a figure over the rounds of a trial, or nil without rounds.
 func (f figures) median(t trial, of func(*result) float64) any {
 	results := f[t]
 	if len(results) == 0 {
@@ -15,7 +15,7 @@ func (f figures) median(t trial, of func(*result) float64) any {
 	return report.Median(values)
 }
 
-// ratio is the median of a figure of a over that of b, each in the same round.
+// ratio returns the median of the ratios of a to b in each round.
 func (f figures) ratio(a, b trial, of func(*result) float64) any {
 	n := min(len(f[a]), len(f[b]))
 	if n == 0 {

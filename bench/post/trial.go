@@ -10,7 +10,7 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// The cores of client and server, which so share nothing but the machine.
+// Client and server have separate cores.
 const (
 	clientCore = 0
 	serverCore = 1
@@ -25,15 +25,15 @@ type trial struct {
 // figures are the results of trials, one per round.
 type figures map[trial][]*result
 
-// runner runs trials against one server.
+// runner runs trials with one server.
 type runner struct {
 	server       *server.Server
 	warm, window time.Duration
 	log          func(format string, args ...any)
 }
 
-// compare runs every trial once a round, each round in the other direction, so that a
-// machine that gets slower or faster does so for all.
+// compare runs every trial once a round, each round in the opposite direction, so that changes of
+// the machine affect all trials.
 func compare(ctx context.Context, o report.Options, window time.Duration, trials []trial) (figures, error) {
 	s, err := server.Start(ctx, server.Options{Core: serverCore})
 	if err != nil {
@@ -81,8 +81,8 @@ func (r *runner) run(ctx context.Context, t trial) (*result, error) {
 	return got, agree(got, answered, t.inFlight)
 }
 
-// agree holds what a client says it got answered against what the server answered, of
-// which the last of each connection may not have reached the client.
+// agree compares the client's count of answers with the server's. The last answer of each
+// connection may not have reached the client.
 func agree(got *result, answered, inFlight int) error {
 	if n := int(got.Total); answered < n || answered > n+inFlight {
 		return fmt.Errorf("the client counts %d events, the server %d", n, answered)
@@ -90,10 +90,10 @@ func agree(got *result, answered, inFlight int) error {
 	return nil
 }
 
-// unpinned says, where it is so, that the figures are not what they are meant to be.
+// unpinned returns a note if the processes could not be pinned.
 func unpinned() []string {
 	if child.CanPin() {
 		return nil
 	}
-	return []string{"Client and server could not be pinned to a core each: they share what there is."}
+	return []string{"Client and server could not be pinned to separate cores: they share the machine's cores."}
 }

@@ -21,7 +21,7 @@ func haveWrk() bool {
 	return err == nil
 }
 
-// script makes wrk send what the others do. It formats the request once.
+// script makes wrk send the same request as the others, formatted once.
 var script = fmt.Sprintf(`wrk.method = "POST"
 wrk.headers["User-Agent"] = %q
 wrk.headers["Authorization"] = %q
@@ -31,7 +31,7 @@ wrk.headers["Idempotency-Key"] = %q
 wrk.body = '%s'
 `, userAgent, "Bearer "+apiKey, jsonType, jsonType, idempotencyKey, body)
 
-// runWrk runs wrk for whole seconds, which is all that it knows; it has no warm-up.
+// runWrk runs wrk without a warm-up, for whole seconds, because it supports no others.
 func runWrk(ctx context.Context, o *order) (*result, error) {
 	dir, err := os.MkdirTemp("", "footfall-wrk-")
 	if err != nil {
@@ -65,7 +65,7 @@ var (
 	wrkFailed = regexp.MustCompile(`Non-2xx|Socket errors`)
 )
 
-// readWrk takes the figures from what wrk prints.
+// readWrk parses the output of wrk.
 func readWrk(out []byte) (*result, error) {
 	found := wrkTotal.FindSubmatch(out)
 	if found == nil || wrkFailed.Match(out) {

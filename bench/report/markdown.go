@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Markdown writes what a run found, as RESULTS.md has it.
+// Markdown writes the results in the format of RESULTS.md.
 func (r *Results) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Results\n\n%s: %s, %d cores, %s, %s. Medians of %d rounds where a section says nothing else.\n", r.Date.Format("2 January 2006"),
@@ -35,7 +35,7 @@ func (r *Results) Markdown(w io.Writer) error {
 	return err
 }
 
-// Markdown is the section alone.
+// Markdown returns the section alone.
 func (s *Section) Markdown() string {
 	var b strings.Builder
 	s.write(&b)
@@ -111,7 +111,7 @@ func (t *Table) rule(b *strings.Builder, widths []int) {
 	b.WriteString("|\n")
 }
 
-// numeric reports whether a column holds a number, and no words.
+// numeric reports whether a column holds only numbers.
 func (t *Table) numeric(column int) bool {
 	found := false
 	for _, row := range t.Rows {
@@ -129,8 +129,7 @@ func (t *Table) numeric(column int) bool {
 	return found
 }
 
-// format rounds to what a reader can use: three figures, and none after the point of
-// what is above a hundred.
+// format rounds to three significant digits, and to whole numbers above a hundred.
 func format(cell any) string {
 	switch v := cell.(type) {
 	case nil:

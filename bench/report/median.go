@@ -2,8 +2,7 @@ package report
 
 import "slices"
 
-// Median returns the middle of values, zero of none. It leaves
-// values as they are.
+// Median returns the median of values, or zero if there are none. It does not change values.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

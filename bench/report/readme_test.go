@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cells finds what a run has measured.
+// cells finds the results of a run.
 type cells struct {
 	t        *testing.T
 	sections []Section
@@ -28,7 +28,7 @@ func lastRun(t *testing.T) cells {
 	return cells{t, r.Sections}
 }
 
-// number is the cell of the row that begins with name, in the first table of the section
+// number returns the cell in the row that begins with name, in the first table of the section
 // that has the column.
 func (c cells) number(section string, name any, column string) float64 {
 	c.t.Helper()
@@ -51,10 +51,10 @@ func (c cells) number(section string, name any, column string) float64 {
 
 func whole(f float64) string { return format(int(math.Round(f))) }
 
-// rounded keeps the thousands.
+// rounded rounds to thousands.
 func rounded(f float64) string { return format(int(math.Round(f/1000)) * 1000) }
 
-// has looks for a line.
+// has requires a line.
 func has(t *testing.T, text []byte, line string) {
 	t.Helper()
 	assert.True(t, strings.Contains(string(text), "\n"+line+"\n"), "no such line: %s", line)

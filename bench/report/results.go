@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Results are a whole run.
+// Results are the results of a whole run.
 type Results struct {
 	Date     time.Time `json:"date"`
 	Machine  Machine   `json:"machine"`
 	Rounds   int       `json:"rounds"`
 	Modules  []Module  `json:"modules"`
-	Missing  []string  `json:"missing,omitempty"` // what was not measured, and why
+	Missing  []string  `json:"missing,omitempty"` // what was not measured, with reasons
 	Sections []Section `json:"sections"`
 }
 
-// Machine is where a run was made.
+// Machine describes the machine of a run.
 type Machine struct {
 	CPU    string `json:"cpu"`
 	Cores  int    `json:"cores"`
@@ -31,14 +31,13 @@ type Machine struct {
 	Go     string `json:"go"`
 }
 
-// Module is a module of the program that ran.
+// Module is a module of the program.
 type Module struct {
 	Path    string `json:"path"`
 	Version string `json:"version"`
 }
 
-// New returns Results without sections, of this machine and this program, with those of
-// its modules that are wanted.
+// New returns Results of this machine and program without sections, with the wanted modules.
 func New(rounds int, wanted []string) *Results {
 	return &Results{Date: time.Now().UTC().Truncate(time.Second), Machine: thisMachine(), Rounds: rounds, Modules: modules(wanted)}
 }
@@ -52,7 +51,7 @@ func thisMachine() Machine {
 	}
 }
 
-// field returns the first value of that name in a file of lines "name : value".
+// field returns the first value of a field in a file of lines "name : value".
 func field(file, name string) string {
 	for line := range strings.Lines(content(file)) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
@@ -62,7 +61,7 @@ func field(file, name string) string {
 	return ""
 }
 
-// content is empty where there is no such file.
+// content returns the content of a file, or "" if it does not exist.
 func content(file string) string {
 	b, _ := os.ReadFile(file)
 	return string(b)
@@ -87,7 +86,7 @@ func modules(wanted []string) []Module {
 	return found
 }
 
-// Write writes RESULTS.md, results.json and the plots into dir.
+// Write writes RESULTS.md, results.json and the plots to dir.
 func (r *Results) Write(dir string) error {
 	var b strings.Builder
 	if err := r.Markdown(&b); err != nil {

@@ -1,4 +1,4 @@
-// Package settler has the consumer that costs least.
+// Package settler provides the cheapest possible transport.
 package settler
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Settler is a footfall.Transport that is done with each record at once.
+// Settler is a footfall.Transport that settles each record at once.
 type Settler struct {
 	Settled atomic.Int64 // records so far
 }

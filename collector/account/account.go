@@ -1,6 +1,6 @@
-// Package account keeps what the owner of a collector sets up: sites, API keys, goals,
-// funnels, the password and who is signed in. It holds all of it in memory, for the API
-// asks with each event, and writes changes through to a store.
+// Package account keeps sites, API keys, goals, funnels, the password and sessions of a
+// collector. It holds all of them in memory, because the API reads them with each event, and
+// writes changes through to a store.
 package account
 
 import (
@@ -19,11 +19,11 @@ type Site struct {
 	Name      string    `json:"name"`
 	Domain    string    `json:"domain"` // lower case host name, perhaps with a port; unique
 	Paused    bool      `json:"paused,omitempty"`
-	OwnPages  bool      `json:"own_pages,omitempty"` // events of backends must have a URL on Domain, too
+	OwnPages  bool      `json:"own_pages,omitempty"` // server events must have a URL on Domain
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Key is an API key of the account, without the secret, which nobody keeps.
+// Key is an API key without its secret, of which only a hash is stored.
 type Key struct {
 	ID        string    `json:"id"`
 	Label     string    `json:"label"`
@@ -32,7 +32,7 @@ type Key struct {
 	Hash      []byte    `json:"hash"` // SHA-256 of the secret
 }
 
-// Goal counts as reached by an event that matches.
+// Goal is reached by each event that matches.
 type Goal struct {
 	ID    string      `json:"id"`
 	Site  string      `json:"site"`
@@ -40,7 +40,7 @@ type Goal struct {
 	Match store.Match `json:"match"`
 }
 
-// Funnel is a way through a site in two to eight steps.
+// Funnel is a sequence of two to eight steps.
 type Funnel struct {
 	ID    string        `json:"id"`
 	Site  string        `json:"site"`
@@ -48,7 +48,7 @@ type Funnel struct {
 	Steps []store.Match `json:"steps"`
 }
 
-// FieldError names a field of a form that cannot be taken as it is.
+// FieldError reports an invalid field of a form.
 type FieldError struct {
 	Field  string // name, domain, label, match, steps, password
 	Reason string
@@ -57,10 +57,10 @@ type FieldError struct {
 // Error implements error.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
 
-// ErrNotFound is returned for an id that nothing has.
+// ErrNotFound is returned for an unknown ID.
 var ErrNotFound = errors.New("account: not found")
 
-// Account is safe for concurrent use. What its methods return is the caller's.
+// Account is safe for concurrent use. Its methods return copies.
 type Account struct {
 	store store.Store
 

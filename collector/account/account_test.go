@@ -82,7 +82,7 @@ func TestSiteKeepsItsIDWhenDomainAndNameChange(t *testing.T) {
 	assert.ErrorIs(t, a.ChangeSite(t.Context(), account.Site{ID: "site_none", Domain: "x.example.com"}), account.ErrNotFound)
 }
 
-// A site that a collector without the setting wrote takes events of all domains.
+// Sites stored by versions without the setting accept events from all domains.
 func TestSitesOfEarlierVersionsTakeEventsOfAllDomains(t *testing.T) {
 	t.Parallel()
 	st := storetest.NewReference()

@@ -19,7 +19,7 @@ var (
 	office = netip.MustParseAddr("2001:db8:1:2::7")
 )
 
-// attack has somebody with very many addresses try passwords as fast as he may.
+// attack tries passwords from very many addresses, as fast as the limits allow.
 func attack(a *Attempts, at time.Time) (tried int) {
 	for i := range 500 {
 		if a.Take(at, netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}), "") == 0 {
@@ -99,7 +99,7 @@ func TestBrowserThatHasSignedInBeforeHasFewTriesToo(t *testing.T) {
 func TestMemoryOfAttemptsIsBounded(t *testing.T) {
 	t.Parallel()
 	a := NewAttempts()
-	for i := range 5000 { // each from a network of its own, as often as strangers may
+	for i := range 5000 { // each from another network, as often as strangers may
 		now := noon.Add(time.Duration(i) * triesOfStrangers.Every)
 		assert.Zero(t, a.Take(now, netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}), ""))
 		assert.LessOrEqual(t, a.networks.Len(), 50)
@@ -110,7 +110,7 @@ func TestMemoryOfAttemptsIsBounded(t *testing.T) {
 	assert.LessOrEqual(t, a.browsers.Len(), maxTriers)
 }
 
-// quicklySetUp returns an account whose password is hashed in one round, for speed.
+// quicklySetUp returns an account with a password hash of one round, for speed.
 func quicklySetUp(t *testing.T, words string) *Account {
 	t.Helper()
 	a, err := Open(t.Context(), storetest.NewReference())

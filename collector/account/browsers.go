@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// BrowserFor is how long a browser is known after it has signed in.
+// BrowserFor is how long a browser stays known after it has signed in.
 const BrowserFor = 365 * 24 * time.Hour
 
-// NewBrowser returns a token by which a browser that has just signed in is known again.
-// It opens nothing; it is for Attempts. Nothing is kept of it: it is signed with a key
-// that comes of the password, so that another password makes all browsers strangers. It
-// is empty while there is no password.
+// NewBrowser returns a token that identifies a browser that has just signed in, for
+// [Attempts]. It grants no access. Nothing is stored: the token is signed with a key derived
+// from the password, so a new password invalidates all tokens. It is empty if there is no
+// password.
 func (a *Account) NewBrowser(now time.Time) string {
 	id := newSecret("") + "." + now.Add(BrowserFor).UTC().Format(time.DateOnly)
 	signature := a.current().sign(id)
@@ -25,9 +25,9 @@ func (a *Account) NewBrowser(now time.Time) string {
 	return id + "." + hex.EncodeToString(signature)
 }
 
-// BrowserOf returns the id of the browser that token was made for.
+// BrowserOf returns the ID in a token from [Account.NewBrowser], if it is valid.
 func (a *Account) BrowserOf(token string, now time.Time) (id string, ok bool) {
-	const longest = 200 // which no token of ours is near
+	const longest = 200 // tokens are far shorter
 	i := strings.LastIndexByte(token, '.')
 	if len(token) > longest || i < 0 {
 		return "", false
@@ -46,14 +46,14 @@ func (a *Account) BrowserOf(token string, now time.Time) (id string, ok bool) {
 	return id, true
 }
 
-// sign returns nothing if there is no password.
+// sign returns nil if there is no password.
 func (p *password) sign(text string) []byte {
 	if p == nil {
 		return nil
 	}
 	key, err := hkdf.Key(sha256.New, p.Hash, p.Salt, "footfall: a browser that has signed in", sha256.Size)
 	if err != nil {
-		return nil // never: the size is that of the hash
+		return nil // cannot happen: the key has the size of the hash
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text))

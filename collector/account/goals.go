@@ -38,7 +38,7 @@ func (a *Account) SaveGoal(ctx context.Context, g Goal) (Goal, error) {
 	return g, save(ctx, a, kindGoal, g.ID, a.goals, g)
 }
 
-// owns checks that the site exists, and that what has the id, if there is one, is its.
+// owns checks that the site exists and owns the goal or funnel with this ID, if there is one.
 func (a *Account) owns(site, id, ownedBy string) error {
 	if _, ok := a.sites[site]; !ok || id != "" && ownedBy != site {
 		return ErrNotFound
@@ -66,7 +66,7 @@ func (a *Account) Funnels(site string) []Funnel {
 	return found
 }
 
-// How many steps a funnel has.
+// Bounds of the number of steps.
 const (
 	MinSteps = 2
 	MaxSteps = 8
@@ -75,7 +75,7 @@ const (
 // SaveFunnel adds a funnel, or changes the one with f.ID.
 func (a *Account) SaveFunnel(ctx context.Context, f Funnel) (Funnel, error) {
 	if len(f.Steps) < MinSteps || len(f.Steps) > MaxSteps {
-		return f, &FieldError{"steps", "there are " + strconv.Itoa(len(f.Steps)) + ", a funnel has 2 to 8"}
+		return f, &FieldError{"steps", "there are " + strconv.Itoa(len(f.Steps)) + "; a funnel has 2 to 8"}
 	}
 	f.Steps = slices.Clone(f.Steps)
 	for i := range f.Steps {
@@ -105,27 +105,26 @@ func (a *Account) DeleteFunnel(ctx context.Context, id string) error {
 	return remove(ctx, a, kindFunnel, id, a.funnels)
 }
 
-// cleanMatch checks what the owner typed. An event's name counts as it is, for it is
-// compared as sent; blanks around a page are a slip. An error is about field, and what
-// of it.
+// cleanMatch checks and cleans a match. Event names stay as typed, because they are compared
+// exactly; spaces around a page are removed. Errors name field and begin with what.
 func cleanMatch(m store.Match, field, what string) (store.Match, error) {
 	m.Page = strings.TrimSpace(m.Page)
 	bad := func(reason string) (store.Match, error) { return m, &FieldError{field, what + reason} }
 	switch {
 	case m.Page == "" && strings.TrimSpace(m.Event) == "":
-		return bad("names neither a page nor an event")
+		return bad("needs a page or an event")
 	case m.Page != "" && m.Event != "":
-		return bad("names a page and an event; it may be one of them")
+		return bad("names both a page and an event; use one of them")
 	case m.Page != "" && m.Page[0] != '/' && m.Page[0] != '*':
-		return bad("names a page that does not begin with / or *")
+		return bad("has a path that does not begin with / or *")
 	case len(m.Page) > store.MaxURL:
-		return bad("names a page longer than an address may be")
+		return bad("has a path longer than 2,048 bytes")
 	case utf8.RuneCountInString(m.Event) > store.MaxName:
-		return bad("names an event longer than 120 characters")
+		return bad("has an event name longer than 120 characters")
 	case m.PropKey == "" && m.PropValue != "":
-		return bad("has the value of a prop and no key")
+		return bad("has a prop value but no prop key")
 	case len(m.PropKey) > store.MaxPropKey || len(m.PropValue) > store.MaxPropText:
-		return bad("names a prop longer than an event may have")
+		return bad("has a prop longer than an event may have")
 	case !utf8.ValidString(m.Page + m.Event + m.PropKey + m.PropValue):
 		return bad("is not valid UTF-8")
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// keyPrefix lets people and secret scanners see what a string is.
+// keyPrefix lets people and secret scanners recognize a key.
 const keyPrefix = "ffk_"
 
 // Keys returns all keys, oldest first.
@@ -21,7 +21,7 @@ func (a *Account) Keys() []Key {
 	})
 }
 
-// IssueKey makes a key. The secret is not kept and cannot be had again.
+// IssueKey creates a key. Only a hash of the secret is stored.
 func (a *Account) IssueKey(ctx context.Context, label string) (secret string, k Key, err error) {
 	if label, err = cleanName("label", cmp.Or(strings.TrimSpace(label), "unnamed")); err != nil {
 		return "", Key{}, err
@@ -29,7 +29,7 @@ func (a *Account) IssueKey(ctx context.Context, label string) (secret string, k 
 	return a.putKey(ctx, Key{ID: newID("key_"), Label: label})
 }
 
-// RotateKey gives a key another secret. The old one is refused from now on.
+// RotateKey gives a key a new secret. The old secret stops working.
 func (a *Account) RotateKey(ctx context.Context, id string) (secret string, k Key, err error) {
 	a.mu.RLock()
 	k, ok := a.keys[id]
@@ -52,21 +52,21 @@ func (a *Account) putKey(ctx context.Context, k Key) (string, Key, error) {
 	return secret, k, nil
 }
 
-// RevokeKey removes a key, which is refused from now on.
+// RevokeKey removes a key, which stops working.
 func (a *Account) RevokeKey(ctx context.Context, id string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return remove(ctx, a, kindKey, id, a.keys)
 }
 
-// Authenticate reports whether secret is that of a key.
+// Authenticate reports whether secret belongs to a key.
 func (a *Account) Authenticate(secret string) bool {
 	_, ok := a.KeyOf(secret)
 	return ok
 }
 
-// KeyOf returns the id of the key that secret is of. A secret is 130 random bits, so one
-// round of SHA-256 keeps it; every key is compared, in constant time.
+// KeyOf returns the ID of the key with this secret. A secret has 130 random bits, so one
+// round of SHA-256 protects it. Every key is compared, in constant time.
 func (a *Account) KeyOf(secret string) (id string, ok bool) {
 	hash := sha256.Sum256([]byte(secret))
 	a.mu.RLock()

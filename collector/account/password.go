@@ -12,12 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrPassword is returned for a wrong password, and for a setup token that is wrong or
-// was used.
+// ErrPassword is returned for a wrong password and for a wrong or used setup token.
 var ErrPassword = errors.New("account: wrong password")
 
-// password is kept as a salted PBKDF2 hash (RFC 8018), with the rounds that OWASP asks
-// for with SHA-256.
+// password is a salted PBKDF2 hash (RFC 8018), with the rounds that OWASP recommends for
+// SHA-256.
 type password struct {
 	Salt   []byte `json:"salt"`
 	Hash   []byte `json:"hash"`
@@ -57,14 +56,15 @@ func (p *password) is(text string) bool {
 	return err == nil && subtle.ConstantTimeCompare(hash, p.Hash) == 1
 }
 
-// HasPassword reports whether the account was set up.
+// HasPassword reports whether a password is set.
 func (a *Account) HasPassword() bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.password != nil
 }
 
-// SetupToken is what SetUp asks for, new with each start; empty once there is a password.
+// SetupToken returns the token for [Account.SetUp], new at each start; empty if a password
+// is set.
 func (a *Account) SetupToken() string {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -86,12 +86,12 @@ func (a *Account) SetUp(ctx context.Context, token, text string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.password != nil {
-		return ErrPassword // somebody was quicker
+		return ErrPassword // another call was faster
 	}
 	return a.putPassword(ctx, p)
 }
 
-// ChangePassword sets another password and signs everybody out.
+// ChangePassword sets a new password and ends all sessions.
 func (a *Account) ChangePassword(ctx context.Context, old, text string) error {
 	if !a.current().is(old) {
 		return ErrPassword
@@ -128,19 +128,18 @@ func (a *Account) putPassword(ctx context.Context, p *password) error {
 	return nil
 }
 
-// session is somebody who is signed in. Its record is named by the hash of the token.
+// session is a sign-in. The record's ID is the hash of the token.
 type session struct {
 	Expires time.Time `json:"expires"`
 }
 
-// sessionFor is how long one stays signed in, and maxSessions how many may be at once;
-// the one that ends first gives way.
+// A session lasts sessionFor. Beyond maxSessions the one that expires first is removed.
 const (
 	sessionFor  = 30 * 24 * time.Hour
 	maxSessions = 100
 )
 
-// SignIn returns a token for SignedIn, which only the browser keeps.
+// SignIn returns a token for [Account.SignedIn]. Only its hash is stored.
 func (a *Account) SignIn(ctx context.Context, text string) (token string, expires time.Time, err error) {
 	if !a.current().is(text) {
 		return "", time.Time{}, ErrPassword
@@ -154,7 +153,7 @@ func (a *Account) SignIn(ctx context.Context, text string) (token string, expire
 	return token, expires, save(ctx, a, kindSession, hashOf(token), a.sessions, session{expires})
 }
 
-// dropSessions removes those that are over, and makes room for one more.
+// dropSessions removes expired sessions, and makes room for one more.
 func (a *Account) dropSessions(ctx context.Context) error {
 	for {
 		oldest := ""
@@ -172,7 +171,7 @@ func (a *Account) dropSessions(ctx context.Context) error {
 	}
 }
 
-// SignedIn reports whether token is that of a session that is not over.
+// SignedIn reports whether token belongs to a session that has not expired.
 func (a *Account) SignedIn(token string) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

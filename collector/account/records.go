@@ -31,7 +31,7 @@ func load[T any](ctx context.Context, st store.Store, kind string, m *map[string
 	}
 }
 
-// save writes v through to the store, then keeps it. The caller holds the lock.
+// save writes v to the store, then to m. The caller holds the lock.
 func save[T any](ctx context.Context, a *Account, kind, id string, m map[string]T, v T) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -44,7 +44,7 @@ func save[T any](ctx context.Context, a *Account, kind, id string, m map[string]
 	return nil
 }
 
-// remove takes id out of the store, then out of m. The caller holds the lock.
+// remove removes id from the store, then from m. The caller holds the lock.
 func remove[T any](ctx context.Context, a *Account, kind, id string, m map[string]T) error {
 	if _, ok := m[id]; !ok {
 		return ErrNotFound
@@ -59,5 +59,5 @@ func remove[T any](ctx context.Context, a *Account, kind, id string, m map[strin
 // newSecret returns 26 random characters, more than 128 bits, behind a prefix.
 func newSecret(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
-// newID is short enough to read out. Twelve characters of base 32 are 60 bits.
+// newID returns a random ID of 60 bits, twelve characters of base 32, after a prefix.
 func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()[:12]) }

@@ -39,7 +39,7 @@ func (a *Account) Site(id string) (Site, bool) {
 	return s, ok
 }
 
-// SiteOf returns the site registered for a domain, however it is spelt.
+// SiteOf returns the site with this domain, in any case.
 func (a *Account) SiteOf(domain string) (Site, bool) {
 	domain = strings.ToLower(domain)
 	a.mu.RLock()
@@ -48,7 +48,7 @@ func (a *Account) SiteOf(domain string) (Site, bool) {
 	return a.sites[id], ok
 }
 
-// AddSite registers a site. An empty name is the domain.
+// AddSite registers a site. An empty name defaults to the domain.
 func (a *Account) AddSite(ctx context.Context, name, domain string) (Site, error) {
 	s := Site{ID: newID("site_"), Name: name, Domain: domain, CreatedAt: time.Now().UTC().Truncate(time.Second)}
 	err := a.putSite(ctx, &s)
@@ -76,7 +76,7 @@ func (a *Account) putSite(ctx context.Context, s *Site) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if id, taken := a.domains[s.Domain]; taken && id != s.ID {
-		return &FieldError{"domain", "is that of another site already"}
+		return &FieldError{"domain", "belongs to another site"}
 	}
 	was := a.sites[s.ID].Domain
 	if err := save(ctx, a, kindSite, s.ID, a.sites, *s); err != nil {
@@ -87,8 +87,8 @@ func (a *Account) putSite(ctx context.Context, s *Site) error {
 	return nil
 }
 
-// DeleteSite removes a site with its events, goals and funnels. What was removed is not
-// put back when a later part fails: call it again.
+// DeleteSite removes a site with its goals, funnels and events. If it fails halfway, call it
+// again.
 func (a *Account) DeleteSite(ctx context.Context, id string) error {
 	for _, g := range a.Goals(id) {
 		if err := a.DeleteGoal(ctx, g.ID); err != nil {
@@ -103,7 +103,7 @@ func (a *Account) DeleteSite(ctx context.Context, id string) error {
 	if err := a.dropSite(ctx, id); err != nil {
 		return err
 	}
-	return a.store.Forget(ctx, id, time.Time{}) // last: no event comes in for a site that is gone
+	return a.store.Forget(ctx, id, time.Time{}) // last: no event arrives for a removed site
 }
 
 func (a *Account) dropSite(ctx context.Context, id string) error {
@@ -117,7 +117,7 @@ func (a *Account) dropSite(ctx context.Context, id string) error {
 	return nil
 }
 
-// maxName is the longest name of something that the owner names, in characters.
+// maxName is the longest name that the owner may choose, in characters.
 const maxName = 120
 
 func cleanName(field, name string) (string, error) {
@@ -133,8 +133,8 @@ func cleanName(field, name string) (string, error) {
 	return name, nil
 }
 
-// cleanDomain returns a host name as browsers write it. People paste whole addresses,
-// so a scheme and a path are taken off.
+// cleanDomain returns a host name as browsers write it. It removes a scheme and a path,
+// because people paste whole URLs.
 func cleanDomain(domain string) (string, error) {
 	domain = strings.ToLower(strings.TrimSpace(domain))
 	domain = strings.TrimPrefix(strings.TrimPrefix(domain, "https://"), "http://")
@@ -145,12 +145,12 @@ func cleanDomain(domain string) (string, error) {
 	host := domain
 	if name, port, err := net.SplitHostPort(domain); err == nil {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return "", &FieldError{"domain", "has a port that is not one"}
+			return "", &FieldError{"domain", "has an invalid port"}
 		}
 		host = name
 	}
 	if !isHostName(host) && !isAddress(host) {
-		return "", &FieldError{"domain", "is not a host name, such as shop.example.com; write one with other letters as xn--…"}
+		return "", &FieldError{"domain", "must be a host name such as shop.example.com; write an international name in its xn-- form"}
 	}
 	return domain, nil
 }

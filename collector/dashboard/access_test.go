@@ -75,7 +75,7 @@ func TestSessionCookieIsKeptFromScriptsAndOtherSites(t *testing.T) {
 			f := newFixtureWith(t, func(c *Config) { c.Secure = secure })
 			a := f.browser().post("/login", url.Values{"password": {thePassword}})
 			cookies := (&http.Response{Header: a.header}).Cookies()
-			require.Len(t, cookies, 2, "that of the session, and that of the browser")
+			require.Len(t, cookies, 2, "the session cookie and the browser cookie")
 			for _, c := range cookies {
 				assert.True(t, c.HttpOnly)
 				assert.Equal(t, http.SameSiteLaxMode, c.SameSite)
@@ -132,7 +132,7 @@ func TestCrossOriginPostsAreRefused(t *testing.T) {
 		r.Header.Set(header[0], header[1])
 		a := b.do(r)
 		assert.Equal(t, http.StatusForbidden, a.status, name)
-		assert.Contains(t, a.body, "That came from elsewhere", name)
+		assert.Contains(t, a.body, "This request came from another site", name)
 	}
 	assert.Len(t, f.account.Sites(), 1)
 }
@@ -142,7 +142,7 @@ func TestFormsBehindAProxyAreTakenFromThePublicAddress(t *testing.T) {
 	f := newFixture(t)
 	r := f.browser().request(t.Context(), http.MethodPost, "/login", strings.NewReader("password=wrong"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Origin", "https://stats.example.com") // the proxy did not keep Host
+	r.Header.Set("Origin", "https://stats.example.com") // the proxy replaced Host
 	assert.Equal(t, http.StatusUnauthorized, f.browser().do(r).status)
 }
 
@@ -161,7 +161,7 @@ func TestSignInsAreRateLimited(t *testing.T) {
 	wait, err := strconv.Atoi(a.header.Get("Retry-After"))
 	require.NoError(t, err)
 	assert.Equal(t, 12, wait)
-	assert.Contains(t, a.body, "Too many tries")
+	assert.Contains(t, a.body, "Too many attempts")
 }
 
 func TestSignInsAreRateLimitedPerClientAndForAll(t *testing.T) {
@@ -209,7 +209,7 @@ func TestNobodyCanKeepTheOwnerFromSettingUp(t *testing.T) {
 	assert.Equal(t, http.StatusSeeOther, a.status)
 }
 
-// fresh is a dashboard of a collector that was never set up.
+// fresh is a dashboard of a collector without a password.
 func fresh(t *testing.T) *fixture {
 	st := storetest.NewReference()
 	a, err := account.Open(t.Context(), st)
@@ -230,10 +230,10 @@ func TestSetupLinkWorksOnce(t *testing.T) {
 	assert.Equal(t, http.StatusUnprocessableEntity, short.status)
 	assert.Contains(t, short.body, "Password is shorter than 10 characters")
 	done := short.submit("/setup", map[string]string{"password": thePassword})
-	assert.Contains(t, done.follow().body, "Nothing is counted yet", "and it signs in")
+	assert.Contains(t, done.follow().body, "No sites yet", "and it signs in")
 
 	other := f.browser()
-	assert.Contains(t, other.page(link).body, "set up already")
+	assert.Contains(t, other.page(link).body, "already set up")
 	again := other.post("/setup", url.Values{"token": {strings.TrimPrefix(link, "/setup?token=")}, "password": {"another password"}})
 	assert.Equal(t, http.StatusForbidden, again.status)
 	assert.Equal(t, http.StatusUnauthorized, other.post("/login", url.Values{"password": {"another password"}}).status)
@@ -245,7 +245,7 @@ func TestSetupWantsTheTokenOfTheLink(t *testing.T) {
 	for _, token := range []string{"", "wrong"} {
 		a := f.browser().post("/setup", url.Values{"token": {token}, "password": {thePassword}})
 		assert.Equal(t, http.StatusForbidden, a.status)
-		assert.Contains(t, a.body, "not the one of this start")
+		assert.Contains(t, a.body, "is out of date or was already used")
 	}
 	assert.False(t, f.account.HasPassword())
 }
@@ -256,7 +256,7 @@ func TestPasswordIsChangedByWhoKnowsIt(t *testing.T) {
 	b, elsewhere := f.signedIn(), f.signedIn()
 	wrong := b.page("/password").submit("/password", map[string]string{"old": "wrong", "password": "a new password"})
 	assert.Equal(t, http.StatusUnprocessableEntity, wrong.status)
-	assert.Contains(t, wrong.body, "Current password is not the right one")
+	assert.Contains(t, wrong.body, "Current password is wrong")
 	assert.NotContains(t, wrong.body, "a new password", "passwords are not sent back")
 	done := wrong.submit("/password", map[string]string{"old": thePassword, "password": "a new password"})
 	assert.Contains(t, done.follow().body, "The password was changed")
@@ -269,6 +269,6 @@ func TestFormsHaveASizeLimit(t *testing.T) {
 	for _, b := range []*browser{f.signedIn(), f.browser()} {
 		a := b.post("/login", url.Values{"password": {strings.Repeat("x", maxForm)}})
 		assert.Equal(t, http.StatusRequestEntityTooLarge, a.status)
-		assert.Contains(t, a.body, "That is too much")
+		assert.Contains(t, a.body, "The form is too large")
 	}
 }

@@ -14,14 +14,14 @@ import (
 //go:embed assets templates
 var files embed.FS
 
-// asset is a file that pages refer to.
+// asset is a file that pages link to.
 type asset struct {
 	content []byte
 	mime    string
 }
 
-// assets are found by names that have a hash of the content in them, so that browsers
-// may keep them for ever.
+// assets are served under names with a hash of their content, so that browsers may cache
+// them forever.
 type assets struct {
 	byHash map[string]asset
 	hashed map[string]string // app.css to app.0123456789ab.css
@@ -31,12 +31,12 @@ func loadAssets() assets {
 	a := assets{byHash: make(map[string]asset), hashed: make(map[string]string)}
 	names, err := fs.Glob(files, "assets/*")
 	if err != nil {
-		panic(err) // a pattern that is wrong, or
+		panic(err) // cannot happen: the pattern is valid
 	}
 	for _, name := range names {
 		content, err := files.ReadFile(name)
 		if err != nil {
-			panic(err) // a file that the program was built with and has not: neither happens
+			panic(err) // cannot happen: the file is embedded
 		}
 		sum := sha256.Sum256(content)
 		ext := path.Ext(name)
@@ -47,7 +47,7 @@ func loadAssets() assets {
 	return a
 }
 
-// url is the address of an asset; it panics for one that is not there.
+// url returns the path of an asset. It panics if there is none.
 func (a assets) url(name string) string {
 	hashed, ok := a.hashed[name]
 	if !ok {

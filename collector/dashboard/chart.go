@@ -7,32 +7,32 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// The chart has two floors: pageviews and visitors stand on the line, events hang below
-// it with a scale of their own, for they are far fewer. Across it is measured in
-// percent, down in pixels: it fits any width without being stretched.
+// The chart has two halves: columns of pageviews and visitors above, and below them, hanging
+// down, columns of events with a scale for their smaller counts. Widths are in percent and
+// heights in pixels, so that the chart fits any width without distortion.
 const (
-	chartTop    = 12.0  // of the upper scale
-	chartFloor  = 190.0 // where columns stand
-	chartCeil   = 214.0 // where events hang from
-	chartBottom = 284.0 // of the lower scale
+	chartTop    = 12.0  // top of the upper scale
+	chartFloor  = 190.0 // base of the upper columns
+	chartCeil   = 214.0 // top of the lower columns
+	chartBottom = 284.0 // end of the lower scale
 	maxLabels   = 6
 )
 
-// chart is what happened over time, as template parts/chart.html draws it.
+// chart is the data of template parts/chart.html.
 type chart struct {
 	Columns   []column
 	Grid      []gridLine
 	Labels    []label
-	Under     int64 // what the scale of events ends at
+	Under     int64 // end of the scale of events
 	Hours     bool
 	Summary   string
 	HasEvents bool
 }
 
-// column is a step of time. What is across is in percent.
+// column is a step of time. Horizontal positions are in percent.
 type column struct {
 	X, Width    string
-	SlotX, Slot string // with the gap beside it
+	SlotX, Slot string // including the gap
 	When        string
 
 	Visitors, Pageviews, Events bar
@@ -42,7 +42,7 @@ type column struct {
 // bar is the vertical extent of a rectangle.
 type bar struct{ Y, Height string }
 
-// gridLine is a line across with what it stands for.
+// gridLine is a horizontal line and its value.
 type gridLine struct {
 	Y     string
 	TextY string
@@ -106,7 +106,7 @@ func newColumn(i, n int, p store.Point, scale, under int64, when string) column 
 	}
 }
 
-// height of a bar; what is not nothing can be seen.
+// height returns the height of a bar. A count above zero is always visible.
 func height(count, scale int64, room float64) float64 {
 	if count == 0 {
 		return 0
@@ -114,8 +114,8 @@ func height(count, scale int64, room float64) float64 {
 	return max(1.5, room*float64(count)/float64(scale))
 }
 
-// niceScale is the smallest of 2, 4, 6, 8, 10, 12, 16, 20, 40, … that count fits in: half of
-// it is whole, too.
+// niceScale returns the smallest of 2, 4, 6, 8, 10, 12, 16, 20, 40, … that is at least count.
+// Half of it is a whole number, too.
 func niceScale(count int64) int64 {
 	for unit := int64(1); unit < 1e17; unit *= 10 {
 		for _, n := range []int64{2, 4, 6, 8, 10, 12, 16} {
@@ -127,8 +127,8 @@ func niceScale(count int64) int64 {
 	return count
 }
 
-// labels are at most maxLabels, evenly spread, each at the middle of its column. They
-// are short enough for a phone.
+// labels returns at most maxLabels, evenly spread and centered on their columns. They are
+// short enough for a phone.
 func labels(points []store.Point, hours bool) []label {
 	every := (len(points) + maxLabels - 1) / maxLabels
 	layout := "2 Jan"
@@ -148,7 +148,7 @@ func labels(points []store.Point, hours bool) []label {
 	return all
 }
 
-// anchor keeps a text at the right edge off the scale.
+// anchor keeps a label at the right edge inside the chart.
 func anchor(x float64) string {
 	if x > 96 {
 		return "end"
@@ -160,13 +160,13 @@ func plus(a, b store.Totals) store.Totals {
 	return store.Totals{Visitors: a.Visitors + b.Visitors, Pageviews: a.Pageviews + b.Pageviews, Events: a.Events + b.Events}
 }
 
-// sparkline is a small chart of everything that happened, without scale.
+// sparkline is a small chart of pageviews and events, without a scale.
 type sparkline struct {
 	Columns []column
 	Summary string
 }
 
-// sparkHeight is that of a sparkline in pixels.
+// sparkHeight is the height of a sparkline in pixels.
 const sparkHeight = 44
 
 func newSparkline(points []store.Point) sparkline {
@@ -180,7 +180,7 @@ func newSparkline(points []store.Point) sparkline {
 		" in " + plural(len(points), "day")}
 	slot := 100 / float64(max(len(points), 1))
 	for i, p := range points {
-		h := max(2, height(p.Pageviews+p.Events, max(most, 1), sparkHeight)) // a day without anything is a dash
+		h := max(2, height(p.Pageviews+p.Events, max(most, 1), sparkHeight)) // an empty day is a dash
 		s.Columns = append(s.Columns, column{
 			X: percent(slot*float64(i) + slot*0.12), Width: percent(slot * 0.76),
 			Pageviews: bar{px(sparkHeight - h), px(h)}, PageviewN: p.Pageviews + p.Events,
@@ -189,7 +189,7 @@ func newSparkline(points []store.Point) sparkline {
 	return s
 }
 
-// share is the length of a bar in a table, of the longest one.
+// share returns the length of a bar in a table, relative to the longest bar.
 func share(n, most int64) string {
 	if most == 0 {
 		return "0%"

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// contrasts that WCAG 2.2 AA asks for: 4.5 for text, 3 for what controls are seen by.
+// contrasts are the minimums of WCAG 2.2 AA: 4.5 for text, 3 for the outlines of controls.
 var contrasts = []struct {
 	text, ground string
 	least        float64
@@ -40,7 +40,7 @@ func TestColoursHaveContrastAA(t *testing.T) {
 	}
 }
 
-// luminance of a colour, as WCAG defines it.
+// luminance returns the relative luminance of a colour, as WCAG defines it.
 func luminance(hex string) float64 {
 	sum := 0.0
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {

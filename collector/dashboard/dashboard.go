@@ -1,8 +1,8 @@
-// Package dashboard serves the pages of a collector: the figures of each site, and what
-// its owner sets up. Pages are made on the server and work without JavaScript.
+// Package dashboard serves the pages of a collector: the figures of each site, and its
+// settings. Pages are rendered on the server and work without JavaScript.
 //
-// Whatever an event brings is hostile text: it reaches a page through html/template
-// only, and the browser's script through textContent only.
+// Text from events is hostile. It reaches pages only through html/template, and the browser's
+// script only through textContent.
 package dashboard
 
 import (
@@ -21,34 +21,33 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Config is what New needs. Account, Store and Live have no default.
+// Config configures [New]. Account, Store and Live are required.
 type Config struct {
 	Account *account.Account
 	Store   store.Store
 	Live    *live.Hub
 
-	// Logger is told what went wrong while a page was made. Defaults to slog.Default().
+	// Logger logs errors of pages. Defaults to slog.Default().
 	Logger *slog.Logger
 
-	// PublicURL is where browsers and servers reach the collector, such as
-	// https://stats.example.com. It is shown in the snippets to paste, and requests
-	// from its origin are never taken for another site's. Defaults to the address
-	// that the page was asked for.
+	// PublicURL is the URL at which browsers and servers reach the collector, such as
+	// https://stats.example.com. Snippets contain it, and requests from its origin count as
+	// same-origin. Defaults to the address of each page request.
 	PublicURL string
 
-	// Now is the clock that ranges such as "today" go by. Defaults to time.Now.
+	// Now is the clock for ranges such as "today". Defaults to time.Now.
 	Now func() time.Time
 
-	// Secure marks the session's cookie as one for HTTPS only. Set it when browsers
-	// reach the dashboard by HTTPS; over plain HTTP nobody could sign in then.
+	// Secure restricts the session cookie to HTTPS. Set it if browsers reach the dashboard
+	// over HTTPS; over plain HTTP, signing in would then fail.
 	Secure bool
 
-	// Client returns the address that a request came from, which sign-ins are limited
-	// by. Defaults to that of RemoteAddr: behind a proxy all clients then are one.
+	// Client returns the client address of a request, by which sign-ins are limited. Defaults
+	// to RemoteAddr, so that all clients behind a proxy share one limit.
 	Client func(*http.Request) netip.Addr
 
-	// Done ends the live views, which http.Server.Shutdown would wait for, when it is
-	// closed. Defaults to nil: they end with their requests.
+	// Done ends the live views when it is closed; http.Server.Shutdown would wait for them.
+	// Defaults to nil: live views end with their requests.
 	Done <-chan struct{}
 }
 
@@ -61,8 +60,8 @@ type board struct {
 	streams chan struct{} // a slot for each live view
 }
 
-// New returns the handler of all pages. It serves every path, so what else the
-// collector answers has to be routed past it.
+// New returns the handler of all pages. It matches every path, so route other endpoints of
+// the collector before it.
 func New(c Config) http.Handler {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Now == nil {
@@ -140,13 +139,13 @@ func (b *board) siteRoutes() map[string]siteAction {
 	}
 }
 
-// action answers a request, or says why it cannot.
+// action answers a request or returns an error.
 type action func(http.ResponseWriter, *http.Request) error
 
 // siteAction is an action of a page below a site.
 type siteAction func(http.ResponseWriter, *http.Request, account.Site) error
 
-// serve answers with the page of the error, if there is one.
+// serve runs do and answers errors with an error page.
 func (b *board) serve(do action) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := do(w, r); err != nil {
@@ -167,7 +166,7 @@ func (b *board) ofSite(do siteAction) action {
 
 func notFound(http.ResponseWriter, *http.Request) error { return account.ErrNotFound }
 
-// publicURL is where the collector is reached, without a slash at the end.
+// publicURL returns the collector's URL without a trailing slash.
 func (b *board) publicURL(r *http.Request) string {
 	if b.PublicURL != "" {
 		return strings.TrimRight(b.PublicURL, "/")
@@ -179,16 +178,16 @@ func (b *board) publicURL(r *http.Request) string {
 	return here.String()
 }
 
-// fail answers with the page of an error. Who is not signed in learns no more than that.
+// fail answers with an error page.
 func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case r.Context().Err() != nil:
-		return // nobody is there to read it
+		return // the client is gone
 	case errors.Is(err, account.ErrNotFound):
 		status = http.StatusNotFound
-	case tooLarge: // is a bad form, too
+	case tooLarge: // before errForm, which it also is
 		status = http.StatusRequestEntityTooLarge
 	case errors.Is(err, errForm):
 		status = http.StatusBadRequest
@@ -201,6 +200,6 @@ func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func remoteAddr(r *http.Request) netip.Addr {
-	at, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address if it is none, such as a socket's
+	at, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address if it has none, as a unix socket
 	return at.Addr()
 }

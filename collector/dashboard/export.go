@@ -15,15 +15,15 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// exportColumns head the CSV file, and name the members of the JSON objects.
+// exportColumns are the header of the CSV file and the member names of the JSON objects.
 var exportColumns = []string{
 	"at", "name", "url", "path", "referrer", "utm_source", "utm_medium", "utm_campaign", "visitor", "props",
 }
 
-// exportAll is the range of everything there is.
+// exportAll is the range of all events.
 const exportAll = "all"
 
-// exported is the range of an export, and its name in that of the file.
+// exported returns the range of an export, and the range's name in the file name.
 func (b *board) exported(r *http.Request, site account.Site) (store.Query, string) {
 	if r.URL.Query().Get("range") == exportAll {
 		return ever(site.ID), exportAll
@@ -32,23 +32,23 @@ func (b *board) exported(r *http.Request, site account.Site) (store.Query, strin
 	return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly)
 }
 
-// exportTypes are the media types of the kinds of export.
+// exportTypes are the media types by kind of export.
 var exportTypes = map[string]string{"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
-// exporter writes the events that q asks for.
+// exporter writes the events of q.
 type exporter func(out *bufio.Writer, q store.Query) error
 
-// exportTo streams the events of the range: memory does not grow with them. When it
-// fails halfway the connection is cut, so that nobody takes the part for the whole.
+// exportTo streams the events of the range, with constant memory. On an error halfway it cuts
+// the connection, so that the client notices that the file is incomplete.
 func (b *board) exportTo(w http.ResponseWriter, r *http.Request, site account.Site, kind string, write exporter) error {
 	q, span := b.exported(r, site)
 	w.Header().Set("Content-Type", exportTypes[kind])
 	w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(site.Domain)+"_"+span+"."+kind+`"`)
-	to := patient.New(w, patience) // the server's limit is for a whole answer, and an export takes as long as it takes
+	to := patient.New(w, patience) // the server's write deadline is too short for a large export
 	out := bufio.NewWriterSize(to, 32<<10)
 	err := write(out, q)
 	if err == nil {
-		return out.Flush() // an error means that nobody is there any more
+		return out.Flush() // fails if the client is gone
 	}
 	if !to.Begun() {
 		w.Header().Del("Content-Disposition")
@@ -60,7 +60,7 @@ func (b *board) exportTo(w http.ResponseWriter, r *http.Request, site account.Si
 	panic(http.ErrAbortHandler)
 }
 
-// fileName keeps what is safe in a header and on a disk.
+// fileName replaces characters that are unsafe in a header or a file name.
 func fileName(domain string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
@@ -70,7 +70,7 @@ func fileName(domain string) string {
 	}, domain)
 }
 
-// exportCSV has a header line. See guardCell about cells that begin like a formula.
+// exportCSV exports CSV with a header line. See guardCell for cells that look like formulas.
 func (b *board) exportCSV(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	return b.exportTo(w, r, site, "csv", func(out *bufio.Writer, q store.Query) error {
 		rows := csv.NewWriter(out)
@@ -98,12 +98,11 @@ func csvRow(e store.Event) []string {
 	return row
 }
 
-// exportTime is to the millisecond, as events are kept.
+// exportTime has milliseconds, the precision of stored events.
 const exportTime = "2006-01-02T15:04:05.000Z07:00"
 
-// guardCell puts an apostrophe before what a spreadsheet would run as a formula: names
-// and addresses come from strangers, and the owner opens the file. Programs that want
-// texts exactly as they were read the JSON export.
+// guardCell puts an apostrophe before a cell that a spreadsheet would run as a formula: event
+// texts come from strangers. The JSON export has the unchanged texts.
 func guardCell(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell
@@ -111,7 +110,7 @@ func guardCell(cell string) string {
 	return cell
 }
 
-// visitor is the daily hash in hexadecimal, or "".
+// visitor returns the daily hash in hexadecimal, or "".
 func visitor(e store.Event) string {
 	if e.Visitor == 0 {
 		return ""
@@ -119,7 +118,7 @@ func visitor(e store.Event) string {
 	return fmt.Sprintf("%016x", e.Visitor)
 }
 
-// exportJSON is an array with an object for each event, one to a line.
+// exportJSON exports an array with one object per line.
 func (b *board) exportJSON(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	return b.exportTo(w, r, site, "json", func(out *bufio.Writer, q store.Query) error {
 		before := "[\n"
@@ -146,7 +145,7 @@ func (b *board) exportJSON(w http.ResponseWriter, r *http.Request, site account.
 	})
 }
 
-// exportedEvent has the columns of exportColumns.
+// exportedEvent has the members of exportColumns.
 type exportedEvent struct {
 	At       string          `json:"at"`
 	Name     string          `json:"name"` // "" for a pageview
@@ -160,8 +159,8 @@ type exportedEvent struct {
 	Props    json.RawMessage `json:"props"`
 }
 
-// propsJSON is an object in the order that the props were sent in, its numbers written
-// as they were.
+// propsJSON returns an object with the props in the order they were sent, and numbers as they
+// were written.
 func propsJSON(props []store.Prop) []byte {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -182,6 +181,6 @@ func propsJSON(props []store.Prop) []byte {
 }
 
 func quoted(s string) []byte {
-	data, _ := json.Marshal(s) // a string can always be
+	data, _ := json.Marshal(s) // cannot fail for a string
 	return data
 }

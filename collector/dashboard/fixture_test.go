@@ -29,7 +29,7 @@ import (
 
 const thePassword = "correct horse battery"
 
-// noon is when the tests take place: a Friday.
+// noon is the current time of the tests: a Friday.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // fixture is a dashboard on a real server.
@@ -59,7 +59,7 @@ func newFixtureWith(t *testing.T, change func(*Config)) *fixture {
 	return f
 }
 
-// newHandler is a fixture without a server.
+// newHandler returns a fixture without a server.
 func newHandler(t *testing.T, change func(*Config)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, store: storetest.NewReference(), hub: &live.Hub{}, done: make(chan struct{}), log: &lockedBuffer{}}
@@ -78,7 +78,7 @@ func newHandler(t *testing.T, change func(*Config)) *fixture {
 	return f
 }
 
-// putPassword stores one that is checked in no time: the real ones are slow on purpose.
+// putPassword stores a password with a fast hash.
 func (f *fixture) putPassword() {
 	salt := []byte("0123456789abcdef")
 	hash, err := pbkdf2.Key(sha256.New, thePassword, salt, 1, sha256.Size)
@@ -115,7 +115,7 @@ func (f *fixture) browser() *browser {
 	return &browser{f, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// signedIn is a browser of the owner.
+// signedIn returns a browser with a session.
 func (f *fixture) signedIn() *browser {
 	f.t.Helper()
 	b := f.browser()
@@ -124,7 +124,7 @@ func (f *fixture) signedIn() *browser {
 	return b
 }
 
-// answer is what a server said.
+// answer is an HTTP response.
 type answer struct {
 	*browser
 	path   string
@@ -165,7 +165,7 @@ func (b *browser) post(path string, values url.Values) answer {
 	return b.do(r)
 }
 
-// page gets a path and wants it to be there.
+// page gets a path and requires status 200.
 func (b *browser) page(path string) answer {
 	b.t.Helper()
 	a := b.get(path)
@@ -173,7 +173,7 @@ func (b *browser) page(path string) answer {
 	return a
 }
 
-// follow goes where a redirect leads.
+// follow follows a redirect.
 func (a answer) follow() answer {
 	a.t.Helper()
 	require.Equal(a.t, http.StatusSeeOther, a.status, a.body)
@@ -188,7 +188,7 @@ var (
 	attributes = regexp.MustCompile(`([a-z-]+)="([^"]*)"`)
 )
 
-// attrs are the attributes of a tag, as a browser reads them.
+// attrs returns the attributes of a tag, as a browser reads them.
 func attrs(tag string) map[string]string {
 	all := make(map[string]string)
 	for _, m := range attributes.FindAllStringSubmatch(tag, -1) {
@@ -197,7 +197,7 @@ func attrs(tag string) map[string]string {
 	return all
 }
 
-// fields are what a browser would send for a form as it stands.
+// fields returns the values that a browser would send for an unchanged form.
 func fields(form string) url.Values {
 	values := make(url.Values)
 	for _, tag := range tagInput.FindAllString(form, -1) {
@@ -216,8 +216,7 @@ func fields(form string) url.Values {
 	return values
 }
 
-// submit fills the page's form for action, and sends it. Fields that are not there
-// cannot be filled.
+// submit fills the page's form for action and sends it. It fails for unknown fields.
 func (a answer) submit(action string, fill map[string]string) answer {
 	a.t.Helper()
 	for _, form := range tagForm.FindAllString(a.body, -1) {
@@ -235,7 +234,7 @@ func (a answer) submit(action string, fill map[string]string) answer {
 	return answer{}
 }
 
-// lockedBuffer takes what a logger writes.
+// lockedBuffer is a buffer for a logger, safe for concurrent use.
 type lockedBuffer struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -253,12 +252,12 @@ func (b *lockedBuffer) String() string {
 	return b.Buffer.String()
 }
 
-// view is a pageview of a visitor.
+// viewed returns a pageview of a visitor.
 func viewed(site, path string, at time.Time, visitor uint64) store.Event {
 	return store.Event{Site: site, At: at, URL: "https://shop.example.com" + path, Path: path, Visitor: visitor}
 }
 
-// happened is an event with props in pairs.
+// happened returns an event with props, by key and value.
 func happened(site, name string, at time.Time, visitor uint64, props ...string) store.Event {
 	e := store.Event{Site: site, At: at, Name: name, URL: "https://shop.example.com/cart", Path: "/cart", Visitor: visitor}
 	for i := 0; i < len(props); i += 2 {

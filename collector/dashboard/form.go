@@ -12,16 +12,16 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// errForm is returned for a request that is no form.
+// errForm is returned for a request without a valid form.
 var errForm = errors.New("dashboard: not a form")
 
-// form is what was typed, and what is wrong with it. The zero form is an empty one.
+// form holds the typed values and their errors. The zero form is empty.
 type form struct {
 	url.Values
 	Errors map[string]string // by field
 }
 
-// readForm returns what the request's body holds. Fields of the address do not count.
+// readForm reads the form in the request's body. It ignores query parameters.
 func readForm(r *http.Request) (form, error) {
 	if err := r.ParseForm(); err != nil {
 		return form{}, fmt.Errorf("%w: %w", errForm, err)
@@ -29,7 +29,7 @@ func readForm(r *http.Request) (form, error) {
 	return form{Values: r.PostForm}, nil
 }
 
-// refused reports whether err is about a field of the form, and takes it down.
+// refused reports whether err concerns a field of the form, and stores it there.
 func (f *form) refused(err error) bool {
 	wrong, ok := errors.AsType[*account.FieldError](err)
 	if ok {
@@ -38,7 +38,7 @@ func (f *form) refused(err error) bool {
 	return ok
 }
 
-// field is one input with its label.
+// field is an input with its label.
 type field struct {
 	form
 	Name, Label, Hint string
@@ -49,7 +49,7 @@ func newField(f form, name, label, kind, hint string) field {
 	return field{form: f, Name: name, Label: label, Type: kind, Hint: hint}
 }
 
-// Value is what was typed, but for passwords.
+// Value returns the typed text, except for passwords.
 func (f field) Value() string {
 	if f.Type == "password" {
 		return ""
@@ -57,7 +57,7 @@ func (f field) Value() string {
 	return f.Get(f.Name)
 }
 
-// Problem is a sentence about what is wrong with it, or "".
+// Problem returns a sentence about the field's error, or "".
 func (f field) Problem() string {
 	reason := f.Errors[f.Name]
 	if reason == "" {
@@ -66,7 +66,7 @@ func (f field) Problem() string {
 	return f.Label + " " + strings.TrimRight(reason, ".") + "."
 }
 
-// matchField is the inputs that make up a store.Match, the n-th of the form.
+// matchField holds the inputs of the form's n-th store.Match.
 type matchField struct {
 	form
 	N int
@@ -74,21 +74,21 @@ type matchField struct {
 
 func newMatchField(f form, n int) matchField { return matchField{f, n} }
 
-// Name is that of an input: what, text, key or value.
+// Name returns the name of an input; part is what, text, key or value.
 func (m matchField) Name(part string) string { return part + strconv.Itoa(m.N) }
 
-// Value is what was typed.
+// Value returns the typed text.
 func (m matchField) Value(part string) string { return m.Get(m.Name(part)) }
 
-// IsEvent reports whether the text is the name of an event, not a page.
+// IsEvent reports whether the text is an event's name and not a page.
 func (m matchField) IsEvent() bool { return m.Value("what") == "event" }
 
-// Empty reports whether nothing was typed.
+// Empty reports whether all inputs are empty.
 func (m matchField) Empty() bool {
 	return strings.TrimSpace(m.Value("text")+m.Value("key")+m.Value("value")) == ""
 }
 
-// match returns what was typed.
+// match returns the typed match.
 func (m matchField) match() store.Match {
 	match := store.Match{PropKey: m.Value("key"), PropValue: m.Value("value")}
 	if m.IsEvent() {
@@ -99,7 +99,7 @@ func (m matchField) match() store.Match {
 	return match
 }
 
-// fill is the reverse of match.
+// fill sets the inputs from match.
 func (m matchField) fill(match store.Match) {
 	what, text := "page", match.Page
 	if match.Event != "" {

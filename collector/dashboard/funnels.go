@@ -25,7 +25,7 @@ func (b *board) funnelOf(r *http.Request, site account.Site) (account.Funnel, er
 	return account.Funnel{}, account.ErrNotFound
 }
 
-// funnelReport is the page of a funnel.
+// funnelReport is the data of a funnel's page.
 type funnelReport struct {
 	account.Funnel
 	ByVisitor   []funnelBar
@@ -33,14 +33,14 @@ type funnelReport struct {
 	Visitorless int64
 }
 
-// funnelBar is a step in one of the two readings.
+// funnelBar is a step, counted by visitor or by event.
 type funnelBar struct {
 	What  matchText
 	N     int64
 	Share string // of the longest bar
 	Rate  string // of the first step
-	Lost  int64  // since the step before
-	Drop  string // the same in percent; "" for the first step and where nothing was lost
+	Lost  int64  // since the previous step
+	Drop  string // Lost in percent; "" for the first step and if nothing was lost
 }
 
 func (b *board) showFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {
@@ -78,13 +78,13 @@ func bars(matches []store.Match, steps []store.FunnelStep, n func(store.FunnelSt
 	return all
 }
 
-// funnelForm is the page of a form about a funnel.
+// funnelForm is the data of the page that edits a funnel.
 type funnelForm struct {
 	Form form
 	ID   string // "" for a new funnel
 }
 
-// Rows are the steps that the form has room for.
+// Rows returns the inputs of all possible steps.
 func (f funnelForm) Rows() []matchField {
 	var rows []matchField
 	for i := range account.MaxSteps {
@@ -93,14 +93,14 @@ func (f funnelForm) Rows() []matchField {
 	return rows
 }
 
-// usualSteps are on the form at once; the others unfold.
+// usualSteps are visible at once; the others unfold.
 const usualSteps = 4
 
-// First and More are the two parts of Rows.
+// First and More return the visible and the folded part of Rows.
 func (f funnelForm) First() []matchField { return f.Rows()[:usualSteps] }
 func (f funnelForm) More() []matchField  { return f.Rows()[usualSteps:] }
 
-// IsLong reports whether something is in what would be folded.
+// IsLong reports whether a folded step is used.
 func (f funnelForm) IsLong() bool {
 	return slices.ContainsFunc(f.More(), func(m matchField) bool { return !m.Empty() })
 }
@@ -129,7 +129,7 @@ func (b *board) editFunnel(w http.ResponseWriter, r *http.Request, site account.
 	return b.funnelPage(w, r, http.StatusOK, site, funnelForm{Form: f, ID: funnel.ID})
 }
 
-// saveFunnel adds a funnel, or changes the one that the address names.
+// saveFunnel adds a funnel, or changes the funnel in the path.
 func (b *board) saveFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	f, err := readForm(r)
 	if err != nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// goalList is the page of a site's goals.
+// goalList is the data of the page with a site's goals.
 type goalList struct {
 	Goals    []goalLine
 	Visitors int64 // of the site
 }
 
-// goalLine is a goal with what reached it.
+// goalLine is a goal with its conversions.
 type goalLine struct {
 	account.Goal
 	Row   store.Row
-	Rate  string // converting visitors of all visitors; "" for events without visitors
+	Rate  string // converted visitors as a share of all visitors; "" for server events only
 	Share string
 }
 
-// matchText says what a match picks, in words.
+// matchText describes a match.
 type matchText struct{ Kind, Text, Key, Value string }
 
 func describe(m store.Match) matchText {
@@ -34,7 +34,7 @@ func describe(m store.Match) matchText {
 	return matchText{"Page", m.Page, m.PropKey, m.PropValue}
 }
 
-// What says what reaches the goal.
+// What describes the goal's match.
 func (g goalLine) What() matchText { return describe(g.Match) }
 
 func (b *board) listGoals(w http.ResponseWriter, r *http.Request, site account.Site) error {
@@ -65,7 +65,7 @@ func (b *board) goalLine(ctx context.Context, goal account.Goal, p period, visit
 	return line, err
 }
 
-// rate writes a part of a whole in percent, with more digits where it is small.
+// rate returns part of whole in percent, with more digits if it is small.
 func rate(part, whole int64) string {
 	if whole == 0 {
 		return "0%"
@@ -80,7 +80,7 @@ func rate(part, whole int64) string {
 	return strconv.FormatFloat(f, 'f', digits, 64) + "%"
 }
 
-// goalForm is the page of a form about a goal.
+// goalForm is the data of the page that edits a goal.
 type goalForm struct {
 	Form form
 	ID   string // "" for a new goal
@@ -117,7 +117,7 @@ func (b *board) editGoal(w http.ResponseWriter, r *http.Request, site account.Si
 	return b.goalPage(w, r, http.StatusOK, site, goalForm{Form: f, ID: goal.ID})
 }
 
-// saveGoal adds a goal, or changes the one that the address names.
+// saveGoal adds a goal, or changes the goal in the path.
 func (b *board) saveGoal(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	f, err := readForm(r)
 	if err != nil {

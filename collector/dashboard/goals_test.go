@@ -40,7 +40,7 @@ func TestABadGoalComesBackAsItWasTyped(t *testing.T) {
 	base := "/sites/" + site.ID + "/goals"
 	a := f.signedIn().page(base+"/new").submit(base+"/new", map[string]string{"name": "Mine", "what1": "page", "text1": "docs", "value1": "x"})
 	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
-	assert.Contains(t, a.body, "The goal names a page that does not begin with / or *")
+	assert.Contains(t, a.body, "The goal has a path that does not begin with / or *")
 	for _, kept := range []string{`value="Mine"`, `value="docs"`, `value="x"`} {
 		assert.Contains(t, a.body, kept)
 	}
@@ -63,9 +63,9 @@ func TestGoalsShowConversionsAndTheRateOfVisitors(t *testing.T) {
 	}
 	body := f.signedIn().page("/sites/" + site.ID + "/goals").body
 	assert.Regexp(t, `(?s)>Thanked<.*"Conversions">2<.*"Visitors">1<.*</svg>25\.0%`, body)
-	assert.Regexp(t, `(?s)>Paid<[^%]*"Conversions">3<[^%]*–[^%]*count only`, body, "events of servers have no rate")
+	assert.Regexp(t, `(?s)>Paid<[^%]*"Conversions">3<[^%]*–[^%]*count only`, body, "server events have no rate")
 	assert.Regexp(t, `(?s)>Unreached<.*"Conversions">0<.*"Visitors">0<.*</svg>0%`, body)
-	assert.Contains(t, body, "Events of servers carry no visitor", "the page explains it")
+	assert.Contains(t, body, "Server events have no visitor", "the page explains it")
 }
 
 func TestFunnelsAreMadeEditedAndDeletedByForms(t *testing.T) {
@@ -98,10 +98,10 @@ func TestABadFunnelComesBackAsItWasTyped(t *testing.T) {
 	b := f.signedIn()
 	one := b.page(base+"/new").submit(base+"/new", map[string]string{"name": "Order", "text1": "/cart"})
 	assert.Equal(t, http.StatusUnprocessableEntity, one.status)
-	assert.Contains(t, one.body, "there are 1, a funnel has 2 to 8")
+	assert.Contains(t, one.body, "there are 1; a funnel has 2 to 8")
 	assert.Contains(t, one.body, `value="/cart"`)
 	half := b.page(base+"/new").submit(base+"/new", map[string]string{"name": "Order", "text1": "/cart", "key2": "plan"})
-	assert.Contains(t, half.body, "step 2 names neither a page nor an event", "a half-filled row is not an empty one")
+	assert.Contains(t, half.body, "step 2 needs a page or an event", "a half-filled row is not an empty one")
 }
 
 func TestFunnelsShowBothReadings(t *testing.T) {

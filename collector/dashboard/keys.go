@@ -6,11 +6,11 @@ import (
 	"github.com/footfall-dev/footfall/collector/account"
 )
 
-// keyList is the page of the API keys.
+// keyList is the data of the page with the API keys.
 type keyList struct {
 	Keys   []account.Key
 	Form   form
-	Secret string // of Fresh: shown on this page and never again
+	Secret string // secret of Fresh, shown on this page only
 	Fresh  account.Key
 }
 
@@ -23,8 +23,8 @@ func (b *board) keysPage(w http.ResponseWriter, r *http.Request, status int, lis
 	return b.show(w, r, status, "keys", view{Title: "API keys", Tab: "keys", Data: list})
 }
 
-// issueKey answers the POST with the secret instead of leading to a page with it: no
-// address ever shows it, and nothing has to keep it until then.
+// issueKey answers the POST with the secret instead of a redirect, so that no URL contains
+// the secret and nothing has to store it.
 func (b *board) issueKey(w http.ResponseWriter, r *http.Request) error {
 	f, err := readForm(r)
 	if err != nil {

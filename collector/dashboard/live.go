@@ -17,15 +17,15 @@ import (
 
 const (
 	maxStreams   = 64               // live views open at once
-	recentEvents = 50               // that a live view begins with
-	keepAlive    = 15 * time.Second // between signs of life, which proxies close streams without
-	patience     = 30 * time.Second // with a client that reads nothing; the collector has its own
+	recentEvents = 50               // events at the start of a live view
+	keepAlive    = 15 * time.Second // interval of keep-alive comments, because proxies close idle streams
+	patience     = 30 * time.Second // for a client that reads nothing, unless the collector has set a timeout
 )
 
-// errBusy is returned for one live view too many.
+// errBusy is returned if too many live views are open.
 var errBusy = errors.New("dashboard: too many live views")
 
-// line is an event of the live view. The browser's script reads its JSON.
+// line is an event in the live view. The browser's script reads its JSON.
 type line struct {
 	At     string `json:"at"`
 	Time   string `json:"time"`
@@ -51,7 +51,7 @@ func newLine(e store.Event, now time.Time) line {
 	return l
 }
 
-// page is the path of an event as it reads best.
+// page returns the event's path, unescaped if possible.
 func page(e store.Event) string {
 	if text, err := url.PathUnescape(e.Path); err == nil {
 		return text
@@ -71,8 +71,8 @@ func (b *board) live(w http.ResponseWriter, r *http.Request, site account.Site) 
 	return b.show(w, r, http.StatusOK, "live", view{Title: "Live view of " + site.Name, Tab: "live", Site: site, Data: lines})
 }
 
-// stream sends each event as it arrives, after those that a browser that was away has
-// missed. It ends with the request, with the session, and when the collector closes.
+// stream sends each event as it arrives, after the recent ones. It ends with the request, the
+// session or the collector.
 func (b *board) stream(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	select {
 	case b.streams <- struct{}{}:
@@ -80,7 +80,7 @@ func (b *board) stream(w http.ResponseWriter, r *http.Request, site account.Site
 	default:
 		return errBusy
 	}
-	events, stop := b.Live.Watch(site.ID) // before Recent: nothing falls between the two
+	events, stop := b.Live.Watch(site.ID) // before Recent, so that no event is missed
 	defer stop()
 	recent, err := b.Store.Recent(r.Context(), ever(site.ID), recentEvents)
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *board) stream(w http.ResponseWriter, r *http.Request, site account.Site
 	}
 	out := sender{patient.New(w, patience), b.Now}
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	w.Header().Set("X-Accel-Buffering", "no") // otherwise nginx buffers events
 	if out.begin(recent) != nil {
 		return nil // the client is gone
 	}
@@ -122,8 +122,8 @@ func (b *board) follow(r *http.Request, site account.Site, out sender, events <-
 	}
 }
 
-// forget takes e out of what was sent already, and reports whether it was there: what
-// came between Watch and Recent is in both.
+// forget removes e from sent and reports whether it was there: events that arrive between
+// Watch and Recent are in both.
 func forget(sent *[]store.Event, e store.Event) bool {
 	i := slices.IndexFunc(*sent, func(s store.Event) bool { return same(s, e) })
 	if i >= 0 {
@@ -132,7 +132,7 @@ func forget(sent *[]store.Event, e store.Event) bool {
 	return i >= 0
 }
 
-// same compares what is kept of two events.
+// same compares two events without their keys.
 func same(x, y store.Event) bool {
 	if x.At.UnixMilli() != y.At.UnixMilli() || len(x.Props) != len(y.Props) {
 		return false
@@ -144,7 +144,7 @@ func same(x, y store.Event) bool {
 
 // sender writes a stream of server-sent events.
 type sender struct {
-	w   *patient.Writer // the server's deadline is for whole answers, and this one is never whole
+	w   *patient.Writer // the server's write deadline is for finite answers
 	now func() time.Time
 }
 

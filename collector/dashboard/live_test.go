@@ -48,7 +48,7 @@ func (b *browser) watch(site string) *watcher {
 	return w
 }
 
-// next is the next event, which has to be there within a second.
+// next returns the next event, within a second.
 func (w *watcher) next() line {
 	w.t.Helper()
 	select {
@@ -76,7 +76,7 @@ func TestLiveViewShowsEachEventWithinASecond(t *testing.T) {
 	site, other := f.site("Shop", "shop.example.com"), f.site("Other", "other.example.com")
 	f.add(viewed(site.ID, "/before", noon.Add(-time.Minute), 7))
 	w := f.signedIn().watch(site.ID)
-	assert.Equal(t, "/before", w.next().Page, "what was there is sent first")
+	assert.Equal(t, "/before", w.next().Page, "earlier events are sent first")
 	f.hub.Publish(viewed(other.ID, "/elsewhere", noon, 7))
 	f.hub.Publish(happened(site.ID, nasty, noon, 0, "plan", "pro", "n", "2"))
 	assert.Equal(t, line{
@@ -110,7 +110,7 @@ func TestLiveViewEndsWhenTheCollectorCloses(t *testing.T) {
 	assert.True(t, w.ended())
 }
 
-// TestLiveViewEndsWithTheSession has no socket: time is that of a bubble.
+// TestLiveViewEndsWithTheSession uses no socket, because it runs in a synctest bubble.
 func TestLiveViewEndsWithTheSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestLiveViewSendsNothingTwice(t *testing.T) {
 	f.add(e)
 	w := f.signedIn().watch(site.ID)
 	assert.Equal(t, "signup", w.next().Name)
-	f.hub.Publish(e) // was stored before the view began, and published after
+	f.hub.Publish(e) // stored before the view began, published after
 	f.hub.Publish(happened(site.ID, "next", noon, 3))
 	assert.Equal(t, "next", w.next().Name)
 }

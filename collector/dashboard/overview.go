@@ -13,37 +13,37 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Rows of a table on the page of a site, and on its own page.
+// Rows of a table on the overview and on the table's page.
 const (
 	shortTable = 8
 	longTable  = 500
 )
 
-// dimension is a table of the page of a site.
+// dimension is a table of the overview.
 type dimension struct {
 	By    store.Dimension
-	Slug  string // in addresses
+	Slug  string // in URLs
 	Title string
-	What  string // of a row
-	Count string // what is counted
-	None  string // when there are no rows
+	What  string // header of the first column
+	Count string // header of the count
+	None  string // text of an empty table
 }
 
 var dimensions = []dimension{
-	{store.Pages, "pages", "Pages", "Page", "Pageviews", "No page was seen in this range."},
-	{store.Referrers, "referrers", "Referrers", "Referrer", "Pageviews", "Nobody came in this range."},
-	{store.Names, "names", "Events", "Event", "Count", "No event came in this range."},
-	{store.Sources, "sources", "UTM sources", "Source", "Pageviews", "No address with utm_source was opened."},
-	{store.Mediums, "mediums", "UTM mediums", "Medium", "Pageviews", "No address with utm_medium was opened."},
-	{store.Campaigns, "campaigns", "UTM campaigns", "Campaign", "Pageviews", "No address with utm_campaign was opened."},
+	{store.Pages, "pages", "Pages", "Page", "Pageviews", "No pageviews in this range."},
+	{store.Referrers, "referrers", "Referrers", "Referrer", "Pageviews", "No pageviews in this range."},
+	{store.Names, "names", "Events", "Event", "Count", "No events in this range."},
+	{store.Sources, "sources", "UTM sources", "Source", "Pageviews", "No pageview had a utm_source."},
+	{store.Mediums, "mediums", "UTM mediums", "Medium", "Pageviews", "No pageview had a utm_medium."},
+	{store.Campaigns, "campaigns", "UTM campaigns", "Campaign", "Pageviews", "No pageview had a utm_campaign."},
 }
 
-// table is the most frequent values of a dimension.
+// table holds the most frequent values of a dimension.
 type table struct {
 	dimension
 	Rows []tableRow
-	More bool   // there are more than are shown
-	All  string // address of all of them
+	More bool   // the table was cut
+	All  string // path of the full table
 }
 
 // tableRow is a value with its counts.
@@ -67,7 +67,7 @@ func (b *board) table(ctx context.Context, site string, p period, d dimension, l
 	}
 	most := int64(0)
 	for _, row := range rows {
-		if row.Value != "" { // what has no referrer would dwarf all others
+		if row.Value != "" { // direct visits would dwarf all others
 			most = max(most, row.Count)
 		}
 	}
@@ -84,7 +84,7 @@ func (b *board) table(ctx context.Context, site string, p period, d dimension, l
 	return t, nil
 }
 
-// figure is a headline of the page of a site.
+// figure is a headline of the overview.
 type figure struct {
 	Class  string
 	Label  string
@@ -92,7 +92,7 @@ type figure struct {
 	Before int64
 }
 
-// Change is by how much it is more or less than before, in percent.
+// Change returns the change since the previous period in percent.
 func (f figure) Change() string {
 	switch {
 	case f.Value == f.Before:
@@ -114,16 +114,16 @@ func (f figure) moreOrLess() string {
 	return "fewer"
 }
 
-// Up and Down tell which way it went.
+// Up and Down report the direction of the change.
 func (f figure) Up() bool   { return f.Value > f.Before && f.Before > 0 }
 func (f figure) Down() bool { return f.Value < f.Before }
 
-// overview is the page of a site.
+// overview is the data of a site's main page.
 type overview struct {
 	Figures []figure
 	Chart   chart
 	Tables  []table
-	Empty   bool // nothing was ever seen
+	Empty   bool // the site never had an event
 	Setup   snippets
 }
 
@@ -141,7 +141,7 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 	return b.show(w, r, status, "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
 }
 
-// report asks all at once: the store reads for several.
+// report runs all queries concurrently.
 func (b *board) report(ctx context.Context, site string, p period) (overview, error) {
 	o := overview{Tables: make([]table, len(dimensions))}
 	var now, before store.Totals
@@ -169,13 +169,13 @@ func (b *board) report(ctx context.Context, site string, p period) (overview, er
 	return o, err
 }
 
-// untouched reports whether no event was ever seen.
+// untouched reports whether the site never had an event.
 func (b *board) untouched(ctx context.Context, site string) (bool, error) {
 	latest, err := b.Store.Recent(ctx, ever(site), 1)
 	return len(latest) == 0, err
 }
 
-// topPage is one table, as long as it may be.
+// topPage shows one table in full.
 func (b *board) topPage(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	for _, d := range dimensions {
 		if d.Slug == r.PathValue("dimension") {
@@ -196,28 +196,28 @@ func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.S
 	})
 }
 
-// Props of an event shown: keys, and values of each.
+// Bounds of the props shown for an event: keys, and values of each key.
 const (
 	maxPropKeys   = 100
 	maxPropValues = 20
 )
 
-// eventPage is an event with its props broken down.
+// eventPage is the data of the page of one event.
 type eventPage struct {
 	Name   string
 	Row    store.Row
 	Props  []propTable
-	Hidden int // keys that are too many to show
+	Hidden int // number of keys left out
 	Back   string
 }
 
-// propTable is the values of a key.
+// propTable holds the values of a key.
 type propTable struct {
 	Key  string
 	Rows []tableRow
 }
 
-// events is the table of all events, or one event with its props.
+// events shows the table of all events, or one event with its props.
 func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	names := dimensions[2]
 	name := r.URL.Query().Get("name")
@@ -242,7 +242,7 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 	})
 }
 
-// propTables groups rows, which are in the order of their keys.
+// propTables groups rows, which are sorted by key.
 func propTables(rows []store.PropRow) []propTable {
 	var all []propTable
 	most := int64(0)

@@ -24,12 +24,12 @@ func TestOverviewComparesWithTheTimeBefore(t *testing.T) {
 	for i := range uint64(4) {
 		f.add(viewed(site.ID, "/", yesterday.Add(-time.Hour), i+1))
 	}
-	f.add(viewed(site.ID, "/", yesterday.Add(time.Hour), 9)) // later than now was yesterday
+	f.add(viewed(site.ID, "/", yesterday.Add(time.Hour), 9)) // yesterday, but later in the day than now
 	f.add(happened(site.ID, "paid", yesterday.Add(-time.Hour), 0), happened(site.ID, "paid", yesterday.Add(-time.Hour), 0),
 		happened(site.ID, "paid", noon.Add(-time.Hour), 0))
 	body := f.signedIn().page("/sites/" + site.ID + "?range=today").body
 	assert.Regexp(t, `(?s)Visitors</dt><dd class="big">6</dd>.*50% more.*Pageviews</dt><dd class="big">6</dd>.*50% more.*Events</dt><dd class="big">1</dd>.*50% fewer`, body)
-	assert.Contains(t, body, "those of UTC")
+	assert.Contains(t, body, "in UTC")
 }
 
 func TestOverviewShowsTheTopOfEachTableAndLinksToAllOfIt(t *testing.T) {
@@ -96,11 +96,11 @@ func TestABadRangeIsNamedAndKept(t *testing.T) {
 	f.add(viewed(site.ID, "/", noon, 1))
 	b := f.signedIn()
 	for query, problem := range map[string]string{
-		"from=x&to=2026-01-01":          "From is not a day",
-		"from=2026-01-01&to=x":          "To is not a day",
+		"from=x&to=2026-01-01":          "From must be a date",
+		"from=2026-01-01&to=x":          "To must be a date",
 		"from=2026-01-02&to=2026-01-01": "To is before From",
 		"from=2020-01-01&to=2026-01-01": "longer than three years",
-		"from=0001-01-01&to=0001-01-02": "no figures of that year",
+		"from=0001-01-01&to=0001-01-02": "year must be from 1970",
 	} {
 		a := b.get("/sites/" + site.ID + "?range=custom&" + query)
 		assert.Equal(t, http.StatusUnprocessableEntity, a.status, query)

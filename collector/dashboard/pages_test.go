@@ -16,16 +16,16 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// nasty is what a stranger may send as any text of an event.
+// nasty is hostile text for any field of an event.
 const nasty = `"'><script>alert(1)</script><img src=x onerror=alert(2)>{{.}}`
 
-// furnish gives the fixture a site with one of everything, all texts nasty ones.
+// furnish adds a site with one of everything, all with nasty texts.
 func (f *fixture) furnish() account.Site {
 	f.t.Helper()
 	ctx := f.t.Context()
 	site := f.site(nasty, "shop.example.com")
 	f.site("quiet", "quiet.example.com")
-	for i := range 12 { // more than a table of the overview shows
+	for i := range 12 { // more than fit in a table of the overview
 		suffix := fmt.Sprint(i)
 		e := viewed(site.ID, "/"+nasty+suffix, noon.Add(-time.Hour), uint64(i+1))
 		e.Referrer, e.Source, e.Medium, e.Campaign = nasty+suffix, nasty+suffix, nasty+suffix, nasty+suffix
@@ -43,7 +43,7 @@ func (f *fixture) furnish() account.Site {
 
 var tagLink = regexp.MustCompile(`<(?:a|link|script|img)\b[^>]*\b(?:href|src)="([^"]*)"`)
 
-// walk visits every page that a link leads to, once, from the first one on.
+// walk visits every linked page once, starting at the first.
 func (b *browser) walk(visit func(answer)) (paths []string) {
 	b.t.Helper()
 	seen := map[string]bool{}
@@ -101,7 +101,7 @@ func TestEveryTextIsEscapedOnEveryPage(t *testing.T) {
 	assert.Greater(t, escaped, 100, "the texts are shown")
 }
 
-// stripValues leaves tags and the names of their attributes.
+// stripValues keeps tags and the names of their attributes.
 func stripValues(body string) string {
 	return regexp.MustCompile(`"[^"]*"`).ReplaceAllString(body, `""`)
 }
@@ -214,7 +214,7 @@ func TestFailuresAreShownInTheDesignAndLogged(t *testing.T) {
 	assert.Contains(t, f.log.String(), "the disk is gone")
 	missing := b.get("/nothing/here")
 	assert.Equal(t, http.StatusNotFound, missing.status)
-	assert.Contains(t, missing.body, "There is nothing here")
+	assert.Contains(t, missing.body, "Page not found")
 }
 
 func TestAssetsAreKeptForEverAndNamedByTheirContent(t *testing.T) {

@@ -9,24 +9,24 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// period is the range that a page is about, in whole days of UTC.
+// period is the range that a page shows, in whole UTC days.
 type period struct {
 	Name     string // today, 7d, 30d, 12m or custom
 	From, To time.Time
 	Now      time.Time
 
 	FirstDay, LastDay string // of a custom range, as typed
-	Problem           string // why that one was not taken
+	Problem           string // why the custom range is invalid
 }
 
-// defaultPeriod is shown when nothing was chosen.
+// defaultPeriod is the range if none was chosen.
 const defaultPeriod = "30d"
 
-// maxDays is the longest range with a chart: three years, one of them a leap year.
+// maxDays is the longest range: three years, one of them a leap year.
 const maxDays = 3*365 + 1
 
-// readPeriod returns the range that the address asks for. A custom range that is none
-// becomes the default one, with a problem to show.
+// readPeriod returns the range in the query. An invalid custom range becomes the default
+// range, with a Problem.
 func readPeriod(r *http.Request, now time.Time) period {
 	now = now.UTC()
 	query := r.URL.Query()
@@ -62,28 +62,28 @@ func (p *period) setName(name string) {
 	}
 }
 
-// setDays takes the days typed, and returns what is wrong with them.
+// setDays sets the typed days, or returns what is wrong with them.
 func (p *period) setDays() (problem string) {
 	from, err := time.Parse(time.DateOnly, p.FirstDay)
 	if err != nil {
-		return "From is not a day, such as 2026-01-31."
+		return "From must be a date such as 2026-01-31."
 	}
 	to, err := time.Parse(time.DateOnly, p.LastDay)
 	switch {
 	case err != nil:
-		return "To is not a day, such as 2026-01-31."
+		return "To must be a date such as 2026-01-31."
 	case to.Before(from):
 		return "To is before From."
 	case to.Sub(from) >= maxDays*24*time.Hour:
-		return "That is longer than three years."
+		return "The range is longer than three years."
 	case from.Year() < 1970 || to.Year() > 9998:
-		return "There are no figures of that year."
+		return "The year must be from 1970 to 9998."
 	}
 	p.From, p.To = from, to.AddDate(0, 0, 1)
 	return ""
 }
 
-// keepDays keeps what was typed as far as it is a day: a date field shows nothing else.
+// keepDays replaces typed days that a date input cannot show.
 func (p *period) keepDays() {
 	if _, err := time.Parse(time.DateOnly, p.FirstDay); err != nil {
 		p.FirstDay = p.From.Format(time.DateOnly)
@@ -95,13 +95,13 @@ func (p *period) keepDays() {
 
 func (p period) lastDay() time.Time { return p.To.AddDate(0, 0, -1) }
 
-// query asks about the whole range.
+// query returns a Query of the whole range.
 func (p period) query(site string) store.Query {
 	return store.Query{Site: site, From: p.From, To: p.To}
 }
 
-// before asks about as much time right before the range. What is still to come today
-// has no counterpart there: yesterday counts up to the same time of day.
+// before returns a Query of the same length just before the range. If the range includes
+// today, it ends at the same time of day as now.
 func (p period) before(site string) store.Query {
 	length := p.To.Sub(p.From)
 	end := p.To
@@ -111,7 +111,7 @@ func (p period) before(site string) store.Query {
 	return store.Query{Site: site, From: p.From.Add(-length), To: end.Add(-length)}
 }
 
-// step is hours for up to two days, else days.
+// step is an hour for ranges of up to two days, else a day.
 func (p period) step() store.Step {
 	if p.To.Sub(p.From) <= 48*time.Hour {
 		return store.Hour
@@ -119,10 +119,10 @@ func (p period) step() store.Step {
 	return store.Day
 }
 
-// On is the address of a page with this range kept.
+// On returns the URL of a page with this range.
 func (p period) On(path string) string { return path + "?" + p.values().Encode() }
 
-// OnEvent is the address of the page of an event, with this range kept.
+// OnEvent returns the URL of an event's page with this range.
 func (p period) OnEvent(path, name string) string {
 	v := p.values()
 	v.Set("name", name)
@@ -138,15 +138,15 @@ func (p period) values() url.Values {
 	return v
 }
 
-// periodChoice is one of the ranges to pick from.
+// periodChoice is a predefined range.
 type periodChoice struct{ Name, Label string }
 
-// Choices are the ranges with names.
+// Choices returns the predefined ranges.
 func (period) Choices() []periodChoice {
 	return []periodChoice{{"today", "Today"}, {"7d", "7 days"}, {"30d", "30 days"}, {"12m", "12 months"}}
 }
 
-// Days says which days it is about.
+// Days describes the days of the range.
 func (p period) Days() string {
 	first, last := p.From, p.lastDay()
 	switch {

@@ -12,42 +12,42 @@ import (
 	"github.com/footfall-dev/footfall/collector/account"
 )
 
-// view is what every page shows around its own part.
+// view is the data of layout.html.
 type view struct {
 	Title    string
 	Tab      string       // of the navigation, "" for none
-	Site     account.Site // the site it is about, if Site.ID is set
-	Period   period       // the range shown, if Period.Name is set
+	Site     account.Site // the page's site, if Site.ID is set
+	Period   period       // the page's range, if Period.Name is set
 	SignedIn bool
-	Notice   string // what was just done
+	Notice   string // result of the last form
 	Data     any
 }
 
-// rangePicker is what template range shows.
+// rangePicker is the data of template range.
 type rangePicker struct {
 	Period period
 	Keep   string // name of the event, on its page
 }
 
-// RangePicker makes the picker of this page's range.
+// RangePicker returns the picker for this page's range.
 func (v view) RangePicker(keep string) rangePicker { return rangePicker{v.Period, keep} }
 
-// notices say what a form did, on the page it led to. Addresses carry the key only: a
-// link cannot put words into the page.
+// notices describe the result of a form on the next page. URLs carry only the key, so that a
+// link cannot put text into the page.
 var notices = map[string]string{
 	"added":    "The site was added.",
 	"saved":    "Saved.",
 	"deleted":  "Deleted.",
-	"revoked":  "The key was revoked. Requests with it are refused from now on.",
-	"password": "The password was changed. All other sessions were signed out.",
+	"revoked":  "The key was revoked. Requests that use it are now refused.",
+	"password": "The password was changed. All other sessions are signed out.",
 	"out":      "You are signed out.",
 }
 
-// loadPages parses every page together with layout.html and the parts.
+// loadPages parses each page with layout.html and the parts.
 func loadPages(a assets) map[string]*template.Template {
 	names, err := files.ReadDir("templates")
 	if err != nil {
-		panic(err) // the program was built without them
+		panic(err) // cannot happen: the directory is embedded
 	}
 	shared := template.New("layout.html").Funcs(template.FuncMap{
 		"asset": a.url, "count": count, "plural": plural[int64], "pluralInt": plural[int], "field": newField, "matchField": newMatchField, "day": day,
@@ -63,8 +63,8 @@ func loadPages(a assets) map[string]*template.Template {
 	return pages
 }
 
-// show answers with a page. It is made in memory first, so that one that fails halfway
-// becomes an error page and not a torn one.
+// show answers with a page. It renders into memory, so that an error does not leave half a
+// page.
 func (b *board) show(w http.ResponseWriter, r *http.Request, status int, page string, v view) error {
 	v.SignedIn = b.isSignedIn(r)
 	if v.Notice == "" {
@@ -76,23 +76,23 @@ func (b *board) show(w http.ResponseWriter, r *http.Request, status int, page st
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(out.Bytes()) // fails when the client is gone
+	_, _ = w.Write(out.Bytes()) // fails if the client is gone
 	return nil
 }
 
-// errorPage is what the page of an error says.
+// errorPage is the data of the error page.
 type errorPage struct {
 	Status       int
 	Title, Words string
 }
 
 var errorPages = map[int]errorPage{
-	http.StatusBadRequest:            {Title: "That form could not be read", Words: "Go back and send it again."},
-	http.StatusForbidden:             {Title: "That came from elsewhere", Words: "This form was sent from another site, so nothing was changed. Open the page here and send it again."},
-	http.StatusNotFound:              {Title: "There is nothing here", Words: "The address may be mistyped, or what it led to was deleted."},
-	http.StatusRequestEntityTooLarge: {Title: "That is too much", Words: "The form is larger than any that this page needs. Nothing was changed."},
-	http.StatusServiceUnavailable:    {Title: "Too many live views are open", Words: "Close one of them and try again."},
-	http.StatusInternalServerError:   {Title: "Something went wrong", Words: "It was not you. The collector's log says more; events are still being taken."},
+	http.StatusBadRequest:            {Title: "The form could not be read", Words: "Go back and send it again."},
+	http.StatusForbidden:             {Title: "This request came from another site", Words: "Nothing was changed. Open the form in this dashboard and send it again."},
+	http.StatusNotFound:              {Title: "Page not found", Words: "The address may be wrong, or the item was deleted."},
+	http.StatusRequestEntityTooLarge: {Title: "The form is too large", Words: "Nothing was changed. Shorten the text and send it again."},
+	http.StatusServiceUnavailable:    {Title: "Too many live views are open", Words: "Close one and try again."},
+	http.StatusInternalServerError:   {Title: "Something went wrong", Words: "The collector could not answer this request. Its log has the details."},
 }
 
 func (b *board) showError(w http.ResponseWriter, r *http.Request, status int) {
@@ -104,7 +104,7 @@ func (b *board) showError(w http.ResponseWriter, r *http.Request, status int) {
 	}
 }
 
-// count writes 1234567 as 1,234,567.
+// count formats 1234567 as 1,234,567.
 func count(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -113,7 +113,7 @@ func count(n int64) string {
 	return digits
 }
 
-// plural writes "1 visitor", "2 visitors".
+// plural formats "1 visitor", "2 visitors".
 func plural[N int | int64](n N, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -11,8 +11,8 @@ import (
 	"github.com/footfall-dev/footfall/collector/account"
 )
 
-// cookieName names the session's cookie. Browsers take a name with __Host- only from
-// this very host by HTTPS.
+// cookieName returns the name of the session cookie. Browsers accept the prefix __Host- only
+// over HTTPS and from this exact host.
 func (b *board) cookieName() string {
 	if b.Secure {
 		return "__Host-footfall_session"
@@ -20,8 +20,8 @@ func (b *board) cookieName() string {
 	return "footfall_session"
 }
 
-// browserCookie names that by which a browser that has signed in is known again. It
-// opens nothing: see account.Attempts.
+// browserCookie returns the name of the cookie that identifies a browser that has signed in.
+// It grants no access: see account.Attempts.
 func (b *board) browserCookie() string {
 	if b.Secure {
 		return "__Host-footfall_browser"
@@ -29,7 +29,7 @@ func (b *board) browserCookie() string {
 	return "footfall_browser"
 }
 
-// browser returns the id of a browser that has signed in before, or nothing.
+// browser returns the ID of a browser that has signed in before, or "".
 func (b *board) browser(r *http.Request) string {
 	c, err := r.Cookie(b.browserCookie())
 	if err != nil {
@@ -39,15 +39,15 @@ func (b *board) browser(r *http.Request) string {
 	return id
 }
 
-// setBrowser lets the browser be known from now on.
+// setBrowser sets the cookie that identifies the browser.
 func (b *board) setBrowser(w http.ResponseWriter) {
 	c := b.cookie(b.Account.NewBrowser(b.Now()))
 	c.Name, c.Expires = b.browserCookie(), b.Now().Add(account.BrowserFor)
 	http.SetCookie(w, c)
 }
 
-// cookie is sent by links from elsewhere too (Lax), for what they open changes nothing;
-// with Strict a link in a message would ask for the password each time.
+// cookie returns a session cookie. It is SameSite=Lax, so that links from other sites work:
+// with Strict, a link in an e-mail would ask for the password. GET requests change nothing.
 func (b *board) cookie(value string) *http.Cookie {
 	return &http.Cookie{
 		Name: b.cookieName(), Value: value, Path: "/",
@@ -68,7 +68,7 @@ func (b *board) isSignedIn(r *http.Request) bool {
 	return token != "" && b.Account.SignedIn(token)
 }
 
-// signedIn sends everybody else to the sign-in page.
+// signedIn redirects requests without a session to the sign-in page.
 func (b *board) signedIn(do action) action {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if b.isSignedIn(r) {
@@ -83,7 +83,7 @@ func (b *board) signedIn(do action) action {
 	}
 }
 
-// nextPath is where to go after signing in: a path of this host, whatever was asked for.
+// nextPath returns the path to open after signing in. It always stays on this host.
 func nextPath(wanted string) string {
 	u, err := url.Parse(wanted)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/") ||
@@ -93,12 +93,12 @@ func nextPath(wanted string) string {
 	return u.RequestURI()
 }
 
-// gate is what the pages before one is signed in show.
+// gate is the data of the pages before signing in.
 type gate struct {
 	Form  form
 	Token string // of the setup link
 	Next  string
-	Ready bool // there is a password
+	Ready bool // a password is set
 	Wait  int  // seconds
 }
 
@@ -117,7 +117,7 @@ func (b *board) showLogin(w http.ResponseWriter, r *http.Request) error {
 	return b.showGate(w, r, http.StatusOK, "login", gate{Next: next})
 }
 
-// wait uses up a try of the client, or says how many seconds there is none.
+// wait uses an attempt of the client, or returns the seconds until the next one.
 func (b *board) wait(w http.ResponseWriter, r *http.Request) (seconds int) {
 	wait := b.tries.Take(b.Now(), b.Client(r), b.browser(r))
 	if seconds = int(math.Ceil(wait.Seconds())); seconds > 0 {
@@ -142,7 +142,7 @@ func (b *board) signIn(w http.ResponseWriter, r *http.Request) error {
 func (b *board) enter(w http.ResponseWriter, r *http.Request, g gate) error {
 	token, expires, err := b.Account.SignIn(r.Context(), g.Form.Get("password"))
 	if errors.Is(err, account.ErrPassword) {
-		g.Form.Errors = map[string]string{"password": "is not the right one"}
+		g.Form.Errors = map[string]string{"password": "is wrong"}
 		return b.showGate(w, r, http.StatusUnauthorized, "login", g)
 	}
 	if err != nil {
@@ -172,9 +172,8 @@ func (b *board) showSetup(w http.ResponseWriter, r *http.Request) error {
 	return b.showGate(w, r, http.StatusOK, "setup", gate{Token: r.URL.Query().Get("token")})
 }
 
-// setUp sets the first password. The account compares the token, which is too long to be
-// guessed, and computes nothing before: so tries are not limited, and nobody can keep
-// the owner from his first.
+// setUp sets the first password. Attempts are not limited: the token is too long to guess,
+// checking it is cheap, and a limit would let strangers lock out the owner.
 func (b *board) setUp(w http.ResponseWriter, r *http.Request) error {
 	f, err := readForm(r)
 	if err != nil {
@@ -184,7 +183,7 @@ func (b *board) setUp(w http.ResponseWriter, r *http.Request) error {
 	err = b.Account.SetUp(r.Context(), g.Token, f.Get("password"))
 	switch {
 	case errors.Is(err, account.ErrPassword):
-		g.Form.Errors = map[string]string{"token": "is not the one of this start, or was used"}
+		g.Form.Errors = map[string]string{"token": "is out of date or was already used"}
 		return b.showGate(w, r, http.StatusForbidden, "setup", g)
 	case g.Form.refused(err):
 		return b.showGate(w, r, http.StatusUnprocessableEntity, "setup", g)
@@ -202,20 +201,20 @@ func (b *board) passwordPage(w http.ResponseWriter, r *http.Request, status int,
 	return b.show(w, r, status, "password", view{Title: "Password", Tab: "password", Data: f})
 }
 
-// changePassword signs everybody out, and the one who changed it in again.
+// changePassword ends all sessions and signs this browser in again.
 func (b *board) changePassword(w http.ResponseWriter, r *http.Request) error {
 	f, err := readForm(r)
 	if err != nil {
 		return err
 	}
 	if wait := b.wait(w, r); wait > 0 {
-		f.Errors = map[string]string{"old": "was tried too often; wait " + plural(wait, "second")}
+		f.Errors = map[string]string{"old": "was tried too often. Wait " + plural(wait, "second")}
 		return b.passwordPage(w, r, http.StatusTooManyRequests, f)
 	}
 	err = b.Account.ChangePassword(r.Context(), f.Get("old"), f.Get("password"))
 	switch {
 	case errors.Is(err, account.ErrPassword):
-		f.Errors = map[string]string{"old": "is not the right one"}
+		f.Errors = map[string]string{"old": "is wrong"}
 		return b.passwordPage(w, r, http.StatusUnprocessableEntity, f)
 	case f.refused(err):
 		return b.passwordPage(w, r, http.StatusUnprocessableEntity, f)

@@ -11,7 +11,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// snippets are what to paste to send the first event.
+// snippets are examples that send the first event.
 type snippets struct {
 	Script string
 	Curl   string
@@ -34,7 +34,7 @@ func (b *board) snippets(r *http.Request, site account.Site) snippets {
 	}
 }
 
-// siteList is the first page.
+// siteList is the data of the list of sites.
 type siteList struct {
 	Sites []siteLine
 	Days  int
@@ -76,7 +76,7 @@ func (b *board) siteLine(ctx context.Context, site account.Site, days int) (site
 	return line, nil
 }
 
-// state says whether something arrives.
+// state describes whether events arrive.
 func state(site account.Site, points []store.Point) string {
 	if site.Paused {
 		return "Paused"
@@ -89,22 +89,22 @@ func state(site account.Site, points []store.Point) string {
 			return "Quiet today"
 		}
 	}
-	return "Nothing yet"
+	return "No events yet"
 }
 
-// ever asks about all events of a site.
+// ever returns a Query of all events of a site.
 func ever(site string) store.Query {
 	return store.Query{Site: site, From: time.UnixMilli(0), To: time.UnixMilli(1 << 47)} // until the year 6429
 }
 
-// siteForm is the page of a form about a site.
+// siteForm is the data of the pages that edit a site.
 type siteForm struct {
 	Form form
 	snippets
 	Goals, Funnels int
 }
 
-// Losses says what goes with the site.
+// Losses describes what is deleted with the site.
 func (f siteForm) Losses() string {
 	switch {
 	case f.Goals > 0 && f.Funnels > 0:
@@ -154,7 +154,7 @@ func (b *board) settings(w http.ResponseWriter, r *http.Request, site account.Si
 
 func (b *board) settingsPage(w http.ResponseWriter, r *http.Request, status int, site account.Site, f form) error {
 	return b.show(w, r, status, "settings", view{
-		Title: "Settings of " + site.Name, Tab: "settings", Site: site,
+		Title: "Settings for " + site.Name, Tab: "settings", Site: site,
 		Data: siteForm{Form: f, snippets: b.snippets(r, site)},
 	})
 }
@@ -189,7 +189,7 @@ func (b *board) deletePage(w http.ResponseWriter, r *http.Request, status int, s
 	})
 }
 
-// deleteSite wants the domain typed: a click alone is too easy a slip.
+// deleteSite requires the typed domain, to prevent accidental clicks.
 func (b *board) deleteSite(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	f, err := readForm(r)
 	if err != nil {

@@ -102,8 +102,8 @@ func TestBadFormsComeBackWithTheFieldNamedAndWhatWasTyped(t *testing.T) {
 	b := f.signedIn()
 	for typed, problem := range map[string]string{
 		"":                  "Domain is empty",
-		"not a host":        "Domain is not a host name",
-		"taken.example.com": "Domain is that of another site already",
+		"not a host":        "Domain must be a host name",
+		"taken.example.com": "Domain belongs to another site",
 	} {
 		a := b.page("/sites/new").submit("/sites/new", map[string]string{"name": "My <b>site", "domain": typed})
 		assert.Equal(t, http.StatusUnprocessableEntity, a.status, typed)
@@ -132,7 +132,7 @@ func TestListOfSitesShowsTodaysFigures(t *testing.T) {
 	assert.Contains(t, body, "4 pageviews and 1 event in 30 days")
 	assert.Contains(t, b.page("/?days=7").body, "4 pageviews and 1 event in 7 days")
 	assert.Contains(t, body, "Active today")
-	assert.Contains(t, body, "Nothing yet")
+	assert.Contains(t, body, "No events yet")
 }
 
 func TestKeysAreShownOnce(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package live hands events that were just stored to whoever watches their site.
+// Package live sends stored events to the watchers of their site.
 package live
 
 import (
@@ -7,17 +7,17 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Hub connects what stores events with what shows them. The zero Hub is ready; its
-// methods may be called from several goroutines at once.
+// Hub connects the store with live views. The zero Hub is ready to use. It is safe for
+// concurrent use.
 type Hub struct {
 	mu       sync.Mutex
 	watchers map[string]map[chan store.Event]struct{} // by site
 }
 
-// backlog is how many events a watcher may be behind before it misses some.
+// backlog is how many events a watcher may lag behind before it misses some.
 const backlog = 64
 
-// Publish hands e to the watchers of its site. It never waits: who is too slow misses e.
+// Publish sends e to the watchers of its site. It never blocks: slow watchers miss e.
 func (h *Hub) Publish(e store.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -29,8 +29,7 @@ func (h *Hub) Publish(e store.Event) {
 	}
 }
 
-// Watch returns the events of a site from now on, until stop is called. The channel is
-// not closed.
+// Watch returns a channel with the site's events until stop is called. It is not closed.
 func (h *Hub) Watch(site string) (events <-chan store.Event, stop func()) {
 	ch := make(chan store.Event, backlog)
 	h.mu.Lock()

@@ -16,10 +16,10 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 	return s.failed(ctx, Backup(ctx, s.file, file))
 }
 
-// Backup writes a consistent copy of a store's file to a new file, which is only its
-// owner's, and on the disk when Backup returns. The store may be open, even by another
-// process. Records of the kinds that are named are left out. After an error there is no
-// new file.
+// Backup writes a consistent copy of a store's file to a new file. The copy is readable only
+// by its owner, and synced to disk when Backup returns. The store may be open, also in
+// another process. Records of the kinds in leaveOut are not copied. After an error there is
+// no new file.
 func Backup(ctx context.Context, file, to string, leaveOut ...string) error {
 	if _, err := os.Stat(file); err != nil {
 		return err
@@ -45,7 +45,7 @@ func Backup(ctx context.Context, file, to string, leaveOut ...string) error {
 	return nil
 }
 
-// vacuumInto needs a connection of its own: to those of the reports it counts as writing.
+// vacuumInto uses its own connection, because the readers' connections refuse writes.
 func vacuumInto(ctx context.Context, file, to string) error {
 	db, err := sql.Open("sqlite", dsn(file)+"&mode=ro")
 	if err != nil {
@@ -58,8 +58,8 @@ func vacuumInto(ctx context.Context, file, to string) error {
 	return errors.Join(err, db.Close())
 }
 
-// erase removes records from a copy without a trace. Its version stays: a newer program
-// may copy the file of an older one.
+// erase removes records from a copy and overwrites them. It does not migrate the copy, which
+// an older program may have written.
 func erase(ctx context.Context, file string, kinds []string) error {
 	db, err := sql.Open("sqlite", dsn(file)+"&_pragma=journal_mode(memory)&_pragma=secure_delete(1)")
 	if err != nil {
@@ -74,7 +74,7 @@ func erase(ctx context.Context, file string, kinds []string) error {
 	return errors.Join(err, db.Close())
 }
 
-// syncDir makes the name of a new file last.
+// syncDir makes the name of a new file durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// The million events of the benchmarks: 30 days, the last of them today.
+// The benchmarks use a million events over 30 days, ending today.
 const (
 	benchEvents = 1_000_000
 	benchDays   = 30
@@ -23,7 +23,7 @@ const (
 
 var benchNow = time.Date(2026, 3, 30, 18, 0, 0, 0, time.UTC)
 
-// benchEvent is what a shop sends: mostly pageviews, some events with props.
+// benchEvent returns a typical event of a shop: mostly pageviews, some events with props.
 func benchEvent(rng *rand.Rand, at time.Time) store.Event {
 	product := rng.IntN(500)
 	e := store.Event{
@@ -52,7 +52,7 @@ func BenchmarkAdd(b *testing.B) {
 			s := open(b, filepath.Join(b.TempDir(), "events.db"), nil)
 			defer func() { require.NoError(b, s.Close()) }()
 			var callers atomic.Uint64
-			b.SetParallelism(32) // for each of the cores
+			b.SetParallelism(32) // per core
 			b.RunParallel(func(pb *testing.PB) {
 				caller := callers.Add(1)
 				rng := rand.New(rand.NewPCG(caller, 0))

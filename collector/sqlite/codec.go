@@ -7,10 +7,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// errDamaged is about bytes that this package wrote, and no longer finds as it did.
+// errDamaged is returned for encoded bytes that cannot be decoded.
 var errDamaged = errors.New("damaged: restore a backup")
 
-// encoder packs numbers and texts.
+// encoder encodes numbers and texts.
 type encoder []byte
 
 func (e *encoder) number(n uint64) { *e = binary.AppendUvarint(*e, n) }
@@ -22,8 +22,8 @@ func (e *encoder) text(s string) {
 	*e = append(*e, s...)
 }
 
-// decoder unpacks them. It is safe against any bytes: from the first that do not fit
-// on, all it returns is zero, and err says so.
+// decoder decodes the bytes of an encoder. It accepts any bytes: after the first invalid ones
+// it returns zero values, and err reports errDamaged.
 type decoder struct {
 	rest []byte
 	bad  bool
@@ -55,7 +55,7 @@ func (d *decoder) number() uint64 {
 
 func (d *decoder) count() int64 { return int64(d.number()) }
 
-// length is the number of things that follow, each of them of a byte at least.
+// length decodes the number of following items, each of which takes at least a byte.
 func (d *decoder) length() int {
 	n := d.number()
 	if n > uint64(len(d.rest)) {
@@ -65,7 +65,7 @@ func (d *decoder) length() int {
 	return int(n)
 }
 
-// bytes are only good until the decoder's are changed.
+// bytes decodes a byte string. It shares memory with the decoder.
 func (d *decoder) bytes() []byte {
 	n := d.length()
 	b := d.rest[:n]
@@ -73,8 +73,8 @@ func (d *decoder) bytes() []byte {
 	return b
 }
 
-// front packs texts, most of which begin as the one before does. Sorted they need the
-// least room.
+// front encodes text relative to last: the length of their common prefix and the rest. Sorted
+// texts take the least room.
 func (e *encoder) front(last, text string) {
 	shared := 0
 	for shared < min(len(last), len(text)) && last[shared] == text[shared] {
@@ -84,7 +84,7 @@ func (e *encoder) front(last, text string) {
 	e.text(text[shared:])
 }
 
-// front turns last into the text that follows it.
+// front decodes the text that follows last, and overwrites last.
 func (d *decoder) front(last []byte) []byte {
 	shared := d.number()
 	rest := d.bytes()
@@ -95,7 +95,7 @@ func (d *decoder) front(last []byte) []byte {
 	return append(last[:shared], rest...)
 }
 
-// encodeProps packs props into a column; none of them are nil, which is NULL.
+// encodeProps encodes props for a column; no props are nil, which is NULL.
 func encodeProps(props []store.Prop) any {
 	if len(props) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func encodeProps(props []store.Prop) any {
 	return []byte(e)
 }
 
-// eachProp calls f with the props of a column.
+// eachProp calls f with each prop of a column.
 func eachProp(column []byte, f func(key, value []byte, numeric bool)) error {
 	d := decoder{rest: column}
 	for d.more() {

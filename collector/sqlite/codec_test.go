@@ -90,13 +90,12 @@ func TestJoinedColumnsHaveTheValuesOfBoth(t *testing.T) {
 	}
 }
 
-// What lies in a file may be damaged: unpacking it must neither panic nor take memory
-// beyond its size.
+// Decoding damaged data must neither panic nor allocate more than its size.
 func FuzzUnpackingTakesAnyBytes(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3})
 	f.Add([]byte{3, 1, 2, 3, 3, 0, 1, 2})
-	f.Add([]byte{0, 1, 7}) // an index into nothing
+	f.Add([]byte{0, 1, 7}) // an index out of range
 	f.Add(encodeProps([]store.Prop{{Key: "k", Value: "v"}, {Key: "n", Value: "1", Numeric: true}}).([]byte))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		var c columns

@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// columns are the events of a day, or of a part of it, in the order of their time. Those
-// columns that nobody asked for are empty, but for visitor.
+// columns are the events of a day, or of part of it, ordered by time. Columns that were not
+// requested are empty, except visitor.
 type columns struct {
 	at      times // milliseconds since 1970
 	visitor dictionary[uint64]
-	texts   [textColumns]dictionary[uint32] // their ids
-	props   dictionary[string]              // as they lie in the file
-	masks   []uint8                         // what they fit of a matcher; not in the file
+	texts   [textColumns]dictionary[uint32] // IDs of texts
+	props   dictionary[string]              // encoded as in the file
+	masks   []uint8                         // matches of a matcher, a bit each; not in the file
 
-	sorted bool   // the texts of each dictionary are in order
-	pages  []byte // those of path's, packed; nil if they must be looked up
+	sorted bool   // the texts of each dictionary are sorted
+	pages  []byte // texts of the path dictionary, encoded; nil if they must be looked up
 }
 
-// dictionary is a column of few values: a row has the index of its value. Index 0 is the
-// zero value. A visitor is in a dictionary once, what else there is may be several times.
+// dictionary is a column with few distinct values: each row holds the index of its value.
+// Index 0 is the zero value. Visitors are unique in a dictionary; other values may repeat.
 type dictionary[V uint64 | uint32 | string] struct {
 	of     []uint32
 	values []V
-	index  map[V]uint32 // of values, if rows are added one by one
+	index  map[V]uint32 // of values, if rows are added one at a time
 }
 
-// member returns the index of a value, which is in the dictionary from then on.
+// member returns the index of a value, which it adds if necessary.
 func (d *dictionary[V]) member(v V) uint32 {
 	if d.index == nil {
 		d.index = make(map[V]uint32, len(d.values))
@@ -64,7 +64,7 @@ func (d *dictionary[V]) join(e *dictionary[V]) {
 	d.index = nil
 }
 
-// joinOnce is join where no value may be there twice.
+// joinOnce is like join, but keeps the values unique.
 func (d *dictionary[V]) joinOnce(e *dictionary[V]) {
 	if len(d.of) == 0 {
 		*d = *e
@@ -80,8 +80,8 @@ func (d *dictionary[V]) joinOnce(e *dictionary[V]) {
 	}
 }
 
-// Scan implements sql.Scanner: it adds a value. So do those below; database/sql then
-// needs no reflection, and a row no struct.
+// Scan implements sql.Scanner. It appends a value, without the reflection that database/sql
+// needs for other destinations.
 func (d *dictionary[V]) Scan(value any) error {
 	switch d := any(d).(type) {
 	case *dictionary[uint64]:
@@ -112,7 +112,7 @@ func (c *times) Scan(value any) error {
 	return nil
 }
 
-// column names one of columns. The texts come first: they are indexes of columns.texts.
+// column identifies a column. Text columns come first, as indexes of columns.texts.
 type column int
 
 const (
@@ -131,13 +131,13 @@ const (
 	props
 )
 
-// every is all that a piece is made of.
+// every lists the columns of a piece.
 var every = []column{at, visitor, path, referrer, source, medium, campaign, name, props}
 
 // named are the columns' names in the file.
 var named = [...]string{"path", "referrer", "source", "medium", "campaign", "name", "at", "visitor", "props"}
 
-// column returns where the values of a column go.
+// column returns the scan destination of a column.
 func (c *columns) column(of column) any {
 	switch of {
 	case at:
@@ -151,10 +151,10 @@ func (c *columns) column(of column) any {
 	}
 }
 
-// length is that of all columns that are there.
+// length returns the number of rows.
 func (c *columns) length() int { return len(c.visitor.of) }
 
-// pageview reports whether a row is one: it has no name.
+// pageview reports whether a row is a pageview, which has no name.
 func (c *columns) pageview(row int) bool { return c.texts[name].of[row] == 0 }
 
 // join appends the events of another part of the same day.
@@ -168,7 +168,7 @@ func (c *columns) join(d *columns) {
 	c.masks = append(c.masks, d.masks...)
 }
 
-// scan reads columns of the events from a time to another from the table.
+// scan reads columns of the events between two times from the table.
 func (r *reading) scan(from, to int64, want ...column) (*columns, error) {
 	c := &columns{}
 	var names []string
@@ -181,7 +181,7 @@ func (r *reading) scan(from, to int64, want ...column) (*columns, error) {
 	return c, err
 }
 
-// cut leaves only the events from a time to another; needs at.
+// cut removes the events outside of two times. It needs at.
 func (c *columns) cut(from, to int64) {
 	a, _ := slices.BinarySearch(c.at, from)
 	b, _ := slices.BinarySearch(c.at, to)
@@ -193,7 +193,7 @@ func (c *columns) cut(from, to int64) {
 	}
 }
 
-// rows are the columns that are indexes.
+// rows returns the columns that are indexes.
 func (c *columns) rows() []*[]uint32 {
 	all := []*[]uint32{&c.visitor.of, &c.props.of}
 	for i := range c.texts {

@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// The key of a day's visitors is a record: removed, it must be nowhere in the file.
+// A day's salt is a record: once removed, no file may contain it.
 func TestARemovedRecordIsErasedFromTheFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "footfall.db")

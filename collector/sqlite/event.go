@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// keyQuery changes a row if the key is new, or if it has been forgotten by now.
+// keyQuery changes a row if the key is new or has expired.
 const keyQuery = `INSERT INTO key (site, key, at) VALUES (?1, ?2, ?3)
 	ON CONFLICT DO UPDATE SET at = excluded.at WHERE at <= excluded.at - ?4`
 
@@ -17,16 +17,16 @@ const (
 	reservedSeqs  = 1 << 16
 	keysKeptExtra = 10 * time.Minute // between two cleanings
 
-	// keysAtOnce is how many keys one cleaning removes, in some 50 ms; keysPause is the
-	// time to the next cleaning if there are more. A window that was made shorter leaves
-	// millions, which would hold up the writer for minutes.
+	// A cleaning removes at most keysAtOnce keys, in about 50 ms; if there are more, the next
+	// one follows after keysPause. After the window was shortened there may be millions, which
+	// would block the writer for minutes.
 	keysAtOnce = 20_000
 	keysPause  = 200 * time.Millisecond
 )
 
 const cleanQuery = "DELETE FROM key WHERE (site, key) IN (SELECT site, key FROM key WHERE at <= ? LIMIT ?)"
 
-// add puts an event into the transaction, unless it is a duplicate.
+// add adds an event to the transaction, unless it is a duplicate.
 func (w *writer) add(e *store.Event) error {
 	site, err := w.intern.id(e.Site)
 	if err != nil {
@@ -56,7 +56,7 @@ func (w *writer) add(e *store.Event) error {
 	return nil
 }
 
-// duplicate reports whether the key was added before, and remembers it otherwise.
+// duplicate reports whether the key was added before, and stores it otherwise.
 func (w *writer) duplicate(site int64, key string) (bool, error) {
 	now := w.now()
 	if now.Sub(w.keysCleaned) > keysKeptExtra || now.Before(w.keysCleaned) {
@@ -72,7 +72,7 @@ func (w *writer) duplicate(site int64, key string) (bool, error) {
 	return changed == 0, err
 }
 
-// cleanKeys removes keys that are remembered no longer.
+// cleanKeys removes expired keys.
 func (w *writer) cleanKeys(now time.Time) error {
 	result, err := w.conn.ExecContext(background, cleanQuery, now.Add(-w.window).UnixMilli(), keysAtOnce)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *writer) cleanKeys(now time.Time) error {
 	return err
 }
 
-// nextSeq reserves numbers in the file by thousands, so that none is ever given twice.
+// nextSeq reserves numbers in the file in blocks, so that none is ever used twice.
 func (w *writer) nextSeq() (int64, error) {
 	if w.seq == w.seqEnd {
 		err := w.conn.QueryRowContext(background, "UPDATE counter SET value = value + ? WHERE name = 'seq' RETURNING value", reservedSeqs).Scan(&w.seqEnd)
@@ -99,8 +99,8 @@ func (w *writer) nextSeq() (int64, error) {
 	return w.seq - 1, nil
 }
 
-// splitURL returns what is before the path of a URL, and what is after it. Without a
-// path in its place, origin is empty and rest all of it.
+// splitURL returns the parts of a URL before and after its path. If the path does not occur
+// there, origin is empty and rest is the whole URL.
 func splitURL(url, path string) (origin, rest string) {
 	start := strings.Index(url, "://")
 	if start < 0 || path == "" {
@@ -117,8 +117,8 @@ func splitURL(url, path string) (origin, rest string) {
 	return "", url
 }
 
-// page is how many events are read at a time: a reader that takes long must not hold on
-// to a state of the file.
+// page is how many events an export reads at a time, so that a slow reader does not hold a
+// snapshot of the file.
 const page = 1000
 
 // Recent implements store.Store.
@@ -131,7 +131,7 @@ func (s *Store) Recent(ctx context.Context, q store.Query, limit int) ([]store.E
 	return events, err
 }
 
-// Export implements store.Store. Events that come in meanwhile may be among them.
+// Export implements store.Store. It may include events that are added meanwhile.
 func (s *Store) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
 	var at, seq int64
 	for after := "TRUE"; ; after = "(at, seq) > (?, ?)" {
@@ -162,7 +162,7 @@ func (s *Store) Export(ctx context.Context, q store.Query, each func(store.Event
 	}
 }
 
-// row is an event as it lies in the file.
+// row is an event as stored in the file.
 type row struct {
 	at, seq, visitor int64
 	texts            [7]uint32 // name, path, referrer, source, medium, campaign, origin
@@ -170,7 +170,7 @@ type row struct {
 	props            []byte
 }
 
-// events reads those of the query's range.
+// events reads the events of the query's range.
 func (r *reading) events(order string, args ...any) ([]store.Event, error) {
 	rows, err := r.tx.QueryContext(r.ctx,
 		`SELECT at, seq, visitor, name, path, referrer, source, medium, campaign, origin, rest, props
@@ -196,7 +196,7 @@ func (r *reading) events(order string, args ...any) ([]store.Event, error) {
 	return r.spell(found, ids)
 }
 
-// spell makes events of rows.
+// spell returns the events of rows, with their texts.
 func (r *reading) spell(found []row, ids []uint32) ([]store.Event, error) {
 	of, err := r.textsOf(ids)
 	if err != nil {
@@ -220,7 +220,7 @@ func (r *reading) spell(found []row, ids []uint32) ([]store.Event, error) {
 	return events, nil
 }
 
-// floorDiv rounds down, unlike /: there are times before 1970.
+// floorDiv rounds down, unlike /, because times may be before 1970.
 func floorDiv(a, b int64) int64 {
 	if a < 0 {
 		return -((b - 1 - a) / b)

@@ -23,21 +23,21 @@ func AddAll(ctx context.Context, s *Store, events []store.Event) error {
 	})
 }
 
-// Rollups returns how many days have one.
+// Rollups returns the number of days with a rollup.
 func Rollups(t testing.TB, s *Store) (days int) {
 	t.Helper()
 	require.NoError(t, s.reading.QueryRowContext(t.Context(), "SELECT count(*) FROM rollup WHERE part = ?", partTotals).Scan(&days))
 	return days
 }
 
-// Scalar returns what a query finds.
+// Scalar returns the result of a query.
 func Scalar[T any](t testing.TB, s *Store, query string) (value T) {
 	t.Helper()
 	require.NoError(t, s.reading.QueryRowContext(t.Context(), query).Scan(&value))
 	return value
 }
 
-// PlantKeys adds n keys that were added at a time.
+// PlantKeys adds n keys with the given time.
 func PlantKeys(t testing.TB, s *Store, n int, at time.Time) {
 	t.Helper()
 	require.NoError(t, s.write(t.Context(), func(w *writer) error {
@@ -47,10 +47,10 @@ func PlantKeys(t testing.TB, s *Store, n int, at time.Time) {
 	}))
 }
 
-// Commits returns how many transactions have added events.
+// Commits returns the number of transactions that added events.
 func (s *Store) Commits() int64 { return s.commits.Load() }
 
-// Queued returns how many wait for the writer.
+// Queued returns the number of jobs in the writer's queue.
 func (s *Store) Queued() int { return len(s.queue) }
 
 // Hold keeps the writer busy until release is called.
@@ -67,14 +67,14 @@ func Hold(t testing.TB, s *Store) (release func()) {
 	return func() { close(free) }
 }
 
-// HoldKeeper keeps the keeper from its work until release is called.
+// HoldKeeper blocks the keeper until release is called.
 func HoldKeeper(t testing.TB, s *Store) (release func()) {
 	t.Helper()
 	require.NoError(t, s.keeping.wait(t.Context()))
 	return s.keeping.done
 }
 
-// LimitPages makes the disk as good as full when the file has that many pages.
+// LimitPages makes the disk appear full when the file has this many pages.
 func LimitPages(t testing.TB, s *Store, pages int) {
 	t.Helper()
 	require.NoError(t, s.write(t.Context(), func(w *writer) error {
@@ -92,32 +92,32 @@ func WriterPragma(t testing.TB, s *Store, name string) (value string) {
 	return value
 }
 
-// OpenWithPieces opens a store with pieces of another length.
+// OpenWithPieces opens a store with another piece length.
 func OpenWithPieces(ctx context.Context, cfg Config, length int) (*Store, error) {
 	cfg.pieceLength = length
 	return Open(ctx, cfg)
 }
 
-// Settle makes all that can be made.
+// Settle makes all pieces and rollups that are due.
 func Settle(t testing.TB, s *Store) {
 	t.Helper()
 	require.NoError(t, TrySettle(t.Context(), s))
 }
 
-// TrySettle is Settle, which may fail.
+// TrySettle is like Settle, but may fail.
 func TrySettle(ctx context.Context, s *Store) error {
 	for s.due.ready(s.today(), s.pieces) {
 		if err := s.catchUp(ctx); err != nil {
 			return err
 		}
 	}
-	return s.catchUp(ctx) // waits for the keeper, if it is at it
+	return s.catchUp(ctx) // waits for the keeper
 }
 
-// TryCatchUp is what the keeper does now and then.
+// TryCatchUp runs one tick of the keeper.
 func TryCatchUp(ctx context.Context, s *Store) (well bool) { return s.tryCatchUp(ctx, true) }
 
-// ready reports whether take would return anything.
+// ready reports whether take would return any day.
 func (d *due) ready(today int64, enough int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,20 +129,20 @@ func (d *due) ready(today int64, enough int) bool {
 	return d.all
 }
 
-// Pieces returns how many there are.
+// Pieces returns the number of pieces.
 func Pieces(t testing.TB, s *Store) int {
 	t.Helper()
 	return Scalar[int](t, s, "SELECT count(*) FROM piece")
 }
 
-// RollUpWhile makes the rollup of a day, calls f, and then keeps the rollup if it may.
+// RollUpWhile computes the rollup of a day, calls f, and then tries to keep the rollup.
 func RollUpWhile(t testing.TB, s *Store, site string, day time.Time, f func()) (kept bool) {
 	t.Helper()
 	of := dayOf{siteID(t, s, site), floorDiv(day.UnixMilli(), msPerDay)}
 	return deriveWhile(t, s, newRollup(of, s.pieces*wholeLength), f)
 }
 
-// PackWhile makes a piece of a span, calls f, and then keeps the piece if it may.
+// PackWhile computes a piece of a span, calls f, and then tries to keep the piece.
 func PackWhile(t testing.TB, s *Store, site string, from, to time.Time, f func()) (kept bool) {
 	t.Helper()
 	return deriveWhile(t, s, newPiece(siteID(t, s, site), from.UnixMilli(), to.UnixMilli()), f)
@@ -168,8 +168,8 @@ func deriveWhile(t testing.TB, s *Store, d *derived, f func()) bool {
 	return kept
 }
 
-// SweepWhile looks for texts that nothing refers to, calls f, and then removes them if
-// it may.
+// SweepWhile searches for unused texts, calls f, and then removes the texts that are still
+// unused.
 func SweepWhile(t testing.TB, s *Store, f func()) {
 	t.Helper()
 	require.NoError(t, s.note(t.Context(), make(map[int64]struct{})))
@@ -180,7 +180,7 @@ func SweepWhile(t testing.TB, s *Store, f func()) {
 	require.NoError(t, s.note(t.Context(), nil))
 }
 
-// RemoveEvents leaves texts behind that nothing refers to.
+// RemoveEvents removes all events and leaves their texts unused.
 func RemoveEvents(t testing.TB, s *Store) {
 	t.Helper()
 	require.NoError(t, s.write(t.Context(), func(w *writer) error {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Forgetting goes on in small transactions, so that events come in between them.
+// Forget uses small transactions, so that events are added between them.
 const (
 	forgottenEvents = 5000
 	forgottenTexts  = 1000
 )
 
-// Forget implements store.Store. Texts that no event has any more are removed as well.
+// Forget implements store.Store. It also removes texts that no event uses any more.
 func (s *Store) Forget(ctx context.Context, site string, before time.Time) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -45,14 +45,14 @@ func (s *Store) Forget(ctx context.Context, site string, before time.Time) error
 	return s.sweep(ctx)
 }
 
-// forget removes some events before a time, the oldest first, with all that was made of
-// them, and reports whether there were any.
+// forget removes the oldest events before a time, with their pieces and rollups, and reports
+// whether there were any.
 func (w *writer) forget(site string, end int64) (more bool, err error) {
 	id, err := w.intern.id(site)
 	if err != nil {
 		return false, err
 	}
-	var last sql.NullInt64 // of those that go now
+	var last sql.NullInt64 // time of the last event to remove
 	err = w.conn.QueryRowContext(background, "SELECT max(at) FROM (SELECT at FROM event WHERE site = ? AND at < ? ORDER BY at LIMIT ?)", id, end, forgottenEvents).Scan(&last)
 	if err != nil || !last.Valid {
 		return false, err
@@ -72,8 +72,8 @@ func (w *writer) forget(site string, end int64) (more bool, err error) {
 	return true, nil
 }
 
-// sweep removes the texts that nothing refers to. It looks for them beside the writer,
-// which meanwhile notes the ids that it gives out: those stay.
+// sweep removes unused texts. It searches for them concurrently with the writer, which
+// records the IDs that it returns meanwhile, so that these are kept.
 func (s *Store) sweep(ctx context.Context) error {
 	if err := s.note(ctx, make(map[int64]struct{})); err != nil {
 		return err
@@ -82,11 +82,11 @@ func (s *Store) sweep(ctx context.Context) error {
 	if err == nil {
 		err = s.removeTexts(ctx, unused)
 	}
-	// Not ctx: the notes must end, whatever happened.
+	// Not ctx: recording must end in any case.
 	return s.failed(ctx, cmp.Or(err, s.note(context.WithoutCancel(ctx), nil)))
 }
 
-// note lets the writer note the ids that it gives out, or if given is nil no more.
+// note starts recording of the IDs that the writer returns, or ends it if given is nil.
 func (s *Store) note(ctx context.Context, given map[int64]struct{}) error {
 	return s.write(ctx, func(w *writer) error {
 		w.intern.given = given
@@ -103,10 +103,10 @@ func (s *Store) removeTexts(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// marks are ids, as bits.
+// marks is a set of IDs, as bits.
 type marks []uint64
 
-// Scan implements sql.Scanner: it marks an id.
+// Scan implements sql.Scanner. It adds an ID.
 func (m *marks) Scan(value any) error {
 	id, ok := value.(int64)
 	if !ok || id < 0 || id > math.MaxUint32 {
@@ -123,8 +123,8 @@ func (m marks) has(id int64) bool {
 	return id/64 < int64(len(m)) && m[id/64]>>(id%64)&1 != 0
 }
 
-// unused returns the ids of texts that nothing refers to. It goes through all events
-// once, which takes a second for a million.
+// unused returns the IDs of unused texts. It reads all events, which takes a second for a
+// million.
 func (s *Store) unused(ctx context.Context) (unused []int64, err error) {
 	tx, err := s.reading.BeginTx(ctx, nil)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Store) unused(ctx context.Context) (unused []int64, err error) {
 	return unused, err
 }
 
-// eachRow scans each row that a query finds, and calls f after it.
+// eachRow scans each row of a query and then calls f.
 func eachRow(ctx context.Context, tx *sql.Tx, query string, into []any, f func(), args ...any) error {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {

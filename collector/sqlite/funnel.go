@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// maxSteps is what a mask has room for.
+// maxSteps is the number of bits in a mask.
 const maxSteps = 8
 
 // never is before all times.
@@ -44,18 +44,18 @@ func (s *Store) Funnel(ctx context.Context, q store.Query, steps []store.Match) 
 	return f, nil
 }
 
-// ways are how far visitors have come. Of all the ways in which a visitor has taken a
-// step, only the one that began last matters: it has the most time left.
+// ways holds how far each visitor has come. Of several ways to a step only the latest to
+// begin matters, because it has the most time left.
 type ways struct {
-	index map[uint64]int32 // where a visitor's are, from 1
-	began []began          // len(taken) for each visitor
-	taken []int64          // visitors that took a step
+	index map[uint64]int32 // position of a visitor in began, from 1
+	began []began          // len(taken) entries for each visitor
+	taken []int64          // number of visitors that took a step
 }
 
-// began is when the latest way began that led through a step. An event does not follow
-// one of the same time, so what was known before that is kept.
+// began holds when the latest way through a step began. A step must be later than the
+// previous one, so the value from before the current time is kept, too.
 type began struct {
-	since  int64 // the time of the event that set now
+	since  int64 // time of the event that set now
 	now    int64
 	before int64
 }
@@ -64,9 +64,9 @@ func newWays(steps int) *ways {
 	return &ways{index: make(map[uint64]int32), taken: make([]int64, steps)}
 }
 
-// walk takes the events of a day that fit a step, which follow those of the day before.
+// walk adds the events of a day that match a step. Days must be in order.
 func (w *ways) walk(c *columns, f *store.Funnel) {
-	index := make([]int32, len(c.visitor.values)) // saves most of the look-ups
+	index := make([]int32, len(c.visitor.values)) // avoids most of the map look-ups
 	for i, mask := range c.masks {
 		for step := range f.Steps {
 			f.Steps[step].Count += int64(mask >> step & 1)
@@ -83,7 +83,7 @@ func (w *ways) walk(c *columns, f *store.Funnel) {
 	}
 }
 
-// of returns where the ways of a visitor are.
+// of returns the position of a visitor's ways.
 func (w *ways) of(visitor uint64) int32 {
 	at, known := w.index[visitor]
 	if !known {
@@ -96,7 +96,7 @@ func (w *ways) of(visitor uint64) int32 {
 	return at
 }
 
-// step takes all steps that an event at a time fits.
+// step takes all steps that match an event at a time.
 func (w *ways) step(visitor int32, mask uint8, at int64) {
 	steps := w.began[int(visitor-1)*len(w.taken):][:len(w.taken)]
 	for i := range steps {

@@ -2,17 +2,17 @@ package sqlite
 
 import "math/bits"
 
-// index finds places of ids. A map of a million ids takes twice the time: what is new is
-// looked for and put in at once here, in one place of the memory.
+// index is a hash map from IDs to places. It finds or adds an ID in one probe and takes half
+// the time of a Go map for a million IDs.
 type index struct {
-	slots []slot // a power of two, of which no more than half are taken
+	slots []slot // length is a power of two; at most half are used
 	taken int
 }
 
-// slot has the place of an id, from 1. A free slot has none.
+// slot is an ID with its place, counted from 1. Place 0 means a free slot.
 type slot struct{ id, place uint32 }
 
-// slot returns that of an id, or a free one that the caller must fill.
+// slot returns the slot of an ID, or a free slot that the caller must fill.
 func (x *index) slot(id uint32) *slot {
 	if 2*(x.taken+1) > len(x.slots) {
 		x.grow(2 * x.taken)
@@ -26,7 +26,7 @@ func (x *index) slot(id uint32) *slot {
 }
 
 func (x *index) find(id uint32) *slot {
-	const golden = 0x9e3779b1 // spreads ids that follow each other
+	const golden = 0x9e3779b1 // spreads consecutive IDs
 	last := uint32(len(x.slots) - 1)
 	for i := id * golden >> bits.LeadingZeros32(last); ; i++ {
 		if s := &x.slots[i&last]; s.place == 0 || s.id == id {
@@ -35,7 +35,7 @@ func (x *index) find(id uint32) *slot {
 	}
 }
 
-// grow makes room for that many ids.
+// grow makes room for this many IDs.
 func (x *index) grow(ids int) {
 	const least = 16
 	size := 1 << bits.Len(uint(max(2*ids, least)))

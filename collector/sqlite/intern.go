@@ -8,29 +8,29 @@ import (
 	"sync"
 )
 
-// Limits of what is remembered of the table of texts. What does not fit is looked up.
+// Limits of the cached texts. Other texts are looked up in the file.
 const (
 	internedTexts = 100_000
 	internedBytes = 16 << 20
 )
 
-// interner gives texts their ids. It belongs to the writer.
+// interner maps texts to their IDs. It belongs to the writer.
 type interner struct {
 	find, insert *sql.Stmt
 	ids          map[string]int64
 	bytes        int
 
-	// given are the ids given out while texts without an event are looked for:
-	// those must stay. Nil if nobody looks.
+	// given are the IDs returned while a sweep searches for unused texts; nil without a
+	// sweep.
 	given map[int64]struct{}
 }
 
-// reset forgets what was learned: a transaction that was rolled back took it away.
+// reset clears the cache, because a rollback may have removed its texts from the file.
 func (in *interner) reset() {
 	in.ids, in.bytes = nil, 0
 }
 
-// id returns that of a text, which has one from then on. The empty text has id 0.
+// id returns the ID of a text, which it adds if necessary. The empty text has ID 0.
 func (in *interner) id(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -72,15 +72,15 @@ func (in *interner) remember(text string, id int64) {
 	in.bytes += len(text)
 }
 
-// texts remembers for the readers what ids stand for. An id is never used again, so
-// nothing of it can be out of date.
+// texts caches texts by ID for the readers. IDs are never reused, so the cache is never
+// stale.
 type texts struct {
 	mu    sync.Mutex
 	of    map[uint32]string
 	bytes int
 }
 
-// known fills in what is remembered and returns the ids that are not.
+// known fills in the cached texts and returns the IDs of all others.
 func (t *texts) known(of map[uint32]string) (missing []uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +105,7 @@ func (t *texts) remember(id uint32, text string) {
 	t.bytes += len(text)
 }
 
-// textsOf returns the texts of ids, by id.
+// textsOf returns the texts of ids, by ID.
 func (r *reading) textsOf(ids []uint32) (map[uint32]string, error) {
 	of := make(map[uint32]string, len(ids))
 	for _, id := range ids {
@@ -144,7 +144,7 @@ func (r *reading) lookTexts(ids []uint32, of map[uint32]string) error {
 	return rows.Err()
 }
 
-// idOf returns the id of a text, or false if no event has ever had it.
+// idOf returns the ID of a text, or false if it has none.
 func (r *reading) idOf(text string) (id uint32, found bool, err error) {
 	err = r.tx.QueryRowContext(r.ctx, "SELECT id FROM text WHERE value = ?", text).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -11,37 +11,36 @@ import (
 	"time"
 )
 
-// The keeper is a goroutine that makes pieces and rollups. It reads beside the writer,
-// and asks it for one small transaction after another, so that events come in between.
+// The keeper is a goroutine that makes pieces and rollups. It reads concurrently with the
+// writer and writes in small transactions, so that events are added between them.
 
 const (
-	// keepEvery is how often the keeper looks whether there is something to do.
+	// keepEvery is how often the keeper checks for work.
 	keepEvery = time.Second
 
-	// settled is when no more events of a time are expected. One that comes all the
-	// same costs a piece, which is then made again.
+	// settled is how long events of a time may still arrive. A later one removes the piece,
+	// which is then made again.
 	settled = 2 * time.Second
 
-	// busyRate is how many commits in a second mean that somebody needs the processors
-	// more than the keeper does. It then begins only after patience, and rests restShare
-	// times as long as it has worked.
+	// busyRate is the rate of commits per second above which the machine counts as busy. The
+	// keeper then waits up to patience, and rests restShare times as long as it has worked.
 	busyRate  = 100
 	patience  = 30 * time.Second
 	restShare = 39
 	maxRest   = 15 * time.Second
 )
 
-// due are the days that the keeper must look at.
+// due is the set of days with work for the keeper.
 type due struct {
 	mu   sync.Mutex
-	days map[dayOf]int // events that are in no piece yet: a guess, never too low
-	all  bool          // any other day, too
+	days map[dayOf]int // upper bound of the events without a piece
+	all  bool          // other days may have work, too
 }
 
-// maxDue bounds what due remembers.
+// maxDue bounds the days in due.
 const maxDue = 50_000
 
-// add takes what a transaction has added.
+// add adds the changes of a transaction.
 func (d *due) add(changes map[dayOf]change) {
 	if len(changes) == 0 {
 		return
@@ -75,7 +74,7 @@ func (d *due) anything() {
 	d.all = true
 }
 
-// take returns those days that something can be made of, the latest first.
+// take removes and returns the days that are ready, the latest first.
 func (d *due) take(today int64, enough int) (days []dayOf, all bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,7 +92,7 @@ func (d *due) take(today int64, enough int) (days []dayOf, all bool) {
 
 func latestFirst(a, b dayOf) int { return int(b.day - a.day) }
 
-// keepUp is the keeper's work until its context ends.
+// keepUp runs the keeper until ctx ends.
 func (s *Store) keepUp(ctx context.Context) {
 	defer close(s.retired)
 	ticker := time.NewTicker(keepEvery)
@@ -111,7 +110,7 @@ func (s *Store) keepUp(ctx context.Context) {
 	}
 }
 
-// pace tells every keepEvery whether the keeper waits for the writer to have less to do.
+// pace decides at each tick whether the keeper waits for a busy writer.
 type pace struct {
 	commits int64
 	waited  time.Duration
@@ -128,17 +127,17 @@ func (p *pace) waits(commits int64) bool {
 	return false
 }
 
-// tryCatchUp makes what is due, and reports whether it could. The first failure is told,
-// unless the store is being closed: what is not made then is made after the next Open.
+// tryCatchUp does the work that is due, and reports whether it succeeded. It logs only the
+// first of several failures, and none while the store closes: the next Open continues.
 func (s *Store) tryCatchUp(ctx context.Context, well bool) bool {
 	err := s.catchUp(ctx)
 	if err != nil && well && !s.closed.Load() {
-		s.logger.Warn("sqlite: figures cannot be kept, reports are slower", "file", s.file, "error", err)
+		s.logger.Warn("sqlite: cannot save precomputed figures, reports are slower", "file", s.file, "error", err)
 	}
 	return err == nil
 }
 
-// catchUp makes what is due.
+// catchUp does the work that is due.
 func (s *Store) catchUp(ctx context.Context) error {
 	if err := s.keeping.wait(ctx); err != nil {
 		return err
@@ -166,7 +165,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 
 func (s *Store) today() int64 { return floorDiv(s.now().UnixMilli(), msPerDay) }
 
-// findDue looks for days that have no rollup.
+// findDue adds all days without a rollup.
 func (s *Store) findDue(ctx context.Context) error {
 	var found []dayOf
 	r := &reading{s: s, ctx: ctx, from: math.MinInt64 / 2, to: math.MaxInt64 / 2}
@@ -194,7 +193,7 @@ func (s *Store) findDue(ctx context.Context) error {
 	return err
 }
 
-// sites returns those that have events, by one look-up for each.
+// sites returns the sites with events, with one look-up each.
 func (r *reading) sites() (all []uint32, err error) {
 	var site uint32
 	err = eachRow(r.ctx, r.tx, `WITH RECURSIVE site (id) AS (SELECT min(site) FROM event
@@ -203,7 +202,7 @@ func (r *reading) sites() (all []uint32, err error) {
 	return all, err
 }
 
-// keepDay makes the pieces of a day, and if it is closed its rollup.
+// keepDay makes the pieces of a day, and its rollup if the day is over.
 func (s *Store) keepDay(ctx context.Context, of dayOf) error {
 	for more := true; more; {
 		begin, commits := time.Now(), s.commits.Load()
@@ -218,9 +217,9 @@ func (s *Store) keepDay(ctx context.Context, of dayOf) error {
 	return nil
 }
 
-// keepSome makes a piece or the rollup of a day, and reports whether there is more to do.
+// keepSome makes one piece or the rollup of a day, and reports whether there is more to do.
 func (s *Store) keepSome(ctx context.Context, of dayOf) (more bool, err error) {
-	if err := s.forgetting.wait(ctx); err != nil { // what is about to be removed is not worth it
+	if err := s.forgetting.wait(ctx); err != nil { // not while events are being removed
 		return false, err
 	}
 	defer s.forgetting.done()
@@ -235,14 +234,14 @@ func (s *Store) keepSome(ctx context.Context, of dayOf) (more bool, err error) {
 		}
 		return kept, err
 	case next.rollUp:
-		_, err := s.derive(ctx, newRollup(of, s.pieces*wholeLength)) // after a change the day is due again
+		_, err := s.derive(ctx, newRollup(of, s.pieces*wholeLength)) // a change marks the day as due again
 		return false, err
 	}
 	s.due.again(of, next.left)
 	return false, nil
 }
 
-// rest leaves the processors to those who need them.
+// rest pauses the keeper while the writer is busy.
 func (s *Store) rest(ctx context.Context, worked time.Duration, commits int64) error {
 	if float64(commits) < busyRate*worked.Seconds() {
 		return nil
@@ -255,12 +254,12 @@ func (s *Store) rest(ctx context.Context, worked time.Duration, commits int64) e
 	}
 }
 
-// work is what a day needs next.
+// work is the next step for a day.
 type work struct {
 	nothing  bool
 	rollUp   bool
-	from, to int64 // of a piece; the same for none yet
-	left     int   // events that are too few for a piece yet
+	from, to int64 // bounds of a piece; equal for none
+	left     int   // number of events that are too few for a piece
 }
 
 func (s *Store) nextWork(ctx context.Context, of dayOf) (next work, err error) {
@@ -290,9 +289,8 @@ func (s *Store) nextWork(ctx context.Context, of dayOf) (next work, err error) {
 	return next, err
 }
 
-// cutPiece returns the span of a piece from the beginning of a gap: a long one if many
-// events wait. If the gap is still
-// being filled and has too few events for one, it returns how many are left.
+// cutPiece returns the bounds of a piece at the start of a gap, a long one if there are many
+// events. If the gap is still growing and has too few events, it returns their number.
 func (r *reading) cutPiece(g gap, open bool) (from, to int64, left int, err error) {
 	end, growing := g.to, open && g.last
 	if growing {

@@ -62,7 +62,7 @@ func TestAPieceIsNotKeptIfItsSpanHasChangedSince(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	require.NoError(t, s.Add(t.Context(), numbered(1)))
-	hour := begin.Add(time.Hour) // that of numbered
+	hour := begin.Add(time.Hour) // the hour of numbered events
 	assert.False(t, sqlite.PackWhile(t, s, "s", hour, hour.Add(time.Hour), func() {
 		require.NoError(t, s.Add(t.Context(), numbered(2)))
 	}), "an event came in")

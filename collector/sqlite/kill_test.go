@@ -23,7 +23,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Variables of the environment by which a test runs this binary as its victim.
+// Environment variables that make the test binary run as a victim.
 const (
 	victimFile = "FOOTFALL_TEST_VICTIM_FILE"
 	victimDay  = "FOOTFALL_TEST_VICTIM_DAY"
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// victim adds numbered events and prints the number of each that was acknowledged,
-// until it is killed.
+// victim adds numbered events and prints the number of each acknowledged one, until it is
+// killed.
 func victim(file, day string) {
 	days, _ := strconv.Atoi(day)
 	s, err := sqlite.Open(context.Background(), sqlite.Config{File: file})
@@ -57,7 +57,7 @@ func victim(file, day string) {
 					fmt.Println(err)
 					return
 				}
-				_, _ = os.Stdout.WriteString(e.Name + "\n") // one write, so one line
+				_, _ = os.Stdout.WriteString(e.Name + "\n") // one write for each line
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestEveryAcknowledgedEventSurvivesAKill(t *testing.T) {
 	t.Logf("%d events were acknowledged before 30 kills", total)
 }
 
-// kill runs a victim, kills it after a time, and returns what it had acknowledged.
+// kill runs a victim, kills it after a delay, and returns the acknowledged events.
 func kill(t *testing.T, file string, round int, after time.Duration) (acknowledged []string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -107,7 +107,7 @@ func kill(t *testing.T, file string, round int, after time.Duration) (acknowledg
 			break
 		}
 		if len(acknowledged) == 0 {
-			kill() // counted from the first event on
+			kill() // the delay starts with the first event
 		}
 		number := line[:len(line)-1]
 		_, err = strconv.Atoi(number)

@@ -20,7 +20,7 @@ var (
 	end   = begin.AddDate(0, 0, 40)
 )
 
-// midday is in the last of the forty days, which is open then.
+// midday is in the last of the forty days, which is still open.
 func midday() time.Time { return end.Add(-12 * time.Hour) }
 
 func TestFiguresOfALargeDataSetAreThoseOfTheReference(t *testing.T) {
@@ -38,7 +38,7 @@ func TestFiguresOfALargeDataSetAreThoseOfTheReference(t *testing.T) {
 		for _, e := range events {
 			require.NoError(t, ref.Add(t.Context(), e))
 		}
-		storetest.Compare(t, ref, s, store.Query{Site: "s", From: begin, To: end}) // the keeper is at it
+		storetest.Compare(t, ref, s, store.Query{Site: "s", From: begin, To: end}) // while the keeper is running
 		sqlite.Settle(t, s)
 		storetest.Compare(t, ref, s, store.Query{Site: "s", From: begin, To: end})
 		for range 2 {

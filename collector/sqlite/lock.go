@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// errTaken is about a store that would not be the only writer.
+// errTaken is returned if another process has the file open for writing.
 var errTaken = errors.New("in use by another collector")
 
-// lock makes sure that nobody else writes the file: a writer relies on what it remembers
-// of it. The lock is one of SQLite's, on an empty file beside it, so that it works on
-// every system and ends with the process.
+// lock ensures that this process is the only writer, because the writer caches the state of
+// the file. It holds a SQLite lock on an empty file beside it, which works on every system
+// and ends with the process.
 func (s *Store) lock(ctx context.Context) (err error) {
 	if err := makeFile(s.file + "-lock"); err != nil {
 		return err

@@ -7,16 +7,16 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// matcher tells which of up to eight matches an event fits, as a bit for each.
+// matcher reports which of up to eight matches an event fits, as a bit each.
 type matcher struct {
 	of       []store.Match
 	byName   map[uint32]uint8
-	byPath   map[uint32]uint8 // pages without a pattern
+	byPath   map[uint32]uint8 // pages without a *
 	patterns []pattern
-	props    uint8 // matches that ask for a prop
+	props    uint8 // matches that require a prop
 }
 
-// pattern is that of a page of a match. Its parts are what stands between its stars.
+// pattern is the page of a match, split at its stars.
 type pattern struct {
 	match uint8
 	parts [][]byte
@@ -48,8 +48,8 @@ func (r *reading) matcher(of ...store.Match) (*matcher, error) {
 	return m, nil
 }
 
-// matching returns those events of the span that fit a match: visitor and masks, and at
-// if it is asked for.
+// matching returns visitor and masks of the events of the span that match, and at if it is
+// requested.
 func (d *span) matching(m *matcher, more ...column) (*columns, error) {
 	want := append(more, visitor, name, path)
 	if m.props != 0 {
@@ -67,7 +67,7 @@ func (d *span) matching(m *matcher, more ...column) (*columns, error) {
 	return all, err
 }
 
-// keepMasked leaves visitor, masks and at of those events that fit a match.
+// keepMasked keeps visitor, masks and at of the events that match, and drops the others.
 func (c *columns) keepMasked() {
 	kept := 0
 	for row, mask := range c.masks {
@@ -84,7 +84,7 @@ func (c *columns) keepMasked() {
 	c.visitor.of = c.visitor.of[:kept]
 }
 
-// mask notes for each event what it fits.
+// mask sets the mask of each event.
 func (m *matcher) mask(r *reading, c *columns) error {
 	byPath, err := m.pages(r, c)
 	if err != nil {
@@ -110,7 +110,7 @@ func (m *matcher) mask(r *reading, c *columns) error {
 	return nil
 }
 
-// look returns the masks of a dictionary.
+// look returns the masks of a dictionary's values.
 func look(of map[uint32]uint8, ids []uint32) []uint8 {
 	masks := make([]uint8, len(ids))
 	if len(of) > 0 {
@@ -121,7 +121,7 @@ func look(of map[uint32]uint8, ids []uint32) []uint8 {
 	return masks
 }
 
-// pages returns what the paths of a dictionary fit.
+// pages returns the masks of a dictionary's paths.
 func (m *matcher) pages(r *reading, c *columns) ([]uint8, error) {
 	ids := c.texts[path].values
 	masks := look(m.byPath, ids)
@@ -148,7 +148,7 @@ func (m *matcher) pages(r *reading, c *columns) ([]uint8, error) {
 	return masks, err
 }
 
-// fitted returns the matches whose pattern a path fits.
+// fitted returns the matches whose pattern fits a path.
 func (m *matcher) fitted(path []byte) (mask uint8) {
 	for _, p := range m.patterns {
 		if fits(p.parts, path) {
@@ -158,8 +158,8 @@ func (m *matcher) fitted(path []byte) (mask uint8) {
 	return mask
 }
 
-// bySet returns for each set of props the matches that are not against it, or nil if
-// none asks for a prop.
+// bySet returns for each set of props the matches that it does not exclude, or nil if none
+// requires a prop.
 func (m *matcher) bySet(c *columns) ([]uint8, error) {
 	if m.props == 0 {
 		return nil, nil
@@ -181,9 +181,9 @@ func (m *matcher) bySet(c *columns) ([]uint8, error) {
 	return masks, nil
 }
 
-// fits reports whether all of s fits a pattern, given what stands between its stars,
-// which are for any characters. It takes each part where it comes first, which never
-// takes room from what follows: so it needs no second try.
+// fits reports whether a pattern, split at its stars, matches all of s. Stars match any
+// characters. Each part is matched at its first occurrence, which leaves the most room for
+// the rest, so no backtracking is needed.
 func fits(parts [][]byte, s []byte) bool {
 	if len(parts) == 1 {
 		return bytes.Equal(parts[0], s)
@@ -200,7 +200,7 @@ func fits(parts [][]byte, s []byte) bool {
 	return bytes.HasSuffix(s, parts[len(parts)-1])
 }
 
-// plain returns the value of a dimension that is all a match asks for, if it is.
+// plain returns the only value that a match requires, and its dimension, if there is one.
 func plain(m store.Match) (value string, by store.Dimension, ok bool) {
 	switch {
 	case m.PropKey != "":

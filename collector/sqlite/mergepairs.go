@@ -10,11 +10,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// There may be millions of different values of a prop, so the tables of days are not put
-// together in memory: they are in the same order, and what was counted of a pair comes up
-// in all of them at the same time.
+// A prop may have millions of distinct values, so the tables of days are not combined in
+// memory. All have the same order, so one merge pass meets each pair's counts together.
 
-// cursor is where a packed table of pairs is being read.
+// cursor is a position in an encoded table of pairs.
 type cursor struct {
 	decoder
 	key, value []byte
@@ -29,7 +28,7 @@ func (c *cursor) next() (more bool, err error) {
 	return more, c.err()
 }
 
-// cursors are a heap: the one of the least pair comes first.
+// cursors is a heap, smallest pair first.
 type cursors []*cursor
 
 func (h cursors) Len() int { return len(h) }
@@ -44,7 +43,7 @@ func (h *cursors) Pop() any {
 	return last
 }
 
-// add takes a packed table.
+// add adds an encoded table.
 func (h *cursors) add(table []byte) error {
 	c := &cursor{decoder: decoder{rest: table}}
 	more, err := c.next()
@@ -54,7 +53,7 @@ func (h *cursors) add(table []byte) error {
 	return err
 }
 
-// advance moves the first cursor on.
+// advance moves the first cursor to its next pair.
 func (h *cursors) advance() error {
 	more, err := (*h)[0].next()
 	if more {
@@ -65,7 +64,7 @@ func (h *cursors) advance() error {
 	return err
 }
 
-// mergePairs adds packed tables up and returns for each key the values that come first.
+// mergePairs adds up encoded tables and returns the first limit values of each key.
 func mergePairs(tables [][]byte, limit int) ([]store.PropRow, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -87,7 +86,7 @@ func mergePairs(tables [][]byte, limit int) ([]store.PropRow, error) {
 	return m.all, nil
 }
 
-// merged takes pairs in their order, those of several days.
+// merged collects the pairs of several days, in order.
 type merged struct {
 	limit      int
 	all        []store.PropRow
@@ -109,8 +108,8 @@ func (m *merged) add(c *cursor) {
 	m.tally.add(c.tally)
 }
 
-// endValue keeps what was counted of a value if it comes first so far. Of those that
-// count the same it is the last.
+// endValue keeps the current value if it is among the first so far. Of equal counts, later
+// values come last.
 func (m *merged) endValue() {
 	row := store.Row{Count: m.count, Visitors: m.visitors}
 	m.tally = tally{}
@@ -135,14 +134,14 @@ func (m *merged) endKey() {
 	m.best = nil
 }
 
-// values are rows as a heap: the one that comes last is its first.
+// values is a heap of rows, the last row first.
 type values []store.Row
 
 func (v values) Len() int           { return len(v) }
 func (v values) Less(i, j int) bool { return byCount(v[i], v[j]) > 0 }
 func (v values) Swap(i, j int)      { v[i], v[j] = v[j], v[i] }
 func (v *values) Push(row any)      { *v = append(*v, row.(store.Row)) }
-func (v *values) Pop() any          { panic("sqlite: no value is taken out") }
+func (v *values) Pop() any          { panic("sqlite: values.Pop is not used") }
 
 // byCount is the order of rows.
 func byCount(a, b store.Row) int {

@@ -14,8 +14,8 @@ import (
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
-// version1 makes a file as the first version of the schema was left behind: sixty events
-// of three days, with the rollups that it had then.
+// version1 creates a file as the first version of the schema left it: sixty events of three
+// days, with rollups.
 //
 //go:embed testdata/version1.sql
 var version1 string
@@ -32,7 +32,7 @@ func TestAFileOfTheFirstVersionIsMigratedWithItsEvents(t *testing.T) {
 	require.Equal(t, 60, events)
 	require.NoError(t, db.Close())
 
-	for range 2 { // once more with nothing left to migrate
+	for range 2 { // the second time without a migration
 		useVersion1(t, file, events)
 	}
 }

@@ -1,21 +1,20 @@
-// Package sqlite is the embedded engine behind store.Store: one SQLite file, written by
-// one goroutine whose transactions many callers share, and read by a pool beside it.
+// Package sqlite implements store.Store with one SQLite file. One goroutine writes it, in
+// transactions that many callers share, and a pool of connections reads it.
 //
 // # Durability
 //
-// The file is in WAL mode with synchronous=FULL: each commit ends with an fsync of the
-// log, and only then does Add return. So an event that was acknowledged survives the end
-// of the process and of the machine. synchronous=NORMAL would be faster and survive
-// kill -9, but not a loss of power: it syncs the log at checkpoints only.
+// The file is in WAL mode with synchronous=FULL: each commit syncs the log to disk before Add
+// returns. So acknowledged events survive a crash of the process and of the machine.
+// synchronous=NORMAL would be faster and survive kill -9, but not a power failure: it syncs
+// the log only at checkpoints.
 //
 // # Figures
 //
-// Beside the events the store keeps what reports are made of: rollups, which are the
-// totals and tables of closed UTC days, and pieces, which are the columns of some
-// thousand events each, packed for reports that look at single events and for the day
-// that is open. Both are made in the background, and are there only while they are exact:
-// a transaction that adds to their span removes them. A report takes what is there and
-// reads the events of the rest one by one, so its figures are the same either way.
+// Besides events the store keeps precomputed data for reports. Rollups are the totals and
+// tables of closed UTC days. Pieces are encoded columns of some thousand events each, for
+// reports about single events and for the current day. Both are made in the background and
+// are always exact: a transaction that adds an event to their span removes them. Reports read
+// other events one by one, so figures do not depend on them.
 package sqlite
 
 import (
@@ -38,32 +37,33 @@ import (
 
 var _ store.Store = (*Store)(nil)
 
-// Config says where a Store lies.
+// Config configures a [Store].
 type Config struct {
-	// File is the path of the database. Its directory is made for the owner alone if
-	// there is none; three more files lie beside it while it is open. Required.
+	// File is the path of the database. If its directory does not exist, it is created,
+	// readable only by its owner. While the store is open, three more files are beside it.
+	// Required.
 	File string
 
-	// Now is the clock by which keys are forgotten and days are closed.
+	// Now is the clock by which keys expire and days end.
 	// Defaults to time.Now.
 	Now func() time.Time
 
-	// IdempotencyWindow is how long the Key of an event is remembered, from one minute to
-	// 30 days. An event that is sent again later counts twice, so raise it to what
-	// senders keep events for, such as the MaxAge of a spool. Each key of 36 characters
-	// takes about 110 bytes of the file, for as long. Another window may be set each
-	// time the file is opened. Defaults to 24 hours, which is store.DuplicateFor.
+	// IdempotencyWindow is how long the Key of an event is remembered, from one minute to 30
+	// days. A repeated event counts twice after that, so set it to at least the time for
+	// which senders keep events, such as the MaxAge of a spool. Each key of 36 characters
+	// takes about 110 bytes of the file during the window. The window may change at each
+	// start. Defaults to 24 hours, which is store.DuplicateFor.
 	IdempotencyWindow time.Duration
 
-	// Logger is told what no caller can be told. Defaults to slog.Default().
+	// Logger logs errors of background work. Defaults to slog.Default().
 	Logger *slog.Logger
 
-	// CommitEvery is the least time from one commit to the next: raise it to spare a
-	// disk that is slow to sync; each Add then takes up to that much longer.
-	// Defaults to 0: a commit follows the other.
+	// CommitEvery is the minimum time between two commits. Raise it for a disk that is slow
+	// to sync; each Add then takes up to this much longer. Defaults to 0, which commits
+	// without a pause.
 	CommitEvery time.Duration
 
-	pieceLength int // of tests
+	pieceLength int // set by tests only
 }
 
 // Store is safe for concurrent use.
@@ -71,37 +71,37 @@ type Store struct {
 	file   string
 	now    func() time.Time
 	logger *slog.Logger
-	window time.Duration // for which keys are remembered
+	window time.Duration // how long keys are remembered
 
-	locking *sql.DB // of one connection, which holds the lock
-	writing *sql.DB // of one connection, the writer's
+	locking *sql.DB // one connection, which holds the lock
+	writing *sql.DB // one connection, the writer's
 	reading *sql.DB
 
 	queue   chan *job
 	closed  atomic.Bool
 	quit    chan struct{} // closed by Close
-	stopped chan struct{} // closed by the writer when it has committed all it took
+	stopped chan struct{} // closed by the writer after its last commit
 
-	commits    atomic.Int64 // transactions of the writer that added events
+	commits    atomic.Int64 // transactions that added events
 	texts      texts
 	forgetting turn
 
 	due     due
-	pieces  int                // how long they are
-	keeping turn               // to make pieces and rollups
-	retire  context.CancelFunc // ends the keeper
+	pieces  int                // events in a piece
+	keeping turn               // held while making pieces and rollups
+	retire  context.CancelFunc // stops the keeper
 	retired chan struct{}      // closed by the keeper
 }
 
-// writerPragmas make commits last, overwrite what is removed, and let the log grow to 16 MB before it is copied
-// into the file, and to 64 MB while a report is reading.
+// writerPragmas make commits durable and overwrite removed data. They let the log grow to
+// 16 MB before a checkpoint, and to 64 MB while a report is reading.
 const writerPragmas = "&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(67108864)&_pragma=secure_delete(1)"
 
-// readers is how many reports are computed at once; more of them wait.
+// readers is how many reports are computed concurrently.
 const readers = 4
 
-// Open opens the file or makes a new one. A file that is not a collector's, is damaged
-// or was written by a newer version is an error, and is left as it is.
+// Open opens the file or creates it. It returns an error, and does not change the file, if
+// the file is not a collector's, is damaged, or was written by a newer version.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.File == "" {
 		return nil, errors.New("sqlite: Config.File is required")
@@ -168,8 +168,8 @@ func (s *Store) open(ctx context.Context, commitEvery time.Duration) (err error)
 	return nil
 }
 
-// makeFile makes the file and its directory if need be, readable by their owner alone:
-// left to itself SQLite would heed the umask only.
+// makeFile creates the file and its directory if necessary, readable only by their owner.
+// SQLite by itself would use the umask.
 func makeFile(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -181,7 +181,7 @@ func makeFile(file string) error {
 	return f.Close()
 }
 
-// dsn names the file so that no character of its path is taken for a parameter.
+// dsn returns a data source name in which all characters of the path are escaped.
 func dsn(file string) string {
 	if absolute, err := filepath.Abs(file); err == nil {
 		file = filepath.ToSlash(absolute)
@@ -190,7 +190,7 @@ func dsn(file string) string {
 	return u.String() + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&_pragma=trusted_schema(0)"
 }
 
-// fileError is an error of SQLite's or the disk's, with the name of the file.
+// fileError is an error with the name of the file.
 type fileError struct {
 	file string
 	err  error
@@ -199,13 +199,13 @@ type fileError struct {
 func (e *fileError) Error() string { return "sqlite: " + e.file + ": " + e.err.Error() }
 func (e *fileError) Unwrap() error { return e.err }
 
-// failed returns what a caller is told of err, which came up in a report.
+// failed returns the error of a report for its caller.
 func (s *Store) failed(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return ctx.Err() // SQLite calls it an interrupt
+		return ctx.Err() // SQLite reports an interrupt
 	case s.closed.Load():
 		return store.ErrClosed
 	}
@@ -215,7 +215,7 @@ func (s *Store) failed(ctx context.Context, err error) error {
 	return &fileError{s.file, err}
 }
 
-// enter is the beginning of every method that takes a context.
+// enter starts every method that takes a context.
 func (s *Store) enter(ctx context.Context) error {
 	if s.closed.Load() {
 		return store.ErrClosed
@@ -223,10 +223,10 @@ func (s *Store) enter(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// turn lets one goroutine at a time do something.
+// turn is a lock whose wait a context can end.
 type turn chan struct{}
 
-// wait returns when it is the caller's turn, which ends with done.
+// wait acquires the turn. Call done to release it.
 func (t turn) wait(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
@@ -253,8 +253,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// closeFiles closes the writer's connection after the readers': then it can empty the
-// log, in which what was removed may still stand.
+// closeFiles closes the readers before the writer, so that a checkpoint can empty the log,
+// which may contain removed data.
 func (s *Store) closeFiles() error {
 	var errs []error
 	for _, db := range []*sql.DB{s.reading, s.writing, s.locking} {

@@ -160,8 +160,7 @@ func TestOpenRequiresAFileThatCanBeMade(t *testing.T) {
 	require.ErrorContains(t, err, taken)
 }
 
-// A file may be damaged anywhere. Whatever is found of it, nobody panics, and an error
-// says which file it is.
+// A file may be damaged anywhere. No damage may cause a panic, and errors must name the file.
 func TestADamagedFileIsAnErrorThatNamesIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -212,7 +211,7 @@ func useDamaged(t *testing.T, file string) []error {
 	return errs
 }
 
-// reports asks for all of them and returns their errors.
+// reports requests all reports and returns their errors.
 func reports(t *testing.T, s store.Store) (errs []error) {
 	for _, r := range benchReports {
 		errs = append(errs, r.ask(t.Context(), s, store.Query{Site: "s", From: begin, To: end}))

@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// pair is a prop without its type: a number counts with a string of its text.
+// pair is a prop without its type: the number 5 and the string "5" count together.
 type pair struct{ key, value string }
 
-// pairs are the props of the events of one name, and how often each was there.
+// pairs are the props of the events with one name, with their counts.
 type pairs struct {
 	rows  []pair
 	tally []tally
 	index map[pair]uint32
 
-	values, visitors []uint32 // of each prop of each event, until it is in the tally
-	sets             []uint32 // of members
+	values, visitors []uint32 // for each prop of each event, until tally is computed
+	sets             []uint32 // index of a set in members, from 1
 	members          [][]uint32
 }
 
-// member returns the index of a pair, which is in the table from then on.
+// member returns the index of a pair, which it adds if necessary.
 func (t *pairs) member(p pair) uint32 {
 	i, known := t.index[p]
 	if !known {
@@ -49,7 +49,7 @@ func (t *pairs) of(set uint32, sets []string) ([]uint32, error) {
 	return t.members[t.sets[set]-1], nil
 }
 
-// encode packs the table, by key and value.
+// encode encodes the table, sorted by key and value.
 func (t *pairs) encode() []byte {
 	order := make([]uint32, len(t.rows))
 	for i := range order {
@@ -71,7 +71,7 @@ func (t *pairs) encode() []byte {
 	return e
 }
 
-// pairs counts the props of the events of the span, by name.
+// pairs counts the props of the span's events, by name.
 func (d *span) pairs(of func(name uint32) bool) (map[uint32]*pairs, error) {
 	c, err := d.columns(visitor, name, props)
 	if err != nil {
@@ -119,7 +119,7 @@ func encodePairs(byName map[uint32]*pairs) []byte {
 	return e
 }
 
-// pairsOf returns the packed table of a name.
+// pairsOf returns the encoded table of a name.
 func pairsOf(name uint32, data []byte) ([]byte, error) {
 	d := decoder{rest: data}
 	for d.more() {

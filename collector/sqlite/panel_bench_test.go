@@ -16,12 +16,12 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// workload is a million events, and the range that the panels ask about.
+// workload is a million events, and the range of the reports.
 type workload struct {
 	name  string
-	first time.Time // of the events; the last one comes at benchNow
+	first time.Time // of the first event; the last one is at benchNow
 
-	portions int // in which they come: pieces of the day that is open are made after each
+	portions int // number of batches; pieces of the open day are made after each
 	event    func(*rand.Rand, int, time.Time) store.Event
 }
 
@@ -38,13 +38,13 @@ var workloads = []workload{
 	{"today of different paths", today, 50, differentPaths},
 }
 
-// differentPaths is a site where no page is seen twice.
+// differentPaths returns an event of a site on which each page is viewed once.
 func differentPaths(rng *rand.Rand, i int, at time.Time) store.Event {
 	path := fmt.Sprintf("/products/%07d", (i*7_654_321)%10_000_000)
 	return store.Event{Site: "s", At: at, Path: path, URL: "https://shop.example" + path, Visitor: rng.Uint64N(8000) + 1}
 }
 
-// differentValues is a site of events that all have another id, as orders have.
+// differentValues returns events that each have another prop value, as order numbers do.
 func differentValues(rng *rand.Rand, i int, at time.Time) store.Event {
 	return store.Event{
 		Site: "s", At: at, Path: "/", URL: "https://shop.example/", Visitor: rng.Uint64N(8000) + 1, Name: "add_to_cart",
@@ -56,7 +56,7 @@ func (w workload) query() store.Query {
 	return store.Query{Site: "s", From: w.first, To: today.AddDate(0, 0, 1)}
 }
 
-// before is the same length of time before that, as the dashboard asks for it.
+// before returns the previous period, as the dashboard requests it.
 func (w workload) before() store.Query {
 	length := today.AddDate(0, 0, 1).Sub(w.first)
 	return store.Query{Site: "s", From: w.first.Add(-length), To: benchNow.Add(-length)}
@@ -75,8 +75,8 @@ func (w workload) fill(b *testing.B, s *sqlite.Store) {
 	}
 }
 
-// BenchmarkPanel measures each question that the pages of a site ask, and those of its
-// main page together, one after the other and at once.
+// BenchmarkPanel measures each report of a site's pages, and the reports of its main page
+// together, in sequence and concurrently.
 func BenchmarkPanel(b *testing.B) {
 	for _, w := range workloads {
 		b.Run(w.name, func(b *testing.B) {
@@ -101,7 +101,7 @@ func BenchmarkPanel(b *testing.B) {
 	}
 }
 
-// page asks what the main page of a site does.
+// page requests the reports of a site's main page.
 func (w workload) page(b *testing.B, s store.Store, run func(func())) {
 	for b.Loop() {
 		var all sync.WaitGroup

@@ -6,8 +6,8 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// This file packs and unpacks the parts of pieces and rollups: numbers in as few bytes as
-// they need, one after the other. A column begins with its length.
+// This file encodes the parts of pieces and rollups as variable-length numbers. Each column
+// begins with its length.
 
 func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
@@ -31,8 +31,8 @@ func decodeTotals(data []byte) (day store.Totals, hours [24]store.Totals, err er
 	return day, hours, d.err()
 }
 
-// encodeTimes packs the differences of times of one day, the first of them from its
-// beginning.
+// encodeTimes encodes times of one day as differences, the first one from the start of the
+// day.
 func encodeTimes(at times) []byte {
 	var e encoder
 	e.number(uint64(len(at)))
@@ -64,7 +64,7 @@ func (e *encoder) indexes(column []uint32) {
 	}
 }
 
-// indexes are those of a dictionary of that many values.
+// indexes decodes indexes of a dictionary with this many values.
 func (d *decoder) indexes(values int) []uint32 {
 	column := make([]uint32, d.length())
 	for i := range column {
@@ -109,7 +109,7 @@ func encodeSets(c *dictionary[string]) []byte {
 
 func decodeSets(c *dictionary[string], data []byte) error {
 	d := decoder{rest: data}
-	whole := string(data) // of which all sets are parts
+	whole := string(data) // all sets share its memory
 	c.values = make([]string, d.length())
 	for i := range c.values {
 		n := len(d.bytes())
@@ -130,7 +130,7 @@ func encodeTexts(texts []string) []byte {
 	return e
 }
 
-// eachText calls f with packed texts, each of which is good until f returns.
+// eachText calls f with each encoded text, which is valid until f returns.
 func eachText(data []byte, f func(text []byte)) error {
 	d := decoder{rest: data}
 	var text []byte

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Columns of many events of a day are packed into a piece, beside the events themselves,
-// as soon as these are not expected to become more. Pieces do not overlap. A piece is
-// there only while it is exact: a transaction that adds to its span removes it.
+// A piece is a copy of many events of a day as encoded columns. It is made when no more
+// events of its span are expected. Pieces do not overlap. They are always exact: a
+// transaction that adds an event to a piece's span removes the piece.
 
-// pieceLength is how many events make a piece of a day that is open. It is also how many
-// a report must read one by one, at least as long as nothing hinders the keeper.
+// pieceLength is the number of events in a piece of the current day, and so about the most
+// events that a report reads one by one.
 const pieceLength = 1 << 14
 
-// wholeLength is how many times as many events may be in a piece that is made late: of a
-// closed day, or when the keeper had no time.
+// wholeLength is how many times longer a piece may be if it is made late: for a closed day,
+// or after the keeper had no time.
 const wholeLength = 8
 
-// partPages are the texts of the paths, in order. The other parts are columns.
+// partPages are the texts of the paths, sorted. The other parts are columns.
 const partPages = 20
 
 type piece struct{ id, first, until int64 }
 
-// pieces returns those of a day, in order.
+// pieces returns the pieces of a day, in order.
 func (r *reading) pieces(day int64) (all []piece, err error) {
 	var p piece
 	err = eachRow(r.ctx, r.tx, "SELECT id, first, until FROM piece WHERE site = ? AND first >= ? AND first < ? ORDER BY first",
@@ -31,13 +31,13 @@ func (r *reading) pieces(day int64) (all []piece, err error) {
 	return all, err
 }
 
-// gap is a span of a day that is in no piece.
+// gap is a span of a day without a piece.
 type gap struct {
 	from, to int64
 	last     bool // no piece follows
 }
 
-// gaps returns what lies between the pieces of a day, and after them.
+// gaps returns the gaps between the pieces of a day and after them.
 func gaps(day int64, pieces []piece) (all []gap) {
 	from := day * msPerDay
 	for _, p := range pieces {
@@ -52,9 +52,8 @@ func gaps(day int64, pieces []piece) (all []gap) {
 	return all
 }
 
-// each calls f with the events of the span in the order of their time, some at a time:
-// those of a piece, or those that are in none. With pages come the texts of the paths
-// that are at hand.
+// each calls f with the events of the span in batches, ordered by time: the events of a
+// piece or of a gap. With pages, columns.pages is set if the piece has it.
 func (d *span) each(want []column, pages bool, f func(*columns) error) error {
 	all, err := d.pieces(d.day)
 	if err != nil {
@@ -80,7 +79,7 @@ func (d *span) each(want []column, pages bool, f func(*columns) error) error {
 	return d.between(from, d.to, want, f)
 }
 
-// between calls f with the events from a time to another, which are in no piece.
+// between calls f with the events of a gap between two times.
 func (d *span) between(from, to int64, want []column, f func(*columns) error) error {
 	if from >= to {
 		return nil
@@ -92,7 +91,7 @@ func (d *span) between(from, to int64, want []column, f func(*columns) error) er
 	return f(c)
 }
 
-// columns returns those of the whole span. The texts of one may be in it several times.
+// columns returns the columns of the whole span. Texts may repeat in its dictionaries.
 func (d *span) columns(want ...column) (*columns, error) {
 	all := &columns{}
 	err := d.each(want, false, func(c *columns) error {
@@ -102,7 +101,7 @@ func (d *span) columns(want ...column) (*columns, error) {
 	return all, err
 }
 
-// unpack reads columns of a piece, and leaves what is in the span.
+// unpack decodes columns of a piece and drops the rows outside of the span.
 func (d *span) unpack(p piece, want []column, pages bool) (*columns, error) {
 	cut := p.first < d.from || p.until > d.to
 	if cut && !slices.Contains(want, at) {
@@ -162,7 +161,7 @@ func (c *columns) decode(of column, begin int64, data []byte) error {
 	}
 }
 
-// sameLength is what all that goes through columns by an index relies on.
+// sameLength checks that all columns have the same length, so that indexes are safe.
 func (c *columns) sameLength(want []column) error {
 	for _, of := range want {
 		n := 0
@@ -183,7 +182,7 @@ func (c *columns) sameLength(want []column) error {
 	return nil
 }
 
-// pack returns the parts of a piece, all columns of which must be there.
+// pack encodes the parts of a piece from all columns.
 func (r *reading) pack(c *columns) (map[int][]byte, error) {
 	parts := map[int][]byte{
 		int(at):      encodeTimes(c.at),
@@ -203,7 +202,7 @@ func (r *reading) pack(c *columns) (map[int][]byte, error) {
 	return parts, nil
 }
 
-// sort brings a dictionary in the order of its texts, and returns them.
+// sort sorts a dictionary by its texts, and returns them.
 func (r *reading) sort(c *dictionary[uint32]) ([]string, error) {
 	of, err := r.textsOf(c.values)
 	if err != nil {
@@ -223,7 +222,7 @@ func (r *reading) sort(c *dictionary[uint32]) ([]string, error) {
 	return texts, nil
 }
 
-// newPiece is that of a span in which there are events.
+// newPiece returns the piece of a span with events.
 func newPiece(site uint32, from, to int64) *derived {
 	var parts map[int][]byte
 	return &derived{
@@ -239,7 +238,7 @@ func newPiece(site uint32, from, to int64) *derived {
 	}
 }
 
-// whole packs a day that is in several pieces as one; nil if it is in one already.
+// whole encodes a day that has several pieces as one; nil if it has one already.
 func (d *span) whole() (map[int][]byte, error) {
 	all, err := d.pieces(d.day)
 	if err != nil || len(all) == 1 {
@@ -252,7 +251,7 @@ func (d *span) whole() (map[int][]byte, error) {
 	return d.pack(c)
 }
 
-// keepWhole puts a piece in the place of all those of a day.
+// keepWhole replaces the pieces of a day by one.
 func (w *writer) keepWhole(of dayOf, parts map[int][]byte) error {
 	if parts == nil {
 		return nil
@@ -280,5 +279,5 @@ func (w *writer) keepPiece(site uint32, from, to int64, parts map[int][]byte) er
 	return nil
 }
 
-// notNull makes sure that no bytes are not taken for NULL.
+// notNull returns a slice that is not nil, which would be NULL.
 func notNull(data []byte) []byte { return append([]byte{}, data...) }

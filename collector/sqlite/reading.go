@@ -9,7 +9,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// reading is one state of the file, while a report is computed.
+// reading is a snapshot of the file, used by one report.
 type reading struct {
 	s    *Store
 	ctx  context.Context
@@ -18,10 +18,10 @@ type reading struct {
 	site uint32
 
 	from, to        int64 // of q, in milliseconds
-	lastAt, lastSeq int64 // of the event read last
+	lastAt, lastSeq int64 // of the last event read
 }
 
-// millis returns the first millisecond that is not before t.
+// millis returns t in milliseconds, rounded up.
 func millis(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if t.Nanosecond()%int(time.Millisecond) != 0 {
@@ -30,8 +30,7 @@ func millis(t time.Time) int64 {
 	return ms
 }
 
-// read calls f with a state of the file, unless there cannot be an event in it that q
-// asks about.
+// read calls f with a snapshot of the file, unless it cannot contain events of q.
 func (s *Store) read(ctx context.Context, q store.Query, f func(*reading) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -54,7 +53,7 @@ func (s *Store) snapshot(ctx context.Context, q store.Query, f func(*reading) er
 	})
 }
 
-// stateOf is snapshot of a site whose id is known.
+// stateOf is like snapshot, for a site whose ID is known.
 func (s *Store) stateOf(ctx context.Context, site uint32, from, to int64, f func(*reading) error) error {
 	r := &reading{s: s, ctx: ctx, site: site, from: from, to: to}
 	return r.state(func() error { return f(r) })
@@ -64,11 +63,11 @@ func (r *reading) state(f func() error) (err error) {
 	if r.tx, err = r.s.reading.BeginTx(r.ctx, nil); err != nil {
 		return err
 	}
-	defer func() { _ = r.tx.Rollback() }() // nothing to keep
+	defer func() { _ = r.tx.Rollback() }() // nothing to commit
 	return f()
 }
 
-// span is a day, or what of it is in the range.
+// span is a day, or the part of it in the range.
 type span struct {
 	*reading
 	day      int64
@@ -76,7 +75,7 @@ type span struct {
 	rolled   bool // there is a rollup of the day
 }
 
-// full reports whether nothing of the day is outside of the range.
+// full reports whether the span is the whole day.
 func (d *span) full() bool { return d.to-d.from == msPerDay }
 
 // days calls f with each day that has events in the range.
@@ -132,7 +131,7 @@ func (r *reading) rolledDays() (map[int64]bool, error) {
 	return rolled, rows.Err()
 }
 
-// part reads a part of the day's rollup. One that is missing is empty.
+// part reads a part of the day's rollup. A missing part is empty.
 func (d *span) part(part int) (data []byte, err error) {
 	err = d.tx.QueryRowContext(d.ctx, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {

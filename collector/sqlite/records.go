@@ -8,7 +8,7 @@ import (
 
 // Put implements store.Store.
 func (s *Store) Put(ctx context.Context, kind string, rec store.Record) error {
-	data := append([]byte{}, rec.Data...) // never NULL, and the caller's no more
+	data := append([]byte{}, rec.Data...) // not NULL, and not shared with the caller
 	return s.write(ctx, func(w *writer) error {
 		_, err := w.conn.ExecContext(background, "INSERT OR REPLACE INTO record VALUES (?, ?, ?)", kind, rec.ID, data)
 		return err

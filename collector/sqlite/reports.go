@@ -8,10 +8,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Each report goes through the days of its range and adds them up, which is exact: a
-// visitor counts once for each day. A whole day that has a rollup is taken from there.
+// Reports process their range by days and add the days up, which is exact because visitors
+// count per day. Whole days with a rollup are read from there.
 
-// totals returns those of the span and of the hours in it.
+// totals returns the totals of the span and of its hours.
 func (d *span) totals() (store.Totals, [24]store.Totals, error) {
 	if d.full() && d.rolled {
 		data, err := d.part(partTotals)
@@ -48,7 +48,7 @@ func (s *Store) Totals(ctx context.Context, q store.Query) (store.Totals, error)
 	return all, err
 }
 
-// maxPoints is about a hundred years of hours: more is a mistake.
+// maxPoints is about a hundred years of hours.
 const maxPoints = 1_000_000
 
 // Series implements store.Store.
@@ -59,7 +59,7 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 	width := time.Duration(step).Milliseconds()
 	first := floorDiv(millis(q.From), width)
 	if q.From.Before(q.To) {
-		first = floorDiv(q.From.UnixMilli(), width) // it may be the last nanosecond of a step
+		first = floorDiv(q.From.UnixMilli(), width) // q.From may be in the last nanosecond of a step
 	}
 	points := make([]store.Point, 0)
 	if n := floorDiv(millis(q.To)-1, width) - first + 1; n > maxPoints {
@@ -123,7 +123,7 @@ func (r *reading) top(by store.Dimension) (*tops, error) {
 	return of, of.merge(tables)
 }
 
-// pairsOf returns what each prop of the events of a name was counted, as a packed table.
+// pairsOf returns the counts of the props of events with a name, as an encoded table.
 func (d *span) pairsOf(event uint32) ([]byte, error) {
 	if d.full() && d.rolled {
 		data, err := d.part(partProps)
@@ -162,7 +162,7 @@ func (s *Store) Props(ctx context.Context, q store.Query, event string, limit in
 	return rows, err
 }
 
-// nameID is idOf for the name of an event; pageviews, which have none, have id 0.
+// nameID is like idOf, for the name of an event. Pageviews have no name and ID 0.
 func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 	if name == "" {
 		return 0, true, nil
@@ -199,7 +199,7 @@ func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.
 	return store.Row{Count: all.count, Visitors: all.visitors}, err
 }
 
-// tallyOf returns what a value was counted, from the day's rollup.
+// tallyOf returns the counts of a value in the day's rollup.
 func (d *span) tallyOf(id uint32, by store.Dimension) (tally, error) {
 	data, err := d.part(partTop + int(by))
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// A rollup is what a closed day was counted: its totals and tables. It is there only
-// while it is exact: a transaction that adds to its day removes it.
+// A rollup holds the totals and tables of a closed day. It is always exact: a transaction
+// that adds an event to its day removes it.
 
-// Parts of a rollup. The dimensions follow partTop, in their order.
+// Parts of a rollup. partTop plus a dimension is the table of the dimension.
 const (
-	partTotals = 0 // of the day and of its hours
-	partProps  = 1 // for each name, pairs
+	partTotals = 0 // of the day and its hours
+	partProps  = 1 // pairs by name
 	partTop    = 10
 )
 
@@ -25,19 +25,19 @@ type dayOf struct {
 func (d dayOf) begin() int64 { return d.day * msPerDay }
 func (d dayOf) end() int64   { return (d.day + 1) * msPerDay }
 
-// dayBegin returns when the day of a time began.
+// dayBegin returns the start of a time's day.
 func dayBegin(at int64) int64 { return floorDiv(at, msPerDay) * msPerDay }
 
-// watch tells the writer to note whether the events of a span change. While there is one
-// something is made of them beside the writer, which is kept only if they do not.
+// watch records whether the events of a span change while data is derived from them
+// concurrently with the writer.
 type watch struct {
 	site     uint32
 	from, to int64
 	changed  bool
 }
 
-// derived is made of a span of a state of the file, and kept unless the span has changed
-// since.
+// derived is data computed from a snapshot of a span. It is kept unless the span has changed
+// meanwhile.
 type derived struct {
 	watch
 	read func(*reading) error
@@ -45,7 +45,7 @@ type derived struct {
 	kept bool
 }
 
-// derive makes one at a time: it is the keeper's turn.
+// derive computes and keeps d. Only one call may run at a time.
 func (s *Store) derive(ctx context.Context, d *derived) (kept bool, err error) {
 	watching := func(w *writer) error {
 		w.watch = &d.watch
@@ -64,19 +64,19 @@ func (s *Store) derive(ctx context.Context, d *derived) (kept bool, err error) {
 		}
 		return nil
 	})
-	if err != nil { // the writer may be at it still
+	if err != nil { // the writer may still be using d
 		return false, err
 	}
 	return d.kept, nil
 }
 
-// change is how much of a day a transaction has added to.
+// change is the part of a day to which a transaction adds events.
 type change struct {
 	first, last int64 // times of events
 	events      int
 }
 
-// touch notes that the transaction adds an event.
+// touch records that the transaction adds an event.
 func (w *writer) touch(site uint32, at int64) {
 	if w.watch != nil && w.watch.site == site && w.watch.from <= at && at < w.watch.to {
 		w.watch.changed = true
@@ -89,7 +89,7 @@ func (w *writer) touch(site uint32, at int64) {
 	w.touched[d] = change{min(c.first, at), max(c.last, at), c.events + 1}
 }
 
-// removeStale removes what was made of the spans that the transaction adds to.
+// removeStale removes the rollups and pieces of spans to which the transaction adds events.
 func (w *writer) removeStale() error {
 	for d, c := range w.touched {
 		if _, err := w.staleRollup.ExecContext(background, d.site, d.day); err != nil {
@@ -102,21 +102,21 @@ func (w *writer) removeStale() error {
 		if n, err := result.RowsAffected(); err != nil {
 			return err
 		} else if n > 0 {
-			c.events += w.pieces // there is one to be made again
+			c.events += w.pieces // a piece must be made again
 			w.touched[d] = c
 		}
 	}
 	return nil
 }
 
-// stalePieces finds the pieces of a day that begin before its end and end after a time.
-// All but the last of those that begin before that time end before it.
+// stalePieces removes the pieces of a day that begin at or before ?4 and end after ?3. Only
+// the last piece that begins at or before ?3 can end after it.
 const stalePieces = `DELETE FROM piece WHERE site = ?1 AND until > ?3 AND first <= ?4 AND first >=
 	coalesce((SELECT max(first) FROM piece WHERE site = ?1 AND first BETWEEN ?2 AND ?3), ?2)`
 
-// newRollup is that of a day. Of one without events nothing is kept. The pieces of the
-// day become one, unless it would be too long: that is half the work for all reports that
-// look at single events.
+// newRollup returns the rollup of a day; without events nothing is kept. It also combines the
+// day's pieces into one unless that is too long, which halves the work of reports about
+// single events.
 func newRollup(of dayOf, longest int) *derived {
 	var tables, whole map[int][]byte
 	return &derived{
@@ -143,7 +143,7 @@ func newRollup(of dayOf, longest int) *derived {
 	}
 }
 
-// tables packs what a day was counted; nil if it has no events.
+// tables encodes the totals and tables of a day; nil without events.
 func (d *span) tables() (parts map[int][]byte, events int64, err error) {
 	totals, hours, err := d.count()
 	if events = totals.Pageviews + totals.Events; err != nil || events == 0 {

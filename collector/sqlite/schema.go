@@ -7,18 +7,18 @@ import (
 	"fmt"
 )
 
-// applicationID marks a file as a collector's ("Foot").
+// applicationID marks the files of a collector ("Foot").
 const applicationID = 0x466f6f74
 
-// migrations lead from one version of the file to the next; the number of those done is
-// its user_version. What has been released is never changed, only followed.
+// migrations lead from each version of the file to the next. The user_version of a file is
+// the number of migrations applied. Released migrations never change.
 //
-// Foreign keys are on, but nothing of an event refers by one: only the writer makes ids,
-// it makes the text first, and removes none that is in use. A check would cost eight
-// look-ups for each event, and a scan of all events for each text that is forgotten.
+// Foreign keys are enabled, but events do not use them: only the writer creates IDs, after
+// their text, and it never removes an ID in use. Checks would cost eight look-ups for each
+// event and a scan of all events for each removed text.
 var migrations = []string{
-	// Ids of text are never used again (AUTOINCREMENT): readers remember them.
-	// Id 0 is the empty text, of which there is no row.
+	// IDs of texts are never reused (AUTOINCREMENT), because readers cache them. ID 0 is the
+	// empty text, which has no row.
 	`CREATE TABLE text (
 		id    INTEGER PRIMARY KEY AUTOINCREMENT,
 		value TEXT NOT NULL UNIQUE
@@ -65,8 +65,8 @@ var migrations = []string{
 	) WITHOUT ROWID;
 	INSERT INTO counter VALUES ('seq', 1);`,
 
-	// Figures are made anew of the events, in the background: columns lie in pieces from
-	// here on, and tables are in the order of their texts.
+	// Rollups are computed anew in the background: from here on columns are stored in pieces,
+	// and tables are sorted by text.
 	`DROP TABLE rollup;
 	CREATE TABLE rollup (
 		site INTEGER NOT NULL,
@@ -90,20 +90,20 @@ var migrations = []string{
 	);`,
 }
 
-// Errors of a file that is not opened.
+// Errors of files that are not opened.
 var (
-	errForeign = errors.New("not a file of the collector's")
-	errNewer   = errors.New("written by a newer version of the collector: install that version, or restore a backup")
+	errForeign = errors.New("not a collector database")
+	errNewer   = errors.New("written by a newer version of the collector: install that version or restore a backup")
 )
 
-// migrate brings the file to the newest version, and refuses one that is not ours.
+// migrate migrates the file to the newest version. It refuses files of other programs.
 func migrate(ctx context.Context, db *sql.DB) error {
 	db.SetMaxOpenConns(1)
 	version, err := inspect(ctx, db)
 	if err != nil {
 		return err
 	}
-	// Not sooner: it would change a foreign file.
+	// Not earlier: it would change a foreign file.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// inspect returns the version of a file that is ours, or 0 of one that is empty.
+// inspect returns the version of a collector's file, or 0 for an empty file.
 func inspect(ctx context.Context, db *sql.DB) (version int, err error) {
 	var application, tables int
 	err = db.QueryRowContext(ctx, "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
@@ -128,18 +128,18 @@ func inspect(ctx context.Context, db *sql.DB) (version int, err error) {
 	case application != applicationID:
 		return 0, errForeign
 	case version > len(migrations):
-		return 0, fmt.Errorf("%w (the file has version %d, this one knows %d)", errNewer, version, len(migrations))
+		return 0, fmt.Errorf("%w (the file has version %d, this program supports %d)", errNewer, version, len(migrations))
 	}
 	return version, nil
 }
 
-// step runs a migration and counts it in the same transaction.
+// step runs a migration and updates the version in the same transaction.
 func step(ctx context.Context, db *sql.DB, version int) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	defer func() { _ = tx.Rollback() }() // no effect after Commit
 	mark := fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, version+1)
 	for _, statements := range []string{migrations[version], mark} {
 		if _, err := tx.ExecContext(ctx, statements); err != nil {

@@ -5,13 +5,12 @@ import (
 	"errors"
 )
 
-// errBusy is about a log that cannot be emptied now.
+// errBusy is returned if the log cannot be emptied now.
 var errBusy = errors.New("a report is being read: its snapshot is in the log")
 
-// Scrub sees to it that nothing of what was removed stands in any of the store's files:
-// what secure_delete has written over is copied from the log into the file, and the log
-// is emptied. It does not wait for reports, for all writing would wait with it; while
-// one is being read it fails, and is to be tried again.
+// Scrub erases removed data from all files of the store: it copies the overwritten pages from
+// the log into the file and empties the log. It does not wait for reports, because that would
+// block all writes; while a report is being read it fails and should be retried.
 func (s *Store) Scrub(ctx context.Context) error {
 	return s.do(&job{ctx: ctx, run: (*writer).scrub, alone: true})
 }

@@ -19,7 +19,7 @@ func TestScrubLeavesNothingOfWhatWasRemoved(t *testing.T) {
 	s, err := Open(t.Context(), Config{File: filepath.Join(dir, "footfall.db")})
 	require.NoError(t, err)
 	defer s.Close()
-	defer HoldKeeper(t, s)() // whose reading keeps the log
+	defer HoldKeeper(t, s)() // a reader keeps the log
 	const secret = "0123456789-a-secret-of-one-day-0"
 	inFiles := func() (found bool) {
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -33,7 +33,7 @@ func TestScrubLeavesNothingOfWhatWasRemoved(t *testing.T) {
 	}
 	require.NoError(t, s.Put(t.Context(), "salt", store.Record{ID: "a", Data: []byte(secret)}))
 	require.NoError(t, s.Scrub(t.Context()))
-	require.True(t, inFiles(), "what is there stays")
+	require.True(t, inFiles(), "existing data stays")
 	require.NoError(t, s.Remove(t.Context(), "salt", "a"))
 	require.True(t, inFiles(), "else there is nothing to scrub")
 

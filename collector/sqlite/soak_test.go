@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
-// The last of the forty days is open, and has as many events as all others together.
+// The last of the forty days is open and has as many events as all others together.
 func TestSoakFiguresOfAMillionEventsAreThoseOfTheReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(40, 1_000_000))
 	s, ref := open(t, filepath.Join(t.TempDir(), "events.db"), midday), storetest.NewReference()
@@ -36,7 +36,7 @@ func TestSoakFiguresOfAMillionEventsAreThoseOfTheReference(t *testing.T) {
 	compare(t, ref, s, store.Query{Site: "s", From: begin, To: end})
 
 	defer sqlite.HoldKeeper(t, s)()
-	add(2_000, begin, end) // late ones: most that was made is gone
+	add(2_000, begin, end) // late events remove most rollups and pieces
 	t.Logf("%d rollups and %d pieces are left", sqlite.Rollups(t, s), sqlite.Pieces(t, s))
 	compare(t, ref, s, store.Query{Site: "s", From: lastDay.Add(-time.Hour), To: end})
 	for range 2 {
@@ -51,8 +51,8 @@ func compare(t *testing.T, ref, s store.Store, q store.Query) {
 	t.Logf("all reports from %v to %v: %v", q.From, q.To, time.Since(started))
 }
 
-// soakEvents are random ones, of which every other has a path that no other has, and many
-// have a visitor or a value that is rare.
+// soakEvents returns random events. Every other one has a unique path, and many have a rare
+// visitor or value.
 func soakEvents(rng *rand.Rand, n int, from, to time.Time) []store.Event {
 	events := storetest.RandomEvents(rng, n, from, to)
 	for i := range events {

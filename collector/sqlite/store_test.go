@@ -28,10 +28,10 @@ func TestStoreKeepsThePromisesOfAStoreWhenFiguresAreKept(t *testing.T) {
 	})
 }
 
-// kept is a store whose keeper has done all it could before each report.
+// kept is a store that makes all pieces and rollups before each report.
 type kept struct{ *sqlite.Store }
 
-// settle leaves errors to the report: it meets them too.
+// settle ignores errors, which the report meets, too.
 func (k kept) settle(ctx context.Context) { _ = sqlite.TrySettle(ctx, k.Store) }
 
 func (k kept) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
@@ -64,7 +64,7 @@ func (k kept) Funnel(ctx context.Context, q store.Query, steps []store.Match) (s
 	return k.Store.Funnel(ctx, q, steps)
 }
 
-// openWithPieces opens a store in which a few events make a piece.
+// openWithPieces opens a store with short pieces.
 func openWithPieces(t testing.TB, file string, now func() time.Time, length int) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.OpenWithPieces(t.Context(), sqlite.Config{File: file, Now: now, Logger: slog.New(complaints{t: t})}, length)
@@ -81,7 +81,7 @@ func open(t testing.TB, file string, now func() time.Time) *sqlite.Store {
 
 var silent = slog.New(slog.DiscardHandler)
 
-// complaints fails a test in which something is logged.
+// complaints is a log handler that fails the test.
 type complaints struct {
 	slog.Handler
 	t testing.TB

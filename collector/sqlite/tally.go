@@ -4,7 +4,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// tally is how often a value was counted, and of how many visitors.
+// tally is the number of events with a value, and of their visitors.
 type tally struct {
 	count, visitors int64
 }
@@ -14,15 +14,15 @@ func (t *tally) add(u tally) {
 	t.visitors += u.visitors
 }
 
-// tallies counts each of n values, and the different visitors of each: row by row, by the
-// indexes of both. The rows are first put in the order of their values, without which
-// each pair of a value and a visitor would have to be remembered.
+// tallies counts the events and the distinct visitors of each of n values. values and
+// visitors hold the indexes of each row. It sorts the rows by value first, to avoid a set of
+// all pairs of value and visitor.
 func tallies(n int, values, visitors []uint32, allVisitors int) []tally {
 	all := make([]tally, n)
 	for _, v := range values {
 		all[v].count++
 	}
-	ends := make([]uint32, n) // of the rows of a value: at first where they begin
+	ends := make([]uint32, n) // end of a value's rows; at first their start
 	begin := uint32(0)
 	for v := range all {
 		ends[v] = begin
@@ -33,7 +33,7 @@ func tallies(n int, values, visitors []uint32, allVisitors int) []tally {
 		ordered[ends[v]] = visitors[row]
 		ends[v]++
 	}
-	met := make([]uint32, allVisitors) // the last value, from 1, where a visitor was
+	met := make([]uint32, allVisitors) // last value, from 1, at which a visitor was seen
 	row := uint32(0)
 	for v := range all {
 		for ; row < ends[v]; row++ {
@@ -46,9 +46,9 @@ func tallies(n int, values, visitors []uint32, allVisitors int) []tally {
 	return all
 }
 
-// totals are those of each hour of a day, and of the day; needs at, visitor and name.
+// totals counts the day and each of its hours. It needs at, visitor and name.
 func (c *columns) totals() (day store.Totals, hours [24]store.Totals) {
-	met := make([]int64, len(c.visitor.values)) // the last hour in which it was, from 1
+	met := make([]int64, len(c.visitor.values)) // last hour, from 1, in which a visitor was seen
 	for i, at := range c.at {
 		n := (at - dayBegin(at)) / (msPerDay / 24)
 		hour := &hours[n]

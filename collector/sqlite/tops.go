@@ -15,24 +15,23 @@ var dimensionColumns = [...]column{
 	store.Mediums: medium, store.Campaigns: campaign, store.Names: name,
 }
 
-// tops adds up how often the values of a dimension were there.
+// tops counts the values of a dimension.
 //
-// Millions of them may have been there equally often, and those that come first in byte
-// order must be found without looking up all their texts. So it remembers orders: lists
-// of values that are in the order of their texts, though nobody knows them. The first few
-// of all are among the first few of each list.
+// Millions of values may have equal counts, and the first of them in byte order must be found
+// without looking up all their texts. So tops keeps orders: lists of values that are sorted
+// by text. The first few of all values are among the first few of each list.
 type tops struct {
 	by     store.Dimension
 	ids    []uint32
 	of     []tally // of ids
 	index  index
 	orders [][]uint32 // of indexes
-	loose  []uint32   // indexes that are in no order
+	loose  []uint32   // indexes that are not sorted
 }
 
 func newTops(by store.Dimension) *tops { return &tops{by: by} }
 
-// member returns the index of an id, which is there from then on.
+// member returns the index of an ID, which it adds if necessary.
 func (t *tops) member(id uint32) uint32 {
 	s := t.index.slot(id)
 	if s.place == 0 {
@@ -42,7 +41,7 @@ func (t *tops) member(id uint32) uint32 {
 	return s.place - 1
 }
 
-// merge adds tables of days, packed.
+// merge adds the encoded tables of days.
 func (t *tops) merge(tables [][]byte) error {
 	rows := len(t.ids)
 	for _, data := range tables {
@@ -57,7 +56,7 @@ func (t *tops) merge(tables [][]byte) error {
 	return nil
 }
 
-// grow makes room for that many values, once: a million of them would be moved twenty
+// grow makes room for this many values at once, to avoid moving a million of them twenty
 // times.
 func (t *tops) grow(rows int) {
 	t.index.grow(rows)
@@ -76,7 +75,7 @@ func (t *tops) mergeDay(data []byte) error {
 	return d.err()
 }
 
-// count adds the events of a day that has no table.
+// count adds the events of a day without a rollup.
 func (t *tops) count(d *span) error {
 	var values []uint32
 	var visitors dictionary[uint64]
@@ -94,7 +93,7 @@ func (t *tops) count(d *span) error {
 	return nil
 }
 
-// columns are those that count needs.
+// columns returns the columns that count needs.
 func (t *tops) columns() []column {
 	if of := dimensionColumns[t.by]; of != name {
 		return []column{visitor, name, of}
@@ -102,8 +101,8 @@ func (t *tops) columns() []column {
 	return []column{visitor, name}
 }
 
-// take appends the indexes of the values of events. Those events that do not count it
-// takes away.
+// take appends the index of each event's value. It removes the visitors of events that do not
+// count.
 func (t *tops) take(c *columns, values []uint32) []uint32 {
 	of := &c.texts[dimensionColumns[t.by]]
 	order := make([]uint32, len(of.values))
@@ -126,7 +125,7 @@ func (t *tops) take(c *columns, values []uint32) []uint32 {
 	return values
 }
 
-// counts reports whether an event with a value of that index counts.
+// counts reports whether an event with this value counts.
 func (t *tops) counts(pageview bool, index uint32) bool {
 	switch t.by {
 	case store.Names:
@@ -138,7 +137,7 @@ func (t *tops) counts(pageview bool, index uint32) bool {
 	}
 }
 
-// first returns the rows that come first.
+// first returns the first rows.
 func (t *tops) first(r *reading, limit int) ([]store.Row, error) {
 	found := t.candidates(limit)
 	ids := make([]uint32, len(found))
@@ -159,7 +158,7 @@ func (t *tops) first(r *reading, limit int) ([]store.Row, error) {
 	return rows[:min(max(limit, 0), len(rows))], nil
 }
 
-// candidates returns the indexes of rows among which are those that come first.
+// candidates returns indexes that include the first rows.
 func (t *tops) candidates(limit int) []uint32 {
 	if limit <= 0 {
 		return nil
@@ -188,10 +187,10 @@ func (t *tops) candidates(limit int) []uint32 {
 	return slices.Collect(maps.Keys(found))
 }
 
-// least returns the count of the last row that comes first, and for how many rows of that
-// count there is room. Values that were never counted are no rows.
+// least returns the count of the last row to return, and how many rows with that count fit.
+// Values with a count of zero are not rows.
 func (t *tops) least(limit int) (count int64, room int) {
-	rows := make(map[int64]int) // by count, of which there cannot be many
+	rows := make(map[int64]int) // by count; there are few different counts
 	for _, n := range t.of {
 		if n.count > 0 {
 			rows[n.count]++
@@ -203,10 +202,10 @@ func (t *tops) least(limit int) (count int64, room int) {
 		}
 		limit -= rows[count]
 	}
-	return max(count-1, 0), 0 // there is room for all
+	return max(count-1, 0), 0 // all rows fit
 }
 
-// encode packs the table in the order of its texts.
+// encode encodes the table, sorted by text.
 func (t *tops) encode(r *reading) ([]byte, error) {
 	texts, err := r.textsOf(t.ids)
 	if err != nil {
@@ -229,7 +228,7 @@ func (t *tops) encode(r *reading) ([]byte, error) {
 	return e, nil
 }
 
-// tallyIn returns that of one value from a packed table.
+// tallyIn returns the counts of one value in an encoded table.
 func tallyIn(data []byte, id uint32) (found tally, err error) {
 	d := decoder{rest: data}
 	for range d.length() {

@@ -39,7 +39,7 @@ func TestAnIdempotencyWindowThatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-// A key is judged by the window of today: the file has only when it was added.
+// The file stores when a key was added, so the current window decides.
 func TestAnotherIdempotencyWindowCanBeSetWhenTheFileIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "events.db")
@@ -70,7 +70,7 @@ func TestManyKeysThatAreRememberedNoLongerAreRemovedBitByBit(t *testing.T) {
 	sqlite.PlantKeys(t, s, 50_000, begin.Add(-25*time.Hour))
 	var left []int
 	for i := range 4 {
-		for repeat := range 3 { // at the same time: once is enough
+		for repeat := range 3 { // concurrently
 			e := numbered(i)
 			e.Key = fmt.Sprint("new ", i, repeat)
 			require.NoError(t, s.Add(t.Context(), e))

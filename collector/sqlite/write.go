@@ -10,20 +10,20 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Limits of what waits for the writer, and of a transaction.
+// Limits of the writer's queue and of a transaction.
 const (
 	queueLength = 4096
 	batchLength = 4096
 )
 
-// job is what the writer is asked for: to add an event, or to run a function in a
-// transaction of its own.
+// job is a request to the writer: to add an event, or to run a function in its own
+// transaction.
 type job struct {
-	ctx   context.Context // of the caller, who may have left
+	ctx   context.Context // the caller's
 	event *store.Event
 	run   func(*writer) error
-	alone bool       // run is not for a transaction
-	done  chan error // of length 1: the writer never waits for a caller
+	alone bool       // run needs no transaction
+	done  chan error // of length 1, so that the writer never blocks
 }
 
 // Add implements store.Store.
@@ -36,7 +36,7 @@ func (s *Store) write(ctx context.Context, run func(*writer) error) error {
 	return s.do(&job{ctx: ctx, run: run})
 }
 
-// do hands j to the writer and waits for its commit.
+// do sends j to the writer and waits for its commit.
 func (s *Store) do(j *job) error {
 	if err := s.enter(j.ctx); err != nil {
 		return err
@@ -57,22 +57,21 @@ func (s *Store) do(j *job) error {
 	case <-s.stopped:
 	}
 	select {
-	case err := <-j.done: // its last act
+	case err := <-j.done: // answered before the writer stopped
 		return err
-	default: // queued after that
+	default: // queued after the writer stopped
 		return store.ErrClosed
 	}
 }
 
-// writer owns the only connection that writes, and all that is known of the file's state
-// beyond the file.
+// writer owns the only connection that writes, and all cached state of the file.
 type writer struct {
 	*Store
 	conn  *sql.Conn
 	every time.Duration
 
 	batch []*job
-	next  *job // taken from the queue, but not for this batch
+	next  *job // taken from the queue, but not part of this batch
 	last  time.Time
 
 	intern interner
@@ -83,8 +82,8 @@ type writer struct {
 	staleRollup *sql.Stmt
 	stalePieces *sql.Stmt
 
-	seq, seqEnd int64            // next, and the end of those reserved
-	touched     map[dayOf]change // by the transaction under way
+	seq, seqEnd int64            // next number, and end of the reserved ones
+	touched     map[dayOf]change // by the current transaction
 	watch       *watch           // nil if there is none
 	keysCleaned time.Time
 }
@@ -110,10 +109,10 @@ func newWriter(ctx context.Context, s *Store, every time.Duration) (*writer, err
 	return w, nil
 }
 
-// run serves the queue until Close, and then what is left in it.
+// run serves the queue until Close, and then the jobs that are left.
 func (w *writer) run() {
 	defer close(w.stopped)
-	defer func() { _ = w.conn.Close() }() // of no consequence: all is committed
+	defer func() { _ = w.conn.Close() }() // everything is committed
 	for {
 		select {
 		case j := <-w.queue:
@@ -127,7 +126,7 @@ func (w *writer) run() {
 	}
 }
 
-// serve commits the events that wait, beginning with j, or runs j.
+// serve commits the waiting events, starting with j, or runs j.
 func (w *writer) serve(j *job) {
 	for j != nil {
 		w.next = nil
@@ -141,7 +140,7 @@ func (w *writer) serve(j *job) {
 	}
 }
 
-// gather fills the batch until nobody waits, or until CommitEvery is over.
+// gather fills the batch until no event is waiting and CommitEvery has passed.
 func (w *writer) gather(first *job) {
 	w.batch = append(w.batch[:0], first)
 	var pause <-chan time.Time
@@ -167,7 +166,7 @@ func (w *writer) gather(first *job) {
 			return
 		}
 	}
-	if pause != nil && w.next != nil { // what is no event is no reason to hurry
+	if pause != nil && w.next != nil { // other jobs do not shorten CommitEvery
 		select {
 		case <-pause:
 		case <-w.quit:
@@ -183,13 +182,13 @@ func (w *writer) take(j *job) {
 	w.batch = append(w.batch, j)
 }
 
-// commit adds the batch in one transaction, and tells its callers. If it fails all of
-// them are told so: none of their events has been added.
+// commit adds the batch in one transaction and answers its callers. If it fails, none of the
+// events was added.
 func (w *writer) commit() {
 	err := w.transact(func() error {
 		for _, j := range w.batch {
 			if j.ctx.Err() != nil {
-				j.event = nil // the caller has left
+				j.event = nil // the caller has given up
 				continue
 			}
 			if err := w.add(j.event); err != nil {
@@ -217,7 +216,7 @@ func (w *writer) answer(j *job, err error) {
 	j.done <- err
 }
 
-// runAlone runs a job that is no event, if its caller is still there.
+// runAlone runs a job that is not an event, unless its caller has given up.
 func (w *writer) runAlone(j *job) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
@@ -228,12 +227,12 @@ func (w *writer) runAlone(j *job) error {
 	return w.transact(func() error { return j.run(w) })
 }
 
-// background is the context of the writer's statements. A caller's would interrupt the
-// connection, and with it the transaction of others.
+// background is the context of the writer's statements. A caller's context would interrupt
+// the transaction for all others.
 var background = context.Background()
 
-// transact runs f in a transaction. After an error nothing of it is in the file, and
-// nothing that the writer had learned from it is in memory.
+// transact runs f in a transaction. After an error it rolls back the file and clears the
+// cached state.
 func (w *writer) transact(f func() error) error {
 	if _, err := w.conn.ExecContext(background, "BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -243,7 +242,7 @@ func (w *writer) transact(f func() error) error {
 		_, err = w.conn.ExecContext(background, "COMMIT")
 	}
 	if err != nil {
-		// SQLite may have rolled back by itself: then this fails, as it should.
+		// SQLite may have rolled back already: then this fails harmlessly.
 		_, _ = w.conn.ExecContext(background, "ROLLBACK")
 		w.intern.reset()
 		w.seq, w.seqEnd = 0, 0

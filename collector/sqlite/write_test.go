@@ -17,7 +17,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// numbered is an event with a number for a name.
+// numbered returns an event whose name is a number.
 func numbered(n int) store.Event {
 	return store.Event{Site: "s", At: begin.Add(time.Hour), Name: fmt.Sprint(n), URL: "https://s.example/", Path: "/"}
 }
@@ -36,7 +36,7 @@ func newStore(t *testing.T) *sqlite.Store {
 	return s
 }
 
-// waiting waits until that many are in the queue.
+// waiting waits until the queue has this many jobs.
 func waiting(t *testing.T, s *sqlite.Store, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return s.Queued() == n }, 5*time.Second, time.Millisecond)
@@ -65,7 +65,7 @@ func TestCommitEverySpacesCommits(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	ctx, stop := context.WithCancel(t.Context())
 	var others sync.WaitGroup
-	others.Go(func() { // what is no event is no reason to hurry
+	others.Go(func() { // other jobs do not shorten CommitEvery
 		for s.Put(ctx, "kind", store.Record{ID: "id"}) == nil {
 		}
 	})
@@ -90,12 +90,12 @@ func TestAddEndsWithItsContextWhileTheWriterIsBusy(t *testing.T) {
 	require.ErrorIs(t, <-errs, context.Canceled)
 	release()
 	require.NoError(t, s.Add(t.Context(), numbered(2)))
-	assert.EqualValues(t, 1, all(t, s).Events, "that of the caller who left is not there")
+	assert.EqualValues(t, 1, all(t, s).Events, "the event of the canceled call was not added")
 }
 
 func TestCloseCommitsWhatWaits(t *testing.T) {
 	t.Parallel()
-	for range 8 { // the writer may meet the end first, or what waits
+	for range 8 { // the writer may meet the end or the queue first
 		closeWhileSomeWait(t)
 	}
 }

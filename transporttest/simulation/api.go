@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// api is the Site Analytics API as a script has it. It decides what becomes of each
-// request and remembers everything that the checks ask for. roundTrip and connection put
-// it on a wire.
+// api is a model of the Site Analytics API that follows a script. It decides on each request
+// and records it for the checks. roundTrip and connection connect it to clients.
 type api struct {
 	*trace
 	script *script
@@ -34,20 +33,20 @@ type spell struct {
 	from, to time.Duration
 }
 
-// request is what the checks of rates look at.
+// request is a record for the checks of rates.
 type request struct {
 	at    time.Duration
 	event int // none if a connection was refused, which carries no event
 }
 
-// pause is what a Retry-After asked for.
+// pause is the effect of a Retry-After.
 type pause struct {
 	from, lasts time.Duration
 	event       int
-	alone       bool // the event may be known to fail while others are accepted: only it must wait
+	alone       bool // only the event must wait, because it may be known to fail while others are accepted
 }
 
-// history is what became of one event.
+// history records one event.
 type history struct {
 	event
 	tracked  time.Duration
@@ -69,7 +68,7 @@ type attempt struct {
 	from, to time.Duration // to is zero while it is under way
 	result   result
 	status   int      // of an answer that was read
-	words    []string // one of which an error has that tells of it; nil if it did not fail
+	words    []string // an error about the attempt has one of these; nil if it succeeded
 }
 
 type result uint8
@@ -115,10 +114,10 @@ const (
 	deniedBody   = `{"accepted":false}`
 )
 
-// flood is more requests than a simulation needs.
+// flood is an excessive number of requests.
 const flood = 300_000
 
-// expect notes that an event is about to be tracked.
+// expect records that an event is about to be tracked.
 func (a *api) expect(e event) *history {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,7 +129,7 @@ func (a *api) expect(e event) *history {
 	return h
 }
 
-// begin is told of a request for an event, and decides.
+// begin records a request for an event and decides on it.
 func (a *api) begin(id, body string) (*exchange, error) {
 	var sent struct {
 		Props struct {
@@ -167,7 +166,7 @@ func (a *api) begin(id, body string) (*exchange, error) {
 	return x, nil
 }
 
-// compare holds a request to the first one for the event.
+// compare checks a request against the first one for the event.
 func (a *api) compare(h *history, id, body string) {
 	if h.settled {
 		a.problem("sent again", h.n, "a request came after the answer that settled the event was read")
@@ -185,7 +184,7 @@ func (a *api) compare(h *history, id, body string) {
 	}
 }
 
-// outage returns the one that lasts at a time, or nil.
+// outage returns the current outage, or nil.
 func (a *api) outage(at time.Duration) *spell {
 	if n := len(a.outages); n > 0 && at < a.outages[n-1].to {
 		return &a.outages[n-1]
@@ -193,7 +192,7 @@ func (a *api) outage(at time.Duration) *spell {
 	return nil
 }
 
-// beginOutage ends the outage that lasts, if any.
+// beginOutage ends the current outage, if any, and begins another.
 func (a *api) beginOutage(o outage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,7 +203,7 @@ func (a *api) beginOutage(o outage) {
 	a.outages = append(a.outages, spell{outage: o, from: now, to: now + o.lasts})
 }
 
-// heal ends the outage that lasts, if any.
+// heal ends the current outage, if any.
 func (a *api) heal() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -213,7 +212,7 @@ func (a *api) heal() {
 	}
 }
 
-// decide says what becomes of a request.
+// decide returns the reply to a request.
 func (a *api) decide(h *history, now time.Duration) reply {
 	r := reply{after: a.lag(h), status: 202, body: acceptedBody, accept: true}
 	if o := a.outage(now); o != nil {
@@ -238,7 +237,7 @@ func (a *api) decide(h *history, now time.Duration) reply {
 	return r
 }
 
-// failure is the reply to one of the attempts that a fate makes fail.
+// failure returns the reply to an attempt that fate makes fail.
 func (a *api) failure(f fate, r reply) reply {
 	switch f.kind {
 	case Fails, Poison, Forbidden:
@@ -277,7 +276,7 @@ func errorBody(code string, status int) string {
 	return fmt.Sprintf(`{"error":%q,"message":"as the script says","status":%d}`, code, status)
 }
 
-// lag is the time of an answer, which depends on nothing but the seed, the event and the
+// lag returns the delay of an answer, which depends only on the seed, the event and the
 // attempt.
 func (a *api) lag(h *history) time.Duration {
 	r := rand.New(rand.NewPCG(a.script.seed, uint64(h.n)<<16|uint64(len(h.attempts))))
@@ -287,7 +286,7 @@ func (a *api) lag(h *history) time.Duration {
 // longest is the longest lag of an event that neither hangs nor is slow.
 func (a *api) longest() time.Duration { return a.script.latency * 3 / 2 }
 
-// end notes how an exchange ended.
+// end records the end of an exchange.
 func (a *api) end(x *exchange, how result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

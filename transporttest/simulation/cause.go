@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// What an error must name: the last failure of the events that are not settled.
+// Errors must name the last failure of the events that are not settled.
 
-// cause is what an error may name.
+// cause holds the failures that an error may name.
 type cause struct {
 	at    time.Duration
-	words []string // of the last failures before now, which are one if they have not the same time
-	also  []string // of failures that are of the same time as the error
-	none  bool     // an error may name none, because the failures may be those of dropped events
+	words []string // of the last failures before now; several if they happened at the same time
+	also  []string // of failures at the time of the error
+	none  bool     // an error may name none, because the failures may belong to dropped events
 }
 
-// words says how an error begins that tells of an attempt. An attempt that succeeded has none.
+// words returns possible texts of an error about the attempt; none if it succeeded.
 func (x *exchange) words(how result) []string {
 	switch {
 	case how == givenUp:
@@ -34,7 +34,7 @@ func (x *exchange) words(how result) []string {
 	return []string{"reset", "EOF"}
 }
 
-// cause returns what an error about h may name at a time. Its last failure counts.
+// cause returns the failures of h that an error may name at a time: the last ones.
 func (h *history) cause(now time.Duration) (c cause) {
 	c.at = -1
 	for _, at := range h.attempts {
@@ -57,7 +57,7 @@ func (h *history) failures() (words []string) {
 	return words
 }
 
-// or returns c if it has a failure before now. If not, other counts.
+// or returns c if it has a failure before now, and other if not.
 func (c cause) or(other cause) cause {
 	if c.words == nil {
 		other.also = append(other.also, c.also...)
@@ -66,9 +66,9 @@ func (c cause) or(other cause) cause {
 	return c
 }
 
-// durableCause returns what an error of TrackDurable may name: the last failure of the event
-// itself, else of all. On a wire a transport repeats by itself what a kept connection has not
-// carried, so that the API may know of a failure that the library does not. It needs the lock.
+// durableCause returns the failures that an error of TrackDurable may name: the last of the
+// event, or else of all events. On a wire an HTTP client may repeat a request by itself, so the
+// API may know more failures than the library. The caller holds the lock.
 func (r *run) durableCause(h *history) cause {
 	own, all := r.unseen(h.cause(r.now())), r.lastCause()
 	if r.options.Wire {
@@ -78,15 +78,15 @@ func (r *run) durableCause(h *history) cause {
 	return own.or(all)
 }
 
-// isOfConnections reports whether all failures are broken connections, after which an HTTP client
-// may have sent the request again by itself.
+// isOfConnections reports whether all failures are broken connections, after which an HTTP
+// client may have repeated the request by itself.
 func (c cause) isOfConnections() bool {
 	return !slices.ContainsFunc(c.words, func(w string) bool { return w != "reset" && w != "EOF" })
 }
 
-// lastCause returns the last failure of all events that are not settled, or have just been. It
-// needs the lock. Which events a full queue has dropped the API does not know, nor on a wire
-// which attempts a transport repeats by itself: the last failure of any event counts then.
+// lastCause returns the last failure of all events that are not settled, or have just been.
+// If a queue dropped events, or on a wire, failures of settled events count, too, because the
+// API cannot tell them apart. The caller holds the lock.
 func (r *run) lastCause() (c cause) {
 	now, dropped := r.now(), r.tracker.Stats().Dropped > 0
 	c.at, c.none = -1, dropped
@@ -109,9 +109,8 @@ func (r *run) lastCause() (c cause) {
 	return r.unseen(c)
 }
 
-// unseen adds failures on a wire that the API does not know of, or not of which event: refused
-// connections, and 408 on one that the API is about to close, which a client takes for the next
-// answer, or waits on.
+// unseen adds failures on a wire that the API cannot attribute: refused connections, and a 408
+// on a connection that the API is about to close.
 func (r *run) unseen(c cause) cause {
 	if n := len(r.refusals); n > 0 && r.refusals[n-1] >= c.at {
 		c.also = append(c.also, "refused")
@@ -131,7 +130,7 @@ func (r *run) unseen(c cause) cause {
 	return c
 }
 
-// isIn reports whether err names the cause, or none if there is none.
+// isIn reports whether err names the cause, or no cause if there is none.
 func (c cause) isIn(err error) bool {
 	text := err.Error()
 	has := func(w string) bool { return strings.Contains(text, w) }

@@ -12,28 +12,27 @@ import (
 
 // problem is a broken promise.
 type problem struct {
-	rule  string // short, the same in all simulations
-	event int    // none if it concerns all
+	rule  string // short, and equal in all simulations
+	event int    // none if it concerns all events
 	at    time.Duration
 	text  string
 }
 
-// problem notes a broken promise. It needs the lock.
+// problem records a broken promise. The caller holds the lock.
 func (a *api) problem(rule string, event int, format string, args ...any) {
 	p := problem{rule, event, a.now(), fmt.Sprintf(format, args...)}
 	a.problems = append(a.problems, p)
 	a.add(event, "BROKEN: %s: %s", p.rule, p.text)
 }
 
-// fault is problem for callers without the lock.
+// fault is like problem, without the lock.
 func (a *api) fault(rule string, event int, format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.problem(rule, event, format, args...)
 }
 
-// checkReading holds one reading of Stats to what holds at any time, and to an earlier
-// one.
+// checkReading checks a reading of Stats by itself and against an earlier one.
 func (r *run) checkReading(before, now footfall.Stats) {
 	if now.Tracked != now.Delivered+now.Rejected+now.Dropped+now.Stored+now.Queued {
 		r.fault("stats", none, "Stats do not add up: %+v", now)
@@ -50,7 +49,7 @@ func (r *run) checkReading(before, now footfall.Stats) {
 	}
 }
 
-// account is what the API and the callers know about the events of a tracker.
+// account is what the API and the callers know about a tracker's events.
 type account struct {
 	tracked, delivered, rejected uint64
 }
@@ -72,8 +71,8 @@ func (r *run) account() (a account) {
 	return a
 }
 
-// checkCounts holds Stats to what API and callers know. It must be called while nothing
-// runs.
+// checkCounts checks Stats against what the API and the callers know. The tracker must be
+// idle.
 func (r *run) checkCounts() footfall.Stats {
 	s, a := r.tracker.Stats(), r.account()
 	r.checkReading(footfall.Stats{}, s)
@@ -101,7 +100,7 @@ func (r *run) checkCounts() footfall.Stats {
 	return s
 }
 
-// allSettled reports whether nothing is left that the API would settle.
+// allSettled reports whether every event that the API would settle is settled.
 func (r *run) allSettled() bool {
 	dropped := r.tracker.Stats().Dropped
 	r.mu.Lock()
@@ -109,8 +108,8 @@ func (r *run) allSettled() bool {
 	return uint64(len(r.left())) <= dropped
 }
 
-// left returns the accepted events that the API would settle and has not. It needs the
-// lock.
+// left returns the accepted events that the API would settle and has not. The caller holds
+// the lock.
 func (r *run) left() (events []*history) {
 	for _, h := range r.events {
 		if h != nil && h.accepted && !h.settled && h.fate.settles() {
@@ -120,7 +119,7 @@ func (r *run) left() (events []*history) {
 	return events
 }
 
-// checkDelivered holds that the API has had every event by now that it would settle.
+// checkDelivered checks that the API has received every event that it would settle.
 func (r *run) checkDelivered(healthy time.Duration) {
 	dropped := r.tracker.Stats().Dropped
 	r.mu.Lock()
@@ -132,7 +131,7 @@ func (r *run) checkDelivered(healthy time.Duration) {
 	}
 }
 
-// checkEnd is called after Close, when nothing runs.
+// checkEnd runs after Close, when the tracker is idle.
 func (r *run) checkEnd() {
 	r.checkOnce()
 	r.checkOrder()
@@ -152,8 +151,8 @@ func (r *run) checkEnd() {
 	}
 }
 
-// checkOnce holds that no event was delivered twice, other than after an answer that was
-// lost, and that no event was delivered that was not accepted.
+// checkOnce checks that no event was delivered twice, except after a lost answer, and that
+// only accepted events were delivered.
 func (r *run) checkOnce() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,8 +167,8 @@ func (r *run) checkOnce() {
 	}
 }
 
-// checkOrder holds that events go out in the order of their calls if nothing prevents it.
-// Calls at the same time have none.
+// checkOrder checks that events are sent in the order of their calls, if nothing prevents it.
+// Concurrent calls have no order.
 func (r *run) checkOrder() {
 	if r.config.MaxInFlight > 1 || len(r.kinds) > 0 {
 		return
@@ -197,7 +196,7 @@ func (r *run) checkGoroutines() {
 	}
 }
 
-// checkIdle holds that the tracker needs nothing when it has nothing.
+// checkIdle checks that an idle tracker keeps no goroutines.
 func (r *run) checkIdle() {
 	if r.tracker.Stats().Queued+r.tracker.Stats().Stored > 0 || r.options.Wire {
 		return
@@ -223,8 +222,7 @@ func goroutines() (n int) {
 	return n
 }
 
-// isOwn reports whether the function that a goroutine began with belongs to this package
-// or to synctest.
+// isOwn reports whether a goroutine was started by this package or by synctest.
 func isOwn(stack string) bool {
 	first := ""
 	for line := range strings.SplitSeq(stack, "\n") {
@@ -241,5 +239,5 @@ func isOwn(stack string) bool {
 	return false
 }
 
-// self is how functions of this package are called in a stack.
+// self is the prefix of this package's functions in a stack.
 const self = "github.com/footfall-dev/footfall/transporttest/simulation."

@@ -14,16 +14,16 @@ import (
 type closing struct {
 	before   footfall.Stats
 	left     []*history // accepted and not settled
-	attempts []int      // of those, so far
-	probes   int        // attempts that may be made once more although nothing is accepted
+	attempts []int      // so far, of the events in left
+	probes   int        // extra attempts allowed although nothing is accepted
 	within   time.Duration
 }
 
-// closeProbes is how many attempts more may fail while Close waits, if the last answer before
-// settled an event.
+// closeProbes is how many more attempts may fail while Close waits, if the last answer before
+// it settled an event.
 const closeProbes = 3
 
-// shut closes the tracker and waits for everything that the script has started.
+// shut closes the tracker and waits for all goroutines of the script.
 func (r *run) shut() {
 	c := r.beginClose()
 	ctx, cancel := context.WithTimeout(context.Background(), c.within)
@@ -48,7 +48,7 @@ func (r *run) shut() {
 	}
 }
 
-// closeAgain calls Close while the first call is in progress, or is over.
+// closeAgain calls Close during or after the first call.
 func (r *run) closeAgain(ctx context.Context) {
 	time.Sleep(time.Microsecond)
 	err := r.tracker.Close(ctx)
@@ -60,7 +60,7 @@ func (r *run) closeAgain(ctx context.Context) {
 	}
 }
 
-// beginClose looks at everything while nothing runs.
+// beginClose records the state while the tracker is idle.
 func (r *run) beginClose() closing {
 	synctest.Wait()
 	c := closing{before: r.checkCounts(), within: r.script.closing}
@@ -81,8 +81,8 @@ func (r *run) beginClose() closing {
 	return c
 }
 
-// accepts reports whether the library may take the API for one that accepts events: it has
-// settled some, and at most five events have failed since at their first attempt.
+// accepts reports whether the library may believe that the API accepts events: it has settled
+// some, and at most five events have failed at their first attempt since.
 func (r *run) accepts() bool {
 	settled, failed := time.Duration(-1), 0
 	for _, h := range r.events {
@@ -98,11 +98,11 @@ func (r *run) accepts() bool {
 	return settled >= 0 && failed <= quickSteps
 }
 
-// patience is how long Close goes on after the API has settled an event for the last time, if
-// its context allows. It is for contexts without a deadline.
+// patience is how long Close waits after the API last settled an event. It applies to contexts
+// without a deadline.
 const patience = 5 * time.Minute
 
-// checkClose holds what Close did and said to its promise.
+// checkClose checks the result of Close.
 func (r *run) checkClose(c *closing, err error, took time.Duration) {
 	after := r.tracker.Stats()
 	r.checkAccount(c, after, err)
@@ -136,7 +136,7 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 	}
 }
 
-// checkAccount holds the error of Close to Stats.
+// checkAccount checks the error of Close against Stats.
 func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
 	lost := after.Dropped - c.before.Dropped
 	account, typed := errors.AsType[*footfall.CloseError](err)
@@ -155,9 +155,9 @@ func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
 	}
 }
 
-// checkLastAttempts is for an API that has settled nothing since Close began: each event
-// gets one attempt, a few may get more if the API accepted events before, and Close returns
-// after that.
+// checkLastAttempts checks Close with an API that has settled nothing since it began: each
+// event gets one attempt, a few get more if the API accepted events before, and then Close
+// returns.
 func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	rounds := time.Duration(len(c.left)/r.config.MaxInFlight + 2)
 	waits := time.Duration(c.probes) * (r.config.AttemptTimeout + 4*r.config.BackoffMin)
@@ -168,7 +168,7 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), most)
 	}
 	if r.options.Wire {
-		return // an HTTP client repeats by itself what a kept connection has not carried
+		return // an HTTP client may repeat requests by itself
 	}
 	dropped, more := c.before.Dropped, 0
 	if c.probes > 0 {
@@ -186,8 +186,8 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	}
 }
 
-// checkCause holds that the error of Close says why: its context ended, or attempts failed. It
-// names the last failure of one of the events that were lost.
+// checkCause checks that the error of Close names its reason: the context ended, or the last
+// failure of one of the lost events.
 func (r *run) checkCause(c *closing, err error, early bool) {
 	failures := cause{at: -1, none: c.before.Dropped > 0}
 	for _, h := range c.left {
@@ -212,8 +212,8 @@ func (r *run) checkCause(c *closing, err error, early bool) {
 	}
 }
 
-// checkAllAccounted holds that every event that was not settled is counted as dropped or
-// stored. It is called after Close.
+// checkAllAccounted checks that every unsettled event is counted as dropped or stored. It runs
+// after Close.
 func (r *run) checkAllAccounted() {
 	s := r.tracker.Stats()
 	unsettled := uint64(0)

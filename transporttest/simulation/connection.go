@@ -56,7 +56,7 @@ func (a *api) refuses() bool {
 	return true
 }
 
-// serve answers the requests that come on a connection.
+// serve answers the requests on a connection.
 func (a *api) serve(conn *pipe) {
 	defer a.forget(conn)
 	in := bufio.NewReader(conn)
@@ -80,7 +80,7 @@ func (a *api) serve(conn *pipe) {
 	}
 }
 
-// respond returns false if the connection carries no other request.
+// respond returns false if the connection cannot be reused.
 func (a *api) respond(conn *pipe, x *exchange) bool {
 	if !wait(x.after, conn.peer.closed) {
 		a.end(x, givenUp)

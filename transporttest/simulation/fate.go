@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Kind is something that can go wrong in a simulation.
+// Kind is a kind of failure in a simulation.
 type Kind string
 
-// Kinds that concern single events. Which of them an event has is a prop of the event,
-// so that the API needs no other memory and a trace can be read.
+// Kinds for single events. A prop of each event carries its kind, so that the API needs no
+// other state and traces are readable.
 const (
 	Slow        Kind = "slow"        // answered late, but within the attempt's timeout
 	Fails       Kind = "fails"       // refused by a 5xx, 408 or 425 a number of times, then accepted
@@ -28,7 +28,7 @@ const (
 	good        Kind = "good"
 )
 
-// Kinds that concern the whole API for a while.
+// Kinds for the whole API for some time.
 const (
 	Outage     Kind = "outage"     // connections are refused, or requests get 503 or no answer
 	KeyRefused Kind = "keyrefused" // 401
@@ -36,7 +36,7 @@ const (
 	NotAPI     Kind = "notapi"     // something else answers at the address
 )
 
-// Kinds that concern the application.
+// Kinds for the application.
 const (
 	EarlyClose Kind = "earlyclose" // Close is called in the middle of everything
 	SmallQueue Kind = "smallqueue" // a queue of few events or bytes
@@ -57,7 +57,7 @@ type fate struct {
 
 const forever = 1 << 30
 
-// String is the form that parseFate reads.
+// String returns the form that parseFate reads.
 func (f fate) String() string {
 	s := string(f.kind)
 	if f.status != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// generator makes a script of random numbers.
+// generator generates a script from random numbers.
 type generator struct {
 	*rand.Rand
 	script
@@ -20,16 +20,16 @@ type generator struct {
 	fates   []Kind
 }
 
-// mood is what the steps of one script have in common.
+// mood holds the common properties of a script's steps.
 type mood struct {
 	pause  time.Duration // usual time between two steps
 	burst  int           // most events of a step
 	budget int           // most events of the script
-	bad    float64       // share of events that have one of the script's kinds
-	first  bool          // the first event has one
+	bad    float64       // share of events with one of the script's kinds
+	first  bool          // the first event has a kind
 }
 
-// generate makes the script for a seed. Only the given kinds of things go wrong in it.
+// generate returns the script of a seed, with failures of the allowed kinds only.
 func generate(seed uint64, allowed []Kind) script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), script: script{seed: seed}}
 	g.choose(allowed)
@@ -50,13 +50,13 @@ func generate(seed uint64, allowed []Kind) script {
 	g.early = g.has(EarlyClose)
 	g.closing = g.atMost(pick(g.Rand, 0, 50*time.Millisecond, time.Second, 10*time.Second, 10*time.Second, 2*time.Minute, 10*time.Minute))
 	if g.closing > time.Second {
-		g.closing += 13 * time.Millisecond // so that it does not end in the moment of a Retry-After
+		g.closing += 13 * time.Millisecond // so that it does not coincide with a Retry-After
 	}
 	return g.script
 }
 
-// single makes events come one by one, at an API that is quick or does not answer at all, so
-// that nothing hides what one event does to the next.
+// single generates events one by one, with an API that answers quickly or not at all, so that
+// the effect of one event on the next is visible.
 func (g *generator) single() {
 	g.mood.pause = pick(g.Rand, 300*time.Millisecond, 2*time.Second)
 	g.mood.burst, g.mood.bad = 1, 0.5
@@ -64,16 +64,16 @@ func (g *generator) single() {
 	g.config.BackoffMin, g.config.BackoffMax = 20*time.Millisecond, 160*time.Millisecond
 }
 
-// requests estimates how many the events cause that are never accepted.
+// requests estimates the requests for events that are never accepted.
 func (g *generator) requests() int { return g.forever * int(g.now/g.config.BackoffMax) }
 
-// atMost shortens times that would have thousands of attempts in them.
+// atMost shortens durations that would contain thousands of attempts.
 func (g *generator) atMost(d time.Duration) time.Duration {
 	return min(d, 150*g.config.BackoffMax)
 }
 
-// choose draws up to three kinds for events, and up to two for the API and the
-// application: what goes wrong everywhere hides what goes wrong alone.
+// choose draws up to three kinds for events, and up to two for the API and the application.
+// More failures would hide each other.
 func (g *generator) choose(allowed []Kind) {
 	draw := func(from []Kind, most int) (drawn []Kind) {
 		from = slices.DeleteFunc(slices.Clone(from), func(k Kind) bool { return !slices.Contains(allowed, k) })

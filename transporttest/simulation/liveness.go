@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// bound is the promise "no event holds up another" as a formula: how long an event that
-// the API would settle at once may wait, while the API accepts anything and no other event
-// fails.
+// bound is the promise "no event holds up another" as a formula: how long an event that the
+// API would settle at once may wait, while the API accepts anything and no other event fails.
 //
-//	FlushInterval      until its batch is due; a second if other events wait that nobody takes,
+//	FlushInterval      until its batch is due; a second if other events wait without a sender,
 //	                   because the queue is then looked at less often
 //	+ BackoffMin       for a circuit breaker that one failure has opened
 //	+ longest attempt  the request that is under way if all senders are busy
@@ -19,8 +18,8 @@ import (
 //	+ its turn         see turn
 //
 // An event that fails while this one waits may open the circuit breaker: see setback. Where the
-// API sends unsolicited bytes, one BackoffMax comes on top: attempts fail on a connection that it
-// is about to close, and the model does not see them.
+// API sends unsolicited bytes, one BackoffMax is added: attempts fail on a connection that the
+// API is about to close, and the model does not see them.
 func (r *run) bound(l load) time.Duration {
 	c := &r.config
 	if slices.Contains(r.kinds, Unsolicited) {
@@ -29,7 +28,7 @@ func (r *run) bound(l load) time.Duration {
 	return l.batch + c.BackoffMin + l.attempt + l.own + l.turn + moment + r.options.Slack
 }
 
-// load is what an event meets when it is tracked, or when the API works again.
+// load is what an event meets when it is tracked, or when an outage ends.
 type load struct {
 	batch   time.Duration // until it is due
 	ahead   int           // events not settled that were tracked by then
@@ -78,13 +77,13 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 	return l
 }
 
-// leastLook is how often retries that are due are looked at, at most.
+// leastLook is the maximum interval between checks for due retries.
 const leastLook = 100 * time.Millisecond
 
 // eventsPerSender is how many events a sender is started for at most.
 const eventsPerSender = 8
 
-// serves returns how long an attempt of h takes at most.
+// serves returns the maximum duration of an attempt of h.
 func (r *run) serves(h *history) time.Duration {
 	if h.fate.hangs() || h.fate.kind == Slow {
 		return r.config.AttemptTimeout
@@ -101,14 +100,14 @@ type ending struct {
 	row     int           // first attempts that have failed since an event was settled
 	met     int           // row before this attempt ended
 	step    time.Duration // the longest wait of the circuit breaker after them
-	probe   bool          // it may have been one: others had failed before it began
+	probe   bool          // it may have been a probe: others had failed before it began
 }
 
 // instant reports whether the attempt took no time.
 func (e *ending) instant() bool { return e.attempts[e.n].from == e.at }
 
-// endings returns all attempts in the order in which they ended. One that is under way counts
-// as one that fails now. It needs the lock.
+// endings returns all attempts ordered by their end. Attempts in flight count as failing now.
+// The caller holds the lock.
 func (r *run) endings() (all []ending) {
 	now := r.now()
 	for _, h := range r.events {
@@ -144,7 +143,7 @@ func (r *run) endings() (all []ending) {
 	return all
 }
 
-// mayBeProbe reports whether an attempt had failed by a time, and none was settled after that.
+// mayBeProbe reports whether an attempt had failed by a time and none succeeded since.
 func mayBeProbe(before []ending, at time.Duration) bool {
 	settled := time.Duration(math.MaxInt64)
 	for i := len(before) - 1; i >= 0; i-- {
@@ -171,17 +170,16 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// holds reports whether the answer is one that holds everything, such as 401 or 403.
+// holds reports whether the answer stops all senders, such as 401 or 403.
 func (e *ending) holds() bool {
 	status := e.attempts[e.n].status
 	return !e.settles && status != 0 && status < 500 && !slices.Contains([]int{408, 425, 429}, status)
 }
 
-// setback is how long an attempt that fails while h waits may hold h: a step of the circuit
-// breaker, which is at most BackoffMin, and the attempt, if it is a probe, but no more than
-// BackoffMin if few have failed. Longer waits come only when more than quickSteps events in a
-// row have failed at their first attempt, as in an outage, or if h itself fails in an outage,
-// and waits as a retry.
+// setback returns how long an attempt that fails while h waits may delay h: a step of the
+// circuit breaker, at most BackoffMin, and the attempt itself if it is a probe, but no more
+// than BackoffMin if few have failed. Waits are longer only if more than quickSteps events in a
+// row failed at their first attempt, as in an outage, or if h itself fails in an outage.
 func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	retry := h.failsFrom(e.at) || r.mayHaveFailed(h, e.at)
 	wait := r.config.BackoffMin
@@ -193,7 +191,7 @@ func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	if e.probe {
 		took := e.at - e.attempts[e.n].from
 		if max(e.row, e.met) <= quickSteps && !retry && r.hasSenderBeside(e, all) {
-			took = min(took, r.config.BackoffMin) // then another one is sent beside it
+			took = min(took, r.config.BackoffMin) // then another probe is sent as well
 		}
 		wait += took
 	}
@@ -212,9 +210,8 @@ func (r *run) hasSenderBeside(e ending, all []ending) bool {
 	return free > 0
 }
 
-// mayHaveFailed reports whether an attempt of h may have failed by a time of which the API does not
-// know: a connection was refused, or unsolicited bytes were read as its answer. Both happen on a
-// wire only.
+// mayHaveFailed reports whether an attempt of h may have failed without the API's knowledge: a
+// refused connection, or unsolicited bytes read as the answer. Both happen only on a wire.
 func (r *run) mayHaveFailed(h *history, by time.Duration) bool {
 	if slices.Contains(r.kinds, Unsolicited) {
 		return true
@@ -237,8 +234,8 @@ func (h *history) failsFrom(at time.Duration) bool {
 	return len(h.attempts) > 0 && h.attempts[0].from <= at && !(h.settled && len(h.attempts) == 1)
 }
 
-// recovery is how long after an outage the circuit breaker, or the wait of an event that
-// failed in it, may still hold events: one step, and the probe that was under way.
+// recovery returns how long after an outage the circuit breaker, or a retry's own wait, may
+// still delay events: one step, and the probe in flight.
 func (r *run) recovery(o *spell, all []ending) time.Duration {
 	wait := r.config.BackoffMin + r.stepAt(o.to, all)
 	switch {
@@ -259,10 +256,10 @@ func (r *run) stepAt(at time.Duration, all []ending) time.Duration {
 	return all[n-1].step
 }
 
-// due returns when event h must be settled: the bound after it was tracked, or after the
-// API worked again for long enough, and a setback for each other event that fails meanwhile.
-// Such an event counts at its first attempt and once as a retry, because retries take turns, or
-// as often as others fail at their first attempt. It needs the lock.
+// due returns when h must be settled: the bound after it was tracked, or after the API has
+// worked long enough, and a setback for each other event that fails meanwhile. Such an event
+// counts at its first attempt and once as a retry, because retries take turns, or as often as
+// others fail at their first attempt. The caller holds the lock.
 func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 	from, healthy := h.tracked, h.tracked
 	for {
@@ -320,8 +317,8 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all []ending) t
 }
 
 // step returns how long the circuit breaker may still wait at a time because more than
-// quickSteps events in a row have failed. An event that comes in such a wait is tried at once,
-// unless the last one that was so tried has failed.
+// quickSteps events in a row have failed. A new event in such a wait is tried at once, unless
+// the last one failed.
 func (r *run) step(at time.Duration, before []ending) (left time.Duration) {
 	for i := len(before) - 1; i >= 0 && before[i].row > quickSteps; i-- {
 		if before[i].n == 0 {
@@ -331,9 +328,9 @@ func (r *run) step(at time.Duration, before []ending) (left time.Duration) {
 	return left
 }
 
-// checkLiveness holds every event that the API would have settled at once to its bound,
-// if that is before a time. Dropped events are counted, because their numbers are not
-// known.
+// checkLiveness checks that every event that the API would settle at once was settled within
+// its bound, if the bound ends before a time. Dropped events are only counted, because their
+// numbers are unknown.
 func (r *run) checkLiveness(until time.Duration) {
 	dropped := r.tracker.Stats().Dropped
 	r.mu.Lock()
@@ -350,7 +347,7 @@ func (r *run) checkLiveness(until time.Duration) {
 			dropped--
 		default:
 			r.late(h, at, l)
-			return // those behind it are late for the same reason
+			return // later events are late for the same reason
 		}
 	}
 }
@@ -364,7 +361,7 @@ func (r *run) late(h *history, due time.Duration, l load) {
 		h.n, h.fate, h.tracked, l.ahead, due, when)
 }
 
-// patience is more than enough time for everything that the API would settle.
+// patience is enough time for everything that the API would settle.
 func (r *run) patience() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -385,7 +382,7 @@ func (r *run) patience() time.Duration {
 			wait = max(wait, r.config.ProbeMax)
 		}
 	}
-	const retries = 5 + 2 // of the events that fail most often, and some
+	const retries = 5 + 2 // for the events that fail most often, and some more
 	turn := time.Duration(unsettled/r.config.MaxInFlight+min(unsettled, 8)+1) * (attempt + r.config.BackoffMin)
 	patience := r.config.FlushInterval + r.config.ProbeMax + time.Minute + retries*(wait*time.Duration(bad+1)+turn)
 	return patience + r.options.Slack

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// pipe is one end of a connection in memory, which unlike a socket may be used in a
-// bubble. A write does not wait for a reader, as one of net.Pipe does.
+// pipe is one end of a connection in memory. Unlike a socket it works in a bubble, and unlike
+// net.Pipe a write does not wait for the reader.
 type pipe struct {
 	in, out *stream
 	peer    *pipe
 	once    sync.Once
-	closed  chan struct{} // by Close or break of this end
+	closed  chan struct{} // by this end
 }
 
 var _ net.Conn = (*pipe)(nil)
@@ -84,7 +84,7 @@ func (p *pipe) RemoteAddr() net.Addr { return p.LocalAddr() }
 type stream struct {
 	mu       sync.Mutex
 	buf      []byte
-	err      error // why nothing follows buf
+	err      error // why no more bytes follow buf
 	deadline time.Time
 	change   chan struct{} // closed and replaced at every change
 }
@@ -107,7 +107,7 @@ func (s *stream) write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end keeps the first reason. Only io.EOF lets the reader have what is left.
+// end keeps the first error. The reader gets the remaining bytes only before io.EOF.
 func (s *stream) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// checkRates bounds how often the API is asked.
+// checkRates bounds the rate of requests to the API.
 func (r *run) checkRates() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -25,8 +25,8 @@ func (r *run) checkRates() {
 	}
 }
 
-// parts splits an outage where an event is settled in it: a request that began before the outage
-// may be answered late, and its answer closes the circuit breaker.
+// parts splits an outage where an event is settled in it: the late answer to an earlier
+// request closes the circuit breaker.
 func (r *run) parts(o spell) (parts []spell) {
 	var settled []time.Duration
 	for _, h := range r.events {
@@ -44,9 +44,9 @@ func (r *run) parts(o spell) (parts []spell) {
 }
 
 // checkOutage bounds the requests during an outage: one of each sender when it begins, retries
-// that fail before the circuit breaker opens for them, and a probe for each of its steps.
-// Between two probes one event that came after the last one may be tried, or five where the
-// steps are long, as behind a refused key, or where nothing fresh was left to try.
+// that fail before the circuit breaker opens, and a probe per step. Between two probes one new
+// event may be tried, or five if the steps are long, as with a refused key, or if no new event
+// was left to try.
 func (r *run) checkOutage(o spell) {
 	to := min(o.to, r.closeBegan)
 	if to <= o.from {
@@ -80,7 +80,7 @@ func (r *run) checkOutage(o spell) {
 	}
 }
 
-// patienceOfRetries is how many retries fail in a row before the circuit breaker opens for one.
+// patienceOfRetries is the number of retries in a row that open the circuit breaker.
 const patienceOfRetries = 10
 
 // trackedBetween counts the events that are tracked in a span.
@@ -93,10 +93,9 @@ func (r *run) trackedBetween(from, to time.Duration) (n int) {
 	return n
 }
 
-// probes bounds the steps of the circuit breaker during d. The first quickSteps wait for
-// BackoffMin at most, and may be as short as nothing. After that the bound of a wait doubles.
-// Behind a refused key, a wait is at least half its bound, so that the number is exact. Other
-// waits are drawn between nothing and the bound; see draws.
+// probes bounds the steps of the circuit breaker during d. The first quickSteps wait for at
+// most BackoffMin. After that the bound of a wait doubles. With a refused key a wait is at
+// least half its bound, so the number is exact. Other waits are random; see draws.
 func (r *run) probes(d time.Duration, kind Kind) int {
 	if kind == KeyRefused || kind == NotAPI {
 		n, wait := 1+quickSteps, r.config.ProbeMin
@@ -110,9 +109,9 @@ func (r *run) probes(d time.Duration, kind Kind) int {
 	return 1 + quickSteps + int(math.Ceil(doublings)) + draws(float64(d)/float64(r.config.BackoffMax))
 }
 
-// draws returns how many draws between 0 and 1 have a sum of at most x, so that more are less
-// probable than 1 in 10^9. That n draws have one is less probable than
-// exp(t*x) * ((1-exp(-t))/t)^n, whatever t (Chernoff's bound). Usual is 2x.
+// draws returns how many draws between 0 and 1 have a sum of at most x, except with a
+// probability of 1 in 10^9. The probability for n draws is at most exp(t*x) * ((1-exp(-t))/t)^n
+// for every t (Chernoff's bound). On average it is 2x.
 func draws(x float64) int {
 	n := int(2 * x)
 	for ; ; n++ {
@@ -126,9 +125,9 @@ func draws(x float64) int {
 	}
 }
 
-// checkPause holds that no request begins before the time that the API has named, or no request
-// for the event that the API named it for, if that one may be known to fail alone: the API does
-// not see failures by bytes that nobody asked for. On a wire those that are on the way may arrive.
+// checkPause checks that no request begins before the end of a Retry-After. If only one event
+// may be known to fail, the check covers that event only. On a wire, requests that were already
+// sent may still arrive.
 func (r *run) checkPause(p pause) {
 	to := min(p.from+min(p.lasts, r.config.MaxRetryAfter), r.closeBegan)
 	onTheWay, alone := 0, p.alone || slices.Contains(r.kinds, Unsolicited)
@@ -147,8 +146,8 @@ func (r *run) checkPause(p pause) {
 }
 
 // checkAttempts bounds the attempts of one event by the steps of the circuit breaker. The quick
-// steps come three times: an event settled between them ends each row, and after the second
-// failure an event waits longer by itself.
+// steps count three times: a settled event ends each row, and after its second failure an event
+// waits longer by itself.
 func (r *run) checkAttempts(h *history) {
 	var before []time.Duration
 	for _, at := range h.attempts {

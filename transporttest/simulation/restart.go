@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// restart opens a second tracker on what the first has stored, with an API that works,
-// and waits until everything has arrived.
+// restart opens a second tracker on the stored events, with a working API, and waits until all
+// have arrived.
 func (r *run) restart() {
 	stored := r.tracker.Stats().Stored
 	r.heal()
@@ -34,8 +34,8 @@ func (r *run) restart() {
 	}
 }
 
-// unstored returns how many events that the API would settle are not settled, other than
-// those that the first tracker has dropped.
+// unstored returns how many events that the API would settle are not settled, except events
+// that the first tracker dropped.
 func (r *run) unstored() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// roundTripper puts the API behind net/http without a wire.
+// roundTripper connects the API to net/http without a wire.
 type roundTripper struct{ *api }
 
 var (
@@ -23,7 +23,7 @@ func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	r.Body.Close()
 	if err == nil {
-		err = r.Context().Err() // net/http sends nothing then
+		err = r.Context().Err() // net/http then sends nothing
 	}
 	if err != nil {
 		return nil, err
@@ -61,12 +61,12 @@ func (r *reply) response() *http.Response {
 	return &http.Response{StatusCode: r.status, Header: header, Body: io.NopCloser(body)}
 }
 
-// broke is the rest of a body whose connection breaks.
+// broke is the rest of a body on a broken connection.
 type broke struct{}
 
 func (broke) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// wait returns false if gone is closed before d is over. A negative d never is.
+// wait waits for d, forever if negative. It returns false if gone is closed first.
 func wait(d time.Duration, gone <-chan struct{}) bool {
 	if d < 0 {
 		<-gone

@@ -16,28 +16,28 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// run executes a script. It must be called in a bubble.
+// run executes a script, in a bubble.
 type run struct {
 	script
 	*api
 	options *Options
 	dir     string
-	client  *http.Client // for the wire; nil without
+	client  *http.Client // for the wire; nil without a wire
 	tracker *footfall.Tracker
-	idle    int // goroutines of the library when nothing happens
+	idle    int // goroutines of an idle library
 
 	callers sync.WaitGroup
 	readers sync.WaitGroup // of Stats
 	over    chan struct{}  // tells them to end
 
 	rejections atomic.Uint64 // calls of OnError
-	invalid    atomic.Uint64 // events that Track found bad
+	invalid    atomic.Uint64 // events that Track refused as invalid
 	refused    atomic.Uint64 // ErrQueueFull and ErrClosed
 	closed     atomic.Bool   // Close was called
 	closeBegan time.Duration
 	done       chan struct{} // closed when Close has returned
 	result     error         // of Close
-	dropped    uint64        // by the time that Close returned
+	dropped    uint64        // dropped events when Close returned
 }
 
 func newRun(s script, o *Options, dir string) *run {
@@ -67,7 +67,7 @@ func (r *run) execute() {
 	r.checkEnd()
 }
 
-// panicked notes a panic. The package synctest panics when all goroutines wait for ever.
+// panicked records a panic. The package synctest panics on a deadlock.
 func panicked(r *run, v any) *run {
 	r.fault("panic", none, "%v", v)
 	return r
@@ -136,8 +136,8 @@ func (r *run) do(s *step) {
 	}
 }
 
-// recover lets the API work until everything is settled that it settles, or there has
-// been more than enough time for that.
+// recover lets the API work until everything that it would settle is settled, or time runs
+// out.
 func (r *run) recover() {
 	r.heal()
 	r.note("the API works from now on")
@@ -170,7 +170,7 @@ func (r *run) readStats() {
 	}
 }
 
-// event returns what Track is given for e.
+// event returns the footfall.Event of e.
 func (e *event) footfall() footfall.Event {
 	props := []footfall.Prop{footfall.P("n", e.n), footfall.P("fate", e.fate.String())}
 	if e.pad > 0 {
@@ -191,7 +191,7 @@ func (r *run) track(e event) {
 	r.tracked(h, err)
 }
 
-// tracked notes what Track returned.
+// tracked records the result of Track.
 func (r *run) tracked(h *history, err error) {
 	r.mu.Lock()
 	h.called, h.accepted = true, err == nil
@@ -217,14 +217,14 @@ func (r *run) trackInvalid() {
 func (r *run) onError(err error) {
 	r.rejections.Add(1)
 	if _, ok := errors.AsType[*footfall.RejectedError](err); !ok {
-		r.fault("rejected", none, "OnError was told %v", err)
+		r.fault("rejected", none, "OnError got %v", err)
 	}
 }
 
-// note adds a line to the trace that concerns no event.
+// note adds a line to the trace about no event.
 func (r *run) note(format string, args ...any) { r.add(none, format, args...) }
 
-// panics finds the lines of a log that tell of a panic.
+// panics finds the lines of a log that report a panic.
 type panics struct {
 	slog.Handler
 	*api

@@ -15,7 +15,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Run simulates with the seeds 1, 2, 3 and so on, and fails the test with what it finds.
+// Run simulates with the seeds 1, 2, 3 and so on, and fails the test if promises are broken.
 func Run(t *testing.T, o Options) {
 	t.Helper()
 	if o.Open == nil {
@@ -40,7 +40,7 @@ func Run(t *testing.T, o Options) {
 	c.report(t)
 }
 
-// kinds returns what may go wrong.
+// kinds returns the allowed kinds of failures.
 func kinds(o *Options) []Kind {
 	all := slices.Concat(eventKinds, outageKinds, otherKinds)
 	if o.Wire {
@@ -64,7 +64,7 @@ type campaign struct {
 	found  map[string]*finding
 }
 
-// finding collects the simulations that broke a rule.
+// finding holds the simulations that broke a rule.
 type finding struct {
 	rule  string
 	seeds []uint64
@@ -94,11 +94,10 @@ func (c *campaign) work(t *testing.T) {
 	}
 }
 
-// stuck is how long a simulation may take by the clock of the machine.
+// stuck bounds a simulation in real time.
 const stuck = 2 * time.Minute
 
-// simulate ends the process if a goroutine of the simulation waits for something that
-// fake time does not bring about.
+// simulate ends the process if a simulation waits for something other than fake time.
 func (c *campaign) simulate(t *testing.T, s script) *run {
 	watchdog := time.AfterFunc(stuck, func() {
 		buf := make([]byte, 1<<20)
@@ -109,7 +108,7 @@ func (c *campaign) simulate(t *testing.T, s script) *run {
 	return simulate(t, s, c.options)
 }
 
-// add notes the problems of a simulation. The first for a rule is shrunk.
+// add records the problems of a simulation. It shrinks the first one for each rule.
 func (c *campaign) add(t *testing.T, r *run) {
 	var first []problem
 	c.mu.Lock()
@@ -134,8 +133,8 @@ func (c *campaign) add(t *testing.T, r *run) {
 	}
 }
 
-// shrink looks for the shortest prefix of the script that breaks the same rule, by
-// halves. A prefix is good only if it does not fail in several runs.
+// shrink returns the shortest prefix of the script that breaks the same rule, by bisection. A
+// prefix counts as good only after several runs.
 func (c *campaign) shrink(t *testing.T, r *run, p problem) *run {
 	passes, fails := 0, len(r.steps)
 	for fails-passes > 1 {
@@ -168,7 +167,7 @@ func (r *run) broke(rule string) *problem {
 	return nil
 }
 
-// describe says what there is to know about the first problem of a rule.
+// describe describes the first problem of a rule.
 func (r *run) describe(rule string) string {
 	p := r.broke(rule)
 	var text strings.Builder

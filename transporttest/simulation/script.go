@@ -7,19 +7,18 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// script is everything that happens in one simulation, apart from what the scheduler and
-// the library's own jitter decide.
+// script determines a simulation, except for the scheduler and the library's jitter.
 type script struct {
 	seed    uint64
-	kinds   []Kind          // that may occur in it
+	kinds   []Kind          // allowed kinds
 	config  footfall.Config // numbers and durations only
 	latency time.Duration   // usual time of an answer
 	steps   []step
-	early   bool          // Close is called after the last step, whatever the state of the API
+	early   bool          // Close is called right after the last step
 	closing time.Duration // deadline of Close
 }
 
-// step is something that the application or the API does at a time.
+// step is an action of the application or the API at a time.
 type step struct {
 	at       time.Duration // since the beginning
 	do       action
@@ -44,10 +43,10 @@ const (
 type event struct {
 	n    int // unique in the script
 	fate fate
-	pad  int // bytes of a prop that only takes room
+	pad  int // size of a prop that only takes room
 }
 
-// outage is a time when the API accepts nothing.
+// outage is a period in which the API accepts nothing.
 type outage struct {
 	kind       Kind
 	lasts      time.Duration
@@ -84,7 +83,7 @@ func (s *step) String() string {
 	return s.outage.String()
 }
 
-// span names events by the first and the last number.
+// span formats the first and the last number of events.
 func span(events []event) string {
 	first, last := events[0].n, events[len(events)-1].n
 	if first == last {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// trace notes what happens. It formats nothing until it is printed, for most are not.
+// trace records events of a simulation. It formats them only when printed.
 type trace struct {
 	began time.Time
 
@@ -22,12 +22,12 @@ type line struct {
 	args   []any
 }
 
-// none is for lines that concern no single event.
+// none stands for no single event.
 const none = -1
 
 func (t *trace) now() time.Duration { return time.Since(t.began) }
 
-// add notes something about event n, or none.
+// add adds a line about event n, or none.
 func (t *trace) add(n int, format string, args ...any) {
 	at := t.now()
 	t.mu.Lock()

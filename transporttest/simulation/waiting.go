@@ -8,12 +8,12 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// What callers of methods that wait are told.
+// Checks of the methods that wait.
 
-// a moment is how much later than its reason a method may return.
+// moment is how much later than its reason a method may return.
 const moment = 5 * time.Millisecond
 
-// callDurable is the one place that knows how TrackDurable is called.
+// callDurable calls TrackDurable.
 func callDurable(ctx context.Context, t *footfall.Tracker, e footfall.Event) error {
 	return t.TrackDurable(ctx, e)
 }
@@ -21,7 +21,7 @@ func callDurable(ctx context.Context, t *footfall.Tracker, e footfall.Event) err
 func (r *run) trackDurable(e event, within time.Duration) {
 	h := r.expect(e)
 	r.mu.Lock()
-	h.called, h.accepted = true, true // unless it returns at once and says otherwise
+	h.called, h.accepted = true, true // unless it returns at once with another result
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -38,7 +38,7 @@ func (r *run) trackDurable(e event, within time.Duration) {
 	r.checkDurable(h, err, took, within)
 }
 
-// checkDurable holds what TrackDurable said to what the API did.
+// checkDurable checks the result of TrackDurable against the API.
 func (r *run) checkDurable(h *history, err error, took, within time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *run) acceptedNow() (events []*history) {
 	return events
 }
 
-// checkFlush holds what Flush said of the events accepted before it to what the API did.
+// checkFlush checks the result of Flush, for the events accepted before it.
 func (r *run) checkFlush(before []*history, err error, began, within time.Duration) {
 	dropped := r.tracker.Stats().Dropped
 	r.mu.Lock()
@@ -95,7 +95,7 @@ func (r *run) checkFlush(before []*history, err error, began, within time.Durati
 			left++
 		}
 	}
-	open := false // Flush may have seen events of the same time
+	open := false // Flush may include events of the same time
 	for _, h := range r.events {
 		if h != nil && h.accepted && h.tracked <= began {
 			last = max(last, h.at)
@@ -123,7 +123,7 @@ func (r *run) checkFlush(before []*history, err error, began, within time.Durati
 	}
 }
 
-// unsettled returns how many events a call of Flush has left.
+// unsettled returns the number of unsettled events in an error of Flush.
 func unsettled(err error) (n uint64, ok bool) {
 	late, ok := errors.AsType[*footfall.FlushError](err)
 	if !ok {
@@ -132,8 +132,8 @@ func unsettled(err error) (n uint64, ok bool) {
 	return late.Unsettled, true
 }
 
-// isRefusal reports whether err says that the event was not accepted. An event that a
-// full queue dropped later has an error that says more.
+// isRefusal reports whether err says that the event was not accepted. An event that a full
+// queue dropped later has a longer error.
 func isRefusal(err error) bool {
 	return err != nil && (err.Error() == footfall.ErrQueueFull.Error() || err.Error() == footfall.ErrClosed.Error())
 }

@@ -1,5 +1,5 @@
-// Package hello is a server that says hello: what every program of the experiment is but
-// for its SDK.
+// Package hello is a server that says hello. All programs of the experiment consist of it and
+// an SDK.
 package hello
 
 import (
@@ -13,12 +13,12 @@ import (
 	"runtime"
 )
 
-// Nowhere is where SDKs are pointed to. Nobody answers there.
+// Nowhere is the address that SDKs send to. No server listens there.
 const Nowhere = "http://127.0.0.1:9"
 
-// Serve listens, prints its address, and prints its number of goroutines for each line that
-// it reads, until there are no more. Each request is handed to track before it is answered; both track and
-// wrap, which is put around the handler, may be nil.
+// Serve listens, prints its address, and prints its number of goroutines for each line that it
+// reads, until the end of input. It calls track for each request before it answers, and wrap
+// for the handler; both may be nil.
 func Serve(track func(*http.Request), wrap func(http.Handler) http.Handler) {
 	handler := newHandler(track, wrap)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,5 +1,5 @@
-// Package child runs parts of an experiment in processes of their own: a server that must
-// not share a garbage collector with its client, a client that must have one core.
+// Package child runs parts of an experiment in separate processes: a server that must not share
+// a garbage collector with its client, or a client that must have one core.
 package child
 
 import (
@@ -14,19 +14,17 @@ import (
 	"time"
 )
 
-// roleVariable and orderVariable are the variables of the environment by which a binary
-// learns that it is a child, and of what.
+// roleVariable and orderVariable are the environment variables with a child's role and order.
 const (
 	roleVariable  = "FOOTFALL_BENCH_CHILD"
 	orderVariable = "FOOTFALL_BENCH_ORDER"
 )
 
-// AnyCore leaves a process where the system puts it.
+// AnyCore does not pin a process to a core.
 const AnyCore = -1
 
-// Handle makes the binary that it is part of a child if it was started as one of that
-// role: it then runs what it is given and does not return. It is called from an init
-// function, so that neither a main function nor a test needs to know.
+// Handle makes this process a child if it was started with the role: it then calls run and does
+// not return. Call it from an init function, so that it works in commands and tests.
 func Handle[Order any](role string, run func(order Order, p *Parent) error) {
 	if os.Getenv(roleVariable) != role {
 		return
@@ -44,14 +42,13 @@ func Handle[Order any](role string, run func(order Order, p *Parent) error) {
 	os.Exit(0)
 }
 
-// Parent is who started a child, as the child sees it.
+// Parent is the child's view of its parent.
 type Parent struct {
 	asks chan struct{}
 	out  *json.Encoder
 }
 
-// newParent sees to it that the child does not outlive its parent: the pipe ends with it,
-// however it ends.
+// newParent ensures that the child does not outlive its parent, whose end closes the pipe.
 func newParent() *Parent {
 	p := &Parent{make(chan struct{}, 16), json.NewEncoder(os.Stdout)}
 	go func() {
@@ -64,26 +61,26 @@ func newParent() *Parent {
 	return p
 }
 
-// Say tells the parent v.
+// Say sends v to the parent.
 func (p *Parent) Say(v any) error { return p.out.Encode(v) }
 
-// Asks has an element for each call of Process.Ask.
+// Asks receives a value for each call of [Process.Ask].
 func (p *Parent) Asks() <-chan struct{} { return p.asks }
 
-// Process is a child, as its parent sees it.
+// Process is the parent's view of a child.
 type Process struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	said  chan []byte // closed when it says no more
+	said  chan []byte // closed after the last message
 }
 
-// Start runs a child of a role on a core, or on AnyCore. Stop must be called.
+// Start starts a child with a role on a core, or on AnyCore. Call Stop to end it.
 func Start(ctx context.Context, role string, core int, order any) (*Process, error) {
 	return start(ctx, role, core, order, func(cmd *exec.Cmd) { cmd.Stderr = os.Stderr })
 }
 
-// StartIn runs a child of a role in a directory, and writes what it logs to a file. Stop
-// must be called.
+// StartIn starts a child with a role in a directory, with a file for its log. Call Stop to end
+// it.
 func StartIn(ctx context.Context, role, dir string, log *os.File, order any) (*Process, error) {
 	return start(ctx, role, AnyCore, order, func(cmd *exec.Cmd) { cmd.Dir, cmd.Stderr = dir, log })
 }
@@ -123,7 +120,7 @@ func (p *Process) listen(out io.Reader) {
 	}
 }
 
-// Hear waits for the next thing that the child says.
+// Hear waits for the child's next message.
 func (p *Process) Hear(limit time.Duration, v any) error {
 	select {
 	case line, ok := <-p.said:
@@ -136,7 +133,7 @@ func (p *Process) Hear(limit time.Duration, v any) error {
 	}
 }
 
-// Ask waits for an answer to Parent.Asks.
+// Ask asks the child and waits for its answer.
 func (p *Process) Ask(limit time.Duration, v any) error {
 	if _, err := io.WriteString(p.stdin, "\n"); err != nil {
 		return err
@@ -144,10 +141,10 @@ func (p *Process) Ask(limit time.Duration, v any) error {
 	return p.Hear(limit, v)
 }
 
-// Stop ends the child and returns when it is gone.
+// Stop ends the child and waits for it.
 func (p *Process) Stop() {
 	_ = p.cmd.Process.Kill()
-	for range p.said { // so that nothing is left in the pipe
+	for range p.said { // drain the pipe
 	}
 	_ = p.cmd.Wait()
 }

@@ -29,7 +29,7 @@ func TestAChildOnACoreHasThatOne(t *testing.T) {
 	if !CanPin() {
 		t.Skip("one core, or a system that does not pin")
 	}
-	runtime.LockOSThread() // the parent's thread must be left as it was
+	runtime.LockOSThread() // the parent's thread must be restored
 	defer runtime.UnlockOSThread()
 	for core, want := range map[int]int{0: 1, 1: 1, AnyCore: runtime.NumCPU()} {
 		p, err := Start(t.Context(), "cores", core, 0)
@@ -42,7 +42,7 @@ func TestAChildOnACoreHasThatOne(t *testing.T) {
 	require.Equal(t, runtime.NumCPU(), nproc(t), "a parent stays where it was")
 }
 
-// nproc is the number of cores of a process that is started now.
+// nproc returns the number of cores of a new process.
 func nproc(t *testing.T) int {
 	t.Helper()
 	p, err := Start(t.Context(), "cores", AnyCore, 0)
@@ -71,7 +71,7 @@ func TestAChildThatFailsIsAnError(t *testing.T) {
 	require.Error(t, p.Hear(patience, new(string)))
 }
 
-// However the parent ends, the pipe to its children does.
+// The pipe to the children ends with the parent, in all cases.
 func TestAChildEndsWithItsPipe(t *testing.T) {
 	p, err := Start(t.Context(), "echo", AnyCore, "hello")
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestAChildEndsWithItsPipe(t *testing.T) {
 }
 
 func TestMemoryIsThatOfTheProcess(t *testing.T) {
-	if runtime.GOOS == "linux" { // which tells
+	if runtime.GOOS == "linux" { // where nproc is exact
 		require.Positive(t, RSS(os.Getpid()))
 		require.Positive(t, PeakRSS())
 	}

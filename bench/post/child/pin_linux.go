@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CanPin reports whether there are cores to keep two processes apart on.
+// CanPin reports whether there are enough cores to separate two processes.
 func CanPin() bool { return runtime.NumCPU() >= 2 }
 
-// nth is the n-th of the cores that are allowed, counted from 0.
+// nth returns the n-th allowed core, counted from 0.
 func nth(allowed *unix.CPUSet, n int) int {
 	for core := range len(allowed) * 64 {
 		if !allowed.IsSet(core) {
@@ -24,9 +24,9 @@ func nth(allowed *unix.CPUSet, n int) int {
 	return -1
 }
 
-// StartOn starts cmd on one of the cores that this process may use: the thread that forks goes there for a moment, and what
-// it starts inherits that. So every thread of a Go child is on that core, and its runtime
-// counts one.
+// StartOn starts cmd on one of the allowed cores. It moves the forking thread there briefly, and
+// cmd inherits the affinity. So all threads of a Go child run on that core, and its runtime
+// counts one core.
 func StartOn(core int, cmd *exec.Cmd) error {
 	if core == AnyCore || !CanPin() {
 		return cmd.Start()

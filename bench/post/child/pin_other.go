@@ -4,8 +4,8 @@ package child
 
 import "os/exec"
 
-// CanPin reports whether there are cores to keep two processes apart on.
+// CanPin reports whether there are enough cores to separate two processes.
 func CanPin() bool { return false }
 
-// StartOn starts cmd anywhere: only Linux is asked for one core.
+// StartOn starts cmd on any core: pinning is implemented for Linux only.
 func StartOn(_ int, cmd *exec.Cmd) error { return cmd.Start() }

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// PeakRSS is the most memory that this process has had resident, in KiB; zero if the
-// system does not tell.
+// PeakRSS returns the peak resident memory of this process in KiB, or zero if it is unknown.
 func PeakRSS() int { return memory("self", "VmHWM:") }
 
-// RSS is the memory that a process has resident, in KiB; zero if the system does not tell.
+// RSS returns the resident memory of a process in KiB, or zero if it is unknown.
 func RSS(pid int) int { return memory(strconv.Itoa(pid), "VmRSS:") }
 
-// memory is a field of /proc/[pid]/status (proc(5)).
+// memory returns a field of /proc/[pid]/status (proc(5)).
 func memory(process, field string) int {
 	status, _ := os.ReadFile("/proc/" + process + "/status")
 	for line := range strings.Lines(string(status)) {

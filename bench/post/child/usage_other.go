@@ -4,5 +4,5 @@ package child
 
 import "time"
 
-// CPU is the processor time that this process has used; zero where it is not known.
+// CPU returns the processor time of this process, or zero if it is unknown.
 func CPU() time.Duration { return 0 }

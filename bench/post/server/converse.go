@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What the API says to each event, and to what is not a request with a length.
+// The answers to events, and to requests without a length.
 var (
 	accepted = []byte("HTTP/1.1 202 Accepted\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n" + Body)
 	refused  = []byte("HTTP/1.1 411 Length Required\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -19,7 +19,7 @@ const Body = `{"accepted":true}`
 // maxRequest bounds a request, header and body.
 const maxRequest = 64 << 10
 
-// converse answers the requests of a connection, one after the other.
+// converse answers the requests of a connection in order.
 func (a *api) converse(c net.Conn) {
 	defer c.Close()
 	buf := make([]byte, maxRequest)
@@ -53,7 +53,7 @@ func (a *api) answer(c net.Conn) error {
 		time.Sleep(a.delay)
 	}
 	a.inFlight.Add(-1)
-	a.requests.Add(1) // before whoever reads the answer may ask for the count
+	a.requests.Add(1) // before the client can ask for the count
 	_, err := c.Write(accepted)
 	return err
 }
@@ -63,8 +63,8 @@ var (
 	lengthName  = []byte("\r\nContent-Length: ")
 )
 
-// requestSize returns the size of the request that b begins with; zero if b ends before
-// its header does, and false if that has no length.
+// requestSize returns the size of the request at the start of b: zero if its header is
+// incomplete, and false if it has no length.
 func requestSize(b []byte) (size int, ok bool) {
 	end := bytes.Index(b, endOfHeader)
 	if end < 0 {

@@ -1,5 +1,4 @@
-// Package server is an API that costs next to nothing, in a process of its own: what a
-// client reaches against it is the client's own speed.
+// Package server is a very fast API in its own process, so that only the client limits the rate.
 package server
 
 import (
@@ -12,19 +11,19 @@ import (
 	"github.com/footfall-dev/footfall/bench/post/child"
 )
 
-// Options say what the server is like.
+// Options configures a server.
 type Options struct {
-	Core  int           // that it is pinned to, or child.AnyCore
-	Delay time.Duration // before each answer, as if it were far away
+	Core  int           // core of the process, or child.AnyCore
+	Delay time.Duration // before each answer, to simulate a distance
 }
 
-// Counts are what the server has seen.
+// Counts are the observations of a server.
 type Counts struct {
 	Requests    int // answered
 	Connections int // accepted
-	InFlight    int // at most, since the last time that counts were read
+	InFlight    int // maximum since the last call of Counts
 
-	CPU time.Duration // that the server has used
+	CPU time.Duration // of the server
 }
 
 // Server is a running server. Close must be called.
@@ -35,10 +34,10 @@ type Server struct {
 
 const role = "server"
 
-// patience is how long a child may take to answer.
+// patience bounds the wait for a child's answer.
 const patience = 10 * time.Second
 
-// Start returns when the server takes connections.
+// Start returns when the server accepts connections.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	p, err := child.Start(ctx, role, o.Core, o)
 	if err != nil {
@@ -52,7 +51,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Counts asks the server.
+// Counts returns the server's counts.
 func (s *Server) Counts() (c Counts, err error) {
 	err = s.process.Ask(patience, &c)
 	return c, err

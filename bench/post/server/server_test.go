@@ -89,7 +89,7 @@ func TestARequestWithoutLengthIsRefused(t *testing.T) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	require.NoError(t, err)
 	defer c.Close()
-	_, err = io.WriteString(c, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n") // a chunk after that might find the connection closed
+	_, err = io.WriteString(c, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n") // the connection might be closed before a chunk
 	require.NoError(t, err)
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err)

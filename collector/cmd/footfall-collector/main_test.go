@@ -29,7 +29,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// TestMain lets the test's own program stand in for the command.
+// TestMain runs the command itself if the environment asks for it.
 func TestMain(m *testing.M) {
 	if os.Getenv("FOOTFALL_TEST_AS_COMMAND") != "" {
 		main()
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 func noEnv(string) string { return "" }
 
-// command is one that runs.
+// command is a running command.
 type command struct {
 	url   string
 	setup string // link, if one was printed
@@ -60,10 +60,10 @@ func start(t *testing.T, args ...string) *command {
 	c := &command{stop: func() error { cancel(); return <-ended }}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if url, ok := strings.CutPrefix(lines.Text(), "Footfall is at "); ok {
+		if url, ok := strings.CutPrefix(lines.Text(), "Footfall serves "); ok {
 			c.url = url
 		}
-		if strings.HasPrefix(lines.Text(), "It keeps everything in ") {
+		if strings.HasPrefix(lines.Text(), "Data directory: ") {
 			break
 		}
 	}
@@ -72,13 +72,13 @@ func start(t *testing.T, args ...string) *command {
 	return c
 }
 
-// setupLink waits a moment for the line that is not always there.
+// setupLink waits briefly for the link, which is not always printed.
 func setupLink(lines *bufio.Scanner) string {
 	found := make(chan string, 1)
 	go func() {
 		defer close(found)
-		for lines.Scan() { // to its end, so that nothing waits for a reader
-			if _, link, ok := strings.Cut(lines.Text(), "once: "); ok {
+		for lines.Scan() { // drain the output, so that the command does not block
+			if _, link, ok := strings.Cut(lines.Text(), "open this link: "); ok {
 				found <- link
 			}
 		}
@@ -91,7 +91,7 @@ func setupLink(lines *bufio.Scanner) string {
 	}
 }
 
-// withSite makes a file with a site, a key and a password, and returns them.
+// withSite creates a file with a site, a key and a password.
 func withSite(t *testing.T, dir string) (site, key string) {
 	t.Helper()
 	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
@@ -181,8 +181,8 @@ func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
 	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
 }
 
-// A backup may be kept for years, and with the salt of its day the visitors of that day
-// could be told from their addresses.
+// A backup may be kept for years. With the day's salt in it, visitors could be identified by
+// their addresses.
 func TestBackupHasNoSaltInIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -230,13 +230,13 @@ func TestSignalsEndItGracefully(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
 		lines := bufio.NewReader(out)
-		for text := ""; !strings.Contains(text, "once: "); {
+		for text := ""; !strings.Contains(text, "open this link: "); {
 			text, err = lines.ReadString('\n')
 			require.NoError(t, err, "%s", &log)
 		}
 		require.NoError(t, cmd.Process.Signal(signal))
 		rest, _ := io.ReadAll(lines)
-		assert.Contains(t, string(rest), "a second Ctrl+C ends it now")
+		assert.Contains(t, string(rest), "press Ctrl+C again to stop now")
 		assert.NoError(t, cmd.Wait(), "%s", &log)
 		assert.Empty(t, log.String())
 	}
@@ -289,11 +289,11 @@ func TestIdempotencyWindowIsFromAMinuteTo30Days(t *testing.T) {
 	}
 	for _, text := range []string{"0", "0d", "59s", "31d", "720h1s", "-1h", "72", "soon", "99999999999999999999d"} {
 		_, err := parseOptions([]string{"-idempotency-window", text}, noEnv, io.Discard)
-		assert.EqualError(t, err, `-idempotency-window or FOOTFALL_IDEMPOTENCY_WINDOW: "`+text+`" is not a time from 1m to 30d, such as 72h or 7d`)
+		assert.EqualError(t, err, `-idempotency-window or FOOTFALL_IDEMPOTENCY_WINDOW: "`+text+`" is not a duration from 1m to 30d, such as 72h or 7d`)
 	}
 }
 
-// The key is planted with the age that it has when the collector starts.
+// The key is stored with the age that it has when the collector starts.
 func TestIdempotencyWindowIsThatOfTheStore(t *testing.T) {
 	t.Parallel()
 	for window, want := range map[string]int64{"72h": 1, "": 2} {
@@ -316,10 +316,10 @@ func TestHelpIsForNewUsers(t *testing.T) {
 	t.Parallel()
 	var out, log bytes.Buffer
 	err := run(t.Context(), []string{"-h"}, noEnv, &out, &log)
-	assert.ErrorIs(t, err, flag.ErrHelp, "which main takes for success")
+	assert.ErrorIs(t, err, flag.ErrHelp, "main treats it as success")
 	assert.Empty(t, log.String())
 	for _, text := range []string{
-		"website analytics service", "link with which you choose the password", "-backup FILE",
+		"website analytics service", "link that sets the password", "-backup FILE",
 		"-listen address\n", "FOOTFALL_LISTEN (default \"127.0.0.1:8090\")", "by default 50000\n    \tFOOTFALL_KEY_RATE",
 	} {
 		assert.Contains(t, out.String(), text)
@@ -349,7 +349,7 @@ func TestAddressThatIsTakenIsSaidWithWhatToDo(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	err = run(t.Context(), []string{"-listen", taken.Addr().String(), "-data", t.TempDir()}, noEnv, io.Discard, io.Discard)
-	assert.ErrorContains(t, err, "-listen names another address")
+	assert.ErrorContains(t, err, "choose another address with -listen")
 }
 
 func TestKeyRateIsThatOfTheCollector(t *testing.T) {
@@ -368,7 +368,7 @@ func TestAdviceIsForThoseWhoServeMoreThanTheirMachine(t *testing.T) {
 	assert.Empty(t, advice(&options{}, here))
 	assert.Regexp(t, "plain text", advice(&options{}, all))
 	secure := options{publicURL: "https://stats.example.com"}
-	assert.Regexp(t, "^.It trusts no proxy.*$", advice(&secure, all))
+	assert.Regexp(t, "^.No proxy is trusted.*$", advice(&secure, all))
 	secure.proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	assert.Empty(t, advice(&secure, all))
 	assert.Empty(t, advice(&secure, here))

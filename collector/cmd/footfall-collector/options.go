@@ -17,7 +17,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// options are what the command line and the environment say.
+// options are the settings from the command line and the environment.
 type options struct {
 	listen    string
 	data      string // directory
@@ -30,24 +30,23 @@ type options struct {
 	version   bool
 }
 
-// about heads the help. What a new user wants first is what to type, and what happens.
+// about is the text above the list of options in -help.
 const about = `Footfall-collector is a website analytics service in one process: the Site Analytics
 API for servers, a script for browsers, and a dashboard.
 
   footfall-collector               serve, until Ctrl+C; the first start prints a
-                                   link with which you choose the password
-  footfall-collector -backup FILE  write a copy of all data, also while it serves
+                                   link that sets the password
+  footfall-collector -backup FILE  write a backup of all data; the service may be running
 
-For visitors from elsewhere put a proxy that speaks HTTPS before it:
+To serve other machines, run it behind a proxy that terminates HTTPS:
 
   footfall-collector -public-url https://stats.example.com -trusted-proxies 127.0.0.1
 
-Options, with the environment variables that stand in for them:
+Options, each with its environment variable:
 `
 
-// parseOptions reads the command line; what is not there is taken from the environment.
-// If it is help that was asked for, it is written to stdout, and the error is
-// flag.ErrHelp.
+// parseOptions reads the command line, and the environment for options that are not on it.
+// For -help it writes the help to stdout and returns flag.ErrHelp.
 func parseOptions(args []string, env func(string) string, stdout io.Writer) (options, error) {
 	var o options
 	var proxies, retention, keyRate, window string
@@ -56,14 +55,14 @@ func parseOptions(args []string, env func(string) string, stdout io.Writer) (opt
 	text := func(into *string, name, variable, value, usage string) {
 		flags.StringVar(into, name, cmp.Or(env(variable), value), usage+"\n"+variable)
 	}
-	text(&o.listen, "listen", "FOOTFALL_LISTEN", "127.0.0.1:8090", "`address` to serve on: 127.0.0.1:PORT for this machine alone, :PORT for others too")
-	text(&o.data, "data", "FOOTFALL_DATA", dataDir(), "`directory` that everything is kept in, made if there is none")
-	text(&o.publicURL, "public-url", "FOOTFALL_PUBLIC_URL", "", "`URL` that browsers find this at; by default http:// and the address")
-	text(&proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` of your proxies, or networks such as 10.0.0.0/8, with commas: their\nX-Forwarded-For is believed. Without, all visitors behind a proxy count as one")
-	text(&retention, "retention", "FOOTFALL_RETENTION", "", "`time` to keep events for, such as 90d; by default for ever")
-	text(&keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "`number` of events a second that one API key may send, -1 for any number;\nby default 50000")
-	text(&window, "idempotency-window", "FOOTFALL_IDEMPOTENCY_WINDOW", "", "`time` for which an event that is sent again with its Idempotency-Key counts once,\nfrom 1m to 30d; by default 24h. A key takes about 110 bytes of disk for as long")
-	flags.StringVar(&o.backup, "backup", "", "new `file` to write a backup to")
+	text(&o.listen, "listen", "FOOTFALL_LISTEN", "127.0.0.1:8090", "`address` to listen on: 127.0.0.1:PORT for this machine only, :PORT for all interfaces")
+	text(&o.data, "data", "FOOTFALL_DATA", dataDir(), "`directory` for the data, created if it does not exist")
+	text(&o.publicURL, "public-url", "FOOTFALL_PUBLIC_URL", "", "`URL` at which browsers reach the service; by default http:// and the address")
+	text(&proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` or networks of your proxies, separated by commas, such as 127.0.0.1 or\n10.0.0.0/8. Their X-Forwarded-For header is trusted. If a proxy is not listed, all\nvisitors behind it count as one")
+	text(&retention, "retention", "FOOTFALL_RETENTION", "", "`duration` to keep events, such as 90d; by default forever")
+	text(&keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "maximum `number` of events per second for each API key, -1 for no limit;\nby default 50000")
+	text(&window, "idempotency-window", "FOOTFALL_IDEMPOTENCY_WINDOW", "", "`duration` to remember Idempotency-Keys, from 1m to 30d; by default 24h. Events that\nrepeat a remembered key count once. Each key takes about 110 bytes on disk")
+	flags.StringVar(&o.backup, "backup", "", "write a backup to this `file`, which must not exist, and exit")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	err := flags.Parse(args)
 	switch {
@@ -89,14 +88,14 @@ func help(flags *flag.FlagSet, out io.Writer) {
 	flags.PrintDefaults()
 }
 
-// dataDir is the same wherever the command is started from: a relative one would show
-// an empty account to somebody who is in another directory the next time. Go knows no
-// directory for data; of those it knows this is the one that nothing cleans up.
+// dataDir returns a directory that does not depend on the working directory, so that every
+// start finds the same data. The standard library has no function for a data directory; the
+// configuration directory is the closest one that no cleanup deletes.
 func dataDir() string {
 	if dir, err := os.UserConfigDir(); err == nil {
 		return filepath.Join(dir, "footfall")
 	}
-	return "footfall-data" // a service without a home
+	return "footfall-data" // no home directory, as in some services
 }
 
 func parseProxies(list string) (all []netip.Prefix, err error) {
@@ -110,15 +109,15 @@ func parseProxies(list string) (all []netip.Prefix, err error) {
 			prefix, err = addr.Prefix(addr.BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("-trusted-proxies or FOOTFALL_TRUSTED_PROXIES: %q is neither an address nor a network such as 10.0.0.0/8", text)
+			return nil, fmt.Errorf("-trusted-proxies or FOOTFALL_TRUSTED_PROXIES: %q is not an IP address or a network such as 10.0.0.0/8", text)
 		}
 		all = append(all, prefix.Masked())
 	}
 	return all, nil
 }
 
-// parseTime knows days beside what time.ParseDuration knows. It returns 0 for what is no
-// time above zero.
+// parseTime is time.ParseDuration with a unit d for days. It returns 0 for an invalid or
+// negative time.
 func parseTime(text string) time.Duration {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -134,21 +133,21 @@ func parseTime(text string) time.Duration {
 func parseRetention(text string) (time.Duration, error) {
 	d := parseTime(text)
 	if d == 0 && text != "" {
-		return 0, fmt.Errorf("-retention or FOOTFALL_RETENTION: %q is not a time such as 90d or 36h", text)
+		return 0, fmt.Errorf("-retention or FOOTFALL_RETENTION: %q is not a positive duration such as 90d or 36h", text)
 	}
 	return d, nil
 }
 
-// parseWindow returns 0 for the default.
+// parseWindow returns 0, which selects the default, for an empty text.
 func parseWindow(text string) (time.Duration, error) {
 	d := parseTime(text)
 	if text != "" && (d < store.MinDuplicateFor || d > store.MaxDuplicateFor) {
-		return 0, fmt.Errorf("-idempotency-window or FOOTFALL_IDEMPOTENCY_WINDOW: %q is not a time from 1m to 30d, such as 72h or 7d", text)
+		return 0, fmt.Errorf("-idempotency-window or FOOTFALL_IDEMPOTENCY_WINDOW: %q is not a duration from 1m to 30d, such as 72h or 7d", text)
 	}
 	return d, nil
 }
 
-// parseRate returns 0 for the default, and what is below it for no limit.
+// parseRate returns 0, which selects the default, for an empty text, and -1 for no limit.
 func parseRate(text string) (float64, error) {
 	if text == "" {
 		return 0, nil
@@ -156,5 +155,5 @@ func parseRate(text string) (float64, error) {
 	if rate, err := strconv.ParseFloat(text, 64); err == nil && (rate > 0 || rate == -1) && !math.IsInf(rate, 0) {
 		return rate, nil
 	}
-	return 0, fmt.Errorf("-key-rate or FOOTFALL_KEY_RATE: %q is neither a number above zero, such as 200, nor -1", text)
+	return 0, fmt.Errorf("-key-rate or FOOTFALL_KEY_RATE: %q must be a number above zero, such as 200, or -1 for no limit", text)
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// closeTimeout is how long requests may take to end after the listener has closed.
+// closeTimeout bounds the wait for open requests after the listener has closed.
 const closeTimeout = 10 * time.Second
 
-// run does what the command line says and returns when it is done, or ctx has ended.
+// run executes the command line. A service runs until ctx ends.
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	opts, err := parseOptions(args, env, stdout)
 	if err != nil {
@@ -40,13 +40,13 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 		return err
 	}
 	err = serve(ctx, &opts, st, log, stdout)
-	return errors.Join(err, st.Close()) // last: until now events were taken
+	return errors.Join(err, st.Close()) // close the store last: requests may use it until here
 }
 
 func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger, stdout io.Writer) error {
 	listener, err := net.Listen("tcp", opts.listen)
 	if err != nil {
-		return fmt.Errorf("%w; -listen names another address", err)
+		return fmt.Errorf("%w; choose another address with -listen", err)
 	}
 	defer listener.Close()
 	c, err := collector.New(ctx, collector.Config{
@@ -69,15 +69,15 @@ func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger,
 	return errors.Join(err, c.Close(ending))
 }
 
-// greet prints where to go. The link is a secret: it is for who started this, not for
-// the log.
+// greet prints the address and the setup link. The link is a secret, so it goes to stdout
+// and not to the log.
 func greet(stdout io.Writer, c *collector.Collector, opts *options, addr net.Addr) {
 	base := opts.publicURL
 	if base == "" {
 		base = "http://" + browsable(addr)
 	}
-	fmt.Fprintln(stdout, "Footfall is at", base)
-	fmt.Fprintln(stdout, "It keeps everything in", opts.data)
+	fmt.Fprintln(stdout, "Footfall serves", base)
+	fmt.Fprintln(stdout, "Data directory:", opts.data)
 	for _, line := range advice(opts, addr) {
 		fmt.Fprintln(stdout, line)
 	}
@@ -85,42 +85,42 @@ func greet(stdout io.Writer, c *collector.Collector, opts *options, addr net.Add
 		if opts.publicURL == "" {
 			link = base + link
 		}
-		fmt.Fprintln(stdout, "Set a password with this link, once:", link)
+		fmt.Fprintln(stdout, "To set the password, open this link:", link)
 	}
 }
 
-// takeLeave says what happens when ctx ends: that nothing seems to happen would be read as
-// a command that hangs. What it returns waits until it is said.
+// takeLeave prints a line when ctx ends, because open requests can delay the exit. The
+// returned function waits until the line is printed.
 func takeLeave(ctx context.Context, stdout io.Writer) (wait func()) {
 	said := make(chan struct{})
 	say := func() {
 		defer close(said)
-		fmt.Fprintln(stdout, "It ends when the requests under way are answered; a second Ctrl+C ends it now.")
+		fmt.Fprintln(stdout, "Shutting down after open requests finish; press Ctrl+C again to stop now.")
 	}
 	stop := context.AfterFunc(ctx, say)
 	return func() {
 		if stop() && ctx.Err() != nil {
-			say() // ctx has ended a moment ago, and serving was over first
+			say() // ctx ended just now, and Serve returned before say ran
 		} else if ctx.Err() != nil {
 			<-said
 		}
 	}
 }
 
-// advice is what somebody who serves more than his own machine may have missed.
+// advice returns warnings about an insecure or incomplete setup for other machines.
 func advice(opts *options, addr net.Addr) (lines []string) {
 	secure := strings.HasPrefix(opts.publicURL, "https://")
 	tcp, ok := addr.(*net.TCPAddr)
 	if ok && !tcp.IP.IsLoopback() && !secure {
-		lines = append(lines, "Other machines can reach it, and passwords and keys travel in plain text: -help says how to serve HTTPS.")
+		lines = append(lines, "Other machines can reach this service, but passwords and keys are sent in plain text: see -help for HTTPS.")
 	}
 	if secure && len(opts.proxies) == 0 {
-		lines = append(lines, "It trusts no proxy, so all visitors behind one count as one: see -trusted-proxies in -help.")
+		lines = append(lines, "No proxy is trusted, so all visitors behind a proxy count as one: see -trusted-proxies in -help.")
 	}
 	return lines
 }
 
-// browsable turns "all addresses" into one that a browser can open.
+// browsable returns an address that a browser can open, also if addr is all interfaces.
 func browsable(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {

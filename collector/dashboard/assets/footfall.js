@@ -48,13 +48,13 @@ if (list && window.EventSource) {
   let fresh = false;
   say("Connecting…", false);
   source.addEventListener("begin", () => {
-    list.replaceChildren(); // what the page came with is sent again, with what was missed
+    list.replaceChildren(); // the stream sends the page's events again, and those missed since
     say("Watching", true);
     fresh = false;
     setTimeout(() => { fresh = true; }, 500);
   });
   source.addEventListener("error", () => {
-    say(source.readyState === EventSource.CLOSED ? "Ended: reload the page" : "Connecting again…", false);
+    say(source.readyState === EventSource.CLOSED ? "Disconnected: reload the page" : "Reconnecting…", false);
   });
   source.addEventListener("message", (message) => {
     const event = JSON.parse(message.data);

@@ -1,5 +1,5 @@
-// Package limit bounds how often something may happen: for each of many clients, in a
-// bounded table, and without forgetting whom it is just holding back.
+// Package limit bounds how often each of many clients may do something. Its tables are
+// bounded, and prefer to drop clients that are not limited.
 package limit
 
 import (
@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// Rate is how often something may happen: one each Every in the long run, Burst at once.
+// Rate allows one event each Every in the long run, and Burst at once.
 type Rate struct {
 	Every time.Duration
 	Burst int
 }
 
-// PerSecond returns the Rate of so many a second. Both have to be above zero.
+// PerSecond returns a Rate of rate events a second. Both arguments must be above zero.
 func PerSecond(rate float64, burst int) Rate {
 	longest := float64(1<<62) / float64(burst) // Burst times Every stays a Duration
 	return Rate{time.Duration(max(min(float64(time.Second)/rate, longest), 1)), burst}
 }
 
-// Bucket is what one client has used up. It says when all will be won back, in whole
-// nanoseconds: who comes back after just the time that it was told is let in. The zero
-// Bucket is full.
+// Bucket is one client's use of a Rate. It stores when it is full again, in nanoseconds: a
+// client that returns exactly after its wait is allowed. The zero Bucket is full.
 type Bucket struct{ full time.Time }
 
-// Take uses up one, or returns how long there is none.
+// Take uses one event, or returns the wait for the next.
 func (b *Bucket) Take(now time.Time, r Rate) (wait time.Duration) {
 	if wait = b.Wait(now, r); wait == 0 {
 		b.full = b.start(now).Add(r.Every)
@@ -33,7 +32,7 @@ func (b *Bucket) Take(now time.Time, r Rate) (wait time.Duration) {
 	return wait
 }
 
-// Wait returns what Take would, and uses up nothing.
+// Wait returns the same as Take, but uses nothing.
 func (b *Bucket) Wait(now time.Time, r Rate) time.Duration {
 	return max(b.start(now).Sub(now)-time.Duration(r.Burst-1)*r.Every, 0)
 }
@@ -45,8 +44,8 @@ func (b *Bucket) start(now time.Time) time.Time {
 	return b.full
 }
 
-// Table has a Bucket for each key. When it is full the fullest of a few buckets makes
-// room, for it has the least to tell. It is safe for concurrent use.
+// Table has a Bucket for each key. If the table is full, a new key replaces the fullest of a
+// few buckets. It is safe for concurrent use.
 type Table[K comparable] struct {
 	rate Rate
 	max  int
@@ -55,12 +54,12 @@ type Table[K comparable] struct {
 	buckets map[K]Bucket
 }
 
-// NewTable returns a Table that keeps at most so many buckets.
+// NewTable returns a Table of at most this many buckets.
 func NewTable[K comparable](r Rate, most int) *Table[K] {
 	return &Table[K]{rate: r, max: most, buckets: make(map[K]Bucket)}
 }
 
-// Take uses up one of the key's, or returns how long there is none.
+// Take uses one event of the key's rate, or returns the wait for the next.
 func (t *Table[K]) Take(now time.Time, key K) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,7 +72,7 @@ func (t *Table[K]) Take(now time.Time, key K) (wait time.Duration) {
 	return wait
 }
 
-// Wait returns what Take would, and uses up nothing.
+// Wait returns the same as Take, but uses nothing.
 func (t *Table[K]) Wait(now time.Time, key K) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,15 +80,15 @@ func (t *Table[K]) Wait(now time.Time, key K) time.Duration {
 	return b.Wait(now, t.rate)
 }
 
-// Forgive gives a key back all that it has used up.
+// Forgive refills the key's bucket.
 func (t *Table[K]) Forgive(key K) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.buckets, key)
 }
 
-// makeRoom looks at a few buckets only: a client with many keys must not make each of
-// its requests cost a walk through the table.
+// makeRoom compares only a few buckets, so that a client with many keys does not make each
+// request scan the table.
 func (t *Table[K]) makeRoom() {
 	if len(t.buckets) < t.max {
 		return
@@ -109,7 +108,7 @@ func (t *Table[K]) makeRoom() {
 	delete(t.buckets, fullest)
 }
 
-// Prune drops buckets that are full again: they say what a new one would.
+// Prune drops full buckets: they equal new ones.
 func (t *Table[K]) Prune(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,16 +119,15 @@ func (t *Table[K]) Prune(now time.Time) {
 	}
 }
 
-// Len returns how many buckets there are.
+// Len returns the number of buckets.
 func (t *Table[K]) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.buckets)
 }
 
-// PrefixOf returns the network of an address that is likely one customer's, whose
-// addresses he can choose from: /24 of IPv4, /64 of IPv6. Of what is no address it is
-// the zero Prefix, one for all.
+// PrefixOf returns the network of one customer, who can usually choose among its addresses:
+// /24 for IPv4, /64 for IPv6. For an invalid address it returns the zero Prefix.
 func PrefixOf(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 64

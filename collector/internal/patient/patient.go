@@ -1,4 +1,4 @@
-// Package patient lets an answer take as long as it gets on.
+// Package patient extends the write deadline of an answer while the client reads it.
 package patient
 
 import (
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Writer moves the write deadline of a connection on with each write: a stream and a
-// large export may last, a client that takes nothing for so long is cut off.
+// Writer extends the connection's write deadline with each write. Streams and large exports
+// may last, while a client that stops reading is disconnected.
 type Writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -15,8 +15,8 @@ type Writer struct {
 	begun   bool
 }
 
-// New returns a Writer around w. One that is around w already is returned as it is: of
-// two timeouts the outer handler's counts.
+// New returns a Writer around w. A Writer is returned unchanged, so the outer handler's
+// timeout applies.
 func New(w http.ResponseWriter, timeout time.Duration) *Writer {
 	if p, ok := w.(*Writer); ok {
 		return p
@@ -29,7 +29,7 @@ func (w *Writer) Begun() bool { return w.begun }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *Writer) WriteHeader(status int) {
-	w.begun = w.begun || status >= 200 || status == http.StatusSwitchingProtocols // else more is to come
+	w.begun = w.begun || status >= 200 || status == http.StatusSwitchingProtocols // other 1xx statuses precede the final one
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -41,18 +41,18 @@ func (w *Writer) Write(b []byte) (int, error) {
 }
 
 // Flush implements http.Flusher.
-func (w *Writer) Flush() { _ = w.FlushError() } // the client may be gone
+func (w *Writer) Flush() { _ = w.FlushError() } // fails if the client is gone
 
-// FlushError is what http.ResponseController asks for.
+// FlushError implements the interface that http.ResponseController looks for.
 func (w *Writer) FlushError() error {
 	w.begun = true
 	w.extend()
 	return w.control.Flush()
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface that http.ResponseController looks for.
 func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *Writer) extend() {
-	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // not all writers can
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // not all writers support it
 }

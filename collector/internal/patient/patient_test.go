@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// connection records what becomes of a write deadline.
+// connection records write deadlines.
 type connection struct {
 	*httptest.ResponseRecorder
 	deadline time.Time

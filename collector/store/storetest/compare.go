@@ -10,14 +10,14 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// report is something to ask a store about a range of RandomEvents.
+// report is a query of a store about RandomEvents.
 type report struct {
 	name string
 	ask  func(context.Context, store.Store, store.Query) (any, error)
 }
 
-// Compare requires that all reports of two stores agree about q. The reports are about
-// what RandomEvents makes.
+// Compare requires that two stores return equal reports for q. The reports query the values
+// that RandomEvents generates.
 func Compare(t *testing.T, want, got store.Store, q store.Query) {
 	t.Helper()
 	for _, r := range reports() {
@@ -54,7 +54,7 @@ func reports() []report {
 	return all
 }
 
-// list makes no difference between nil and an empty slice.
+// list makes nil and empty slices equal.
 func list[E any](all []E, err error) (any, error) {
 	return append([]E{}, all...), err
 }

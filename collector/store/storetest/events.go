@@ -14,7 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// hostile are texts that an engine might take for something else.
+// hostile are texts that an implementation might interpret.
 var hostile = []string{
 	"'; DROP TABLE event; --", `"\"`, "%", "_", "a%b_c", "\x00", "nul\x00inside", "\xff\xfe not UTF-8",
 	"<script>alert(1)</script>", "{{.}}", "line\nbreak\r\n", " ", "  spaces  ", "ünï💩", "NULL", "0", "-1e309", ".*", "[a-z]+", "$1", "*",

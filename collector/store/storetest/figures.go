@@ -74,7 +74,7 @@ var figures = []promise{
 	{"an event that comes late changes the figures of its day", func(f *fixture) {
 		f.add(pageview(at(1, 1), 1, "/"))
 		for i := range int64(3) {
-			ask(f, days(0, 3)) // an engine may keep what it has computed
+			ask(f, days(0, 3)) // the store may cache reports
 			f.add(pageview(at(1, 2), uint64(i+2), "/"), event(at(1, 3), 0, "paid", "plan", "pro"))
 			assert.Equal(f, store.Totals{Visitors: i + 2, Pageviews: i + 2, Events: i + 1}, f.totals(days(0, 3)))
 			assert.Equal(f, []store.Row{{Value: "/", Count: i + 2, Visitors: i + 2}}, f.top(days(0, 3), store.Pages, 9))
@@ -85,7 +85,7 @@ var figures = []promise{
 	}},
 }
 
-// ask asks for every report.
+// ask requests every report.
 func ask(f *fixture, q store.Query) {
 	f.totals(q)
 	f.series(q, store.Hour)

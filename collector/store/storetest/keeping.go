@@ -139,7 +139,7 @@ var closing = []promise{
 	}},
 }
 
-// closedErrors returns what each method says.
+// closedErrors returns the error of each method.
 func closedErrors(f *fixture) []error {
 	ctx, q := f.Context(), days(0, 1)
 	errs := []error{

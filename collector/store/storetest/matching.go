@@ -96,7 +96,7 @@ var (
 	paid = store.Match{Event: "paid"}
 )
 
-// taken are the visitors of each step.
+// taken returns the visitors of each step.
 func taken(f store.Funnel) []int64 {
 	var all []int64
 	for _, step := range f.Steps {

@@ -17,8 +17,8 @@ var random = []promise{
 	{"figures of random events are those of the reference, seed 3", func(f *fixture) { f.compareRandom(3) }},
 }
 
-// compareRandom adds events in three portions and compares all reports after each, so
-// that what an engine kept of the former portions would show.
+// compareRandom adds events in three portions and compares all reports after each, to find
+// stale caches.
 func (f *fixture) compareRandom(seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	ref := NewReference()
@@ -39,8 +39,8 @@ func (f *fixture) compareRandom(seed uint64) {
 	}
 }
 
-// RandomEvents returns n events of the sites "s" and "t", in no order, each with
-// from <= At < to: few visitors, pages and times, so that many of them coincide.
+// RandomEvents returns n events of the sites "s" and "t", in random order, with
+// from <= At < to. It uses few visitors, pages and times, so that many coincide.
 func RandomEvents(rng *rand.Rand, n int, from, to time.Time) []store.Event {
 	events := make([]store.Event, n)
 	for i := range events {
@@ -84,7 +84,7 @@ func randomEvent(rng *rand.Rand, from, to time.Time) store.Event {
 
 func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
-// RandomQuery asks about "s" in a span within from and to: whole days, hours, or neither.
+// RandomQuery returns a query of "s" between from and to, by days, hours or nanoseconds.
 func RandomQuery(rng *rand.Rand, from, to time.Time) store.Query {
 	a, b := between(rng, from, to), between(rng, from, to)
 	unit := pick(rng, time.Nanosecond, time.Hour, 24*time.Hour, 24*time.Hour)

@@ -1,6 +1,5 @@
-// Package storetest holds what every engine behind store.Store is measured by: Run, the
-// conformance suite, and Reference, a store whose figures are computed so plainly that
-// they can be believed.
+// Package storetest tests implementations of store.Store. [Run] is the conformance suite,
+// and [Reference] an implementation that is simple enough to be trusted.
 package storetest
 
 import (
@@ -17,8 +16,8 @@ import (
 
 var _ store.Store = (*Reference)(nil)
 
-// Reference is a store in memory that keeps a slice of events and goes through all of it
-// for each figure. It is right before it is anything else, and safe for concurrent use.
+// Reference is a store in memory. It keeps a slice of events and scans all of it for each
+// report. It is safe for concurrent use.
 type Reference struct {
 	// Now is the clock of the window for duplicates. Set it before the first Add.
 	// Defaults to time.Now.
@@ -30,7 +29,7 @@ type Reference struct {
 
 	mu      sync.Mutex
 	closed  bool
-	events  []store.Event // in the order they were added, or if sorted by At before that
+	events  []store.Event // in the order of adding, or by At if sorted
 	sorted  bool
 	keys    map[siteKey]time.Time
 	records map[string]map[string][]byte // by kind and ID
@@ -47,7 +46,7 @@ func NewReference() *Reference {
 	}
 }
 
-// enter locks r for a method that was given ctx. It returns the function that unlocks.
+// enter locks r and returns the function that unlocks it.
 func (r *Reference) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func (r *Reference) duplicate(e store.Event) bool {
 	return false
 }
 
-// in returns the events that q asks about, by At, then in the order they were added.
+// in returns the events of q, by At, then in the order of adding.
 func (r *Reference) in(q store.Query) []store.Event {
 	if !r.sorted {
 		slices.SortStableFunc(r.events, func(a, b store.Event) int { return a.At.Compare(b.At) })
@@ -127,7 +126,7 @@ func totals(events []store.Event) store.Totals {
 	return t
 }
 
-// visitors counts those of each UTC day, and adds the days up.
+// visitors counts distinct visitors per UTC day and adds the days up.
 func visitors(events []store.Event) int64 {
 	type daily struct {
 		day     time.Time
@@ -156,7 +155,7 @@ func (r *Reference) Series(ctx context.Context, q store.Query, step store.Step) 
 	}
 	events := r.in(q)
 	for at := q.From.UTC().Truncate(width); at.Before(q.To); at = at.Add(width) {
-		n := 0 // events are in order: those of the step come first
+		n := 0 // events are sorted: those of the step come first
 		for n < len(events) && events[n].At.Before(at.Add(width)) {
 			n++
 		}
@@ -182,7 +181,7 @@ func (r *Reference) Top(ctx context.Context, q store.Query, by store.Dimension, 
 	return rows(of, limit), nil
 }
 
-// dimension returns the value that e counts for, if it does.
+// dimension returns the value that e counts for, if any.
 func dimension(e store.Event, by store.Dimension) (value string, counts bool) {
 	pageview := e.Name == ""
 	switch by {
@@ -277,9 +276,9 @@ func matches(m store.Match, e store.Event) bool {
 	})
 }
 
-// glob reports whether all of s fits pattern, in which * stands for any characters. It
-// keeps all places of the pattern where one may be after each byte, so that no pattern
-// takes longer than its length times that of s.
+// glob reports whether pattern matches all of s; * matches any characters. It tracks all
+// possible places in the pattern after each byte, so its time is at most len(pattern) times
+// len(s).
 func glob(pattern, s string) bool {
 	places, next := make([]bool, len(pattern)+1), make([]bool, len(pattern)+1)
 	places[0] = true
@@ -301,7 +300,7 @@ func glob(pattern, s string) bool {
 	return places[len(pattern)]
 }
 
-// skipStars adds the places behind stars: they may stand for nothing.
+// skipStars adds the places behind stars, which also match nothing.
 func skipStars(places []bool, pattern string) {
 	for place := range len(pattern) {
 		if places[place] && pattern[place] == '*' {
@@ -343,14 +342,13 @@ func (r *Reference) Funnel(ctx context.Context, q store.Query, steps []store.Mat
 	return f, nil
 }
 
-// fitting is an event of a visitor, with the steps that it fits.
+// fitting is an event of a visitor with the steps that it matches.
 type fitting struct {
 	at   time.Time
 	fits []bool
 }
 
-// furthest tries each event of a visitor as the beginning, and returns how many steps
-// the best of them led through.
+// furthest returns the most steps that a visitor took, starting at any of its events.
 func furthest(events []fitting, steps int) int {
 	best := 0
 	for i, first := range events {
@@ -361,7 +359,7 @@ func furthest(events []fitting, steps int) int {
 	return best
 }
 
-// follow returns how many steps were taken from the first event on.
+// follow returns how many steps were taken, starting at the first event.
 func follow(events []fitting, steps int) int {
 	first := events[0].at
 	done, last := 1, first
@@ -395,7 +393,7 @@ func (r *Reference) Export(ctx context.Context, q store.Query, each func(store.E
 		return err
 	}
 	events := r.in(q)
-	leave() // each may take its time, or ask r
+	leave() // each may be slow, or call r
 	for _, e := range events {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -460,7 +458,7 @@ func (r *Reference) Forget(ctx context.Context, site string, before time.Time) e
 	return nil
 }
 
-// Backup returns errors.ErrUnsupported: there is nothing that a file could hold.
+// Backup returns errors.ErrUnsupported, because a Reference has no file.
 func (r *Reference) Backup(ctx context.Context, _ string) error {
 	leave, err := r.enter(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Run checks that a store keeps what store.Store promises. Open returns a new, empty
-// store with the given clock; Run closes it.
+// Run tests an implementation of store.Store. open returns a new, empty store with the given
+// clock; Run closes it.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store) {
 	for _, group := range [][]promise{
 		adding, duplicates, figures, tops, matching, funnels, reading, records, forgetting, closing, random,
@@ -25,15 +25,15 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store
 	}
 }
 
-// RunIdempotencyWindow checks that a store which remembers keys for another time than
-// store.DuplicateFor does so. Open returns a new, empty store.
+// RunIdempotencyWindow tests that a store remembers keys for the configured time. open
+// returns a new, empty store.
 func RunIdempotencyWindow(t *testing.T, open func(t *testing.T, now func() time.Time, window time.Duration) store.Store) {
 	for _, window := range []time.Duration{store.MinDuplicateFor, store.DuplicateFor, 72 * time.Hour, store.MaxDuplicateFor} {
 		t.Run(window.String(), func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, func(t *testing.T, now func() time.Time) store.Store { return open(t, now, window) })
 			f.add(keyed("s", "k"))
-			for range 10 { // cleaning comes in between
+			for range 10 { // the store cleans its keys meanwhile
 				f.clock.add(window/10 - time.Second)
 				f.add(keyed("s", "k"))
 			}
@@ -45,13 +45,13 @@ func RunIdempotencyWindow(t *testing.T, open func(t *testing.T, now func() time.
 	}
 }
 
-// promise is a sentence of the contract, and what shows that it is kept.
+// promise is a sentence of the contract, and a check of it.
 type promise struct {
 	name  string
 	check func(*fixture)
 }
 
-// fixture is a new store and what a check needs around it.
+// fixture is a new store and its clock.
 type fixture struct {
 	*testing.T
 	store.Store
@@ -62,36 +62,36 @@ func newFixture(t *testing.T, open func(*testing.T, func() time.Time) store.Stor
 	c := &clock{}
 	c.set(at(40, 12))
 	f := &fixture{T: t, Store: open(t, c.now), clock: c}
-	t.Cleanup(func() { _ = f.Close() }) // the checks of closing have done it already
+	t.Cleanup(func() { _ = f.Close() }) // some checks have closed it already
 	return f
 }
 
-// clock stands until it is set.
+// clock is a time that changes only when it is set.
 type clock struct{ nanos atomic.Int64 }
 
 func (c *clock) set(to time.Time)    { c.nanos.Store(to.UnixNano()) }
 func (c *clock) now() time.Time      { return time.Unix(0, c.nanos.Load()) }
 func (c *clock) add(d time.Duration) { c.nanos.Add(int64(d)) }
 
-// begin is the first day of the suite; the clock stands 40 days later.
+// begin is the first day of the suite. The clock starts 40 days later.
 var begin = time.Date(2026, 2, 20, 0, 0, 0, 0, time.UTC)
 
-// at is a time that many days and hours after begin.
+// at returns the time this many days and hours after begin.
 func at(days, hours int) time.Time {
 	return begin.AddDate(0, 0, days).Add(time.Duration(hours) * time.Hour)
 }
 
-// days asks about the site "s" from one day to the beginning of another.
+// days returns a query of the site "s", from one day to the start of another.
 func days(from, to int) store.Query {
 	return store.Query{Site: "s", From: at(from, 0), To: at(to, 0)}
 }
 
-// pageview returns one on the site "s".
+// pageview returns a pageview of the site "s".
 func pageview(when time.Time, visitor uint64, path string) store.Event {
 	return store.Event{Site: "s", At: when, URL: "https://s.example" + path, Path: path, Visitor: visitor}
 }
 
-// event returns one with a name on the site "s"; props are strings, by key and value.
+// event returns an event of the site "s" with string props, by key and value.
 func event(when time.Time, visitor uint64, name string, props ...string) store.Event {
 	e := pageview(when, visitor, "/")
 	e.Name = name

@@ -1,4 +1,4 @@
-// Command footfallmiddleware has an event made of each request.
+// Command footfallmiddleware tracks each request by a rule.
 package main
 
 import (

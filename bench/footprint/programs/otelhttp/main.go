@@ -1,4 +1,4 @@
-// Command otelhttp makes spans, which a batch processor hands to nobody.
+// Command otelhttp makes spans, and exports them to an exporter that discards them.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// nobody stands for an exporter, of which there are many.
+// nobody is an exporter that discards spans.
 type nobody struct{}
 
 func (nobody) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
