@@ -16,7 +16,7 @@ type failure struct {
 	message    string
 	allow      string // methods, of a 405
 	retryAfter int    // seconds; 0 for none
-	hangUp     bool // close the connection: the rest of the request is not worth reading
+	hangUp     bool   // close the connection: the rest of the request is not worth reading
 }
 
 // errorBody is the shape of the contract, section Errors.
