@@ -35,7 +35,7 @@ const (
 type keyed func(w http.ResponseWriter, r *http.Request, key string) *failure
 
 // authenticated calls handle if the method and the key are right. Only wrong keys count
-// against the client's limit: somebody who guesses keys must not lock out others on the same
+// against the client's limit: a client that guesses keys must not lock out others on the same
 // address. The limit bounds work and log lines; keys are too long to guess.
 func (c *Collector) authenticated(w http.ResponseWriter, r *http.Request, method string, handle keyed) *failure {
 	if !allows(method, r.Method) {

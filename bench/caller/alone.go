@@ -24,9 +24,9 @@ const (
 func RunAlone(ctx context.Context, o report.Options) (report.Section, error) {
 	section := report.Section{
 		ID: "A1", Title: "The caller alone",
-		How: fmt.Sprintf("Bursts of %d events, four props each, on one core (GOMAXPROCS 1), so that only the caller's goroutine runs; the garbage collector runs between bursts, "+
-			"not in them, and then a burst that is not timed, for caches and pools. Before each burst the SDK is flushed where it can be, and the process has been without work for some milliseconds. Requests go to a RoundTripper in the process. "+
-			"Medians of %d bursts in each of %d rounds, the SDKs taking turns. Allocations are those of %d further bursts.", burst, burstsTimed, o.Rounds, burstsAllocs),
+		How: fmt.Sprintf("Bursts of %d events, four props each, on one core (GOMAXPROCS 1), so that only the caller's goroutine runs; the garbage collector runs only between bursts, "+
+			"followed by an untimed burst to fill caches and pools. Before each burst the SDK is flushed if possible, and the process is idle for some milliseconds. Requests go to a RoundTripper in the process. "+
+			"Medians of %d bursts in each of %d rounds, the SDKs taking turns. Allocations are measured in %d further bursts.", burst, burstsTimed, o.Rounds, burstsAllocs),
 	}
 	all := contestants()
 	found := make([]costs, len(all))
@@ -48,7 +48,7 @@ func RunAlone(ctx context.Context, o report.Options) (report.Section, error) {
 		section.Notes = append(section.Notes, c.name+": "+c.setting+".")
 	}
 	section.Tables = []report.Table{table}
-	section.Notes = append(section.Notes, "The target was set on a machine where segment took 469 ns, of which it is 0.43; what counts is the ratio.", "mixpanel is left out: it has no background, and the caller makes the request.")
+	section.Notes = append(section.Notes, "The target was set on a machine where segment took 469 ns; it is 0.43 of that. Compare the ratio.", "mixpanel is left out: it has no background sender, so the caller makes the request.")
 	return section, nil
 }
 

@@ -62,7 +62,7 @@ func TestAnSDKThatDropsIsFoundOut(t *testing.T) {
 	assert.Equal(t, 200, s.refused)
 	assert.Equal(t, 1780, s.arrived)
 	notes := sustainedNotes([]contestant{c}, []sustained{s})
-	assert.Contains(t, notes, "leaky lost 20 of the 1800 events that it accepted, so its figures are not those of an SDK that delivers.")
+	assert.Contains(t, notes, "leaky lost 20 of the 1800 events that it accepted, so its figures do not include the cost of delivering them.")
 	assert.Contains(t, notes, "leaky refused 200 events with an error.")
 	assert.Equal(t, 20, sustainedTable([]contestant{c}, []sustained{s}).Rows[0][10])
 }

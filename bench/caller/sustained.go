@@ -31,9 +31,9 @@ type limits struct {
 func RunSustained(ctx context.Context, o report.Options) (report.Section, error) {
 	section := report.Section{
 		ID: "A2", Title: "The caller sustained",
-		How: fmt.Sprintf("A tight loop of %d events or %v, whichever ends first, by one goroutine and by %d, while the SDK sends to a RoundTripper in the process that reads and answers. "+
-			"Time is the loop's for each event, and in parallel that of the wall; allocations are the whole process's in the serial loop, consumer included. The bound of what may wait is raised to %d events where there is one. "+
-			"Accepted, arrived and lost are of all rounds, after Close. Medians of %d rounds, the SDKs taking turns.",
+		How: fmt.Sprintf("A tight loop of %d events or %v, whichever ends first, in one goroutine and in %d, while the SDK sends to a RoundTripper in the process that reads and answers. "+
+			"The time is the loop's per event, and wall time in parallel; allocations are of the whole process in the serial loop, including the consumer. The bound of waiting events is raised to %d events if there is one. "+
+			"Accepted, arrived and lost are totals of all rounds, after Close. Medians of %d rounds, the SDKs taking turns.",
 			loopEvents, loopTime, runtime.GOMAXPROCS(0), loopQueue, o.Rounds),
 	}
 	all := append([]contestant{overSettler()}, contestants()...)
@@ -70,13 +70,13 @@ func sustainedTable(all []contestant, found []sustained) report.Table {
 
 func sustainedNotes(all []contestant, found []sustained) []string {
 	notes := []string{
-		"What may wait is more than the loop makes: compared is what callers pay while delivery is at work beside them, and not how fast that delivers, which C and D tell. The callers of an SDK whose bound cannot be set wait for its delivery. A RoundTripper in the process costs no system calls, of which an SDK that makes a request for each event would need more than one that batches.",
-		"× Footfall is against the row with its HTTP transport, which makes one request for each event, as the API wants it, on the same cores where the others make one for many. In the first row the consumer costs nothing: it is the caller's own cost under load, and not to be set against the other SDKs. The target, for this row, was set on a machine where libhoney took 1,495 ns, of which it is 0.20; what counts is the ratio.",
+		"The bound exceeds the events of the loop: the table compares the cost to callers while delivery runs beside them, not the speed of delivery, which C and D measure. Callers of an SDK whose bound cannot be set wait for its delivery. A RoundTripper in the process needs no system calls. With a socket, an SDK that makes a request per event would need more of them than an SDK that batches.",
+		"× Footfall is relative to the row with its HTTP transport, which makes one request per event, as the API requires, on the same cores where the others batch. In the first row the consumer costs nothing: it is the caller's own cost under load, and not comparable with the other SDKs. The target for this row was set on a machine where libhoney took 1,495 ns; it is 0.20 of that. Compare the ratio.",
 	}
 	for i, c := range all {
 		f := &found[i]
 		if lost := f.accepted - f.arrived; lost > 0 {
-			notes = append(notes, fmt.Sprintf("%s lost %d of the %d events that it accepted, so its figures are not those of an SDK that delivers.", c.name, lost, f.accepted))
+			notes = append(notes, fmt.Sprintf("%s lost %d of the %d events that it accepted, so its figures do not include the cost of delivering them.", c.name, lost, f.accepted))
 		}
 		if f.refused > 0 {
 			notes = append(notes, fmt.Sprintf("%s refused %d events with an error.", c.name, f.refused))
@@ -88,7 +88,7 @@ func sustainedNotes(all []contestant, found []sustained) []string {
 			notes = append(notes, c.name+" has a bound that cannot be set: "+c.fixed+".")
 		}
 	}
-	return append(notes, "mixpanel is left out: it has no background, and the caller makes the request.")
+	return append(notes, "mixpanel is left out: it has no background sender, so the caller makes the request.")
 }
 
 // sustained is the result of one SDK.

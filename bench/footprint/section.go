@@ -9,13 +9,13 @@ import (
 func section(all []candidate, found []figures, versions string, starts, idles int) report.Section {
 	return report.Section{
 		ID: "H", Title: "Footprint",
-		How: fmt.Sprintf("A server that says hello, with and without an SDK that tracks in its handler or a middleware around it: built in a module of its own with -trimpath, "+
-			"started %d times in turn (from exec until it listens; median), and asked after a second of doing nothing (median of %d).", starts, idles),
+		How: fmt.Sprintf("A server that says hello, with and without an SDK that tracks in its handler or a middleware around it: built in its own module with -trimpath, "+
+			"started %d times in turn (from exec until it listens; median), and measured after an idle second (median of %d).", starts, idles),
 		Tables: []report.Table{table(all, found)},
 		Notes: []string{
 			"stripped: built with -ldflags=\"-s -w\" besides. Growth is over net/http alone.",
-			"modules in go.sum: those whose checksum a user's go.sum gets, Footfall's own, which are folders here, included; linked: those of which a package is in the binary.",
-			"No event is tracked, and the API that is configured does not answer. otelhttp has an SDK with a batch processor and an exporter that does nothing.",
+			"modules in go.sum: modules with a checksum in a user's go.sum, including Footfall's own, which are folders here; linked: modules with a package in the binary.",
+			"No event is tracked, and the configured API does not answer. otelhttp has an SDK with a batch processor and an exporter that does nothing.",
 			"Measured: " + versions + "; Footfall as it is here.",
 		},
 	}

@@ -86,10 +86,10 @@ func runAll(ctx context.Context, o report.Options, paced, tight []cell) (s repor
 	}, nil
 }
 
-const how = "Each row is a process of its own with a Footfall whose transport settles every event at once. " +
-	"With a load, Footfall has its default configuration and one goroutine tracks it in bursts of 16, each timed; the figure is the median burst, per event. " +
-	"Without one, its queue holds 262,144 events, goroutines track in a loop and yield after each burst where the consumer has no core of its own, and all cores are busy with them and with the consumer. The figure is then the processor time of the whole process per event, the consumer's included, in the first row as in the others; beside it stands wall time × cores ÷ events, which counts waiting as well, and whatever else the machine does. " +
-	"Medians over the rounds, the ratio that of the rounds' ratios, peak RSS the most of any."
+const how = "Each row is a separate process with a Footfall whose transport settles every event at once. " +
+	"With a rate, Footfall has its default configuration, and one goroutine tracks in bursts of 16, each timed; the figure is the median burst, per event. " +
+	"Without a rate, its queue holds 262,144 events, goroutines track in a tight loop and yield after each burst unless the consumer has a separate core, and all cores are busy. The figure is then the processor time of the whole process per event, including the consumer, in every row; the next column is wall time × cores ÷ events, which also counts waiting and other work of the machine. " +
+	"Medians over the rounds; the ratio is the median of the rounds' ratios, and peak RSS the maximum."
 
 func table(f figures, paced, tight []cell) report.Table {
 	t := report.Table{Columns: []string{
@@ -138,7 +138,7 @@ func notes(f figures, paced []cell) []string {
 	base, each, off := f.line(paced)
 	return []string{
 		fmt.Sprintf("At the greatest load an event costs about %.0f ns and %.0f ns for each prop; no number of props is further than %.0f %% from that line.", base, each, 100*off),
-		"A burst that comes seldom finds cold caches and a sender that must be woken: the cost falls with the load. What is looked for is that it does not rise.",
-		"The props are made before; of each four one is a short string, one an int, one a string of three letters, one a float. Allocations are those of the whole process, per event.",
+		"A rare burst finds cold caches and must wake a sender, so the cost falls as the rate grows. The target is that it does not rise.",
+		"The props are made before the measurement: in turn a short string, an int, a string of three letters and a float. Allocations are of the whole process, per event.",
 	}
 }

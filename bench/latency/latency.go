@@ -56,12 +56,12 @@ func runAll(ctx context.Context, o report.Options, all []situation, warm, window
 	}
 	return report.Section{
 		ID: "E", Title: "A distant API",
-		How: fmt.Sprintf("A server in a process of its own answers each request after a delay. Footfall has a backlog all the time, or is given %d events a second; "+
-			"after %v the server's answers are counted for %v. Medians over the rounds; the requests in flight and connections are the most of any round.", slow, warm, window),
+		How: fmt.Sprintf("A server in a separate process answers each request after a delay. Footfall always has a backlog, or gets %d events a second; "+
+			"after %v the server's answers are counted for %v. Medians over the rounds; requests in flight and connections are the maximum of all rounds.", slow, warm, window),
 		Tables: []report.Table{table(all, found)},
 		Notes: []string{
 			"ceiling: MaxInFlight divided by the delay, which no client with that many requests in flight exceeds.",
-			"connections: accepted by the server from its start to the end of the count. An event that Track or the API refuses ends the run with an error, and so does one of the 20 a second that is not delivered in the end.",
+			"connections: accepted by the server from its start to the end of the count. An event that Track or the API refuses ends the run with an error, and so does an event of the 20 a second that is never delivered.",
 		},
 	}, nil
 }

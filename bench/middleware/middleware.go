@@ -24,8 +24,8 @@ const (
 func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	section := report.Section{
 		ID: "B", Title: "The middleware",
-		How: fmt.Sprintf("A request for GET /orders/42 through an http.ServeMux with the route GET /orders/{id}, whose handler writes two bytes, into a writer that costs nothing and has the methods of net/http's. "+
-			"Bare and wrapped take turns of %d requests, each begun when nothing else in the process works, so that a figure is what the caller waits and not what the background does; the figures are wrapped less bare, medians of %d such turns in each of %d rounds, allocations of %d requests. Once the middleware is the handler of the http.Server, once it is below another that passes on what it gets.", requests, slices, o.Rounds, allocated),
+		How: fmt.Sprintf("A request for GET /orders/42 through an http.ServeMux with the route GET /orders/{id}, whose handler writes two bytes, into a writer without cost and with the methods of net/http's writer. "+
+			"Bare and wrapped take turns of %d requests, each begun while the process is otherwise idle, so that the figure is the caller's wait and not background work; the figures are wrapped minus bare, medians of %d such turns in each of %d rounds, allocations of %d requests. The middleware is measured as the handler of the http.Server, and below another middleware that changes nothing.", requests, slices, o.Rounds, allocated),
 	}
 	all, end, err := wrappers()
 	end = sync.OnceFunc(end)
@@ -50,7 +50,7 @@ func Run(ctx context.Context, o report.Options) (report.Section, error) {
 	}
 	table.Caption = fmt.Sprintf("The bare handler takes %.0f ns and %.0f allocations.", outermost[len(all)].ns, outermost[len(all)].allocs)
 	section.Tables = []report.Table{table}
-	section.Notes = append(section.Notes, "The targets were set on a machine where httpsnoop took 332 to 422 ns; what counts is the ratio.")
+	section.Notes = append(section.Notes, "The targets were set on a machine where httpsnoop took 332 to 422 ns. Compare the ratio.")
 	return section, nil
 }
 

@@ -63,7 +63,7 @@ func TestWhatTheBackgroundDropsIsNoted(t *testing.T) {
 			counted++
 			assert.Positive(t, w.arrived())
 			w.requests += 7
-			assert.Contains(t, w.notes(), fmt.Sprintf("%s dropped 7 of the %d that it had to tell of.", w.name, w.requests))
+			assert.Contains(t, w.notes(), fmt.Sprintf("%s dropped 7 of the %d requests that it should have reported.", w.name, w.requests))
 		}
 	}
 	assert.Equal(t, 4, counted)

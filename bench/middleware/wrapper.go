@@ -22,7 +22,7 @@ func (w *wrapper) notes() (all []string) {
 	}
 	if w.arrived != nil {
 		if dropped := w.requests - w.arrived(); dropped != 0 {
-			all = append(all, fmt.Sprintf("%s dropped %d of the %d that it had to tell of.", w.name, dropped, w.requests))
+			all = append(all, fmt.Sprintf("%s dropped %d of the %d requests that it should have reported.", w.name, dropped, w.requests))
 		}
 	}
 	return all

@@ -54,7 +54,7 @@ func wrappers() (all []wrapper, end func(), err error) {
 		}
 		all = append(all, w)
 	}
-	all = append(all, wrapper{name: "httpsnoop", setting: "CaptureMetrics, whose result is thrown away", wrap: snoop})
+	all = append(all, wrapper{name: "httpsnoop", setting: "CaptureMetrics, with its result discarded", wrap: snoop})
 	for _, peer := range []func() (wrapper, func(), error){
 		func() (wrapper, func(), error) { return sentryWrapper("sentryhttp", sentry.ClientOptions{}) },
 		func() (wrapper, func(), error) {

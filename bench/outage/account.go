@@ -130,7 +130,7 @@ func (s *scenario) notes(accounts []account) (notes []string) {
 			notes = append(notes, fmt.Sprintf("%s, %s: ", s.id, a.contestant.Name)+fmt.Sprintf(format, args...))
 		}
 		if a.afterRestart > 0 {
-			say("%d of the delivered came out of the file when the application was started again", a.afterRestart)
+			say("%d of the delivered events were delivered from the file after a restart", a.afterRestart)
 		}
 		if a.sameKey > 0 {
 			say("%d of the duplicates came under the Idempotency-Key that the event had before", a.sameKey)
@@ -168,12 +168,12 @@ func (a *account) notesOfEnd(say func(string, ...any)) {
 		say("Close said “%s”", r.CloseError)
 	}
 	if r.Complaints > 0 {
-		say("its error handler was called %d times, which tells of no number", r.Complaints)
+		say("its error handler was called %d times, without a number of events", r.Complaints)
 	}
 	if a.log != "" {
 		say("its log said “%s”", a.log)
 	}
 	if !r.Back && a.lost() > 0 {
-		say("Close might have told of some of the lost later than it was waited for")
+		say("Close might have reported more of the lost events after the trial stopped waiting for it")
 	}
 }

@@ -47,13 +47,13 @@ func (b *bench) run(ctx context.Context) (report.Section, error) {
 	return section, nil
 }
 
-const how = "Each SDK runs in a process of its own, with its defaults, and tracks numbered events in ticks of 5 ms; " +
-	"a server of its own, in another process, counts how often it accepted each number. " +
-	"Lost are the events that the SDK took from its caller and that the server never accepted; the error of Close or the SDK's documented callback said how many of them, or no number. " +
-	"Goroutines are those above the number before the SDK was opened; RSS is VmHWM of the process, of a binary that has all SDKs in it. " +
-	"Before Close an SDK that has no Flush is left alone for as long as Flush might take, another for up to 15 s after its Flush, or until everything has arrived. " +
-	"Each trial is made once, a count being no speed, five at a time. " +
-	"Requests are those that reached the server; a refused connection is none."
+const how = "Each SDK runs in a separate process, with its defaults, and tracks numbered events in ticks of 5 ms; " +
+	"its own server, in another process, counts how often it accepted each number. " +
+	"Lost events were accepted by the SDK but never by the server; the error of Close or the SDK's documented callback reported their number, or none. " +
+	"Goroutines are the increase since the SDK was opened; RSS is VmHWM of the process, whose binary contains all SDKs. " +
+	"Before Close, an SDK without Flush is left alone for as long as Flush might take, others for up to 15 s after its Flush, or until everything has arrived. " +
+	"Each trial runs once, because it counts events and not speed, five at a time. " +
+	"Requests are counted at the server, without refused connections."
 
 // play runs a scenario and adds its table.
 func (b *bench) play(ctx context.Context, s *scenario, section *report.Section) error {

@@ -16,7 +16,7 @@ import (
 func amplitudePeer() Peer {
 	return Peer{
 		Name: "amplitude", Module: "github.com/amplitude/analytics-go",
-		Setting:  "NewClient with ServerURL and ExecuteCallback; a log that is discarded; MaxStorageCapacity is the bound",
+		Setting:  "NewClient with ServerURL and ExecuteCallback; a discarded log; MaxStorageCapacity is the bound",
 		OpenWith: openAmplitude, Decode: decodeAmplitude, Answer: answerJSON(`{"code":200}`),
 	}
 }

@@ -15,7 +15,7 @@ import (
 func footfallPeer() Peer {
 	return Peer{
 		Name: "Footfall", Module: "github.com/footfall-dev/footfall",
-		Setting:  "footfall.New with BaseURL, APIKey, SiteID, DefaultURL; a log that is discarded",
+		Setting:  "footfall.New with BaseURL, APIKey, SiteID, DefaultURL; a discarded log",
 		OpenWith: openFootfall, Decode: decodeFootfall, Answer: answerFootfall,
 	}
 }

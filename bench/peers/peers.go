@@ -81,9 +81,9 @@ func All() []Peer {
 // Missing returns the SDKs that are not measured, with reasons.
 func Missing() []string {
 	return []string{
-		"snowplow-golang-tracker v3.1.0 is not measured: its emitter starts and reads its send channel without a lock, so that it cannot be called from several goroutines.",
+		"snowplow-golang-tracker v3.1.0 is not measured: its emitter starts and reads its send channel without a lock, so it cannot be called from several goroutines.",
 		"apitally-go is not measured: the module proxy refuses it: the latest, each of seven versions from v0.1.0 to v0.13.0, v1.0.0, and the chi module of v0.10.2.",
-		"rudder is v4.2.1, the newest that could be verified: the checksum database does not know the newer v4.2.2 and v4.2.3.",
+		"rudder is v4.2.1, the newest that could be verified: the checksum database does not have the newer v4.2.2 and v4.2.3.",
 	}
 }
 

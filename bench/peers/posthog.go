@@ -10,8 +10,8 @@ import (
 func posthogPeer() Peer {
 	return Peer{
 		Name: "posthog", Module: "github.com/posthog/posthog-go",
-		Setting:  "NewWithConfig with Endpoint and Callback; a log that is discarded",
-		Fixed:    "a channel of 100, and Enqueue blocks while it is full; over 1,000 requests at once are given up",
+		Setting:  "NewWithConfig with Endpoint and Callback; a discarded log",
+		Fixed:    "a channel of 100, and Enqueue blocks while it is full; it gives up more than 1,000 requests at once",
 		OpenWith: openPosthog, Decode: decodeSegment, Answer: answerJSON(`{"status":1}`),
 	}
 }

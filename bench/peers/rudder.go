@@ -10,8 +10,8 @@ import (
 func rudderPeer() Peer {
 	return Peer{
 		Name: "rudder", Module: "github.com/rudderlabs/analytics-go/v4",
-		Setting:  "NewWithConfig with DataPlaneUrl and Callback; a log that is discarded",
-		Fixed:    "a channel of 100, and Enqueue blocks while it is full; over 1,000 requests at once are given up",
+		Setting:  "NewWithConfig with DataPlaneUrl and Callback; a discarded log",
+		Fixed:    "a channel of 100, and Enqueue blocks while it is full; it gives up more than 1,000 requests at once",
 		OpenWith: openRudder, Decode: decodeSegment, Answer: answerJSON(`OK`),
 	}
 }

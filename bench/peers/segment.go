@@ -11,8 +11,8 @@ import (
 func segmentPeer() Peer {
 	return Peer{
 		Name: "segment", Module: "github.com/segmentio/analytics-go/v3",
-		Setting:  "NewWithConfig with Endpoint and Callback; a log that is discarded",
-		Fixed:    "a channel of 100, and Enqueue blocks while it is full; over 1,000 requests at once are given up",
+		Setting:  "NewWithConfig with Endpoint and Callback; a discarded log",
+		Fixed:    "a channel of 100, and Enqueue blocks while it is full; it gives up more than 1,000 requests at once",
 		OpenWith: openSegment, Decode: decodeSegment, Answer: answerJSON(`{"success":true}`),
 	}
 }

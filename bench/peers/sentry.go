@@ -14,7 +14,7 @@ import (
 func sentryPeer() Peer {
 	return Peer{
 		Name: "sentry log", Module: "github.com/getsentry/sentry-go",
-		Setting:  "NewClient with Dsn, a Logger of its hub, defaults; Close is FlushWithContext and then Client.Close, which waits for the request under way",
+		Setting:  "NewClient with Dsn, a Logger of its hub, defaults; Close is FlushWithContext and then Client.Close, which waits for the open request",
 		Fixed:    "a ring of 1,000, where a new one replaces the oldest, and 1,000 requests waiting",
 		OpenWith: openSentry, Decode: decodeSentry, Answer: answerJSON(`{}`),
 	}

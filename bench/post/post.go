@@ -24,15 +24,15 @@ const (
 )
 
 // serverNote explains the server's CPU time.
-const serverNote = "server CPU: what the server spends on an event of the lean transport. Where that is more than the client's, the server is the bound, and the rates of all clients are nearer to each other than their costs: then the ratio of CPU is the stricter one."
+const serverNote = "server CPU: the server's processor time for an event of the lean transport. If it exceeds the client's, the server limits the rates, and they differ less than the clients' costs: the ratio of CPU is then the stricter one."
 
 // cpuNote explains the second ratio.
-const cpuNote = "CPU and allocations are per event; CPU is that of the whole client, its start and end left out (but for wrk). The ratio of CPU says what that of events says where nothing else has the core, and moves less where something does."
+const cpuNote = "CPU and allocations are per event; CPU is the processor time of the whole client, without its start and end (except for wrk). On an otherwise idle core the ratio of CPU equals the ratio of events; on a busy core it varies less."
 
-const method = "The client is a process of its own on one core, an API that answers 202 at once another on the second. " +
-	"Footfall has a backlog all the time, and tracks what it sends on the same core. " +
-	"The clients take turns of %v, in the other direction every other time, %d each; medians over the turns, a ratio is the median of those of neighbours. " +
-	"What a client says it got answered is held against the server's count."
+const method = "The client is one process on one core, and an API that answers 202 at once is another on the second. " +
+	"Footfall always has a backlog, and tracks its events on the same core. " +
+	"The clients take turns of %v, in the opposite order every other time, %d each; medians over the turns, a ratio is the median of the ratios of adjacent turns. " +
+	"The client's count of answers is checked against the server's."
 
 // Run runs experiment C: the default transport and a bare net/http loop. It takes about 12 s a
 // round.

@@ -23,7 +23,7 @@ type Site struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Key is an API key without its secret, of which only a hash is stored.
+// Key is an API key without its secret. Only a hash of the secret is stored.
 type Key struct {
 	ID        string    `json:"id"`
 	Label     string    `json:"label"`

@@ -42,7 +42,7 @@ type Config struct {
 	// over HTTPS; over plain HTTP, signing in would then fail.
 	Secure bool
 
-	// Client returns the client address of a request, by which sign-ins are limited. Defaults
+	// Client returns the client address of a request. Sign-ins are limited by it. Defaults
 	// to RemoteAddr, so that all clients behind a proxy share one limit.
 	Client func(*http.Request) netip.Addr
 

@@ -55,7 +55,7 @@ func (d *decoder) number() uint64 {
 
 func (d *decoder) count() int64 { return int64(d.number()) }
 
-// length decodes the number of following items, each of which takes at least a byte.
+// length decodes the number of following items. Each item takes at least a byte.
 func (d *decoder) length() int {
 	n := d.number()
 	if n > uint64(len(d.rest)) {

@@ -44,7 +44,7 @@ type Config struct {
 	// Required.
 	File string
 
-	// Now is the clock by which keys expire and days end.
+	// Now is the clock for the expiry of keys and the end of days.
 	// Defaults to time.Now.
 	Now func() time.Time
 
@@ -181,7 +181,7 @@ func makeFile(file string) error {
 	return f.Close()
 }
 
-// dsn returns a data source name in which all characters of the path are escaped.
+// dsn returns a data source name and escapes all characters of the path.
 func dsn(file string) string {
 	if absolute, err := filepath.Abs(file); err == nil {
 		file = filepath.ToSlash(absolute)

@@ -53,7 +53,7 @@ func (s *Store) snapshot(ctx context.Context, q store.Query, f func(*reading) er
 	})
 }
 
-// stateOf is like snapshot, for a site whose ID is known.
+// stateOf is like snapshot for a site with a known ID.
 func (s *Store) stateOf(ctx context.Context, site uint32, from, to int64, f func(*reading) error) error {
 	r := &reading{s: s, ctx: ctx, site: site, from: from, to: to}
 	return r.state(func() error { return f(r) })

@@ -162,7 +162,7 @@ func (s *Store) Props(ctx context.Context, q store.Query, event string, limit in
 	return rows, err
 }
 
-// nameID is like idOf, for the name of an event. Pageviews have no name and ID 0.
+// nameID is like idOf for the name of an event. Pageviews have no name and ID 0.
 func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 	if name == "" {
 		return 0, true, nil

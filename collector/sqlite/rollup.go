@@ -70,7 +70,7 @@ func (s *Store) derive(ctx context.Context, d *derived) (kept bool, err error) {
 	return d.kept, nil
 }
 
-// change is the part of a day to which a transaction adds events.
+// change is the part of a day that a transaction changes.
 type change struct {
 	first, last int64 // times of events
 	events      int
@@ -89,7 +89,7 @@ func (w *writer) touch(site uint32, at int64) {
 	w.touched[d] = change{min(c.first, at), max(c.last, at), c.events + 1}
 }
 
-// removeStale removes the rollups and pieces of spans to which the transaction adds events.
+// removeStale removes the rollups and pieces of spans that the transaction changes.
 func (w *writer) removeStale() error {
 	for d, c := range w.touched {
 		if _, err := w.staleRollup.ExecContext(background, d.site, d.day); err != nil {

@@ -48,7 +48,7 @@ func tallies(n int, values, visitors []uint32, allVisitors int) []tally {
 
 // totals counts the day and each of its hours. It needs at, visitor and name.
 func (c *columns) totals() (day store.Totals, hours [24]store.Totals) {
-	met := make([]int64, len(c.visitor.values)) // last hour, from 1, in which a visitor was seen
+	met := make([]int64, len(c.visitor.values)) // a visitor's last hour, from 1
 	for i, at := range c.at {
 		n := (at - dayBegin(at)) / (msPerDay / 24)
 		hour := &hours[n]

@@ -15,7 +15,7 @@ type Event struct {
 	At       time.Time // time of arrival, in milliseconds
 	Name     string    // as sent; empty for a pageview
 	URL      string    // as sent, absolute
-	Path     string    // unescaped path of URL, by which pages are counted; begins with a slash
+	Path     string    // unescaped path of URL, identifies a page; begins with a slash
 	Referrer string    // host of the referrer; empty if none or the site itself
 	Source   string    // utm_source of URL; empty if none
 	Medium   string
@@ -103,7 +103,7 @@ type PropRow struct {
 // PropKey, an empty PropValue matches only the empty text. Without a PropKey, PropValue is
 // ignored. A Match without Page and Event selects nothing.
 type Match struct {
-	Page      string `json:"page,omitempty"`  // pattern of a path, in which * matches any characters; empty if Event is set
+	Page      string `json:"page,omitempty"`  // pattern of a path; * matches any characters. Empty if Event is set
 	Event     string `json:"event,omitempty"` // exact name
 	PropKey   string `json:"prop_key,omitempty"`
 	PropValue string `json:"prop_value,omitempty"` // only with PropKey
@@ -169,8 +169,8 @@ type Store interface {
 
 	// Funnel follows visitors through two to eight steps, all within [From, To). Unlike in
 	// Totals, the same Visitor value on two days is one visitor. But a browser's hash changes at
-	// midnight UTC, so a visitor's steps after midnight belong to a new visitor, who has not
-	// taken the steps before. Funnels therefore count slightly too few.
+	// midnight UTC, so a visitor's steps after midnight belong to a new visitor without
+	// the earlier steps. Funnels therefore count slightly too few.
 	Funnel(ctx context.Context, q Query, steps []Match) (Funnel, error)
 
 	// Recent returns the latest events, newest first, at most limit.

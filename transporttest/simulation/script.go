@@ -46,7 +46,7 @@ type event struct {
 	pad  int // size of a prop that only takes room
 }
 
-// outage is a period in which the API accepts nothing.
+// outage is a time when the API accepts nothing.
 type outage struct {
 	kind       Kind
 	lasts      time.Duration

@@ -83,7 +83,7 @@ func (r *run) acceptedNow() (events []*history) {
 	return events
 }
 
-// checkFlush checks the result of Flush, for the events accepted before it.
+// checkFlush checks the result of Flush for the events accepted before it.
 func (r *run) checkFlush(before []*history, err error, began, within time.Duration) {
 	dropped := r.tracker.Stats().Dropped
 	r.mu.Lock()

@@ -138,7 +138,7 @@ func parseRetention(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseWindow returns 0, which selects the default, for an empty text.
+// parseWindow returns 0 for an empty text, to select the default.
 func parseWindow(text string) (time.Duration, error) {
 	d := parseTime(text)
 	if text != "" && (d < store.MinDuplicateFor || d > store.MaxDuplicateFor) {
@@ -147,7 +147,7 @@ func parseWindow(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseRate returns 0, which selects the default, for an empty text, and -1 for no limit.
+// parseRate returns 0 for an empty text, to select the default, and -1 for no limit.
 func parseRate(text string) (float64, error) {
 	if text == "" {
 		return 0, nil

@@ -126,8 +126,8 @@ func (t *Table[K]) Len() int {
 	return len(t.buckets)
 }
 
-// PrefixOf returns the network of one customer, who can usually choose among its addresses:
-// /24 for IPv4, /64 for IPv6. For an invalid address it returns the zero Prefix.
+// PrefixOf returns the network of one customer: /24 for IPv4, /64 for IPv6. Customers can
+// usually choose among its addresses. For an invalid address it returns the zero Prefix.
 func PrefixOf(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 64
