@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The sources of the programs, to be built in modules of their own.
+// The sources of the programs, to be built in separate modules.
 //
 //go:embed programs/*/main.go hello/hello.go
 var sources embed.FS

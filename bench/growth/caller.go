@@ -162,7 +162,7 @@ func (c *cell) race(tracker *footfall.Tracker, props []footfall.Prop) (s sum, er
 }
 
 // loop yields after each burst, as handlers do, unless the consumer has its own core. Without
-// it the consumer would wait for milliseconds, and the figure would be that of a deep queue.
+// it the consumer would wait for milliseconds, and the figure would measure a deep queue.
 func loop(tracker *footfall.Tracker, props []footfall.Prop, ended *atomic.Bool, yield bool) (s sum) {
 	ctx := context.Background()
 	for !ended.Load() {

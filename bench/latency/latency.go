@@ -30,7 +30,7 @@ var situations = []situation{
 	{name: "defaults", delay: 100 * time.Millisecond, rate: 20, connections: 4},
 }
 
-// Warm-up and window of each situation. A slow one sends a batch a second, of which the window
+// Warm-up and window of each situation. A slow one sends a batch a second, and the window
 // must contain several.
 const (
 	warm   = time.Second

@@ -64,8 +64,8 @@ func below(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
 }
 
-// measure returns the cost of each wrapper over the bare handler, and then that of the bare
-// handler.
+// measure returns the cost of each wrapper over the bare handler, and then the bare
+// handler's cost.
 func measure(ctx context.Context, rounds, count int, all []wrapper, place func(http.Handler) http.Handler) ([]cost, error) {
 	base := requester(place(mux()))
 	made := make([]func(), len(all))

@@ -35,7 +35,7 @@ var ErrNoFlush = errors.New("peers: this SDK cannot be flushed")
 type Peer struct {
 	Name    string // usual name
 	Module  string // Go module, whose version is in go.mod
-	Setting string // configuration, for the notes of a table
+	Setting string // configuration, for the table notes
 
 	// Synchronous says that Track returns after the server's answer.
 	Synchronous bool

@@ -43,7 +43,7 @@ type order struct {
 	URL      string
 	InFlight int
 	Warm     time.Duration // before the window
-	Window   time.Duration // in which events count
+	Window   time.Duration // measured time
 }
 
 // result is the result of a client.

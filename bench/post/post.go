@@ -17,7 +17,7 @@ var inFlights = []int{1, 16, 64}
 // to second. wrk supports whole seconds only.
 const (
 	turns  = 3
-	window = 500 * time.Millisecond // in which events count, after a quarter of it to warm up
+	window = 500 * time.Millisecond // measured time, after a quarter of it to warm up
 
 	turnsOfWrk  = 2
 	windowOfWrk = time.Second

@@ -11,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// nobody is an exporter that discards spans.
+// An exporter that discards spans.
 type nobody struct{}
 
 func (nobody) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
