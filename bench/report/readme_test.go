@@ -102,10 +102,10 @@ func TestTheTableOfLeanIsThatOfTheLastRun(t *testing.T) {
 	require.NoError(t, err)
 	run := lastRun(t)
 	for called, at := range map[string]struct{ section, client, allocs string }{
-		"lean":                                {"D", "lean", " 0 |"},
-		"default transport (net/http)":        {"C", "Footfall", " 51 |"},
-		"raw loop of ready-made requests, Go": {"D", "raw", " 0 |"},
-		"wrk 4.1":                             {"D", "wrk", " |"},
+		"lean":                           {"D", "lean", " 0 |"},
+		"default transport (net/http)":   {"C", "Footfall", " 51 |"},
+		"raw loop of fixed requests, Go": {"D", "raw", " 0 |"},
+		"wrk 4.1":                        {"D", "wrk", " |"},
 	} {
 		figures := func(inFlight float64) string {
 			return rounded(run.number(at.section, inFlight, at.client+" events/s")) + ", " + format(run.number(at.section, inFlight, at.client+" CPU µs")) + " µs"
