@@ -40,6 +40,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,7 @@ var (
 	_ = log.Printf
 	_ = httptest.NewRecorder
 	_ = slices.Equal[[]int]
+	_ = strings.TrimRight
 	_ = time.Second
 	_ = footfalltest.New
 	_ testing.TB
