@@ -76,7 +76,7 @@ func TestEverythingIsDoneByKeyboardAlone(t *testing.T) {
 	b.typeAt("Name", "Bought it")
 	b.typeAt("Kind", kb.ArrowDown)
 	b.typeAt("Path or event name", "paid")
-	b.typeAt("Only if prop", "plan")
+	b.typeAt("If prop", "plan")
 	b.typeAt("equals", "pro")
 	b.enterAt("Save")
 	pro := store.Match{Event: "paid", PropKey: "plan", PropValue: "pro"}
