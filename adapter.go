@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footfall-dev/footfall/internal/pattern"
+	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/respwriter"
 )
 
@@ -205,9 +206,7 @@ func (s *Rules) emit(r *rule, o *Observation) {
 	if r.Event == NoEvent {
 		return
 	}
-	page := &o.Page
-	page.route = o.Route
-	d := draft{siteID: r.SiteID, name: r.Event, page: page, props: r.Props}
+	d := draft{siteID: r.SiteID, name: r.Event, page: &o.Page, props: r.Props}
 	if d.siteID == "" {
 		d.siteID = o.site()
 	}
@@ -215,7 +214,7 @@ func (s *Rules) emit(r *rule, o *Observation) {
 		d.name = r.autoName(o)
 	}
 	if r.Page != 0 {
-		own := page.from(r.Page, o.referer())
+		own := o.Page.from(r.Page, o.referer())
 		d.page = &own
 	}
 	if len(r.PathProps) > 0 && o.Path != nil || r.StatusProp != "" {
@@ -323,9 +322,9 @@ func (v *Visit) handDown(t *Tracker) {
 // SetRoute notes the pattern that the request matched, for routers that know it before the
 // handler runs. Call it before the handler.
 func (v *Visit) SetRoute(route string) {
-	v.page.route = route
+	v.page.route = pii.Route{Pattern: route}
 	if v.copy != nil {
-		v.copy.context.page.route = route
+		v.copy.context.page.route = v.page.route
 	}
 }
 
@@ -371,20 +370,26 @@ func (v *Visit) End(o Observation) { v.end(&o) }
 
 func (v *Visit) end(o *Observation) {
 	if o.Request == nil {
-		o.Request = v.inner
+		o.Request, o.Context = v.inner, v.outer.Context()
 	}
-	switch {
-	case o.Request == v.outer:
-	case v.unseen:
-		set(&v.outer.MultipartForm, o.Request.MultipartForm)
-	default:
-		handBack(v.outer, o.Request)
-	}
+	v.handBack(o.Request)
 	if o.Method == "" {
 		o.Method = o.Request.Method
 	}
 	o.Page = v.page
 	v.rules.Observe(o)
+}
+
+// handBack copies what the handler changed to the request that came. inner is the request that
+// the handler had.
+func (v *Visit) handBack(inner *http.Request) {
+	switch {
+	case inner == v.outer:
+	case v.unseen:
+		set(&v.outer.MultipartForm, inner.MultipartForm)
+	default:
+		handBack(v.outer, inner)
+	}
 }
 
 // handBack copies the fields of inner that changed to outer. It writes no others, because another

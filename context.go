@@ -113,7 +113,7 @@ func TrackRoute(ctx context.Context, route, name string, props ...Prop) error {
 	}
 	e := Event{Name: name, Props: props}
 	d := e.draft(ctx)
-	if v.page.exact == "" {
+	if v.page.exact() == "" {
 		page := v.page.WithRoute(route)
 		d.page = &page
 	}
@@ -145,7 +145,7 @@ func WithSite(ctx context.Context, siteID string) context.Context {
 // WithURL returns a context below which events occur on the page url, which is sent exactly as
 // given. Track refuses the event if url is not absolute.
 func WithURL(ctx context.Context, url string) context.Context {
-	v := contextValue{page: Page{exact: url}}
+	v := contextValue{page: Page{url: url}}
 	if outer := valueFrom(ctx); outer != nil {
 		v.tracker, v.known = outer.tracker, outer.known
 	}

@@ -18,11 +18,11 @@ type encoder struct {
 	siteHead   string // `{"site_id":"…","name":` of the default site, ready to copy
 	defaultURL string // `,"url":"…"`, ready to copy
 	maxBytes   int
-	guard      pii.Guard
+	guard      *pii.Guard
 }
 
 // newEncoder returns an encoder. The default site and URL are valid, or empty.
-func newEncoder(siteID, defaultURL string, maxBytes int, g pii.Guard) encoder {
+func newEncoder(siteID, defaultURL string, maxBytes int, g *pii.Guard) encoder {
 	e := encoder{maxBytes: maxBytes, guard: g}
 	if siteID != "" {
 		head, _ := appendHead(nil, siteID)
@@ -104,14 +104,14 @@ func appendHead(dst []byte, siteID string) ([]byte, error) {
 	return append(dst, `,"name":`...), err
 }
 
-// route returns the pattern that the request of the page matched, or "" if the URL does not
+// route returns the route that the request of the page matched. It is empty if the URL does not
 // depend on it.
-func (d *draft) route(g pii.Guard) string {
+func (d *draft) route(g *pii.Guard) pii.Route {
 	p := d.page
-	if p.route != "" || d.below == nil || d.below.routes == nil || !p.isRoute() && !g.NeedsRoute(p.path) {
+	if p.route.Pattern != "" || d.below == nil || d.below.routes == nil || !p.isRoute() && !g.NeedsRoute(p.path) {
 		return p.route
 	}
-	return d.below.routes.routeOf(d.below.method, p)
+	return pii.Route{Pattern: d.below.routes.routeOf(d.below.method, p)}
 }
 
 const urlKey = `,"url":`
@@ -120,20 +120,27 @@ func (e *encoder) appendURL(dst []byte, d *draft) (out []byte, redacted int, err
 	switch {
 	case d.url != "":
 		dst, err = e.appendExactURL(dst, d.url)
-	case d.page != nil && d.page.exact != "":
-		dst, err = e.appendExactURL(dst, d.page.exact)
-	case d.page != nil && d.page.usable() && (d.page.hasHost() || e.defaultURL == ""):
-		var sanitized bool
-		dst, redacted, sanitized = d.page.append(append(dst, urlKey+`"`...), e.guard, d.route(e.guard))
-		dst = append(dst, '"')
-		d.sanitized = d.sanitized || sanitized
+	case d.page != nil && d.page.exact() != "":
+		dst, err = e.appendExactURL(dst, d.page.url)
+	case d.page != nil && d.page.usable():
+		dst, redacted = e.appendPage(dst, d)
 	case e.defaultURL != "":
 		dst = append(dst, e.defaultURL...)
-		d.sanitized = d.sanitized || d.page != nil && d.page.usable()
 	default:
 		err = ErrNoURL
 	}
 	return dst, redacted, err
+}
+
+// appendPage writes the URL of the page, or the default URL if the page has no known host.
+func (e *encoder) appendPage(dst []byte, d *draft) (out []byte, redacted int) {
+	start := len(dst)
+	dst, redacted, changed := d.page.append(append(dst, urlKey+`"`...), e.guard, d.route(e.guard))
+	d.sanitized = d.sanitized || changed != 0
+	if changed&hostUnknown != 0 && e.defaultURL != "" {
+		return append(dst[:start], e.defaultURL...), 0
+	}
+	return append(dst, '"'), redacted
 }
 
 func (e *encoder) appendExactURL(dst []byte, url string) ([]byte, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // guarded encodes one prop and reports whether its value was redacted.
-func guarded(t *testing.T, g pii.Guard, p Prop) bool {
+func guarded(t *testing.T, g *pii.Guard, p Prop) bool {
 	t.Helper()
 	body, redacted := mustEncode(t, newEncoder("site_1", "", 32<<10, g), draftOf(p))
 	value := propsOf(t, body)[p.Key()]

@@ -138,7 +138,7 @@ func TestEncodeKeepsTheLastOfPropsWithOneKey(t *testing.T) {
 func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
 	t.Parallel()
 	page := &Page{rules: pagerOf(Config{}), https: true, host: "page.example", path: "/p"}
-	exact := &Page{exact: "https://exact.example/?token=kept"}
+	exact := &Page{url: "https://exact.example/?token=kept"}
 	rows := map[string]struct {
 		draft draft
 		want  string
@@ -148,7 +148,7 @@ func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
 		"WithURL is sent as given":   {draft{page: exact}, "https://exact.example/?token=kept"},
 		"default without a page":     {draft{}, "https://example.com/"},
 		"default for a page of none": {draft{page: &Page{}}, "https://example.com/"},
-		"Referer despite the Host":   {draft{page: &Page{rules: pagerOf(Config{}), host: "$", path: "/", named: "https://app.example/p", source: PageReferer}}, "https://app.example/p"},
+		"Referer despite the Host":   {draft{page: &Page{rules: pagerOf(Config{}), host: "$", path: "/", url: "https://app.example/p", source: PageReferer}}, "https://app.example/p"},
 		"default for a hostile Host": {draft{page: &Page{rules: pagerOf(Config{}), https: true, host: "evil\"/x", path: "/"}}, "https://example.com/"},
 	}
 	for name, row := range rows {
@@ -163,7 +163,7 @@ func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
 
 func TestEncodeWithoutAnyURLIsErrNoURL(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("site_1", "", 32<<10, pii.Guard{})
+	e := newEncoder("site_1", "", 32<<10, &pii.Guard{})
 	for name, page := range map[string]*Page{"no page": nil, "page of none": {}, "hostile host": {host: "a b"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,7 +208,7 @@ func refusedDrafts() map[string]struct {
 		"a URL with a bad port":     {withURL("https://example.com:" + secretText + "/"), "url"},
 		"a URL of bad UTF-8":        {withURL("https://example.com/" + bad), "url"},
 		"a 2 MB URL":                {withURL("https://example.com/" + huge), "url"},
-		"a bad URL of WithURL":      {draft{name: "n", page: &Page{exact: secretText}}, "url"},
+		"a bad URL of WithURL":      {draft{name: "n", page: &Page{url: secretText}}, "url"},
 		"an empty key":              {draftOf(P("", secretText)), "props"},
 		"a key of bad UTF-8":        {draftOf(P("k\xff", secretText)), `props["k\xff"]`},
 		"a value of bad UTF-8":      {draftOf(P("k", bad)), `props["k"]`},
@@ -245,7 +245,7 @@ func TestEncodeRefusesNamingTheFieldAndNeverTheValue(t *testing.T) {
 
 func TestEncodeRefusesAnEventWithoutSite(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("", "", 32<<10, pii.Guard{})
+	e := newEncoder("", "", 32<<10, &pii.Guard{})
 	d := draftOf()
 	_, _, err := e.append(nil, &d)
 	var field *FieldError
@@ -257,10 +257,10 @@ func TestEncodeAcceptsAnEventOfExactlyTheBound(t *testing.T) {
 	t.Parallel()
 	d := draftOf(P("k", "v"))
 	body, _ := mustEncode(t, plainEncoder(), d)
-	exact := newEncoder("site_1", "", len(body), pii.Guard{})
+	exact := newEncoder("site_1", "", len(body), &pii.Guard{})
 	_, _, err := exact.append(nil, &d)
 	require.NoError(t, err)
-	less := newEncoder("site_1", "", len(body)-1, pii.Guard{})
+	less := newEncoder("site_1", "", len(body)-1, &pii.Guard{})
 	_, _, err = less.append(nil, &d)
 	var field *FieldError
 	require.ErrorAs(t, err, &field)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/footfall-dev/footfall/internal/pattern"
+	"github.com/footfall-dev/footfall/internal/respwriter"
 )
 
 // Middleware returns a middleware that makes events of answered requests according to rules.
@@ -52,12 +53,15 @@ type PathValuer interface {
 // the request matched, or "", whether the pattern also matches all longer paths, which its text
 // does not say, and the values of its wildcards, which may be nil.
 func (s *Rules) Wrap(next http.Handler, routed func(*http.Request) (pattern string, subtree bool, values PathValuer)) http.Handler {
-	return &middleware{rules: s, next: next, routed: func(r *http.Request, _ Page) (string, bool, PathValuer) { return routed(r) }}
+	return &middleware{rules: s, next: next, routed: func(r *http.Request, _, _ string) (pattern string, subtree bool, values PathValuer) {
+		defer s.recoverPanic()
+		return routed(r)
+	}}
 }
 
 type middleware struct {
 	rules   *Rules
-	routed  func(*http.Request, Page) (route string, subtree bool, values PathValuer)
+	routed  func(r *http.Request, path, rawPath string) (route string, subtree bool, values PathValuer)
 	next    http.Handler
 	unknown *sync.Once // logs a request without a known pattern; nil if that is not expected
 }
@@ -91,11 +95,13 @@ type passage struct {
 // end is deferred. It repeats a panic with the same value.
 func (p *passage) end() {
 	panicked := recover()
-	var o Observation
-	if !p.middleware.rules.empty() {
+	if p.middleware.rules.empty() {
+		p.visit.handBack(p.visit.inner)
+	} else {
+		var o Observation
 		p.observe(&o, panicked)
+		p.visit.end(&o)
 	}
-	p.visit.end(&o)
 	if panicked != nil {
 		panic(panicked)
 	}
@@ -103,32 +109,35 @@ func (p *passage) end() {
 
 func (p *passage) observe(o *Observation, panicked any) {
 	o.Status = cmp.Or(p.visit.Status(), http.StatusOK) // the server writes a header that the handler did not write
-	o.Header = p.visit.answer.Header()
+	o.Header = (*answerHeader)(p.visit.answer)
 	switch {
 	case isAbort(panicked), panicked == nil && !p.returned: // runtime.Goexit
 		o.Aborted = true
 	case panicked != nil:
 		o.Status = http.StatusInternalServerError
 	}
-	p.route(o)
+	o.Route, o.Subtree, o.Path = p.middleware.routed(p.visit.inner, p.visit.page.path, p.visit.page.rawPath)
 	if o.Route == "" && p.middleware.unknown != nil && o.isUnknown(p.visit.inner.Method) {
 		p.middleware.logUnknown()
 	}
 }
+
+// answerHeader is the header of an answer, for rules that read it.
+type answerHeader respwriter.Recorder
+
+// Get implements Header.
+func (h *answerHeader) Get(name string) string { return h.ResponseWriter.Header().Get(name) }
 
 // isUnknown reports whether an answer without a known pattern is one that AnyRoute is for.
 func (o *Observation) isUnknown(method string) bool {
 	return !o.Aborted && o.Status >= 200 && o.Status <= 299 && !isSilent(method)
 }
 
-// route recovers a panic in the function of an adapter.
-func (p *passage) route(o *Observation) {
-	defer func() {
-		if v := recover(); v != nil {
-			p.middleware.rules.panicked(v)
-		}
-	}()
-	o.Route, o.Subtree, o.Path = p.middleware.routed(p.visit.inner, p.visit.page)
+// recoverPanic is deferred by a call of a function of an adapter.
+func (s *Rules) recoverPanic() {
+	if v := recover(); v != nil {
+		s.panicked(v)
+	}
 }
 
 func isAbort(panicked any) bool {
@@ -162,13 +171,13 @@ func (f *routeFinder) routeOf(method string, p *Page) (route string) {
 
 // routed returns the pattern of an answered request, whether it is a subtree, and the request
 // that has the values of its wildcards. That is the request of the handler, unless a pattern of
-// the rules is more specific.
-func (f *routeFinder) routed(r *http.Request, came Page) (route string, subtree bool, values PathValuer) {
+// the rules is more specific. path and rawPath are those of the request as it came.
+func (f *routeFinder) routed(r *http.Request, path, rawPath string) (route string, subtree bool, values PathValuer) {
 	noted := r.Pattern
 	if f.mux == nil || noted == "" && f.aboveMux || noted != "" && !f.mayGoOn(noted) {
 		return noted, pattern.IsSubtree(noted), r
 	}
-	if found := f.find(r, came); found.Pattern != "" {
+	if found := f.find(r, path, rawPath); found.Pattern != "" {
 		return found.Pattern, pattern.IsSubtree(found.Pattern), found
 	}
 	return noted, pattern.IsSubtree(noted), r
@@ -201,8 +210,8 @@ func (f *routeFinder) mayGoOn(noted string) bool {
 
 // find returns a request that went through the mux of the rules' patterns. It has the path of
 // the request as it came, because a handler may have cut a prefix off the path of r.
-func (f *routeFinder) find(r *http.Request, came Page) *http.Request {
-	original := &http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{Path: came.path, RawPath: came.rawPath}}
+func (f *routeFinder) find(r *http.Request, path, rawPath string) *http.Request {
+	original := &http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{Path: path, RawPath: rawPath}}
 	if h, _ := f.mux.Handler(original); h == http.Handler(matched{}) { // neither a redirect nor a 404
 		f.mux.ServeHTTP(nil, original)
 	}

@@ -2,7 +2,6 @@ package footfall
 
 import (
 	"bytes"
-	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,30 +18,35 @@ import (
 // that the URL is made of when an event is encoded: scheme, host, path, and the query keys
 // that [Config.QueryKeys] lists. The zero Page means no page.
 type Page struct {
-	exact   string // the URL of WithURL, sent as given; the other fields are empty then
-	rules   *pager // makes a URL of the other fields; nil if there is no page
-	https   bool
+	rules   *pager // makes a URL of the other fields; nil if there is no page, or the URL is given
+	url     string // without rules the URL of WithURL, else a usable one that the client named, or ""
 	host    string
 	path    string
-	rawPath string // as in url.URL
-	query   string // raw, not filtered yet
-	route   string // the pattern that the request matched; "" if it is not known
-	named   string // a usable URL that the client named as the page, or ""
+	rawPath string    // as in url.URL
+	query   string    // raw, not filtered yet
+	route   pii.Route // empty if it is not known
+	https   bool
 	source  PageSource
 }
 
 // usable reports whether p is a page, not the zero Page.
-func (p *Page) usable() bool { return p.exact != "" || p.rules != nil }
+func (p *Page) usable() bool { return p.rules != nil || p.url != "" }
 
-// hasHost reports whether the request or the configuration has a host for the URL.
-func (p *Page) hasHost() bool {
-	return p.rules.origin != "" || len(p.rules.hosts) > 0 || isHost(p.host) || p.named != "" && p.source != PagePath
+// exact returns the URL of WithURL, or "".
+func (p *Page) exact() string {
+	if p.rules != nil {
+		return ""
+	}
+	return p.url
 }
+
+// isNamed reports whether the page is the one that the client named.
+func (p *Page) isNamed() bool { return p.url != "" && p.source != PagePath }
 
 // String returns the URL of the page before the personal-data guard redacts it.
 func (p Page) String() string {
-	if p.exact != "" || !p.usable() {
-		return p.exact
+	if p.rules == nil {
+		return p.url
 	}
 	text, _, _ := p.append(nil, pii.New(true, nil), p.route)
 	return string(text)
@@ -51,22 +55,33 @@ func (p Page) String() string {
 // maxPageURL is the limit of the URL of a page that is taken from a request, in bytes.
 const maxPageURL = 2048
 
-// append writes the URL, which has no characters that JSON escapes. route is the pattern that
-// the request matched, or "". redacted is the number of segments of the path that the guard
-// replaced and of query values that it left out. sanitized reports any other change.
-func (p *Page) append(dst []byte, g pii.Guard, route string) (out []byte, redacted int, sanitized bool) {
-	if p.named != "" && p.source != PagePath {
-		named := p.rules.referer(p.named)
-		return named.append(dst, g, "")
+// pageChange is how a URL differs from the one that the client sent, apart from personal data.
+type pageChange uint8
+
+const (
+	hostUnknown  pageChange = 1 << iota // noHost is in place of the host
+	hostReplaced                        // a host of Config.Hosts is in place of the host
+	urlCut                              // the URL was too long
+)
+
+// append writes the URL, which has no characters that JSON escapes. redacted is the number of
+// segments of the path that the guard replaced and of query values that it left out.
+func (p *Page) append(dst []byte, g *pii.Guard, route pii.Route) (out []byte, redacted int, changed pageChange) {
+	if p.isNamed() {
+		named := p.rules.referer(p.url)
+		return named.append(dst, g, pii.Route{})
 	}
 	limit := len(dst) + maxPageURL
-	dst, sanitized = p.appendOrigin(dst)
+	dst, changed = p.appendOrigin(dst)
 	dst, redacted = p.appendPath(dst, g, route)
 	if len(dst) > limit {
-		return cutAfterSlash(dst, limit), redacted, true
+		return cutAfterSlash(dst, limit), redacted, changed | urlCut
 	}
 	dst, hidden, cut := p.appendQuery(dst, g, limit)
-	return dst, redacted + hidden, sanitized || cut
+	if cut {
+		changed |= urlCut
+	}
+	return dst, redacted + hidden, changed
 }
 
 // cutAfterSlash returns the longest beginning of a URL that has at most limit bytes and ends
@@ -75,23 +90,24 @@ func cutAfterSlash(url []byte, limit int) []byte {
 	return url[:bytes.LastIndexByte(url[:limit], '/')+1]
 }
 
-func (p *Page) appendOrigin(dst []byte) (out []byte, sanitized bool) {
+func (p *Page) appendOrigin(dst []byte) (out []byte, changed pageChange) {
 	if p.rules.origin != "" {
-		return append(dst, p.rules.origin...), false
+		return append(dst, p.rules.origin...), 0
 	}
 	host := p.host
-	if !p.rules.accepts(host) {
-		host, sanitized = noHost, true
-		if len(p.rules.hosts) > 0 {
-			host = p.rules.hosts[0]
-		}
+	switch {
+	case p.rules.accepts(host):
+	case len(p.rules.hosts) > 0:
+		host, changed = p.rules.hosts[0], hostReplaced
+	default:
+		host, changed = noHost, hostUnknown
 	}
 	if p.https {
 		dst = append(dst, "https://"...)
 	} else {
 		dst = append(dst, "http://"...)
 	}
-	return append(dst, host...), sanitized
+	return append(dst, host...), changed
 }
 
 // noHost replaces an unknown host (RFC 6761, section 6.4).
@@ -99,8 +115,11 @@ const noHost = "unknown.invalid"
 
 // accepts reports whether host is valid, and is in Config.Hosts if there are any.
 func (c *pager) accepts(host string) bool {
-	if !isHost(host) || len(c.hosts) == 0 {
-		return isHost(host)
+	if !isHost(host) {
+		return false
+	}
+	if len(c.hosts) == 0 {
+		return true
 	}
 	name := hostname(host)
 	for _, h := range c.hosts {
@@ -124,15 +143,17 @@ func hostname(host string) string {
 }
 
 // appendPath writes the path, or the pattern of the route in its place.
-func (p *Page) appendPath(dst []byte, g pii.Guard, route string) (out []byte, redacted int) {
-	if route != "" && p.isRoute() {
-		return pattern.AppendPath(dst, route), 0
+func (p *Page) appendPath(dst []byte, g *pii.Guard, route pii.Route) (out []byte, redacted int) {
+	if route.Pattern != "" && p.isRoute() {
+		return pattern.AppendPath(dst, route.Pattern), 0
 	}
 	return g.AppendPath(dst, p.escapedPath(), route)
 }
 
 // isRoute reports whether the page is a PageRoute.
-func (p *Page) isRoute() bool { return cmp.Or(p.source, p.rules.source) == PageRoute }
+func (p *Page) isRoute() bool {
+	return p.source == PageRoute || p.source == 0 && p.rules.source == PageRoute
+}
 
 func (p *Page) escapedPath() string {
 	if !strings.HasPrefix(p.path, "/") {
@@ -152,7 +173,7 @@ func (p *Page) escapedPath() string {
 // appendQuery writes the listed keys of the query and their values unchanged, in the same order.
 // It leaves out and counts values that the guard redacts. It also leaves out values that would
 // make the URL longer than limit, and then reports cut.
-func (p *Page) appendQuery(dst []byte, g pii.Guard, limit int) (out []byte, redacted int, cut bool) {
+func (p *Page) appendQuery(dst []byte, g *pii.Guard, limit int) (out []byte, redacted int, cut bool) {
 	separator := byte('?')
 	for rest := p.query; rest != ""; {
 		var pair string
@@ -403,9 +424,12 @@ func (s PageSource) valid() bool { return s <= PageReferer }
 
 // from returns p with the page source of a rule. referer is the Referer header of the request.
 func (p Page) from(source PageSource, referer string) Page {
-	p.source, p.named = source, ""
-	if source == PageReferer && p.rules != nil {
-		p.named = p.rules.usable(referer)
+	if p.rules == nil {
+		return p
+	}
+	p.source, p.url = source, ""
+	if source == PageReferer {
+		p.url = p.rules.usable(referer)
 	}
 	return p
 }
@@ -413,12 +437,12 @@ func (p Page) from(source PageSource, referer string) Page {
 // noteNamed notes the URL that the client named as the page, if it is usable. It reads
 // Config.PageHeader, then the Referer header if Config.Page is PageReferer.
 func (c *pager) noteNamed(p *Page, h http.Header) {
-	p.named = ""
+	p.url = ""
 	if c.header != "" {
-		p.named = c.usable(h.Get(c.header))
+		p.url = c.usable(h.Get(c.header))
 	}
-	if c.source == PageReferer && p.named == "" {
-		p.named = c.usable(h.Get("Referer"))
+	if c.source == PageReferer && p.url == "" {
+		p.url = c.usable(h.Get("Referer"))
 	}
 }
 
@@ -433,6 +457,6 @@ func (c *pager) usable(raw string) string {
 // WithRoute returns p with the pattern of the route that the request matched, for adapters
 // of routers that know it before the handler runs.
 func (p Page) WithRoute(route string) Page {
-	p.route = route
+	p.route = pii.Route{Pattern: route}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/footfall-dev/footfall/internal/pattern"
+	"github.com/footfall-dev/footfall/internal/pii"
 )
 
 // Routes of a [Rule] that are not patterns.
@@ -138,16 +139,17 @@ type rule struct {
 type Rules struct {
 	tracker *Tracker
 	byPath  map[string][]rule
-	byRoute map[string]routeRules // by the route as the rules write it, to avoid parsing
+	byRoute map[string]*routeRules // by the route as the rules write it, to avoid parsing
 	any     []rule
 	none    []rule
 	referer bool         // a rule has PageReferer
 	routes  *routeFinder // of the net/http middleware; nil in adapters
 }
 
-// routeRules is a split route and the rules of its path.
+// routeRules is a route and the rules that may apply to it.
 type routeRules struct {
 	pattern pattern.Pattern
+	route   pii.Route
 	rules   []rule
 }
 
@@ -159,7 +161,7 @@ func (t *Tracker) Rules(rules ...Rule) *Rules {
 }
 
 func (t *Tracker) compile(rules []Rule) (*Rules, error) {
-	set := &Rules{tracker: t, byPath: make(map[string][]rule), byRoute: make(map[string]routeRules)}
+	set := &Rules{tracker: t, byPath: make(map[string][]rule), byRoute: make(map[string]*routeRules)}
 	if t.inactive() {
 		return set, nil
 	}
@@ -174,7 +176,7 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 	}
 	for _, group := range set.byPath {
 		for i := range group {
-			set.byRoute[group[i].Route] = routeRules{group[i].pattern, group}
+			set.byRoute[group[i].Route] = &routeRules{group[i].pattern, pii.NewRoute(group[i].Route), group}
 		}
 	}
 	return set, errors.Join(problems...)
@@ -240,23 +242,27 @@ func ruleError(r *Rule, field, reason string) error {
 	return &FieldError{name, reason}
 }
 
-// candidates returns the rules that may apply to the route of a request, and the split route. They
-// are the rules that name the route, or the rules for AnyRoute if there are none.
+// candidates notes the route in the page, and returns the rules that may apply to it and the
+// split route. They are the rules that name the route, or the rules for AnyRoute if there are none.
 func (s *Rules) candidates(o *Observation) ([]rule, pattern.Pattern) {
 	if o.Route == "" {
+		o.Page.route = pii.Route{}
 		return nil, pattern.Pattern{}
 	}
-	known, ok := s.byRoute[o.Route]
-	if !ok {
-		known.pattern = pattern.Parse(o.Route)
-		known.rules = s.byPath[known.pattern.Path]
+	var rules []rule
+	var route pattern.Pattern
+	if known := s.byRoute[o.Route]; known != nil {
+		rules, route, o.Page.route = known.rules, known.pattern, known.route
+	} else {
+		route, o.Page.route = pattern.Parse(o.Route), pii.Route{Pattern: o.Route}
+		rules = s.byPath[route.Path]
 	}
-	for i := range known.rules {
-		if known.rules[i].names(known.pattern, o.Method) {
-			return known.rules, known.pattern
+	for i := range rules {
+		if rules[i].names(route, o.Method) {
+			return rules, route
 		}
 	}
-	return s.any, known.pattern
+	return s.any, route
 }
 
 // names reports whether the rule applies to a route with its path and to the method.

@@ -156,7 +156,7 @@ func (t *Tracker) requestPage(known *Page, r *http.Request) Page {
 	if known == nil || !known.usable() {
 		return t.pager.page(r).WithRoute(r.Pattern)
 	}
-	if known.exact != "" || known.route != "" || r.URL.Path != known.path || pattern.IsSubtree(r.Pattern) {
+	if known.exact() != "" || known.route.Pattern != "" || r.URL.Path != known.path || pattern.IsSubtree(r.Pattern) {
 		return *known
 	}
 	return known.WithRoute(r.Pattern)

@@ -22,12 +22,16 @@ func Parse(route string) Pattern {
 	var p Pattern
 	for i := 0; i < len(route) && route[i] != '/'; i++ {
 		if isBlank(route[i]) {
-			p.Method, route = route[:i], route[i:]
+			p.Method, route = route[:i], route[i+1:]
 			break
 		}
 	}
 	for route != "" && isBlank(route[0]) {
 		route = route[1:]
+	}
+	if route != "" && route[0] == '/' {
+		p.Path = route
+		return p
 	}
 	if slash := strings.IndexByte(route, '/'); slash > 0 {
 		p.Host, route = route[:slash], route[slash:]

@@ -49,15 +49,17 @@ func wildcardName(w string) string {
 	if w == "*" {
 		return w
 	}
-	name := w[1:]
-	if w[0] == '{' {
-		name, _, _ = strings.Cut(name, "}")
+	end := 1
+	for end < len(w) && !endsName(w[end], w[0]) {
+		end++
 	}
-	name, _, _ = strings.Cut(name, "<") // a constraint of fiber
-	if w[0] == '{' {
-		name, _, _ = strings.Cut(name, ":")
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(name, "..."), "?")
+	return strings.TrimSuffix(strings.TrimSuffix(w[1:end], "..."), "?")
+}
+
+// endsName reports whether b ends the name of a wildcard that begins with first.
+func endsName(b, first byte) bool {
+	return b == '<' || // a constraint of fiber
+		first == '{' && (b == '}' || b == ':')
 }
 
 // IsNamed reports whether the name of a wildcard is one that the application gave. The

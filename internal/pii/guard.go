@@ -27,13 +27,13 @@ type Guard struct {
 
 // New returns a guard that leaves exempt keys of props and names of wildcards alone, or one
 // that redacts nothing if off is true.
-func New(off bool, exempt []string) Guard {
-	return Guard{off: off, exempt: slices.Clone(exempt)}
+func New(off bool, exempt []string) *Guard {
+	return &Guard{off: off, exempt: slices.Clone(exempt)}
 }
 
 // RedactsText reports whether the guard redacts the string s of a prop. found is the result of
 // [chars.Scan].
-func (g Guard) RedactsText(key, s string, found chars.Class) bool {
+func (g *Guard) RedactsText(key, s string, found chars.Class) bool {
 	return !g.off && personalText(s, found) && !slices.Contains(g.exempt, key)
 }
 
@@ -42,7 +42,7 @@ func (g Guard) RedactsText(key, s string, found chars.Class) bool {
 // a hexadecimal digit, a colon or a bracket. Addresses and card numbers end with one of these
 // or with a separator of a card number; the zone of an address, after a percent sign, may end
 // with any character.
-func (g Guard) Suspects(s string) bool {
+func (g *Guard) Suspects(s string) bool {
 	if g.off || s == "" || chars.Of(s[0])&chars.NotAddress != 0 {
 		return false
 	}
@@ -54,7 +54,7 @@ func (g Guard) Suspects(s string) bool {
 }
 
 // RedactsNumber reports whether the guard redacts the integer n of a prop as a card number.
-func (g Guard) RedactsNumber(key string, n uint64) bool {
+func (g *Guard) RedactsNumber(key string, n uint64) bool {
 	return !g.off && n >= leastCard &&
 		isCardNumber(strconv.AppendUint(make([]byte, 0, 20), n, 10)) && !slices.Contains(g.exempt, key)
 }
@@ -66,7 +66,7 @@ const (
 )
 
 // RedactsFloat reports whether the guard redacts the float f of a prop as a card number.
-func (g Guard) RedactsFloat(key string, f float64) bool {
+func (g *Guard) RedactsFloat(key string, f float64) bool {
 	return f >= leastCard && f < aboveCard && f == math.Trunc(f) && g.RedactsNumber(key, uint64(f))
 }
 

@@ -39,7 +39,7 @@ func TestTheGuardRedactsTexts(t *testing.T) {
 	} {
 		found := chars.Scan(s)
 		assert.Equal(t, want, New(false, nil).RedactsText("k", s, found), "%q", s)
-		assert.Equal(t, want, Guard{}.RedactsText("k", s, found), "%q", s)
+		assert.Equal(t, want, (&Guard{}).RedactsText("k", s, found), "%q", s)
 		assert.Equal(t, want, New(false, []string{"other"}).RedactsText("k", s, found), "%q", s)
 		assert.False(t, New(false, []string{"other", "k"}).RedactsText("k", s, found), "%q is of an exempt key", s)
 		assert.False(t, New(true, nil).RedactsText("k", s, found), "the guard is off: %q", s)
@@ -85,12 +85,12 @@ func TestPathsWhoseRouteMayMatter(t *testing.T) {
 		assert.Equal(t, want, New(false, nil).NeedsRoute(path), path)
 		assert.False(t, New(true, nil).NeedsRoute(path), path)
 		if !want {
-			out, redacted := New(false, nil).AppendPath(nil, path, "")
+			out, redacted := New(false, nil).AppendPath(nil, path, Route{})
 			assert.Equal(t, path, string(out))
 			assert.Zero(t, redacted)
 		}
 	}
-	out, redacted := New(true, nil).AppendPath([]byte("before"), "/u/joe@b.example", "GET /u/{token}")
+	out, redacted := New(true, nil).AppendPath([]byte("before"), "/u/joe@b.example", NewRoute("GET /u/{token}"))
 	assert.Equal(t, "before/u/joe@b.example", string(out))
 	assert.Zero(t, redacted)
 }

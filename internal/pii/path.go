@@ -14,45 +14,49 @@ import (
 const shortestSecret = 8
 
 // mayHide reports whether an escaped path may have a segment that is personal or a secret.
-// It is a quick check.
+// It is a quick check, because it looks at every path.
 func mayHide(path string) bool {
-	digits, length := false, 0
+	start, digit := 0, false
 	for i := range len(path) {
 		switch b := path[i]; {
-		case b == '@' || b == '%':
-			return true
+		case b > '9' && b != '@':
 		case b == '/':
-			digits, length = false, 0
-			continue
-		case chars.IsDigit(b):
-			digits = true
-		}
-		length++
-		if digits && length >= shortestSecret || length >= fewestOfToken {
+			if mayBeSecret(i-start, digit) {
+				return true
+			}
+			start, digit = i+1, false
+		case b >= '0' && b <= '9':
+			digit = true
+		case b == '@' || b == '%':
 			return true
 		}
 	}
-	return false
+	return mayBeSecret(len(path)-start, digit)
+}
+
+// mayBeSecret reports whether a segment of this length, with a digit or without, may be a secret.
+func mayBeSecret(length int, digit bool) bool {
+	return length >= shortestSecret && (digit || length >= fewestOfToken)
 }
 
 // NeedsRoute reports whether a path may have a segment that AppendPath replaces by the name of
 // a wildcard if it knows the route. It is a quick check that looks at the path only, for
 // callers that have to search for the route.
-func (g Guard) NeedsRoute(path string) bool { return !g.off && mayHide(path) }
+func (g *Guard) NeedsRoute(path string) bool { return !g.off && mayHide(path) }
 
 // AppendPath writes an escaped path, which begins with a slash, after dst. It replaces each
 // segment that looks like personal data or a secret by the name of the wildcard that the
-// segment matches, in braces, or by "[redacted]". route is the pattern that the request
-// matched, or "". redacted is the number of segments replaced.
-func (g Guard) AppendPath(dst []byte, path, route string) (out []byte, redacted int) {
-	if !g.off && (mayHide(path) || hasSecret(route)) {
-		return g.appendSegments(dst, path, route)
+// segment matches, in braces, or by "[redacted]". route may be empty. redacted is the number of
+// segments replaced.
+func (g *Guard) AppendPath(dst []byte, path string, route Route) (out []byte, redacted int) {
+	if !g.off && (mayHide(path) || route.hasSecret()) {
+		return g.appendSegments(dst, path, route.Pattern)
 	}
 	return append(dst, path...), 0
 }
 
 // appendSegments is AppendPath without the quick check.
-func (g Guard) appendSegments(dst []byte, path, route string) (out []byte, redacted int) {
+func (g *Guard) appendSegments(dst []byte, path, route string) (out []byte, redacted int) {
 	segments := pattern.NewSegments(route, path)
 	for rest, more := path[1:], true; more; {
 		var segment string
@@ -80,7 +84,7 @@ func (g Guard) appendSegments(dst []byte, path, route string) (out []byte, redac
 // hides reports whether the guard replaces an escaped segment that matches a part of a route, or
 // "". wildcard is the name to replace it by: of a wildcard that is a secret, else of the first
 // one that is not exempt, or "".
-func (g Guard) hides(part, segment string) (wildcard string, hidden bool) {
+func (g *Guard) hides(part, segment string) (wildcard string, hidden bool) {
 	exempt, several := false, false
 	for name := range pattern.Wildcards(part) {
 		switch {
@@ -187,7 +191,7 @@ func isScale(s string) bool {
 func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80 }
 
 // RedactsQuery reports whether the guard leaves out the escaped value of a query key.
-func (g Guard) RedactsQuery(raw string) bool {
+func (g *Guard) RedactsQuery(raw string) bool {
 	if g.off {
 		return false
 	}

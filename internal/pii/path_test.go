@@ -37,7 +37,7 @@ func changedPaths(t *testing.T, file string) (total int, changed []string) {
 
 // guardPath is the path of a page as the guard lets it be sent.
 func guardPath(path, route string, exempt ...string) string {
-	out, _ := New(false, exempt).AppendPath(nil, path, route)
+	out, _ := New(false, exempt).AppendPath(nil, path, Route{Pattern: route})
 	return string(out)
 }
 
