@@ -370,7 +370,7 @@ func (v *Visit) End(o Observation) { v.end(&o) }
 
 func (v *Visit) end(o *Observation) {
 	if o.Request == nil {
-		o.Request, o.Context = v.inner, v.outer.Context()
+		o.Request = v.inner
 	}
 	v.handBack(o.Request)
 	if o.Method == "" {
