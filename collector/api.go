@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/event"
 	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
@@ -22,7 +23,7 @@ func (c *Collector) serveAPI(w http.ResponseWriter, r *http.Request) *failure {
 	case single && id != "" && !strings.Contains(id, "/"):
 		return c.authenticated(w, r, http.MethodGet, c.getSite)
 	}
-	return notFound("there is no such path: " + quoted(r.URL.Path))
+	return notFound("there is no such path: " + event.Quote(r.URL.Path))
 }
 
 // Requests with a wrong key that a client network may send: one in six seconds, and a burst.

@@ -10,21 +10,26 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/footfall-dev/footfall/collector/internal/event"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // buffers are for bodies while they are decoded.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
-// readEvent reads and decodes the body of a request. The draft shares no memory with it.
-func readEvent(r *http.Request, names *fields) (draft, *failure) {
+// readEvent reads and decodes the body of a request.
+func readEvent(r *http.Request, names *event.Fields) (event.Draft, *failure) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	var f *failure
 	if *buffer, f = readBody((*buffer)[:0], r); f != nil {
-		return draft{}, f
+		return event.Draft{}, f
 	}
-	return decode(*buffer, names)
+	d, bad := event.Decode(*buffer, names)
+	if bad != nil {
+		return d, invalid(bad.Field, bad.Reason)
+	}
+	return d, nil
 }
 
 // readBody appends the body to b. The buffer grows with the bytes that arrive, not with
@@ -57,7 +62,7 @@ func readBody(b []byte, r *http.Request) ([]byte, *failure) {
 // (RFC 8259, section 8.1), and compressed bodies.
 func checkMediaType(r *http.Request, types ...string) *failure {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return unsupported("Content-Encoding: send the body uncompressed, not as " + quoted(encoding))
+		return unsupported("Content-Encoding: send the body uncompressed, not as " + event.Quote(encoding))
 	}
 	sent := r.Header.Get("Content-Type")
 	if slices.Contains(types, sent) {
@@ -66,7 +71,7 @@ func checkMediaType(r *http.Request, types ...string) *failure {
 	mediaType, params, err := mime.ParseMediaType(sent)
 	charset := params["charset"]
 	if err != nil || !slices.Contains(types, mediaType) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return unsupported("Content-Type: must be " + types[0] + ", not " + quoted(sent))
+		return unsupported("Content-Type: must be " + types[0] + ", not " + event.Quote(sent))
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/client"
+	"github.com/footfall-dev/footfall/collector/internal/event"
 	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
@@ -23,25 +25,25 @@ func (c *Collector) serveBrowser(w http.ResponseWriter, r *http.Request) *failur
 }
 
 func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *failure {
-	client := c.client(r)
-	if wait := c.browsers.take(limit.PrefixOf(client)); wait > 0 {
+	from := c.client(r)
+	if wait := c.browsers.take(limit.PrefixOf(from)); wait > 0 {
 		return rateLimited("too many events from this network", wait)
 	}
 	if f := checkMediaType(r, "text/plain", "application/json", "text/plain;charset=UTF-8"); f != nil {
 		return f
 	}
-	d, f := readEvent(r, &browserFields)
+	d, f := readEvent(r, &event.Browser)
 	if f != nil {
 		return f
 	}
-	s, ok := c.account.SiteOf(d.site)
+	s, ok := c.account.SiteOf(d.Site)
 	if !ok {
-		return noSuchSite("domain", d.site)
+		return noSuchSite("domain", d.Site)
 	}
 	if f := admit(w, r, &s, &d); f != nil {
 		return f
 	}
-	if isPrefetch(r.Header) || isBot(r.UserAgent(), c.cfg.CountHeadless) {
+	if client.IsPrefetch(r.Header) || client.IsBot(r.UserAgent(), c.cfg.CountHeadless) {
 		c.ignored.Add(1)
 		w.WriteHeader(http.StatusAccepted)
 		return nil
@@ -51,8 +53,8 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 		c.trouble("no salt for visitor hashes", err)
 		return unavailable("the event could not be stored")
 	}
-	e := d.event(&s, at)
-	e.Visitor = visitorOf(&salt, s.ID, client, r.UserAgent())
+	e := d.Event(s.ID, s.Domain, at)
+	e.Visitor = visitorOf(&salt, s.ID, from, r.UserAgent())
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f
 	}
@@ -62,14 +64,14 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 
 // admit refuses events from pages that are not on the site's domain, and lets the site's
 // pages read the answer.
-func admit(w http.ResponseWriter, r *http.Request, s *account.Site, d *draft) *failure {
+func admit(w http.ResponseWriter, r *http.Request, s *account.Site, d *event.Draft) *failure {
 	if origin := r.Header.Get("Origin"); origin != "" {
-		if !isOn(s.Domain, hostOfOrigin(origin)) {
-			return &failure{status: http.StatusForbidden, code: "forbidden", message: "pages of " + quoted(origin) + " may not send events for " + quoted(s.Domain)}
+		if !event.IsOn(s.Domain, hostOfOrigin(origin)) {
+			return &failure{status: http.StatusForbidden, code: "forbidden", message: "pages of " + event.Quote(origin) + " may not send events for " + event.Quote(s.Domain)}
 		}
 		allowOrigin(w, origin)
 	}
-	return checkPage(s, d, browserFields.url)
+	return checkPage(s, d, event.Browser.URL)
 }
 
 func allowOrigin(w http.ResponseWriter, origin string) {
@@ -83,7 +85,7 @@ func (c *Collector) preflight(w http.ResponseWriter, r *http.Request) {
 	origin := r.Header.Get("Origin")
 	host := hostOfOrigin(origin)
 	for _, s := range c.account.Sites() {
-		if isOn(s.Domain, host) {
+		if event.IsOn(s.Domain, host) {
 			allowOrigin(w, origin)
 			w.Header().Set("Access-Control-Allow-Methods", http.MethodPost)
 			w.Header().Set("Access-Control-Allow-Headers", "Content-Type")
@@ -96,9 +98,9 @@ func (c *Collector) preflight(w http.ResponseWriter, r *http.Request) {
 
 // hostOfOrigin returns "" for "null" and for origins other than http and https.
 func hostOfOrigin(origin string) string {
-	p, reason := parsePage(origin)
-	if reason != "" || p.path != "" || p.query != "" || strings.HasSuffix(origin, "#") {
+	p, reason := event.ParsePage(origin)
+	if reason != "" || p.Path != "" || p.Query != "" || strings.HasSuffix(origin, "#") {
 		return ""
 	}
-	return p.host
+	return p.Host
 }

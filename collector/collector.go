@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/client"
 	"github.com/footfall-dev/footfall/collector/live"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -185,4 +186,4 @@ func (c *Collector) Close(ctx context.Context) error {
 }
 
 // client returns the address of the client that sent r.
-func (c *Collector) client(r *http.Request) netip.Addr { return clientAddr(r, c.cfg.TrustedProxies) }
+func (c *Collector) client(r *http.Request) netip.Addr { return client.Addr(r, c.cfg.TrustedProxies) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/event"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -28,21 +29,21 @@ func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request, key string
 	if f != nil {
 		return f
 	}
-	d, f := readEvent(r, &apiFields)
+	d, f := readEvent(r, &event.API)
 	if f != nil {
 		return f
 	}
-	s, ok := c.account.Site(d.site)
+	s, ok := c.account.Site(d.Site)
 	if !ok {
-		return noSuchSite("id", d.site)
+		return noSuchSite("id", d.Site)
 	}
 	if s.OwnPages {
-		f = checkPage(&s, &d, apiFields.url)
+		f = checkPage(&s, &d, event.API.URL)
 	}
 	if f != nil {
 		return f
 	}
-	e := d.event(&s, time.Now())
+	e := d.Event(s.ID, s.Domain, time.Now())
 	e.Key = repeat
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f
@@ -52,9 +53,9 @@ func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request, key string
 }
 
 // checkPage refuses an event whose URL is not on the site's domain.
-func checkPage(s *account.Site, d *draft, field string) *failure {
-	if !isOn(s.Domain, d.page.host) {
-		return invalid(field, "is not on "+quoted(s.Domain))
+func checkPage(s *account.Site, d *event.Draft, field string) *failure {
+	if !event.IsOn(s.Domain, d.Page.Host) {
+		return invalid(field, "is not on "+event.Quote(s.Domain))
 	}
 	return nil
 }
@@ -80,26 +81,11 @@ func idempotencyKey(r *http.Request) (string, *failure) {
 	return values[0], nil
 }
 
-// event returns the event to store, with the derived fields that figures count by.
-func (d *draft) event(s *account.Site, at time.Time) store.Event {
-	e := store.Event{
-		Site:     s.ID,
-		At:       at.UTC().Truncate(time.Millisecond),
-		Name:     d.name,
-		URL:      d.url,
-		Path:     d.page.countedPath(),
-		Referrer: referrerHost(d.referrer, s.Domain),
-		Props:    d.props,
-	}
-	e.Source, e.Medium, e.Campaign = d.page.campaign()
-	return e
-}
-
 // keep stores e and returns nil when it is committed. It goes on if the client disconnects:
 // the event has arrived completely.
 func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *failure {
 	if s.Paused {
-		return &failure{status: http.StatusConflict, code: "site_paused", message: "tracking of the site " + quoted(s.Domain) + " is paused"}
+		return &failure{status: http.StatusConflict, code: "site_paused", message: "tracking of the site " + event.Quote(s.Domain) + " is paused"}
 	}
 	defer c.pending.Add(-1)
 	if c.pending.Add(1) > int64(c.cfg.MaxPending) {

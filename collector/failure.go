@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/footfall-dev/footfall/collector/internal/event"
 )
 
 // failure is an error answer, in the shape that the contract (section Errors) shows for
@@ -71,7 +72,7 @@ func notFound(message string) *failure {
 }
 
 func noSuchSite(what, id string) *failure {
-	return notFound("there is no site with the " + what + " " + quoted(id))
+	return notFound("there is no site with the " + what + " " + event.Quote(id))
 }
 
 func tooLarge(limit int) *failure {
@@ -97,19 +98,4 @@ func rateLimited(message string, retryAfter int) *failure {
 
 func unavailable(message string) *failure {
 	return &failure{status: http.StatusServiceUnavailable, code: "unavailable", message: message, retryAfter: 1}
-}
-
-// maxQuoted bounds the text of a request in a message, in bytes.
-const maxQuoted = 80
-
-// quoted quotes text from a request for a message.
-func quoted(s string) string {
-	if len(s) <= maxQuoted {
-		return strconv.Quote(s)
-	}
-	end := maxQuoted
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return strconv.Quote(s[:end]) + "…"
 }

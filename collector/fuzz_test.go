@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -84,32 +83,4 @@ func checkStored(t *testing.T, body string, e store.Event) {
 		assert.True(t, utf8.ValidString(text), "%q", text)
 		assert.NotContains(t, text, "\x00")
 	}
-}
-
-// FuzzPage compares parsePage with net/url, for URLs that net/url accepts. parsePage refuses
-// control characters everywhere; net/url accepts them in fragments.
-func FuzzPage(f *testing.F) {
-	for _, raw := range []string{pageURL, "HTTP://A.b:80/%ff?utm_source=%zz#x", `https://a\b`, "https://[::1]:443?x", "http://u@h/", "http:a", "https://ü/%2e", "http://a.b#\x00"} {
-		f.Add(raw)
-	}
-	f.Fuzz(func(t *testing.T, raw string) {
-		if !utf8.ValidString(raw) {
-			return // refused with the whole body
-		}
-		p, reason := parsePage(raw)
-		u, err := url.Parse(raw)
-		if strings.ContainsFunc(raw, isControl) {
-			require.NotEmpty(t, reason, raw)
-		} else if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && len(raw) <= store.MaxURL {
-			require.Empty(t, reason, raw)
-		}
-		path := p.countedPath()
-		source, medium, campaign := p.campaign()
-		require.True(t, strings.HasPrefix(path, "/"))
-		for _, text := range []string{path, source, medium, campaign, referrerHost(raw, domain)} {
-			require.True(t, isText(text), "%q", text)
-		}
-		_ = isOn(domain, p.host)
-		_ = isOn(p.host, domain)
-	})
 }

@@ -1,4 +1,4 @@
-package collector
+package client
 
 import (
 	"net/http/httptest"
@@ -34,9 +34,9 @@ func TestForwardedForIsBelievedFromTrustedProxiesOnly(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = row.remote
 		r.Header["X-Forwarded-For"] = row.lines
-		assert.Equal(t, row.want, clientAddr(r, loopback).String(), name)
+		assert.Equal(t, row.want, Addr(r, loopback).String(), name)
 	}
 	r := httptest.NewRequest("GET", "/", nil)
 	r.RemoteAddr = "@"
-	assert.False(t, clientAddr(r, loopback).IsValid())
+	assert.False(t, Addr(r, loopback).IsValid())
 }

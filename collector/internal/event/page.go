@@ -1,4 +1,4 @@
-package collector
+package event
 
 import (
 	"fmt"
@@ -9,16 +9,16 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// page holds the parts of a URL that figures count by.
-type page struct {
-	host  string // lower case, without the port that the scheme implies
-	path  string // raw, may be empty
-	query string // raw
+// Page holds the parts of a URL that figures count by.
+type Page struct {
+	Host  string // lower case, without the port that the scheme implies
+	Path  string // raw, may be empty
+	Query string // raw
 }
 
-// parsePage splits a URL, or returns the reason why an event may not have it. Unlike
+// ParsePage splits a URL, or returns the reason why an event may not have it. Unlike
 // net/url it accepts a percent sign that escapes nothing, because browsers send such URLs.
-func parsePage(raw string) (p page, reason string) {
+func ParsePage(raw string) (p Page, reason string) {
 	if len(raw) > store.MaxURL {
 		return p, fmt.Sprintf("is longer than %d bytes", store.MaxURL)
 	}
@@ -41,9 +41,9 @@ func parsePage(raw string) (p page, reason string) {
 	if reason := checkAuthority(rest[:end]); reason != "" {
 		return p, reason
 	}
-	p.host = canonicalHost(rest[:end], secure)
+	p.Host = canonicalHost(rest[:end], secure)
 	rest, _, _ = strings.Cut(rest[end:], "#")
-	p.path, p.query, _ = strings.Cut(rest, "?")
+	p.Path, p.Query, _ = strings.Cut(rest, "?")
 	return p, ""
 }
 
@@ -76,8 +76,8 @@ func canonicalHost(host string, secure bool) string {
 
 // countedPath returns the path for figures: unescaped, or raw if the unescaped path is not
 // text.
-func (p *page) countedPath() string {
-	path := p.path
+func (p *Page) countedPath() string {
+	path := p.Path
 	if strings.Contains(path, "%") {
 		if plain, err := url.PathUnescape(path); err == nil && isText(plain) {
 			path = plain
@@ -92,11 +92,11 @@ func (p *page) countedPath() string {
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, isControl) }
 
 // campaign returns the first utm_source, utm_medium and utm_campaign.
-func (p *page) campaign() (source, medium, campaign string) {
-	if !strings.Contains(p.query, "utm_") {
+func (p *Page) campaign() (source, medium, campaign string) {
+	if !strings.Contains(p.Query, "utm_") {
 		return "", "", ""
 	}
-	for pair := range strings.SplitSeq(p.query, "&") {
+	for pair := range strings.SplitSeq(p.Query, "&") {
 		key, value, _ := strings.Cut(pair, "=")
 		switch {
 		case key == "utm_source" && source == "":
@@ -133,7 +133,7 @@ func referrerHost(raw, domain string) string {
 		return ""
 	}
 	host := strings.TrimPrefix(canonicalHost(rest, secure), "www.")
-	if host == "" || !isText(host) || isOn(domain, host) {
+	if host == "" || !isText(host) || IsOn(domain, host) {
 		return ""
 	}
 	return strings.Clone(host)
@@ -142,9 +142,9 @@ func referrerHost(raw, domain string) string {
 // maxHost is the longest host with a port, in bytes (RFC 1035, section 2.3.4).
 const maxHost = 253 + len(":65535")
 
-// isOn reports whether host is the domain, with or without www., or a subdomain of it. A
+// IsOn reports whether host is the domain, with or without www., or a subdomain of it. A
 // domain without a port matches every port.
-func isOn(domain, host string) bool {
+func IsOn(domain, host string) bool {
 	domain = strings.TrimPrefix(domain, "www.")
 	if hostname(domain) == domain {
 		host = hostname(host)

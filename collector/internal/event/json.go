@@ -1,4 +1,4 @@
-package collector
+package event
 
 import (
 	"math"
@@ -24,12 +24,12 @@ const (
 	notFinite     = "is a number out of range"
 )
 
-// refuse returns a failure for the field, or for the body if it is not JSON.
-func (s *scanner) refuse(field, reason string) *failure {
+// refuse returns an error for the field, or for the body if it is not JSON.
+func (s *scanner) refuse(field, reason string) *Invalid {
 	if reason == notJSON {
-		return invalid("body", notJSON+" at byte "+strconv.Itoa(s.pos))
+		return &Invalid{"body", notJSON + " at byte " + strconv.Itoa(s.pos)}
 	}
-	return invalid(field, reason)
+	return &Invalid{field, reason}
 }
 
 // peek skips white space and returns the next byte, 0 at the end.
@@ -64,9 +64,9 @@ func (s *scanner) null() bool {
 
 // object calls member for each name, with the scanner before the value. The name is valid
 // until member reads on. Messages call the object what.
-func (s *scanner) object(what string, member func(name []byte) *failure) *failure {
+func (s *scanner) object(what string, member func(name []byte) *Invalid) *Invalid {
 	if !s.take('{') {
-		return invalid(what, "must be a JSON object")
+		return &Invalid{what, "must be a JSON object"}
 	}
 	if s.take('}') {
 		return nil
@@ -82,8 +82,8 @@ func (s *scanner) object(what string, member func(name []byte) *failure) *failur
 		if !s.take(':') {
 			return s.refuse(what, notJSON)
 		}
-		if f := member(name); f != nil {
-			return f
+		if bad := member(name); bad != nil {
+			return bad
 		}
 		if s.take('}') {
 			return nil

@@ -1,4 +1,4 @@
-package collector
+package client
 
 import (
 	"net/http"
@@ -16,9 +16,9 @@ var botWords = []string{
 // botExceptions are devices whose names contain a word of the list.
 var botExceptions = []string{"cubot"}
 
-// isBot reports whether the user agent is a bot or another program without a person. All
+// IsBot reports whether the user agent is a bot or another program without a person. All
 // browsers claim to be Mozilla, old ones Opera; HTTP libraries do not.
-func isBot(userAgent string, countHeadless bool) bool {
+func IsBot(userAgent string, countHeadless bool) bool {
 	ua := strings.ToLower(userAgent)
 	for _, name := range botExceptions {
 		ua = strings.ReplaceAll(ua, name, "")
@@ -34,8 +34,8 @@ func isBot(userAgent string, countHeadless bool) bool {
 	return false
 }
 
-// isPrefetch reports whether the browser loads a page ahead of a possible visit.
-func isPrefetch(h http.Header) bool {
+// IsPrefetch reports whether the browser loads a page ahead of a possible visit.
+func IsPrefetch(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Moz"} {
 		if strings.HasPrefix(strings.ToLower(h.Get(name)), "prefetch") {
 			return true

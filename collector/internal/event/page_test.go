@@ -1,4 +1,4 @@
-package collector
+package event
 
 import (
 	"strings"
@@ -29,7 +29,7 @@ func TestPagesAreCountedByUnescapedPath(t *testing.T) {
 		"https://a.example:/b":            "/b",
 		"https://a.example/" + "%2e%2e/b": "/../b",
 	} {
-		p, reason := parsePage(raw)
+		p, reason := ParsePage(raw)
 		assert.Empty(t, reason, raw)
 		assert.Equal(t, want, p.countedPath(), raw)
 	}
@@ -47,7 +47,7 @@ func TestCampaignIsTakenFromTheQuery(t *testing.T) {
 		"utm_campaign=%00":                      {"", "", "%00"},
 		"UTM_SOURCE=a":                          {},
 	} {
-		p, _ := parsePage("https://a.example/?" + query)
+		p, _ := ParsePage("https://a.example/?" + query)
 		source, medium, campaign := p.campaign()
 		assert.Equal(t, want, [3]string{source, medium, campaign}, query)
 	}
@@ -71,7 +71,7 @@ func TestReferrerIsAForeignHost(t *testing.T) {
 		"garbage":                             "",
 		"https://" + strings.Repeat("a", 300): "",
 	} {
-		assert.Equal(t, want, referrerHost(raw, domain), raw)
+		assert.Equal(t, want, referrerHost(raw, "shop.example.com"), raw)
 	}
 }
 
@@ -97,6 +97,6 @@ func TestHostIsOnADomain(t *testing.T) {
 		{"[::1]", "[::1]:8080", true},
 		{"[::1]:80", "[::1]:8080", false},
 	} {
-		assert.Equal(t, row.want, isOn(row.domain, row.host), "%+v", row)
+		assert.Equal(t, row.want, IsOn(row.domain, row.host), "%+v", row)
 	}
 }

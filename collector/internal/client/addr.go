@@ -1,4 +1,5 @@
-package collector
+// Package client tells the address of a request's client, and whether a person is there.
+package client
 
 import (
 	"net/http"
@@ -7,10 +8,10 @@ import (
 	"strings"
 )
 
-// clientAddr returns the address of the client. X-Forwarded-For counts only if it comes
+// Addr returns the address of the client. X-Forwarded-For counts only if it comes
 // from a trusted proxy, and is read from the right: entries left of the first address that
 // is not a trusted proxy may be forged.
-func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
+func Addr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid on unix sockets: all of them are one client
 	client := plainAddr(peer.Addr())
 	if !isTrusted(client, trusted) {
