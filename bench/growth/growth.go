@@ -78,11 +78,15 @@ func runAll(ctx context.Context, o report.Options, paced, tight []cell) (s repor
 			f[c] = append(f[c], got)
 		}
 	}
+	svg, err := picture(f, paced, tight)
+	if err != nil {
+		return s, err
+	}
 	return report.Section{
 		ID: "F", Title: "Cost as work grows", How: how,
 		Tables: []report.Table{table(f, paced, tight)},
 		Notes:  notes(f, paced),
-		Plots:  map[string]string{"growth.svg": plot(f, paced, tight)},
+		Plots:  map[string]string{"growth.svg": svg},
 	}, nil
 }
 

@@ -1,134 +1,113 @@
 package growth
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Colours that are distinct on a white and on a dark page.
-const (
-	ink  = "#7d8590"
-	grid = "#7d859040"
+var (
+	ink     = color.NRGBA{0x7d, 0x85, 0x90, 0xff}
+	colours = []color.Color{
+		color.NRGBA{0x3b, 0x82, 0xf6, 0xff}, color.NRGBA{0x10, 0xa3, 0x7f, 0xff},
+		color.NRGBA{0xd9, 0x82, 0x2b, 0xff}, color.NRGBA{0xd6, 0x40, 0x9f, 0xff},
+	}
 )
 
-var colours = []string{"#3b82f6", "#10a37f", "#d9822b", "#d6409f"}
-
-// plot draws the table: the caller's cost over load, a line for each number of props, and
+// picture draws the table: the caller's cost over load, a line for each number of props, and
 // the cost over goroutines.
-func plot(f figures, paced, tight []cell) string {
-	var s strings.Builder
-	s.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 380" font-family="system-ui, sans-serif" font-size="13" fill="` + ink + `">` + "\n")
-	s.WriteString("<title>What Track costs its caller as load, props and goroutines grow</title>\n")
-	plotPaced(&s, f, paced)
-	plotTight(&s, f, tight)
-	s.WriteString("</svg>\n")
-	return s.String()
+func picture(f figures, paced, tight []cell) (string, error) {
+	const width, height = 10 * vg.Inch, 4 * vg.Inch
+	byLoad, err := plotPaced(f, paced)
+	if err != nil {
+		return "", err
+	}
+	byGoroutines, err := plotTight(f, tight)
+	if err != nil {
+		return "", err
+	}
+	svg := vgsvg.New(width, height)
+	canvas := draw.New(svg)
+	byLoad.Draw(draw.Crop(canvas, 0, -width/2-vg.Inch/4, 0, 0))
+	byGoroutines.Draw(draw.Crop(canvas, width/2+vg.Inch/4, 0, 0, 0))
+	var text bytes.Buffer
+	_, err = svg.WriteTo(&text)
+	return text.String(), err
 }
 
-func plotPaced(s *strings.Builder, f figures, paced []cell) {
-	costs := make([]float64, len(paced))
-	for i, c := range paced {
-		costs[i] = f.median(c, cost)
-	}
-	byRate := func(a, b cell) int { return a.Rate - b.Rate }
-	p := panel{
-		left: 60, width: 330, title: "One goroutine, by events/s offered", unit: "ns per event",
-		x: logScale{float64(slices.MinFunc(paced, byRate).Rate), float64(slices.MaxFunc(paced, byRate).Rate)},
-		y: logScale{floor(slices.Min(costs)), ceiling(slices.Max(costs))},
-	}
-	p.frame(s)
-	for _, x := range powers(p.x, 10) {
-		p.tickX(s, x, short(x))
-	}
-	for i, props := range propsOf(paced) {
-		var points []point
+func plotPaced(f figures, paced []cell) (*plot.Plot, error) {
+	p := newPlot("One goroutine", "events/s offered", "ns per event")
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	for i, props := range propCounts {
+		var points plotter.XYs
 		for _, c := range paced {
 			if c.Props == props {
-				points = append(points, point{float64(c.Rate), f.median(c, cost)})
+				points = append(points, plotter.XY{X: float64(c.Rate), Y: f.median(c, cost)})
 			}
 		}
-		p.line(s, points, colours[i%len(colours)], plural(props, "prop"))
-	}
-}
-
-func plotTight(s *strings.Builder, f figures, tight []cell) {
-	first := f.median(tight[0], cpu)
-	points := make([]point, 0, len(tight))
-	most := 1.3 * first
-	for _, c := range tight[1:] {
-		points = append(points, point{float64(c.Goroutines), f.median(c, cpu)})
-		most = max(most, f.median(c, cpu))
-	}
-	p := panel{
-		left: 545, width: 250, title: "Tight loops on all cores, by goroutines", unit: "CPU ns per event, consumer included",
-		x: logScale{1, float64(tight[len(tight)-1].Goroutines)},
-		y: linearScale{0, 1.15 * most},
-	}
-	p.frame(s)
-	for _, point := range points {
-		p.tickX(s, point.x, short(point.x))
-	}
-	p.level(s, first, -16, "one core, one goroutine")
-	p.level(s, 1.3*first, 7, "target: 1.3 of it")
-	p.line(s, points, colours[0], plural(usualProps, "prop"))
-}
-
-// point is a figure.
-type point struct{ x, y float64 }
-
-// scale maps values to an axis, from 0 to 1, and returns the values to mark.
-type scale interface {
-	at(v float64) float64
-	marks() []float64
-}
-
-type logScale struct{ from, to float64 }
-
-func (l logScale) at(v float64) float64 {
-	return math.Log(v/l.from) / math.Log(cmp.Or(l.to/l.from, 1)+1e-9)
-}
-
-func (l logScale) marks() []float64 { return powers(l, 10) }
-
-type linearScale struct{ from, to float64 }
-
-func (l linearScale) at(v float64) float64 { return (v - l.from) / (l.to - l.from) }
-
-// marks returns four to eight round numbers.
-func (l linearScale) marks() (all []float64) {
-	step := math.Pow(10, math.Floor(math.Log10((l.to-l.from)/2)))
-	for (l.to-l.from)/step > 8 {
-		step *= 2
-	}
-	for v := math.Ceil(l.from/step) * step; v <= l.to; v += step {
-		all = append(all, v)
-	}
-	return all
-}
-
-// powers returns the powers of base between the ends of a scale.
-func powers(l scale, base float64) (all []float64) {
-	for v := 1.0; v < 1e9; v *= base {
-		if at := l.at(v); at >= -1e-6 && at <= 1+1e-6 {
-			all = append(all, v)
+		if err := addLine(p, points, colours[i%len(colours)], plural(props, "prop")); err != nil {
+			return nil, err
 		}
 	}
-	return all
+	return p, nil
 }
 
-// floor and ceiling return the powers of ten around v.
-func floor(v float64) float64   { return math.Pow(10, math.Floor(math.Log10(v))) }
-func ceiling(v float64) float64 { return math.Pow(10, math.Ceil(math.Log10(v))) }
-
-// short formats 100000 as 100k.
-func short(v float64) string {
-	if v >= 1000 {
-		return fmt.Sprintf("%gk", v/1000)
+func plotTight(f figures, tight []cell) (*plot.Plot, error) {
+	p := newPlot("Tight loops on all cores", "goroutines", "CPU ns per event, consumer included")
+	var points plotter.XYs
+	for _, c := range tight[1:] {
+		points = append(points, plotter.XY{X: float64(c.Goroutines), Y: f.median(c, cpu)})
 	}
-	return fmt.Sprintf("%g", v)
+	first := f.median(tight[0], cpu)
+	if err := addLine(p, points, colours[0], plural(usualProps, "prop")); err != nil {
+		return nil, err
+	}
+	addLevel(p, first, 2, "one goroutine on one core")
+	addLevel(p, 1.3*first, 6, "target: 1.3 of it")
+	p.Y.Min = 0
+	p.Legend.Top = false
+	return p, nil
+}
+
+// newPlot returns a plot with a logarithmic horizontal axis.
+func newPlot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = color.Transparent
+	p.Title.Text, p.Title.TextStyle.Color = title, ink
+	for axis, label := range map[*plot.Axis]string{&p.X: x, &p.Y: y} {
+		axis.Label.Text, axis.Label.TextStyle.Color = label, ink
+		axis.Color, axis.Tick.Color, axis.Tick.Label.Color = ink, ink, ink
+	}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.Legend.Top, p.Legend.TextStyle.Color = true, ink
+	return p
+}
+
+func addLine(p *plot.Plot, points plotter.XYs, colour color.Color, name string) error {
+	line, dots, err := plotter.NewLinePoints(points)
+	if err != nil {
+		return err
+	}
+	line.Color, dots.Color, dots.Shape = colour, colour, draw.CircleGlyph{}
+	p.Add(line, dots)
+	p.Legend.Add(name, line)
+	return nil
+}
+
+// addLevel adds a dashed horizontal line.
+func addLevel(p *plot.Plot, y, dash float64, name string) {
+	level := plotter.NewFunction(func(float64) float64 { return y })
+	level.Color, level.Dashes = ink, []vg.Length{vg.Points(dash), vg.Points(3)}
+	p.Add(level)
+	p.Legend.Add(name, level)
+	p.Y.Max = max(p.Y.Max, 1.15*y)
 }
 
 func plural(n int, what string) string {
@@ -136,13 +115,4 @@ func plural(n int, what string) string {
 		what += "s"
 	}
 	return fmt.Sprintf("%d %s", n, what)
-}
-
-func propsOf(paced []cell) (all []int) {
-	for _, c := range paced {
-		if !slices.Contains(all, c.Props) {
-			all = append(all, c.Props)
-		}
-	}
-	return all
 }
