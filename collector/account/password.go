@@ -93,7 +93,8 @@ func (a *Account) SetUp(ctx context.Context, token, text string) error {
 
 // ChangePassword sets a new password and ends all sessions.
 func (a *Account) ChangePassword(ctx context.Context, old, text string) error {
-	if !a.current().is(old) {
+	checked := a.current()
+	if !checked.is(old) {
 		return ErrPassword
 	}
 	p, err := newPassword(text)
@@ -102,6 +103,9 @@ func (a *Account) ChangePassword(ctx context.Context, old, text string) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.password != checked {
+		return ErrPassword // another call was faster
+	}
 	if err := a.putPassword(ctx, p); err != nil {
 		return err
 	}
@@ -141,12 +145,16 @@ const (
 
 // SignIn returns a token for [Account.SignedIn]. Only its hash is stored.
 func (a *Account) SignIn(ctx context.Context, text string) (token string, expires time.Time, err error) {
-	if !a.current().is(text) {
+	checked := a.current()
+	if !checked.is(text) {
 		return "", time.Time{}, ErrPassword
 	}
 	token, expires = newSecret(""), time.Now().Add(sessionFor).UTC().Truncate(time.Second)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.password != checked {
+		return "", time.Time{}, ErrPassword // it was changed meanwhile
+	}
 	if err := a.dropSessions(ctx); err != nil {
 		return "", time.Time{}, err
 	}

@@ -46,3 +46,38 @@ func TestSessionsAreBounded(t *testing.T) {
 		assert.False(t, a.SignedIn(first), "the one that ends first gave way")
 	})
 }
+
+// The old password is checked with so many rounds that the new one comes meanwhile.
+func TestAPasswordThatChangesWhileItIsCheckedIsWrong(t *testing.T) {
+	t.Parallel()
+	const words = "correct horse battery"
+	for name, use := range map[string]func(*Account) error{
+		"SignIn": func(a *Account) error {
+			_, _, err := a.SignIn(context.Background(), words)
+			return err
+		},
+		"ChangePassword": func(a *Account) error {
+			return a.ChangePassword(context.Background(), words, "another horse battery")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := quicklySetUp(t, words)
+			slow := &password{Salt: []byte("salt"), Rounds: 3_000_000}
+			var err error
+			slow.Hash, err = slow.derive(words)
+			require.NoError(t, err)
+			quick := a.password
+			a.password = slow
+			used := make(chan error)
+			go func() { used <- use(a) }()
+			time.Sleep(20 * time.Millisecond) // use has begun; if it has not, it fails in any case
+			a.mu.Lock()
+			a.password = quick
+			a.mu.Unlock()
+			require.ErrorIs(t, <-used, ErrPassword)
+			assert.Same(t, quick, a.password)
+			assert.Empty(t, a.sessions)
+		})
+	}
+}
