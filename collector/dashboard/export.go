@@ -101,13 +101,27 @@ func csvRow(e store.Event) []string {
 // exportTime has milliseconds, the precision of stored events.
 const exportTime = "2006-01-02T15:04:05.000Z07:00"
 
-// guardCell puts an apostrophe before a cell that a spreadsheet would run as a formula: event
-// texts come from strangers. The JSON export has the unchanged texts.
+// A spreadsheet may read a cell as a formula that begins with one of formulaStarts, some in
+// their full width (OWASP, CSV Injection). It may end a cell at one of cellEnds, also between
+// quotation marks: many countries separate cells by semicolons.
+const (
+	formulaStarts = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+	cellEnds      = ";\t\r\n"
+)
+
+// guardCell puts an apostrophe before each formula, because event texts come from strangers. The
+// JSON export has the unchanged texts.
 func guardCell(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-		return "'" + cell
+	var guarded strings.Builder
+	begins := true
+	for _, r := range cell {
+		if begins && strings.ContainsRune(formulaStarts, r) {
+			guarded.WriteByte('\'')
+		}
+		begins = strings.ContainsRune(cellEnds, r) || begins && (r == ' ' || r == '"')
+		guarded.WriteRune(r)
 	}
-	return cell
+	return guarded.String()
 }
 
 // visitor returns the daily hash in hexadecimal, or "".

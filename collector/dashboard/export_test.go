@@ -87,6 +87,28 @@ func TestCSVExportIsNoFormula(t *testing.T) {
 	}
 }
 
+func TestFormulasAreGuardedWhereverASpreadsheetMayFindThem(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"":                     "",
+		"a-b+c=d":              "a-b+c=d",
+		"https://a.example/=":  "https://a.example/=",
+		"=1+1":                 "'=1+1",
+		" =1+1":                " '=1+1",
+		`"=1+1`:                `"'=1+1`,
+		"\uff1d1+1":            "'\uff1d1+1",
+		"\uff0b1":              "'\uff0b1",
+		"\n=1":                 "'\n'=1",
+		"a;=1+1;b":             "a;'=1+1;b",
+		"a; @SUM(A1)":          "a; '@SUM(A1)",
+		"a\t-1":                "a\t'-1",
+		"two\n+lines":          "two\n'+lines",
+		"spring; -50 % on all": "spring; '-50 % on all",
+	} {
+		assert.Equal(t, want, guardCell(cell), "%q", cell)
+	}
+}
+
 // cut fails in the middle of an export.
 type cut struct{ store.Store }
 
