@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -13,7 +14,6 @@ const keyQuery = `INSERT INTO key (site, key, at) VALUES (?1, ?2, ?3)
 	ON CONFLICT DO UPDATE SET at = excluded.at WHERE at <= excluded.at - ?4`
 
 const (
-	msPerDay      = 24 * 60 * 60 * 1000
 	reservedSeqs  = 1 << 16
 	keysKeptExtra = 10 * time.Minute // between two cleanings
 
@@ -43,7 +43,10 @@ func (w *writer) add(e *store.Event) error {
 	}
 	at, a := e.At.UnixMilli(), w.args
 	origin, rest := splitURL(e.URL, e.Path)
-	a[0], a[1], a[2], a[3], a[11], a[12] = site, at, seq, int64(e.Visitor), rest, encodeProps(e.Props)
+	a[0], a[1], a[2], a[3], a[11], a[12] = site, at, seq, int64(e.Visitor), rest, nil
+	if len(e.Props) > 0 {
+		a[12] = colstore.EncodeProps(e.Props)
+	}
 	for i, text := range [...]string{e.Name, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign, origin} {
 		if a[4+i], err = w.intern.id(text); err != nil {
 			return err
@@ -206,24 +209,16 @@ func (r *reading) spell(found []row, ids []uint32) ([]store.Event, error) {
 	for i, e := range found {
 		t := e.texts
 		events[i] = store.Event{
-			Site: r.q.Site, At: time.UnixMilli(e.at).UTC(), Visitor: uint64(e.visitor),
+			Site: r.q.Site, At: timeOf(e.at), Visitor: uint64(e.visitor),
 			Name: of[t[0]], Path: of[t[1]], Referrer: of[t[2]], Source: of[t[3]], Medium: of[t[4]], Campaign: of[t[5]],
 			URL: e.rest,
 		}
 		if t[6] != 0 {
 			events[i].URL = of[t[6]] + of[t[1]] + e.rest
 		}
-		if events[i].Props, err = decodeProps(e.props); err != nil {
+		if events[i].Props, err = colstore.DecodeProps(e.props); err != nil {
 			return nil, err
 		}
 	}
 	return events, nil
-}
-
-// floorDiv rounds down, unlike /, because times may be before 1970.
-func floorDiv(a, b int64) int64 {
-	if a < 0 {
-		return -((b - 1 - a) / b)
-	}
-	return a / b
 }

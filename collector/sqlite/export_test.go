@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -26,7 +27,7 @@ func AddAll(ctx context.Context, s *Store, events []store.Event) error {
 // Rollups returns the number of days with a rollup.
 func Rollups(t testing.TB, s *Store) (days int) {
 	t.Helper()
-	require.NoError(t, s.reading.QueryRowContext(t.Context(), "SELECT count(*) FROM rollup WHERE part = ?", partTotals).Scan(&days))
+	require.NoError(t, s.reading.QueryRowContext(t.Context(), "SELECT count(*) FROM rollup WHERE part = ?", colstore.PartTotals).Scan(&days))
 	return days
 }
 
@@ -138,7 +139,7 @@ func Pieces(t testing.TB, s *Store) int {
 // RollUpWhile computes the rollup of a day, calls f, and then tries to keep the rollup.
 func RollUpWhile(t testing.TB, s *Store, site string, day time.Time, f func()) (kept bool) {
 	t.Helper()
-	of := dayOf{siteID(t, s, site), floorDiv(day.UnixMilli(), msPerDay)}
+	of := dayOf{siteID(t, s, site), colstore.DayOf(day.UnixMilli())}
 	return deriveWhile(t, s, newRollup(of, s.pieces*wholeLength), f)
 }
 

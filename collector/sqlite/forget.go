@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
 // Forget uses small transactions, so that events are added between them.
@@ -65,7 +67,7 @@ func (w *writer) forget(site string, end int64) (more bool, err error) {
 		"DELETE FROM piece WHERE site = ?1 AND first <= ?2",
 		"DELETE FROM event WHERE site = ?1 AND at <= ?2",
 	} {
-		if _, err := w.conn.ExecContext(background, statement, id, last.Int64, floorDiv(last.Int64, msPerDay)); err != nil {
+		if _, err := w.conn.ExecContext(background, statement, id, last.Int64, colstore.DayOf(last.Int64)); err != nil {
 			return false, err
 		}
 	}
@@ -110,7 +112,7 @@ type marks []uint64
 func (m *marks) Scan(value any) error {
 	id, ok := value.(int64)
 	if !ok || id < 0 || id > math.MaxUint32 {
-		return errDamaged
+		return colstore.ErrDamaged
 	}
 	if word := int(id / 64); word >= len(*m) {
 		*m = append(*m, make([]uint64, word+1-len(*m)+len(*m)/2)...)

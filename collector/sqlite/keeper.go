@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
 // The keeper is a goroutine that makes pieces and rollups. It reads concurrently with the
@@ -163,7 +165,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) today() int64 { return floorDiv(s.now().UnixMilli(), msPerDay) }
+func (s *Store) today() int64 { return colstore.DayOf(s.now().UnixMilli()) }
 
 // findDue adds all days without a rollup.
 func (s *Store) findDue(ctx context.Context) error {

@@ -1,9 +1,11 @@
 package sqlite
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
 // A piece is a copy of many events of a day as encoded columns. It is made when no more
@@ -18,16 +20,13 @@ const pieceLength = 1 << 14
 // or after the keeper had no time.
 const wholeLength = 8
 
-// partPages are the texts of the paths, sorted. The other parts are columns.
-const partPages = 20
-
 type piece struct{ id, first, until int64 }
 
 // pieces returns the pieces of a day, in order.
 func (r *reading) pieces(day int64) (all []piece, err error) {
 	var p piece
 	err = eachRow(r.ctx, r.tx, "SELECT id, first, until FROM piece WHERE site = ? AND first >= ? AND first < ? ORDER BY first",
-		[]any{&p.id, &p.first, &p.until}, func() { all = append(all, p) }, r.site, day*msPerDay, (day+1)*msPerDay)
+		[]any{&p.id, &p.first, &p.until}, func() { all = append(all, p) }, r.site, day*colstore.MsPerDay, (day+1)*colstore.MsPerDay)
 	return all, err
 }
 
@@ -39,198 +38,122 @@ type gap struct {
 
 // gaps returns the gaps between the pieces of a day and after them.
 func gaps(day int64, pieces []piece) (all []gap) {
-	from := day * msPerDay
+	from := day * colstore.MsPerDay
 	for _, p := range pieces {
 		if from < p.first {
 			all = append(all, gap{from: from, to: p.first})
 		}
 		from = p.until
 	}
-	if end := (day + 1) * msPerDay; from < end {
+	if end := (day + 1) * colstore.MsPerDay; from < end {
 		all = append(all, gap{from: from, to: end, last: true})
 	}
 	return all
 }
 
-// each calls f with the events of the span in batches, ordered by time: the events of a
-// piece or of a gap. With pages, columns.pages is set if the piece has it.
-func (d *span) each(want []column, pages bool, f func(*columns) error) error {
-	all, err := d.pieces(d.day)
-	if err != nil {
-		return err
-	}
-	from := d.from
-	for _, p := range all {
-		if p.until <= d.from || p.first >= d.to {
-			continue
-		}
-		if err := d.between(from, p.first, want, f); err != nil {
-			return err
-		}
-		c, err := d.unpack(p, want, pages)
-		if err != nil {
-			return err
-		}
-		if err := f(c); err != nil {
-			return err
-		}
-		from = p.until
-	}
-	return d.between(from, d.to, want, f)
+// columns returns the columns of the whole span.
+func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
+	return colstore.Join(d.batches(want, false))
 }
 
-// between calls f with the events of a gap between two times.
-func (d *span) between(from, to int64, want []column, f func(*columns) error) error {
+// batches returns the events of the span: those of each piece and of each gap. With pages,
+// pieces have the texts of the paths.
+func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
+	return func(yield func(*colstore.Columns, error) bool) {
+		all, err := d.pieces(d.day)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		from := d.from
+		for _, p := range all {
+			if p.until <= d.from || p.first >= d.to {
+				continue
+			}
+			if !d.between(from, p.first, want, yield) || !yield(d.unpack(p, want, pages)) {
+				return
+			}
+			from = p.until
+		}
+		d.between(from, d.to, want, yield)
+	}
+}
+
+// between yields the events of a gap between two times, if there are any, and reports whether
+// to go on.
+func (d *span) between(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
 	if from >= to {
-		return nil
+		return true
 	}
 	c, err := d.scan(from, to, want...)
-	if err != nil || c.length() == 0 {
-		return err
+	if err == nil && c.Len() == 0 {
+		return true
 	}
-	return f(c)
+	return yield(c, err)
 }
 
-// columns returns the columns of the whole span. Texts may repeat in its dictionaries.
-func (d *span) columns(want ...column) (*columns, error) {
-	all := &columns{}
-	err := d.each(want, false, func(c *columns) error {
-		all.join(c)
-		return nil
-	})
-	return all, err
+// columnNames are the names of the columns in the file.
+var columnNames = [...]string{
+	colstore.Path: "path", colstore.Referrer: "referrer", colstore.Source: "source", colstore.Medium: "medium", colstore.Campaign: "campaign",
+	colstore.Name: "name", colstore.At: "at", colstore.Visitor: "visitor", colstore.Props: "props",
+}
+
+// scan reads columns of the events between two times from the table.
+func (r *reading) scan(from, to int64, want ...colstore.Column) (*colstore.Columns, error) {
+	c := &colstore.Columns{}
+	var names []string
+	var into []any
+	for _, of := range want {
+		names, into = append(names, columnNames[of]), append(into, c.Dest(of))
+	}
+	err := eachRow(r.ctx, r.tx, "SELECT "+strings.Join(names, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq",
+		into, func() {}, r.site, from, to)
+	return c, err
 }
 
 // unpack decodes columns of a piece and drops the rows outside of the span.
-func (d *span) unpack(p piece, want []column, pages bool) (*columns, error) {
+func (d *span) unpack(p piece, want []colstore.Column, pages bool) (*colstore.Columns, error) {
 	cut := p.first < d.from || p.until > d.to
-	if cut && !slices.Contains(want, at) {
-		want = append([]column{at}, want...)
+	if cut && !slices.Contains(want, colstore.At) {
+		want = append([]colstore.Column{colstore.At}, want...)
 	}
-	parts, err := d.packed(p.id, want, pages)
+	parts, err := d.packed(p.id, colstore.SegmentParts(want, pages))
 	if err != nil {
 		return nil, err
 	}
-	c := &columns{sorted: true, pages: parts[partPages]}
-	for _, of := range want {
-		if err := c.decode(of, dayBegin(p.first), parts[int(of)]); err != nil {
-			return nil, err
-		}
+	c, err := colstore.DecodeSegment(d.day, want, parts)
+	if err == nil && cut {
+		c.Cut(d.from, d.to)
 	}
-	if err := c.sameLength(want); err != nil {
-		return nil, err
-	}
-	if cut {
-		c.cut(d.from, d.to)
-	}
-	return c, nil
+	return c, err
 }
 
 // packed reads parts of a piece.
-func (r *reading) packed(id int64, want []column, pages bool) (map[int][]byte, error) {
+func (r *reading) packed(id int64, want []int) (colstore.Parts, error) {
 	var list []string
-	for _, of := range want {
-		list = append(list, fmt.Sprint(int(of)))
-	}
-	if pages {
-		list = append(list, fmt.Sprint(partPages))
+	for _, part := range want {
+		list = append(list, strconv.Itoa(part))
 	}
 	var part int
 	var data []byte
-	parts := make(map[int][]byte, len(list))
+	parts := make(colstore.Parts, len(list))
 	err := eachRow(r.ctx, r.tx, "SELECT part, data FROM packed WHERE piece = ? AND part IN ("+strings.Join(list, ",")+")",
 		[]any{&part, &data}, func() { parts[part], data = data, nil }, id)
 	if err == nil && len(parts) != len(list) {
-		err = errDamaged
+		err = colstore.ErrDamaged
 	}
 	return parts, err
 }
 
-func (c *columns) decode(of column, begin int64, data []byte) error {
-	switch of {
-	case at:
-		d := decoder{rest: data}
-		c.at = d.times(begin)
-		return d.err()
-	case visitor:
-		return decodeNumbers(&c.visitor, data)
-	case props:
-		return decodeSets(&c.props, data)
-	default:
-		return decodeNumbers(&c.texts[of], data)
-	}
-}
-
-// sameLength checks that all columns have the same length, so that indexes are safe.
-func (c *columns) sameLength(want []column) error {
-	for _, of := range want {
-		n := 0
-		switch of {
-		case at:
-			n = len(c.at)
-		case visitor:
-			n = len(c.visitor.of)
-		case props:
-			n = len(c.props.of)
-		default:
-			n = len(c.texts[of].of)
-		}
-		if n != c.length() {
-			return errDamaged
-		}
-	}
-	return nil
-}
-
-// pack encodes the parts of a piece from all columns.
-func (r *reading) pack(c *columns) (map[int][]byte, error) {
-	parts := map[int][]byte{
-		int(at):      encodeTimes(c.at),
-		int(visitor): encodeNumbers(&c.visitor),
-		int(props):   encodeSets(&c.props),
-	}
-	for of := range c.texts {
-		texts, err := r.sort(&c.texts[of])
-		if err != nil {
-			return nil, err
-		}
-		parts[of] = encodeNumbers(&c.texts[of])
-		if column(of) == path {
-			parts[partPages] = encodeTexts(texts)
-		}
-	}
-	return parts, nil
-}
-
-// sort sorts a dictionary by its texts, and returns them.
-func (r *reading) sort(c *dictionary[uint32]) ([]string, error) {
-	of, err := r.textsOf(c.values)
-	if err != nil {
-		return nil, err
-	}
-	old := slices.Clone(c.values)
-	slices.SortFunc(c.values, func(a, b uint32) int { return strings.Compare(of[a], of[b]) })
-	moved := make(map[uint32]uint32, len(old))
-	texts := make([]string, len(old))
-	for i, id := range c.values {
-		moved[id], texts[i] = uint32(i), of[id]
-	}
-	for i, index := range c.of {
-		c.of[i] = moved[old[index]]
-	}
-	c.index = nil
-	return texts, nil
-}
-
 // newPiece returns the piece of a span with events.
 func newPiece(site uint32, from, to int64) *derived {
-	var parts map[int][]byte
+	var parts colstore.Parts
 	return &derived{
 		watch: watch{site: site, from: from, to: to},
 		read: func(r *reading) error {
-			c, err := r.scan(from, to, every...)
+			c, err := r.scan(from, to, colstore.AllColumns()...)
 			if err == nil {
-				parts, err = r.pack(c)
+				parts, err = c.EncodeSegment(r.textsOf)
 			}
 			return err
 		},
@@ -239,20 +162,20 @@ func newPiece(site uint32, from, to int64) *derived {
 }
 
 // whole encodes a day that has several pieces as one; nil if it has one already.
-func (d *span) whole() (map[int][]byte, error) {
+func (d *span) whole() (colstore.Parts, error) {
 	all, err := d.pieces(d.day)
 	if err != nil || len(all) == 1 {
 		return nil, err
 	}
-	c, err := d.scan(d.from, d.to, every...)
+	c, err := d.scan(d.from, d.to, colstore.AllColumns()...)
 	if err != nil {
 		return nil, err
 	}
-	return d.pack(c)
+	return c.EncodeSegment(d.textsOf)
 }
 
 // keepWhole replaces the pieces of a day by one.
-func (w *writer) keepWhole(of dayOf, parts map[int][]byte) error {
+func (w *writer) keepWhole(of dayOf, parts colstore.Parts) error {
 	if parts == nil {
 		return nil
 	}
@@ -262,7 +185,7 @@ func (w *writer) keepWhole(of dayOf, parts map[int][]byte) error {
 	return w.keepPiece(of.site, of.begin(), of.end(), parts)
 }
 
-func (w *writer) keepPiece(site uint32, from, to int64, parts map[int][]byte) error {
+func (w *writer) keepPiece(site uint32, from, to int64, parts colstore.Parts) error {
 	result, err := w.conn.ExecContext(background, "INSERT INTO piece (site, first, until) VALUES (?, ?, ?)", site, from, to)
 	if err != nil {
 		return err

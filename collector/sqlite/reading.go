@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -29,6 +30,9 @@ func millis(t time.Time) int64 {
 	}
 	return ms
 }
+
+// timeOf returns the time of milliseconds since 1970.
+func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // read calls f with a snapshot of the file, unless it cannot contain events of q.
 func (s *Store) read(ctx context.Context, q store.Query, f func(*reading) error) error {
@@ -76,7 +80,7 @@ type span struct {
 }
 
 // full reports whether the span is the whole day.
-func (d *span) full() bool { return d.to-d.from == msPerDay }
+func (d *span) full() bool { return d.to-d.from == colstore.MsPerDay }
 
 // days calls f with each day that has events in the range.
 func (s *Store) days(ctx context.Context, q store.Query, f func(*span) error) error {
@@ -102,8 +106,8 @@ func (r *reading) days(f func(*span) error) error {
 		if err != nil {
 			return err
 		}
-		day := floorDiv(at, msPerDay)
-		begin, end := day*msPerDay, (day+1)*msPerDay
+		day := colstore.DayOf(at)
+		begin, end := day*colstore.MsPerDay, (day+1)*colstore.MsPerDay
 		d := &span{reading: r, day: day, from: max(begin, r.from), to: min(end, r.to), rolled: rolled[day]}
 		if err := f(d); err != nil {
 			return err
@@ -115,7 +119,7 @@ func (r *reading) days(f func(*span) error) error {
 // rolledDays returns the days of the range that have a rollup.
 func (r *reading) rolledDays() (map[int64]bool, error) {
 	rows, err := r.tx.QueryContext(r.ctx, "SELECT day FROM rollup WHERE site = ? AND part = ? AND day BETWEEN ? AND ?",
-		r.site, partTotals, floorDiv(r.from, msPerDay), floorDiv(r.to, msPerDay))
+		r.site, colstore.PartTotals, colstore.DayOf(r.from), colstore.DayOf(r.to))
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -12,25 +14,24 @@ import (
 // count per day. Whole days with a rollup are read from there.
 
 // totals returns the totals of the span and of its hours.
-func (d *span) totals() (store.Totals, [24]store.Totals, error) {
+func (d *span) totals() (colstore.Totals, error) {
 	if d.full() && d.rolled {
-		data, err := d.part(partTotals)
+		data, err := d.part(colstore.PartTotals)
 		if err != nil {
-			return store.Totals{}, [24]store.Totals{}, err
+			return colstore.Totals{}, err
 		}
-		return decodeTotals(data)
+		return colstore.DecodeTotals(data)
 	}
-	return d.count()
+	return d.countTotals()
 }
 
-// count counts the events of the span.
-func (d *span) count() (store.Totals, [24]store.Totals, error) {
-	c, err := d.columns(at, visitor, name)
+// countTotals counts the events of the span.
+func (d *span) countTotals() (colstore.Totals, error) {
+	c, err := d.columns(colstore.At, colstore.Visitor, colstore.Name)
 	if err != nil {
-		return store.Totals{}, [24]store.Totals{}, err
+		return colstore.Totals{}, err
 	}
-	day, hours := c.totals()
-	return day, hours, nil
+	return c.Totals(), nil
 }
 
 func sum(a, b store.Totals) store.Totals {
@@ -41,8 +42,8 @@ func sum(a, b store.Totals) store.Totals {
 func (s *Store) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
 	var all store.Totals
 	err := s.days(ctx, q, func(d *span) error {
-		day, _, err := d.totals()
-		all = sum(all, day)
+		t, err := d.totals()
+		all = sum(all, t.Day)
 		return err
 	})
 	return all, err
@@ -57,12 +58,12 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 		return nil, fmt.Errorf("sqlite: no series of steps of %v", time.Duration(step))
 	}
 	width := time.Duration(step).Milliseconds()
-	first := floorDiv(millis(q.From), width)
+	first := colstore.FloorDiv(millis(q.From), width)
 	if q.From.Before(q.To) {
-		first = floorDiv(q.From.UnixMilli(), width) // q.From may be in the last nanosecond of a step
+		first = colstore.FloorDiv(q.From.UnixMilli(), width) // q.From may be in the last nanosecond of a step
 	}
 	points := make([]store.Point, 0)
-	if n := floorDiv(millis(q.To)-1, width) - first + 1; n > maxPoints {
+	if n := colstore.FloorDiv(millis(q.To)-1, width) - first + 1; n > maxPoints {
 		return nil, fmt.Errorf("sqlite: a series of %d points is too long", n)
 	} else if n > 0 && q.From.Before(q.To) {
 		points = make([]store.Point, n)
@@ -71,17 +72,17 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 		points[i].At = timeOf((first + int64(i)) * width)
 	}
 	err := s.days(ctx, q, func(d *span) error {
-		day, hours, err := d.totals()
+		t, err := d.totals()
 		if err != nil {
 			return err
 		}
 		if step == store.Day {
-			points[d.day-first].Totals = day
+			points[d.day-first].Totals = t.Day
 			return nil
 		}
-		for hour, t := range hours {
-			if t != (store.Totals{}) {
-				points[d.day*24+int64(hour)-first].Totals = t
+		for hour, totals := range t.Hours {
+			if totals != (store.Totals{}) {
+				points[d.day*24+int64(hour)-first].Totals = totals
 			}
 		}
 		return nil
@@ -91,52 +92,36 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 
 // Top implements store.Store.
 func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
-	if int(by) >= len(dimensionColumns) {
+	if int(by) >= colstore.Dimensions {
 		return nil, fmt.Errorf("sqlite: there is no dimension %d", by)
 	}
 	var rows []store.Row
-	err := s.read(ctx, q, func(r *reading) (err error) {
-		of, err := r.top(by)
+	err := s.read(ctx, q, func(r *reading) error {
+		table, err := r.topTable(by)
 		if err == nil {
-			rows, err = of.first(r, limit)
+			rows, err = table.Rows(limit, r.textsOf)
 		}
 		return err
 	})
 	return rows, err
 }
 
-// top counts the values of a dimension.
-func (r *reading) top(by store.Dimension) (*tops, error) {
-	of := newTops(by)
-	var tables [][]byte
+// topTable counts the values of a dimension.
+func (r *reading) topTable(by store.Dimension) (*colstore.TopTable, error) {
+	all := colstore.NewTopTable(by)
+	var days [][]byte
 	err := r.days(func(d *span) error {
 		if !d.full() || !d.rolled {
-			return of.count(d)
+			return all.CountDay(d.batches(all.Columns(), false))
 		}
-		table, err := d.part(partTop + int(by))
-		tables = append(tables, table)
+		table, err := d.part(colstore.PartTop + int(by))
+		days = append(days, table)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return of, of.merge(tables)
-}
-
-// pairsOf returns the counts of the props of events with a name, as an encoded table.
-func (d *span) pairsOf(event uint32) ([]byte, error) {
-	if d.full() && d.rolled {
-		data, err := d.part(partProps)
-		if err != nil {
-			return nil, err
-		}
-		return pairsOf(event, data)
-	}
-	byName, err := d.pairs(func(name uint32) bool { return name == event })
-	if err != nil || byName[event] == nil {
-		return nil, err
-	}
-	return byName[event].encode(), nil
+	return all, all.Merge(days)
 }
 
 // Props implements store.Store.
@@ -147,16 +132,16 @@ func (s *Store) Props(ctx context.Context, q store.Query, event string, limit in
 		if err != nil || !found {
 			return err
 		}
-		var tables [][]byte
+		var days [][]byte
 		err = r.days(func(d *span) error {
-			table, err := d.pairsOf(id)
-			tables = append(tables, table)
+			table, err := d.propTable(id)
+			days = append(days, table)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		rows, err = mergePairs(tables, limit)
+		rows, err = colstore.MergePropTables(days, limit)
 		return err
 	})
 	return rows, err
@@ -170,15 +155,37 @@ func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 	return r.idOf(name)
 }
 
+// propTable counts the props of events with a name, as an encoded table.
+func (d *span) propTable(name uint32) ([]byte, error) {
+	if d.full() && d.rolled {
+		data, err := d.part(colstore.PartProps)
+		if err != nil {
+			return nil, err
+		}
+		return colstore.FindPropTable(data, name)
+	}
+	tables, err := d.countProps(func(id uint32) bool { return id == name })
+	return tables.Table(name), err
+}
+
+// countProps counts the props of the span's events, by name.
+func (d *span) countProps(wanted func(name uint32) bool) (colstore.PropTables, error) {
+	c, err := d.columns(colstore.Visitor, colstore.Name, colstore.Props)
+	if err != nil {
+		return nil, err
+	}
+	return colstore.CountProps(c, wanted)
+}
+
 // Count implements store.Store.
 func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
-	var all tally
+	var all colstore.Tally
 	err := s.read(ctx, q, func(r *reading) error {
-		match, err := r.matcher(m)
+		match, err := colstore.NewMatcher([]store.Match{m}, r.idOf)
 		if err != nil {
 			return err
 		}
-		value, by, inTable := plain(m)
+		value, by, inTable := colstore.OnlyValue(m)
 		id, found := uint32(0), false
 		if inTable {
 			if id, found, err = r.idOf(value); err != nil || !found {
@@ -186,41 +193,59 @@ func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.
 			}
 		}
 		return r.days(func(d *span) (err error) {
-			var t tally
+			var t colstore.Tally
 			if inTable && d.full() && d.rolled {
-				t, err = d.tallyOf(id, by)
+				t, err = d.rolledTally(id, by)
 			} else {
-				t, err = d.matched(match)
+				t, err = d.countMatches(match)
 			}
-			all.add(t)
+			all.Add(t)
 			return err
 		})
 	})
-	return store.Row{Count: all.count, Visitors: all.visitors}, err
+	return store.Row{Count: all.Count, Visitors: all.Visitors}, err
 }
 
-// tallyOf returns the counts of a value in the day's rollup.
-func (d *span) tallyOf(id uint32, by store.Dimension) (tally, error) {
-	data, err := d.part(partTop + int(by))
+// rolledTally returns the counts of a value in the day's rollup.
+func (d *span) rolledTally(id uint32, by store.Dimension) (colstore.Tally, error) {
+	table, err := d.part(colstore.PartTop + int(by))
 	if err != nil {
-		return tally{}, err
+		return colstore.Tally{}, err
 	}
-	return tallyIn(data, id)
+	return colstore.FindTally(table, id)
 }
 
-// matched counts the events of the span that match.
-func (d *span) matched(match *matcher) (t tally, err error) {
-	c, err := d.matching(match)
+// countMatches counts the events of the span that match.
+func (d *span) countMatches(match *colstore.Matcher) (colstore.Tally, error) {
+	c, err := match.Select(d.batches(match.Columns(), match.NeedsPages()), d.textsOf)
 	if err != nil {
-		return t, err
+		return colstore.Tally{}, err
 	}
-	met := make([]bool, len(c.visitor.values))
-	for _, v := range c.visitor.of {
-		t.count++
-		if v != 0 && !met[v] {
-			met[v] = true
-			t.visitors++
+	return c.Tally(), nil
+}
+
+// Funnel implements store.Store.
+func (s *Store) Funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {
+	if len(steps) > colstore.MaxMatches {
+		return store.Funnel{}, errors.New("sqlite: a funnel has eight steps at most")
+	}
+	funnel := colstore.NewFunnel(len(steps))
+	err := s.read(ctx, q, func(r *reading) error {
+		match, err := colstore.NewMatcher(steps, r.idOf)
+		if err != nil {
+			return err
 		}
+		want := append(match.Columns(), colstore.At)
+		return r.days(func(d *span) error {
+			c, err := match.Select(d.batches(want, match.NeedsPages()), d.textsOf)
+			if err == nil {
+				funnel.AddDay(c)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return store.Funnel{}, err
 	}
-	return t, nil
+	return funnel.Result(), nil
 }

@@ -3,18 +3,12 @@ package sqlite
 import (
 	"context"
 
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // A rollup holds the totals and tables of a closed day. It is always exact: a transaction
 // that adds an event to its day removes it.
-
-// Parts of a rollup. partTop plus a dimension is the table of the dimension.
-const (
-	partTotals = 0 // of the day and its hours
-	partProps  = 1 // pairs by name
-	partTop    = 10
-)
 
 // dayOf is a day of a site.
 type dayOf struct {
@@ -22,11 +16,8 @@ type dayOf struct {
 	day  int64
 }
 
-func (d dayOf) begin() int64 { return d.day * msPerDay }
-func (d dayOf) end() int64   { return (d.day + 1) * msPerDay }
-
-// dayBegin returns the start of a time's day.
-func dayBegin(at int64) int64 { return floorDiv(at, msPerDay) * msPerDay }
+func (d dayOf) begin() int64 { return d.day * colstore.MsPerDay }
+func (d dayOf) end() int64   { return (d.day + 1) * colstore.MsPerDay }
 
 // watch records whether the events of a span change while data is derived from them
 // concurrently with the writer.
@@ -81,7 +72,7 @@ func (w *writer) touch(site uint32, at int64) {
 	if w.watch != nil && w.watch.site == site && w.watch.from <= at && at < w.watch.to {
 		w.watch.changed = true
 	}
-	d := dayOf{site, floorDiv(at, msPerDay)}
+	d := dayOf{site, colstore.DayOf(at)}
 	c, known := w.touched[d]
 	if !known {
 		c = change{at, at, 0}
@@ -118,7 +109,7 @@ const stalePieces = `DELETE FROM piece WHERE site = ?1 AND until > ?3 AND first 
 // day's pieces into one unless that is too long, which halves the work of reports about
 // single events.
 func newRollup(of dayOf, longest int) *derived {
-	var tables, whole map[int][]byte
+	var tables, whole colstore.Parts
 	return &derived{
 		watch: watch{site: of.site, from: of.begin(), to: of.end()},
 		read: func(r *reading) (err error) {
@@ -144,22 +135,22 @@ func newRollup(of dayOf, longest int) *derived {
 }
 
 // tables encodes the totals and tables of a day; nil without events.
-func (d *span) tables() (parts map[int][]byte, events int64, err error) {
-	totals, hours, err := d.count()
-	if events = totals.Pageviews + totals.Events; err != nil || events == 0 {
+func (d *span) tables() (parts colstore.Parts, events int64, err error) {
+	totals, err := d.countTotals()
+	if events = totals.Day.Pageviews + totals.Day.Events; err != nil || events == 0 {
 		return nil, 0, err
 	}
-	parts = map[int][]byte{partTotals: encodeTotals(totals, hours)}
-	for by := range dimensionColumns {
-		t := newTops(store.Dimension(by))
-		if err := t.count(d); err != nil {
+	parts = colstore.Parts{colstore.PartTotals: totals.Encode()}
+	for by := range colstore.Dimensions {
+		t := colstore.NewTopTable(store.Dimension(by))
+		if err := t.CountDay(d.batches(t.Columns(), false)); err != nil {
 			return nil, 0, err
 		}
-		if parts[partTop+by], err = t.encode(d.reading); err != nil {
+		if parts[colstore.PartTop+by], err = t.Encode(d.textsOf); err != nil {
 			return nil, 0, err
 		}
 	}
-	byName, err := d.pairs(func(uint32) bool { return true })
-	parts[partProps] = encodePairs(byName)
+	props, err := d.countProps(func(uint32) bool { return true })
+	parts[colstore.PartProps] = props.Encode()
 	return parts, events, err
 }

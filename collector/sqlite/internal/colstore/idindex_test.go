@@ -1,4 +1,4 @@
-package sqlite
+package colstore
 
 import (
 	"math/rand/v2"
@@ -11,7 +11,7 @@ func TestAnIndexFindsWhatAMapDoes(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, most := range []uint32{1, 20, 5000, 1<<32 - 1} {
-		var x index
+		var x idIndex
 		known := make(map[uint32]uint32)
 		for i := range uint32(3000) {
 			id := rng.Uint32N(most)

@@ -1,31 +1,31 @@
-package sqlite
+package colstore
 
 import "math/bits"
 
-// index is a hash map from IDs to places. It finds or adds an ID in one probe and takes half
+// idIndex is a hash map from IDs to places. It finds or adds an ID in one probe and takes half
 // the time of a Go map for a million IDs.
-type index struct {
+type idIndex struct {
 	slots []slot // length is a power of two; at most half are used
-	taken int
+	used  int
 }
 
 // slot is an ID with its place, counted from 1. Place 0 means a free slot.
 type slot struct{ id, place uint32 }
 
 // slot returns the slot of an ID, or a free slot that the caller must fill.
-func (x *index) slot(id uint32) *slot {
-	if 2*(x.taken+1) > len(x.slots) {
-		x.grow(2 * x.taken)
+func (x *idIndex) slot(id uint32) *slot {
+	if 2*(x.used+1) > len(x.slots) {
+		x.grow(2 * x.used)
 	}
 	s := x.find(id)
 	if s.place == 0 {
 		s.id = id
-		x.taken++
+		x.used++
 	}
 	return s
 }
 
-func (x *index) find(id uint32) *slot {
+func (x *idIndex) find(id uint32) *slot {
 	const golden = 0x9e3779b1 // spreads consecutive IDs
 	last := uint32(len(x.slots) - 1)
 	for i := id * golden >> bits.LeadingZeros32(last); ; i++ {
@@ -36,7 +36,7 @@ func (x *index) find(id uint32) *slot {
 }
 
 // grow makes room for this many IDs.
-func (x *index) grow(ids int) {
+func (x *idIndex) grow(ids int) {
 	const least = 16
 	size := 1 << bits.Len(uint(max(2*ids, least)))
 	if size <= len(x.slots) {

@@ -1,0 +1,96 @@
+// Package colstore encodes events as columns and computes reports from them. It has no
+// database: package sqlite stores the encoded parts as blobs and looks up texts.
+//
+// The events of a site's day are encoded in two ways. A segment has the events of a span of
+// the day, as columns. A rollup has the figures of a whole day, as tables. Both consist of
+// parts: byte strings with a number. Package sqlite stores the bounds of a segment and the
+// day of a rollup beside the parts.
+//
+// The rest of this comment is the format of the parts. It is in released files, so it only
+// changes with a migration of package sqlite. Numbers of parts are never used again.
+//
+// # Numbers and texts
+//
+// A part is a sequence of these elements, without padding:
+//
+//   - number: an integer from 0 to 2^64-1 as in [encoding/binary.AppendUvarint]: seven bits in
+//     each byte, the lowest bits first. The high bit is set in every byte except the last. 300
+//     is AC 02.
+//   - bytes: a number n, and then n bytes.
+//   - front: a number n, and then bytes. The text is the first n bytes of the previous text of
+//     the same kind, and then these bytes. Before the first text the previous one is empty.
+//     After "/car/7" the text "/cart" is 04 01 74.
+//
+// Most texts are stored as an ID, a number below 2^32. ID 0 is the empty text. Package sqlite
+// has the other texts in a table. Sorted by text means the order of their bytes.
+//
+// # Props of an event
+//
+// For each prop, in the order in which the event has them:
+//
+//	number  twice the length of the key, plus 1 if the value is a number
+//	        the key
+//	bytes   the value, for a number its JSON text
+//
+// An event without props has no bytes. The string plan=pro is 08 70 6C 61 6E 03 70 72 6F.
+//
+// # Parts of a segment
+//
+// A row is an event. Rows are ordered by time, events of a millisecond in the order in which
+// they were added. All columns have the same number of rows.
+//
+// Column 6 has the times, in milliseconds:
+//
+//	number  the number of rows
+//	number  for each row: the time since the previous row, for the first row since 00:00 UTC
+//
+// All other columns are dictionaries: values, and for each row the index of its value,
+// counted from 0. Index 0 is the zero value, also if no row has it.
+//
+//	number  the number of values
+//	value   for each value
+//	number  the number of rows
+//	number  for each row: an index
+//
+// Columns 0 to 5 are the path, the referrer, the source, the medium, the campaign and the name
+// of the event. Their values are IDs, sorted by text. A row without a name is a pageview.
+// Column 7 is the visitor, a number of 64 bits; it is 0 for an event without a visitor. The
+// values are different. Column 8 has the props: each value is bytes with the props of an
+// event, as above.
+//
+// Part 20 spares a look-up of all paths. It has no length:
+//
+//	front   for each value of column 0: its text
+//
+// # Parts of a rollup
+//
+// Part 0 has the totals of the day and then of its 24 hours, 25 times:
+//
+//	number  visitors
+//	number  pageviews
+//	number  events with a name
+//
+// Part 1 has the props, as a table for each name of an event that has any. The order of names
+// has no meaning. There is no length, and without props the part is empty:
+//
+//	number  the ID of the name, 0 for pageviews
+//	bytes   the table
+//
+// The rows of the table are sorted by key and then by value. A value that is a number and the
+// same string are one row. For each row:
+//
+//	front   the key
+//	front   the value, relative to the value of the previous row, whatever its key
+//	number  events
+//	number  visitors
+//
+// Parts 10 to 15 have the tables of the pages, referrers, sources, mediums, campaigns and
+// names of events. Names count events with a name; the other tables count pageviews, sources,
+// mediums and campaigns only those that have one. Rows are sorted by text:
+//
+//	number  the number of rows
+//	        for each row:
+//	number  the ID of the text
+//	number  events or pageviews
+//	number  visitors
+package colstore

@@ -1,0 +1,144 @@
+package colstore
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// PropTables count the props of events, by the ID of the events' name.
+type PropTables map[uint32]*propTable
+
+// propTable counts the props of the events with one name.
+type propTable struct {
+	rows    []prop
+	tallies []Tally // of rows
+	index   map[prop]uint32
+
+	values, visitors []uint32   // for each prop of each event, until tallies are computed
+	members          []uint32   // position of a set in memberRows, from 1
+	memberRows       [][]uint32 // rows of a set's props
+}
+
+// prop is a prop without its type: the number 5 and the string "5" count together.
+type prop struct{ key, value string }
+
+// CountProps counts the props of a day's events whose names are wanted. It needs Visitor, Name
+// and Props.
+func CountProps(c *Columns, wanted func(name uint32) bool) (PropTables, error) {
+	tables := make(PropTables)
+	names := &c.texts[Name]
+	byName := make([]*propTable, len(names.values))
+	for i, id := range names.values {
+		if !wanted(id) {
+			continue
+		}
+		if tables[id] == nil {
+			tables[id] = &propTable{index: make(map[prop]uint32)}
+		}
+		byName[i] = tables[id]
+	}
+	for row, set := range c.props.rows {
+		t := byName[names.rows[row]]
+		if set == 0 || t == nil {
+			continue
+		}
+		all, err := t.rowsOf(set, c.props.values)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			t.values, t.visitors = append(t.values, p), append(t.visitors, c.visitor.rows[row])
+		}
+	}
+	for _, t := range tables {
+		t.tallies = tallies(len(t.rows), t.values, t.visitors, len(c.visitor.values))
+	}
+	return tables, nil
+}
+
+// rowsOf returns the rows of all props of a set.
+func (t *propTable) rowsOf(set uint32, sets []string) ([]uint32, error) {
+	if t.members == nil {
+		t.members = make([]uint32, len(sets))
+	}
+	if t.members[set] == 0 {
+		var rows []uint32
+		err := eachProp([]byte(sets[set]), func(key, value []byte, _ bool) {
+			rows = append(rows, t.row(prop{string(key), string(value)}))
+		})
+		if err != nil {
+			return nil, err
+		}
+		t.memberRows = append(t.memberRows, rows)
+		t.members[set] = uint32(len(t.memberRows))
+	}
+	return t.memberRows[t.members[set]-1], nil
+}
+
+// row returns the row of a prop, which it adds if necessary.
+func (t *propTable) row(p prop) uint32 {
+	i, known := t.index[p]
+	if !known {
+		i = uint32(len(t.rows))
+		t.index[p] = i
+		t.rows = append(t.rows, p)
+	}
+	return i
+}
+
+// Encode returns the part PartProps of a rollup.
+func (t PropTables) Encode() []byte {
+	var e encoder
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		if len(t[name].rows) > 0 {
+			e.number(uint64(name))
+			e.bytes(string(t[name].encode()))
+		}
+	}
+	return e
+}
+
+// Table returns the encoded table of a name; nil if there is none.
+func (t PropTables) Table(name uint32) []byte {
+	if t[name] == nil {
+		return nil
+	}
+	return t[name].encode()
+}
+
+// encode encodes the table, sorted by key and value.
+func (t *propTable) encode() []byte {
+	order := make([]uint32, len(t.rows))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return compareProps(t.rows[a], t.rows[b]) })
+	var e encoder
+	var last prop
+	for _, i := range order {
+		p := t.rows[i]
+		e.front(last.key, p.key)
+		e.front(last.value, p.value)
+		e.tally(t.tallies[i])
+		last = p
+	}
+	return e
+}
+
+func compareProps(a, b prop) int {
+	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.value, b.value))
+}
+
+// FindPropTable returns the encoded table of a name in the part PartProps; nil if there is
+// none.
+func FindPropTable(data []byte, name uint32) ([]byte, error) {
+	d := decoder{data: data}
+	for d.more() {
+		if of, table := uint32(d.number()), d.bytes(); of == name && !d.bad {
+			return table, nil
+		}
+	}
+	return nil, d.err()
+}
