@@ -155,22 +155,6 @@ func (s *Store) unused(ctx context.Context) (unused []int64, err error) {
 	return unused, err
 }
 
-// eachRow scans each row of a query and then calls f.
-func eachRow(ctx context.Context, tx *sql.Tx, query string, into []any, f func(), args ...any) error {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		f()
-	}
-	return rows.Err()
-}
-
 func (w *writer) removeTexts(ids []int64) error {
 	for _, id := range ids {
 		if _, given := w.intern.given[id]; given {

@@ -27,15 +27,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver, in Go alone
 
 	"github.com/footfall-dev/footfall/collector/store"
 )
-
-var _ store.Store = (*Store)(nil)
 
 // Config configures a [Store].
 type Config struct {
@@ -64,33 +61,6 @@ type Config struct {
 	CommitEvery time.Duration
 
 	pieceLength int // set by tests only
-}
-
-// Store is safe for concurrent use.
-type Store struct {
-	file   string
-	now    func() time.Time
-	logger *slog.Logger
-	window time.Duration // how long keys are remembered
-
-	locking *sql.DB // one connection, which holds the lock
-	writing *sql.DB // one connection, the writer's
-	reading *sql.DB
-
-	queue   chan *job
-	closed  atomic.Bool
-	quit    chan struct{} // closed by Close
-	stopped chan struct{} // closed by the writer after its last commit
-
-	commits    atomic.Int64 // transactions that added events
-	texts      texts
-	forgetting turn
-
-	due     due
-	pieces  int                // events in a piece
-	keeping turn               // held while making pieces and rollups
-	retire  context.CancelFunc // stops the keeper
-	retired chan struct{}      // closed by the keeper
 }
 
 // writerPragmas make commits durable and overwrite removed data. They let the log grow to
@@ -189,54 +159,6 @@ func dsn(file string) string {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: file}
 	return u.String() + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&_pragma=trusted_schema(0)"
 }
-
-// fileError is an error with the name of the file.
-type fileError struct {
-	file string
-	err  error
-}
-
-func (e *fileError) Error() string { return "sqlite: " + e.file + ": " + e.err.Error() }
-func (e *fileError) Unwrap() error { return e.err }
-
-// failed returns the error of a report for its caller.
-func (s *Store) failed(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err() // SQLite reports an interrupt
-	case s.closed.Load():
-		return store.ErrClosed
-	}
-	if _, named := errors.AsType[*fileError](err); named {
-		return err
-	}
-	return &fileError{s.file, err}
-}
-
-// enter starts every method that takes a context.
-func (s *Store) enter(ctx context.Context) error {
-	if s.closed.Load() {
-		return store.ErrClosed
-	}
-	return ctx.Err()
-}
-
-// turn is a lock whose wait a context can end.
-type turn chan struct{}
-
-// wait acquires the turn. Call done to release it.
-func (t turn) wait(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t turn) done() { <-t }
 
 // Close implements store.Store.
 func (s *Store) Close() error {

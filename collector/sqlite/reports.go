@@ -25,15 +25,6 @@ func (d *span) totals() (colstore.Totals, error) {
 	return d.countTotals()
 }
 
-// countTotals counts the events of the span.
-func (d *span) countTotals() (colstore.Totals, error) {
-	c, err := d.columns(colstore.At, colstore.Visitor, colstore.Name)
-	if err != nil {
-		return colstore.Totals{}, err
-	}
-	return c.Totals(), nil
-}
-
 func sum(a, b store.Totals) store.Totals {
 	return store.Totals{Visitors: a.Visitors + b.Visitors, Pageviews: a.Pageviews + b.Pageviews, Events: a.Events + b.Events}
 }
@@ -166,15 +157,6 @@ func (d *span) propTable(name uint32) ([]byte, error) {
 	}
 	tables, err := d.countProps(func(id uint32) bool { return id == name })
 	return tables.Table(name), err
-}
-
-// countProps counts the props of the span's events, by name.
-func (d *span) countProps(wanted func(name uint32) bool) (colstore.PropTables, error) {
-	c, err := d.columns(colstore.Visitor, colstore.Name, colstore.Props)
-	if err != nil {
-		return nil, err
-	}
-	return colstore.CountProps(c, wanted)
 }
 
 // Count implements store.Store.

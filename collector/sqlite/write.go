@@ -227,10 +227,6 @@ func (w *writer) runAlone(j *job) error {
 	return w.transact(func() error { return j.run(w) })
 }
 
-// background is the context of the writer's statements. A caller's context would interrupt
-// the transaction for all others.
-var background = context.Background()
-
 // transact runs f in a transaction. After an error it rolls back the file and clears the
 // cached state.
 func (w *writer) transact(f func() error) error {

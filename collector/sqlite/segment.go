@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -49,83 +48,6 @@ func gaps(day int64, pieces []piece) (all []gap) {
 		all = append(all, gap{from: from, to: end, last: true})
 	}
 	return all
-}
-
-// columns returns the columns of the whole span.
-func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
-	return colstore.Join(d.batches(want, false))
-}
-
-// batches returns the events of the span: those of each piece and of each gap. With pages,
-// pieces have the texts of the paths.
-func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
-	return func(yield func(*colstore.Columns, error) bool) {
-		all, err := d.pieces(d.day)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		from := d.from
-		for _, p := range all {
-			if p.until <= d.from || p.first >= d.to {
-				continue
-			}
-			if !d.between(from, p.first, want, yield) || !yield(d.unpack(p, want, pages)) {
-				return
-			}
-			from = p.until
-		}
-		d.between(from, d.to, want, yield)
-	}
-}
-
-// between yields the events of a gap between two times, if there are any, and reports whether
-// to go on.
-func (d *span) between(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
-	if from >= to {
-		return true
-	}
-	c, err := d.scan(from, to, want...)
-	if err == nil && c.Len() == 0 {
-		return true
-	}
-	return yield(c, err)
-}
-
-// columnNames are the names of the columns in the file.
-var columnNames = [...]string{
-	colstore.Path: "path", colstore.Referrer: "referrer", colstore.Source: "source", colstore.Medium: "medium", colstore.Campaign: "campaign",
-	colstore.Name: "name", colstore.At: "at", colstore.Visitor: "visitor", colstore.Props: "props",
-}
-
-// scan reads columns of the events between two times from the table.
-func (r *reading) scan(from, to int64, want ...colstore.Column) (*colstore.Columns, error) {
-	c := &colstore.Columns{}
-	var names []string
-	var into []any
-	for _, of := range want {
-		names, into = append(names, columnNames[of]), append(into, c.Dest(of))
-	}
-	err := eachRow(r.ctx, r.tx, "SELECT "+strings.Join(names, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq",
-		into, func() {}, r.site, from, to)
-	return c, err
-}
-
-// unpack decodes columns of a piece and drops the rows outside of the span.
-func (d *span) unpack(p piece, want []colstore.Column, pages bool) (*colstore.Columns, error) {
-	cut := p.first < d.from || p.until > d.to
-	if cut && !slices.Contains(want, colstore.At) {
-		want = append([]colstore.Column{colstore.At}, want...)
-	}
-	parts, err := d.packed(p.id, colstore.SegmentParts(want, pages))
-	if err != nil {
-		return nil, err
-	}
-	c, err := colstore.DecodeSegment(d.day, want, parts)
-	if err == nil && cut {
-		c.Cut(d.from, d.to)
-	}
-	return c, err
 }
 
 // packed reads parts of a piece.

@@ -1,0 +1,111 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// page is how many events an export reads at a time, so that a slow reader does not hold a
+// snapshot of the file.
+const page = 1000
+
+// Recent implements store.Store.
+func (s *Store) Recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
+	var events []store.Event
+	err := s.read(ctx, q, func(r *reading) (err error) {
+		events, err = r.events("ORDER BY at DESC, seq DESC LIMIT ?", max(limit, 0))
+		return err
+	})
+	return events, err
+}
+
+// Export implements store.Store. It may include events that are added meanwhile.
+func (s *Store) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+	var at, seq int64
+	for after := "TRUE"; ; after = "(at, seq) > (?, ?)" {
+		var events []store.Event
+		err := s.read(ctx, q, func(r *reading) (err error) {
+			args := []any{at, seq, page}
+			if after == "TRUE" {
+				args = args[2:]
+			}
+			events, err = r.events("AND "+after+" ORDER BY at, seq LIMIT ?", args...)
+			at, seq = r.lastAt, r.lastSeq
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		if len(events) < page {
+			return nil
+		}
+	}
+}
+
+// row is an event as stored in the file.
+type row struct {
+	at, seq, visitor int64
+	texts            [7]uint32 // name, path, referrer, source, medium, campaign, origin
+	rest             string
+	props            []byte
+}
+
+// events reads the events of the query's range.
+func (r *reading) events(order string, args ...any) ([]store.Event, error) {
+	rows, err := r.tx.QueryContext(r.ctx,
+		`SELECT at, seq, visitor, name, path, referrer, source, medium, campaign, origin, rest, props
+		FROM event WHERE site = ? AND at >= ? AND at < ? `+order, append([]any{r.site, r.from, r.to}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var found []row
+	var ids []uint32
+	for rows.Next() {
+		var e row
+		t := &e.texts
+		if err := rows.Scan(&e.at, &e.seq, &e.visitor, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &e.rest, &e.props); err != nil {
+			return nil, err
+		}
+		found, ids = append(found, e), append(ids, t[:]...)
+		r.lastAt, r.lastSeq = e.at, e.seq
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return r.spell(found, ids)
+}
+
+// spell returns the events of rows, with their texts.
+func (r *reading) spell(found []row, ids []uint32) ([]store.Event, error) {
+	of, err := r.textsOf(ids)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]store.Event, len(found))
+	for i, e := range found {
+		t := e.texts
+		events[i] = store.Event{
+			Site: r.q.Site, At: timeOf(e.at), Visitor: uint64(e.visitor),
+			Name: of[t[0]], Path: of[t[1]], Referrer: of[t[2]], Source: of[t[3]], Medium: of[t[4]], Campaign: of[t[5]],
+			URL: e.rest,
+		}
+		if t[6] != 0 {
+			events[i].URL = of[t[6]] + of[t[1]] + e.rest
+		}
+		if events[i].Props, err = colstore.DecodeProps(e.props); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}

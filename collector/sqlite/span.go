@@ -1,0 +1,180 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// span is a day, or the part of it in the range.
+type span struct {
+	*reading
+	day      int64
+	from, to int64
+	rolled   bool // there is a rollup of the day
+}
+
+// full reports whether the span is the whole day.
+func (d *span) full() bool { return d.to-d.from == colstore.MsPerDay }
+
+// days calls f with each day that has events in the range.
+func (s *Store) days(ctx context.Context, q store.Query, f func(*span) error) error {
+	return s.read(ctx, q, func(r *reading) error { return r.days(f) })
+}
+
+func (r *reading) days(f func(*span) error) error {
+	rolled, err := r.rolledDays()
+	if err != nil {
+		return err
+	}
+	next, err := r.tx.PrepareContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = next.Close() }()
+	for from := r.from; ; {
+		var at int64
+		err := next.QueryRowContext(r.ctx, r.site, from, r.to).Scan(&at)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		day := colstore.DayOf(at)
+		begin, end := day*colstore.MsPerDay, (day+1)*colstore.MsPerDay
+		d := &span{reading: r, day: day, from: max(begin, r.from), to: min(end, r.to), rolled: rolled[day]}
+		if err := f(d); err != nil {
+			return err
+		}
+		from = end
+	}
+}
+
+// rolledDays returns the days of the range that have a rollup.
+func (r *reading) rolledDays() (map[int64]bool, error) {
+	rows, err := r.tx.QueryContext(r.ctx, "SELECT day FROM rollup WHERE site = ? AND part = ? AND day BETWEEN ? AND ?",
+		r.site, colstore.PartTotals, colstore.DayOf(r.from), colstore.DayOf(r.to))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	rolled := make(map[int64]bool)
+	for rows.Next() {
+		var day int64
+		if err := rows.Scan(&day); err != nil {
+			return nil, err
+		}
+		rolled[day] = true
+	}
+	return rolled, rows.Err()
+}
+
+// part reads a part of the day's rollup. A missing part is empty.
+func (d *span) part(part int) (data []byte, err error) {
+	err = d.tx.QueryRowContext(d.ctx, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// countTotals counts the events of the span.
+func (d *span) countTotals() (colstore.Totals, error) {
+	c, err := d.columns(colstore.At, colstore.Visitor, colstore.Name)
+	if err != nil {
+		return colstore.Totals{}, err
+	}
+	return c.Totals(), nil
+}
+
+// countProps counts the props of the span's events, by name.
+func (d *span) countProps(wanted func(name uint32) bool) (colstore.PropTables, error) {
+	c, err := d.columns(colstore.Visitor, colstore.Name, colstore.Props)
+	if err != nil {
+		return nil, err
+	}
+	return colstore.CountProps(c, wanted)
+}
+
+// columns returns the columns of the whole span.
+func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
+	return colstore.Join(d.batches(want, false))
+}
+
+// batches returns the events of the span: those of each piece and of each gap. With pages,
+// pieces have the texts of the paths.
+func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
+	return func(yield func(*colstore.Columns, error) bool) {
+		all, err := d.pieces(d.day)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		from := d.from
+		for _, p := range all {
+			if p.until <= d.from || p.first >= d.to {
+				continue
+			}
+			if !d.between(from, p.first, want, yield) || !yield(d.unpack(p, want, pages)) {
+				return
+			}
+			from = p.until
+		}
+		d.between(from, d.to, want, yield)
+	}
+}
+
+// between yields the events of a gap between two times, if there are any, and reports whether
+// to go on.
+func (d *span) between(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
+	if from >= to {
+		return true
+	}
+	c, err := d.scan(from, to, want...)
+	if err == nil && c.Len() == 0 {
+		return true
+	}
+	return yield(c, err)
+}
+
+// columnNames are the names of the columns in the file.
+var columnNames = [...]string{
+	colstore.Path: "path", colstore.Referrer: "referrer", colstore.Source: "source", colstore.Medium: "medium", colstore.Campaign: "campaign",
+	colstore.Name: "name", colstore.At: "at", colstore.Visitor: "visitor", colstore.Props: "props",
+}
+
+// scan reads columns of the events between two times from the table.
+func (r *reading) scan(from, to int64, want ...colstore.Column) (*colstore.Columns, error) {
+	c := &colstore.Columns{}
+	var names []string
+	var into []any
+	for _, of := range want {
+		names, into = append(names, columnNames[of]), append(into, c.Dest(of))
+	}
+	err := eachRow(r.ctx, r.tx, "SELECT "+strings.Join(names, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq",
+		into, func() {}, r.site, from, to)
+	return c, err
+}
+
+// unpack decodes columns of a piece and drops the rows outside of the span.
+func (d *span) unpack(p piece, want []colstore.Column, pages bool) (*colstore.Columns, error) {
+	cut := p.first < d.from || p.until > d.to
+	if cut && !slices.Contains(want, colstore.At) {
+		want = append([]colstore.Column{colstore.At}, want...)
+	}
+	parts, err := d.packed(p.id, colstore.SegmentParts(want, pages))
+	if err != nil {
+		return nil, err
+	}
+	c, err := colstore.DecodeSegment(d.day, want, parts)
+	if err == nil && cut {
+		c.Cut(d.from, d.to)
+	}
+	return c, err
+}

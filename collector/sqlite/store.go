@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+var _ store.Store = (*Store)(nil)
+
+// Store is safe for concurrent use.
+type Store struct {
+	file   string
+	now    func() time.Time
+	logger *slog.Logger
+	window time.Duration // how long keys are remembered
+
+	locking *sql.DB // one connection, which holds the lock
+	writing *sql.DB // one connection, the writer's
+	reading *sql.DB
+
+	queue   chan *job
+	closed  atomic.Bool
+	quit    chan struct{} // closed by Close
+	stopped chan struct{} // closed by the writer after its last commit
+
+	commits    atomic.Int64 // transactions that added events
+	texts      texts
+	forgetting turn
+
+	due     due
+	pieces  int                // events in a piece
+	keeping turn               // held while making pieces and rollups
+	retire  context.CancelFunc // stops the keeper
+	retired chan struct{}      // closed by the keeper
+}
+
+// fileError is an error with the name of the file.
+type fileError struct {
+	file string
+	err  error
+}
+
+func (e *fileError) Error() string { return "sqlite: " + e.file + ": " + e.err.Error() }
+func (e *fileError) Unwrap() error { return e.err }
+
+// failed returns the error of a report for its caller.
+func (s *Store) failed(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err() // SQLite reports an interrupt
+	case s.closed.Load():
+		return store.ErrClosed
+	}
+	if _, named := errors.AsType[*fileError](err); named {
+		return err
+	}
+	return &fileError{s.file, err}
+}
+
+// enter starts every method that takes a context.
+func (s *Store) enter(ctx context.Context) error {
+	if s.closed.Load() {
+		return store.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// turn is a lock whose wait a context can end.
+type turn chan struct{}
+
+// wait acquires the turn. Call done to release it.
+func (t turn) wait(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turn) done() { <-t }
+
+// background is the context of the writer's statements. A caller's context would interrupt
+// the transaction for all others.
+var background = context.Background()
