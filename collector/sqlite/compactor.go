@@ -11,34 +11,38 @@ import (
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
-// The keeper is a goroutine that makes pieces and rollups. It reads concurrently with the
+// compactor is a goroutine that makes segments and rollups. It reads concurrently with the
 // writer and writes in small transactions, so that events are added between them.
+type compactor struct {
+	*Store
+}
 
 const (
-	// keepEvery is how often the keeper checks for work.
-	keepEvery = time.Second
+	// compactEvery is how often the compactor checks for work.
+	compactEvery = time.Second
 
-	// settled is how long events of a time may still arrive. A later one removes the piece,
-	// which is then made again.
-	settled = 2 * time.Second
+	// settleTime is how long events of a time may still arrive. A later one removes the
+	// segment, which is then made again.
+	settleTime = 2 * time.Second
 
 	// busyRate is the rate of commits per second above which the machine counts as busy. The
-	// keeper then waits up to patience, and rests restShare times as long as it has worked.
-	busyRate  = 100
-	patience  = 30 * time.Second
-	restShare = 39
-	maxRest   = 15 * time.Second
+	// compactor then waits up to patience, and pauses pauseShare times as long as it has
+	// worked.
+	busyRate   = 100
+	patience   = 30 * time.Second
+	pauseShare = 39
+	maxPause   = 15 * time.Second
 )
 
-// keepUp runs the keeper until ctx ends.
-func (s *Store) keepUp(ctx context.Context) {
-	defer close(s.retired)
-	ticker := time.NewTicker(keepEvery)
+// run compacts until ctx ends.
+func (c *compactor) run(ctx context.Context) {
+	defer close(c.compactorDone)
+	ticker := time.NewTicker(compactEvery)
 	defer ticker.Stop()
 	var p pace
 	for well := true; ; {
-		if !p.waits(s.commits.Load()) {
-			well = s.tryCatchUp(ctx, well)
+		if !p.waits(c.commits.Load()) {
+			well = c.tryCatchUp(ctx, well)
 		}
 		select {
 		case <-ticker.C:
@@ -48,7 +52,7 @@ func (s *Store) keepUp(ctx context.Context) {
 	}
 }
 
-// pace decides at each tick whether the keeper waits for a busy writer.
+// pace decides at each tick whether the compactor waits for a busy writer.
 type pace struct {
 	commits int64
 	waited  time.Duration
@@ -58,7 +62,7 @@ func (p *pace) waits(commits int64) bool {
 	busy := commits-p.commits > busyRate
 	p.commits = commits
 	if busy && p.waited < patience {
-		p.waited += keepEvery
+		p.waited += compactEvery
 		return true
 	}
 	p.waited = 0
@@ -67,33 +71,33 @@ func (p *pace) waits(commits int64) bool {
 
 // tryCatchUp does the work that is due, and reports whether it succeeded. It logs only the
 // first of several failures, and none while the store closes: the next Open continues.
-func (s *Store) tryCatchUp(ctx context.Context, well bool) bool {
-	err := s.catchUp(ctx)
-	if err != nil && well && !s.closed.Load() {
-		s.logger.Warn("sqlite: cannot save precomputed figures, reports are slower", "file", s.file, "error", err)
+func (c *compactor) tryCatchUp(ctx context.Context, well bool) bool {
+	err := c.catchUp(ctx)
+	if err != nil && well && !c.closed.Load() {
+		c.logger.Warn("sqlite: cannot save precomputed figures, reports are slower", "file", c.file, "error", err)
 	}
 	return err == nil
 }
 
 // catchUp does the work that is due.
-func (s *Store) catchUp(ctx context.Context) error {
-	if err := s.keeping.wait(ctx); err != nil {
+func (c *compactor) catchUp(ctx context.Context) error {
+	if err := c.compacting.wait(ctx); err != nil {
 		return err
 	}
-	defer s.keeping.done()
-	days, all := s.due.take(s.today(), s.pieces)
+	defer c.compacting.done()
+	days, all := c.due.takeReady(c.today(), c.segmentLength)
 	if all {
-		if err := s.findDue(ctx); err != nil {
-			s.due.anything()
+		if err := c.findDue(ctx); err != nil {
+			c.due.addAll()
 			return err
 		}
-		more, _ := s.due.take(s.today(), s.pieces)
+		more, _ := c.due.takeReady(c.today(), c.segmentLength)
 		days = slices.Concat(days, more)
 	}
 	for i, of := range days {
-		if err := s.keepDay(ctx, of); err != nil {
+		if err := c.compactDay(ctx, of); err != nil {
 			for _, of := range days[i:] {
-				s.due.again(of, s.pieces)
+				c.due.add(of, c.segmentLength)
 			}
 			return err
 		}
@@ -101,12 +105,12 @@ func (s *Store) catchUp(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) today() int64 { return colstore.DayOf(s.now().UnixMilli()) }
+func (c *compactor) today() int64 { return colstore.DayOf(c.now().UnixMilli()) }
 
 // findDue adds all days without a rollup.
-func (s *Store) findDue(ctx context.Context) error {
-	var found []dayOf
-	r := &reading{s: s, ctx: ctx, from: math.MinInt64 / 2, to: math.MaxInt64 / 2}
+func (c *compactor) findDue(ctx context.Context) error {
+	var found []siteDay
+	r := &reading{s: c.Store, ctx: ctx, from: math.MinInt64 / 2, to: math.MaxInt64 / 2}
 	err := r.state(func() error {
 		sites, err := r.sites()
 		if err != nil {
@@ -115,7 +119,7 @@ func (s *Store) findDue(ctx context.Context) error {
 		for _, r.site = range sites {
 			err := r.days(func(d *span) error {
 				if !d.rolled {
-					found = append(found, dayOf{d.site, d.day})
+					found = append(found, siteDay{d.site, d.day})
 				}
 				return nil
 			})
@@ -126,7 +130,7 @@ func (s *Store) findDue(ctx context.Context) error {
 		return nil
 	})
 	for _, of := range found {
-		s.due.again(of, s.pieces)
+		c.due.add(of, c.segmentLength)
 	}
 	return err
 }
@@ -140,52 +144,53 @@ func (r *reading) sites() (all []uint32, err error) {
 	return all, err
 }
 
-// keepDay makes the pieces of a day, and its rollup if the day is over.
-func (s *Store) keepDay(ctx context.Context, of dayOf) error {
+// compactDay makes the segments of a day, and its rollup if the day is over.
+func (c *compactor) compactDay(ctx context.Context, of siteDay) error {
 	for more := true; more; {
-		begin, commits := time.Now(), s.commits.Load()
+		begin, commits := time.Now(), c.commits.Load()
 		var err error
-		if more, err = s.keepSome(ctx, of); err != nil {
+		if more, err = c.compactNext(ctx, of); err != nil {
 			return err
 		}
-		if err := s.rest(ctx, time.Since(begin), s.commits.Load()-commits); err != nil {
+		if err := c.giveWay(ctx, time.Since(begin), c.commits.Load()-commits); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keepSome makes one piece or the rollup of a day, and reports whether there is more to do.
-func (s *Store) keepSome(ctx context.Context, of dayOf) (more bool, err error) {
-	if err := s.forgetting.wait(ctx); err != nil { // not while events are being removed
+// compactNext makes one segment or the rollup of a day, and reports whether there is more to
+// do.
+func (c *compactor) compactNext(ctx context.Context, of siteDay) (more bool, err error) {
+	if err := c.forgetting.wait(ctx); err != nil { // not while events are being removed
 		return false, err
 	}
-	defer s.forgetting.done()
-	next, err := s.nextWork(ctx, of)
+	defer c.forgetting.done()
+	next, err := c.nextWork(ctx, of)
 	switch {
 	case err != nil || next.nothing:
 		return false, err
 	case next.from < next.to:
-		kept, err := s.derive(ctx, newPiece(of.site, next.from, next.to))
-		if err == nil && !kept {
-			s.due.again(of, s.pieces)
+		saved, err := c.derive(ctx, newSegment(of.site, next.from, next.to))
+		if err == nil && !saved {
+			c.due.add(of, c.segmentLength)
 		}
-		return kept, err
+		return saved, err
 	case next.rollUp:
-		_, err := s.derive(ctx, newRollup(of, s.pieces*wholeLength)) // a change marks the day as due again
+		_, err := c.derive(ctx, newRollup(of, c.segmentLength*lateFactor)) // a change marks the day as due again
 		return false, err
 	}
-	s.due.again(of, next.left)
+	c.due.add(of, next.left)
 	return false, nil
 }
 
-// rest pauses the keeper while the writer is busy.
-func (s *Store) rest(ctx context.Context, worked time.Duration, commits int64) error {
+// giveWay pauses the compactor while the writer is busy.
+func (c *compactor) giveWay(ctx context.Context, worked time.Duration, commits int64) error {
 	if float64(commits) < busyRate*worked.Seconds() {
 		return nil
 	}
 	select {
-	case <-time.After(min(worked*restShare, maxRest)):
+	case <-time.After(min(worked*pauseShare, maxPause)):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -196,13 +201,13 @@ func (s *Store) rest(ctx context.Context, worked time.Duration, commits int64) e
 type work struct {
 	nothing  bool
 	rollUp   bool
-	from, to int64 // bounds of a piece; equal for none
-	left     int   // number of events that are too few for a piece
+	from, to int64 // bounds of a segment; equal for none
+	left     int   // number of events that are too few for a segment
 }
 
-func (s *Store) nextWork(ctx context.Context, of dayOf) (next work, err error) {
-	open := of.day >= s.today()
-	err = s.stateOf(ctx, of.site, of.begin(), of.end(), func(r *reading) (err error) {
+func (c *compactor) nextWork(ctx context.Context, of siteDay) (next work, err error) {
+	open := of.day >= c.today()
+	err = c.stateOf(ctx, of.site, of.begin(), of.end(), func(r *reading) (err error) {
 		rolled, err := r.rolledDays()
 		if err != nil {
 			return err
@@ -211,13 +216,13 @@ func (s *Store) nextWork(ctx context.Context, of dayOf) (next work, err error) {
 			return nil
 		}
 		next.rollUp = !open
-		all, err := r.pieces(of.day)
+		all, err := r.segments(of.day)
 		if err != nil {
 			return err
 		}
 		for _, g := range gaps(of.day, all) {
 			var left int
-			if next.from, next.to, left, err = r.cutPiece(g, open); err != nil || next.from < next.to {
+			if next.from, next.to, left, err = r.nextSegment(g, open); err != nil || next.from < next.to {
 				return err
 			}
 			next.left += left
@@ -227,14 +232,14 @@ func (s *Store) nextWork(ctx context.Context, of dayOf) (next work, err error) {
 	return next, err
 }
 
-// cutPiece returns the bounds of a piece at the start of a gap, a long one if there are many
-// events. If the gap is still growing and has too few events, it returns their number.
-func (r *reading) cutPiece(g gap, open bool) (from, to int64, left int, err error) {
+// nextSegment returns the bounds of a segment at the start of a gap, a long one if there are
+// many events. If the gap is still growing and has too few events, it returns their number.
+func (r *reading) nextSegment(g gap, open bool) (from, to int64, left int, err error) {
 	end, growing := g.to, open && g.last
 	if growing {
-		end = min(end, r.s.now().Add(-settled).UnixMilli())
+		end = min(end, r.s.now().Add(-settleTime).UnixMilli())
 	}
-	for _, length := range []int{r.s.pieces * wholeLength, r.s.pieces} {
+	for _, length := range []int{r.s.segmentLength * lateFactor, r.s.segmentLength} {
 		var last int64
 		err = r.tx.QueryRowContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?",
 			r.site, g.from, end, length-1).Scan(&last)

@@ -22,7 +22,7 @@ func TestAClosedDayIsRolledUpAndAnOpenDayIsNot(t *testing.T) {
 	sqlite.Settle(t, s)
 	assert.EqualValues(t, 2, all(t, s).Events)
 	assert.Equal(t, 1, sqlite.Rollups(t, s))
-	release := sqlite.HoldKeeper(t, s)
+	release := sqlite.HoldCompactor(t, s)
 	require.NoError(t, s.Add(t.Context(), closed))
 	assert.Zero(t, sqlite.Rollups(t, s), "an event that comes late removes it")
 	assert.EqualValues(t, 3, all(t, s).Events)
@@ -32,7 +32,7 @@ func TestAClosedDayIsRolledUpAndAnOpenDayIsNot(t *testing.T) {
 	assert.Equal(t, 1, sqlite.Rollups(t, s))
 }
 
-func TestClosingBeneathTheKeeperIsNotComplainedOf(t *testing.T) {
+func TestClosingBeneathTheCompactorIsNotComplainedOf(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "events.db"), nil) // fails the test if it logs
 	require.NoError(t, s.Add(t.Context(), numbered(1)))
@@ -58,19 +58,19 @@ func TestARollupIsNotKeptIfItsDayHasChangedSince(t *testing.T) {
 	}), "another day has changed")
 }
 
-func TestAPieceIsNotKeptIfItsSpanHasChangedSince(t *testing.T) {
+func TestASegmentIsNotKeptIfItsSpanHasChangedSince(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	require.NoError(t, s.Add(t.Context(), numbered(1)))
 	hour := begin.Add(time.Hour) // the hour of numbered events
-	assert.False(t, sqlite.PackWhile(t, s, "s", hour, hour.Add(time.Hour), func() {
+	assert.False(t, sqlite.SegmentWhile(t, s, "s", hour, hour.Add(time.Hour), func() {
 		require.NoError(t, s.Add(t.Context(), numbered(2)))
 	}), "an event came in")
 }
 
-func TestAnEventThatComesLateRemovesThePieceOfItsTimeAlone(t *testing.T) {
+func TestAnEventThatComesLateRemovesTheSegmentOfItsTimeAlone(t *testing.T) {
 	t.Parallel()
-	s := openWithPieces(t, filepath.Join(t.TempDir(), "events.db"), midday, 7)
+	s := openWithSegments(t, filepath.Join(t.TempDir(), "events.db"), midday, 7)
 	defer func() { require.NoError(t, s.Close()) }()
 	morning := midday().Truncate(24 * time.Hour)
 	for i := range 36 {
@@ -79,12 +79,12 @@ func TestAnEventThatComesLateRemovesThePieceOfItsTimeAlone(t *testing.T) {
 		require.NoError(t, s.Add(t.Context(), e))
 	}
 	sqlite.Settle(t, s)
-	require.Equal(t, 5, sqlite.Pieces(t, s), "of seven events each, and one is left")
-	defer sqlite.HoldKeeper(t, s)()
+	require.Equal(t, 5, sqlite.Segments(t, s), "of seven events each, and one is left")
+	defer sqlite.HoldCompactor(t, s)()
 	for _, late := range []struct {
-		name   string
-		at     time.Time
-		pieces int
+		name     string
+		at       time.Time
+		segments int
 	}{
 		{"after all of them", morning.Add(35*time.Minute + time.Millisecond), 5},
 		{"at the end of one, which begins the next", morning.Add(6*time.Minute + time.Millisecond), 4},
@@ -98,16 +98,16 @@ func TestAnEventThatComesLateRemovesThePieceOfItsTimeAlone(t *testing.T) {
 			e.Site = "t"
 		}
 		require.NoError(t, s.Add(t.Context(), e))
-		assert.Equal(t, late.pieces, sqlite.Pieces(t, s), late.name)
+		assert.Equal(t, late.segments, sqlite.Segments(t, s), late.name)
 	}
 	assert.EqualValues(t, 40, all(t, s).Events)
 }
 
-func TestThePiecesOfADayBecomeOneWhenItIsClosed(t *testing.T) {
+func TestTheSegmentsOfADayBecomeOneWhenItIsClosed(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
 	now.Store(midday().UnixNano())
-	s := openWithPieces(t, filepath.Join(t.TempDir(), "events.db"), func() time.Time { return time.Unix(0, now.Load()) }, 7)
+	s := openWithSegments(t, filepath.Join(t.TempDir(), "events.db"), func() time.Time { return time.Unix(0, now.Load()) }, 7)
 	defer func() { require.NoError(t, s.Close()) }()
 	for i := range 30 {
 		e := numbered(i)
@@ -115,11 +115,11 @@ func TestThePiecesOfADayBecomeOneWhenItIsClosed(t *testing.T) {
 		require.NoError(t, s.Add(t.Context(), e))
 	}
 	sqlite.Settle(t, s)
-	assert.Equal(t, 4, sqlite.Pieces(t, s))
+	assert.Equal(t, 4, sqlite.Segments(t, s))
 	assert.Zero(t, sqlite.Rollups(t, s))
 	now.Store(end.Add(time.Second).UnixNano())
 	require.Eventually(t, func() bool { return sqlite.Rollups(t, s) == 1 }, 10*time.Second, 10*time.Millisecond, "nobody needs to ask")
-	assert.Equal(t, 1, sqlite.Pieces(t, s))
+	assert.Equal(t, 1, sqlite.Segments(t, s))
 	assert.EqualValues(t, 30, all(t, s).Events)
 }
 

@@ -2,36 +2,36 @@ package sqlite
 
 import "context"
 
-// derived is data computed from a snapshot of a span. It is kept unless the span has changed
+// derived is data computed from a snapshot of a span. It is saved unless the span has changed
 // meanwhile.
 type derived struct {
 	watch
-	read func(*reading) error
-	keep func(*writer) error
-	kept bool
+	read  func(*reading) error
+	save  func(*writer) error
+	saved bool
 }
 
-// derive computes and keeps d. Only one call may run at a time.
-func (s *Store) derive(ctx context.Context, d *derived) (kept bool, err error) {
+// derive computes and saves d. Only one call may run at a time.
+func (c *compactor) derive(ctx context.Context, d *derived) (saved bool, err error) {
 	watching := func(w *writer) error {
 		w.watch = &d.watch
 		return nil
 	}
-	if err := s.write(ctx, watching); err != nil {
+	if err := c.write(ctx, watching); err != nil {
 		return false, err
 	}
-	if err := s.stateOf(ctx, d.site, d.from, d.to, d.read); err != nil {
+	if err := c.stateOf(ctx, d.site, d.from, d.to, d.read); err != nil {
 		return false, err
 	}
-	err = s.write(ctx, func(w *writer) error {
+	err = c.write(ctx, func(w *writer) error {
 		w.watch = nil
-		if d.kept = !d.changed; d.kept {
-			return d.keep(w)
+		if d.saved = !d.changed; d.saved {
+			return d.save(w)
 		}
 		return nil
 	})
 	if err != nil { // the writer may still be using d
 		return false, err
 	}
-	return d.kept, nil
+	return d.saved, nil
 }

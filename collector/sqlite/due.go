@@ -6,55 +6,57 @@ import (
 	"sync"
 )
 
-// due is the set of days with work for the keeper.
+// due is the set of days with work for the compactor.
 type due struct {
 	mu   sync.Mutex
-	days map[dayOf]int // upper bound of the events without a piece
-	all  bool          // other days may have work, too
+	days map[siteDay]int // upper bound of the events without a segment
+	all  bool            // other days may have work, too
 }
 
 // maxDue bounds the days in due.
 const maxDue = 50_000
 
-// add adds the changes of a transaction.
-func (d *due) add(changes map[dayOf]change) {
+// addChanges adds the changes of a transaction.
+func (d *due) addChanges(changes map[siteDay]change) {
 	if len(changes) == 0 {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for of, c := range changes {
-		d.put(of, c.events)
+		d.addLocked(of, c.events)
 	}
 }
 
-func (d *due) again(of dayOf, events int) {
+// add adds a day.
+func (d *due) add(of siteDay, events int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.put(of, events)
+	d.addLocked(of, events)
 }
 
-func (d *due) put(of dayOf, events int) {
+func (d *due) addLocked(of siteDay, events int) {
 	if len(d.days) >= maxDue {
 		d.days, d.all = nil, true
 	}
 	if d.days == nil {
-		d.days = make(map[dayOf]int)
+		d.days = make(map[siteDay]int)
 	}
 	d.days[of] += events
 }
 
-func (d *due) anything() {
+// addAll adds all days: findDue must look for them.
+func (d *due) addAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = true
 }
 
-// take removes and returns the days that are ready, the latest first.
-func (d *due) take(today int64, enough int) (days []dayOf, all bool) {
+// takeReady removes and returns the days that are ready, the latest first.
+func (d *due) takeReady(today int64, enough int) (days []siteDay, all bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.days, func(of dayOf, events int) bool {
+	maps.DeleteFunc(d.days, func(of siteDay, events int) bool {
 		ready := of.day < today || of.day == today && events >= enough
 		if ready {
 			days = append(days, of)
@@ -66,4 +68,4 @@ func (d *due) take(today int64, enough int) (days []dayOf, all bool) {
 	return days, all
 }
 
-func latestFirst(a, b dayOf) int { return int(b.day - a.day) }
+func latestFirst(a, b siteDay) int { return int(b.day - a.day) }

@@ -68,11 +68,11 @@ func Hold(t testing.TB, s *Store) (release func()) {
 	return func() { close(free) }
 }
 
-// HoldKeeper blocks the keeper until release is called.
-func HoldKeeper(t testing.TB, s *Store) (release func()) {
+// HoldCompactor blocks the compactor until release is called.
+func HoldCompactor(t testing.TB, s *Store) (release func()) {
 	t.Helper()
-	require.NoError(t, s.keeping.wait(t.Context()))
-	return s.keeping.done
+	require.NoError(t, s.compacting.wait(t.Context()))
+	return s.compacting.done
 }
 
 // LimitPages makes the disk appear full when the file has this many pages.
@@ -93,13 +93,13 @@ func WriterPragma(t testing.TB, s *Store, name string) (value string) {
 	return value
 }
 
-// OpenWithPieces opens a store with another piece length.
-func OpenWithPieces(ctx context.Context, cfg Config, length int) (*Store, error) {
-	cfg.pieceLength = length
+// OpenWithSegments opens a store with another segment length.
+func OpenWithSegments(ctx context.Context, cfg Config, length int) (*Store, error) {
+	cfg.segmentLength = length
 	return Open(ctx, cfg)
 }
 
-// Settle makes all pieces and rollups that are due.
+// Settle makes all segments and rollups that are due.
 func Settle(t testing.TB, s *Store) {
 	t.Helper()
 	require.NoError(t, TrySettle(t.Context(), s))
@@ -107,18 +107,21 @@ func Settle(t testing.TB, s *Store) {
 
 // TrySettle is like Settle, but may fail.
 func TrySettle(ctx context.Context, s *Store) error {
-	for s.due.ready(s.today(), s.pieces) {
-		if err := s.catchUp(ctx); err != nil {
+	c := &compactor{Store: s}
+	for c.due.ready(c.today(), c.segmentLength) {
+		if err := c.catchUp(ctx); err != nil {
 			return err
 		}
 	}
-	return s.catchUp(ctx) // waits for the keeper
+	return c.catchUp(ctx) // waits for the compactor in the background
 }
 
-// TryCatchUp runs one tick of the keeper.
-func TryCatchUp(ctx context.Context, s *Store) (well bool) { return s.tryCatchUp(ctx, true) }
+// TryCatchUp runs one tick of the compactor.
+func TryCatchUp(ctx context.Context, s *Store) (well bool) {
+	return (&compactor{Store: s}).tryCatchUp(ctx, true)
+}
 
-// ready reports whether take would return any day.
+// ready reports whether takeReady would return any day.
 func (d *due) ready(today int64, enough int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,23 +133,23 @@ func (d *due) ready(today int64, enough int) bool {
 	return d.all
 }
 
-// Pieces returns the number of pieces.
-func Pieces(t testing.TB, s *Store) int {
+// Segments returns the number of segments.
+func Segments(t testing.TB, s *Store) int {
 	t.Helper()
 	return Scalar[int](t, s, "SELECT count(*) FROM piece")
 }
 
-// RollUpWhile computes the rollup of a day, calls f, and then tries to keep the rollup.
-func RollUpWhile(t testing.TB, s *Store, site string, day time.Time, f func()) (kept bool) {
+// RollUpWhile computes the rollup of a day, calls f, and then tries to save the rollup.
+func RollUpWhile(t testing.TB, s *Store, site string, day time.Time, f func()) (saved bool) {
 	t.Helper()
-	of := dayOf{siteID(t, s, site), colstore.DayOf(day.UnixMilli())}
-	return deriveWhile(t, s, newRollup(of, s.pieces*wholeLength), f)
+	of := siteDay{siteID(t, s, site), colstore.DayOf(day.UnixMilli())}
+	return deriveWhile(t, s, newRollup(of, s.segmentLength*lateFactor), f)
 }
 
-// PackWhile computes a piece of a span, calls f, and then tries to keep the piece.
-func PackWhile(t testing.TB, s *Store, site string, from, to time.Time, f func()) (kept bool) {
+// SegmentWhile computes a segment of a span, calls f, and then tries to save the segment.
+func SegmentWhile(t testing.TB, s *Store, site string, from, to time.Time, f func()) (saved bool) {
 	t.Helper()
-	return deriveWhile(t, s, newPiece(siteID(t, s, site), from.UnixMilli(), to.UnixMilli()), f)
+	return deriveWhile(t, s, newSegment(siteID(t, s, site), from.UnixMilli(), to.UnixMilli()), f)
 }
 
 func siteID(t testing.TB, s *Store, site string) (id uint32) {
@@ -157,28 +160,28 @@ func siteID(t testing.TB, s *Store, site string) (id uint32) {
 
 func deriveWhile(t testing.TB, s *Store, d *derived, f func()) bool {
 	t.Helper()
-	require.NoError(t, s.keeping.wait(t.Context()))
-	defer s.keeping.done()
+	require.NoError(t, s.compacting.wait(t.Context()))
+	defer s.compacting.done()
 	read := d.read
 	d.read = func(r *reading) error {
 		defer f()
 		return read(r)
 	}
-	kept, err := s.derive(t.Context(), d)
+	saved, err := (&compactor{Store: s}).derive(t.Context(), d)
 	require.NoError(t, err)
-	return kept
+	return saved
 }
 
 // SweepWhile searches for unused texts, calls f, and then removes the texts that are still
 // unused.
 func SweepWhile(t testing.TB, s *Store, f func()) {
 	t.Helper()
-	require.NoError(t, s.note(t.Context(), make(map[int64]struct{})))
+	require.NoError(t, s.noteIDs(t.Context(), make(map[int64]struct{})))
 	unused, err := s.unused(t.Context())
 	require.NoError(t, err)
 	f()
 	require.NoError(t, s.removeTexts(t.Context(), unused))
-	require.NoError(t, s.note(t.Context(), nil))
+	require.NoError(t, s.noteIDs(t.Context(), nil))
 }
 
 // RemoveEvents removes all events and leaves their texts unused.

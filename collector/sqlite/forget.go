@@ -47,7 +47,7 @@ func (s *Store) Forget(ctx context.Context, site string, before time.Time) error
 	return s.sweep(ctx)
 }
 
-// forget removes the oldest events before a time, with their pieces and rollups, and reports
+// forget removes the oldest events before a time, with their segments and rollups, and reports
 // whether there were any.
 func (w *writer) forget(site string, end int64) (more bool, err error) {
 	id, err := w.intern.id(site)
@@ -75,21 +75,21 @@ func (w *writer) forget(site string, end int64) (more bool, err error) {
 }
 
 // sweep removes unused texts. It searches for them concurrently with the writer, which
-// records the IDs that it returns meanwhile, so that these are kept.
+// notes the IDs that it returns meanwhile, so that their texts stay.
 func (s *Store) sweep(ctx context.Context) error {
-	if err := s.note(ctx, make(map[int64]struct{})); err != nil {
+	if err := s.noteIDs(ctx, make(map[int64]struct{})); err != nil {
 		return err
 	}
 	unused, err := s.unused(ctx)
 	if err == nil {
 		err = s.removeTexts(ctx, unused)
 	}
-	// Not ctx: recording must end in any case.
-	return s.failed(ctx, cmp.Or(err, s.note(context.WithoutCancel(ctx), nil)))
+	// Not ctx: noting must end in any case.
+	return s.failed(ctx, cmp.Or(err, s.noteIDs(context.WithoutCancel(ctx), nil)))
 }
 
-// note starts recording of the IDs that the writer returns, or ends it if given is nil.
-func (s *Store) note(ctx context.Context, given map[int64]struct{}) error {
+// noteIDs starts noting the IDs that the writer returns, or ends it if given is nil.
+func (s *Store) noteIDs(ctx context.Context, given map[int64]struct{}) error {
 	return s.write(ctx, func(w *writer) error {
 		w.intern.given = given
 		return nil

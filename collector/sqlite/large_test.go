@@ -38,7 +38,7 @@ func TestFiguresOfALargeDataSetAreThoseOfTheReference(t *testing.T) {
 		for _, e := range events {
 			require.NoError(t, ref.Add(t.Context(), e))
 		}
-		storetest.Compare(t, ref, s, store.Query{Site: "s", From: begin, To: end}) // while the keeper is running
+		storetest.Compare(t, ref, s, store.Query{Site: "s", From: begin, To: end}) // while the compactor is running
 		sqlite.Settle(t, s)
 		storetest.Compare(t, ref, s, store.Query{Site: "s", From: begin, To: end})
 		for range 2 {
@@ -49,7 +49,7 @@ func TestFiguresOfALargeDataSetAreThoseOfTheReference(t *testing.T) {
 
 func TestFiguresAreExactAfterEventsCameLateBetweenReports(t *testing.T) {
 	t.Parallel()
-	s, ref := openWithPieces(t, filepath.Join(t.TempDir(), "events.db"), midday, 7), storetest.NewReference()
+	s, ref := openWithSegments(t, filepath.Join(t.TempDir(), "events.db"), midday, 7), storetest.NewReference()
 	defer func() { require.NoError(t, s.Close()) }()
 	q := store.Query{Site: "s", From: begin, To: begin.AddDate(0, 0, 3)}
 	var callers sync.WaitGroup

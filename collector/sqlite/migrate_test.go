@@ -39,7 +39,7 @@ func TestAFileOfTheFirstVersionIsMigratedWithItsEvents(t *testing.T) {
 
 func useVersion1(t *testing.T, file string, events int) {
 	t.Helper()
-	s := openWithPieces(t, file, midday, 7)
+	s := openWithSegments(t, file, midday, 7)
 	defer func() { require.NoError(t, s.Close()) }()
 	assert.Equal(t, 2, sqlite.Scalar[int](t, s, "SELECT user_version FROM pragma_user_version"))
 	ref, known := storetest.NewReference(), 0

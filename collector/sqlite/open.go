@@ -11,7 +11,7 @@
 // # Figures
 //
 // Besides events the store keeps precomputed data for reports. Rollups are the totals and
-// tables of closed UTC days. Pieces are encoded columns of some thousand events each, for
+// tables of closed UTC days. Segments are encoded columns of some thousand events each, for
 // reports about single events and for the current day. Both are made in the background and
 // are always exact: a transaction that adds an event to their span removes them. Reports read
 // other events one by one, so figures do not depend on them.
@@ -60,7 +60,7 @@ type Config struct {
 	// without a pause.
 	CommitEvery time.Duration
 
-	pieceLength int // set by tests only
+	segmentLength int // set by tests only
 }
 
 // writerPragmas make commits durable and overwrite removed data. They let the log grow to
@@ -89,10 +89,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		quit:    make(chan struct{}),
 		stopped: make(chan struct{}),
 
-		forgetting: make(turn, 1),
-		pieces:     cmp.Or(cfg.pieceLength, pieceLength),
-		keeping:    make(turn, 1),
-		retired:    make(chan struct{}),
+		forgetting:    make(turn, 1),
+		segmentLength: cmp.Or(cfg.segmentLength, defaultSegmentLength),
+		compacting:    make(turn, 1),
+		compactorDone: make(chan struct{}),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -131,10 +131,10 @@ func (s *Store) open(ctx context.Context, commitEvery time.Duration) (err error)
 		return err
 	}
 	go w.run()
-	keeping, retire := context.WithCancel(background)
-	s.retire = retire
-	s.due.anything()
-	go s.keepUp(keeping)
+	compacting, stop := context.WithCancel(background)
+	s.stopCompactor = stop
+	s.due.addAll()
+	go (&compactor{Store: s}).run(compacting)
 	return nil
 }
 
@@ -165,10 +165,10 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return store.ErrClosed
 	}
-	s.retire()
+	s.stopCompactor()
 	close(s.quit)
 	<-s.stopped
-	<-s.retired
+	<-s.compactorDone
 	if err := s.closeFiles(); err != nil {
 		return &fileError{s.file, err}
 	}

@@ -21,7 +21,7 @@ type workload struct {
 	name  string
 	first time.Time // of the first event; the last one is at benchNow
 
-	portions int // number of batches; pieces of the open day are made after each
+	portions int // number of batches; segments of the open day are made after each
 	event    func(*rand.Rand, int, time.Time) store.Event
 }
 
@@ -83,7 +83,7 @@ func BenchmarkPanel(b *testing.B) {
 			s := open(b, filepath.Join(b.TempDir(), "events.db"), func() time.Time { return benchNow })
 			defer func() { require.NoError(b, s.Close()) }()
 			w.fill(b, s)
-			b.Logf("%d rollups and %d pieces", sqlite.Rollups(b, s), sqlite.Pieces(b, s))
+			b.Logf("%d rollups and %d segments", sqlite.Rollups(b, s), sqlite.Segments(b, s))
 			for _, r := range benchReports {
 				b.Run(r.name, func(b *testing.B) {
 					for b.Loop() {

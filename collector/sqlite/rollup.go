@@ -8,10 +8,10 @@ import (
 // A rollup holds the totals and tables of a closed day. It is always exact: a transaction
 // that adds an event to its day removes it.
 
-// newRollup returns the rollup of a day; without events nothing is kept. It also combines the
-// day's pieces into one unless that is too long, which halves the work of reports about
+// newRollup returns the rollup of a day; without events nothing is saved. It also combines the
+// day's segments into one unless that is too long, which halves the work of reports about
 // single events.
-func newRollup(of dayOf, longest int) *derived {
+func newRollup(of siteDay, longest int) *derived {
 	var tables, whole colstore.Parts
 	return &derived{
 		watch: watch{site: of.site, from: of.begin(), to: of.end()},
@@ -23,8 +23,8 @@ func newRollup(of dayOf, longest int) *derived {
 			}
 			return err
 		},
-		keep: func(w *writer) error {
-			if err := w.keepWhole(of, whole); err != nil {
+		save: func(w *writer) error {
+			if err := w.replaceSegments(of, whole); err != nil {
 				return err
 			}
 			for part, data := range tables {

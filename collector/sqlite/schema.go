@@ -65,8 +65,8 @@ var migrations = []string{
 	) WITHOUT ROWID;
 	INSERT INTO counter VALUES ('seq', 1);`,
 
-	// Rollups are computed anew in the background: from here on columns are stored in pieces,
-	// and tables are sorted by text.
+	// Rollups are computed anew in the background: from here on columns are stored in segments,
+	// which are in the tables piece and packed, and tables are sorted by text.
 	`DROP TABLE rollup;
 	CREATE TABLE rollup (
 		site INTEGER NOT NULL,

@@ -19,7 +19,7 @@ func TestScrubLeavesNothingOfWhatWasRemoved(t *testing.T) {
 	s, err := Open(t.Context(), Config{File: filepath.Join(dir, "footfall.db")})
 	require.NoError(t, err)
 	defer s.Close()
-	defer HoldKeeper(t, s)() // a reader keeps the log
+	defer HoldCompactor(t, s)() // a reader keeps the log
 	const secret = "0123456789-a-secret-of-one-day-0"
 	inFiles := func() (found bool) {
 		files, err := filepath.Glob(filepath.Join(dir, "*"))

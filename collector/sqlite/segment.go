@@ -7,42 +7,45 @@ import (
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
-// A piece is a copy of many events of a day as encoded columns. It is made when no more
-// events of its span are expected. Pieces do not overlap. They are always exact: a
-// transaction that adds an event to a piece's span removes the piece.
+// A segment is a copy of many events of a day as encoded columns. It is made when no more
+// events of its span are expected. Segments do not overlap. They are always exact: a
+// transaction that adds an event to a segment's span removes the segment.
+//
+// The table of segments is named piece, and the table of their parts packed. Released files
+// have these names.
 
-// pieceLength is the number of events in a piece of the current day, and so about the most
-// events that a report reads one by one.
-const pieceLength = 1 << 14
+// defaultSegmentLength is the number of events in a segment of the current day, and so about
+// the most events that a report reads one by one.
+const defaultSegmentLength = 1 << 14
 
-// wholeLength is how many times longer a piece may be if it is made late: for a closed day,
-// or after the keeper had no time.
-const wholeLength = 8
+// lateFactor is how many times longer a segment may be if it is made late: for a closed day,
+// or after the compactor had no time.
+const lateFactor = 8
 
-type piece struct{ id, first, until int64 }
+type segment struct{ id, first, until int64 }
 
-// pieces returns the pieces of a day, in order.
-func (r *reading) pieces(day int64) (all []piece, err error) {
-	var p piece
+// segments returns the segments of a day, in order.
+func (r *reading) segments(day int64) (all []segment, err error) {
+	var s segment
 	err = eachRow(r.ctx, r.tx, "SELECT id, first, until FROM piece WHERE site = ? AND first >= ? AND first < ? ORDER BY first",
-		[]any{&p.id, &p.first, &p.until}, func() { all = append(all, p) }, r.site, day*colstore.MsPerDay, (day+1)*colstore.MsPerDay)
+		[]any{&s.id, &s.first, &s.until}, func() { all = append(all, s) }, r.site, day*colstore.MsPerDay, (day+1)*colstore.MsPerDay)
 	return all, err
 }
 
-// gap is a span of a day without a piece.
+// gap is a span of a day without a segment.
 type gap struct {
 	from, to int64
-	last     bool // no piece follows
+	last     bool // no segment follows
 }
 
-// gaps returns the gaps between the pieces of a day and after them.
-func gaps(day int64, pieces []piece) (all []gap) {
+// gaps returns the gaps between the segments of a day and after them.
+func gaps(day int64, segments []segment) (all []gap) {
 	from := day * colstore.MsPerDay
-	for _, p := range pieces {
-		if from < p.first {
-			all = append(all, gap{from: from, to: p.first})
+	for _, s := range segments {
+		if from < s.first {
+			all = append(all, gap{from: from, to: s.first})
 		}
-		from = p.until
+		from = s.until
 	}
 	if end := (day + 1) * colstore.MsPerDay; from < end {
 		all = append(all, gap{from: from, to: end, last: true})
@@ -50,8 +53,8 @@ func gaps(day int64, pieces []piece) (all []gap) {
 	return all
 }
 
-// packed reads parts of a piece.
-func (r *reading) packed(id int64, want []int) (colstore.Parts, error) {
+// segmentParts reads parts of a segment.
+func (r *reading) segmentParts(id int64, want []int) (colstore.Parts, error) {
 	var list []string
 	for _, part := range want {
 		list = append(list, strconv.Itoa(part))
@@ -67,8 +70,8 @@ func (r *reading) packed(id int64, want []int) (colstore.Parts, error) {
 	return parts, err
 }
 
-// newPiece returns the piece of a span with events.
-func newPiece(site uint32, from, to int64) *derived {
+// newSegment returns the segment of a span with events.
+func newSegment(site uint32, from, to int64) *derived {
 	var parts colstore.Parts
 	return &derived{
 		watch: watch{site: site, from: from, to: to},
@@ -79,13 +82,13 @@ func newPiece(site uint32, from, to int64) *derived {
 			}
 			return err
 		},
-		keep: func(w *writer) error { return w.keepPiece(site, from, to, parts) },
+		save: func(w *writer) error { return w.saveSegment(site, from, to, parts) },
 	}
 }
 
-// whole encodes a day that has several pieces as one; nil if it has one already.
+// whole encodes a day that has several segments as one; nil if it has one already.
 func (d *span) whole() (colstore.Parts, error) {
-	all, err := d.pieces(d.day)
+	all, err := d.segments(d.day)
 	if err != nil || len(all) == 1 {
 		return nil, err
 	}
@@ -96,18 +99,18 @@ func (d *span) whole() (colstore.Parts, error) {
 	return c.EncodeSegment(d.textsOf)
 }
 
-// keepWhole replaces the pieces of a day by one.
-func (w *writer) keepWhole(of dayOf, parts colstore.Parts) error {
+// replaceSegments replaces the segments of a day by one.
+func (w *writer) replaceSegments(of siteDay, parts colstore.Parts) error {
 	if parts == nil {
 		return nil
 	}
 	if _, err := w.conn.ExecContext(background, "DELETE FROM piece WHERE site = ? AND first >= ? AND first < ?", of.site, of.begin(), of.end()); err != nil {
 		return err
 	}
-	return w.keepPiece(of.site, of.begin(), of.end(), parts)
+	return w.saveSegment(of.site, of.begin(), of.end(), parts)
 }
 
-func (w *writer) keepPiece(site uint32, from, to int64, parts colstore.Parts) error {
+func (w *writer) saveSegment(site uint32, from, to int64, parts colstore.Parts) error {
 	result, err := w.conn.ExecContext(background, "INSERT INTO piece (site, first, until) VALUES (?, ?, ?)", site, from, to)
 	if err != nil {
 		return err

@@ -32,12 +32,12 @@ func TestSoakFiguresOfAMillionEventsAreThoseOfTheReference(t *testing.T) {
 	add(500_000, begin, lastDay)
 	add(500_000, lastDay, midday())
 	sqlite.Settle(t, s)
-	t.Logf("%d rollups and %d pieces", sqlite.Rollups(t, s), sqlite.Pieces(t, s))
+	t.Logf("%d rollups and %d segments", sqlite.Rollups(t, s), sqlite.Segments(t, s))
 	compare(t, ref, s, store.Query{Site: "s", From: begin, To: end})
 
-	defer sqlite.HoldKeeper(t, s)()
-	add(2_000, begin, end) // late events remove most rollups and pieces
-	t.Logf("%d rollups and %d pieces are left", sqlite.Rollups(t, s), sqlite.Pieces(t, s))
+	defer sqlite.HoldCompactor(t, s)()
+	add(2_000, begin, end) // late events remove most rollups and segments
+	t.Logf("%d rollups and %d segments are left", sqlite.Rollups(t, s), sqlite.Segments(t, s))
 	compare(t, ref, s, store.Query{Site: "s", From: lastDay.Add(-time.Hour), To: end})
 	for range 2 {
 		compare(t, ref, s, storetest.RandomQuery(rng, begin, end))

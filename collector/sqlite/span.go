@@ -107,32 +107,32 @@ func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
 	return colstore.Join(d.batches(want, false))
 }
 
-// batches returns the events of the span: those of each piece and of each gap. With pages,
-// pieces have the texts of the paths.
+// batches returns the events of the span: those of each segment and of each gap. With pages,
+// segments have the texts of the paths.
 func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
 	return func(yield func(*colstore.Columns, error) bool) {
-		all, err := d.pieces(d.day)
+		all, err := d.segments(d.day)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		from := d.from
-		for _, p := range all {
-			if p.until <= d.from || p.first >= d.to {
+		for _, s := range all {
+			if s.until <= d.from || s.first >= d.to {
 				continue
 			}
-			if !d.between(from, p.first, want, yield) || !yield(d.unpack(p, want, pages)) {
+			if !d.readGap(from, s.first, want, yield) || !yield(d.readSegment(s, want, pages)) {
 				return
 			}
-			from = p.until
+			from = s.until
 		}
-		d.between(from, d.to, want, yield)
+		d.readGap(from, d.to, want, yield)
 	}
 }
 
-// between yields the events of a gap between two times, if there are any, and reports whether
+// readGap yields the events of a gap between two times, if there are any, and reports whether
 // to go on.
-func (d *span) between(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
+func (d *span) readGap(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
 	if from >= to {
 		return true
 	}
@@ -162,13 +162,13 @@ func (r *reading) scan(from, to int64, want ...colstore.Column) (*colstore.Colum
 	return c, err
 }
 
-// unpack decodes columns of a piece and drops the rows outside of the span.
-func (d *span) unpack(p piece, want []colstore.Column, pages bool) (*colstore.Columns, error) {
-	cut := p.first < d.from || p.until > d.to
+// readSegment decodes columns of a segment and drops the rows outside of the span.
+func (d *span) readSegment(s segment, want []colstore.Column, pages bool) (*colstore.Columns, error) {
+	cut := s.first < d.from || s.until > d.to
 	if cut && !slices.Contains(want, colstore.At) {
 		want = append([]colstore.Column{colstore.At}, want...)
 	}
-	parts, err := d.packed(p.id, colstore.SegmentParts(want, pages))
+	parts, err := d.segmentParts(s.id, colstore.SegmentParts(want, pages))
 	if err != nil {
 		return nil, err
 	}

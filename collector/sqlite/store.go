@@ -33,11 +33,11 @@ type Store struct {
 	texts      texts
 	forgetting turn
 
-	due     due
-	pieces  int                // events in a piece
-	keeping turn               // held while making pieces and rollups
-	retire  context.CancelFunc // stops the keeper
-	retired chan struct{}      // closed by the keeper
+	segmentLength int // events in a segment
+	due           due
+	compacting    turn // held while making segments and rollups
+	stopCompactor context.CancelFunc
+	compactorDone chan struct{} // closed by the compactor
 }
 
 // fileError is an error with the name of the file.

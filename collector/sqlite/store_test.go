@@ -24,11 +24,11 @@ func TestStoreKeepsThePromisesOfAStore(t *testing.T) {
 func TestStoreKeepsThePromisesOfAStoreWhenFiguresAreKept(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
-		return kept{openWithPieces(t, filepath.Join(t.TempDir(), "events.db"), now, 20)}
+		return kept{openWithSegments(t, filepath.Join(t.TempDir(), "events.db"), now, 20)}
 	})
 }
 
-// kept is a store that makes all pieces and rollups before each report.
+// kept is a store that makes all segments and rollups before each report.
 type kept struct{ *sqlite.Store }
 
 // settle ignores errors, which the report meets, too.
@@ -64,10 +64,10 @@ func (k kept) Funnel(ctx context.Context, q store.Query, steps []store.Match) (s
 	return k.Store.Funnel(ctx, q, steps)
 }
 
-// openWithPieces opens a store with short pieces.
-func openWithPieces(t testing.TB, file string, now func() time.Time, length int) *sqlite.Store {
+// openWithSegments opens a store with short segments.
+func openWithSegments(t testing.TB, file string, now func() time.Time, length int) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.OpenWithPieces(t.Context(), sqlite.Config{File: file, Now: now, Logger: slog.New(complaints{t: t})}, length)
+	s, err := sqlite.OpenWithSegments(t.Context(), sqlite.Config{File: file, Now: now, Logger: slog.New(complaints{t: t})}, length)
 	require.NoError(t, err)
 	return s
 }

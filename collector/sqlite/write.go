@@ -79,12 +79,12 @@ type writer struct {
 	key    *sql.Stmt
 	args   []any // of insert
 
-	staleRollup *sql.Stmt
-	stalePieces *sql.Stmt
+	staleRollup   *sql.Stmt
+	staleSegments *sql.Stmt
 
-	seq, seqEnd int64            // next number, and end of the reserved ones
-	touched     map[dayOf]change // by the current transaction
-	watch       *watch           // nil if there is none
+	seq, seqEnd int64              // next number, and end of the reserved ones
+	touched     map[siteDay]change // by the current transaction
+	watch       *watch             // nil if there is none
 	keysCleaned time.Time
 }
 
@@ -93,11 +93,11 @@ func newWriter(ctx context.Context, s *Store, every time.Duration) (*writer, err
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{Store: s, conn: conn, every: every, args: make([]any, 13), touched: make(map[dayOf]change)}
+	w := &writer{Store: s, conn: conn, every: every, args: make([]any, 13), touched: make(map[siteDay]change)}
 	for query, stmt := range map[string]**sql.Stmt{
 		"INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)": &w.insert,
 		"DELETE FROM rollup WHERE site = ? AND day = ?":                    &w.staleRollup,
-		stalePieces:                           &w.stalePieces,
+		staleSegments:                         &w.staleSegments,
 		keyQuery:                              &w.key,
 		"SELECT id FROM text WHERE value = ?": &w.intern.find,
 		"INSERT INTO text (value) VALUES (?)": &w.intern.insert,
@@ -144,13 +144,13 @@ func (w *writer) serve(j *job) {
 func (w *writer) gather(first *job) {
 	w.batch = append(w.batch[:0], first)
 	var pause <-chan time.Time
-	if rest := w.every - time.Since(w.last); w.every > 0 && rest > 0 {
-		pause = time.After(rest)
+	if left := w.every - time.Since(w.last); w.every > 0 && left > 0 {
+		pause = time.After(left)
 	}
 	for len(w.batch) < batchLength && w.next == nil {
 		select {
 		case j := <-w.queue:
-			w.take(j)
+			w.receive(j)
 			continue
 		default:
 		}
@@ -159,7 +159,7 @@ func (w *writer) gather(first *job) {
 		}
 		select {
 		case j := <-w.queue:
-			w.take(j)
+			w.receive(j)
 		case <-pause:
 			return
 		case <-w.quit:
@@ -174,7 +174,8 @@ func (w *writer) gather(first *job) {
 	}
 }
 
-func (w *writer) take(j *job) {
+// receive adds an event to the batch. Another job has to wait for its commit.
+func (w *writer) receive(j *job) {
 	if j.run != nil {
 		w.next = j
 		return
@@ -246,7 +247,7 @@ func (w *writer) transact(f func() error) error {
 		clear(w.touched)
 		return err
 	}
-	w.due.add(w.touched)
+	w.due.addChanges(w.touched)
 	clear(w.touched)
 	return nil
 }

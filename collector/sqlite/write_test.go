@@ -192,7 +192,7 @@ func TestForgetRemovesTextsThatNoEventHas(t *testing.T) {
 	require.Equal(t, 2, sqlite.Rollups(t, s))
 	require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 2)))
 	assert.Equal(t, 1, sqlite.Rollups(t, s))
-	assert.Equal(t, 1, sqlite.Pieces(t, s))
+	assert.Equal(t, 1, sqlite.Segments(t, s))
 	assert.Equal(t, "/ 1 https://s.example s", sqlite.Scalar[string](t, s, "SELECT group_concat(value, ' ') FROM (SELECT value FROM text ORDER BY value)"))
 	require.NoError(t, s.Add(t.Context(), gone))
 	assert.EqualValues(t, 2, all(t, s).Events)
