@@ -107,8 +107,8 @@ func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
 	return colstore.Join(d.batches(want, false))
 }
 
-// batches returns the events of the span: those of each segment and of each gap. With pages,
-// segments have the texts of the paths.
+// batches returns the events of the span, one batch for each segment and for each gap. With
+// pages, segments have the texts of the paths.
 func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
 	return func(yield func(*colstore.Columns, error) bool) {
 		all, err := d.segments(d.day)

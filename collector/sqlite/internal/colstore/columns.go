@@ -25,8 +25,8 @@ type Batches = iter.Seq2[*Columns, error]
 // Texts returns the texts of IDs, by ID. The text of ID 0 is empty.
 type Texts func(ids []uint32) (map[uint32]string, error)
 
-// Column identifies a column. Its number is that of its part of a segment. Text columns come
-// first, as indexes of Columns.texts.
+// Column identifies a column. It is also the number of the column's part of a segment. Text
+// columns come first, as indexes of Columns.texts.
 type Column int
 
 // Columns whose values are IDs of texts. A pageview has no Name.

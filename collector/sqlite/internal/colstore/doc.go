@@ -26,23 +26,22 @@
 //
 // # Props of an event
 //
-// For each prop, in the order in which the event has them:
+// The props have the order of the event. For each prop:
 //
 //	number  twice the length of the key, plus 1 if the value is a number
 //	        the key
-//	bytes   the value, for a number its JSON text
+//	bytes   the value; a number as JSON
 //
 // An event without props has no bytes. The string plan=pro is 08 70 6C 61 6E 03 70 72 6F.
 //
 // # Parts of a segment
 //
-// A row is an event. Rows are ordered by time, events of a millisecond in the order in which
-// they were added. All columns have the same number of rows.
+// A row is an event. Rows are ordered by time, and within a millisecond as they were added. All columns have the same number of rows.
 //
 // Column 6 has the times, in milliseconds:
 //
 //	number  the number of rows
-//	number  for each row: the time since the previous row, for the first row since 00:00 UTC
+//	number  for each row: the time since the previous row, or since 00:00 UTC
 //
 // All other columns are dictionaries: values, and for each row the index of its value,
 // counted from 0. Index 0 is the zero value, also if no row has it.
