@@ -32,6 +32,10 @@ const (
 	patience   = 30 * time.Second
 	pauseShare = 39
 	maxPause   = 15 * time.Second
+
+	// lateFactor is how many times longer a segment may be if it is made late: for a closed
+	// day, or after the compactor had no time.
+	lateFactor = 8
 )
 
 // run compacts until ctx ends.
@@ -230,6 +234,27 @@ func (c *compactor) nextWork(ctx context.Context, of siteDay) (next work, err er
 		return nil
 	})
 	return next, err
+}
+
+// gap is a span of a day without a segment.
+type gap struct {
+	from, to int64
+	last     bool // no segment follows
+}
+
+// gaps returns the gaps between the segments of a day and after them.
+func gaps(day int64, segments []segment) (all []gap) {
+	from := day * colstore.MsPerDay
+	for _, s := range segments {
+		if from < s.first {
+			all = append(all, gap{from: from, to: s.first})
+		}
+		from = s.until
+	}
+	if end := (day + 1) * colstore.MsPerDay; from < end {
+		all = append(all, gap{from: from, to: end, last: true})
+	}
+	return all
 }
 
 // nextSegment returns the bounds of a segment at the start of a gap, a long one if there are

@@ -1,6 +1,11 @@
 package sqlite
 
-import "context"
+import (
+	"context"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
+)
 
 // derived is data computed from a snapshot of a span. It is saved unless the span has changed
 // meanwhile.
@@ -12,18 +17,18 @@ type derived struct {
 }
 
 // derive computes and saves d. Only one call may run at a time.
-func (c *compactor) derive(ctx context.Context, d *derived) (saved bool, err error) {
+func (s *Store) derive(ctx context.Context, d *derived) (saved bool, err error) {
 	watching := func(w *writer) error {
 		w.watch = &d.watch
 		return nil
 	}
-	if err := c.write(ctx, watching); err != nil {
+	if err := s.write(ctx, watching); err != nil {
 		return false, err
 	}
-	if err := c.stateOf(ctx, d.site, d.from, d.to, d.read); err != nil {
+	if err := s.stateOf(ctx, d.site, d.from, d.to, d.read); err != nil {
 		return false, err
 	}
-	err = c.write(ctx, func(w *writer) error {
+	err = s.write(ctx, func(w *writer) error {
 		w.watch = nil
 		if d.saved = !d.changed; d.saved {
 			return d.save(w)
@@ -35,3 +40,116 @@ func (c *compactor) derive(ctx context.Context, d *derived) (saved bool, err err
 	}
 	return d.saved, nil
 }
+
+// newSegment returns the segment of a span with events.
+func newSegment(site uint32, from, to int64) *derived {
+	var parts colstore.Parts
+	return &derived{
+		watch: watch{site: site, from: from, to: to},
+		read: func(r *reading) error {
+			c, err := r.scan(from, to, colstore.AllColumns()...)
+			if err == nil {
+				parts, err = c.EncodeSegment(r.textsOf)
+			}
+			return err
+		},
+		save: func(w *writer) error { return w.saveSegment(site, from, to, parts) },
+	}
+}
+
+// A rollup holds the totals and tables of a closed day. It is always exact: a transaction
+// that adds an event to its day removes it.
+
+// newRollup returns the rollup of a day; without events nothing is saved. It also combines the
+// day's segments into one unless that is too long, which halves the work of reports about
+// single events.
+func newRollup(of siteDay, longest int) *derived {
+	var tables, whole colstore.Parts
+	return &derived{
+		watch: watch{site: of.site, from: of.begin(), to: of.end()},
+		read: func(r *reading) (err error) {
+			d := &span{reading: r, day: of.day, from: of.begin(), to: of.end()}
+			var events int64
+			if tables, events, err = d.tables(); err == nil && events <= int64(longest) {
+				whole, err = d.whole()
+			}
+			return err
+		},
+		save: func(w *writer) error {
+			if err := w.replaceSegments(of, whole); err != nil {
+				return err
+			}
+			for part, data := range tables {
+				if _, err := w.conn.ExecContext(background, "INSERT OR REPLACE INTO rollup VALUES (?, ?, ?, ?)", of.site, of.day, part, notNull(data)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// tables encodes the totals and tables of a day; nil without events.
+func (d *span) tables() (parts colstore.Parts, events int64, err error) {
+	totals, err := d.countTotals()
+	if events = totals.Day.Pageviews + totals.Day.Events; err != nil || events == 0 {
+		return nil, 0, err
+	}
+	parts = colstore.Parts{colstore.PartTotals: totals.Encode()}
+	for by := range colstore.Dimensions {
+		t := colstore.NewTopTable(store.Dimension(by))
+		if err := t.CountDay(d.batches(t.Columns(), false)); err != nil {
+			return nil, 0, err
+		}
+		if parts[colstore.PartTop+by], err = t.Encode(d.textsOf); err != nil {
+			return nil, 0, err
+		}
+	}
+	props, err := d.countProps(func(uint32) bool { return true })
+	parts[colstore.PartProps] = props.Encode()
+	return parts, events, err
+}
+
+// whole encodes a day that has several segments as one; nil if it has one already.
+func (d *span) whole() (colstore.Parts, error) {
+	all, err := d.segments(d.day)
+	if err != nil || len(all) == 1 {
+		return nil, err
+	}
+	c, err := d.scan(d.from, d.to, colstore.AllColumns()...)
+	if err != nil {
+		return nil, err
+	}
+	return c.EncodeSegment(d.textsOf)
+}
+
+// replaceSegments replaces the segments of a day by one.
+func (w *writer) replaceSegments(of siteDay, parts colstore.Parts) error {
+	if parts == nil {
+		return nil
+	}
+	if _, err := w.conn.ExecContext(background, "DELETE FROM piece WHERE site = ? AND first >= ? AND first < ?", of.site, of.begin(), of.end()); err != nil {
+		return err
+	}
+	return w.saveSegment(of.site, of.begin(), of.end(), parts)
+}
+
+func (w *writer) saveSegment(site uint32, from, to int64, parts colstore.Parts) error {
+	result, err := w.conn.ExecContext(background, "INSERT INTO piece (site, first, until) VALUES (?, ?, ?)", site, from, to)
+	if err != nil {
+		return err
+	}
+	id, err := result.LastInsertId()
+	if err != nil {
+		return err
+	}
+	for part, data := range parts {
+		if _, err := w.conn.ExecContext(background, "INSERT INTO packed VALUES (?, ?, ?)", id, part, notNull(data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notNull returns a slice that is not nil, which would be NULL.
+func notNull(data []byte) []byte { return append([]byte{}, data...) }

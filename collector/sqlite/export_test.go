@@ -167,7 +167,7 @@ func deriveWhile(t testing.TB, s *Store, d *derived, f func()) bool {
 		defer f()
 		return read(r)
 	}
-	saved, err := (&compactor{Store: s}).derive(t.Context(), d)
+	saved, err := s.derive(t.Context(), d)
 	require.NoError(t, err)
 	return saved
 }

@@ -24,9 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
-	"os"
-	"path/filepath"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver, in Go alone
@@ -136,28 +133,6 @@ func (s *Store) open(ctx context.Context, commitEvery time.Duration) (err error)
 	s.due.addAll()
 	go (&compactor{Store: s}).run(compacting)
 	return nil
-}
-
-// makeFile creates the file and its directory if necessary, readable only by their owner.
-// SQLite by itself would use the umask.
-func makeFile(file string) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// dsn returns a data source name and escapes all characters of the path.
-func dsn(file string) string {
-	if absolute, err := filepath.Abs(file); err == nil {
-		file = filepath.ToSlash(absolute)
-	}
-	u := url.URL{Scheme: "file", OmitHost: true, Path: file}
-	return u.String() + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&_pragma=trusted_schema(0)"
 }
 
 // Close implements store.Store.

@@ -40,15 +40,6 @@ type Store struct {
 	compactorDone chan struct{} // closed by the compactor
 }
 
-// fileError is an error with the name of the file.
-type fileError struct {
-	file string
-	err  error
-}
-
-func (e *fileError) Error() string { return "sqlite: " + e.file + ": " + e.err.Error() }
-func (e *fileError) Unwrap() error { return e.err }
-
 // failed returns the error of a report for its caller.
 func (s *Store) failed(ctx context.Context, err error) error {
 	switch {

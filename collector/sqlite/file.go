@@ -1,0 +1,38 @@
+package sqlite
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+// fileError is an error with the name of the file.
+type fileError struct {
+	file string
+	err  error
+}
+
+func (e *fileError) Error() string { return "sqlite: " + e.file + ": " + e.err.Error() }
+func (e *fileError) Unwrap() error { return e.err }
+
+// makeFile creates the file and its directory if necessary, readable only by their owner.
+// SQLite by itself would use the umask.
+func makeFile(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// dsn returns a data source name and escapes all characters of the path.
+func dsn(file string) string {
+	if absolute, err := filepath.Abs(file); err == nil {
+		file = filepath.ToSlash(absolute)
+	}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: file}
+	return u.String() + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&_pragma=trusted_schema(0)"
+}
