@@ -35,6 +35,18 @@ func TestOpenMakesDirectoryAndFilesForTheirOwnerAlone(t *testing.T) {
 	}
 }
 
+func TestCloseRemovesTheLog(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	s := open(t, file, nil)
+	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	assert.FileExists(t, file+"-wal")
+	require.NoError(t, s.Close())
+	for _, suffix := range []string{"-wal", "-shm"} { // which SQLite removes with the last connection
+		assert.NoFileExists(t, file+suffix)
+	}
+}
+
 func TestTheNameOfAFileMayHoldAnyCharacter(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b", "a?mode=memory", "a#b", "a%20b", "a&b=c", "ü", "'", "file:x", `a\b`, "a;b"} {

@@ -67,8 +67,9 @@ func (s *Store) do(j *job) error {
 // writer owns the only connection that writes, and all cached state of the file.
 type writer struct {
 	*Store
-	conn  *sql.Conn
-	every time.Duration
+	conn       *sql.Conn
+	statements []*sql.Stmt
+	every      time.Duration
 
 	batch []*job
 	next  *job // taken from the queue, but not part of this batch
@@ -103,16 +104,26 @@ func newWriter(ctx context.Context, s *Store, every time.Duration) (*writer, err
 		"INSERT INTO text (value) VALUES (?)": &w.intern.insert,
 	} {
 		if *stmt, err = conn.PrepareContext(ctx, query); err != nil {
-			return nil, errors.Join(err, conn.Close())
+			return nil, errors.Join(err, w.close())
 		}
+		w.statements = append(w.statements, *stmt)
 	}
 	return w, nil
+}
+
+// close closes the statements, too: SQLite keeps a connection that has any, and its files.
+func (w *writer) close() error {
+	var errs []error
+	for _, stmt := range w.statements {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, w.conn.Close())...)
 }
 
 // run serves the queue until Close, and then the jobs that are left.
 func (w *writer) run() {
 	defer close(w.stopped)
-	defer func() { _ = w.conn.Close() }() // everything is committed
+	defer func() { _ = w.close() }() // everything is committed
 	for {
 		select {
 		case j := <-w.queue:
