@@ -29,8 +29,8 @@ func Backup(ctx context.Context, file, to string, leaveOut ...string) error {
 		return err
 	}
 	err = vacuumInto(ctx, file, to)
-	if err == nil && len(leaveOut) > 0 {
-		err = erase(ctx, to, leaveOut)
+	if err == nil {
+		err = makeOwn(ctx, to, leaveOut)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -58,9 +58,9 @@ func vacuumInto(ctx context.Context, file, to string) error {
 	return errors.Join(err, db.Close())
 }
 
-// erase removes records from a copy and overwrites them. It does not migrate the copy, which
-// an older program may have written.
-func erase(ctx context.Context, file string, kinds []string) error {
+// makeOwn gives a copy its own identity, and removes records from it and overwrites them. It does
+// not migrate the copy, which an older program may have written.
+func makeOwn(ctx context.Context, file string, kinds []string) error {
 	db, err := sql.Open("sqlite", dsn(file)+"&_pragma=journal_mode(memory)&_pragma=secure_delete(1)")
 	if err != nil {
 		return err
@@ -70,6 +70,9 @@ func erase(ctx context.Context, file string, kinds []string) error {
 		if err == nil && version > 0 {
 			_, err = db.ExecContext(ctx, "DELETE FROM record WHERE kind = ?", kind)
 		}
+	}
+	if err == nil && version >= versionWithIdentity {
+		_, err = db.ExecContext(ctx, newIdentity)
 	}
 	return errors.Join(err, db.Close())
 }

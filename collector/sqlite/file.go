@@ -28,6 +28,14 @@ func makeFile(file string) error {
 	return f.Close()
 }
 
+// resolve follows symbolic links, so that all paths of a file have one lock and one log.
+func resolve(file string) string {
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		return target
+	}
+	return file
+}
+
 // dsn returns a data source name and escapes all characters of the path.
 func dsn(file string) string {
 	if absolute, err := filepath.Abs(file); err == nil {

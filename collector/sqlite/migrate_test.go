@@ -41,7 +41,7 @@ func useVersion1(t *testing.T, file string, events int) {
 	t.Helper()
 	s := openWithSegments(t, file, midday, 7)
 	defer func() { require.NoError(t, s.Close()) }()
-	assert.Equal(t, 2, sqlite.Scalar[int](t, s, "SELECT user_version FROM pragma_user_version"))
+	assert.Equal(t, 3, sqlite.Scalar[int](t, s, "SELECT user_version FROM pragma_user_version"))
 	ref, known := storetest.NewReference(), 0
 	for _, site := range []string{"s", "t"} {
 		q := store.Query{Site: site, From: begin, To: end}

@@ -34,7 +34,8 @@ import (
 // Config configures a [Store].
 type Config struct {
 	// File is the path of the database. If its directory does not exist, it is created,
-	// readable only by its owner. While the store is open, three more files are beside it.
+	// readable only by its owner. While the store is open, four more files are beside it.
+	// If File is a symbolic link, they are beside the file that it leads to.
 	// Required.
 	File string
 
@@ -78,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: Config.IdempotencyWindow: %v is not from %v to %v", window, store.MinDuplicateFor, store.MaxDuplicateFor)
 	}
 	s := &Store{
-		file:    cfg.File,
+		file:    resolve(cfg.File),
 		now:     cfg.Now,
 		logger:  cmp.Or(cfg.Logger, slog.Default()),
 		window:  window,
@@ -109,13 +110,19 @@ func (s *Store) open(ctx context.Context, commitEvery time.Duration) (err error)
 			err = errors.Join(err, s.closeFiles())
 		}
 	}()
-	if err := s.lock(ctx); err != nil {
+	if s.locking, err = lockFile(ctx, s.file); err != nil {
+		return err
+	}
+	if err := s.checkLog(ctx); err != nil {
 		return err
 	}
 	if s.writing, err = sql.Open("sqlite", dsn(s.file)+writerPragmas); err != nil {
 		return err
 	}
 	if err := migrate(ctx, s.writing); err != nil {
+		return err
+	}
+	if err := s.claimLog(ctx); err != nil {
 		return err
 	}
 	if s.reading, err = sql.Open("sqlite", dsn(s.file)+"&mode=ro&_pragma=query_only(1)"); err != nil {

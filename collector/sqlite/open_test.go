@@ -27,7 +27,7 @@ func TestOpenMakesDirectoryAndFilesForTheirOwnerAlone(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, files, 4, "the database, its lock, its log and the log's index")
+	require.Len(t, files, 5, "the database, its lock, its log, the log's index and its owner")
 	for _, file := range files {
 		info, err := file.Info()
 		require.NoError(t, err)

@@ -88,7 +88,14 @@ var migrations = []string{
 		data  BLOB NOT NULL,
 		PRIMARY KEY (piece, part)
 	);`,
+
+	// See identity.go.
+	`CREATE TABLE identity (id TEXT NOT NULL);
+	INSERT INTO identity VALUES (hex(randomblob(16)));`,
 }
+
+// versionWithIdentity is the first version that has the table identity.
+const versionWithIdentity = 3
 
 // Errors of files that are not opened.
 var (

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -179,6 +180,40 @@ func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
 	require.NoError(t, c.stop())
 	assert.EqualValues(t, 1, eventsIn(t, file, site))
 	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
+}
+
+func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site, key := withSite(t, dir)
+	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
+	c.post(t, site, key)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", backup}, noEnv, io.Discard, io.Discard))
+	c.post(t, site, key)
+	err := run(t.Context(), []string{"restore", "-data", dir, backup}, noEnv, io.Discard, io.Discard)
+	require.ErrorContains(t, err, "in use by another collector")
+	require.NoError(t, c.stop())
+
+	file := filepath.Join(dir, "footfall.db")
+	for _, args := range [][]string{{"restore", "-data", dir, backup}, {"-data", dir, "restore", backup}} {
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), args, noEnv, &out, io.Discard))
+		assert.Contains(t, out.String(), "Restored "+file+"\nKept the old data as "+file+".replaced-")
+		assert.EqualValues(t, 1, eventsIn(t, file, site))
+	}
+	kept, err := filepath.Glob(file + ".replaced-*")
+	require.NoError(t, err)
+	require.Len(t, kept, 2)
+	assert.EqualValues(t, 2, eventsIn(t, slices.Min(kept), site))
+}
+
+func TestRestoreNeedsOneFile(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"restore"}, {"restore", "a", "b"}, {"-data", "d", "restore"}} {
+		_, err := parseOptions(args, noEnv, io.Discard)
+		assert.EqualError(t, err, "restore needs the file of a backup: footfall-collector restore FILE", "%q", args)
+	}
 }
 
 // A backup may be kept for years. With the day's salt in it, visitors could be identified by

@@ -27,6 +27,7 @@ type options struct {
 	keyRate   float64       // 0 for the collector's default
 	window    time.Duration // 0 for the collector's default
 	backup    string        // file
+	restore   string        // file
 	version   bool
 }
 
@@ -37,6 +38,8 @@ API for servers, a script for browsers, and a dashboard.
   footfall-collector               serve, until Ctrl+C; the first start prints a
                                    link that sets the password
   footfall-collector -backup FILE  write a backup of all data; the service may be running
+  footfall-collector restore FILE  put a backup in the place of the data, which is kept
+                                   under another name; the service must not be running
 
 To serve other machines, run it behind a proxy that terminates HTTPS:
 
@@ -65,13 +68,20 @@ func parseOptions(args []string, env func(string) string, stdout io.Writer) (opt
 	flags.StringVar(&o.backup, "backup", "", "write a backup to this `file`, which must not exist, and exit")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	err := flags.Parse(args)
+	restores := err == nil && flags.Arg(0) == "restore"
+	if restores {
+		if err = flags.Parse(flags.Args()[1:]); err == nil && flags.NArg() != 1 {
+			return o, errors.New("restore needs the file of a backup: footfall-collector restore FILE")
+		}
+		o.restore = flags.Arg(0)
+	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		help(flags, stdout)
 		return o, err
 	case err != nil:
 		return o, fmt.Errorf("%w; -help lists the options", err)
-	case flags.NArg() > 0:
+	case flags.NArg() > 0 && !restores:
 		return o, fmt.Errorf("unexpected argument %q; -help lists the options", flags.Arg(0))
 	}
 	var problems [4]error

@@ -34,6 +34,9 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	if opts.backup != "" {
 		return sqlite.Backup(ctx, file, opts.backup, collector.DayRecords...)
 	}
+	if opts.restore != "" {
+		return restore(ctx, file, opts.restore, stdout)
+	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	st, err := sqlite.Open(ctx, sqlite.Config{File: file, IdempotencyWindow: opts.window, Logger: log})
 	if err != nil {
@@ -41,6 +44,19 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	}
 	err = serve(ctx, &opts, st, log, stdout)
 	return errors.Join(err, st.Close()) // close the store last: requests may use it until here
+}
+
+// restore puts a backup in the place of the file.
+func restore(ctx context.Context, file, backup string, stdout io.Writer) error {
+	kept, err := sqlite.Restore(ctx, file, backup)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, "Restored", file)
+	for _, old := range kept {
+		fmt.Fprintln(stdout, "Kept the old data as", old)
+	}
+	return nil
 }
 
 func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger, stdout io.Writer) error {

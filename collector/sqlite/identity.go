@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// SQLite replays the log beside a file when it opens the file. If the file was replaced, such as
+// by a backup, and the log was not, that ruins the file. So each file has a random identity, each
+// backup another one, and a small file beside the log says to which file the log belongs.
+
+// errForeignLog is returned if the log does not belong to the file.
+var errForeignLog = errors.New("was replaced, but its log (-wal) is that of the file before and would ruin it: " +
+	"put the old file back, or move the files that end with -wal and -shm away; footfall-collector restore does this")
+
+// newIdentity gives a file another identity.
+const newIdentity = "UPDATE identity SET id = hex(randomblob(16))"
+
+// checkLog refuses a log that belongs to another file. It does not change the file.
+func (s *Store) checkLog(ctx context.Context) error {
+	owner, err := os.ReadFile(s.file + "-id")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // an earlier version of the collector wrote the log
+	}
+	if err != nil {
+		return err
+	}
+	id, err := identityOf(ctx, s.file)
+	if err != nil || id == string(owner) {
+		return nil // opening the file tells what is wrong with it
+	}
+	if log, err := os.Stat(s.file + "-wal"); err == nil && log.Size() > 0 {
+		return errForeignLog
+	}
+	return os.Remove(s.file + "-id")
+}
+
+// claimLog notes that the log belongs to the file.
+func (s *Store) claimLog(ctx context.Context) error {
+	var id string
+	if err := s.writing.QueryRowContext(ctx, "SELECT id FROM identity").Scan(&id); err != nil {
+		return err
+	}
+	if owner, err := os.ReadFile(s.file + "-id"); err == nil && string(owner) == id {
+		return nil
+	}
+	// The identity must not be in the log alone.
+	var busy, pages, copied int
+	err := s.writing.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
+	if err != nil || busy != 0 {
+		return err // a backup reads the file: the next start notes it
+	}
+	return writeFile(s.file+"-id", id)
+}
+
+// identityOf returns the identity in a file, without its log. It is empty if the file has none.
+func identityOf(ctx context.Context, file string) (id string, err error) {
+	db, err := sql.Open("sqlite", dsn(file)+"&mode=ro&immutable=1")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'identity'").Scan(&tables); err != nil || tables == 0 {
+		return "", err
+	}
+	return id, db.QueryRowContext(ctx, "SELECT id FROM identity").Scan(&id)
+}
+
+// writeFile replaces a file, durably and as a whole.
+func writeFile(file, text string) error {
+	next := file + ".new"
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(next, file); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(file))
+}
