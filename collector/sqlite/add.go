@@ -25,8 +25,8 @@ const (
 
 const cleanQuery = "DELETE FROM key WHERE (site, key) IN (SELECT site, key FROM key WHERE at <= ? LIMIT ?)"
 
-// add adds an event to the transaction, unless it is a duplicate.
-func (w *writer) add(e *store.Event) error {
+// addEvent adds an event to the transaction, unless it is a duplicate.
+func (w *writer) addEvent(e *store.Event) error {
 	site, err := w.intern.id(e.Site)
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 	for i, of := range days {
 		if err := c.compactDay(ctx, of); err != nil {
 			for _, of := range days[i:] {
-				c.due.add(of, c.segmentLength)
+				c.due.addDay(of, c.segmentLength)
 			}
 			return err
 		}
@@ -134,7 +134,7 @@ func (c *compactor) findDue(ctx context.Context) error {
 		return nil
 	})
 	for _, of := range found {
-		c.due.add(of, c.segmentLength)
+		c.due.addDay(of, c.segmentLength)
 	}
 	return err
 }
@@ -177,14 +177,14 @@ func (c *compactor) compactNext(ctx context.Context, of siteDay) (more bool, err
 	case next.from < next.to:
 		saved, err := c.derive(ctx, newSegment(of.site, next.from, next.to))
 		if err == nil && !saved {
-			c.due.add(of, c.segmentLength)
+			c.due.addDay(of, c.segmentLength)
 		}
 		return saved, err
 	case next.rollUp:
 		_, err := c.derive(ctx, newRollup(of, c.segmentLength*lateFactor)) // a change marks the day as due again
 		return false, err
 	}
-	c.due.add(of, next.left)
+	c.due.addDay(of, next.left)
 	return false, nil
 }
 

@@ -28,8 +28,8 @@ func (d *due) addChanges(changes map[siteDay]change) {
 	}
 }
 
-// add adds a day.
-func (d *due) add(of siteDay, events int) {
+// addDay adds a day.
+func (d *due) addDay(of siteDay, events int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.addLocked(of, events)

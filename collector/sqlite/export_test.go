@@ -16,7 +16,7 @@ import (
 func AddAll(ctx context.Context, s *Store, events []store.Event) error {
 	return s.write(ctx, func(w *writer) error {
 		for _, e := range events {
-			if err := w.add(&e); err != nil {
+			if err := w.addEvent(&e); err != nil {
 				return err
 			}
 		}

@@ -16,7 +16,7 @@ import (
 // totals returns the totals of the span and of its hours.
 func (d *span) totals() (colstore.Totals, error) {
 	if d.full() && d.rolled {
-		data, err := d.part(colstore.PartTotals)
+		data, err := d.rollupPart(colstore.PartTotals)
 		if err != nil {
 			return colstore.Totals{}, err
 		}
@@ -105,7 +105,7 @@ func (r *reading) topTable(by store.Dimension) (*colstore.TopTable, error) {
 		if !d.full() || !d.rolled {
 			return all.CountDay(d.batches(all.Columns(), false))
 		}
-		table, err := d.part(colstore.PartTop + int(by))
+		table, err := d.rollupPart(colstore.PartTop + int(by))
 		days = append(days, table)
 		return err
 	})
@@ -149,7 +149,7 @@ func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 // propTable counts the props of events with a name, as an encoded table.
 func (d *span) propTable(name uint32) ([]byte, error) {
 	if d.full() && d.rolled {
-		data, err := d.part(colstore.PartProps)
+		data, err := d.rollupPart(colstore.PartProps)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.
 
 // rolledTally returns the counts of a value in the day's rollup.
 func (d *span) rolledTally(id uint32, by store.Dimension) (colstore.Tally, error) {
-	table, err := d.part(colstore.PartTop + int(by))
+	table, err := d.rollupPart(colstore.PartTop + int(by))
 	if err != nil {
 		return colstore.Tally{}, err
 	}

@@ -75,8 +75,8 @@ func (r *reading) rolledDays() (map[int64]bool, error) {
 	return rolled, rows.Err()
 }
 
-// part reads a part of the day's rollup. A missing part is empty.
-func (d *span) part(part int) (data []byte, err error) {
+// rollupPart reads a part of the day's rollup. A missing part is empty.
+func (d *span) rollupPart(part int) (data []byte, err error) {
 	err = d.tx.QueryRowContext(d.ctx, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil

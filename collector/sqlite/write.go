@@ -203,7 +203,7 @@ func (w *writer) commit() {
 				j.event = nil // the caller has given up
 				continue
 			}
-			if err := w.add(j.event); err != nil {
+			if err := w.addEvent(j.event); err != nil {
 				return err
 			}
 		}

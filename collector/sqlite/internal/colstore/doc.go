@@ -36,7 +36,8 @@
 //
 // # Parts of a segment
 //
-// A row is an event. Rows are ordered by time, and within a millisecond as they were added. All columns have the same number of rows.
+// A row is an event. Rows are ordered by time, and within a millisecond as they were added. All
+// columns have the same number of rows.
 //
 // Column 6 has the times, in milliseconds:
 //
@@ -54,7 +55,7 @@
 // Columns 0 to 5 are the path, the referrer, the source, the medium, the campaign and the name
 // of the event. Their values are IDs, sorted by text. A row without a name is a pageview.
 // Column 7 is the visitor, a number of 64 bits; it is 0 for an event without a visitor. The
-// values are different. Column 8 has the props: each value is bytes with the props of an
+// values are distinct. Column 8 has the props: each value is bytes with the props of an
 // event, as above.
 //
 // Part 20 spares a look-up of all paths. It has no length:
@@ -87,8 +88,7 @@
 // names of events. Names count events with a name; the other tables count pageviews, sources,
 // mediums and campaigns only those that have one. Rows are sorted by text:
 //
-//	number  the number of rows
-//	        for each row:
+//	number  the number of rows, and then for each row:
 //	number  the ID of the text
 //	number  events or pageviews
 //	number  visitors
