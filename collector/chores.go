@@ -13,7 +13,6 @@ const choreEvery = time.Minute
 // doChores destroys the salts of past days and removes old events, until the collector
 // closes.
 func (c *Collector) doChores() {
-	defer close(c.chored)
 	ticker := time.NewTicker(choreEvery)
 	defer ticker.Stop()
 	var forgotten time.Time // day of the last successful removal
@@ -23,6 +22,26 @@ func (c *Collector) doChores() {
 		}
 		select {
 		case <-ticker.C:
+		case <-c.ending.Done():
+			return
+		}
+	}
+}
+
+// finishDeletions removes the events of deleted sites, until the collector closes. It is no chore,
+// because it may take minutes.
+func (c *Collector) finishDeletions() {
+	ticker := time.NewTicker(choreEvery)
+	defer ticker.Stop()
+	for {
+		for _, d := range c.account.Deletions() {
+			if err := c.account.FinishDeletion(c.ending, d); err != nil && c.ending.Err() == nil {
+				c.trouble("the events of a deleted site are not removed yet, will retry", err)
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-c.account.Deleted():
 		case <-c.ending.Done():
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/footfall-dev/footfall/collector/account"
@@ -34,14 +35,15 @@ type Collector struct {
 	pending  atomic.Int64
 	troubled sparse
 
-	closing  atomic.Bool
-	inFlight atomic.Int64
-	idle     chan struct{} // receives when the last request ends during closing
-	endLive  context.Context
-	endLives context.CancelFunc
-	ending   context.Context // of chores
-	end      context.CancelFunc
-	chored   chan struct{} // closed when chores have ended
+	closing    atomic.Bool
+	inFlight   atomic.Int64
+	idle       chan struct{} // receives when the last request ends during closing
+	endLive    context.Context
+	endLives   context.CancelFunc
+	ending     context.Context // of the background
+	end        context.CancelFunc
+	background sync.WaitGroup
+	ended      chan struct{} // closed when the background has ended
 }
 
 var _ http.Handler = (*Collector)(nil)
@@ -67,7 +69,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
 		shown:    newShown(maxShown, cfg.IdempotencyWindow),
 		idle:     make(chan struct{}, 1),
-		chored:   make(chan struct{}),
+		ended:    make(chan struct{}),
 	}
 	if cfg.KeyRate > 0 {
 		c.keys = newLimiter[string](cfg.KeyRate, cfg.KeyBurst)
@@ -80,7 +82,12 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		return nil, err
 	}
 	c.dashboard = newDashboard(c)
-	go c.doChores()
+	c.background.Go(c.doChores)
+	c.background.Go(c.finishDeletions)
+	go func() {
+		c.background.Wait()
+		close(c.ended)
+	}()
 	return c, nil
 }
 
@@ -89,7 +96,14 @@ func (c *Collector) begin(ctx context.Context) error {
 	if err := c.activity.load(ctx, c.store, c.account.Sites()); err != nil {
 		return err
 	}
-	_, _, err := c.salts.today(ctx) // fail now rather than with each event of a browser
+	orphans, err := c.account.DeleteOrphans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range orphans {
+		c.log.Warn("collector: the events of a site that does not exist are removed", "site", id)
+	}
+	_, _, err = c.salts.today(ctx) // fail now rather than with each event of a browser
 	return err
 }
 
@@ -171,7 +185,7 @@ func (c *Collector) Close(ctx context.Context) error {
 	c.endLives()
 	c.end()
 	select {
-	case <-c.chored:
+	case <-c.ended:
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -64,15 +64,17 @@ var ErrNotFound = errors.New("account: not found")
 type Account struct {
 	store store.Store
 
-	mu       sync.RWMutex
-	sites    map[string]Site
-	domains  map[string]string // to ids of sites
-	keys     map[string]Key
-	goals    map[string]Goal
-	funnels  map[string]Funnel
-	sessions map[string]session // by hash of the token
-	password *password
-	setup    string // one-time token, until there is a password
+	mu        sync.RWMutex
+	sites     map[string]Site
+	domains   map[string]string // to ids of sites
+	keys      map[string]Key
+	goals     map[string]Goal
+	funnels   map[string]Funnel
+	sessions  map[string]session // by hash of the token
+	password  *password
+	deletions map[string]Deletion // by ID of the site
+	deleted   chan struct{}       // of length 1
+	setup     string              // one-time token, until there is a password
 }
 
 // Kinds of records.
@@ -83,17 +85,19 @@ const (
 	kindFunnel   = "funnel"
 	kindSession  = "session"
 	kindPassword = "password"
+	kindDeletion = "deletion"
 )
 
 // Open reads the account from st.
 func Open(ctx context.Context, st store.Store) (*Account, error) {
-	a := &Account{store: st, setup: newSecret("")}
+	a := &Account{store: st, setup: newSecret(""), deleted: make(chan struct{}, 1)}
 	var err error
 	load(ctx, st, kindSite, &a.sites, &err)
 	load(ctx, st, kindKey, &a.keys, &err)
 	load(ctx, st, kindGoal, &a.goals, &err)
 	load(ctx, st, kindFunnel, &a.funnels, &err)
 	load(ctx, st, kindSession, &a.sessions, &err)
+	load(ctx, st, kindDeletion, &a.deletions, &err)
 	var passwords map[string]*password
 	load(ctx, st, kindPassword, &passwords, &err)
 	if err != nil {

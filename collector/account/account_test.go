@@ -144,6 +144,9 @@ func TestDeletedSiteTakesItsEventsGoalsAndFunnelsAlong(t *testing.T) {
 	assert.Empty(t, a.Funnels(site.ID))
 	assert.Len(t, a.Goals(other.ID), 1)
 	assert.Len(t, a.Funnels(other.ID), 1)
+	for _, d := range a.Deletions() {
+		require.NoError(t, a.FinishDeletion(t.Context(), d))
+	}
 	assert.Zero(t, pageviews(t, st, site.ID))
 	assert.Equal(t, int64(1), pageviews(t, st, other.ID))
 	assert.ErrorIs(t, a.DeleteSite(t.Context(), site.ID), account.ErrNotFound)
@@ -346,3 +349,31 @@ func TestAccountMayBeUsedFromManyGoroutines(t *testing.T) {
 	assert.Len(t, a.Sites(), 16)
 	assert.Empty(t, a.Keys())
 }
+
+// The process may end after each step of DeleteSite.
+func TestADeletionThatWasBegunIsFinishedWhateverIsLeftOfTheSite(t *testing.T) {
+	t.Parallel()
+	st := storetest.NewReference()
+	a := open(t, st)
+	site, _ := a.AddSite(t.Context(), "", "shop.example.com")
+	_, err := a.SaveGoal(t.Context(), account.Goal{Site: site.ID, Match: store.Match{Page: "/"}})
+	require.NoError(t, err)
+	full := open(t, keeping{st})
+	require.ErrorIs(t, full.DeleteSite(t.Context(), site.ID), errFull, "the goal cannot be removed")
+
+	b := open(t, st)
+	require.Len(t, b.Sites(), 1)
+	require.Len(t, b.Deletions(), 1)
+	assert.Equal(t, "shop.example.com", b.Deletions()[0].Domain)
+	require.NoError(t, b.FinishDeletion(t.Context(), b.Deletions()[0]))
+	assert.Empty(t, b.Sites())
+	assert.Empty(t, b.Goals(site.ID))
+	again, err := b.AddSite(t.Context(), "", "shop.example.com")
+	require.NoError(t, err)
+	assert.NotEqual(t, site.ID, again.ID)
+}
+
+// keeping is a store that removes no records.
+type keeping struct{ store.Store }
+
+func (keeping) Remove(context.Context, string, string) error { return errFull }

@@ -87,36 +87,6 @@ func (a *Account) putSite(ctx context.Context, s *Site) error {
 	return nil
 }
 
-// DeleteSite removes a site with its goals, funnels and events. If it fails halfway, call it
-// again.
-func (a *Account) DeleteSite(ctx context.Context, id string) error {
-	for _, g := range a.Goals(id) {
-		if err := a.DeleteGoal(ctx, g.ID); err != nil {
-			return err
-		}
-	}
-	for _, f := range a.Funnels(id) {
-		if err := a.DeleteFunnel(ctx, f.ID); err != nil {
-			return err
-		}
-	}
-	if err := a.dropSite(ctx, id); err != nil {
-		return err
-	}
-	return a.store.Forget(ctx, id, time.Time{}) // last: no event arrives for a removed site
-}
-
-func (a *Account) dropSite(ctx context.Context, id string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	domain := a.sites[id].Domain
-	if err := remove(ctx, a, kindSite, id, a.sites); err != nil {
-		return err
-	}
-	delete(a.domains, domain)
-	return nil
-}
-
 // maxName is the longest name that the owner may choose, in characters.
 const maxName = 120
 

@@ -36,8 +36,9 @@ func (b *board) snippets(r *http.Request, site account.Site) snippets {
 
 // siteList is the data of the list of sites.
 type siteList struct {
-	Sites []siteLine
-	Days  int
+	Sites     []siteLine
+	Days      int
+	Deletions []account.Deletion
 }
 
 // siteLine is a site with today's figures.
@@ -49,7 +50,7 @@ type siteLine struct {
 }
 
 func (b *board) listSites(w http.ResponseWriter, r *http.Request) error {
-	list := siteList{Days: 30}
+	list := siteList{Days: 30, Deletions: b.Account.Deletions()}
 	if r.URL.Query().Get("days") == "7" {
 		list.Days = 7
 	}

@@ -13,6 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestADeletionUnderWayIsShown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	f.add(viewed(site.ID, "/", noon, 1))
+	b := f.signedIn()
+	assert.NotContains(t, b.page("/").body, "being removed")
+	require.NoError(t, f.account.DeleteSite(t.Context(), site.ID))
+	assert.Contains(t, b.page("/").body, "The events of shop.example.com are being removed.")
+}
+
 func TestSitesAreAddedRenamedPausedAndDeletedByForms(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -186,6 +186,9 @@ type Store interface {
 	// Records returns the records of a kind, sorted by ID.
 	Records(ctx context.Context, kind string) ([]Record, error)
 
+	// Sites returns the sites that have events, sorted.
+	Sites(ctx context.Context) ([]string, error)
+
 	// Forget removes the events of a site before a time, or all events if the time is zero,
 	// and their figures.
 	Forget(ctx context.Context, site string, before time.Time) error

@@ -72,6 +72,20 @@ var forgetting = []promise{
 		kept.Site = "s2"
 		assert.EqualValues(f, 1, f.totals(kept).Pageviews)
 	}},
+	{"Sites returns the sites that have events", func(f *fixture) {
+		sites, err := f.Sites(f.Context())
+		require.NoError(f, err)
+		assert.Empty(f, sites)
+		for _, site := range []string{"z", "s", "s", "\u00e9", "B"} {
+			e := pageview(at(0, 5), 9, "/a")
+			e.Site = site
+			f.add(e)
+		}
+		require.NoError(f, f.Forget(f.Context(), "z", time.Time{}))
+		sites, err = f.Sites(f.Context())
+		require.NoError(f, err)
+		assert.Equal(f, []string{"B", "s", "\u00e9"}, sites)
+	}},
 	{"what was forgotten can be added anew", func(f *fixture) {
 		e := event(at(0, 5), 1, "signup", "plan", "pro")
 		e.Referrer = "r.example"
@@ -156,6 +170,7 @@ func closedErrors(f *fixture) []error {
 		func() error { _, err := f.Funnel(ctx, q, []store.Match{shop, paid}); return err },
 		func() error { _, err := f.Recent(ctx, q, 9); return err },
 		func() error { _, err := f.Records(ctx, "k"); return err },
+		func() error { _, err := f.Sites(ctx); return err },
 	} {
 		errs = append(errs, call())
 	}

@@ -445,6 +445,21 @@ func (r *Reference) Records(ctx context.Context, kind string) ([]store.Record, e
 	return all, nil
 }
 
+// Sites implements store.Store.
+func (r *Reference) Sites(ctx context.Context) ([]string, error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var sites []string
+	for _, e := range r.events {
+		sites = append(sites, e.Site)
+	}
+	slices.Sort(sites)
+	return slices.Compact(sites), nil
+}
+
 // Forget implements store.Store.
 func (r *Reference) Forget(ctx context.Context, site string, before time.Time) error {
 	leave, err := r.enter(ctx)

@@ -1,0 +1,79 @@
+package collector
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
+)
+
+func sitesIn(t *testing.T, st store.Store) []string {
+	t.Helper()
+	sites, err := st.Sites(t.Context())
+	require.NoError(t, err)
+	return sites
+}
+
+func TestADeletedSiteLosesItsEventsAndALateOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := storetest.NewReference()
+		s := prepare(t, Config{Store: st})
+		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		require.NoError(t, s.Account().DeleteSite(t.Context(), s.site.ID))
+		synctest.Wait()
+		assert.Empty(t, sitesIn(t, st), "at once")
+		require.NoError(t, st.Add(t.Context(), store.Event{Site: s.site.ID, At: time.Now(), URL: pageURL, Path: "/"}))
+		assert.Len(t, s.Account().Deletions(), 1)
+		time.Sleep(3 * choreEvery)
+		synctest.Wait()
+		assert.Empty(t, sitesIn(t, st))
+		assert.Empty(t, s.Account().Deletions())
+	})
+}
+
+func TestADeletionThatIsInterruptedGoesOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var failures atomic.Int64
+		st := storetest.NewReference()
+		s := prepare(t, Config{Store: forgetting{st, &failures}})
+		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		failures.Store(1 << 40)
+		require.NoError(t, s.Account().DeleteSite(t.Context(), s.site.ID))
+		time.Sleep(10 * choreEvery)
+		assert.Len(t, sitesIn(t, st), 1, "the store cannot remove events")
+		require.NoError(t, s.Close(t.Context()))
+
+		// The second collector meets the first two of its tries, too.
+		failures.Store(2)
+		again := prepare(t, Config{Store: forgetting{st, &failures}})
+		assert.Len(t, again.Account().Deletions(), 1)
+		time.Sleep(5 * choreEvery)
+		synctest.Wait()
+		assert.Empty(t, sitesIn(t, st))
+		assert.Empty(t, again.Account().Deletions())
+	})
+}
+
+func TestEventsOfSitesThatDoNotExistAreRemovedAtTheStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := storetest.NewReference()
+		require.NoError(t, st.Add(t.Context(), store.Event{Site: "site_gone", At: time.Now(), URL: pageURL, Path: "/"}))
+		s := prepare(t, Config{Store: st})
+		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		synctest.Wait()
+		assert.Equal(t, []string{s.site.ID}, sitesIn(t, st))
+		time.Sleep(3 * choreEvery)
+		synctest.Wait()
+		assert.Empty(t, s.Account().Deletions())
+		assert.Equal(t, []string{s.site.ID}, sitesIn(t, st))
+	})
+}
