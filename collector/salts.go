@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"sync"
 	"time"
@@ -26,7 +27,8 @@ var DayRecords = []string{kindSalt}
 const saltSize = sha256.Size
 
 // scrubber is a store that can erase removed data from all of its files. In other stores a
-// removed salt may remain in a file, such as a log, until it is overwritten.
+// removed salt may remain in a file, such as a log, until it is overwritten. Scrub may return
+// store.ErrBusy.
 type scrubber interface {
 	Scrub(ctx context.Context) error
 }
@@ -39,7 +41,8 @@ type salts struct {
 	day  time.Time // beginning of the day of salt
 	salt []byte
 
-	clean bool // no salt was removed since the last scrub; false at the start, because a crash may have prevented it
+	dirty time.Time // of the first of the scrubs that failed; zero if the last one succeeded
+	clean bool      // no salt was removed since the last scrub; false at the start, because a crash may have prevented it
 }
 
 // today returns the salt, and the time for an event that arrives now. The time is never
@@ -89,10 +92,27 @@ func (s *salts) roll(ctx context.Context) error {
 	if !due || !ok {
 		return err
 	}
-	if err = st.Scrub(ctx); err != nil { // without the lock, which events of browsers need
-		s.mu.Lock()
-		s.clean = false
-		s.mu.Unlock()
+	err = st.Scrub(ctx) // without the lock, which events of browsers need
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.scrubbed(err, time.Now())
+}
+
+// scrubWithin is how long a report may delay a scrub before that is an error.
+const scrubWithin = time.Hour
+
+// scrubbed notes the result of a scrub, and returns the error to report.
+func (s *salts) scrubbed(err error, now time.Time) error {
+	if err == nil {
+		s.dirty = time.Time{}
+		return nil
+	}
+	s.clean = false
+	if s.dirty.IsZero() {
+		s.dirty = now
+	}
+	if errors.Is(err, store.ErrBusy) && now.Sub(s.dirty) < scrubWithin {
+		return nil
 	}
 	return err
 }

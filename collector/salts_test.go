@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http/httptest"
@@ -240,6 +241,26 @@ func TestCollectorStartsThoughTheStoreCannotBeScrubbed(t *testing.T) {
 		stuck.Store(true)
 		s := prepare(t, Config{Store: scrubbing{storetest.NewReference(), &stuck, new(atomic.Int64)}})
 		assert.Equal(t, 202, s.view("192.0.2.1", firefox))
+	})
+}
+
+// busy is a store that is always read.
+type busy struct{ store.Store }
+
+func (busy) Scrub(context.Context) error { return fmt.Errorf("read: %w", store.ErrBusy) }
+
+func TestAScrubThatAReportDelaysIsAnErrorOnlyAfterAnHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := prepare(t, Config{Store: busy{storetest.NewReference()}, Logger: textLogger(&log)})
+		time.Sleep(59 * time.Minute)
+		synctest.Wait()
+		assert.Empty(t, log.String())
+		time.Sleep(2 * time.Minute)
+		require.NoError(t, s.Close(t.Context()))
+		assert.Contains(t, log.String(), "daily maintenance failed")
+		assert.Contains(t, log.String(), "store: busy")
 	})
 }
 

@@ -3,14 +3,17 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // errBusy is returned if the log cannot be emptied now.
-var errBusy = errors.New("a report is being read: its snapshot is in the log")
+var errBusy = fmt.Errorf("a report is being read, and its snapshot is in the log: %w", store.ErrBusy)
 
 // Scrub erases removed data from all files of the store: it copies the overwritten pages from
 // the log into the file and empties the log. It does not wait for reports, because that would
-// block all writes; while a report is being read it fails and should be retried.
+// block all writes: while a report is being read it returns store.ErrBusy.
 func (s *Store) Scrub(ctx context.Context) error {
 	return s.do(&job{ctx: ctx, run: (*writer).scrub, alone: true})
 }

@@ -133,6 +133,9 @@ type Record struct {
 // ErrClosed is returned by all methods after Close.
 var ErrClosed = errors.New("store: closed")
 
+// ErrBusy is returned for work that cannot be done while a report is read. Try it again.
+var ErrBusy = errors.New("store: busy")
+
 // DuplicateFor is how long the Key of an Event is remembered by default.
 const DuplicateFor = 24 * time.Hour
 
