@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -48,48 +49,45 @@ type command struct {
 	stop  func() error
 }
 
+// output is the standard output of a command, which a test reads while the command runs.
+type output struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	return len(p), nil
+}
+
+// after returns the rest of the first line that contains label, or "".
+func (o *output) after(label string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, rest, _ := strings.Cut(string(o.text), label)
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
+// start runs the command until it answers requests.
 func start(t *testing.T, args ...string) *command {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	out, in := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := run(ctx, args, noEnv, in, io.Discard)
-		in.CloseWithError(err)
-		ended <- err
-	}()
+	out, ended := new(output), make(chan error, 1)
+	go func() { ended <- run(ctx, args, noEnv, out, io.Discard) }()
 	c := &command{stop: func() error { cancel(); return <-ended }}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if url, ok := strings.CutPrefix(lines.Text(), "Footfall serves "); ok {
-			c.url = url
-		}
-		if strings.HasPrefix(lines.Text(), "Data directory: ") {
-			break
-		}
+	require.Eventually(t, func() bool { return out.after("Data directory: ") != "" || len(ended) > 0 }, time.Minute, time.Millisecond)
+	if len(ended) > 0 {
+		require.NoError(t, <-ended)
 	}
-	require.NoError(t, lines.Err())
-	c.setup = setupLink(lines)
+	c.url = out.after("Footfall serves ")
+	response, err := http.Get(c.url + "/healthz") // it is answered after the link is printed
+	require.NoError(t, err)
+	response.Body.Close()
+	c.setup = out.after("open this link: ")
 	return c
-}
-
-// setupLink waits briefly for the link, which is not always printed.
-func setupLink(lines *bufio.Scanner) string {
-	found := make(chan string, 1)
-	go func() {
-		defer close(found)
-		for lines.Scan() { // drain the output, so that the command does not block
-			if _, link, ok := strings.Cut(lines.Text(), "open this link: "); ok {
-				found <- link
-			}
-		}
-	}()
-	select {
-	case link := <-found:
-		return link
-	case <-time.After(time.Second):
-		return ""
-	}
 }
 
 // withSite creates a file with a site, a key and a password.
