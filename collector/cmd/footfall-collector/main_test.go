@@ -166,44 +166,51 @@ func TestEventsAreThereAfterARestart(t *testing.T) {
 	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
 }
 
+// saved is a running collector with one event, and a backup of its data.
+type saved struct {
+	*command
+	dir, file, backup string // the data directory, its file, and the backup
+	site, key         string
+}
+
+func backedUp(t *testing.T) saved {
+	t.Helper()
+	s := saved{dir: t.TempDir(), backup: filepath.Join(t.TempDir(), "backup.db")}
+	s.file = filepath.Join(s.dir, "footfall.db")
+	s.site, s.key = withSite(t, s.dir)
+	s.command = start(t, "-listen", "127.0.0.1:0", "-data", s.dir)
+	s.post(t, s.site, s.key)
+	require.NoError(t, run(t.Context(), []string{"-data", s.dir, "-backup", s.backup}, noEnv, io.Discard, io.Discard))
+	return s
+}
+
 func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	site, key := withSite(t, dir)
-	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
-	c.post(t, site, key)
-	file := filepath.Join(t.TempDir(), "backup.db")
-	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", file}, noEnv, io.Discard, io.Discard))
-	c.post(t, site, key)
-	require.NoError(t, c.stop())
-	assert.EqualValues(t, 1, eventsIn(t, file, site))
-	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
+	s := backedUp(t)
+	s.post(t, s.site, s.key)
+	require.NoError(t, s.stop())
+	assert.EqualValues(t, 1, eventsIn(t, s.backup, s.site))
+	assert.EqualValues(t, 2, eventsIn(t, s.file, s.site))
 }
 
 func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	site, key := withSite(t, dir)
-	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
-	c.post(t, site, key)
-	backup := filepath.Join(t.TempDir(), "backup.db")
-	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", backup}, noEnv, io.Discard, io.Discard))
-	c.post(t, site, key)
-	err := run(t.Context(), []string{"restore", "-data", dir, backup}, noEnv, io.Discard, io.Discard)
+	s := backedUp(t)
+	s.post(t, s.site, s.key)
+	err := run(t.Context(), []string{"restore", "-data", s.dir, s.backup}, noEnv, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "in use by another collector")
-	require.NoError(t, c.stop())
+	require.NoError(t, s.stop())
 
-	file := filepath.Join(dir, "footfall.db")
-	for _, args := range [][]string{{"restore", "-data", dir, backup}, {"-data", dir, "restore", backup}} {
+	for _, args := range [][]string{{"restore", "-data", s.dir, s.backup}, {"-data", s.dir, "restore", s.backup}} {
 		var out bytes.Buffer
 		require.NoError(t, run(t.Context(), args, noEnv, &out, io.Discard))
-		assert.Contains(t, out.String(), "Restored "+file+"\nKept the old data as "+file+".replaced-")
-		assert.EqualValues(t, 1, eventsIn(t, file, site))
+		assert.Contains(t, out.String(), "Restored "+s.file+"\nKept the old data as "+s.file+".replaced-")
+		assert.EqualValues(t, 1, eventsIn(t, s.file, s.site))
 	}
-	kept, err := filepath.Glob(file + ".replaced-*")
+	kept, err := filepath.Glob(s.file + ".replaced-*")
 	require.NoError(t, err)
 	require.Len(t, kept, 2)
-	assert.EqualValues(t, 2, eventsIn(t, slices.Min(kept), site))
+	assert.EqualValues(t, 2, eventsIn(t, slices.Min(kept), s.site))
 }
 
 func TestRestoreNeedsOneFile(t *testing.T) {
@@ -218,27 +225,22 @@ func TestRestoreNeedsOneFile(t *testing.T) {
 // their addresses.
 func TestBackupHasNoSaltInIt(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	site, key := withSite(t, dir)
-	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
-	c.post(t, site, key)
-	file := filepath.Join(t.TempDir(), "backup.db")
-	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", file}, noEnv, io.Discard, io.Discard))
-	require.NoError(t, c.stop())
+	s := backedUp(t)
+	require.NoError(t, s.stop())
 
-	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: s.file})
 	require.NoError(t, err)
 	defer st.Close()
 	salts, err := st.Records(t.Context(), collector.DayRecords[0])
 	require.NoError(t, err)
 	require.Len(t, salts, 1, "it was there to be copied")
-	files, err := os.ReadDir(filepath.Dir(file))
+	files, err := os.ReadDir(filepath.Dir(s.backup))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
-	copied, err := os.ReadFile(file)
+	copied, err := os.ReadFile(s.backup)
 	require.NoError(t, err)
 	assert.False(t, bytes.Contains(copied, salts[0].Data))
-	assert.EqualValues(t, 1, eventsIn(t, file, site))
+	assert.EqualValues(t, 1, eventsIn(t, s.backup, s.site))
 }
 
 func TestBackupOfNothingIsAnError(t *testing.T) {
