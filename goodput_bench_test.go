@@ -43,6 +43,7 @@ func BenchmarkGoodputBesidePoison(b *testing.B) {
 func goodput(b *testing.B, status, good, poison int, pace time.Duration) time.Duration {
 	b.Helper()
 	var accepted atomic.Int64
+	all := make(chan struct{})
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		time.Sleep(5 * time.Millisecond)
@@ -50,7 +51,9 @@ func goodput(b *testing.B, status, good, poison int, pace time.Duration) time.Du
 			w.WriteHeader(status)
 			return
 		}
-		accepted.Add(1)
+		if accepted.Add(1) == int64(good) {
+			close(all)
+		}
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	defer api.Close()
@@ -71,8 +74,6 @@ func goodput(b *testing.B, status, good, poison int, pace time.Duration) time.Du
 		}
 		time.Sleep(time.Until(began.Add(time.Duration(i) * pace)))
 	}
-	for accepted.Load() < int64(good) {
-		time.Sleep(time.Millisecond)
-	}
+	<-all
 	return time.Since(began)
 }

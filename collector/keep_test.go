@@ -50,17 +50,24 @@ func (s *service) record(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
+// waitingForCommit returns a service whose store has an event that is committed, and answered, when
+// the test closes commit. It is for a bubble.
+func waitingForCommit(t *testing.T) (s *service, commit chan struct{}, answered chan int) {
+	t.Helper()
+	commit, answered = make(chan struct{}), make(chan int, 1)
+	s = prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
+		<-commit
+		return nil
+	}}})
+	go func() { answered <- s.post(t.Context(), s.event("x", pageURL, "{}")).Code }()
+	synctest.Wait()
+	return s, commit, answered
+}
+
 func TestAcceptedMeansCommitted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		commit := make(chan struct{})
-		s := prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
-			<-commit
-			return nil
-		}}})
-		answered := make(chan int, 1)
-		go func() { answered <- s.post(t.Context(), s.event("x", pageURL, "{}")).Code }()
-		synctest.Wait()
+		_, commit, answered := waitingForCommit(t)
 		select {
 		case code := <-answered:
 			t.Fatalf("answered %d before the commit", code)
@@ -174,14 +181,7 @@ func TestStoredEventsArePublishedToLiveViews(t *testing.T) {
 func TestCloseWaitsForRequestsUnderWayAndRefusesOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		commit := make(chan struct{})
-		s := prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
-			<-commit
-			return nil
-		}}})
-		answered := make(chan int, 1)
-		go func() { answered <- s.post(t.Context(), s.event("x", pageURL, "{}")).Code }()
-		synctest.Wait()
+		s, commit, answered := waitingForCommit(t)
 
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -64,38 +64,38 @@ var badAnswers = map[string]footfalltest.Answer{
 	"no answer": footfalltest.Reset(), "a hang": footfalltest.Hang(),
 }
 
-func oneHoldsUpNone(t *testing.T, open Open) {
+// forEachBadAnswer runs test with each of the answers to events named poison.
+func forEachBadAnswer(t *testing.T, open Open, test func(*testing.T, *footfalltest.API, *rig)) {
 	for name, bad := range badAnswers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := footfalltest.NewAPI(t)
 			poison(api, bad)
-			r := start(t, open, api.Config(), func(c *footfall.Config) { c.AttemptTimeout = 200 * time.Millisecond })
-			r.poison(t, 1)
-			require.Eventually(t, func() bool { return len(api.Requests()) > 2 }, patience, time.Millisecond)
-			for i := range 10 {
-				r.track(t, 8)
-				arrive(t, api, 8*(i+1))
-			}
+			test(t, api, start(t, open, api.Config(), func(c *footfall.Config) { c.AttemptTimeout = 200 * time.Millisecond }))
 		})
 	}
 }
 
+func oneHoldsUpNone(t *testing.T, open Open) {
+	forEachBadAnswer(t, open, func(t *testing.T, api *footfalltest.API, r *rig) {
+		r.poison(t, 1)
+		require.Eventually(t, func() bool { return len(api.Requests()) > 2 }, patience, time.Millisecond)
+		for i := range 10 {
+			r.track(t, 8)
+			arrive(t, api, 8*(i+1))
+		}
+	})
+}
+
 func hundredsStopNone(t *testing.T, open Open) {
-	for name, bad := range badAnswers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			api := footfalltest.NewAPI(t)
-			poison(api, bad)
-			r := start(t, open, api.Config(), func(c *footfall.Config) { c.AttemptTimeout = 200 * time.Millisecond })
-			r.track(t, 100)
-			r.poison(t, 200)
-			r.track(t, 900)
-			arrive(t, api, 1000)
-			r.track(t, 500)
-			arrive(t, api, 1500)
-		})
-	}
+	forEachBadAnswer(t, open, func(t *testing.T, api *footfalltest.API, r *rig) {
+		r.track(t, 100)
+		r.poison(t, 200)
+		r.track(t, 900)
+		arrive(t, api, 1000)
+		r.track(t, 500)
+		arrive(t, api, 1500)
+	})
 }
 
 func hangDelaysNone(t *testing.T, open Open) {

@@ -1,13 +1,11 @@
 package footfallconnect_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -345,11 +343,7 @@ func TestAMuxTellsWhetherTheServiceIsMounted(t *testing.T) {
 
 func TestRulesThatAreWrongAreLoggedAndLeftOut(t *testing.T) {
 	t.Parallel()
-	var log bytes.Buffer
-	tracker := footfalltest.New(t, func(c *footfall.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	footfallconnect.Middleware(tracker.Tracker, footfall.Rule{Route: "nowhere"}, footfall.Rule{})
-	assert.Contains(t, log.String(), "nowhere")
-	assert.Contains(t, log.String(), "empty")
+	rpctest.WrongRulesAreLogged(t, func(tracker *footfall.Tracker, rules ...footfall.Rule) { footfallconnect.Middleware(tracker, rules...) })
 }
 
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {

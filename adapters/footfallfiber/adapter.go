@@ -9,13 +9,13 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/gofiber/fiber/v3"
 	"github.com/valyala/fasthttp"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/internal/fiberpattern"
 )
 
 // Middleware returns a middleware that makes events of answered requests, as rules
@@ -34,14 +34,11 @@ import (
 //
 // Config.Skip sees no body and no context. A nil or disabled tracker changes nothing.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) fiber.Handler {
-	rules = canonicalRules(rules)
+	rules = fiberpattern.Rules(rules)
 	set := tracker.Rules(rules...)
-	m := &middleware{tracker: tracker, rules: set, headers: set.Headers(), named: make(map[string]bool)}
-	if tracker.CheckRoutes(nil, footfall.Rule{}) == nil {
-		return m.handle // only a nil or disabled tracker takes a rule without a route
-	}
-	for _, r := range rules {
-		m.named[r.Route[max(0, strings.IndexByte(r.Route, '/')):]] = true
+	m := &middleware{tracker: tracker, rules: set, headers: set.Headers()}
+	if tracker.CheckRoutes(nil, footfall.Rule{}) != nil { // only a nil or disabled tracker takes a rule without a route
+		m.named = fiberpattern.NamedBy(rules)
 	}
 	return m.handle
 }
@@ -64,15 +61,15 @@ func CheckRules(tracker *footfall.Tracker, app *fiber.App, rules ...footfall.Rul
 	app.Handler() // mounted apps hand over their routes
 	var registered []string
 	for _, r := range app.GetRoutes(true) {
-		registered = append(registered, r.Method+" "+canonical(r.Path))
+		registered = append(registered, r.Method+" "+fiberpattern.Canonical(r.Path))
 	}
-	return tracker.CheckRoutes(registered, canonicalRules(rules)...)
+	return tracker.CheckRoutes(registered, fiberpattern.Rules(rules)...)
 }
 
 type middleware struct {
 	tracker *footfall.Tracker
 	rules   *footfall.Rules
-	named   map[string]bool // paths of the rules, AnyRoute and NoRoute
+	named   fiberpattern.Named // nil for a nil or disabled tracker
 	headers footfall.Headers
 	apps    sync.Map // *fiber.App to map[*fiber.Route]route
 }
@@ -209,17 +206,11 @@ func (m *middleware) routes(app *fiber.App) map[*fiber.Route]route {
 	for _, stack := range app.Stack() {
 		for _, r := range stack {
 			if len(r.Handlers) > 0 && routed[&r.Handlers[0]] {
-				path := canonical(r.Path)
-				routes[r] = route{pattern: r.Method + " " + path, asked: m.asked(path)}
+				path := fiberpattern.Canonical(r.Path)
+				routes[r] = route{pattern: r.Method + " " + path, asked: m.named.Asked(path)}
 			}
 		}
 	}
 	m.apps.Store(app, routes)
 	return routes
-}
-
-// asked reports whether a rule may apply to a route. A 404 of a catch-all is for NoRoute.
-func (m *middleware) asked(path string) bool {
-	catchAll := strings.HasSuffix(path, "*") || strings.HasSuffix(path, "{+...}")
-	return m.named[path] || m.named[footfall.AnyRoute] || catchAll && m.named[footfall.NoRoute]
 }

@@ -57,6 +57,15 @@ var subject = fibertest.Subject[fiber.Ctx, fiber.Router]{
 		return app.(*fiber.App).Listener(l, fiber.ListenConfig{DisableStartupMessage: true})
 	},
 	Shutdown: func(app fiber.Router, most time.Duration) error { return app.(*fiber.App).ShutdownWithTimeout(most) },
+	Server: func(app fiber.Router, addr string) footfall.Server {
+		return footfallfiber.Server(app.(*fiber.App), addr, fiber.ListenConfig{DisableStartupMessage: true})
+	},
+	OnListen: func(app fiber.Router, do func()) {
+		app.(*fiber.App).Hooks().OnListen(func(fiber.ListenData) error { do(); return nil })
+	},
+	OnShutdown: func(app fiber.Router, do func()) {
+		app.(*fiber.App).Hooks().OnPreShutdown(func() error { do(); return nil })
+	},
 	Requests: requests,
 
 	Context:   fiber.Ctx.Context,

@@ -2,11 +2,11 @@ package footfallfiber
 
 import (
 	"context"
-	"time"
 
 	"github.com/gofiber/fiber/v3"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/internal/fiberserver"
 )
 
 // Server returns a server for [footfall.Tracker.Run], which serves app on the address as
@@ -36,30 +36,8 @@ func (s *server) ListenAndServe() error {
 	return s.app.Listen(s.addr, s.config...)
 }
 
-// Shutdown implements footfall.Server. Fiber does nothing when it is told to stop before it
-// serves, and serves then: Shutdown waits for Fiber to begin, and tells it again.
+// Shutdown implements footfall.Server.
 func (s *server) Shutdown(ctx context.Context) error {
-	select {
-	case <-s.listening:
-	case <-s.served:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := s.app.ShutdownWithContext(ctx); err != nil {
-		return err
-	}
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for {
-		select {
-		case <-s.served:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-again.C:
-			if err := s.app.Server().ShutdownWithContext(ctx); err != nil { // without the app's hooks
-				return err
-			}
-		}
-	}
+	again := func(ctx context.Context) error { return s.app.Server().ShutdownWithContext(ctx) }
+	return fiberserver.Shutdown(ctx, s.listening, s.served, s.app.ShutdownWithContext, again)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,13 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	Mount:    func(r fiber.Router, prefix string, app fiber.Router) { r.Mount(prefix, app.(*fiber.App)) },
 	Listen:   func(app fiber.Router, l net.Listener) error { return app.(*fiber.App).Listener(l) },
 	Shutdown: shutdown,
+	Server: func(app fiber.Router, addr string) footfall.Server {
+		return footfallfiberv2.Server(app.(*fiber.App), addr)
+	},
+	OnListen: onListen,
+	OnShutdown: func(app fiber.Router, do func()) {
+		app.(*fiber.App).Hooks().OnShutdown(func() error { do(); return nil })
+	},
 	Requests: requests,
 
 	Context:   (*fiber.Ctx).UserContext,
@@ -124,6 +132,16 @@ func shutdown(app fiber.Router, most time.Duration) error {
 	case <-time.After(most):
 		return context.DeadlineExceeded
 	}
+}
+
+// onListen adds a hook, whose argument Fiber has in newer versions only.
+func onListen(app fiber.Router, do func()) {
+	add := reflect.ValueOf(app.(*fiber.App).Hooks().OnListen)
+	hook := add.Type().In(0).Elem()
+	add.Call([]reflect.Value{reflect.MakeFunc(hook, func([]reflect.Value) []reflect.Value {
+		do()
+		return []reflect.Value{reflect.Zero(hook.Out(0))}
+	})})
 }
 
 func requests(tb testing.TB, app fiber.Router, path, head string) func() {

@@ -3,11 +3,11 @@ package footfallfiberv2
 import (
 	"context"
 	"net"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/internal/fiberserver"
 )
 
 // Server returns a server for [footfall.Tracker.Run], which serves app on the address as
@@ -37,32 +37,11 @@ func (s *server) ListenAndServe() error {
 	return s.app.Listener(l)
 }
 
-// Shutdown implements footfall.Server. Fiber does nothing when it is told to stop before it
-// serves, and serves then: Shutdown tells it again until it has served.
+// Shutdown implements footfall.Server.
 func (s *server) Shutdown(ctx context.Context) error {
-	select {
-	case <-s.listening:
-	case <-s.served:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := before(ctx, s.app.Shutdown); err != nil {
-		return err
-	}
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for {
-		select {
-		case <-s.served:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-again.C:
-			if err := before(ctx, s.app.Server().Shutdown); err != nil { // without the app's hooks
-				return err
-			}
-		}
-	}
+	stop := func(ctx context.Context) error { return before(ctx, s.app.Shutdown) }
+	again := func(ctx context.Context) error { return before(ctx, s.app.Server().Shutdown) }
+	return fiberserver.Shutdown(ctx, s.listening, s.served, stop, again)
 }
 
 // before waits for stop until ctx ends. Fiber has ShutdownWithContext in newer versions only.

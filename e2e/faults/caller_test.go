@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,9 +28,8 @@ import (
 const ledgerSize = 1 << 17
 
 const (
-	callerWarm  = 500 * time.Millisecond  // until it is measured
-	callerLife  = 1500 * time.Millisecond // in the mean, and half of it at least
-	kernelGives = 200 * time.Millisecond  // what is in sockets to the server
+	callerWarm = 500 * time.Millisecond  // until it is measured
+	callerLife = 1500 * time.Millisecond // in the mean, and half of it at least
 )
 
 // caller is a running program of folder caller, with an API and a ledger of its own.
@@ -86,7 +86,10 @@ func (c *caller) live() (cost killCost, err error) {
 	}
 	answered := c.api.answeredNow()
 	_ = c.cmd.Wait() // it was killed
-	time.Sleep(kernelGives)
+	cost.conns = int(c.api.conns.Load())
+	if err := c.api.drain(); err != nil {
+		return cost, err
+	}
 	accepted, err := os.ReadFile(c.ledger)
 	if err != nil {
 		return cost, err
@@ -108,7 +111,6 @@ func (c *caller) live() (cost killCost, err error) {
 		}
 		cost.accepted++
 	}
-	cost.conns = int(c.api.conns.Load())
 	cost.cpu = (after.cpu - before.cpu).Seconds() / seconds
 	cost.wakes = float64(after.wakes-before.wakes) / seconds
 	return cost, nil
@@ -147,6 +149,7 @@ type distantAPI struct {
 	latency           time.Duration
 	arrived, answered [ledgerSize]atomic.Bool
 	conns             atomic.Int64
+	open              sync.WaitGroup // the connections
 }
 
 func newDistantAPI(t *testing.T, latency time.Duration) *distantAPI {
@@ -154,8 +157,12 @@ func newDistantAPI(t *testing.T, latency time.Duration) *distantAPI {
 	a := &distantAPI{latency: latency}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(a.take))
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
+		switch s {
+		case http.StateNew:
 			a.conns.Add(1)
+			a.open.Add(1)
+		case http.StateClosed:
+			a.open.Done()
 		}
 	}
 	server.Start()
@@ -177,6 +184,20 @@ func (a *distantAPI) take(w http.ResponseWriter, r *http.Request) {
 	a.answered[n].Store(true)
 	w.WriteHeader(http.StatusAccepted)
 	_, _ = io.WriteString(w, `{"accepted":true}`) // the caller may be dead
+}
+
+// drain waits until the API has read everything that a killed caller sent. The server accepts
+// connections in their order, so when it has answered one more request, it has accepted all
+// connections of the caller. Each of them closes at its end.
+func (a *distantAPI) drain() error {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(a.url)
+	if err != nil {
+		return err
+	}
+	_ = answer.Body.Close() // it is empty
+	a.open.Wait()
+	return nil
 }
 
 func (a *distantAPI) answeredNow() []bool {

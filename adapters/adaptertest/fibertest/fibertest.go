@@ -68,6 +68,10 @@ type Subject[C Context, R Router[R]] struct {
 	// Listen serves an app until Shutdown, which waits until all is answered.
 	Listen   func(app R, l net.Listener) error
 	Shutdown func(app R, most time.Duration) error
+	// Server is the adapter's. OnListen and OnShutdown add hooks to an app.
+	Server     func(app R, addr string) footfall.Server
+	OnListen   func(app R, do func())
+	OnShutdown func(app R, do func())
 	// Requests returns a function that sends a request with this head for path to an
 	// app, in the caller's goroutine and at next to no cost.
 	Requests func(tb testing.TB, app R, path, head string) func()
@@ -170,6 +174,9 @@ func (s Subject[C, R]) Run(t *testing.T) {
 		{"patterns are Fiber's", s.patternsAreFibers},
 		{"a plus is a catch-all", s.plusIsACatchAll},
 		{"CheckRules knows what is registered", s.checkRulesKnows},
+		{"the server answers and stops once", s.serverAnswersAndStopsOnce},
+		{"the server stops although Fiber has not begun to serve", s.serverStopsBeforeFiberServes},
+		{"the server says that the port is in use", s.serverSaysThatThePortIsInUse},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {

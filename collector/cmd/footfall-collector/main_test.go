@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -48,48 +49,45 @@ type command struct {
 	stop  func() error
 }
 
+// output is the standard output of a command, which a test reads while the command runs.
+type output struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	return len(p), nil
+}
+
+// after returns the rest of the first line that contains label, or "".
+func (o *output) after(label string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, rest, _ := strings.Cut(string(o.text), label)
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
+// start runs the command until it answers requests.
 func start(t *testing.T, args ...string) *command {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	out, in := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := run(ctx, args, noEnv, in, io.Discard)
-		in.CloseWithError(err)
-		ended <- err
-	}()
+	out, ended := new(output), make(chan error, 1)
+	go func() { ended <- run(ctx, args, noEnv, out, io.Discard) }()
 	c := &command{stop: func() error { cancel(); return <-ended }}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if url, ok := strings.CutPrefix(lines.Text(), "Footfall serves "); ok {
-			c.url = url
-		}
-		if strings.HasPrefix(lines.Text(), "Data directory: ") {
-			break
-		}
+	require.Eventually(t, func() bool { return out.after("Data directory: ") != "" || len(ended) > 0 }, time.Minute, time.Millisecond)
+	if len(ended) > 0 {
+		require.NoError(t, <-ended)
 	}
-	require.NoError(t, lines.Err())
-	c.setup = setupLink(lines)
+	c.url = out.after("Footfall serves ")
+	response, err := http.Get(c.url + "/healthz") // it is answered after the link is printed
+	require.NoError(t, err)
+	response.Body.Close()
+	c.setup = out.after("open this link: ")
 	return c
-}
-
-// setupLink waits briefly for the link, which is not always printed.
-func setupLink(lines *bufio.Scanner) string {
-	found := make(chan string, 1)
-	go func() {
-		defer close(found)
-		for lines.Scan() { // drain the output, so that the command does not block
-			if _, link, ok := strings.Cut(lines.Text(), "open this link: "); ok {
-				found <- link
-			}
-		}
-	}()
-	select {
-	case link := <-found:
-		return link
-	case <-time.After(time.Second):
-		return ""
-	}
 }
 
 // withSite creates a file with a site, a key and a password.
@@ -168,44 +166,51 @@ func TestEventsAreThereAfterARestart(t *testing.T) {
 	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
 }
 
+// saved is a running collector with one event, and a backup of its data.
+type saved struct {
+	*command
+	dir, file, backup string // the data directory, its file, and the backup
+	site, key         string
+}
+
+func backedUp(t *testing.T) saved {
+	t.Helper()
+	s := saved{dir: t.TempDir(), backup: filepath.Join(t.TempDir(), "backup.db")}
+	s.file = filepath.Join(s.dir, "footfall.db")
+	s.site, s.key = withSite(t, s.dir)
+	s.command = start(t, "-listen", "127.0.0.1:0", "-data", s.dir)
+	s.post(t, s.site, s.key)
+	require.NoError(t, run(t.Context(), []string{"-data", s.dir, "-backup", s.backup}, noEnv, io.Discard, io.Discard))
+	return s
+}
+
 func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	site, key := withSite(t, dir)
-	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
-	c.post(t, site, key)
-	file := filepath.Join(t.TempDir(), "backup.db")
-	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", file}, noEnv, io.Discard, io.Discard))
-	c.post(t, site, key)
-	require.NoError(t, c.stop())
-	assert.EqualValues(t, 1, eventsIn(t, file, site))
-	assert.EqualValues(t, 2, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
+	s := backedUp(t)
+	s.post(t, s.site, s.key)
+	require.NoError(t, s.stop())
+	assert.EqualValues(t, 1, eventsIn(t, s.backup, s.site))
+	assert.EqualValues(t, 2, eventsIn(t, s.file, s.site))
 }
 
 func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	site, key := withSite(t, dir)
-	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
-	c.post(t, site, key)
-	backup := filepath.Join(t.TempDir(), "backup.db")
-	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", backup}, noEnv, io.Discard, io.Discard))
-	c.post(t, site, key)
-	err := run(t.Context(), []string{"restore", "-data", dir, backup}, noEnv, io.Discard, io.Discard)
+	s := backedUp(t)
+	s.post(t, s.site, s.key)
+	err := run(t.Context(), []string{"restore", "-data", s.dir, s.backup}, noEnv, io.Discard, io.Discard)
 	require.ErrorContains(t, err, "in use by another collector")
-	require.NoError(t, c.stop())
+	require.NoError(t, s.stop())
 
-	file := filepath.Join(dir, "footfall.db")
-	for _, args := range [][]string{{"restore", "-data", dir, backup}, {"-data", dir, "restore", backup}} {
+	for _, args := range [][]string{{"restore", "-data", s.dir, s.backup}, {"-data", s.dir, "restore", s.backup}} {
 		var out bytes.Buffer
 		require.NoError(t, run(t.Context(), args, noEnv, &out, io.Discard))
-		assert.Contains(t, out.String(), "Restored "+file+"\nKept the old data as "+file+".replaced-")
-		assert.EqualValues(t, 1, eventsIn(t, file, site))
+		assert.Contains(t, out.String(), "Restored "+s.file+"\nKept the old data as "+s.file+".replaced-")
+		assert.EqualValues(t, 1, eventsIn(t, s.file, s.site))
 	}
-	kept, err := filepath.Glob(file + ".replaced-*")
+	kept, err := filepath.Glob(s.file + ".replaced-*")
 	require.NoError(t, err)
 	require.Len(t, kept, 2)
-	assert.EqualValues(t, 2, eventsIn(t, slices.Min(kept), site))
+	assert.EqualValues(t, 2, eventsIn(t, slices.Min(kept), s.site))
 }
 
 func TestRestoreNeedsOneFile(t *testing.T) {
@@ -220,27 +225,22 @@ func TestRestoreNeedsOneFile(t *testing.T) {
 // their addresses.
 func TestBackupHasNoSaltInIt(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	site, key := withSite(t, dir)
-	c := start(t, "-listen", "127.0.0.1:0", "-data", dir)
-	c.post(t, site, key)
-	file := filepath.Join(t.TempDir(), "backup.db")
-	require.NoError(t, run(t.Context(), []string{"-data", dir, "-backup", file}, noEnv, io.Discard, io.Discard))
-	require.NoError(t, c.stop())
+	s := backedUp(t)
+	require.NoError(t, s.stop())
 
-	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: s.file})
 	require.NoError(t, err)
 	defer st.Close()
 	salts, err := st.Records(t.Context(), collector.DayRecords[0])
 	require.NoError(t, err)
 	require.Len(t, salts, 1, "it was there to be copied")
-	files, err := os.ReadDir(filepath.Dir(file))
+	files, err := os.ReadDir(filepath.Dir(s.backup))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
-	copied, err := os.ReadFile(file)
+	copied, err := os.ReadFile(s.backup)
 	require.NoError(t, err)
 	assert.False(t, bytes.Contains(copied, salts[0].Data))
-	assert.EqualValues(t, 1, eventsIn(t, file, site))
+	assert.EqualValues(t, 1, eventsIn(t, s.backup, s.site))
 }
 
 func TestBackupOfNothingIsAnError(t *testing.T) {

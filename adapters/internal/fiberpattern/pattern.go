@@ -1,4 +1,8 @@
-package footfallfiber
+// Package fiberpattern reads the patterns of Fiber's routes for the adapters for Fiber v2 and v3.
+//
+// An adapter may be built with a later version of this package than its own: what is exported
+// keeps its name and its meaning.
+package fiberpattern
 
 import (
 	"slices"
@@ -7,21 +11,41 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// canonicalRules returns the rules with canonical patterns.
-func canonicalRules(rules []footfall.Rule) []footfall.Rule {
+// Rules returns a copy of rules with canonical patterns.
+func Rules(rules []footfall.Rule) []footfall.Rule {
 	rules = slices.Clone(rules)
 	for i, r := range rules {
 		if slash := strings.IndexByte(r.Route, '/'); slash >= 0 {
-			rules[i].Route = r.Route[:slash] + canonical(r.Route[slash:])
+			rules[i].Route = r.Route[:slash] + Canonical(r.Route[slash:])
 		}
 	}
 	return rules
 }
 
-// canonical writes a pattern of Fiber so that footfall reads it right. In Fiber alone the name
+// Named is the set of the paths that rules name, [footfall.AnyRoute] and [footfall.NoRoute] among
+// them.
+type Named map[string]bool
+
+// NamedBy returns the paths that rules name. The rules are canonical.
+func NamedBy(rules []footfall.Rule) Named {
+	named := make(Named)
+	for _, r := range rules {
+		named[r.Route[max(0, strings.IndexByte(r.Route, '/')):]] = true
+	}
+	return named
+}
+
+// Asked reports whether a rule may apply to the route with this canonical path. A 404 of a
+// catch-all is for NoRoute.
+func (n Named) Asked(path string) bool {
+	catchAll := strings.HasSuffix(path, "*") || strings.HasSuffix(path, "{+...}")
+	return n[path] || n[footfall.AnyRoute] || catchAll && n[footfall.NoRoute]
+}
+
+// Canonical writes a pattern of Fiber so that footfall reads it right. In Fiber alone the name
 // after a colon ends at a dash or a dot, and a plus is a wildcard: :from-:to is {from}-:to, and
 // + is {+...}.
-func canonical(path string) string {
+func Canonical(path string) string {
 	var b strings.Builder
 	for path != "" {
 		n := 1

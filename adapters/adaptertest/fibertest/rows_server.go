@@ -1,0 +1,77 @@
+package fibertest
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// rounds is how often the tests stop an app about when it begins to serve.
+const rounds = 50
+
+func (s Subject[C, R]) serverAnswersAndStopsOnce(t *testing.T) {
+	tracker := footfalltest.New(t)
+	app := s.watched(tracker, seen("GET /pricing"))
+	s.get(app, "/pricing", fine[C])
+	listens, shutdowns := make(chan struct{}), 0
+	s.OnListen(app, func() { close(listens) })
+	s.OnShutdown(app, func() { shutdowns++ })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	address, ended := freeAddress(t), make(chan error, 1)
+	go func() { ended <- tracker.Run(ctx, s.Server(app, address)) }()
+	select {
+	case <-listens:
+	case err := <-ended:
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 200, ask(t, "http://"+address, "GET", "/pricing"))
+	assert.Equal(t, []string{"seen"}, tracker.Names())
+	stop()
+	require.NoError(t, <-ended)
+	assert.Equal(t, 1, shutdowns)
+}
+
+// freeAddress returns an address on which nothing listens. Fiber v2.40.0 does not say on
+// which port it listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (s Subject[C, R]) serverStopsBeforeFiberServes(t *testing.T) {
+	for name, begin := range map[string]func(R, context.CancelFunc){
+		"before it listens": func(_ R, stop context.CancelFunc) { stop() },
+		"before it serves":  func(app R, stop context.CancelFunc) { s.OnListen(app, stop) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var tracker *footfall.Tracker
+			for range rounds {
+				ctx, stop := context.WithCancel(t.Context())
+				app := s.New(Config[C]{})
+				begin(app, stop)
+				require.NoError(t, tracker.Run(ctx, s.Server(app, "127.0.0.1:0")))
+				stop()
+			}
+		})
+	}
+}
+
+func (s Subject[C, R]) serverSaysThatThePortIsInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	var tracker *footfall.Tracker
+	err = tracker.Run(t.Context(), s.Server(s.New(Config[C]{}), taken.Addr().String()))
+	assert.ErrorContains(t, err, taken.Addr().String())
+}
