@@ -18,9 +18,9 @@ func canonicalRules(rules []footfall.Rule) []footfall.Rule {
 	return rules
 }
 
-// canonical writes a pattern of Fiber so that footfall reads it right. In Fiber alone the name
-// after a colon ends at a dash or a dot, and a plus is a wildcard: :from-:to is {from}-:to, and
-// + is {+...}.
+// canonical writes a pattern of Fiber in footfall's notation. In Fiber alone the name after a
+// colon ends at a dash or a dot, and a plus is a wildcard: :from-:to becomes {from}-:to, and
+// + becomes {+...}.
 func canonical(path string) string {
 	var b strings.Builder
 	for path != "" {

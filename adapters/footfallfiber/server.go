@@ -36,8 +36,8 @@ func (s *server) ListenAndServe() error {
 	return s.app.Listen(s.addr, s.config...)
 }
 
-// Shutdown implements footfall.Server. Fiber does nothing when it is told to stop before it
-// serves, and serves then: Shutdown waits for Fiber to begin, and tells it again.
+// Shutdown implements footfall.Server. Fiber ignores a shutdown before it serves, and serves
+// afterwards. So Shutdown waits until Fiber serves, and shuts it down again.
 func (s *server) Shutdown(ctx context.Context) error {
 	select {
 	case <-s.listening:

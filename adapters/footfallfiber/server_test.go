@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// rounds is how often the tests stop an app about when it begins to serve.
+// rounds is how often the tests stop an app at about the time when it begins to serve.
 const rounds = 50
 
 var silent = fiber.ListenConfig{DisableStartupMessage: true}

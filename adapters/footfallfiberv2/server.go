@@ -37,8 +37,8 @@ func (s *server) ListenAndServe() error {
 	return s.app.Listener(l)
 }
 
-// Shutdown implements footfall.Server. Fiber does nothing when it is told to stop before it
-// serves, and serves then: Shutdown tells it again until it has served.
+// Shutdown implements footfall.Server. Fiber ignores a shutdown before it serves, and serves
+// afterwards. So Shutdown shuts it down again until it has stopped serving.
 func (s *server) Shutdown(ctx context.Context) error {
 	select {
 	case <-s.listening:
