@@ -107,7 +107,7 @@ func killWhileLoaded(t *testing.T, collector *exec.Cmd, load *numberedEvents) {
 	<-sent
 }
 
-// numberedEvents are events of different names, and those of them that were answered
+// numberedEvents sends events with different names and keeps the names that were answered
 // with 202.
 type numberedEvents struct {
 	site, key string
