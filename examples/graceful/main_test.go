@@ -103,7 +103,7 @@ func (p *program) lines() (lines []string) {
 	return lines
 }
 
-func TestSIGTERMDeliversWhatHappenedBeforeIt(t *testing.T) {
+func TestSIGTERMDeliversEarlierEvents(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	p := start(t, api)
