@@ -38,7 +38,7 @@ func closeGivesALastAttempt(t *testing.T, open Open) {
 	r := start(t, open, api.Config(), patient, alone)
 	r.track(t, 100)
 	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
-	assert.False(t, r.settles(50*time.Millisecond)) // the first attempt and those of new events are answered
+	assert.False(t, r.settles(50*time.Millisecond)) // the first attempts of all events are answered
 	before := len(api.Requests())
 	err := r.close(10 * time.Second)
 	var account *footfall.CloseError

@@ -84,7 +84,7 @@ func brokenWhileNew(t *testing.T, open Open) {
 	r := start(t, open, config(w.url), alone, patient)
 	r.track(t, 2)
 	assert.False(t, r.settles(300*time.Millisecond))
-	assert.Len(t, w.requests(), 1, "the next attempt is for the gate to let through")
+	assert.Len(t, w.requests(), 1, "the circuit breaker decides on the next attempt")
 	require.NoError(t, r.close(10*time.Second))
 }
 
