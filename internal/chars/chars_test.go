@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestScanFindsWhatJSONEscapes(t *testing.T) {
+func TestScanFindsCharactersThatJSONEscapes(t *testing.T) {
 	t.Parallel()
 	for b := range utf8.RuneSelf {
 		s := string(rune(b))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestADeadlineIsUsedAgainAndHasAllItsTimeEachTime(t *testing.T) {
+func TestAReusedDeadlineHasItsFullTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewDeadlines(time.Second, 1)
 		first := d.Begin(t.Context())
