@@ -150,7 +150,7 @@ func startBrowser(t *testing.T, address string) (stop func() string) {
 	}
 }
 
-// settled waits until all events are stored: before those of earlier pages, and the number
+// settled waits until all events are stored: before the events of earlier pages, and the number
 // reported by the last page. It returns them without the event "last".
 func (p *pages) settled(t *testing.T, before int) (all []store.Event) {
 	t.Helper()

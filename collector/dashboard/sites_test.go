@@ -40,7 +40,7 @@ func TestSitesAreAddedRenamedPausedAndDeletedByForms(t *testing.T) {
 	assert.Empty(t, f.account.Sites())
 }
 
-func TestTheExampleRequestIsOneThatTheAPITakes(t *testing.T) {
+func TestTheAPIAcceptsTheExampleRequest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")
@@ -95,7 +95,7 @@ func TestTheFormOfASiteSaysWhetherEventsOfOtherDomainsAreRefused(t *testing.T) {
 	assert.Contains(t, between(refused.body, `<input id="ownpages"`, ">"), " checked", "a refused form keeps what was ticked")
 }
 
-func TestBadFormsComeBackWithTheFieldNamedAndWhatWasTyped(t *testing.T) {
+func TestRefusedFormsNameTheFieldAndKeepTheTypedText(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.site("Other", "taken.example.com")
@@ -161,7 +161,7 @@ func TestKeysAreShownOnce(t *testing.T) {
 	assert.False(t, f.account.Authenticate(second))
 }
 
-func TestThingsOfOneSiteAreNotReachedThroughAnother(t *testing.T) {
+func TestGoalsAndFunnelsAreReachedThroughTheirSiteOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.furnish()
@@ -179,7 +179,7 @@ func TestThingsOfOneSiteAreNotReachedThroughAnother(t *testing.T) {
 	assert.Len(t, f.account.Funnels(site.ID), 1)
 }
 
-func TestDeletePageSaysWhatGoesWithTheSite(t *testing.T) {
+func TestDeletePageListsWhatIsDeletedWithTheSite(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]siteForm{
 		"All of its events":                       {},
