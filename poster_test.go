@@ -60,7 +60,7 @@ func onPoster(t testing.TB, p *posting, change ...func(*footfall.Config)) *footf
 	return tracker
 }
 
-func TestPosterIsOpenedOnceWithACheckedConfigThatHasItsDefaults(t *testing.T) {
+func TestPosterIsOpenedOnceWithACheckedConfigAndDefaults(t *testing.T) {
 	t.Parallel()
 	opened := 0
 	open := func(cfg footfall.Config) (footfall.Poster, error) {
