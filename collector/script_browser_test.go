@@ -194,7 +194,7 @@ func checkApp(t *testing.T, site account.Site, all []store.Event, base string) {
 	}, seen, site.Domain)
 }
 
-func TestPageRenderedAheadCountsOnlyWhenItIsSeen(t *testing.T) {
+func TestPrerenderedPageCountsOnlyWhenItIsSeen(t *testing.T) {
 	t.Parallel()
 	rendered, seen := make(chan string, 1), make(chan struct{})
 	p := servePages(t, map[string]string{"/": ahead, "/next": next}, map[string]http.HandlerFunc{
