@@ -100,7 +100,7 @@ func detours() map[string]detour {
 	}
 }
 
-func TestRouteIsFoundWhereTheRequestDidNotKeepIt(t *testing.T) {
+func TestRouteIsFoundIfTheRequestHasNoPattern(t *testing.T) {
 	t.Parallel()
 	for name, tc := range detours() {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestMethodNotAllowedIsNoRouteEvenIfARuleNamesThePath(t *testing.T) {
 	assert.Equal(t, []string{"no_route"}, site.names())
 }
 
-func TestPathPropsAlsoWhereTheRequestDidNotKeepItsRoute(t *testing.T) {
+func TestPathPropsWorkIfTheRequestHasNoPattern(t *testing.T) {
 	t.Parallel()
 	products := muxOf("GET /products/{id}")
 	for name, tc := range map[string]struct {

@@ -327,7 +327,7 @@ func TestClientNeverFollowsARedirect(t *testing.T) {
 	assert.NoError(t, application.CheckRedirect(nil, nil), "the application's client is not changed")
 }
 
-func TestClientReadsAnswersToABound(t *testing.T) {
+func TestClientReadsAnswersUpToALimit(t *testing.T) {
 	t.Parallel()
 	for name, call := range clientCalls() {
 		for _, status := range []int{200, 202, 500} {

@@ -59,7 +59,7 @@ func TestLogThatFailsStopsNeitherDeliveryNorClose(t *testing.T) {
 	}
 }
 
-func TestErrorsAreLoggedThoughEnabledFails(t *testing.T) {
+func TestErrorsAreLoggedAlthoughEnabledFails(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(){"panic": func() { panic("in the log") }, "runtime.Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {

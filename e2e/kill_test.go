@@ -26,7 +26,7 @@ import (
 
 const killRounds = 30
 
-func TestEveryAcceptedEventIsThereAfterAKill(t *testing.T) {
+func TestEveryAcceptedEventSurvivesAKill(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "footfall-collector")
 	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../collector/cmd/footfall-collector").CombinedOutput()
 	require.NoError(t, err, string(built))

@@ -96,7 +96,7 @@ func TestProxyThatSendsMoreThanItsAnswerIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestProxyWhoseHeaderDoesNotEndIsNotReadForEver(t *testing.T) {
+func TestProxyWithAnEndlessHeaderIsNotReadForever(t *testing.T) {
 	filler := []byte(strings.Repeat("X-Filler: x\r\n", 100))
 	var sent atomic.Int64
 	err := connectTo(t, func(c net.Conn) {

@@ -38,7 +38,7 @@ func config(addr string) footfall.Config {
 // The guarantees of the default transport.
 func TestTransport(t *testing.T) { transporttest.Run(t, lean.New) }
 
-func TestHTTPClientIsRefusedBesideOtherProblems(t *testing.T) {
+func TestHTTPClientIsRefusedTogetherWithOtherProblems(t *testing.T) {
 	for name, open := range map[string]func(footfall.Config) error{
 		"New":        func(c footfall.Config) error { _, err := lean.New(c); return err },
 		"NewTracker": func(c footfall.Config) error { _, err := lean.NewTracker(c); return err },

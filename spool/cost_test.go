@@ -18,7 +18,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-func TestTrackAllocatesNothingBesideASpool(t *testing.T) {
+func TestTrackAllocatesNothingWithASpool(t *testing.T) {
 	s := open(t, t.TempDir(), newAPI(false), func(c *footfall.Config, _ *config) {
 		c.FlushInterval, c.BatchSize = time.Hour, 1<<20
 	})

@@ -14,11 +14,11 @@ import (
 
 // closeRows test Close.
 var closeRows = []row{
-	{"Close delivers what waits in backoff", closeDelivers},
-	{"Close gives every event one last attempt and says what is lost", closeGivesALastAttempt},
+	{"Close delivers events that wait in backoff", closeDelivers},
+	{"Close gives every event one last attempt and returns the number of lost events", closeGivesALastAttempt},
 	{"Close returns at its deadline from a server that hangs", closeFromAHungServer},
 	{"Close returns at its deadline from an address that does not connect", closeFromNowhere},
-	{"Close lets go of connections", closeLetsGo},
+	{"Close closes connections", closeLetsGo},
 }
 
 func closeDelivers(t *testing.T, open Open) {

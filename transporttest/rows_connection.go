@@ -22,12 +22,12 @@ var connectionRows = []row{
 	{"connections are reused, and no more than MaxInFlight", connectionsAreReused},
 	{"a connection broken before the answer is retried with the same key", brokenBeforeTheAnswer},
 	{"a kept connection that the server closes costs nothing", closedWhileKept},
-	{"a kept connection that breaks under a request is no outage", brokenWhileUsed},
+	{"a kept connection that breaks during a request is no outage", brokenWhileUsed},
 	{"a new connection that breaks is an outage", brokenWhileNew},
-	{"answers that come early do not mix events", earlyAnswers},
+	{"early answers do not mix events", earlyAnswers},
 	{"large events arrive whole", largeEvents},
-	{"an answer to an event that the server does not read is heeded", unreadEvent},
-	{"Connection: close and HTTP/1.0 are heeded", connectionsThatEnd},
+	{"an answer to an unread event counts", unreadEvent},
+	{"Connection: close and HTTP/1.0 are obeyed", connectionsThatEnd},
 	{"HTTP/1.0 can keep its connection", keptByHTTP10},
 }
 

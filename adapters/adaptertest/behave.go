@@ -25,23 +25,23 @@ var behaviours = []struct {
 	name string
 	run  func(*testing.T, Framework)
 }{
-	{"below the recovery a panic is recorded and goes on", recoveryMayStandAbove},
-	{"above the recovery a panic is recorded as it is answered", recoveryMayStandBelow},
+	{"below the recovery a panic is recorded and passed on", recoveryMayStandAbove},
+	{"above the recovery a panic is recorded with the status of its answer", recoveryMayStandBelow},
 	{"a handler that ends its goroutine is aborted", goexitIsAborted},
 	{"a refusal by a middleware below is recorded", refusalIsRecorded},
 	{"a redirect to another spelling makes no event", otherSpellingIsNoVisit},
-	{"middlewares above see the request as without", requestAboveIsAsWithout},
+	{"middlewares above see the same request as without the adapter", requestAboveIsAsWithout},
 	{"wildcards become props", wildcardsBecomeProps},
 	{"Track knows tracker and page", trackKnowsTrackerAndPage},
 	{"Track knows the route", trackKnowsTheRoute},
-	{"Track without the middleware says so", trackWithoutMiddlewareSaysSo},
-	{"without a context value rules apply", rulesNeedNoContextValue},
-	{"without a context value the request is the original", requestIsTheOriginal},
+	{"Track without the middleware returns ErrNoTracker", trackWithoutMiddlewareSaysSo},
+	{"rules apply without a context value", rulesNeedNoContextValue},
+	{"the request is the original without a context value", requestIsTheOriginal},
 	{"a tracker that does nothing changes nothing", noTrackerChangesNothing},
 	{"Config.Skip and the rules see the request", skipSeesTheRequest},
 	{"prefetches and referers are seen without Config.Skip", headersAreSeenWithoutSkip},
 	{"a page over TLS is https", pageOverTLSIsHTTPS},
-	{"only trusted proxies are believed", onlyTrustedProxiesAreBelieved},
+	{"forwarded headers count from trusted proxies only", onlyTrustedProxiesCount},
 	{"a wrong rule is logged and left out", wrongRuleIsLogged},
 }
 

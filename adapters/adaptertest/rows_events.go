@@ -266,7 +266,7 @@ func pageOverTLSIsHTTPS(t *testing.T, f Framework) {
 	assert.Equal(t, base+"/page", events[0].URL)
 }
 
-func onlyTrustedProxiesAreBelieved(t *testing.T, f Framework) {
+func onlyTrustedProxiesCount(t *testing.T, f Framework) {
 	for proxy, believed := range map[string]bool{"127.0.0.0/8": true, "192.0.2.0/24": false} {
 		tracker := quiet(t, func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(proxy)} })
 		app := f.New()

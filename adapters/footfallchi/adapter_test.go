@@ -134,7 +134,7 @@ func used(app footfalltest.App, compose func(*chi.Mux)) http.Handler {
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestAroundTheRouterTheMiddlewareKeepsTheWholeSuite(t *testing.T) {
+func TestAroundTheRouterTheMiddlewarePassesTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Pattern: pattern, Tracks: true, Impossible: map[string]string{"Track in the handler knows the route": lateRoute},
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
@@ -158,7 +158,7 @@ func TestAroundTheRouterTheMiddlewareKeepsTheWholeSuite(t *testing.T) {
 	})
 }
 
-func TestInUseTheMiddlewareKeepsTheSuite(t *testing.T) {
+func TestInUseTheMiddlewarePassesTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Pattern: pattern, Tracks: true,
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {

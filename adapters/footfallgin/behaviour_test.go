@@ -86,7 +86,7 @@ func TestStatusComesFromTheMiddlewareThatAnswersErrors(t *testing.T) {
 // ownWriter is a writer of another middleware, such as one that compresses.
 type ownWriter struct{ gin.ResponseWriter }
 
-func TestAWriterPutInBelowIsAsked(t *testing.T) {
+func TestWriterOfALowerMiddlewareIsUsed(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	engine := gin.New()

@@ -138,7 +138,7 @@ func placed(in place, more ...footfalltest.Nested) []footfalltest.Nested {
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestWrapKeepsTheWholeSuite(t *testing.T) {
+func TestWrapPassesTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Pattern: adaptertest.ReplaceRest(""), Tracks: true,
 		Impossible: map[string]string{"Track in the handler knows the route": lateRoute},
@@ -156,7 +156,7 @@ func TestWrapKeepsTheWholeSuite(t *testing.T) {
 	})
 }
 
-func TestMiddlewareKeepsTheSuite(t *testing.T) {
+func TestMiddlewarePassesTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Pattern: adaptertest.ReplaceRest(""), Tracks: true,
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {

@@ -204,7 +204,7 @@ func TestWrapKeepsTheRoutersOwnAnswersFor404And405(t *testing.T) {
 	assert.Equal(t, []string{"none", "none"}, tracker.Names())
 }
 
-func TestHandlersSeeTheContextOfWhatIsAboveWrap(t *testing.T) {
+func TestHandlersSeeTheContextOfMiddlewaresAboveWrap(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	router := mux.NewRouter()

@@ -24,8 +24,8 @@ func TestTheAdapterBehavesLikeTheOthers(t *testing.T) {
 					{Pattern: "/orgs/{org}/teams/{team:[a-z]+}", Path: "/orgs/acme/teams/red", Want: map[string]any{"org": "acme", "team": "red"}},
 				},
 				Impossible: map[string]string{
-					"without a context value the request is the original": "mux makes a copy of each request",
-					"middlewares above see the request as without":        "a middleware of net/http has its own request, which none below can replace",
+					"the request is the original without a context value":           "mux makes a copy of each request",
+					"middlewares above see the same request as without the adapter": "a middleware of net/http has its own request, which none below can replace",
 				},
 			})
 		})

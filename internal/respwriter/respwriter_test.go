@@ -257,7 +257,7 @@ func TestWriterAddsNoMethods(t *testing.T) {
 	}
 }
 
-func TestTheStatusIsTheAnswers(t *testing.T) {
+func TestStatusIsTheFinalOne(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		handle func(http.ResponseWriter)

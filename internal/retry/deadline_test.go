@@ -46,7 +46,7 @@ func TestADeadlineEndsWithTheDelivery(t *testing.T) {
 	})
 }
 
-func TestDeadlinesKeepNoMoreThanWereToBeInUse(t *testing.T) {
+func TestDeadlinesKeepAtMostTheGivenNumber(t *testing.T) {
 	d := NewDeadlines(time.Hour, 2)
 	var used []*Deadline
 	for range 5 {

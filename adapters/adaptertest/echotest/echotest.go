@@ -94,17 +94,17 @@ func (s Subject[C, H, M, R, G, E]) Run(t *testing.T) {
 		name string
 		run  func(*testing.T)
 	}{
-		{"an error is recorded as it is answered", s.errorIsRecordedAsAnswered},
+		{"an error is recorded with the status of its answer", s.errorIsRecordedAsAnswered},
 		{"the HTTPErrorHandler is called once and can track", s.errorHandlerIsCalledOnce},
 		{"an error after a flush is recorded with the status that the client saw", s.errorAfterFlush},
-		{"an error that nobody answers keeps the request", s.errorKeepsTheRequest},
+		{"an error without an answer keeps the request", s.errorKeepsTheRequest},
 		{"http.ErrAbortHandler passes echo's recovery", s.abortPassesRecovery},
-		{"a connection taken over is a success whatever the handler returns", s.takenOverIsSuccess},
-		{"an upgrade that is refused is an answer like another", s.refusedUpgradeIsAnAnswer},
-		{"writers of other middlewares are seen through", s.writersAreSeenThrough},
-		{"a middleware of net/http that answers in place of the handler is believed", s.answerInPlaceIsBelieved},
+		{"a hijacked connection is a success even if the handler returns an error", s.takenOverIsSuccess},
+		{"a refused upgrade is an ordinary answer", s.refusedUpgradeIsAnAnswer},
+		{"the status is known below writers of other middlewares", s.writersAreSeenThrough},
+		{"an answer of a net/http middleware is recorded", s.answerInPlaceIsBelieved},
 		{"requests that no route matches", s.requestsWithoutRoute},
-		{"Pre middlewares work on the same request as without", s.preMiddlewaresWork},
+		{"Pre middlewares see the same request as without the adapter", s.preMiddlewaresWork},
 		{"CheckRules asks the router", s.checkRulesAsksTheRouter},
 	}
 	for _, r := range rows {

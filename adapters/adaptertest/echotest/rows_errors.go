@@ -50,7 +50,7 @@ func (s Subject[C, H, M, R, G, E]) failures() []failure[C, H, M] {
 		{name: "by the handler already", status: 201, want: []string{"success"},
 			handler: func(c C) error { _ = c.String(http.StatusCreated, "done"); return errBoom }},
 		{name: "by nobody", status: 200, answers: func(C, error) {}},
-		{name: "with a redirect to another spelling, which is no visit", status: 301,
+		{name: "with a redirect to another spelling, which makes no event", status: 301,
 			answers: answered(func(c C) error { return c.Redirect(http.StatusMovedPermanently, "/fails/") })},
 	}
 }

@@ -154,12 +154,12 @@ func (s Subject[C, R]) Run(t *testing.T) {
 		run  func(*testing.T)
 	}{
 		{"the page outlives the buffers of its request", s.pageOutlivesBuffers},
-		{"the page is that of the request as it came", s.pageIsAsItCame},
+		{"the page is the page of the original request", s.pageIsAsItCame},
 		{"clients of Fiber's own handlers do not mix", s.clientsDoNotMix},
 		{"an error is answered once and recorded as seen", s.errorIsAnsweredOnce},
-		{"an error that no rule asks for goes on", s.errorGoesOn},
-		{"what Use answers is no route", s.whatUseAnswersIsNoRoute},
-		{"HEAD of a GET route is no visit", s.headIsNoVisit},
+		{"an error that no rule needs is passed on", s.errorGoesOn},
+		{"a handler of Use is not a route", s.whatUseAnswersIsNoRoute},
+		{"HEAD of a GET route makes no event", s.headIsNoVisit},
 		{"a request that is routed again is counted once", s.routedAgainIsCountedOnce},
 		{"one middleware serves a group, a route and two apps", s.oneMiddlewareServesAll},
 		{"a timeout is recorded as the client sees it", s.timeoutIsRecordedAsSeen},
@@ -168,7 +168,7 @@ func (s Subject[C, R]) Run(t *testing.T) {
 		{"a file is sent whole", s.fileIsSentWhole},
 		{"patterns are Fiber's", s.patternsAreFibers},
 		{"a plus is a catch-all", s.plusIsACatchAll},
-		{"CheckRules knows what is registered", s.checkRulesKnows},
+		{"CheckRules knows the registered routes", s.checkRulesKnows},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
@@ -188,10 +188,10 @@ func (s Subject[C, R]) behaves(t *testing.T) {
 			{Pattern: "/items/:id<int>", Path: "/items/42", Want: map[string]any{"id": "42"}},
 		},
 		Impossible: map[string]string{
-			"above the recovery a panic is recorded as it is answered": "Fiber's recovery makes an error of every panic, http.ErrAbortHandler too: the middleware stands below it",
-			"a refusal by a middleware below is recorded":              "Fiber finds the route after its middlewares, so the answer of a middleware has none",
-			"middlewares above see the request as without":             "Fiber has no *http.Request, of which another could take the place",
-			"without a context value the request is the original":      "Fiber has no *http.Request",
+			"above the recovery a panic is recorded with the status of its answer": "Fiber's recovery makes an error of every panic, http.ErrAbortHandler too: the middleware stands below it",
+			"a refusal by a middleware below is recorded":                          "Fiber finds the route after its middlewares, so the answer of a middleware has none",
+			"middlewares above see the same request as without the adapter":        "Fiber has no *http.Request, of which another could take the place",
+			"the request is the original without a context value":                  "Fiber has no *http.Request",
 		},
 	})
 }
