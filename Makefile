@@ -129,4 +129,4 @@ soak: ## Long tests that CI leaves out: 50,000 simulations, ten minutes of a bad
 	$(GO) test -count=1 -run TestSimulation -timeout 60m ./lean ./e2e/faults -sim.seeds=2000
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite
-	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestWhatTrackDurable" -timeout 15m -v ./e2e/faults
+	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestTrackDurable" -timeout 15m -v ./e2e/faults

@@ -134,8 +134,8 @@ func (s *Rules) apply(rules []rule, route pattern.Pattern, o *Observation) (want
 	return wanted
 }
 
-// missed reports whether the answer means that there is no such route. The handler of a
-// catch-all answers so in place of the router.
+// missed reports whether the answer means that there is no such route. The answer may come
+// from the handler of a catch-all instead of the router.
 func (o *Observation) missed() bool {
 	return (o.Status == http.StatusNotFound || o.Status == http.StatusMethodNotAllowed) && (o.Route == "" || o.Subtree || pattern.IsCatchAll(o.Route))
 }
@@ -269,7 +269,7 @@ func (r *rule) propsOf(o *Observation, d *draft) []Prop {
 // it. A Visit must not be used by several goroutines at once.
 type Visit struct {
 	rules  *Rules
-	outer  *http.Request // the request as it came
+	outer  *http.Request // the original request
 	inner  *http.Request // the request for the handler: outer, or a copy with another context
 	page   Page
 	copy   *copied              // where inner is, if it is a copy
@@ -355,7 +355,7 @@ func (v *Visit) Status() int {
 	return v.answer.Status
 }
 
-// Request returns the request for the handler: the one that came, or a copy whose context
+// Request returns the request for the handler: the original, or a copy whose context
 // holds the tracker and the page for Track.
 func (v *Visit) Request() *http.Request { return v.inner }
 
@@ -363,9 +363,9 @@ func (v *Visit) Request() *http.Request { return v.inner }
 // if they are empty. If the framework replaced the request of the visit, o.Request must be the
 // one that the handler had.
 //
-// End writes the changes that the handler made to a copy of the request back to the request that
-// came. The server then removes the files of a multipart form, which it does not find on a copy
-// (golang/go#58809).
+// End writes the changes that the handler made to a copy of the request back to the original
+// request. The server then removes the files of a multipart form, which it does not find on a
+// copy (golang/go#58809).
 func (v *Visit) End(o Observation) { v.end(&o) }
 
 func (v *Visit) end(o *Observation) {
@@ -380,7 +380,7 @@ func (v *Visit) end(o *Observation) {
 	v.rules.Observe(o)
 }
 
-// handBack copies what the handler changed to the request that came. inner is the request that
+// handBack copies the handler's changes to the original request. inner is the request that
 // the handler had.
 func (v *Visit) handBack(inner *http.Request) {
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestWhatAClientChoseIsMadeText(t *testing.T) {
+func TestSanitizeReplacesInvalidText(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", maxPathProp/2)
 	for name, row := range map[string]struct{ raw, want string }{

@@ -100,7 +100,7 @@ func detours() map[string]detour {
 	}
 }
 
-func TestRouteIsFoundWhereTheRequestDidNotKeepIt(t *testing.T) {
+func TestRouteIsFoundIfTheRequestHasNoPattern(t *testing.T) {
 	t.Parallel()
 	for name, tc := range detours() {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestRouteIsFoundWhereTheRequestDidNotKeepIt(t *testing.T) {
 	}
 }
 
-func TestRouteIsNotFoundFalsely(t *testing.T) {
+func TestWrongRouteIsNotFound(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		handler http.Handler
@@ -150,7 +150,7 @@ func TestRouteIsNotFoundFalsely(t *testing.T) {
 	}
 }
 
-func TestMethodNotAllowedIsNoRouteAlsoIfARuleNamesThePathUnderAnyMethod(t *testing.T) {
+func TestMethodNotAllowedIsNoRouteEvenIfARuleNamesThePath(t *testing.T) {
 	t.Parallel()
 	site := setup{rules: []footfall.Rule{
 		{Route: "/checkout", Event: "checkout"},
@@ -160,7 +160,7 @@ func TestMethodNotAllowedIsNoRouteAlsoIfARuleNamesThePathUnderAnyMethod(t *testi
 	assert.Equal(t, []string{"no_route"}, site.names())
 }
 
-func TestPathPropsAlsoWhereTheRequestDidNotKeepItsRoute(t *testing.T) {
+func TestPathPropsWorkIfTheRequestHasNoPattern(t *testing.T) {
 	t.Parallel()
 	products := muxOf("GET /products/{id}")
 	for name, tc := range map[string]struct {
@@ -246,7 +246,7 @@ func TestHeadOptionsAndPrefetchMakeNoEvent(t *testing.T) {
 	}
 }
 
-func TestHeaderThatIsNoPrefetchIsNotSkipped(t *testing.T) {
+func TestRequestThatIsNoPrefetchIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	site := setup{rules: []footfall.Rule{{Route: "/pricing"}}}.open(t, muxOf("/pricing"))
 	site.get(t, "/pricing", "Purpose", "")
@@ -380,7 +380,7 @@ func TestRuntimeGoexitInAFunctionOfARequestEndsThatRequestOnly(t *testing.T) {
 	}
 }
 
-func TestAPanicInAnAdapterChangesNothingOfTheAnswer(t *testing.T) {
+func TestAPanicInAnAdapterDoesNotChangeTheAnswer(t *testing.T) {
 	t.Parallel()
 	var log journal
 	tracker := footfalltest.New(t, log.into)

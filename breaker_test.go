@@ -49,7 +49,7 @@ func TestOnlyAProbeReopensAfterTheAPINamedATime(t *testing.T) {
 	}
 }
 
-func TestFailuresOfOneMomentAreOneFailure(t *testing.T) {
+func TestSimultaneousFailuresCountAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = 10 * time.Millisecond
@@ -81,7 +81,7 @@ func TestOneProbeAtATime(t *testing.T) {
 	})
 }
 
-func TestProbesOfARefusedKeyBeginAnewAfterAnOutage(t *testing.T) {
+func TestProbesOfARefusedKeyStartOverAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(answerDown)
@@ -100,7 +100,7 @@ func TestProbesOfARefusedKeyBeginAnewAfterAnOutage(t *testing.T) {
 	})
 }
 
-func TestEachOutageIsTold(t *testing.T) {
+func TestEachOutageIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
 		tracker := start(t, f, j.into)
@@ -117,7 +117,7 @@ func TestEachOutageIsTold(t *testing.T) {
 	})
 }
 
-func TestAFailureThatPassesIsNotTold(t *testing.T) {
+func TestABriefFailureIsNotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
 		f.set(failFirstOfEvery(1, 500))

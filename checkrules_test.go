@@ -73,7 +73,7 @@ func checkRules(t *testing.T, next http.Handler, rules ...footfall.Rule) error {
 
 // A mux does not list its hosts. A rule without a host is reported if every route of its path
 // has one, although the rule applies.
-func TestRuleWithoutAHostAppliesToRoutesThatHaveOneAlthoughTheMuxCannotTell(t *testing.T) {
+func TestRuleWithoutAHostAppliesToRoutesWithAHost(t *testing.T) {
 	t.Parallel()
 	mux := muxOf("127.0.0.1/posts")
 	rule := footfall.Rule{Route: "/posts", Event: "posts_viewed"}
@@ -83,7 +83,7 @@ func TestRuleWithoutAHostAppliesToRoutesThatHaveOneAlthoughTheMuxCannotTell(t *t
 	assert.Equal(t, []string{"posts_viewed"}, site.names())
 }
 
-func TestCheckRulesFindsATypoBesideARouteForAllTheRest(t *testing.T) {
+func TestCheckRulesFindsATypoDespiteACatchAll(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []string{"/", "/{path...}", "GET /{path...}"} {
 		assert.Error(t, checkRules(t, muxOf("GET /pricing", rest), footfall.Rule{Route: "GET /princing"}), rest)
@@ -92,7 +92,7 @@ func TestCheckRulesFindsATypoBesideARouteForAllTheRest(t *testing.T) {
 	assert.NoError(t, checkRules(t, muxOf("/docs/"), footfall.Rule{Route: "GET /docs/start"}), "may be below a mux that is mounted")
 }
 
-func TestCheckRulesReportsWhatIsNoPattern(t *testing.T) {
+func TestCheckRulesReportsInvalidPatterns(t *testing.T) {
 	t.Parallel()
 	for _, route := range []string{"GET /{", "GET /{a}/{a}", "GET /{rest...}/x", "G@T /a"} {
 		err := checkRules(t, muxOf("/api/"), footfall.Rule{Route: route})
@@ -110,7 +110,7 @@ func TestCheckRulesReportsEachMistake(t *testing.T) {
 	assert.Contains(t, err.Error(), "/chekout")
 }
 
-func TestCheckRulesSaysNothingOfHandlersThatCannotBeAsked(t *testing.T) {
+func TestCheckRulesAcceptsHandlersWithoutARouteLookup(t *testing.T) {
 	t.Parallel()
 	assert.NoError(t, checkRules(t, http.NotFoundHandler(), footfall.Rule{Route: "GET /nowhere"}))
 	assert.NoError(t, checkRules(t, nil, footfall.Rule{Route: "GET /nowhere"}))
@@ -123,7 +123,7 @@ type muxLike struct{ mux *http.ServeMux }
 func (m muxLike) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
 func (m muxLike) Handler(r *http.Request) (http.Handler, string)   { return m.mux.Handler(r) }
 
-func TestCheckRulesAsksWhateverCanBeAsked(t *testing.T) {
+func TestCheckRulesAsksAnyRouterWithAHandlerMethod(t *testing.T) {
 	t.Parallel()
 	handler := muxLike{muxOf("GET /pricing")}
 	assert.NoError(t, checkRules(t, handler, footfall.Rule{Route: "GET /pricing"}))

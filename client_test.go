@@ -82,7 +82,7 @@ func TestClientReadsEveryFieldOfASite(t *testing.T) {
 	assert.Equal(t, want, site)
 }
 
-func TestClientSitesTakesWhatTheContractAllows(t *testing.T) {
+func TestClientSitesAcceptsEveryAnswerOfTheContract(t *testing.T) {
 	t.Parallel()
 	const a = `{"id":"a","domain":"a.example","created_at":"2026-01-02T03:04:05.678Z","tracking_active":false,"new_field":[1]}`
 	const b = `{"id":"b","domain":"","created_at":"2026-01-02T03:04:05+02:00","tracking_active":true}`
@@ -110,7 +110,7 @@ func TestClientSitesTakesWhatTheContractAllows(t *testing.T) {
 	}
 }
 
-func TestClientSitesRefusesAListThatIsNotWhole(t *testing.T) {
+func TestClientSitesRefusesAnIncompleteList(t *testing.T) {
 	t.Parallel()
 	const good = `"id":"a","domain":"d","created_at":"2026-01-01T00:00:00Z","tracking_active":true`
 	list := func(site string) string { return `{"data":[{` + site + `}],"meta":{"total":1}}` }
@@ -147,7 +147,7 @@ func TestClientSitesRefusesAListThatIsNotWhole(t *testing.T) {
 	}
 }
 
-func TestClientSiteRefusesAnAnswerThatLacksSomething(t *testing.T) {
+func TestClientSiteRefusesAnIncompleteAnswer(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ body, says string }{
 		"no data":   {`{}`, "lacks data"},
@@ -165,7 +165,7 @@ func TestClientSiteRefusesAnAnswerThatLacksSomething(t *testing.T) {
 	}
 }
 
-func TestClientSendsWhatTheContractAsks(t *testing.T) {
+func TestClientSendsTheRequestOfTheContract(t *testing.T) {
 	t.Parallel()
 	var got *http.Request
 	var body []byte
@@ -327,7 +327,7 @@ func TestClientNeverFollowsARedirect(t *testing.T) {
 	assert.NoError(t, application.CheckRedirect(nil, nil), "the application's client is not changed")
 }
 
-func TestClientReadsAnswersToABound(t *testing.T) {
+func TestClientReadsAnswersUpToALimit(t *testing.T) {
 	t.Parallel()
 	for name, call := range clientCalls() {
 		for _, status := range []int{200, 202, 500} {
@@ -360,7 +360,7 @@ func endless(status int, written *atomic.Int64) http.HandlerFunc {
 }
 
 // An answer of the documented shape may contain a value of any size.
-func TestClientErrorsAreBoundedWhateverTheAnswerHolds(t *testing.T) {
+func TestClientErrorsAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("9", 1<<20)
 	for name, body := range map[string]string{
@@ -478,7 +478,7 @@ func TestClientGivesErrorsOfTheNetwork(t *testing.T) {
 	}
 }
 
-func TestClientAllowsPersonalDataWhenToldTo(t *testing.T) {
+func TestClientAllowsPersonalDataWithAllowPII(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	for _, change := range []func(*footfall.ClientConfig){

@@ -138,7 +138,7 @@ func TestCloseGivesEveryEventOneLastAttempt(t *testing.T) {
 	})
 }
 
-func TestCloseCountsWhatBecameOfWhatWasQueued(t *testing.T) {
+func TestCloseCountsTheOutcomesOfQueuedEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = time.Millisecond // so that nothing is delivered before the clock advances
@@ -173,7 +173,7 @@ func once(status int) func(*http.Request, string) (*http.Response, error) {
 	}
 }
 
-func TestCloseRetriesTheOneEventThatIsLeftIfTheLastAnswerBeforeAcceptedOne(t *testing.T) {
+func TestCloseRetriesTheLastEventIfTheAPIAcceptedOneBefore(t *testing.T) {
 	for _, status := range []int{503, 401, 404} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFakeNet()
@@ -192,7 +192,7 @@ func TestCloseRetriesTheOneEventThatIsLeftIfTheLastAnswerBeforeAcceptedOne(t *te
 	}
 }
 
-func TestCloseReturnsEarlyIfTheAPIAcceptsNothingAlthoughItDidBefore(t *testing.T) {
+func TestCloseReturnsEarlyIfTheAPINoLongerAcceptsAnything(t *testing.T) {
 	for name, answer := range map[string]func(*http.Request, string) (*http.Response, error){
 		"503": answerStatus(503), "401": answerStatus(401), "no answer": answerDown, "Retry-After": answerRetryAfter(429, "60"),
 	} {
@@ -222,7 +222,7 @@ func TestCloseReturnsEarlyIfTheAPIAcceptsNothingAlthoughItDidBefore(t *testing.T
 	}
 }
 
-func TestCloseReturnsAfterOneAttemptIfTheLastAnswerBeforeWasAFailure(t *testing.T) {
+func TestCloseReturnsAfterOneAttemptIfTheAPIFailedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		tracker := start(t, f)
@@ -239,7 +239,7 @@ func TestCloseReturnsAfterOneAttemptIfTheLastAnswerBeforeWasAFailure(t *testing.
 	})
 }
 
-func TestCloseTriesAnEventThatFailsAloneAtMostThreeTimesMore(t *testing.T) {
+func TestCloseRetriesASingleFailingEventAtMostThreeTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(poisoned(answerStatus(500)))
@@ -255,7 +255,7 @@ func TestCloseTriesAnEventThatFailsAloneAtMostThreeTimesMore(t *testing.T) {
 	})
 }
 
-func TestCloseGivesUpAllThatIsLeftWhenTheAPIHasAcceptedNothingForLong(t *testing.T) {
+func TestCloseGivesUpWhenTheAPIHasAcceptedNothingForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = 10 * time.Millisecond
@@ -287,7 +287,7 @@ func (h hoarder) Deliver(ctx context.Context, src *footfall.Source) {
 	src.Moved(h.delivered, footfall.Delivered)
 }
 
-func TestCloseCountsWhatBecomesOfWhatWasStoredBefore(t *testing.T) {
+func TestCloseCountsTheOutcomesOfStoredEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Transport = hoarder{lost: 5, delivered: 20} })
 		track(t, tracker, 20)
@@ -421,7 +421,7 @@ func TestAttemptThatBeganBeforeCloseIsNotTheLast(t *testing.T) {
 	})
 }
 
-func TestCloseCutsEveryKindOfWaiting(t *testing.T) {
+func TestCloseInterruptsEveryKindOfWaiting(t *testing.T) {
 	for n := range 40 {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFakeNet()
@@ -449,7 +449,7 @@ func TestNothingIsSentAfterCloseReturned(t *testing.T) {
 	})
 }
 
-func TestCloseSaysThatItsContextEndedThoughAttemptsFailedToo(t *testing.T) {
+func TestErrorOfCloseNamesItsContextAndTheFailedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = 600 * time.Millisecond
@@ -475,7 +475,7 @@ func (l lastWords) Deliver(ctx context.Context, src *footfall.Source) {
 	src.Settle(batch[:n], footfall.Stored, nil)
 }
 
-func TestCloseCountsWhatTheTransportStoresAtTheLastMoment(t *testing.T) {
+func TestCloseCountsEventsThatTheTransportStoresAtTheLastMoment(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		takes time.Duration
@@ -499,7 +499,7 @@ func TestCloseCountsWhatTheTransportStoresAtTheLastMoment(t *testing.T) {
 	}
 }
 
-func TestFlushAndCloseTakeANilContextForOneThatNeverEnds(t *testing.T) {
+func TestFlushAndCloseTreatANilContextAsEndless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = time.Second

@@ -81,7 +81,7 @@ func TestConfigWithThreeMistakesNamesAllThree(t *testing.T) {
 	}
 }
 
-func TestConfigOfNothingNamesWhatIsRequired(t *testing.T) {
+func TestEmptyConfigNamesTheRequiredFields(t *testing.T) {
 	t.Parallel()
 	_, err := New(Config{})
 	assert.Equal(t, []string{"BaseURL", "APIKey", "SiteID"}, fieldsOf(t, err))
@@ -90,7 +90,7 @@ func TestConfigOfNothingNamesWhatIsRequired(t *testing.T) {
 	}
 }
 
-func TestConfigDisabledLooksAtNothingElse(t *testing.T) {
+func TestDisabledConfigIsNotChecked(t *testing.T) {
 	t.Parallel()
 	tracker, err := New(Config{Disabled: true, BatchSize: -1})
 	require.NoError(t, err)
@@ -284,7 +284,7 @@ func TestConfigFromEnvReadsThreeVariables(t *testing.T) {
 }
 
 // Not parallel: it sets environment variables.
-func TestConfigFromEnvLeavesItToNewToReportWhatIsMissing(t *testing.T) {
+func TestNewReportsMissingVariablesOfConfigFromEnv(t *testing.T) {
 	for _, name := range []string{"FOOTFALL_BASE_URL", "FOOTFALL_API_KEY", "FOOTFALL_SITE_ID"} {
 		t.Setenv(name, "")
 	}
@@ -293,7 +293,7 @@ func TestConfigFromEnvLeavesItToNewToReportWhatIsMissing(t *testing.T) {
 	assert.Equal(t, []string{"BaseURL", "APIKey", "SiteID"}, fieldsOf(t, err))
 }
 
-func TestConfigDefaultsLeaveWhatIsSetAlone(t *testing.T) {
+func TestConfigDefaultsDoNotReplaceSetFields(t *testing.T) {
 	t.Parallel()
 	set := Config{
 		QueryKeys: []string{}, MaxQueueEvents: 1, MaxQueueBytes: 2, MaxEventBytes: 3, BatchSize: 4, FlushInterval: 5, MaxInFlight: 6,
@@ -363,7 +363,7 @@ func meaning(says string, of reflect.Type) any {
 	return nil
 }
 
-func TestConfigDefaultsAreThoseDocumented(t *testing.T) {
+func TestConfigDefaultsAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	defaults := reflect.ValueOf(Config{}.withDefaults())
 	numbers := 0
@@ -382,7 +382,7 @@ func TestConfigDefaultsAreThoseDocumented(t *testing.T) {
 	assert.GreaterOrEqual(t, numbers, 16, "the test no longer finds the documented defaults")
 }
 
-func TestClientConfigDefaultsAreThoseDocumented(t *testing.T) {
+func TestClientConfigDefaultsAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	client, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey})
 	require.NoError(t, err)
@@ -396,7 +396,7 @@ func TestClientConfigDefaultsAreThoseDocumented(t *testing.T) {
 	assert.Equal(t, said, actual)
 }
 
-func TestConfigPagesGetTheirDefaultsToo(t *testing.T) {
+func TestFieldsOfPagesHaveDefaults(t *testing.T) {
 	t.Parallel()
 	c := pagerOf(Config{})
 	assert.True(t, slices.Equal([]string{"utm_*", "ref", "source"}, c.keys))

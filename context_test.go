@@ -99,7 +99,7 @@ func TestTrackWithoutATrackerInTheContextSaysSo(t *testing.T) {
 	}
 }
 
-func TestWithTrackerIsForCodeThatNoMiddlewareRunsAbove(t *testing.T) {
+func TestWithTrackerWorksOutsideTheMiddleware(t *testing.T) {
 	t.Parallel()
 	one, other := footfalltest.New(t), footfalltest.New(t)
 	ctx := footfall.WithTracker(t.Context(), one.Tracker)
@@ -133,7 +133,7 @@ func TestTheInnermostURLAndTrackerWin(t *testing.T) {
 	assert.Equal(t, []string{shopURL + "/p"}, urls(other.Events()), "the page stays that of the request")
 }
 
-func TestURLAboveTheMiddlewareGivesWayToThePageOfTheRequest(t *testing.T) {
+func TestPageOfTheRequestReplacesAURLSetAboveTheMiddleware(t *testing.T) {
 	t.Parallel()
 	site := setup{around: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -146,7 +146,7 @@ func TestURLAboveTheMiddlewareGivesWayToThePageOfTheRequest(t *testing.T) {
 	assert.Equal(t, []string{shopURL + "/p"}, urls(site.events()))
 }
 
-func TestTwoMiddlewaresEachTrackForTheirOwn(t *testing.T) {
+func TestTwoMiddlewaresUseTheirOwnTrackers(t *testing.T) {
 	t.Parallel()
 	inner := footfalltest.New(t, func(c *footfall.Config) { c.PublicURL = "https://inner.example.com" })
 	rules := []footfall.Rule{{Route: "GET /p/{id}", Event: "by_rule", PathProps: []string{"id"}}}
@@ -209,7 +209,7 @@ func TestTrackRequestKnowsTheRoute(t *testing.T) {
 	}
 }
 
-func TestTrackRequestOfNoRequestHasNoPage(t *testing.T) {
+func TestTrackRequestOfANilRequestHasNoPage(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t, quiet)
 	require.NoError(t, tracker.TrackRequest(nil, "x"))

@@ -14,7 +14,7 @@ type deaf struct{}
 
 func (deaf) Deliver(ctx context.Context, src *Source) { <-src.Closing() }
 
-func TestCallerOfTrackDurableWhoGivesUpLeavesNothingBehind(t *testing.T) {
+func TestTrackDurableThatRunsOutOfTimeKeepsNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, err := New(Config{SiteID: "site_1", DefaultURL: "https://example.com/", Transport: deaf{}})
 		require.NoError(t, err)

@@ -28,7 +28,7 @@ func TestTrackDurableReturnsWhenTheAPIHasAcceptedTheEvent(t *testing.T) {
 	})
 }
 
-func TestTrackDurableTakesNoContextForOneThatNeverEnds(t *testing.T) {
+func TestTrackDurableTreatsANilContextAsEndless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, newFakeNet())
 		var none context.Context
@@ -131,7 +131,7 @@ func TestTrackDurableAfterCloseIsRefused(t *testing.T) {
 	})
 }
 
-func TestTrackDurableHearsOfAnEventThatIsDroppedAsTheOldest(t *testing.T) {
+func TestTrackDurableFailsIfItsEventIsDroppedAsTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		idle := idleTransport{}
 		tracker := start(t, newFakeNet(), func(c *footfall.Config) {
@@ -215,7 +215,7 @@ func TestFlushOfAStoringTransportMeansDelivered(t *testing.T) {
 	})
 }
 
-func TestHTTPTransportCanStandBehindAnother(t *testing.T) {
+func TestHTTPTransportWorksBehindAnotherTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(answerStatus(422))
@@ -240,7 +240,7 @@ func TestHTTPTransportCanStandBehindAnother(t *testing.T) {
 	})
 }
 
-func TestHTTPTransportNamesWhatItsConfigLacks(t *testing.T) {
+func TestHTTPTransportNamesMissingFields(t *testing.T) {
 	_, err := footfall.NewHTTPTransport(footfall.Config{})
 	require.Error(t, err)
 	assert.ErrorContains(t, err, "Config.BaseURL")

@@ -306,7 +306,7 @@ func (e *encoder) tooLong(field string, n int) error {
 	return &FieldError{field, fmt.Sprintf("%d bytes exceed Config.MaxEventBytes (%d)", n, e.maxBytes)}
 }
 
-// appendFloat writes the value of p, which is a float of so many bits.
+// appendFloat writes the value of p, a float with the given number of bits.
 func appendFloat(dst []byte, p *Prop, bits int) ([]byte, error) {
 	dst, ok := jsontext.AppendFloat(dst, math.Float64frombits(p.num), bits)
 	if !ok {

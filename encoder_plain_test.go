@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall/internal/pii"
 )
 
-func TestPlainPropsAreWrittenAsAllOthersAre(t *testing.T) {
+func TestPlainPropsAreWrittenLikeOtherProps(t *testing.T) {
 	t.Parallel()
 	e := newEncoder("s", "https://example.com/", 32<<10, pii.New(false, nil))
 	fast, general := make([]byte, 0, 1024), []byte(nil)
@@ -47,7 +47,7 @@ func plainCandidates() (props []Prop) {
 	return append(props, P("", "a"), P(`"`, "a"), P("a", "@"), P("a", "ü"), P("a", ""), P("ä", 1))
 }
 
-func TestPlainPropsKeepToTheRoomThereIs(t *testing.T) {
+func TestPlainPropsDoNotGrowTheBuffer(t *testing.T) {
 	t.Parallel()
 	e := newEncoder("s", "https://example.com/", 32<<10, pii.New(false, nil))
 	for _, p := range []Prop{P("k", "value"), P("k", int64(999_999_999_999)), P("k", 9_999_999_999.99)} {
@@ -59,7 +59,7 @@ func TestPlainPropsKeepToTheRoomThereIs(t *testing.T) {
 	}
 }
 
-func TestAValueThatIsTooLongIsNamedAlthoughItIsPlain(t *testing.T) {
+func TestErrorNamesAPlainValueThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	e := newEncoder("s", "https://example.com/", 100, pii.New(false, nil))
 	_, _, err := e.appendProps(make([]byte, 0, 1024), []Prop{P("ok", 1), P("long", strings.Repeat("x", 101))})

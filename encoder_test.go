@@ -79,7 +79,7 @@ func TestEncodeWritesTheBodyOfTheContract(t *testing.T) {
 	}
 }
 
-func TestEncodeAppendsAfterWhatIsThere(t *testing.T) {
+func TestEncodeAppends(t *testing.T) {
 	t.Parallel()
 	e, d := plainEncoder(), draftOf()
 	out, _, err := e.append([]byte("before"), &d)

@@ -36,7 +36,7 @@ func TestAPIErrorIsTheErrorBodyOfTheContract(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNotFound)
 }
 
-func TestAPIErrorOfSomethingElseSaysWhatCame(t *testing.T) {
+func TestAPIErrorOfAnUnknownAnswerQuotesIt(t *testing.T) {
 	t.Parallel()
 	rows := map[string]struct {
 		status int

@@ -11,7 +11,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-func TestHeadersNamesWhatAnAdapterHasToCopy(t *testing.T) {
+func TestHeadersNamesTheHeadersThatAnAdapterHasToCopy(t *testing.T) {
 	prefetch := []string{"Sec-Purpose", "Purpose", "X-Moz"}
 	forwarded := []string{"X-Forwarded-Proto", "X-Forwarded-Host"}
 	for _, tc := range []struct {

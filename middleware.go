@@ -171,7 +171,7 @@ func (f *routeFinder) routeOf(method string, p *Page) (route string) {
 
 // routed returns the pattern of an answered request, whether it is a subtree, and the request
 // that has the values of its wildcards. That is the request of the handler, unless a pattern of
-// the rules is more specific. path and rawPath are those of the request as it came.
+// the rules is more specific. path and rawPath belong to the original request.
 func (f *routeFinder) routed(r *http.Request, path, rawPath string) (route string, subtree bool, values PathValuer) {
 	noted := r.Pattern
 	if f.mux == nil || noted == "" && f.aboveMux || noted != "" && !f.mayGoOn(noted) {
@@ -209,7 +209,7 @@ func (f *routeFinder) mayGoOn(noted string) bool {
 }
 
 // find returns a request that went through the mux of the rules' patterns. It has the path of
-// the request as it came, because a handler may have cut a prefix off the path of r.
+// the original request, because a handler may have cut a prefix off the path of r.
 func (f *routeFinder) find(r *http.Request, path, rawPath string) *http.Request {
 	original := &http.Request{Method: r.Method, Host: r.Host, URL: &url.URL{Path: path, RawPath: rawPath}}
 	if h, _ := f.mux.Handler(original); h == http.Handler(matched{}) { // neither a redirect nor a 404

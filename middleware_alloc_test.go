@@ -105,7 +105,7 @@ func below(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
 }
 
-func TestMiddlewareWithSeveralRulesOfAPathKeepsThePromise(t *testing.T) {
+func TestMiddlewareWithSeveralRulesOfAPathAllocatesNoMore(t *testing.T) {
 	bare := allocsOf(t, muxOf(routeOfOneRequest))
 	tracker := cheapTracker(t, false)
 	more := allocsOf(t, tracker.Middleware(
@@ -116,7 +116,7 @@ func TestMiddlewareWithSeveralRulesOfAPathKeepsThePromise(t *testing.T) {
 	assert.LessOrEqual(t, more, 1.0)
 }
 
-func TestTrackInsideAHandlerAllocatesNothingMore(t *testing.T) {
+func TestTrackInAHandlerAllocatesNothing(t *testing.T) {
 	tracker := cheapTracker(t, false)
 	silent := allocsOf(t, tracker.Middleware()(muxOf(routeOfOneRequest)))
 	tracking := allocsOf(t, tracker.Middleware()(mounted(routeOfOneRequest, http.HandlerFunc(trackInside))))

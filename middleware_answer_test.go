@@ -165,7 +165,7 @@ func TestAnswerIsTheSameOverHTTP2(t *testing.T) {
 // http.MaxBytesReader tells the writer of net/http to close the connection after a body that is
 // too long. It uses an unexported method, so every middleware that wraps the writer, such as
 // this one, loses that hint.
-func TestMaxBytesReaderLimitsBelowTheMiddlewareAndDiffersInTheConnectionHeaderOnly(t *testing.T) {
+func TestMaxBytesReaderWorksBelowTheMiddlewareExceptForTheConnectionHeader(t *testing.T) {
 	t.Parallel()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4)); err != nil {

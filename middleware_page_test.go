@@ -17,7 +17,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-func TestPageIsWhatTheVisitorAskedForWhateverTheHandlerDoes(t *testing.T) {
+func TestPageIsTheRequestedOneEvenIfTheHandlerChangesTheRequest(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*http.Request){
 		"the path":        func(r *http.Request) { r.URL.Path, r.URL.RawPath = "/changed", "" },
@@ -104,7 +104,7 @@ func TestPageOverTLSIsHTTPS(t *testing.T) {
 	assert.Equal(t, []string{site.URL + "/a"}, urls(site.events()))
 }
 
-func TestHostThatIsNoneFallsBackToTheDefaultURL(t *testing.T) {
+func TestInvalidHostFallsBackToTheDefaultURL(t *testing.T) {
 	t.Parallel()
 	site := setup{
 		rules:  []footfall.Rule{{Route: "GET /a"}},

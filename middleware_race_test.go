@@ -25,7 +25,7 @@ func watched(next http.Handler) http.Handler {
 }
 
 // Run with -race.
-func TestOuterMiddlewareMayReadInAnotherGoroutineWhatTheHandlerDoesNotChange(t *testing.T) {
+func TestOuterMiddlewareMayReadTheRequestInAnotherGoroutine(t *testing.T) {
 	t.Parallel()
 	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, "shoes", r.URL.Query().Get("q"))

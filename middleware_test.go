@@ -243,7 +243,7 @@ func TestGoexitInAHandlerIsRecordedAsAborted(t *testing.T) {
 	assert.NotEmpty(t, stack, "and runs the deferred functions above")
 }
 
-func TestOuterMiddlewareSeesOfTheRequestWhatItWouldSeeWithoutUs(t *testing.T) {
+func TestOuterMiddlewareSeesTheSameRequestAsWithoutFootfall(t *testing.T) {
 	t.Parallel()
 	type seen struct{ Pattern, PathValue, Form, Host string }
 	look := func(s setup) seen {
@@ -278,7 +278,7 @@ func TestOuterMiddlewareSeesOfTheRequestWhatItWouldSeeWithoutUs(t *testing.T) {
 	}
 }
 
-func TestRequestThatCameKeepsItsContext(t *testing.T) {
+func TestOriginalRequestKeepsItsContext(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	var before, after context.Context
@@ -352,7 +352,7 @@ func TestEventOfARuleIsMadeAfterTheHandlerReturned(t *testing.T) {
 	assert.NotEmpty(t, events[0].ID)
 }
 
-func TestEventThatCannotBeAcceptedChangesNothingOfTheAnswer(t *testing.T) {
+func TestRefusedEventDoesNotChangeTheAnswer(t *testing.T) {
 	t.Parallel()
 	rule := footfall.Rule{Route: "GET /{id}", Props: []footfall.Prop{footfall.P("x", 1.5)}, Event: strings.Repeat("x", 200)}
 	site := setup{

@@ -55,7 +55,7 @@ func TestAMiddlewareBelowThatHidesThePatternIsLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestALogThatIsStuckHoldsNoRequestUp(t *testing.T) {
+func TestABlockedLogDelaysNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
 		tracker := footfalltest.New(t, func(c *footfall.Config) { c.Logger = slog.New(stuckHandler{stuck}) })

@@ -79,7 +79,7 @@ func (b boaster) Deliver(ctx context.Context, src *footfall.Source) {
 	}
 }
 
-func TestATransportThatMovesMoreThanItStoredIsCorrectedAndToldOnce(t *testing.T) {
+func TestATransportThatMovesMoreThanItStoredIsCorrectedAndLoggedOnce(t *testing.T) {
 	for name, numbers := range map[string][]int{"too many": {2, 5}, "below zero": {-1, 3}, "without an end": {math.MaxInt, math.MaxInt}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -225,7 +225,7 @@ func TestHangingAPITimesOutAndTheEventIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestBadKeyHoldsEventsSaysSoOnceAndResumesByItself(t *testing.T) {
+func TestBadKeyHoldsEventsIsLoggedOnceAndDeliveryResumes(t *testing.T) {
 	for _, status := range []int{401, 403} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestKeyRefusedAfterAnOutageIsAnError(t *testing.T) {
 }
 
 // A firewall that rejects one event answers 403, like an API that refuses the key.
-func TestEventThatIsForbiddenAloneIsTriedSlowlyAndDoesNotFloodTheLog(t *testing.T) {
+func TestSingleForbiddenEventIsRetriedSlowlyAndDoesNotFloodTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
 		f.latency = 10 * time.Millisecond
@@ -289,7 +289,7 @@ func TestEventThatIsForbiddenAloneIsTriedSlowlyAndDoesNotFloodTheLog(t *testing.
 }
 
 // The first failure opens the circuit breaker. A Retry-After in a later answer still applies.
-func TestRetryAfterThatComesBehindAnotherFailureIsHonoured(t *testing.T) {
+func TestRetryAfterIsHonouredAfterAnotherFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		var nth atomic.Int64
@@ -312,7 +312,7 @@ func TestRetryAfterThatComesBehindAnotherFailureIsHonoured(t *testing.T) {
 	})
 }
 
-func TestSomethingElseThanTheAPIHoldsEvents(t *testing.T) {
+func TestAnswersOfAnotherServerHoldEvents(t *testing.T) {
 	tests := map[string]func(*http.Request, string) (*http.Response, error){
 		"200":                 answerStatus(200),
 		"204":                 answerStatus(204),
@@ -377,7 +377,7 @@ func TestRequestsInFlightGrowWithTheBacklogAndShrinkWhenIdle(t *testing.T) {
 	})
 }
 
-func TestFewEventsTakeFewConnectionsAlsoToADistantAPI(t *testing.T) {
+func TestFewEventsTakeFewConnectionsToADistantAPI(t *testing.T) {
 	for _, latency := range []time.Duration{25 * time.Millisecond, 100 * time.Millisecond} {
 		t.Run(latency.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestAnOutcomePrintsItsName(t *testing.T) {
 	}
 }
 
-func TestOutcomesMatchThoseOfTheQueue(t *testing.T) {
+func TestOutcomesMatchTheOutcomesOfTheQueue(t *testing.T) {
 	t.Parallel()
 	assert.EqualValues(t, queue.Lost, footfall.Lost)
 	assert.EqualValues(t, queue.Delivered, footfall.Delivered)

@@ -136,7 +136,7 @@ func pagerOfDefault() *pager {
 	return pagerOf(Config{})
 }
 
-func TestPageTakesThePathAsItIsEscaped(t *testing.T) {
+func TestPageKeepsTheEscapesOfThePath(t *testing.T) {
 	t.Parallel()
 	rows := map[string]struct{ target, want string }{
 		"root":               {"/", "/"},
@@ -167,7 +167,7 @@ func TestPageTakesThePathAsItIsEscaped(t *testing.T) {
 	}
 }
 
-func TestPageOfATargetThatIsNoPathIsTheRoot(t *testing.T) {
+func TestPageOfATargetWithoutAPathIsTheRoot(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"OPTIONS *": "*", "CONNECT": "", "relative": "a/b"} {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestPageOfATargetThatIsNoPathIsTheRoot(t *testing.T) {
 	}
 }
 
-func TestPageSchemeIsThatOfTheConnection(t *testing.T) {
+func TestPageSchemeComesFromTheConnection(t *testing.T) {
 	t.Parallel()
 	r := requestTo("/")
 	assert.Equal(t, "https://shop.example.com/", pagerOfDefault().page(r).String())
@@ -265,7 +265,7 @@ func TestPagePublicURLReplacesSchemeAndHost(t *testing.T) {
 	}
 }
 
-func TestPageBelievesForwardedHeadersOfTrustedProxiesOnly(t *testing.T) {
+func TestPageTrustsForwardedHeadersOfTrustedProxiesOnly(t *testing.T) {
 	t.Parallel()
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("fe80::/10")}
 	rows := map[string]struct {
@@ -377,7 +377,7 @@ func TestPageTakesForwardedHeadersFromTheLastLine(t *testing.T) {
 }
 
 // The fast path for plain URLs must not accept a URL that net/url refuses.
-func TestPlainURLsAreURLsForNetURLToo(t *testing.T) {
+func TestPlainURLsAreValidForNetURL(t *testing.T) {
 	t.Parallel()
 	for b := range 256 {
 		for _, form := range []string{"https://example.com/a?", "https://example.com", "https://", "https://a"} {

@@ -18,8 +18,6 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Poison is an event that the API never accepts, while it accepts all others.
-
 // poisoned answers poison with bad, and all other events with 202.
 func poisoned(bad func(*http.Request, string) (*http.Response, error)) func(*http.Request, string) (*http.Response, error) {
 	return func(r *http.Request, body string) (*http.Response, error) {
@@ -46,7 +44,7 @@ func badAnswers() map[string]func(*http.Request, string) (*http.Response, error)
 	}
 }
 
-func TestEightEventsBehindOneThatAlwaysFailsAreDelivered(t *testing.T) {
+func TestEightEventsBehindAFailingEventAreDelivered(t *testing.T) {
 	for name, bad := range badAnswers() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,7 +71,7 @@ func waitFor(t *testing.T, tracker *footfall.Tracker, n int, most time.Duration)
 	}
 }
 
-func TestEventsAroundHundredsThatAlwaysFailAreDelivered(t *testing.T) {
+func TestEventsAmongHundredsOfFailingEventsAreDelivered(t *testing.T) {
 	for name, bad := range badAnswers() {
 		for _, inFlight := range []int{4, 64} {
 			t.Run(fmt.Sprint(name, " with ", inFlight, " in flight"), func(t *testing.T) {
@@ -133,7 +131,7 @@ func TestCloseRetriesWhileTheAPIAcceptsAnything(t *testing.T) {
 	})
 }
 
-func TestTheAccountOfCloseNamesWhatFailed(t *testing.T) {
+func TestErrorOfCloseNamesTheFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = time.Millisecond // Close comes before the first answer
@@ -150,7 +148,7 @@ func TestTheAccountOfCloseNamesWhatFailed(t *testing.T) {
 	})
 }
 
-func TestCloseWithoutADeadlineEndsAlthoughAnEventNeverIsAccepted(t *testing.T) {
+func TestCloseWithoutADeadlineEndsAlthoughAnEventIsNeverAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(poisoned(answerStatus(507)))
@@ -222,7 +220,7 @@ func TestFlushThatRunsOutOfTimeWithAnAPIThatWorksNamesNoFailure(t *testing.T) {
 	})
 }
 
-func TestAQueueFullOfEventsThatFailRefusesNewOnesAndSaysWhyOnce(t *testing.T) {
+func TestAQueueFullOfFailingEventsRefusesNewEventsAndLogsTheReasonOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
 		f.set(poisoned(answerStatus(500)))
@@ -244,7 +242,7 @@ func TestAQueueFullOfEventsThatFailRefusesNewOnesAndSaysWhyOnce(t *testing.T) {
 	})
 }
 
-func TestAnAPIThatAcceptsEverySecondAttemptOfEachEventGetsThemAll(t *testing.T) {
+func TestAnAPIThatAcceptsEverySecondAttemptReceivesAllEvents(t *testing.T) {
 	for _, inFlight := range []int{1, 8, 64} {
 		t.Run(fmt.Sprint(inFlight), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -288,7 +286,7 @@ func TestDropOldestDropsAnEventThatWaitsForItsNextAttempt(t *testing.T) {
 	})
 }
 
-func TestEventsThatFailKeepNoSlabsFromBeingUsedAgain(t *testing.T) {
+func TestFailingEventsDoNotKeepSlabsFromBeingReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := poisoned(answerStatus(500))
 		tracker := start(t, roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -308,7 +306,7 @@ func TestEventsThatFailKeepNoSlabsFromBeingUsedAgain(t *testing.T) {
 }
 
 // A new event is news and is tried at once, even after many fresh events have failed.
-func TestAnEventThatComesBehindManyThatFailedIsTriedSoon(t *testing.T) {
+func TestANewEventBehindManyFailedEventsIsTriedSoon(t *testing.T) {
 	for name, bad := range map[string]func(*http.Request, string) (*http.Response, error){"403": answerStatus(403), "500": answerStatus(500)} {
 		for _, n := range []int{8, 64, 200, 5000} {
 			t.Run(fmt.Sprint(n, " times ", name), func(t *testing.T) {
@@ -334,7 +332,7 @@ func TestAnEventThatComesBehindManyThatFailedIsTriedSoon(t *testing.T) {
 	}
 }
 
-func TestOneEventThatIsToldToWaitDoesNotHoldTheOthersAgainAndAgain(t *testing.T) {
+func TestRepeatedRetryAfterOfOneEventDoesNotHoldTheOthers(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		for _, inFlight := range []int{1, 8, 64} {
 			t.Run(fmt.Sprint(status, " with ", inFlight, " in flight"), func(t *testing.T) {
@@ -370,7 +368,7 @@ func TestOneEventThatIsToldToWaitDoesNotHoldTheOthersAgainAndAgain(t *testing.T)
 	}
 }
 
-func TestCloseSendsEveryEventThoughOneIsToldToWait(t *testing.T) {
+func TestCloseSendsEveryEventAlthoughOneHasARetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = 5 * time.Millisecond
@@ -384,7 +382,7 @@ func TestCloseSendsEveryEventThoughOneIsToldToWait(t *testing.T) {
 }
 
 // A few events that fail one after another are not an outage.
-func TestAnEventThatComesWithOthersThatFailIsTriedSoon(t *testing.T) {
+func TestANewEventAmongFailingEventsIsTriedSoon(t *testing.T) {
 	for name, bad := range badAnswers() {
 		if name == "a hang" {
 			continue // its attempts delay the retry

@@ -60,7 +60,7 @@ func onPoster(t testing.TB, p *posting, change ...func(*footfall.Config)) *footf
 	return tracker
 }
 
-func TestPosterIsOpenedOnceWithACheckedConfigThatHasItsDefaults(t *testing.T) {
+func TestPosterIsOpenedOnceWithACheckedConfigAndDefaults(t *testing.T) {
 	t.Parallel()
 	opened := 0
 	open := func(cfg footfall.Config) (footfall.Poster, error) {
@@ -165,7 +165,7 @@ func TestErrorsOfAPosterNeverHoldTheKey(t *testing.T) {
 	}
 }
 
-func TestAnswerIsLookedAtTo16KiB(t *testing.T) {
+func TestAnswerIsReadUpTo16KiB(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &posting{post: func(_ context.Context, _ footfall.Record, a *footfall.Answer) error {
 			a.Status = 202

@@ -58,7 +58,7 @@ func (forgetful) Deliver(ctx context.Context, src *footfall.Source) {
 	}
 }
 
-func TestCountsDoNotDependOnWhatATransportHandsBack(t *testing.T) {
+func TestCountsDoNotDependOnTheRecordsThatATransportSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := with(t, forgetful{})
 		track(t, tracker, 10)
@@ -114,7 +114,7 @@ func TestEventLargerThanASlabIsDelivered(t *testing.T) {
 
 // The only sender ends at the moment when an event arrives. The event must not wait for the end
 // of the interval.
-func TestEventThatComesWhileTheLastSenderEndsIsNotLeft(t *testing.T) {
+func TestEventThatArrivesWhileTheLastSenderEndsIsSent(t *testing.T) {
 	f := newFakeNet()
 	tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1; c.FlushInterval = time.Hour })
 	for range 20_000 {
@@ -238,7 +238,7 @@ func milliseconds(n ...int) (times []time.Duration) {
 	return times
 }
 
-func TestBatchThatNobodyTookIsDueAgainEverMoreSeldom(t *testing.T) {
+func TestBatchThatNoSenderTookIsDueAgainLessAndLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []time.Duration
 		tracker := onTransport(t, dueTimes(&times))
@@ -250,7 +250,7 @@ func TestBatchThatNobodyTookIsDueAgainEverMoreSeldom(t *testing.T) {
 	})
 }
 
-func TestBatchThatNobodyTookIsDueAgainAfterALongInterval(t *testing.T) {
+func TestBatchThatNoSenderTookIsDueAgainAfterALongInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []time.Duration
 		tracker := onTransport(t, dueTimes(&times), func(c *footfall.Config) { c.FlushInterval = 3 * time.Second })

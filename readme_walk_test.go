@@ -36,7 +36,7 @@ func stepsOf(section string) (steps []step) {
 }
 
 // A reader who follows "Use it" of the README in an empty folder sees an event delivered.
-func TestWhatTheREADMESaysWorksInAnEmptyFolder(t *testing.T) {
+func TestStepsOfTheREADMEWorkInAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	_, section, found := strings.Cut(readFile(t, "README.md"), "\n## Use it\n")
 	require.True(t, found)

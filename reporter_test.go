@@ -59,7 +59,7 @@ func TestLogThatFailsStopsNeitherDeliveryNorClose(t *testing.T) {
 	}
 }
 
-func TestErrorsAreLoggedThoughEnabledFails(t *testing.T) {
+func TestErrorsAreLoggedAlthoughEnabledFails(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(){"panic": func() { panic("in the log") }, "runtime.Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestErrorsAreLoggedThoughEnabledFails(t *testing.T) {
 	}
 }
 
-func TestNothingIsLoggedOfWhatIsTrackedAfterClose(t *testing.T) {
+func TestEventsTrackedAfterCloseAreNotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &journal{}
 		tracker := start(t, newFakeNet(), j.into)
@@ -94,7 +94,7 @@ func TestNothingIsLoggedOfWhatIsTrackedAfterClose(t *testing.T) {
 	})
 }
 
-func TestNothingIsLoggedOfAnAnswerThatComesAfterClose(t *testing.T) {
+func TestAnswersAfterCloseAreNotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &journal{}
 		late := roundTripper(func(*http.Request) (*http.Response, error) {
@@ -109,7 +109,7 @@ func TestNothingIsLoggedOfAnAnswerThatComesAfterClose(t *testing.T) {
 	})
 }
 
-func TestLineThatWaitsBehindAStuckLogIsNotWrittenAfterClose(t *testing.T) {
+func TestLineBehindABlockedLogIsNotWrittenAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, free := &journal{}, make(chan struct{})
 		handler := handleFails{j.Logger().Handler(), func() { <-free }}
@@ -126,7 +126,7 @@ func TestLineThatWaitsBehindAStuckLogIsNotWrittenAfterClose(t *testing.T) {
 
 // The sender that delivers the first event after an outage logs that the API accepts events
 // again.
-func TestAnEventIsSettledBeforeTheLogIsToldOfItsAnswer(t *testing.T) {
+func TestAnEventIsSettledBeforeItsAnswerIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(answerStatus(503))
@@ -152,7 +152,7 @@ func (s stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestLogThatIsStuckHoldsUpNeitherTrackNorClose(t *testing.T) {
+func TestBlockedLogDelaysNeitherTrackNorClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		log := stuck{make(chan struct{})}
@@ -168,7 +168,7 @@ func TestLogThatIsStuckHoldsUpNeitherTrackNorClose(t *testing.T) {
 	})
 }
 
-func TestLogThatIsStuckHoldsUpCloseForATenthOfASecondWhenItsTimeIsOver(t *testing.T) {
+func TestBlockedLogDelaysCloseByATenthOfASecondAfterItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stuck{make(chan struct{})}
 		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
@@ -180,7 +180,7 @@ func TestLogThatIsStuckHoldsUpCloseForATenthOfASecondWhenItsTimeIsOver(t *testin
 	})
 }
 
-func TestLogIsToldOfRefusedEventsAtMostOnceAMinute(t *testing.T) {
+func TestRefusedEventsAreLoggedAtMostOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
 		tracker := start(t, f, j.into)

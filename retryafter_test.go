@@ -49,7 +49,7 @@ func TestAShorterRetryAfterDoesNotShortenTheWait(t *testing.T) {
 	})
 }
 
-func TestSendingGoesOnWhenALongerRetryAfterIsOver(t *testing.T) {
+func TestSendingResumesAfterALongerRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(inTurn(
@@ -83,7 +83,7 @@ func TestANewEventWaitsForRetryAfterToo(t *testing.T) {
 
 // While the API accepts other events, the answer to an event that keeps failing does not affect
 // them. Its Retry-After applies to that event only.
-func TestRetryAfterOfARetryHoldsThatEventOnly(t *testing.T) {
+func TestRetryAfterOfARetryDelaysThatEventOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		began := time.Now()
@@ -117,7 +117,7 @@ func TestRetryAfterOfARetryHoldsThatEventOnly(t *testing.T) {
 }
 
 // All events have been sent before, so only retries can be probes.
-func TestAnOutageThatOnlyRetriesMeetCostsFewRequests(t *testing.T) {
+func TestAnOutageWithRetriesOnlyCostsFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(func(r *http.Request, body string) (*http.Response, error) {

@@ -41,7 +41,7 @@ func TestDropOldestRefusesNothingAfterManyEventsHaveEnded(t *testing.T) {
 	})
 }
 
-func TestDropOldestDropsNothingInVainAfterManyEventsWereRetried(t *testing.T) {
+func TestDropOldestDropsNoMoreThanNeededAfterManyRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(failFirstOfEvery(1, 500))
@@ -61,7 +61,7 @@ func TestDropOldestDropsNothingInVainAfterManyEventsWereRetried(t *testing.T) {
 	})
 }
 
-func TestDropOldestDropsTheOldestOfThoseThatHaveFailed(t *testing.T) {
+func TestDropOldestDropsTheOldestFailedEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = 10 * time.Millisecond

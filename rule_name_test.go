@@ -51,7 +51,7 @@ func TestAnyRouteNamesEventsByMethodAndPattern(t *testing.T) {
 	}
 }
 
-func TestAnyRouteStandsForRoutesThatNoOtherRuleNames(t *testing.T) {
+func TestAnyRouteMeansRoutesThatNoOtherRuleNames(t *testing.T) {
 	t.Parallel()
 	site := setup{rules: []footfall.Rule{
 		{Route: footfall.AnyRoute},
@@ -73,7 +73,7 @@ func TestAnyRouteWithAnEventNamesThemAllAlike(t *testing.T) {
 	assert.Equal(t, []string{"pageview", "pageview"}, site.names())
 }
 
-func TestNoRouteStandsFor404And405OnlyIfAsked(t *testing.T) {
+func TestNoRouteMeans404And405(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		rules []footfall.Rule
@@ -164,7 +164,7 @@ func TestNamesNeverHaveTheRawPath(t *testing.T) {
 	}
 }
 
-func TestNamesNeverHaveAMethodThatAClientMadeUp(t *testing.T) {
+func TestNamesNeverContainANonStandardMethod(t *testing.T) {
 	t.Parallel()
 	site := setup{rules: []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute}}}.open(t, muxOf("/any"))
 	site.rawly(t, "SECRET /any HTTP/1.1")
@@ -190,7 +190,7 @@ func TestRedirectOfTheMuxToTheSamePageIsNoEvent(t *testing.T) {
 	}
 }
 
-func TestARedirectOfAHandlerIsAnEventWhereverItLeads(t *testing.T) {
+func TestARedirectOfAHandlerMakesAnEvent(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {

@@ -148,7 +148,7 @@ func TestRuleOfAHostAppliesToThatHostOnly(t *testing.T) {
 	}
 }
 
-func TestRuleWantsItsStatusClasses(t *testing.T) {
+func TestRuleAppliesToItsStatusClasses(t *testing.T) {
 	t.Parallel()
 	statuses := []int{200, 201, 204, 299, 302, 304, 400, 404, 405, 499, 500, 503}
 	for name, tc := range map[string]struct {

@@ -33,7 +33,7 @@ func ofSite(siteID string) func(http.Handler) http.Handler {
 	}
 }
 
-func TestTheSiteIsTheEventsElseTheRulesElseTheContextsElseTheConfigs(t *testing.T) {
+func TestSiteComesFromEventThenRuleThenContextThenConfig(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		around  func(http.Handler) http.Handler
@@ -129,7 +129,7 @@ func orders(steps, chosen []contextStep, visit func([]contextStep)) {
 	}
 }
 
-func TestWhatAContextKnowsComposesInAnyOrder(t *testing.T) {
+func TestWithSiteAndWithURLAndWithTrackerComposeInAnyOrder(t *testing.T) {
 	t.Parallel()
 	ofPage, ofTracker := footfalltest.New(t), footfalltest.New(t)
 	page := ofPage.Page(httptest.NewRequest(http.MethodGet, "https://shop.example.com/page", nil))

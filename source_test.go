@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAllGoroutinesThatWaitAreToldThatTheTrackerIsClosed(t *testing.T) {
+func TestCloseEndsWaitInAllGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
 			var waiting sync.WaitGroup
@@ -39,7 +39,7 @@ func (untaken) Take([]footfall.Record) int                                      
 func (untaken) Retry(r footfall.Record, _ error) (kept footfall.Record, ok bool) { return r, true }
 func (untaken) Settle([]footfall.Record, footfall.Outcome, error)                {}
 
-func TestASourceTellsAgainOfRecordsThatNobodyTook(t *testing.T) {
+func TestWaitReturnsAgainForRecordsThatNoSenderTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := footfall.NewSource(untaken(3))
 		src.Wake()

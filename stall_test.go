@@ -15,7 +15,7 @@ import (
 
 // While all senders are busy, the transport looks at the queue less and less often. This ends
 // when a sender is free again.
-func TestAnEventThatComesAfterABusyTimeWaitsForTheIntervalAtMost(t *testing.T) {
+func TestAnEventAfterABusyTimeWaitsForTheIntervalAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(named("slow", func(r *http.Request, body string) (*http.Response, error) {

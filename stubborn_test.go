@@ -68,7 +68,7 @@ func failFirst(name string, n int) func(*http.Request, string) (*http.Response, 
 	})
 }
 
-func TestAProbeThatHangsDoesNotHoldUpAnEventThatComes(t *testing.T) {
+func TestAHangingProbeDoesNotDelayANewEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = time.Millisecond
@@ -92,7 +92,7 @@ func TestAProbeThatHangsDoesNotHoldUpAnEventThatComes(t *testing.T) {
 }
 
 // Many events have failed, and no event has arrived that could overlap the probe.
-func TestAProbeThatHangsInAnOutageDoesNotHoldUpAnEventThatComesLater(t *testing.T) {
+func TestAHangingProbeInAnOutageDoesNotDelayALaterEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = time.Millisecond
@@ -115,7 +115,7 @@ func TestAProbeThatHangsInAnOutageDoesNotHoldUpAnEventThatComesLater(t *testing.
 }
 
 // A 429 without a Retry-After may be about one event only.
-func TestAnEventThatIsAlwaysAnswered429HoldsUpNone(t *testing.T) {
+func TestAnEventThatIsAlwaysAnswered429DelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = time.Millisecond

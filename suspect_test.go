@@ -75,7 +75,7 @@ func TestCloseRetriesAnEventThatKeepsFailingWhileTheAPIAcceptsOthers(t *testing.
 	})
 }
 
-func TestCloseRetriesWhatFailedBeforeTheAPIAcceptedAnother(t *testing.T) {
+func TestCloseRetriesEventsThatFailedBeforeTheAPIAcceptedAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(inTurn(reply{0, answerStatus(500)}, reply{0, answerStatus(202)}))
@@ -126,7 +126,7 @@ func TestAnEventThatKeptFailingIsDeliveredByFewSenders(t *testing.T) {
 	})
 }
 
-func TestCloseRetriesWhatFailedBeforeTheAPIRefusedAnother(t *testing.T) {
+func TestCloseRetriesEventsThatFailedBeforeTheAPIRefusedAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(inTurn(reply{0, answerStatus(500)}, reply{0, answerStatus(400)}, reply{0, answerStatus(202)}))

@@ -194,7 +194,7 @@ func TestQueueIsBoundedByBytes(t *testing.T) {
 	})
 }
 
-func TestFullQueueDropsTheOldestWhenAsked(t *testing.T) {
+func TestFullQueueDropsTheOldestWithDropOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		j := &journal{}

@@ -11,7 +11,7 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-func TestTheCommandLineSaysWhatRuns(t *testing.T) {
+func TestCommandLineSelectsExperiments(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		want settings
@@ -28,7 +28,7 @@ func TestTheCommandLineSaysWhatRuns(t *testing.T) {
 	}
 }
 
-func TestWhatTheCommandLineGetsWrongIsNamed(t *testing.T) {
+func TestErrorsOfTheCommandLineNameTheMistake(t *testing.T) {
 	_, err := parse([]string{"-only", "A1,Z"})
 	assert.EqualError(t, err, `-only: there is no experiment "Z"; there are A1, A2, B, C, D, E, F, G, H`)
 	_, err = parse([]string{"-rounds", "-1"})

@@ -72,7 +72,7 @@ func TestEventIsStoredAsItWasSent(t *testing.T) {
 	}, e)
 }
 
-func TestEventsAtTheLimitsAreTaken(t *testing.T) {
+func TestEventsAtTheLimitsAreAccepted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})
 	var props []string

@@ -39,7 +39,7 @@ func TestCustomEventOfABrowserIsStored(t *testing.T) {
 	assert.Equal(t, []store.Prop{{Key: "plan", Value: "pro"}, {Key: "n", Value: "1.0", Numeric: true}}, e.Props)
 }
 
-func TestBrowserEventsAreValidatedLikeThoseOfTheAPI(t *testing.T) {
+func TestBrowserEventsAreValidatedLikeEventsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})
 	for name, row := range map[string]struct {

@@ -31,7 +31,7 @@ func TestEventsAreRemovedAfterRetention(t *testing.T) {
 	})
 }
 
-func TestEventsAreKeptForEverUnlessToldOtherwise(t *testing.T) {
+func TestEventsAreKeptForeverByDefault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := prepare(t, Config{})
@@ -68,7 +68,7 @@ func TestRemovalThatFailedIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestSitesThatAreGoneAreForgotten(t *testing.T) {
+func TestDeletedSitesAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := prepare(t, Config{})

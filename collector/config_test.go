@@ -38,7 +38,7 @@ func TestNewFailsIfTheStoreCannotBeRead(t *testing.T) {
 }
 
 // The documented defaults must match the code.
-func TestDocumentedDefaultsAreTheRealOnes(t *testing.T) {
+func TestDefaultsMatchTheDocumentation(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("config.go")
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestDocumentedDefaultsAreTheRealOnes(t *testing.T) {
 	assert.NotNil(t, c.Logger)
 }
 
-func TestBurstOfAKeyIsThatOfTwoSeconds(t *testing.T) {
+func TestBurstOfAKeyIsTwoSecondsOfItsRate(t *testing.T) {
 	t.Parallel()
 	for rate, want := range map[float64]int{0.1: 1, 3: 6, 1e300: 1 << 30, -1: 1} {
 		assert.Equal(t, want, Config{KeyRate: rate}.withDefaults().KeyBurst, rate)
@@ -67,7 +67,7 @@ func TestBurstOfAKeyIsThatOfTwoSeconds(t *testing.T) {
 	assert.Equal(t, 7, Config{KeyRate: 3, KeyBurst: 7}.withDefaults().KeyBurst)
 }
 
-func TestSetupLinkIsThereUntilThereIsAPassword(t *testing.T) {
+func TestSetupLinkExistsUntilAPasswordIsSet(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, Config{PublicURL: "https://stats.example.com/"})
 	token := s.Account().SetupToken()

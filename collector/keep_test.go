@@ -144,7 +144,7 @@ func TestEventsBeyondMaxPendingAreRefused(t *testing.T) {
 	})
 }
 
-func TestEventThatArrivedIsKeptThoughTheClientLeft(t *testing.T) {
+func TestEventIsStoredAlthoughTheClientDisconnected(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,7 +212,7 @@ func TestHealthSaysWhetherTheStoreAnswers(t *testing.T) {
 	assert.Equal(t, `{"error":"unavailable","message":"the store does not answer","status":503}`, got.body)
 }
 
-func TestEverythingElseIsTheDashboards(t *testing.T) {
+func TestOtherPathsBelongToTheDashboard(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, Config{})
 	s.dashboard = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })

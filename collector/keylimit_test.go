@@ -83,9 +83,9 @@ func TestKeyHasNoLimitIfItIsNegative(t *testing.T) {
 	}
 }
 
-// TestClientsOfASlowStoreAreToldToComeBack uses a store that adds one event at a time, and
+// TestClientsOfASlowStoreGetRetryAfter uses a store that adds one event at a time, and
 // more clients than MaxPending, on real sockets. Each client obeys Retry-After.
-func TestClientsOfASlowStoreAreToldToComeBack(t *testing.T) {
+func TestClientsOfASlowStoreGetRetryAfter(t *testing.T) {
 	t.Parallel()
 	const clients, mayWait = 12, 3
 	reference := storetest.NewReference()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestLimiterSaysInWholeSecondsWhenToComeBack(t *testing.T) {
+func TestLimiterReturnsWaitsInWholeSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter[string](0.4, 2)
@@ -23,7 +23,7 @@ func TestLimiterSaysInWholeSecondsWhenToComeBack(t *testing.T) {
 	})
 }
 
-func TestNoLimiterHoldsNobodyBack(t *testing.T) {
+func TestNilLimiterAllowsEverything(t *testing.T) {
 	t.Parallel()
 	var none *limiter[string]
 	for range 1000 {

@@ -49,9 +49,9 @@ func TestBrowserSideSetsNoCookieAndAsksForNone(t *testing.T) {
 	}
 }
 
-// TestNothingThatIsKeptGrowsWithRefusedRequests sends requests that differ in everything that
+// TestRefusedRequestsDoNotGrowMemory sends requests that differ in everything that
 // a client can choose, and checks that all tables stay bounded.
-func TestNothingThatIsKeptGrowsWithRefusedRequests(t *testing.T) {
+func TestRefusedRequestsDoNotGrowMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := prepare(t, Config{TrustedProxies: loopback})

@@ -149,7 +149,7 @@ func (r removing) Remove(ctx context.Context, kind, id string) error {
 	return r.Store.Remove(ctx, kind, id)
 }
 
-func TestNoNewSaltWhileTheOldOneIsStillThere(t *testing.T) {
+func TestNewSaltRequiresRemovalOfTheOldOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := false
@@ -234,7 +234,7 @@ func TestStoreIsScrubbedAfterEachStartAndEachDayUntilItSucceeds(t *testing.T) {
 	})
 }
 
-func TestCollectorStartsThoughTheStoreCannotBeScrubbed(t *testing.T) {
+func TestCollectorStartsAlthoughTheStoreCannotBeScrubbed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var stuck atomic.Bool

@@ -150,7 +150,7 @@ func startBrowser(t *testing.T, address string) (stop func() string) {
 	}
 }
 
-// settled waits until all events are stored: before those of earlier pages, and the number
+// settled waits until all events are stored: before the events of earlier pages, and the number
 // reported by the last page. It returns them without the event "last".
 func (p *pages) settled(t *testing.T, before int) (all []store.Event) {
 	t.Helper()
@@ -194,7 +194,7 @@ func checkApp(t *testing.T, site account.Site, all []store.Event, base string) {
 	}, seen, site.Domain)
 }
 
-func TestPageRenderedAheadCountsOnlyWhenItIsSeen(t *testing.T) {
+func TestPrerenderedPageCountsOnlyWhenItIsSeen(t *testing.T) {
 	t.Parallel()
 	rendered, seen := make(chan string, 1), make(chan struct{})
 	p := servePages(t, map[string]string{"/": ahead, "/next": next}, map[string]http.HandlerFunc{

@@ -54,9 +54,9 @@ func TestConnectionThatSendsItsHeaderSlowlyIsCut(t *testing.T) {
 	assert.Empty(t, answer, "it is not worth one")
 }
 
-// TestSlowClientsKeepNobodyWaiting opens many connections that never finish their header or
+// TestSlowClientsDelayNoOthers opens many connections that never finish their header or
 // body, and sends a normal request meanwhile.
-func TestSlowClientsKeepNobodyWaiting(t *testing.T) {
+func TestSlowClientsDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{HeaderTimeout: time.Second, ReadTimeout: 2 * time.Second, MaxPending: 1})
 	var slow []net.Conn

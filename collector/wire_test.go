@@ -132,7 +132,7 @@ func TestOddRequestsAreAnsweredInTheErrorShape(t *testing.T) {
 	assertClosed(t, rest, "where the next request begins nobody knows")
 }
 
-func TestChunkedEventsAreTaken(t *testing.T) {
+func TestChunkedEventsAreAccepted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})
 	text := s.event("x", pageURL, "{}")
@@ -142,9 +142,9 @@ func TestChunkedEventsAreTaken(t *testing.T) {
 	assert.Len(t, s.stored(t), 1)
 }
 
-// TestBodyIsAskedForOnlyIfItIsWanted tests Expect: 100-continue: a refused client does not
+// TestContinueIsSentOnlyToAcceptedClients tests Expect: 100-continue: a refused client does not
 // send its body.
-func TestBodyIsAskedForOnlyIfItIsWanted(t *testing.T) {
+func TestContinueIsSentOnlyToAcceptedClients(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})
 	text := s.event("x", pageURL, "{}")

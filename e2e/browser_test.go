@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// userAgent is Chromium's own without the word Headless, by which the collector would
-// take it for a bot.
+// userAgent is Chromium's user agent without the word Headless, which the collector takes
+// for a bot.
 const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 
-// chromium is the process that all tests share: to start one takes longer than most of
-// them do. Each test has a browser context of its own, with its own cookies.
+// chromium is the process that all tests share, because starting one takes longer than most
+// tests. Each test has its own browser context, with its own cookies.
 var chromium struct {
 	sync.Once
 	ctx  context.Context
@@ -52,7 +52,7 @@ func startChromium() {
 	chromium.err = chromedp.Do(ctx) // starts it
 }
 
-// browser is a tab with a browser context of its own. What cannot be done fails the test.
+// browser is a tab with its own browser context. An action that fails also fails the test.
 type browser struct {
 	t       *testing.T
 	ctx     context.Context
@@ -62,7 +62,7 @@ type browser struct {
 // in is the same browser in a subtest.
 func (b *browser) in(t *testing.T) *browser { return &browser{t, b.ctx, b.console} }
 
-// console keeps what a tab complains about, such as violations of the page's policy.
+// console keeps the errors and warnings of a tab, such as violations of the page's policy.
 type console struct {
 	mu       sync.Mutex
 	problems []string
@@ -70,7 +70,7 @@ type console struct {
 }
 
 // openBrowser opens a tab that closes with the test. An error in its console fails the
-// test: see complains.
+// test: see complaints.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil && os.Getenv("CI") == "" {
@@ -104,14 +104,14 @@ func (c *console) watch(ctx context.Context) {
 	}()
 }
 
-// expect takes a complaint with the text for none, until complaints is next asked.
+// expect ignores a complaint with the text until the next call of complaints.
 func (c *console) expect(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expected = append(c.expected, text)
 }
 
-// complaints returns the errors and warnings since it was last asked.
+// complaints returns the errors and warnings since its last call.
 func (b *browser) complaints() (all []string) {
 	b.console.mu.Lock()
 	defer b.console.mu.Unlock()
@@ -124,7 +124,7 @@ func (b *browser) complaints() (all []string) {
 	return all
 }
 
-// patience is with one action, which takes milliseconds on a machine that is not busy.
+// patience bounds one action, which takes milliseconds on a machine that is not busy.
 const patience = 30 * time.Second
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
@@ -142,7 +142,7 @@ func run[T any](b *browser, a chromedp.Action[T]) T {
 	return result
 }
 
-// eval returns what the expression comes to in the page.
+// eval returns the value of the expression in the page.
 func eval[T any](b *browser, expression string) T {
 	b.t.Helper()
 	return run(b, chromedp.Evaluate[T](expression))
@@ -153,7 +153,7 @@ func (b *browser) open(address string) {
 	b.do(chromedp.Navigate(address))
 }
 
-// withoutScripts is a browser whose owner has JavaScript turned off.
+// withoutScripts turns JavaScript off.
 func (b *browser) withoutScripts() *browser {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
@@ -161,7 +161,7 @@ func (b *browser) withoutScripts() *browser {
 	return b
 }
 
-// look sets the width of the window and whether dark colours are preferred.
+// look sets the size of the window and the preferred colour scheme.
 func (b *browser) look(width, height int64, scheme string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
@@ -177,7 +177,7 @@ func (b *browser) press(text string) {
 	b.click(`//*[self::button or self::a][normalize-space()=` + strconv.Quote(text) + `]`)
 }
 
-// click clicks what the selector, CSS or XPath, finds first, and waits for the page it
+// click clicks the first match of the selector, CSS or XPath, and waits for the page it
 // leads to.
 func (b *browser) click(selector string) {
 	b.t.Helper()
@@ -187,7 +187,7 @@ func (b *browser) click(selector string) {
 	require.NoError(b.t, err, selector)
 }
 
-// unfold opens what the summary with the text hides.
+// unfold opens the details whose summary has the text.
 func (b *browser) unfold(text string) {
 	b.t.Helper()
 	b.do(chromedp.Click(`//summary[normalize-space()=` + strconv.Quote(text) + `]`))
@@ -201,7 +201,7 @@ func (b *browser) fill(name, text string) {
 	b.do(chromedp.SendKeys(named(name), text))
 }
 
-// refill replaces what is in the field that has the name.
+// refill replaces the text of the field that has the name.
 func (b *browser) refill(name, text string) {
 	b.t.Helper()
 	b.do(chromedp.Clear(named(name)))
@@ -214,14 +214,14 @@ func (b *browser) choose(name, value string) {
 	b.do(chromedp.SetValue(named(name), value))
 }
 
-// text is that of the page.
+// text returns the text of the page.
 func (b *browser) text() string {
 	b.t.Helper()
 	return run(b, chromedp.Text(chromedp.CSS("body")))
 }
 
-// shows loads the page again and again until its text matches all patterns, for as long
-// as an event may take to be seen: a second.
+// shows reloads the page until its text matches all patterns. It fails after a second, the
+// time within which an event must be shown.
 func (b *browser) shows(patterns ...string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(time.Second); ; {

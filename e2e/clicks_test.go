@@ -19,12 +19,12 @@ type office struct {
 	*browser
 	*service
 	site    account.Site
-	scripts bool // whether they run
+	scripts bool // JavaScript is on
 }
 
-// steps is the way of three visitors of the site: the first goes all of it, the second
-// three steps, the third takes the second before the first. Twice a server says that
-// somebody paid.
+// steps returns the events of three visitors of the site: the first takes all steps, the
+// second three steps, and the third the second step before the first. A server sends two
+// payments.
 func steps(site string) (all []store.Event) {
 	at := time.Now().Add(-time.Hour)
 	add := func(visitor uint64, name, path string, props ...store.Prop) {
@@ -56,7 +56,7 @@ func inTheOffice(t *testing.T, test func(*testing.T, *office)) {
 				o.site = addSite(t, a, "The shop", "shop.example.com")
 				addAll(t, st, steps(o.site.ID))
 			})
-			o.browser = openBrowser(t) // after the service, so that it is closed before: a live page complains of one that is gone
+			o.browser = openBrowser(t) // opened after the service, so that it is closed first: a live page complains about a closed service
 			if !scripts {
 				o.withoutScripts()
 			}
@@ -66,7 +66,7 @@ func inTheOffice(t *testing.T, test func(*testing.T, *office)) {
 	}
 }
 
-// match fills in one step of a funnel, or what reaches a goal.
+// match fills in one step of a funnel, or the condition of a goal.
 func (b *browser) match(n int, kind, text, key, value string) {
 	b.t.Helper()
 	b.choose(fmt.Sprint("what", n), kind)
@@ -111,7 +111,7 @@ func TestFunnelsOfTwoAndEightStepsAreMadeByClicking(t *testing.T) {
 	})
 }
 
-// figures are those of the steps in one of a funnel's two readings.
+// figures returns the figures of the steps in one of a funnel's two readings.
 func (o *office) figures(reading string) []string {
 	o.t.Helper()
 	return eval[[]string](o.browser, `[...document.querySelectorAll(".`+reading+` .step strong")].map(e => e.textContent)`)
@@ -203,7 +203,7 @@ func TestKeysAreIssuedRotatedAndRevokedByClicking(t *testing.T) {
 	})
 }
 
-// secret is that of the key that was just issued, as the page shows it.
+// secret returns the new key as the page shows it.
 func (o *office) secret() string {
 	o.t.Helper()
 	secret := eval[string](o.browser, `document.querySelector(".fresh code").textContent`)
@@ -241,7 +241,7 @@ func TestPasswordIsChangedByClicking(t *testing.T) {
 	})
 }
 
-func TestWhatIsFoldedAwayIsThereWithoutJavaScript(t *testing.T) {
+func TestFoldedPartsOpenWithoutJavaScript(t *testing.T) {
 	inTheOffice(t, func(t *testing.T, o *office) {
 		o.press("The shop")
 		o.unfold("Figures as a table")

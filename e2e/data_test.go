@@ -15,15 +15,15 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// furnished is a service whose owner has been busy: a shop that is doing well, a site
-// whose every text is a stranger's bad joke, and one where nothing happened yet.
+// furnished is a service with three sites: a shop with many events, a site whose texts are
+// all hostile, and a site without events.
 type furnished struct {
 	*service
 	shop, hostile, empty account.Site
 }
 
-// Texts that break careless pages: one that cannot be broken into lines, one that runs
-// from right to left, one that is markup.
+// Texts that break careless pages: one without a place for a line break, one that runs
+// from right to left, and one that is markup.
 var (
 	longText = strings.Repeat("an_event_name_that_never_ends_", 4)
 	rtlText  = "تمت_عملية_الشراء بنجاح 🛒👩🏽‍💻"
@@ -80,7 +80,7 @@ func addAll(t testing.TB, st store.Store, events []store.Event) {
 	require.Empty(t, failed)
 }
 
-// aims are the goals and funnels of the shop.
+// aims adds the goals and funnels of the shop.
 func aims(t testing.TB, a *account.Account, site string) {
 	t.Helper()
 	pro := store.Match{Event: "checkout_completed", PropKey: "plan", PropValue: "pro"}
@@ -101,7 +101,7 @@ func aims(t testing.TB, a *account.Account, site string) {
 	}
 }
 
-// jokes are those of the hostile site.
+// jokes adds goals and funnels with hostile texts.
 func jokes(t testing.TB, a *account.Account, site string) {
 	t.Helper()
 	for _, text := range []string{longText, rtlText, markup} {
@@ -117,8 +117,8 @@ func jokes(t testing.TB, a *account.Account, site string) {
 	}
 }
 
-// sales are thirty days of a shop, with quieter weekends, and a server that settles
-// payments.
+// sales returns thirty days of a shop, with fewer events at weekends, and a server that
+// sends payments.
 func sales(site account.Site) (all []store.Event) {
 	pages := []string{"/", "/products/kettle", "/pricing", "/products/teapot", "/about", "/products/bellows", "/journal/how-to-lay-a-fire", "/basket", "/contact", "/products/poker"}
 	sources := []string{"newsletter", "mastodon", "print", "partner"}
@@ -158,7 +158,7 @@ func sales(site account.Site) (all []store.Event) {
 	return all
 }
 
-// nuisance is what strangers send to see what breaks.
+// nuisance returns hostile events.
 func nuisance(site account.Site) (all []store.Event) {
 	now := time.Now().UTC()
 	for i, text := range []string{longText, rtlText, markup, "🎉", "{{.}}", "https://example.com/?" + longText, strings.Repeat("W", 120)} {

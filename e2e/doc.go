@@ -1,3 +1,3 @@
-// Package e2e holds tests that use the whole of it as a person does: the shop of
-// examples/shop as a program, its collector, and a real browser, Chromium.
+// Package e2e tests the whole system as a person uses it: the shop of examples/shop as a
+// program, its collector, and a real browser, Chromium.
 package e2e

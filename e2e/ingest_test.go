@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// load is what wrk sends: a shop's events, each with an Idempotency-Key of its own.
+// load is the script for wrk. It sends a shop's events, each with a different Idempotency-Key.
 const load = `
 local n = 0
 wrk.method = "POST"
@@ -28,7 +28,8 @@ end
 `
 
 // BenchmarkIngest posts events with wrk, which shares the cores with the collector, and
-// reports how many a second were stored: each answered with 202 when it was on disk.
+// reports the number of events stored per second. The collector answers 202 when an event
+// is on disk.
 func BenchmarkIngest(b *testing.B) {
 	wrk, err := exec.LookPath("wrk")
 	if err != nil {

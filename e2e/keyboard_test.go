@@ -12,13 +12,13 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// focusName is what whoever hears the page is told of the focus.
+// focusName returns the name of the focused element, as a screen reader says it.
 const focusName = `(() => {
 	const e = document.activeElement;
 	return (e.labels?.[0] ?? e).textContent.trim().replace(/\s+/g, " ");
 })()`
 
-// tabTo presses Tab until the focus is on what has the name.
+// tabTo presses Tab until the element with the name has the focus.
 func (b *browser) tabTo(name string) {
 	b.t.Helper()
 	for range 100 {
@@ -42,14 +42,14 @@ func (b *browser) enter() {
 	require.NoError(b.t, err)
 }
 
-// enterAt goes there by Tab and presses Enter.
+// enterAt goes to the element with the name by Tab and presses Enter.
 func (b *browser) enterAt(name string) {
 	b.t.Helper()
 	b.tabTo(name)
 	b.enter()
 }
 
-// typeAt goes there by Tab and types.
+// typeAt goes to the element with the name by Tab and types.
 func (b *browser) typeAt(name, text string) {
 	b.t.Helper()
 	b.tabTo(name)
@@ -60,7 +60,7 @@ func TestEverythingIsDoneByKeyboardAlone(t *testing.T) {
 	b := openBrowser(t)
 	s := startService(t, func(_ store.Store, a *account.Account) { owned(t, a) })
 	b.open(s.url + "/login")
-	b.keys(password) // the focus is there
+	b.keys(password) // the field has the focus
 	b.enter()
 
 	b.enterAt("Add the first site")

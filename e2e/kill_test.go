@@ -26,7 +26,7 @@ import (
 
 const killRounds = 30
 
-func TestEveryAcceptedEventIsThereAfterAKill(t *testing.T) {
+func TestEveryAcceptedEventSurvivesAKill(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "footfall-collector")
 	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../collector/cmd/footfall-collector").CombinedOutput()
 	require.NoError(t, err, string(built))
@@ -107,7 +107,7 @@ func killWhileLoaded(t *testing.T, collector *exec.Cmd, load *numberedEvents) {
 	<-sent
 }
 
-// numberedEvents are events of different names, and those of them that were answered
+// numberedEvents sends events with different names and keeps the names that were answered
 // with 202.
 type numberedEvents struct {
 	site, key string

@@ -32,7 +32,7 @@ func (s *slowly) Add(ctx context.Context, e store.Event) error {
 	return s.Store.Add(ctx, e)
 }
 
-// watched counts answers that say: not now.
+// watched counts answers that mean "not now".
 type watched struct {
 	http.ResponseWriter
 	refused *atomic.Int64
@@ -45,9 +45,9 @@ func (w *watched) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// TestTrackerHoldsEventsBackWhileTheCollectorTakesNoMore has a tracker that is far
-// quicker than it may be. Not one event is lost, and none counts twice.
-func TestTrackerHoldsEventsBackWhileTheCollectorTakesNoMore(t *testing.T) {
+// A tracker that is much faster than the limit of its key loses no event, and none counts
+// twice.
+func TestTrackerWaitsWhileTheCollectorLimitsItsKey(t *testing.T) {
 	for name, cfg := range map[string]collector.Config{
 		"the key's limit is used up (429)": {KeyRate: 15, KeyBurst: 20},
 		"the store is slower (503)":        {MaxPending: 4},

@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// inspect is what the tests below ask a page: functions of window.inspect.
+// inspect is the script with the functions of window.inspect, which the tests below call.
 //
 //go:embed testdata/inspect.js
 var inspect string
 
-// widths are two phones and a desk.
+// widths are the widths of two phones and a desktop.
 var widths = []int64{360, 390, 1280}
 
-// promises hold for every page.
+// promises are checks that every page passes.
 var promises = []struct {
 	name  string
 	check func(*testing.T, *browser)
@@ -28,8 +28,8 @@ var promises = []struct {
 	{"is reached by Tab in order, with an outline that shows", isReachedByTab},
 }
 
-// TestEveryPage goes by the list of pages. What the console says, such as that the
-// page's policy was violated, is a failure of the page.
+// TestEveryPage tests each page of the list. A complaint in the console, such as a violation
+// of the page's policy, fails the test.
 func TestEveryPage(t *testing.T) {
 	crawl := newCrawl()
 	eachPage(t, func(b *browser, p page) {
@@ -62,7 +62,7 @@ type contrasts struct {
 func hasContrast(t *testing.T, b *browser) {
 	grounds := map[string]bool{}
 	for _, scheme := range []string{"light", "dark"} {
-		b.look(1280, 6000, scheme) // what is out of the window cannot be asked what is behind it
+		b.look(1280, 6000, scheme) // high enough for the whole page: only visible elements have a known background
 		b.inspecting()
 		seen := eval[contrasts](b, `inspect.contrast()`)
 		assert.Empty(t, seen.Weak, scheme)

@@ -14,7 +14,7 @@ func (b *browser) signIn(p *program) {
 	b.press("Set the password")
 }
 
-// buy goes from the shelf to the thanks.
+// buy buys a product.
 func (b *browser) buy(p *program) {
 	b.t.Helper()
 	b.open(p.shop)

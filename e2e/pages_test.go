@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// page is one that the dashboard shows, in one of the states it can be in.
+// page is a page of the dashboard in one of its states.
 type page struct {
 	name   string
 	path   string // "" where it is the answer to a form, which get sends
@@ -22,9 +22,8 @@ type page struct {
 	signed bool
 }
 
-// pages are all there are. Whatever holds for every page goes by this list, and
-// TestEveryPage follows the links and forms on them, too: a page that is missing here is
-// found there.
+// pages lists all pages, for tests of every page. TestEveryPage also follows their links and
+// forms, and fails if a page is missing from this list.
 func pages(f *furnished) []page {
 	signed := slices.Concat(ownPages(), reportPages(f), liveAndGoalPages(f), funnelPages(f), settingPages(f))
 	for i := range signed {
@@ -37,7 +36,7 @@ func pages(f *furnished) []page {
 	}, signed...)
 }
 
-// ownPages are about no site.
+// ownPages are the pages that belong to no site.
 func ownPages() []page {
 	return []page{
 		{name: "sites", path: "/"},
@@ -134,11 +133,11 @@ func submitted(path, button, field, text string) func(*browser, *service) {
 	}
 }
 
-// exports are the links that lead to no page.
+// exports are the links to downloads.
 var exports = []string{"/sites/*/export.csv", "/sites/*/export.json"}
 
-// changes are the forms whose answer, when they are taken, is another page. Each is
-// sent by a test that clicks: see clicks_test.go.
+// changes are the forms that lead to another page if they are accepted. A test in
+// clicks_test.go sends each of them.
 var changes = []string{
 	"/setup", "/login", "/logout", "/password", "/sites/new", "/keys", "/keys/*/rotate", "/keys/*/revoke",
 	"/sites/*/settings", "/sites/*/delete",
@@ -146,8 +145,8 @@ var changes = []string{
 	"/sites/*/funnels/new", "/sites/*/funnels/*/edit", "/sites/*/funnels/*/delete",
 }
 
-// show leads the browser to the page. What a page with another status than 200 says in
-// the console is no complaint.
+// show opens the page. The console's message about a status other than 200 does not count
+// as a complaint.
 func (p page) show(b *browser, s *service) {
 	b.t.Helper()
 	if p.path != "" {
@@ -165,7 +164,7 @@ func (p page) show(b *browser, s *service) {
 	}
 }
 
-// firstPages are those of a collector that was just started.
+// firstPages are the pages of a new collector.
 func firstPages(s *service) []page {
 	return []page{
 		{name: "login-not-ready", path: "/login"},
@@ -213,7 +212,7 @@ func (b *browser) signInTo(s *service) {
 	b.press("Sign in")
 }
 
-// ids are what differs from site to site in addresses.
+// ids matches the ids in addresses.
 var ids = regexp.MustCompile(`/(sites|goals|funnels|keys)/([^/?]+)`)
 
 // kind is an address with ids and queries left out: the same for all pages of a kind.

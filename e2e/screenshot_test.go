@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScreenshot makes the picture in the README from the running main job: see the
-// Makefile. The page is the one that opens first, after a minute of customers.
+// TestScreenshot makes the picture in the README from the running shop: see the Makefile.
+// It shows the first page of the dashboard after a minute of customers.
 func TestScreenshot(t *testing.T) {
 	shop, browser := startShop(t, "-traffic", "1500"), openBrowser(t)
 	browser.signIn(shop)

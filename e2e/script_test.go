@@ -18,21 +18,21 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// newspaper is a site of pages with t.js, which tell it what becomes of them. Pages that
-// are rendered ahead are tested in the collector's own tests: Chromium renders none
-// while a debugger is attached.
+// newspaper is a site of pages with t.js. The pages report to it what happens. The
+// collector's own tests cover prerendered pages, because Chromium prerenders none while a
+// debugger is attached.
 type newspaper struct {
 	*service
 	t      *testing.T
 	server *httptest.Server
 	site   account.Site
-	pages  map[string]string // by path, what is in them beside t.js
+	pages  map[string]string // by path, the content besides t.js
 
 	mu   sync.Mutex
 	told []string // in the order told
 }
 
-// tell is a function of all pages, by which they tell what happens.
+// tell is a function of all pages that reports to the newspaper.
 const tell = `<script>function tell(what) { fetch("/tell?" + what, {keepalive: true}); }</script>`
 
 func startNewspaper(t *testing.T, pages map[string]string) *newspaper {
@@ -68,7 +68,7 @@ func (n *newspaper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hears waits until a page has told it.
+// hears waits until a page has reported what.
 func (n *newspaper) hears(what string) {
 	n.t.Helper()
 	require.Eventually(n.t, func() bool {
@@ -78,7 +78,7 @@ func (n *newspaper) hears(what string) {
 	}, patience, 10*time.Millisecond, what)
 }
 
-// stored are the events of a site, each its name and its path, in the order of their text.
+// stored returns the events of a site as sorted texts of name and path.
 func (n *newspaper) stored(site account.Site) (all []string) {
 	n.t.Helper()
 	q := store.Query{Site: site.ID, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)}
@@ -90,9 +90,9 @@ func (n *newspaper) stored(site account.Site) (all []string) {
 	return all
 }
 
-// has waits until the site has as many events as are wanted, and wants just those. The
-// last thing that a page of these tests sends is an event: one that is there has
-// everything behind it that the page sent before.
+// has waits until the site has as many events as wanted, and asserts that they are the wanted
+// ones. The pages of these tests send an event last, so everything that a page sent before
+// has arrived.
 func (n *newspaper) has(want ...string) {
 	n.t.Helper()
 	require.Eventually(n.t, func() bool { return len(n.stored(n.site)) >= len(want) }, patience, 10*time.Millisecond)
@@ -110,7 +110,7 @@ func TestPageFromTheBackForwardCacheCountsOnceMore(t *testing.T) {
 	n.has("/")
 	b.open(n.server.URL + "/next")
 	n.has("/", "/next")
-	eval[any](b, `void setTimeout(() => history.back())`) // which loads nothing, so that there is no load to wait for
+	eval[any](b, `void setTimeout(() => history.back())`) // loads nothing, so there is no load to wait for
 	n.hears("restored")
 	n.has("/", "/next", "/", "back /")
 }
@@ -121,7 +121,7 @@ func TestSinglePageNavigationCountsEachPathOnce(t *testing.T) {
 			history.pushState({}, "", "/second?page=1");
 			history.pushState({}, "", "/second?page=2#end"); // the same page
 			history.replaceState({}, "", "/third");
-			addEventListener("popstate", () => { // after that of t.js
+			addEventListener("popstate", () => { // runs after the listener of t.js
 				if (location.pathname == "/second") {
 					history.forward();
 				} else {
@@ -138,8 +138,8 @@ func TestSinglePageNavigationCountsEachPathOnce(t *testing.T) {
 
 func TestEventsSentWhileThePageIsLeftArrive(t *testing.T) {
 	n := startNewspaper(t, map[string]string{"/": `$script<script>
-		// Not pagehide: for this handler the page is not kept to go back to, and what it
-		// has under way ends with it.
+		// Not pagehide: with an unload handler the page is not kept in the back-forward
+		// cache, and its requests end with it.
 		addEventListener("unload", () => footfall("left", {after: "reading"}));
 	</script>`})
 	b := openBrowser(t)

@@ -25,8 +25,8 @@ type service struct {
 	setup   string // the link of the first start
 }
 
-// startService serves what fill puts into its store before it opens. Without a
-// password it is as on its first start.
+// startService starts a service with the data of fill. Without a password it behaves as on
+// its first start.
 func startService(t testing.TB, fill func(store.Store, *account.Account)) *service {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
@@ -55,7 +55,7 @@ func startService(t testing.TB, fill func(store.Store, *account.Account)) *servi
 	return s
 }
 
-// owned sets the password.
+// owned sets the password of the owner.
 func owned(t testing.TB, a *account.Account) {
 	t.Helper()
 	require.NoError(t, a.SetUp(t.Context(), a.SetupToken(), password))

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program is the shop as somebody runs it.
+// program is a running shop.
 type program struct {
 	shop, setup string // addresses that it printed
 	cmd         *exec.Cmd

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestShots makes a picture of every page in the directory SHOTS, wide and narrow, light
-// and dark, for somebody to look at.
+// TestShots writes a picture of every page to the directory SHOTS, wide and narrow, light
+// and dark, to be checked by eye.
 func TestShots(t *testing.T) {
 	dir := os.Getenv("SHOTS")
 	if dir == "" {

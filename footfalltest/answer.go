@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Answer is what an API does with one event in place of the documented answer.
+// Answer handles one event of an API, instead of the documented answer.
 type Answer func(a *API, w http.ResponseWriter, r *http.Request, e Event)
 
 // Accept counts the event and answers 202, as without an Answer.
@@ -54,7 +54,7 @@ func Hang() Answer {
 	return func(a *API, _ http.ResponseWriter, r *http.Request, _ Event) { a.hang(r.Context()) }
 }
 
-// Delay waits before it goes on with another answer.
+// Delay waits before it gives another answer.
 func Delay(d time.Duration, then Answer) Answer {
 	return func(a *API, w http.ResponseWriter, r *http.Request, e Event) {
 		timer := time.NewTimer(d)

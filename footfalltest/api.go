@@ -16,16 +16,16 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Key is the API key that an API accepts unless SetKey said otherwise.
+// Key is the API key that an API accepts, unless SetKey has changed it.
 const Key = "test-key"
 
-// maxBody bounds what an API reads of a request.
+// maxBody bounds the body that an API reads.
 const maxBody = 1 << 20
 
-// API is a stand-in for the Site Analytics API on a loopback socket. Its one site
-// is SiteID. It answers as the contract says until Next or Always say otherwise,
-// and keeps what it was sent, all of it, so it is not for days. Its methods may be
-// called from several goroutines.
+// API is a stand-in for the Site Analytics API on a loopback socket. It has one site,
+// SiteID. It answers as the contract says unless Next or Always set another answer. It
+// keeps all requests in memory, so it is not for programs that run for days. Its methods
+// may be called from several goroutines.
 type API struct {
 	URL string // to use as Config.BaseURL
 
@@ -44,7 +44,7 @@ type API struct {
 	site     map[string]any
 }
 
-// Request is one POST /v1/events that an API received, whatever it answered.
+// Request is one POST /v1/events that an API received, with any answer.
 type Request struct {
 	Time   time.Time
 	ID     string // Idempotency-Key
@@ -97,7 +97,7 @@ func (a *API) Close() {
 
 // Config returns a Config for a tracker of this API, with a FlushInterval of 10 ms, a
 // ShutdownTimeout of two seconds, so that a test does not wait long for an open stream, and
-// https://example.com/ as DefaultURL; empty that to see what knows no page.
+// https://example.com/ as DefaultURL. Empty DefaultURL to find events without a page.
 func (a *API) Config() footfall.Config {
 	return footfall.Config{
 		BaseURL: a.URL, APIKey: Key, SiteID: SiteID,
@@ -107,8 +107,8 @@ func (a *API) Config() footfall.Config {
 	}
 }
 
-// Next makes the API give these answers to the next events it receives, one each,
-// before it goes on as before.
+// Next makes the API give these answers to the next events it receives, one each.
+// After that it answers as before.
 func (a *API) Next(answers ...Answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,14 +138,14 @@ func (a *API) OnEvent(f func(Event)) {
 }
 
 // Events returns the events that the API accepted, each Idempotency-Key once, in
-// the order they came.
+// order of arrival.
 func (a *API) Events() []Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]Event(nil), a.accepted...)
 }
 
-// Requests returns every POST /v1/events received, in the order they came.
+// Requests returns every POST /v1/events received, in order of arrival.
 func (a *API) Requests() []Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -218,7 +218,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// received keeps the request and returns the answer that was asked for, if any.
+// received keeps the request and returns the answer of Next or Always, if any.
 func (a *API) received(r Request) Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()

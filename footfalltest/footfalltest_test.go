@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTrackerKeepsWhatWasTracked(t *testing.T) {
+func TestTrackerKeepsTrackedEvents(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	ctx := footfall.WithURL(context.Background(), "https://example.com/a")
@@ -122,14 +122,14 @@ func TestAPICountsARepeatedEventOnce(t *testing.T) {
 	assert.Equal(t, []string{"1", "2"}, told)
 }
 
-func TestAPIGivesTheAnswersAskedForInTheirOrder(t *testing.T) {
+func TestAPIGivesTheAnswersOfNextInOrder(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	api.Always(footfalltest.Status(503))
 	api.Next(footfalltest.RetryAfter("7"), footfalltest.Body(202, "text/plain", "garbage"), footfalltest.Reset(), footfalltest.AcceptThenReset())
 	var statuses []int
 	for _, id := range []string{"1", "2", "3", "4", "5"} {
-		// net/http sends what has an Idempotency-Key again by itself.
+		// net/http itself repeats requests with an Idempotency-Key.
 		status, _ := post(t, api, id, event)
 		statuses = append(statuses, status)
 		http.DefaultClient.CloseIdleConnections()
@@ -179,7 +179,7 @@ func TestCloseEndsAnswersThatHang(t *testing.T) {
 	}
 }
 
-func TestLogKeepsWhatTheTrackerSays(t *testing.T) {
+func TestLogKeepsTheLinesOfTheTracker(t *testing.T) {
 	t.Parallel()
 	log := &footfalltest.Log{}
 	tracker := footfalltest.New(t, func(c *footfall.Config) { c.Logger = log.Logger() })

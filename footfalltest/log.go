@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Log keeps what is logged, for Config.Logger. The zero Log is empty and ready; its
+// Log keeps log lines, for Config.Logger. The zero Log is empty and ready to use. Its
 // methods may be called from several goroutines at once.
 type Log struct {
 	mu  sync.Mutex
@@ -24,7 +24,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// String returns all that was logged.
+// String returns all lines.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

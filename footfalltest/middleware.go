@@ -12,13 +12,13 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Subject is a middleware that RunMiddleware tests, with the framework it is for.
+// Subject is a middleware that RunMiddleware tests, with its framework.
 type Subject struct {
 	// Handler returns the app as a handler of net/http. Set Serve instead for a
-	// framework with a server of its own.
+	// framework with its own server.
 	Handler func(tb testing.TB, app App) http.Handler
 
-	// Serve serves the app on the listener until stop is called, which returns
+	// Serve serves the app on the listener until stop is called. stop returns
 	// when all requests are answered.
 	Serve func(tb testing.TB, app App, l net.Listener) (stop func())
 
@@ -31,14 +31,14 @@ type Subject struct {
 	// pattern that a request to Path matches.
 	Nested []Nested
 
-	// WebSocket makes a server side and a client side by a real library.
+	// WebSocket has the server and the client of a real library.
 	WebSocket WebSocket
 
 	// Tracks says that Handler or Serve calls the adapter's own Track for Route.Event. If
 	// it is false, the row about it is not run.
 	Tracks bool
 
-	// Impossible names rows that the framework makes impossible, and says why.
+	// Impossible has the rows that are impossible with the framework, and the reasons.
 	// They are logged by name and not run.
 	Impossible map[string]string
 }
@@ -49,14 +49,14 @@ type App struct {
 	Rules   []footfall.Rule   // in the framework's own patterns
 	Routes  []Route
 
-	// Recovered is the host's recovery. It stands above the middleware, takes
-	// the value of a panic, and the app answers 500; for http.ErrAbortHandler
-	// the connection is closed. A Subject with Handler leaves it to the suite.
+	// Recovered is called by the host's recovery, above the middleware, with the value
+	// of a panic. The app then answers 500, or closes the connection after
+	// http.ErrAbortHandler. With Subject.Handler the suite adds the recovery.
 	Recovered func(any)
 
-	// SiteOf, if it is not nil, returns the site of a request's Host, by which a
-	// middleware of the host above the tested one calls footfall.WithSite. A Subject
-	// with Handler leaves it to the suite.
+	// SiteOf, if it is not nil, returns the site of a request's Host. A middleware of the
+	// host, above the tested one, passes it to footfall.WithSite. With Subject.Handler the
+	// suite adds that middleware.
 	SiteOf func(host string) string
 }
 
@@ -70,8 +70,8 @@ type Route struct {
 	// with the adapter's own Track. It is empty unless Subject.Tracks is true.
 	Event string
 
-	// Fail makes the route one whose handler returns an error of the framework
-	// for which the framework answers with this status.
+	// Fail, if it is not zero, makes the route's handler return an error that the
+	// framework answers with this status.
 	Fail int
 }
 
@@ -81,7 +81,7 @@ type Nested struct {
 	Handler func(tb testing.TB, app App) http.Handler // serves app.Routes[0].Handler at the composed route
 	Serve   func(tb testing.TB, app App, l net.Listener) (stop func())
 	Method  string
-	Host    string // of the request, if not that of the server
+	Host    string // of the request; the server's if empty
 	Path    string // of the request
 	Route   string // the full pattern, as a Rule names it
 }
@@ -89,11 +89,11 @@ type Nested struct {
 // WebSocket is a server and a client of one library.
 type WebSocket struct {
 	Echo http.Handler // sends back what it receives
-	// Send connects to url, sends text and returns what comes back.
+	// Send connects to url, sends text and returns the answer.
 	Send func(ctx context.Context, url, text string) (string, error)
 }
 
-// row is one promise that a middleware keeps.
+// row is one test of the suite.
 type row struct {
 	name string
 	run  func(*testing.T, Subject)
@@ -107,34 +107,34 @@ var rows = []row{
 	{"panics reach the host unchanged and are recorded", panicsReachTheHost},
 	{"an upload leaves no temporary file behind", uploadLeavesNoFile},
 	{"the route is the full pattern", routeIsTheFullPattern},
-	{"404 and 405 make no event unless asked", missingRoutesMakeNoEvent},
+	{"404 and 405 make no event without a rule for NoRoute", missingRoutesMakeNoEvent},
 	{"an error that a handler returns is recorded as the client sees it", errorsAreRecordedAsSeen},
 	{"a site set above the middleware is the events' site", siteAboveIsTheEvents},
 	{"64 clients at once do not mix", clientsDoNotMix},
-	{"a file is sent as without the middleware", filesAreSentAsWithout},
+	{"a file is sent in the same way as without the middleware", filesAreSentAsWithout},
 	{"the answer is the same to the byte", answerIsTheSame},
-	{"Track works in the handler, beside it and after the client went", trackWorksEverywhere},
+	{"Track works in the handler, in its goroutines and after the client has disconnected", trackWorksEverywhere},
 	{"what a client sends never costs an event", clientsCostNoEvent},
 	{"secrets in paths are replaced", secretsInPathsAreReplaced},
 	{"Track in the handler knows the route", trackKnowsTheRoute},
 	{"the host of pages is one of Config.Hosts", hostIsOneOfTheList},
 	{"the page is the configured one", pageIsTheConfigured},
-	{"catch-alls have other names, and their 404 is no route", catchAllsAreToldApart},
-	{"a rule for a route silences AnyRoute", rulesForARouteSilenceAnyRoute},
+	{"catch-alls have distinct names, and their 404 counts for NoRoute", catchAllsAreToldApart},
+	{"AnyRoute leaves out routes with their own rule", rulesForARouteSilenceAnyRoute},
 	{"the status is a prop and a class", statusIsAPropAndAClass},
-	{"assets are no visits", assetsAreNoVisits},
+	{"assets make no event", assetsAreNoVisits},
 	{"a rule's page may be the Referer", ruleMayNameTheReferer},
-	{"a prefetch is no visit", prefetchIsNoVisit},
+	{"a prefetch makes no event", prefetchIsNoVisit},
 	{"NoRoute needs no other rule", noRouteNeedsNoOtherRule},
-	{"a slash at the end means what the router says", slashAtTheEndIsOfTheRouter},
+	{"a slash at the end has the router's meaning", slashAtTheEndIsOfTheRouter},
 	{"another spelling of the path hides a secret, too", spellingsHideSecrets},
 	{"TrackRequest needs no context value", trackRequestNeedsNoContextValue},
 	{"the adapter's own Track knows the route", ownTrackKnowsTheRoute},
 }
 
-// RunMiddleware holds a middleware to what the application may expect of it: that
-// nothing changes but that events are made. Every row is run against a server on
-// a socket. The net/http middleware and this project's adapters of routers pass it.
+// RunMiddleware tests that a middleware makes the right events and otherwise changes
+// nothing of the application. Each row uses a server on a socket. The net/http middleware
+// and this project's adapters of routers pass the suite.
 func RunMiddleware(t *testing.T, s Subject) {
 	t.Helper()
 	if s.Pattern == nil {
@@ -230,8 +230,8 @@ func (s *site) events() []Event {
 	return s.Tracker.Events()
 }
 
-// eventually is events for connections that the server has handed over: it does
-// not wait for their handlers.
+// eventually waits for n events and returns the events. It is for hijacked connections,
+// because the server does not wait for their handlers.
 func (s *site) eventually(n int) []Event {
 	tick, end := time.NewTicker(time.Millisecond), time.Now().Add(patience)
 	defer tick.Stop()

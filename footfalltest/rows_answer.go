@@ -112,10 +112,10 @@ func errorsAreRecordedAsSeen(t *testing.T, s Subject) {
 	}
 }
 
-// date is what differs between two equal answers.
+// date matches the Date field, which may differ between two equal answers.
 var date = regexp.MustCompile(`(?m)^Date: .*\r$`)
 
-// answers are handlers of which a middleware may change nothing.
+// answers are handlers whose answers a middleware must not change.
 var answers = map[string]http.HandlerFunc{
 	"nothing":      func(http.ResponseWriter, *http.Request) {},
 	"a body":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") },

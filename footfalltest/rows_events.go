@@ -209,7 +209,7 @@ func trackWorksEverywhere(t *testing.T, s Subject) {
 	}
 }
 
-// leave asks for path and, once the request has arrived, goes away without waiting
+// leave requests path and, once the request has arrived, disconnects without waiting
 // for the answer.
 func leave(t *testing.T, url, path string, arrived <-chan struct{}) {
 	t.Helper()

@@ -20,7 +20,7 @@ func (s Subject) openWith(t *testing.T, change func(*footfall.Config), rules []f
 	return s.serve(t, App{Tracker: tracker.Tracker, Rules: rules, Routes: routes, Recovered: func(any) {}}, tracker)
 }
 
-// send sends a request as it is written and without a body. Header are lines.
+// send sends a request without a body, with the target unchanged. Header are lines.
 func (s *site) send(t *testing.T, method, target, host string, header ...string) {
 	t.Helper()
 	lines := append([]string{method + " " + target + " HTTP/1.1", "Host: " + host, "Connection: close", "Content-Length: 0"}, header...)
@@ -62,7 +62,7 @@ func clientsCostNoEvent(t *testing.T, s Subject) {
 	tests := []struct {
 		name, target, host string
 		page               string   // without the address of the site
-		values             []string // what the wildcard may have
+		values             []string // allowed values of the wildcard
 	}{
 		{"invalid UTF-8, escaped", "/articles/%ff%fe", "", "/articles/%ff%fe", invalid},
 		{"invalid UTF-8", "/articles/\xff\xfe", "", "/articles/%FF%FE", invalid},
@@ -104,14 +104,14 @@ func expectSafe(t *testing.T, site *site, events []Event, values []string) {
 		if ok && (!slices.Contains(values, value) || !utf8.ValidString(value)) {
 			t.Errorf("the wildcard has %.100q", value)
 		}
-		escaped = escaped || strings.Contains(value, "%") // which is text
+		escaped = escaped || strings.Contains(value, "%") // and is not sanitized
 	}
 	if stats := site.Tracker.Stats(); stats.Invalid > 0 || stats.Sanitized == 0 && !escaped {
 		t.Errorf("of %d events %d were sanitized, %d were invalid", len(events), stats.Sanitized, stats.Invalid)
 	}
 }
 
-// secretPaths are requests, the route of each, and the path of the page where the route is
+// secretPaths are requests with their routes, and the path of the page if the route is
 // known.
 var secretPaths = []struct{ name, target, pattern, page string }{
 	{"a wildcard that is a secret", "/user/reset/secretkey123", "/user/reset/{key}", "/user/reset/%7Bkey%7D"},
@@ -142,7 +142,7 @@ func secretsInPathsAreReplaced(t *testing.T, s Subject) {
 	})
 }
 
-// inBraces is the path of a page with PageRoute.
+// inBraces returns the path of a page with PageRoute.
 func inBraces(pattern string) string {
 	return strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pattern)
 }
@@ -183,7 +183,7 @@ func hostIsOneOfTheList(t *testing.T, s Subject) {
 			site.send(t, "GET", "/cart", host)
 			events := site.events()
 			for i := range events {
-				events[i].URL = strings.ToLower(events[i].URL) // some servers write hosts so
+				events[i].URL = strings.ToLower(events[i].URL) // some servers change the case of hosts
 			}
 			expectPages(t, events, map[string]string{"seen": want + "/cart", "tracked": want + "/cart"})
 		})

@@ -112,7 +112,7 @@ func statusIsAPropAndAClass(t *testing.T, s Subject) {
 	}
 }
 
-// files are answers to requests for them; visit says that AnyRoute counts them.
+// files are requests for files with their answers; visit says that AnyRoute counts them.
 var files = []struct {
 	path   string
 	answer http.HandlerFunc

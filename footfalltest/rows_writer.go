@@ -18,11 +18,11 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// patience bounds whatever a row waits for.
+// patience bounds each wait.
 const patience = 15 * time.Second
 
-// ownClient returns a client whose connections no other test closes, as httptest.Server.Close
-// does with those of http.DefaultClient.
+// ownClient returns a client with its own connections. httptest.Server.Close closes the
+// connections of http.DefaultClient, which other tests use.
 func ownClient(t *testing.T) *http.Client {
 	t.Helper()
 	transport := &http.Transport{}
@@ -51,7 +51,7 @@ func get(t *testing.T, client *http.Client, url string) (*http.Response, string)
 	return resp, string(body)
 }
 
-// writerOf is a handler that answers with what its http.ResponseWriter can do.
+// writerOf is a handler that answers with the optional interfaces of its http.ResponseWriter.
 func writerOf(w http.ResponseWriter, _ *http.Request) {
 	_, flusher := w.(http.Flusher)
 	_, hijacker := w.(http.Hijacker)
@@ -78,7 +78,7 @@ func writerKeepsItsInterfaces(t *testing.T, s Subject) {
 		t.Errorf("on HTTP/1.1 the writer can do\n%swithout the middleware\n%s", wrapped, bare)
 	}
 	if s.Handler == nil {
-		return // a server of its own, which speaks HTTP/1.1
+		return // the framework's own server, without HTTP/2
 	}
 	over2 := func(app App) string {
 		server := httptest.NewUnstartedServer(s.Handler(t, app))
@@ -158,7 +158,7 @@ func earlyHintsAreNotTheStatus(t *testing.T, s Subject) {
 	expectNames(t, site.events(), "failed")
 }
 
-// rawly sends text on a connection of its own and returns all that comes back.
+// rawly sends text on a new connection and returns all bytes of the answer.
 func rawly(t *testing.T, url, text string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -174,8 +174,7 @@ func rawly(t *testing.T, url, text string) string {
 	return string(answer)
 }
 
-// A file of 100 MB: whether the writer can take it from the kernel, and that all
-// of it comes.
+// A file of 100 MB arrives whole, and the writer can send it with sendfile.
 func filesAreSentAsWithout(t *testing.T, s Subject) {
 	const size = 100 << 20
 	name := filepath.Join(t.TempDir(), "large.bin")

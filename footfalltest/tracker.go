@@ -30,7 +30,7 @@ type Tracker struct {
 const SiteID = "site_test"
 
 // New returns a tracker for the duration of the test. Its default site is SiteID;
-// events whose page is not known are on https://example.com/. A function in
+// events without a page are on https://example.com/. A function in
 // options may change the Config before the tracker is made.
 func New(tb testing.TB, options ...func(*footfall.Config)) *Tracker {
 	tb.Helper()
@@ -47,8 +47,8 @@ func New(tb testing.TB, options ...func(*footfall.Config)) *Tracker {
 	return &Tracker{Tracker: tracker, tb: tb, recorded: recorded}
 }
 
-// Events returns what has been tracked so far, in the order of acceptance. It
-// needs no waiting: whatever Track accepted before the call is there.
+// Events returns the events so far, in the order of acceptance. All events that Track
+// accepted before the call are there, so tests need not wait.
 func (t *Tracker) Events() []Event {
 	t.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -31,7 +31,7 @@ func dialedByNetHTTP(t *testing.T, url string) (addr string) {
 }
 
 // The zone of an address has a meaning on this machine only (RFC 6874).
-func TestAddressAndHostAreThoseOfNetHTTP(t *testing.T) {
+func TestAddressAndHostAreTheSameAsInNetHTTP(t *testing.T) {
 	for base, want := range map[string]struct{ addr, host string }{
 		"http://[fe80::1%25eth0]:8080":      {"[fe80::1%eth0]:8080", "[fe80::1]:8080"},
 		"http://[fe80::1%25eth0]":           {"[fe80::1%eth0]:80", "[fe80::1]"},
@@ -96,7 +96,7 @@ func TestProxyThatSendsMoreThanItsAnswerIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestProxyWhoseHeaderDoesNotEndIsNotReadForEver(t *testing.T) {
+func TestProxyWithAnEndlessHeaderIsNotReadForever(t *testing.T) {
 	filler := []byte(strings.Repeat("X-Filler: x\r\n", 100))
 	var sent atomic.Int64
 	err := connectTo(t, func(c net.Conn) {

@@ -81,7 +81,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func TestHeaderThatDoesNotEndIsReadToABound(t *testing.T) {
+func TestEndlessHeaderIsReadUpToALimit(t *testing.T) {
 	for name, text := range map[string]string{"a line": "x", "fields": "X-A: 1\r\n", "a folded field": " 1\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			source := &endless{text: text}

@@ -38,7 +38,7 @@ func config(addr string) footfall.Config {
 // The guarantees of the default transport.
 func TestTransport(t *testing.T) { transporttest.Run(t, lean.New) }
 
-func TestHTTPClientIsRefusedBesideOtherProblems(t *testing.T) {
+func TestHTTPClientIsRefusedTogetherWithOtherProblems(t *testing.T) {
 	for name, open := range map[string]func(footfall.Config) error{
 		"New":        func(c footfall.Config) error { _, err := lean.New(c); return err },
 		"NewTracker": func(c footfall.Config) error { _, err := lean.NewTracker(c); return err },
@@ -97,7 +97,7 @@ func TestConnectionsHaveNoGoroutines(t *testing.T) {
 }
 
 // A second answer to one request must not be read as the answer to the next one.
-func TestAnswerThatNobodyAskedForIsNotTheNextEvents(t *testing.T) {
+func TestUnsolicitedAnswerIsNotTheNextEvents(t *testing.T) {
 	const twice = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\nHTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n"
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -119,7 +119,7 @@ func (c *answering) Read(b []byte) (int, error) {
 	return c.answer.Read(b)
 }
 
-func TestAnswerThatWasReadCountsThoughTheTimeIsOver(t *testing.T) {
+func TestAnswerThatWasReadCountsAfterTheDeadline(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer string
 		status int
@@ -140,7 +140,7 @@ func TestAnswerThatWasReadCountsThoughTheTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestAttemptThatIsCutOffSaysThatTheTimeIsOver(t *testing.T) {
+func TestErrorOfAnInterruptedAttemptIsTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	near, far := net.Pipe()

@@ -153,7 +153,7 @@ func TestSOCKSProxyOfTheEnvironmentIsAsked(t *testing.T) {
 	assert.Contains(t, socksProxy.asked, "example.com")
 }
 
-func TestProxyThatRefusesIsAnOutageAndItsPasswordIsNotTold(t *testing.T) {
+func TestProxyThatRefusesIsAnOutageAndItsPasswordIsNotLogged(t *testing.T) {
 	httpProxy.start(t)
 	cfg := config("refused.example.com")
 	cfg.AllowHTTP = true

@@ -43,7 +43,7 @@ func idleOf(t *testing.T, p *poster) *conn {
 }
 
 // A connection is checked even right after its last use.
-func TestAnswerThatArrivesBetweenTwoEventsIsNotTheSecondOnes(t *testing.T) {
+func TestAnswerBetweenTwoEventsIsNotTheSecondEvents(t *testing.T) {
 	for name, push := range map[string]func(net.Conn){
 		"an answer":           func(c net.Conn) { _, _ = io.WriteString(c, refusal) },
 		"a byte":              func(c net.Conn) { _, _ = io.WriteString(c, "H") },
@@ -257,7 +257,7 @@ func TestTLSConnectionIsUsedAgain(t *testing.T) {
 	}
 }
 
-func TestLookingForWhatHasArrivedAllocatesNothing(t *testing.T) {
+func TestCheckForUnsolicitedDataAllocatesNothing(t *testing.T) {
 	var server api
 	server.start(t)
 	c, err := dialSocket(t.Context(), "tcp", server.addr)

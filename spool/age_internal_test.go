@@ -76,7 +76,7 @@ func (a *aging) kill() {
 
 func (a *aging) expired() int { return int(a.feed.read().Expired) }
 
-func TestEventsExpireWhenTheyHaveBeenInTheFileForMaxAge(t *testing.T) {
+func TestEventsExpireAfterMaxAgeInTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := age(t, t.TempDir())
 		defer a.kill()
@@ -136,7 +136,7 @@ func TestAShortRunThatIsClosedMakesEventsOlderToo(t *testing.T) {
 	})
 }
 
-func TestEventsOfTheFirstVersionAreAsOldAsTheNewVersionHasHadThem(t *testing.T) {
+func TestEventsOfTheFirstVersionAgeFromTheUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		plantPlain(t, filepath.Join(dir, "events-0.db"), 3)
@@ -239,7 +239,7 @@ func TestTheClockGoesOnWhenAFileIsReplaced(t *testing.T) {
 	}
 }
 
-func TestAClockThatCannotBeNotedIsAFailureOfTheFile(t *testing.T) {
+func TestAClockThatCannotBeWrittenIsAFailureOfTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := age(t, t.TempDir())
 		a.keep()

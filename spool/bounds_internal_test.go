@@ -14,7 +14,7 @@ import (
 )
 
 // Ended events are removed in the transaction that adds new ones.
-func TestAnEventTakesTheRoomOfOneThatHasEnded(t *testing.T) {
+func TestAnEventTakesTheRoomOfAnEndedEvent(t *testing.T) {
 	for name, refuse := range map[string]bool{"where the oldest are dropped": false, "where new ones are refused": true} {
 		t.Run(name, func(t *testing.T) {
 			a := age(t, t.TempDir(), func(c *Config) {
@@ -58,7 +58,7 @@ func TestTheFileStaysWithinMaxBytesWhileManyEventsAreDroppedForOne(t *testing.T)
 	assert.Equal(t, uint64(maxRemoved+1000), o.feed.read().Dropped)
 }
 
-func TestASmallFileIsCountedAsTheLargeOneWas(t *testing.T) {
+func TestASmallFileHasTheCountsOfTheLargeOne(t *testing.T) {
 	a := age(t, t.TempDir())
 	a.keep()
 	large := a.store
@@ -90,7 +90,7 @@ func TestADraftThatCannotBeUsedIsRemoved(t *testing.T) {
 	})
 }
 
-func TestASmallFileThatCannotTakeThePlaceOfTheLargeOneIsAFailure(t *testing.T) {
+func TestASmallFileThatCannotReplaceTheLargeOneIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := age(t, t.TempDir())
 		defer a.kill()

@@ -45,7 +45,7 @@ func TestAtMaxBytesNoEventWaitsForRoomThatCanBeMade(t *testing.T) {
 }
 
 // The file must drop more events for one large event than are in memory.
-func TestALargeEventGetsItsRoomAtOnce(t *testing.T) {
+func TestALargeEventGetsRoomAtOnce(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), newAPI(false), func(tc *footfall.Config, c *config) { c.MaxBytes, tc.MaxEventBytes = 300_000, 1<<20 })
 	s.keep(0, 2600)
@@ -95,7 +95,7 @@ func TestCloseOfAFullSpoolSaysHowManyItCouldNotStore(t *testing.T) {
 	s.balanced()
 }
 
-func TestTrackDurableIsNoSuccessWhileAFullSpoolRefuses(t *testing.T) {
+func TestTrackDurableFailsWhileAFullSpoolRefuses(t *testing.T) {
 	t.Parallel()
 	next := newAPI(false)
 	s := open(t, t.TempDir(), next, func(_ *footfall.Config, c *config) { c.MaxBytes, c.RefuseNew = 2000, true })
@@ -108,7 +108,7 @@ func TestTrackDurableIsNoSuccessWhileAFullSpoolRefuses(t *testing.T) {
 	require.NoError(t, s.TrackDurable(t.Context(), paid(101)), "there is room again")
 }
 
-func TestCloseOfAFullSpoolTriesWhatItHasNoRoomFor(t *testing.T) {
+func TestCloseOfAFullSpoolSendsEventsWithoutRoom(t *testing.T) {
 	t.Parallel()
 	next := newAPI(false)
 	s := open(t, t.TempDir(), next, func(_ *footfall.Config, c *config) { c.MaxBytes, c.RefuseNew = 2000, true })
@@ -122,7 +122,7 @@ func TestCloseOfAFullSpoolTriesWhatItHasNoRoomFor(t *testing.T) {
 	assert.ElementsMatch(t, numbered(0, 8000), next.bodies())
 }
 
-func TestCloseStoresWhatTheFileHasGotRoomFor(t *testing.T) {
+func TestCloseStoresAsManyEventsAsFit(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), slow{10}, func(_ *footfall.Config, c *config) { c.MaxBytes, c.RefuseNew = 2000, true })
 	s.track(0, 1000)
@@ -148,7 +148,7 @@ func (n slow) Deliver(ctx context.Context, src *footfall.Source) {
 	<-ctx.Done()
 }
 
-func TestAnEventLargerThanTheFileMayBeGoesThroughMemory(t *testing.T) {
+func TestAnEventLargerThanMaxBytesGoesThroughMemory(t *testing.T) {
 	t.Parallel()
 	next := newAPI(true)
 	s := open(t, t.TempDir(), next, func(_ *footfall.Config, c *config) { c.MaxBytes = 10 })

@@ -95,7 +95,7 @@ func TestFlushOfAClosedSpoolReturns(t *testing.T) {
 	require.NoError(t, s.Flush(t.Context()))
 }
 
-func TestOfCloseAndDeliverExactlyOneWins(t *testing.T) {
+func TestEitherCloseOrDeliverWins(t *testing.T) {
 	t.Parallel()
 	for range 100 {
 		dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-func TestTrackAllocatesNothingBesideASpool(t *testing.T) {
+func TestTrackAllocatesNothingWithASpool(t *testing.T) {
 	s := open(t, t.TempDir(), newAPI(false), func(c *footfall.Config, _ *config) {
 		c.FlushInterval, c.BatchSize = time.Hour, 1<<20
 	})
@@ -56,7 +56,7 @@ type nextFunc func(context.Context, *footfall.Source)
 func (f nextFunc) Deliver(ctx context.Context, src *footfall.Source) { f(ctx, src) }
 
 // The events are in the tracker's memory, in slabs of 64 KiB with some 500 events each.
-func TestEventsThatFailWhileTheDiskFailsKeepNoSlabsFromBeingUsedAgain(t *testing.T) {
+func TestFailingEventsDoNotKeepSlabsFromBeingReusedWhileTheDiskFails(t *testing.T) {
 	dir, _ := blocked(t)
 	s := open(t, dir, nextFunc(refusing), func(c *footfall.Config, _ *config) { c.MaxQueueBytes = 64 << 20 })
 	s.track(0, 5000)
@@ -138,7 +138,7 @@ func (s slowly) Settle(records []footfall.Record, o footfall.Outcome, err error)
 
 func (s slowly) Retry(r footfall.Record, _ error) (footfall.Record, bool) { return r, true }
 
-func TestAFileThatCannotBeMadeSmallIsUsedAsItIs(t *testing.T) {
+func TestAFileThatCannotBeShrunkIsStillUsed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	plantMany(t, filepath.Join(dir, "events-0.db"), 80_000)

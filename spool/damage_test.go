@@ -101,7 +101,7 @@ func TestAFlippedBitInAHeaderNeverCrashes(t *testing.T) {
 	}
 }
 
-func TestATruncatedFileIsSetAsideAndWhatCanBeReadIsDelivered(t *testing.T) {
+func TestATruncatedFileIsSetAsideAndItsReadableEventsAreDelivered(t *testing.T) {
 	t.Parallel()
 	const events = 120
 	data := backlog(t, events)
@@ -133,7 +133,7 @@ func TestAnEventThatIsDamagedIsCountedAndTheOthersAreDelivered(t *testing.T) {
 	}
 }
 
-func TestADraftThatACrashLeftIsInNobodysWay(t *testing.T) {
+func TestADraftLeftByACrashIsReplaced(t *testing.T) {
 	t.Parallel()
 	data := backlog(t, 100)
 	clear(data[:4096])
@@ -157,7 +157,7 @@ func TestAFileOfSomethingElseIsSetAside(t *testing.T) {
 }
 
 // Reading the mapped memory of a truncated file faults.
-func TestAFileThatIsTruncatedWhileItIsOpenIsNoCrash(t *testing.T) {
+func TestTruncatingAnOpenFileDoesNotCrash(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{0, 100, 4096, 8192, 100_000} {
 		t.Run(strconv.FormatInt(size, 10), func(t *testing.T) {

@@ -54,7 +54,7 @@ func TestWaitOfAFeedReturnsWhenEventsCome(t *testing.T) {
 	})
 }
 
-func TestWaitOfAFeedDoesNotSpinWhileNobodyTakes(t *testing.T) {
+func TestWaitOfAFeedDoesNotSpinWhileNextTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := newTestFeed()
 		f.stored(some(1, 5))
@@ -78,7 +78,7 @@ func TestWaitOfAFeedEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestWaitOfAFeedEndsForAllWhenNothingWillCome(t *testing.T) {
+func TestWaitOfAFeedEndsForAllCallersAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := newTestFeed()
 		results := make(chan bool)
@@ -97,7 +97,7 @@ func TestWaitOfAFeedEndsForAllWhenNothingWillCome(t *testing.T) {
 	})
 }
 
-func TestAFeedThatClosesHandsOutWhatIsLeftFirst(t *testing.T) {
+func TestAClosingFeedFirstHandsOutTheRemainingEvents(t *testing.T) {
 	f, _ := newTestFeed()
 	f.stored(some(1, 3))
 	f.close()
@@ -130,7 +130,7 @@ func TestARecordIsSettledOnce(t *testing.T) {
 	assert.Equal(t, []parcel{{1, 30}}, ended)
 }
 
-func TestEventsOfAnEarlierProcessAreNotToldToTheTracker(t *testing.T) {
+func TestEventsOfAnEarlierProcessAreNotReportedToTheTracker(t *testing.T) {
 	f, q := newTestFeed()
 	r := record{key: 1, run: 5, rec: some(1, 1)[0].rec}
 	f.load(&r, 6, time.Now(), func(b []byte) []byte { return b })
@@ -143,7 +143,7 @@ func TestEventsOfAnEarlierProcessAreNotToldToTheTracker(t *testing.T) {
 
 // A Next that stores events reports their outcome later. If it reports more events than it got
 // from this run, the others are from earlier runs.
-func TestWhatNextStoresIsMovedWhenNextSaysSo(t *testing.T) {
+func TestEventsThatNextStoresAreMovedWhenNextReportsThem(t *testing.T) {
 	f, q := newTestFeed()
 	f.stored(some(1, 3))
 	taken := make([]footfall.Record, 3)
@@ -196,7 +196,7 @@ func TestEventsInMemoryOnlyAreSettledWithTheTracker(t *testing.T) {
 	assert.Empty(t, ended)
 }
 
-func TestFlushWaitsUntilTheFileIsRidOfWhatWasInIt(t *testing.T) {
+func TestFlushWaitsUntilTheFileIsEmpty(t *testing.T) {
 	f, _ := newTestFeed()
 	done := func(fl *flush) bool {
 		f.answer()
@@ -215,7 +215,7 @@ func TestFlushWaitsUntilTheFileIsRidOfWhatWasInIt(t *testing.T) {
 	assert.True(t, done(fl))
 }
 
-func TestFlushWaitsForWhatIsNotReadFromTheFileYet(t *testing.T) {
+func TestFlushWaitsForEventsThatAreNotReadFromTheFileYet(t *testing.T) {
 	f, _ := newTestFeed()
 	f.committed(&store{next: windowEvents + 2, events: windowEvents + 1}, 0)
 	f.stored(some(1, windowEvents+1))
@@ -237,7 +237,7 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-func TestWhatNextGivesUpIsTheNextThatItGets(t *testing.T) {
+func TestAnEventThatNextGivesUpIsTakenNext(t *testing.T) {
 	f, _ := newTestFeed()
 	f.stored(some(1, 4))
 	taken := make([]footfall.Record, 4)
@@ -250,7 +250,7 @@ func TestWhatNextGivesUpIsTheNextThatItGets(t *testing.T) {
 	}
 }
 
-func TestTakeGivesNoEventThatIsTooOld(t *testing.T) {
+func TestTakeReturnsNoExpiredEvent(t *testing.T) {
 	f, q := newTestFeed()
 	f.stored(some(1, 3))
 	f.maxAge = time.Hour
@@ -274,7 +274,7 @@ func TestEventsInMemoryOnlyDoNotExpire(t *testing.T) {
 }
 
 // Events in the file are safe. Events in memory have no other chance.
-func TestAFeedThatClosesTriesWhatIsInMemoryEvenIfTheAPIDoesNotAnswer(t *testing.T) {
+func TestAClosingFeedTriesEventsInMemoryEvenIfTheAPIDoesNotAnswer(t *testing.T) {
 	f, q := newTestFeed()
 	f.stored(some(1, 2*windowEvents))
 	f.expose([]footfall.Record{some(8000, 1)[0].rec, some(8001, 1)[0].rec}, false)
@@ -297,7 +297,7 @@ func TestAFeedThatClosesTriesWhatIsInMemoryEvenIfTheAPIDoesNotAnswer(t *testing.
 }
 
 // The file is opened again while Next still gives events back.
-func TestAnEventThatNextGaveUpWhileClosingIsNotTakenForLost(t *testing.T) {
+func TestAnEventThatNextGivesUpWhileClosingIsNotLost(t *testing.T) {
 	f, q := newTestFeed()
 	f.stored(some(1, 3))
 	f.close()
@@ -309,7 +309,7 @@ func TestAnEventThatNextGaveUpWhileClosingIsNotTakenForLost(t *testing.T) {
 	assert.Empty(t, q.moved)
 }
 
-func TestWhatFailedInMemoryIsWrittenWhenTheFileCanBeUsedAgain(t *testing.T) {
+func TestFailedEventsInMemoryAreWrittenWhenTheFileWorksAgain(t *testing.T) {
 	f, _ := newTestFeed()
 	f.failed()
 	inFile := some(1, 1)
@@ -332,7 +332,7 @@ func TestWhatFailedInMemoryIsWrittenWhenTheFileCanBeUsedAgain(t *testing.T) {
 	assert.Empty(t, f.failedDirect())
 }
 
-func TestWhatIsTooLargeForTheFileStaysInMemory(t *testing.T) {
+func TestAnEventTooLargeForTheFileStaysInMemory(t *testing.T) {
 	f, _ := newTestFeed()
 	f.expose([]footfall.Record{some(1, 1)[0].rec}, true)
 	taken := make([]footfall.Record, 1)
@@ -342,7 +342,7 @@ func TestWhatIsTooLargeForTheFileStaysInMemory(t *testing.T) {
 	assert.Equal(t, 1, f.next.Take(taken), "it is tried again")
 }
 
-func TestTheNewestEventIsTakenIfItCameAfterATime(t *testing.T) {
+func TestTheNewestEventIsTakenIfItArrivedAfterATime(t *testing.T) {
 	f, _ := newTestFeed()
 	f.stored(some(1, 2))
 	one := make([]footfall.Record, 1)
@@ -355,7 +355,7 @@ func TestTheNewestEventIsTakenIfItCameAfterATime(t *testing.T) {
 	assert.False(t, f.TakeNewest(one, now), "it is in the file only")
 }
 
-func TestAnEventThatExpiresWhenItFailsIsNotNamedAgain(t *testing.T) {
+func TestAnEventThatExpiresWhenItFailsIsNotRetried(t *testing.T) {
 	f, _ := newTestFeed()
 	f.maxAge = time.Hour
 	f.stored(some(1, 1))

@@ -45,7 +45,7 @@ func footfallClose(t *testing.T, s *spool.Spool) {
 	require.NoError(t, tracker.Close(t.Context()))
 }
 
-func TestADirectoryIsOneByWhateverPath(t *testing.T) {
+func TestADirectoryIsLockedUnderEveryPath(t *testing.T) {
 	parent := t.TempDir()
 	t.Chdir(parent)
 	first := open(t, "events/", newAPI(false))
@@ -56,7 +56,7 @@ func TestADirectoryIsOneByWhateverPath(t *testing.T) {
 	}
 }
 
-func TestARelativeDirectoryStaysWhenTheApplicationGoesElsewhere(t *testing.T) {
+func TestARelativeDirectorySurvivesChdir(t *testing.T) {
 	parent := t.TempDir()
 	t.Chdir(parent)
 	require.NoError(t, os.Mkdir("events", 0o700))
@@ -123,7 +123,7 @@ func TestSeveralFilesAreAdoptedWithoutSharing(t *testing.T) {
 	eventually(t, "one file left", func() bool { return len(files(t, dir, "events-*.db")) == 1 })
 }
 
-func TestACopyThatAnInterruptedAdoptionLeftIsSentOnce(t *testing.T) {
+func TestACopyLeftByAnInterruptedAdoptionIsSentOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	twice := aged(time.Second)
@@ -154,7 +154,7 @@ func TestADamagedFileOfAnotherProcessIsSetAside(t *testing.T) {
 	assert.Contains(t, next.bodies(), body(0))
 }
 
-func TestAFileThatCannotBeOpenedIsLeftAndToldOnce(t *testing.T) {
+func TestAFileThatCannotBeOpenedIsLeftAndLoggedOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, spool.Plant(filepath.Join(dir, "events-b.db"), aged(time.Second)))
@@ -180,7 +180,7 @@ func TestAFileThatCannotBeOpenedIsLeftAndToldOnce(t *testing.T) {
 	require.NoError(t, again.end())
 }
 
-func TestALargeEventOfAnotherProcessHoldsNobodyUp(t *testing.T) {
+func TestALargeEventOfAnotherProcessDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		maxBytes int64
@@ -206,7 +206,7 @@ func TestALargeEventOfAnotherProcessHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-func TestWhatIsAdoptedCountsAgainstMaxBytes(t *testing.T) {
+func TestAdoptedEventsCountAgainstMaxBytes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var old []footfall.Record
@@ -261,7 +261,7 @@ func TestOpenDeliversOverHTTP(t *testing.T) {
 	require.NoError(t, tracker.Close(t.Context()))
 }
 
-func TestASpoolLogsWhereItsTrackerDoes(t *testing.T) {
+func TestASpoolUsesTheLoggerOfItsTracker(t *testing.T) {
 	t.Parallel()
 	dir, _ := blocked(t)
 	s := open(t, dir, newAPI(true), func(_ *footfall.Config, c *config) { c.Logger = nil })

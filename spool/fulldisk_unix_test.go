@@ -15,7 +15,7 @@ import (
 )
 
 // The limit on the size of files applies to the whole process, so this test is not parallel.
-func TestAFullDiskIsToldOnceAndEventsGoOnInMemory(t *testing.T) {
+func TestAFullDiskIsLoggedOnceAndEventsStayInMemory(t *testing.T) {
 	var old syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
 	const events = 16_000                                  // more than the limit

@@ -9,7 +9,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-func TestFlushIntervalIsThatOfTheSpoolUnlessItIsSet(t *testing.T) {
+func TestFlushIntervalDefaultsToTheSpools(t *testing.T) {
 	t.Parallel()
 	s := &Spool{}
 	assert.Equal(t, 50*time.Millisecond, s.behind(footfall.Config{}).FlushInterval)

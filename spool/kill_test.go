@@ -77,7 +77,7 @@ func (p printing) Settle(records []footfall.Record, o footfall.Outcome, err erro
 	p.Source.Settle(records, o, err)
 }
 
-func TestWhatTrackDurableAcknowledgedSurvivesAKill(t *testing.T) {
+func TestTrackDurableEventsSurviveAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	safe := make(map[string]bool)

@@ -66,7 +66,7 @@ func TestALoggerThatFailsEndsNothing(t *testing.T) {
 	}
 }
 
-func TestALogThatBlocksForEverHoldsUpNothing(t *testing.T) {
+func TestALogThatBlocksForeverDelaysNothing(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]func() string{
 		"a disk that fails":   func() string { dir, _ := blocked(t); return dir },

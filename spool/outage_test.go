@@ -42,7 +42,7 @@ func TestEventsAreDeliveredFromMemoryWhileTheDirectoryCannotBeUsed(t *testing.T)
 	assert.Contains(t, s.log.String(), dir)
 }
 
-func TestTrackDurableIsNoSuccessWhileNeitherDiskNorAPIHasTheEvent(t *testing.T) {
+func TestTrackDurableFailsWhileNeitherDiskNorAPIHasTheEvent(t *testing.T) {
 	t.Parallel()
 	dir, _ := blocked(t)
 	next := newAPI(false)
@@ -80,7 +80,7 @@ func TestEventsInMemoryCountAgainstTheTrackersBounds(t *testing.T) {
 	assert.Equal(t, uint64(2000), lost.Lost, "there is no file to keep them")
 }
 
-func TestTheFileIsUsedAgainWhenItCanBe(t *testing.T) {
+func TestTheFileIsUsedAgainWhenItWorks(t *testing.T) {
 	t.Parallel()
 	dir, file := blocked(t)
 	next := newAPI(false)
@@ -184,7 +184,7 @@ func TestCloseWithoutTimeStoresEverything(t *testing.T) {
 	}
 }
 
-func TestWhatTrackDurableAcknowledgesDuringCloseIsInTheFile(t *testing.T) {
+func TestTrackDurableEventsDuringCloseAreInTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, newAPI(false))
@@ -216,7 +216,7 @@ func TestWhatTrackDurableAcknowledgesDuringCloseIsInTheFile(t *testing.T) {
 	assert.ElementsMatch(t, safe, next.bodies())
 }
 
-func TestWhatCloseDeliveredIsNotSentAgain(t *testing.T) {
+func TestEventsDeliveredByCloseAreNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		dir, next := t.TempDir(), newAPI(true)
@@ -240,7 +240,7 @@ func (hanging) Deliver(ctx context.Context, src *footfall.Source) {
 	}
 }
 
-func TestWhatNextGivesUpIsHandedToItAgain(t *testing.T) {
+func TestEventsThatNextGivesUpAreOfferedAgain(t *testing.T) {
 	t.Parallel()
 	next := newAPI(true)
 	next.answer = func(n int, _ footfall.Record) (footfall.Outcome, error) {
@@ -273,7 +273,7 @@ func TestAnEventThatTheAPIRefusesLeavesTheFile(t *testing.T) {
 	assert.Zero(t, s.spool.Stats().Events)
 }
 
-func TestAPanicOfNextStopsDeliveryAndNotStorage(t *testing.T) {
+func TestAPanicOfNextStopsDeliveryButNotStorage(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), panicking{})
 	eventually(t, "told", func() bool { return strings.Contains(s.log.String(), "events are stored and not delivered") })

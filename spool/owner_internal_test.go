@@ -45,7 +45,7 @@ func (q *endless) Take(dst []footfall.Record) int {
 	return len(dst)
 }
 
-func TestTheOwnerRestsWhileAFullFileRefuses(t *testing.T) {
+func TestTheOwnerSleepsWhileAFullFileRefuses(t *testing.T) {
 	o, q := newTestOwner(t, t.TempDir(), func(c *Config) { c.MaxBytes, c.RefuseNew = 3000, true })
 	o.src = footfall.NewSource(&endless{tracked: *q})
 	o.due.Store(true)
@@ -62,7 +62,7 @@ func TestTheOwnerRestsWhileAFullFileRefuses(t *testing.T) {
 
 var errDisk = errors.New("the disk is full")
 
-func TestAFileThatFailsIsTriedAfterASecondAndThenUpToEvery30(t *testing.T) {
+func TestAFailedFileIsTriedAfterASecondAndThenUpToEvery30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, _ := newTestOwner(t, t.TempDir())
 		var waits []time.Duration
@@ -82,7 +82,7 @@ func TestAFileThatFailsIsTriedAfterASecondAndThenUpToEvery30(t *testing.T) {
 	})
 }
 
-func TestAFileThatIsFoundDamagedWhileItIsUsedIsReplacedAtOnce(t *testing.T) {
+func TestAFileFoundDamagedWhileInUseIsReplacedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		o, _ := newTestOwner(t, dir)
@@ -98,7 +98,7 @@ func TestAFileThatIsFoundDamagedWhileItIsUsedIsReplacedAtOnce(t *testing.T) {
 	})
 }
 
-func TestAFileThatCouldNotBeMadeSmallIsTriedAgainLater(t *testing.T) {
+func TestAFailedShrinkIsTriedAgainLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, _ := newTestOwner(t, t.TempDir())
 		o.reopen()
@@ -118,7 +118,7 @@ func TestAFileThatCouldNotBeMadeSmallIsTriedAgainLater(t *testing.T) {
 	})
 }
 
-func TestAFileThatCouldNotBeOpenedIsTriedAgainWhenTheDiskIsWellAgain(t *testing.T) {
+func TestAFileThatCouldNotBeOpenedIsTriedAgainWhenTheDiskWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		o, _ := newTestOwner(t, dir)
@@ -142,7 +142,7 @@ func TestAFileThatCouldNotBeOpenedIsTriedAgainWhenTheDiskIsWellAgain(t *testing.
 	})
 }
 
-func TestWhatHasEndedIsRemovedWithin50Milliseconds(t *testing.T) {
+func TestEndedEventsAreRemovedWithin50Milliseconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, _ := newTestOwner(t, t.TempDir())
 		o.store = &store{}
@@ -157,7 +157,7 @@ func TestWhatHasEndedIsRemovedWithin50Milliseconds(t *testing.T) {
 
 // The owner must not treat a directory that it does not search as overdue. It would never
 // sleep.
-func TestTheOwnerRestsWhileItCannotAdopt(t *testing.T) {
+func TestTheOwnerSleepsWhileItCannotAdopt(t *testing.T) {
 	shared := func(c *Config) { c.Shared = true }
 	for name, state := range map[string]func(o *owner){
 		"because the tracker closes":  func(o *owner) { o.closing = true },
@@ -176,7 +176,7 @@ func TestTheOwnerRestsWhileItCannotAdopt(t *testing.T) {
 }
 
 // The file was written but the disk reported an error, and the events stayed in memory.
-func TestWhatAFailedTransactionWroteAllTheSameIsNotSentTwice(t *testing.T) {
+func TestEventsOfAFailedTransactionAreNotSentTwice(t *testing.T) {
 	dir := t.TempDir()
 	o, q := newTestOwner(t, dir)
 	var records []footfall.Record
@@ -212,7 +212,7 @@ func TestAFaultIsAPanicOnlyWhileTheFileIsUsed(t *testing.T) {
 	assert.False(t, debug.SetPanicOnFault(false))
 }
 
-func TestALockWhoseFileIsGoneIsNoClaimAndIsRemoved(t *testing.T) {
+func TestALockWithoutAFileIsRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events-0.db")
 	assert.Nil(t, claimOld(path))
 	assert.NoFileExists(t, lockPath(path))

@@ -23,7 +23,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	assert.Equal(t, record{key: 77, run: 4711, rec: rec, stored: time.Hour, size: headerSize + 7}, got)
 }
 
-func TestAnyBitOfARecordThatIsFlippedIsNoticed(t *testing.T) {
+func TestAFlippedBitInARecordIsDetected(t *testing.T) {
 	rec := footfall.Record{ID: [16]byte{1, 2, 3}, Body: []byte(`{"a":1}`)}
 	k, v := appendKey(nil, 77), encode(nil, 77, 4711, time.Hour, &rec)
 	whole := append(k, v...)
@@ -57,7 +57,7 @@ func TestARecordOfTheFirstVersionIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestAnArenaGivesEachItsOwnRoom(t *testing.T) {
+func TestRoomOfAnArenaDoesNotOverlap(t *testing.T) {
 	var a arena
 	var all [][]byte
 	for n := range 2000 {
@@ -72,7 +72,7 @@ func TestAnArenaGivesEachItsOwnRoom(t *testing.T) {
 	}
 }
 
-func TestAStateIsToldWhenItBeginsAndSeldomAfterThat(t *testing.T) {
+func TestAConditionIsLoggedAtItsBeginningAndRarelyAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&out, nil))

@@ -75,7 +75,7 @@ func TestFlushMeansDeliveredAndNotJustStored(t *testing.T) {
 }
 
 // Flush calls Flush of a Next that stores events, once Next has all of them.
-func TestFlushAsksANextThatStoresItself(t *testing.T) {
+func TestFlushCallsFlushOfANextThatStoresEvents(t *testing.T) {
 	t.Parallel()
 	next := &storing{api: newAPI(true)}
 	next.answer = func(int, footfall.Record) (footfall.Outcome, error) { return footfall.Stored, nil }

@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-func TestAStoreCountsWhatIsInTheFile(t *testing.T) {
+func TestAStoreCountsTheRecordsOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events-0.db")
 	s, err := openStore(path, tally{})
 	require.NoError(t, err)

@@ -105,7 +105,7 @@ func raise(data []byte, branch, n int) {
 	data[key+keySize-1]++
 }
 
-func TestAListOfFreePagesThatIsWrongIsNotTrusted(t *testing.T) {
+func TestAWrongListOfFreePagesIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	size := os.Getpagesize()
 	list := func(im image) int {
@@ -144,7 +144,7 @@ func (im image) freelist() uint64 {
 	return w.meta.freelist
 }
 
-func TestTheOlderMetaIsGoodEnoughToReadBy(t *testing.T) {
+func TestRecordsAreReadWithTheOlderMeta(t *testing.T) {
 	t.Parallel()
 	im := newImage(t, 400)
 	clear(im.data[:100])

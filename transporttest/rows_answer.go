@@ -21,7 +21,7 @@ var answerRows = []row{
 	{"answers that accept", answersThatAccept},
 	{"answers that reject are reported and never retried", answersThatReject},
 	{"answers that mean not now are retried with the same key and bytes", answersThatMeanNotNow},
-	{"answers that hold everything are said at ERROR once and probed", answersThatHold},
+	{"answers that hold all events are logged at ERROR once and probed", answersThatHold},
 	{"redirects are never followed", redirectsAreNeverFollowed},
 }
 

@@ -19,8 +19,8 @@ import (
 // callbackRows test functions of the application that do not return. They also apply to
 // transports that store events.
 var callbackRows = []row{
-	{"a log that blocks for ever holds up neither Track nor deliveries nor Close", logBlocks},
-	{"an OnError that blocks for ever holds up neither Track nor deliveries nor Close", onErrorBlocks},
+	{"a log that blocks forever delays neither Track nor deliveries nor Close", logBlocks},
+	{"an OnError that blocks forever delays neither Track nor deliveries nor Close", onErrorBlocks},
 }
 
 // blocker blocks each call until the test ends.

@@ -14,11 +14,11 @@ import (
 
 // closeRows test Close.
 var closeRows = []row{
-	{"Close delivers what waits in backoff", closeDelivers},
-	{"Close gives every event one last attempt and says what is lost", closeGivesALastAttempt},
+	{"Close delivers events that wait in backoff", closeDelivers},
+	{"Close gives every event one last attempt and returns the number of lost events", closeGivesALastAttempt},
 	{"Close returns at its deadline from a server that hangs", closeFromAHungServer},
 	{"Close returns at its deadline from an address that does not connect", closeFromNowhere},
-	{"Close lets go of connections", closeLetsGo},
+	{"Close closes connections", closeLetsGo},
 }
 
 func closeDelivers(t *testing.T, open Open) {
@@ -38,7 +38,7 @@ func closeGivesALastAttempt(t *testing.T, open Open) {
 	r := start(t, open, api.Config(), patient, alone)
 	r.track(t, 100)
 	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
-	assert.False(t, r.settles(50*time.Millisecond)) // the first attempt and those of new events are answered
+	assert.False(t, r.settles(50*time.Millisecond)) // the first attempts of all events are answered
 	before := len(api.Requests())
 	err := r.close(10 * time.Second)
 	var account *footfall.CloseError

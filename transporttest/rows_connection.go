@@ -22,12 +22,12 @@ var connectionRows = []row{
 	{"connections are reused, and no more than MaxInFlight", connectionsAreReused},
 	{"a connection broken before the answer is retried with the same key", brokenBeforeTheAnswer},
 	{"a kept connection that the server closes costs nothing", closedWhileKept},
-	{"a kept connection that breaks under a request is no outage", brokenWhileUsed},
+	{"a kept connection that breaks during a request is no outage", brokenWhileUsed},
 	{"a new connection that breaks is an outage", brokenWhileNew},
-	{"answers that come early do not mix events", earlyAnswers},
+	{"early answers do not mix events", earlyAnswers},
 	{"large events arrive whole", largeEvents},
-	{"an answer to an event that the server does not read is heeded", unreadEvent},
-	{"Connection: close and HTTP/1.0 are heeded", connectionsThatEnd},
+	{"an answer to an unread event counts", unreadEvent},
+	{"Connection: close and HTTP/1.0 are obeyed", connectionsThatEnd},
 	{"HTTP/1.0 can keep its connection", keptByHTTP10},
 }
 
@@ -84,7 +84,7 @@ func brokenWhileNew(t *testing.T, open Open) {
 	r := start(t, open, config(w.url), alone, patient)
 	r.track(t, 2)
 	assert.False(t, r.settles(300*time.Millisecond))
-	assert.Len(t, w.requests(), 1, "the next attempt is for the gate to let through")
+	assert.Len(t, w.requests(), 1, "the circuit breaker decides on the next attempt")
 	require.NoError(t, r.close(10*time.Second))
 }
 

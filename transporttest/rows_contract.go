@@ -16,8 +16,8 @@ import (
 // contractRows test the requests.
 var contractRows = []row{
 	{"an event arrives as the contract says", arrivesAsTheContractSays},
-	{"the path of BaseURL stands before that of the API", pathStandsBefore},
-	{"every event has an id of its own", everyEventHasItsID},
+	{"the path of BaseURL precedes the path of the API", pathStandsBefore},
+	{"every event has a different id", everyEventHasItsID},
 	{"a Config without an API is refused", configIsChecked},
 }
 

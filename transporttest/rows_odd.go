@@ -14,7 +14,7 @@ import (
 // oddRows test answers that are unusual, malformed or hostile. All transports must treat the
 // event and the connection the same way.
 var oddRows = []row{
-	{"odd answers are judged as net/http reads them", oddAnswers},
+	{"unusual answers have the same effect as with net/http", oddAnswers},
 }
 
 // odd is an answer and its effect. Each case sends one event that gets the answer, and a

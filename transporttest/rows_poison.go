@@ -18,11 +18,11 @@ import (
 // poisonRows test events that the API never accepts while it accepts others, and the errors
 // of calls that run out of time. They also apply to transports that store events.
 var poisonRows = []row{
-	{"one event that always fails holds up no other", oneHoldsUpNone},
-	{"hundreds of events that always fail stop no others", hundredsStopNone},
+	{"one event that always fails delays no other", oneHoldsUpNone},
+	{"hundreds of events that always fail do not stop the others", hundredsStopNone},
 	{"a request that hangs delays no other event", hangDelaysNone},
 	{"Close retries while the API accepts anything", closeRetries},
-	{"an API that accepts every second attempt of an event gets all", everySecondAttempt},
+	{"an API that accepts every second attempt receives all events", everySecondAttempt},
 	{"Flush that runs out of time names the last answer", flushNamesTheAnswer},
 }
 

@@ -14,10 +14,10 @@ import (
 
 // retryRows test when an event is retried.
 var retryRows = []row{
-	{"Retry-After is heeded", retryAfterIsHeeded},
+	{"Retry-After is obeyed", retryAfterIsHeeded},
 	{"an outage costs a request per backoff step", outageCostsARequestPerStep},
-	{"an attempt that takes too long is made again", slowAttemptIsMadeAgain},
-	{"a server that is not there is tried again", missingServerIsTriedAgain},
+	{"an attempt that takes too long is retried", slowAttemptIsMadeAgain},
+	{"a missing server is retried", missingServerIsTriedAgain},
 	{"a hostile API loses nothing", hostileAPILosesNothing},
 }
 

@@ -31,8 +31,8 @@ const key = "sk_secret_0123456789"
 // secrecyRows test that the key stays secret.
 var secrecyRows = []row{
 	{"the key appears nowhere", keyAppearsNowhere},
-	{"TLS is spoken with whom the system trusts", trustedTLS},
-	{"a certificate that is not trusted gets nothing", untrustedTLS},
+	{"a certificate that the system trusts is accepted", trustedTLS},
+	{"a server with an untrusted certificate gets nothing", untrustedTLS},
 	{"a server without TLS gets nothing over https", plainTextForTLS},
 }
 

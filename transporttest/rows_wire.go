@@ -16,13 +16,13 @@ import (
 // wireRows test answers byte by byte, both well-formed and malformed.
 var wireRows = []row{
 	{"answers in every framing are read and cost no connection", everyFraming},
-	{"answers in every framing are judged alike", everyFramingIsJudged},
+	{"answers in every framing have the same effect", everyFramingIsJudged},
 	{"informational answers are not the answer", informationalAnswers},
-	{"what is no HTTP is tried again", garbageIsTriedAgain},
-	{"an answer that breaks off is judged by what came", answersCutShort},
+	{"an answer that is not HTTP is retried", garbageIsTriedAgain},
+	{"a truncated answer is judged by its beginning", answersCutShort},
 	{"long answers do not cost connections", longAnswers},
 	{"an answer beyond the bound is judged by its beginning", answersBeyondTheBound},
-	{"an endless answer is read to a bound", endlessAnswer},
+	{"an endless answer is read up to a limit", endlessAnswer},
 	{"a long header is read, an endless one is not", longHeaders},
 }
 

@@ -18,7 +18,7 @@ import (
 // Open opens the tested transport, such as [footfall.NewHTTPTransport].
 type Open func(footfall.Config) (footfall.Transport, error)
 
-// row is one promise and its test.
+// row is one test of the suite.
 type row struct {
 	name string
 	run  func(*testing.T, Open)

@@ -9,5 +9,5 @@ import (
 
 func TestMain(m *testing.M) { transporttest.Main(m) }
 
-// The transport that a tracker has by default.
+// The default transport of a tracker.
 func TestDefaultTransport(t *testing.T) { transporttest.Run(t, footfall.NewHTTPTransport) }

@@ -1,6 +1,6 @@
 // Package adaptertest runs the conformance suite of footfalltest for this
-// project's adapters, with a WebSocket library, which footfalltest, of the
-// standard library only, leaves to its callers.
+// project's adapters. It supplies the WebSocket library that the suite needs, because
+// footfalltest imports only the standard library.
 package adaptertest
 
 import (
@@ -14,9 +14,8 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// Run is footfalltest.RunMiddleware with a real WebSocket library. What is
-// impossible with a framework must be said in the README.md of the adapter, in the
-// same words.
+// Run is footfalltest.RunMiddleware with a real WebSocket library. The adapter's
+// README.md must contain the reason of each impossible row word for word.
 func Run(t *testing.T, s footfalltest.Subject) {
 	t.Helper()
 	for row, why := range s.Impossible {
@@ -32,8 +31,8 @@ func Run(t *testing.T, s footfalltest.Subject) {
 // unwrapped joins the lines of a text.
 func unwrapped(text []byte) string { return strings.Join(strings.Fields(string(text)), " ") }
 
-// Replace returns a Subject.Pattern for routers that write a wildcard {name} with
-// something before the name, such as :name, and {rest...} as rest.
+// Replace returns a Subject.Pattern for routers that write a wildcard {name} as before
+// and the name, such as :name, and {rest...} as rest.
 func Replace(before, rest string) func(pattern string) string {
 	return strings.NewReplacer("{rest...}", rest, "{", before, "}", "").Replace
 }
@@ -59,7 +58,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Send sends a message by WebSocket and returns the one that comes back.
+// Send sends a message by WebSocket and returns the answer.
 func Send(ctx context.Context, url, text string) (string, error) {
 	conn, _, err := websocket.Dial(ctx, url, nil)
 	if err != nil {

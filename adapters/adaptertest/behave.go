@@ -19,34 +19,34 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// behaviours are promised of every adapter beyond the rows of footfalltest: what they
-// have in common is that they need middlewares and handlers of the framework's own.
+// behaviours are the tests that every adapter passes besides the rows of footfalltest. They
+// need the framework's own middlewares and handlers.
 var behaviours = []struct {
 	name string
 	run  func(*testing.T, Framework)
 }{
-	{"below the recovery a panic is recorded and goes on", recoveryMayStandAbove},
-	{"above the recovery a panic is recorded as it is answered", recoveryMayStandBelow},
+	{"below the recovery a panic is recorded and passed on", recoveryMayStandAbove},
+	{"above the recovery a panic is recorded with the status of its answer", recoveryMayStandBelow},
 	{"a handler that ends its goroutine is aborted", goexitIsAborted},
-	{"what a middleware below refuses is recorded", refusalIsRecorded},
-	{"a redirect to another spelling is no visit", otherSpellingIsNoVisit},
-	{"middlewares above see the request as without", requestAboveIsAsWithout},
+	{"a refusal by a middleware below is recorded", refusalIsRecorded},
+	{"a redirect to another spelling makes no event", otherSpellingIsNoVisit},
+	{"middlewares above see the same request as without the adapter", requestAboveIsAsWithout},
 	{"wildcards become props", wildcardsBecomeProps},
 	{"Track knows tracker and page", trackKnowsTrackerAndPage},
 	{"Track knows the route", trackKnowsTheRoute},
-	{"Track without the middleware says so", trackWithoutMiddlewareSaysSo},
-	{"without a context value rules apply", rulesNeedNoContextValue},
-	{"without a context value the request is the one that came", requestIsTheOneThatCame},
+	{"Track without the middleware returns ErrNoTracker", trackWithoutMiddlewareSaysSo},
+	{"rules apply without a context value", rulesNeedNoContextValue},
+	{"the request is the original without a context value", requestIsTheOriginal},
 	{"a tracker that does nothing changes nothing", noTrackerChangesNothing},
 	{"Config.Skip and the rules see the request", skipSeesTheRequest},
 	{"prefetches and referers are seen without Config.Skip", headersAreSeenWithoutSkip},
 	{"a page over TLS is https", pageOverTLSIsHTTPS},
-	{"only trusted proxies are believed", onlyTrustedProxiesAreBelieved},
-	{"a rule that is wrong is logged and left out", wrongRuleIsLogged},
+	{"forwarded headers count from trusted proxies only", onlyTrustedProxiesCount},
+	{"a wrong rule is logged and left out", wrongRuleIsLogged},
 }
 
-// Behave holds an adapter to them, each against a server on a socket but for the one
-// about goroutines that end.
+// Behave runs the behaviours for an adapter, each against a server on a socket, except the
+// one about a handler that ends its goroutine.
 func Behave(t *testing.T, f Framework) {
 	t.Helper()
 	if f.Pattern == nil {
@@ -69,13 +69,12 @@ func Behave(t *testing.T, f Framework) {
 	}
 }
 
-// patience bounds whatever is waited for.
+// patience bounds each wait.
 const patience = 15 * time.Second
 
 var errBoom = errors.New("boom")
 
-// Classes are rules for a route, one for each class of status, whose events are named
-// after it.
+// Classes returns a rule for each class of status. The event is named after the class.
 func Classes(route string) []footfall.Rule {
 	return []footfall.Rule{
 		{Route: route, Event: "success", Status: footfall.Success},
@@ -85,7 +84,7 @@ func Classes(route string) []footfall.Rule {
 	}
 }
 
-// route is a rule's, for a pattern of net/http.
+// route returns the route of a rule for a pattern of net/http.
 func (f Framework) route(method, pattern string) string { return method + " " + f.Pattern(pattern) }
 
 func nothing(c Context) error { return c.Answer(http.StatusOK, "") }
@@ -106,10 +105,10 @@ func Open(t *testing.T, serve func(net.Listener) func() error, secure *tls.Confi
 	return base, stop
 }
 
-// Request is one that Ask sends.
+// Request is a request that Ask sends.
 type Request struct {
 	Method, Path string
-	Host         string   // that of the server, if empty
+	Host         string   // the server's address if empty
 	Header       []string // names and values
 	Client       *http.Client
 }

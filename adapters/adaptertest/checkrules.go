@@ -9,15 +9,15 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Check is a rule that CheckRules takes, or refuses with an error that says something.
+// Check is a rule that CheckRules accepts, or refuses with an error that contains Says.
 type Check struct {
 	Name string
 	Rule footfall.Rule
 	Says string // "" for no error
 }
 
-// CheckRules holds an adapter's CheckRules, for a router with routes, to refusing what
-// is not registered there. unknown are two routes, and known is one, as rules name them.
+// CheckRules tests that an adapter's CheckRules refuses routes that are not registered.
+// known and unknown are routes as rules name them.
 func CheckRules(t *testing.T, check func(rules ...footfall.Rule) error, known string, unknown [2]string, checks []Check) {
 	t.Helper()
 	for _, c := range checks {
@@ -40,7 +40,8 @@ func CheckRules(t *testing.T, check func(rules ...footfall.Rule) error, known st
 	})
 }
 
-// Routes are checks of rules for routes that CheckRules takes, and for some that it refuses.
+// Routes returns checks of rules for known routes, which CheckRules accepts, and for unknown
+// ones, which it refuses.
 func Routes(known, unknown []string) (checks []Check) {
 	for _, route := range known {
 		checks = append(checks, Check{Name: route, Rule: footfall.Rule{Route: route, Event: "seen"}})
@@ -51,7 +52,7 @@ func Routes(known, unknown []string) (checks []Check) {
 	return checks
 }
 
-// Colons are checks for a router that writes wildcards with a colon and has the routes
+// Colons returns checks for a router that writes wildcards with a colon and has the routes
 // GET /users/:id, POST /api/v1/carts by groups, and /hooks for any method.
 func Colons() []Check {
 	return []Check{

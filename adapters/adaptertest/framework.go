@@ -9,8 +9,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Framework is what Behave tests: an adapter, through applications of the framework that
-// it is for.
+// Framework describes an adapter and its framework to Behave.
 type Framework struct {
 	// New returns an application without routes.
 	New func() App
@@ -19,35 +18,36 @@ type Framework struct {
 	// /users/:id for /users/{id}. Nil if they are the same.
 	Pattern func(string) string
 
-	// Values are routes of the framework with wildcards that net/http has not.
+	// Values are routes with wildcards that only the framework has.
 	Values []Values
 
-	// AnswersAbort says that the framework's recovery takes http.ErrAbortHandler for a panic
-	// like another, and answers 500.
+	// AnswersAbort says that the framework's recovery answers http.ErrAbortHandler with 500,
+	// like any other panic.
 	AnswersAbort bool
 
-	// Impossible names rows that the framework makes impossible, and says why.
+	// Impossible has the rows that are impossible with the framework, and the reasons.
 	Impossible map[string]string
 }
 
-// Values are what the wildcards of a route have for a request.
+// Values are the values of a route's wildcards in a request.
 type Values struct {
-	Pattern string // in the framework's own words
+	Pattern string // in the framework's own notation
 	Path    string // of the request
 	Want    map[string]any
 }
 
-// App is an application of the framework. What is added first is the outermost.
+// App is an application of the framework. The middleware that is added first is the
+// outermost.
 type App interface {
 	// Watch adds the adapter's middleware.
 	Watch(tracker *footfall.Tracker, rules ...footfall.Rule)
-	// Use adds a middleware of the application's own.
+	// Use adds a middleware of the application.
 	Use(Middleware)
-	// Recover adds the framework's recovery, or one as its users write it. It
+	// Recover adds the framework's recovery, or a typical one if it has none. It
 	// answers 500, and may let http.ErrAbortHandler pass.
 	Recover()
-	// Refuse adds a middleware that refuses every request with 401, as the
-	// framework's own for authentication does.
+	// Refuse adds a middleware that refuses every request with 401, like the
+	// framework's own for authentication.
 	Refuse()
 
 	// Handle adds a route to the group of a prefix, or to none if it is empty.
@@ -55,14 +55,14 @@ type App interface {
 	// CheckRules is the adapter's.
 	CheckRules(tracker *footfall.Tracker, rules ...footfall.Rule) error
 
-	// Serve serves until stop is called, which returns when all is answered.
+	// Serve serves until stop is called. stop returns when all requests are answered.
 	Serve(l net.Listener) (stop func() error)
 	// Direct answers GET of a path in the caller's goroutine, without a server.
 	Direct(tb testing.TB, path string)
 }
 
-// Handler is a handler of the framework. Frameworks whose handlers return no error
-// never return one.
+// Handler is a handler of the framework. If the framework's handlers return no error, the
+// error is nil.
 type Handler func(c Context) error
 
 // Middleware is a middleware of the framework.

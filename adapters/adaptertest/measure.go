@@ -10,9 +10,9 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Tracker returns a tracker with the default batches and a Transport that costs next
-// to nothing, to measure what an adapter adds to a request. That Transport runs beside
-// it and shares cores and lock with it, which is part of the figure.
+// Tracker returns a tracker with the default batches and a Transport of almost no cost, to
+// measure the cost of an adapter for a request. The Transport runs at the same time and
+// shares cores and a lock with the request; this is part of the figure.
 func Tracker(tb testing.TB) *footfall.Tracker {
 	tb.Helper()
 	tracker, err := footfall.New(footfall.Config{
@@ -26,7 +26,7 @@ func Tracker(tb testing.TB) *footfall.Tracker {
 	return tracker
 }
 
-// nowhere is a Transport that takes everything and keeps nothing.
+// nowhere is a Transport that takes all events and drops them.
 type nowhere struct{}
 
 // Deliver implements footfall.Transport.
@@ -39,9 +39,8 @@ func (nowhere) Deliver(ctx context.Context, src *footfall.Source) {
 	}
 }
 
-// Requests returns a function that sends one request for path through handler, into
-// a writer that costs nothing. Each time it is a new request, as from a server that has
-// handler for its own.
+// Requests returns a function that sends a new request for path through handler, into a
+// writer that costs nothing, as a server with this handler does.
 func Requests(handler http.Handler, method, path string) func() {
 	template := http.Request{
 		Method: method, Host: "shop.example.com", URL: &url.URL{Path: path}, RequestURI: path,
@@ -77,7 +76,7 @@ func Allocations(t *testing.T, bare, wrapped func(), most float64) {
 	}
 }
 
-// Benchmark runs both, under the names that `make bench` makes its table of.
+// Benchmark runs both, under the names that `make bench` needs for its table.
 func Benchmark(b *testing.B, bare, wrapped func()) {
 	for _, one := range []struct {
 		name string

@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// Nested is a way to compose routers of an application that serve makes.
+// Nested returns a composition of routers that serve makes.
 func Nested(name, method, path, route string, serve func(app footfalltest.App) http.Handler) footfalltest.Nested {
 	return footfalltest.Nested{
 		Name: name, Method: method, Path: path, Route: route,
@@ -16,19 +16,19 @@ func Nested(name, method, path, route string, serve func(app footfalltest.App) h
 	}
 }
 
-// Inside puts handlers of net/http around what a composition serves.
+// Inside puts a handler of net/http around the handler of a composition.
 func Inside(n footfalltest.Nested, outer func(http.Handler) http.Handler) footfalltest.Nested {
 	inner := n.Handler
 	n.Handler = func(tb testing.TB, app footfalltest.App) http.Handler { return outer(inner(tb, app)) }
 	return n
 }
 
-// BelowStripPrefix mounts a composition in a mux of net/http, below /api.
+// BelowStripPrefix mounts a composition at a mux of net/http, below /api.
 func BelowStripPrefix(n footfalltest.Nested) footfalltest.Nested {
 	return Inside(n, func(h http.Handler) http.Handler { return mux("/api/", http.StripPrefix("/api", h)) })
 }
 
-// OfAHost mounts a composition in a mux of net/http, for the host shop.example.com.
+// OfAHost mounts a composition at a mux of net/http for requests to shop.example.com.
 func OfAHost(n footfalltest.Nested) footfalltest.Nested {
 	return OnHost(Inside(n, func(h http.Handler) http.Handler { return mux("shop.example.com/", h) }))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Server is Serve and Direct of an App whose framework makes handlers of net/http.
+// Server implements Serve and Direct of an App whose framework makes handlers of net/http.
 type Server struct{ http.Handler }
 
 // Serve is App.Serve.
@@ -37,20 +37,20 @@ func (s Server) Direct(_ testing.TB, path string) {
 	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
 }
 
-// Plain makes handlers and middlewares of net/http, for routers that have no other.
+// Plain makes handlers and middlewares of net/http, for routers that use these.
 type Plain struct {
-	// Value is what a wildcard of the route has.
+	// Value returns the value of a wildcard of the route.
 	Value func(r *http.Request, name string) string
 	// Track is the adapter's.
 	Track func(r *http.Request, name string, props ...footfall.Prop) error
 }
 
-// Handler is a Handler as one of net/http.
+// Handler makes a handler of net/http of a Handler.
 func (p *Plain) Handler(h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _ = h(&plain{p, w, r}) }) // there is no error
 }
 
-// Middleware is a Middleware as one of net/http.
+// Middleware makes a middleware of net/http of a Middleware.
 func (p *Plain) Middleware(m Middleware) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func (p *Plain) Middleware(m Middleware) func(http.Handler) http.Handler {
 	}
 }
 
-// plain is the Context of those.
+// plain is the Context of handlers and middlewares of net/http.
 type plain struct {
 	*Plain
 	w http.ResponseWriter
@@ -87,7 +87,7 @@ func (c *plain) Fail(status int) error {
 	return nil
 }
 
-// PlainRecovery is a recovery as applications have it that use net/http.
+// PlainRecovery is a typical recovery of an application with net/http.
 func PlainRecovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -101,7 +101,7 @@ func PlainRecovery(next http.Handler) http.Handler {
 	})
 }
 
-// Deny is a middleware of net/http that answers by itself.
+// Deny is a middleware of net/http that refuses every request.
 func Deny(http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) })
 }

@@ -28,7 +28,7 @@ func muxOf(app footfalltest.App) http.Handler {
 	return middleware(app, mux)
 }
 
-// The middleware of net/http keeps what is asked of the adapters.
+// The middleware of net/http passes the suite of the adapters.
 func TestMiddlewareOfNetHTTP(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler { return muxOf(app) },

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// version is what a README says of the framework's versions.
+// version matches the versions of the framework in a README.
 var version = regexp.MustCompile("It works with `(.+)` (v[0-9.]+[0-9]) to (v[0-9.]+[0-9]);")
 
 // readmeNamesVersions checks that the README names the version in go.mod, which make
@@ -29,8 +29,8 @@ func readmeNamesVersions(t *testing.T, readme []byte) {
 	assert.Contains(t, string(examples), "\t"+module+" "+newest+"\n")
 }
 
-// ReadmeCompiles holds README.md to its first block of Go being a whole program that
-// compiles with the adapter's module alone, and to naming the versions of the framework.
+// ReadmeCompiles checks that the first Go block of README.md is a whole program that
+// compiles with the adapter's module alone, and that README.md names the framework's versions.
 func ReadmeCompiles(t *testing.T) {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// panicking is what handlers panic with, and the event of it.
+// panicking has values that handlers panic with, and the event of each.
 var panicking = map[string]struct {
 	value any
 	event string
@@ -20,9 +20,9 @@ var panicking = map[string]struct {
 	"http.ErrAbortHandler": {http.ErrAbortHandler, "aborted"},
 }
 
-// panics checks what becomes of a panic in an application that arrange makes, which
-// adds note where it wants to know what comes there. answered says that a recovery below
-// the adapter answers http.ErrAbortHandler, too.
+// panics checks a panic in an application that arrange makes. arrange calls note to add a
+// middleware that must see the panic, and watch to add the adapter's. answered says that a
+// recovery below the adapter answers http.ErrAbortHandler, too.
 func panics(t *testing.T, f Framework, answered bool, arrange func(app App, watch func(), note func())) {
 	for name, p := range panicking {
 		t.Run(name, func(t *testing.T) {

@@ -113,7 +113,7 @@ func rulesNeedNoContextValue(t *testing.T, f Framework) {
 	})
 }
 
-func requestIsTheOneThatCame(t *testing.T, f Framework) {
+func requestIsTheOriginal(t *testing.T, f Framework) {
 	withoutContextValue(t, f, func(c Context, came *http.Request, _ *footfall.Tracker) string {
 		assert.NotNil(t, came)
 		assert.Same(t, came, c.Request())
@@ -121,9 +121,8 @@ func requestIsTheOneThatCame(t *testing.T, f Framework) {
 	})
 }
 
-// withoutContextValue runs look in a handler that answers and in one that fails. It is
-// given the request that the middlewares above have, and returns the name of an event that
-// it tracks.
+// withoutContextValue runs look in a handler that answers and in one that fails. look gets
+// the request of the middlewares above, and returns the name of an event that it tracks.
 func withoutContextValue(t *testing.T, f Framework, look func(c Context, came *http.Request, tracker *footfall.Tracker) string) {
 	tracker, app := quiet(t, func(c *footfall.Config) { c.NoContextValue = true }), f.New()
 	var came *http.Request
@@ -187,14 +186,14 @@ func noTrackerChangesNothing(t *testing.T, f Framework) {
 	}
 }
 
-// prefetches are requests that no visitor sees answered.
+// prefetches are requests whose answers no visitor sees.
 var prefetches = map[string]Request{
 	"Sec-Purpose": {Header: []string{"Sec-Purpose", "prefetch"}},
 	"Purpose":     {Header: []string{"Purpose", "prefetch"}},
 	"X-Moz":       {Header: []string{"X-Moz", "prefetch"}},
 }
 
-// skipped are requests that skip names, each for another reason.
+// skipped are requests that skip selects, each for another reason.
 var skipped = map[string]Request{
 	"a header":               {Header: []string{"User-Agent", "a bot"}},
 	"a header, and it fails": {Header: []string{"User-Agent", "a bot"}, Path: "/fails"},
@@ -220,8 +219,8 @@ func skipSeesTheRequest(t *testing.T, f Framework) {
 
 func headersAreSeenWithoutSkip(t *testing.T, f Framework) { expectVisitsOnly(t, f, prefetches) }
 
-// expectVisitsOnly sends requests that make no event, and two that do, of which the
-// second fails.
+// expectVisitsOnly sends requests that make no event, and two that make one. The second of
+// these fails.
 func expectVisitsOnly(t *testing.T, f Framework, none map[string]Request, change ...func(*footfall.Config)) {
 	tracker, app := quiet(t, change...), f.New()
 	app.Watch(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute, Event: "seen", Page: footfall.PageReferer})
@@ -267,7 +266,7 @@ func pageOverTLSIsHTTPS(t *testing.T, f Framework) {
 	assert.Equal(t, base+"/page", events[0].URL)
 }
 
-func onlyTrustedProxiesAreBelieved(t *testing.T, f Framework) {
+func onlyTrustedProxiesCount(t *testing.T, f Framework) {
 	for proxy, believed := range map[string]bool{"127.0.0.0/8": true, "192.0.2.0/24": false} {
 		tracker := quiet(t, func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(proxy)} })
 		app := f.New()

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// UploadLeavesNoFile posts a form with a file of so many bytes to /upload, whose handler
-// reads it into temporary files. For tests that are not parallel: where those files are is
-// the process's.
+// UploadLeavesNoFile posts a form with a file of size bytes to /upload, whose handler
+// reads it into temporary files. The test must not be parallel, because the process has one
+// folder of temporary files.
 func UploadLeavesNoFile(t *testing.T, size int, serve func(net.Listener) (stop func() error)) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -41,7 +41,7 @@ func uploading(t *testing.T, size int) (form *bytes.Buffer, kind string) {
 	return form, w.FormDataContentType()
 }
 
-// TemporaryFiles are those that the process has now.
+// TemporaryFiles returns the temporary files that the process has now.
 func TemporaryFiles(t *testing.T) []os.DirEntry {
 	t.Helper()
 	files, err := os.ReadDir(os.TempDir())

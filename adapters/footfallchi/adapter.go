@@ -12,9 +12,9 @@
 // Rule.Route is a method and chi's own full pattern, with the patterns of all Route
 // and Mount above it, as chi's RoutePattern gives it: "GET /users/{id}", "GET /files/*".
 // A slash at the end makes no difference, as in RoutePattern. Without a method the
-// rule holds for any. Routes of chi have no host, so a rule with one never applies.
+// rule holds for any method. Routes of chi have no host, so a rule with one never applies.
 //
-// In a handler Track(r, "coupon_applied") adds what a rule can't say.
+// Handlers track events that no rule can describe with Track(r, "coupon_applied").
 package footfallchi
 
 import (
@@ -31,32 +31,32 @@ import (
 )
 
 // Middleware returns a middleware that makes events of answered requests, as rules
-// say, and lets footfall.Track find tracker and page in the request's context. It is
-// Tracker.Middleware but for where the route comes from: it changes nothing of the
-// application. Rules that are wrong are logged and left out: see CheckRules. A nil or
+// say, and lets footfall.Track find tracker and page in the request's context. Except
+// that it takes the route from chi, it is Tracker.Middleware: it changes nothing of the
+// application. Wrong rules are logged and left out: see CheckRules. A nil or
 // disabled tracker makes no events.
 //
 // Put it directly around the router, or in Use of the router, of a sub-router, of a
-// Group, or in With; but not around another handler that the router is behind, for
-// chi then keeps the route to itself. Around the router, a multipart form's files are
+// Group, or in With; but not around a handler that wraps the router, because chi does
+// not reveal the route there. Around the router, a multipart form's files are
 // removed when the request is answered. In Use and With they stay, as they do without
-// this middleware: chi makes a copy of each request first, of whose form the server
-// never learns.
+// this middleware: chi copies each request first, and the server does not see the
+// copy's form.
 //
-// It works on either side of middleware.Recoverer. A panic is passed on with the
-// value it had and recorded as status 500, which is what Recoverer answers with;
+// It works on either side of middleware.Recoverer. A panic is passed on with its
+// value and recorded as status 500, which is what Recoverer answers with;
 // http.ErrAbortHandler is recorded as footfall.Aborted.
 //
-// What no route matches makes an event only of a rule for footfall.NoRoute, also below
-// a Mount. chi runs middlewares of a Group or of With for matched routes only. When a
-// middleware below answers by itself, such as one that refuses or a cache, the route
-// is the one that the request would have gone to; only of the root of a sub-router,
-// whose own middleware answers, it is not known.
+// A request that no route matches makes an event only if a rule is for footfall.NoRoute,
+// also below a Mount. chi runs middlewares of a Group or of With for matched routes only.
+// If a middleware below answers, because it refuses the request or has a cached answer,
+// the route is the one that would have matched. It is not known for the root of a
+// sub-router whose own middleware answers.
 //
-// A handler of another kind that is mounted counts as one route, "/files/*", and so
-// does a router of chi with a middleware put around it: give it the middleware by Use.
+// A mounted handler that is not a chi router counts as one route, "/files/*", and so
+// does a chi router with a middleware around it: add the middleware with Use instead.
 //
-// The middleware may serve requests at once and several routers. It starts no
+// The middleware may serve several routers and concurrent requests. It starts no
 // goroutine and keeps nothing of a request.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) func(http.Handler) http.Handler {
 	set := tracker.Rules(canonicalRules(rules)...)
@@ -71,8 +71,8 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) func(http.Han
 	}
 }
 
-// valued puts the values of the route's wildcards on the request that came, as chi does
-// without a copy in between. Where chi sets Pattern, since v5.2.4, Rules.Wrap has done so.
+// valued sets the values of the route's wildcards on the original request, as chi does
+// if nothing copies the request. Rules.Wrap does this where chi sets Pattern, since v5.2.4.
 func valued(counted http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted.ServeHTTP(w, r)
@@ -93,9 +93,9 @@ func valued(counted http.Handler) http.Handler {
 	})
 }
 
-// around is a router with the middleware around it. It does what the router does to
-// begin with, which is to give the request a route context, and so still has the
-// context, and the request that the handlers have, when the request is answered.
+// around is a router with the middleware around it. It gives the request a route context,
+// which the router would do first. So it still has the context, and the request that the
+// handlers have, when the request is answered.
 type around struct {
 	tracker  *footfall.Tracker
 	routes   chi.Routes
@@ -118,8 +118,8 @@ func (a *around) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.contexts.Put(rctx) // not after a panic, as in chi
 }
 
-// handBack gives the server the form whose files it is to remove (golang/go#58809).
-// Of the rest a router of chi shows nothing to what is above it.
+// handBack gives the server the form whose files it must remove (golang/go#58809).
+// A chi router shows handlers above it nothing else of its copy of the request.
 func handBack(r, routed *http.Request) {
 	if routed.MultipartForm != nil {
 		r.MultipartForm = routed.MultipartForm
@@ -137,9 +137,9 @@ func routeOf(r *http.Request) (route string, subtree bool, _ footfall.PathValuer
 	return route, false, values{own}
 }
 
-// routed returns the full pattern of the route that the request went to, and the context with
-// the values of its wildcards. chi notes the pattern of each router on the way, and so has
-// one even if the last of the routers then found no route.
+// routed returns the full pattern of the route that the request matched, and the context with
+// the values of its wildcards. chi records the pattern of each router on the way, and so has
+// a pattern even if the last router found no route.
 func routed(rctx *chi.Context, r *http.Request) (string, *chi.Context) {
 	noted, last := canonical(rctx.RoutePatterns...), ""
 	if n := len(rctx.RoutePatterns); n > 0 {
@@ -170,8 +170,8 @@ func routed(rctx *chi.Context, r *http.Request) (string, *chi.Context) {
 	return noted, rctx
 }
 
-// agrees reports whether the noted patterns, with the noted values of their wildcards, are the
-// path of the request.
+// agrees reports whether the recorded patterns, with the recorded values of their wildcards,
+// make the path of the request.
 func agrees(rctx *chi.Context, path string) bool {
 	path = strings.TrimRight(path, "/")
 	values, last := rctx.URLParams.Values, len(rctx.RoutePatterns)-1
@@ -234,8 +234,8 @@ func wildcardLen(pattern string) int {
 	return len(pattern)
 }
 
-// find asks the router for the route of a request that, as far as is noted, went to
-// none, or to one that a Mount made.
+// find asks the router for the route of a request for which chi recorded no route, or
+// only the route of a Mount.
 func find(rctx *chi.Context, r *http.Request, path string) (string, *chi.Context) {
 	if rctx.Routes == nil { // a context made by a test
 		return "", rctx
@@ -259,10 +259,10 @@ type values struct{ rctx *chi.Context }
 // PathValue implements footfall.PathValuer.
 func (v values) PathValue(name string) string { return v.rctx.URLParam(name) }
 
-// Track is footfall.Track for r, below the middleware. The error is
-// footfall.ErrNoTracker where no middleware is above or Config.NoContextValue is set:
-// there Tracker.TrackRequest works. Unlike footfall.Track it knows the route, which
-// footfall.PageRoute needs. In a goroutine that outlives the handler call footfall.Track.
+// Track is footfall.Track for r, below the middleware. Without a middleware above, or with
+// Config.NoContextValue, the error is footfall.ErrNoTracker: use Tracker.TrackRequest
+// there. Unlike footfall.Track it knows the route, which footfall.PageRoute needs. In a
+// goroutine that outlives the handler call footfall.Track.
 func Track(r *http.Request, name string, props ...footfall.Prop) error {
 	route := ""
 	if rctx := chi.RouteContext(r.Context()); rctx != nil {
@@ -272,10 +272,10 @@ func Track(r *http.Request, name string, props ...footfall.Prop) error {
 }
 
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is
-// wrong or whose route chi.Walk does not list: it is not registered in routes, the
-// router, or below a handler that is no router of chi. Call it at start-up, after the
-// routes are registered, to refuse a start with rules that never apply. It is nil for
-// a nil or disabled tracker.
+// wrong or whose route chi.Walk does not list, because it is not registered in the router
+// or is below a handler that is not a chi router. Call it at start-up, after the
+// routes are registered, to refuse a start with rules that never apply. It returns nil
+// for a nil or disabled tracker.
 func CheckRules(tracker *footfall.Tracker, routes chi.Routes, rules ...footfall.Rule) error {
 	var registered []string
 	err := chi.Walk(routes, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
@@ -288,7 +288,7 @@ func CheckRules(tracker *footfall.Tracker, routes chi.Routes, rules ...footfall.
 	return tracker.CheckRoutes(registered, canonicalRules(rules)...)
 }
 
-// canonicalRules returns the rules with patterns as chi notes them.
+// canonicalRules returns the rules with patterns in the form that chi records.
 func canonicalRules(rules []footfall.Rule) []footfall.Rule {
 	rules = slices.Clone(rules)
 	for i, r := range rules {
@@ -299,8 +299,8 @@ func canonicalRules(rules []footfall.Rule) []footfall.Rule {
 	return rules
 }
 
-// canonical joins patterns as chi's RoutePattern does, which leaves out what only
-// joins routers, and a slash twice, which it makes of the root of a Mount.
+// canonical joins patterns as chi's RoutePattern does: without the wildcards that only
+// join routers, and without the double slash that the root of a Mount causes.
 func canonical(patterns ...string) string {
 	return strings.ReplaceAll((&chi.Context{RoutePatterns: patterns}).RoutePattern(), "//", "/")
 }

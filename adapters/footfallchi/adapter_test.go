@@ -14,7 +14,7 @@ import (
 )
 
 // lateRoute says why one row of the suite is impossible.
-const lateRoute = "chi finds the route after the middleware has run, and footfall.Track has only the context: on its page the guard judges segments by their look, and PageRoute is PagePath. Track of this package knows the route"
+const lateRoute = "chi finds the route after the middleware has run, and footfall.Track has only the context. On its page the guard sees only the text of each segment, and PageRoute is PagePath. Track of this package knows the route"
 
 type handlers = func(http.Handler) http.Handler
 
@@ -134,7 +134,7 @@ func used(app footfalltest.App, compose func(*chi.Mux)) http.Handler {
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestAroundTheRouterTheMiddlewareKeepsTheWholeSuite(t *testing.T) {
+func TestAroundTheRouterTheMiddlewarePassesTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Pattern: pattern, Tracks: true, Impossible: map[string]string{"Track in the handler knows the route": lateRoute},
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
@@ -158,7 +158,7 @@ func TestAroundTheRouterTheMiddlewareKeepsTheWholeSuite(t *testing.T) {
 	})
 }
 
-func TestInUseTheMiddlewareKeepsTheSuite(t *testing.T) {
+func TestInUseTheMiddlewarePassesTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Pattern: pattern, Tracks: true,
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
@@ -196,7 +196,7 @@ func TestInUseTheMiddlewareKeepsTheSuite(t *testing.T) {
 		}),
 		Impossible: map[string]string{
 			"Track in the handler knows the route":      lateRoute,
-			"an upload leaves no temporary file behind": "chi makes a copy of each request before the middlewares of Use, and the server removes the files of a form on its own request only: they stay without this middleware too",
+			"an upload leaves no temporary file behind": "chi copies each request before the middlewares of Use, and the server does not remove the files of the copy's form. They stay without this middleware too",
 		},
 	})
 }
@@ -215,7 +215,7 @@ func measure(tb testing.TB, place func(footfalltest.App, func(*chi.Mux)) http.Ha
 	})
 }
 
-// promised is how many allocations a request may cost above those of the bare router.
+// promised is how many more allocations a request may cost than with the bare router.
 var promised = 5.0
 
 func TestAroundTheRouterARequestCostsAtMostFiveAllocations(t *testing.T) {

@@ -58,7 +58,7 @@ func town(router *chi.Mux) {
 		r.Route("/v1", func(r chi.Router) { r.Get("/orders/{order:[0-9]+}", nothing) })
 		r.Mount("/assets", http.HandlerFunc(nothing))
 		r.Route("/shared", func(r chi.Router) { r.Get("/more", nothing) })
-		r.Get("/shared", nothing) // in place of what Route made of it
+		r.Get("/shared", nothing) // replaces the handler that Route registered for /shared
 	})
 	router.Route("/pages", func(r chi.Router) { r.Get("/*", nothing) })
 	router.Route("/shelf", func(r chi.Router) {
@@ -74,7 +74,7 @@ func town(router *chi.Mux) {
 	})
 }
 
-// none is noted for a request without a route.
+// none is recorded for a request without a route.
 const none = "no route"
 
 // answered are the requests to town, and the event of each.
@@ -129,7 +129,7 @@ var answered = map[string]string{
 }
 
 // Events are named after method and route.
-func TestTheRouteIsThatOfTheHandlerThatAnswered(t *testing.T) {
+func TestRouteBelongsToTheHandlerThatAnswered(t *testing.T) {
 	t.Parallel()
 	rules := []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute, Event: none}}
 	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
@@ -201,8 +201,8 @@ func TestAHandlerMayChangeTheURL(t *testing.T) {
 	})
 }
 
-// Match notes the patterns that it goes through in the context it is given.
-func TestAHandlerMayAskTheRouterWithTheContextOfItsRequest(t *testing.T) {
+// Match records the patterns that it visits in its context.
+func TestHandlerMayCallMatchWithItsRouteContext(t *testing.T) {
 	t.Parallel()
 	rules := []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute}}
 	find := func(times int, path string) http.HandlerFunc {
@@ -322,7 +322,7 @@ func TestTrackKnowsTheRouteInMiddlewaresAndAfterFind(t *testing.T) {
 	})
 }
 
-func TestAHEADRequestAnsweredByGetHeadIsNoVisit(t *testing.T) {
+func TestHEADAnsweredByGetHeadMakesNoEvent(t *testing.T) {
 	t.Parallel()
 	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {
 		tracker := footfalltest.New(t)
@@ -374,7 +374,7 @@ func TestPathPropsAreTheRoutersValues(t *testing.T) {
 	})
 }
 
-func TestAMiddlewareAboveSeesWhatItWouldSeeWithout(t *testing.T) {
+func TestMiddlewareAboveSeesTheSameRequestAsWithoutTheAdapter(t *testing.T) {
 	t.Parallel()
 	look := func(tracker *footfall.Tracker) (pattern, id string) {
 		router := chi.NewRouter()
@@ -419,7 +419,7 @@ func TestAroundTheRouterHandlersHaveARouteContextAsWithout(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, ask(footfallchi.Middleware(tracker.Tracker)(chi.NewRouter()), "GET", "/").Code, "a router without routes")
 }
 
-func TestAroundAnotherHandlerNothingIsKnownAndNothingBreaks(t *testing.T) {
+func TestAroundAnotherHandlerNoRouteIsKnownAndNothingBreaks(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	router := chi.NewRouter()
@@ -430,7 +430,7 @@ func TestAroundAnotherHandlerNothingIsKnownAndNothingBreaks(t *testing.T) {
 	assert.Empty(t, tracker.Names())
 }
 
-// What passes CheckRules makes events, and nothing else does.
+// Only routes that pass CheckRules make events.
 func TestARouteThatCheckRulesKnowsMakesEvents(t *testing.T) {
 	t.Parallel()
 	requests := map[string]string{
@@ -447,7 +447,7 @@ func TestARouteThatCheckRulesKnowsMakesEvents(t *testing.T) {
 	})
 }
 
-func TestTheRulesOfTheCallerStayAsTheyAre(t *testing.T) {
+func TestRulesOfTheCallerAreNotChanged(t *testing.T) {
 	t.Parallel()
 	rules := []footfall.Rule{{Route: "GET /docs/", Event: "read"}}
 	footfallchi.Middleware(footfalltest.New(t).Tracker, rules...)

@@ -24,15 +24,15 @@ func TestTheAdapterBehavesLikeTheOthers(t *testing.T) {
 					{Pattern: "/orgs/{org}/teams/{team:[a-z]+}", Path: "/orgs/acme/teams/red", Want: map[string]any{"org": "acme", "team": "red"}},
 				},
 				Impossible: map[string]string{
-					"without a context value the request is the one that came": "chi makes a copy of each request",
-					"middlewares above see the request as without":             "a middleware of net/http has its own request, which none below can replace; what is on it has a test of its own",
+					"the request is the original without a context value":           "chi makes a copy of each request",
+					"middlewares above see the same request as without the adapter": "a middleware of net/http has its own request, which none below can replace; another test covers its fields",
 				},
 			})
 		})
 	}
 }
 
-// app is a router as adaptertest.Behave knows applications.
+// app is a router as an application of adaptertest.Behave.
 type app struct {
 	router *chi.Mux
 	around bool       // the middleware and what is above it stand around the router

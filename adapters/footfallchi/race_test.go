@@ -2,6 +2,6 @@
 
 package footfallchi_test
 
-// Under the race detector a sync.Pool, where chi and Footfall's queue take from, loses
-// a quarter of what it is given: what is made instead counts as allocations.
+// Under the race detector a sync.Pool, which chi and Footfall's queue use, drops a quarter
+// of its values. Their replacements count as allocations.
 func init() { promised += 2 }

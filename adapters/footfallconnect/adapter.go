@@ -1,10 +1,10 @@
 // Package footfallconnect makes events of RPCs that handlers of connectrpc.com/connect
-// have answered, in any of its protocols: see Middleware. In a handler
-// Track(ctx, "coupon_applied") adds what a rule can't say.
+// have answered, in any of its protocols: see Middleware. Handlers track events that no
+// rule can describe with Track(ctx, "coupon_applied").
 //
 // The route of an RPC is its procedure, such as /shop.v1.CartService/Checkout: with a
-// leading slash, and without the HTTP method, which counts as POST also where the call
-// was a GET. Its status is the HTTP status of its code, as the Connect protocol has it:
+// leading slash, and without the HTTP method, which counts as POST even if the call was a
+// GET. Its status is the HTTP status that the Connect protocol gives its code:
 //
 //	200 no error                                        409 AlreadyExists, Aborted
 //	400 InvalidArgument, FailedPrecondition, OutOfRange 429 ResourceExhausted
@@ -13,7 +13,7 @@
 //	404 NotFound                                        501 Unimplemented
 //	503 Unavailable                                     504 DeadlineExceeded
 //
-// and 304 for what connect.NewNotModifiedError answers to a GET.
+// and 304 for connect.NewNotModifiedError in answer to a GET.
 package footfallconnect
 
 import (
@@ -33,23 +33,24 @@ import (
 )
 
 // Middleware returns an interceptor for connect.WithInterceptors that makes events of
-// answered RPCs, as rules say, unary ones and streams of all kinds, and lets
+// answered RPCs, unary and streaming, as rules say, and lets
 // footfall.Track find tracker and page in the context. It changes nothing of an
 // answer, and does nothing on the client's side.
 //
 // An error counts with the code that connect sends for it. A panic passes on with its
 // value, and counts as 500, or as footfall.Aborted if it is http.ErrAbortHandler: list
-// the interceptor after connect.WithRecover. What does not come as far as interceptors
-// (unknown procedure, unreadable message, refusal by a gate) makes no event, also of a
-// rule for footfall.NoRoute. Rules that are wrong are logged and left out: see CheckRules.
+// the interceptor after connect.WithRecover. A call that does not reach the interceptors
+// (unknown procedure, unreadable message, refusal by a connect.WithRequestGate) makes no
+// event, even with a rule for footfall.NoRoute. Wrong rules are logged and left out: see
+// CheckRules.
 //
-// The page is host and procedure, on https if ConnContext saw TLS; Config.PublicURL
-// and Config.TrustedProxies hold for it. Config.Skip is asked of a request with the
+// The page is host and procedure, on https if ConnContext saw TLS. Config.PublicURL
+// and Config.TrustedProxies apply. Config.Skip gets a request with the
 // headers, host, procedure and peer's address. A nil or disabled tracker does nothing.
 //
-// It may stand below Tracker.Middleware. Each makes the events of its own rules, so
-// rules for the same RPC, or footfall.AnyRoute there, count it twice; the page in the
-// handlers' context is the interceptor's.
+// If Tracker.Middleware is above it, both apply their own rules: rules for the same RPC,
+// or footfall.AnyRoute in the outer one, count it twice. The page in the handlers' context
+// is the interceptor's.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) connect.Interceptor {
 	set := tracker.Rules(rules...)
 	return &interceptor{tracker, set, set.Headers()}
@@ -58,9 +59,9 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) connect.Inter
 // secure is the key of a *tls.ConnectionState in the context of connections by TLS.
 type secure struct{}
 
-// ConnContext is for http.Server.ConnContext, or to be called there. It notes which
-// connections are by TLS, which connect does not tell its interceptors. There is no
-// need for it where Config.PublicURL is set, or where a proxy ends TLS.
+// ConnContext is for http.Server.ConnContext, or to be called there. It records which
+// connections use TLS, because connect does not tell its interceptors. It is not needed
+// if Config.PublicURL is set or a proxy terminates TLS.
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	if _, ok := conn.(interface{ ConnectionState() tls.ConnectionState }); ok {
 		return context.WithValue(ctx, secure{}, new(tls.ConnectionState)) // says that there is TLS, and nothing more
@@ -68,16 +69,16 @@ func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// Track is footfall.Track, for handlers. The error is footfall.ErrNoTracker where no
-// interceptor is above or Config.NoContextValue is set.
+// Track is footfall.Track, for handlers. The error is footfall.ErrNoTracker without the
+// interceptor or with Config.NoContextValue.
 func Track(ctx context.Context, name string, props ...footfall.Prop) error {
 	return footfall.Track(ctx, name, props...)
 }
 
 // CheckRules returns an error that joins one for every rule that is wrong or whose
-// route is not among the procedures, the constants that protoc-gen-connect-go makes or
-// what Procedures lists. Call it at start-up, to refuse a start with rules that never
-// apply. Whether a handler is mounted for a service, Tracker.CheckRules tells of a ServeMux.
+// route is not among the procedures, which are constants of protoc-gen-connect-go or come
+// from Procedures. Call it at start-up, to refuse a start with rules that never apply.
+// Tracker.CheckRules reports whether a ServeMux has a handler for a rule's service.
 func CheckRules(tracker *footfall.Tracker, procedures []string, rules ...footfall.Rule) error {
 	var registered []string
 	for _, procedure := range procedures {
@@ -86,7 +87,7 @@ func CheckRules(tracker *footfall.Tracker, procedures []string, rules ...footfal
 	return tracker.CheckRoutes(registered, rules...)
 }
 
-// Procedures lists those of services: shopv1.File_shop_proto.Services().ByName("Cart").
+// Procedures lists the procedures of services: shopv1.File_shop_proto.Services().ByName("Cart").
 func Procedures(services ...protoreflect.ServiceDescriptor) []string {
 	var procedures []string
 	for _, service := range services {
@@ -174,7 +175,7 @@ func (c *call) end() {
 	}
 }
 
-// statusOf is the table above, for the code that connect sends for err.
+// statusOf returns the HTTP status, from the table above, of the code that connect sends for err.
 func statusOf(err error) int {
 	if err == nil {
 		return 200

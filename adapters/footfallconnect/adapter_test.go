@@ -31,7 +31,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-func TestTheAdapterKeepsWhatIsAskedOfAll(t *testing.T) {
+func TestAdapterPassesTheRPCSuite(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]connect.ClientOption{
 		"Connect": nil, "gRPC": {connect.WithGRPC()}, "gRPC-Web": {connect.WithGRPCWeb()},
@@ -115,7 +115,7 @@ func TestAGetIsRecordedUnderItsProcedure(t *testing.T) {
 	assert.Equal(t, []string{"added", "failed"}, tracker.Names()[3:])
 }
 
-func TestAGetThatABrowserMakesAheadIsNoVisit(t *testing.T) {
+func TestPrefetchMakesNoEvent(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	server := httptest.NewServer(adding(nil, intercepted(tracker, footfall.Rule{Route: add, Event: "added"}), connect.WithIdempotency(connect.IdempotencyNoSideEffects)))
@@ -166,7 +166,7 @@ func TestAHandlerThatEndsItsGoroutineIsAborted(t *testing.T) {
 	assert.Equal(t, []string{"aborted"}, tracker.Names())
 }
 
-func TestWhatDoesNotComeToInterceptorsMakesNoEvent(t *testing.T) {
+func TestCallsThatDoNotReachInterceptorsMakeNoEvent(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	rules := intercepted(tracker, footfall.Rule{Route: footfall.AnyRoute}, footfall.Rule{Route: footfall.NoRoute})
@@ -188,7 +188,7 @@ func mounted(handler http.Handler) *http.ServeMux {
 	return mux
 }
 
-func TestBelowTheMiddlewareOfNetHTTPEachMakesTheEventsOfItsRules(t *testing.T) {
+func TestMiddlewareAndInterceptorEachApplyTheirOwnRules(t *testing.T) {
 	t.Parallel()
 	rpc := footfall.Rule{Route: add, Event: "added"}
 	tests := []struct {
@@ -221,7 +221,7 @@ func TestBelowTheMiddlewareOfNetHTTPEachMakesTheEventsOfItsRules(t *testing.T) {
 	})
 }
 
-func TestAServiceThatIsMountedElsewhereKeepsItsProcedure(t *testing.T) {
+func TestServiceBelowAPrefixKeepsItsProcedure(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	mux := http.NewServeMux()
@@ -251,8 +251,8 @@ func TestOverHTTP1AndTLSThePageIsHTTPS(t *testing.T) {
 	}
 }
 
-// A proxy may add a line of its own behind the line that the client sent.
-func TestOfSeveralForwardedLinesTheProxysIsBelieved(t *testing.T) {
+// A proxy may append its header line to the client's.
+func TestOnlyTheProxysForwardedLineIsTrusted(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t, func(c *footfall.Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} // of httptest.NewRequest
@@ -304,7 +304,7 @@ func (f filesOf) FindDescriptorByName(name protoreflect.FullName) (protoreflect.
 	return f.file.Messages().ByName(name.Name()), nil
 }
 
-func TestCheckRulesRefusesWhatNoServiceHas(t *testing.T) {
+func TestCheckRulesRefusesProceduresThatNoServiceHas(t *testing.T) {
 	t.Parallel()
 	procedures := append(footfallconnect.Procedures(cart(t), cart(t)), "/other.v1.Other/Do")
 	assert.Equal(t, []string{add, "/shop.v1.CartService/Watch", add, "/shop.v1.CartService/Watch", "/other.v1.Other/Do"}, procedures)
@@ -332,7 +332,7 @@ func TestCheckRulesRefusesWhatNoServiceHas(t *testing.T) {
 	assert.NoError(t, footfallconnect.CheckRules(nil, procedures, footfall.Rule{Route: "/a.B/C"}))
 }
 
-// As the doc of CheckRules has it.
+// CheckRules documents this.
 func TestAMuxTellsWhetherTheServiceIsMounted(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)

@@ -15,7 +15,7 @@ import (
 )
 
 func ExampleMiddleware() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // a stand-in for the Site Analytics API
 	defer api.Close()
 	cfg := api.Config()
 	cfg.PublicURL = "https://shop.example.com"

@@ -145,7 +145,7 @@ func (c *call) answer(p rpctest.Procedure) (*connect.Response[message], error) {
 	return response, nil
 }
 
-// coded makes the framework's error of the suite's.
+// coded turns an error of the suite into the framework's.
 func coded(err error) error {
 	if e, ok := err.(*rpctest.Error); ok {
 		return connect.NewError(connect.Code(e.Code), e)
@@ -217,7 +217,7 @@ func dialer(options ...connect.ClientOption) func(testing.TB, rpctest.Server) rp
 	}
 }
 
-// named names a host to the server; none if it is empty.
+// named sends the name of a host to the server, unless it is empty.
 type named struct {
 	*http.Transport
 	host string

@@ -8,7 +8,7 @@
 //
 // Rule.Route is a method and echo's own full pattern, as echo.Context.Path gives it: the
 // prefixes of all groups, :name, and * for the rest. Without a method the rule holds for
-// any. There are no hosts in it: each Echo of echo.NewVirtualHostHandler has its own rules.
+// any. It has no host: each Echo of echo.NewVirtualHostHandler has its own rules.
 package footfallecho
 
 import (
@@ -22,26 +22,27 @@ import (
 )
 
 // Middleware returns a middleware that makes events of answered requests, as rules
-// say, and lets Track find tracker and page. Rules that are wrong are logged and left
+// say, and lets Track find tracker and page. Wrong rules are logged and left
 // out: see CheckRules. A nil or disabled tracker makes no events.
 //
-// Register it with Echo.Use, before everything else, to see what other middlewares
-// refuse; with Echo.Pre it also takes the page before one behind it rewrites the path. It
-// may stand on a group or a route. What no route matches, or one of Echo.RouteNotFound,
-// makes an event if it is answered 404 or 405 and a rule is for footfall.NoRoute.
+// Register it with Echo.Use, before other middlewares, to see the requests that they
+// refuse. With Echo.Pre, a middleware that rewrites the path afterwards does not change the
+// page. It also works on a group or a route. A request that no route matches, or only one of
+// Echo.RouteNotFound, makes an event if the answer is 404 or 405 and a rule is for
+// footfall.NoRoute.
 //
-// An error goes on to the middlewares above and to echo's HTTPErrorHandler, which echo
-// calls, once. The events are made when an answer to it begins, with the status of that
-// answer; an error that nobody answers makes none. Above middleware.Recover, a panic is
-// such an error. Below it, a panic is recorded as status 500 and goes on with its value;
+// The middleware returns errors unchanged; echo calls its HTTPErrorHandler once. The
+// events are made when the answer to the error begins, with the answer's status; an error
+// without an answer makes none. Above middleware.Recover, a panic is such an error. Below
+// it, a panic is recorded as status 500 and passed on with its value.
 // http.ErrAbortHandler is footfall.Aborted on both sides.
 //
 // Below it, the request of echo.Context is a copy with another context, unless
-// Config.NoContextValue is set. Then it is again the one that came, with what the handlers
-// did to the copy, such as a multipart form whose files the server removes. After an error
-// the copy stays, so that Track works in the HTTPErrorHandler.
+// Config.NoContextValue is set. Afterwards it is the original request again, with the changes
+// that handlers made to the copy, such as a multipart form whose files the server removes.
+// After an error the copy stays, so that Track works in the HTTPErrorHandler.
 //
-// It may serve requests at once and several Echos, and keeps nothing of a request.
+// It may serve several Echos and concurrent requests, and keeps nothing of a request.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.MiddlewareFunc {
 	set := tracker.Rules(rules...)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -114,8 +115,8 @@ func routeOf(c *echo.Context) string {
 	return c.Path()
 }
 
-// finishWhenAnswered looks at the Responses around the first too, if they can be
-// reached: a middleware of net/http above has put that one in place for its time only.
+// finishWhenAnswered also watches the Responses around the first, if they can be
+// reached: a net/http middleware above replaces the Response only while it runs.
 func finishWhenAnswered(first *echo.Response, visit footfall.Visit, o footfall.Observation) {
 	answered := false
 	for answer := first; answer != nil; answer, _ = echo.UnwrapResponse(answer.ResponseWriter) {
@@ -129,23 +130,23 @@ func finishWhenAnswered(first *echo.Response, visit footfall.Visit, o footfall.O
 	}
 }
 
-// values are those of a route's wildcards.
+// values are the values of a route's wildcards.
 type values struct{ c *echo.Context }
 
 // PathValue implements footfall.PathValuer.
 func (v values) PathValue(name string) string { return v.c.Param(name) }
 
-// Track is footfall.Track for the request that c is for, below the middleware and in the
-// HTTPErrorHandler. The error is footfall.ErrNoTracker where no middleware is above or
-// Config.NoContextValue is set: there Tracker.TrackRequest with c.Request works. In a
-// goroutine that outlives the handler, call footfall.Track with the request's context.
+// Track is footfall.Track for the request of c, below the middleware and in the
+// HTTPErrorHandler. Without a middleware above, or with Config.NoContextValue, the error is
+// footfall.ErrNoTracker: use Tracker.TrackRequest with c.Request there. In a goroutine that
+// outlives the handler, call footfall.Track with the request's context.
 func Track(c *echo.Context, name string, props ...footfall.Prop) error {
 	return footfall.TrackRoute(c.Request().Context(), routeOf(c), name, props...)
 }
 
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is wrong
 // or whose route e does not have. Call it at start-up, after the routes are registered, to
-// refuse a start with rules that never apply. It is nil for a nil or disabled tracker.
+// refuse a start with rules that never apply. It returns nil for a nil or disabled tracker.
 func CheckRules(tracker *footfall.Tracker, e *echo.Echo, rules ...footfall.Rule) error {
 	var registered []string
 	for _, route := range e.Router().Routes() {

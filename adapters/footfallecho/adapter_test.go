@@ -54,7 +54,7 @@ var subject = echotest.Subject[*echo.Context, echo.HandlerFunc, echo.MiddlewareF
 	},
 
 	Impossible: map[string]string{
-		"103 and then 404 is recorded as 404": "echo.Response takes the first WriteHeader for the answer, also that of an informational status, and ignores the next: the client gets 103 and then an empty 200",
+		"103 and then 404 is recorded as 404": "echo.Response treats the first WriteHeader as the answer, even with an informational status, and ignores the next. The client gets 103 and then an empty 200",
 	},
 }
 
@@ -69,9 +69,9 @@ func virtualHost(compose echotest.Compose[echo.HandlerFunc, *echo.Echo]) []footf
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestTheAdapterKeepsWhatIsAskedOfMiddlewares(t *testing.T) { subject.Conform(t) }
+func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { subject.Conform(t) }
 
-func TestTheAdapterKeepsWhatIsAskedForEcho(t *testing.T) {
+func TestAdapterPassesTheEchoSuite(t *testing.T) {
 	t.Parallel()
 	subject.Run(t)
 }
@@ -93,8 +93,9 @@ func BenchmarkEcho(b *testing.B) {
 	adaptertest.Benchmark(b, bare, wrapped)
 }
 
-// In echo 5 a writer may hide echo's Response: what echo would answer is taken then.
-func TestAWriterThatHidesTheResponseIsNoTrouble(t *testing.T) {
+// In echo 5 a writer may hide echo's Response. The status that echo would answer with is
+// recorded then.
+func TestWriterMayHideTheResponse(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	e := echo.New()
@@ -119,7 +120,7 @@ func TestAWriterThatHidesTheResponseIsNoTrouble(t *testing.T) {
 }
 
 // echo.WrapHandler sets them, so that handlers of net/http around the Echo see them.
-func TestPathValuesOfNetHTTPReachTheRequestThatCame(t *testing.T) {
+func TestPathValuesOfNetHTTPReachTheOriginalRequest(t *testing.T) {
 	t.Parallel()
 	e := echo.New()
 	e.Use(footfallecho.Middleware(footfalltest.New(t).Tracker))

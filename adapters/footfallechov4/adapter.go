@@ -5,8 +5,8 @@
 //	), middleware.Recover())
 //
 // Rule.Route is a method, which may be missing, and echo's own full pattern, as Context.Path
-// gives it, with the prefixes of all groups. In a rule for a route of Echo.Host the host may
-// stand before the path: "GET shop.example.com/cart/:id".
+// gives it, with the prefixes of all groups. A rule for a route of Echo.Host may have the host
+// before the path: "GET shop.example.com/cart/:id".
 package footfallechov4
 
 import (
@@ -22,25 +22,25 @@ import (
 )
 
 // Middleware returns a middleware that makes events of answered requests, as rules
-// say, and lets Track find tracker and page. Rules that are wrong are logged and left
+// say, and lets Track find tracker and page. Wrong rules are logged and left
 // out: see CheckRules. A nil or disabled tracker makes no events. The middleware may serve
-// requests at once and several Echos, and keeps nothing of a request.
+// several Echos and concurrent requests, and keeps nothing of a request.
 //
-// Register it with Echo.Use, before everything else, to see what other middlewares
-// refuse. It may stand on a group or a route. What no route matches, or one of
-// Echo.RouteNotFound, makes an event if it is answered 404 or 405 and a rule is for
-// footfall.NoRoute. In Echo.Pre, and where no route matches, it leaves the request alone,
-// as echo routes the one that came: there this package's Track works, not footfall.Track.
+// Register it with Echo.Use, before other middlewares, to see the requests that they
+// refuse. It also works on a group or a route. A request that no route matches, or only one
+// of Echo.RouteNotFound, makes an event if the answer is 404 or 405 and a rule is for
+// footfall.NoRoute. In Echo.Pre, and if no route matches, it does not replace the request,
+// because echo routes the original: there this package's Track works, not footfall.Track.
 //
-// An error goes on to the middlewares above and to echo's HTTPErrorHandler, which echo
-// calls, once. The events are made when an answer to it begins, with that answer's status;
-// an error that nobody answers makes none. Above middleware.Recover, a panic is such an
-// error. Below it, a panic is recorded as 500 and goes on; http.ErrAbortHandler is
+// The middleware returns errors unchanged; echo calls its HTTPErrorHandler once. The
+// events are made when the answer to the error begins, with the answer's status; an error
+// without an answer makes none. Above middleware.Recover, a panic is such an error. Below
+// it, a panic is recorded as status 500 and passed on. http.ErrAbortHandler is
 // footfall.Aborted on both sides.
 //
 // Below it, the request of echo.Context is a copy with another context, unless
-// Config.NoContextValue is set. Then it is again the one that came, with what was done to
-// the copy: the server removes the files of a form. After an error the copy stays.
+// Config.NoContextValue is set. Afterwards it is the original request again, with the changes
+// made to the copy, so that the server removes a form's files. After an error the copy stays.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.MiddlewareFunc {
 	set, known := tracker.Rules(rules...), new(sync.Map)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -108,8 +108,8 @@ func (p *passage) end() {
 // PathValue implements footfall.PathValuer.
 func (p *passage) PathValue(name string) string { return p.c.Param(name) }
 
-// routeOf returns the pattern that the request matched: Path is set if none did, too. It
-// notes in known what each router has.
+// routeOf returns the pattern that the request matched, or "": Path may be set even if none
+// matched. It keeps the patterns of each router in known.
 func routeOf(c echo.Context, r *http.Request, known *sync.Map) string {
 	router, host, path := c.Echo().Router(), "", c.Path()
 	if own := c.Echo().Routers()[r.Host]; own != nil {
@@ -135,8 +135,8 @@ func routeOf(c echo.Context, r *http.Request, known *sync.Map) string {
 	return host + path
 }
 
-// isMissing reports whether no route matches: echo v4.10.0 then has the request's path in
-// place of a route's.
+// isMissing reports whether no route matches. For such a request Path is the request's own
+// path in echo v4.10.0.
 func isMissing(c echo.Context) bool {
 	return reflect.ValueOf(c.Handler()).Pointer() == reflect.ValueOf(echo.NotFoundHandler).Pointer()
 }
@@ -144,9 +144,9 @@ func isMissing(c echo.Context) bool {
 const contextKey = "github.com/footfall-dev/footfall" // in echo's store
 
 // Track is footfall.Track for the request of c, below the middleware and in the
-// HTTPErrorHandler. The error is footfall.ErrNoTracker where no middleware is above or
-// Config.NoContextValue is set. In a goroutine that outlives the handler, call
-// footfall.Track with the request's context.
+// HTTPErrorHandler. The error is footfall.ErrNoTracker without a middleware above or with
+// Config.NoContextValue. In a goroutine that outlives the handler, call footfall.Track with
+// the request's context.
 func Track(c echo.Context, name string, props ...footfall.Prop) error {
 	err := footfall.TrackRoute(c.Request().Context(), c.Path(), name, props...)
 	if ctx, ok := c.Get(contextKey).(context.Context); ok && errors.Is(err, footfall.ErrNoTracker) {
@@ -157,7 +157,7 @@ func Track(c echo.Context, name string, props ...footfall.Prop) error {
 
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is wrong
 // or whose route e does not have, with its hosts. Call it at start-up, after the routes are
-// registered. It is nil for a nil or disabled tracker.
+// registered. It returns nil for a nil or disabled tracker.
 func CheckRules(tracker *footfall.Tracker, e *echo.Echo, rules ...footfall.Rule) error {
 	var registered []string
 	routers := map[string]*echo.Router{"": e.Router()}

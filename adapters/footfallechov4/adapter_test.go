@@ -67,7 +67,7 @@ var subject = echotest.Subject[echo.Context, echo.HandlerFunc, echo.MiddlewareFu
 		}},
 	},
 	Impossible: map[string]string{
-		"103 and then 404 is recorded as 404": "echo.Response takes the first WriteHeader for the answer, also that of an informational status, and ignores the next: the client gets 103 and then an empty 200",
+		"103 and then 404 is recorded as 404": "echo.Response treats the first WriteHeader as the answer, even with an informational status, and ignores the next. The client gets 103 and then an empty 200",
 	},
 }
 
@@ -105,9 +105,9 @@ func hosts(compose echotest.Compose[echo.HandlerFunc, *echo.Echo]) []footfalltes
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestTheAdapterKeepsWhatIsAskedOfMiddlewares(t *testing.T) { subject.Conform(t) }
+func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { subject.Conform(t) }
 
-func TestTheAdapterKeepsWhatIsAskedForEcho(t *testing.T) {
+func TestAdapterPassesTheEchoSuite(t *testing.T) {
 	t.Parallel()
 	subject.Run(t)
 }
@@ -129,8 +129,8 @@ func BenchmarkEchoV4(b *testing.B) {
 	adaptertest.Benchmark(b, bare, wrapped)
 }
 
-// Echo 4 routes the request that came, whatever Pre middlewares put in its place.
-func TestWhereEchoHasNotRoutedTheRequestOnlyThisTrackWorks(t *testing.T) {
+// Echo 4 routes the original request, even if a Pre middleware has replaced it.
+func TestOnlyTheAdaptersTrackWorksBeforeRouting(t *testing.T) {
 	t.Parallel()
 	for name, register := range map[string]func(*echo.Echo, ...echo.MiddlewareFunc){"in Pre": (*echo.Echo).Pre, "where no route matches": (*echo.Echo).Use} {
 		t.Run(name, func(t *testing.T) {

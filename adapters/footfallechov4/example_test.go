@@ -14,7 +14,7 @@ import (
 )
 
 func ExampleMiddleware() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // a stand-in for the Site Analytics API
 	defer api.Close()
 	tracker, err := footfall.New(api.Config())
 	if err != nil {

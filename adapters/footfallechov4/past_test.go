@@ -14,8 +14,8 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// What is written to the writer below echo.Response, echo does not know.
-func TestAnswerPastTheResponseOfEchoCountsAsTheClientSeesIt(t *testing.T) {
+// echo does not see what a handler writes to the writer below echo.Response.
+func TestAnswerToTheWriterBelowEchoCountsAsTheClientSeesIt(t *testing.T) {
 	tracker := footfalltest.New(t)
 	e := echo.New()
 	e.Use(footfallechov4.Middleware(tracker.Tracker,

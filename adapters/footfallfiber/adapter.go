@@ -24,13 +24,13 @@ import (
 //
 // A rule's Route is method and full path as Fiber has them, with the prefixes of
 // groups and mounts: "GET /users/:id", or "/files/*" for any method. Errors and pages
-// have {from}-:to for :from-:to, and {+...} for +. What Use registers is no route: if
-// only that answers, a 404 or 405 is for footfall.NoRoute.
+// have {from}-:to for :from-:to, and {+...} for +. A handler of Use is not a route: if
+// no other handler answers, a 404 or 405 counts for footfall.NoRoute.
 //
 // A panic is recorded as status 500, http.ErrAbortHandler as footfall.Aborted, and
 // goes on with the same value. An error is recorded with the status that the client
-// sees: where a rule may apply, the app's ErrorHandler is called at once and the error
-// goes no further, as in Fiber's own logger. Elsewhere it is returned as it came.
+// sees: if a rule may apply, the middleware calls the app's ErrorHandler and the error
+// goes no further, as in Fiber's own logger. Otherwise it is returned unchanged.
 //
 // Config.Skip sees no body and no context. A nil or disabled tracker changes nothing.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) fiber.Handler {
@@ -75,7 +75,7 @@ type middleware struct {
 }
 
 // visit is one request on its way through the middleware. Fiber's strings are views of
-// buffers that are used again: what is kept, perhaps longer than the request, is copied.
+// buffers that are used again, so the middleware copies every string that it keeps.
 type visit struct {
 	*middleware
 	c        fiber.Ctx
@@ -124,7 +124,7 @@ func (v *visit) note() {
 	v.page = v.tracker.Page(&v.request)
 }
 
-// end is deferred. It passes on a panic with the value it had.
+// end is deferred. It passes on a panic with its value.
 func (v *visit) end() {
 	panicked := recover()
 	if route, asked := v.route(); asked {
@@ -185,14 +185,14 @@ func (v *visit) route() (route string, asked bool) {
 // middlewareKey is the key of the *middleware in a request.
 type middlewareKey struct{}
 
-// route is one that is registered.
+// route is a registered route.
 type route struct {
 	pattern string // with the method
 	asked   bool   // a rule may apply
 }
 
-// routes returns the routes of app. Only GetRoutes tells them from what Use registered:
-// by copies, which have the same handlers.
+// routes returns the routes of app, without the handlers of Use. Only GetRoutes leaves
+// these out. It returns copies, which are recognized by their handlers.
 func (m *middleware) routes(app *fiber.App) map[*fiber.Route]route {
 	if known, ok := m.apps.Load(app); ok {
 		return known.(map[*fiber.Route]route)

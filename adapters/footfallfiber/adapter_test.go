@@ -113,7 +113,7 @@ var subject = fibertest.Subject[fiber.Ctx, fiber.Router]{
 		}
 	},
 	Impossible: map[string]string{
-		"Track in the handler knows the route":      "Fiber finds the route after the middleware has run, and footfall.Track has only the context: on its page the guard judges segments by their look, and PageRoute is PagePath. Track of this package knows the route",
+		"Track in the handler knows the route":      "Fiber finds the route after the middleware has run, and footfall.Track has only the context. On its page the guard sees only the text of each segment, and PageRoute is PagePath. Track of this package knows the route",
 		"an upload leaves no temporary file behind": "Fiber's adaptor does not remove the files of a net/http form, with the middleware or without; Fiber's own forms leave none.",
 	},
 }
@@ -131,9 +131,9 @@ func requests(tb testing.TB, app fiber.Router, path, head string) func() {
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestTheAdapterKeepsWhatIsAskedOfMiddlewares(t *testing.T) { subject.Conform(t) }
+func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { subject.Conform(t) }
 
-func TestTheAdapterKeepsWhatIsAskedForFiber(t *testing.T) {
+func TestAdapterPassesTheFiberSuite(t *testing.T) {
 	t.Parallel()
 	subject.Run(t)
 }

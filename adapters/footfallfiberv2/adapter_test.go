@@ -74,7 +74,7 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	},
 	Recover: func() func(*fiber.Ctx) error { return recover.New() },
 	Timeout: func(<-chan struct{}) func(*fiber.Ctx) error {
-		return func(c *fiber.Ctx) error { // as Fiber's timeout.NewWithContext, which v2.40.0 has not
+		return func(c *fiber.Ctx) error { // like Fiber's timeout.NewWithContext, which is not in v2.40.0
 			ctx, cancel := context.WithTimeout(c.UserContext(), time.Millisecond)
 			defer cancel()
 			c.SetUserContext(ctx)
@@ -82,7 +82,7 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 			return fiber.ErrRequestTimeout
 		}
 	},
-	Adapt: func(h http.HandlerFunc) func(*fiber.Ctx) error { // as Fiber's adaptor, which v2.40.0 has not
+	Adapt: func(h http.HandlerFunc) func(*fiber.Ctx) error { // like Fiber's adaptor, which is not in v2.40.0
 		handler := fasthttpadaptor.NewFastHTTPHandlerFunc(h)
 		return func(c *fiber.Ctx) error {
 			handler(c.Context())
@@ -92,7 +92,7 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	Raw: func(*fiber.Ctx) fibertest.Raw { return fibertest.Raw{} },
 
 	Impossible: map[string]string{
-		"Track in the handler knows the route":            "Fiber finds the route after the middleware has run, and footfall.Track has only the context: on its page the guard judges segments by their look, and PageRoute is PagePath. Track of this package knows the route",
+		"Track in the handler knows the route":            "Fiber finds the route after the middleware has run, and footfall.Track has only the context. On its page the guard sees only the text of each segment, and PageRoute is PagePath. Track of this package knows the route",
 		"an upload leaves no temporary file behind":       "Fiber's adaptor does not remove the files of a net/http form, with the middleware or without; Fiber's own forms leave none.",
 		"server-sent events arrive when they are written": "Fiber's adaptor for net/http sends nothing before the handler has returned; a stream of fasthttp's own arrives as it is written.",
 		"103 and then 404 is recorded as 404":             "fasthttp, of the version that Fiber v2 is built on, sends no 1xx.",
@@ -122,7 +122,7 @@ func adaptorHijacks() (ok bool) {
 	return ok
 }
 
-// shutdown is ShutdownWithTimeout, which v2.40.0 has not.
+// shutdown is ShutdownWithTimeout, which is not in v2.40.0.
 func shutdown(app fiber.Router, most time.Duration) error {
 	ended := make(chan error, 1)
 	go func() { ended <- app.(*fiber.App).Shutdown() }()
@@ -157,9 +157,9 @@ func requests(tb testing.TB, app fiber.Router, path, head string) func() {
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestTheAdapterKeepsWhatIsAskedOfMiddlewares(t *testing.T) { subject.Conform(t) }
+func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { subject.Conform(t) }
 
-func TestTheAdapterKeepsWhatIsAskedForFiber(t *testing.T) {
+func TestAdapterPassesTheFiberSuite(t *testing.T) {
 	t.Parallel()
 	subject.Run(t)
 }

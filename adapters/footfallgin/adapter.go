@@ -8,8 +8,8 @@
 //
 // Rule.Route is a method and gin's own full pattern, as gin.Context.FullPath gives it:
 // the prefixes of all groups, :name, and *name, whose value begins with a slash as in
-// gin. A colon that is registered as \: is a plain one in it. Without a method the rule
-// holds for any. Routes of gin have no host, so a rule that names one never applies.
+// gin. A colon that is registered as \: is written without the backslash. Without a method
+// the rule holds for any. Routes of gin have no host, so a rule with one never applies.
 package footfallgin
 
 import (
@@ -24,32 +24,31 @@ import (
 )
 
 // Middleware returns a middleware that makes events of answered requests, as rules
-// say, and lets Track find tracker and page. Rules that are wrong are logged and left
+// say, and lets Track find tracker and page. Wrong rules are logged and left
 // out: see CheckRules. A nil or disabled tracker makes no events.
 //
-// Register it with Engine.Use, before everything else: it then records the status
-// that the middlewares below it answer with, such as one that turns gin.Context.Errors
-// into an answer, and sees what they refuse. It may as well stand on a group or on one
-// route; requests that no route matches (404, and 405 if HandleMethodNotAllowed is
-// set) pass the engine's middlewares only. They make an event if a rule is for
-// footfall.NoRoute; where a handler of Engine.NoRoute answers with another status, as
-// with a page for every path, it says by Track what it did. Redirects that the engine
-// makes itself pass no middleware.
+// Register it with Engine.Use, before other middlewares: it then records the status
+// that they answer with, for example for gin.Context.Errors, and sees the requests that
+// they refuse. It also works on a group or a route. Requests that no route matches
+// (404, and 405 if HandleMethodNotAllowed is set) pass the engine's middlewares only.
+// They make an event if a rule is for footfall.NoRoute. A handler of Engine.NoRoute that
+// answers with another status, as with a page for every path, can call Track. Redirects
+// by the engine itself pass no middleware.
 //
 // It works on either side of gin.Recovery. Above it, a panic is recorded with the
 // status that the recovery answers with. Below it, as after gin.Default, a panic is
-// recorded as status 500 and goes on to the recovery with the value it had.
+// recorded as status 500 and passed on to the recovery with its value.
 // http.ErrAbortHandler is recorded as footfall.Aborted on both sides.
 //
 // While the handlers below run, gin.Context.Request is a copy with another context,
-// unless Config.NoContextValue is set. Afterwards it is again the request that came, with
-// what the handlers did to the copy, unless one of them replaced it. The files of a
-// multipart form are therefore removed as without the middleware.
+// unless Config.NoContextValue is set. Afterwards it is the original request again, with
+// the changes that handlers made to the copy, unless a handler replaced it. The files of
+// a multipart form are therefore removed as without the middleware.
 //
-// A handler that sends the request on by Engine.HandleContext makes gin run its
-// middlewares again: each of the two routes makes the events of its own rules.
+// If a handler calls Engine.HandleContext, gin runs its middlewares again, and the events
+// of both routes are made.
 //
-// The middleware may serve requests at once and several engines. It starts no
+// The middleware may serve several engines and concurrent requests. It starts no
 // goroutine and keeps nothing of a request.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) gin.HandlerFunc {
 	set := tracker.Rules(rules...)
@@ -72,12 +71,12 @@ type passage struct {
 	c        *gin.Context
 	came     *http.Request
 	visit    footfall.Visit
-	route    string // noted before the handlers, as HandleContext changes it
+	route    string // set before the handlers run, because HandleContext changes it
 	path     footfall.PathValuer
 	returned bool
 }
 
-// end is deferred. It passes on a panic with the value it had.
+// end is deferred. It passes on a panic with its value.
 func (p *passage) end() {
 	panicked := recover()
 	p.visit.End(p.observation(panicked))
@@ -102,8 +101,8 @@ func (p *passage) observation(panicked any) footfall.Observation {
 	return o
 }
 
-// recoveredAbort reports whether gin.Recovery, below, took an http.ErrAbortHandler,
-// which it notes among the errors, whatever status it leaves.
+// recoveredAbort reports whether a gin.Recovery below recovered an http.ErrAbortHandler,
+// which it adds to the context's errors.
 func (p *passage) recoveredAbort() bool {
 	return slices.ContainsFunc(p.c.Errors, func(e *gin.Error) bool { return isAbort(e.Err) })
 }
@@ -119,14 +118,13 @@ type params gin.Params
 // PathValue implements footfall.PathValuer.
 func (p params) PathValue(name string) string { return gin.Params(p).ByName(name) }
 
-// Track accepts an event for the tracker and the page of the request that c is for,
-// below the middleware. It is footfall.Track with the context of c.Request, and so
-// works whether or not the engine has ContextWithFallback; code that has only that
-// context calls footfall.Track itself. The error is that of Tracker.Track, or
-// footfall.ErrNoTracker where no middleware is above or Config.NoContextValue is set:
-// Tracker.TrackRequest with c.Request works there.
+// Track accepts an event for the tracker and the page of c's request, below the
+// middleware. It is footfall.Track with the context of c.Request, so it does not need
+// ContextWithFallback; code that has only that context calls footfall.Track. The errors
+// are the errors of Tracker.Track, and footfall.ErrNoTracker without a middleware above or
+// with Config.NoContextValue: use Tracker.TrackRequest with c.Request there.
 //
-// Like Track of a tracker it never blocks. In a goroutine that outlives the request,
+// Like Tracker.Track it never blocks. In a goroutine that outlives the request,
 // use c.Copy(), as with all of gin.
 func Track(c *gin.Context, name string, props ...footfall.Prop) error {
 	if c.Request == nil { // a context made by a test
@@ -138,7 +136,7 @@ func Track(c *gin.Context, name string, props ...footfall.Prop) error {
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is
 // wrong or whose route is not registered in the engine, with the groups' prefixes. Call
 // it at start-up, after the routes are registered, to refuse a start with rules that
-// never apply. It is nil for a nil or disabled tracker.
+// never apply. It returns nil for a nil or disabled tracker.
 func CheckRules(tracker *footfall.Tracker, engine *gin.Engine, rules ...footfall.Rule) error {
 	var registered []string
 	for _, route := range engine.Routes() {

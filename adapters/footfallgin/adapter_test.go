@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	gin.SetMode(gin.TestMode) // it is gin's, for the whole process
+	gin.SetMode(gin.TestMode) // for the whole process
 	os.Exit(m.Run())
 }
 
@@ -128,13 +128,13 @@ func plainUser(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestTheAdapterKeepsWhatIsAskedOfMiddlewares(t *testing.T) {
+func TestAdapterPassesTheMiddlewareSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler { return engineOf(app) },
 		Pattern: adaptertest.Replace(":", "*rest"), Tracks: true,
 		Nested: nested,
 		Impossible: map[string]string{
-			"103 and then 404 is recorded as 404": "gin's writer sends no informational answer: it keeps the status that WriteHeader was given until the answer begins, and the last one wins",
+			"103 and then 404 is recorded as 404": "through gin's writer, which sends no informational answer: it keeps the last status of WriteHeader until the answer begins",
 		},
 	})
 }

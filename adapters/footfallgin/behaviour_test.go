@@ -29,7 +29,8 @@ func ask(engine http.Handler, method, target string) *httptest.ResponseRecorder 
 
 func nothing(*gin.Context) {}
 
-// A recovery above the middleware decides what the client sees, one below what is recorded.
+// A recovery above the middleware decides what the client sees; one below also decides what
+// is recorded.
 func TestARecoveryMayAnswerAPanicWithAnotherStatus(t *testing.T) {
 	t.Parallel()
 	for place, want := range map[string]string{"above": "client error", "below": "server error"} {
@@ -64,7 +65,7 @@ func TestRecoveryAboveStillPrintsWhereTheHandlerPanicked(t *testing.T) {
 	assert.Contains(t, printed.String(), "panicsDeepDown")
 }
 
-// answerErrors is how gin's documentation answers for handlers that note errors.
+// answerErrors answers for handlers that add errors, as gin's documentation shows.
 func answerErrors(c *gin.Context) {
 	c.Next()
 	if len(c.Errors) > 0 {
@@ -72,7 +73,7 @@ func answerErrors(c *gin.Context) {
 	}
 }
 
-func TestTheStatusIsThatOfTheMiddlewareThatAnswersForErrors(t *testing.T) {
+func TestStatusComesFromTheMiddlewareThatAnswersErrors(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	engine := gin.New()
@@ -82,10 +83,10 @@ func TestTheStatusIsThatOfTheMiddlewareThatAnswersForErrors(t *testing.T) {
 	assert.Equal(t, []string{"client error"}, tracker.Names())
 }
 
-// ownWriter is a writer that some middleware puts in, as for compression.
+// ownWriter is a writer of another middleware, such as one that compresses.
 type ownWriter struct{ gin.ResponseWriter }
 
-func TestAWriterPutInBelowIsAsked(t *testing.T) {
+func TestWriterOfALowerMiddlewareIsUsed(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	engine := gin.New()
@@ -95,8 +96,8 @@ func TestAWriterPutInBelowIsAsked(t *testing.T) {
 	assert.Equal(t, []string{"client error"}, tracker.Names())
 }
 
-// What is impossible through gin's writer, and what takes its place.
-func TestAnInformationalStatusIsNotTheAnswers(t *testing.T) {
+// gin's writer cannot send an informational answer; the writer below it can.
+func TestInformationalStatusIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	engine := gin.New()
@@ -122,7 +123,7 @@ func TestAnInformationalStatusIsNotTheAnswers(t *testing.T) {
 	assert.Equal(t, []string{"client error", "client error"}, tracker.Names())
 }
 
-func TestARedirectOfGinsOwnIsNoVisit(t *testing.T) {
+func TestRedirectByGinMakesNoEvent(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	engine := gin.New()
@@ -173,8 +174,8 @@ func onGroup(engine *gin.Engine, middleware gin.HandlerFunc) {
 	engine.Group("/api", middleware).GET("/known", nothing)
 }
 
-// withPages adds handlers for what no route matches, which answer with the status or,
-// if it is 0, leave that to gin.
+// withPages adds handlers for requests that no route matches. They answer with the status,
+// or leave the answer to gin if it is 0.
 func withPages(status int) func(engine *gin.Engine, middleware gin.HandlerFunc) {
 	return func(engine *gin.Engine, middleware gin.HandlerFunc) {
 		onEngine(engine, middleware)
@@ -189,7 +190,7 @@ func withPages(status int) func(engine *gin.Engine, middleware gin.HandlerFunc) 
 	}
 }
 
-func TestEachRouteOfARequestThatIsSentOnMakesItsOwnEvents(t *testing.T) {
+func TestHandleContextMakesTheEventsOfBothRoutes(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	engine := gin.New()
@@ -221,7 +222,7 @@ func TestEachRouteOfARequestThatIsSentOnMakesItsOwnEvents(t *testing.T) {
 	assert.Same(t, before[0], after[1])
 }
 
-func TestRecoveryAboveHasTheRequestThatCame(t *testing.T) {
+func TestRecoveryAboveHasTheOriginalRequest(t *testing.T) {
 	t.Parallel()
 	var came, recovered *http.Request
 	engine := gin.New()

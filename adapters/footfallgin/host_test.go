@@ -36,7 +36,7 @@ func answersAbort() bool {
 	return ask(engine, "GET", "/").Code == http.StatusInternalServerError
 }
 
-// app is an engine as adaptertest.Behave knows applications.
+// app is an engine as an application of adaptertest.Behave.
 type app struct {
 	adaptertest.Server
 	engine *gin.Engine
@@ -63,7 +63,7 @@ func (a app) CheckRules(tracker *footfall.Tracker, rules ...footfall.Rule) error
 	return footfallgin.CheckRules(tracker, a.engine, rules...)
 }
 
-// request is a request as adaptertest.Behave knows it.
+// request is a request of adaptertest.Behave.
 type request struct{ c *gin.Context }
 
 func (r request) Track(name string, props ...footfall.Prop) error {

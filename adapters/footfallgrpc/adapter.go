@@ -2,7 +2,7 @@
 // has answered: see UnaryServerInterceptor.
 //
 // The route of an RPC is its full method, such as /shop.v1.CartService/Checkout. Its status
-// is the HTTP status of its code, as the gRPC gateway has it:
+// is the HTTP status that the gRPC gateway gives its code:
 //
 //	200 OK                                              409 AlreadyExists, Aborted
 //	400 InvalidArgument, FailedPrecondition, OutOfRange 429 ResourceExhausted
@@ -37,11 +37,11 @@ import (
 //
 // An error counts with the code that the server sends for it. A panic passes on with
 // its value, and counts as 500, or as footfall.Aborted if it is http.ErrAbortHandler:
-// chain the interceptor behind one that recovers. RPCs that do not come as far as a
-// handler make no event. Rules that are wrong are logged and left out: see CheckRules.
+// chain the interceptor after one that recovers. RPCs that do not reach a
+// handler make no event. Wrong rules are logged and left out: see CheckRules.
 //
-// The page is :authority and full method, on https if the peer came by TLS. Config.Skip
-// sees of headers what tracker and rules look at. A nil or disabled tracker does nothing.
+// The page is :authority and full method, on https if the peer uses TLS. Config.Skip
+// sees only headers that tracker or rules need. A nil or disabled tracker does nothing.
 func UnaryServerInterceptor(tracker *footfall.Tracker, rules ...footfall.Rule) grpc.UnaryServerInterceptor {
 	o := newObserver(tracker, rules)
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
@@ -53,12 +53,12 @@ func UnaryServerInterceptor(tracker *footfall.Tracker, rules ...footfall.Rule) g
 	}
 }
 
-// StreamServerInterceptor is UnaryServerInterceptor for streams of all kinds; of the
-// stream it replaces the Context only. The event is made when the stream has ended.
+// StreamServerInterceptor is UnaryServerInterceptor for streams. It replaces only the
+// stream's Context. The event is made when the stream has ended.
 //
-// What a grpc.UnknownServiceHandler answers has the route that the client asked for
-// only if a rule names it, for names of events must not be the client's to choose.
-// Otherwise it has none: a footfall.NoRoute rule means it if it is Unimplemented.
+// An RPC to a grpc.UnknownServiceHandler has a route only if a rule names the method,
+// because clients must not choose the names of events. Other such RPCs count for
+// footfall.NoRoute if their code is Unimplemented.
 func StreamServerInterceptor(tracker *footfall.Tracker, rules ...footfall.Rule) grpc.StreamServerInterceptor {
 	o := newObserver(tracker, rules)
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
@@ -82,16 +82,16 @@ type stream struct {
 // Context implements grpc.ServerStream.
 func (s *stream) Context() context.Context { return s.ctx }
 
-// Track is footfall.Track, for handlers. The error is footfall.ErrNoTracker where no
-// interceptor is above or Config.NoContextValue is set.
+// Track is footfall.Track, for handlers. The error is footfall.ErrNoTracker without the
+// interceptor or with Config.NoContextValue.
 func Track(ctx context.Context, name string, props ...footfall.Prop) error {
 	return footfall.Track(ctx, name, props...)
 }
 
 // CheckRules returns an error that joins one for every rule that is wrong or whose
 // route is not a method of a service registered in server, a *grpc.Server. Call it
-// when all are registered, to refuse a start with rules that never apply; leave out
-// rules for what a grpc.UnknownServiceHandler answers.
+// when all are registered, to refuse a start with rules that never apply. Leave out
+// rules for methods of a grpc.UnknownServiceHandler.
 func CheckRules(tracker *footfall.Tracker, server interface {
 	GetServiceInfo() map[string]grpc.ServiceInfo
 }, rules ...footfall.Rule) error {
@@ -165,7 +165,7 @@ func (o *observer) begin(ctx context.Context, method string) *call {
 	return c
 }
 
-// end is deferred. It passes on a panic with the value it had.
+// end is deferred. It passes on a panic with its value.
 func (c *call) end() {
 	panicked := recover()
 	o := footfall.Observation{Method: http.MethodPost, Route: c.route, Status: statusOf(c.err), Page: c.page, Context: c.ctx, Request: &c.request}
@@ -184,7 +184,7 @@ func (c *call) end() {
 	}
 }
 
-// statusOf is the table above, for the code that the server sends for err.
+// statusOf returns the HTTP status, from the table above, of the code that the server sends for err.
 func statusOf(err error) int {
 	s, ok := status.FromError(err)
 	if !ok { // as the server does

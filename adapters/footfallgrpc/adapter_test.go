@@ -28,13 +28,13 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-func TestTheAdapterKeepsWhatIsAskedOfAll(t *testing.T) {
+func TestAdapterPassesTheRPCSuite(t *testing.T) {
 	t.Parallel()
 	rpctest.Run(t, rpctest.Subject{Serve: serve, Dial: dial})
 }
 
-// A proxy answers whatever clients ask for: names of events are the rules' choice only.
-func TestWhatAnUnknownServiceHandlerAnswersHasNoRouteUnlessARuleNamesIt(t *testing.T) {
+// A gRPC proxy answers any method that a client names, so only rules may name events.
+func TestUnknownMethodHasNoRouteUnlessARuleNamesIt(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -125,8 +125,8 @@ func TestACallWithoutMetadataOrPeerIsAnswered(t *testing.T) {
 	assert.Equal(t, "https://example.com/", tracker.Events()[0].URL, "Config.DefaultURL, where no host is known")
 }
 
-// A proxy may add a value of its own behind the value that the client sent.
-func TestOfSeveralForwardedValuesTheProxysIsBelieved(t *testing.T) {
+// A proxy may append its value to the client's.
+func TestOnlyTheProxysForwardedValueIsTrusted(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t, func(c *footfall.Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
@@ -146,7 +146,7 @@ func TestOfSeveralForwardedValuesTheProxysIsBelieved(t *testing.T) {
 	assert.Equal(t, "https://shop.example.com"+route, tracker.Events()[0].URL)
 }
 
-func TestCheckRulesRefusesWhatTheServerHasNot(t *testing.T) {
+func TestCheckRulesRefusesMethodsThatTheServerDoesNotHave(t *testing.T) {
 	t.Parallel()
 	server := grpc.NewServer()
 	register(server, []rpctest.Procedure{

@@ -23,7 +23,7 @@ func (service) Check(context.Context, *health.HealthCheckRequest) (*health.Healt
 }
 
 func ExampleUnaryServerInterceptor() {
-	api := footfalltest.StartAPI() // stands in for the Site Analytics API
+	api := footfalltest.StartAPI() // a stand-in for the Site Analytics API
 	defer api.Close()
 	cfg := api.Config()
 	cfg.PublicURL = "https://shop.example.com"

@@ -88,7 +88,7 @@ func unaryHandler(p rpctest.Procedure) func(any, context.Context, func(any) erro
 	}
 }
 
-// coded makes the framework's error of the suite's.
+// coded turns an error of the suite into the framework's.
 func coded(err error) error {
 	if e, ok := err.(*rpctest.Error); ok {
 		return status.Error(codes.Code(e.Code), e.Message)

@@ -14,7 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 )
 
-// The statuses are those of the gRPC gateway (runtime.HTTPStatusFromCode).
+// The statuses are the gRPC gateway's (runtime.HTTPStatusFromCode).
 var statuses = map[codes.Code]int{
 	codes.OK: 200, codes.Canceled: 499, codes.Unknown: 500, codes.InvalidArgument: 400, codes.DeadlineExceeded: 504,
 	codes.NotFound: 404, codes.AlreadyExists: 409, codes.PermissionDenied: 403, codes.ResourceExhausted: 429,
@@ -32,7 +32,7 @@ func TestEveryCodeHasTheStatusOfTheGateway(t *testing.T) {
 	assert.Equal(t, 500, statusOf(status.Error(1<<32-1, "no such code")))
 }
 
-func TestErrorsWithoutACodeHaveTheServers(t *testing.T) {
+func TestErrorWithoutACodeHasTheCodeOfTheServer(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, 200, statusOf(nil))
 	assert.Equal(t, 500, statusOf(errors.New("it fails")))

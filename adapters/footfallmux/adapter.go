@@ -8,12 +8,11 @@
 //		footfall.Rule{Route: "GET /users/{id:[0-9]+}", Event: "user_viewed", PathProps: []string{"id"}},
 //	)
 //
-// Rule.Route is a method and the template of the route as it was registered, with those
-// of all PathPrefix and Subrouter above it, as GetPathTemplate gives it. The template
-// of a Host may stand before it: "GET shop.example.com/cart". Without a method or a
-// host the rule holds for any. A PathPrefix has no other mark than its template; a
-// route without any template has "/". In a handler Track(r, "coupon_applied") adds what
-// a rule can't say.
+// Rule.Route is a method and the template of the route as GetPathTemplate gives it, with
+// the templates of all PathPrefix and Subrouter above. The template of a Host may precede
+// it: "GET shop.example.com/cart". Without a method or a host the rule holds for any. The
+// route of a PathPrefix is its template; a route without a template is "/". Handlers track
+// events that no rule can describe with Track(r, "coupon_applied").
 package footfallmux
 
 import (
@@ -31,13 +30,13 @@ import (
 
 // Middleware returns a middleware for Use that makes events of answered requests, as
 // rules say, and lets footfall.Track find tracker and page in the request's context.
-// It is Tracker.Middleware but for where the route comes from: it changes nothing of
-// the application. Rules that are wrong are logged and left out: see CheckRules. A
+// Except that it takes the route from mux, it is Tracker.Middleware: it changes nothing of
+// the application. Wrong rules are logged and left out: see CheckRules. A
 // nil or disabled tracker makes no events.
 //
-// It may stand on a router or a subrouter. mux runs middlewares for matched routes
-// only, so for events of footfall.NoRoute use Wrap, or put it around both handlers
-// that answer for the others, each of which has to be set then:
+// Use it on a router or a subrouter. mux runs middlewares for matched routes
+// only, so for events of footfall.NoRoute use Wrap, or set both handlers that
+// answer other requests, with the middleware around them:
 //
 //	track := footfallmux.Middleware(tracker, rules...)
 //	router.Use(track)
@@ -45,25 +44,25 @@ import (
 //	router.MethodNotAllowedHandler = track(methodNotAllowed) // answers 405
 //
 // It works on either side of handlers.RecoveryHandler. A panic is recorded as status
-// 500 and passed on with the value it had; http.ErrAbortHandler is recorded as
+// 500 and passed on with its value; http.ErrAbortHandler is recorded as
 // footfall.Aborted. The files of a multipart form stay, as they do without this
-// middleware: mux makes copies of each request first, of whose form the server never
-// learns. With Wrap they are removed.
+// middleware: mux copies each request first, and the server does not see the copy's
+// form. With Wrap they are removed.
 //
-// The route is that of the router the middleware stands on: another router that is the
-// Handler of a route is, like every handler, part of that route. The middleware may
-// serve requests at once and several routers, and keeps nothing of a request.
+// The route is a route of the middleware's router. If its Handler is another router, that
+// router is part of the route. The middleware may serve several routers and concurrent
+// requests, and keeps nothing of a request.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) mux.MiddlewareFunc {
 	set, routeOf := tracker.Rules(rules...), (&patterns{}).routeOf
 	return func(next http.Handler) http.Handler { return set.Wrap(next, routeOf) } // for each request
 }
 
-// Wrap returns the router with the middleware around it, in place of Middleware in
-// Use, not beside it. It sees what Use does not: requests that no route matches, and
-// the form whose files are to be removed when the request is answered. When a
-// middleware of the router answers by itself, the route is the one that matches.
+// Wrap returns the router with the middleware around it. Use either Wrap or Middleware,
+// not both. Unlike Middleware, Wrap sees requests that no route matches, and the files of
+// a multipart form are removed when the request is answered. If a middleware of the router
+// answers, the route is the one that matches.
 //
-// Wrap adds a middleware to the router: call it, as Use, before the router serves.
+// Wrap adds a middleware to the router: call it, like Use, before the router serves.
 func Wrap(tracker *footfall.Tracker, router *mux.Router, rules ...footfall.Rule) http.Handler {
 	a := &around{tracker: tracker, router: router, found: &patterns{}}
 	router.Use(a.note)
@@ -79,8 +78,8 @@ type around struct {
 	counted http.Handler // the router, with the middleware
 }
 
-// passage is the context of a request to the router. mux makes copies of the request
-// which have the route and the form; the passage keeps hold of the one handed down.
+// passage is the context of a request to the router. mux copies the request, and the copies
+// have the route and the form. The passage keeps the copy that the handlers have.
 type passage struct {
 	context.Context
 	around *around
@@ -101,8 +100,8 @@ func (a *around) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.counted.ServeHTTP(w, r.WithContext(a.tracker.WithPage(p, a.tracker.Page(r))))
 }
 
-// handBack gives the server the form whose files it is to remove (golang/go#58809).
-// Of the rest a router of mux shows nothing to what is above it.
+// handBack gives the server the form whose files it must remove (golang/go#58809).
+// A mux router shows handlers above it nothing else of its copy of the request.
 func (p *passage) handBack(r *http.Request) {
 	if p.routed != nil && p.routed.MultipartForm != nil {
 		r.MultipartForm = p.routed.MultipartForm
@@ -131,8 +130,8 @@ func (a *around) routeOf(r *http.Request) (string, bool, footfall.PathValuer) {
 	return found.pattern, found.subtree, routed{mux.SetURLVars(r, match.Vars)}
 }
 
-// patterns keeps the pattern of each route that was matched, which mux puts together
-// and, for a route without a host, makes an error for.
+// patterns caches the pattern of each matched route: mux composes it for each call and, if
+// the route has no host, allocates an error.
 type patterns struct {
 	known sync.Map // of *mux.Route: *pattern
 }
@@ -161,8 +160,8 @@ func (p *patterns) of(route *mux.Route) *pattern {
 	return found
 }
 
-// patternOf returns "" for a route that is not one: that of a subrouter, which stands
-// in the request when the subrouter's own handlers for 404 and 405 run.
+// patternOf returns the pattern of a route. It returns "" for the route of a subrouter,
+// which the request has while the subrouter's own handlers for 404 and 405 run.
 func patternOf(route *mux.Route) string {
 	if route.GetHandler() == nil || route.GetError() != nil {
 		return ""
@@ -198,8 +197,8 @@ type routed struct{ *http.Request }
 // PathValue implements footfall.PathValuer.
 func (r routed) PathValue(name string) string { return mux.Vars(r.Request)[name] }
 
-// Track is footfall.Track for r, below the middleware. The error is footfall.ErrNoTracker
-// where none is above or Config.NoContextValue is set: there Tracker.TrackRequest works.
+// Track is footfall.Track for r, below the middleware. Without a middleware above, or with
+// Config.NoContextValue, the error is footfall.ErrNoTracker: use Tracker.TrackRequest there.
 // Unlike footfall.Track it knows the route, which footfall.PageRoute needs.
 func Track(r *http.Request, name string, props ...footfall.Prop) error {
 	route := ""
@@ -212,7 +211,7 @@ func Track(r *http.Request, name string, props ...footfall.Prop) error {
 // CheckRules returns an error that joins a *footfall.FieldError for every rule that is
 // wrong or whose route is not registered in the router or its subrouters. Call it at
 // start-up, after the routes are registered, to refuse a start with rules that never
-// apply. It is nil for a nil or disabled tracker.
+// apply. It returns nil for a nil or disabled tracker.
 func CheckRules(tracker *footfall.Tracker, router *mux.Router, rules ...footfall.Rule) error {
 	var registered []string
 	_ = router.Walk(func(route *mux.Route, _ *mux.Router, _ []*mux.Route) error { // which returns none

@@ -14,9 +14,9 @@ import (
 )
 
 // lateRoute says why one row of the suite is impossible.
-const lateRoute = "mux finds the route after the middleware has run, and footfall.Track has only the context: on its page the guard judges segments by their look, and PageRoute is PagePath. Track of this package knows the route"
+const lateRoute = "mux finds the route after the middleware has run, and footfall.Track has only the context. On its page the guard sees only the text of each segment, and PageRoute is PagePath. Track of this package knows the route"
 
-// place is where the middleware stands for a router that compose fills.
+// place puts the middleware around or into a router that compose fills.
 type place func(app footfalltest.App, compose func(*mux.Router)) http.Handler
 
 func wrapped(app footfalltest.App, compose func(*mux.Router)) http.Handler {
@@ -138,7 +138,7 @@ func placed(in place, more ...footfalltest.Nested) []footfalltest.Nested {
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestWrapKeepsTheWholeSuite(t *testing.T) {
+func TestWrapPassesTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Pattern: adaptertest.ReplaceRest(""), Tracks: true,
 		Impossible: map[string]string{"Track in the handler knows the route": lateRoute},
@@ -156,7 +156,7 @@ func TestWrapKeepsTheWholeSuite(t *testing.T) {
 	})
 }
 
-func TestMiddlewareKeepsTheSuite(t *testing.T) {
+func TestMiddlewarePassesTheSuite(t *testing.T) {
 	adaptertest.Run(t, footfalltest.Subject{
 		Pattern: adaptertest.ReplaceRest(""), Tracks: true,
 		Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
@@ -174,7 +174,7 @@ func TestMiddlewareKeepsTheSuite(t *testing.T) {
 		}),
 		Impossible: map[string]string{
 			"Track in the handler knows the route":      lateRoute,
-			"an upload leaves no temporary file behind": "mux makes copies of each request before its middlewares, and the server removes the files of a form on its own request only: they stay without this middleware too",
+			"an upload leaves no temporary file behind": "mux copies each request before its middlewares, and the server does not remove the files of the copy's form. They stay without this middleware too",
 		},
 	})
 }
@@ -193,7 +193,7 @@ func measure(tb testing.TB, in place) (bare, with func()) {
 	})
 }
 
-// slack is what may be added to the number of allocations.
+// slack is the number of additional allocations that are allowed.
 var slack = 0.0
 
 func TestInUseARequestCostsAtMostFiveAllocations(t *testing.T) {

@@ -77,7 +77,7 @@ func town(router *mux.Router) {
 }
 
 // Events are named after method and route.
-func TestTheRouteIsThatOfTheHandlerThatAnswered(t *testing.T) {
+func TestRouteBelongsToTheHandlerThatAnswered(t *testing.T) {
 	t.Parallel()
 	const none = "no route"
 	tests := map[string]string{ // the request: the event, or what is noted for a request without a route
@@ -126,7 +126,7 @@ func TestTheRouteIsThatOfTheHandlerThatAnswered(t *testing.T) {
 				method, target, _ := strings.Cut(request, " ")
 				answer := ask(handler, method, target)
 				if name == "Use" && (request == "GET /own/missing" || request == "POST /own/known" && !runsForMethods()) {
-					want = "" // the subrouter's own handler, in which the middleware is not
+					want = "" // the subrouter's own handler, without the middleware
 				}
 				names := tracker.Names()
 				assert.Equal(t, want, strings.Join(names[seen:], " "), "%s, answered with %d", request, answer.Code)
@@ -136,7 +136,7 @@ func TestTheRouteIsThatOfTheHandlerThatAnswered(t *testing.T) {
 	}
 }
 
-func TestWhatAMiddlewareRefusesCountsForTheRouteThatMatches(t *testing.T) {
+func TestRefusalByAMiddlewareCountsForTheMatchingRoute(t *testing.T) {
 	t.Parallel()
 	rules := []footfall.Rule{
 		{Route: "GET /users/{id}", Event: "refused", Status: footfall.ClientError, PathProps: []string{"id"}},
@@ -204,7 +204,7 @@ func TestWrapKeepsTheRoutersOwnAnswersFor404And405(t *testing.T) {
 	assert.Equal(t, []string{"none", "none"}, tracker.Names())
 }
 
-func TestHandlersSeeTheContextOfWhatIsAboveWrap(t *testing.T) {
+func TestHandlersSeeTheContextOfMiddlewaresAboveWrap(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	router := mux.NewRouter()
@@ -220,7 +220,7 @@ func TestHandlersSeeTheContextOfWhatIsAboveWrap(t *testing.T) {
 	assert.Equal(t, "from above", w.Body.String())
 }
 
-func TestARouteThatIsBrokenIsNotRegistered(t *testing.T) {
+func TestBrokenRouteIsNotRegistered(t *testing.T) {
 	t.Parallel()
 	router := mux.NewRouter()
 	router.HandleFunc("/a", nothing).Methods("GET").Name("twice").Name("again") // an error, and so never matched
@@ -231,7 +231,7 @@ func TestARouteThatIsBrokenIsNotRegistered(t *testing.T) {
 }
 
 // Not parallel: the folder of temporary files is the process's.
-func TestWrapLeavesNoFileOfAnUploadBelowACopyingMiddlewareAndWithoutAContextValue(t *testing.T) {
+func TestWrapRemovesFilesOfAnUploadBelowACopyingMiddleware(t *testing.T) {
 	tracker := footfalltest.New(t, func(c *footfall.Config) { c.NoContextValue = true })
 	router := mux.NewRouter()
 	router.Use(adaptertest.Copying)

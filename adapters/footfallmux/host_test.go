@@ -24,16 +24,16 @@ func TestTheAdapterBehavesLikeTheOthers(t *testing.T) {
 					{Pattern: "/orgs/{org}/teams/{team:[a-z]+}", Path: "/orgs/acme/teams/red", Want: map[string]any{"org": "acme", "team": "red"}},
 				},
 				Impossible: map[string]string{
-					"without a context value the request is the one that came": "mux makes a copy of each request",
-					"middlewares above see the request as without":             "a middleware of net/http has its own request, which none below can replace",
+					"the request is the original without a context value":           "mux makes a copy of each request",
+					"middlewares above see the same request as without the adapter": "a middleware of net/http has its own request, which none below can replace",
 				},
 			})
 		})
 	}
 }
 
-// app is a router as adaptertest.Behave knows applications. It is made when it is served:
-// Wrap wants the routes to be there, Use the middlewares.
+// app is a router as an application of adaptertest.Behave. The router is made when it is
+// served, because Wrap needs the routes and Use the middlewares.
 type app struct {
 	wrap    bool
 	track   func(router *mux.Router) http.Handler // nil without the middleware

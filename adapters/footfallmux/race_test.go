@@ -2,6 +2,6 @@
 
 package footfallmux_test
 
-// Under the race detector a sync.Pool, where Footfall's queue takes from, loses a
-// quarter of what it is given: what is made instead counts as allocations.
+// Under the race detector a sync.Pool, which Footfall's queue uses, drops a quarter of
+// its values. Their replacements count as allocations.
 func init() { slack = 1 }

@@ -16,7 +16,7 @@ import (
 
 var small = limits{events: 2000, time: 5 * time.Second}
 
-func TestWhatIsAcceptedArrivesAndIsCounted(t *testing.T) {
+func TestAcceptedEventsArriveAndAreCounted(t *testing.T) {
 	for _, c := range append([]contestant{overSettler()}, contestants()...) {
 		t.Run(c.name, func(t *testing.T) {
 			var s sustained

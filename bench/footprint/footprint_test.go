@@ -66,7 +66,7 @@ func TestEveryProgramIsACandidateOnce(t *testing.T) {
 	require.Equal(t, bare, candidates[0].folder)
 }
 
-func TestAModuleIsCountedOnceWhateverItsVersions(t *testing.T) {
+func TestAModuleWithSeveralVersionsIsCountedOnce(t *testing.T) {
 	sum := strings.Join([]string{
 		"example.com/a v1.0.0 h1:x=", "example.com/a v1.0.0/go.mod h1:x=", "example.com/a v1.1.0/go.mod h1:x=", "example.com/b v0.1.0/go.mod h1:x=", "",
 	}, "\n")

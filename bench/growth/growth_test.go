@@ -58,7 +58,7 @@ func linear(paced []cell, base, each float64) figures {
 	return f
 }
 
-func TestACostThatIsLinearInPropsIsToldFromOneThatIsNot(t *testing.T) {
+func TestLinearCostIsDistinguishedFromOthers(t *testing.T) {
 	paced := paced([]int{100, 1_000}, brief)
 	f := linear(paced, 100, 20)
 	base, each, off := f.line(paced)
@@ -72,7 +72,7 @@ func TestACostThatIsLinearInPropsIsToldFromOneThatIsNot(t *testing.T) {
 	require.Greater(t, off, 0.3)
 }
 
-func TestARatioIsThatToTheFirstOfItsKind(t *testing.T) {
+func TestRatiosAreRelativeToTheFirstCell(t *testing.T) {
 	cells := tight([]int{2}, brief)
 	f := figures{
 		cells[0]: {{CPU: 100}, {CPU: 200}, {CPU: 100}}, // the machine was slow in the second round
@@ -89,7 +89,7 @@ type stuck struct{}
 
 func (stuck) Deliver(ctx context.Context, _ *footfall.Source) { <-ctx.Done() }
 
-func TestWhatTheTrackerRefusesIsNotCountedAsTracked(t *testing.T) {
+func TestRefusedEventsAreNotCountedAsTracked(t *testing.T) {
 	tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/", Transport: stuck{}, MaxQueueEvents: 20})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -111,7 +111,7 @@ func TestAnEventThatIsNotValidIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "not valid")
 }
 
-func TestThereAreAsManyPropsAsAreAskedForAndNoTwoAreOne(t *testing.T) {
+func TestPropsHaveTheWantedNumberAndDistinctKeys(t *testing.T) {
 	for _, n := range propCounts {
 		require.Len(t, props(n), n)
 	}

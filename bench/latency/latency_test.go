@@ -12,7 +12,7 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-func TestWhatIsDeliveredIsCountedAtADistance(t *testing.T) {
+func TestDeliveredEventsOfADistantAPIAreCounted(t *testing.T) {
 	all := []situation{
 		{name: "few", delay: 20 * time.Millisecond, inFlight: 4, atLeast: 100},
 		{name: "slow", delay: 5 * time.Millisecond, rate: 40, connections: 4},

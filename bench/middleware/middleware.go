@@ -1,4 +1,4 @@
-// Package middleware measures what a middleware adds to each request.
+// Package middleware measures the cost that a middleware adds to each request.
 package middleware
 
 import (

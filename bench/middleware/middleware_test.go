@@ -47,7 +47,7 @@ func TestFootfallsRuleMakesAnEventForEachRequestOfItsRoute(t *testing.T) {
 }
 
 // A few requests fit into every queue, so a reported drop would be an error.
-func TestWhatTheBackgroundDropsIsNoted(t *testing.T) {
+func TestDropsInTheBackgroundAreReported(t *testing.T) {
 	all, end, err := wrappers()
 	defer end()
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestWhatTheBackgroundDropsIsNoted(t *testing.T) {
 	assert.Equal(t, 4, counted)
 }
 
-func TestWhatAMiddlewareAddsIsMeasured(t *testing.T) {
+func TestCostOfAMiddlewareIsMeasured(t *testing.T) {
 	slow := wrapper{name: "slow", wrap: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for start := time.Now(); time.Since(start) < 200*time.Microsecond; {

@@ -152,7 +152,7 @@ func TestFootfallLosesNothingInAnOutageOfASecond(t *testing.T) {
 	}
 }
 
-func TestWhatAnSDKDoesToEventsIsSeen(t *testing.T) {
+func TestLossesAndDuplicatesOfAnSDKAreDetected(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name                                       string
@@ -185,7 +185,7 @@ func TestAnSDKWithoutFlushHasItsTimeBeforeItIsClosed(t *testing.T) {
 	assert.Contains(t, tiny.row(&a), fmt.Sprintf("none; %.2f alone", a.alone.Seconds()))
 }
 
-func TestAnSDKHasTimeAfterItsFlushForWhatItTriesAgain(t *testing.T) {
+func TestAnSDKHasTimeForRetriesAfterItsFlush(t *testing.T) {
 	t.Parallel()
 	a := try(t, "hollow", &tiny)
 	assert.Equal(t, 200, a.delivered)
@@ -196,7 +196,7 @@ func TestAnSDKHasTimeAfterItsFlushForWhatItTriesAgain(t *testing.T) {
 	assert.Contains(t, tiny.row(&a), 1.0)
 }
 
-func TestErrorsThatTellOfNoNumberAreNoted(t *testing.T) {
+func TestErrorsWithoutANumberOfEventsAreReported(t *testing.T) {
 	t.Parallel()
 	a := try(t, "frank", &tiny)
 	assert.Contains(t, strings.Join(tiny.notes([]account{a}), "\n"), "frank: its error handler was called 7 times")
@@ -209,7 +209,7 @@ func TestACloseThatDoesNotReturnIsGivenUp(t *testing.T) {
 	assert.Contains(t, tiny.row(&a), "not back after 2")
 }
 
-func TestFootfallGetsThroughEveryMoodOfTheServer(t *testing.T) {
+func TestFootfallLosesNothingInAnyMoodOfTheServer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -227,7 +227,7 @@ func TestFootfallGetsThroughEveryMoodOfTheServer(t *testing.T) {
 	}
 }
 
-func TestWhatCloseSaysOfLostEventsCountsAsSaid(t *testing.T) {
+func TestLossesReportedByCloseCountAsReported(t *testing.T) {
 	t.Parallel()
 	s := tiny
 	s.heals, s.flush, s.close = false, 0, 100*time.Millisecond
@@ -239,7 +239,7 @@ func TestWhatCloseSaysOfLostEventsCountsAsSaid(t *testing.T) {
 	assert.NotEmpty(t, s.notes([]account{a}), "with the words of Close")
 }
 
-func TestWhatIsKeptOnDiskIsDeliveredByTheNextProcess(t *testing.T) {
+func TestEventsOnDiskAreDeliveredByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	s := tiny
 	s.heals, s.flush, s.close = false, 0, 100*time.Millisecond
@@ -261,7 +261,7 @@ func TestAKillIsSeenInTheAccount(t *testing.T) {
 	assert.GreaterOrEqual(t, a.missing, a.tracked/4, "every fourth was thrown away")
 }
 
-func TestWhatWasOnDiskAtAKillArrivesAfterARestart(t *testing.T) {
+func TestEventsOnDiskAtAKillArriveAfterARestart(t *testing.T) {
 	t.Parallel()
 	s := killed
 	s.mood = refusing

@@ -11,8 +11,7 @@ import (
 //
 // If the SDK has a documented way to report accepted events that it gave up, the Client has a
 // method Lost() int with their number. If it reports errors without a number of events, the
-// Client has Complaints() int, the number of errors.
-// errors without a number of events has Complaints() int, the number of errors.
+// Client has a method Complaints() int with the number of errors.
 type Client interface {
 	// Track tracks the event of all experiments: checkout_completed, with the props plan (a
 	// string), amount (an int), currency (a string) and rate (a float), and a fifth, n, unless n
@@ -35,7 +34,7 @@ var ErrNoFlush = errors.New("peers: this SDK cannot be flushed")
 type Peer struct {
 	Name    string // usual name
 	Module  string // Go module, whose version is in go.mod
-	Setting string // configuration, for the table notes
+	Setting string // configuration; the notes below tables show it
 
 	// Synchronous says that Track returns after the server's answer.
 	Synchronous bool

@@ -101,7 +101,7 @@ func TestATransportTakesTheRequests(t *testing.T) {
 }
 
 // SDKs that can report losses report them in the experiments.
-func TestWhatWasGivenUpIsTold(t *testing.T) {
+func TestEventsThatAnSDKGivesUpAreReported(t *testing.T) {
 	for _, name := range []string{"segment", "posthog", "rudder", "amplitude", "libhoney"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// crew is a group of goroutines that repeat a function until they are stopped.
-type crew struct {
+// workers is a group of goroutines that repeat a function until they are stopped.
+type workers struct {
 	running sync.WaitGroup
 	count   atomic.Uint64
 	ended   atomic.Bool
@@ -19,30 +19,30 @@ type crew struct {
 }
 
 // add starts a goroutine that calls do for each event.
-func (c *crew) add(do func() error) {
-	c.running.Go(func() {
-		for !c.ended.Load() {
+func (w *workers) add(do func() error) {
+	w.running.Go(func() {
+		for !w.ended.Load() {
 			if err := do(); err != nil {
-				c.fail(err)
+				w.fail(err)
 				return
 			}
-			c.count.Add(1)
+			w.count.Add(1)
 		}
 	})
 }
 
 // fail has its own err, so that the loop's err stays off the heap.
-func (c *crew) fail(err error) { c.failure.Store(&err) }
+func (w *workers) fail(err error) { w.failure.Store(&err) }
 
-func (c *crew) answered() uint64 { return c.count.Load() }
+func (w *workers) answered() uint64 { return w.count.Load() }
 
-func (c *crew) stop() (total uint64, err error) {
-	c.ended.Store(true)
-	c.running.Wait()
-	if failure := c.failure.Load(); failure != nil {
+func (w *workers) stop() (total uint64, err error) {
+	w.ended.Store(true)
+	w.running.Wait()
+	if failure := w.failure.Load(); failure != nil {
 		err = *failure
 	}
-	return c.count.Load(), err
+	return w.count.Load(), err
 }
 
 // startBare posts with net/http in the simplest way.
@@ -59,11 +59,11 @@ func startBare(o *order) (load, error) {
 		"User-Agent":      {userAgent},
 		"Idempotency-Key": {idempotencyKey},
 	}
-	var c crew
+	var w workers
 	for range o.InFlight {
-		c.add(func() error { return postBare(client, o.URL+"/v1/events", header) })
+		w.add(func() error { return postBare(client, o.URL+"/v1/events", header) })
 	}
-	return &c, nil
+	return &w, nil
 }
 
 func postBare(client *http.Client, url string, header http.Header) error {

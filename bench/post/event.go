@@ -6,7 +6,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// What an application passes: values known at run time only.
+// The values of the event. They are variables because an application does not have constants.
 var plan, currency, amount, rate = "pro", "EUR", 4999, 0.19
 
 const (

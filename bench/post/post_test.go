@@ -179,7 +179,7 @@ func TestABacklogThatRunsOutIsAnError(t *testing.T) {
 	require.ErrorContains(t, (&tracking{tracker: tracker}).fill(ctx, 64), "were left for 64 requests in flight")
 }
 
-func TestMediansAndRatiosAreThoseOfTheRounds(t *testing.T) {
+func TestMediansAndRatiosAreTakenOverRounds(t *testing.T) {
 	a, b := trial{"a", 1}, trial{"b", 1}
 	rate := func(n uint64) *result { return &result{Events: n, Took: time.Second} }
 	f := figures{a: {rate(10), rate(40), rate(30)}, b: {rate(20), rate(50), rate(30)}}

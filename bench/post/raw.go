@@ -15,7 +15,7 @@ import (
 // system calls alone.
 func startRaw(o *order) (load, error) {
 	host := strings.TrimPrefix(o.URL, "http://")
-	var c crew
+	var w workers
 	for range o.InFlight {
 		conn, err := net.Dial("tcp", host)
 		if err != nil {
@@ -25,9 +25,9 @@ func startRaw(o *order) (load, error) {
 			return nil, err
 		}
 		request, answer := readyMade(host), make([]byte, 4<<10)
-		c.add(func() error { return converse(conn, request, answer) })
+		w.add(func() error { return converse(conn, request, answer) })
 	}
-	return &c, nil
+	return &w, nil
 }
 
 func readyMade(host string) []byte {

@@ -60,7 +60,7 @@ func has(t *testing.T, text []byte, line string) {
 	assert.True(t, strings.Contains(string(text), "\n"+line+"\n"), "no such line: %s", line)
 }
 
-func TestTheMiddlewaresOfTheDocumentsAreThoseOfTheLastRun(t *testing.T) {
+func TestMiddlewareFiguresOfTheDocumentsAreFromTheLastRun(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/performance.md")
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestTheMiddlewaresOfTheDocumentsAreThoseOfTheLastRun(t *testing.T) {
 	}
 }
 
-func TestTheTableOfTheDocumentsIsThatOfTheLastRun(t *testing.T) {
+func TestTableOfTheDocumentsIsFromTheLastRun(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/performance.md")
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestTheTableOfTheDocumentsIsThatOfTheLastRun(t *testing.T) {
 	}
 }
 
-func TestTheTableOfLeanIsThatOfTheLastRun(t *testing.T) {
+func TestTableOfLeanIsFromTheLastRun(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../lean/README.md")
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ var example = Section{
 	Notes: []string{"It was dark."},
 }
 
-func TestNumbersStandAtTheRightAndWordsAtTheLeft(t *testing.T) {
+func TestNumbersAreAlignedRightAndWordsLeft(t *testing.T) {
 	assert.Equal(t, `
 ## X. Nothing
 

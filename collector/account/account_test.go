@@ -33,7 +33,7 @@ func fieldOf(t *testing.T, err error) string {
 
 const secretWords = "correct horse battery"
 
-func TestEverythingIsThereAfterARestart(t *testing.T) {
+func TestAccountSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	st := storetest.NewReference()
 	a := open(t, st)
@@ -102,7 +102,7 @@ func TestSitesOfEarlierVersionsTakeEventsOfAllDomains(t *testing.T) {
 	assert.True(t, site.OwnPages, "kept over a restart")
 }
 
-func TestDomainsAreTakenAsPeoplePasteThem(t *testing.T) {
+func TestDomainsMayBePastedAsURLs(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		" https://Shop.Example.com/pricing?x=1 ": "shop.example.com",
@@ -125,7 +125,7 @@ func TestDomainsAreTakenAsPeoplePasteThem(t *testing.T) {
 	assert.Equal(t, "name", fieldOf(t, err))
 }
 
-func TestDeletedSiteTakesItsEventsGoalsAndFunnelsAlong(t *testing.T) {
+func TestDeletingASiteDeletesItsEventsGoalsAndFunnels(t *testing.T) {
 	t.Parallel()
 	st := storetest.NewReference()
 	a := open(t, st)
@@ -221,7 +221,7 @@ func TestSetupLinkWorksOnce(t *testing.T) {
 	assert.ErrorIs(t, err, account.ErrPassword)
 }
 
-func TestNobodySignsInBeforeThereIsAPassword(t *testing.T) {
+func TestSignInNeedsAPassword(t *testing.T) {
 	t.Parallel()
 	a := open(t, storetest.NewReference())
 	_, _, err := a.SignIn(t.Context(), "")
@@ -229,7 +229,7 @@ func TestNobodySignsInBeforeThereIsAPassword(t *testing.T) {
 	assert.False(t, a.SignedIn(""))
 }
 
-func TestChangedPasswordSignsEverybodyOut(t *testing.T) {
+func TestChangingThePasswordEndsAllSessions(t *testing.T) {
 	t.Parallel()
 	a := open(t, storetest.NewReference())
 	require.NoError(t, a.SetUp(t.Context(), a.SetupToken(), secretWords))
@@ -248,7 +248,7 @@ func TestChangedPasswordSignsEverybodyOut(t *testing.T) {
 	assert.ErrorIs(t, err, account.ErrPassword)
 }
 
-func TestGoalsAndFunnelsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidGoalsAndFunnelsAreRefused(t *testing.T) {
 	t.Parallel()
 	a := open(t, storetest.NewReference())
 	site, _ := a.AddSite(t.Context(), "", "shop.example.com")
@@ -304,7 +304,7 @@ func (failing) Put(context.Context, string, store.Record) error { return errFull
 func (failing) Remove(context.Context, string, string) error    { return errFull }
 func (failing) Forget(context.Context, string, time.Time) error { return errFull }
 
-func TestWhatCouldNotBeStoredIsNotThereEither(t *testing.T) {
+func TestFailedWriteChangesNothing(t *testing.T) {
 	t.Parallel()
 	st := storetest.NewReference()
 	a := open(t, st)

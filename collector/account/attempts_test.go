@@ -29,7 +29,7 @@ func attack(a *Attempts, at time.Time) (tried int) {
 	return tried
 }
 
-func TestOneNetworkHasFewTries(t *testing.T) {
+func TestOneNetworkHasFewAttempts(t *testing.T) {
 	t.Parallel()
 	a := NewAttempts()
 	for i := range triesOfOne.Burst {
@@ -43,7 +43,7 @@ func TestOneNetworkHasFewTries(t *testing.T) {
 	assert.Zero(t, a.Take(noon, home, ""))
 }
 
-func TestOneNetworkDoesNotUseUpTheTriesOfOthers(t *testing.T) {
+func TestOneNetworkDoesNotUseUpTheAttemptsOfOthers(t *testing.T) {
 	t.Parallel()
 	a := NewAttempts()
 	for range 1000 {
@@ -54,7 +54,7 @@ func TestOneNetworkDoesNotUseUpTheTriesOfOthers(t *testing.T) {
 	}
 }
 
-func TestAllStrangersTogetherAreSlowedDown(t *testing.T) {
+func TestAllUnknownBrowsersShareALimit(t *testing.T) {
 	t.Parallel()
 	a := NewAttempts()
 	assert.Equal(t, triesOfStrangers.Burst, attack(a, noon))
@@ -63,7 +63,7 @@ func TestAllStrangersTogetherAreSlowedDown(t *testing.T) {
 	assert.Equal(t, triesOfStrangers.Burst, attack(a, noon.Add(time.Hour)), "no more is won back")
 }
 
-func TestAttackersWithManyAddressesDoNotLockOutWhoHasSignedInBefore(t *testing.T) {
+func TestAttackersWithManyAddressesDoNotLockOutKnownBrowsers(t *testing.T) {
 	t.Parallel()
 	a := NewAttempts()
 	for minute := range 60 {
@@ -75,7 +75,7 @@ func TestAttackersWithManyAddressesDoNotLockOutWhoHasSignedInBefore(t *testing.T
 	}
 }
 
-func TestAttackerInTheSameNetworkDoesNotLockOutWhoHasSignedInBefore(t *testing.T) {
+func TestAttackerInTheSameNetworkDoesNotLockOutKnownBrowsers(t *testing.T) {
 	t.Parallel()
 	a := NewAttempts()
 	for range 100 {
@@ -84,7 +84,7 @@ func TestAttackerInTheSameNetworkDoesNotLockOutWhoHasSignedInBefore(t *testing.T
 	assert.Zero(t, a.Take(noon, home, "the owner's laptop"))
 }
 
-func TestBrowserThatHasSignedInBeforeHasFewTriesToo(t *testing.T) {
+func TestKnownBrowserHasFewAttemptsToo(t *testing.T) {
 	t.Parallel()
 	a := NewAttempts()
 	for range triesOfOne.Burst {
@@ -122,7 +122,7 @@ func quicklySetUp(t *testing.T, words string) *Account {
 	return a
 }
 
-func TestBrowserIsKnownAgainUntilItsYearOrThePasswordIsOver(t *testing.T) {
+func TestBrowserIsKnownForAYearOrUntilThePasswordChanges(t *testing.T) {
 	t.Parallel()
 	a := quicklySetUp(t, "correct horse battery")
 	token := a.NewBrowser(noon)
@@ -147,7 +147,7 @@ func TestBrowserIsKnownAgainUntilItsYearOrThePasswordIsOver(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestForgedBrowserIsAStranger(t *testing.T) {
+func TestForgedBrowserIsUnknown(t *testing.T) {
 	t.Parallel()
 	a, b := quicklySetUp(t, "correct horse battery"), quicklySetUp(t, "correct horse battery")
 	token := a.NewBrowser(noon)

@@ -26,7 +26,7 @@ func (broken) Totals(context.Context, store.Query) (store.Totals, error) {
 	return store.Totals{}, errors.New("the disk is gone")
 }
 
-func TestWhoIsNotSignedInSeesNothing(t *testing.T) {
+func TestPagesRequireASession(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.furnish()
@@ -59,7 +59,7 @@ func TestWhoIsNotSignedInSeesNothing(t *testing.T) {
 	assert.Len(t, f.account.Keys(), 1)
 }
 
-func TestAForgedCookieOpensNothing(t *testing.T) {
+func TestAForgedCookieIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := f.browser().request(t.Context(), http.MethodGet, "/", nil)
@@ -102,7 +102,7 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 	assert.Equal(t, "/login", f.browser().do(r).header.Get("Location"), "copied cookies are worth nothing")
 }
 
-func TestSigningInLeadsBackAndNeverElsewhere(t *testing.T) {
+func TestSigningInRedirectsToThisHostOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.browser()
@@ -137,7 +137,7 @@ func TestCrossOriginPostsAreRefused(t *testing.T) {
 	assert.Len(t, f.account.Sites(), 1)
 }
 
-func TestFormsBehindAProxyAreTakenFromThePublicAddress(t *testing.T) {
+func TestFormsBehindAProxyAreAcceptedFromThePublicAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := f.browser().request(t.Context(), http.MethodPost, "/login", strings.NewReader("password=wrong"))
@@ -198,7 +198,7 @@ func TestBrowserThatSignedInBeforeIsNotLockedOutByOthers(t *testing.T) {
 	assert.Equal(t, http.StatusSeeOther, owner.post("/login", right).status, "wherever it is")
 }
 
-func TestNobodyCanKeepTheOwnerFromSettingUp(t *testing.T) {
+func TestSettingUpIsNotRateLimited(t *testing.T) {
 	t.Parallel()
 	f := fresh(t)
 	b := f.browser()
@@ -239,7 +239,7 @@ func TestSetupLinkWorksOnce(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, other.post("/login", url.Values{"password": {"another password"}}).status)
 }
 
-func TestSetupWantsTheTokenOfTheLink(t *testing.T) {
+func TestSetupRequiresTheTokenOfTheLink(t *testing.T) {
 	t.Parallel()
 	f := fresh(t)
 	for _, token := range []string{"", "wrong"} {
@@ -250,7 +250,7 @@ func TestSetupWantsTheTokenOfTheLink(t *testing.T) {
 	assert.False(t, f.account.HasPassword())
 }
 
-func TestPasswordIsChangedByWhoKnowsIt(t *testing.T) {
+func TestChangingThePasswordRequiresTheOldOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b, elsewhere := f.signedIn(), f.signedIn()

@@ -72,7 +72,7 @@ func TestCSVExportReadsBack(t *testing.T) {
 	assert.Equal(t, `{"plan":"pro","amount":49.90}`, rows[3][9])
 }
 
-func TestCSVExportIsNoFormula(t *testing.T) {
+func TestCSVExportContainsNoFormulas(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")
@@ -138,7 +138,7 @@ func TestAnExportThatCannotBeginIsAnErrorPage(t *testing.T) {
 	assert.Empty(t, a.header.Get("Content-Disposition"))
 }
 
-func TestAnExportThatFailsIsNotTakenForAWholeOne(t *testing.T) {
+func TestAFailedExportIsVisiblyIncomplete(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, func(c *Config) { c.Store = cut{c.Store} })
 	site := f.site("Shop", "shop.example.com")

@@ -33,7 +33,7 @@ func TestGoalsAreMadeEditedAndDeletedByForms(t *testing.T) {
 	assert.Empty(t, f.account.Goals(site.ID))
 }
 
-func TestABadGoalComesBackAsItWasTyped(t *testing.T) {
+func TestARefusedGoalFormKeepsTheTypedText(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")
@@ -90,7 +90,7 @@ func TestFunnelsAreMadeEditedAndDeletedByForms(t *testing.T) {
 	assert.Empty(t, f.account.Funnels(site.ID))
 }
 
-func TestABadFunnelComesBackAsItWasTyped(t *testing.T) {
+func TestARefusedFunnelFormKeepsTheTypedText(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")

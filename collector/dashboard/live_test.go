@@ -167,7 +167,7 @@ func TestLiveViewSendsNothingTwice(t *testing.T) {
 	assert.Equal(t, "next", w.next().Name)
 }
 
-func TestLiveViewShowsTheDayOfWhatIsNotOfToday(t *testing.T) {
+func TestLiveViewShowsTheDayOfOlderEvents(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "19 Nov", newLine(viewed("s", "/", noon.AddDate(0, 0, -1), 1), noon).Time)
 	assert.Equal(t, "00:00:00", newLine(viewed("s", "/", noon.Truncate(24*time.Hour), 1), noon).Time)

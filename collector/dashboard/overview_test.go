@@ -56,7 +56,7 @@ func TestOverviewShowsTheTopOfEachTableAndLinksToAllOfIt(t *testing.T) {
 	assert.Contains(t, event, `name="name" value="sign &amp; up"`, "the range picker keeps the event")
 }
 
-func TestReferrersAreMeasuredWithoutTheDirectOnes(t *testing.T) {
+func TestBarsOfReferrersIgnoreDirectVisits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")
@@ -89,7 +89,7 @@ func TestRangesAreWholeDaysOfUTC(t *testing.T) {
 	}
 }
 
-func TestABadRangeIsNamedAndKept(t *testing.T) {
+func TestAnInvalidRangeIsReportedAndKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")
@@ -159,7 +159,7 @@ func TestScaleIsRoundAndItsHalfIsWhole(t *testing.T) {
 	assert.GreaterOrEqual(t, niceScale(1<<62), int64(1<<62))
 }
 
-func TestFiguresReadWell(t *testing.T) {
+func TestFiguresAreFormatted(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
 		assert.Equal(t, want, count(n))

@@ -125,7 +125,7 @@ func TestEveryPageHasAStrictPolicyAndNothingInline(t *testing.T) {
 	assert.NotContains(t, policy, "unsafe")
 }
 
-func TestEveryPageIsReadByThoseWhoDoNotSeeIt(t *testing.T) {
+func TestEveryPageWorksWithAScreenReader(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.furnish()
@@ -217,7 +217,7 @@ func TestFailuresAreShownInTheDesignAndLogged(t *testing.T) {
 	assert.Contains(t, missing.body, "Page not found")
 }
 
-func TestAssetsAreKeptForEverAndNamedByTheirContent(t *testing.T) {
+func TestAssetsAreCachedForeverAndNamedByTheirContent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.browser()

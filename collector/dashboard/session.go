@@ -93,8 +93,8 @@ func nextPath(wanted string) string {
 	return u.RequestURI()
 }
 
-// gate is the data of the pages before signing in.
-type gate struct {
+// entrance is the data of the pages for signing in and for setting the first password.
+type entrance struct {
 	Form  form
 	Token string // of the setup link
 	Next  string
@@ -102,10 +102,10 @@ type gate struct {
 	Wait  int  // seconds
 }
 
-func (b *board) showGate(w http.ResponseWriter, r *http.Request, status int, page string, g gate) error {
-	g.Ready = b.Account.HasPassword()
+func (b *board) showEntrance(w http.ResponseWriter, r *http.Request, status int, page string, e entrance) error {
+	e.Ready = b.Account.HasPassword()
 	title := map[string]string{"login": "Sign in", "setup": "Set up"}[page]
-	return b.show(w, r, status, page, view{Title: title, Data: g})
+	return b.show(w, r, status, page, view{Title: title, Data: e})
 }
 
 func (b *board) showLogin(w http.ResponseWriter, r *http.Request) error {
@@ -114,7 +114,7 @@ func (b *board) showLogin(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, next, http.StatusSeeOther)
 		return nil
 	}
-	return b.showGate(w, r, http.StatusOK, "login", gate{Next: next})
+	return b.showEntrance(w, r, http.StatusOK, "login", entrance{Next: next})
 }
 
 // wait uses an attempt of the client, or returns the seconds until the next one.
@@ -131,19 +131,19 @@ func (b *board) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	g := gate{Form: f, Next: nextPath(f.Get("next"))}
-	if g.Wait = b.wait(w, r); g.Wait > 0 {
-		return b.showGate(w, r, http.StatusTooManyRequests, "login", g)
+	e := entrance{Form: f, Next: nextPath(f.Get("next"))}
+	if e.Wait = b.wait(w, r); e.Wait > 0 {
+		return b.showEntrance(w, r, http.StatusTooManyRequests, "login", e)
 	}
-	return b.enter(w, r, g)
+	return b.enter(w, r, e)
 }
 
 // enter signs in with the password of the form.
-func (b *board) enter(w http.ResponseWriter, r *http.Request, g gate) error {
-	token, expires, err := b.Account.SignIn(r.Context(), g.Form.Get("password"))
+func (b *board) enter(w http.ResponseWriter, r *http.Request, e entrance) error {
+	token, expires, err := b.Account.SignIn(r.Context(), e.Form.Get("password"))
 	if errors.Is(err, account.ErrPassword) {
-		g.Form.Errors = map[string]string{"password": "is wrong"}
-		return b.showGate(w, r, http.StatusUnauthorized, "login", g)
+		e.Form.Errors = map[string]string{"password": "is wrong"}
+		return b.showEntrance(w, r, http.StatusUnauthorized, "login", e)
 	}
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (b *board) enter(w http.ResponseWriter, r *http.Request, g gate) error {
 	c := b.cookie(token)
 	c.Expires = expires
 	http.SetCookie(w, c)
-	http.Redirect(w, r, nextPath(g.Next), http.StatusSeeOther)
+	http.Redirect(w, r, nextPath(e.Next), http.StatusSeeOther)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (b *board) signOut(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (b *board) showSetup(w http.ResponseWriter, r *http.Request) error {
-	return b.showGate(w, r, http.StatusOK, "setup", gate{Token: r.URL.Query().Get("token")})
+	return b.showEntrance(w, r, http.StatusOK, "setup", entrance{Token: r.URL.Query().Get("token")})
 }
 
 // setUp sets the first password. Attempts are not limited: the token is too long to guess,
@@ -179,18 +179,18 @@ func (b *board) setUp(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	g := gate{Form: f, Token: f.Get("token"), Next: "/"}
-	err = b.Account.SetUp(r.Context(), g.Token, f.Get("password"))
+	e := entrance{Form: f, Token: f.Get("token"), Next: "/"}
+	err = b.Account.SetUp(r.Context(), e.Token, f.Get("password"))
 	switch {
 	case errors.Is(err, account.ErrPassword):
-		g.Form.Errors = map[string]string{"token": "is out of date or was already used"}
-		return b.showGate(w, r, http.StatusForbidden, "setup", g)
-	case g.Form.refused(err):
-		return b.showGate(w, r, http.StatusUnprocessableEntity, "setup", g)
+		e.Form.Errors = map[string]string{"token": "is out of date or was already used"}
+		return b.showEntrance(w, r, http.StatusForbidden, "setup", e)
+	case e.Form.refused(err):
+		return b.showEntrance(w, r, http.StatusUnprocessableEntity, "setup", e)
 	case err != nil:
 		return err
 	}
-	return b.enter(w, r, g)
+	return b.enter(w, r, e)
 }
 
 func (b *board) showPassword(w http.ResponseWriter, r *http.Request) error {
@@ -221,5 +221,5 @@ func (b *board) changePassword(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	return b.enter(w, r, gate{Form: f, Next: "/password?done=password"})
+	return b.enter(w, r, entrance{Form: f, Next: "/password?done=password"})
 }

@@ -51,7 +51,7 @@ func TestSitesAreAddedRenamedPausedAndDeletedByForms(t *testing.T) {
 	assert.Empty(t, f.account.Sites())
 }
 
-func TestTheExampleRequestIsOneThatTheAPITakes(t *testing.T) {
+func TestTheAPIAcceptsTheExampleRequest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")
@@ -106,7 +106,7 @@ func TestTheFormOfASiteSaysWhetherEventsOfOtherDomainsAreRefused(t *testing.T) {
 	assert.Contains(t, between(refused.body, `<input id="ownpages"`, ">"), " checked", "a refused form keeps what was ticked")
 }
 
-func TestBadFormsComeBackWithTheFieldNamedAndWhatWasTyped(t *testing.T) {
+func TestRefusedFormsNameTheFieldAndKeepTheTypedText(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.site("Other", "taken.example.com")
@@ -172,7 +172,7 @@ func TestKeysAreShownOnce(t *testing.T) {
 	assert.False(t, f.account.Authenticate(second))
 }
 
-func TestThingsOfOneSiteAreNotReachedThroughAnother(t *testing.T) {
+func TestGoalsAndFunnelsAreReachedThroughTheirSiteOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.furnish()
@@ -190,7 +190,7 @@ func TestThingsOfOneSiteAreNotReachedThroughAnother(t *testing.T) {
 	assert.Len(t, f.account.Funnels(site.ID), 1)
 }
 
-func TestDeletePageSaysWhatGoesWithTheSite(t *testing.T) {
+func TestDeletePageListsWhatIsDeletedWithTheSite(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]siteForm{
 		"All of its events":                       {},

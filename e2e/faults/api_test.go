@@ -21,7 +21,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// unreliable answers most events well, and the others in every way that is "not now".
+// unreliable accepts most events, and answers the others in every way that means "not now".
 func unreliable() footfalltest.Answer {
 	bad := []footfalltest.Answer{
 		footfalltest.Status(http.StatusInternalServerError),
@@ -35,7 +35,7 @@ func unreliable() footfalltest.Answer {
 	return func(a *footfalltest.API, w http.ResponseWriter, r *http.Request, e footfalltest.Event) {
 		answer := good
 		switch dice := rand.IntN(1000); {
-		case dice == 0: // rare, for it stops everything for a second
+		case dice == 0: // rare, because it stops all deliveries for a second
 			answer = busy
 		case dice < 80:
 			answer = bad[rand.IntN(len(bad))]
@@ -47,7 +47,7 @@ func unreliable() footfalltest.Answer {
 // number returns the number of an event, which every event of these tests has.
 func number(props map[string]any) int64 { return int64(props["n"].(float64)) }
 
-// arrivals returns the numbers of the events that the API took, in the order they came.
+// arrivals returns the numbers of the events that the API accepted, in order of arrival.
 func arrivals(api *footfalltest.API) []int64 {
 	events := api.Events()
 	numbers := make([]int64, len(events))
@@ -57,9 +57,8 @@ func arrivals(api *footfalltest.API) []int64 {
 	return numbers
 }
 
-// assertOneKeyAndBody holds all requests for an event against each other, those that
-// failed too: the key and the bytes are always the same. It returns how often an event was
-// sent again.
+// assertOneKeyAndBody asserts that all requests for an event, also failed ones, have the same
+// key and the same bytes. It returns how often an event was sent again.
 func assertOneKeyAndBody(t *testing.T, api *footfalltest.API) (repeated int) {
 	t.Helper()
 	type sent struct{ key, body string }
@@ -85,7 +84,7 @@ func assertOneKeyAndBody(t *testing.T, api *footfalltest.API) (repeated int) {
 	return repeated
 }
 
-// assertArrived says that these events arrived, at least, and none under two keys.
+// assertArrived asserts that at least these events arrived, and none under two keys.
 func assertArrived(t *testing.T, api *footfalltest.API, promised []int64) {
 	t.Helper()
 	came := make(map[int64]int)
@@ -107,8 +106,8 @@ func assertArrived(t *testing.T, api *footfalltest.API, promised []int64) {
 	assert.Empty(t, twice, "events that arrived under more than one key")
 }
 
-// deadPort is an address that refuses connections until its service comes up. The port
-// stays taken meanwhile, so that nobody else gets it.
+// deadPort is an address that refuses connections until its service starts. The port stays
+// reserved until then.
 type deadPort struct {
 	URL  string
 	file *os.File
@@ -127,7 +126,7 @@ func newDeadPort(t *testing.T) *deadPort {
 	return p
 }
 
-// comeUp leads the port to the API from now on.
+// comeUp forwards the port to the API from now on.
 func (p *deadPort) comeUp(t *testing.T, api *footfalltest.API) {
 	t.Helper()
 	require.NoError(t, syscall.Listen(int(p.file.Fd()), 128))
@@ -145,7 +144,7 @@ func (p *deadPort) comeUp(t *testing.T, api *footfalltest.API) {
 	}()
 }
 
-// lead copies both ways until one side is done.
+// lead copies in both directions until one side ends.
 func lead(conn net.Conn, address string) {
 	defer conn.Close()
 	api, err := net.Dial("tcp", address)

@@ -28,11 +28,11 @@ import (
 const ledgerSize = 1 << 17
 
 const (
-	callerWarm = 500 * time.Millisecond  // until it is measured
-	callerLife = 1500 * time.Millisecond // in the mean, and half of it at least
+	callerWarm = 500 * time.Millisecond  // before it is measured
+	callerLife = 1500 * time.Millisecond // on average; at least half of it
 )
 
-// caller is a running program of folder caller, with an API and a ledger of its own.
+// caller is a running program of folder caller, with its own API and ledger.
 type caller struct {
 	t      *testing.T
 	api    *distantAPI
@@ -41,10 +41,11 @@ type caller struct {
 	cmd    *exec.Cmd
 }
 
-// killCost is what one kill cost, and what its process had used until then.
+// killCost is the number of events that one kill cost, and the resources that the process
+// had used.
 type killCost struct {
 	accepted int
-	waiting  int // accepted; no request of it has arrived at the API, and it is in no file
+	waiting  int // accepted, but not in a file, and no request has arrived at the API
 	inFlight int // arrived and not answered at the kill: lost if the API gives up such requests
 	conns    int
 	cpu      float64 // of one core
@@ -65,7 +66,7 @@ func startCaller(t *testing.T, s setting) *caller {
 	}
 	c.cmd = exec.CommandContext(t.Context(), path, flags...)
 	c.cmd.Stderr = os.Stderr
-	_, err = c.cmd.StdinPipe() // at whose end it ends
+	_, err = c.cmd.StdinPipe() // the caller ends when it is closed
 	require.NoError(t, err)
 	out, err := c.cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -75,7 +76,7 @@ func startCaller(t *testing.T, s setting) *caller {
 	return c
 }
 
-// live lets the caller run for a while, kills it, and looks what is lost.
+// live lets the caller run for a while, kills it, and counts the lost events.
 func (c *caller) live() (cost killCost, err error) {
 	time.Sleep(callerWarm)
 	began, before := time.Now(), usageOf(c.cmd.Process.Pid)
@@ -116,10 +117,10 @@ func (c *caller) live() (cost killCost, err error) {
 	return cost, nil
 }
 
-// callerBinary is built when the first test asks for it, without the race detector.
+// callerBinary builds the program on its first call, without the race detector.
 var callerBinary func() (string, error)
 
-// usage is what a process has used: processor time, and how often its threads were woken.
+// usage is the processor time of a process, and how often its threads were woken.
 type usage struct {
 	cpu   time.Duration
 	wakes int
@@ -142,8 +143,8 @@ func usageOf(pid int) (u usage) {
 	return u
 }
 
-// distantAPI is an API that takes a while for each event. It tells events that arrived
-// from those that it has answered.
+// distantAPI is an API that delays each answer. It counts arrived and answered events
+// separately.
 type distantAPI struct {
 	url               string
 	latency           time.Duration

@@ -21,7 +21,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// patience is how long tests wait for what must happen.
+// patience bounds each wait.
 const patience = 90 * time.Second
 
 // child is a running application, the program in folder child.
@@ -54,7 +54,7 @@ func start(t *testing.T, flags ...string) *child {
 	return c
 }
 
-// tryStart is start in namespaces of its own, which the machine may not allow.
+// tryStart is start in separate namespaces, which the machine may not allow.
 func tryStart(t *testing.T, namespaces *syscall.SysProcAttr, flags ...string) (*child, error) {
 	t.Helper()
 	path, err := childBinary()
@@ -84,7 +84,7 @@ func tryStart(t *testing.T, namespaces *syscall.SysProcAttr, flags ...string) (*
 	return c, nil
 }
 
-// Write takes what the child writes to its log.
+// Write receives the child's log.
 func (c *child) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,14 +122,14 @@ func (c *child) acknowledged(note func()) {
 	note()
 }
 
-// numbers returns how many events the child was promised so far.
+// numbers returns how many events were accepted so far.
 func (c *child) numbers() (durable, plain int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.durable), len(c.plain)
 }
 
-// kill ends the child as nothing can that a process may handle.
+// kill ends the child with a signal that a process cannot handle.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill() // SIGKILL; it may have ended
 	<-c.ended
@@ -143,7 +143,7 @@ func (c *child) tell(line string) {
 	require.NoError(c.t, err)
 }
 
-// expect waits for a line that begins so and returns the rest of it.
+// expect waits for a line with this beginning and returns the rest.
 func (c *child) expect(beginning string) string {
 	c.t.Helper()
 	timeout := time.After(patience)
@@ -171,7 +171,7 @@ func (c *child) ask() report {
 	return c.report()
 }
 
-// until asks until the report is as it should be.
+// until asks for reports until good returns true.
 func (c *child) until(good func(report) bool) (r report) {
 	c.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

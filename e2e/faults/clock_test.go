@@ -19,9 +19,9 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// source is a footfall.Store of records whose ids say what a clock may have said.
+// source is a footfall.Store of records whose ids have times of a wrong clock.
 type source struct {
-	all int // records there were
+	all int // number of records
 
 	mu       sync.Mutex
 	records  []footfall.Record
@@ -92,9 +92,9 @@ func (s *source) Moved(n int, o footfall.Outcome) {
 	s.moved[o] += n
 }
 
-// deliverTimed stores a record for each time in a file, while nobody takes it, and then
-// opens the file where the API is up. It returns what arrived, in its order, and how many
-// were too old.
+// deliverTimed stores a record for each time in a file while the API is down, and then
+// delivers the file. It returns the numbers of the events in order of arrival, and the
+// number of expired events.
 func deliverTimed(t *testing.T, maxAge time.Duration, times ...time.Time) (came []int64, expired uint64) {
 	t.Helper()
 	dir, api := t.TempDir(), footfalltest.NewAPI(t)
@@ -155,13 +155,13 @@ func TestAClockThatIsWrongAtBootExpiresNothing(t *testing.T) {
 	assert.Zero(t, expired)
 }
 
-func TestAnOutageThatLastsLongerThanMaxAgeExpiresEventsWhateverTheClockSaid(t *testing.T) {
+func TestAnOutageLongerThanMaxAgeExpiresEventsInSpiteOfAWrongClock(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	src := newSource(now.AddDate(1, 0, 0), now, time.UnixMilli(0), now.Add(-time.Hour))
 	stored, end := deliver(t, t.TempDir(), newDeadPort(t).URL, 200*time.Millisecond, src)
 	<-src.settled
-	const waiting = 3 // one is on its way
+	const waiting = 3 // and one in flight
 	require.Eventually(t, func() bool { return stored.Stats().Expired >= waiting }, patience, 5*time.Millisecond)
 	end()
 	assert.Equal(t, uint64(4), stored.Stats().Expired+stored.Stats().Events)

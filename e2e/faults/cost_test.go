@@ -25,7 +25,7 @@ var (
 
 const (
 	farAway = 25 * time.Millisecond
-	fast    = 2000 // calls of Track a second that need the machine for themselves
+	fast    = 2000 // calls of Track a second above which only one process runs at a time
 )
 
 // setting is a row of the table.
@@ -37,9 +37,9 @@ type setting struct {
 
 const costFormat = "%-8v %7v %7v %11v %5v  %-14v %-14v %-14v %7v %6v %5v"
 
-// TestAKillCostsFewEvents prints what a kill costs a tracker, and what a short interval
-// costs the process. "Waiting" are events that had no request that arrived at the API, "in
-// flight" those that had arrived and were not answered.
+// TestAKillCostsFewEvents prints how many events a kill costs, and how much processor time a
+// short interval costs. No request of a "waiting" event has arrived at the API; an event "in
+// flight" has arrived and is not answered.
 func TestAKillCostsFewEvents(t *testing.T) {
 	t.Logf(costFormat, "interval", "rate/s", "latency", "MaxInFlight", "kills", "waiting", "in flight", "together", "wakes/s", "CPU", "conns")
 	for text := range strings.SplitSeq(*costIntervals, ",") {
@@ -69,7 +69,7 @@ func settings(interval time.Duration, rate int) []setting {
 	return []setting{near, far, wide}
 }
 
-// killSome kills a few processes at a time, or one if it needs the machine.
+// killSome kills a few processes at a time, or one at a time if the rate is fast.
 func killSome(t *testing.T, s setting) []killCost {
 	t.Helper()
 	costs, errs := make([]killCost, *costKills), make([]error, *costKills)
@@ -125,7 +125,7 @@ func logCosts(t *testing.T, s setting, costs []killCost) {
 func assertCheap(t *testing.T, s setting, costs []killCost) {
 	t.Helper()
 	if s.rate > fast || s.interval > 0 || s.spool {
-		return // what is printed is for comparison
+		return // only printed, for comparison
 	}
 	mean, _ := together(costs, waiting)
 	assert.LessOrEqual(t, mean, costBound, "%d events a second at %v", s.rate, s.latency)

@@ -17,7 +17,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// intact is the directory of a killed process and what is in it.
+// intact is the directory of a killed process and its content.
 type intact struct {
 	dir      string
 	file     string            // the name of the file with the events
@@ -48,7 +48,7 @@ func newIntact(t *testing.T) *intact {
 }
 
 // deliver lets a process deliver from a directory whose file has this data. It fails the
-// test if the process does not live through it.
+// test if the process crashes.
 func (s *intact) deliver(t *testing.T, data []byte) *footfalltest.API {
 	t.Helper()
 	api, _ := s.deliverIn(t, t.TempDir(), data)
@@ -65,8 +65,8 @@ func (s *intact) deliverIn(t *testing.T, dir string, data []byte) (*footfalltest
 	return api, c.end()
 }
 
-// assertHonest delivers from damaged data and holds against what was there before what
-// arrives, and what is left on disk.
+// assertHonest delivers from damaged data. It asserts that only events of the undamaged file
+// arrive, and that the file is set aside unless all of them do.
 func (s *intact) assertHonest(t *testing.T, data []byte) (delivered int, setAside bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,21 +78,21 @@ func (s *intact) assertHonest(t *testing.T, data []byte) (delivered int, setAsid
 	aside, err := filepath.Glob(filepath.Join(dir, "*.corrupt-*"))
 	require.NoError(t, err)
 	delivered = len(api.Events())
-	if delivered < len(s.bodies) && len(data) > 0 { // an empty file is one that was just made
+	if delivered < len(s.bodies) && len(data) > 0 { // an empty file is a new file, not a damaged one
 		assert.NotEmpty(t, aside, "%d of %d events arrived, and nothing was set aside", delivered, len(s.bodies))
 		assert.False(t, r.Spool.Degraded, "after a damaged file a new one is begun")
 	}
 	return delivered, len(aside) > 0
 }
 
-func TestAFlippedBitAnywhereInTheFileHarmsNobody(t *testing.T) {
+func TestAFlippedBitAnywhereInTheFileIsHarmless(t *testing.T) {
 	t.Parallel()
 	s := newIntact(t)
 	var mu sync.Mutex
 	whole, aside, partly := 0, 0, 0
 	inTurn(t, len(s.data)/512, func(t *testing.T, i int) {
 		damaged := append([]byte(nil), s.data...)
-		at := i*512 + i*37%512 // not always the same place of a page
+		at := i*512 + i*37%512 // at varying offsets in a page
 		damaged[at] ^= 1 << (i % 8)
 		delivered, set := s.assertHonest(t, damaged)
 		mu.Lock()
@@ -111,7 +111,7 @@ func TestAFlippedBitAnywhereInTheFileHarmsNobody(t *testing.T) {
 		s.file, len(s.data), len(s.data)/512, whole, partly, aside)
 }
 
-func TestATruncatedFileHarmsNobody(t *testing.T) {
+func TestATruncatedFileIsHarmless(t *testing.T) {
 	t.Parallel()
 	s := newIntact(t)
 	page := os.Getpagesize()
@@ -138,7 +138,7 @@ func inTurn(t *testing.T, n int, test func(t *testing.T, i int)) {
 	})
 }
 
-func TestAFileThatIsCutOffUnderARunningProcessDoesNotEndIt(t *testing.T) {
+func TestTruncatingTheFileOfARunningProcessDoesNotEndIt(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{0, 4096, 20_000} {
 		t.Run(fmt.Sprintf("to %d bytes", size), func(t *testing.T) {

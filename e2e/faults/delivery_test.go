@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/transporttest"
 )
 
-// What is promised of the default transport, and does not depend on where events wait.
+// The suite of the default transport. It does not depend on where events wait.
 func TestDelivery(t *testing.T) {
 	transporttest.RunDelivery(t, func(cfg footfall.Config) (footfall.Transport, error) {
 		next, err := footfall.NewHTTPTransport(cfg)

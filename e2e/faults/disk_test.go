@@ -17,7 +17,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// smallDisks are ways to have a disk that is full soon and can be given room.
+// smallDisks are disks that are soon full and can get more room.
 var smallDisks = []struct {
 	name  string
 	start func(t *testing.T, flags ...string) *child
@@ -30,8 +30,8 @@ var smallDisks = []struct {
 	}},
 }
 
-// startWithMounts starts a child in a mount namespace of its own, so that nothing is left
-// on the machine when it ends, and waits until it has opened its tracker.
+// startWithMounts starts a child in a separate mount namespace, so that its mounts end with
+// it, and waits until it has opened its tracker.
 func startWithMounts(t *testing.T, flags ...string) *child {
 	t.Helper()
 	namespaces := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -56,15 +56,14 @@ func (c *child) failed(what string) bool {
 	return strings.Contains(c.logged(), what)
 }
 
-// fullEvents are more than 1 MiB on disk, and with those left fewer than the tracker's
-// memory may hold.
+// fullEvents events fill the disk and fit into the tracker's memory.
 const (
 	fullEvents = 2500
 	fullRate   = "2000"
 	fullPad    = "500"
 )
 
-// eachFullDisk fills each small disk while nobody takes the events.
+// eachFullDisk fills each small disk while the API is down.
 func eachFullDisk(t *testing.T, test func(t *testing.T, c *child, full report, api *deadPort)) {
 	t.Parallel()
 	for _, disk := range smallDisks {
@@ -97,7 +96,7 @@ func TestWhileTheDiskIsFullEventsAreDeliveredFromMemory(t *testing.T) {
 		dead.comeUp(t, api)
 		r := c.until(func(r report) bool { return r.Tracker.Delivered >= full.Tracker.Queued })
 		assert.Zero(t, r.Tracker.Refused+r.Tracker.Dropped)
-		c.tell("room") // what is in the file may not be read, or taken out, before
+		c.tell("room") // before, the events of the file cannot be read or deleted
 		require.Equal(t, "<nil>", c.expect("room"))
 		c.flush()
 		assertAllOnce(t, api)
@@ -120,7 +119,7 @@ func TestADiskThatHasRoomAgainIsUsedAgain(t *testing.T) {
 	})
 }
 
-func TestAReadOnlyDirectoryIsToldOnceAndUsedWhenItCanBeWritten(t *testing.T) {
+func TestAReadOnlyDirectoryIsLoggedOnceAndUsedWhenItIsWritable(t *testing.T) {
 	t.Parallel()
 	dir, api := t.TempDir(), footfalltest.NewAPI(t)
 	promised := fillAndKill(t, dir)

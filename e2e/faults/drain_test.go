@@ -31,7 +31,8 @@ func drained(t *testing.T, dir string) []int64 {
 	return out.numbers
 }
 
-// collector is a footfall.Transport that costs nothing. It is read when it has ended.
+// collector is a footfall.Transport that collects the numbers of events. Read numbers only
+// after Deliver has returned.
 type collector struct{ numbers []int64 }
 
 var _ footfall.Transport = (*collector)(nil)

@@ -22,10 +22,10 @@ import (
 const (
 	killRounds  = 50
 	killCallers = 4
-	perRound    = 1_000_000 // numbers that a round may use
+	perRound    = 1_000_000 // numbers that are reserved for a round
 )
 
-func TestWhatTrackDurableAcknowledgedArrivesAlthoughTheProcessIsKilled(t *testing.T) {
+func TestTrackDurableEventsArriveAlthoughTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	api.Always(unreliable())
@@ -34,7 +34,7 @@ func TestWhatTrackDurableAcknowledgedArrivesAlthoughTheProcessIsKilled(t *testin
 	for round := range killRounds {
 		c := start(t, "-api", api.URL, "-dir", dir, "-first", strconv.Itoa(round*perRound),
 			"-durable", strconv.Itoa(killCallers), "-pause", "2ms")
-		time.Sleep(rand.N(150 * time.Millisecond)) // it may be opening the file, or in the middle of anything
+		time.Sleep(rand.N(150 * time.Millisecond)) // the child may be opening the file, or be anywhere else
 		c.kill()
 		promised = append(promised, c.durable...)
 	}
@@ -53,7 +53,7 @@ func TestWhatTrackDurableAcknowledgedArrivesAlthoughTheProcessIsKilled(t *testin
 // plainRates are rates of Track, a second.
 var plainRates = []int{50, 500, 2000}
 
-func TestAKillLosesOfTrackOnlyWhatTheLastIntervalHeld(t *testing.T) {
+func TestAKillLosesOnlyTheTrackedEventsOfTheLastInterval(t *testing.T) {
 	t.Parallel()
 	for _, rate := range plainRates {
 		t.Run(fmt.Sprintf("%d events a second", rate), func(t *testing.T) {
@@ -77,16 +77,16 @@ const (
 	plainLife     = 2500 * time.Millisecond
 )
 
-// loss is what a kill cost: how many events that Track had accepted, and how long before
-// the kill the oldest of them was.
+// loss is the number of accepted events that a kill cost, and the time between the oldest of
+// them and the kill.
 type loss struct {
 	events   int
 	oldest   time.Duration
 	accepted int
 }
 
-// killWave starts some processes whose API does not answer, kills them and looks what
-// comes out of their files.
+// killWave starts some processes whose API does not answer, kills them and delivers the
+// events of their files.
 func killWave(t *testing.T, rate int) []loss {
 	t.Helper()
 	losses := make([]loss, plainTogether)
@@ -107,7 +107,7 @@ func killWave(t *testing.T, rate int) []loss {
 	return losses
 }
 
-// lost takes out what is in the directory and says what is not.
+// lost empties the directory and returns the accepted events that were not in it.
 func lost(t *testing.T, dir string, accepted map[int64]time.Time, killed time.Time) loss {
 	l := loss{accepted: len(accepted)}
 	missing := maps.Clone(accepted)

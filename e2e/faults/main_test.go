@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// waitTogether lets more tests run at once than there are cores, unless the command line
-// says how many: most of their time is waiting.
+// waitTogether runs more tests at once than there are cores, because they mostly wait,
+// unless the command line sets a number.
 func waitTogether() {
 	flag.Parse()
 	chosen := false
@@ -45,8 +45,8 @@ func waitTogether() {
 	}
 }
 
-// childBinary is built when the first test asks for it. It is built without the race
-// detector, whatever the tests are, so that its memory is that of an application.
+// childBinary builds the program on its first call. It never has the race detector, so that
+// it needs as much memory as an application.
 var childBinary func() (string, error)
 
 func build(dir, program string) (string, error) {
@@ -58,7 +58,8 @@ func build(dir, program string) (string, error) {
 	return path, nil
 }
 
-// leakedGoroutines returns the stacks that are still in the library after a while.
+// leakedGoroutines returns the stacks of goroutines that are still in the library after a
+// while.
 func leakedGoroutines(patience time.Duration) string {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

@@ -62,13 +62,13 @@ func numbers(n int) func(yield func(int64) bool) {
 	}
 }
 
-// overtaking counts the events that came when limit older ones had not arrived yet, or more, and
-// says how many older ones were missing at most. Events leave in their order, so fewer are missing
-// than there are senders, except when a probe arrives: it is taken from anywhere among the
-// events that the spool has read ahead.
+// overtaking returns the number of events that arrived before limit or more older events, and the
+// most older events that were missing when an event arrived. Events leave in order, so fewer are
+// missing than there are senders. A probe is an exception: it is any of the events that the spool
+// has read ahead.
 func overtaking(came []int64, limit int) (events, most int) {
-	early := make(map[int64]bool) // those that came before an older one
-	next := int64(1)              // all older ones have come
+	early := make(map[int64]bool) // arrived before an older event
+	next := int64(1)              // all older events have arrived
 	for _, n := range came {
 		early[n] = true
 		for early[next] {

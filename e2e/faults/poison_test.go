@@ -16,8 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// Poison is an event that the API never accepts, while it accepts all others.
-
+// poisonedAPI returns an API that accepts all events except poison.
 func poisonedAPI(t *testing.T) *footfalltest.API {
 	api := footfalltest.NewAPI(t)
 	good, bad := footfalltest.Accept(), footfalltest.Status(500)
@@ -48,7 +47,7 @@ func accepted(t *testing.T, api *footfalltest.API, n int) {
 	require.Eventually(t, func() bool { return len(api.Events()) == n }, patience, time.Millisecond)
 }
 
-func TestASpoolFullOfEventsThatFailDropsTheOldestOfThem(t *testing.T) {
+func TestASpoolFullOfFailingEventsDropsTheOldest(t *testing.T) {
 	t.Parallel()
 	api := poisonedAPI(t)
 	tracker, stored := openPoisoned(t, api, t.TempDir(), func(c *footfall.Config, s *spool.Config) {
@@ -103,7 +102,7 @@ func TestEventsThatFailExpire(t *testing.T) {
 	assert.Equal(t, uint64(1), tracker.Stats().Dropped)
 }
 
-func TestAnEventThatFailsDoesNotTakeAllTheTimeOfCloseIfItIsInTheFile(t *testing.T) {
+func TestAFailingEventInTheFileDoesNotUseUpTheTimeOfClose(t *testing.T) {
 	t.Parallel()
 	api := poisonedAPI(t)
 	tracker, _ := openPoisoned(t, api, t.TempDir(), func(*footfall.Config, *spool.Config) {})

@@ -19,7 +19,7 @@ type wire struct {
 	proxy    *toxiproxy.Proxy
 }
 
-// newWire starts a proxy that leads to the API at url.
+// newWire starts a proxy for the API at url.
 func newWire(t *testing.T, url string) *wire {
 	t.Helper()
 	w := &wire{upstream: strings.TrimPrefix(url, "http://")}
@@ -37,8 +37,8 @@ func (w *wire) up(t *testing.T, address string) {
 	require.Eventually(t, func() bool { return w.proxy.Start() == nil }, patience, 10*time.Millisecond)
 }
 
-// fallIll adds a toxic, given as toxiproxy's HTTP interface takes it; none takes the
-// proxy down.
+// fallIll adds a toxic in the form of toxiproxy's HTTP interface. An empty one stops the
+// proxy.
 func (w *wire) fallIll(t *testing.T, toxic string) {
 	t.Helper()
 	if toxic == "" {
@@ -49,8 +49,8 @@ func (w *wire) fallIll(t *testing.T, toxic string) {
 	require.NoError(t, err)
 }
 
-// heal replaces the proxy by one without toxics, which cuts all connections. Taking a
-// toxic away from a connection that has just ended can block toxiproxy for ever.
+// heal replaces the proxy by one without toxics, which cuts all connections. Removing a
+// toxic from a connection that has just ended can block toxiproxy forever.
 func (w *wire) heal(t *testing.T) {
 	t.Helper()
 	w.proxy.Stop()

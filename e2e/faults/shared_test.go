@@ -46,7 +46,7 @@ func TestADirectoryOfAnotherTrackerOfTheProcessIsRefused(t *testing.T) {
 	require.NoError(t, within(patience, second.Close))
 }
 
-func TestADirectoryOfAnotherProcessIsRefusedUntilThatIsDead(t *testing.T) {
+func TestADirectoryOfAnotherProcessIsRefusedUntilThatProcessEnds(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestTrackersOfOneProcessMayShareADirectory(t *testing.T) {
 	assert.Zero(t, assertOneKeyAndBody(t, api), "sent again, though nothing failed")
 }
 
-// fillAndKill leaves a file behind, with events that nobody took.
+// fillAndKill leaves a file with events that were not delivered.
 func fillAndKill(t *testing.T, dir string, flags ...string) (promised []int64) {
 	t.Helper()
 	dead := newDeadPort(t)

@@ -24,8 +24,8 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// ills are what a wire can suffer from. A toxic may take hold of some connections only,
-// so that others go on beside them.
+// ills are the faults of a wire. A toxic may affect some connections only, while others
+// work.
 var ills = []struct{ name, toxic string }{
 	{"latency", `{"type":"latency","attributes":{"latency":150}}`},
 	{"latency beyond the timeout of attempts", `{"type":"latency","toxicity":0.5,"attributes":{"latency":900}}`},
@@ -55,7 +55,7 @@ const (
 type way struct {
 	name string
 	open func(t *testing.T, cfg footfall.Config, dir string) *footfall.Tracker
-	own  int // goroutines that it has as long as it is open
+	own  int // number of goroutines while it is open
 }
 
 var ways = []way{
@@ -75,8 +75,8 @@ func openSpooled(t *testing.T, cfg footfall.Config, dir string) *footfall.Tracke
 	return tracker
 }
 
-// eachWay runs a test for each ill and way. Other tests wait meanwhile: to look at the
-// goroutines stops the process.
+// eachWay runs a test for each ill and way. No other test runs at the same time, because a
+// goroutine profile stops the process.
 func eachWay(t *testing.T, test func(t *testing.T, toxic string, w way)) {
 	for _, ill := range ills {
 		for _, w := range ways {
@@ -98,7 +98,7 @@ func wireConfig(url string) footfall.Config {
 	}
 }
 
-func TestWhatTrackAcceptedArrivesOnceWhateverTheWireDoes(t *testing.T) {
+func TestAcceptedEventsArriveOnceInSpiteOfNetworkFaults(t *testing.T) {
 	eachWay(t, func(t *testing.T, toxic string, by way) {
 		api := footfalltest.NewAPI(t)
 		w := newWire(t, api.URL)
@@ -125,12 +125,12 @@ func TestWhatTrackAcceptedArrivesOnceWhateverTheWireDoes(t *testing.T) {
 	})
 }
 
-// goroutinesOfLog write a line: two for the log of the transport, two for that of the spool, and
-// one for the last line of the transport.
+// goroutinesOfLog is the most goroutines that write lines: two for the transport's log, two for
+// the spool's log, and one for the last line of the transport.
 const goroutinesOfLog = 5
 
-// goroutinesPerConnection are those that net/http has. A connection that has just ended may
-// still have them when the next is there.
+// goroutinesPerConnection is the number of net/http's goroutines for a connection. They may
+// outlive the connection briefly.
 const goroutinesPerConnection = 2
 
 // trackFrom tracks events from several goroutines, some milliseconds apart, while the wire
@@ -159,9 +159,9 @@ func within(d time.Duration, call func(context.Context) error) error {
 	return call(ctx)
 }
 
-// watchGoroutines runs start and counts the goroutines that come of it, those of net/http
-// too, until the function it returns is called: that says how many there were at most.
-// Goroutines have the label of the one that started them.
+// watchGoroutines runs start and counts the goroutines that it starts, directly or not,
+// until most is called. most returns the peak. A goroutine inherits the label of the
+// goroutine that started it.
 func watchGoroutines(t *testing.T, start func()) (most func() goroutines) {
 	t.Helper()
 	pprof.Do(t.Context(), pprof.Labels("tracker", t.Name()), func(context.Context) { start() })
@@ -180,7 +180,7 @@ type kind int
 const (
 	ownGoroutine kind = iota // as long as the tracker is open
 	sender                   // with an event
-	idleSender               // takes its first event, or has found none and ends; its slot may be another's already
+	idleSender               // takes its first event, or found none and ends; another sender may already have its slot
 	lineOfLog                // writes a line of the log
 	connection               // of net/http
 	kinds
@@ -188,7 +188,7 @@ const (
 
 var kindNames = [kinds]string{"own", "senders", "idle senders", "of the log", "of connections"}
 
-// kindOf says which kind a group of a profile is. Goroutines that timers start are in none of
+// kindOf returns the kind of a group of a profile. Goroutines that timers start are in none of
 // the groups, because they have no labels.
 func kindOf(group string) kind {
 	has := func(parts ...string) bool {
@@ -207,7 +207,7 @@ func kindOf(group string) kind {
 	return ownGoroutine
 }
 
-// goroutines counts those of a tracker, with a profile of each kind when there were most.
+// goroutines counts a tracker's goroutines by kind. It has a profile of each kind at its peak.
 type goroutines struct {
 	of      [kinds]int
 	profile [kinds]string
@@ -230,7 +230,7 @@ type watcher struct {
 
 func (w *watcher) run() {
 	defer close(w.stopped)
-	tick := time.NewTicker(200 * time.Millisecond) // to look is not cheap
+	tick := time.NewTicker(200 * time.Millisecond) // a profile is expensive
 	defer tick.Stop()
 	for {
 		now := labelled(w.label)
@@ -263,8 +263,8 @@ func labelled(label string) (g goroutines) {
 	return g
 }
 
-// isConnections reports whether goroutines are those that net/http has for a connection, or
-// makes one on. They may read through a net.Conn of footfall.
+// isConnections reports whether goroutines belong to a connection of net/http, or dial one.
+// They may read through a net.Conn of footfall.
 func isConnections(group string) bool {
 	for _, f := range []string{"(*persistConn).readLoop+", "(*persistConn).writeLoop+", "(*Transport).dialConnFor+"} {
 		if strings.Contains(group, f) {
@@ -274,7 +274,7 @@ func isConnections(group string) bool {
 	return false
 }
 
-func TestCloseKeepsItsDeadlineWhateverTheWireDoes(t *testing.T) {
+func TestCloseKeepsItsDeadlineInSpiteOfNetworkFaults(t *testing.T) {
 	eachWay(t, func(t *testing.T, toxic string, by way) {
 		api := footfalltest.NewAPI(t)
 		w := newWire(t, api.URL)
@@ -295,10 +295,10 @@ func TestCloseKeepsItsDeadlineWhateverTheWireDoes(t *testing.T) {
 	})
 }
 
-// closeSlack is what the machine may take for waking up whoever waits.
+// closeSlack is the time that a busy machine may take to wake a goroutine.
 const closeSlack = 500 * time.Millisecond
 
-// assertAccount holds the counts against each other and against what Close said.
+// assertAccount asserts that the counters add up and agree with the error of Close.
 func assertAccount(t *testing.T, err error, s footfall.Stats, by way) {
 	t.Helper()
 	assert.Equal(t, s.Tracked, s.Delivered+s.Dropped+s.Stored)
@@ -316,7 +316,7 @@ func assertAccount(t *testing.T, err error, s footfall.Stats, by way) {
 	assert.Equal(t, s.Dropped, account.Lost)
 }
 
-// assertRestIsDelivered opens the directory again, where nothing is in the way.
+// assertRestIsDelivered opens the directory again and delivers without faults.
 func assertRestIsDelivered(t *testing.T, api *footfalltest.API, dir string, promised []int64) {
 	t.Helper()
 	tracker := openWhenFree(t, wireConfig(api.URL), dir)
@@ -327,8 +327,8 @@ func assertRestIsDelivered(t *testing.T, api *footfalltest.API, dir string, prom
 	assertOneKeyAndBody(t, api)
 }
 
-// openWhenFree is openSpooled where the tracker before may not have let go of the
-// directory: Close does not wait for that when its deadline is over.
+// openWhenFree is openSpooled for a directory that the previous tracker may not have
+// released yet: Close does not wait for that after its deadline.
 func openWhenFree(t *testing.T, cfg footfall.Config, dir string) (tracker *footfall.Tracker) {
 	t.Helper()
 	require.Eventually(t, func() (free bool) {

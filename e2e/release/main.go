@@ -4,8 +4,8 @@
 //	go run ./e2e/release -version v0.1.0
 //	go run ./e2e/release -next v0.2.0
 //
-// The first form requires a clean tree in which all requirements among the modules and the
-// changelog name the version, and a successful `make ci`, which -passed skips. It creates one tag
+// The first form requires a clean tree. All requirements among the modules and the changelog must
+// name the version, and `make ci`, which -passed skips, must succeed. It creates one tag
 // for each public module. The second form sets the requirements to the version after it.
 package main
 

@@ -40,8 +40,8 @@ var (
 	getLine = regexp.MustCompile(`(?m)^    (go get \S+)$`)
 )
 
-// programOf reads the README of m. lean and spool show how their tracker is made, which takes the
-// place of footfall.New in the program of the root.
+// programOf reads the README of m. The READMEs of lean and spool have only the statement that
+// makes the tracker, which replaces footfall.New in the program of the root.
 func programOf(t *testing.T, r *repo, m mod) program {
 	t.Helper()
 	p := program{name: path.Base(m.dir), module: m.path(), get: "go get " + m.path()}
@@ -84,8 +84,8 @@ func (r *repo) read(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// instead returns a program whose tracker is made by another statement, of a package that it
-// imports too.
+// instead returns a program with another statement that makes the tracker, and with the
+// import of its package.
 func instead(t *testing.T, text, statement, imported string) string {
 	t.Helper()
 	const usual, root = "tracker, err := footfall.New(footfall.ConfigFromEnv())", "\t\"github.com/footfall-dev/footfall\"\n"

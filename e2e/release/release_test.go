@@ -152,8 +152,7 @@ func TestNextSetsTheRequirementsAmongTheModules(t *testing.T) {
 	assert.Error(t, run(t.Context(), "v0.1.0", "v0.3.0", false, &strings.Builder{}))
 }
 
-// The tree that this test is in must be one that can be released, except for what is done last:
-// the changelog, and the commit.
+// This tree can be released at any time, after the last steps: changelog and commit.
 func TestThisTreeCanBeReleased(t *testing.T) {
 	t.Parallel()
 	r, err := openRepo(filepath.Join("..", ".."))

@@ -19,7 +19,8 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// A stranger has no checkout: the modules come from a proxy, each program is in an empty folder.
+// A stranger has no checkout: the modules come from a proxy, and each program is in an empty
+// folder.
 func TestAStrangerUsesTheModules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short leaves out downloading and building each module as its users do")
@@ -40,7 +41,7 @@ func TestAStrangerUsesTheModules(t *testing.T) {
 	})
 }
 
-// stranger has an environment for commands, in which version of the modules is released.
+// stranger runs commands in an environment where version of the modules is released.
 type stranger struct {
 	version string
 	env     []string
@@ -56,8 +57,7 @@ func newStranger(t *testing.T, r *repo) *stranger {
 		"GOPROXY="+proxies(t, r.modules[0].path(), filepath.Join(dir, "proxy")),
 		"GOMODCACHE="+filepath.Join(dir, "modules"),
 		"GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=", "GOTOOLCHAIN=local",
-		// Without paths in them, packages that were compiled in another run are found in the
-		// build cache.
+		// Without paths, the build cache has the packages of earlier runs.
 		"GOFLAGS=-modcacherw -trimpath -ldflags=-w")
 	return s
 }

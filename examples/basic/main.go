@@ -1,4 +1,4 @@
-// Basic sends one event and says what became of it.
+// Basic sends one event and prints whether it was delivered.
 package main
 
 import (

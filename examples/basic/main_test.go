@@ -40,7 +40,7 @@ func TestOneEventArrives(t *testing.T) {
 	}
 }
 
-func TestWithoutEnvironmentItSaysWhatToSet(t *testing.T) {
+func TestErrorNamesTheMissingEnvironment(t *testing.T) {
 	t.Parallel()
 	out, err := run(t, "FOOTFALL_BASE_URL=")
 	if err == nil {

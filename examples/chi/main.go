@@ -1,5 +1,5 @@
 // Chi is a small server with chi whose visits become events. They go to a stand-in for
-// the Site Analytics API; each is a line as it arrives.
+// the Site Analytics API, and the program prints each event as it arrives.
 package main
 
 import (
@@ -72,10 +72,10 @@ func newRouter() *chi.Mux {
 	router := chi.NewRouter()
 	router.Use(middleware.Recoverer)
 	router.Get("/products/{id}", func(w http.ResponseWriter, r *http.Request) {
-		_ = footfallchi.Track(r, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		_ = footfallchi.Track(r, "stock_checked", footfall.P("left", 3)) // the tracker counts and logs errors
 		fmt.Fprintf(w, "product %s, 3 left\n", chi.URLParam(r, "id"))
 	})
-	router.Get("/stock", func(w http.ResponseWriter, r *http.Request) { // a stream, until the client goes
+	router.Get("/stock", func(w http.ResponseWriter, r *http.Request) { // a stream that is open until the client leaves
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "data: 3 left\n\n")
 		_ = http.NewResponseController(w).Flush() // the client may be gone

@@ -12,8 +12,8 @@ import (
 	"github.com/footfall-dev/footfall/adapters/footfallconnect"
 )
 
-// The constants and the handlers are what protoc-gen-connect-go generates of a service
-// whose messages are google.protobuf.StringValue.
+// protoc-gen-connect-go generates such constants and handlers for a service whose messages are
+// google.protobuf.StringValue.
 const (
 	addProcedure   = "/shop.v1.CartService/Add"
 	watchProcedure = "/shop.v1.CartService/Watch"
@@ -33,11 +33,11 @@ func add(ctx context.Context, req *connect.Request[text]) (*connect.Response[tex
 	if req.Msg.GetValue() == "" {
 		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("which product?"))
 	}
-	_ = footfallconnect.Track(ctx, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+	_ = footfallconnect.Track(ctx, "stock_checked", footfall.P("left", 3)) // the tracker counts and logs errors
 	return connect.NewResponse(wrapperspb.String(req.Msg.GetValue() + ", 3 left")), nil
 }
 
-// watch sends the product twice. Without a product it goes on until the caller goes.
+// watch sends the product twice. Without a product it runs until the caller leaves.
 func watch(ctx context.Context, req *connect.Request[text], stream *connect.ServerStream[text]) error {
 	_ = footfallconnect.Track(ctx, "watching")
 	if req.Msg.GetValue() == "" {

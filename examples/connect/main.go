@@ -1,5 +1,5 @@
 // Connect is a small server with connect whose RPCs become events. They go to a
-// stand-in for the Site Analytics API; each is a line as it arrives.
+// stand-in for the Site Analytics API, and the program prints each event as it arrives.
 package main
 
 import (

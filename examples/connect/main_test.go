@@ -20,7 +20,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-func TestTheServiceKeepsWhatIsAskedOfExamples(t *testing.T) {
+func TestTheServicePassesTheExampleTests(t *testing.T) {
 	t.Parallel()
 	exampletest.Run(t, exampletest.Program{Run: run, Rules: rules, Unknown: "/shop.v1.CartService/Remove", Visit: visit, Buy: buy, Watch: watchOpen})
 }
@@ -37,8 +37,9 @@ func buy(t *testing.T, base string) []string {
 	return []string{"stock_checked " + base + addProcedure + " map[left:3]", "added_to_cart https://shop.example.com/socks map[]"}
 }
 
-// Here and not among the adapter's tests: the lowest version that it requires has no gate.
-func TestWhatARequestGateRefusesMakesNoEvent(t *testing.T) {
+// This test is not among the adapter's, because the lowest version that the adapter requires
+// has no WithRequestGate.
+func TestCallRefusedByARequestGateMakesNoEvent(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	counted := connect.WithInterceptors(footfallconnect.Middleware(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute}, footfall.Rule{Route: footfall.NoRoute}))

@@ -1,5 +1,5 @@
 // Echov4 is a small echo v4 server whose visits become events. They go to a stand-in for the
-// Site Analytics API; each is a line as it arrives.
+// Site Analytics API, and the program prints each event as it arrives.
 package main
 
 import (
@@ -69,10 +69,10 @@ func newRouter(tracker *footfall.Tracker, rules []footfall.Rule) *echo.Echo {
 	e := echo.New()
 	e.Use(footfallechov4.Middleware(tracker, rules...), middleware.Recover()) // the middleware first: it sees every status
 	e.GET("/products/:id", func(c echo.Context) error {
-		_ = footfallechov4.Track(c, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		_ = footfallechov4.Track(c, "stock_checked", footfall.P("left", 3)) // the tracker counts and logs errors
 		return c.String(http.StatusOK, "product "+c.Param("id")+", 3 left\n")
 	})
-	e.GET("/stock", func(c echo.Context) error { // a stream, until the client goes
+	e.GET("/stock", func(c echo.Context) error { // a stream that is open until the client leaves
 		err := c.Blob(http.StatusOK, "text/event-stream", []byte("data: 3 left\n\n"))
 		_ = http.NewResponseController(c.Response()).Flush() // the client may be gone
 		<-c.Request().Context().Done()

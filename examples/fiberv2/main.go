@@ -1,5 +1,5 @@
 // Fiberv2 is a small server with Fiber v2 whose visits become events. They go to a stand-in
-// for the Site Analytics API; each is a line as it arrives.
+// for the Site Analytics API, and the program prints each event as it arrives.
 package main
 
 import (
@@ -67,10 +67,10 @@ func newApp(tracker *footfall.Tracker, rules []footfall.Rule) *fiber.App {
 	app := fiber.New(fiber.Config{ReadTimeout: 5 * time.Second, DisableStartupMessage: true})
 	app.Use(recover.New(), footfallfiberv2.Middleware(tracker, rules...))
 	app.Get("/products/:id", func(c *fiber.Ctx) error {
-		_ = footfallfiberv2.Track(c, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		_ = footfallfiberv2.Track(c, "stock_checked", footfall.P("left", 3)) // the tracker counts and logs errors
 		return c.SendString("product " + c.Params("id") + ", 3 left\n")
 	})
-	app.Get("/stock", func(c *fiber.Ctx) error { // a stream, until the client goes
+	app.Get("/stock", func(c *fiber.Ctx) error { // a stream that is open until the client leaves
 		c.Set("Content-Type", "text/event-stream")
 		c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
 			for {

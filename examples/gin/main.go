@@ -1,5 +1,5 @@
 // Gin is a small gin server whose visits become events. They go to a stand-in for the
-// Site Analytics API; each is a line as it arrives.
+// Site Analytics API, and the program prints each event as it arrives.
 package main
 
 import (
@@ -71,10 +71,10 @@ func newRouter(tracker *footfall.Tracker, rules []footfall.Rule) *gin.Engine {
 	router := gin.New()
 	router.Use(footfallgin.Middleware(tracker, rules...), gin.Recovery()) // the middleware first: it sees every status
 	router.GET("/products/:id", func(c *gin.Context) {
-		_ = footfallgin.Track(c, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		_ = footfallgin.Track(c, "stock_checked", footfall.P("left", 3)) // the tracker counts and logs errors
 		c.String(http.StatusOK, "product %s, 3 left\n", c.Param("id"))
 	})
-	router.GET("/stock", func(c *gin.Context) { // a stream, until the client goes
+	router.GET("/stock", func(c *gin.Context) { // a stream that is open until the client leaves
 		c.Header("Content-Type", "text/event-stream")
 		c.String(http.StatusOK, "data: 3 left\n\n")
 		c.Writer.Flush()

@@ -1,5 +1,5 @@
 // Gorillamux is a small server with gorilla/mux whose visits become events. They go to a
-// stand-in for the Site Analytics API; each is a line as it arrives.
+// stand-in for the Site Analytics API, and the program prints each event as it arrives.
 package main
 
 import (
@@ -70,10 +70,10 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 func newRouter() *mux.Router {
 	router := mux.NewRouter()
 	router.HandleFunc("/products/{id:[0-9]+}", func(w http.ResponseWriter, r *http.Request) {
-		_ = footfallmux.Track(r, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+		_ = footfallmux.Track(r, "stock_checked", footfall.P("left", 3)) // the tracker counts and logs errors
 		fmt.Fprintf(w, "product %s, 3 left\n", mux.Vars(r)["id"])
 	}).Methods("GET")
-	router.HandleFunc("/stock", func(w http.ResponseWriter, r *http.Request) { // a stream, until the client goes
+	router.HandleFunc("/stock", func(w http.ResponseWriter, r *http.Request) { // a stream that is open until the client leaves
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, "data: 3 left\n\n")
 		_ = http.NewResponseController(w).Flush() // the client may be gone

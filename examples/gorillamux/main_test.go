@@ -6,7 +6,7 @@ import (
 	"github.com/footfall-dev/footfall/adapters/adaptertest/exampletest"
 )
 
-func TestTheShopKeepsWhatIsAskedOfExamples(t *testing.T) {
+func TestTheShopPassesTheExampleTests(t *testing.T) {
 	t.Parallel()
 	exampletest.RunShop(t, exampletest.Shop{Run: run, Rules: rules, Unknown: "GET /products/{id}"})
 }

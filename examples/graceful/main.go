@@ -1,5 +1,5 @@
-// Graceful is a server that delivers its events when it is told to stop, as a deploy
-// does, and says what it had no time for. It needs FOOTFALL_BASE_URL, FOOTFALL_API_KEY
+// Graceful is a server that delivers its events when a deploy or Ctrl-C stops it, and prints
+// how many it had no time for. It needs FOOTFALL_BASE_URL, FOOTFALL_API_KEY
 // and FOOTFALL_SITE_ID.
 package main
 
@@ -56,7 +56,7 @@ func handler(tracker *footfall.Tracker) http.Handler {
 	mux.HandleFunc("POST /signup", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "welcome\n") // the client may be gone
 	})
-	mux.HandleFunc("GET /news", func(w http.ResponseWriter, r *http.Request) { // a stream, until the client goes
+	mux.HandleFunc("GET /news", func(w http.ResponseWriter, r *http.Request) { // a stream that is open until the client leaves
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: nothing yet\n\n")
 		_ = http.NewResponseController(w).Flush()

@@ -103,7 +103,7 @@ func (p *program) lines() (lines []string) {
 	return lines
 }
 
-func TestSIGTERMDeliversWhatHappenedBeforeIt(t *testing.T) {
+func TestSIGTERMDeliversEarlierEvents(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	p := start(t, api)
@@ -121,7 +121,7 @@ func TestSIGTERMDeliversWhatHappenedBeforeIt(t *testing.T) {
 
 // The API answers nothing until the server has stopped and its handlers have ended, so that all
 // events are queued when the tracker's own time begins.
-func TestSIGTERMBesideAnOpenStreamLosesNothing(t *testing.T) {
+func TestSIGTERMWithAnOpenStreamLosesNothing(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	up := make(chan struct{})

@@ -14,8 +14,8 @@ import (
 	"github.com/footfall-dev/footfall/adapters/footfallgrpc"
 )
 
-// cartService is what protoc-gen-go-grpc generates of a service whose messages are
-// google.protobuf.StringValue.
+// cartService is the description that protoc-gen-go-grpc generates for a service whose
+// messages are google.protobuf.StringValue.
 var cartService = grpc.ServiceDesc{
 	ServiceName: "shop.v1.CartService",
 	HandlerType: (*any)(nil),
@@ -42,11 +42,11 @@ func add(ctx context.Context, product *wrapperspb.StringValue) (*wrapperspb.Stri
 	if product.GetValue() == "" {
 		return nil, status.Error(codes.InvalidArgument, "which product?")
 	}
-	_ = footfallgrpc.Track(ctx, "stock_checked", footfall.P("left", 3)) // what goes wrong is counted and logged
+	_ = footfallgrpc.Track(ctx, "stock_checked", footfall.P("left", 3)) // the tracker counts and logs errors
 	return wrapperspb.String(product.GetValue() + ", 3 left"), nil
 }
 
-// watch sends the product twice. Without a product it goes on until the caller goes.
+// watch sends the product twice. Without a product it runs until the caller leaves.
 func watch(_ any, stream grpc.ServerStream) error {
 	product := new(wrapperspb.StringValue)
 	if err := stream.RecvMsg(product); err != nil {

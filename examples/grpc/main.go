@@ -1,5 +1,5 @@
 // Grpc is a small server with gRPC whose RPCs become events. They go to a stand-in for
-// the Site Analytics API; each is a line as it arrives.
+// the Site Analytics API, and the program prints each event as it arrives.
 package main
 
 import (

@@ -18,7 +18,7 @@ import (
 	"github.com/footfall-dev/footfall/adapters/adaptertest/exampletest"
 )
 
-func TestTheServiceKeepsWhatIsAskedOfExamples(t *testing.T) {
+func TestTheServicePassesTheExampleTests(t *testing.T) {
 	t.Parallel()
 	exampletest.Run(t, exampletest.Program{
 		Run: func(ctx context.Context, address string, rules []footfall.Rule, out io.Writer) error {
@@ -42,7 +42,7 @@ func visit(t *testing.T, address string) []string {
 	return append(bought(t, address), "watching "+page+" map[]", "cart_watched "+page+" map[]")
 }
 
-// bought is what becomes of the purchase of socks.
+// bought returns the events of the purchase of socks.
 func bought(_ *testing.T, address string) []string {
 	page := "http://" + address + "/shop.v1.CartService/Add"
 	return []string{"stock_checked " + page + " map[left:3]", "added_to_cart " + page + " map[]"}

@@ -1,5 +1,5 @@
 // Pocketbase is a small PocketBase application whose logins become events. They go to a
-// stand-in for the Site Analytics API; each is a line as it arrives.
+// stand-in for the Site Analytics API, and the program prints each event as it arrives.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// rules name PocketBase's routes as it registers them at an http.ServeMux.
+// rules have PocketBase's routes as it registers them at an http.ServeMux.
 var rules = []footfall.Rule{
 	{Route: "POST /api/collections/{collection}/auth-with-password", Event: "logged_in", PathProps: []string{"collection"}, Status: footfall.Success},
 	{Route: "GET /_/{path...}", Event: footfall.NoEvent}, // the dashboard of PocketBase
@@ -66,8 +66,8 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 }
 
 // count wraps the whole handler of PocketBase's server. PocketBase answers errors above the
-// middleware of its router, so that a middleware of apis.WrapStdMiddleware would not see
-// the status of a login that failed. The handler is there when e.Next has returned.
+// middlewares of its router, so a middleware of apis.WrapStdMiddleware would not see
+// the status of a failed login. The handler exists when e.Next has returned.
 func count(app core.App, tracker *footfall.Tracker, rules []footfall.Rule) {
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		if err := e.Next(); err != nil {
@@ -119,7 +119,7 @@ func serve(ctx context.Context, address string, lines *log.Logger, hooks func(co
 	case <-ready:
 	}
 	<-ctx.Done()
-	err = app.OnTerminate().Trigger(&core.TerminateEvent{App: app}) // stops the server, which does not break by itself
+	err = app.OnTerminate().Trigger(&core.TerminateEvent{App: app}) // stops the server
 	return errors.Join(err, <-served, app.ResetBootstrapState())
 }
 

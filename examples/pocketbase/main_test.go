@@ -22,7 +22,7 @@ import (
 
 const loginPath = "/api/collections/users/auth-with-password"
 
-func TestTheProgramKeepsWhatIsAskedOfExamples(t *testing.T) {
+func TestTheProgramPassesTheExampleTests(t *testing.T) {
 	t.Parallel()
 	exampletest.Run(t, exampletest.Program{
 		Run: run, Rules: rules, Unknown: "GET /api/products/{slug}", Visit: visit, Buy: buy,
@@ -95,8 +95,8 @@ func TestOpenStreamsCostNoEvents(t *testing.T) {
 	assert.Equal(t, []string{"get_api_realtime " + server + "/api/realtime map[]", "delivered 1, lost 0"}, lines)
 }
 
-// The reason for count: in PocketBase's router a login that fails counts as one that does not.
-func TestMiddlewareInTheRouterCountsALoginThatFails(t *testing.T) {
+// The reason for count: a middleware in PocketBase's router counts a failed login as a success.
+func TestMiddlewareInTheRouterCountsAFailedLogin(t *testing.T) {
 	t.Parallel()
 	tracker := footfalltest.New(t)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)

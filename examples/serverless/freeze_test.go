@@ -140,7 +140,7 @@ func TestAProcessFrozenBetweenCallsLosesAndRepeatsNothing(t *testing.T) {
 		f.answered(order)
 		require.Len(t, e.api.Events(), order, "Flush returned before the event was counted")
 		f.freeze()
-		<-e.closed // the process sleeps for longer than the server keeps its connection
+		<-e.closed // the process is frozen for longer than the server keeps its connection
 		f.thaw()
 	}
 	f.end(e.api, 5)

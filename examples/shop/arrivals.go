@@ -15,7 +15,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// oneByOne lets several goroutines print lines: events arrive on several
+// oneByOne is a Writer for several goroutines, because events arrive on several
 // connections at once.
 type oneByOne struct {
 	mu  sync.Mutex
@@ -63,7 +63,7 @@ func inOneLine(props []store.Prop) string {
 	return strings.Join(words, " ")
 }
 
-// readable quotes what would blur the line, or do things to a terminal.
+// readable quotes texts that would make the line ambiguous or control the terminal.
 func readable(text string) string {
 	if text == "" || strings.ContainsFunc(text, unsightly) {
 		return strconv.Quote(text)
@@ -75,8 +75,8 @@ func unsightly(r rune) bool {
 	return r == '=' || r == '"' || unicode.IsSpace(r) || !unicode.IsPrint(r)
 }
 
-// accountOf says what became of the events, in one line. Of what should not happen
-// it names only what did.
+// accountOf returns the counts of delivered and lost events as one line. It has other counts
+// only if they are not zero.
 func accountOf(s footfall.Stats) string {
 	parts := []string{fmt.Sprintf("delivered %d", s.Delivered), fmt.Sprintf("lost %d", s.Dropped)}
 	for _, rare := range []struct {

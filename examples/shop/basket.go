@@ -23,8 +23,8 @@ type basket []line
 const basketCookie = "basket"
 
 // basketOf reads the basket from its cookie, such as cloud-mug=2&long-lamp=1. The
-// cookie is not signed: it names no prices, so changing it only changes a basket.
-// What the shop does not sell is left out.
+// cookie is not signed: it has no prices, so changing it only changes a basket.
+// Products that the shop does not sell are left out.
 func basketOf(r *http.Request) basket {
 	cookie, err := r.Cookie(basketCookie)
 	if err != nil {
@@ -43,7 +43,7 @@ func basketOf(r *http.Request) basket {
 	return b
 }
 
-// quantity returns 0 for what is not one.
+// quantity returns 0 for an invalid quantity.
 func quantity(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -91,7 +91,7 @@ func (b basket) without(p *product) basket {
 	return rest
 }
 
-// Pieces counts what has to be carried.
+// Pieces returns the number of all pieces.
 func (b basket) Pieces() int {
 	n := 0
 	for _, l := range b {

@@ -39,7 +39,7 @@ func (p *product) Drawing() (template.HTML, error) { return drawing(p.Slug) }
 //go:embed drawings/*.svg
 var drawings embed.FS
 
-// drawing trusts the files: they are part of the program.
+// drawing returns an SVG file unescaped, because the files are part of the program.
 func drawing(name string) (template.HTML, error) {
 	svg, err := drawings.ReadFile("drawings/" + name + ".svg")
 	return template.HTML(svg), err

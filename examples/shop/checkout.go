@@ -23,11 +23,10 @@ var deliveries = []delivery{
 // coupons take some per cent off.
 var coupons = map[string]int{"SLOWDOWN": 10}
 
-// declined is the way to pay that never works, for whoever wants to see a
-// checkout_failed.
+// declined is a way to pay that always fails, to show checkout_failed.
 const declined = "declined"
 
-// order is what somebody is about to buy.
+// order is an order before it is placed.
 type order struct {
 	Basket   basket
 	Delivery delivery
@@ -35,17 +34,17 @@ type order struct {
 	Payment  string
 }
 
-// Discount is what the coupon takes off the goods, not off their delivery.
+// Discount is the coupon's discount on the goods, without delivery.
 func (o order) Discount() cents {
 	return o.Basket.Price() * cents(coupons[o.Coupon]) / 100
 }
 
-// Total is what the customer pays.
+// Total is the price that the customer pays.
 func (o order) Total() cents {
 	return o.Basket.Price() - o.Discount() + o.Delivery.Price
 }
 
-// orderOf reads the checkout form. What it leaves out has a default.
+// orderOf reads the checkout form. Missing fields have defaults.
 func orderOf(r *http.Request) order {
 	o := order{
 		Basket:   basketOf(r),
@@ -61,7 +60,7 @@ func orderOf(r *http.Request) order {
 	return o
 }
 
-// checkoutPage shows the order with what was wrong with it, if anything.
+// checkoutPage shows the order, and the reason if it was refused.
 type checkoutPage struct {
 	Order      order
 	Deliveries []delivery
@@ -73,15 +72,15 @@ type checkoutPage struct {
 func (s *shop) checkout(w http.ResponseWriter, r *http.Request) {
 	o := orderOf(r)
 	if len(o.Basket) == 0 {
-		s.render(w, r, http.StatusConflict, "basket", o.Basket) // nothing was started
+		s.render(w, r, http.StatusConflict, "basket", o.Basket) // no checkout has begun
 		return
 	}
 	s.render(w, r, http.StatusOK, "checkout", checkoutPage{Order: o, Deliveries: deliveries})
 }
 
 // buy takes the order. The rules make checkout_completed or checkout_failed of
-// its answer; what only the handler knows, it tells Track. The errors of Track
-// are counted and logged by the tracker, and are no reason not to sell.
+// its answer; events that need the order itself come from Track. The tracker counts and
+// logs the errors of Track, and they do not keep the shop from selling.
 func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
 	o := orderOf(r)
 	if len(o.Basket) == 0 {
@@ -103,8 +102,8 @@ func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/thanks?order="+rand.Text()[:orderDigits], http.StatusSeeOther)
 }
 
-// refused answers an order that cannot be taken. It tracks nothing of what was
-// typed: people put all sorts of things into a coupon field.
+// refused answers an order that cannot be taken. It does not track the typed text, because
+// people type all sorts of things into a coupon field.
 func (s *shop) refused(w http.ResponseWriter, r *http.Request, o order) bool {
 	page := checkoutPage{Deliveries: deliveries, Coupon: o.Coupon}
 	var status int
@@ -122,13 +121,13 @@ func (s *shop) refused(w http.ResponseWriter, r *http.Request, o order) bool {
 	return true
 }
 
-// orderDigits is the length of an order's number, of the alphabet of rand.Text.
+// orderDigits is the length of an order's number, which has the alphabet of rand.Text.
 const orderDigits = 8
 
 var orderNumber = regexp.MustCompile(`^[A-Z2-7]{8}$`)
 
-// thanks shows the number of the order. It is in the query and does not get into
-// an event's URL, which keeps only what Config.QueryKeys lists.
+// thanks shows the number of the order. The number is in the query, so it is not in the
+// event's URL, which keeps only the keys of Config.QueryKeys.
 func (s *shop) thanks(w http.ResponseWriter, r *http.Request) {
 	number := r.URL.Query().Get("order")
 	if !orderNumber.MatchString(number) {

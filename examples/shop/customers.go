@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// atOnce bounds the customers in the shop; others wait at the door.
+// atOnce bounds the customers in the shop; others wait.
 const atOnce = 100
 
 // customers visit the shop as people do: over the socket, each with their own
@@ -25,7 +25,7 @@ type customers struct {
 	shopURL   string
 	perMinute int
 	thinking  time.Duration // between two clicks, on average
-	script    *script       // which their browsers run; nil for none
+	script    *script       // run by their browsers; nil for none
 	transport *http.Transport
 	log       *slog.Logger
 }
@@ -51,7 +51,7 @@ func (c *customers) come(ctx context.Context) {
 
 // visit carries out plans, many at once, and returns when all are.
 func (c *customers) visit(ctx context.Context, plans iter.Seq[plan]) {
-	// A connection that was opened and not used would hold the server up when it closes.
+	// The server would wait for unused connections when it closes.
 	defer c.transport.CloseIdleConnections()
 	var visits sync.WaitGroup
 	defer visits.Wait()
@@ -71,8 +71,8 @@ func (c *customers) visit(ctx context.Context, plans iter.Seq[plan]) {
 	}
 }
 
-// wait waits for a random time around the mean, spread as arrivals of people are.
-// It reports whether ctx is still going on.
+// wait waits for a random time with the given mean and an exponential distribution.
+// It returns false if ctx has ended.
 func (c *customers) wait(ctx context.Context, mean time.Duration) bool {
 	timer := time.NewTimer(time.Duration(rand.ExpFloat64() * float64(mean)))
 	defer timer.Stop()
@@ -84,7 +84,7 @@ func (c *customers) wait(ctx context.Context, mean time.Duration) bool {
 	}
 }
 
-// plan is what somebody does in the shop.
+// plan is a customer's visit.
 type plan struct {
 	source  string   // where the link was, for utm_source; "" if it was none
 	from    string   // page that the link was on; "" if it was none
@@ -95,8 +95,8 @@ type plan struct {
 	payment string
 }
 
-// newPlan draws a plan: most who take something buy it, some leave their basket
-// behind, a few have a card that is declined.
+// newPlan returns a random plan: most customers with a full basket buy it, some leave it
+// behind, and a few have a card that is declined.
 func newPlan() plan {
 	p := plan{source: pick("", "", "letter", "radio", "neighbours")}
 	if p.source == "" {
@@ -152,7 +152,7 @@ func (p plan) query() string {
 	return "?utm_source=" + url.QueryEscape(p.source)
 }
 
-// answer is the status that paying leads to, in the end: the thank-you page's.
+// answer returns the final status after paying, which is the thank-you page's or an error.
 func (p plan) answer() int {
 	if p.payment == declined {
 		return http.StatusPaymentRequired
@@ -160,7 +160,7 @@ func (p plan) answer() int {
 	return http.StatusOK
 }
 
-// visitor clicks, until something goes wrong.
+// visitor makes requests until one of them fails.
 type visitor struct {
 	*customers
 	client *http.Client

@@ -1,6 +1,6 @@
-// Shop is a small shop whose visits become events: real pages under Footfall's
-// middleware and with its browser script, and the collector with its dashboard in the
-// same process, which prints what arrives.
+// Shop is a small shop whose visits become events. It has real pages, with Footfall's
+// middleware and browser script, and the collector with its dashboard in the same process,
+// which prints each event as it arrives.
 //
 //	go run ./examples/shop
 //	go run ./examples/shop -traffic 60 -for 30s
@@ -36,7 +36,7 @@ func main() {
 }
 
 // run opens the shop and returns when it has closed: when ctx ends, after -for,
-// or because it could not go on.
+// or after an error.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	opts, err := parseOptions(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
@@ -124,7 +124,7 @@ func parseOptions(args []string, stdout io.Writer) (options, error) {
 	return o, nil
 }
 
-// greet says what there is to do.
+// greet prints the addresses and how to stop.
 func greet(out io.Writer, shopURL, dashboardURL string, o options) {
 	fmt.Fprintf(out, "%s is open at  %s\n", shopName, shopURL)
 	fmt.Fprintf(out, "The dashboard is at  %s\n", dashboardURL)

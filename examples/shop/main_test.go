@@ -23,7 +23,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// program is the shop as somebody runs it.
+// program is a running shop.
 type program struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -50,7 +50,7 @@ func start(t *testing.T, args ...string) *program {
 	return p
 }
 
-// line reads on to a line that matches and returns what the group matched.
+// line reads to the next line that matches and returns the group's match.
 func (p *program) line(pattern string) string {
 	p.t.Helper()
 	wanted := regexp.MustCompile(pattern)
@@ -74,7 +74,7 @@ func (p *program) end() string {
 	return p.lines[len(p.lines)-1]
 }
 
-func TestSIGTERMDeliversWhatWasBought(t *testing.T) {
+func TestSIGTERMDeliversPurchases(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM to send")
@@ -185,14 +185,14 @@ func TestArrivalsAreAligned(t *testing.T) {
 	}
 }
 
-func TestTheAccountNamesOnlyWhatHappened(t *testing.T) {
+func TestTheAccountOmitsZeroCounts(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "delivered 37, lost 0", accountOf(footfall.Stats{Tracked: 37, Delivered: 37}))
 	assert.Equal(t, "delivered 1, lost 2, rejected 3, refused 4, invalid 5",
 		accountOf(footfall.Stats{Delivered: 1, Dropped: 2, Rejected: 3, Refused: 4, Invalid: 5}))
 }
 
-func TestTheAddressIsOneABrowserFinds(t *testing.T) {
+func TestTheAddressOpensInABrowser(t *testing.T) {
 	t.Parallel()
 	everywhere, err := listen(":0")
 	require.NoError(t, err)

@@ -2,8 +2,8 @@ package main
 
 import "github.com/footfall-dev/footfall"
 
-// rules say which answered requests make an event. What a rule cannot know, such
-// as what an order was worth, the handler says itself: see buy.
+// rules say which answered requests make an event. The handler tracks events with data that
+// no rule has, such as the price of an order: see buy.
 var rules = []footfall.Rule{
 	{Route: "GET /{$}", Event: "home_viewed"},
 

@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// service is the collector, in the same process: what would be elsewhere.
+// service is the collector. It is in this process for the demonstration only.
 type service struct {
 	url       string
 	key       string // for the shop's events
@@ -28,7 +28,7 @@ type service struct {
 	ended     chan error
 }
 
-// told is a Store that tells of each event that it has committed.
+// told is a Store that reports each committed event.
 type told struct {
 	store.Store
 	of func(store.Event)
@@ -43,8 +43,8 @@ func (s told) Add(ctx context.Context, e store.Event) error {
 	return err
 }
 
-// openService starts a collector that knows the shop. Its data lies in dir, or nowhere
-// for long if dir is empty.
+// openService starts a collector with the shop as a site. Its data is in dir, or in a
+// temporary directory if dir is empty.
 func openService(ctx context.Context, listener net.Listener, dir, shopURL string, log *slog.Logger, of func(store.Event)) (*service, error) {
 	s := &service{url: urlOf(listener.Addr()), ended: make(chan error, 1)}
 	if err := s.open(ctx, dir, log, of); err != nil {
@@ -98,7 +98,7 @@ func (s *service) register(ctx context.Context, domain string) (err error) {
 	}
 	const label = "the shop"
 	for _, k := range acc.Keys() {
-		if k.Label == label { // of an earlier run, whose secret nobody kept
+		if k.Label == label { // of an earlier run; its secret is unknown
 			s.key, _, err = acc.RotateKey(ctx, k.ID)
 			return err
 		}
@@ -107,7 +107,7 @@ func (s *service) register(ctx context.Context, domain string) (err error) {
 	return err
 }
 
-// addGoals sets up what the owner of a shop would want to know.
+// addGoals adds the goals and funnels of the shop.
 func addGoals(ctx context.Context, acc *account.Account, site string) error {
 	_, bought := acc.SaveGoal(ctx, account.Goal{Site: site, Name: "Bought something", Match: store.Match{Event: "checkout_completed"}})
 	_, looked := acc.SaveGoal(ctx, account.Goal{Site: site, Name: "Looked at a product", Match: store.Match{Page: "/products/*"}})
@@ -120,7 +120,8 @@ func addGoals(ctx context.Context, acc *account.Account, site string) error {
 	return errors.Join(bought, looked, byEvents, byPages)
 }
 
-// dashboard is where to look: a link that sets the password, the first time.
+// dashboard returns the address of the dashboard. On the first start it is a link that sets
+// the password.
 func (s *service) dashboard() string {
 	if setup := s.collector.SetupURL(); setup != "" {
 		return setup
@@ -128,7 +129,7 @@ func (s *service) dashboard() string {
 	return s.url
 }
 
-// close ends the collector when nobody sends events any more.
+// close stops the collector, after the tracker has been closed.
 func (s *service) close(ctx context.Context) error {
 	s.end()
 	err := errors.Join(<-s.ended, s.collector.Close(ctx), s.store.Close(), s.forget())

@@ -37,7 +37,7 @@ func shopWithService(t *testing.T, dir string) (*site, *service, func()) {
 	}
 }
 
-func TestWhatCustomersDoIsInGoalsAndFunnels(t *testing.T) {
+func TestGoalsAndFunnelsCountCustomers(t *testing.T) {
 	t.Parallel()
 	site, service, end := shopWithService(t, t.TempDir())
 	defer end()
@@ -80,7 +80,7 @@ func visitorsOf(f store.Funnel) (visitors []int64) {
 	return visitors
 }
 
-func TestDataInADirectoryIsThereAgain(t *testing.T) {
+func TestDataInADirectoryOutlivesTheProgram(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	site, service, end := shopWithService(t, dir)

@@ -19,14 +19,14 @@ type shop struct {
 	policy string
 }
 
-// script is Footfall's, which counts the pages that a browser shows. A nil one is none.
+// script is Footfall's script, which counts the pages that a browser shows. Nil means none.
 type script struct {
 	Service string // base URL of the collector
 	Domain  string // of the shop, as registered there
 }
 
-// newShop parses the pages, which are part of the program: one that is wrong is
-// a bug, and a panic at start-up.
+// newShop parses the pages. They are part of the program, so newShop panics if one is
+// invalid.
 func newShop(script *script) *shop {
 	s := &shop{pages: make(map[string]*template.Template), script: script, policy: policy}
 	if script != nil {
@@ -60,7 +60,7 @@ func (s *shop) routes() *http.ServeMux {
 	return mux
 }
 
-// form refuses a body that is too large or no form, before anything is read of it.
+// form refuses a body that is too large or not a form, before a handler reads it.
 func form(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {
@@ -118,19 +118,18 @@ func (s *shop) stylesheet(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(s.style) // the customer may be gone
 }
 
-// view is what every page knows.
+// view is the data of every page.
 type view struct {
 	Shop   string
-	Pieces int // in the basket, for the head of the page
+	Pieces int // in the basket; the head of the page shows it
 	Script *script
 	Page   any
 }
 
-// policy lets a page load its style sheet, and nothing from anywhere else but the
-// collector's script.
+// policy allows a page to load its style sheet and the collector's script, nothing else.
 const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// render writes a page once all of it is made: half a page would have the wrong
+// render writes a page after executing the whole template: half a page would have the wrong
 // status, and make the wrong event.
 func (s *shop) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
 	var html bytes.Buffer

@@ -75,7 +75,7 @@ func (s *openShop) arrived() []footfalltest.Event {
 	return events
 }
 
-// event is one that this shop makes.
+// event returns an event of this shop.
 func (s *openShop) event(name, path string, props map[string]any) footfalltest.Event {
 	return footfalltest.Event{SiteID: footfalltest.SiteID, Name: name, URL: s.url + path, Props: props}
 }
@@ -148,7 +148,7 @@ func TestBuyingMakesTheseEvents(t *testing.T) {
 	}, shop.arrived())
 }
 
-func TestAnOrderThatCannotBeTakenIsCheckoutFailedAndNoOrder(t *testing.T) {
+func TestARefusedOrderIsCheckoutFailedAndNoOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		full   bool
@@ -177,7 +177,7 @@ func TestAnOrderThatCannotBeTakenIsCheckoutFailedAndNoOrder(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotVisitedMakesNoEvent(t *testing.T) {
+func TestRequestsThatShowNoPageMakeNoEvent(t *testing.T) {
 	t.Parallel()
 	shop := openForTest(t)
 	b := shop.browser()
@@ -220,7 +220,7 @@ func TestAFormOfAnotherSiteBuysNothingAndMakesNoEvent(t *testing.T) {
 	assert.Empty(t, shop.arrived())
 }
 
-func TestTheBasketBelievesOnlyWhatItSells(t *testing.T) {
+func TestTheBasketIgnoresUnknownProducts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		cookie string
@@ -264,7 +264,7 @@ func TestARuleForNoRouteRefusesTheStart(t *testing.T) {
 	assert.NoError(t, tracker.CheckRules(newShop(nil).routes(), rules...))
 }
 
-func TestAPlanIsFollowedToTheLastEvent(t *testing.T) {
+func TestAPlanMakesAllItsEvents(t *testing.T) {
 	t.Parallel()
 	shop := openForTest(t)
 	customers := newCustomers(shop.url, 1, nil, slog.New(slog.DiscardHandler))

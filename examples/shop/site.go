@@ -25,11 +25,11 @@ type site struct {
 	log      *slog.Logger
 
 	stdout io.Writer
-	visits sync.WaitGroup     // of customers who come by themselves
-	leave  context.CancelFunc // makes them go
+	visits sync.WaitGroup     // of simulated customers
+	leave  context.CancelFunc // ends their visits
 }
 
-// open makes a site, or says why its rules are wrong.
+// open makes a site. It returns an error if a rule is wrong.
 func open(listener net.Listener, tracker *footfall.Tracker, script *script, log *slog.Logger) (*site, error) {
 	handler, err := newHandler(tracker, script)
 	if err != nil {
@@ -53,12 +53,11 @@ func open(listener net.Listener, tracker *footfall.Tracker, script *script, log 
 	}, nil
 }
 
-// newHandler puts the middleware around the shop. A rule that could never make an
-// event, for its route is misspelt, refuses the start: in the log it would be
-// found when somebody misses the numbers.
+// newHandler puts the middleware around the shop. It returns an error for a rule whose route
+// is misspelt, because such a rule never makes an event.
 //
-// The check for forged forms stands before the middleware, so that what it turns
-// away is nobody's checkout_failed.
+// The check for forged forms is before the middleware, so that a refused form does not count
+// as checkout_failed.
 func newHandler(tracker *footfall.Tracker, script *script) (http.Handler, error) {
 	mux := newShop(script).routes()
 	if err := tracker.CheckRules(mux, rules...); err != nil {
@@ -72,8 +71,8 @@ func newHandler(tracker *footfall.Tracker, script *script) (http.Handler, error)
 // maxForm is more than any form of the shop needs.
 const maxForm = 16 << 10
 
-// serve lets customers in until ctx ends, then closes in the order that loses
-// nothing: the customers, the server, the tracker.
+// serve serves customers until ctx ends. Then it stops the customers, the server and the
+// tracker, in this order, so that no event is lost.
 func (s *site) serve(ctx context.Context, o options, stdout io.Writer) error {
 	if o.open > 0 {
 		var cancel context.CancelFunc
@@ -107,8 +106,7 @@ func (s *site) Shutdown(ctx context.Context) error {
 // Close implements io.Closer.
 func (s *site) Close() error { return s.server.Close() }
 
-// listen explains itself in one line: a port in use is the first thing that goes
-// wrong with any demonstration.
+// listen returns errors of one line: a port in use is the most likely one.
 func listen(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"net/url"
 )
 
-// tab does what the script does in the browser of a customer who comes by itself:
-// it tells the collector of each page that was shown.
+// tab does the script's work in the browser of a simulated customer: it tells the
+// collector about each page that was shown.
 type tab struct {
 	*script
 	client    *http.Client
@@ -19,8 +19,8 @@ type tab struct {
 	referrer  string // of the first page; the others were reached from the shop
 }
 
-// show is a page that was loaded. What the collector thinks of it does not concern the
-// customer, but whoever watches.
+// show reports a loaded page. An error of the collector is logged and does not stop the
+// customer.
 func (t *tab) show(ctx context.Context, page *url.URL) error {
 	if t.script == nil {
 		return nil

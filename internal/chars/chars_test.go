@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestScanFindsWhatJSONEscapes(t *testing.T) {
+func TestScanFindsCharactersThatJSONEscapes(t *testing.T) {
 	t.Parallel()
 	for b := range utf8.RuneSelf {
 		s := string(rune(b))
@@ -72,7 +72,7 @@ func TestKindsOfBytes(t *testing.T) {
 	}
 }
 
-func TestIsDigitsWantsOneDigitOrMore(t *testing.T) {
+func TestIsDigitsRequiresADigit(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{"": false, "0": true, "0123456789": true, "-1": false, "1.0": false, "12a": false, "١": false} {
 		assert.Equal(t, want, IsDigits(s), "%q", s)

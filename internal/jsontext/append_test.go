@@ -41,7 +41,7 @@ func TestOnlyWhatJSONRequiresIsEscaped(t *testing.T) {
 	assert.Equal(t, `"<b>\"\\/\n\r\t\u0000\u001f`+"\x7f\u2028ü\"", string(got))
 }
 
-func TestWhatIsNotUTF8IsNotWritten(t *testing.T) {
+func TestInvalidUTF8IsNotWritten(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"\xff", "valid text \xff", "\"\xc3", "\xed\xa0\x80"} {
 		got, ok := AppendString([]byte("before"), s)

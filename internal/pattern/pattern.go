@@ -2,9 +2,9 @@
 //
 // A pattern is "[METHOD ][HOST]/[PATH]". The path may contain wildcards in any notation that
 // the routers of the adapters use: {id}, {id:[0-9]+}, {rest...}, :id, :id<int>, :id?, *path
-// and *. A name after a colon ends with the segment. The package names events after patterns, writes a pattern as the path of a URL,
-// walks a pattern beside a path, and finds the pattern that is most like another one. It
-// accepts any string and never fails.
+// and *. A name after a colon ends with the segment. The package names events after patterns,
+// writes a pattern as the path of a URL, walks a pattern beside a path, and finds the pattern
+// that is most like another one. It accepts any string and never fails.
 package pattern
 
 import (

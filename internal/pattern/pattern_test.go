@@ -29,7 +29,7 @@ func TestRoutesAreSplit(t *testing.T) {
 	}
 }
 
-func TestAPatternCoversRoutesWithWhatItLeavesOpen(t *testing.T) {
+func TestAPatternWithoutMethodOrHostCoversAll(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		p, route, method string

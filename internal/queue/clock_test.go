@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestClockTellsTheWallClock(t *testing.T) {
+func TestClockAgreesWithTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock()
 		for range 100 {

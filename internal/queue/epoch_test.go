@@ -105,7 +105,7 @@ func TestEpochsDoNotGrowWithCallsOfFlush(t *testing.T) {
 
 // One event that always fails stays unsettled for long. A Flush that gives up must not leave an
 // epoch behind.
-func TestEpochsThatNobodyWaitsForLeaveTheList(t *testing.T) {
+func TestEpochsWithoutWaitersLeaveTheList(t *testing.T) {
 	t.Parallel()
 	l := newEpochs()
 	poison := l.acceptOne()

@@ -91,7 +91,7 @@ func (q *Queue) noteMoved() {
 func (q *Queue) pause() time.Duration { return min(pace, q.interval) }
 
 // TimeOver must be called when the timer has fired: the wait is over, or the pause after a full
-// batch. Events that came in the pause wait for the rest of the interval.
+// batch. Events that arrived in the pause wait for the rest of the interval.
 func (q *Queue) TimeOver() {
 	q.lock()
 	defer q.unlock()

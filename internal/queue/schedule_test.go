@@ -97,7 +97,7 @@ func TestIdleQueueHasNoTimer(t *testing.T) {
 }
 
 // A caller that wakes Wait pays for it. The timer is set anyway.
-func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
+func TestCallersDoNotWakeTheTransportBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int{1, 3} {
 		q := newShardTest(shards, tenMs)
@@ -126,7 +126,7 @@ func TestCallersWakeNobodyBetweenTheFirstEventAndAFullBatch(t *testing.T) {
 	}
 }
 
-func TestShardThatIsNoLongerUsedLosesItsShareOfABatch(t *testing.T) {
+func TestUnusedShardLosesItsShareOfABatch(t *testing.T) {
 	t.Parallel()
 	q := newShardTest(2)
 	for n := range 10 {
@@ -148,7 +148,7 @@ func TestShardThatIsNoLongerUsedLosesItsShareOfABatch(t *testing.T) {
 	assert.Equal(t, []int{50, 100}, wakes)
 }
 
-func TestWakeEndsTheLongWaitsOfEventsThatNobodyTook(t *testing.T) {
+func TestWakeEndsTheLongWaitsOfEventsThatNoSenderTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newShardTest(1, tenMs)
 		began := time.Now()

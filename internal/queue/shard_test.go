@@ -54,7 +54,7 @@ func (q *shardTest) takeOne(t *testing.T) (n int, r item) {
 	return int(binary.BigEndian.Uint64(one[0].Body)), one[0]
 }
 
-func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
+func TestEventsOfAllShardsAreTakenInOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		t.Run("seed "+strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestEventsAreTakenInOrderWhateverLanesTheyAreIn(t *testing.T) {
 	}
 }
 
-func TestTrackGoesOnWhileATransportHasTheQueue(t *testing.T) {
+func TestTrackDoesNotWaitForATransportThatHoldsTheQueue(t *testing.T) {
 	t.Parallel()
 	q := newShardTest(2)
 	err := q.Put(&Hint{shard: 0}, number(0), 0)
@@ -97,7 +97,7 @@ func TestTrackGoesOnWhileATransportHasTheQueue(t *testing.T) {
 	assert.Equal(t, uint64(1001), q.Counters().Tracked)
 }
 
-func TestCallerWhoOftenFindsTheShardTakenUsesAnother(t *testing.T) {
+func TestCallerThatOftenFindsItsShardLockedUsesAnother(t *testing.T) {
 	t.Parallel()
 	q := newShardTest(3)
 	s := &Hint{shard: 2, misses: tooMany - 1}
@@ -128,7 +128,7 @@ func (q *shardTest) fill(size int) (accepted int64) {
 	return n.Load()
 }
 
-func TestBoundsAreExactWhateverLanesEventsAreIn(t *testing.T) {
+func TestBoundsAreExactOverAllShards(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		events, bytes, size int
@@ -155,7 +155,7 @@ func TestBoundsAreExactWhateverLanesEventsAreIn(t *testing.T) {
 	}
 }
 
-func TestCreditsOfAllLanesTogetherKeepTheBounds(t *testing.T) {
+func TestCreditOfAllShardsIsWithinTheBounds(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Options){
 		"events": func(c *Options) { c.MaxEvents = 1000 },
@@ -172,7 +172,7 @@ func TestCreditsOfAllLanesTogetherKeepTheBounds(t *testing.T) {
 	}
 }
 
-func TestDropOldestDropsTheOldestWhateverLanesEventsAreIn(t *testing.T) {
+func TestDropOldestDropsTheOldestOfAllShards(t *testing.T) {
 	t.Parallel()
 	q := newShardTest(4, func(c *Options) { c.MaxEvents, c.DropOldest = 50, true })
 	for i := range 1000 {
@@ -219,7 +219,7 @@ func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
 	}
 }
 
-func TestBatchIsDueWithItsLastEventWhateverLanesItsEventsAreIn(t *testing.T) {
+func TestBatchOverSeveralShardsIsDueWithItsLastEvent(t *testing.T) {
 	for _, shards := range []int{1, 2, 3, 8} {
 		t.Run(strconv.Itoa(shards)+" shards", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestFullBatchIsDueAtOnceWhenTheLastWasAMillisecondAgo(t *testing.T) {
 	})
 }
 
-func TestTransportThatComesBackSoonWaitsForTheNextMillisecond(t *testing.T) {
+func TestTransportThatReturnsSoonWaitsForTheNextMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newShardTest(1)
 		began := time.Now()
@@ -374,7 +374,7 @@ func TestEventInThePauseAfterAFullBatchWaitsNoLongerThanTheInterval(t *testing.T
 }
 
 // Another shard may reuse a released slab at once, while its last event is still being settled.
-func TestEveryWaiterIsToldWhileSlabsAreUsedAgain(t *testing.T) {
+func TestEveryWaiterIsNotifiedWhileSlabsAreReused(t *testing.T) {
 	t.Parallel()
 	q := newShardTest(2)
 	q.spares.size = 16

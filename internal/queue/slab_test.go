@@ -66,7 +66,7 @@ func (s *slabTest) inUse() (n int) {
 	return n
 }
 
-func TestSlabsGiveBackWhatWasAddedInOrder(t *testing.T) {
+func TestSlabsReturnEventsInOrder(t *testing.T) {
 	t.Parallel()
 	s := newSlabTest(64)
 	var bodies [][]byte

@@ -231,7 +231,7 @@ func TestResponseControllerGetsTheErrorOfFlush(t *testing.T) {
 	assert.ErrorIs(t, http.NewResponseController(w).Flush(), errOfPart)
 }
 
-func TestResponseControllerSaysWhatTheWriterBelowCannot(t *testing.T) {
+func TestResponseControllerReportsUnsupportedMethods(t *testing.T) {
 	t.Parallel()
 	c := http.NewResponseController(Wrap(&bare{}, new(Recorder)))
 	_, _, hijack := c.Hijack()
@@ -244,7 +244,7 @@ func TestResponseControllerSaysWhatTheWriterBelowCannot(t *testing.T) {
 }
 
 // An application may look for any interface: gin's writer has Status, for example.
-func TestWriterHasNoMethodsOfItsOwn(t *testing.T) {
+func TestWriterAddsNoMethods(t *testing.T) {
 	t.Parallel()
 	known := []string{
 		"CloseNotify", "Flush", "FlushError", "Header", "Hijack", "Push", "ReadFrom", "Unwrap", "Write", "WriteHeader", "WriteString",
@@ -257,7 +257,7 @@ func TestWriterHasNoMethodsOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheStatusIsTheAnswers(t *testing.T) {
+func TestStatusIsTheFinalOne(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		handle func(http.ResponseWriter)

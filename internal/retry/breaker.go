@@ -31,7 +31,7 @@ type Breaker struct {
 	until    time.Time
 	probing  bool      // a probe is in flight
 	sent     time.Time // when the last probe was sent
-	newsFrom time.Time // events that came later are news
+	newsFrom time.Time // events that arrived later are news
 	early    int       // how many news may be tried before until
 	earlyAt  time.Time // when the next of them may be tried
 	tryRetry bool      // the next probe is a retry, if there is one
@@ -283,7 +283,7 @@ func (b *Breaker) fail(p Pass, f *Failure) (tell bool) {
 	b.turn++
 	b.arm(now)
 	if b.mayBeEarly() {
-		b.wake() // for events that came while the probe was in flight
+		b.wake() // for events that arrived while the probe was in flight
 	}
 	return !f.Suspect() && b.news(v, now)
 }

@@ -55,7 +55,7 @@ func TestAProbeThatWasSentBeforeARetryAfterDoesNotEndTheWait(t *testing.T) {
 
 // The timer is set for an early attempt of a fresh event, and then events fail that were sent
 // before: too many to allow the attempt.
-func TestTheNextProbeIsDueAlsoIfAnEarlyAttemptIsNoLongerAllowed(t *testing.T) {
+func TestTheNextProbeIsDueEvenIfAnEarlyAttemptIsNoLongerAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		retry := Backoff{Base: time.Second, Max: time.Minute, Low: 1} // without jitter
 		b := NewBreaker(retry, retry, slog.New(slog.DiscardHandler))
@@ -90,7 +90,7 @@ func TestTheNextProbeIsDueAlsoIfAnEarlyAttemptIsNoLongerAllowed(t *testing.T) {
 	})
 }
 
-func TestAProbeOfARetryIsNotTheSameEventAgainWhereThereIsAnother(t *testing.T) {
+func TestConsecutiveProbesAreDifferentRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewDelayed[string](func() {})
 		defer d.Stop()

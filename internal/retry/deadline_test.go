@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestADeadlineIsUsedAgainAndHasAllItsTimeEachTime(t *testing.T) {
+func TestAReusedDeadlineHasItsFullTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewDeadlines(time.Second, 1)
 		first := d.Begin(t.Context())
@@ -46,7 +46,7 @@ func TestADeadlineEndsWithTheDelivery(t *testing.T) {
 	})
 }
 
-func TestDeadlinesKeepNoMoreThanWereToBeInUse(t *testing.T) {
+func TestDeadlinesKeepAtMostTheGivenNumber(t *testing.T) {
 	d := NewDeadlines(time.Hour, 2)
 	var used []*Deadline
 	for range 5 {

@@ -47,7 +47,7 @@ func call(f func()) {
 	}
 }
 
-// failures are the ways in which a function of the application may fail.
+// failures has a function of the application for each kind of failure.
 var failures = map[string]func(){
 	"panic":          func() { panic("in the log") },
 	"panic of nil":   func() { panic(nil) },
@@ -64,7 +64,7 @@ func plainText(out *bytes.Buffer) slog.Handler {
 	}})
 }
 
-func TestSafeLoggerLosesNoMoreThanWhatFailed(t *testing.T) {
+func TestSafeLoggerLosesOnlyFailedLines(t *testing.T) {
 	t.Parallel()
 	for name, fail := range failures {
 		for method, row := range map[string]struct {
@@ -95,7 +95,7 @@ type shapeless struct{ slog.Handler }
 func (shapeless) WithAttrs([]slog.Attr) slog.Handler { return nil }
 func (shapeless) WithGroup(string) slog.Handler      { return nil }
 
-func TestSafeLoggerKeepsItsHandlerWhenItIsGivenNone(t *testing.T) {
+func TestSafeLoggerKeepsItsHandlerIfADerivedHandlerIsNil(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	New(slog.New(shapeless{plainText(&out)})).WithGroup("group").With("a", 1).Error("m", "b", 2)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestVersionIsThatOfTheModuleInTheProgram(t *testing.T) {
+func TestVersionComesFromTheBuildInformation(t *testing.T) {
 	t.Parallel()
 	dep := func(path, version string, replace *debug.Module) *debug.BuildInfo {
 		return &debug.BuildInfo{

@@ -64,7 +64,7 @@ func (w lineWriter) Write(p []byte) (int, error) {
 }
 
 // Not parallel: it reads the output of the standard logger, which the whole process shares.
-func TestKeyIsNotPrintedByNetHTTPWhenTheServerRepeatsItUnasked(t *testing.T) {
+func TestNetHTTPDoesNotPrintTheKeyOfUnsolicitedData(t *testing.T) {
 	for _, tc := range []struct {
 		name, key, text string
 		tls, proxy      bool

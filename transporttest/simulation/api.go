@@ -77,12 +77,12 @@ const (
 	underWay result = iota
 	answered        // the client read the status
 	broken          // there was no answer, or none that could be read
-	givenUp         // the client went before there was one
+	givenUp         // the client disconnected before the answer
 )
 
-// reply is what the API does with a request.
+// reply is the API's reaction to a request.
 type reply struct {
-	after  time.Duration // hangs for ever if negative
+	after  time.Duration // hangs forever if negative
 	act    act
 	status int
 	body   string
@@ -95,7 +95,7 @@ type act uint8
 
 const (
 	answer      act = iota
-	refuse          // there is no connection; on one that was made before as reset
+	refuse          // the connection is refused; on an existing connection the same as reset
 	reset           // the connection breaks
 	cutHeader       // it breaks within the first line of the answer
 	cutBody         // it breaks within the body of the answer

@@ -14,11 +14,11 @@ type Kind string
 const (
 	Slow        Kind = "slow"        // answered late, but within the attempt's timeout
 	Fails       Kind = "fails"       // refused by a 5xx, 408 or 425 a number of times, then accepted
-	Poison      Kind = "poison"      // answered by a 5xx for ever
-	Forbidden   Kind = "forbidden"   // answered by 403 for ever, as by a firewall that dislikes the event
+	Poison      Kind = "poison"      // answered by a 5xx forever
+	Forbidden   Kind = "forbidden"   // answered by 403 forever, as by a firewall that dislikes the event
 	Invalid     Kind = "invalid"     // rejected by a 4xx
 	Denied      Kind = "denied"      // rejected by 202 {"accepted":false}
-	Hangs       Kind = "hangs"       // not answered a number of times, or for ever
+	Hangs       Kind = "hangs"       // not answered a number of times, or forever
 	Resets      Kind = "resets"      // the connection breaks, and the event is not accepted
 	AnswerLost  Kind = "answerlost"  // accepted, but the connection breaks before the answer
 	AnswerLate  Kind = "answerlate"  // accepted, but the attempt times out before the answer

@@ -40,10 +40,10 @@ type load struct {
 // loadAt returns what event h meets at a time. It needs the lock.
 //
 // Its turn is the time that the events before it need. MaxInFlight of them are sent at once.
-// An event that is answered late takes one of these senders away, and the events that its
-// sender was started for wait until another is started. That is at the second look at the queue
-// after that, because a sender that has just ended an attempt counts as one that will take more.
-// Retries have every second turn, so that an event may come twice. A sender is started for up to
+// An event that is answered late occupies one of these senders, and the events that its
+// sender was started for wait until another is started. This happens at the second check of the
+// queue after that, because a sender that has just ended an attempt counts as about to take more.
+// Retries have every second turn, so an event may count twice. A sender is started for up to
 // eight events.
 func (r *run) loadAt(h *history, at time.Duration) load {
 	l := load{batch: r.config.FlushInterval, own: r.serves(h), attempt: r.longest()}
@@ -278,7 +278,7 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 	}
 }
 
-// setBack adds the setbacks of attempts that begin before at to at. Those of h itself fail in
+// setBack adds the setbacks of attempts that begin before at to at. Attempts of h itself fail in
 // an outage, or because of one that has just ended. An attempt that is slow
 // and succeeds counts, too, if it may be a probe. An attempt that begins before works does not
 // take the event's turn.

@@ -25,8 +25,8 @@ func (r *run) checkRates() {
 	}
 }
 
-// parts splits an outage where an event is settled in it: the late answer to an earlier
-// request closes the circuit breaker.
+// parts splits an outage at each event that is settled during it, because the late answer to
+// an earlier request closes the circuit breaker.
 func (r *run) parts(o spell) (parts []spell) {
 	var settled []time.Duration
 	for _, h := range r.events {

@@ -39,7 +39,7 @@ const (
 	fail                  // the API stops working for a while
 )
 
-// event is what a caller tracks.
+// event is an event that a caller tracks.
 type event struct {
 	n    int // unique in the script
 	fate fate

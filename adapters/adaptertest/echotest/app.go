@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
 )
 
-// app is an Echo as adaptertest.Behave knows applications.
+// app is an Echo as an application of adaptertest.Behave.
 type app[C Context, H ~func(C) error, M ~func(H) H, R any, G Group[G, H, M, R], E Echo[G, H, M, R]] struct {
 	adaptertest.Server
 	s Subject[C, H, M, R, G, E]
@@ -49,7 +49,7 @@ func (a app[C, H, M, R, G, E]) context(c C) adaptertest.Context {
 	return request[C]{c, a.s.Track, a.s.Writer, a.s.Error}
 }
 
-// request is a request as adaptertest.Behave knows it.
+// request is a request of adaptertest.Behave.
 type request[C Context] struct {
 	c      C
 	track  func(c C, name string, props ...footfall.Prop) error

@@ -108,7 +108,8 @@ func (s Subject[C, H, M, R, G, E]) nested() []footfalltest.Nested {
 	}
 }
 
-// nestedEchos are an Echo as a handler of net/http, and handlers of net/http in an Echo.
+// nestedEchos returns compositions with an Echo as a handler of net/http, and with handlers
+// of net/http in an Echo.
 func (s Subject[C, H, M, R, G, E]) nestedEchos() []footfalltest.Nested {
 	user := func(name, path string) footfalltest.Nested {
 		return s.compose(name, "GET", path, "GET /users/:id", s.User)

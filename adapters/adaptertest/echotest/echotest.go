@@ -1,6 +1,6 @@
-// Package echotest holds the adapters for the versions of echo to what echo has and other
-// routers have not, beside adaptertest.Behave and adaptertest.Run. Versions differ in the
-// types of what they call alike: tests are written once, with type parameters for those.
+// Package echotest tests the adapters for echo v4 and v5, besides adaptertest.Behave and
+// adaptertest.Run, in the cases that only echo has. The versions of echo have the same names
+// with different types, so each test has type parameters and serves both.
 package echotest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// Context is what the context of handlers has in all versions.
+// Context has the methods that echo's context has in all versions.
 type Context interface {
 	Request() *http.Request
 	SetRequest(*http.Request)
@@ -63,50 +63,48 @@ type Subject[C Context, H ~func(C) error, M ~func(H) H, R any, G Group[G, H, M, 
 	WrapHandler    func(http.Handler) H
 	WrapMiddleware func(func(http.Handler) http.Handler) M
 
-	// Middlewares of echo's own. Refuse is BasicAuth that nobody passes, Logger one
-	// that has errors answered at once.
+	// Middlewares of echo. Refuse is a BasicAuth that refuses every request. Logger is a
+	// request logger that calls the HTTPErrorHandler itself.
 	Recover, Gzip, MethodOverride, RemoveTrailingSlash func() M
 	Refuse, Logger                                     func() M
 	Rewrite                                            func(map[string]string) M
 
-	// What only this version has: more ways to compose routers, rows of
-	// footfalltest that it makes impossible, rules for CheckRules, and what becomes
-	// of requests without a route.
+	// These are for this version only: more ways to compose routers, impossible rows of
+	// footfalltest, rules for CheckRules, and requests without a route.
 	Nested     func(Compose[H, E]) []footfalltest.Nested
 	Impossible map[string]string
 	Register   func(E)
 
-	// GroupHasRoute says that a group with a middleware registers a route for what its own
-	// do not match, as echo before v4.10.3 does.
+	// GroupHasRoute says that a group with a middleware registers a route for requests that
+	// its other routes do not match, as echo before v4.10.3 does.
 	GroupHasRoute bool
 
 	Checks  []adaptertest.Check
 	Missing []Missing[E, M]
 }
 
-// Compose makes a way to compose routers of a function that registers the handler. use is
-// the middleware, as arguments for Use; there is none in an application without it.
+// Compose makes a composition of routers from a function that registers the handler.
 type Compose[H, E any] func(name, method, path, route string, compose func(e E, app footfalltest.App, h H)) footfalltest.Nested
 
 var errBoom = errors.New("boom")
 
-// Run holds the adapter to all but the conformance suite.
+// Run runs all tests except the conformance suite.
 func (s Subject[C, H, M, R, G, E]) Run(t *testing.T) {
 	rows := []struct {
 		name string
 		run  func(*testing.T)
 	}{
-		{"an error is recorded as it is answered", s.errorIsRecordedAsAnswered},
+		{"an error is recorded with the status of its answer", s.errorIsRecordedAsAnswered},
 		{"the HTTPErrorHandler is called once and can track", s.errorHandlerIsCalledOnce},
 		{"an error after a flush is recorded with the status that the client saw", s.errorAfterFlush},
-		{"an error that nobody answers keeps the request", s.errorKeepsTheRequest},
+		{"an error without an answer keeps the request", s.errorKeepsTheRequest},
 		{"http.ErrAbortHandler passes echo's recovery", s.abortPassesRecovery},
-		{"a connection taken over is a success whatever the handler returns", s.takenOverIsSuccess},
-		{"an upgrade that is refused is an answer like another", s.refusedUpgradeIsAnAnswer},
-		{"writers of other middlewares are seen through", s.writersAreSeenThrough},
-		{"a middleware of net/http that answers in place of the handler is believed", s.answerInPlaceIsBelieved},
+		{"a hijacked connection is a success even if the handler returns an error", s.takenOverIsSuccess},
+		{"a refused upgrade is an ordinary answer", s.refusedUpgradeIsAnAnswer},
+		{"the status is known below writers of other middlewares", s.writersAreSeenThrough},
+		{"an answer of a net/http middleware is recorded", s.answerInPlaceIsBelieved},
 		{"requests that no route matches", s.requestsWithoutRoute},
-		{"Pre middlewares work on the same request as without", s.preMiddlewaresWork},
+		{"Pre middlewares see the same request as without the adapter", s.preMiddlewaresWork},
 		{"CheckRules asks the router", s.checkRulesAsksTheRouter},
 	}
 	for _, r := range rows {

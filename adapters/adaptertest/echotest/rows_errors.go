@@ -12,13 +12,13 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// failure is a way in which a handler's error becomes an answer.
+// failure is a handler's error and how it is answered.
 type failure[C Context, H, M any] struct {
 	name    string
 	above   M              // a middleware above
 	answers func(C, error) // nil for echo's own HTTPErrorHandler
 	handler H              // nil for one that returns errBoom
-	status  int            // that the client sees
+	status  int            // seen by the client
 	want    []string       // the events
 }
 
@@ -50,7 +50,7 @@ func (s Subject[C, H, M, R, G, E]) failures() []failure[C, H, M] {
 		{name: "by the handler already", status: 201, want: []string{"success"},
 			handler: func(c C) error { _ = c.String(http.StatusCreated, "done"); return errBoom }},
 		{name: "by nobody", status: 200, answers: func(C, error) {}},
-		{name: "with a redirect to another spelling, which is no visit", status: 301,
+		{name: "with a redirect to another spelling, which makes no event", status: 301,
 			answers: answered(func(c C) error { return c.Redirect(http.StatusMovedPermanently, "/fails/") })},
 	}
 }
@@ -102,7 +102,7 @@ func (s Subject[C, H, M, R, G, E]) errorHandlerIsCalledOnce(t *testing.T) {
 	assert.Equal(t, base+"/fails/7", tracker.Events()[0].URL)
 }
 
-// What the handler did to the request, such as reading a form, is on the one that came.
+// Changes that the handler makes, such as reading a form, are on the original request.
 func (s Subject[C, H, M, R, G, E]) errorKeepsTheRequest(t *testing.T) {
 	e := s.New()
 	var came *http.Request
@@ -145,8 +145,7 @@ func (s Subject[C, H, M, R, G, E]) abortPassesRecovery(t *testing.T) {
 	}
 }
 
-// A flush sends 200, of which echo knows nothing: it takes an error after it for one that
-// can still be answered.
+// A flush sends 200, but echo does not notice: it still tries to answer a later error.
 func (s Subject[C, H, M, R, G, E]) errorAfterFlush(t *testing.T) {
 	tracker, e := footfalltest.New(t), s.New()
 	e.Use(s.Middleware(tracker.Tracker, adaptertest.Classes("GET /export")...))

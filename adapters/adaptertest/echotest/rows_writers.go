@@ -14,8 +14,8 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// A WebSocket handler often ends with the error that ended the connection. Echo answers
-// it into a connection that is no longer its own.
+// A WebSocket handler often returns the error that ended the connection. Echo writes an
+// answer to the error although the connection is hijacked.
 func (s Subject[C, H, M, R, G, E]) takenOverIsSuccess(t *testing.T) {
 	for name, returns := range map[string]error{"an error": errBoom, "no error": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,8 @@ func (s Subject[C, H, M, R, G, E]) writersAreSeenThrough(t *testing.T) {
 	}
 }
 
-// failing is a handler that fails with a status on the way /fails, and answers 404 on others.
+// failing returns a handler that fails with a status on the path /fails, and answers 404 on
+// others.
 func (s Subject[C, H, M, R, G, E]) failing(status int) H {
 	return func(c C) error {
 		if c.Param("way") == "fails" {

@@ -1,5 +1,5 @@
 // Package exampletest runs the programs below examples/ that are servers with one of
-// the adapters: as a function in the test's process, and as a program in its own.
+// the adapters, in the test's process and in a separate process.
 package exampletest
 
 import (
@@ -24,34 +24,35 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Program is an example whose package main a test is in. It says where it listens in
-// its first line, prints each event as it arrives, and last what became of all.
+// Program is an example; the test is in its package main. It prints the address that it
+// listens on, then each event as it arrives, and at the end the number of delivered and
+// lost events.
 type Program struct {
 	// Run is the program without its flags, until ctx ends.
 	Run func(ctx context.Context, address string, rules []footfall.Rule, out io.Writer) error
 
-	// Rules are the program's. Unknown is the route of a rule that it must refuse,
-	// for it has no such route.
+	// Rules are the program's. Unknown is a route that the program does not have: it must
+	// refuse a rule for it.
 	Rules   []footfall.Rule
 	Unknown string
 
-	// Visit makes some of every kind of request, and returns the lines of the events
-	// that they are to become. Buy makes one that becomes an event at least.
+	// Visit makes requests of every kind, and returns the expected lines of their events.
+	// Buy makes a request that becomes at least one event.
 	Visit, Buy func(t *testing.T, address string) (events []string)
 
-	// Watch opens a stream that is open until the program or the test ends, and returns when
-	// its beginning has come, with the lines of its events. It is nil if the program does not
+	// Watch opens a stream that is open until the program or the test ends. It returns when
+	// the stream has begun, with the lines of its events. It is nil if the program does not
 	// use Tracker.Run, because its framework stops the server.
 	Watch func(t *testing.T, address string) (events []string)
 
-	// Customer is set if a customer comes by itself, for whom Buy knows the events.
-	// The flag -customer=false keeps such a customer away.
+	// Customer is set if the program simulates a customer, whose events Buy returns.
+	// The flag -customer=false turns the customer off.
 	Customer bool
 
 	binary string // which Run builds
 }
 
-// rows are what is promised of every example.
+// rows are the tests that every example passes.
 var rows = []struct {
 	name    string
 	run     func(*testing.T, Program)
@@ -59,13 +60,13 @@ var rows = []struct {
 }{
 	{"visits become events", visitsBecomeEvents, false},
 	{"a rule without a route refuses the start", unknownRouteRefusesTheStart, false},
-	{"a port in use is said", portInUseIsSaid, false},
+	{"a port in use is reported", portInUseIsReported, false},
 	{"the program stops by itself", programStopsByItself, false},
 	{"the program stops by SIGTERM", programStopsBySIGTERM, false},
 	{"open streams cost no events", openStreamsCostNoEvents, true},
 }
 
-// Run holds an example to all of it.
+// Run runs all tests of an example.
 func Run(t *testing.T, p Program) {
 	t.Helper()
 	p.binary = filepath.Join(t.TempDir(), "example.exe")
@@ -125,7 +126,7 @@ func visitsBecomeEvents(t *testing.T, p Program) {
 	server := address(t, out)
 	var lines []string
 	read := make(chan struct{})
-	go func() { // what is not read holds the server up
+	go func() { // unread output would block the server
 		lines = rest(out)
 		close(read)
 	}()
@@ -147,7 +148,7 @@ func unknownRouteRefusesTheStart(t *testing.T, p Program) {
 	assert.Empty(t, out.String())
 }
 
-func portInUseIsSaid(t *testing.T, p Program) {
+func portInUseIsReported(t *testing.T, p Program) {
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -195,8 +196,8 @@ func programStopsBySIGTERM(t *testing.T, p Program) {
 	expectLines(t, want, lines)
 }
 
-// streams is how many are open when the program is told to stop. Shutdown waits for them in
-// vain; their handlers track their events when their connections are closed.
+// streams is the number of open streams when the program is told to stop. Shutdown waits for
+// them until its deadline; the handlers track their events when the connections are closed.
 const streams = 50
 
 func openStreamsCostNoEvents(t *testing.T, p Program) {

@@ -13,7 +13,8 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// Shop is one of the examples that serve the same shop over HTTP, each by another router.
+// Shop is an example that serves the shop over HTTP. Each of these examples uses another
+// router.
 type Shop struct {
 	Run     func(ctx context.Context, address string, rules []footfall.Rule, out io.Writer) error
 	Rules   []footfall.Rule
@@ -61,7 +62,7 @@ func watch(t *testing.T, base string) []string {
 	return []string{"stock_watched " + base + "/stock map[]"}
 }
 
-// ask makes one request, on a connection that no later one is on.
+// ask makes one request on a new connection.
 func ask(t *testing.T, method, url string, status int) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
 )
 
-// app is an app of Fiber as adaptertest.Behave knows applications.
+// app is an app of Fiber as an application of adaptertest.Behave.
 type app[C Context, R Router[R]] struct {
 	s Subject[C, R]
 	r R
@@ -45,7 +45,7 @@ func (a app[C, R]) Direct(tb testing.TB, path string) {
 	a.s.Requests(tb, a.r, path, "GET "+path+" HTTP/1.1\r\nHost: shop.example.com\r\n\r\n")()
 }
 
-// request is a request as adaptertest.Behave knows it.
+// request is a request of adaptertest.Behave.
 type request[C Context, R Router[R]] struct {
 	c C
 	s Subject[C, R]

@@ -52,8 +52,8 @@ func (s Subject[C, R]) until(tb testing.TB, app R, l net.Listener) (stop func())
 	return stop
 }
 
-// wired is an app with the host's middlewares and the tested one, but for a tracker that is
-// nil.
+// wired returns an app with the host's middlewares and, unless the tracker is nil, the tested
+// middleware.
 func (s Subject[C, R]) wired(app footfalltest.App) R {
 	f := s.New(Config[C]{BodyLimit: 64 << 20})
 	f.Use(s.recovering(app.Recovered))
@@ -92,9 +92,9 @@ func (s Subject[C, R]) sited(siteOf func(host string) string) func(C) error {
 	}
 }
 
-// mounted is a handler of net/http below Fiber's adaptor, with the context that handlers
-// of Fiber have. The adaptor may run it in a goroutine of its own, where a panic would
-// lose its value, and make another panic of it.
+// mounted returns a handler of net/http below Fiber's adaptor, with the context of Fiber's
+// handlers. The adaptor may run the handler in another goroutine, and then panics with
+// another value. So mounted recovers, and panics with the handler's value.
 func (s Subject[C, R]) mounted(h http.Handler) func(C) error {
 	return func(c C) error {
 		ctx, raw := s.Context(c), s.Raw(c)
@@ -117,13 +117,13 @@ func (s Subject[C, R]) mounted(h http.Handler) func(C) error {
 	}
 }
 
-// Raw is what the adaptor leaves out, for one request.
+// Raw does for one request what the adaptor does not.
 type Raw struct {
 	EarlyHints func(links []string) // nil if this version sends none
-	SetStatus  func(status int)     // of a connection that is handed over; nil if it is of no use
+	SetStatus  func(status int)     // of a hijacked connection; nil if it has no effect
 }
 
-// writer does it: it sends a 103, and before the connection is handed over a 101.
+// writer sends a 103, and a 101 before the connection is hijacked.
 type writer struct {
 	http.ResponseWriter
 	http.Flusher
@@ -226,8 +226,8 @@ func (s Subject[C, R]) nestedApps() []footfalltest.Nested {
 	}
 }
 
-// Measure returns a request sent to a bare app, and to one with a rule, its event and the
-// context value. Browser says that it has the headers that a browser sends.
+// Measure returns functions that send a request to a bare app, and to one with a rule, its
+// event and the context value. With browser the request has the headers of a browser.
 func (s Subject[C, R]) Measure(tb testing.TB, browser bool) (bare, wrapped func()) {
 	tb.Helper()
 	head := "POST /checkout/7 HTTP/1.1\r\nHost: shop.example.com\r\n"

@@ -1,7 +1,6 @@
-// Package fibertest holds the adapters for the versions of Fiber to what Fiber has and
-// other routers have not, beside adaptertest.Behave and adaptertest.Run. Versions differ in
-// the types of what they call alike: tests are written once, with type parameters for
-// those and functions for the few words that changed.
+// Package fibertest tests the adapters for Fiber v2 and v3, besides adaptertest.Behave and
+// adaptertest.Run, in the cases that only Fiber has. Each test serves both versions: it has
+// type parameters for their types, and functions for the few names that differ.
 package fibertest
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// Context is what the context of handlers has in all versions.
+// Context has the methods that Fiber's context has in all versions.
 type Context interface {
 	Get(header string, or ...string) string
 	Set(header, value string)
@@ -41,10 +40,10 @@ type Router[R any] interface {
 	Route(prefix string, fill func(R), name ...string) R
 }
 
-// Handlers are handlers of Fiber, of which middlewares are some.
+// Handlers are handlers of Fiber, including middlewares.
 type Handlers[C any] = []func(C) error
 
-// Config is what tests change of fiber.Config.
+// Config has the fields of fiber.Config that tests change.
 type Config[C any] struct {
 	Strict    bool
 	BodyLimit int
@@ -73,7 +72,7 @@ type Subject[C Context, R Router[R]] struct {
 	OnListen   func(app R, do func())
 	OnShutdown func(app R, do func())
 	// Requests returns a function that sends a request with this head for path to an
-	// app, in the caller's goroutine and at next to no cost.
+	// app, in the caller's goroutine and at almost no cost.
 	Requests func(tb testing.TB, app R, path, head string) func()
 
 	Context   func(C) context.Context
@@ -90,13 +89,13 @@ type Subject[C Context, R Router[R]] struct {
 	Recover   func() func(C) error
 	// Timeout is a handler below Fiber's middleware for timeouts, which answers 408.
 	Timeout func(ended <-chan struct{}) func(C) error
-	// Adapt is Fiber's adaptor for handlers of net/http, and Raw what it leaves out,
-	// nil where that is impossible.
+	// Adapt is Fiber's adaptor for handlers of net/http. Raw does what the adaptor does
+	// not; it is nil where that is impossible.
 	Adapt func(http.HandlerFunc) func(C) error
 	Raw   func(C) Raw
 
-	// What only this version has: more ways to compose routers, and rows of
-	// footfalltest that it makes impossible.
+	// These are for this version only: more ways to compose routers, and impossible rows of
+	// footfalltest.
 	Nested     func(Compose[C, R]) []footfalltest.Nested
 	Impossible map[string]string
 }
@@ -107,10 +106,10 @@ type Conn interface {
 	WriteMessage(kind int, text []byte) error
 }
 
-// Compose makes a way to compose routers of a function that registers the handler.
+// Compose makes a composition of routers from a function that registers the handler.
 type Compose[C, R any] func(name, method, path, route string, add func(app R, h func(C) error)) footfalltest.Nested
 
-// patience bounds whatever a test waits for.
+// patience bounds each wait.
 const patience = 15 * time.Second
 
 var errFails = errors.New("it fails")
@@ -152,19 +151,19 @@ func ask(t *testing.T, base, method, path string) int {
 	return status
 }
 
-// Run holds the adapter to all but the conformance suite and Fiber's own forms.
+// Run runs all tests except the conformance suite and the test of Fiber's own forms.
 func (s Subject[C, R]) Run(t *testing.T) {
 	rows := []struct {
 		name string
 		run  func(*testing.T)
 	}{
 		{"the page outlives the buffers of its request", s.pageOutlivesBuffers},
-		{"the page is that of the request as it came", s.pageIsAsItCame},
+		{"the page is the page of the original request", s.pageIsAsItCame},
 		{"clients of Fiber's own handlers do not mix", s.clientsDoNotMix},
 		{"an error is answered once and recorded as seen", s.errorIsAnsweredOnce},
-		{"an error that no rule asks for goes on", s.errorGoesOn},
-		{"what Use answers is no route", s.whatUseAnswersIsNoRoute},
-		{"HEAD of a GET route is no visit", s.headIsNoVisit},
+		{"an error that no rule needs is passed on", s.errorGoesOn},
+		{"a handler of Use is not a route", s.whatUseAnswersIsNoRoute},
+		{"HEAD of a GET route makes no event", s.headIsNoVisit},
 		{"a request that is routed again is counted once", s.routedAgainIsCountedOnce},
 		{"one middleware serves a group, a route and two apps", s.oneMiddlewareServesAll},
 		{"a timeout is recorded as the client sees it", s.timeoutIsRecordedAsSeen},
@@ -173,7 +172,7 @@ func (s Subject[C, R]) Run(t *testing.T) {
 		{"a file is sent whole", s.fileIsSentWhole},
 		{"patterns are Fiber's", s.patternsAreFibers},
 		{"a plus is a catch-all", s.plusIsACatchAll},
-		{"CheckRules knows what is registered", s.checkRulesKnows},
+		{"CheckRules knows the registered routes", s.checkRulesKnows},
 		{"the server answers and stops once", s.serverAnswersAndStopsOnce},
 		{"the server stops although Fiber has not begun to serve", s.serverStopsBeforeFiberServes},
 		{"the server says that the port is in use", s.serverSaysThatThePortIsInUse},
@@ -196,16 +195,16 @@ func (s Subject[C, R]) behaves(t *testing.T) {
 			{Pattern: "/items/:id<int>", Path: "/items/42", Want: map[string]any{"id": "42"}},
 		},
 		Impossible: map[string]string{
-			"above the recovery a panic is recorded as it is answered": "Fiber's recovery makes an error of every panic, http.ErrAbortHandler too: the middleware stands below it",
-			"what a middleware below refuses is recorded":              "Fiber looks for the route behind its middlewares: what one of them answers has none",
-			"middlewares above see the request as without":             "Fiber has no *http.Request, of which another could take the place",
-			"without a context value the request is the one that came": "Fiber has no *http.Request",
+			"above the recovery a panic is recorded with the status of its answer": "Fiber's recovery makes an error of every panic, http.ErrAbortHandler too: the middleware stands below it",
+			"a refusal by a middleware below is recorded":                          "Fiber finds the route after its middlewares, so the answer of a middleware has none",
+			"middlewares above see the same request as without the adapter":        "Fiber has no *http.Request, of which another could take the place",
+			"the request is the original without a context value":                  "Fiber has no *http.Request",
 		},
 	})
 }
 
-// UploadLeavesNoFile is for Fiber's own forms. Not in parallel: the folder of temporary
-// files is the process's.
+// UploadLeavesNoFile is for Fiber's own forms. It cannot run in parallel, because the
+// process has one folder of temporary files.
 func (s Subject[C, R]) UploadLeavesNoFile(t *testing.T) {
 	tracker := footfalltest.New(t)
 	app := s.New(Config[C]{BodyLimit: 64 << 20})

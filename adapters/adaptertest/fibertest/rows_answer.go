@@ -31,7 +31,7 @@ func (s Subject[C, R]) timeoutIsRecordedAsSeen(t *testing.T) {
 	})
 	base, stop := s.open(t, app)
 	for path, want := range map[string]int{"/slow": http.StatusRequestTimeout, "/late": http.StatusServiceUnavailable} {
-		cookie := []string{"Cookie", "session=1"} // fasthttp puts cookies together when they are read
+		cookie := []string{"Cookie", "session=1"} // fasthttp joins cookies when they are read
 		status, _ := adaptertest.Ask(t, base, adaptertest.Request{Method: "GET", Path: path, Header: cookie})
 		assert.Equal(t, want, status)
 	}

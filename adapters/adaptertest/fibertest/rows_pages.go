@@ -29,7 +29,7 @@ func (s Subject[C, R]) pageOutlivesBuffers(t *testing.T) {
 	})
 	s.get(app, "/other/*", fine[C])
 	base, stop := s.open(t, app)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")) // one connection, whose buffers are used again
+	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")) // one connection, so that its buffers are used again
 	require.NoError(t, err)
 	defer conn.Close()
 	answers := bufio.NewReader(conn)
@@ -64,7 +64,7 @@ func (s Subject[C, R]) pageIsAsItCame(t *testing.T) {
 		})
 		s.get(app, "/changed", fine[C])
 		base, stop := s.open(t, app)
-		conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")) // for what no client of net/http sends
+		conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")) // no client of net/http sends this
 		require.NoError(t, err)
 		_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: Shop.example.com\r\nConnection: close\r\n\r\n", target)
 		require.NoError(t, err)

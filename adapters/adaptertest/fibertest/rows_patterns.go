@@ -10,8 +10,8 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// patternRows are routes, a request to each, and what the events of a rule with PathProps and of
-// AnyRoute have. page and byRoute are pages without the address: of the request, and with PageRoute.
+// patternRows are routes with a request to each, and the expected events of a rule with PathProps
+// and of AnyRoute. page and byRoute are the pages, without the address, with PagePath and PageRoute.
 var patternRows = []struct {
 	pattern, path string
 	props         map[string]any

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// DocumentedStatuses reads the table in the documentation of an adapter's package: the
-// status that is recorded for each code, by the code's name without capitals.
+// DocumentedStatuses reads the table in the documentation of an adapter's package. It returns
+// the recorded status of each code, by the code's name in lower case.
 func DocumentedStatuses(t *testing.T) map[string]int {
 	t.Helper()
 	source, err := os.ReadFile("adapter.go")

@@ -55,7 +55,7 @@ func panicsReachTheHost(t *testing.T, s Subject) {
 	}
 }
 
-// isClientError is true of the codes that HTTP says with 4xx.
+// isClientError reports whether the status of a code is 4xx.
 func isClientError(c Code) bool {
 	switch c {
 	case Canceled, 3, NotFound, 6, 7, 8, 9, 10, 11, Unauthenticated:
@@ -101,7 +101,7 @@ func errorsAreRecordedWithTheirCode(t *testing.T, s Subject) {
 	})
 }
 
-// answers are handlers of which an adapter may change nothing.
+// answers are handlers whose answers an adapter must not change.
 func answers(kind Kind) map[string]func(context.Context, Stream) error {
 	decorate := func(s Stream) {
 		for i := range 20 {
@@ -160,7 +160,7 @@ func answerIsTheSame(t *testing.T, s Subject) {
 					header := forwarded("shop.example.com")
 					header["X-Asked"] = "asked"
 					a := site.call(t, p, header, sent...)
-					delete(a.Header, "Date") // all that differs between two equal answers
+					delete(a.Header, "Date") // may differ between two equal answers
 					delete(a.Trailer, "Date")
 					return a
 				}

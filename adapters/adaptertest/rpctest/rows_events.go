@@ -16,7 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// echo sends back what it receives: where one side does not stream, in one message.
+// echo sends back what it receives, in one message if one side does not stream.
 func echo(kind Kind) func(context.Context, Stream) error {
 	return func(_ context.Context, s Stream) error {
 		var received []string
@@ -54,7 +54,7 @@ func sendAll(s Stream, messages []string) error {
 	return nil
 }
 
-// conversation is what a client sends and receives of echo.
+// conversation returns the messages that a client sends to echo and receives.
 func (k Kind) conversation(words ...string) (sent, received []string) {
 	whole := []string{strings.Join(words, " ")}
 	switch k {
@@ -218,7 +218,7 @@ func (s Subject) trackWorks(t *testing.T, kind Kind) {
 	}
 }
 
-// leave calls p and, once the call has arrived, goes away.
+// leave calls p and cancels the call when it has arrived.
 func (s *site) leave(t *testing.T, p Procedure, arrived <-chan struct{}) {
 	t.Helper()
 	client := s.dial(t)
@@ -306,7 +306,7 @@ func pageIsThePublicOne(t *testing.T, s Subject) {
 	t.Run("TLS", func(t *testing.T) { each(t, s.pageIsHTTPS) })
 }
 
-// tracking is echo that tracks an event of its own.
+// tracking is echo that also tracks an event.
 func tracking(t *testing.T, kind Kind) func(context.Context, Stream) error {
 	return func(ctx context.Context, s Stream) error {
 		if err := footfall.Track(ctx, "in"); err != nil {

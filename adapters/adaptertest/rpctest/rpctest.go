@@ -1,6 +1,6 @@
 // Package rpctest is the conformance suite for adapters of RPC frameworks, as
-// footfalltest.RunMiddleware is for those of HTTP routers. It knows no framework: a
-// Subject says how one serves and calls.
+// footfalltest.RunMiddleware is for adapters of HTTP routers. A Subject serves and calls with
+// a framework.
 package rpctest
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// Subject is an adapter that Run tests, with the framework it is for.
+// Subject is an adapter that Run tests, with its framework.
 type Subject struct {
-	// Serve serves the app on the listener until stop is called, which returns
+	// Serve serves the app on the listener until stop is called. stop returns
 	// when all calls are answered. The messages are strings.
 	Serve func(tb testing.TB, app App, l net.Listener) (stop func())
 
@@ -53,9 +53,10 @@ type App struct {
 	Above func(context.Context) context.Context
 }
 
-// Procedure is one procedure of an App. Where its handler returns a *Error the
-// framework's handler returns the framework's error of that code, where it wraps one
-// an error that wraps that, and any other error as it is.
+// Procedure is one procedure of an App. If Handler returns a *Error, the framework's handler
+// returns the framework's error with the same code. If it returns an error that wraps a
+// *Error, the framework's handler returns an error that wraps the framework's. Other errors
+// are returned unchanged.
 type Procedure struct {
 	Name    string // with the leading slash: /rpctest.v1.Suite/Unary
 	Kind    Kind
@@ -86,8 +87,8 @@ func (k Kind) procedure(handler func(context.Context, Stream) error) Procedure {
 	return Procedure{Name: "/rpctest.v1.Suite/" + name, Kind: k, Handler: handler}
 }
 
-// Stream is one call as the handler has it, whatever its kind: a message that is
-// not streamed is a stream of one.
+// Stream is the handler's side of a call of any kind: a message that is not streamed is a
+// stream of one.
 type Stream interface {
 	Header(key string) string // of the request
 	SetHeader(key, value string)
@@ -98,13 +99,13 @@ type Stream interface {
 
 // Client calls procedures.
 type Client interface {
-	// Call sends messages, and receives until the call has ended. Error is the
-	// zero Error if it ended well. Headers of an error count as Header.
+	// Call sends messages, and receives until the call has ended. The answer's Error is the
+	// zero Error if the call succeeded. Headers of an error count as Header.
 	Call(ctx context.Context, p Procedure, header map[string]string, messages ...string) Answer
 	Close()
 }
 
-// Answer is what a client sees of a call.
+// Answer is a client's view of a call.
 type Answer struct {
 	Header, Trailer map[string][]string
 	Messages        []string
@@ -136,7 +137,7 @@ const (
 // patience bounds every wait of the suite.
 const patience = 20 * time.Second
 
-// rows are the promises, each run against a server on a socket.
+// rows are the tests, each run against a server on a socket.
 var rows = []struct {
 	name string
 	run  func(*testing.T, Subject)
@@ -147,20 +148,20 @@ var rows = []struct {
 	{"a returned error is recorded with its code", errorsAreRecordedWithTheirCode},
 	{"64 clients at once do not mix", clientsDoNotMix},
 	{"response, headers and trailers are the same", answerIsTheSame},
-	{"Track works in the handler, beside it and after the client went", trackWorksEverywhere},
+	{"Track works in the handler, in its goroutines and after the client has disconnected", trackWorksEverywhere},
 	{"a nil and a disabled tracker change nothing", noTrackerChangesNothing},
-	{"without the context value events are made all the same", eventsNeedNoContextValue},
+	{"events are made without the context value", eventsNeedNoContextValue},
 	{"the page is the public one", pageIsThePublicOne},
-	{"Skip and PageReferer are heeded", skipAndRefererAreHeeded},
+	{"Skip and PageReferer apply", skipAndRefererAreHeeded},
 	{"the page is the configured one", pageIsTheConfigured},
-	{"a host that a client names never costs an event", hostsCostNoEvent},
-	{"a rule for a procedure silences AnyRoute", rulesForAProcedureSilenceAnyRoute},
+	{"a client's host never costs an event", hostsCostNoEvent},
+	{"AnyRoute leaves out procedures with their own rule", rulesForAProcedureSilenceAnyRoute},
 	{"the status is a prop and a class", statusIsAPropAndAClass},
 	{"a site set above the interceptor is the events' site", siteAboveIsTheEvents},
 }
 
-// Run holds an adapter to what the application may expect of it: that nothing
-// changes but that events are made, of unary calls and of all kinds of streams.
+// Run tests that an adapter makes events of unary calls and of all kinds of streams, and
+// otherwise changes nothing of the application.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
 	for _, r := range rows {
@@ -202,7 +203,7 @@ func (s Subject) openWith(t *testing.T, change func(*footfall.Config), rules []f
 	return site
 }
 
-// newTracker returns a tracker for which every event must know its page.
+// newTracker returns a tracker that needs a page for every event.
 func newTracker(t *testing.T, change func(*footfall.Config)) *footfalltest.Tracker {
 	t.Helper()
 	return footfalltest.New(t, func(c *footfall.Config) { c.DefaultURL = "" }, change)
@@ -222,8 +223,8 @@ func (s Subject) serve(t *testing.T, app App) *site {
 	return &site{Address: listener.Addr().String(), subject: s, stop: stop}
 }
 
-// certified returns the two sides of TLS on loopback, of a certificate that
-// net/http/httptest has.
+// certified returns the configurations of a TLS server and client on loopback, with the
+// certificate of net/http/httptest.
 func certified(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	model := httptest.NewUnstartedServer(nil)
@@ -239,7 +240,7 @@ func (s *site) dial(t *testing.T) Client {
 	return s.subject.Dial(t, Server{Address: s.Address, Authority: s.host, TLS: s.secure})
 }
 
-// call makes one call on a connection of its own.
+// call makes one call on a new connection.
 func (s *site) call(t *testing.T, p Procedure, header map[string]string, messages ...string) Answer {
 	t.Helper()
 	client := s.dial(t)

@@ -42,9 +42,9 @@ func (n Named) Asked(path string) bool {
 	return n[path] || n[footfall.AnyRoute] || catchAll && n[footfall.NoRoute]
 }
 
-// Canonical writes a pattern of Fiber so that footfall reads it right. In Fiber alone the name
-// after a colon ends at a dash or a dot, and a plus is a wildcard: :from-:to is {from}-:to, and
-// + is {+...}.
+// Canonical writes a pattern of Fiber in footfall's notation. In Fiber alone the name after a
+// colon ends at a dash or a dot, and a plus is a wildcard: :from-:to becomes {from}-:to, and
+// + becomes {+...}.
 func Canonical(path string) string {
 	var b strings.Builder
 	for path != "" {

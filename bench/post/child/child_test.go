@@ -25,7 +25,7 @@ func init() {
 	Handle("failing", func(int, *Parent) error { return errors.New("as it should") })
 }
 
-func TestAChildOnACoreHasThatOne(t *testing.T) {
+func TestAChildRunsOnItsCore(t *testing.T) {
 	if !CanPin() {
 		t.Skip("one core, or a system that does not pin")
 	}
@@ -88,7 +88,7 @@ func TestAChildEndsWithItsPipe(t *testing.T) {
 	require.NoError(t, p.cmd.Wait(), "it ended by itself")
 }
 
-func TestMemoryIsThatOfTheProcess(t *testing.T) {
+func TestMemoryOfTheProcessIsRead(t *testing.T) {
 	if runtime.GOOS == "linux" { // where nproc is exact
 		require.Positive(t, RSS(os.Getpid()))
 		require.Positive(t, PeakRSS())

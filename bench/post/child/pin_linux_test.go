@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestCoresAreCountedAmongThoseThatAreAllowed(t *testing.T) {
+func TestCoresAreCountedAmongTheAllowedOnes(t *testing.T) {
 	var allowed unix.CPUSet
 	allowed.Set(3)
 	allowed.Set(70)

@@ -96,7 +96,7 @@ func TestARequestWithoutLengthIsRefused(t *testing.T) {
 	require.Contains(t, string(answer), "HTTP/1.1 411 ")
 }
 
-func TestTheSizeOfARequestIsThatOfHeaderAndBody(t *testing.T) {
+func TestTheSizeOfARequestIncludesHeaderAndBody(t *testing.T) {
 	size := func(s string) int {
 		n, ok := requestSize([]byte(s))
 		require.True(t, ok, s)

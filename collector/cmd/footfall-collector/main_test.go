@@ -153,7 +153,7 @@ func TestFirstStartPrintsASetupLinkThatWorks(t *testing.T) {
 	assert.NoError(t, c.stop())
 }
 
-func TestEventsAreThereAfterARestart(t *testing.T) {
+func TestEventsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	site, key := withSite(t, dir)
@@ -277,7 +277,7 @@ func TestSignalsEndItGracefully(t *testing.T) {
 	}
 }
 
-func TestItServesLoopbackUnlessToldOtherwise(t *testing.T) {
+func TestItServesLoopbackByDefault(t *testing.T) {
 	t.Parallel()
 	opts, err := parseOptions(nil, noEnv, io.Discard)
 	require.NoError(t, err)
@@ -302,7 +302,7 @@ func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
 	}, opts)
 }
 
-func TestOptionsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidOptionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"-retention", "0d"}, {"-retention", "-1h"}, {"-retention", "soon"}, {"-retention", "99999d"}, {"-trusted-proxies", "proxy"}, {"-key-rate", "0"}, {"-key-rate", "-2"}, {"-key-rate", "NaN"}, {"-key-rate", "fast"},
@@ -329,7 +329,7 @@ func TestIdempotencyWindowIsFromAMinuteTo30Days(t *testing.T) {
 }
 
 // The key is stored with the age that it has when the collector starts.
-func TestIdempotencyWindowIsThatOfTheStore(t *testing.T) {
+func TestIdempotencyWindowIsPassedToTheStore(t *testing.T) {
 	t.Parallel()
 	for window, want := range map[string]int64{"72h": 1, "": 2} {
 		dir := t.TempDir()
@@ -368,7 +368,7 @@ func TestHelpIsForNewUsers(t *testing.T) {
 	assert.Empty(t, log.String(), "an error is said once, by main")
 }
 
-func TestHelpTellsTheRealDefaultOfTheKeyRate(t *testing.T) {
+func TestHelpHasTheDefaultOfTheKeyRate(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	_, _ = parseOptions([]string{"-h"}, noEnv, &out)
@@ -378,7 +378,7 @@ func TestHelpTellsTheRealDefaultOfTheKeyRate(t *testing.T) {
 	assert.Contains(t, out.String(), "by default 50000")
 }
 
-func TestAddressThatIsTakenIsSaidWithWhatToDo(t *testing.T) {
+func TestErrorOfATakenAddressSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -387,7 +387,7 @@ func TestAddressThatIsTakenIsSaidWithWhatToDo(t *testing.T) {
 	assert.ErrorContains(t, err, "choose another address with -listen")
 }
 
-func TestKeyRateIsThatOfTheCollector(t *testing.T) {
+func TestKeyRateIsPassedToTheCollector(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	site, key := withSite(t, dir)
@@ -397,7 +397,7 @@ func TestKeyRateIsThatOfTheCollector(t *testing.T) {
 	require.NoError(t, c.stop())
 }
 
-func TestAdviceIsForThoseWhoServeMoreThanTheirMachine(t *testing.T) {
+func TestAdviceIsPrintedWhenServingOtherMachines(t *testing.T) {
 	t.Parallel()
 	here, all := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, &net.TCPAddr{IP: net.IPv6zero}
 	assert.Empty(t, advice(&options{}, here))
@@ -416,7 +416,7 @@ func TestVersionIsPrinted(t *testing.T) {
 	assert.Regexp(t, `^footfall-collector \S+\n$`, out.String())
 }
 
-func TestAddressThatIsPrintedCanBeOpened(t *testing.T) {
+func TestPrintedAddressCanBeOpened(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "localhost:8090", browsable(&net.TCPAddr{IP: net.IPv6zero, Port: 8090}))
 	assert.Equal(t, "127.0.0.1:8090", browsable(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8090}))

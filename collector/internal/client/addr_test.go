@@ -10,7 +10,7 @@ import (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
 
-func TestForwardedForIsBelievedFromTrustedProxiesOnly(t *testing.T) {
+func TestForwardedForIsTrustedFromTrustedProxiesOnly(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		remote string

@@ -9,7 +9,7 @@ import (
 
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
-func TestWhatIsABot(t *testing.T) {
+func TestIsBot(t *testing.T) {
 	t.Parallel()
 	for ua, want := range map[string]bool{
 		firefox: false,

@@ -28,7 +28,7 @@ func TestBurstIsTakenAtOnceAndThenOneByOne(t *testing.T) {
 	assert.NotZero(t, take(time.Hour), "an hour wins back no more than the burst")
 }
 
-func TestWhoWaitsJustAsLongAsToldIsLetInAndNotBefore(t *testing.T) {
+func TestClientIsAllowedExactlyAfterItsWait(t *testing.T) {
 	t.Parallel()
 	for _, perSecond := range []float64{1e-9, 0.1, 1.0 / 6, 0.3, 1, 3, 7, 50, 999, 50_000, 1e9} {
 		for _, burst := range []int{1, 2, 20, 500} {
@@ -71,7 +71,7 @@ func TestKeysDoNotShareABucket(t *testing.T) {
 	assert.NotZero(t, table.Take(noon, "b"))
 }
 
-func TestTableIsBoundedAndKeepsWhoIsHeldBack(t *testing.T) {
+func TestTableIsBoundedAndKeepsLimitedClients(t *testing.T) {
 	t.Parallel()
 	table := NewTable[int](Rate{time.Hour, 3}, 8)
 	const bad = -1
@@ -85,7 +85,7 @@ func TestTableIsBoundedAndKeepsWhoIsHeldBack(t *testing.T) {
 	assert.NotZero(t, table.Take(noon, bad))
 }
 
-func TestPruneDropsWhatIsFullAgain(t *testing.T) {
+func TestPruneDropsFullBuckets(t *testing.T) {
 	t.Parallel()
 	table := NewTable[string](Rate{time.Minute, 2}, 8)
 	table.Take(noon, "a")

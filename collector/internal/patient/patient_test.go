@@ -18,7 +18,7 @@ type connection struct {
 
 func (c *connection) SetWriteDeadline(t time.Time) error { c.deadline = t; return nil }
 
-func TestEachWriteAndFlushMovesTheDeadlineOn(t *testing.T) {
+func TestEachWriteAndFlushExtendsTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		conn := &connection{ResponseRecorder: httptest.NewRecorder()}
@@ -36,13 +36,13 @@ func TestEachWriteAndFlushMovesTheDeadlineOn(t *testing.T) {
 	})
 }
 
-func TestOfTwoTheOuterCounts(t *testing.T) {
+func TestOuterWriterDeterminesTheTimeout(t *testing.T) {
 	t.Parallel()
 	outer := New(httptest.NewRecorder(), time.Minute)
 	assert.Same(t, outer, New(outer, time.Hour))
 }
 
-func TestBegunIsWhenAStatusWasSent(t *testing.T) {
+func TestBegunReportsWhetherAStatusWasSent(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		do   func(*Writer)

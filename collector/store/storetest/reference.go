@@ -155,7 +155,7 @@ func (r *Reference) Series(ctx context.Context, q store.Query, step store.Step) 
 	}
 	events := r.in(q)
 	for at := q.From.UTC().Truncate(width); at.Before(q.To); at = at.Add(width) {
-		n := 0 // events are sorted: those of the step come first
+		n := 0 // events are sorted, so the events of the step come first
 		for n < len(events) && events[n].At.Before(at.Add(width)) {
 			n++
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
-func TestReferenceKeepsThePromisesOfAStore(t *testing.T) {
+func TestReferencePassesTheSuite(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(_ *testing.T, now func() time.Time) store.Store {
 		r := storetest.NewReference()
@@ -17,7 +17,7 @@ func TestReferenceKeepsThePromisesOfAStore(t *testing.T) {
 	})
 }
 
-func TestReferenceRemembersKeysForAsLongAsItIsTold(t *testing.T) {
+func TestReferenceRemembersKeysForItsIdempotencyWindow(t *testing.T) {
 	t.Parallel()
 	storetest.RunIdempotencyWindow(t, func(_ *testing.T, now func() time.Time, window time.Duration) store.Store {
 		r := storetest.NewReference()

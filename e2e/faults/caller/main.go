@@ -1,7 +1,7 @@
 //go:build linux
 
-// Caller is an application that calls Track at random moments until it is killed, and notes
-// in a ledger that outlives it which events Track accepted.
+// Caller is an application that calls Track at random times until it is killed. It records
+// the events that Track accepted in a ledger that outlives the process.
 package main
 
 import (
@@ -51,7 +51,8 @@ func run() error {
 	return err
 }
 
-// open maps the ledger, so that noting an event is no system call and outlives the process.
+// open maps the ledger, so that recording an event takes no system call and outlives the
+// process.
 func open(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -78,9 +79,8 @@ func newTracker() (*footfall.Tracker, error) {
 	return tracker, err
 }
 
-// track calls Track at moments that do not depend on each other, as requests come: with
-// pauses that have an exponential distribution. A pause that is too short for a timer is
-// made up for by the next.
+// track calls Track at independent times, as requests arrive: the pauses have an exponential
+// distribution. A pause that is too short for a timer is added to the next.
 func track(tracker *footfall.Tracker, notes []byte) {
 	mean := float64(time.Second) / *rate
 	due := time.Now()

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// shrinkDisk makes the disk as small as the options say, or read-only. What is mounted is
-// in the namespace that the test gave the process, and ends with it.
+// shrinkDisk makes the disk as small as the options say, or read-only. Its mounts are in the
+// process's own mount namespace and end with the process.
 func shrinkDisk(o *options) error {
 	switch {
 	case o.tmpfs > 0:
@@ -41,7 +41,7 @@ func growDisk(o *options) error {
 	return limitFiles(now.Max)
 }
 
-// keepMountsInside is called first: else what is mounted would be mounted outside too.
+// keepMountsInside keeps later mounts out of other mount namespaces.
 func keepMountsInside() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mount /: %w", err)
@@ -78,7 +78,7 @@ func limitFiles(bytes uint64) error {
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
 }
 
-// peakKiB is the most memory the process ever had resident, pages of files included.
+// peakKiB returns the peak resident memory of the process, including pages of files.
 func peakKiB() int {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

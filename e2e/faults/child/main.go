@@ -1,7 +1,7 @@
 //go:build linux
 
 // Child is an application that tracks numbered events, for tests that kill it. It writes
-// the number of each event that it was promised, and obeys lines on standard input.
+// the number of each event that the tracker accepted, and obeys lines on standard input.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/footfall-dev/footfall/spool"
 )
 
-// options are what the tests choose.
+// options are the settings that tests choose.
 type options struct {
 	api, dir  string
 	shared    bool
@@ -160,7 +160,7 @@ func (a *app) trackDurable(ctx context.Context) {
 	}
 }
 
-// trackAtRate keeps to the rate on average; a tick that comes late is made up for.
+// trackAtRate tracks at the rate on average: after a late tick it catches up.
 func (a *app) trackAtRate(ctx context.Context) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -222,13 +222,13 @@ func (a *app) close() {
 	a.say("closed %v", err)
 }
 
-// report is what the tests read; its names are those of theirs.
+// report writes a report for the tests, whose type report has the same names.
 func (a *app) report() {
 	line, err := json.Marshal(map[string]any{
 		"Tracker": a.tracker.Stats(), "Spool": a.spool.Stats(), "PeakKiB": peakKiB(), "Failures": failures.Load(),
 	})
 	if err != nil {
-		panic(err) // of numbers
+		panic(err) // impossible: the report has only numbers
 	}
 	a.say("report %s", line)
 }

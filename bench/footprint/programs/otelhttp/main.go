@@ -11,13 +11,13 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// An exporter that discards spans.
-type nobody struct{}
+// discard is an exporter that discards spans.
+type discard struct{}
 
-func (nobody) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-func (nobody) Shutdown(context.Context) error                             { return nil }
+func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (discard) Shutdown(context.Context) error                             { return nil }
 
 func main() {
-	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(nobody{})))
+	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(discard{})))
 	hello.Serve(nil, func(next http.Handler) http.Handler { return otelhttp.NewHandler(next, "hello") })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// The owner calls the following methods of the feed.
+// The owner calls the methods in this file. The methods in feed.go implement footfall.Store.
 
 // load adds a record of the file to the window. It returns false if the window is full. keep
 // copies the body, which is mapped memory.
