@@ -62,7 +62,7 @@ func TestAPasswordThatChangesWhileItIsCheckedIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := quicklySetUp(t, words)
+			a := quicklySetUp(t, "what the password becomes")
 			slow := &password{Salt: []byte("salt"), Rounds: 3_000_000}
 			var err error
 			slow.Hash, err = slow.derive(words)
@@ -71,7 +71,7 @@ func TestAPasswordThatChangesWhileItIsCheckedIsWrong(t *testing.T) {
 			a.password = slow
 			used := make(chan error)
 			go func() { used <- use(a) }()
-			time.Sleep(20 * time.Millisecond) // use has begun; if it has not, it fails in any case
+			time.Sleep(20 * time.Millisecond) // use has begun to check; if it has not, it meets the new password
 			a.mu.Lock()
 			a.password = quick
 			a.mu.Unlock()
