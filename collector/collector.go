@@ -34,6 +34,7 @@ type Collector struct {
 	ignored  atomic.Int64
 	pending  atomic.Int64
 	troubled sparse
+	hidden   sync.Once // logs a proxy that hides its clients
 
 	closing    atomic.Bool
 	inFlight   atomic.Int64
@@ -199,5 +200,13 @@ func (c *Collector) Close(ctx context.Context) error {
 	return nil
 }
 
-// client returns the address of the client that sent r.
-func (c *Collector) client(r *http.Request) netip.Addr { return client.Addr(r, c.cfg.TrustedProxies) }
+// client returns the address of the client that sent r. It logs, once, that a proxy does not send
+// it.
+func (c *Collector) client(r *http.Request) netip.Addr {
+	if client.IsHidden(r, c.cfg.TrustedProxies) {
+		c.hidden.Do(func() {
+			c.log.Warn("collector: a trusted proxy sends no X-Forwarded-For, so all its visitors count as one: configure the proxy to send it", "proxy", r.RemoteAddr)
+		})
+	}
+	return client.Addr(r, c.cfg.TrustedProxies)
+}

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/pbkdf2"
 	"crypto/sha256"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -36,6 +38,31 @@ func (s *service) dial(t *testing.T) net.Conn {
 	t.Cleanup(func() { conn.Close() })
 	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 	return conn
+}
+
+func TestAProxyThatHidesItsClientsIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		config Config
+		header []string
+		want   int
+	}{
+		"no header":           {Config{TrustedProxies: loopback}, nil, 1},
+		"with the header":     {Config{TrustedProxies: loopback}, []string{"X-Forwarded-For", "192.0.2.1"}, 0},
+		"no proxy is trusted": {Config{}, nil, 0},
+		"another proxy is":    {Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			row.config.Logger = textLogger(&log)
+			s := serve(t, row.config)
+			for range 3 {
+				require.Equal(t, 202, s.browse(t, pageview, row.header...).status)
+			}
+			assert.Equal(t, row.want, strings.Count(log.String(), "sends no X-Forwarded-For"), log.String())
+		})
+	}
 }
 
 func TestConnectionThatSendsItsHeaderSlowlyIsCut(t *testing.T) {

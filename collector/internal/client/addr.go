@@ -45,6 +45,13 @@ func parseForwarded(text string) (netip.Addr, bool) {
 
 func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
+// IsHidden reports whether the client's address is not known, because a trusted proxy does not
+// send it.
+func IsHidden(r *http.Request, trusted []netip.Prefix) bool {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return len(r.Header["X-Forwarded-For"]) == 0 && isTrusted(plainAddr(peer.Addr()), trusted)
+}
+
 func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
