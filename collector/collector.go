@@ -32,6 +32,7 @@ type Collector struct {
 	keys     *limiter[string]       // events of backends, by key; nil for no limit
 	shown    *shown
 	ignored  atomic.Int64
+	health   health
 	pending  atomic.Int64
 	troubled sparse
 	hidden   sync.Once // logs a proxy that hides its clients
@@ -134,6 +135,8 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.answer(w, r, serveScript)
 	case path == "/healthz":
 		c.answer(w, r, c.serveHealth)
+	case path == "/livez":
+		c.answer(w, r, serveLife)
 	default:
 		c.serveDashboard(w, r)
 	}

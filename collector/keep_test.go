@@ -199,17 +199,52 @@ func TestCloseWaitsForRequestsUnderWayAndRefusesOthers(t *testing.T) {
 	}) // fails if a goroutine is left
 }
 
-func TestHealthSaysWhetherTheStoreAnswers(t *testing.T) {
+// full is a store that is read, and takes no writes while full is set. It counts its writes.
+type full struct {
+	store.Store
+	full   *atomic.Bool
+	writes *atomic.Int64
+}
+
+func (f full) Put(ctx context.Context, kind string, r store.Record) error {
+	f.writes.Add(1)
+	if f.full.Load() {
+		return errors.New("disk full")
+	}
+	return f.Store.Put(ctx, kind, r)
+}
+
+func TestHealthSaysWhetherTheStoreTakesEvents(t *testing.T) {
 	t.Parallel()
-	st := storetest.NewReference()
-	s := serve(t, Config{Store: st})
-	got := s.do(t, "GET", "/healthz", "")
-	assert.Equal(t, 200, got.status)
-	assert.Equal(t, `{"status":"ok","ignored":0}`, got.body)
-	require.NoError(t, st.Close())
-	got = s.do(t, "GET", "/healthz", "")
-	assert.Equal(t, 503, got.status)
-	assert.Equal(t, `{"error":"unavailable","message":"the store does not answer","status":503}`, got.body)
+	synctest.Test(t, func(t *testing.T) {
+		var isFull atomic.Bool
+		var writes atomic.Int64
+		s := prepare(t, Config{Store: full{storetest.NewReference(), &isFull, &writes}})
+		get := func(path string) (int, string) {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			return w.Code, w.Body.String()
+		}
+		before := writes.Load()
+		for range 100 {
+			status, body := get("/healthz")
+			assert.Equal(t, 200, status)
+			assert.Equal(t, `{"status":"ok","ignored":0}`, body)
+		}
+		assert.EqualValues(t, 1, writes.Load()-before, "a check a second")
+		isFull.Store(true)
+		time.Sleep(checkEvery)
+		status, body := get("/healthz")
+		assert.Equal(t, 503, status)
+		assert.Equal(t, `{"error":"unavailable","message":"the store takes no events","status":503}`, body)
+		status, body = get("/livez")
+		assert.Equal(t, 200, status, "the process lives")
+		assert.Equal(t, `{"status":"ok"}`, body)
+		isFull.Store(false)
+		time.Sleep(checkEvery)
+		status, _ = get("/healthz")
+		assert.Equal(t, 200, status)
+	})
 }
 
 func TestOtherPathsBelongToTheDashboard(t *testing.T) {
