@@ -15,21 +15,24 @@ import (
 // The parts below are written by hand from the package's documentation. Released files have
 // such parts, so they must not change.
 
-// formatEvents are three events of the second day of 1970, as rows of the database: a pageview
-// of a visitor, a server event, and another pageview of the visitor.
+// formatEvents are four events of the second day of 1970, as rows of the database: a pageview
+// of a visitor, an event of a server, another pageview of the visitor, and another event.
 func formatEvents(t *testing.T) *Columns {
 	t.Helper()
 	c := &Columns{}
 	for column, values := range map[Column][]any{
-		Path:     {int64(4), int64(12), int64(300)},
-		Referrer: {int64(9), int64(0), int64(0)},
-		Source:   {int64(0), int64(0), int64(2)},
-		Medium:   {int64(0), int64(0), int64(0)},
-		Campaign: {int64(0), int64(0), int64(0)},
-		Name:     {int64(0), int64(6), int64(0)},
-		At:       {int64(MsPerDay + 5), int64(MsPerDay + 5), int64(MsPerDay + 305)},
-		Visitor:  {int64(7), int64(0), int64(7)},
-		Props:    {nil, EncodeProps([]store.Prop{{Key: "plan", Value: "pro"}, {Key: "n", Value: "5", Numeric: true}}), nil},
+		Path:     {int64(4), int64(12), int64(300), int64(12)},
+		Referrer: {int64(9), int64(0), int64(0), int64(0)},
+		Source:   {int64(0), int64(0), int64(2), int64(0)},
+		Medium:   {int64(0), int64(0), int64(0), int64(0)},
+		Campaign: {int64(0), int64(0), int64(0), int64(0)},
+		Name:     {int64(0), int64(6), int64(0), int64(6)},
+		At:       {int64(MsPerDay + 5), int64(MsPerDay + 5), int64(MsPerDay + 305), int64(MsPerDay + 305)},
+		Visitor:  {int64(7), int64(0), int64(7), int64(0)},
+		Props: {
+			nil, EncodeProps([]store.Prop{{Key: "plan", Value: "pro"}, {Key: "n", Value: "5", Numeric: true}}),
+			nil, EncodeProps([]store.Prop{{Key: "plan", Value: "free"}}),
+		},
 	} {
 		for _, value := range values {
 			require.NoError(t, c.Dest(column).(interface{ Scan(any) error }).Scan(value))
@@ -52,28 +55,27 @@ func formatTexts(ids []uint32) (map[uint32]string, error) {
 }
 
 var formatSegment = map[int]string{
-	0:  "04 00 0C AC02 04  03 03 01 02",                     // path: "", "/", "/car/7", "/cart"
-	1:  "02 00 09  03 01 00 00",                             // referrer
-	2:  "02 00 02  03 00 00 01",                             // source
-	3:  "01 00  03 00 00 00",                                // medium
-	4:  "01 00  03 00 00 00",                                // campaign
-	5:  "02 00 06  03 00 01 00",                             // name
-	6:  "03 05 00 AC02",                                     // time
-	7:  "02 00 07  03 01 00 01",                             // visitor
-	8:  "02 00 0D 08706C616E0370726F 036E0135  03 00 01 00", // props
-	20: "0000 00012F 0105 6361722F37 040174",                // texts of the paths
+	0:  "04 00 0C AC02 04  04 03 01 02 01",                                             // path: "", "/", "/car/7", "/cart"
+	1:  "02 00 09  04 01 00 00 00",                                                     // referrer
+	2:  "02 00 02  04 00 00 01 00",                                                     // source
+	3:  "01 00  04 00 00 00 00",                                                        // medium
+	4:  "01 00  04 00 00 00 00",                                                        // campaign
+	5:  "02 00 06  04 00 01 00 01",                                                     // name
+	6:  "04 05 00 AC02 00",                                                             // time
+	7:  "02 00 07  04 01 00 01 00",                                                     // visitor
+	8:  "03 00 0D 08706C616E0370726F 036E0135 0A 08706C616E0466726565  04 00 01 00 02", // props
+	20: "0000 00012F 01056361722F37 040174",                                            // texts of the paths
 }
 
 var formatRollup = map[int]string{
-	PartTotals: "01 02 01  01 02 01" + strings.Repeat(" 00 00 00", 23),
-	PartProps:  "06 15  00016E 000135 01 00  0004706C616E 000370726F 01 00",
-
-	PartTop + int(store.Pages):     "02  AC02 01 01  04 01 01",
-	PartTop + int(store.Referrers): "02  00 01 01  09 01 01",
-	PartTop + int(store.Sources):   "01  02 01 01",
-	PartTop + int(store.Mediums):   "00",
-	PartTop + int(store.Campaigns): "00",
-	PartTop + int(store.Names):     "01  06 01 00",
+	0:  "01 02 02  01 02 02" + strings.Repeat(" 00 00 00", 23),                               // totals
+	1:  "06 1F  00016E 000135 01 00  0004706C616E 000466726565 01 00  0400 000370726F 01 00", // props
+	10: "02  AC02 01 01  04 01 01",                                                           // pages
+	11: "02  00 01 01  09 01 01",                                                             // referrers
+	12: "01  02 01 01",                                                                       // sources
+	13: "00",                                                                                 // mediums
+	14: "00",                                                                                 // campaigns
+	15: "01  06 02 00",                                                                       // names
 }
 
 func partsOf(t *testing.T, written map[int]string) Parts {
@@ -99,7 +101,7 @@ func TestASegmentThatIsReadAndWrittenAgainStaysTheSame(t *testing.T) {
 	parts := partsOf(t, formatSegment)
 	read, err := DecodeSegment(1, AllColumns(), parts)
 	require.NoError(t, err)
-	assert.Equal(t, times{MsPerDay + 5, MsPerDay + 5, MsPerDay + 305}, read.at)
+	assert.Equal(t, times{MsPerDay + 5, MsPerDay + 5, MsPerDay + 305, MsPerDay + 305}, read.at)
 	again, err := read.EncodeSegment(formatTexts)
 	require.NoError(t, err)
 	assert.Equal(t, parts, again)
@@ -126,7 +128,7 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 	parts := partsOf(t, formatRollup)
 	totals, err := DecodeTotals(parts[PartTotals])
 	require.NoError(t, err)
-	want := store.Totals{Visitors: 1, Pageviews: 2, Events: 1}
+	want := store.Totals{Visitors: 1, Pageviews: 2, Events: 2}
 	assert.Equal(t, Totals{Day: want, Hours: [24]store.Totals{want}}, totals)
 	assert.Equal(t, parts[PartTotals], totals.Encode())
 
@@ -134,7 +136,11 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 	require.NoError(t, err)
 	rows, err := MergePropTables([][]byte{table}, 10)
 	require.NoError(t, err)
-	assert.Equal(t, []store.PropRow{{Key: "n", Row: store.Row{Value: "5", Count: 1}}, {Key: "plan", Row: store.Row{Value: "pro", Count: 1}}}, rows)
+	assert.Equal(t, []store.PropRow{
+		{Key: "n", Row: store.Row{Value: "5", Count: 1}},
+		{Key: "plan", Row: store.Row{Value: "free", Count: 1}},
+		{Key: "plan", Row: store.Row{Value: "pro", Count: 1}},
+	}, rows)
 
 	pages := parts[PartTop+int(store.Pages)]
 	tally, err := FindTally(pages, 300)
@@ -147,4 +153,30 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, parts[PartTop+by], again)
 	}
+}
+
+func TestRowsAreSortedByDescendingCountAndThenByValue(t *testing.T) {
+	t.Parallel()
+	days := []Parts{partsOf(t, formatRollup), partsOf(t, map[int]string{
+		PartProps: "06 0D  0004706C616E 000370726F 01 00",
+		PartTop:   "03  0C 02 01  AC02 01 01  04 02 01",
+	})}
+	pages := NewTopTable(store.Pages)
+	var props [][]byte
+	for _, day := range days {
+		require.NoError(t, pages.Merge([][]byte{day[PartTop]}))
+		table, err := FindPropTable(day[PartProps], 6)
+		require.NoError(t, err)
+		props = append(props, table)
+	}
+	top, err := pages.Rows(10, formatTexts)
+	require.NoError(t, err)
+	assert.Equal(t, []store.Row{{Value: "/cart", Count: 3, Visitors: 2}, {Value: "/", Count: 2, Visitors: 1}, {Value: "/car/7", Count: 2, Visitors: 2}}, top)
+	rows, err := MergePropTables(props, 10)
+	require.NoError(t, err)
+	assert.Equal(t, []store.PropRow{
+		{Key: "n", Row: store.Row{Value: "5", Count: 1}},
+		{Key: "plan", Row: store.Row{Value: "pro", Count: 2}},
+		{Key: "plan", Row: store.Row{Value: "free", Count: 1}},
+	}, rows)
 }
