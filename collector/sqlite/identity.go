@@ -10,10 +10,10 @@ import (
 
 // SQLite replays the log beside a file when it opens the file. If the file was replaced, such as
 // by a backup, and the log was not, that ruins the file. So each file has a random identity, each
-// backup another one, and a small file beside the log says to which file the log belongs.
+// backup another one, and a small file beside the log names the owner of the log.
 
 // errForeignLog is returned if the log does not belong to the file.
-var errForeignLog = errors.New("was replaced, but its log (-wal) is that of the file before and would ruin it: " +
+var errForeignLog = errors.New("was replaced, but its log (-wal) belongs to the file before and would ruin it: " +
 	"put the old file back, or move the files that end with -wal and -shm away; footfall-collector restore does this")
 
 // newIdentity gives a file another identity.

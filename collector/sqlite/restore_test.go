@@ -57,7 +57,7 @@ func TestAFileIsNotOpenedWithTheLogOfAnother(t *testing.T) {
 
 	for range 2 {
 		_, err = sqlite.Open(t.Context(), sqlite.Config{File: file})
-		require.ErrorContains(t, err, "its log (-wal) is that of the file before")
+		require.ErrorContains(t, err, "its log (-wal) belongs to the file before")
 	}
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
