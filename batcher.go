@@ -218,7 +218,7 @@ func (s *Source) next(one []Record, suspects, turn bool) bool {
 
 // handOut marks a record that is handed out while the tracker closes.
 func (s *Source) handOut(one []Record, ok bool) bool {
-	if ok && isClosed(s.closing) {
+	if ok && s.isClosing() {
 		one[0].attempts.HandOut()
 	}
 	return ok
@@ -299,7 +299,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 	if len(records) == 0 {
 		return
 	}
-	if (o == Delivered || o == Rejected) && isClosed(s.closing) {
+	if (o == Delivered || o == Rejected) && s.isClosing() {
 		s.accept()
 	}
 	for i := range records {
@@ -363,6 +363,15 @@ func (s *Source) Failure() error {
 
 // Closing returns a channel that is closed when the tracker closes.
 func (s *Source) Closing() <-chan struct{} { return s.closing }
+
+func (s *Source) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
 
 // Close makes every record due. The owner of the Store calls it when the tracker closes. Calls
 // after the first do nothing.

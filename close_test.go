@@ -294,7 +294,7 @@ func TestCloseCountsTheOutcomesOfStoredEvents(t *testing.T) {
 		require.NoError(t, tracker.Flush(context.Background()))
 		track(t, tracker, 10)
 		err := closeWithin(tracker, time.Second)
-		assert.EqualError(t, err, "footfall: close: lost 5 of 30 events (delivered 20, rejected 0, stored 5): the transport has given up events that it had stored")
+		assert.EqualError(t, err, "footfall: close: lost 5 of 30 events (delivered 20, rejected 0, stored 5): the transport has discarded stored events")
 		balanced(t, tracker.Stats())
 	})
 }

@@ -275,7 +275,7 @@ func (c *Config) checkPages(report func(field, reason string)) {
 	case !chars.IsToken(c.PageHeader):
 		report("PageHeader", "not the name of a header")
 	case len(c.Hosts) == 0:
-		report("PageHeader", "needs Hosts: any client could name any page")
+		report("PageHeader", "requires Hosts, because otherwise a client could name any page")
 	}
 }
 
@@ -387,7 +387,7 @@ func checkPublicURL(raw string) string {
 		return "longer than 1024 bytes"
 	}
 	if !isHost(host) || !chars.IsURL(path) || strings.Contains(path, "?") {
-		return "must consist of scheme, host and path, in plain characters"
+		return "must be a scheme, a host and a path in ASCII, without a query"
 	}
 	return ""
 }

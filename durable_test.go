@@ -92,7 +92,7 @@ func TestTrackDurableSaysWhyAnEventIsNotSafe(t *testing.T) {
 			assert.ErrorContains(t, err, "queued")
 		}, footfall.Stats{Tracked: 1, Queued: 1}},
 		{"given up when the tracker closed", answerDown, "paid", closing, func(t *testing.T, err error) {
-			assert.ErrorContains(t, err, "given up")
+			assert.ErrorContains(t, err, "was lost")
 		}, footfall.Stats{Tracked: 1, Dropped: 1}},
 		{"bad input", answerStatus(202), "", nil, func(t *testing.T, err error) {
 			var bad *footfall.FieldError

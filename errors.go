@@ -140,7 +140,11 @@ type FlushError struct {
 }
 
 func (e *FlushError) Error() string {
-	return fmt.Sprintf("footfall: flush: %d events not settled yet: %s", e.Unsettled, withoutPrefix(because(e.Err, e.Cause)))
+	what := "events"
+	if e.Unsettled == 1 {
+		what = "event"
+	}
+	return fmt.Sprintf("footfall: flush: %d %s not settled yet: %s", e.Unsettled, what, withoutPrefix(because(e.Err, e.Cause)))
 }
 
 // Unwrap returns Err, and Cause if there is one.

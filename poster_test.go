@@ -60,6 +60,12 @@ func onPoster(t testing.TB, p *posting, change ...func(*footfall.Config)) *footf
 	return tracker
 }
 
+func TestNewPostingTransportNeedsAFunction(t *testing.T) {
+	t.Parallel()
+	_, err := footfall.NewPostingTransport(footfall.Config{BaseURL: "https://api.example.com", APIKey: testKey}, nil)
+	assert.EqualError(t, err, "footfall: NewPostingTransport needs a function that returns a Poster")
+}
+
 func TestPosterIsOpenedOnceWithACheckedConfigAndDefaults(t *testing.T) {
 	t.Parallel()
 	opened := 0

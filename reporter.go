@@ -131,7 +131,7 @@ func (r *reporter) write() {
 	if counts == (tally{}) {
 		return
 	}
-	r.log.Warn("footfall: events were not delivered",
+	r.log.Warn("footfall: events were refused or lost",
 		"invalid", counts.invalid, "refused", counts.refused,
 		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
 }

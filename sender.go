@@ -124,7 +124,7 @@ func (t *httpTransport) wanted(waiting int, src *Source) int {
 	t.looks++
 	t.mu.Unlock()
 	switch {
-	case isClosed(src.Closing()):
+	case src.isClosing():
 		return waiting
 	case !t.breaker.Closed():
 		return t.breaker.Probes()
@@ -171,7 +171,7 @@ func (t *httpTransport) end(src *Source, w *worker) {
 	}
 	t.running--
 	t.slots.Release(1)
-	if isClosed(src.Closing()) {
+	if src.isClosing() {
 		src.signal() // Wait may return now
 	}
 }
@@ -229,7 +229,7 @@ func (t *httpTransport) counts(w *worker) bool { return w.look == t.looks && w.a
 // attempt even if the breaker is open.
 func (t *httpTransport) pick(src *Source, w *worker) bool {
 	w.began = time.Now()
-	w.closing = isClosed(src.Closing())
+	w.closing = src.isClosing()
 	if w.closing && !t.closing {
 		t.closing = true
 		if t.breaker.Accepts() {
@@ -302,7 +302,7 @@ type ending struct {
 }
 
 // errEnded is the error of an attempt that ended its goroutine.
-var errEnded = fmt.Errorf("footfall: the attempt ended its goroutine: %w", safelog.ErrGoexit)
+var errEnded = fmt.Errorf("footfall: the Poster or Config.HTTPClient ended its goroutine: %w", safelog.ErrGoexit)
 
 // attempt posts the event once.
 func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
@@ -453,7 +453,7 @@ func (t *httpTransport) tell(id uuid.UUID, err error) (line func()) {
 
 // alive records the time at which the API settled an event while the tracker closes.
 func (t *httpTransport) alive(src *Source) {
-	if isClosed(src.Closing()) {
+	if src.isClosing() {
 		t.mu.Lock()
 		t.settled = time.Now()
 		t.mu.Unlock()
@@ -464,14 +464,5 @@ func (t *httpTransport) alive(src *Source) {
 func (t *httpTransport) giveUp(src *Source) {
 	for _, e := range src.delayed.GiveUp() {
 		src.Settle([]Record{e.Value}, Lost, e.Err)
-	}
-}
-
-func isClosed(ch <-chan struct{}) bool {
-	select {
-	case <-ch:
-		return true
-	default:
-		return false
 	}
 }

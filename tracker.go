@@ -233,7 +233,7 @@ func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 
 // notSafe is the error of a call whose context has ended.
 func notSafe(ended, failure error) error {
-	return &eventError{"the event is queued and not safe yet", because(ended, failure)}
+	return &eventError{"the event is queued, but not delivered or stored yet", because(ended, failure)}
 }
 
 // durable returns the error for the outcome of the event of w, which is settled.
@@ -245,7 +245,7 @@ func durable(w *queue.Waiter) error {
 	case queue.Rejected:
 		return &eventError{"the event was refused", err}
 	}
-	return &eventError{"the event was given up", err}
+	return &eventError{"the event was lost", err}
 }
 
 // Flush returns when every event accepted before the call is settled: delivered, refused by the

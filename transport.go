@@ -162,10 +162,13 @@ func (a *Answer) reset() { *a = Answer{Body: a.Body[:0]} }
 // transport does not use Config.HTTPClient: open should return an error if it is set and the
 // Poster does not use it.
 func NewPostingTransport(cfg Config, open func(Config) (Poster, error)) (Transport, error) {
+	if open == nil {
+		return nil, errors.New("footfall: NewPostingTransport needs a function that returns a Poster")
+	}
 	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) {
 		p, err := open(*cfg)
 		if err == nil && p == nil {
-			err = errors.New("footfall: no Poster to send events with")
+			err = errors.New("footfall: the function of NewPostingTransport returned no Poster")
 		}
 		return &applicationPoster{p, wire.NewCleaner(cfg.BaseURL, cfg.APIKey)}, err
 	})

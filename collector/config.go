@@ -132,7 +132,7 @@ func (c *Config) check() error {
 	report(c.BrowserBurst < 0, "BrowserBurst", "is negative")
 	report(c.MaxPending < 0, "MaxPending", "is negative")
 	report(c.IdempotencyWindow < store.MinDuplicateFor || c.IdempotencyWindow > store.MaxDuplicateFor,
-		"IdempotencyWindow", fmt.Sprintf("is %v, not from %v to %v", c.IdempotencyWindow, store.MinDuplicateFor, store.MaxDuplicateFor))
+		"IdempotencyWindow", fmt.Sprintf("is %v, but must be from %v to %v", c.IdempotencyWindow, store.MinDuplicateFor, store.MaxDuplicateFor))
 	for field, d := range map[string]time.Duration{
 		"CommitTimeout": c.CommitTimeout, "HeaderTimeout": c.HeaderTimeout, "ReadTimeout": c.ReadTimeout,
 		"WriteTimeout": c.WriteTimeout, "IdleTimeout": c.IdleTimeout, "ShutdownTimeout": c.ShutdownTimeout,

@@ -82,14 +82,14 @@ func throughProxy(u *url.URL, direct dialFunc) (dialFunc, error) {
 	via, err := http.ProxyFromEnvironment(&http.Request{URL: u})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("footfall: the environment's proxy: %w", err)
+		return nil, fmt.Errorf("footfall: HTTP_PROXY or HTTPS_PROXY: %w", err)
 	case via == nil:
 		return direct, nil
 	case via.Scheme == "http" || via.Scheme == "https":
 		return (&tunnel{via, direct}).dial, nil
 	}
 	if _, err := proxy.FromURL(via, direct); err != nil {
-		return nil, fmt.Errorf("footfall: the environment's proxy: %w", err)
+		return nil, fmt.Errorf("footfall: HTTP_PROXY or HTTPS_PROXY: %w", err)
 	}
 	return (&socks{via, direct}).dial, nil
 }

@@ -13,7 +13,7 @@ type use struct {
 }
 
 var (
-	errInUse  = errors.New("spool: close: a tracker uses the Spool: Close of the tracker releases the directory")
+	errInUse  = errors.New("spool: close: a tracker uses the Spool: close the tracker instead")
 	errSecond = errors.New("a Spool serves one tracker only: it delivers nothing for a second one")
 	errClosed = errors.New("the Spool was closed before it was given to a tracker: it delivers and stores nothing")
 )

@@ -103,7 +103,7 @@ func (f *folder) claimNew() (*claim, error) {
 	lock := flock.New(lockPath(path))
 	held, err := lock.TryLock()
 	if err == nil && !held {
-		err = fmt.Errorf("%s: locked already", lock.Path())
+		err = fmt.Errorf("%s: already locked", lock.Path())
 	}
 	if err != nil {
 		return nil, err

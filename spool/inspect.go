@@ -124,7 +124,7 @@ func (s *Spool) salvage(c *claim, t tally, why error) error {
 	if err := c.adoptDraft(); err != nil {
 		return err
 	}
-	s.log.Error("spool: a file is damaged and was set aside; the events that could be read of it are kept",
+	s.log.Error("spool: a file is damaged and was set aside; its readable events are kept",
 		"file", c.path, "aside", aside, "kept", t.events, "damaged", t.damaged, "error", why)
 	return nil
 }

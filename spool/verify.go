@@ -137,7 +137,7 @@ func (w *walker) readMeta(offset int64) (meta, error) {
 // mark marks n pages as used. It reports whether they exist and were not marked before.
 func (w *walker) mark(id, n uint64) bool {
 	if end := uint64(len(w.seen)); id >= end || n > end-id {
-		w.report("page %d: behind the end", id)
+		w.report("page %d: beyond the end", id)
 		return false
 	}
 	for i := id; i < id+n; i++ {
@@ -154,7 +154,7 @@ func (w *walker) mark(id, n uint64) bool {
 func (w *walker) read(id uint64) (data []byte) {
 	header := make([]byte, pageHeader)
 	if id >= uint64(len(w.seen)) {
-		w.report("page %d: behind the end", id)
+		w.report("page %d: beyond the end", id)
 		return nil
 	}
 	if _, err := w.file.ReadAt(header, int64(id)*w.pageSize); err != nil {
@@ -213,7 +213,7 @@ func (w *walker) elements(id uint64, data []byte, keyOf func(e []byte) (pos, key
 		pos, key, value := keyOf(e)
 		start := at + uint64(pos)
 		if start+uint64(key)+uint64(value) > uint64(len(data)) {
-			w.report("page %d: element %d: behind the end of the page", id, i)
+			w.report("page %d: element %d: beyond the end of the page", id, i)
 			continue
 		}
 		parts = append(parts, element{head: e, key: data[start : start+uint64(key)], value: data[start+uint64(key) : start+uint64(key)+uint64(value)]})

@@ -61,7 +61,7 @@ func TestAFileWhosePagesAreMixedUpIsNotTrusted(t *testing.T) {
 		"a page refers to itself":     func(im image) { im.setChild(1, uint64(im.branch/size)) },
 		"two refer to the same page":  func(im image) { im.setChild(1, im.child(2)) },
 		"two pages change places":     func(im image) { a, b := im.child(1), im.child(2); im.setChild(1, b); im.setChild(2, a) },
-		"behind the end":              func(im image) { im.setChild(1, 1<<40) },
+		"beyond the end":              func(im image) { im.setChild(1, 1<<40) },
 		"a meta page as a child":      func(im image) { im.setChild(1, 0) },
 		"a branch without elements":   func(im image) { native.PutUint16(im.data[im.branch+10:], 0) },
 		"more elements than fit":      func(im image) { native.PutUint16(im.data[im.branch+10:], 0xffff) },

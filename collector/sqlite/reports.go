@@ -46,7 +46,7 @@ const maxPoints = 1_000_000
 // Series implements store.Store.
 func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
 	if step != store.Hour && step != store.Day {
-		return nil, fmt.Errorf("sqlite: no series of steps of %v", time.Duration(step))
+		return nil, fmt.Errorf("sqlite: unsupported step %v", time.Duration(step))
 	}
 	width := time.Duration(step).Milliseconds()
 	first := colstore.FloorDiv(millis(q.From), width)
@@ -84,7 +84,7 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 // Top implements store.Store.
 func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
 	if int(by) >= colstore.Dimensions {
-		return nil, fmt.Errorf("sqlite: there is no dimension %d", by)
+		return nil, fmt.Errorf("sqlite: unknown dimension %d", by)
 	}
 	var rows []store.Row
 	err := s.read(ctx, q, func(r *reading) error {

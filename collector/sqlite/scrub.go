@@ -9,7 +9,7 @@ import (
 )
 
 // errBusy is returned if the log cannot be emptied now.
-var errBusy = fmt.Errorf("a report is being read, and its snapshot is in the log: %w", store.ErrBusy)
+var errBusy = fmt.Errorf("the log cannot be emptied while a report is read: %w", store.ErrBusy)
 
 // Scrub erases removed data from all files of the store: it copies the overwritten pages from
 // the log into the file and empties the log. It does not wait for reports, because that would

@@ -14,5 +14,5 @@ var (
 	ErrStopped = errors.New("the transport has stopped")
 
 	// errGivenUp is the error of stored events that a transport has Moved to Lost.
-	errGivenUp = errors.New("the transport has given up events that it had stored")
+	errGivenUp = errors.New("the transport has discarded stored events")
 )

@@ -4,6 +4,7 @@
 //	footfall-collector
 //	footfall-collector -listen :8090 -public-url https://stats.example.com -trusted-proxies 127.0.0.1
 //	footfall-collector -backup footfall-backup.db
+//	footfall-collector restore footfall-backup.db
 //
 // On its first start it prints a link that sets the password. -help lists the options and
 // the environment variables that replace them.

@@ -201,7 +201,7 @@ func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
 	require.ErrorContains(t, err, "in use by another collector")
 	require.NoError(t, s.stop())
 
-	for _, args := range [][]string{{"restore", "-data", s.dir, s.backup}, {"-data", s.dir, "restore", s.backup}} {
+	for _, args := range [][]string{{"restore", "-data", s.dir, s.backup}, {"-data", s.dir, "restore", s.backup}, {"restore", s.backup, "-data", s.dir}} {
 		var out bytes.Buffer
 		require.NoError(t, run(t.Context(), args, noEnv, &out, io.Discard))
 		assert.Contains(t, out.String(), "Restored "+s.file+"\nKept the old data as "+s.file+".replaced-")
@@ -209,7 +209,7 @@ func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
 	}
 	kept, err := filepath.Glob(s.file + ".replaced-*")
 	require.NoError(t, err)
-	require.Len(t, kept, 2)
+	require.Len(t, kept, 3)
 	assert.EqualValues(t, 2, eventsIn(t, slices.Min(kept), s.site))
 }
 

@@ -70,10 +70,9 @@ func parseOptions(args []string, env func(string) string, stdout io.Writer) (opt
 	err := flags.Parse(args)
 	restores := err == nil && flags.Arg(0) == "restore"
 	if restores {
-		if err = flags.Parse(flags.Args()[1:]); err == nil && flags.NArg() != 1 {
-			return o, errors.New("restore needs the file of a backup: footfall-collector restore FILE")
+		if o.restore, err = parseRestore(flags); errors.Is(err, errNoBackup) {
+			return o, err
 		}
-		o.restore = flags.Arg(0)
 	}
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -90,6 +89,25 @@ func parseOptions(args []string, env func(string) string, stdout io.Writer) (opt
 	o.keyRate, problems[2] = parseRate(keyRate)
 	o.window, problems[3] = parseWindow(window)
 	return o, errors.Join(problems[:]...)
+}
+
+// errNoBackup is returned for restore without a file.
+var errNoBackup = errors.New("restore needs the file of a backup: footfall-collector restore FILE")
+
+// parseRestore parses what follows restore: a file, with options before or after it.
+func parseRestore(flags *flag.FlagSet) (file string, err error) {
+	for args := flags.Args()[1:]; ; args = flags.Args()[1:] {
+		if err := flags.Parse(args); err != nil {
+			return "", err
+		}
+		switch {
+		case flags.NArg() == 0 && file != "":
+			return file, nil
+		case flags.NArg() == 0 || file != "":
+			return "", errNoBackup
+		}
+		file = flags.Arg(0)
+	}
 }
 
 func help(flags *flag.FlagSet, out io.Writer) {
