@@ -280,3 +280,40 @@ func autoName(method, route, path string, subtree bool) string {
 	}
 	return pattern.EventName(method, route, path, subtree)
 }
+
+// isAsset reports whether the answer is a part of a page, unchanged since the client's last
+// request, or a later part of a file.
+func (o *Observation) isAsset() bool {
+	if o.Status == http.StatusNotModified || o.Status == http.StatusRequestedRangeNotSatisfiable {
+		return true
+	}
+	if o.Header == nil {
+		return false
+	}
+	if o.Status == http.StatusPartialContent && !isFirstRange(o.Header.Get("Content-Range")) {
+		return true
+	}
+	return isAssetType(o.Header.Get("Content-Type"))
+}
+
+// isFirstRange reports whether a Content-Range (RFC 9110, section 14.4) begins with the first
+// byte. An answer of several ranges has no such field in its header, and is a later part.
+func isFirstRange(field string) bool { return strings.HasPrefix(field, "bytes 0-") }
+
+// isAssetType reports whether files of a Content-Type are parts of pages.
+func isAssetType(field string) bool {
+	kind, subtype, _ := strings.Cut(strings.ToLower(field), "/")
+	subtype, _, _ = strings.Cut(subtype, ";")
+	switch kind {
+	case "image", "font", "audio", "video":
+		return true
+	case "text":
+		return subtype == "css" || subtype == "javascript"
+	case "application":
+		switch strings.TrimSpace(subtype) {
+		case "javascript", "x-javascript", "wasm", "manifest+json", "font-woff", "font-woff2", "vnd.ms-fontobject":
+			return true
+		}
+	}
+	return false
+}
