@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -19,26 +21,32 @@ const (
 	checkTimeout = 2 * time.Second
 )
 
-// health holds the result of the last check.
+// health shares one check, and its result, among all requests.
 type health struct {
-	mu   sync.Mutex
-	last time.Time
-	err  error
+	checks singleflight.Group
+	last   atomic.Pointer[checked]
+}
+
+// checked is the result of a check.
+type checked struct {
+	at  time.Time
+	err error
 }
 
 // check reports whether the store takes a write, as an event needs it. It commits a record.
 func (h *health) check(ctx context.Context, st store.Store) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := time.Now()
-	if !h.last.IsZero() && now.Sub(h.last) < checkEvery && !now.Before(h.last) {
-		return h.err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
-	defer cancel()
-	h.err = st.Put(ctx, kindHealth, store.Record{ID: "last", Data: []byte(now.UTC().Format(time.RFC3339))})
-	h.last = time.Now()
-	return h.err
+	_, err, _ := h.checks.Do("", func() (any, error) {
+		now := time.Now()
+		if last := h.last.Load(); last != nil && now.Sub(last.at) < checkEvery && !now.Before(last.at) {
+			return nil, last.err
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+		defer cancel()
+		err := st.Put(ctx, kindHealth, store.Record{ID: "last", Data: []byte(now.UTC().Format(time.RFC3339))})
+		h.last.Store(&checked{time.Now(), err})
+		return nil, err
+	})
+	return err
 }
 
 // serveHealth reports whether events can be stored. The endpoint is public and reveals nothing

@@ -247,6 +247,34 @@ func TestHealthSaysWhetherTheStoreTakesEvents(t *testing.T) {
 	})
 }
 
+// slow is a store whose writes take a second.
+type slow struct{ full }
+
+func (s slow) Put(ctx context.Context, kind string, r store.Record) error {
+	time.Sleep(time.Second)
+	return s.full.Put(ctx, kind, r)
+}
+
+func TestHealthChecksAtOnceShareOneWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var writes atomic.Int64
+		s := prepare(t, Config{Store: slow{full{storetest.NewReference(), new(atomic.Bool), &writes}}})
+		before, began := writes.Load(), time.Now()
+		var checks sync.WaitGroup
+		for range 100 {
+			checks.Go(func() {
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, httptest.NewRequest("GET", "/healthz", nil))
+				assert.Equal(t, 200, w.Code)
+			})
+		}
+		checks.Wait()
+		assert.EqualValues(t, 1, writes.Load()-before)
+		assert.Equal(t, time.Second, time.Since(began), "none waits for a check before its own")
+	})
+}
+
 func TestOtherPathsBelongToTheDashboard(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, Config{})
