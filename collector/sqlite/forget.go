@@ -149,11 +149,14 @@ func (m marks) has(id int64) bool {
 // unused returns the IDs of unused texts. It reads all events, which takes a second for a
 // million.
 func (s *Store) unused(ctx context.Context) (unused []int64, err error) {
-	tx, err := s.reading.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = tx.Rollback() }()
+	err = s.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		unused, err = unusedTexts(ctx, tx)
+		return err
+	})
+	return unused, err
+}
+
+func unusedTexts(ctx context.Context, tx *sql.Tx) (unused []int64, err error) {
 	var used marks
 	m := &used
 	for _, in := range []struct {

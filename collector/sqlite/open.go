@@ -135,10 +135,9 @@ func (s *Store) open(ctx context.Context, commitEvery time.Duration) (err error)
 		return err
 	}
 	go w.run()
-	compacting, stop := context.WithCancel(background)
-	s.stopCompactor = stop
+	s.closing, s.stop = context.WithCancel(background)
 	s.due.addAll()
-	go (&compactor{Store: s}).run(compacting)
+	go (&compactor{Store: s}).run(s.closing)
 	return nil
 }
 
@@ -147,7 +146,7 @@ func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return store.ErrClosed
 	}
-	s.stopCompactor()
+	s.stop()
 	close(s.quit)
 	<-s.stopped
 	<-s.compactorDone
@@ -161,15 +160,16 @@ func (s *Store) Close() error {
 // which may contain removed data.
 func (s *Store) closeFiles() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.reading, s.writing, s.locking} {
-		if db == nil {
-			continue
-		}
-		if db == s.writing {
-			_, err := db.ExecContext(background, "PRAGMA wal_checkpoint(TRUNCATE)")
-			errs = append(errs, err)
-		}
-		errs = append(errs, db.Close())
+	if s.reading != nil {
+		s.waitForViews()
+		errs = append(errs, s.reading.Close())
+	}
+	if s.writing != nil {
+		_, err := s.writing.ExecContext(background, "PRAGMA wal_checkpoint(TRUNCATE)")
+		errs = append(errs, err, s.writing.Close())
+	}
+	if s.locking != nil {
+		errs = append(errs, s.locking.Close())
 	}
 	return errors.Join(errs...)
 }

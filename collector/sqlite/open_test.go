@@ -2,12 +2,17 @@ package sqlite_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,6 +49,35 @@ func TestCloseRemovesTheLog(t *testing.T) {
 	require.NoError(t, s.Close())
 	for _, suffix := range []string{"-wal", "-shm"} { // which SQLite removes with the last connection
 		assert.NoFileExists(t, file+suffix)
+	}
+}
+
+func TestCloseRemovesTheLogBeneathReadsInProgress(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for round := range 50 {
+		file := filepath.Join(dir, strconv.Itoa(round))
+		s := open(t, file, nil)
+		require.NoError(t, s.Add(t.Context(), numbered(1)))
+		var reads sync.WaitGroup
+		for i := range 4 {
+			reads.Go(func() {
+				for err := error(nil); !errors.Is(err, store.ErrClosed); {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+					_, err = s.Totals(ctx, store.Query{Site: "s", From: begin, To: end})
+					cancel()
+					if err != nil && !errors.Is(err, store.ErrClosed) {
+						assert.ErrorIs(t, err, context.DeadlineExceeded)
+					}
+				}
+			})
+		}
+		time.Sleep(time.Duration(round) * 100 * time.Microsecond)
+		require.NoError(t, s.Close())
+		for _, suffix := range []string{"-wal", "-shm"} {
+			assert.NoFileExists(t, file+suffix, "round %d", round)
+		}
+		reads.Wait()
 	}
 }
 

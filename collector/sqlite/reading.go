@@ -49,12 +49,34 @@ func (s *Store) stateOf(ctx context.Context, site uint32, from, to int64, f func
 	return r.state(func() error { return f(r) })
 }
 
-func (r *reading) state(f func() error) (err error) {
-	if r.tx, err = r.s.reading.BeginTx(r.ctx, nil); err != nil {
+func (r *reading) state(f func() error) error {
+	return r.s.view(r.ctx, func(ctx context.Context, tx *sql.Tx) error {
+		r.ctx, r.tx = ctx, tx
+		return f()
+	})
+}
+
+// view calls f with a snapshot of the file. Close ends the context of f.
+func (s *Store) view(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	tx, err := s.reading.BeginTx(ctx, nil)
+	if err != nil {
 		return err
 	}
-	defer func() { _ = r.tx.Rollback() }() // nothing to commit
-	return f()
+	defer func() { _ = tx.Rollback() }() // nothing to commit
+	return f(ctx, tx)
+}
+
+// waitForViews waits until no snapshot has a connection. If the context of a transaction ends,
+// database/sql rolls it back in another goroutine, which may be after view has returned.
+func (s *Store) waitForViews() {
+	for range readers {
+		if conn, err := s.reading.Conn(background); err == nil {
+			defer func() { _ = conn.Close() }()
+		}
+	}
 }
 
 // eachRow scans each row of a query and then calls f.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -28,23 +29,12 @@ func (s *Store) Records(ctx context.Context, kind string) ([]store.Record, error
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	all, err := s.records(ctx, kind)
-	return all, s.failed(ctx, err)
-}
-
-func (s *Store) records(ctx context.Context, kind string) ([]store.Record, error) {
-	rows, err := s.reading.QueryContext(ctx, "SELECT id, data FROM record WHERE kind = ? ORDER BY id", kind)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	var all []store.Record
-	for rows.Next() {
+	err := s.view(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var r store.Record
-		if err := rows.Scan(&r.ID, &r.Data); err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+		return eachRow(ctx, tx, "SELECT id, data FROM record WHERE kind = ? ORDER BY id", []any{&r.ID, &r.Data}, func() {
+			all = append(all, r)
+		}, kind)
+	})
+	return all, s.failed(ctx, err)
 }

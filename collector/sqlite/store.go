@@ -26,6 +26,8 @@ type Store struct {
 
 	queue   chan *job
 	closed  atomic.Bool
+	closing context.Context // ended by stop
+	stop    context.CancelFunc
 	quit    chan struct{} // closed by Close
 	stopped chan struct{} // closed by the writer after its last commit
 
@@ -35,8 +37,7 @@ type Store struct {
 
 	segmentLength int // events in a segment
 	due           due
-	compacting    turn // held while making segments and rollups
-	stopCompactor context.CancelFunc
+	compacting    turn          // held while making segments and rollups
 	compactorDone chan struct{} // closed by the compactor
 }
 
