@@ -126,7 +126,7 @@ func (s *Rules) observe(o *Observation) {
 // apply makes the events of the rules that want the answer, and reports whether one does.
 func (s *Rules) apply(rules []rule, route pattern.Pattern, o *Observation) (wanted bool) {
 	for i := range rules {
-		if r := &rules[i]; r.names(route, o.Method) && r.wants(o) {
+		if r := &rules[i]; r.names(&route, o.Method) && r.wants(o) {
 			wanted = true
 			s.emit(r, o)
 		}
@@ -206,9 +206,11 @@ func (s *Rules) emit(r *rule, o *Observation) {
 	if r.Event == NoEvent {
 		return
 	}
-	d := draft{siteID: r.SiteID, name: r.Event, page: &o.Page, props: r.Props}
+	d := draft{siteID: r.SiteID, name: r.Event, head: r.head, page: &o.Page, props: r.Props}
 	if d.siteID == "" {
-		d.siteID = o.site()
+		if d.siteID = o.site(); d.siteID != "" {
+			d.head = ""
+		}
 	}
 	if d.name == "" {
 		d.name = r.autoName(o)

@@ -68,7 +68,7 @@ func checkListed(registered []string, r *Rule) error {
 	p := rule{Rule: *r, pattern: pattern.Parse(r.Route)}
 	for _, route := range registered {
 		listed := pattern.Parse(route)
-		if listed.Path == p.pattern.Path && p.names(listed, cmp.Or(listed.Method, p.pattern.Method)) {
+		if listed.Path == p.pattern.Path && p.names(&listed, cmp.Or(listed.Method, p.pattern.Method)) {
 			return nil
 		}
 	}

@@ -39,6 +39,7 @@ func newEncoder(siteID, defaultURL string, maxBytes int, g *pii.Guard) encoder {
 type draft struct {
 	siteID string // empty means the default site
 	name   string
+	head   string        // what appendSiteAndName writes for siteID and name, or ""
 	url    string        // empty means the URL of page, else the default
 	page   *Page         // may be nil
 	below  *contextValue // of the middleware that knows the route of page; may be nil
@@ -67,7 +68,19 @@ func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err er
 	return dst, redacted + n, nil
 }
 
+// headOf returns what appendSiteAndName writes for an event, or "" if the event is not valid.
+func (e *encoder) headOf(siteID, name string) string {
+	head, err := e.appendSiteAndName(nil, &draft{siteID: siteID, name: name})
+	if err != nil {
+		return ""
+	}
+	return string(head)
+}
+
 func (e *encoder) appendSiteAndName(dst []byte, d *draft) ([]byte, error) {
+	if d.head != "" {
+		return append(dst, d.head...), nil
+	}
 	if len(d.siteID) > e.maxBytes {
 		return dst, e.tooLong("site_id", len(d.siteID))
 	}

@@ -132,6 +132,7 @@ func classOf(o *Observation) StatusClass {
 type rule struct {
 	Rule
 	pattern pattern.Pattern
+	head    string // the JSON text of site and name, if Event is set; SiteID may be the default
 }
 
 // Rules is a set of valid rules of a tracker, for adapters: see [Rules.Observe]. Its methods may
@@ -139,15 +140,44 @@ type rule struct {
 type Rules struct {
 	tracker *Tracker
 	byPath  map[string][]rule
-	byRoute map[string]*routeRules // by the route as the rules write it, to avoid parsing
+	named   routeTable
 	any     []rule
 	none    []rule
 	referer bool         // a rule has PageReferer
 	routes  *routeFinder // of the net/http middleware; nil in adapters
 }
 
+// routeTable finds the rules of a route as they write it, without parsing it. Up to fewRoutes
+// comparisons take less time than a map.
+type routeTable struct {
+	all  []*routeRules
+	many map[string]*routeRules
+}
+
+const fewRoutes = 8
+
+func (t *routeTable) add(r *routeRules) {
+	if t.many[r.text] == nil {
+		t.all = append(t.all, r)
+	}
+	t.many[r.text] = r
+}
+
+func (t *routeTable) find(route string) *routeRules {
+	if len(t.all) > fewRoutes {
+		return t.many[route]
+	}
+	for _, r := range t.all {
+		if r.text == route {
+			return r
+		}
+	}
+	return nil
+}
+
 // routeRules is a route and the rules that may apply to it.
 type routeRules struct {
+	text    string
 	pattern pattern.Pattern
 	route   pii.Route
 	rules   []rule
@@ -161,7 +191,7 @@ func (t *Tracker) Rules(rules ...Rule) *Rules {
 }
 
 func (t *Tracker) compile(rules []Rule) (*Rules, error) {
-	set := &Rules{tracker: t, byPath: make(map[string][]rule), byRoute: make(map[string]*routeRules)}
+	set := &Rules{tracker: t, byPath: make(map[string][]rule), named: routeTable{many: make(map[string]*routeRules)}}
 	if t.inactive() {
 		return set, nil
 	}
@@ -172,11 +202,12 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 			continue
 		}
 		r.Props, r.PathProps = slices.Clone(r.Props), slices.Clone(r.PathProps)
-		set.add(rule{r, pattern.Parse(r.Route)})
+		set.add(rule{r, pattern.Parse(r.Route), t.encoder.headOf(r.SiteID, r.Event)})
 	}
 	for _, group := range set.byPath {
 		for i := range group {
-			set.byRoute[group[i].Route] = &routeRules{group[i].pattern, pii.NewRoute(group[i].Route), group}
+			route := group[i].Route
+			set.named.add(&routeRules{route, group[i].pattern, pii.NewRoute(route), group})
 		}
 	}
 	return set, errors.Join(problems...)
@@ -251,14 +282,14 @@ func (s *Rules) candidates(o *Observation) ([]rule, pattern.Pattern) {
 	}
 	var rules []rule
 	var route pattern.Pattern
-	if known := s.byRoute[o.Route]; known != nil {
+	if known := s.named.find(o.Route); known != nil {
 		rules, route, o.Page.route = known.rules, known.pattern, known.route
 	} else {
 		route, o.Page.route = pattern.Parse(o.Route), pii.Route{Pattern: o.Route}
 		rules = s.byPath[route.Path]
 	}
 	for i := range rules {
-		if rules[i].names(route, o.Method) {
+		if rules[i].names(&route, o.Method) {
 			return rules, route
 		}
 	}
@@ -266,7 +297,7 @@ func (s *Rules) candidates(o *Observation) ([]rule, pattern.Pattern) {
 }
 
 // names reports whether the rule applies to a route with its path and to the method.
-func (r *rule) names(route pattern.Pattern, method string) bool {
+func (r *rule) names(route *pattern.Pattern, method string) bool {
 	if r.Route == AnyRoute || r.Route == NoRoute {
 		return true
 	}

@@ -9,7 +9,7 @@ import (
 // wanted one, or "" if the routes differ in anything else.
 func PrefixOf(listed, want Pattern) string {
 	prefix, below := strings.CutSuffix(listed.Path, want.Path)
-	if !below || want.Path == "/" || !want.Covers(listed, cmp.Or(listed.Method, want.Method)) {
+	if !below || want.Path == "/" || !want.Covers(&listed, cmp.Or(listed.Method, want.Method)) {
 		return ""
 	}
 	return prefix

@@ -44,7 +44,7 @@ func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
 // Covers reports whether a rule with pattern p applies to a request with this method that
 // matched route, whose path is the same. An empty method or host in p matches any.
-func (p Pattern) Covers(route Pattern, method string) bool {
+func (p *Pattern) Covers(route *Pattern, method string) bool {
 	return (p.Method == "" || p.Method == method || p.Method == route.Method && method == http.MethodHead) &&
 		(p.Host == "" || p.Host == route.Host)
 }
