@@ -21,21 +21,32 @@ const newIdentity = "UPDATE identity SET id = hex(randomblob(16))"
 
 // checkLog refuses a log that belongs to another file. It does not change the file.
 func (s *Store) checkLog(ctx context.Context) error {
-	owner, err := os.ReadFile(s.file + "-id")
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // an earlier version of the collector wrote the log
-	}
-	if err != nil {
+	foreign, err := isForeign(ctx, s.file)
+	if err != nil || !foreign {
 		return err
 	}
-	id, err := identityOf(ctx, s.file)
-	if err != nil || id == string(owner) {
-		return nil // opening the file tells what is wrong with it
-	}
-	if log, err := os.Stat(s.file + "-wal"); err == nil && log.Size() > 0 {
+	if hasLog(s.file) {
 		return errForeignLog
 	}
 	return os.Remove(s.file + "-id")
+}
+
+// isForeign reports whether the note beside a file names another file.
+func isForeign(ctx context.Context, file string) (bool, error) {
+	owner, err := os.ReadFile(file + "-id")
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil // an earlier version of the collector wrote the log
+	}
+	if err != nil {
+		return false, err
+	}
+	id, err := identityOf(ctx, file)
+	return err == nil && id != string(owner), nil // opening the file tells what is wrong with it
+}
+
+func hasLog(file string) bool {
+	log, err := os.Stat(file + "-wal")
+	return err == nil && log.Size() > 0
 }
 
 // claimLog notes that the log belongs to the file.

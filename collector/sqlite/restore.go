@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -59,16 +58,9 @@ func verify(ctx context.Context, backup string) (err error) {
 		return err
 	}
 	if version == 0 {
-		return errors.New("is empty")
+		return errEmpty
 	}
-	var found string
-	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
-		return err
-	}
-	if found != "ok" {
-		return fmt.Errorf("is damaged: %s", found)
-	}
-	return nil
+	return integrity(ctx, db)
 }
 
 // replace puts next in the place of file. Until the log is moved, too, Open refuses the file.

@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+)
+
+// Check reads all of a store's file, or of a backup, and returns an error that names the file and
+// each kind of damage found in it, or nil. It changes nothing. The store may be open, also in
+// another process: Check then reads a snapshot, and the log grows until it returns. A million
+// events take some seconds.
+//
+// Check verifies the structure of the file, every event, every text, and the data that is
+// precomputed for reports. It cannot find a text or a number that was replaced by another.
+func Check(ctx context.Context, file string) error {
+	file = resolve(file)
+	err := check(ctx, file)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return &fileError{file, err}
+}
+
+func check(ctx context.Context, file string) (err error) {
+	if _, err := os.Stat(file); err != nil {
+		return err
+	}
+	foreign, err := isForeign(ctx, file)
+	if err != nil {
+		return err
+	}
+	if foreign && hasLog(file) {
+		return errForeignLog
+	}
+	db, err := sql.Open("sqlite", dsn(file)+"&mode=ro&_pragma=query_only(1)")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	version, err := inspect(ctx, db)
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		return errEmpty
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to commit
+	c := &checker{reading: &reading{ctx: ctx, tx: tx}}
+	return c.all(version)
+}
+
+// errEmpty is returned for a file without a store.
+var errEmpty = errors.New("is empty")
+
+// checker checks a snapshot of a file.
+type checker struct {
+	*reading
+	texts marks
+}
+
+// all joins the first damage of each kind.
+func (c *checker) all(version int) error {
+	problems := []error{integrity(c.ctx, c.tx), c.references()}
+	if err := c.readTexts(); err != nil {
+		return errors.Join(append(problems, fmt.Errorf("texts: %w", err))...)
+	}
+	problems = append(problems, c.events())
+	if version == len(migrations) { // other versions have other parts, which the migration replaces
+		problems = append(problems, c.segmentsOfAll(), c.rollupsOfAll())
+	}
+	return errors.Join(problems...)
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// integrity has SQLite read all pages and compare the indexes with the tables.
+func integrity(ctx context.Context, in querier) error {
+	var found string
+	if err := in.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fmt.Errorf("is damaged: %s", strings.ReplaceAll(found, "\n", ": "))
+	}
+	return nil
+}
+
+// references finds parts of segments that do not exist.
+func (c *checker) references() error {
+	var found int
+	err := c.tx.QueryRowContext(c.ctx, "SELECT count(*) FROM pragma_foreign_key_check").Scan(&found)
+	if err == nil && found > 0 {
+		err = fmt.Errorf("is damaged: %d rows belong to rows that are missing", found)
+	}
+	return err
+}
+
+func (c *checker) readTexts() error {
+	return eachRow(c.ctx, c.tx, "SELECT id FROM text", []any{&c.texts}, func() {})
+}
+
+// known reports whether all texts exist. ID 0 is the empty text.
+func (c *checker) known(ids ...uint32) bool {
+	for _, id := range ids {
+		if id != 0 && !c.texts.has(int64(id)) {
+			return false
+		}
+	}
+	return true
+}
+
+// errNoText is returned if a text is missing.
+var errNoText = errors.New("a text is missing")
+
+func (c *checker) events() error {
+	var of struct{ at, seq int64 }
+	var ids [8]uint32
+	var props []byte
+	into := []any{&of.at, &of.seq, &props}
+	for i := range ids {
+		into = append(into, &ids[i])
+	}
+	var bad error
+	err := eachRow(c.ctx, c.tx, "SELECT at, seq, props, site, name, path, referrer, source, medium, campaign, origin FROM event", into, func() {
+		err := colstore.CheckProps(props)
+		if err == nil && !c.known(ids[:]...) {
+			err = errNoText
+		}
+		if err != nil && bad == nil {
+			bad = fmt.Errorf("event %d of %s: %w", of.seq, timeOf(of.at), err)
+		}
+	})
+	return cmp.Or(err, bad)
+}
