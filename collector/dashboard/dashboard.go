@@ -7,7 +7,9 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -46,6 +48,10 @@ type Config struct {
 	// to RemoteAddr, so that all clients behind a proxy share one limit.
 	Client func(*http.Request) netip.Addr
 
+	// ReportTimeout is how long the figures of a page may take; after it the answer is 503.
+	// Exports and live views take as long as they need. Defaults to 20s.
+	ReportTimeout time.Duration
+
 	// Done ends the live views when it is closed; http.Server.Shutdown would wait for them.
 	// Defaults to nil: live views end with their requests.
 	Done <-chan struct{}
@@ -64,6 +70,7 @@ type board struct {
 // the collector before it.
 func New(c Config) http.Handler {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
+	c.ReportTimeout = cmp.Or(c.ReportTimeout, 20*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -101,7 +108,10 @@ func (b *board) routes() *http.ServeMux {
 	}
 	for pattern, do := range b.siteRoutes() {
 		method, path, _ := strings.Cut(pattern, " ")
-		mux.Handle(method+" /sites/{site}"+path, b.serve(b.signedIn(b.ofSite(do))))
+		mux.Handle(method+" /sites/{site}"+path, b.serve(b.signedIn(b.ofSite(b.inTime(do)))))
+	}
+	for pattern, do := range b.streamRoutes() {
+		mux.Handle(pattern, b.serve(b.signedIn(b.ofSite(do))))
 	}
 	return mux
 }
@@ -113,9 +123,6 @@ func (b *board) siteRoutes() map[string]siteAction {
 		"GET /top/{dimension}": b.topPage,
 		"GET /events":          b.events,
 		"GET /live":            b.live,
-		"GET /live/stream":     b.stream,
-		"GET /export.csv":      b.exportCSV,
-		"GET /export.json":     b.exportJSON,
 
 		"GET /settings":  b.settings,
 		"POST /settings": b.changeSite,
@@ -136,6 +143,15 @@ func (b *board) siteRoutes() map[string]siteAction {
 		"GET /funnels/{funnel}/edit":    b.editFunnel,
 		"POST /funnels/{funnel}/edit":   b.saveFunnel,
 		"POST /funnels/{funnel}/delete": b.deleteFunnel,
+	}
+}
+
+// streamRoutes have no time limit.
+func (b *board) streamRoutes() map[string]siteAction {
+	return map[string]siteAction{
+		"GET /sites/{site}/live/stream": b.stream,
+		"GET /sites/{site}/export.csv":  b.exportCSV,
+		"GET /sites/{site}/export.json": b.exportJSON,
 	}
 }
 
@@ -161,6 +177,22 @@ func (b *board) ofSite(do siteAction) action {
 			return account.ErrNotFound
 		}
 		return do(w, r, site)
+	}
+}
+
+// errSlow is returned if the figures of a page take longer than Config.ReportTimeout.
+var errSlow = errors.New("dashboard: the report took too long")
+
+// inTime bounds the time of do.
+func (b *board) inTime(do siteAction) siteAction {
+	return func(w http.ResponseWriter, r *http.Request, site account.Site) error {
+		ctx, cancel := context.WithTimeoutCause(r.Context(), b.ReportTimeout, errSlow)
+		defer cancel()
+		err := do(w, r.WithContext(ctx), site)
+		if err != nil && context.Cause(ctx) == errSlow {
+			return fmt.Errorf("%w: %w", errSlow, err)
+		}
+		return err
 	}
 }
 
@@ -193,6 +225,10 @@ func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusBadRequest
 	case errors.Is(err, errBusy):
 		status = http.StatusServiceUnavailable
+	case errors.Is(err, errSlow), errors.Is(err, store.ErrTooLarge):
+		b.Logger.WarnContext(r.Context(), "dashboard: a report took too long or is too large", "path", r.URL.Path)
+		b.showErrorPage(w, r, slowPage)
+		return
 	default:
 		b.Logger.ErrorContext(r.Context(), "dashboard: a page failed", "path", r.URL.Path, "error", err)
 	}

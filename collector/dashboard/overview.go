@@ -196,18 +196,15 @@ func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.S
 	})
 }
 
-// Bounds of the props shown for an event: keys, and values of each key.
-const (
-	maxPropKeys   = 100
-	maxPropValues = 20
-)
+// maxPropValues is how many values of each prop are shown for an event.
+const maxPropValues = 20
 
 // eventPage is the data of the page of one event.
 type eventPage struct {
 	Name   string
 	Row    store.Row
 	Props  []propTable
-	Hidden int // number of keys left out
+	Hidden store.PropRow // sum of the keys left out
 	Back   string
 }
 
@@ -215,6 +212,7 @@ type eventPage struct {
 type propTable struct {
 	Key  string
 	Rows []tableRow
+	Rest store.PropRow // sum of the values left out
 }
 
 // events shows the table of all events, or one event with its props.
@@ -233,27 +231,32 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 	if err != nil {
 		return err
 	}
-	page := eventPage{Name: name, Row: row, Props: propTables(props), Back: p.On("/sites/" + site.ID + "/events")}
-	if page.Hidden = max(0, len(page.Props)-maxPropKeys); page.Hidden > 0 {
-		page.Props = page.Props[:maxPropKeys]
-	}
+	page := eventPage{Name: name, Row: row, Back: p.On("/sites/" + site.ID + "/events")}
+	page.Props, page.Hidden = propTables(props)
 	return b.show(w, r, http.StatusOK, "event", view{
 		Title: name, Tab: "overview", Site: site, Period: p, Data: page,
 	})
 }
 
-// propTables groups rows, which are sorted by key.
-func propTables(rows []store.PropRow) []propTable {
-	var all []propTable
+// propTables groups rows, which are sorted by key. The last one may be the sum of hidden keys.
+func propTables(rows []store.PropRow) (all []propTable, hidden store.PropRow) {
 	most := int64(0)
 	for _, row := range rows {
+		if row.Key == "" && row.Rest > 0 {
+			hidden = row
+			continue
+		}
 		if len(all) == 0 || all[len(all)-1].Key != row.Key {
 			all, most = append(all, propTable{Key: row.Key}), row.Count
 		}
 		last := &all[len(all)-1]
+		if row.Rest > 0 {
+			last.Rest = row
+			continue
+		}
 		last.Rows = append(last.Rows, tableRow{
 			Text: cmp.Or(row.Value, "(empty)"), Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most),
 		})
 	}
-	return all
+	return all, hidden
 }

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -197,9 +199,63 @@ func TestPropsOfAnEventStayBounded(t *testing.T) {
 		f.add(happened(site.ID, "signup", noon.Add(-time.Minute), 0, fmt.Sprintf("key%03d", i), "v", "id", fmt.Sprintf("value%03d", i)))
 	}
 	body := f.signedIn().page("/sites/" + site.ID + "/events?name=signup").body
-	assert.Equal(t, maxPropKeys, strings.Count(body, "<table"))
+	assert.Equal(t, store.MaxReportKeys, strings.Count(body, "<table"))
 	assert.Equal(t, maxPropValues, strings.Count(body, `title="value`))
-	assert.Contains(t, body, "51 more props are not shown")
+	assert.Contains(t, body, "51 more props with 51 values in all are not shown")
+	assert.Regexp(t, `130 more values</th><td class="n">130<`, body)
+}
+
+// A page whose figures take too long ends, and says so; an export takes as long as it needs.
+func TestAPageThatTakesTooLongIsAnError(t *testing.T) {
+	t.Parallel()
+	slow := func(c *Config) { c.Store, c.ReportTimeout = stuck{c.Store}, time.Millisecond }
+	f := newFixtureWith(t, slow)
+	site := f.site("shop", "shop.example.com")
+	b := f.signedIn()
+	for _, path := range []string{"", "/top/pages", "/events?name=signup"} {
+		a := b.get("/sites/" + site.ID + path)
+		assert.Equal(t, http.StatusServiceUnavailable, a.status, path)
+		assert.Contains(t, a.body, "This report takes too long", path)
+	}
+	assert.Equal(t, http.StatusOK, b.get("/sites/"+site.ID+"/export.csv").status)
+	assert.NotContains(t, f.log.String(), "level=ERROR")
+}
+
+func TestAReportThatIsTooLargeIsAnError(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, func(c *Config) { c.Store = large{c.Store} })
+	site := f.site("shop", "shop.example.com")
+	a := f.signedIn().get("/sites/" + site.ID + "/events?name=signup")
+	assert.Equal(t, http.StatusServiceUnavailable, a.status)
+	assert.Contains(t, a.body, "Choose a shorter range")
+	assert.NotContains(t, f.log.String(), "level=ERROR")
+}
+
+// large is a store whose report of props is too large.
+type large struct{ store.Store }
+
+func (large) Props(context.Context, store.Query, string, int) ([]store.PropRow, error) {
+	return nil, fmt.Errorf("file: %w", store.ErrTooLarge)
+}
+
+// stuck is a store whose reports never end.
+type stuck struct{ store.Store }
+
+func (stuck) Top(ctx context.Context, _ store.Query, _ store.Dimension, _ int) ([]store.Row, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (stuck) Props(ctx context.Context, _ store.Query, _ string, _ int) ([]store.PropRow, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (s stuck) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+	if _, limited := ctx.Deadline(); limited {
+		return errors.New("an export has a deadline")
+	}
+	return s.Store.Export(ctx, q, each)
 }
 
 func TestFailuresAreShownInTheDesignAndLogged(t *testing.T) {

@@ -95,12 +95,21 @@ var errorPages = map[int]errorPage{
 	http.StatusInternalServerError:   {Title: "Something went wrong", Words: "The collector could not answer this request. Its log has the details."},
 }
 
+// slowPage is shown if a report takes too long, or too much memory.
+var slowPage = errorPage{
+	Status: http.StatusServiceUnavailable, Title: "This report takes too long", Words: "Choose a shorter range, or try again later.",
+}
+
 func (b *board) showError(w http.ResponseWriter, r *http.Request, status int) {
 	page := errorPages[status]
 	page.Status = status
-	if err := b.show(w, r, status, "error", view{Title: page.Title, Data: page}); err != nil {
+	b.showErrorPage(w, r, page)
+}
+
+func (b *board) showErrorPage(w http.ResponseWriter, r *http.Request, page errorPage) {
+	if err := b.show(w, r, page.Status, "error", view{Title: page.Title, Data: page}); err != nil {
 		b.Logger.ErrorContext(r.Context(), "dashboard: the error page failed", "error", err)
-		http.Error(w, http.StatusText(status), status)
+		http.Error(w, http.StatusText(page.Status), page.Status)
 	}
 }
 

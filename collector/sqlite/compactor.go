@@ -269,7 +269,8 @@ func (r *reading) nextSegment(g gap, open bool) (from, to int64, left int, err e
 		err = r.tx.QueryRowContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?",
 			r.site, g.from, end, length-1).Scan(&last)
 		if err == nil {
-			return g.from, min(last+1, g.to), 0, nil
+			to, err = r.endOfProps(g.from, min(last+1, g.to))
+			return g.from, to, 0, err
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return 0, 0, 0, err
@@ -279,5 +280,6 @@ func (r *reading) nextSegment(g gap, open bool) (from, to int64, left int, err e
 	if err != nil || left == 0 || growing {
 		return 0, 0, left, err
 	}
-	return g.from, g.to, 0, nil
+	to, err = r.endOfProps(g.from, g.to)
+	return g.from, to, 0, err
 }

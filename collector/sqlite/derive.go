@@ -110,10 +110,14 @@ func (d *span) tables() (parts colstore.Parts, events int64, err error) {
 	return parts, events, err
 }
 
-// whole encodes a day that has several segments as one; nil if it has one already.
+// whole encodes a day that has several segments as one; nil if it has one already, or has too many
+// bytes of props.
 func (d *span) whole() (colstore.Parts, error) {
 	all, err := d.segments(d.day)
 	if err != nil || len(all) == 1 {
+		return nil, err
+	}
+	if end, err := d.endOfProps(d.from, d.to); err != nil || end < d.to {
 		return nil, err
 	}
 	c, err := d.scan(d.from, d.to, colstore.AllColumns()...)

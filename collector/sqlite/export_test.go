@@ -99,6 +99,12 @@ func OpenWithSegments(ctx context.Context, cfg Config, length int) (*Store, erro
 	return Open(ctx, cfg)
 }
 
+// LimitSegmentProps sets the bytes of props in a segment.
+func LimitSegmentProps(s *Store, bytes int) { s.segmentProps = bytes }
+
+// LimitPropBytes sets the bytes of props that a report may hold.
+func LimitPropBytes(s *Store, bytes int) { s.maxPropBytes = bytes }
+
 // Settle makes all segments and rollups that are due.
 func Settle(t testing.TB, s *Store) {
 	t.Helper()

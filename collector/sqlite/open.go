@@ -89,6 +89,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 		forgetting:    make(turn, 1),
 		segmentLength: cmp.Or(cfg.segmentLength, defaultSegmentLength),
+		segmentProps:  segmentProps,
+		maxPropBytes:  maxPropBytes,
 		compacting:    make(turn, 1),
 		compactorDone: make(chan struct{}),
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,6 +116,9 @@ func (r *reading) topTable(by store.Dimension) (*colstore.TopTable, error) {
 	return all, all.Merge(days)
 }
 
+// maxPropBytes bounds the tables of props in a report, in bytes.
+const maxPropBytes = 256 << 20
+
 // Props implements store.Store.
 func (s *Store) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
 	var rows []store.PropRow
@@ -124,18 +128,42 @@ func (s *Store) Props(ctx context.Context, q store.Query, event string, limit in
 			return err
 		}
 		var days [][]byte
+		left := s.maxPropBytes
 		err = r.days(func(d *span) error {
 			table, err := d.propTable(id)
 			days = append(days, table)
+			if left -= len(table); left < 0 && err == nil {
+				err = store.ErrTooLarge
+			}
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		rows, err = colstore.MergePropTables(days, limit)
+		rows, err = colstore.MergePropTables(r.ctx, days, limit)
 		return err
 	})
 	return rows, err
+}
+
+// EachProp implements store.Store.
+func (s *Store) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
+	return s.days(ctx, q, func(d *span) error {
+		for c, err := range d.batches(propColumns, false) {
+			if err != nil {
+				return err
+			}
+			names, err := d.textsOf(c.Names())
+			if err != nil {
+				return err
+			}
+			err = c.EachProp(func(name uint32, visitor bool, p store.Prop) { each(names[name], visitor, p) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // nameID is like idOf for the name of an event. Pageviews have no name and ID 0.
@@ -153,7 +181,8 @@ func (d *span) propTable(name uint32) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return colstore.FindPropTable(data, name)
+		table, err := colstore.FindPropTable(data, name)
+		return bytes.Clone(table), err // without the tables of other names
 	}
 	tables, err := d.countProps(func(id uint32) bool { return id == name })
 	return tables.Table(name), err

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"database/sql"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -17,6 +19,10 @@ import (
 // defaultSegmentLength is the number of events in a segment of the current day, and so about
 // the most events that a report reads one by one.
 const defaultSegmentLength = 1 << 14
+
+// segmentProps is about the most bytes of props in a segment, because reports hold one segment in
+// memory.
+const segmentProps = 32 << 20
 
 type segment struct{ id, first, until int64 }
 
@@ -43,4 +49,16 @@ func (r *reading) segmentParts(id int64, want []int) (colstore.Parts, error) {
 		err = colstore.ErrDamaged
 	}
 	return parts, err
+}
+
+// endOfProps returns the end of a segment, earlier than to if the events have too many bytes of
+// props.
+func (r *reading) endOfProps(from, to int64) (end int64, err error) {
+	const query = `SELECT at + 1 FROM (SELECT at, sum(length(props)) OVER (ORDER BY at, seq) AS bytes
+		FROM event WHERE site = ? AND at >= ? AND at < ?) WHERE bytes >= ? LIMIT 1`
+	err = r.tx.QueryRowContext(r.ctx, query, r.site, from, to, r.s.segmentProps).Scan(&end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return to, nil
+	}
+	return end, err
 }

@@ -93,13 +93,12 @@ func (d *span) countTotals() (colstore.Totals, error) {
 	return c.Totals(), nil
 }
 
+// propColumns are the columns that props are counted by.
+var propColumns = []colstore.Column{colstore.Visitor, colstore.Name, colstore.Props}
+
 // countProps counts the props of the span's events, by name.
 func (d *span) countProps(wanted func(name uint32) bool) (colstore.PropTables, error) {
-	c, err := d.columns(colstore.Visitor, colstore.Name, colstore.Props)
-	if err != nil {
-		return nil, err
-	}
-	return colstore.CountProps(c, wanted)
+	return colstore.CountProps(d.batches(propColumns, false), wanted)
 }
 
 // columns returns the columns of the whole span.
@@ -130,12 +129,42 @@ func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
 	}
 }
 
+// gapLength is the number of events of a gap in a batch with props, which have up to
+// store.MaxBody bytes each.
+const gapLength = 1000
+
 // readGap yields the events of a gap between two times, if there are any, and reports whether
 // to go on.
 func (d *span) readGap(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
-	if from >= to {
-		return true
+	for from < to {
+		end, err := to, error(nil)
+		if slices.Contains(want, colstore.Props) {
+			end, err = d.endOf(from, to, gapLength)
+		}
+		if err != nil {
+			return yield(nil, err)
+		}
+		if !d.readPart(from, end, want, yield) {
+			return false
+		}
+		from = end
 	}
+	return true
+}
+
+// endOf returns the end of a batch of this many events, or more if the last ones have the same
+// time.
+func (r *reading) endOf(from, to int64, events int) (end int64, err error) {
+	err = r.tx.QueryRowContext(r.ctx, "SELECT at + 1 FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?",
+		r.site, from, to, events-1).Scan(&end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return to, nil
+	}
+	return end, err
+}
+
+// readPart is like readGap for one batch.
+func (d *span) readPart(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
 	c, err := d.scan(from, to, want...)
 	if err == nil && c.Len() == 0 {
 		return true

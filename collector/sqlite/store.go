@@ -36,6 +36,8 @@ type Store struct {
 	forgetting turn
 
 	segmentLength int // events in a segment
+	segmentProps  int // bytes of props in a segment
+	maxPropBytes  int // bytes of the tables of a report
 	due           due
 	compacting    turn          // held while making segments and rollups
 	compactorDone chan struct{} // closed by the compactor

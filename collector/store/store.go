@@ -92,11 +92,19 @@ type Row struct {
 	Visitors int64  // as in Totals
 }
 
-// PropRow is a value of a prop with its counts.
+// PropRow is a value of a prop with its counts, or the sum of several values.
 type PropRow struct {
 	Key string
 	Row
+
+	// Rest is 0 for a single value. Otherwise the row sums up this many values of Key that a
+	// limit left out, or all values of this many keys if Key is empty. Visitors is then 0,
+	// because a visitor may have several values.
+	Rest int
 }
+
+// MaxReportKeys is the number of keys in the report of [Store.Props].
+const MaxReportKeys = 100
 
 // Match selects the events of a goal or of a funnel's step: pageviews of a page, or events
 // with a name, optionally only those with a prop. Number props are compared as text. With a
@@ -136,6 +144,9 @@ var ErrClosed = errors.New("store: closed")
 // ErrBusy is returned for work that cannot be done while a report is read. Try it again.
 var ErrBusy = errors.New("store: busy")
 
+// ErrTooLarge is returned for a report that would need too much memory. Ask for a shorter range.
+var ErrTooLarge = errors.New("store: the report is too large: ask for a shorter range")
+
 // DuplicateFor is how long the Key of an Event is remembered by default.
 const DuplicateFor = 24 * time.Hour
 
@@ -163,9 +174,16 @@ type Store interface {
 	// Top returns at most limit rows, sorted by descending Count, then by Value.
 	Top(ctx context.Context, q Query, by Dimension, limit int) ([]Row, error)
 
-	// Props returns, for each prop key of the events with this name, at most limit values: keys
-	// sorted, values by descending Count, then by Value. Strings compare bytewise.
+	// Props returns, for each of the MaxReportKeys most frequent prop keys of the events with this
+	// name, at most limit values: keys sorted, values by descending Count, then by Value. A row
+	// with Rest follows if there are more values, and another one at the end if there are more
+	// keys. Strings compare bytewise. A limit of 0 returns nothing. If there are too many distinct
+	// props to sort, Props may return ErrTooLarge.
 	Props(ctx context.Context, q Query, event string, limit int) ([]PropRow, error)
+
+	// EachProp calls each with the props of all events, in any order: the event's name, whether
+	// the event has a Visitor, and the prop. It may leave out some that it has passed before.
+	EachProp(ctx context.Context, q Query, each func(name string, visitor bool, p Prop)) error
 
 	// Count returns the number of matching events and of their visitors.
 	Count(ctx context.Context, q Query, m Match) (Row, error)

@@ -38,6 +38,7 @@ func reports() []report {
 			return list(s.Recent(ctx, q, 20))
 		}},
 		{"export", exported},
+		{"each prop", eachProp},
 	}
 	for by := store.Pages; by <= store.Names; by++ {
 		all = append(all, top(by, 2), top(by, 1000))
@@ -62,6 +63,18 @@ func list[E any](all []E, err error) (any, error) {
 func exported(ctx context.Context, s store.Store, q store.Query) (any, error) {
 	var all []store.Event
 	err := s.Export(ctx, q, func(e store.Event) error { all = append(all, e); return nil })
+	return all, err
+}
+
+// eachProp returns what EachProp passes on, each once.
+func eachProp(ctx context.Context, s store.Store, q store.Query) (any, error) {
+	type sent struct {
+		name    string
+		visitor bool
+		prop    store.Prop
+	}
+	all := make(map[sent]bool)
+	err := s.EachProp(ctx, q, func(name string, visitor bool, p store.Prop) { all[sent{name, visitor, p}] = true })
 	return all, err
 }
 

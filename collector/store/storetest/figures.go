@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -141,9 +142,26 @@ var tops = []promise{
 			{Key: "plan", Row: store.Row{Value: "basic", Count: 1}},
 			{Key: "plan", Row: store.Row{Value: "free", Count: 1, Visitors: 1}},
 		}, f.props(days(0, 2), "paid", 9))
-		assert.Len(f, f.props(days(0, 2), "paid", 1), 2)
+		assert.Equal(f, []store.PropRow{
+			{Key: "cur", Row: store.Row{Value: "eur", Count: 1, Visitors: 1}},
+			{Key: "plan", Row: store.Row{Value: "pro", Count: 2, Visitors: 1}},
+			{Key: "plan", Row: store.Row{Count: 2}, Rest: 2},
+		}, f.props(days(0, 2), "paid", 1))
 		assert.Empty(f, f.props(days(0, 2), "PAID", 9))
 		assert.Empty(f, f.props(days(0, 2), "paid", 0))
+	}},
+	{"Props returns the most frequent keys, and the sums of others", func(f *fixture) {
+		f.addManyKeys()
+		rows := f.props(days(0, 3), "paid", 2)
+		require.Len(f, rows, store.MaxReportKeys+3)
+		assert.Equal(f, store.PropRow{Key: "key 000", Row: store.Row{Value: "v", Count: 1, Visitors: 1}}, rows[0])
+		assert.Equal(f, "key 098", rows[98].Key, "of equal counts, the first keys")
+		assert.Equal(f, []store.PropRow{
+			{Key: "often", Row: store.Row{Value: "0", Count: 1, Visitors: 1}},
+			{Key: "often", Row: store.Row{Value: "1", Count: 1, Visitors: 1}},
+			{Key: "often", Row: store.Row{Count: 8}, Rest: 8},
+			{Row: store.Row{Count: 51}, Rest: 51},
+		}, rows[99:])
 	}},
 	{"Props counts a number with a string of its text, and other texts apart", func(f *fixture) {
 		for _, p := range []store.Prop{{Key: "n", Value: "5"}, {Key: "n", Value: "5", Numeric: true}, {Key: "n", Value: "5.0", Numeric: true}, {Key: "n", Value: "05"}} {
@@ -173,4 +191,15 @@ func values(rows []store.Row) []string {
 		all = append(all, row.Value)
 	}
 	return all
+}
+
+// addManyKeys adds 150 keys of one event each and a key of ten events, on three days.
+func (f *fixture) addManyKeys() {
+	for i := range 10 {
+		e := event(at(i%3, i), uint64(i)+1, "paid", "often", fmt.Sprint(i))
+		for k := range 15 {
+			e.Props = append(e.Props, store.Prop{Key: fmt.Sprintf("key %03d", 15*i+k), Value: "v"})
+		}
+		f.add(e)
+	}
 }

@@ -166,6 +166,7 @@ func closedErrors(f *fixture) []error {
 		func() error { _, err := f.Series(ctx, q, store.Day); return err },
 		func() error { _, err := f.Top(ctx, q, store.Pages, 9); return err },
 		func() error { _, err := f.Props(ctx, q, "x", 9); return err },
+		func() error { return f.EachProp(ctx, q, func(string, bool, store.Prop) {}) },
 		func() error { _, err := f.Count(ctx, q, paid); return err },
 		func() error { _, err := f.Funnel(ctx, q, []store.Match{shop, paid}); return err },
 		func() error { _, err := f.Recent(ctx, q, 9); return err },

@@ -219,7 +219,7 @@ func (r *Reference) Props(ctx context.Context, q store.Query, event string, limi
 	}
 	defer leave()
 	of := make(map[string]map[string][]store.Event) // by key and value
-	var keys []string
+	counts := make(map[string]int64)
 	for _, e := range r.in(q) {
 		if e.Name != event {
 			continue
@@ -227,19 +227,15 @@ func (r *Reference) Props(ctx context.Context, q store.Query, event string, limi
 		for _, p := range e.Props {
 			if of[p.Key] == nil {
 				of[p.Key] = make(map[string][]store.Event)
-				keys = append(keys, p.Key)
 			}
 			of[p.Key][p.Value] = append(of[p.Key][p.Value], e)
+			counts[p.Key]++
 		}
 	}
-	slices.Sort(keys)
-	var all []store.PropRow
-	for _, key := range keys {
-		for _, row := range rows(of[key], limit) {
-			all = append(all, store.PropRow{Key: key, Row: row})
-		}
+	if limit <= 0 {
+		return nil, nil
 	}
-	return all, nil
+	return propRows(of, counts, limit), nil
 }
 
 // Count implements store.Store.

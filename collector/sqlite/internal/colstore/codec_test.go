@@ -1,6 +1,7 @@
 package colstore
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -79,7 +80,7 @@ func FuzzUnpackingTakesAnyBytes(f *testing.F) {
 		_ = NewTopTable(store.Pages).Merge([][]byte{data})
 		_, _ = FindTally(data, 1)
 		_, _ = FindPropTable(data, 1)
-		_, _ = MergePropTables([][]byte{data, data}, 1)
+		_, _ = MergePropTables(context.Background(), [][]byte{data, data}, 1)
 		_ = eachText(data, func([]byte) {})
 		_ = c.decode(At, 0, data)
 		useIndexes(&c.visitor, c.decode(Visitor, 0, data))

@@ -127,6 +127,9 @@ func (c *Columns) dictionaryRows() []*[]uint32 {
 	return all
 }
 
+// Names returns the IDs of the events' names.
+func (c *Columns) Names() []uint32 { return c.texts[Name].values }
+
 // Len returns the number of events.
 func (c *Columns) Len() int { return len(c.visitor.rows) }
 

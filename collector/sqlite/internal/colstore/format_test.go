@@ -109,14 +109,14 @@ func TestASegmentThatIsReadAndWrittenAgainStaysTheSame(t *testing.T) {
 
 func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	t.Parallel()
-	c := formatEvents(t)
-	totals := c.Totals()
-	props, err := CountProps(c, func(uint32) bool { return true })
+	day := func(yield func(*Columns, error) bool) { yield(formatEvents(t), nil) }
+	totals := formatEvents(t).Totals()
+	props, err := CountProps(day, func(uint32) bool { return true })
 	require.NoError(t, err)
 	got := Parts{PartTotals: totals.Encode(), PartProps: props.Encode()}
 	for by := range Dimensions {
 		table := NewTopTable(store.Dimension(by))
-		require.NoError(t, table.CountDay(func(yield func(*Columns, error) bool) { yield(formatEvents(t), nil) }))
+		require.NoError(t, table.CountDay(day))
 		got[PartTop+by], err = table.Encode(formatTexts)
 		require.NoError(t, err)
 	}
@@ -134,7 +134,7 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 
 	table, err := FindPropTable(parts[PartProps], 6)
 	require.NoError(t, err)
-	rows, err := MergePropTables([][]byte{table}, 10)
+	rows, err := MergePropTables(t.Context(), [][]byte{table}, 10)
 	require.NoError(t, err)
 	assert.Equal(t, []store.PropRow{
 		{Key: "n", Row: store.Row{Value: "5", Count: 1}},
@@ -172,7 +172,7 @@ func TestRowsAreSortedByDescendingCountAndThenByValue(t *testing.T) {
 	top, err := pages.Rows(10, formatTexts)
 	require.NoError(t, err)
 	assert.Equal(t, []store.Row{{Value: "/cart", Count: 3, Visitors: 2}, {Value: "/", Count: 2, Visitors: 1}, {Value: "/car/7", Count: 2, Visitors: 2}}, top)
-	rows, err := MergePropTables(props, 10)
+	rows, err := MergePropTables(t.Context(), props, 10)
 	require.NoError(t, err)
 	assert.Equal(t, []store.PropRow{
 		{Key: "n", Row: store.Row{Value: "5", Count: 1}},

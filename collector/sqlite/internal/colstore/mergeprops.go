@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"container/heap"
+	"context"
 	"slices"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -12,8 +13,12 @@ import (
 // A prop may have millions of distinct values, so the tables of days are not combined in
 // memory. All have the same order, so one merge pass meets the tallies of each prop together.
 
-// MergePropTables adds up encoded tables and returns the first limit values of each key.
-func MergePropTables(tables [][]byte, limit int) ([]store.PropRow, error) {
+// rowsPerCheck is how many rows are merged between two looks at the context.
+const rowsPerCheck = 4096
+
+// MergePropTables adds up encoded tables and returns the first limit values of each of the first
+// store.MaxReportKeys keys, and the sums of all others.
+func MergePropTables(ctx context.Context, tables [][]byte, limit int) ([]store.PropRow, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -24,14 +29,17 @@ func MergePropTables(tables [][]byte, limit int) ([]store.PropRow, error) {
 		}
 	}
 	m := merged{limit: limit}
-	for len(h) > 0 {
+	for i := 0; len(h) > 0; i++ {
+		if i%rowsPerCheck == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		m.addRow(h[0])
 		if err := h.advance(); err != nil {
 			return nil, err
 		}
 	}
 	m.endKey()
-	return m.all, nil
+	return m.rows(), nil
 }
 
 // cursor is a row of an encoded table of props.
@@ -88,10 +96,19 @@ func (h *cursors) advance() error {
 // merged collects the rows of several days, in order.
 type merged struct {
 	limit      int
-	all        []store.PropRow
-	best       lastFirst // of the key
+	keys       leastFirst
+	rest       store.PropRow // sum of the keys that are left out
+	current    keyRows
 	key, value []byte
 	tally      Tally // of key and value
+}
+
+// keyRows are the rows of a key.
+type keyRows struct {
+	key    string
+	count  int64
+	values int
+	best   lastFirst
 }
 
 func (m *merged) addRow(c *cursor) {
@@ -112,26 +129,76 @@ func (m *merged) addRow(c *cursor) {
 func (m *merged) endValue() {
 	row := store.Row{Count: m.tally.Count, Visitors: m.tally.Visitors}
 	m.tally = Tally{}
+	if row.Count == 0 {
+		return
+	}
+	k := &m.current
+	k.values++
+	k.count += row.Count
 	switch {
-	case row.Count == 0:
-	case len(m.best) < m.limit:
+	case len(k.best) < m.limit:
 		row.Value = string(m.value)
-		heap.Push(&m.best, row)
-	case row.Count > m.best[0].Count:
+		heap.Push(&k.best, row)
+	case row.Count > k.best[0].Count:
 		row.Value = string(m.value)
-		m.best[0] = row
-		heap.Fix(&m.best, 0)
+		k.best[0] = row
+		heap.Fix(&k.best, 0)
 	}
 }
 
+// endKey keeps the current key if it is among the first so far. Of equal counts, later keys come
+// last.
 func (m *merged) endKey() {
 	m.endValue()
-	slices.SortFunc(m.best, compareRows)
-	for _, row := range m.best {
-		m.all = append(m.all, store.PropRow{Key: string(m.key), Row: row})
+	k := m.current
+	m.current = keyRows{}
+	if k.count == 0 {
+		return
 	}
-	m.best = nil
+	switch {
+	case len(m.keys) < store.MaxReportKeys:
+		k.key = string(m.key)
+		heap.Push(&m.keys, k)
+		return
+	case k.count > m.keys[0].count:
+		k.key = string(m.key)
+		k, m.keys[0] = m.keys[0], k
+		heap.Fix(&m.keys, 0)
+	}
+	m.rest.Rest++
+	m.rest.Count += k.count
 }
+
+// rows returns the rows of all keys, sorted by key, and what the limits left out.
+func (m *merged) rows() (all []store.PropRow) {
+	slices.SortFunc(m.keys, func(a, b keyRows) int { return cmp.Compare(a.key, b.key) })
+	for _, k := range m.keys {
+		left := k.count
+		slices.SortFunc(k.best, compareRows)
+		for _, row := range k.best {
+			all = append(all, store.PropRow{Key: k.key, Row: row})
+			left -= row.Count
+		}
+		if more := k.values - len(k.best); more > 0 {
+			all = append(all, store.PropRow{Key: k.key, Row: store.Row{Count: left}, Rest: more})
+		}
+	}
+	if m.rest.Rest > 0 {
+		all = append(all, m.rest)
+	}
+	return all
+}
+
+// leastFirst is a heap of keys, the last one by descending count first.
+type leastFirst []keyRows
+
+func (k leastFirst) Len() int { return len(k) }
+func (k leastFirst) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(k[i].count, k[j].count), cmp.Compare(k[j].key, k[i].key)) < 0
+}
+func (k leastFirst) Swap(i, j int) { k[i], k[j] = k[j], k[i] }
+func (k *leastFirst) Push(key any) { *k = append(*k, key.(keyRows)) }
+func (k *leastFirst) Pop() any     { panic("colstore: leastFirst.Pop is not used") }
 
 // lastFirst is a heap of rows, the last row first.
 type lastFirst []store.Row

@@ -15,67 +15,11 @@ type propTable struct {
 	rows    []prop
 	tallies []Tally // of rows
 	index   map[prop]uint32
-
-	values, visitors []uint32   // for each prop of each event, until tallies are computed
-	members          []uint32   // position of a set in memberRows, from 1
-	memberRows       [][]uint32 // rows of a set's props
+	pairs   pairs // of rows and visitors, until tallies are computed
 }
 
 // prop is a prop without its type: the number 5 and the string "5" count together.
 type prop struct{ key, value string }
-
-// CountProps counts the props of a day's events whose names are wanted. It needs Visitor, Name
-// and Props.
-func CountProps(c *Columns, wanted func(name uint32) bool) (PropTables, error) {
-	tables := make(PropTables)
-	names := &c.texts[Name]
-	byName := make([]*propTable, len(names.values))
-	for i, id := range names.values {
-		if !wanted(id) {
-			continue
-		}
-		if tables[id] == nil {
-			tables[id] = &propTable{index: make(map[prop]uint32)}
-		}
-		byName[i] = tables[id]
-	}
-	for row, set := range c.props.rows {
-		t := byName[names.rows[row]]
-		if set == 0 || t == nil {
-			continue
-		}
-		all, err := t.rowsOf(set, c.props.values)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range all {
-			t.values, t.visitors = append(t.values, p), append(t.visitors, c.visitor.rows[row])
-		}
-	}
-	for _, t := range tables {
-		t.tallies = tallies(len(t.rows), t.values, t.visitors, len(c.visitor.values))
-	}
-	return tables, nil
-}
-
-// rowsOf returns the rows of all props of a set.
-func (t *propTable) rowsOf(set uint32, sets []string) ([]uint32, error) {
-	if t.members == nil {
-		t.members = make([]uint32, len(sets))
-	}
-	if t.members[set] == 0 {
-		var rows []uint32
-		err := eachProp([]byte(sets[set]), func(key, value []byte, _ bool) {
-			rows = append(rows, t.row(prop{string(key), string(value)}))
-		})
-		if err != nil {
-			return nil, err
-		}
-		t.memberRows = append(t.memberRows, rows)
-		t.members[set] = uint32(len(t.memberRows))
-	}
-	return t.memberRows[t.members[set]-1], nil
-}
 
 // row returns the row of a prop, which it adds if necessary.
 func (t *propTable) row(p prop) uint32 {
@@ -83,7 +27,7 @@ func (t *propTable) row(p prop) uint32 {
 	if !known {
 		i = uint32(len(t.rows))
 		t.index[p] = i
-		t.rows = append(t.rows, p)
+		t.rows, t.tallies = append(t.rows, p), append(t.tallies, Tally{})
 	}
 	return i
 }
