@@ -54,6 +54,10 @@ func (c *Collector) chore(forgotten *time.Time) error {
 	c.failures.prune()
 	c.browsers.prune()
 	c.activity.prune(c.account)
+	c.props.Prune(func(site string) bool {
+		_, ok := c.account.Site(site)
+		return ok
+	})
 	err := c.salts.roll(ctx)
 	if today := dayOf(time.Now()); !today.Equal(*forgotten) {
 		old := c.forget(ctx, today)

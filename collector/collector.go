@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/internal/client"
+	"github.com/footfall-dev/footfall/collector/internal/distinct"
 	"github.com/footfall-dev/footfall/collector/live"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -31,6 +33,7 @@ type Collector struct {
 	browsers *limiter[netip.Prefix] // events of browsers, by client
 	keys     *limiter[string]       // events of backends, by key; nil for no limit
 	shown    *shown
+	props    *distinct.Props
 	ignored  atomic.Int64
 	health   health
 	pending  atomic.Int64
@@ -70,6 +73,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		failures: newLimiter[netip.Prefix](failureRate, failureBurst),
 		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
 		shown:    newShown(maxShown, cfg.IdempotencyWindow),
+		props:    distinct.New(),
 		idle:     make(chan struct{}, 1),
 		ended:    make(chan struct{}),
 	}
@@ -96,6 +100,9 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 // begin reads the state of earlier runs.
 func (c *Collector) begin(ctx context.Context) error {
 	if err := c.activity.load(ctx, c.store, c.account.Sites()); err != nil {
+		return err
+	}
+	if err := c.loadProps(ctx, time.Now()); err != nil {
 		return err
 	}
 	orphans, err := c.account.DeleteOrphans(ctx)

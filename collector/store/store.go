@@ -42,6 +42,9 @@ const (
 	MaxBody     = 32 << 10 // bytes of a request
 )
 
+// Other is the value, and the key, of props of a day beyond the bounds of the collector.
+const Other = "(other)"
+
 // Query selects the events of a site with From <= At < To.
 type Query struct {
 	Site     string

@@ -1,0 +1,142 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/internal/distinct"
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// attack sends events as strangers can, each with 100 props that were never sent before.
+func (s *service) attack(t *testing.T, from, events int) {
+	t.Helper()
+	for i := range events {
+		var props []string
+		for n := range store.MaxProps {
+			props = append(props, fmt.Sprintf(`"key %d":"v"`, (from+i)*store.MaxProps+n))
+		}
+		body := fmt.Sprintf(`{"s":%q,"n":"signup","u":%q,"p":{%s}}`, domain, pageURL, strings.Join(props, ","))
+		require.Equal(t, http.StatusAccepted, s.browse(t, body).status)
+	}
+}
+
+// report returns today's props of an event.
+func (s *service) report(t *testing.T, name string) []store.PropRow {
+	t.Helper()
+	now := time.Now()
+	rows, err := s.store.Props(t.Context(), store.Query{Site: s.site.ID, From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, name, 20)
+	require.NoError(t, err)
+	return rows
+}
+
+// rowOf returns the first row of a key.
+func rowOf(rows []store.PropRow, key string) store.PropRow {
+	for _, row := range rows {
+		if row.Key == key {
+			return row
+		}
+	}
+	return store.PropRow{}
+}
+
+// 20,000 distinct keys of strangers leave the report of the event small, before and after a restart,
+// and do not touch the props of backends.
+func TestDistinctPropsOfStrangersAreBounded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "footfall.db")
+	var log bytes.Buffer
+	start := func() (s *service, end func()) {
+		st, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
+		require.NoError(t, err)
+		s = prepare(t, Config{Store: st, Logger: slog.New(slog.NewTextHandler(&log, nil)), BrowserBurst: 1000})
+		return s, sync.OnceFunc(func() {
+			require.NoError(t, s.Close(context.Background()))
+			require.NoError(t, st.Close())
+		})
+	}
+	const events = 100 // with 10,000 keys
+	for round := range 2 {
+		s, end := start()
+		defer end()
+		stop := s.listen(t)
+		s.attack(t, round*events, events)
+		for range 3 {
+			require.Equal(t, http.StatusAccepted, s.api(t, "POST", "/v1/events", s.event("signup", pageURL, `{"plan":"pro"}`)).status)
+		}
+		rows := s.report(t, "signup")
+		assert.Len(t, rows, store.MaxReportKeys+1)
+		assert.Equal(t, distinct.MaxKeys+2-store.MaxReportKeys, rows[len(rows)-1].Rest, "with plan and the others")
+		assert.Equal(t, int64(3*(round+1)), rowOf(rows, "plan").Count)
+		others := rowOf(rows, store.Other)
+		assert.Equal(t, store.Other, others.Value)
+		assert.Equal(t, int64((round+1)*events-2), others.Count, "the first two events had the first 200 keys")
+		assert.Less(t, allocated(func() { s.report(t, "signup") }), uint64(4<<20))
+		require.NoError(t, stop())
+		end()
+	}
+	assert.Equal(t, 2, strings.Count(log.String(), "too many distinct props"), "once after each start:\n%s", &log)
+}
+
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Four slow reports hold all readers of the store. Neither events nor the health check need one.
+func TestSlowReportsDoNotStopEventsOrHealth(t *testing.T) {
+	t.Parallel()
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(t.TempDir(), "footfall.db")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, st.Close()) })
+	s := serve(t, Config{Store: st})
+	send := func() int {
+		return s.api(t, "POST", "/v1/events", s.event("signup", pageURL, `{"plan":"pro"}`)).status
+	}
+	require.Equal(t, http.StatusAccepted, send())
+
+	q := store.Query{Site: s.site.ID, From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}
+	var reports sync.WaitGroup
+	release, holding := make(chan struct{}), make(chan struct{})
+	for range 8 {
+		reports.Go(func() {
+			assert.NoError(t, st.EachProp(context.Background(), q, func(string, bool, store.Prop) {
+				holding <- struct{}{}
+				<-release
+			}))
+		})
+	}
+	for range 4 { // as many as there are readers
+		<-holding
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = st.Totals(ctx, q)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "no reader is left")
+	for range 3 {
+		assert.Equal(t, http.StatusAccepted, send())
+		assert.Equal(t, http.StatusOK, s.do(t, "GET", "/healthz", "").status)
+		assert.Equal(t, http.StatusOK, s.api(t, "GET", "/v1/sites", "").status)
+		s.health.last.Store(nil) // check again
+	}
+	close(release)
+	for range 4 {
+		<-holding
+	}
+	reports.Wait()
+}
