@@ -2,12 +2,17 @@
 // for browsers, and a dashboard. It stores all data in one SQLite file.
 //
 //	footfall-collector
-//	footfall-collector -listen :8090 -public-url https://stats.example.com -trusted-proxies 127.0.0.1
-//	footfall-collector -backup footfall-backup.db
+//	footfall-collector serve -listen :8090 -public-url https://stats.example.com -trusted-proxies 127.0.0.1
+//	footfall-collector backup footfall-backup.db
 //	footfall-collector restore footfall-backup.db
+//	footfall-collector check
+//	footfall-collector version
 //
-// On its first start it prints a link that sets the password. -help lists the options and
-// the environment variables that replace them.
+// Without a command it serves. On its first start it prints a link that sets the password. -help
+// lists the commands, the options and the environment variables that replace options.
+//
+// The exit status is 0 after success, 1 after a failure, which includes damage that check finds,
+// and 2 if the command line or an environment variable is wrong.
 package main
 
 import (
@@ -27,6 +32,17 @@ func main() {
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "footfall-collector:", err)
-		os.Exit(1)
 	}
+	os.Exit(status(err))
+}
+
+// status returns the exit status for the error of run.
+func status(err error) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if _, wrong := errors.AsType[usageError](err); wrong {
+		return 2
+	}
+	return 1
 }

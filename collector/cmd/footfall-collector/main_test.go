@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 
 func noEnv(string) string { return "" }
 
-// command is a running command.
-type command struct {
+// service is a running service.
+type service struct {
 	url   string
 	setup string // link, if one was printed
 	stop  func() error
@@ -72,12 +72,12 @@ func (o *output) after(label string) string {
 }
 
 // start runs the command until it answers requests.
-func start(t *testing.T, args ...string) *command {
+func start(t *testing.T, args ...string) *service {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, ended := new(output), make(chan error, 1)
 	go func() { ended <- run(ctx, args, noEnv, out, io.Discard) }()
-	c := &command{stop: func() error { cancel(); return <-ended }}
+	c := &service{stop: func() error { cancel(); return <-ended }}
 	require.Eventually(t, func() bool { return out.after("Data directory: ") != "" || len(ended) > 0 }, time.Minute, time.Millisecond)
 	if len(ended) > 0 {
 		require.NoError(t, <-ended)
@@ -106,18 +106,18 @@ func withSite(t *testing.T, dir string) (site, key string) {
 	return s.ID, key
 }
 
-func (c *command) post(t *testing.T, site, key string) {
+func (c *service) post(t *testing.T, site, key string) {
 	t.Helper()
 	require.Equal(t, 202, c.try(t, site, key))
 }
 
 // try posts an event and returns the status of the answer.
-func (c *command) try(t *testing.T, site, key string) int {
+func (c *service) try(t *testing.T, site, key string) int {
 	t.Helper()
 	return c.tryWith(t, site, key, "")
 }
 
-func (c *command) tryWith(t *testing.T, site, key, idempotencyKey string) int {
+func (c *service) tryWith(t *testing.T, site, key, idempotencyKey string) int {
 	t.Helper()
 	body := `{"site_id":"` + site + `","name":"signup","url":"https://shop.example.com/"}`
 	r, err := http.NewRequest("POST", c.url+"/v1/events", strings.NewReader(body))
@@ -168,7 +168,7 @@ func TestEventsSurviveARestart(t *testing.T) {
 
 // saved is a running collector with one event, and a backup of its data.
 type saved struct {
-	*command
+	*service
 	dir, file, backup string // the data directory, its file, and the backup
 	site, key         string
 }
@@ -178,7 +178,7 @@ func backedUp(t *testing.T) saved {
 	s := saved{dir: t.TempDir(), backup: filepath.Join(t.TempDir(), "backup.db")}
 	s.file = filepath.Join(s.dir, "footfall.db")
 	s.site, s.key = withSite(t, s.dir)
-	s.command = start(t, "-listen", "127.0.0.1:0", "-data", s.dir)
+	s.service = start(t, "-listen", "127.0.0.1:0", "-data", s.dir)
 	s.post(t, s.site, s.key)
 	require.NoError(t, run(t.Context(), []string{"-data", s.dir, "-backup", s.backup}, noEnv, io.Discard, io.Discard))
 	return s
@@ -297,7 +297,7 @@ func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
 	opts, err := parseOptions([]string{"-listen", ":2"}, func(name string) string { return env[name] }, io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, options{
-		listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour, keyRate: 0.5, window: 168 * time.Hour,
+		command: find("serve"), listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour, keyRate: 0.5, window: 168 * time.Hour,
 		proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 	}, opts)
 }
@@ -354,7 +354,7 @@ func TestHelpIsForNewUsers(t *testing.T) {
 	assert.ErrorIs(t, err, flag.ErrHelp, "main treats it as success")
 	assert.Empty(t, log.String())
 	for _, text := range []string{
-		"website analytics service", "link that sets the password", "-backup FILE",
+		"website analytics service", "link that sets the password", "\n  footfall-collector backup FILE    write a copy", "\n  -backup file\n",
 		"-listen address\n", "FOOTFALL_LISTEN (default \"127.0.0.1:8090\")", "by default 50000\n    \tFOOTFALL_KEY_RATE",
 	} {
 		assert.Contains(t, out.String(), text)

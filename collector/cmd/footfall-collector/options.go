@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ import (
 
 // options are the settings from the command line and the environment.
 type options struct {
+	command   *command
+	file      string // argument of the command
 	listen    string
 	data      string // directory
 	publicURL string
@@ -26,94 +29,121 @@ type options struct {
 	retention time.Duration
 	keyRate   float64       // 0 for the collector's default
 	window    time.Duration // 0 for the collector's default
-	backup    string        // file
-	restore   string        // file
-	version   bool
 }
 
-// about is the text above the list of options in -help.
+// usageError is an error of the command line or of the environment.
+type usageError struct{ error }
+
+// Unwrap returns the reason.
+func (e usageError) Unwrap() error { return e.error }
+
+// settings defines the options of a command and collects their values.
+type settings struct {
+	*flag.FlagSet
+	env     func(string) string
+	options options
+
+	proxies, retention, keyRate, window string // to be parsed by finish
+}
+
+func newSettings(env func(string) string) *settings {
+	s := &settings{FlagSet: flag.NewFlagSet("footfall-collector", flag.ContinueOnError), env: env}
+	s.SetOutput(io.Discard) // errors are returned, and printed once
+	return s
+}
+
+// text defines an option. The environment variable replaces its default.
+func (s *settings) text(into *string, name, variable, value, usage string) {
+	s.StringVar(into, name, cmp.Or(s.env(variable), value), usage+"\n"+variable)
+}
+
+// forData defines the options of all commands that use the data.
+func (s *settings) forData() {
+	s.text(&s.options.data, "data", "FOOTFALL_DATA", dataDir(), "`directory` of the data; serve creates it if it does not exist")
+}
+
+// forServe defines the options of the service.
+func (s *settings) forServe() {
+	s.forData()
+	s.text(&s.options.listen, "listen", "FOOTFALL_LISTEN", "127.0.0.1:8090", "`address` to listen on: 127.0.0.1:PORT for this machine only, :PORT for all interfaces")
+	s.text(&s.options.publicURL, "public-url", "FOOTFALL_PUBLIC_URL", "", "`URL` at which browsers reach the service; by default http:// and the address")
+	s.text(&s.proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` or networks of your proxies, separated by commas, such as 127.0.0.1 or\n10.0.0.0/8. Their X-Forwarded-For header is trusted. If a proxy is not listed, all\nvisitors behind it count as one")
+	s.text(&s.retention, "retention", "FOOTFALL_RETENTION", "", "`duration` to keep events, such as 90d; by default forever")
+	s.text(&s.keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "maximum `number` of events per second for each API key, -1 for no limit;\nby default 50000")
+	s.text(&s.window, "idempotency-window", "FOOTFALL_IDEMPOTENCY_WINDOW", "", "`duration` to remember Idempotency-Keys, from 1m to 30d; by default 24h. Events that\nrepeat a remembered key count once. Each key takes about 110 bytes on disk")
+}
+
+// finish returns the options after the command line was parsed.
+func (s *settings) finish() (options, error) {
+	o := s.options
+	var problems [4]error
+	o.proxies, problems[0] = parseProxies(s.proxies)
+	o.retention, problems[1] = parseRetention(s.retention)
+	o.keyRate, problems[2] = parseRate(s.keyRate)
+	o.window, problems[3] = parseWindow(s.window)
+	if err := errors.Join(problems[:]...); err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
+}
+
+// about is the text of -help above the options. It has the list of commands in it.
 const about = `Footfall-collector is a website analytics service in one process: the Site Analytics
-API for servers, a script for browsers, and a dashboard.
+API for servers, a script for browsers, and a dashboard. Its first start prints a
+link that sets the password.
 
-  footfall-collector               serve, until Ctrl+C; the first start prints a
-                                   link that sets the password
-  footfall-collector -backup FILE  write a backup of all data; the service may be running
-  footfall-collector restore FILE  put a backup in the place of the data, which is kept
-                                   under another name; the service must not be running
-
+Commands, of which each has a -help:
+%s
 To serve other machines, run it behind a proxy that terminates HTTPS:
 
   footfall-collector -public-url https://stats.example.com -trusted-proxies 127.0.0.1
 
-Options, each with its environment variable:
+The exit status is 0 after success, 1 after a failure, which includes damage that check
+finds, and 2 if the command line or an environment variable is wrong.
+
+Options of serve, each with its environment variable, and older spellings of commands:
 `
 
 // parseOptions reads the command line, and the environment for options that are not on it.
 // For -help it writes the help to stdout and returns flag.ErrHelp.
 func parseOptions(args []string, env func(string) string, stdout io.Writer) (options, error) {
-	var o options
-	var proxies, retention, keyRate, window string
-	flags := flag.NewFlagSet("footfall-collector", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	text := func(into *string, name, variable, value, usage string) {
-		flags.StringVar(into, name, cmp.Or(env(variable), value), usage+"\n"+variable)
-	}
-	text(&o.listen, "listen", "FOOTFALL_LISTEN", "127.0.0.1:8090", "`address` to listen on: 127.0.0.1:PORT for this machine only, :PORT for all interfaces")
-	text(&o.data, "data", "FOOTFALL_DATA", dataDir(), "`directory` for the data, created if it does not exist")
-	text(&o.publicURL, "public-url", "FOOTFALL_PUBLIC_URL", "", "`URL` at which browsers reach the service; by default http:// and the address")
-	text(&proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` or networks of your proxies, separated by commas, such as 127.0.0.1 or\n10.0.0.0/8. Their X-Forwarded-For header is trusted. If a proxy is not listed, all\nvisitors behind it count as one")
-	text(&retention, "retention", "FOOTFALL_RETENTION", "", "`duration` to keep events, such as 90d; by default forever")
-	text(&keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "maximum `number` of events per second for each API key, -1 for no limit;\nby default 50000")
-	text(&window, "idempotency-window", "FOOTFALL_IDEMPOTENCY_WINDOW", "", "`duration` to remember Idempotency-Keys, from 1m to 30d; by default 24h. Events that\nrepeat a remembered key count once. Each key takes about 110 bytes on disk")
-	flags.StringVar(&o.backup, "backup", "", "write a backup to this `file`, which must not exist, and exit")
-	flags.BoolVar(&o.version, "version", false, "print the version and exit")
-	err := flags.Parse(args)
-	restores := err == nil && flags.Arg(0) == "restore"
-	if restores {
-		if o.restore, err = parseRestore(flags); errors.Is(err, errNoBackup) {
-			return o, err
-		}
-	}
-	switch {
+	s := newSettings(env)
+	s.forServe()
+	backup := s.String("backup", "", "the command backup: write a copy of all data to this new `file` and exit")
+	version := s.Bool("version", false, "the command version: print the version and exit")
+	switch err := s.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		help(flags, stdout)
-		return o, err
+		s.help(stdout)
+		return options{}, err
 	case err != nil:
-		return o, fmt.Errorf("%w; -help lists the options", err)
-	case flags.NArg() > 0 && !restores:
-		return o, fmt.Errorf("unexpected argument %q; -help lists the options", flags.Arg(0))
+		return options{}, usageError{fmt.Errorf("%w; -help lists the options", err)}
+	case s.NArg() > 0:
+		c := find(s.Arg(0))
+		if c == nil {
+			return options{}, usageError{fmt.Errorf("there is no command %q; -help lists the options and the commands", s.Arg(0))}
+		}
+		before := args[:len(args)-s.NArg()]
+		return c.parse(slices.Concat(before, s.Args()[1:]), env, stdout)
 	}
-	var problems [4]error
-	o.proxies, problems[0] = parseProxies(proxies)
-	o.retention, problems[1] = parseRetention(retention)
-	o.keyRate, problems[2] = parseRate(keyRate)
-	o.window, problems[3] = parseWindow(window)
-	return o, errors.Join(problems[:]...)
+	s.options.command = &commands[0]
+	switch {
+	case *version:
+		s.options.command = find("version")
+	case *backup != "":
+		s.options.command, s.options.file = find("backup"), *backup
+	}
+	return s.finish()
 }
 
-// errNoBackup is returned for restore without a file.
-var errNoBackup = errors.New("restore needs the file of a backup: footfall-collector restore FILE")
-
-// parseRestore parses what follows restore: a file, with options before or after it.
-func parseRestore(flags *flag.FlagSet) (file string, err error) {
-	for args := flags.Args()[1:]; ; args = flags.Args()[1:] {
-		if err := flags.Parse(args); err != nil {
-			return "", err
-		}
-		switch {
-		case flags.NArg() == 0 && file != "":
-			return file, nil
-		case flags.NArg() == 0 || file != "":
-			return "", errNoBackup
-		}
-		file = flags.Arg(0)
+// help writes the help of the whole program.
+func (s *settings) help(out io.Writer) {
+	var list strings.Builder
+	for _, c := range commands {
+		fmt.Fprintf(&list, "  footfall-collector %-14s %s\n", c.name+c.args, c.summary)
 	}
-}
-
-func help(flags *flag.FlagSet, out io.Writer) {
-	fmt.Fprint(out, about)
-	flags.SetOutput(out)
-	flags.PrintDefaults()
+	fmt.Fprintf(out, about, list.String())
+	s.SetOutput(out)
+	s.PrintDefaults()
 }
 
 // dataDir returns a directory that does not depend on the working directory, so that every

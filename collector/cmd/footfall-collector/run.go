@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -20,43 +19,24 @@ import (
 // closeTimeout bounds the wait for open requests after the listener has closed.
 const closeTimeout = 10 * time.Second
 
-// run executes the command line. A service runs until ctx ends.
+// run executes the command line.
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	opts, err := parseOptions(args, env, stdout)
 	if err != nil {
 		return err
 	}
-	if opts.version {
-		_, err := fmt.Fprintln(stdout, "footfall-collector", version())
-		return err
-	}
-	file := filepath.Join(opts.data, "footfall.db")
-	if opts.backup != "" {
-		return sqlite.Backup(ctx, file, opts.backup, collector.DayRecords...)
-	}
-	if opts.restore != "" {
-		return restore(ctx, file, opts.restore, stdout)
-	}
-	log := slog.New(slog.NewTextHandler(stderr, nil))
-	st, err := sqlite.Open(ctx, sqlite.Config{File: file, IdempotencyWindow: opts.window, Logger: log})
-	if err != nil {
-		return err
-	}
-	err = serve(ctx, &opts, st, log, stdout)
-	return errors.Join(err, st.Close()) // close the store last: requests may use it until here
+	return opts.command.run(ctx, &opts, stdout, stderr)
 }
 
-// restore puts a backup in the place of the file.
-func restore(ctx context.Context, file, backup string, stdout io.Writer) error {
-	kept, err := sqlite.Restore(ctx, file, backup)
+// runServe serves until ctx ends.
+func runServe(ctx context.Context, opts *options, stdout, stderr io.Writer) error {
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	st, err := sqlite.Open(ctx, sqlite.Config{File: opts.database(), IdempotencyWindow: opts.window, Logger: log})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(stdout, "Restored", file)
-	for _, old := range kept {
-		fmt.Fprintln(stdout, "Kept the old data as", old)
-	}
-	return nil
+	err = serve(ctx, opts, st, log, stdout)
+	return errors.Join(err, st.Close()) // close the store last: requests may use it until here
 }
 
 func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger, stdout io.Writer) error {

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEachCommandExplainsItself(t *testing.T) {
+	t.Parallel()
+	var all bytes.Buffer
+	require.ErrorIs(t, run(t.Context(), []string{"-help"}, noEnv, &all, io.Discard), flag.ErrHelp)
+	for _, c := range commands {
+		var out bytes.Buffer
+		assert.ErrorIs(t, run(t.Context(), []string{c.name, "-help"}, noEnv, &out, io.Discard), flag.ErrHelp)
+		text := out.String()
+		assert.True(t, strings.HasPrefix(text, "Usage: "+c.usage()), text)
+		assert.Contains(t, text, c.about)
+		assert.Equal(t, c.name != "version", strings.Contains(text, "\n  -data directory\n"), text)
+		assert.Equal(t, c.name == "serve", strings.Contains(text, "\n  -listen address\n"), text)
+		assert.Contains(t, all.String(), "\n  "+c.usage(), "-help lists it")
+		for line := range strings.Lines(text) {
+			assert.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 100, line)
+		}
+	}
+}
+
+func TestOptionsGoBeforeAndAfterACommand(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"backup", "-data", "d", "b.db"}, {"backup", "b.db", "-data", "d"}, {"-data", "d", "backup", "b.db"}, {"-data", "d", "-backup", "b.db"},
+	} {
+		o, err := parseOptions(args, noEnv, io.Discard)
+		require.NoError(t, err, "%q", args)
+		assert.Equal(t, options{command: find("backup"), data: "d", file: "b.db"}, options{command: o.command, data: o.data, file: o.file}, "%q", args)
+	}
+	o, err := parseOptions([]string{"-data", "d", "serve", "-listen", ":1"}, noEnv, io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, "serve d :1", o.command.name+" "+o.data+" "+o.listen)
+}
+
+func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"start":            `there is no command "start"; -help lists the options and the commands`,
+		"-data d start":    `there is no command "start"; -help lists the options and the commands`,
+		"serve now":        "serve takes no arguments: footfall-collector serve",
+		"backup":           "backup needs the name of a new file: footfall-collector backup FILE",
+		"check a b":        "check takes one file at most: footfall-collector check [FILE]",
+		"version 1":        "version takes no arguments: footfall-collector version",
+		"-liste :1":        "flag provided but not defined: -liste; -help lists the options",
+		"check -listen :1": "flag provided but not defined: -listen; footfall-collector check -help lists the options",
+		"backup -backup a": "flag provided but not defined: -backup; footfall-collector backup -help lists the options",
+		"serve -key-rate ": "flag needs an argument: -key-rate; footfall-collector serve -help lists the options",
+	} {
+		_, err := parseOptions(strings.Fields(line), noEnv, io.Discard)
+		assert.EqualError(t, err, want, line)
+		assert.Equal(t, 2, status(err), line)
+	}
+}
+
+func TestBackupIgnoresOptionsOfTheServiceInTheEnvironment(t *testing.T) {
+	t.Parallel()
+	env := func(name string) string { return map[string]string{"FOOTFALL_RETENTION": "soon"}[name] }
+	_, err := parseOptions([]string{"backup", "b.db"}, env, io.Discard)
+	require.NoError(t, err)
+	_, err = parseOptions(nil, env, io.Discard)
+	assert.Equal(t, 2, status(err))
+}
+
+func TestExitStatus(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	withSite(t, dir)
+	damaged := filepath.Join(t.TempDir(), "damaged.db")
+	data, err := os.ReadFile(filepath.Join(dir, "footfall.db"))
+	require.NoError(t, err)
+	clear(data[len(data)/2:])
+	require.NoError(t, os.WriteFile(damaged, data, 0o600))
+	for line, want := range map[string]int{
+		"-help": 0, "check -help": 0, "version": 0, "-version": 0, "check -data " + dir: 0,
+		"check " + damaged: 1, "check " + damaged + ".missing": 1, "backup " + damaged: 1,
+		"check a b": 2, "-unknown": 2, "start": 2, "-retention soon": 2,
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(line)...)
+		cmd.Env = append(os.Environ(), "FOOTFALL_TEST_AS_COMMAND=1")
+		out, err := cmd.CombinedOutput()
+		got := 0
+		if exit, failed := errors.AsType[*exec.ExitError](err); failed {
+			got, err = exit.ExitCode(), nil
+		}
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%s: %s", line, out)
+		assert.Equal(t, want != 0, strings.HasPrefix(string(out), "footfall-collector: "), "%s: %s", line, out)
+	}
+}
+
+func TestCheckReadsTheDataAndBackups(t *testing.T) {
+	t.Parallel()
+	s := backedUp(t)
+	for _, args := range [][]string{{"check", "-data", s.dir}, {"check", s.backup}, {"-data", "nowhere", "check", s.backup}} {
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), args, noEnv, &out, io.Discard), "%q", args)
+		assert.Regexp(t, `^No damage found in .+\.db\n$`, out.String())
+	}
+	require.NoError(t, s.stop())
+}
