@@ -17,13 +17,17 @@ func (c *Collector) serveAPI(w http.ResponseWriter, r *http.Request) *failure {
 	id, single := strings.CutPrefix(r.URL.Path, "/v1/sites/")
 	switch path := r.URL.Path; {
 	case path == "/v1/events":
-		return c.authenticated(w, r, http.MethodPost, c.postEvent)
+		return c.fromAPI.counting(w, r, c.serveEvents)
 	case path == "/v1/sites":
 		return c.authenticated(w, r, http.MethodGet, c.listSites)
 	case single && id != "" && !strings.Contains(id, "/"):
 		return c.authenticated(w, r, http.MethodGet, c.getSite)
 	}
 	return notFound("there is no such path: " + event.Quote(r.URL.Path))
+}
+
+func (c *Collector) serveEvents(w http.ResponseWriter, r *http.Request) *failure {
+	return c.authenticated(w, r, http.MethodPost, c.postEvent)
 }
 
 // Requests with a wrong key that a client network may send: one in six seconds, and a burst.

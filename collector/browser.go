@@ -10,6 +10,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/internal/limit"
 )
 
+func (c *Collector) serveBrowserEvents(w http.ResponseWriter, r *http.Request) *failure {
+	return c.fromBrowsers.counting(w, r, c.serveBrowser)
+}
+
 // serveBrowser accepts events of t.js: {"s": domain, "n": name, absent for a pageview,
 // "u": url, "r": referrer, "p": props}.
 func (c *Collector) serveBrowser(w http.ResponseWriter, r *http.Request) *failure {
@@ -58,6 +62,7 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f
 	}
+	c.fromBrowsers.stored()
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }

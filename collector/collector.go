@@ -40,6 +40,8 @@ type Collector struct {
 	troubled sparse
 	hidden   sync.Once // logs a proxy that hides its clients
 
+	fromAPI, fromBrowsers outcomes
+
 	closing    atomic.Bool
 	inFlight   atomic.Int64
 	idle       chan struct{} // receives when the last request ends during closing
@@ -137,7 +139,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "/v1/") || path == "/v1":
 		c.answer(w, r, c.serveAPI)
 	case path == "/e":
-		c.answer(w, r, c.serveBrowser)
+		c.answer(w, r, c.serveBrowserEvents)
 	case path == "/t.js":
 		c.answer(w, r, serveScript)
 	case path == "/healthz":

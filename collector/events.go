@@ -48,6 +48,7 @@ func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request, key string
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f
 	}
+	c.fromAPI.stored()
 	writeJSON(w, http.StatusAccepted, accepted)
 	return nil
 }

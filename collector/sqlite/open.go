@@ -58,6 +58,11 @@ type Config struct {
 	// without a pause.
 	CommitEvery time.Duration
 
+	// OnCommit is called after each transaction that added events, with their number and the
+	// time that the transaction took, also if it failed. It must return quickly: the next
+	// transaction waits for it. Defaults to nil, which calls nothing.
+	OnCommit func(events int, took time.Duration)
+
 	segmentLength int // set by tests only
 }
 
@@ -79,13 +84,14 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: Config.IdempotencyWindow: %v is not from %v to %v", window, store.MinDuplicateFor, store.MaxDuplicateFor)
 	}
 	s := &Store{
-		file:    resolve(cfg.File),
-		now:     cfg.Now,
-		logger:  cmp.Or(cfg.Logger, slog.Default()),
-		window:  window,
-		queue:   make(chan *job, queueLength),
-		quit:    make(chan struct{}),
-		stopped: make(chan struct{}),
+		file:     resolve(cfg.File),
+		now:      cfg.Now,
+		logger:   cmp.Or(cfg.Logger, slog.Default()),
+		window:   window,
+		onCommit: cfg.OnCommit,
+		queue:    make(chan *job, queueLength),
+		quit:     make(chan struct{}),
+		stopped:  make(chan struct{}),
 
 		forgetting:    make(turn, 1),
 		segmentLength: cmp.Or(cfg.segmentLength, defaultSegmentLength),

@@ -15,10 +15,11 @@ var _ store.Store = (*Store)(nil)
 
 // Store is safe for concurrent use.
 type Store struct {
-	file   string
-	now    func() time.Time
-	logger *slog.Logger
-	window time.Duration // how long keys are remembered
+	file     string
+	now      func() time.Time
+	logger   *slog.Logger
+	window   time.Duration                        // how long keys are remembered
+	onCommit func(events int, took time.Duration) // may be nil
 
 	locking *sql.DB // one connection, which holds the lock
 	writing *sql.DB // one connection, the writer's

@@ -197,6 +197,7 @@ func (w *writer) receive(j *job) {
 // commit adds the batch in one transaction and answers its callers. If it fails, none of the
 // events was added.
 func (w *writer) commit() {
+	began := time.Now()
 	err := w.transact(func() error {
 		for _, j := range w.batch {
 			if j.ctx.Err() != nil {
@@ -211,6 +212,9 @@ func (w *writer) commit() {
 	})
 	w.commits.Add(1)
 	w.last = time.Now()
+	if w.onCommit != nil {
+		w.onCommit(len(w.batch), w.last.Sub(began))
+	}
 	for _, j := range w.batch {
 		if j.event == nil {
 			w.answer(j, j.ctx.Err())

@@ -44,9 +44,10 @@ func noEnv(string) string { return "" }
 
 // service is a running service.
 type service struct {
-	url   string
-	setup string // link, if one was printed
-	stop  func() error
+	url     string
+	setup   string // link, if one was printed
+	metrics string // URL, if one was printed
+	stop    func() error
 }
 
 // output is the standard output of a command, which a test reads while the command runs.
@@ -86,7 +87,7 @@ func start(t *testing.T, args ...string) *service {
 	response, err := http.Get(c.url + "/healthz") // it is answered after the link is printed
 	require.NoError(t, err)
 	response.Body.Close()
-	c.setup = out.after("open this link: ")
+	c.setup, c.metrics = out.after("open this link: "), out.after("Metrics: ")
 	return c
 }
 

@@ -25,6 +25,7 @@ type options struct {
 	listen    string
 	data      string // directory
 	publicURL string
+	metrics   string // address; empty for none
 	proxies   []netip.Prefix
 	retention time.Duration
 	keyRate   float64       // 0 for the collector's default
@@ -71,6 +72,7 @@ func (s *settings) forServe() {
 	s.text(&s.retention, "retention", "FOOTFALL_RETENTION", "", "`duration` to keep events, such as 90d; by default forever")
 	s.text(&s.keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "maximum `number` of events per second for each API key, -1 for no limit;\nby default 50000")
 	s.text(&s.window, "idempotency-window", "FOOTFALL_IDEMPOTENCY_WINDOW", "", "`duration` to remember Idempotency-Keys, from 1m to 30d; by default 24h. Events that\nrepeat a remembered key count once. Each key takes about 110 bytes on disk")
+	s.text(&s.options.metrics, "metrics", "FOOTFALL_METRICS", "", "`address` of a second listener that serves metrics for Prometheus at /metrics, to anyone\nwho reaches it, such as 127.0.0.1:9090; by default none")
 }
 
 // finish returns the options after the command line was parsed.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector"
+	"github.com/footfall-dev/footfall/collector/internal/metrics"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -31,15 +32,26 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 // runServe serves until ctx ends.
 func runServe(ctx context.Context, opts *options, stdout, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	st, err := sqlite.Open(ctx, sqlite.Config{File: opts.database(), IdempotencyWindow: opts.window, Logger: log})
+	cfg := sqlite.Config{File: opts.database(), IdempotencyWindow: opts.window, Logger: log}
+	var m *metrics.Metrics
+	if opts.metrics != "" {
+		m = metrics.New(cfg.File, version())
+		cfg.OnCommit = m.ObserveCommit
+	}
+	st, err := sqlite.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	err = serve(ctx, opts, st, log, stdout)
+	if m != nil {
+		err = serve(ctx, opts, m.Store(st), m, log, stdout)
+	} else {
+		err = serve(ctx, opts, st, nil, log, stdout)
+	}
 	return errors.Join(err, st.Close()) // close the store last: requests may use it until here
 }
 
-func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger, stdout io.Writer) error {
+// serve serves until ctx ends. m may be nil.
+func serve(ctx context.Context, opts *options, st store.Store, m *metrics.Metrics, log *slog.Logger, stdout io.Writer) (err error) {
 	listener, err := net.Listen("tcp", opts.listen)
 	if err != nil {
 		return fmt.Errorf("%w; choose another address with -listen", err)
@@ -57,12 +69,24 @@ func serve(ctx context.Context, opts *options, st store.Store, log *slog.Logger,
 	if err != nil {
 		return err
 	}
+	if m != nil {
+		m.Watch(c)
+		addr, stop, failed := serveMetrics(opts.metrics, m, log)
+		if failed != nil {
+			return errors.Join(failed, closeCollector(ctx, c))
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		fmt.Fprintf(stdout, "Metrics: http://%s/metrics\n", browsable(addr))
+	}
 	greet(stdout, c, opts, listener.Addr())
 	defer takeLeave(ctx, stdout)()
-	err = c.Serve(ctx, listener)
+	return errors.Join(c.Serve(ctx, listener), closeCollector(ctx, c))
+}
+
+func closeCollector(ctx context.Context, c *collector.Collector) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	return errors.Join(err, c.Close(ending))
+	return c.Close(ending)
 }
 
 // greet prints the address and the setup link. The link is a secret, so it goes to stdout

@@ -1,0 +1,76 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// reportNames are the values of the label "report".
+var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export"}
+
+// timed is a store that measures its reports.
+type timed struct {
+	*sqlite.Store
+	m *Metrics
+}
+
+var _ store.Store = timed{}
+
+// Store returns st with a measurement of each report.
+func (m *Metrics) Store(st *sqlite.Store) store.Store { return timed{st, m} }
+
+// took observes the time of a report since began.
+func (t timed) took(report string, began time.Time) {
+	t.m.reports.WithLabelValues(report).Observe(time.Since(began).Seconds())
+}
+
+// Totals implements store.Store.
+func (t timed) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
+	defer t.took("totals", time.Now())
+	return t.Store.Totals(ctx, q)
+}
+
+// Series implements store.Store.
+func (t timed) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+	defer t.took("series", time.Now())
+	return t.Store.Series(ctx, q, step)
+}
+
+// Top implements store.Store.
+func (t timed) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
+	defer t.took("top", time.Now())
+	return t.Store.Top(ctx, q, by, limit)
+}
+
+// Props implements store.Store.
+func (t timed) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
+	defer t.took("props", time.Now())
+	return t.Store.Props(ctx, q, event, limit)
+}
+
+// Count implements store.Store.
+func (t timed) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
+	defer t.took("count", time.Now())
+	return t.Store.Count(ctx, q, m)
+}
+
+// Funnel implements store.Store.
+func (t timed) Funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {
+	defer t.took("funnel", time.Now())
+	return t.Store.Funnel(ctx, q, steps)
+}
+
+// Recent implements store.Store.
+func (t timed) Recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
+	defer t.took("recent", time.Now())
+	return t.Store.Recent(ctx, q, limit)
+}
+
+// Export implements store.Store.
+func (t timed) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+	defer t.took("export", time.Now())
+	return t.Store.Export(ctx, q, each)
+}
