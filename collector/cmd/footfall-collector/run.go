@@ -149,7 +149,13 @@ func browsable(addr net.Addr) string {
 	return fmt.Sprintf("localhost:%d", tcp.Port)
 }
 
+// built is the version of a program that was built from a folder. The linker sets it.
+var built string
+
 func version() string {
+	if built != "" {
+		return built
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"
