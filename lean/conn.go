@@ -17,12 +17,11 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// The limits of the default transport: how much of an answer is used, how much more is read so
-// that the connection can be reused, and the size of a header.
+// The limits of the default transport: how much of an answer is used, and how much more is read
+// so that the connection can be reused.
 const (
 	maxAnswer = 16 << 10
 	maxDrain  = 256 << 10
-	maxHeader = 64 << 10
 )
 
 // maxKept limits the requests whose buffer is reused, and that are written before the answer is
@@ -63,8 +62,6 @@ func newConn(c net.Conn) *conn {
 
 // close closes the connection without the closing alert of TLS, which could block.
 func (c *conn) close() { c.raw.Close() }
-
-func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 4<<10) }
 
 // begin prepares an attempt that starts at the given time. Setting a deadline is a thirtieth of
 // the cost of an event, so an attempt soon after the connection's last one keeps the old
@@ -241,12 +238,4 @@ func (c *conn) readStream(a *footfall.Answer, body io.Reader) (whole bool) {
 	}
 	_, err = io.CopyN(io.Discard, body, maxDrain)
 	return err == io.EOF
-}
-
-// cut returns the error of an incomplete body: io.ErrUnexpectedEOF in place of io.EOF.
-func cut(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -7,10 +7,15 @@ import (
 	"io"
 )
 
+// maxHeader is the largest header, as in the default transport.
+const maxHeader = 64 << 10
+
 var (
 	errLongHeader = errors.New("the header of the answer is longer than 64 KiB")
 	errBadField   = errors.New("the answer has a malformed header field")
 )
+
+func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 4<<10) }
 
 // lines reads the lines of a header like net/textproto: a line may end with a bare LF, and a
 // line that begins with a space or tab continues the line before.
@@ -88,3 +93,11 @@ func (l *lines) skip() error {
 func isBlank(b byte) bool { return b == ' ' || b == '\t' }
 
 func trim(b []byte) []byte { return bytes.Trim(b, " \t") }
+
+// cut returns the error of an incomplete body: io.ErrUnexpectedEOF in place of io.EOF.
+func cut(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -17,10 +17,14 @@ func newSocket(c net.Conn) *socket { return &socket{Conn: c, now: newArrivals(c)
 
 // Read implements net.Conn.
 func (s *socket) Read(b []byte) (int, error) {
-	if s.poll {
-		return s.now.read(b)
+	if !s.poll {
+		return s.Conn.Read(b)
 	}
-	return s.Conn.Read(b)
+	n, arrived, err := s.now.read(b)
+	if !arrived {
+		return 0, errNothingYet
+	}
+	return n, err
 }
 
 // errNothingYet is returned by a non-blocking Read if nothing has arrived. It is a temporary

@@ -9,4 +9,4 @@ type arrivals struct{}
 
 func newArrivals(net.Conn) *arrivals { return nil }
 
-func (*arrivals) read([]byte) (int, error) { return 0, errNothingYet }
+func (*arrivals) read([]byte) (n int, arrived bool, err error) { return 0, false, nil }

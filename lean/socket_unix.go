@@ -32,23 +32,24 @@ func newArrivals(c net.Conn) *arrivals {
 	return r
 }
 
-// read returns errNothingYet instead of blocking.
-func (r *arrivals) read(b []byte) (int, error) {
+// read does not block. It reports whether data, the end of the connection or an error has
+// arrived.
+func (r *arrivals) read(b []byte) (n int, arrived bool, err error) {
 	if r == nil {
-		return 0, errNothingYet
+		return 0, false, nil
 	}
 	r.b = b
-	err := r.raw.Control(r.call) // fails if the connection is closed
+	err = r.raw.Control(r.call) // fails if the connection is closed
 	r.b = nil
 	switch {
 	case err != nil:
-		return 0, err
+		return 0, true, err
 	case r.err == syscall.EAGAIN || r.err == syscall.EWOULDBLOCK || r.err == syscall.EINTR:
-		return 0, errNothingYet
+		return 0, false, nil
 	case r.err != nil:
-		return 0, r.err
+		return 0, true, r.err
 	case r.n == 0:
-		return 0, io.EOF
+		return 0, true, io.EOF
 	}
-	return r.n, nil
+	return r.n, true, nil
 }
