@@ -299,7 +299,7 @@ func (s *Rules) Visit(r *http.Request) (v Visit) {
 func (v *Visit) begin(s *Rules, r *http.Request) {
 	v.rules, v.outer, v.inner = s, r, r
 	if !s.tracker.inactive() {
-		s.tracker.pager.note(&v.page, r)
+		s.tracker.pager.setPage(&v.page, r)
 	}
 	if s.tracker == nil || !s.tracker.noContext {
 		v.handDown(s.tracker)

@@ -197,7 +197,7 @@ func (s *Source) Waiting() (n int, more bool) {
 // It never blocks.
 func (s *Source) Take(dst []Record) int {
 	n := 0
-	for n < len(dst) && s.delayed.Some() && s.next(dst[n:n+1], true, true) {
+	for n < len(dst) && s.delayed.Some() && s.takeNext(dst[n:n+1], true, true) {
 		n++
 	}
 	if n < len(dst) {
@@ -210,9 +210,9 @@ func (s *Source) Take(dst []Record) int {
 	return n
 }
 
-// next takes one record. While fresh records are waiting, every second record is a retry that
+// takeNext takes one record. While fresh records are waiting, every second record is a retry that
 // is due, and at most every tenth is a suspect, if suspects and turn are true.
-func (s *Source) next(one []Record, suspects, turn bool) bool {
+func (s *Source) takeNext(one []Record, suspects, turn bool) bool {
 	return s.handOut(one, s.pick(one, suspects, turn))
 }
 

@@ -231,12 +231,12 @@ func newPager(cfg *Config) *pager {
 }
 
 func (c *pager) page(r *http.Request) (p Page) {
-	c.note(&p, r)
+	c.setPage(&p, r)
 	return p
 }
 
-// note sets p to the page of r.
-func (c *pager) note(p *Page, r *http.Request) {
+// setPage sets p to the page of r.
+func (c *pager) setPage(p *Page, r *http.Request) {
 	p.rules, p.https, p.host = c, r.TLS != nil, r.Host
 	p.path, p.rawPath, p.query = r.URL.Path, r.URL.RawPath, r.URL.RawQuery
 	if c.believes() && c.trusts(r.RemoteAddr) {
@@ -247,7 +247,7 @@ func (c *pager) note(p *Page, r *http.Request) {
 	}
 }
 
-// headers returns the headers of a request that note reads.
+// headers returns the headers of a request that setPage reads.
 func (c *pager) headers() (names []string) {
 	if c.believes() {
 		names = append(names, "X-Forwarded-Proto", "X-Forwarded-Host")

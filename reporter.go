@@ -48,15 +48,15 @@ func newReporter(log *slog.Logger, onError func(error)) *reporter {
 	return r
 }
 
-func (r *reporter) invalid(err error) { r.count(func(t *tally) { t.invalid++ }, err) }
-func (r *reporter) refused(err error) { r.count(func(t *tally) { t.refused++ }, err) }
+func (r *reporter) invalid(err error) { r.countEvent(func(t *tally) { t.invalid++ }, err) }
+func (r *reporter) refused(err error) { r.countEvent(func(t *tally) { t.refused++ }, err) }
 
 // misused logs, once, that Config.Transport breaks its contract.
 func (r *reporter) misused(err error) {
-	r.once.Do(func() { r.count(func(t *tally) { t.misuse = err }, nil) })
+	r.once.Do(func() { r.countEvent(func(t *tally) { t.misuse = err }, nil) })
 }
 
-func (r *reporter) dropped() { r.count(func(t *tally) { t.dropped++ }, ErrQueueFull) }
+func (r *reporter) dropped() { r.countEvent(func(t *tally) { t.dropped++ }, ErrQueueFull) }
 
 const (
 	// onErrorPatience is how long a sender waits for Config.OnError.
@@ -74,7 +74,7 @@ func (r *reporter) rejected(rec Record, reason error) {
 	err := &RejectedError{ID: rec.ID, Body: append([]byte(nil), rec.Body...), Err: reason}
 	late := r.late.Load()
 	if r.onError == nil || late >= maxLate {
-		r.count(func(t *tally) { t.rejected++ }, err)
+		r.countEvent(func(t *tally) { t.rejected++ }, err)
 		return
 	}
 	ended := safelog.Start(func() { r.onError(err) })
@@ -97,11 +97,11 @@ func (r *reporter) rejected(rec Record, reason error) {
 
 func (r *reporter) onErrorEnded(failure error) {
 	if failure != nil {
-		r.count(func(t *tally) { t.onError = failure }, nil)
+		r.countEvent(func(t *tally) { t.onError = failure }, nil)
 	}
 }
 
-func (r *reporter) count(add func(*tally), err error) {
+func (r *reporter) countEvent(add func(*tally), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add(&r.counts)

@@ -164,8 +164,8 @@ func (t *httpTransport) start() bool {
 	return true
 }
 
-// end stops counting a sender. It is called with the lock held.
-func (t *httpTransport) end(src *Source, w *worker) {
+// endSender stops counting a sender. It is called with the lock held.
+func (t *httpTransport) endSender(src *Source, w *worker) {
 	if t.counts(w) {
 		t.moving--
 	}
@@ -184,12 +184,12 @@ func (t *httpTransport) send(ctx context.Context, src *Source) {
 	defer func() {
 		if !over { // runtime.Goexit in code of the application
 			t.mu.Lock()
-			t.end(src, w)
+			t.endSender(src, w)
 			t.mu.Unlock()
 			src.Wake()
 		}
 	}()
-	for t.take(ctx, src, w) {
+	for t.takeEvent(ctx, src, w) {
 		t.deliver(ctx, src, w)
 	}
 	over = true
@@ -197,22 +197,22 @@ func (t *httpTransport) send(ctx context.Context, src *Source) {
 	t.workers.Put(w)
 }
 
-// take gives w an event that may be sent now. If there is none, it stops counting the sender
+// takeEvent gives w an event that may be sent now. If there is none, it stops counting the sender
 // with the lock held, so that another sender starts for the next event.
-func (t *httpTransport) take(ctx context.Context, src *Source, w *worker) bool {
+func (t *httpTransport) takeEvent(ctx context.Context, src *Source, w *worker) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.learn(w)
 	if ctx.Err() == nil && t.pick(src, w) {
-		t.note(w)
+		t.beginAttempt(w)
 		return true
 	}
-	t.end(src, w)
+	t.endSender(src, w)
 	return false
 }
 
-// note counts an attempt that begins.
-func (t *httpTransport) note(w *worker) {
+// beginAttempt counts an attempt that begins.
+func (t *httpTransport) beginAttempt(w *worker) {
 	if w.one[0].attempts.Suspect() {
 		t.suspects++
 	}
@@ -243,7 +243,7 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 	w.pass = t.breaker.Admit()
 	switch w.pass.Admission {
 	case retry.Anything:
-		return src.next(w.one[:], t.suspects < max(1, t.most/10), !w.began.Before(t.nextTurn))
+		return src.takeNext(w.one[:], t.suspects < max(1, t.most/10), !w.began.Before(t.nextTurn))
 	case retry.Probe:
 		return t.probed(w, src.probe(w.one[:], w.pass.RetryFirst))
 	case retry.NewsProbe:

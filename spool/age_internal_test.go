@@ -159,7 +159,7 @@ func TestEventsOfTheFirstVersionAgeFromTheUpgrade(t *testing.T) {
 // plantPlain makes a file in the format of the first version.
 func plantPlain(t *testing.T, path string, n int) {
 	t.Helper()
-	s, err := openStore(path, tally{})
+	s, err := openStore(path, contents{})
 	require.NoError(t, err)
 	defer s.close()
 	var c change
@@ -303,7 +303,7 @@ func TestASmallFileHasTheClockOfTheLargeOne(t *testing.T) {
 func TestADamagedRecordOfTheClockIsNoLostEvent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events-0.db")
 	require.NoError(t, Plant(path, []footfall.Record{some(1, 1)[0].rec}, time.Hour))
-	s, err := openStore(path, tally{})
+	s, err := openStore(path, contents{})
 	require.NoError(t, err)
 	require.NoError(t, s.commit(&change{keys: [][]byte{appendKey(nil, clockKey)}, values: [][]byte{[]byte("damaged")}}))
 	s.close()

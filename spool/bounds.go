@@ -97,7 +97,7 @@ func (o *owner) shrink() {
 	}
 	s.close()
 	if err = o.claim.adoptDraft(); err == nil {
-		o.store, err = openStore(o.claim.path, tally{events: s.events, bytes: s.bytes, last: s.next - 1, clock: s.clock})
+		o.store, err = openStore(o.claim.path, contents{events: s.events, bytes: s.bytes, last: s.next - 1, clock: s.clock})
 	}
 	if err != nil {
 		o.store = s
@@ -106,7 +106,7 @@ func (o *owner) shrink() {
 }
 
 func (o *owner) writeDraft(all *change) error {
-	draft, err := openStore(o.claim.draft(), tally{})
+	draft, err := openStore(o.claim.draft(), contents{})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 // Plant makes a file of events that another process has left, with the given ages. Events
 // without an age are new.
 func Plant(path string, records []footfall.Record, ages ...time.Duration) error {
-	s, err := openStore(path, tally{})
+	s, err := openStore(path, contents{})
 	if err != nil {
 		return err
 	}

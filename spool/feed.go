@@ -107,17 +107,17 @@ func (f *feed) Waiting() (n int, more bool) {
 func (f *feed) signal() { f.next.Wake() }
 
 // Take implements footfall.Store.
-func (f *feed) Take(dst []footfall.Record) int { return f.take(dst, f.pop) }
+func (f *feed) Take(dst []footfall.Record) int { return f.takeItems(dst, f.pop) }
 
 // TakeAny implements an optional method of footfall.Store.
-func (f *feed) TakeAny(one []footfall.Record) bool { return f.take(one[:1], f.popAny) == 1 }
+func (f *feed) TakeAny(one []footfall.Record) bool { return f.takeItems(one[:1], f.popAny) == 1 }
 
 // TakeNewest implements an optional method of footfall.Store.
 func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
-	return f.take(one[:1], func() *item { return f.popNewest(since) }) == 1
+	return f.takeItems(one[:1], func() *item { return f.popNewest(since) }) == 1
 }
 
-func (f *feed) take(dst []footfall.Record, pop func() *item) int {
+func (f *feed) takeItems(dst []footfall.Record, pop func() *item) int {
 	f.mu.Lock()
 	var gone int
 	n, now := 0, time.Now()
@@ -151,7 +151,7 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	it := f.out[r.ID]
 	known := it != nil && it.taken
 	if known && f.closed {
-		f.row(footfall.Lost)
+		f.countInRow(footfall.Lost)
 	}
 	if !known || it.key == 0 {
 		f.mu.Unlock()
@@ -283,12 +283,12 @@ func (f *feed) push(it *item) {
 // expire ends an event. It returns how many events must be reported to the tracker.
 func (f *feed) expire(it *item) int {
 	f.stats.Expired++
-	return f.end(it)
+	return f.endEvent(it)
 }
 
-// end notes that an event of the file has ended. It returns 1 if the tracker counts the event
+// endEvent notes that an event of the file has ended. It returns 1 if the tracker counts the event
 // as Stored, and 0 otherwise.
-func (f *feed) end(it *item) int {
+func (f *feed) endEvent(it *item) int {
 	delete(f.out, it.rec.ID)
 	f.forget(it)
 	f.ended = append(f.ended, parcel{it.key, it.size})
@@ -333,9 +333,9 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 		case o == footfall.Lost:
 			f.giveBack(it)
 		default:
-			f.row(o)
-			f.count(o)
-			own += f.end(it)
+			f.countInRow(o)
+			f.countOutcome(o)
+			own += f.endEvent(it)
 		}
 	}
 	if o == footfall.Stored {
@@ -359,11 +359,11 @@ func (f *feed) giveBack(it *item) {
 		f.again = append(f.again, it)
 		return
 	}
-	f.row(footfall.Lost)
+	f.countInRow(footfall.Lost)
 }
 
-// row counts the consecutive events of the file that Next gives up.
-func (f *feed) row(o footfall.Outcome) {
+// countInRow counts the consecutive events of the file that Next gives up.
+func (f *feed) countInRow(o footfall.Outcome) {
 	if o != footfall.Lost {
 		f.lostRow = 0
 		f.alive = f.closed
@@ -375,7 +375,7 @@ func (f *feed) row(o footfall.Outcome) {
 	}
 }
 
-func (f *feed) count(o footfall.Outcome) {
+func (f *feed) countOutcome(o footfall.Outcome) {
 	switch o {
 	case footfall.Delivered:
 		f.stats.Delivered++

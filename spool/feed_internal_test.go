@@ -305,7 +305,7 @@ func TestAnEventThatNextGivesUpWhileClosingIsNotLost(t *testing.T) {
 	f.Take(taken)
 	f.Settle(taken[:2], footfall.Lost, errNextStopped)
 	f.failed()
-	f.opened(&store{next: 4, events: 3}, &tally{events: 3}, false)
+	f.opened(&store{next: 4, events: 3}, &contents{events: 3}, false)
 	assert.Empty(t, q.moved)
 }
 

@@ -81,7 +81,7 @@ func (f *feed) adopted(n int, s *store) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.behind = true
-	f.note(s)
+	f.copyCounts(s)
 	f.stats.Adopted += uint64(n)
 }
 
@@ -90,12 +90,12 @@ func (f *feed) committed(s *store, ended int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ended = append(f.ended[:0], f.ended[ended:]...)
-	f.note(s)
+	f.copyCounts(s)
 	f.wakeSleepers()
 }
 
-// note copies the counts of the file.
-func (f *feed) note(s *store) {
+// copyCounts copies the counts of the file.
+func (f *feed) copyCounts(s *store) {
 	f.stats.Events, f.stats.Bytes = uint64(s.events), uint64(s.bytes)
 	f.last = s.next - 1
 }
@@ -121,7 +121,7 @@ func (f *feed) dropOldest() (size int, ok bool) {
 		f.pop()
 	}
 	f.stats.Dropped++
-	told := f.end(it)
+	told := f.endEvent(it)
 	f.mu.Unlock()
 	f.moved(told, footfall.Lost)
 	return it.size, true
@@ -276,8 +276,8 @@ func (f *feed) failed() {
 	f.signal()
 }
 
-// opened notes the tally of a file that was opened for the first time, or again.
-func (f *feed) opened(s *store, t *tally, first bool) {
+// opened notes the contents of a file that was opened for the first time, or again.
+func (f *feed) opened(s *store, t *contents, first bool) {
 	f.mu.Lock()
 	f.stats.Degraded = false
 	f.stats.Corrupt += uint64(t.damaged)
@@ -286,14 +286,14 @@ func (f *feed) opened(s *store, t *tally, first bool) {
 		f.stats.Adopted += uint64(t.events)
 	}
 	f.behind = t.events > 0
-	f.note(s)
+	f.copyCounts(s)
 	lost := f.lost(t)
 	f.mu.Unlock()
 	f.moved(lost, footfall.Lost)
 }
 
 // lost returns how many events of this run were in a file that is gone.
-func (f *feed) lost(t *tally) int {
+func (f *feed) lost(t *contents) int {
 	here := uint64(t.own)
 	for _, it := range f.out {
 		if it.own {

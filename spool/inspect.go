@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// tally is the result of reading a file.
-type tally struct {
+// contents is the result of reading a file.
+type contents struct {
 	events    int
 	bytes     int64
 	last      uint64        // key
@@ -31,7 +31,7 @@ type expect struct {
 // nothing returns the expectation for a file of another process.
 func nothing(run uint64) expect { return expect{run: run, uncertain: none} }
 
-func (t *tally) add(r *record, e *expect) {
+func (t *contents) add(r *record, e *expect) {
 	t.clock = max(t.clock, r.stored)
 	if r.key == clockKey {
 		return
@@ -47,8 +47,8 @@ func (t *tally) add(r *record, e *expect) {
 	}
 }
 
-// inspect verifies a file and returns its tally. A missing file is empty.
-func inspect(path string, e expect) (t tally, err error) {
+// inspect verifies a file and returns its contents. A missing file is empty.
+func inspect(path string, e expect) (t contents, err error) {
 	err = walk(path, func(k, v []byte) error {
 		r, err := decode(k, v)
 		if err != nil {
@@ -82,7 +82,7 @@ func walk(path string, visit func(k, v []byte) error) error {
 
 // openClaimed opens a file. It sets a damaged file aside, and copies its readable records to a
 // new file with the same keys.
-func (s *Spool) openClaimed(c *claim, e expect) (*store, tally, error) {
+func (s *Spool) openClaimed(c *claim, e expect) (*store, contents, error) {
 	_ = os.Remove(c.draft())
 	t, err := inspect(c.path, e)
 	if err == nil {
@@ -107,8 +107,8 @@ func (s *Spool) openClaimed(c *claim, e expect) (*store, tally, error) {
 }
 
 // salvage sets a damaged file aside and replaces it by its readable records.
-func (s *Spool) salvage(c *claim, t tally, why error) error {
-	fresh, err := openStore(c.draft(), tally{})
+func (s *Spool) salvage(c *claim, t contents, why error) error {
+	fresh, err := openStore(c.draft(), contents{})
 	if err != nil {
 		return err
 	}

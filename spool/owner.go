@@ -102,7 +102,7 @@ func (o *owner) step() {
 	o.reopen()
 	o.hold(o.feed.failedDirect())
 	o.sweep()
-	for o.take() && o.write() && o.closing {
+	for o.takeEvents() && o.write() && o.closing {
 	}
 	o.write()
 	o.fill()
@@ -113,8 +113,8 @@ func (o *owner) step() {
 	o.feed.answer()
 }
 
-// take moves events from the tracker's queue to held. It reports whether there are any.
-func (o *owner) take() bool {
+// takeEvents moves events from the tracker's queue to held. It reports whether there are any.
+func (o *owner) takeEvents() bool {
 	var some [64]footfall.Record
 	for o.wants() {
 		n := o.src.Take(some[:])
@@ -309,7 +309,7 @@ func (o *owner) handOver() {
 	if !o.closing || o.handed {
 		return
 	}
-	for o.expose(); o.take(); o.expose() { // the file may have no room
+	for o.expose(); o.takeEvents(); o.expose() { // the file may have no room
 	}
 	o.handed = true
 	o.feed.close()
@@ -321,7 +321,7 @@ func (o *owner) finish() {
 	if o.store != nil {
 		o.hide()
 	}
-	for o.take() && o.write() {
+	for o.takeEvents() && o.write() {
 	}
 	for o.store != nil && o.feed.hasEnded() && o.write() {
 	}
@@ -432,7 +432,7 @@ func (o *owner) hide() {
 }
 
 // open opens the owner's file, or a file that another process left, or a new file.
-func (o *owner) open() (t tally, err error) {
+func (o *owner) open() (t contents, err error) {
 	if err := o.folder.enter(lockEvery); err != nil {
 		return t, err
 	}

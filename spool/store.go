@@ -28,7 +28,7 @@ type store struct {
 }
 
 // openStore opens a verified file or creates one.
-func openStore(path string, found tally) (*store, error) {
+func openStore(path string, found contents) (*store, error) {
 	s := &store{path: path, events: found.events, bytes: found.bytes, next: found.last + 1, clock: found.clock}
 	err := s.guard(func() error {
 		db, err := bolt.Open(path, 0o600, &bolt.Options{

@@ -15,7 +15,7 @@ import (
 
 func TestAStoreCountsTheRecordsOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events-0.db")
-	s, err := openStore(path, tally{})
+	s, err := openStore(path, contents{})
 	require.NoError(t, err)
 	defer s.close()
 	small := s.size
@@ -39,7 +39,7 @@ func TestAStoreCountsTheRecordsOfTheFile(t *testing.T) {
 }
 
 func TestAFailedTransactionIsNotCounted(t *testing.T) {
-	s, err := openStore(filepath.Join(t.TempDir(), "events-0.db"), tally{})
+	s, err := openStore(filepath.Join(t.TempDir(), "events-0.db"), contents{})
 	require.NoError(t, err)
 	defer s.close()
 	c := change{clock: time.Hour}
@@ -52,7 +52,7 @@ func TestAFailedTransactionIsNotCounted(t *testing.T) {
 }
 
 func TestTheFileOfAStoreThatPanickedIsClosed(t *testing.T) {
-	s, err := openStore(filepath.Join(t.TempDir(), "events-0.db"), tally{})
+	s, err := openStore(filepath.Join(t.TempDir(), "events-0.db"), contents{})
 	require.NoError(t, err)
 	file := s.file
 	require.ErrorIs(t, s.guard(func() error { panic("bbolt") }), errDamaged)
