@@ -55,6 +55,12 @@ type parcel struct {
 	size int
 }
 
+// flush is a call to Flush that waits.
+type flush struct {
+	target uint64 // the last key that must have ended
+	done   chan struct{}
+}
+
 // feed is the Store of Config.Next's Source. Its window holds the next events, which the owner
 // adds. The owner uses the feed's mutex too.
 type feed struct {
@@ -278,6 +284,11 @@ func (f *feed) push(it *item) {
 	f.window = append(f.window, it)
 	f.bytes += len(it.rec.Body)
 	f.out[it.rec.ID] = it
+}
+
+// tooOld reports whether an event of the file is older than Config.MaxAge.
+func (f *feed) tooOld(it *item, now time.Time) bool {
+	return it.key != 0 && f.maxAge > 0 && f.clock.at(now)-it.stored > f.maxAge
 }
 
 // expire ends an event. It returns how many events must be reported to the tracker.

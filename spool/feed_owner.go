@@ -9,6 +9,13 @@ import (
 
 // The owner calls the methods in this file. The methods in feed.go implement footfall.Store.
 
+// clockNow returns the clock's reading.
+func (f *feed) clockNow() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.clock.at(time.Now())
+}
+
 // load adds a record of the file to the window. It returns false if the window is full. keep
 // copies the body, which is mapped memory.
 func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []byte) (more bool, told int) {
@@ -331,4 +338,52 @@ func (f *feed) read() Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.stats
+}
+
+func (f *feed) await() *flush {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fl := &flush{target: f.last, done: make(chan struct{})}
+	f.flushes = append(f.flushes, fl)
+	return fl
+}
+
+func (f *feed) leave(fl *flush) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushes = slices.DeleteFunc(f.flushes, func(o *flush) bool { return o == fl })
+}
+
+// answer ends the calls to Flush whose events have ended.
+func (f *feed) answer() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.flushes) == 0 {
+		return
+	}
+	open := f.firstOpen()
+	f.flushes = slices.DeleteFunc(f.flushes, func(fl *flush) bool {
+		if fl.target >= open {
+			return false
+		}
+		close(fl.done)
+		return true
+	})
+}
+
+// firstOpen returns the smallest key in the file.
+func (f *feed) firstOpen() uint64 {
+	first := uint64(none)
+	if f.behind {
+		first = f.loaded
+	}
+	for _, it := range f.out {
+		if it.key != 0 {
+			first = min(first, it.key)
+		}
+	}
+	for _, p := range f.ended {
+		first = min(first, p.key)
+	}
+	return first
 }

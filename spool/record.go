@@ -38,6 +38,8 @@ const (
 	none = 1<<64 - 1
 )
 
+var bucketName = []byte("events")
+
 // errDamaged is wrapped by errors about a damaged file.
 var errDamaged = errors.New("damaged")
 

@@ -1,14 +1,11 @@
 package spool
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 
 	"github.com/footfall-dev/footfall"
@@ -37,6 +34,8 @@ var (
 	_ footfall.Flusher   = (*Spool)(nil)
 	_ io.Closer          = (*Spool)(nil)
 )
+
+var errNextStopped = errors.New("the transport has stopped")
 
 // New checks cfg and locks the directory. Close of the tracker releases it, or [Spool.Close] if
 // no tracker uses the Spool. The error joins a [*footfall.FieldError] for every problem of cfg,
@@ -69,120 +68,42 @@ func New(cfg Config) (*Spool, error) {
 	return s, nil
 }
 
-// FlushInterval is the default of footfall.Config.FlushInterval for a tracker that [Open]
-// returns. It is longer than without a Spool because each batch is a transaction, which waits
-// for the disk. Delivered events are removed in the same interval, so there are at most 20
-// transactions a second until batches are full.
-const FlushInterval = removeAfter
-
-// Open returns a tracker with a Spool between it and its transport. The transport is cfg.Next,
-// else tracker.Transport, else HTTP. The default of tracker.FlushInterval is [FlushInterval].
-// The error joins the errors of [footfall.New] and [New]. If the tracker is disabled, cfg is
-// ignored and the Spool does nothing.
-func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error) {
-	if tracker.Disabled {
-		t, err := footfall.New(tracker)
-		return t, &Spool{}, err
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = tracker.Logger
-	}
-	if cfg.Next == nil {
-		cfg.Next = tracker.Transport
-	}
-	problems := try(tracker, cfg.Next)
-	if problems == nil && cfg.Next == nil {
-		cfg.Next, problems = footfall.NewHTTPTransport(tracker)
-	}
-	if problems != nil {
-		checked := cfg.withDefaults()
-		checked.Next = idle{} // its problems are reported already
-		return nil, nil, errors.Join(problems, checked.check())
-	}
-	s, err := New(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	t, err := footfall.New(s.behind(tracker))
-	if err != nil {
-		_ = s.Close() // no tracker uses it
-		return nil, nil, err
-	}
-	return t, s, nil
-}
-
-// behind returns the Config of a tracker that uses the Spool.
-func (s *Spool) behind(tracker footfall.Config) footfall.Config {
-	tracker.Transport = s
-	tracker.FlushInterval = cmp.Or(tracker.FlushInterval, FlushInterval)
-	return tracker
-}
-
-// try returns the error of a tracker's Config, by creating and closing a tracker without I/O.
-// It checks the fields about the API if other is nil.
-func try(cfg footfall.Config, other footfall.Transport) error {
-	if other != nil {
-		cfg.Transport = idle{}
-	}
-	t, err := footfall.New(cfg)
-	if err != nil {
-		return err
-	}
-	return t.Close(context.Background())
-}
-
-// idle is a Transport that delivers nothing.
-type idle struct{}
-
-// Deliver implements footfall.Transport.
-func (idle) Deliver(context.Context, *footfall.Source) {}
-
-// Deliver implements footfall.Transport.
-func (s *Spool) Deliver(ctx context.Context, src *footfall.Source) {
-	if s.feed == nil {
-		return
-	}
-	if err := s.use.begin(); err != nil {
-		s.log.Error("spool: " + err.Error())
-		return
-	}
-	defer close(s.stopped)
-	s.feed.src = src
-	o := &owner{Spool: s, src: src, next: 1, uncertain: none, fresh: true, shunned: make(map[string]bool)}
-	o.reopen()
-	close(s.opened)
-	var running sync.WaitGroup
-	running.Go(func() { s.watch(ctx, src) })
-	running.Go(func() { s.runNext(ctx) })
-	o.run(ctx)
-	running.Wait()
-}
-
-// watch wakes the owner when the tracker has a batch.
-func (s *Spool) watch(ctx context.Context, src *footfall.Source) {
-	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
-		s.due.Store(true)
-		s.wakeOwner()
-	}
-}
-
-// runNext runs Next. A panic in the application's Transport stops delivery, not the
-// application. Events are still stored.
-func (s *Spool) runNext(ctx context.Context) {
-	defer close(s.nextStopped)
-	defer func() {
-		if v := recover(); v != nil {
-			s.log.Error("spool: panic in Config.Next", "panic", v)
-		}
-	}()
-	s.cfg.Next.Deliver(ctx, s.feed.next)
-}
-
 func (s *Spool) wakeOwner() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // the owner is woken already
 	}
+}
+
+// Close releases the directory of a Spool that no tracker uses, such as a Spool that was given
+// to no tracker or to a disabled one. Otherwise Close of the tracker releases the directory.
+// While a tracker uses the Spool, Close does nothing and returns an error; afterwards it
+// returns nil. Close may be called more than once.
+//
+// A closed Spool cannot be used. A tracker with a closed Spool logs an error and delivers
+// nothing: TrackDurable returns an error, Track returns [footfall.ErrQueueFull] when the queue
+// is full, and Close of the tracker returns the number of lost events.
+func (s *Spool) Close() error {
+	if s.feed == nil {
+		return nil
+	}
+	s.use.mu.Lock()
+	defer s.use.mu.Unlock()
+	switch {
+	case s.use.closed:
+		return nil
+	case s.use.delivered:
+		select {
+		case <-s.stopped:
+			return nil
+		default:
+			return errInUse
+		}
+	}
+	s.use.closed = true
+	s.folder.leave()
+	close(s.stopped)
+	return nil
 }
 
 // Stats returns the counts so far. They are one consistent snapshot.

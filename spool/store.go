@@ -13,8 +13,6 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-var bucketName = []byte("events")
-
 // store is a file of records. Only one goroutine uses it.
 type store struct {
 	path   string

@@ -1,0 +1,129 @@
+package spool
+
+import (
+	"time"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// takeEvents moves events from the tracker's queue to held. It reports whether there are any.
+func (o *owner) takeEvents() bool {
+	var some [64]footfall.Record
+	for o.wants() {
+		n := o.src.Take(some[:])
+		if n == 0 {
+			break
+		}
+		o.hold(some[:n])
+		if o.store == nil {
+			o.expose()
+		}
+	}
+	if len(o.held) >= maxEvents || o.heldBytes >= maxTransaction {
+		o.due.Store(true) // there may be more, and the queue signals a batch only once
+	}
+	return len(o.held) > 0
+}
+
+func (o *owner) wants() bool {
+	switch {
+	case o.store == nil:
+		return o.closing || o.feed.roomy()
+	case !o.closing && !o.due.Swap(false) && len(o.held) == 0:
+		return false
+	}
+	return len(o.held) < maxEvents && o.heldBytes < maxTransaction
+}
+
+// write adds held records and removes ended records in one transaction. It reports whether it
+// wrote all held records.
+func (o *owner) write() bool {
+	if o.store == nil {
+		o.expose()
+		return false
+	}
+	n := o.makeRoom()
+	if n > 0 {
+		o.removeSurplus()
+	}
+	ended := o.endings(n > 0)
+	if o.store == nil || n == 0 && len(ended) == 0 {
+		return false
+	}
+	items := o.prepare(n, ended)
+	if err := o.store.commit(&o.change); err != nil {
+		o.fail(err)
+		o.expose()
+		return false
+	}
+	o.advance(n)
+	o.feed.committed(o.store, len(ended)) // before Settle, so that a Flush after it sees the new key
+	if n > 0 {
+		o.src.Settle(o.held[:n], footfall.Stored, nil)
+		o.release(n)
+	}
+	o.feed.stored(items) // after Settle, because an event must be Stored before Next settles it
+	if n > 0 && (len(o.held) > 0 || o.due.Load()) {
+		o.wakeOwner() // if nothing was written, the feed wakes the owner when there is room
+	}
+	return len(o.held) == 0
+}
+
+// advance marks n keys as used.
+func (o *owner) advance(n int) {
+	o.next += uint64(n)
+	o.store.next = o.next
+}
+
+// release drops the first n held records.
+func (o *owner) release(n int) {
+	for i := range n {
+		o.heldBytes -= headerSize + len(o.held[i].Body)
+	}
+	rest := copy(o.held, o.held[n:])
+	clear(o.held[rest:])
+	o.held = o.held[:rest]
+}
+
+// prepare sets o.change to add the first n held records and to remove ended. It returns the
+// items of the added records.
+func (o *owner) prepare(n int, ended []parcel) []*item {
+	c := &o.change
+	c.keys, c.values, c.remove, o.keys = c.keys[:0], c.values[:0], c.remove[:0], o.keys[:0]
+	items := make([]*item, n)
+	parts := make([]item, n)
+	now := o.feed.clockNow()
+	for i := range n {
+		r := &o.held[i]
+		key := o.next + uint64(i)
+		o.keys = appendKey(o.keys, key)
+		v := encode(o.arena.room(headerSize+len(r.Body)), key, o.runID, now, r)
+		c.values = append(c.values, v)
+		parts[i] = item{rec: footfall.Record{ID: r.ID, Body: v[headerSize:]}, key: key, size: len(v), stored: now, own: true}
+		items[i] = &parts[i]
+	}
+	for i := range n {
+		c.keys = append(c.keys, o.keys[keySize*i:keySize*(i+1)])
+	}
+	for _, p := range ended {
+		c.remove = append(c.remove, p.key)
+	}
+	return items
+}
+
+// endings returns the records to remove now: all of them if another transaction is made anyway.
+func (o *owner) endings(anyway bool) []parcel {
+	ended, hurry := o.feed.endings()
+	if len(ended) == 0 {
+		o.oldest = time.Time{}
+		return nil
+	}
+	if o.oldest.IsZero() {
+		o.oldest = time.Now()
+	}
+	if anyway || hurry || o.closing || len(ended) >= removeMany || time.Since(o.oldest) >= removeAfter {
+		o.oldest = time.Time{}
+		return ended
+	}
+	return nil
+}
