@@ -6,7 +6,18 @@ import "time"
 // ended.
 const scanEvery = 5 * time.Second
 
-// adoption moves the events of a file that another process left into the owner's file.
+// adopter moves the events that other processes have left into the owner's file. Both files hold
+// an event for a moment; if the move is interrupted then, the event is found twice, with the same
+// id.
+type adopter struct {
+	spool    *Spool
+	adoption *adoption
+	scanned  time.Time       // last search of the directory
+	orphans  []string        // files found then and not tried yet
+	shunned  map[string]bool // files that could not be opened
+}
+
+// adoption moves the events of one file.
 type adoption struct {
 	claim  *claim
 	store  *store
@@ -14,151 +25,141 @@ type adoption struct {
 	ahead  time.Duration // the clock of the owner's file minus the clock of this file
 }
 
-// adopt moves some of the events that other processes have left. Both files hold an event for a
-// moment; if the move is interrupted then, the event is found twice, with the same id.
-func (o *owner) adopt() {
-	if o.store == nil || o.closing {
-		return
+// moveSome moves some events to the owner's file. The error is about that file.
+func (a *adopter) moveSome(to *store) error {
+	if a.adoption == nil && !a.findOrphan(to.path) {
+		return nil
 	}
-	if o.adoption == nil && !o.findOrphan() {
-		return
+	if a.adoption.store.events == 0 {
+		a.end()
+		return nil
 	}
-	if o.adoption.store.events == 0 {
-		o.adopted()
-		return
+	c, there, err := a.pick(to)
+	if err == nil && len(there) > 0 {
+		if err := to.commit(c); err != nil {
+			return err
+		}
+		a.spool.feed.adopted(len(there), to)
+		a.spool.wakeOwner() // there may be more
+		err = a.adoption.store.commit(&change{remove: there})
 	}
-	o.moveSome()
+	if err != nil {
+		a.drop(err)
+	}
+	return nil
 }
 
-// scans reports whether the directory is searched regularly.
-func (o *owner) scans() bool {
-	return o.cfg.Shared && o.store != nil && o.adoption == nil && !o.closing
-}
-
-// findOrphan looks for a file whose lock is free. It uses the list of the last search first,
-// because there may be thousands of files.
-func (o *owner) findOrphan() bool {
-	if len(o.orphans) == 0 && !o.search() {
+// findOrphan looks for a file whose lock is free, other than the owner's. It uses the list of the
+// last search first, because there may be thousands of files.
+func (a *adopter) findOrphan(own string) bool {
+	if len(a.orphans) == 0 && !a.search() {
 		return false
 	}
-	for len(o.orphans) > 0 {
-		path := o.orphans[0]
-		o.orphans = o.orphans[1:]
-		if path == o.claim.path || o.shunned[path] {
+	for len(a.orphans) > 0 {
+		path := a.orphans[0]
+		a.orphans = a.orphans[1:]
+		if path == own || a.shunned[path] {
 			continue
 		}
-		c := claimOld(path)
-		if c == nil {
-			continue
+		if c := claimOld(path); c != nil && a.begin(c) {
+			return true
 		}
-		st, t, err := o.openClaimed(c, nothing(o.runID))
-		if err != nil {
-			o.shun(c, err)
-			continue
-		}
-		o.feed.corrupt(t.damaged)
-		o.adoption = &adoption{claim: c, store: st, events: st.events, ahead: o.feed.clockNow() - t.clock}
-		return true
 	}
 	return false
 }
 
 // search lists the files of the directory, at most once per scanEvery.
-func (o *owner) search() bool {
-	if !o.scanned.IsZero() && (!o.cfg.Shared || time.Since(o.scanned) < scanEvery) {
+func (a *adopter) search() bool {
+	if !a.scanned.IsZero() && (!a.spool.cfg.Shared || time.Since(a.scanned) < scanEvery) {
 		return false
 	}
-	paths, err := o.folder.files()
+	paths, err := a.spool.folder.files()
 	if err != nil {
 		return false
 	}
-	o.orphans, o.scanned = paths, time.Now()
+	a.orphans, a.scanned = paths, time.Now()
+	return true
+}
+
+// begin opens a file.
+func (a *adopter) begin(c *claim) bool {
+	st, t, err := openClaimed(c, nothing(a.spool.runID), a.spool.log)
+	if err != nil {
+		a.shun(c, err)
+		return false
+	}
+	feed := a.spool.feed
+	feed.corrupt(t.damaged)
+	a.adoption = &adoption{claim: c, store: st, events: st.events, ahead: feed.clockNow() - t.clock}
 	return true
 }
 
 // shun ignores a file that cannot be opened.
-func (o *owner) shun(c *claim, err error) {
-	if !o.shunned[c.path] {
-		o.log.Error("spool: a file that another process left cannot be opened; it is left as it is", "file", c.path, "error", err)
+func (a *adopter) shun(c *claim, err error) {
+	if !a.shunned[c.path] {
+		a.spool.log.Error("spool: a file that another process left cannot be opened; it is left as it is", "file", c.path, "error", err)
 	}
-	o.shunned[c.path] = true
+	a.shunned[c.path] = true
 	c.release()
 }
 
-// moveSome copies events in one transaction and removes them from the other file.
-func (o *owner) moveSome() {
-	c := &o.change
-	c.keys, c.values, c.remove = nil, nil, nil
-	var there []uint64
+// pick returns a transaction that copies events, and their keys in the other file.
+func (a *adopter) pick(to *store) (c *change, there []uint64, err error) {
+	var blocks arena
+	c = new(change)
 	size := int64(0)
-	_, err := o.adoption.store.read(0, func(k, v []byte) error {
+	_, err = a.adoption.store.read(0, func(k, v []byte) error {
 		r, err := decode(k, v)
 		if err != nil {
 			return err
 		}
-		if size += int64(headerSize + len(r.rec.Body)); !o.adopts(size, len(there)) {
+		if size += int64(headerSize + len(r.rec.Body)); !a.fits(to, size, len(there)) {
 			return errEnough
 		}
-		key := o.next + uint64(len(there))
+		key := to.next + uint64(len(there))
 		there = append(there, r.key)
 		c.keys = append(c.keys, appendKey(nil, key))
-		c.values = append(c.values, encode(o.arena.room(headerSize+len(r.rec.Body)), key, r.run, r.stored+o.adoption.ahead, &r.rec))
+		c.values = append(c.values, encode(blocks.room(headerSize+len(r.rec.Body)), key, r.run, r.stored+a.adoption.ahead, &r.rec))
 		return nil
 	})
-	if err == nil && len(there) > 0 {
-		err = o.move(there)
-	}
-	if err != nil {
-		o.dropAdoption(err)
-	}
+	return c, there, err
 }
 
-// adopts reports whether another event may be moved in this transaction, which would then move
+// fits reports whether another event may be moved in this transaction, which would then move
 // size bytes. n is the number of events before it. An empty file accepts an event of any size,
 // because other events wait behind it.
-func (o *owner) adopts(size int64, n int) bool {
-	if n == 0 && o.store.events == 0 {
+func (a *adopter) fits(to *store, size int64, n int) bool {
+	if n == 0 && to.events == 0 {
 		return true
 	}
-	return o.store.bytes+size <= o.cfg.MaxBytes && n < maxEvents && (n == 0 || size <= maxTransaction)
+	return to.bytes+size <= a.spool.cfg.MaxBytes && n < maxEvents && (n == 0 || size <= maxTransaction)
 }
 
-func (o *owner) move(there []uint64) error {
-	if err := o.store.commit(&o.change); err != nil {
-		o.fail(err)
-		return nil
+// end removes a file that is empty now.
+func (a *adopter) end() {
+	ended := a.adoption
+	a.adoption = nil
+	ended.store.close()
+	ended.claim.remove()
+	if ended.events > 0 {
+		a.spool.log.Info("spool: took over the events of a process that has ended", "events", ended.events, "file", ended.claim.path)
 	}
-	o.advance(len(there))
-	o.feed.adopted(len(there), o.store)
-	o.wakeOwner() // there may be more
-	return o.adoption.store.commit(&change{remove: there})
+	a.spool.wakeOwner() // there may be another
 }
 
-// adopted removes a file that is empty now.
-func (o *owner) adopted() {
-	a := o.adoption
-	o.adoption = nil
-	a.store.close()
-	a.claim.remove()
-	if a.events > 0 {
-		o.log.Info("spool: took over the events of a process that has ended", "events", a.events, "file", a.claim.path)
-	}
-	o.wakeOwner() // there may be another
-}
-
-func (o *owner) dropAdoption(err error) {
-	a := o.adoption
-	o.adoption = nil
-	a.store.close()
-	o.shun(a.claim, err)
-	o.wakeOwner()
+func (a *adopter) drop(err error) {
+	dropped := a.adoption
+	a.adoption = nil
+	dropped.store.close()
+	a.shun(dropped.claim, err)
+	a.spool.wakeOwner()
 }
 
 // stopAdopting leaves the remaining events in their file.
-func (o *owner) stopAdopting() {
-	if a := o.adoption; a != nil {
-		o.adoption = nil
-		a.store.close()
-		a.claim.release()
+func (a *adopter) stopAdopting() {
+	if left := a.adoption; left != nil {
+		a.adoption = nil
+		left.store.close()
+		left.claim.release()
 	}
 }

@@ -1,12 +1,5 @@
 package spool
 
-const (
-	// largeFile and fewBytes define when a file that is almost empty is replaced by a small
-	// one. A bbolt file never shrinks, and each transaction lists its free pages.
-	largeFile = 16 << 20
-	fewBytes  = 1 << 20
-)
-
 // makeRoom returns how many of the held events fit in the file, after it has dropped the oldest
 // ones if Config allows it. The file may fail meanwhile.
 func (o *owner) makeRoom() (n int) {
@@ -33,8 +26,11 @@ func (o *owner) makeRoom() (n int) {
 func (o *owner) removeSurplus() {
 	for o.store != nil && o.feed.endedEvents() > maxRemoved {
 		ended, _ := o.feed.endings()
-		o.prepare(0, ended)
-		if err := o.store.commit(&o.change); err != nil {
+		var c change
+		for _, p := range ended {
+			c.remove = append(c.remove, p.key)
+		}
+		if err := o.store.commit(&c); err != nil {
 			o.fail(err)
 			return
 		}

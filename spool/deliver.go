@@ -18,7 +18,7 @@ func (s *Spool) Deliver(ctx context.Context, src *footfall.Source) {
 	}
 	defer close(s.stopped)
 	s.feed.src = src
-	o := &owner{Spool: s, src: src, next: 1, uncertain: none, fresh: true, shunned: make(map[string]bool)}
+	o := newOwner(s, src)
 	o.reopen()
 	close(s.opened)
 	var running sync.WaitGroup

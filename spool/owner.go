@@ -7,20 +7,8 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
+// retryMin and retryMax bound the wait before a file that failed is tried again.
 const (
-	// maxEvents, maxTransaction and maxRemoved bound a transaction in events, bytes and removed
-	// records.
-	maxEvents      = 1024
-	maxTransaction = 1 << 20
-	maxRemoved     = 4096
-
-	// removeAfter is how long ended records may wait for other records or for the next
-	// transaction. removeMany ended records do not wait. After a crash, they are sent a second
-	// time with the same id.
-	removeAfter = 50 * time.Millisecond
-	removeMany  = 128
-
-	// retryMin and retryMax bound the wait before a file that failed is tried again.
 	retryMin = time.Second
 	retryMax = 30 * time.Second
 )
@@ -32,7 +20,7 @@ type owner struct {
 	claim *claim
 	store *store // nil while the file cannot be used
 
-	next      uint64 // key
+	next      uint64 // key, as of the store that was used last
 	uncertain uint64 // first key of a transaction that failed
 	fault     error  // of a file that must be replaced
 	held      []footfall.Record
@@ -41,20 +29,24 @@ type owner struct {
 	change    change
 	keys      []byte
 
-	closing  bool
-	handed   bool // the feed is closing, too
-	fresh    bool // no file was opened yet
-	retryAt  time.Time
-	delay    time.Duration
-	oldest   time.Time // when the first ended record was seen
-	swept    time.Time
-	shrunk   time.Time // last attempt to shrink the file
-	again    time.Time // when an event that Next gave up was seen
-	adoption *adoption
-	scanned  time.Time       // last search of the directory
-	orphans  []string        // files found then and not tried yet
-	shunned  map[string]bool // files that could not be opened
-	told     notices
+	closing bool
+	handed  bool // the feed is closing, too
+	fresh   bool // no file was opened yet
+	retryAt time.Time
+	delay   time.Duration
+	oldest  time.Time // when the first ended record was seen
+	swept   time.Time
+	shrunk  time.Time // last attempt to shrink the file
+	again   time.Time // when an event that Next gave up was seen
+	told    notices
+	adopter
+}
+
+func newOwner(s *Spool, src *footfall.Source) *owner {
+	return &owner{
+		Spool: s, src: src, next: 1, uncertain: none, fresh: true,
+		adopter: adopter{spool: s, shunned: make(map[string]bool)},
+	}
 }
 
 // hold keeps the tracker's records until they are written. It exposes a record that is larger
@@ -80,6 +72,7 @@ func (o *owner) expose() {
 // fail closes the file, which cannot be used.
 func (o *owner) fail(err error) {
 	first := o.delay == 0
+	o.next = o.store.next
 	o.store.close()
 	o.store = nil
 	o.uncertain = min(o.uncertain, o.next)
@@ -114,8 +107,7 @@ func (o *owner) reopen() {
 		o.down(err)
 		return
 	}
-	o.next = max(o.next, t.last+1)
-	o.store.next = o.next
+	o.store.next = max(o.next, t.last+1)
 	o.uncertain, o.fault = none, nil
 	clear(o.shunned) // they may be usable again
 	o.scanned = time.Time{}
@@ -154,7 +146,7 @@ func (o *owner) open() (t contents, err error) {
 		return t, err
 	}
 	if o.claim != nil {
-		o.store, t, err = o.openClaimed(o.claim, expect{o.runID, o.feed.position(), o.uncertain, o.fault})
+		o.store, t, err = openClaimed(o.claim, expect{o.runID, o.feed.position(), o.uncertain, o.fault}, o.log)
 		return t, err
 	}
 	paths, err := o.folder.files()
@@ -166,7 +158,7 @@ func (o *owner) open() (t contents, err error) {
 		if c == nil {
 			continue
 		}
-		if o.store, t, err = o.openClaimed(c, nothing(o.runID)); err == nil {
+		if o.store, t, err = openClaimed(c, nothing(o.runID), o.log); err == nil {
 			o.claim = c
 			return t, nil
 		}
@@ -177,7 +169,7 @@ func (o *owner) open() (t contents, err error) {
 	if err != nil {
 		return t, err
 	}
-	if o.store, t, err = o.openClaimed(c, nothing(o.runID)); err != nil {
+	if o.store, t, err = openClaimed(c, nothing(o.runID), o.log); err != nil {
 		c.remove()
 		return t, err
 	}

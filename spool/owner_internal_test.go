@@ -28,7 +28,7 @@ func newTestOwner(t *testing.T, dir string, change ...func(*Config)) (*owner, *t
 	_, q := newTestFeed()
 	s.feed.src = footfall.NewSource(q)
 	t.Cleanup(s.folder.leave)
-	return &owner{Spool: s, src: s.feed.src, next: 1, uncertain: none, fresh: true, shunned: make(map[string]bool)}, q
+	return newOwner(s, s.feed.src), q
 }
 
 // endless is a tracker's queue that always has events.
@@ -187,7 +187,7 @@ func TestEventsOfAFailedTransactionAreNotSentTwice(t *testing.T) {
 	c := claimOld(filepath.Join(dir, "events-0.db"))
 	require.NotNil(t, c)
 	defer c.release()
-	o.claim, o.store, o.next = c, &store{}, 2
+	o.claim, o.store = c, &store{next: 2}
 	o.fail(errDisk)
 	o.retryAt = time.Time{}
 	o.reopen()
@@ -195,7 +195,7 @@ func TestEventsOfAFailedTransactionAreNotSentTwice(t *testing.T) {
 	defer o.store.close()
 	assert.Equal(t, 1, o.store.events)
 	assert.Equal(t, uint64(1), o.feed.read().Events)
-	assert.Equal(t, uint64(4), o.next, "a key is used once")
+	assert.Equal(t, uint64(4), o.store.next, "a key is used once")
 	o.fill()
 	assert.Equal(t, 1, o.feed.Take(make([]footfall.Record, 9)))
 	assert.Empty(t, q.moved)

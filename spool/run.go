@@ -93,6 +93,29 @@ func (o *owner) noteClock(while time.Duration) {
 	}
 }
 
+// shrink replaces a sparse file by a small one.
+func (o *owner) shrink() {
+	if o.store == nil || !o.store.isSparse() || time.Since(o.shrunk) < retryMax {
+		return
+	}
+	o.shrunk = time.Now()
+	small, err := shrink(o.store, o.claim)
+	o.store = small
+	if err != nil {
+		o.fail(err)
+	}
+}
+
+// adopt moves some of the events that other processes have left.
+func (o *owner) adopt() {
+	if o.store == nil || o.closing {
+		return
+	}
+	if err := o.moveSome(o.store); err != nil {
+		o.fail(err)
+	}
+}
+
 // handAgain offers events again that Next gave up lookAgain ago.
 func (o *owner) handAgain() {
 	switch {
@@ -156,7 +179,7 @@ func (o *owner) pause() time.Duration {
 	if !o.again.IsZero() {
 		wait = min(wait, o.again.Add(lookAgain).Sub(now))
 	}
-	if o.scans() {
+	if o.cfg.Shared && o.store != nil && o.adoption == nil && !o.closing {
 		wait = min(wait, o.scanned.Add(scanEvery).Sub(now))
 	}
 	return max(wait, 0)

@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -10,14 +11,14 @@ import (
 
 // openClaimed opens a file. It sets a damaged file aside, and copies its readable records to a
 // new file with the same keys.
-func (s *Spool) openClaimed(c *claim, e expect) (*store, contents, error) {
+func openClaimed(c *claim, e expect, log *slog.Logger) (*store, contents, error) {
 	_ = os.Remove(c.draft())
 	t, err := inspect(c.path, e)
 	if err == nil {
 		err = e.fault
 	}
 	if errors.Is(err, errDamaged) {
-		if err = s.salvage(c, t, err); err != nil {
+		if err = salvage(c, t, err, log); err != nil {
 			return nil, t, err
 		}
 		damaged := t.damaged
@@ -35,7 +36,7 @@ func (s *Spool) openClaimed(c *claim, e expect) (*store, contents, error) {
 }
 
 // salvage sets a damaged file aside and replaces it by its readable records.
-func (s *Spool) salvage(c *claim, t contents, why error) error {
+func salvage(c *claim, t contents, why error, log *slog.Logger) error {
 	fresh, err := openStore(c.draft(), contents{})
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (s *Spool) salvage(c *claim, t contents, why error) error {
 	if err := c.adoptDraft(); err != nil {
 		return err
 	}
-	s.log.Error("spool: a file is damaged and was set aside; its readable events are kept",
+	log.Error("spool: a file is damaged and was set aside; its readable events are kept",
 		"file", c.path, "aside", aside, "kept", t.events, "damaged", t.damaged, "error", why)
 	return nil
 }

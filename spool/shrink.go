@@ -2,37 +2,42 @@ package spool
 
 import (
 	"os"
-	"time"
 )
 
-// shrink replaces the file by a small one after an outage.
-func (o *owner) shrink() {
-	s := o.store
-	if s == nil || s.size < largeFile || s.bytes > fewBytes || time.Since(o.shrunk) < retryMax {
-		return
-	}
-	o.shrunk = time.Now()
+const (
+	// largeFile and fewBytes define when a file that is almost empty is replaced by a small
+	// one. A bbolt file never shrinks, and each transaction lists its free pages.
+	largeFile = 16 << 20
+	fewBytes  = 1 << 20
+)
+
+// isSparse reports whether the file should be replaced by a small one, as after an outage.
+func (s *store) isSparse() bool { return s.size >= largeFile && s.bytes <= fewBytes }
+
+// shrink replaces the file of s by a small one, and returns its store. It returns s if a draft
+// cannot be written, because the large file works too. After an error, neither can be used.
+func shrink(s *store, c *claim) (*store, error) {
 	all, err := s.all()
 	if err != nil {
-		o.fail(err)
-		return
+		return s, err
 	}
-	if err = o.writeDraft(all); err != nil {
-		_ = os.Remove(o.claim.draft())
-		return // the large file works too; shrink tries again later
+	if err = writeDraft(c, all); err != nil {
+		_ = os.Remove(c.draft())
+		return s, nil
 	}
 	s.close()
-	if err = o.claim.adoptDraft(); err == nil {
-		o.store, err = openStore(o.claim.path, contents{events: s.events, bytes: s.bytes, last: s.next - 1, clock: s.clock})
+	if err = c.adoptDraft(); err != nil {
+		return s, err
 	}
+	small, err := openStore(c.path, contents{events: s.events, bytes: s.bytes, last: s.next - 1, clock: s.clock})
 	if err != nil {
-		o.store = s
-		o.fail(err)
+		return s, err
 	}
+	return small, nil
 }
 
-func (o *owner) writeDraft(all *change) error {
-	draft, err := openStore(o.claim.draft(), contents{})
+func writeDraft(c *claim, all *change) error {
+	draft, err := openStore(c.draft(), contents{})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,14 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
+// maxEvents, maxTransaction and maxRemoved bound a transaction in events, bytes and removed
+// records.
+const (
+	maxEvents      = 1024
+	maxTransaction = 1 << 20
+	maxRemoved     = 4096
+)
+
 // store is a file of records. Only one goroutine uses it.
 type store struct {
 	path   string
@@ -101,7 +109,7 @@ func (c *change) add(k, v []byte) {
 	c.values = append(c.values, bytes.Clone(v))
 }
 
-// commit returns when the change is on disk. If it returns an error, the change may be on disk
+// commit returns when the change is on disk. The keys of its records follow s.next. If it returns an error, the change may be on disk
 // nevertheless.
 func (s *store) commit(c *change) error {
 	events, size := s.events, s.bytes
@@ -141,7 +149,7 @@ func (s *store) commit(c *change) error {
 	if err != nil {
 		return err
 	}
-	s.events, s.bytes = events, size
+	s.events, s.bytes, s.next = events, size, s.next+uint64(len(c.keys))
 	s.clock = max(s.clock, c.clock)
 	s.measure()
 	return nil

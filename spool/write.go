@@ -6,6 +6,14 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
+// removeAfter is how long ended records may wait for other records or for the next transaction.
+// removeMany ended records do not wait. After a crash, they are sent a second time with the same
+// id.
+const (
+	removeAfter = 50 * time.Millisecond
+	removeMany  = 128
+)
+
 // takeEvents moves events from the tracker's queue to held. It reports whether there are any.
 func (o *owner) takeEvents() bool {
 	var some [64]footfall.Record
@@ -56,7 +64,6 @@ func (o *owner) write() bool {
 		o.expose()
 		return false
 	}
-	o.advance(n)
 	o.feed.committed(o.store, len(ended)) // before Settle, so that a Flush after it sees the new key
 	if n > 0 {
 		o.src.Settle(o.held[:n], footfall.Stored, nil)
@@ -67,12 +74,6 @@ func (o *owner) write() bool {
 		o.wakeOwner() // if nothing was written, the feed wakes the owner when there is room
 	}
 	return len(o.held) == 0
-}
-
-// advance marks n keys as used.
-func (o *owner) advance(n int) {
-	o.next += uint64(n)
-	o.store.next = o.next
 }
 
 // release drops the first n held records.
@@ -95,7 +96,7 @@ func (o *owner) prepare(n int, ended []parcel) []*item {
 	now := o.feed.clockNow()
 	for i := range n {
 		r := &o.held[i]
-		key := o.next + uint64(i)
+		key := o.store.next + uint64(i)
 		o.keys = appendKey(o.keys, key)
 		v := encode(o.arena.room(headerSize+len(r.Body)), key, o.runID, now, r)
 		c.values = append(c.values, v)
