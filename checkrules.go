@@ -33,20 +33,6 @@ func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
 	return errors.Join(problems...)
 }
 
-// report logs the errors of rules, a line each.
-func (t *Tracker) report(err error) {
-	if t.inactive() || err == nil {
-		return
-	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range several.Unwrap() {
-			t.report(one)
-		}
-		return
-	}
-	t.reporter.log.Error("footfall: a rule may have no effect", "error", err)
-}
-
 // CheckRoutes is [Tracker.CheckRules] for routers that list their routes. registered holds the
 // patterns in the notation of the router, such as "GET /users/:id", or "/users/:id" for a
 // route of any method. The error names the registered route that is nearest to the rule's.

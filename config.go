@@ -213,6 +213,9 @@ func ConfigFromEnv() Config {
 	}
 }
 
+// defaultShutdownTimeout applies also to a nil tracker, which has no Config.
+const defaultShutdownTimeout = 10 * time.Second
+
 func (c Config) withDefaults() Config {
 	if c.QueryKeys == nil {
 		c.QueryKeys = []string{"utm_*", "ref", "source"}

@@ -80,14 +80,6 @@ func (e *Event) draft(ctx context.Context) draft {
 	return d
 }
 
-// orBackground returns ctx, or context.Background() if ctx is nil.
-func orBackground(ctx context.Context) context.Context {
-	if ctx == nil {
-		return context.Background()
-	}
-	return ctx
-}
-
 // Track is [Tracker.Track] with the tracker in ctx. ctx is the context of a request below the
 // middleware, at any depth, or derived from one. It may be used in a goroutine that outlives
 // the request. If ctx has no tracker, Track returns [ErrNoTracker]; no Stats count the event

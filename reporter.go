@@ -70,8 +70,7 @@ const (
 // rejected passes a refusal of the API to Config.OnError, or else to the log. While a call of
 // OnError takes long, it starts others without waiting for them. If too many calls take long,
 // it counts the refusal in a line of the log.
-func (r *reporter) rejected(rec Record, reason error) {
-	err := &RejectedError{ID: rec.ID, Body: append([]byte(nil), rec.Body...), Err: reason}
+func (r *reporter) rejected(err *RejectedError) {
 	late := r.late.Load()
 	if r.onError == nil || late >= maxLate {
 		r.countEvent(func(t *tally) { t.rejected++ }, err)

@@ -65,9 +65,6 @@ func (t *Tracker) Run(ctx context.Context, server Server) error {
 	return err
 }
 
-// defaultShutdownTimeout applies also to a nil tracker, which has no Config.
-const defaultShutdownTimeout = 10 * time.Second
-
 func (t *Tracker) shutdownTime() time.Duration {
 	if t == nil {
 		return defaultShutdownTimeout

@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -31,7 +32,7 @@ type httpTransport struct {
 	log      *slog.Logger
 	most     int // senders
 	interval time.Duration
-	rejected func(Record, error)
+	rejected func(*RejectedError)
 	workers  sync.Pool // of *worker
 
 	mu       sync.Mutex // held while a sender takes an event or ends
@@ -323,7 +324,7 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 		*end = ending{verdict: v, line: t.breaker.Passed(w.pass, again)}
 	case wire.Refused:
 		*end = ending{verdict: v, err: failure(&a), line: t.breaker.Passed(w.pass, again)}
-		t.rejected(r, end.err)
+		t.rejected(&RejectedError{ID: r.ID, Body: bytes.Clone(r.Body), Err: end.err})
 	default:
 		*end = ending{verdict: v, err: failure(&a), asked: retry.After(a.RetryAfter, time.Now(), t.longest)}
 		end.line = t.breaker.Failed(w.pass, &retry.Failure{

@@ -344,3 +344,25 @@ func (t *Tracker) lastMoment() {
 	case <-time.After(100 * time.Millisecond):
 	}
 }
+
+// report logs the errors of rules, a line each.
+func (t *Tracker) report(err error) {
+	if t.inactive() || err == nil {
+		return
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			t.report(one)
+		}
+		return
+	}
+	t.reporter.log.Error("footfall: a rule may have no effect", "error", err)
+}
+
+// orBackground returns ctx, or context.Background() if ctx is nil.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
