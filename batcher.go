@@ -73,9 +73,9 @@ type Source struct {
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
-	again   *time.Timer // wakes Deliver if no sender takes the records that are due
-	delayed *retry.Delayed[Record]
-	failure atomic.Pointer[failed] // set by Failed
+	again   *time.Timer             // wakes Deliver if no sender takes the records that are due
+	delayed *retry.Delayed[*Record] // of pointers, whose code is smaller
+	failure atomic.Pointer[failed]  // set by Failed
 
 	once sync.Once // of Close
 }
@@ -94,7 +94,7 @@ func newSource(store Store, trigger chan struct{}) *Source {
 	}
 	s.again = time.AfterFunc(queue.LookAgain, s.Wake)
 	s.again.Stop()
-	s.delayed = retry.NewDelayed[Record](s.Wake)
+	s.delayed = retry.NewDelayed[*Record](s.Wake)
 	return s
 }
 
@@ -229,16 +229,27 @@ func (s *Source) pick(one []Record, suspects, turn bool) bool {
 		return s.store.Take(one) == 1
 	}
 	retry, suspect := s.delayed.Turn()
-	return retry && s.delayed.Take(one, false) ||
-		suspects && turn && suspect && s.delayed.Take(one, true) ||
+	return retry && moveTo(one)(s.delayed.Take(false)) ||
+		suspects && turn && suspect && moveTo(one)(s.delayed.Take(true)) ||
 		s.store.Take(one) == 1 ||
-		s.delayed.Take(one, false) ||
-		suspects && s.delayed.Take(one, true)
+		moveTo(one)(s.delayed.Take(false)) ||
+		suspects && moveTo(one)(s.delayed.Take(true))
+}
+
+// moveTo returns a function that sets one[0] to a record that was taken, and reports whether
+// there was one.
+func moveTo(one []Record) func(r *Record, ok bool) bool {
+	return func(r *Record, ok bool) bool {
+		if ok {
+			one[0] = *r
+		}
+		return ok
+	}
 }
 
 // untried takes one record that has had no attempt since the tracker began to close.
 func (s *Source) untried(one []Record) bool {
-	return s.handOut(one, s.store.Take(one) == 1 || s.delayed.TakeUntried(one))
+	return s.handOut(one, s.store.Take(one) == 1 || moveTo(one)(s.delayed.TakeUntried()))
 }
 
 // news takes a record that was never sent. If since is not zero, the record arrived after
@@ -265,9 +276,9 @@ func (s *Source) fresh(one []Record) bool {
 // due, because it waits for the API, unless it is a suspect.
 func (s *Source) probe(one []Record, retryFirst bool) bool {
 	if retryFirst {
-		return s.handOut(one, s.delayed.TakeProbe(one) || s.fresh(one))
+		return s.handOut(one, moveTo(one)(s.delayed.TakeProbe()) || s.fresh(one))
 	}
-	return s.handOut(one, s.fresh(one) || s.delayed.TakeProbe(one))
+	return s.handOut(one, s.fresh(one) || moveTo(one)(s.delayed.TakeProbe()))
 }
 
 // Retry gives back a record whose attempt failed because of err. The record is due again after
@@ -280,12 +291,12 @@ func (s *Source) Retry(r Record, wait time.Duration, err error) {
 		return
 	}
 	kept.attempts.Failures++
-	s.delayed.Add(retry.Event[Record]{
+	s.delayed.Add(retry.Event[*Record]{
 		ID:      kept.ID,
 		Size:    len(kept.Body),
 		Suspect: kept.attempts.Suspect(),
 		AtClose: kept.attempts.AtClose,
-		Value:   kept,
+		Value:   &kept,
 		Wait:    wait,
 		Err:     err,
 	})
@@ -331,7 +342,11 @@ func (s *Source) Moved(n int, o Outcome) {
 
 // Reclaim takes back the oldest record that waits for another attempt. A Store calls it when it
 // needs the memory of the record. The caller may hold the Store's lock.
-func (s *Source) Reclaim() (r Record, ok bool) { return s.delayed.Reclaim() }
+func (s *Source) Reclaim() (r Record, ok bool) {
+	var one [1]Record
+	ok = moveTo(one[:])(s.delayed.Reclaim())
+	return one[0], ok
+}
 
 // Keep copies a record that was taken to separate memory, because it may stay in flight for
 // long, and notes err as the reason why it is not settled. It returns the record to settle in

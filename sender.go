@@ -464,6 +464,6 @@ func (t *httpTransport) alive(src *Source) {
 // giveUp settles as Lost the events that failed while the tracker closed and were not retried.
 func (t *httpTransport) giveUp(src *Source) {
 	for _, e := range src.delayed.GiveUp() {
-		src.Settle([]Record{e.Value}, Lost, e.Err)
+		src.Settle([]Record{*e.Value}, Lost, e.Err)
 	}
 }

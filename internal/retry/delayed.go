@@ -157,18 +157,18 @@ func (d *Delayed[T]) Turn() (retry, suspect bool) {
 	return d.turns%2 == 0, d.turns%10 == 5
 }
 
-// TakeUntried takes an event that has had no attempt since Close into one[0].
-func (d *Delayed[T]) TakeUntried(one []T) bool {
+// TakeUntried takes an event that has had no attempt since Close.
+func (d *Delayed[T]) TakeUntried() (value T, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, from := range []*eventHeap[T]{&d.retries, &d.suspects} {
 		if from.Len() > 0 && from.events[0].due.IsZero() {
-			one[0] = d.remove(from.events[0])
+			value = d.remove(from.events[0])
 			d.arm(time.Now())
-			return true
+			return value, true
 		}
 	}
-	return false
+	return value, false
 }
 
 // Oldest returns the id of the oldest event.
@@ -181,8 +181,8 @@ func (d *Delayed[T]) Oldest() (id uuid.UUID, ok bool) {
 	return d.ages.events[0].ID, true
 }
 
-// Take takes a due retry, or a due suspect, into one[0].
-func (d *Delayed[T]) Take(one []T, suspect bool) bool {
+// Take takes a due retry, or a due suspect.
+func (d *Delayed[T]) Take(suspect bool) (value T, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	from := &d.retries
@@ -191,16 +191,16 @@ func (d *Delayed[T]) Take(one []T, suspect bool) bool {
 	}
 	now := time.Now()
 	if from.Len() == 0 || from.events[0].due.After(now) {
-		return false
+		return value, false
 	}
-	one[0] = d.remove(from.events[0])
+	value = d.remove(from.events[0])
 	d.arm(now)
-	return true
+	return value, true
 }
 
-// TakeProbe takes the event that is due first into one[0]. A suspect must be due; any other
-// event need not be. It is not the last probe again if there is another event.
-func (d *Delayed[T]) TakeProbe(one []T) bool {
+// TakeProbe takes the event that is due first. A suspect must be due; any other event need not
+// be. It is not the last probe again if there is another event.
+func (d *Delayed[T]) TakeProbe() (value T, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
@@ -211,16 +211,16 @@ func (d *Delayed[T]) TakeProbe(one []T) bool {
 		}
 	}
 	if from.Len() == 0 {
-		return false
+		return value, false
 	}
 	e := from.events[0]
 	if e.ID == d.probed && from.Len() > 1 && !from.second().due.After(now) {
 		e = from.second()
 	}
 	d.probed = e.ID
-	one[0] = d.remove(e)
+	value = d.remove(e)
 	d.arm(now)
-	return true
+	return value, true
 }
 
 // Reclaim takes the oldest event.

@@ -112,7 +112,7 @@ func (s *lines) next() *line {
 // leftOut returns a line with the number of lost lines.
 func (s *lines) leftOut() *line {
 	r := slog.NewRecord(time.Now(), slog.LevelWarn, "footfall: lines were left out of the log, because Config.Logger did not return", 0)
-	r.AddAttrs(slog.Int("lines", s.lost))
+	r.Add("lines", s.lost)
 	s.lost = 0
 	return &line{write: func() error { return write(context.Background(), s.handler, r) }, done: make(chan struct{})}
 }
