@@ -145,19 +145,25 @@ func TestConfigBaseURL(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := rightConfig()
-			cfg.BaseURL, cfg.AllowHTTP = row.url, row.allowHTTP
-			err := cfg.checkAsNewDoes()
-			_, clientErr := NewClient(ClientConfig{BaseURL: row.url, APIKey: secretKey, AllowHTTP: row.allowHTTP})
-			if row.ok {
-				assert.NoError(t, err)
-				assert.NoError(t, clientErr)
-				return
-			}
-			assert.Equal(t, []string{"BaseURL"}, fieldsOf(t, err))
-			assert.Equal(t, []string{"BaseURL"}, fieldsOf(t, clientErr))
+			checkBaseURLs(t, row.url, row.allowHTTP, row.ok)
 		})
 	}
+}
+
+// checkBaseURLs checks that a tracker and a client accept the same addresses.
+func checkBaseURLs(t *testing.T, url string, allowHTTP, ok bool) {
+	t.Helper()
+	cfg := rightConfig()
+	cfg.BaseURL, cfg.AllowHTTP = url, allowHTTP
+	err := cfg.checkAsNewDoes()
+	_, clientErr := NewClient(ClientConfig{BaseURL: url, APIKey: secretKey, AllowHTTP: allowHTTP})
+	if ok {
+		assert.NoError(t, err)
+		assert.NoError(t, clientErr)
+		return
+	}
+	assert.Equal(t, []string{"BaseURL"}, fieldsOf(t, err))
+	assert.Equal(t, []string{"BaseURL"}, fieldsOf(t, clientErr))
 }
 
 func TestConfigOtherFields(t *testing.T) {
