@@ -1,13 +1,13 @@
 // Package footfalltest helps applications test what they track.
 //
-// New returns a tracker that keeps its events in memory, for tests of handlers:
+// [New] returns a tracker that keeps its events in memory, for tests of handlers:
 //
 //	tracker := footfalltest.New(t)
 //	handler := newServer(tracker.Tracker)
 //	// … make a request …
 //	events := tracker.Events()
 //
-// NewAPI returns a stand-in for the Site Analytics API on a real socket, whose
+// [NewAPI] returns a stand-in for the Site Analytics API on a real socket, whose
 // answers a test chooses: an outage, a refused key, a connection that breaks.
 //
 // The package imports the standard library and footfall only.

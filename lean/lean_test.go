@@ -16,6 +16,7 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/internal/version"
 	"github.com/footfall-dev/footfall/lean"
 	"github.com/footfall-dev/footfall/transporttest"
 )
@@ -55,6 +56,16 @@ func TestHTTPClientIsRefusedTogetherWithOtherProblems(t *testing.T) {
 			assert.ErrorContains(t, err, "Config.APIKey")
 		})
 	}
+}
+
+func TestRequestsNameTheLibraryAndItsVersion(t *testing.T) {
+	api := footfalltest.NewAPI(t)
+	tracker, err := lean.NewTracker(api.Config())
+	require.NoError(t, err)
+	require.NoError(t, track(t, tracker))
+	require.NoError(t, tracker.Close(t.Context()))
+	require.Len(t, api.Requests(), 1)
+	assert.Equal(t, []string{version.UserAgent()}, api.Requests()[0].Header["User-Agent"])
 }
 
 func TestNewTrackerRefusesAnotherTransport(t *testing.T) {

@@ -4,7 +4,8 @@
 //
 //	func TestTransport(t *testing.T) { transporttest.Run(t, footfall.NewHTTPTransport) }
 //
-// and a TestMain that calls [Main]. Every row uses a server on a loopback socket.
+// and a TestMain that calls [Main]. Every row uses a server on a loopback socket. Requests
+// have the headers of the default transport and no others; any User-Agent is accepted.
 //
 // Package simulation tests promises with random events and failures, in fake time.
 package transporttest
