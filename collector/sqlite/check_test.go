@@ -53,9 +53,11 @@ func TestCheckFindsNothingInAGoodFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, was, now)
 
-	old := filepath.Join(t.TempDir(), "old.db")
-	run(t, old, version1)
-	require.NoError(t, sqlite.Check(t.Context(), old), "the first version of the format")
+	versions, err := golden.ReadDir("testdata")
+	require.NoError(t, err)
+	for i := range versions {
+		require.NoError(t, sqlite.Check(t.Context(), goldenFile(t, i+1)), "version %d of the format", i+1)
+	}
 }
 
 func TestCheckReadsTheLogOfAProcessThatWasKilled(t *testing.T) {

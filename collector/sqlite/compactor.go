@@ -111,7 +111,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 
 func (c *compactor) today() int64 { return colstore.DayOf(c.now().UnixMilli()) }
 
-// findDue adds all days without a rollup.
+// findDue adds all days without a complete rollup.
 func (c *compactor) findDue(ctx context.Context) error {
 	var found []siteDay
 	r := &reading{s: c.Store, ctx: ctx, from: math.MinInt64 / 2, to: math.MaxInt64 / 2}
@@ -121,8 +121,12 @@ func (c *compactor) findDue(ctx context.Context) error {
 			return err
 		}
 		for _, r.site = range sites {
-			err := r.days(func(d *span) error {
-				if !d.rolled {
+			rolled, err := r.rolledDays()
+			if err != nil {
+				return err
+			}
+			err = r.days(func(d *span) error {
+				if !rolled[d.day] {
 					found = append(found, siteDay{d.site, d.day})
 				}
 				return nil

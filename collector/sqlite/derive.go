@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
-	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // derived is data computed from a snapshot of a span. It is saved unless the span has changed
@@ -96,12 +95,13 @@ func (d *span) tables() (parts colstore.Parts, events int64, err error) {
 		return nil, 0, err
 	}
 	parts = colstore.Parts{colstore.PartTotals: totals.Encode()}
-	for by := range colstore.Dimensions {
-		t := colstore.NewTopTable(store.Dimension(by))
+	for _, by := range colstore.Dimensions() {
+		t := colstore.NewTopTable(by)
 		if err := t.CountDay(d.batches(t.Columns(), false)); err != nil {
 			return nil, 0, err
 		}
-		if parts[colstore.PartTop+by], err = t.Encode(d.textsOf); err != nil {
+		part, _ := colstore.PartOf(by)
+		if parts[part], err = t.Encode(d.textsOf); err != nil {
 			return nil, 0, err
 		}
 	}

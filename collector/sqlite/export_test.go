@@ -38,6 +38,15 @@ func Scalar[T any](t testing.TB, s *Store, query string) (value T) {
 	return value
 }
 
+// Exec runs a statement on the writer's connection.
+func Exec(t testing.TB, s *Store, statement string, args ...any) {
+	t.Helper()
+	require.NoError(t, s.write(t.Context(), func(w *writer) error {
+		_, err := w.conn.ExecContext(background, statement, args...)
+		return err
+	}))
+}
+
 // PlantKeys adds n keys with the given time.
 func PlantKeys(t testing.TB, s *Store, n int, at time.Time) {
 	t.Helper()

@@ -16,11 +16,11 @@ import (
 
 // totals returns the totals of the span and of its hours.
 func (d *span) totals() (colstore.Totals, error) {
-	if d.full() && d.rolled {
-		data, err := d.rollupPart(colstore.PartTotals)
-		if err != nil {
-			return colstore.Totals{}, err
-		}
+	data, found, err := d.rollupPart(colstore.PartTotals)
+	switch {
+	case err != nil:
+		return colstore.Totals{}, err
+	case found:
 		return colstore.DecodeTotals(data)
 	}
 	return d.countTotals()
@@ -84,12 +84,13 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 
 // Top implements store.Store.
 func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
-	if int(by) >= colstore.Dimensions {
+	part, known := colstore.PartOf(by)
+	if !known {
 		return nil, fmt.Errorf("sqlite: unknown dimension %d", by)
 	}
 	var rows []store.Row
 	err := s.read(ctx, q, func(r *reading) error {
-		table, err := r.topTable(by)
+		table, err := r.topTable(by, part)
 		if err == nil {
 			rows, err = table.Rows(limit, r.textsOf)
 		}
@@ -98,17 +99,20 @@ func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limi
 	return rows, err
 }
 
-// topTable counts the values of a dimension.
-func (r *reading) topTable(by store.Dimension) (*colstore.TopTable, error) {
+// topTable counts the values of a dimension, whose tables are this part of rollups.
+func (r *reading) topTable(by store.Dimension, part int) (*colstore.TopTable, error) {
 	all := colstore.NewTopTable(by)
 	var days [][]byte
 	err := r.days(func(d *span) error {
-		if !d.full() || !d.rolled {
-			return all.CountDay(d.batches(all.Columns(), false))
+		table, found, err := d.rollupPart(part)
+		switch {
+		case err != nil:
+			return err
+		case found:
+			days = append(days, table)
+			return nil
 		}
-		table, err := d.rollupPart(colstore.PartTop + int(by))
-		days = append(days, table)
-		return err
+		return all.CountDay(d.batches(all.Columns(), false))
 	})
 	if err != nil {
 		return nil, err
@@ -176,11 +180,11 @@ func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 
 // propTable counts the props of events with a name, as an encoded table.
 func (d *span) propTable(name uint32) ([]byte, error) {
-	if d.full() && d.rolled {
-		data, err := d.rollupPart(colstore.PartProps)
-		if err != nil {
-			return nil, err
-		}
+	data, found, err := d.rollupPart(colstore.PartProps)
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
 		table, err := colstore.FindPropTable(data, name)
 		return bytes.Clone(table), err // without the tables of other names
 	}
@@ -204,10 +208,11 @@ func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.
 			}
 		}
 		return r.days(func(d *span) (err error) {
-			var t colstore.Tally
-			if inTable && d.full() && d.rolled {
-				t, err = d.rolledTally(id, by)
-			} else {
+			t, found := colstore.Tally{}, false
+			if inTable {
+				t, found, err = d.rolledTally(id, by)
+			}
+			if err == nil && !found {
 				t, err = d.countMatches(match)
 			}
 			all.Add(t)
@@ -217,13 +222,14 @@ func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.
 	return store.Row{Count: all.Count, Visitors: all.Visitors}, err
 }
 
-// rolledTally returns the counts of a value in the day's rollup.
-func (d *span) rolledTally(id uint32, by store.Dimension) (colstore.Tally, error) {
-	table, err := d.rollupPart(colstore.PartTop + int(by))
-	if err != nil {
-		return colstore.Tally{}, err
+// rolledTally returns the counts of a value in the day's rollup, if there is one.
+func (d *span) rolledTally(id uint32, by store.Dimension) (t colstore.Tally, found bool, err error) {
+	part, _ := colstore.PartOf(by)
+	table, found, err := d.rollupPart(part)
+	if err == nil && found {
+		t, err = colstore.FindTally(table, id)
 	}
-	return colstore.FindTally(table, id)
+	return t, found, err
 }
 
 // countMatches counts the events of the span that match.

@@ -36,16 +36,12 @@ func (r *reading) segments(day int64) (all []segment, err error) {
 
 // segmentParts reads parts of a segment.
 func (r *reading) segmentParts(id int64, want []int) (colstore.Parts, error) {
-	var list []string
-	for _, part := range want {
-		list = append(list, strconv.Itoa(part))
-	}
 	var part int
 	var data []byte
-	parts := make(colstore.Parts, len(list))
-	err := eachRow(r.ctx, r.tx, "SELECT part, data FROM packed WHERE piece = ? AND part IN ("+strings.Join(list, ",")+")",
+	parts := make(colstore.Parts, len(want))
+	err := eachRow(r.ctx, r.tx, "SELECT part, data FROM packed WHERE piece = ? AND part IN ("+list(want)+")",
 		[]any{&part, &data}, func() { parts[part], data = data, nil }, id)
-	if err == nil && len(parts) != len(list) {
+	if err == nil && len(parts) != len(want) {
 		err = colstore.ErrDamaged
 	}
 	return parts, err
@@ -61,4 +57,13 @@ func (r *reading) endOfProps(from, to int64) (end int64, err error) {
 		return to, nil
 	}
 	return end, err
+}
+
+// list returns numbers for a query, separated by commas.
+func list(numbers []int) string {
+	var all []string
+	for _, n := range numbers {
+		all = append(all, strconv.Itoa(n))
+	}
+	return strings.Join(all, ",")
 }

@@ -16,7 +16,6 @@ type span struct {
 	*reading
 	day      int64
 	from, to int64
-	rolled   bool // there is a rollup of the day
 }
 
 // full reports whether the span is the whole day.
@@ -28,10 +27,6 @@ func (s *Store) days(ctx context.Context, q store.Query, f func(*span) error) er
 }
 
 func (r *reading) days(f func(*span) error) error {
-	rolled, err := r.rolledDays()
-	if err != nil {
-		return err
-	}
 	next, err := r.tx.PrepareContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1")
 	if err != nil {
 		return err
@@ -48,7 +43,7 @@ func (r *reading) days(f func(*span) error) error {
 		}
 		day := colstore.DayOf(at)
 		begin, end := day*colstore.MsPerDay, (day+1)*colstore.MsPerDay
-		d := &span{reading: r, day: day, from: max(begin, r.from), to: min(end, r.to), rolled: rolled[day]}
+		d := &span{reading: r, day: day, from: max(begin, r.from), to: min(end, r.to)}
 		if err := f(d); err != nil {
 			return err
 		}
@@ -56,32 +51,28 @@ func (r *reading) days(f func(*span) error) error {
 	}
 }
 
-// rolledDays returns the days of the range that have a rollup.
+// rolledDays returns the days of the range whose rollup has all parts. A rollup of an earlier
+// version may have fewer.
 func (r *reading) rolledDays() (map[int64]bool, error) {
-	rows, err := r.tx.QueryContext(r.ctx, "SELECT day FROM rollup WHERE site = ? AND part = ? AND day BETWEEN ? AND ?",
-		r.site, colstore.PartTotals, colstore.DayOf(r.from), colstore.DayOf(r.to))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
+	parts := colstore.RollupParts()
+	var day int64
 	rolled := make(map[int64]bool)
-	for rows.Next() {
-		var day int64
-		if err := rows.Scan(&day); err != nil {
-			return nil, err
-		}
-		rolled[day] = true
-	}
-	return rolled, rows.Err()
+	err := eachRow(r.ctx, r.tx, "SELECT day FROM rollup WHERE site = ? AND day BETWEEN ? AND ? AND part IN ("+list(parts)+") GROUP BY day HAVING count(*) = ?",
+		[]any{&day}, func() { rolled[day] = true }, r.site, colstore.DayOf(r.from), colstore.DayOf(r.to), len(parts))
+	return rolled, err
 }
 
-// rollupPart reads a part of the day's rollup. A missing part is empty.
-func (d *span) rollupPart(part int) (data []byte, err error) {
+// rollupPart reads a part of the day's rollup. It is not found if the span is not the whole day,
+// or if the day is not rolled up yet: then the events must be counted.
+func (d *span) rollupPart(part int) (data []byte, found bool, err error) {
+	if !d.full() {
+		return nil, false, nil
+	}
 	err = d.tx.QueryRowContext(d.ctx, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+		return nil, false, nil
 	}
-	return data, err
+	return data, err == nil, err
 }
 
 // countTotals counts the events of the span.

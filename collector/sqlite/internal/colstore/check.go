@@ -7,8 +7,8 @@ func CheckSegment(day int64, parts Parts) (events int, ids []uint32, err error) 
 	if err != nil {
 		return 0, nil, err
 	}
-	for i := range c.texts {
-		ids = append(ids, c.texts[i].values...)
+	for _, of := range textColumns {
+		ids = append(ids, c.texts[of].values...)
 	}
 	pages := 0
 	if err := eachText(c.pages, func([]byte) { pages++ }); err != nil {
@@ -37,8 +37,8 @@ func CheckRollup(parts Parts) (events int64, ids []uint32, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	for by := range Dimensions {
-		d := decoder{data: parts[PartTop+by]}
+	for _, of := range dimensions {
+		d := decoder{data: parts[of.part]}
 		for range d.length() {
 			ids = append(ids, uint32(d.number()))
 			d.tally()

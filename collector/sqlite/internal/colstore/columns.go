@@ -10,7 +10,7 @@ import (
 type Columns struct {
 	at      times // milliseconds since 1970
 	visitor dictionary[uint64]
-	texts   [textColumns]dictionary[uint32] // IDs of texts
+	texts   [columnLimit]dictionary[uint32] // IDs of texts; only textColumns are used
 	props   dictionary[string]              // encoded sets
 	masks   []uint8                         // matches of a Matcher, a bit each; not encoded
 
@@ -25,36 +25,9 @@ type Batches = iter.Seq2[*Columns, error]
 // Texts returns the texts of IDs, by ID. The text of ID 0 is empty.
 type Texts func(ids []uint32) (map[uint32]string, error)
 
-// Column identifies a column. It is also the number of the column's part of a segment. Text
-// columns come first, as indexes of Columns.texts.
-type Column int
-
-// Columns whose values are IDs of texts. A pageview has no Name.
-const (
-	Path Column = iota
-	Referrer
-	Source
-	Medium
-	Campaign
-	Name
-	textColumns = iota
-)
-
-// The other columns.
-const (
-	At Column = textColumns + iota
-	Visitor
-	Props
-	columns = textColumns + iota
-)
-
 // AllColumns returns the columns of a segment.
 func AllColumns() []Column {
-	all := make([]Column, columns)
-	for i := range all {
-		all[i] = Column(i)
-	}
-	return all
+	return append([]Column{At, Visitor, Props}, textColumns...)
 }
 
 // Dest returns an sql.Scanner that appends a value to a column.
@@ -99,8 +72,8 @@ func Join(day Batches) (*Columns, error) {
 func (c *Columns) join(d *Columns) {
 	c.at = append(c.at, d.at...)
 	c.visitor.joinOnce(&d.visitor)
-	for i := range c.texts {
-		c.texts[i].join(&d.texts[i])
+	for _, of := range textColumns {
+		c.texts[of].join(&d.texts[of])
 	}
 	c.props.join(&d.props)
 	c.masks = append(c.masks, d.masks...)
@@ -121,8 +94,8 @@ func (c *Columns) Cut(from, to int64) {
 // dictionaryRows returns the rows of each dictionary.
 func (c *Columns) dictionaryRows() []*[]uint32 {
 	all := []*[]uint32{&c.visitor.rows, &c.props.rows}
-	for i := range c.texts {
-		all = append(all, &c.texts[i].rows)
+	for _, of := range textColumns {
+		all = append(all, &c.texts[of].rows)
 	}
 	return all
 }

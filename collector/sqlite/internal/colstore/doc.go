@@ -7,7 +7,8 @@
 // day of a rollup beside the parts.
 //
 // The rest of this comment is the format of the parts. It is in released files, so it only
-// changes with a migration of package sqlite. Numbers of parts are never used again.
+// changes with a migration of package sqlite. Numbers of parts are in numbers.go and are never
+// used again. If a day's rollup lacks a part, the day is not rolled up yet.
 //
 // # Numbers and texts
 //

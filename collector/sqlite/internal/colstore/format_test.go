@@ -78,6 +78,20 @@ var formatRollup = map[int]string{
 	15: "01  06 02 00",                                                                       // names
 }
 
+// The numbers of the format never change: a file with other numbers would be read wrongly.
+func TestNumbersOfTheFormatAreThoseOfReleasedFiles(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []Column{6, 7, 8, 0, 1, 2, 3, 4, 5}, AllColumns())
+	assert.Equal(t, []Column{0, 1, 2, 3, 4, 5, 6, 7, 8}, []Column{Path, Referrer, Source, Medium, Campaign, Name, At, Visitor, Props})
+	assert.Equal(t, 20, partPages)
+	assert.Equal(t, []int{0, 1, 10, 11, 12, 13, 14, 15}, RollupParts())
+	for by, part := range map[store.Dimension]int{
+		store.Pages: 10, store.Referrers: 11, store.Sources: 12, store.Mediums: 13, store.Campaigns: 14, store.Names: 15,
+	} {
+		assert.Equal(t, part, partOf(by))
+	}
+}
+
 func partsOf(t *testing.T, written map[int]string) Parts {
 	t.Helper()
 	parts := make(Parts)
@@ -107,6 +121,11 @@ func TestASegmentThatIsReadAndWrittenAgainStaysTheSame(t *testing.T) {
 	assert.Equal(t, parts, again)
 }
 
+func partOf(by store.Dimension) int {
+	part, _ := PartOf(by)
+	return part
+}
+
 func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	t.Parallel()
 	day := func(yield func(*Columns, error) bool) { yield(formatEvents(t), nil) }
@@ -114,10 +133,10 @@ func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	props, err := CountProps(day, func(uint32) bool { return true })
 	require.NoError(t, err)
 	got := Parts{PartTotals: totals.Encode(), PartProps: props.Encode()}
-	for by := range Dimensions {
-		table := NewTopTable(store.Dimension(by))
+	for _, by := range Dimensions() {
+		table := NewTopTable(by)
 		require.NoError(t, table.CountDay(day))
-		got[PartTop+by], err = table.Encode(formatTexts)
+		got[partOf(by)], err = table.Encode(formatTexts)
 		require.NoError(t, err)
 	}
 	assert.Equal(t, partsOf(t, formatRollup), got)
@@ -142,16 +161,16 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 		{Key: "plan", Row: store.Row{Value: "pro", Count: 1}},
 	}, rows)
 
-	pages := parts[PartTop+int(store.Pages)]
+	pages := parts[PartPages]
 	tally, err := FindTally(pages, 300)
 	require.NoError(t, err)
 	assert.Equal(t, Tally{Count: 1, Visitors: 1}, tally)
-	for by := range Dimensions {
-		top := NewTopTable(store.Dimension(by))
-		require.NoError(t, top.Merge([][]byte{parts[PartTop+by]}))
+	for _, by := range Dimensions() {
+		top := NewTopTable(by)
+		require.NoError(t, top.Merge([][]byte{parts[partOf(by)]}))
 		again, err := top.Encode(formatTexts)
 		require.NoError(t, err)
-		assert.Equal(t, parts[PartTop+by], again)
+		assert.Equal(t, parts[partOf(by)], again)
 	}
 }
 
@@ -159,12 +178,12 @@ func TestRowsAreSortedByDescendingCountAndThenByValue(t *testing.T) {
 	t.Parallel()
 	days := []Parts{partsOf(t, formatRollup), partsOf(t, map[int]string{
 		PartProps: "06 0D  0004706C616E 000370726F 01 00",
-		PartTop:   "03  0C 02 01  AC02 01 01  04 02 01",
+		PartPages: "03  0C 02 01  AC02 01 01  04 02 01",
 	})}
 	pages := NewTopTable(store.Pages)
 	var props [][]byte
 	for _, day := range days {
-		require.NoError(t, pages.Merge([][]byte{day[PartTop]}))
+		require.NoError(t, pages.Merge([][]byte{day[PartPages]}))
 		table, err := FindPropTable(day[PartProps], 6)
 		require.NoError(t, err)
 		props = append(props, table)

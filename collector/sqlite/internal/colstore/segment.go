@@ -8,9 +8,6 @@ import (
 // Parts are the encoded parts of a segment or a rollup, by number.
 type Parts map[int][]byte
 
-// partPages are the texts of the paths. The other parts of a segment are columns.
-const partPages = 20
-
 // SegmentParts returns the numbers of the parts with these columns, and with the texts of the
 // paths if a [Matcher] needs them.
 func SegmentParts(of []Column, pages bool) []int {
@@ -31,13 +28,13 @@ func (c *Columns) EncodeSegment(texts Texts) (Parts, error) {
 		int(Visitor): encodeNumbers(&c.visitor),
 		int(Props):   encodeSets(&c.props),
 	}
-	for of := range c.texts {
+	for _, of := range textColumns {
 		sorted, err := sortByText(&c.texts[of], texts)
 		if err != nil {
 			return nil, err
 		}
-		parts[of] = encodeNumbers(&c.texts[of])
-		if Column(of) == Path {
+		parts[int(of)] = encodeNumbers(&c.texts[of])
+		if of == Path {
 			parts[partPages] = encodeTexts(sorted)
 		}
 	}

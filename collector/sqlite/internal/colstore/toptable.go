@@ -14,7 +14,7 @@ import (
 // without looking up all their texts. So a TopTable keeps orders: lists of values that are
 // sorted by text. The first few of all values are among the first few of each list.
 type TopTable struct {
-	by      store.Dimension
+	counted
 	ids     []uint32
 	tallies []Tally // of ids
 	index   idIndex
@@ -23,12 +23,15 @@ type TopTable struct {
 }
 
 // NewTopTable returns an empty table of one of the [Dimensions].
-func NewTopTable(by store.Dimension) *TopTable { return &TopTable{by: by} }
+func NewTopTable(by store.Dimension) *TopTable {
+	d, _ := countedBy(by)
+	return &TopTable{counted: d}
+}
 
 // Columns returns the columns that CountDay needs.
 func (t *TopTable) Columns() []Column {
-	if of := dimensionColumns[t.by]; of != Name {
-		return []Column{Visitor, Name, of}
+	if t.column != Name {
+		return []Column{Visitor, Name, t.column}
 	}
 	return []Column{Visitor, Name}
 }
@@ -53,7 +56,7 @@ func (t *TopTable) CountDay(day Batches) error {
 // appendValues appends the index of each event's value. It removes the visitors of events that
 // do not count.
 func (t *TopTable) appendValues(c *Columns, values []uint32) []uint32 {
-	of := &c.texts[dimensionColumns[t.by]]
+	of := &c.texts[t.column]
 	order := make([]uint32, len(of.values))
 	for i, id := range of.values {
 		order[i] = t.member(id)
