@@ -78,7 +78,10 @@ func (c *checker) parts(query string, args ...any) (colstore.Parts, error) {
 	var part int
 	var data []byte
 	err := eachRow(c.ctx, c.tx, query, []any{&part, &data}, func() { parts[part], data = data, nil }, args...)
-	return parts, err
+	if err != nil {
+		return nil, err
+	}
+	return parts, unsealAll(parts)
 }
 
 // exact compares a number of events with the table.

@@ -89,6 +89,9 @@ func (c *compactor) catchUp(ctx context.Context) error {
 		return err
 	}
 	defer c.compacting.done()
+	if err := c.removeDamaged(ctx); err != nil {
+		return err
+	}
 	days, all := c.due.takeReady(c.today(), c.segmentLength)
 	if all {
 		if err := c.findDue(ctx); err != nil {

@@ -79,7 +79,7 @@ func newRollup(of siteDay, longest int) *derived {
 				return err
 			}
 			for part, data := range tables {
-				if _, err := w.conn.ExecContext(background, "INSERT OR REPLACE INTO rollup VALUES (?, ?, ?, ?)", of.site, of.day, part, notNull(data)); err != nil {
+				if _, err := w.conn.ExecContext(background, "INSERT OR REPLACE INTO rollup VALUES (?, ?, ?, ?)", of.site, of.day, part, colstore.Seal(part, data)); err != nil {
 					return err
 				}
 			}
@@ -148,12 +148,9 @@ func (w *writer) saveSegment(site uint32, from, to int64, parts colstore.Parts) 
 		return err
 	}
 	for part, data := range parts {
-		if _, err := w.conn.ExecContext(background, "INSERT INTO packed VALUES (?, ?, ?)", id, part, notNull(data)); err != nil {
+		if _, err := w.conn.ExecContext(background, "INSERT INTO packed VALUES (?, ?, ?)", id, part, colstore.Seal(part, data)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// notNull returns a slice that is not nil, which would be NULL.
-func notNull(data []byte) []byte { return append([]byte{}, data...) }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"testing"
 	"time"
@@ -206,4 +207,23 @@ func RemoveEvents(t testing.TB, s *Store) {
 		_, err := w.conn.ExecContext(background, "DELETE FROM event")
 		return err
 	}))
+}
+
+// StoredPart is a part of a rollup or of a segment.
+type StoredPart struct {
+	Table string // rollup or packed
+	Row   int64
+	Part  int
+	Data  []byte
+}
+
+// StoredParts returns all parts in the file.
+func StoredParts(t testing.TB, s *Store) (all []StoredPart) {
+	t.Helper()
+	require.NoError(t, s.view(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		var p StoredPart
+		return eachRow(ctx, tx, "SELECT 'rollup', rowid, part, data FROM rollup UNION ALL SELECT 'packed', rowid, part, data FROM packed",
+			[]any{&p.Table, &p.Row, &p.Part, &p.Data}, func() { all, p.Data = append(all, p), nil })
+	}))
+	return all
 }

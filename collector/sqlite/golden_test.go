@@ -56,7 +56,7 @@ func TestGoldenFilesEndWithTheCurrentVersion(t *testing.T) {
 	}
 	files, err := golden.ReadDir("testdata")
 	require.NoError(t, err)
-	require.Len(t, files, version, "a file of every version")
+	require.Len(t, files, version, "a file of every version: write it with go test -run TestGolden -golden")
 	for i := range files {
 		_, err := golden.Open(path.Clean(goldenName(i + 1)))
 		require.NoError(t, err)

@@ -92,7 +92,36 @@ var migrations = []string{
 	// See identity.go.
 	`CREATE TABLE identity (id TEXT NOT NULL);
 	INSERT INTO identity VALUES (hex(randomblob(16)));`,
+
+	// From here on each part of a rollup or segment ends with a checksum. All are computed anew in
+	// the background.
+	remakeParts,
 }
+
+// remakeParts removes all rollups and segments, without reading them.
+const remakeParts = `DROP TABLE rollup;
+	DROP TABLE packed;
+	DROP TABLE piece;
+	CREATE TABLE rollup (
+		site INTEGER NOT NULL,
+		day  INTEGER NOT NULL, -- days since 1970
+		part INTEGER NOT NULL,
+		data BLOB NOT NULL,
+		PRIMARY KEY (site, day, part)
+	);
+	CREATE TABLE piece (
+		id    INTEGER PRIMARY KEY,
+		site  INTEGER NOT NULL,
+		first INTEGER NOT NULL, -- milliseconds since 1970
+		until INTEGER NOT NULL, -- on the same day, not itself in it
+		UNIQUE (site, first)
+	);
+	CREATE TABLE packed (
+		piece INTEGER NOT NULL REFERENCES piece ON DELETE CASCADE,
+		part  INTEGER NOT NULL,
+		data  BLOB NOT NULL,
+		PRIMARY KEY (piece, part)
+	);`
 
 // versionWithIdentity is the first version that has the table identity.
 const versionWithIdentity = 3

@@ -41,10 +41,13 @@ func (r *reading) segmentParts(id int64, want []int) (colstore.Parts, error) {
 	parts := make(colstore.Parts, len(want))
 	err := eachRow(r.ctx, r.tx, "SELECT part, data FROM packed WHERE piece = ? AND part IN ("+list(want)+")",
 		[]any{&part, &data}, func() { parts[part], data = data, nil }, id)
-	if err == nil && len(parts) != len(want) {
-		err = colstore.ErrDamaged
+	switch {
+	case err != nil:
+		return nil, err
+	case len(parts) != len(want):
+		return nil, colstore.ErrDamaged
 	}
-	return parts, err
+	return parts, unsealAll(parts)
 }
 
 // endOfProps returns the end of a segment, earlier than to if the events have too many bytes of

@@ -63,16 +63,23 @@ func (r *reading) rolledDays() (map[int64]bool, error) {
 }
 
 // rollupPart reads a part of the day's rollup. It is not found if the span is not the whole day,
-// or if the day is not rolled up yet: then the events must be counted.
+// if the day is not rolled up yet, or if the part is damaged: then the events must be counted.
 func (d *span) rollupPart(part int) (data []byte, found bool, err error) {
 	if !d.full() {
 		return nil, false, nil
 	}
 	err = d.tx.QueryRowContext(d.ctx, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	}
+	if data, err = colstore.Unseal(part, data); err != nil {
+		d.s.damage.noteRollup(siteDay{d.site, d.day})
 		return nil, false, nil
 	}
-	return data, err == nil, err
+	return data, true, nil
 }
 
 // countTotals counts the events of the span.
@@ -111,7 +118,12 @@ func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
 			if s.until <= d.from || s.first >= d.to {
 				continue
 			}
-			if !d.readGap(from, s.first, want, yield) || !yield(d.readSegment(s, want, pages)) {
+			c, err := d.readSegment(s, want, pages)
+			if errors.Is(err, colstore.ErrDamaged) {
+				d.s.damage.noteSegment(siteDay{d.site, d.day}, s.id)
+				continue // its events are in the gap before the next segment
+			}
+			if !d.readGap(from, s.first, want, yield) || !yield(c, err) {
 				return
 			}
 			from = s.until

@@ -40,6 +40,7 @@ type Store struct {
 	segmentProps  int // bytes of props in a segment
 	maxPropBytes  int // bytes of the tables of a report
 	due           due
+	damage        damage
 	compacting    turn          // held while making segments and rollups
 	compactorDone chan struct{} // closed by the compactor
 }

@@ -25,6 +25,13 @@
 // Most texts are stored as an ID, a number below 2^32. ID 0 is the empty text. Package sqlite
 // has the other texts in a table. Sorted by text means the order of their bytes.
 //
+// # Checksums
+//
+// A stored part ends with four bytes: the CRC-32C of its number, encoded as a number, and of the
+// bytes before the checksum. The lowest bits come first. A part whose checksum differs is damaged;
+// package sqlite removes it and computes it again from the events. The parts below are without
+// their checksums.
+//
 // # Props of an event
 //
 // The props have the order of the event. For each prop:
