@@ -59,6 +59,7 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 	}
 	e := d.Event(s.ID, s.Domain, at)
 	e.Visitor = visitorOf(&salt, s.ID, from, r.UserAgent())
+	e.Browser, e.Device = client.Agent(r.UserAgent())
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f
 	}

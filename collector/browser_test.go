@@ -25,6 +25,7 @@ func TestPageviewOfABrowserIsStored(t *testing.T) {
 	e.At, e.Visitor = time.Time{}, 0
 	assert.Equal(t, store.Event{
 		Site: s.site.ID, URL: "https://shop.example.com/a?utm_source=x", Path: "/a", Referrer: "search.example", Source: "x",
+		Browser: "Firefox", Device: "Desktop",
 	}, e)
 }
 

@@ -68,5 +68,6 @@
 //
 // A browser's visitor is identified for a day by a hash of site, IP address and user agent
 // with a random salt. The salt is destroyed when the UTC day ends. The address is not
-// stored.
+// stored, nor is the user agent: of that, only the name of the browser and the kind of device
+// (desktop, mobile or tablet) are kept, each of a short list.
 package collector

@@ -3,6 +3,7 @@ module github.com/footfall-dev/footfall/collector
 go 1.26.0
 
 require (
+	github.com/mileusna/useragent v1.3.5
 	github.com/prometheus/client_golang v1.25.0
 	github.com/stretchr/testify v1.12.1
 	github.com/tdewolff/minify/v2 v2.24.25

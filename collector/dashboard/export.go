@@ -17,7 +17,7 @@ import (
 
 // exportColumns are the header of the CSV file and the member names of the JSON objects.
 var exportColumns = []string{
-	"at", "name", "url", "path", "referrer", "utm_source", "utm_medium", "utm_campaign", "visitor", "props",
+	"at", "name", "url", "path", "referrer", "utm_source", "utm_medium", "utm_campaign", "browser", "device", "visitor", "props",
 }
 
 // exportAll is the range of all events.
@@ -87,7 +87,7 @@ func (b *board) exportCSV(w http.ResponseWriter, r *http.Request, site account.S
 
 func csvRow(e store.Event) []string {
 	row := []string{
-		e.At.UTC().Format(exportTime), e.Name, e.URL, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign, visitor(e), "",
+		e.At.UTC().Format(exportTime), e.Name, e.URL, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign, e.Browser, e.Device, visitor(e), "",
 	}
 	if len(e.Props) > 0 {
 		row[len(row)-1] = string(propsJSON(e.Props))
@@ -138,7 +138,8 @@ func (b *board) exportJSON(w http.ResponseWriter, r *http.Request, site account.
 		before := "[\n"
 		err := b.Store.Export(r.Context(), q, func(e store.Event) error {
 			data, err := json.Marshal(exportedEvent{
-				e.At.UTC().Format(exportTime), e.Name, e.URL, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign, visitor(e), propsJSON(e.Props),
+				e.At.UTC().Format(exportTime), e.Name, e.URL, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign,
+				e.Browser, e.Device, visitor(e), propsJSON(e.Props),
 			})
 			if err != nil {
 				return err
@@ -169,6 +170,8 @@ type exportedEvent struct {
 	Source   string          `json:"utm_source"`
 	Medium   string          `json:"utm_medium"`
 	Campaign string          `json:"utm_campaign"`
+	Browser  string          `json:"browser"` // "" for an event of a server
+	Device   string          `json:"device"`
 	Visitor  string          `json:"visitor"`
 	Props    json.RawMessage `json:"props"`
 }

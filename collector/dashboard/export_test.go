@@ -22,6 +22,7 @@ func exportFixture(t *testing.T) (f *fixture, path string) {
 	site := f.site("Shop", "shop.example.com:8080")
 	full := viewed(site.ID, "/a,\"b\"\nc", noon.Add(-2*time.Hour), 0xfeed)
 	full.Referrer, full.Source, full.Medium, full.Campaign = "news.example", "letter", "email", nasty
+	full.Browser, full.Device = "Firefox", "Mobile"
 	paid := happened(site.ID, "paid", noon.Add(-time.Hour+250*time.Millisecond), 0, "plan", "pro", "amount", "49.90")
 	paid.Props[1].Numeric = true
 	f.add(viewed(site.ID, "/old", noon.AddDate(0, -6, 0), 5), full, paid)
@@ -43,7 +44,7 @@ func TestJSONExportIsAnArrayOfEverythingInTheRange(t *testing.T) {
 	assert.Equal(t, map[string]any{
 		"at": "2026-11-20T10:00:00.000Z", "name": "", "url": "https://shop.example.com/a,\"b\"\nc", "path": "/a,\"b\"\nc",
 		"referrer": "news.example", "utm_source": "letter", "utm_medium": "email", "utm_campaign": nasty,
-		"visitor": "000000000000feed", "props": map[string]any{},
+		"browser": "Firefox", "device": "Mobile", "visitor": "000000000000feed", "props": map[string]any{},
 	}, events[0])
 	assert.Equal(t, map[string]any{"plan": "pro", "amount": json.Number("49.90")}, events[1]["props"], "numbers as they were written")
 	assert.Equal(t, "", events[1]["visitor"])
@@ -66,10 +67,10 @@ func TestCSVExportReadsBack(t *testing.T) {
 	assert.Equal(t, exportColumns, rows[0])
 	assert.Equal(t, []string{
 		"2026-11-20T10:00:00.000Z", "", "https://shop.example.com/a,\"b\"\nc", "/a,\"b\"\nc",
-		"news.example", "letter", "email", nasty, "000000000000feed", "",
+		"news.example", "letter", "email", nasty, "Firefox", "Mobile", "000000000000feed", "",
 	}, rows[2])
 	assert.Equal(t, []string{"2026-11-20T11:00:00.250Z", "paid"}, rows[3][:2])
-	assert.Equal(t, `{"plan":"pro","amount":49.90}`, rows[3][9])
+	assert.Equal(t, `{"plan":"pro","amount":49.90}`, rows[3][11])
 }
 
 func TestCSVExportContainsNoFormulas(t *testing.T) {

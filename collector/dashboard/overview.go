@@ -19,28 +19,9 @@ const (
 	longTable  = 500
 )
 
-// dimension is a table of the overview.
-type dimension struct {
-	By    store.Dimension
-	Slug  string // in URLs
-	Title string
-	What  string // header of the first column
-	Count string // header of the count
-	None  string // text of an empty table
-}
-
-var dimensions = []dimension{
-	{store.Pages, "pages", "Pages", "Page", "Pageviews", "No pageviews in this range."},
-	{store.Referrers, "referrers", "Referrers", "Referrer", "Pageviews", "No pageviews in this range."},
-	{store.Names, "names", "Events", "Event", "Count", "No events in this range."},
-	{store.Sources, "sources", "UTM sources", "Source", "Pageviews", "No pageview had a utm_source."},
-	{store.Mediums, "mediums", "UTM mediums", "Medium", "Pageviews", "No pageview had a utm_medium."},
-	{store.Campaigns, "campaigns", "UTM campaigns", "Campaign", "Pageviews", "No pageview had a utm_campaign."},
-}
-
 // table holds the most frequent values of a dimension.
 type table struct {
-	dimension
+	*store.DimensionInfo
 	Rows []tableRow
 	More bool   // the table was cut
 	All  string // path of the full table
@@ -56,12 +37,12 @@ type tableRow struct {
 	Direct   bool
 }
 
-func (b *board) table(ctx context.Context, site string, p period, d dimension, limit int) (table, error) {
+func (b *board) table(ctx context.Context, site string, p period, d *store.DimensionInfo, limit int) (table, error) {
 	rows, err := b.Store.Top(ctx, p.query(site), d.By, limit+1)
 	if err != nil {
 		return table{}, err
 	}
-	t := table{dimension: d, All: p.On("/sites/" + site + "/top/" + d.Slug)}
+	t := table{DimensionInfo: d, All: p.On("/sites/" + site + "/top/" + d.Slug)}
 	if t.More = len(rows) > limit; t.More {
 		rows = rows[:limit]
 	}
@@ -143,6 +124,7 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 
 // report runs all queries concurrently.
 func (b *board) report(ctx context.Context, site string, p period) (overview, error) {
+	dimensions := store.Dimensions()
 	o := overview{Tables: make([]table, len(dimensions))}
 	var now, before store.Totals
 	var points []store.Point
@@ -150,8 +132,8 @@ func (b *board) report(ctx context.Context, site string, p period) (overview, er
 	ask.Go(func() (err error) { now, err = b.Store.Totals(all, p.query(site)); return err })
 	ask.Go(func() (err error) { before, err = b.Store.Totals(all, p.before(site)); return err })
 	ask.Go(func() (err error) { points, err = b.Store.Series(all, p.query(site), p.step()); return err })
-	for i, d := range dimensions {
-		ask.Go(func() (err error) { o.Tables[i], err = b.table(all, site, p, d, shortTable); return err })
+	for i := range dimensions {
+		ask.Go(func() (err error) { o.Tables[i], err = b.table(all, site, p, &dimensions[i], shortTable); return err })
 	}
 	if err := ask.Wait(); err != nil {
 		return o, err
@@ -177,15 +159,15 @@ func (b *board) untouched(ctx context.Context, site string) (bool, error) {
 
 // topPage shows one table in full.
 func (b *board) topPage(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	for _, d := range dimensions {
+	for _, d := range store.Dimensions() {
 		if d.Slug == r.PathValue("dimension") {
-			return b.showTable(w, r, site, d)
+			return b.showTable(w, r, site, &d)
 		}
 	}
 	return account.ErrNotFound
 }
 
-func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.Site, d dimension) error {
+func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.Site, d *store.DimensionInfo) error {
 	p := readPeriod(r, b.Now())
 	t, err := b.table(r.Context(), site.ID, p, d, longTable)
 	if err != nil {
@@ -217,9 +199,9 @@ type propTable struct {
 
 // events shows the table of all events, or one event with its props.
 func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	names := dimensions[2]
 	name := r.URL.Query().Get("name")
 	if name == "" {
+		names, _ := store.Names.Info()
 		return b.showTable(w, r, site, names)
 	}
 	p := readPeriod(r, b.Now())

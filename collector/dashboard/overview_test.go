@@ -56,6 +56,17 @@ func TestOverviewShowsTheTopOfEachTableAndLinksToAllOfIt(t *testing.T) {
 	assert.Contains(t, event, `name="name" value="sign &amp; up"`, "the range picker keeps the event")
 }
 
+func TestOverviewShowsBrowsersAndDevices(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	e := viewed(site.ID, "/", noon.Add(-time.Hour), 1)
+	e.Browser, e.Device = "Firefox", "Tablet"
+	f.add(e)
+	body := f.signedIn().page("/sites/" + site.ID).body
+	assert.Regexp(t, `(?s)>Browsers</h2>.*title="Firefox".*>Devices</h2>.*title="Tablet"`, body)
+}
+
 func TestBarsOfReferrersIgnoreDirectVisits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -42,12 +42,15 @@ func (w *writer) addEvent(e *store.Event) error {
 	}
 	at, a := e.At.UnixMilli(), w.args
 	origin, rest := splitURL(e.URL, e.Path)
-	a[0], a[1], a[2], a[3], a[11], a[12] = site, at, seq, int64(e.Visitor), rest, nil
+	a[0], a[1], a[2], a[3], a[5], a[6] = site, at, seq, int64(e.Visitor), rest, nil
 	if len(e.Props) > 0 {
-		a[12] = colstore.EncodeProps(e.Props)
+		a[6] = colstore.EncodeProps(e.Props)
 	}
-	for i, text := range [...]string{e.Name, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign, origin} {
-		if a[4+i], err = w.intern.id(text); err != nil {
+	if a[4], err = w.intern.id(origin); err != nil {
+		return err
+	}
+	for i := range textColumns {
+		if a[fixedParameters+i], err = w.intern.id(textColumns[i].Text(e)); err != nil {
 			return err
 		}
 	}

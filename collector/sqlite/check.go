@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // Check reads all of a store's file, or of a backup, and returns an error that names the file and
@@ -131,16 +133,20 @@ var errNoText = errors.New("a text is missing")
 
 func (c *checker) events() error {
 	var of struct{ at, seq int64 }
-	var ids [8]uint32
+	columns, err := c.textColumns()
+	if err != nil {
+		return err
+	}
+	ids := make([]uint32, len(columns))
 	var props []byte
 	into := []any{&of.at, &of.seq, &props}
 	for i := range ids {
 		into = append(into, &ids[i])
 	}
 	var bad error
-	err := eachRow(c.ctx, c.tx, "SELECT at, seq, props, site, name, path, referrer, source, medium, campaign, origin FROM event", into, func() {
+	err = eachRow(c.ctx, c.tx, "SELECT at, seq, props, "+strings.Join(columns, ", ")+" FROM event", into, func() {
 		err := colstore.CheckProps(props)
-		if err == nil && !c.known(ids[:]...) {
+		if err == nil && !c.known(ids...) {
 			err = errNoText
 		}
 		if err != nil && bad == nil {
@@ -148,4 +154,17 @@ func (c *checker) events() error {
 		}
 	})
 	return cmp.Or(err, bad)
+}
+
+// textColumns returns the columns of an event that hold IDs of texts. Files of earlier versions
+// have fewer.
+func (c *checker) textColumns() ([]string, error) {
+	all := []string{"site", "origin"}
+	var column string
+	err := eachRow(c.ctx, c.tx, "SELECT name FROM pragma_table_info('event')", []any{&column}, func() {
+		if slices.ContainsFunc(textColumns, func(d store.DimensionInfo) bool { return d.Column == column }) {
+			all = append(all, column)
+		}
+	})
+	return all, err
 }

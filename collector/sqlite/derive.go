@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // derived is data computed from a snapshot of a span. It is saved unless the span has changed
@@ -95,13 +96,12 @@ func (d *span) tables() (parts colstore.Parts, events int64, err error) {
 		return nil, 0, err
 	}
 	parts = colstore.Parts{colstore.PartTotals: totals.Encode()}
-	for _, by := range colstore.Dimensions() {
-		t := colstore.NewTopTable(by)
+	for _, of := range store.Dimensions() {
+		t := colstore.NewTopTable(&of)
 		if err := t.CountDay(d.batches(t.Columns(), false)); err != nil {
 			return nil, 0, err
 		}
-		part, _ := colstore.PartOf(by)
-		if parts[part], err = t.Encode(d.textsOf); err != nil {
+		if parts[colstore.TopPart(of.By)], err = t.Encode(d.textsOf); err != nil {
 			return nil, 0, err
 		}
 	}

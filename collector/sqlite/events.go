@@ -55,7 +55,8 @@ func (s *Store) Export(ctx context.Context, q store.Query, each func(store.Event
 // row is an event as stored in the file.
 type row struct {
 	at, seq, visitor int64
-	texts            [7]uint32 // name, path, referrer, source, medium, campaign, origin
+	origin           uint32
+	texts            []uint32 // of textColumns
 	rest             string
 	props            []byte
 }
@@ -63,7 +64,7 @@ type row struct {
 // events reads the events of the query's range.
 func (r *reading) events(order string, args ...any) ([]store.Event, error) {
 	rows, err := r.tx.QueryContext(r.ctx,
-		`SELECT at, seq, visitor, name, path, referrer, source, medium, campaign, origin, rest, props
+		"SELECT at, seq, visitor, origin, rest, props, "+textColumnNames+`
 		FROM event WHERE site = ? AND at >= ? AND at < ? `+order, append([]any{r.site, r.from, r.to}, args...)...)
 	if err != nil {
 		return nil, err
@@ -72,12 +73,15 @@ func (r *reading) events(order string, args ...any) ([]store.Event, error) {
 	var found []row
 	var ids []uint32
 	for rows.Next() {
-		var e row
-		t := &e.texts
-		if err := rows.Scan(&e.at, &e.seq, &e.visitor, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &e.rest, &e.props); err != nil {
+		e := row{texts: make([]uint32, len(textColumns))}
+		into := []any{&e.at, &e.seq, &e.visitor, &e.origin, &e.rest, &e.props}
+		for i := range e.texts {
+			into = append(into, &e.texts[i])
+		}
+		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
-		found, ids = append(found, e), append(ids, t[:]...)
+		found, ids = append(found, e), append(append(ids, e.texts...), e.origin)
 		r.lastAt, r.lastSeq = e.at, e.seq
 	}
 	if err := rows.Err(); err != nil {
@@ -94,14 +98,12 @@ func (r *reading) spell(found []row, ids []uint32) ([]store.Event, error) {
 	}
 	events := make([]store.Event, len(found))
 	for i, e := range found {
-		t := e.texts
-		events[i] = store.Event{
-			Site: r.q.Site, At: timeOf(e.at), Visitor: uint64(e.visitor),
-			Name: of[t[0]], Path: of[t[1]], Referrer: of[t[2]], Source: of[t[3]], Medium: of[t[4]], Campaign: of[t[5]],
-			URL: e.rest,
+		events[i] = store.Event{Site: r.q.Site, At: timeOf(e.at), Visitor: uint64(e.visitor), URL: e.rest}
+		for column, id := range e.texts {
+			textColumns[column].SetText(&events[i], of[id])
 		}
-		if t[6] != 0 {
-			events[i].URL = of[t[6]] + of[t[1]] + e.rest
+		if e.origin != 0 {
+			events[i].URL = of[e.origin] + events[i].Path + e.rest
 		}
 		if events[i].Props, err = colstore.DecodeProps(e.props); err != nil {
 			return nil, err

@@ -159,11 +159,15 @@ func (s *Store) unused(ctx context.Context) (unused []int64, err error) {
 func unusedTexts(ctx context.Context, tx *sql.Tx) (unused []int64, err error) {
 	var used marks
 	m := &used
+	texts := []any{m, m} // site and origin
+	for range textColumns {
+		texts = append(texts, m)
+	}
 	for _, in := range []struct {
 		query string
 		into  []any
 	}{
-		{"SELECT site, name, path, referrer, source, medium, campaign, origin FROM event", []any{m, m, m, m, m, m, m, m}},
+		{"SELECT site, origin, " + textColumnNames + " FROM event", texts},
 		{"SELECT DISTINCT site FROM key", []any{m}},
 	} {
 		if err := eachRow(ctx, tx, in.query, in.into, func() {}); err != nil {

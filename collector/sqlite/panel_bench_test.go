@@ -127,9 +127,9 @@ func (w workload) questions() []func(context.Context, store.Store) error {
 			return err
 		},
 	}
-	for by := store.Pages; by <= store.Names; by++ {
+	for _, d := range store.Dimensions() {
 		all = append(all, func(ctx context.Context, s store.Store) error {
-			_, err := s.Top(ctx, w.query(), by, 9)
+			_, err := s.Top(ctx, w.query(), d.By, 9)
 			return err
 		})
 	}

@@ -84,13 +84,13 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 
 // Top implements store.Store.
 func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
-	part, known := colstore.PartOf(by)
+	info, known := by.Info()
 	if !known {
 		return nil, fmt.Errorf("sqlite: unknown dimension %d", by)
 	}
 	var rows []store.Row
 	err := s.read(ctx, q, func(r *reading) error {
-		table, err := r.topTable(by, part)
+		table, err := r.topTable(info)
 		if err == nil {
 			rows, err = table.Rows(limit, r.textsOf)
 		}
@@ -99,12 +99,12 @@ func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limi
 	return rows, err
 }
 
-// topTable counts the values of a dimension, whose tables are this part of rollups.
-func (r *reading) topTable(by store.Dimension, part int) (*colstore.TopTable, error) {
-	all := colstore.NewTopTable(by)
+// topTable counts the values of a dimension.
+func (r *reading) topTable(of *store.DimensionInfo) (*colstore.TopTable, error) {
+	all := colstore.NewTopTable(of)
 	var days [][]byte
 	err := r.days(func(d *span) error {
-		table, found, err := d.rollupPart(part)
+		table, found, err := d.rollupPart(colstore.TopPart(of.By))
 		switch {
 		case err != nil:
 			return err
@@ -224,8 +224,7 @@ func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.
 
 // rolledTally returns the counts of a value in the day's rollup, if there is one.
 func (d *span) rolledTally(id uint32, by store.Dimension) (t colstore.Tally, found bool, err error) {
-	part, _ := colstore.PartOf(by)
-	table, found, err := d.rollupPart(part)
+	table, found, err := d.rollupPart(colstore.TopPart(by))
 	if err == nil && found {
 		t, err = colstore.FindTally(table, id)
 	}

@@ -96,6 +96,10 @@ var migrations = []string{
 	// From here on each part of a rollup or segment ends with a checksum. All are computed anew in
 	// the background.
 	remakeParts,
+
+	// Events of browsers have the browser and the kind of device.
+	`ALTER TABLE event ADD COLUMN browser INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE event ADD COLUMN device INTEGER NOT NULL DEFAULT 0;` + remakeParts,
 }
 
 // remakeParts removes all rollups and segments, without reading them.

@@ -175,19 +175,13 @@ func (d *span) readPart(from, to int64, want []colstore.Column, yield func(*cols
 	return yield(c, err)
 }
 
-// columnNames are the names of the columns in the file.
-var columnNames = [...]string{
-	colstore.Path: "path", colstore.Referrer: "referrer", colstore.Source: "source", colstore.Medium: "medium", colstore.Campaign: "campaign",
-	colstore.Name: "name", colstore.At: "at", colstore.Visitor: "visitor", colstore.Props: "props",
-}
-
 // scan reads columns of the events between two times from the table.
 func (r *reading) scan(from, to int64, want ...colstore.Column) (*colstore.Columns, error) {
 	c := &colstore.Columns{}
 	var names []string
 	var into []any
 	for _, of := range want {
-		names, into = append(names, columnNames[of]), append(into, c.Dest(of))
+		names, into = append(names, of.String()), append(into, c.Dest(of))
 	}
 	err := eachRow(r.ctx, r.tx, "SELECT "+strings.Join(names, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq",
 		into, func() {}, r.site, from, to)

@@ -94,10 +94,10 @@ func newWriter(ctx context.Context, s *Store, every time.Duration) (*writer, err
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{Store: s, conn: conn, every: every, args: make([]any, 13), touched: make(map[siteDay]change)}
+	w := &writer{Store: s, conn: conn, every: every, args: make([]any, fixedParameters+len(textColumns)), touched: make(map[siteDay]change)}
 	for query, stmt := range map[string]**sql.Stmt{
-		"INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)": &w.insert,
-		"DELETE FROM rollup WHERE site = ? AND day = ?":                    &w.staleRollup,
+		insertEvent: &w.insert,
+		"DELETE FROM rollup WHERE site = ? AND day = ?": &w.staleRollup,
 		staleSegments:                         &w.staleSegments,
 		keyQuery:                              &w.key,
 		"SELECT id FROM text WHERE value = ?": &w.intern.find,

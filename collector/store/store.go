@@ -20,6 +20,8 @@ type Event struct {
 	Source   string    // utm_source of URL; empty if none
 	Medium   string
 	Campaign string
+	Browser  string // name, such as Firefox; empty for server events
+	Device   string // Desktop, Mobile or Tablet; empty for server events
 	Visitor  uint64 // daily hash of the browser's visitor; 0 for server events
 	Props    []Prop // in the order sent, keys unique
 	Key      string // Idempotency-Key; empty if none
@@ -73,19 +75,6 @@ type Step time.Duration
 const (
 	Hour = Step(time.Hour)
 	Day  = Step(24 * time.Hour)
-)
-
-// Dimension is the property that Top counts by.
-type Dimension uint8
-
-// Dimensions. Names counts events; all others count pageviews.
-const (
-	Pages Dimension = iota
-	Referrers
-	Sources
-	Mediums
-	Campaigns
-	Names
 )
 
 // Row is a line of a dashboard table.

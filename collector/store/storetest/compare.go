@@ -40,8 +40,8 @@ func reports() []report {
 		{"export", exported},
 		{"each prop", eachProp},
 	}
-	for by := store.Pages; by <= store.Names; by++ {
-		all = append(all, top(by, 2), top(by, 1000))
+	for _, d := range store.Dimensions() {
+		all = append(all, top(d.By, 2), top(d.By, 1000))
 	}
 	for _, event := range []string{"paid", "'", "none"} {
 		all = append(all, props(event, 2), props(event, 1000))

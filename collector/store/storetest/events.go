@@ -24,7 +24,7 @@ var adding = []promise{
 	{"an event comes back as it was added", func(f *fixture) {
 		e := store.Event{
 			Site: "s", At: at(1, 2).Add(3456789 * time.Nanosecond), Name: "checkout", URL: "HTTPS://S.example:8443/a%20b?q=1#x",
-			Path: "/a b", Referrer: "r.example", Source: "news", Medium: "mail", Campaign: "spring", Visitor: 1<<64 - 1, Key: "k",
+			Path: "/a b", Referrer: "r.example", Source: "news", Medium: "mail", Campaign: "spring", Browser: "Firefox", Device: "Tablet", Visitor: 1<<64 - 1, Key: "k",
 			Props: []store.Prop{{Key: "z", Value: "1"}, {Key: "a", Value: "1.50", Numeric: true}, {Key: "", Value: ""}},
 		}
 		f.add(e)
@@ -36,7 +36,7 @@ var adding = []promise{
 		var want []store.Event
 		for i, text := range hostile {
 			e := pageview(at(0, 0).Add(time.Duration(i)*time.Second), 1, "/"+text)
-			e.Name, e.Referrer, e.Source, e.Medium, e.Campaign, e.URL = text, text, text, text, text, text
+			e.Name, e.Referrer, e.Source, e.Medium, e.Campaign, e.Browser, e.Device, e.URL = text, text, text, text, text, text, text, text
 			e.Props = []store.Prop{{Key: text, Value: text}}
 			want = append(want, e)
 		}

@@ -91,8 +91,8 @@ func ask(f *fixture, q store.Query) {
 	f.totals(q)
 	f.series(q, store.Hour)
 	f.series(q, store.Day)
-	for by := store.Pages; by <= store.Names; by++ {
-		f.top(q, by, 9)
+	for _, d := range store.Dimensions() {
+		f.top(q, d.By, 9)
 	}
 	f.props(q, "paid", 9)
 	f.count(q, store.Match{Page: "/*"})
@@ -124,6 +124,27 @@ var tops = []promise{
 		assert.Equal(f, []store.Row{{Value: "news", Count: 1, Visitors: 1}}, f.top(days(0, 1), store.Sources, 9))
 		assert.Equal(f, []store.Row{{Value: "mail", Count: 1, Visitors: 1}}, f.top(days(0, 1), store.Mediums, 9))
 		assert.Equal(f, []store.Row{{Value: "spring", Count: 1, Visitors: 1}}, f.top(days(0, 1), store.Campaigns, 9))
+	}},
+	{"Top counts the texts of each dimension by its own events", func(f *fixture) {
+		for _, d := range store.Dimensions() {
+			viewed, named := pageview(at(0, 1), 1, "/"), event(at(0, 2), 2, "named")
+			d.SetText(&viewed, "of "+d.Slug)
+			viewed.Name = ""
+			d.SetText(&named, "of "+d.Slug)
+			viewed.Site, named.Site = d.Slug, d.Slug
+			f.add(viewed, named, named)
+			want := []store.Row{{Value: "of " + d.Slug, Count: 1, Visitors: 1}}
+			if d.Counts == store.Events {
+				want[0].Count = 2
+			}
+			q := days(0, 1)
+			q.Site = d.Slug
+			assert.Equal(f, want, f.top(q, d.By, 9), d.Slug)
+		}
+	}},
+	{"Top of an unknown dimension is an error", func(f *fixture) {
+		_, err := f.Top(f.Context(), days(0, 1), store.Dimension(len(store.Dimensions())), 9)
+		assert.Error(f, err)
 	}},
 	{"Top puts values of equal count in byte order, before it takes the first of them", func(f *fixture) {
 		for i, path := range []string{"/é", "/b", "/a", "/Z", "/a/", "/%", "/most", "/most"} {

@@ -65,6 +65,7 @@ func randomEvent(rng *rand.Rand, from, to time.Time) store.Event {
 	e.URL = pick(rng, "https://s.example", "http://S:80") + e.Path + pick(rng, "", "?utm_source=news", "#top")
 	e.Referrer = pick(rng, "", "", "r.example", "q.example")
 	e.Source, e.Medium, e.Campaign = pick(rng, "", "news", "ads"), pick(rng, "", "mail"), pick(rng, "", "spring", "fall")
+	e.Browser, e.Device = pick(rng, "", "Firefox", "Safari"), pick(rng, "", "Mobile", "Desktop")
 	if rng.IntN(2) == 0 {
 		e.Name = pick(rng, "paid", "signup", "Signup", "'")
 		if rng.IntN(2) == 0 {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -172,32 +173,17 @@ func (r *Reference) Top(ctx context.Context, q store.Query, by store.Dimension, 
 		return nil, err
 	}
 	defer leave()
+	info, known := by.Info()
+	if !known {
+		return nil, fmt.Errorf("storetest: unknown dimension %d", by)
+	}
 	of := make(map[string][]store.Event)
 	for _, e := range r.in(q) {
-		if value, ok := dimension(e, by); ok {
-			of[value] = append(of[value], e)
+		if info.CountsEvent(&e) {
+			of[info.Text(&e)] = append(of[info.Text(&e)], e)
 		}
 	}
 	return rows(of, limit), nil
-}
-
-// dimension returns the value that e counts for, if any.
-func dimension(e store.Event, by store.Dimension) (value string, counts bool) {
-	pageview := e.Name == ""
-	switch by {
-	case store.Pages:
-		return e.Path, pageview
-	case store.Referrers:
-		return e.Referrer, pageview
-	case store.Sources:
-		return e.Source, pageview && e.Source != ""
-	case store.Mediums:
-		return e.Medium, pageview && e.Medium != ""
-	case store.Campaigns:
-		return e.Campaign, pageview && e.Campaign != ""
-	default:
-		return e.Name, !pageview
-	}
 }
 
 func rows(of map[string][]store.Event, limit int) []store.Row {

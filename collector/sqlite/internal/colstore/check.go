@@ -37,8 +37,8 @@ func CheckRollup(parts Parts) (events int64, ids []uint32, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	for _, of := range dimensions {
-		d := decoder{data: parts[of.part]}
+	for _, part := range topParts {
+		d := decoder{data: parts[part]}
 		for range d.length() {
 			ids = append(ids, uint32(d.number()))
 			d.tally()

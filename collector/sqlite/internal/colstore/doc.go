@@ -61,7 +61,8 @@
 //	number  for each row: an index
 //
 // Columns 0 to 5 are the path, the referrer, the source, the medium, the campaign and the name
-// of the event. Their values are IDs, sorted by text. A row without a name is a pageview.
+// of the event, columns 9 and 10 the browser and the device. Their values are IDs, sorted by text.
+// A row without a name is a pageview.
 // Column 7 is the visitor, a number of 64 bits; it is 0 for an event without a visitor. The
 // values are distinct. Column 8 has the props: each value is bytes with the props of an
 // event, as above.
@@ -92,9 +93,9 @@
 //	number  events
 //	number  visitors
 //
-// Parts 10 to 15 have the tables of the pages, referrers, sources, mediums, campaigns and
-// names of events. Names count events with a name; the other tables count pageviews, sources,
-// mediums and campaigns only those that have one. Rows are sorted by text:
+// Parts 10 to 17 have the tables of the pages, referrers, sources, mediums, campaigns, names of
+// events, browsers and devices. Names count events with a name, the other tables pageviews. Tables
+// except pages and referrers leave out events without a text. Rows are sorted by text:
 //
 //	number  the number of rows, and then for each row:
 //	number  the ID of the text

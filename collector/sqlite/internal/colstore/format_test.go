@@ -27,6 +27,8 @@ func formatEvents(t *testing.T) *Columns {
 		Medium:   {int64(0), int64(0), int64(0), int64(0)},
 		Campaign: {int64(0), int64(0), int64(0), int64(0)},
 		Name:     {int64(0), int64(6), int64(0), int64(6)},
+		Browser:  {int64(8), int64(0), int64(8), int64(0)},
+		Device:   {int64(0), int64(0), int64(0), int64(0)},
 		At:       {int64(MsPerDay + 5), int64(MsPerDay + 5), int64(MsPerDay + 305), int64(MsPerDay + 305)},
 		Visitor:  {int64(7), int64(0), int64(7), int64(0)},
 		Props: {
@@ -42,7 +44,7 @@ func formatEvents(t *testing.T) *Columns {
 }
 
 func formatTexts(ids []uint32) (map[uint32]string, error) {
-	all := map[uint32]string{0: "", 2: "mail", 4: "/cart", 6: "order", 9: "news.example", 12: "/", 300: "/car/7"}
+	all := map[uint32]string{0: "", 2: "mail", 4: "/cart", 6: "order", 8: "Firefox", 9: "news.example", 12: "/", 300: "/car/7"}
 	textOf := make(map[uint32]string)
 	for _, id := range ids {
 		text, known := all[id]
@@ -64,6 +66,8 @@ var formatSegment = map[int]string{
 	6:  "04 05 00 AC02 00",                                                             // time
 	7:  "02 00 07  04 01 00 01 00",                                                     // visitor
 	8:  "03 00 0D 08706C616E0370726F 036E0135 0A 08706C616E0466726565  04 00 01 00 02", // props
+	9:  "02 00 08  04 01 00 01 00",                                                     // browser
+	10: "01 00  04 00 00 00 00",                                                        // device
 	20: "0000 00012F 01056361722F37 040174",                                            // texts of the paths
 }
 
@@ -76,19 +80,26 @@ var formatRollup = map[int]string{
 	13: "00",                                                                                 // mediums
 	14: "00",                                                                                 // campaigns
 	15: "01  06 02 00",                                                                       // names
+	16: "01  08 02 01",                                                                       // browsers
+	17: "00",                                                                                 // devices
 }
 
 // The numbers of the format never change: a file with other numbers would be read wrongly.
 func TestNumbersOfTheFormatAreThoseOfReleasedFiles(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []Column{6, 7, 8, 0, 1, 2, 3, 4, 5}, AllColumns())
-	assert.Equal(t, []Column{0, 1, 2, 3, 4, 5, 6, 7, 8}, []Column{Path, Referrer, Source, Medium, Campaign, Name, At, Visitor, Props})
+	assert.Equal(t, []Column{6, 7, 8, 0, 1, 2, 3, 4, 5, 9, 10}, AllColumns())
+	assert.Equal(t, []Column{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, []Column{Path, Referrer, Source, Medium, Campaign, Name, At, Visitor, Props, Browser, Device})
 	assert.Equal(t, 20, partPages)
-	assert.Equal(t, []int{0, 1, 10, 11, 12, 13, 14, 15}, RollupParts())
+	assert.Equal(t, []int{0, 1, 10, 11, 12, 13, 14, 15, 16, 17}, RollupParts())
 	for by, part := range map[store.Dimension]int{
 		store.Pages: 10, store.Referrers: 11, store.Sources: 12, store.Mediums: 13, store.Campaigns: 14, store.Names: 15,
+		store.Browsers: 16, store.Devices: 17,
 	} {
-		assert.Equal(t, part, partOf(by))
+		assert.Equal(t, part, TopPart(by))
+	}
+	for _, d := range store.Dimensions() {
+		assert.Contains(t, RollupParts(), TopPart(d.By), d.Slug)
+		assert.Equal(t, d.Column, columnOf(&d).String())
 	}
 }
 
@@ -121,11 +132,6 @@ func TestASegmentThatIsReadAndWrittenAgainStaysTheSame(t *testing.T) {
 	assert.Equal(t, parts, again)
 }
 
-func partOf(by store.Dimension) int {
-	part, _ := PartOf(by)
-	return part
-}
-
 func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	t.Parallel()
 	day := func(yield func(*Columns, error) bool) { yield(formatEvents(t), nil) }
@@ -133,10 +139,10 @@ func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	props, err := CountProps(day, func(uint32) bool { return true })
 	require.NoError(t, err)
 	got := Parts{PartTotals: totals.Encode(), PartProps: props.Encode()}
-	for _, by := range Dimensions() {
-		table := NewTopTable(by)
+	for _, d := range store.Dimensions() {
+		table := NewTopTable(&d)
 		require.NoError(t, table.CountDay(day))
-		got[partOf(by)], err = table.Encode(formatTexts)
+		got[TopPart(d.By)], err = table.Encode(formatTexts)
 		require.NoError(t, err)
 	}
 	assert.Equal(t, partsOf(t, formatRollup), got)
@@ -161,16 +167,16 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 		{Key: "plan", Row: store.Row{Value: "pro", Count: 1}},
 	}, rows)
 
-	pages := parts[PartPages]
+	pages := parts[TopPart(store.Pages)]
 	tally, err := FindTally(pages, 300)
 	require.NoError(t, err)
 	assert.Equal(t, Tally{Count: 1, Visitors: 1}, tally)
-	for _, by := range Dimensions() {
-		top := NewTopTable(by)
-		require.NoError(t, top.Merge([][]byte{parts[partOf(by)]}))
+	for _, d := range store.Dimensions() {
+		top := NewTopTable(&d)
+		require.NoError(t, top.Merge([][]byte{parts[TopPart(d.By)]}))
 		again, err := top.Encode(formatTexts)
 		require.NoError(t, err)
-		assert.Equal(t, parts[partOf(by)], again)
+		assert.Equal(t, parts[TopPart(d.By)], again)
 	}
 }
 
@@ -178,12 +184,12 @@ func TestRowsAreSortedByDescendingCountAndThenByValue(t *testing.T) {
 	t.Parallel()
 	days := []Parts{partsOf(t, formatRollup), partsOf(t, map[int]string{
 		PartProps: "06 0D  0004706C616E 000370726F 01 00",
-		PartPages: "03  0C 02 01  AC02 01 01  04 02 01",
+		10:        "03  0C 02 01  AC02 01 01  04 02 01",
 	})}
-	pages := NewTopTable(store.Pages)
+	pages := NewTopTable(&store.Dimensions()[store.Pages])
 	var props [][]byte
 	for _, day := range days {
-		require.NoError(t, pages.Merge([][]byte{day[PartPages]}))
+		require.NoError(t, pages.Merge([][]byte{day[TopPart(store.Pages)]}))
 		table, err := FindPropTable(day[PartProps], 6)
 		require.NoError(t, err)
 		props = append(props, table)

@@ -1,6 +1,11 @@
 package colstore
 
-import "github.com/footfall-dev/footfall/collector/store"
+import (
+	"maps"
+	"slices"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
 
 // The numbers in this file are in the files of collectors. A number never gets another meaning,
 // and the number of something that is gone is never used again. So each constant has its value
@@ -20,75 +25,61 @@ const (
 	At       Column = 6
 	Visitor  Column = 7
 	Props    Column = 8
+	Browser  Column = 9
+	Device   Column = 10
 )
 
 // textColumns are the columns whose values are IDs of texts.
-var textColumns = []Column{Path, Referrer, Source, Medium, Campaign, Name}
+var textColumns = []Column{Path, Referrer, Source, Medium, Campaign, Name, Browser, Device}
 
 // columnLimit is above all numbers of columns.
-const columnLimit = Props + 1
+const columnLimit = Device + 1
+
+// names are the names of the columns, in the database and in [store.Dimensions].
+var names = map[Column]string{
+	Path: "path", Referrer: "referrer", Source: "source", Medium: "medium", Campaign: "campaign", Name: "name",
+	At: "at", Visitor: "visitor", Props: "props", Browser: "browser", Device: "device",
+}
+
+// String returns the name of the column.
+func (c Column) String() string { return names[c] }
 
 // partPages is the part of a segment with the texts of the paths. Its other parts are columns.
 const partPages = 20
 
-// Parts of a rollup.
+// Parts of a rollup that are no [TopTable].
 const (
-	PartTotals    = 0 // Totals
-	PartProps     = 1 // PropTables
-	PartPages     = 10
-	PartReferrers = 11
-	PartSources   = 12
-	PartMediums   = 13
-	PartCampaigns = 14
-	PartNames     = 15
+	PartTotals = 0 // Totals
+	PartProps  = 1 // PropTables
 )
 
-// counted is what a [TopTable] of a dimension counts, and the part of a rollup that has it.
-type counted struct {
-	by     store.Dimension
-	column Column
-	part   int
-}
-
-// dimensions are the tables of a rollup.
-var dimensions = []counted{
-	{store.Pages, Path, PartPages},
-	{store.Referrers, Referrer, PartReferrers},
-	{store.Sources, Source, PartSources},
-	{store.Mediums, Medium, PartMediums},
-	{store.Campaigns, Campaign, PartCampaigns},
-	{store.Names, Name, PartNames},
-}
-
-// Dimensions returns the dimensions of a [TopTable].
-func Dimensions() []store.Dimension {
-	all := make([]store.Dimension, len(dimensions))
-	for i, d := range dimensions {
-		all[i] = d.by
-	}
-	return all
+// topParts are the parts of a rollup with the TopTables of dimensions.
+var topParts = map[store.Dimension]int{
+	store.Pages:     10,
+	store.Referrers: 11,
+	store.Sources:   12,
+	store.Mediums:   13,
+	store.Campaigns: 14,
+	store.Names:     15,
+	store.Browsers:  16,
+	store.Devices:   17,
 }
 
 // RollupParts returns the numbers of all parts of a rollup.
 func RollupParts() []int {
 	all := []int{PartTotals, PartProps}
-	for _, d := range dimensions {
-		all = append(all, d.part)
-	}
-	return all
+	return append(all, slices.Sorted(maps.Values(topParts))...)
 }
 
-// PartOf returns the part of a rollup with the table of a dimension, or false if there is none.
-func PartOf(by store.Dimension) (part int, known bool) {
-	d, known := countedBy(by)
-	return d.part, known
-}
+// TopPart returns the part of a rollup with the TopTable of a dimension.
+func TopPart(by store.Dimension) int { return topParts[by] }
 
-func countedBy(by store.Dimension) (counted, bool) {
-	for _, d := range dimensions {
-		if d.by == by {
-			return d, true
+// columnOf returns the column that a dimension counts by.
+func columnOf(d *store.DimensionInfo) Column {
+	for _, c := range textColumns {
+		if c.String() == d.Column {
+			return c
 		}
 	}
-	return counted{}, false
+	panic("colstore: no column " + d.Column) // cannot happen: a test looks up each dimension
 }

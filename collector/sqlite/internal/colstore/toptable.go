@@ -14,7 +14,8 @@ import (
 // without looking up all their texts. So a TopTable keeps orders: lists of values that are
 // sorted by text. The first few of all values are among the first few of each list.
 type TopTable struct {
-	counted
+	info    *store.DimensionInfo
+	column  Column
 	ids     []uint32
 	tallies []Tally // of ids
 	index   idIndex
@@ -22,10 +23,9 @@ type TopTable struct {
 	loose   []uint32   // indexes that are not sorted
 }
 
-// NewTopTable returns an empty table of one of the [Dimensions].
-func NewTopTable(by store.Dimension) *TopTable {
-	d, _ := countedBy(by)
-	return &TopTable{counted: d}
+// NewTopTable returns an empty table of a dimension.
+func NewTopTable(of *store.DimensionInfo) *TopTable {
+	return &TopTable{info: of, column: columnOf(of)}
 }
 
 // Columns returns the columns that CountDay needs.
@@ -66,27 +66,15 @@ func (t *TopTable) appendValues(c *Columns, values []uint32) []uint32 {
 	} else {
 		t.loose = append(t.loose, order...)
 	}
-	counted := c.visitor.rows[:0]
+	counted, pageviews := c.visitor.rows[:0], t.info.Counts == store.Pageviews
 	for row, index := range of.rows {
-		if t.counts(c.pageview(row), index) {
+		if c.pageview(row) == pageviews && (index != 0 || t.info.Blank) {
 			values = append(values, order[index])
 			counted = append(counted, c.visitor.rows[row])
 		}
 	}
 	c.visitor.rows = counted
 	return values
-}
-
-// counts reports whether an event with this value counts.
-func (t *TopTable) counts(pageview bool, index uint32) bool {
-	switch t.by {
-	case store.Names:
-		return !pageview
-	case store.Sources, store.Mediums, store.Campaigns:
-		return pageview && index != 0
-	default:
-		return pageview
-	}
 }
 
 // member returns the index of an ID, which it adds if necessary.
