@@ -1,0 +1,82 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// Rows of a table on the overview and on the table's page.
+const (
+	shortTable = 8
+	longTable  = 500
+)
+
+// table holds the most frequent values of a dimension.
+type table struct {
+	*store.DimensionInfo
+	Rows []tableRow
+	More bool   // the table was cut
+	All  string // path of the full table
+}
+
+// tableRow is a value with its counts.
+type tableRow struct {
+	Text     string
+	Link     string // "" for none
+	Count    int64
+	Visitors int64
+	Share    string // of the longest bar
+	Direct   bool
+}
+
+func (b *board) table(ctx context.Context, site string, p period, d *store.DimensionInfo, limit int) (table, error) {
+	rows, err := b.Store.Top(ctx, p.query(site), d.By, limit+1)
+	if err != nil {
+		return table{}, err
+	}
+	t := table{DimensionInfo: d, All: p.On("/sites/" + site + "/top/" + d.Slug)}
+	if t.More = len(rows) > limit; t.More {
+		rows = rows[:limit]
+	}
+	most := int64(0)
+	for _, row := range rows {
+		if row.Value != "" { // direct visits would dwarf all others
+			most = max(most, row.Count)
+		}
+	}
+	for _, row := range rows {
+		r := tableRow{Text: row.Value, Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most)}
+		switch {
+		case d.By == store.Names:
+			r.Link = p.OnEvent("/sites/"+site+"/events", row.Value)
+		case row.Value == "":
+			r.Text, r.Share, r.Direct = "Direct, or within the site", "0%", true
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t, nil
+}
+
+// topPage shows one table in full.
+func (b *board) topPage(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	for _, d := range store.Dimensions() {
+		if d.Slug == r.PathValue("dimension") {
+			return b.showTable(w, r, site, &d)
+		}
+	}
+	return account.ErrNotFound
+}
+
+func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.Site, d *store.DimensionInfo) error {
+	p := readPeriod(r, b.Now())
+	t, err := b.table(r.Context(), site.ID, p, d, longTable)
+	if err != nil {
+		return err
+	}
+	return b.show(w, r, http.StatusOK, "top", view{
+		Title: d.Title + " of " + site.Name, Tab: "overview", Site: site, Period: p, Data: t,
+	})
+}
