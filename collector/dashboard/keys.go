@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
+	"strings"
 
 	"github.com/footfall-dev/footfall/collector/account"
 )
@@ -12,7 +14,11 @@ type keyList struct {
 	Form   form
 	Secret string // secret of Fresh, shown on this page only
 	Fresh  account.Key
+	Server server
 }
+
+// HasSite reports whether the snippets have the ID of a site.
+func (l keyList) HasSite() bool { return !strings.Contains(l.Server.Env, anySite) }
 
 func (b *board) listKeys(w http.ResponseWriter, r *http.Request) error {
 	return b.keysPage(w, r, http.StatusOK, keyList{})
@@ -20,6 +26,7 @@ func (b *board) listKeys(w http.ResponseWriter, r *http.Request) error {
 
 func (b *board) keysPage(w http.ResponseWriter, r *http.Request, status int, list keyList) error {
 	list.Keys = b.Account.Keys()
+	list.Server = b.server(r, cmp.Or(list.Secret, anyKey), b.Account.Sites()...)
 	return b.show(w, r, status, "keys", view{Title: "API keys", Tab: "keys", Data: list})
 }
 

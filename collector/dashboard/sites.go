@@ -11,29 +11,6 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// snippets are examples that send the first event.
-type snippets struct {
-	Script string
-	Curl   string
-	HasKey bool
-}
-
-func (b *board) snippets(r *http.Request, site account.Site) snippets {
-	base := b.publicURL(r)
-	return snippets{
-		Script: `<script defer src="` + base + `/t.js" data-site="` + site.Domain + `"></script>`,
-		Curl: "curl " + base + "/v1/events \\\n" +
-			"  -H 'Authorization: Bearer YOUR_API_KEY' \\\n" +
-			"  -H 'Content-Type: application/json' \\\n" +
-			"  -d '{\n" +
-			`    "site_id": "` + site.ID + "\",\n" +
-			`    "name": "signup",` + "\n" +
-			`    "url": "https://` + site.Domain + "/signup\",\n" +
-			`    "props": {"plan": "pro"}` + "\n  }'",
-		HasKey: len(b.Account.Keys()) > 0,
-	}
-}
-
 // siteList is the data of the list of sites.
 type siteList struct {
 	Sites     []siteLine

@@ -26,6 +26,23 @@ for (const chart of document.querySelectorAll(".chart")) {
   }
 }
 
+// A site without events: its page is loaded again when the first event arrives.
+const waiting = document.getElementById("waiting");
+if (waiting && window.EventSource) {
+  const source = new EventSource(waiting.dataset.stream);
+  const reload = () => {
+    source.close();
+    location.reload();
+  };
+  source.addEventListener("message", reload);
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) { // no stream is free
+      setTimeout(reload, 5000);
+    }
+  });
+  addEventListener("pagehide", () => source.close());
+}
+
 // The live view.
 const list = document.getElementById("live");
 if (list && window.EventSource) {
