@@ -20,8 +20,8 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: shop
-shop: ## Run the demo shop with 60 customers a minute
-	$(GO) run ./examples/shop -traffic 60
+shop: ## Run the demo shop with a past of 30 days and 60 customers a minute
+	$(GO) run ./examples/shop -history 30d -traffic 60
 
 .PHONY: test
 test: ## Test every module of the workspace
@@ -104,7 +104,7 @@ main-job: ## Run the shop with customers, see their events arrive
 	.ci/main-job
 
 .PHONY: screenshot
-screenshot: ## Make the README's picture of the dashboard from the running shop (needs Chromium)
+screenshot: ## Make the README's picture of the dashboard from the shop with -history 60d (needs Chromium)
 	$(GO) test -tags screenshot -count 1 -run TestScreenshot ./e2e
 
 .PHONY: cover

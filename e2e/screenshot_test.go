@@ -5,18 +5,16 @@ package e2e
 import (
 	"os"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
 // TestScreenshot makes the picture in the README from the running shop: see the Makefile.
-// It shows the first page of the dashboard after a minute of customers.
+// It shows the first page of the dashboard with a past of 60 days: the range of the page, and the one before it.
 func TestScreenshot(t *testing.T) {
-	shop, browser := startShop(t, "-traffic", "1500"), openBrowser(t)
+	shop, browser := startShop(t, "-history", "60d"), openBrowser(t)
 	browser.signIn(shop)
-	time.Sleep(40 * time.Second)
 	browser.do(chromedp.EmulateViewport(1280, 1500))
 	browser.open(shop.dashboard())
 	browser.click("a.cover")

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"iter"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +31,7 @@ type customers struct {
 	script    *script       // run by their browsers; nil for none
 	transport *http.Transport
 	log       *slog.Logger
+	dice      dice // for plans
 }
 
 func newCustomers(shopURL string, perMinute int, script *script, log *slog.Logger) *customers {
@@ -38,13 +42,14 @@ func newCustomers(shopURL string, perMinute int, script *script, log *slog.Logge
 		thinking:  400 * time.Millisecond,
 		transport: &http.Transport{MaxIdleConnsPerHost: atOnce, ResponseHeaderTimeout: 10 * time.Second},
 		log:       log,
+		dice:      newDice(rand.Uint64()),
 	}
 }
 
 // come lets customers in until ctx ends, and returns when the last has left.
 func (c *customers) come(ctx context.Context) {
 	c.visit(ctx, func(yield func(plan) bool) {
-		for yield(newPlan()) && c.wait(ctx, time.Minute/time.Duration(c.perMinute)) {
+		for yield(c.dice.plan()) && c.wait(ctx, time.Minute/time.Duration(c.perMinute)) {
 		}
 	})
 }
@@ -93,34 +98,64 @@ type plan struct {
 	leaves  bool     // without buying
 	coupon  string
 	payment string
+	browser int // index in browsers
 }
 
-// newPlan returns a random plan: most customers with a full basket buy it, some leave it
+// agent is the browser that a customer comes with.
+type agent struct {
+	header       string // User-Agent, with a place for the version
+	name, device string // as the collector names them
+}
+
+// browsers are those of customers.
+var browsers = []agent{
+	{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%d.0.0.0 Safari/537.36", "Chrome", "Desktop"},
+	{"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%d.0.0.0 Mobile Safari/537.36", "Chrome", "Mobile"},
+	{"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/%d.0 Mobile/15E148 Safari/604.1", "Safari", "Mobile"},
+	{"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/%d.0", "Firefox", "Desktop"},
+}
+
+// dice makes random choices. It is for one goroutine.
+type dice struct{ *rand.Rand }
+
+func newDice(seed uint64) dice { return dice{rand.New(rand.NewPCG(seed, seed))} }
+
+// plan returns a random plan: most customers with a full basket buy it, some leave it
 // behind, and a few have a card that is declined.
-func newPlan() plan {
-	p := plan{source: pick("", "", "letter", "radio", "neighbours")}
+func (d dice) plan() plan {
+	p := plan{source: d.pick("", "", "", "letter", "letter", "letter", "radio", "radio", "neighbours"), browser: d.IntN(len(browsers))}
 	if p.source == "" {
-		p.from = pick("", "https://www.slow-living.example/shops", "https://search.example/", "https://search.example/")
+		p.from = d.pick("", "https://www.slow-living.example/shops", "https://search.example/", "https://search.example/")
 	}
-	for _, i := range rand.Perm(len(catalog))[:1+rand.IntN(3)] {
-		p.looksAt = append(p.looksAt, catalog[i].Slug)
+	p.looksAt = d.products(1 + d.IntN(3))
+	if d.chance(80) {
+		p.takes = 1 + d.IntN(len(p.looksAt))
 	}
-	if chance(80) {
-		p.takes = 1 + rand.IntN(len(p.looksAt))
-	}
-	p.leaves = chance(20)
-	if chance(20) {
+	p.leaves = d.chance(20)
+	if d.chance(20) {
 		p.coupon = "SLOWDOWN"
 	}
-	if chance(8) {
+	if d.chance(8) {
 		p.payment = declined
 	}
 	return p
 }
 
-func chance(percent int) bool { return rand.IntN(100) < percent }
+// products returns the slugs of n products. The first ones of the catalog are the most popular.
+func (d dice) products(n int) (slugs []string) {
+	place := make(map[*product]float64, len(catalog))
+	for i, p := range catalog {
+		place[p] = d.ExpFloat64() * float64(i+2)
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(place), func(a, b *product) int { return cmp.Compare(place[a], place[b]) })[:n] {
+		slugs = append(slugs, p.Slug)
+	}
+	return slugs
+}
 
-func pick(choices ...string) string { return choices[rand.IntN(len(choices))] }
+func (d dice) chance(percent int) bool { return d.IntN(100) < percent }
+
+func (d dice) pick(choices ...string) string { return choices[d.IntN(len(choices))] }
 
 // follow carries out one plan.
 func (c *customers) follow(ctx context.Context, p plan) error {
@@ -129,7 +164,8 @@ func (c *customers) follow(ctx context.Context, p plan) error {
 		return err
 	}
 	v := &visitor{customers: c, client: &http.Client{Transport: c.transport, Jar: jar}}
-	v.tab = tab{c.script, v.client, fmt.Sprintf("Mozilla/5.0 (X11; Linux x86_64; rv:%d.0) Murrowby/1.0", rand.IntN(1e6)), p.from}
+	// All customers have the same address, so the version of the browser tells them apart.
+	v.tab = tab{c.script, v.client, fmt.Sprintf(browsers[p.browser].header, rand.IntN(1e6)), p.from}
 	v.get(ctx, "/"+p.query())
 	for i, slug := range p.looksAt {
 		v.get(ctx, "/products/"+slug)
@@ -145,11 +181,19 @@ func (c *customers) follow(ctx context.Context, p plan) error {
 	return v.err
 }
 
+// campaigns are the medium and the campaign of each source.
+var campaigns = map[string][2]string{
+	"letter":     {"email", "autumn-letter"},
+	"radio":      {"audio", "evening-hour"},
+	"neighbours": {"print", "doorsteps"},
+}
+
 func (p plan) query() string {
 	if p.source == "" {
 		return ""
 	}
-	return "?utm_source=" + url.QueryEscape(p.source)
+	of := campaigns[p.source]
+	return "?" + url.Values{"utm_source": {p.source}, "utm_medium": {of[0]}, "utm_campaign": {of[1]}}.Encode()
 }
 
 // answer returns the final status after paying, which is the thank-you page's or an error.

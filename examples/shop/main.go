@@ -3,6 +3,7 @@
 // which prints each event as it arrives.
 //
 //	go run ./examples/shop
+//	go run ./examples/shop -history 30d
 //	go run ./examples/shop -traffic 60 -for 30s
 //
 // Everything stays on this machine.
@@ -18,6 +19,8 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -62,6 +65,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := service.fill(ctx, shopURL, opts.history); err != nil {
+		return errors.Join(err, service.close(context.WithoutCancel(ctx)))
+	}
 	site, err := openSite(listener, service, log)
 	if err != nil {
 		return errors.Join(err, service.close(ctx))
@@ -90,6 +96,7 @@ type options struct {
 	collector string
 	data      string
 	traffic   int
+	history   int // days
 	open      time.Duration
 }
 
@@ -105,6 +112,7 @@ func parseOptions(args []string, stdout io.Writer) (options, error) {
 	flags.StringVar(&o.data, "data", "", "`directory` of the collector's data; without it nothing is kept")
 	flags.IntVar(&o.traffic, "traffic", 0, "customers a minute that come by themselves")
 	flags.DurationVar(&o.open, "for", 0, "close after this `time`, such as 30s; 0 is until Ctrl-C")
+	flags.Func("history", "`days` that the dashboard starts with, such as 30d, today included; their events are made up", o.setHistory)
 	err := flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -124,6 +132,16 @@ func parseOptions(args []string, stdout io.Writer) (options, error) {
 	return o, nil
 }
 
+func (o *options) setHistory(text string) error {
+	days, isDays := strings.CutSuffix(text, "d")
+	n, err := strconv.Atoi(days)
+	if err != nil || !isDays || n < 1 || n > maxHistory {
+		return fmt.Errorf("must be from 1d to %dd", maxHistory)
+	}
+	o.history = n
+	return nil
+}
+
 // greet prints the addresses and how to stop.
 func greet(out io.Writer, shopURL, dashboardURL string, o options) {
 	fmt.Fprintf(out, "%s is open at  %s\n", shopName, shopURL)
@@ -133,6 +151,9 @@ func greet(out io.Writer, shopURL, dashboardURL string, o options) {
 		fmt.Fprintf(out, "About %d customers a minute come by themselves.\n", o.traffic)
 	} else {
 		fmt.Fprintln(out, "With -traffic 60, customers come by themselves, about 60 a minute.")
+	}
+	if o.history == 0 {
+		fmt.Fprintln(out, "With -history 30d, the dashboard starts with a past.")
 	}
 	if o.open > 0 {
 		fmt.Fprintf(out, "It closes in %s, or with Ctrl-C.\n\n", o.open)

@@ -271,7 +271,7 @@ func TestAPlanMakesAllItsEvents(t *testing.T) {
 	customers.thinking = 0
 	var plans []plan
 	for range 60 {
-		plans = append(plans, newPlan())
+		plans = append(plans, customers.dice.plan())
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
