@@ -137,7 +137,7 @@ func TestImageRunsTheServiceAsAnotherUserThanRoot(t *testing.T) {
 	assert.Equal(t, `["/usr/local/bin/footfall-collector"] ["serve"]`, set["ENTRYPOINT"]+" "+set["CMD"])
 	require.NoError(t, exec.CommandContext(t.Context(), binary(t), "serve", "-help").Run())
 	env := map[string]string{}
-	for _, pair := range strings.Fields(set["ENV"]) {
+	for pair := range strings.FieldsSeq(set["ENV"]) {
 		name, value, _ := strings.Cut(pair, "=")
 		env[name] = value
 		assert.Contains(t, variables(t), name)

@@ -75,17 +75,18 @@ func TestMetricsCountEventsByOutcome(t *testing.T) {
 	}
 	require.Equal(t, 400, send(t, "POST", c.url+"/e", "{}", http.Header{"Content-Type": {"text/plain"}}))
 
-	want := "# HELP footfall_events_total Events that were sent, by source and outcome.\n# TYPE footfall_events_total counter\n"
+	var want strings.Builder
+	want.WriteString("# HELP footfall_events_total Events that were sent, by source and outcome.\n# TYPE footfall_events_total counter\n")
 	counts := map[string]int{
 		"api stored": 3, "api unauthorized": 1, "api not_found": 1, "api method_not_allowed": 1,
 		"browser stored": 2, "browser ignored": 1, "browser validation_failed": 1,
 	}
 	for _, source := range []string{"api", "browser"} {
 		for _, outcome := range outcomesIn(t) {
-			want += `footfall_events_total{outcome="` + outcome + `",source="` + source + `"} ` + strconv.Itoa(counts[source+" "+outcome]) + "\n"
+			want.WriteString(`footfall_events_total{outcome="` + outcome + `",source="` + source + `"} ` + strconv.Itoa(counts[source+" "+outcome]) + "\n")
 		}
 	}
-	assert.NoError(t, testutil.ScrapeAndCompare(c.metrics, strings.NewReader(want), "footfall_events_total"))
+	assert.NoError(t, testutil.ScrapeAndCompare(c.metrics, strings.NewReader(want.String()), "footfall_events_total"))
 
 	scrape := body(t, c.metrics)
 	assert.Zero(t, valueOf(t, scrape, "footfall_pending_events"))
