@@ -107,7 +107,7 @@ type agent struct {
 	name, device string // as the collector names them
 }
 
-// browsers are those of customers.
+// browsers lists what customers come with, each as often.
 var browsers = []agent{
 	{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%d.0.0.0 Safari/537.36", "Chrome", "Desktop"},
 	{"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%d.0.0.0 Mobile Safari/537.36", "Chrome", "Mobile"},

@@ -58,7 +58,7 @@ func (s *service) fill(ctx context.Context, shopURL string, days int) error {
 	return nil
 }
 
-// events returns the events of so many days, of which today is the last, visit by visit.
+// events returns the events of the last days, today included, visit by visit.
 func (h *history) events(days int) iter.Seq[store.Event] {
 	return func(yield func(store.Event) bool) {
 		today := h.now.UTC().Truncate(24 * time.Hour)
