@@ -20,13 +20,16 @@ const (
 
 // chart is the data of template parts/chart.html.
 type chart struct {
+	Title     string
 	Columns   []column
 	Grid      []gridLine
 	Labels    []label
 	Under     int64 // end of the scale of events
 	Hours     bool
 	Summary   string
-	HasEvents bool
+	HasEvents bool // in the lower half
+	Alone     bool // the columns above are events, and there is no lower half
+	Visitors  bool // the figures of events have visitors
 }
 
 // column is a step of time. Horizontal positions are in percent.
@@ -53,7 +56,7 @@ type gridLine struct {
 type label struct{ X, Text, Anchor string }
 
 func newChart(points []store.Point, step store.Step) chart {
-	c := chart{Hours: step == store.Hour}
+	c := chart{Title: "Visitors, pageviews and events over time", Hours: step == store.Hour}
 	var most, mostEvents int64
 	var sum store.Totals
 	for _, p := range points {
@@ -63,10 +66,7 @@ func newChart(points []store.Point, step store.Step) chart {
 	}
 	scale := niceScale(most)
 	c.Under, c.HasEvents = niceScale(mostEvents), mostEvents > 0
-	for _, part := range []int64{2, 1, 0} {
-		y := chartFloor - (chartFloor-chartTop)*float64(part)/2
-		c.Grid = append(c.Grid, gridLine{px(y), px(y + 4), scale * part / 2})
-	}
+	c.Grid = grid(scale)
 	for i, p := range points {
 		c.Columns = append(c.Columns, newColumn(i, len(points), p, scale, c.Under, c.when(p.At)))
 	}
@@ -74,6 +74,42 @@ func newChart(points []store.Point, step store.Step) chart {
 	c.Summary = plural(sum.Visitors, "visitor") + ", " + plural(sum.Pageviews, "pageview") + " and " +
 		plural(sum.Events, "event") + " in " + plural(len(points), c.unit()) + "."
 	return c
+}
+
+// newEventChart returns a chart of events alone.
+func newEventChart(points []store.Point, step store.Step) chart {
+	c := chart{Title: "Events over time", Hours: step == store.Hour, Alone: true}
+	var most int64
+	var sum store.Totals
+	for _, p := range points {
+		most = max(most, p.Events)
+		sum = plus(sum, p.Totals)
+	}
+	scale := niceScale(most)
+	c.Grid, c.Visitors = grid(scale), sum.Visitors > 0
+	for i, p := range points {
+		column := newColumn(i, len(points), p, scale, 1, c.when(p.At))
+		column.Events = above(p.Events, scale)
+		c.Columns = append(c.Columns, column)
+	}
+	c.Labels = labels(points, c.Hours)
+	c.Summary = plural(sum.Events, "event") + " in " + plural(len(points), c.unit()) + "."
+	return c
+}
+
+// grid returns the lines of the upper scale.
+func grid(scale int64) (lines []gridLine) {
+	for _, part := range []int64{2, 1, 0} {
+		y := chartFloor - (chartFloor-chartTop)*float64(part)/2
+		lines = append(lines, gridLine{px(y), px(y + 4), scale * part / 2})
+	}
+	return lines
+}
+
+// above returns a bar of the upper scale.
+func above(count, scale int64) bar {
+	height := height(count, scale, chartFloor-chartTop)
+	return bar{px(chartFloor - height), px(height)}
 }
 
 func (c chart) unit() string {
@@ -93,14 +129,10 @@ func (c chart) when(at time.Time) string {
 func newColumn(i, n int, p store.Point, scale, under int64, when string) column {
 	slot := 100 / float64(n)
 	gap := min(slot*0.24, 0.8)
-	up := func(count int64) bar {
-		height := height(count, scale, chartFloor-chartTop)
-		return bar{px(chartFloor - height), px(height)}
-	}
 	return column{
 		SlotX: percent(slot * float64(i)), Slot: percent(slot),
 		X: percent(slot*float64(i) + gap/2), Width: percent(slot - gap),
-		Visitors: up(p.Visitors), Pageviews: up(p.Pageviews),
+		Visitors: above(p.Visitors, scale), Pageviews: above(p.Pageviews, scale),
 		Events: bar{px(chartCeil), px(height(p.Events, under, chartBottom-chartCeil))},
 		When:   when, VisitorN: p.Visitors, PageviewN: p.Pageviews, NamedN: p.Events,
 	}

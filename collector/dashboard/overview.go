@@ -51,6 +51,13 @@ type overview struct {
 	Figures []figure
 	Chart   chart
 	Tables  []table
+	Chosen  choice
+
+	Event     string // the most frequent event, if there are no pageviews
+	EventLink string
+	Props     []propTable // of Event
+
+	Nothing bool // there is nothing in the range
 	Empty   bool // the site never had an event
 	Setup   snippets
 }
@@ -61,7 +68,7 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 	if p.Problem != "" {
 		status = http.StatusUnprocessableEntity
 	}
-	data, err := b.report(r.Context(), site.ID, p)
+	data, err := b.report(r.Context(), site.ID, p, readChoice(r))
 	if err != nil {
 		return fmt.Errorf("overview of %s: %w", site.ID, err)
 	}
@@ -69,33 +76,56 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 	return b.show(w, r, status, "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
 }
 
-// report runs all queries concurrently.
-func (b *board) report(ctx context.Context, site string, p period) (overview, error) {
-	dimensions := store.Dimensions()
-	o := overview{Tables: make([]table, len(dimensions))}
+// report runs queries concurrently.
+func (b *board) report(ctx context.Context, site string, p period, chosen choice) (overview, error) {
 	var now, before store.Totals
 	var points []store.Point
 	ask, all := errgroup.WithContext(ctx)
 	ask.Go(func() (err error) { now, err = b.Store.Totals(all, p.query(site)); return err })
 	ask.Go(func() (err error) { before, err = b.Store.Totals(all, p.before(site)); return err })
 	ask.Go(func() (err error) { points, err = b.Store.Series(all, p.query(site), p.step()); return err })
-	for i := range dimensions {
-		ask.Go(func() (err error) { o.Tables[i], err = b.table(all, site, p, &dimensions[i], shortTable); return err })
-	}
 	if err := ask.Wait(); err != nil {
+		return overview{}, err
+	}
+	o := overview{Figures: figures(now, before), Chosen: chosen}
+	if now == (store.Totals{}) {
+		var err error
+		o.Nothing = true
+		o.Chart = newChart(points, p.step())
+		o.Empty, err = b.untouched(ctx, site)
 		return o, err
 	}
-	o.Figures = []figure{
-		{"is-visitors", "Visitors", now.Visitors, before.Visitors},
-		{"is-pageviews", "Pageviews", now.Pageviews, before.Pageviews},
-		{"is-events", "Events", now.Events, before.Events},
-	}
 	o.Chart = newChart(points, p.step())
+	if now.Pageviews == 0 {
+		o.Chart = newEventChart(points, p.step())
+	}
 	var err error
-	if now == (store.Totals{}) {
-		o.Empty, err = b.untouched(ctx, site)
+	if o.Tables, err = b.tables(ctx, site, p, cards(site, p, now, chosen)); err != nil || now.Pageviews > 0 {
+		return o, err
+	}
+	if len(o.Tables) > 0 && o.Tables[0].By == store.Names { // else the events were removed meanwhile
+		most := o.Tables[0].Rows[0]
+		o.Event, o.EventLink = most.Text, most.Link
+		o.Props, err = b.topProps(ctx, site, p, o.Event)
 	}
 	return o, err
+}
+
+// figures returns the headlines. A site without pageviews has none about them.
+func figures(now, before store.Totals) []figure {
+	views := figure{"is-pageviews", "Pageviews", now.Pageviews, before.Pageviews}
+	events := figure{"is-events", "Events", now.Events, before.Events}
+	visitors := figure{"is-visitors", "Visitors", now.Visitors, before.Visitors}
+	if now.Pageviews > 0 || now.Events == 0 {
+		return []figure{visitors, views, events}
+	}
+	all := []figure{events}
+	for _, f := range []figure{visitors, views} {
+		if f.Value > 0 || f.Before > 0 {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // untouched reports whether the site never had an event.

@@ -211,6 +211,7 @@ func TestAPageThatTakesTooLongIsAnError(t *testing.T) {
 	slow := func(c *Config) { c.Store, c.ReportTimeout = stuck{c.Store}, time.Millisecond }
 	f := newFixtureWith(t, slow)
 	site := f.site("shop", "shop.example.com")
+	f.add(viewed(site.ID, "/", noon.Add(-time.Hour), 1))
 	b := f.signedIn()
 	for _, path := range []string{"", "/top/pages", "/events?name=signup"} {
 		a := b.get("/sites/" + site.ID + path)

@@ -25,12 +25,12 @@ type view struct {
 
 // rangePicker is the data of template range.
 type rangePicker struct {
-	Period period
-	Keep   string // name of the event, on its page
+	Period     period
+	Name, Keep string // a parameter to keep, such as the name of the event on its page
 }
 
-// RangePicker returns the picker for this page's range.
-func (v view) RangePicker(keep string) rangePicker { return rangePicker{v.Period, keep} }
+// RangePicker returns the picker for this page's range. It keeps a parameter, unless keep is "".
+func (v view) RangePicker(name, keep string) rangePicker { return rangePicker{v.Period, name, keep} }
 
 // notices describe the result of a form on the next page. URLs carry only the key, so that a
 // link cannot put text into the page.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
@@ -20,7 +21,18 @@ type table struct {
 	Rows []tableRow
 	More bool   // the table was cut
 	All  string // path of the full table
+
+	Switch tableSwitch
 }
+
+// tableSwitch links to the table that counts the other events.
+type tableSwitch struct {
+	To     string // "" for no link
+	Counts store.Counts
+}
+
+// Text is the text of the link.
+func (s tableSwitch) Text() string { return "Count " + strings.ToLower(string(s.Counts)) }
 
 // tableRow is a value with its counts.
 type tableRow struct {
@@ -75,6 +87,9 @@ func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.S
 	t, err := b.table(r.Context(), site.ID, p, d, longTable)
 	if err != nil {
 		return err
+	}
+	if twin, ok := d.Twin(); ok {
+		t.Switch = tableSwitch{To: p.On("/sites/" + site.ID + "/top/" + twin.Slug), Counts: twin.Counts}
 	}
 	return b.show(w, r, http.StatusOK, "top", view{
 		Title: d.Title + " of " + site.Name, Tab: "overview", Site: site, Period: p, Data: t,

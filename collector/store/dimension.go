@@ -13,6 +13,10 @@ const (
 	Campaigns
 	Browsers
 	Devices
+	EventPages
+	EventSources
+	EventMediums
+	EventCampaigns
 )
 
 // DimensionInfo describes a dimension: what it counts, and how the dashboard names it.
@@ -39,6 +43,16 @@ func (d *DimensionInfo) SetText(e *Event, text string) { *d.text(e) = text }
 // CountsEvent reports whether e counts.
 func (d *DimensionInfo) CountsEvent(e *Event) bool {
 	return d.Counts.Event(e.Name) && (d.Blank || d.Text(e) != "")
+}
+
+// Twin returns the dimension that counts the same text of the other events, if there is one.
+func (d *DimensionInfo) Twin() (*DimensionInfo, bool) {
+	for i := range dimensions {
+		if t := &dimensions[i]; t.Column == d.Column && t.Counts != d.Counts {
+			return t, true
+		}
+	}
+	return nil, false
 }
 
 // Counts says which events a dimension counts.
@@ -70,9 +84,13 @@ var dimensions = [...]DimensionInfo{
 	{Pages, "pages", "path", Pageviews, true, "Pages", "Page", "No pageviews in this range.", func(e *Event) *string { return &e.Path }},
 	{Referrers, "referrers", "referrer", Pageviews, true, "Referrers", "Referrer", "No pageviews in this range.", func(e *Event) *string { return &e.Referrer }},
 	{Names, "names", "name", Events, false, "Events", "Event", "No events in this range.", func(e *Event) *string { return &e.Name }},
-	{Sources, "sources", "source", Pageviews, false, "UTM sources", "Source", "No pageview had a utm_source.", func(e *Event) *string { return &e.Source }},
+	{Sources, "sources", "source", Pageviews, false, "Sources", "Source", "No pageview had a utm_source, source or ref.", func(e *Event) *string { return &e.Source }},
 	{Mediums, "mediums", "medium", Pageviews, false, "UTM mediums", "Medium", "No pageview had a utm_medium.", func(e *Event) *string { return &e.Medium }},
 	{Campaigns, "campaigns", "campaign", Pageviews, false, "UTM campaigns", "Campaign", "No pageview had a utm_campaign.", func(e *Event) *string { return &e.Campaign }},
 	{Browsers, "browsers", "browser", Pageviews, false, "Browsers", "Browser", "No pageview told its browser.", func(e *Event) *string { return &e.Browser }},
 	{Devices, "devices", "device", Pageviews, false, "Devices", "Device", "No pageview told its device.", func(e *Event) *string { return &e.Device }},
+	{EventPages, "event-pages", "path", Events, true, "Pages of events", "Page", "No events in this range.", func(e *Event) *string { return &e.Path }},
+	{EventSources, "event-sources", "source", Events, false, "Sources of events", "Source", "No event had a utm_source, source or ref in its URL.", func(e *Event) *string { return &e.Source }},
+	{EventMediums, "event-mediums", "medium", Events, false, "UTM mediums of events", "Medium", "No event had a utm_medium in its URL.", func(e *Event) *string { return &e.Medium }},
+	{EventCampaigns, "event-campaigns", "campaign", Events, false, "UTM campaigns of events", "Campaign", "No event had a utm_campaign in its URL.", func(e *Event) *string { return &e.Campaign }},
 }

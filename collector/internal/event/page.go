@@ -1,8 +1,10 @@
 package event
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -91,23 +93,28 @@ func (p *Page) countedPath() string {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, isControl) }
 
-// campaign returns the first utm_source, utm_medium and utm_campaign.
+// sourceKeys are the keys of a query that name the source of a visit, the most specific first.
+var sourceKeys = [...]string{"utm_source", "source", "ref"}
+
+// campaign returns the first source, utm_medium and utm_campaign. A source that is empty does not
+// hide one with another key.
 func (p *Page) campaign() (source, medium, campaign string) {
-	if !strings.Contains(p.Query, "utm_") {
+	if p.Query == "" {
 		return "", "", ""
 	}
+	var sources [len(sourceKeys)]string
 	for pair := range strings.SplitSeq(p.Query, "&") {
 		key, value, _ := strings.Cut(pair, "=")
-		switch {
-		case key == "utm_source" && source == "":
-			source = unescaped(value)
+		switch into := slices.Index(sourceKeys[:], key); {
+		case into >= 0 && sources[into] == "":
+			sources[into] = unescaped(value)
 		case key == "utm_medium" && medium == "":
 			medium = unescaped(value)
 		case key == "utm_campaign" && campaign == "":
 			campaign = unescaped(value)
 		}
 	}
-	return source, medium, campaign
+	return cmp.Or(sources[:]...), medium, campaign
 }
 
 // unescaped returns value unescaped, or raw if the result is not text.

@@ -46,6 +46,11 @@ func TestCampaignIsTakenFromTheQuery(t *testing.T) {
 		"utm_campaign=%zz":                      {"", "", "%zz"},
 		"utm_campaign=%00":                      {"", "", "%00"},
 		"UTM_SOURCE=a":                          {},
+		"ref=a":                                 {"a", "", ""},
+		"ref=a&source=b":                        {"b", "", ""},
+		"ref=a&source=b&utm_source=c":           {"c", "", ""},
+		"ref=a&utm_source=&source=+":            {"a", "", ""},
+		"xref=a&sources=b&resource=c":           {},
 	} {
 		p, _ := ParsePage("https://a.example/?" + query)
 		source, medium, campaign := p.campaign()

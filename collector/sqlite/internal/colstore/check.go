@@ -38,7 +38,11 @@ func CheckRollup(parts Parts) (events int64, ids []uint32, err error) {
 		return 0, nil, err
 	}
 	for _, part := range topParts {
-		d := decoder{data: parts[part]}
+		table, found := parts[part]
+		if !found {
+			continue // not made yet: the rollup is of an earlier version
+		}
+		d := decoder{data: table}
 		for range d.length() {
 			ids = append(ids, uint32(d.number()))
 			d.tally()

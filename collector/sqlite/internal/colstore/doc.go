@@ -94,8 +94,9 @@
 //	number  visitors
 //
 // Parts 10 to 17 have the tables of the pages, referrers, sources, mediums, campaigns, names of
-// events, browsers and devices. Names count events with a name, the other tables pageviews. Tables
-// except pages and referrers leave out events without a text. Rows are sorted by text:
+// events, browsers and devices. Names count events with a name, the other tables pageviews. Parts
+// 18 to 21 have the pages, sources, mediums and campaigns of events with a name. Tables except
+// pages and referrers leave out events without a text. Rows are sorted by text:
 //
 //	number  the number of rows, and then for each row:
 //	number  the ID of the text

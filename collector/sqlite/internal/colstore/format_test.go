@@ -82,6 +82,10 @@ var formatRollup = map[int]string{
 	15: "01  06 02 00",                                                                       // names
 	16: "01  08 02 01",                                                                       // browsers
 	17: "00",                                                                                 // devices
+	18: "01  0C 02 00",                                                                       // pages of events
+	19: "00",                                                                                 // sources of events
+	20: "00",                                                                                 // mediums of events
+	21: "00",                                                                                 // campaigns of events
 }
 
 // The numbers of the format never change: a file with other numbers would be read wrongly.
@@ -90,10 +94,11 @@ func TestNumbersOfTheFormatAreThoseOfReleasedFiles(t *testing.T) {
 	assert.Equal(t, []Column{6, 7, 8, 0, 1, 2, 3, 4, 5, 9, 10}, AllColumns())
 	assert.Equal(t, []Column{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, []Column{Path, Referrer, Source, Medium, Campaign, Name, At, Visitor, Props, Browser, Device})
 	assert.Equal(t, 20, partPages)
-	assert.Equal(t, []int{0, 1, 10, 11, 12, 13, 14, 15, 16, 17}, RollupParts())
+	assert.Equal(t, []int{0, 1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}, RollupParts())
 	for by, part := range map[store.Dimension]int{
 		store.Pages: 10, store.Referrers: 11, store.Sources: 12, store.Mediums: 13, store.Campaigns: 14, store.Names: 15,
 		store.Browsers: 16, store.Devices: 17,
+		store.EventPages: 18, store.EventSources: 19, store.EventMediums: 20, store.EventCampaigns: 21,
 	} {
 		assert.Equal(t, part, TopPart(by))
 	}

@@ -63,6 +63,11 @@ var topParts = map[store.Dimension]int{
 	store.Names:     15,
 	store.Browsers:  16,
 	store.Devices:   17,
+
+	store.EventPages:     18,
+	store.EventSources:   19,
+	store.EventMediums:   20,
+	store.EventCampaigns: 21,
 }
 
 // RollupParts returns the numbers of all parts of a rollup.
