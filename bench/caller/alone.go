@@ -114,28 +114,27 @@ func warmAndTimed(ctx context.Context, client peers.Client) (ns float64, err err
 }
 
 func timed(client peers.Client) (float64, error) {
-	var failed error
 	start := time.Now()
+	err := trackBurst(client)
+	return float64(time.Since(start)) / burst, err
+}
+
+func trackBurst(client peers.Client) (failed error) {
 	for range burst {
 		if err := client.Track(0); err != nil {
 			failed = err
 		}
 	}
-	return float64(time.Since(start)) / burst, failed
+	return failed
 }
 
 // allocated stops the world before and after, and no other goroutine runs in between.
 func allocated(client peers.Client) (float64, error) {
-	var failed error
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	for range burst {
-		if err := client.Track(0); err != nil {
-			failed = err
-		}
-	}
+	err := trackBurst(client)
 	runtime.ReadMemStats(&after)
-	return float64(after.Mallocs-before.Mallocs) / burst, failed
+	return float64(after.Mallocs-before.Mallocs) / burst, err
 }
 
 // settle returns when the SDK has sent all that it can and is idle.

@@ -59,7 +59,7 @@ func (c *cell) obey() (*result, error) {
 	if err := warmUp(tracker, props); err != nil {
 		return nil, err
 	}
-	before := read()
+	before := child.Used()
 	s, err := c.track(tracker, props)
 	if err != nil {
 		return nil, err
@@ -67,11 +67,11 @@ func (c *cell) obey() (*result, error) {
 	if err := tracker.Flush(context.Background()); err != nil {
 		return nil, err
 	}
-	after := read()
+	after := child.Used()
 	return &result{
 		Cost:    s.cost,
-		CPU:     float64(after.cpu-before.cpu) / float64(s.events),
-		Allocs:  float64(after.mallocs-before.mallocs) / float64(s.events),
+		CPU:     float64(after.CPU-before.CPU) / float64(s.events),
+		Allocs:  float64(after.Mallocs-before.Mallocs) / float64(s.events),
 		Refused: 100 * float64(s.refused) / float64(s.events+s.refused),
 		RSS:     float64(child.PeakRSS()) / 1024,
 	}, nil
@@ -204,16 +204,4 @@ func props(n int) []footfall.Prop {
 		}
 	}
 	return all
-}
-
-// reading is the resources used by the process.
-type reading struct {
-	cpu     time.Duration
-	mallocs uint64
-}
-
-func read() reading {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return reading{child.CPU(), m.Mallocs}
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/footfall-dev/footfall/bench/report"
 )
 
-// figures are the results of cells, one per round.
-type figures map[cell][]*result
+type figures = report.Figures[cell, result]
 
 // The figures of a result.
 func cost(r *result) float64    { return r.Cost }
@@ -17,29 +16,19 @@ func allocs(r *result) float64  { return r.Allocs }
 func refused(r *result) float64 { return r.Refused }
 func rss(r *result) float64     { return r.RSS }
 
-func (f figures) all(c cell, of func(*result) float64) []float64 {
-	values := make([]float64, len(f[c]))
-	for i, r := range f[c] {
-		values[i] = of(r)
-	}
-	return values
-}
-
-func (f figures) median(c cell, of func(*result) float64) float64 { return report.Median(f.all(c, of)) }
-
-func (f figures) most(c cell, of func(*result) float64) float64 { return slices.Max(f.all(c, of)) }
+func median(f figures, c cell, of func(*result) float64) float64 { return report.Median(f.All(c, of)) }
 
 // line fits cost = base + each × props to the cells with the highest rate, and returns the
 // largest relative error. Errors are weighted relative to each cell, so that expensive cells do
 // not dominate.
-func (f figures) line(paced []cell) (base, each, off float64) {
+func line(f figures, paced []cell) (base, each, off float64) {
 	load := slices.MaxFunc(paced, func(a, b cell) int { return a.Rate - b.Rate }).Rate
 	var w, wx, wy, wxx, wxy float64
 	for _, c := range paced {
 		if c.Rate != load {
 			continue
 		}
-		x, y := float64(c.Props), f.median(c, cost)
+		x, y := float64(c.Props), median(f, c, cost)
 		weight := 1 / (y * y)
 		w, wx, wy = w+weight, wx+weight*x, wy+weight*y
 		wxx, wxy = wxx+weight*x*x, wxy+weight*x*y
@@ -48,7 +37,7 @@ func (f figures) line(paced []cell) (base, each, off float64) {
 	base = (wy - each*wx) / w
 	for _, c := range paced {
 		if c.Rate == load {
-			off = max(off, math.Abs((base+each*float64(c.Props))/f.median(c, cost)-1))
+			off = max(off, math.Abs((base+each*float64(c.Props))/median(f, c, cost)-1))
 		}
 	}
 	return base, each, off

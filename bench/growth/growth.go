@@ -62,21 +62,15 @@ func Run(ctx context.Context, o report.Options) (report.Section, error) {
 }
 
 func runAll(ctx context.Context, o report.Options, paced, tight []cell) (s report.Section, err error) {
-	all := append(paced, tight...)
-	f := make(figures)
-	for round := range o.Rounds {
-		for i := range all {
-			c := all[i]
-			if round%2 == 1 { // so that changes of the machine affect all cells
-				c = all[len(all)-1-i]
-			}
-			got, err := c.run(ctx)
-			if err != nil {
-				return s, fmt.Errorf("growth: %+v: %w", c, err)
-			}
+	f, err := report.Measure(o.Rounds, append(paced, tight...), func(c cell) (*result, error) {
+		got, err := c.run(ctx)
+		if err == nil {
 			o.Log("%d/s, %d props, %d goroutines on %d cores: %.0f ns, %.0f ns CPU, peak RSS %.0f MiB", c.Rate, c.Props, c.Goroutines, c.Cores, got.Cost, got.CPU, got.RSS)
-			f[c] = append(f[c], got)
 		}
+		return got, err
+	})
+	if err != nil {
+		return s, fmt.Errorf("growth: %w", err)
 	}
 	svg, err := picture(f, paced, tight)
 	if err != nil {
@@ -101,45 +95,28 @@ func table(f figures, paced, tight []cell) report.Table {
 	}}
 	for _, c := range paced {
 		first := paced[slices.IndexFunc(paced, func(other cell) bool { return other.Props == c.Props })]
-		t.Rows = append(t.Rows, f.pacedRow(c, first))
+		t.Rows = append(t.Rows, row(f, c.Rate, c, first, cost, "flat", nil))
 	}
 	for _, c := range tight {
-		t.Rows = append(t.Rows, f.tightRow(c, tight[0]))
+		t.Rows = append(t.Rows, row(f, "all that go", c, tight[0], cpu, "≤ 1.3", median(f, c, cost)))
 	}
 	return t
 }
 
-func (f figures) pacedRow(c, first cell) []any {
-	over, target := f.over(c, first, cost, "flat")
+// row returns the figures of a cell, and the ratio of its main one to the first cell's.
+func row(f figures, offered any, c, first cell, of func(*result) float64, wanted string, wall any) []any {
+	var over, target any
+	if c != first {
+		over, target = f.Ratio(c, first, of), wanted
+	}
 	return []any{
-		c.Rate, c.Props, c.Goroutines, c.Cores, f.median(c, cost), over, target, nil,
-		f.median(c, allocs), f.median(c, refused), f.most(c, rss),
+		offered, c.Props, c.Goroutines, c.Cores, median(f, c, of), over, target, wall,
+		median(f, c, allocs), median(f, c, refused), slices.Max(f.All(c, rss)),
 	}
-}
-
-func (f figures) tightRow(c, first cell) []any {
-	over, target := f.over(c, first, cpu, "≤ 1.3")
-	return []any{
-		"all that go", c.Props, c.Goroutines, c.Cores, f.median(c, cpu), over, target, f.median(c, cost),
-		f.median(c, allocs), f.median(c, refused), f.most(c, rss),
-	}
-}
-
-// over compares a cell with the first, round by round, because the machine's speed differs
-// between rounds. It returns nil for the first cell itself.
-func (f figures) over(c, first cell, of func(*result) float64, wanted string) (ratio, target any) {
-	if c == first {
-		return nil, nil
-	}
-	ratios := f.all(c, of)
-	for i, base := range f.all(first, of) {
-		ratios[i] /= base
-	}
-	return report.Median(ratios), wanted
 }
 
 func notes(f figures, paced []cell) []string {
-	base, each, off := f.line(paced)
+	base, each, off := line(f, paced)
 	return []string{
 		fmt.Sprintf("At the greatest load an event costs about %.0f ns and %.0f ns for each prop; no number of props is further than %.0f %% from that line.", base, each, 100*off),
 		"A rare burst finds cold caches and must wake a sender, so the cost falls as the rate grows. The target is that it does not rise.",

@@ -61,14 +61,14 @@ func linear(paced []cell, base, each float64) figures {
 func TestLinearCostIsDistinguishedFromOthers(t *testing.T) {
 	paced := paced([]int{100, 1_000}, brief)
 	f := linear(paced, 100, 20)
-	base, each, off := f.line(paced)
+	base, each, off := line(f, paced)
 	require.InDelta(t, 100, base, 1e-6)
 	require.InDelta(t, 20, each, 1e-6)
 	require.InDelta(t, 0, off, 1e-9)
 	for c := range f {
 		f[c][0].Cost = float64(c.Props * c.Props)
 	}
-	_, _, off = f.line(paced)
+	_, _, off = line(f, paced)
 	require.Greater(t, off, 0.3)
 }
 

@@ -49,7 +49,7 @@ func plotPaced(f figures, paced []cell) (*plot.Plot, error) {
 		var points plotter.XYs
 		for _, c := range paced {
 			if c.Props == props {
-				points = append(points, plotter.XY{X: float64(c.Rate), Y: f.median(c, cost)})
+				points = append(points, plotter.XY{X: float64(c.Rate), Y: median(f, c, cost)})
 			}
 		}
 		if err := addLine(p, points, colours[i%len(colours)], plural(props, "prop")); err != nil {
@@ -63,9 +63,9 @@ func plotTight(f figures, tight []cell) (*plot.Plot, error) {
 	p := newPlot("Tight loops on all cores", "goroutines", "CPU ns per event, consumer included")
 	var points plotter.XYs
 	for _, c := range tight[1:] {
-		points = append(points, plotter.XY{X: float64(c.Goroutines), Y: f.median(c, cpu)})
+		points = append(points, plotter.XY{X: float64(c.Goroutines), Y: median(f, c, cpu)})
 	}
-	first := f.median(tight[0], cpu)
+	first := median(f, tight[0], cpu)
 	if err := addLine(p, points, colours[0], plural(usualProps, "prop")); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/footfall-dev/footfall/bench/post/child"
@@ -101,8 +100,8 @@ func obey(o *order) (*result, error) {
 	return &result{
 		Events:  after.events - before.events,
 		Took:    after.at.Sub(before.at),
-		CPU:     after.cpu - before.cpu,
-		Mallocs: after.mallocs - before.mallocs,
+		CPU:     after.used.CPU - before.used.CPU,
+		Mallocs: after.used.Mallocs - before.used.Mallocs,
 		Total:   total,
 	}, nil
 }
@@ -122,16 +121,14 @@ func begins(l load) bool {
 
 // reading is the progress of a client.
 type reading struct {
-	at      time.Time
-	events  uint64
-	cpu     time.Duration
-	mallocs uint64
+	at     time.Time
+	events uint64
+	used   child.Usage
 }
 
 func read(l load) reading {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return reading{time.Now(), l.answered(), child.CPU(), m.Mallocs}
+	used := child.Used()
+	return reading{time.Now(), l.answered(), used}
 }
 
 // run runs a client on its core and returns its result.

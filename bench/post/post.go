@@ -53,9 +53,9 @@ func runDefault(ctx context.Context, o report.Options, window time.Duration, inF
 	for _, n := range inFlights {
 		bare, ours := trial{bareName, n}, trial{footfallName, n}
 		t.Rows = append(t.Rows, []any{
-			n, f.median(bare, (*result).perSecond), f.median(ours, (*result).perSecond), f.ratio(ours, bare, (*result).perSecond), "≥ 0.95",
-			f.median(bare, (*result).cpu), f.median(ours, (*result).cpu), f.ratio(bare, ours, (*result).cpu),
-			f.median(bare, (*result).allocs), f.median(ours, (*result).allocs),
+			n, f.Median(bare, (*result).perSecond), f.Median(ours, (*result).perSecond), f.Ratio(ours, bare, (*result).perSecond), "≥ 0.95",
+			f.Median(bare, (*result).cpu), f.Median(ours, (*result).cpu), f.Ratio(bare, ours, (*result).cpu),
+			f.Median(bare, (*result).allocs), f.Median(ours, (*result).allocs),
 		})
 	}
 	return report.Section{
@@ -96,10 +96,10 @@ func leanTable(f figures, inFlights []int) report.Table {
 	for _, n := range inFlights {
 		wrk, raw, ours := trial{wrkName, n}, trial{rawName, n}, trial{leanName, n}
 		t.Rows = append(t.Rows, []any{
-			n, f.median(wrk, (*result).perSecond), f.median(raw, (*result).perSecond), f.median(ours, (*result).perSecond),
-			f.ratio(ours, wrk, (*result).perSecond), "≥ 0.85", f.ratio(ours, raw, (*result).perSecond),
-			f.median(wrk, (*result).cpu), f.median(raw, (*result).cpu), f.median(ours, (*result).cpu),
-			f.ratio(wrk, ours, (*result).cpu), f.median(ours, (*result).server), f.median(ours, (*result).allocs), 0,
+			n, f.Median(wrk, (*result).perSecond), f.Median(raw, (*result).perSecond), f.Median(ours, (*result).perSecond),
+			f.Ratio(ours, wrk, (*result).perSecond), "≥ 0.85", f.Ratio(ours, raw, (*result).perSecond),
+			f.Median(wrk, (*result).cpu), f.Median(raw, (*result).cpu), f.Median(ours, (*result).cpu),
+			f.Ratio(wrk, ours, (*result).cpu), f.Median(ours, (*result).server), f.Median(ours, (*result).allocs), 0,
 		})
 	}
 	return t

@@ -183,9 +183,9 @@ func TestMediansAndRatiosAreTakenOverRounds(t *testing.T) {
 	a, b := trial{"a", 1}, trial{"b", 1}
 	rate := func(n uint64) *result { return &result{Events: n, Took: time.Second} }
 	f := figures{a: {rate(10), rate(40), rate(30)}, b: {rate(20), rate(50), rate(30)}}
-	require.Equal(t, 30.0, f.median(a, (*result).perSecond))
-	require.Equal(t, 0.8, f.ratio(a, b, (*result).perSecond))
-	require.Nil(t, f.median(trial{"c", 1}, (*result).perSecond))
-	require.Nil(t, f.ratio(a, trial{"c", 1}, (*result).perSecond))
+	require.Equal(t, 30.0, f.Median(a, (*result).perSecond))
+	require.Equal(t, 0.8, f.Ratio(a, b, (*result).perSecond))
+	require.Nil(t, f.Median(trial{"c", 1}, (*result).perSecond))
+	require.Nil(t, f.Ratio(a, trial{"c", 1}, (*result).perSecond))
 	require.Equal(t, 2.5, report.Median([]float64{3, 2}))
 }

@@ -22,8 +22,7 @@ type trial struct {
 	inFlight int
 }
 
-// figures are the results of trials, one per round.
-type figures map[trial][]*result
+type figures = report.Figures[trial, result]
 
 // runner runs trials with one server.
 type runner struct {
@@ -32,8 +31,7 @@ type runner struct {
 	log          func(format string, args ...any)
 }
 
-// compare runs every trial once a round, each round in the opposite direction, so that changes of
-// the machine affect all trials.
+// compare measures the trials with one server.
 func compare(ctx context.Context, o report.Options, window time.Duration, trials []trial) (figures, error) {
 	s, err := server.Start(ctx, server.Options{Core: serverCore})
 	if err != nil {
@@ -41,21 +39,11 @@ func compare(ctx context.Context, o report.Options, window time.Duration, trials
 	}
 	defer s.Close()
 	r := &runner{s, window / 4, window, o.Log}
-	all := make(figures)
-	for round := range o.Rounds {
-		for i := range trials {
-			t := trials[i]
-			if round%2 == 1 {
-				t = trials[len(trials)-1-i]
-			}
-			got, err := r.run(ctx, t)
-			if err != nil {
-				return nil, fmt.Errorf("post: %s with %d in flight: %w", t.client, t.inFlight, err)
-			}
-			all[t] = append(all[t], got)
-		}
+	f, err := report.Measure(o.Rounds, trials, func(t trial) (*result, error) { return r.run(ctx, t) })
+	if err != nil {
+		return nil, fmt.Errorf("post: %w", err)
 	}
-	return all, nil
+	return f, nil
 }
 
 func (r *runner) run(ctx context.Context, t trial) (*result, error) {

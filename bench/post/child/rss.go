@@ -2,8 +2,10 @@ package child
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // PeakRSS returns the peak resident memory of this process in KiB, or zero if it is unknown.
@@ -22,4 +24,17 @@ func memory(process, field string) int {
 		}
 	}
 	return 0
+}
+
+// Usage is what a process has used since its start.
+type Usage struct {
+	CPU     time.Duration
+	Mallocs uint64
+}
+
+// Used returns what this process has used.
+func Used() Usage {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return Usage{CPU(), m.Mallocs}
 }
