@@ -26,7 +26,7 @@
 // [PropsFromMap] when it runs.
 //
 // An event carries no visitor and no time, because the API's event has a field for
-// neither. The service counts it when it arrives, also after an outage.
+// neither. The service counts it when it arrives, even after an outage.
 //
 // [Tracker.TrackDurable] is for events that must not be lost. It waits until the API has
 // accepted the event, or until a [Transport] that stores events has it on disk:
@@ -65,7 +65,7 @@
 // itself. If the queue is full or the event is bad, Track returns an error, counts it,
 // and logs it at most once a minute.
 //
-// An event that the API does not accept holds up no other: it waits by itself until its
+// An event that the API does not accept delays no other: it waits by itself until its
 // next attempt. Close retries the remaining events while the API accepts anything and
 // its context allows. Its error, a [*CloseError], is the account of the lost events.
 // If the process is killed, the queue is lost.
