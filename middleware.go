@@ -43,11 +43,6 @@ func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
 	}
 }
 
-// PathValuer returns the values of a pattern's wildcards. An *http.Request implements it.
-type PathValuer interface {
-	PathValue(name string) string
-}
-
 // Wrap is [Tracker.Middleware] for other routers with handlers of net/http. It calls routed after
 // the handler, with the request that it passed to the handler. routed returns the pattern that
 // the request matched, or "", whether the pattern also matches all longer paths, which its text

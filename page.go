@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -215,19 +214,6 @@ type pager struct {
 	header    string // Config.PageHeader
 	proxies   []netip.Prefix
 	elsewhere *pager // without origin, for pages of other applications
-}
-
-func newPager(cfg *Config) *pager {
-	keys, hosts := slices.Clone(cfg.QueryKeys), slices.Clone(cfg.Hosts)
-	return &pager{
-		origin:    strings.TrimRight(cfg.PublicURL, "/"),
-		keys:      keys,
-		hosts:     hosts,
-		source:    cfg.Page,
-		header:    http.CanonicalHeaderKey(cfg.PageHeader),
-		proxies:   slices.Clone(cfg.TrustedProxies),
-		elsewhere: &pager{keys: keys, hosts: hosts},
-	}
 }
 
 func (c *pager) page(r *http.Request) (p Page) {

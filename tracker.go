@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,6 +100,19 @@ func newTracker(cfg *Config) *Tracker {
 	return t
 }
 
+func newPager(cfg *Config) *pager {
+	keys, hosts := slices.Clone(cfg.QueryKeys), slices.Clone(cfg.Hosts)
+	return &pager{
+		origin:    strings.TrimRight(cfg.PublicURL, "/"),
+		keys:      keys,
+		hosts:     hosts,
+		source:    cfg.Page,
+		header:    http.CanonicalHeaderKey(cfg.PageHeader),
+		proxies:   slices.Clone(cfg.TrustedProxies),
+		elsewhere: &pager{keys: keys, hosts: hosts},
+	}
+}
+
 // run calls Deliver. A panic of the application's Transport stops delivery, not the
 // application.
 func (t *Tracker) run(ctx context.Context, transport Transport) {
@@ -160,6 +175,20 @@ func (t *Tracker) requestPage(known *Page, r *http.Request) Page {
 		return *known
 	}
 	return known.WithRoute(r.Pattern)
+}
+
+// report logs the errors of rules, a line each.
+func (t *Tracker) report(err error) {
+	if t.inactive() || err == nil {
+		return
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			t.report(one)
+		}
+		return
+	}
+	t.reporter.log.Error("footfall: a rule may have no effect", "error", err)
 }
 
 // inactive reports whether t does nothing, such as a disabled tracker, which has no queue.
@@ -343,20 +372,6 @@ func (t *Tracker) lastMoment() {
 	case <-t.done:
 	case <-time.After(100 * time.Millisecond):
 	}
-}
-
-// report logs the errors of rules, a line each.
-func (t *Tracker) report(err error) {
-	if t.inactive() || err == nil {
-		return
-	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range several.Unwrap() {
-			t.report(one)
-		}
-		return
-	}
-	t.reporter.log.Error("footfall: a rule may have no effect", "error", err)
 }
 
 // orBackground returns ctx, or context.Background() if ctx is nil.
