@@ -31,10 +31,10 @@ func (a *adopter) moveSome(to *store) error {
 		return nil
 	}
 	if a.adoption.store.events == 0 {
-		a.end()
+		a.removeFile()
 		return nil
 	}
-	c, there, err := a.pick(to)
+	c, there, err := a.copyEvents(to)
 	if err == nil && len(there) > 0 {
 		if err := to.commit(c); err != nil {
 			return err
@@ -44,7 +44,7 @@ func (a *adopter) moveSome(to *store) error {
 		err = a.adoption.store.commit(&change{remove: there})
 	}
 	if err != nil {
-		a.drop(err)
+		a.leaveFile(err)
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func (a *adopter) moveSome(to *store) error {
 // findOrphan looks for a file whose lock is free, other than the owner's. It uses the list of the
 // last search first, because there may be thousands of files.
 func (a *adopter) findOrphan(own string) bool {
-	if len(a.orphans) == 0 && !a.search() {
+	if len(a.orphans) == 0 && !a.listFiles() {
 		return false
 	}
 	for len(a.orphans) > 0 {
@@ -61,15 +61,15 @@ func (a *adopter) findOrphan(own string) bool {
 		if path == own || a.shunned[path] {
 			continue
 		}
-		if c := claimOld(path); c != nil && a.begin(c) {
+		if c := claimOld(path); c != nil && a.openFile(c) {
 			return true
 		}
 	}
 	return false
 }
 
-// search lists the files of the directory, at most once per scanEvery.
-func (a *adopter) search() bool {
+// listFiles lists the files of the directory, at most once per scanEvery.
+func (a *adopter) listFiles() bool {
 	if !a.scanned.IsZero() && (!a.spool.cfg.Shared || time.Since(a.scanned) < scanEvery) {
 		return false
 	}
@@ -81,8 +81,8 @@ func (a *adopter) search() bool {
 	return true
 }
 
-// begin opens a file.
-func (a *adopter) begin(c *claim) bool {
+// openFile opens a file that another process left.
+func (a *adopter) openFile(c *claim) bool {
 	st, t, err := openClaimed(c, nothing(a.spool.runID), a.spool.log)
 	if err != nil {
 		a.shun(c, err)
@@ -103,8 +103,8 @@ func (a *adopter) shun(c *claim, err error) {
 	c.release()
 }
 
-// pick returns a transaction that copies events, and their keys in the other file.
-func (a *adopter) pick(to *store) (c *change, there []uint64, err error) {
+// copyEvents returns a transaction that copies events, and their keys in the other file.
+func (a *adopter) copyEvents(to *store) (c *change, there []uint64, err error) {
 	var blocks arena
 	c = new(change)
 	size := int64(0)
@@ -135,8 +135,8 @@ func (a *adopter) fits(to *store, size int64, n int) bool {
 	return to.bytes+size <= a.spool.cfg.MaxBytes && n < maxEvents && (n == 0 || size <= maxTransaction)
 }
 
-// end removes a file that is empty now.
-func (a *adopter) end() {
+// removeFile removes a file that is empty now.
+func (a *adopter) removeFile() {
 	ended := a.adoption
 	a.adoption = nil
 	ended.store.close()
@@ -147,7 +147,7 @@ func (a *adopter) end() {
 	a.spool.wakeOwner() // there may be another
 }
 
-func (a *adopter) drop(err error) {
+func (a *adopter) leaveFile(err error) {
 	dropped := a.adoption
 	a.adoption = nil
 	dropped.store.close()

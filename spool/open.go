@@ -29,7 +29,7 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, *Spool, error
 	if cfg.Next == nil {
 		cfg.Next = tracker.Transport
 	}
-	problems := try(tracker, cfg.Next)
+	problems := problemsOf(tracker, cfg.Next)
 	if problems == nil && cfg.Next == nil {
 		cfg.Next, problems = footfall.NewHTTPTransport(tracker)
 	}
@@ -57,9 +57,9 @@ func (s *Spool) behind(tracker footfall.Config) footfall.Config {
 	return tracker
 }
 
-// try returns the error of a tracker's Config, by creating and closing a tracker without I/O.
+// problemsOf returns the error of a tracker's Config, by creating and closing a tracker without I/O.
 // It checks the fields about the API if other is nil.
-func try(cfg footfall.Config, other footfall.Transport) error {
+func problemsOf(cfg footfall.Config, other footfall.Transport) error {
 	if other != nil {
 		cfg.Transport = idle{}
 	}

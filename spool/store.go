@@ -67,7 +67,7 @@ func openStore(path string, found contents) (*store, error) {
 // guard converts panics of bbolt, and faults of the mapped memory of a truncated file, to
 // errDamaged. After a panic, bbolt's locks are not usable, so the database is not closed. Its
 // mapping and the system's lock on the file remain, so the file must be replaced.
-func (s *store) guard(use func() error) (err error) {
+func (s *store) guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if v := recover(); v != nil {
@@ -75,7 +75,7 @@ func (s *store) guard(use func() error) (err error) {
 			err = fmt.Errorf("%w: %s: %v", errDamaged, s.path, v)
 		}
 	}()
-	return use()
+	return do()
 }
 
 // close may be called at any time, and more than once.

@@ -17,7 +17,7 @@ const (
 // takeEvents moves events from the tracker's queue to held. It reports whether there are any.
 func (o *owner) takeEvents() bool {
 	var some [64]footfall.Record
-	for o.wants() {
+	for o.mayTake() {
 		n := o.src.Take(some[:])
 		if n == 0 {
 			break
@@ -33,7 +33,7 @@ func (o *owner) takeEvents() bool {
 	return len(o.held) > 0
 }
 
-func (o *owner) wants() bool {
+func (o *owner) mayTake() bool {
 	switch {
 	case o.store == nil:
 		return o.closing || o.feed.roomy()
