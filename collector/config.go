@@ -69,6 +69,13 @@ type Config struct {
 	// still be committed, so senders should use an Idempotency-Key. Defaults to 5s.
 	CommitTimeout time.Duration
 
+	// MaxConnections bounds the connections of Serve, each of which takes about 32 KB. Above it
+	// the connection that is idle for the longest time is closed, or has sent nothing; if all
+	// have requests, a new one waits. Above three quarters of it, connections that are idle for
+	// more than 5 s give way to new ones. Serve uses fewer if the process may open fewer files.
+	// Defaults to 4,000.
+	MaxConnections int
+
 	// HeaderTimeout is how long Serve waits for a request's header. Defaults to 5s.
 	HeaderTimeout time.Duration
 
@@ -104,6 +111,7 @@ func (c Config) withDefaults() Config {
 	c.BrowserRate = cmp.Or(c.BrowserRate, 50)
 	c.BrowserBurst = cmp.Or(c.BrowserBurst, 500)
 	c.MaxPending = cmp.Or(c.MaxPending, 4096)
+	c.MaxConnections = cmp.Or(c.MaxConnections, 4000)
 	c.CommitTimeout = cmp.Or(c.CommitTimeout, 5*time.Second)
 	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 5*time.Second)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, 15*time.Second)
@@ -131,6 +139,7 @@ func (c *Config) check() error {
 	report(!(c.BrowserRate > 0), "BrowserRate", "must be above zero")
 	report(c.BrowserBurst < 0, "BrowserBurst", "is negative")
 	report(c.MaxPending < 0, "MaxPending", "is negative")
+	report(c.MaxConnections < 0, "MaxConnections", "is negative")
 	report(c.IdempotencyWindow < store.MinDuplicateFor || c.IdempotencyWindow > store.MaxDuplicateFor,
 		"IdempotencyWindow", fmt.Sprintf("is %v, but must be from %v to %v", c.IdempotencyWindow, store.MinDuplicateFor, store.MaxDuplicateFor))
 	for field, d := range map[string]time.Duration{

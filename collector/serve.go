@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+
+	"github.com/footfall-dev/footfall/collector/internal/connlimit"
 )
 
 // maxHeader bounds the header of a request, in bytes. Headers of browsers are far smaller.
@@ -15,8 +17,10 @@ const maxHeader = 32 << 10
 // views, and gives other requests Config.ShutdownTimeout to finish. It returns nil if they
 // did. Call Close next, then close the Store. Serve must be called only once.
 func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
+	limit := connlimit.New(min(c.cfg.MaxConnections, connlimit.Files()))
 	server := &http.Server{
 		Handler:           c,
+		ConnState:         limit.ConnState,
 		ReadHeaderTimeout: c.cfg.HeaderTimeout,
 		ReadTimeout:       c.cfg.ReadTimeout,
 		WriteTimeout:      c.cfg.WriteTimeout,
@@ -26,7 +30,7 @@ func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	server.RegisterOnShutdown(c.endLives)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() { ended <- server.Serve(limit.Listen(listener)) }()
 	select {
 	case err := <-ended:
 		return err

@@ -340,3 +340,25 @@ func TestShutdownLetsRequestsUnderWayFinish(t *testing.T) {
 	assert.Equal(t, 202, (<-answered).status)
 	assert.NoError(t, <-stopped)
 }
+
+func TestServeClosesIdleConnectionsAboveTheBound(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{MaxConnections: 3})
+	var all []net.Conn
+	for range 5 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+		require.NoError(t, err)
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		all = append(all, conn)
+	}
+	require.NoError(t, all[0].SetReadDeadline(time.Now().Add(10*time.Second)))
+	_, err := all[0].Read(make([]byte, 1))
+	assert.ErrorIs(t, err, io.EOF)
+}

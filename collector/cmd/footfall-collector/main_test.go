@@ -292,13 +292,13 @@ func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{
 		"FOOTFALL_LISTEN": ":1", "FOOTFALL_DATA": "d", "FOOTFALL_PUBLIC_URL": "https://a.example",
-		"FOOTFALL_TRUSTED_PROXIES": "10.0.0.7/8, ::1", "FOOTFALL_RETENTION": "90d", "FOOTFALL_KEY_RATE": "0.5",
+		"FOOTFALL_TRUSTED_PROXIES": "10.0.0.7/8, ::1", "FOOTFALL_RETENTION": "90d", "FOOTFALL_KEY_RATE": "0.5", "FOOTFALL_MAX_CONNECTIONS": "100",
 		"FOOTFALL_IDEMPOTENCY_WINDOW": "7d",
 	}
 	opts, err := parseOptions([]string{"-listen", ":2"}, func(name string) string { return env[name] }, io.Discard)
 	require.NoError(t, err)
 	assert.Equal(t, options{
-		command: find("serve"), listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour, keyRate: 0.5, window: 168 * time.Hour,
+		command: find("serve"), listen: ":2", data: "d", publicURL: "https://a.example", retention: 90 * 24 * time.Hour, keyRate: 0.5, window: 168 * time.Hour, conns: 100,
 		proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 	}, opts)
 }
@@ -306,7 +306,7 @@ func TestOptionsComeFromFlagsAndThenTheEnvironment(t *testing.T) {
 func TestInvalidOptionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"-retention", "0d"}, {"-retention", "-1h"}, {"-retention", "soon"}, {"-retention", "99999d"}, {"-trusted-proxies", "proxy"}, {"-key-rate", "0"}, {"-key-rate", "-2"}, {"-key-rate", "NaN"}, {"-key-rate", "fast"},
+		{"-retention", "0d"}, {"-retention", "-1h"}, {"-retention", "soon"}, {"-retention", "99999d"}, {"-trusted-proxies", "proxy"}, {"-max-connections", "0"}, {"-max-connections", "-1"}, {"-max-connections", "many"}, {"-key-rate", "0"}, {"-key-rate", "-2"}, {"-key-rate", "NaN"}, {"-key-rate", "fast"},
 		{"-unknown"}, {"argument"}, {"-listen", "nowhere:-1", "-data", t.TempDir()},
 		{"-public-url", "stats.example.com", "-listen", "127.0.0.1:0", "-data", t.TempDir()},
 	} {

@@ -30,6 +30,7 @@ type options struct {
 	retention time.Duration
 	keyRate   float64       // 0 for the collector's default
 	window    time.Duration // 0 for the collector's default
+	conns     int           // 0 for the collector's default
 }
 
 // usageError is an error of the command line or of the environment.
@@ -44,7 +45,7 @@ type settings struct {
 	env     func(string) string
 	options options
 
-	proxies, retention, keyRate, window string // to be parsed by finish
+	proxies, retention, keyRate, conns, window string // to be parsed by finish
 }
 
 func newSettings(env func(string) string) *settings {
@@ -68,9 +69,10 @@ func (s *settings) forServe() {
 	s.forData()
 	s.text(&s.options.listen, "listen", "FOOTFALL_LISTEN", "127.0.0.1:8090", "`address` to listen on: 127.0.0.1:PORT for this machine only, :PORT for all interfaces")
 	s.text(&s.options.publicURL, "public-url", "FOOTFALL_PUBLIC_URL", "", "`URL` at which browsers reach the service; by default http:// and the address")
-	s.text(&s.proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` or networks of your proxies, separated by commas, such as 127.0.0.1 or\n10.0.0.0/8. Their X-Forwarded-For header is trusted. If a proxy is not listed, all\nvisitors behind it count as one")
+	s.text(&s.proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` or networks of your proxies, separated by commas, such as 127.0.0.1 or\n10.0.0.0/8. Their X-Forwarded-For header is trusted. If a proxy is not listed, all\nvisitors behind it count as one. nginx sends it with\nproxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")
 	s.text(&s.retention, "retention", "FOOTFALL_RETENTION", "", "`duration` to keep events, such as 90d; by default forever")
 	s.text(&s.keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "maximum `number` of events per second for each API key, -1 for no limit;\nby default 50000")
+	s.text(&s.conns, "max-connections", "FOOTFALL_MAX_CONNECTIONS", "", "maximum `number` of connections; by default 4000. Above it the connection that is idle\nfor the longest time is closed")
 	s.text(&s.window, "idempotency-window", "FOOTFALL_IDEMPOTENCY_WINDOW", "", "`duration` to remember Idempotency-Keys, from 1m to 30d; by default 24h. Events that\nrepeat a remembered key count once. Each key takes about 110 bytes on disk")
 	s.text(&s.options.metrics, "metrics", "FOOTFALL_METRICS", "", "`address` of a second listener that serves metrics for Prometheus at /metrics, to anyone\nwho reaches it, such as 127.0.0.1:9090; by default none")
 }
@@ -78,11 +80,12 @@ func (s *settings) forServe() {
 // finish returns the options after the command line was parsed.
 func (s *settings) finish() (options, error) {
 	o := s.options
-	var problems [4]error
+	var problems [5]error
 	o.proxies, problems[0] = parseProxies(s.proxies)
 	o.retention, problems[1] = parseRetention(s.retention)
 	o.keyRate, problems[2] = parseRate(s.keyRate)
 	o.window, problems[3] = parseWindow(s.window)
+	o.conns, problems[4] = parseConnections(s.conns)
 	if err := errors.Join(problems[:]...); err != nil {
 		return o, usageError{err}
 	}
@@ -205,6 +208,18 @@ func parseWindow(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("-idempotency-window or FOOTFALL_IDEMPOTENCY_WINDOW: %q is not a duration from 1m to 30d, such as 72h or 7d", text)
 	}
 	return d, nil
+}
+
+// parseConnections returns 0 for an empty text, to select the default.
+func parseConnections(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("-max-connections or FOOTFALL_MAX_CONNECTIONS: %q is not a number above zero, such as 4000", text)
+	}
+	return int(n), nil
 }
 
 // parseRate returns 0 for an empty text, to select the default, and -1 for no limit.

@@ -63,6 +63,7 @@ func serve(ctx context.Context, opts *options, st store.Store, m *metrics.Metric
 		TrustedProxies:    opts.proxies,
 		Retention:         opts.retention,
 		KeyRate:           opts.keyRate,
+		MaxConnections:    opts.conns,
 		IdempotencyWindow: opts.window,
 		Logger:            log,
 	})

@@ -1,0 +1,166 @@
+package connlimit_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/internal/connlimit"
+)
+
+// serve serves with a limit until the test ends, and returns the address.
+func serve(t *testing.T, most int, handler http.HandlerFunc) string {
+	t.Helper()
+	limit := connlimit.New(most)
+	server := &http.Server{Handler: handler, ConnState: limit.ConnState, ReadHeaderTimeout: time.Minute}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(limit.Listen(inner)) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		assert.NoError(t, server.Shutdown(ctx))
+		assert.ErrorIs(t, <-ended, http.ErrServerClosed)
+	})
+	return inner.Addr().String()
+}
+
+func hello(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }
+
+// client is a connection that is kept open.
+type client struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func dial(t *testing.T, addr string) *client {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", addr, 10*time.Second)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return &client{conn, bufio.NewReader(conn)}
+}
+
+func (c *client) send(t *testing.T) {
+	t.Helper()
+	_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+}
+
+// answer reads the answer to a request.
+func (c *client) answer() error {
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	response, err := http.ReadResponse(c.in, nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
+// open reports whether the server keeps the connection.
+func (c *client) open() bool {
+	_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+	_, err := c.in.ReadByte()
+	timeout, ok := err.(net.Error)
+	return ok && timeout.Timeout()
+}
+
+func TestIdleConnectionsDoNotShutOutANewcomer(t *testing.T) {
+	t.Parallel()
+	const most = 1000
+	addr := serve(t, most, hello)
+	var all []*client
+	for range 1100 {
+		c := dial(t, addr)
+		c.send(t)
+		require.NoError(t, c.answer())
+		all = append(all, c)
+	}
+	newcomer := dial(t, addr)
+	newcomer.send(t)
+	require.NoError(t, newcomer.answer())
+	closed := 0
+	for _, c := range all[:120] { // the server may see neighbours become idle in another order
+		if !c.open() {
+			closed++
+		}
+	}
+	assert.Equal(t, 101, closed, "the oldest go first")
+	for _, c := range []*client{all[120], all[500], all[1099]} {
+		assert.True(t, c.open(), "the others stay")
+		c.send(t)
+		require.NoError(t, c.answer())
+	}
+}
+
+func TestConnectionsThatSendNothingDoNotShutOutANewcomer(t *testing.T) {
+	t.Parallel()
+	addr := serve(t, 10, hello)
+	for range 50 {
+		dial(t, addr)
+	}
+	newcomer := dial(t, addr)
+	newcomer.send(t)
+	require.NoError(t, newcomer.answer())
+}
+
+func TestAConnectionWithARequestIsNeverClosed(t *testing.T) {
+	t.Parallel()
+	begun, release := make(chan struct{}), make(chan struct{})
+	addr := serve(t, 3, func(w http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		<-release
+		hello(w, r)
+	})
+	var busy []*client
+	for range 3 {
+		c := dial(t, addr)
+		c.send(t)
+		<-begun
+		busy = append(busy, c)
+	}
+	waiting := dial(t, addr)
+	waiting.send(t)
+	select {
+	case <-begun:
+		t.Fatal("the bound is exceeded")
+	case <-time.After(50 * time.Millisecond):
+	}
+	release <- struct{}{} // one of the three is idle then, and makes room
+	<-begun
+	close(release)
+	for _, c := range append(busy, waiting) {
+		require.NoError(t, c.answer())
+	}
+}
+
+func TestShutdownEndsAWaitingAccept(t *testing.T) {
+	t.Parallel()
+	limit := connlimit.New(1)
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	listener := limit.Listen(inner)
+	dial(t, inner.Addr().String())
+	first, err := listener.Accept()
+	require.NoError(t, err)
+	defer first.Close()
+	limit.ConnState(first, http.StateActive)
+	dial(t, inner.Addr().String())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := listener.Accept()
+		ended <- err
+	}()
+	time.Sleep(20 * time.Millisecond)
+	require.NoError(t, listener.Close())
+	require.ErrorIs(t, <-ended, net.ErrClosed)
+}
