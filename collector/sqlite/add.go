@@ -16,11 +16,11 @@ const (
 	reservedSeqs  = 1 << 16
 	keysKeptExtra = 10 * time.Minute // between two cleanings
 
-	// A cleaning removes at most keysAtOnce keys, in about 50 ms; if there are more, the next
-	// one follows after keysPause. After the window was shortened there may be millions, which
-	// would block the writer for minutes.
-	keysAtOnce = 20_000
-	keysPause  = 200 * time.Millisecond
+	// A cleaning removes at most keysAtOnce keys, or twice as many as the transaction may add,
+	// because events wait for it: each key may be on another page. If there are more, the next
+	// one follows after keysPause. After the window was shortened there may be millions.
+	keysAtOnce = 200
+	keysPause  = 20 * time.Millisecond
 )
 
 const cleanQuery = "DELETE FROM key WHERE (site, key) IN (SELECT site, key FROM key WHERE at <= ? LIMIT ?)"
@@ -79,13 +79,14 @@ func (w *writer) duplicate(site int64, key string) (bool, error) {
 
 // cleanKeys removes expired keys.
 func (w *writer) cleanKeys(now time.Time) error {
-	result, err := w.conn.ExecContext(background, cleanQuery, now.Add(-w.window).UnixMilli(), keysAtOnce)
+	most := int64(max(keysAtOnce, 2*len(w.batch)))
+	result, err := w.conn.ExecContext(background, cleanQuery, now.Add(-w.window).UnixMilli(), most)
 	if err != nil {
 		return err
 	}
 	w.keysCleaned = now
 	removed, err := result.RowsAffected()
-	if removed == keysAtOnce {
+	if removed == most {
 		w.keysCleaned = now.Add(keysPause - keysKeptExtra)
 	}
 	return err

@@ -58,6 +58,18 @@ func PlantKeys(t testing.TB, s *Store, n int, at time.Time) {
 	}))
 }
 
+// PlantRandomKeys adds n random keys of 36 characters with the given time.
+func PlantRandomKeys(t testing.TB, s *Store, n int, at time.Time) {
+	t.Helper()
+	for left := n; left > 0; left -= 100_000 {
+		require.NoError(t, s.write(t.Context(), func(w *writer) error {
+			_, err := w.conn.ExecContext(background, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?)
+				INSERT INTO key SELECT 1, hex(randomblob(18)), ? FROM n`, min(left, 100_000), at.UnixMilli()-int64(left))
+			return err
+		}))
+	}
+}
+
 // Commits returns the number of transactions that added events.
 func (s *Store) Commits() int64 { return s.commits.Load() }
 

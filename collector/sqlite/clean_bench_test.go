@@ -1,0 +1,72 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
+)
+
+// BenchmarkAddWhileKeysAreRemoved reports how long the slowest Add takes while two million old
+// keys are removed, as after a shorter window. 50 callers add an event with a key every 20 ms.
+func BenchmarkAddWhileKeysAreRemoved(b *testing.B) {
+	const keys = 2_000_000
+	s, err := sqlite.Open(b.Context(), sqlite.Config{File: filepath.Join(b.TempDir(), "events.db"), Logger: silent})
+	require.NoError(b, err)
+	defer func() { require.NoError(b, s.Close()) }()
+	for b.Loop() {
+		b.StopTimer()
+		sqlite.PlantRandomKeys(b, s, keys, time.Now().AddDate(0, 0, -2))
+		b.StartTimer()
+		took := addUntil(b, s, func() bool {
+			return sqlite.Scalar[int](b, s, "SELECT count(*) FROM (SELECT 1 FROM key WHERE at < unixepoch('now', '-1 day') * 1000 LIMIT 1)") == 0
+		})
+		slices.Sort(took)
+		ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+		b.ReportMetric(ms(took[len(took)-1]), "longest-ms/Add")
+		b.ReportMetric(ms(took[len(took)*99/100]), "p99-ms/Add")
+		b.ReportMetric(ms(took[len(took)/2]), "median-ms/Add")
+		b.ReportMetric(float64(len(took)), "Adds")
+	}
+}
+
+// addUntil adds events until done, and returns how long each took.
+func addUntil(b *testing.B, s *sqlite.Store, done func() bool) (took []time.Duration) {
+	var mu sync.Mutex
+	var callers sync.WaitGroup
+	end := make(chan struct{})
+	begin := time.Now()
+	for caller := range 50 {
+		callers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-end:
+					return
+				case <-time.After(20 * time.Millisecond):
+				}
+				e := numbered(caller)
+				e.At, e.Key = time.Now(), fmt.Sprintf("%d of %d at %v", n, caller, begin)
+				from := time.Now()
+				err := s.Add(b.Context(), e)
+				mu.Lock()
+				took = append(took, time.Since(from))
+				mu.Unlock()
+				if err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	for !done() {
+		time.Sleep(100 * time.Millisecond)
+	}
+	close(end)
+	callers.Wait()
+	return took
+}
