@@ -49,11 +49,17 @@ func (h *health) check(ctx context.Context, st store.Store) error {
 	return err
 }
 
-// serveHealth reports whether events can be stored. The endpoint is public and reveals nothing
+// serveHealth reports whether events can be stored and whether the store has met damage. The endpoint is public and reveals nothing
 // about sites; ignored counts events of bots and prefetching browsers since the start.
 func (c *Collector) serveHealth(w http.ResponseWriter, r *http.Request) *failure {
 	if !allows(http.MethodGet, r.Method) {
 		return wrongMethod(http.MethodGet)
+	}
+	if inspected, ok := c.store.(store.Inspector); ok {
+		if err := inspected.Damage(); err != nil {
+			c.trouble("the store is damaged: restore a backup", err)
+			return unavailable("the store is damaged; the log says which file")
+		}
 	}
 	if err := c.health.check(r.Context(), c.store); err != nil {
 		c.trouble("the store takes no events", err)

@@ -77,6 +77,7 @@ func (p *pace) waits(commits int64) bool {
 // first of several failures, and none while the store closes: the next Open continues.
 func (c *compactor) tryCatchUp(ctx context.Context, well bool) bool {
 	err := c.catchUp(ctx)
+	c.noteBroken(err)
 	if err != nil && well && !c.closed.Load() {
 		c.logger.Warn("sqlite: cannot save precomputed figures, reports are slower", "file", c.file, "error", err)
 	}

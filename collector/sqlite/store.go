@@ -32,6 +32,8 @@ type Store struct {
 	quit    chan struct{} // closed by Close
 	stopped chan struct{} // closed by the writer after its last commit
 
+	broken atomic.Pointer[error] // the first that was found
+
 	commits    atomic.Int64 // transactions that added events
 	texts      texts
 	forgetting turn
@@ -55,6 +57,7 @@ func (s *Store) failed(ctx context.Context, err error) error {
 	case s.closed.Load():
 		return store.ErrClosed
 	}
+	s.noteBroken(err)
 	if _, named := errors.AsType[*fileError](err); named {
 		return err
 	}

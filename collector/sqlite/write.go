@@ -227,6 +227,7 @@ func (w *writer) commit() {
 
 func (w *writer) answer(j *job, err error) {
 	if err != nil {
+		w.noteBroken(err)
 		err = cmp.Or(j.ctx.Err(), error(&fileError{w.file, err}))
 	}
 	j.done <- err

@@ -136,6 +136,13 @@ var ErrClosed = errors.New("store: closed")
 // ErrBusy is returned for work that cannot be done while a report is read. Try it again.
 var ErrBusy = errors.New("store: busy")
 
+// Inspector is implemented by a Store that notices damage of its data.
+type Inspector interface {
+	// Damage returns the first error by which a method found that data is damaged and cannot be
+	// repaired; nil if there is none.
+	Damage() error
+}
+
 // ErrTooLarge is returned for a report that would need too much memory. Ask for a shorter range.
 var ErrTooLarge = errors.New("store: the report is too large: ask for a shorter range")
 
