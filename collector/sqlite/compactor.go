@@ -93,13 +93,13 @@ func (c *compactor) catchUp(ctx context.Context) error {
 	if err := c.removeDamaged(ctx); err != nil {
 		return err
 	}
-	days, all := c.due.takeReady(c.today(), c.segmentLength)
+	days, all := c.due.takeReady(c.now().UnixMilli(), c.segmentLength)
 	if all {
 		if err := c.findDue(ctx); err != nil {
 			c.due.addAll()
 			return err
 		}
-		more, _ := c.due.takeReady(c.today(), c.segmentLength)
+		more, _ := c.due.takeReady(c.now().UnixMilli(), c.segmentLength)
 		days = slices.Concat(days, more)
 	}
 	for i, of := range days {
@@ -192,7 +192,7 @@ func (c *compactor) compactNext(ctx context.Context, of siteDay) (more bool, err
 		_, err := c.derive(ctx, newRollup(of, c.segmentLength*lateFactor)) // a change marks the day as due again
 		return false, err
 	}
-	c.due.addDay(of, next.left)
+	c.due.addLater(of, next.left, next.again)
 	return false, nil
 }
 
@@ -215,6 +215,7 @@ type work struct {
 	rollUp   bool
 	from, to int64 // bounds of a segment; equal for none
 	left     int   // number of events that are too few for a segment
+	again    int64 // as in dueDay
 }
 
 func (c *compactor) nextWork(ctx context.Context, of siteDay) (next work, err error) {
@@ -233,11 +234,11 @@ func (c *compactor) nextWork(ctx context.Context, of siteDay) (next work, err er
 			return err
 		}
 		for _, g := range gaps(of.day, all) {
-			var left int
-			if next.from, next.to, left, err = r.nextSegment(g, open); err != nil || next.from < next.to {
+			part, err := r.nextSegment(g, open)
+			part.rollUp, part.left = next.rollUp, part.left+next.left
+			if next = part; err != nil || next.from < next.to {
 				return err
 			}
-			next.left += left
 		}
 		return nil
 	})
@@ -267,27 +268,54 @@ func gaps(day int64, segments []segment) (all []gap) {
 
 // nextSegment returns the bounds of a segment at the start of a gap, a long one if there are
 // many events. If the gap is still growing and has too few events, it returns their number.
-func (r *reading) nextSegment(g gap, open bool) (from, to int64, left int, err error) {
+func (r *reading) nextSegment(g gap, open bool) (next work, err error) {
 	end, growing := g.to, open && g.last
 	if growing {
 		end = min(end, r.s.now().Add(-settleTime).UnixMilli())
 	}
 	for _, length := range []int{r.s.segmentLength * lateFactor, r.s.segmentLength} {
-		var last int64
-		err = r.tx.QueryRowContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?",
-			r.site, g.from, end, length-1).Scan(&last)
-		if err == nil {
-			to, err = r.endOfProps(g.from, min(last+1, g.to))
-			return g.from, to, 0, err
+		last, found, err := r.timeOfEvent(g.from, end, length)
+		if err != nil {
+			return next, err
 		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return 0, 0, 0, err
+		if found {
+			next.from = g.from
+			next.to, err = r.endOfProps(g.from, min(last+1, g.to))
+			return next, err
 		}
 	}
-	err = r.tx.QueryRowContext(r.ctx, "SELECT count(*) FROM event WHERE site = ? AND at >= ? AND at < ?", r.site, g.from, g.to).Scan(&left)
-	if err != nil || left == 0 || growing {
-		return 0, 0, left, err
+	if growing {
+		return r.growing(g)
 	}
-	to, err = r.endOfProps(g.from, g.to)
-	return g.from, to, 0, err
+	if _, some, err := r.timeOfEvent(g.from, g.to, 1); err != nil || !some {
+		return next, err
+	}
+	next.from = g.from
+	next.to, err = r.endOfProps(g.from, g.to)
+	return next, err
+}
+
+// growing counts the events of a gap that are too few for a segment, or too recent. Events of later
+// times do not count, but the time when they are enough does.
+func (r *reading) growing(g gap) (next work, err error) {
+	now := r.s.now().UnixMilli()
+	err = r.tx.QueryRowContext(r.ctx, "SELECT count(*) FROM event WHERE site = ? AND at >= ? AND at < ?", r.site, g.from, min(g.to, now+1)).Scan(&next.left)
+	if err != nil || next.left >= r.s.segmentLength {
+		return next, err
+	}
+	last, found, err := r.timeOfEvent(g.from, g.to, r.s.segmentLength)
+	if found {
+		next.again = last + 1 + settleTime.Milliseconds()
+	}
+	return next, err
+}
+
+// timeOfEvent returns the time of the nth event of a span, counted from 1.
+func (r *reading) timeOfEvent(from, to int64, n int) (at int64, found bool, err error) {
+	err = r.tx.QueryRowContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?",
+		r.site, from, to, n-1).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return at, err == nil, err
 }

@@ -139,3 +139,45 @@ func TestWhatWasAddedBeforeTheStartIsRolledUpWithoutAReport(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	require.Eventually(t, func() bool { return sqlite.Rollups(t, s) == 10 }, 10*time.Second, 10*time.Millisecond)
 }
+
+// Events of a time that has not come yet must not make the compactor look again each second.
+func TestEventsOfLaterTimesAreNotDueUntilThen(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(midday().UnixNano())
+	s := openWithSegments(t, filepath.Join(t.TempDir(), "events.db"), func() time.Time { return time.Unix(0, now.Load()) }, 7)
+	defer func() { require.NoError(t, s.Close()) }()
+	defer sqlite.HoldCompactor(t, s)()
+	settle := func() bool {
+		for range 10 {
+			if !sqlite.IsDue(s) {
+				return true
+			}
+			sqlite.CatchUpHeld(t, s)
+		}
+		return false
+	}
+	require.True(t, settle())
+	add := func(n int, at time.Time) {
+		for i := range n {
+			e := numbered(i)
+			e.At = at.Add(time.Duration(i) * time.Minute)
+			require.NoError(t, s.Add(t.Context(), e))
+		}
+	}
+	add(20, midday().Add(time.Hour))
+	require.True(t, settle(), "it is due again and again")
+	assert.Zero(t, sqlite.Segments(t, s))
+
+	add(7, midday().Add(-time.Hour))
+	require.True(t, settle())
+	assert.Equal(t, 1, sqlite.Segments(t, s), "earlier events do not wait")
+
+	now.Store(midday().Add(65 * time.Minute).UnixNano())
+	assert.False(t, sqlite.IsDue(s), "six of seven")
+	now.Store(midday().Add(67 * time.Minute).UnixNano())
+	assert.True(t, sqlite.IsDue(s))
+	require.True(t, settle())
+	assert.Equal(t, 2, sqlite.Segments(t, s))
+	assert.EqualValues(t, 27, all(t, s).Events)
+}

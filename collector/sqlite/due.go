@@ -4,13 +4,21 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
 // due is the set of days with work for the compactor.
 type due struct {
 	mu   sync.Mutex
-	days map[siteDay]int // upper bound of the events without a segment
-	all  bool            // other days may have work, too
+	days map[siteDay]dueDay
+	all  bool // other days may have work, too
+}
+
+// dueDay is the work of a day.
+type dueDay struct {
+	events int   // upper bound of the events without a segment whose time has come
+	again  int64 // when events of later times are enough for a segment, in milliseconds; 0 for never
 }
 
 // maxDue bounds the days in due.
@@ -40,9 +48,21 @@ func (d *due) addLocked(of siteDay, events int) {
 		d.days, d.all = nil, true
 	}
 	if d.days == nil {
-		d.days = make(map[siteDay]int)
+		d.days = make(map[siteDay]dueDay)
 	}
-	d.days[of] += events
+	day := d.days[of]
+	day.events += events
+	d.days[of] = day
+}
+
+// addLater adds a day with events of later times.
+func (d *due) addLater(of siteDay, events int, again int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addLocked(of, events)
+	day := d.days[of]
+	day.again = again
+	d.days[of] = day
 }
 
 // addAll adds all days: findDue must look for them.
@@ -52,12 +72,13 @@ func (d *due) addAll() {
 	d.all = true
 }
 
-// takeReady removes and returns the days that are ready, the latest first.
-func (d *due) takeReady(today int64, enough int) (days []siteDay, all bool) {
+// takeReady removes and returns the days that are ready at a time in milliseconds, the latest
+// first.
+func (d *due) takeReady(now int64, enough int) (days []siteDay, all bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.days, func(of siteDay, events int) bool {
-		ready := of.day < today || of.day == today && events >= enough
+	maps.DeleteFunc(d.days, func(of siteDay, day dueDay) bool {
+		ready := day.ready(of, now, enough)
 		if ready {
 			days = append(days, of)
 		}
@@ -66,6 +87,11 @@ func (d *due) takeReady(today int64, enough int) (days []siteDay, all bool) {
 	all, d.all = d.all, false
 	slices.SortFunc(days, latestFirst)
 	return days, all
+}
+
+func (d dueDay) ready(of siteDay, now int64, enough int) bool {
+	today := colstore.DayOf(now)
+	return of.day < today || of.day == today && (d.events >= enough || d.again != 0 && d.again <= now)
 }
 
 func latestFirst(a, b siteDay) int { return int(b.day - a.day) }

@@ -136,7 +136,7 @@ func Settle(t testing.TB, s *Store) {
 // TrySettle is like Settle, but may fail.
 func TrySettle(ctx context.Context, s *Store) error {
 	c := &compactor{Store: s}
-	for c.due.ready(c.today(), c.segmentLength) {
+	for c.due.ready(c.now().UnixMilli(), c.segmentLength) {
 		if err := c.catchUp(ctx); err != nil {
 			return err
 		}
@@ -150,16 +150,27 @@ func TryCatchUp(ctx context.Context, s *Store) (well bool) {
 }
 
 // ready reports whether takeReady would return any day.
-func (d *due) ready(today int64, enough int) bool {
+func (d *due) ready(now int64, enough int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for of, events := range d.days {
-		if of.day < today || of.day == today && events >= enough {
+	for of, day := range d.days {
+		if day.ready(of, now, enough) {
 			return true
 		}
 	}
 	return d.all
 }
+
+// CatchUpHeld does the work that is due while HoldCompactor holds the compactor.
+func CatchUpHeld(t testing.TB, s *Store) {
+	t.Helper()
+	s.compacting.done()
+	require.NoError(t, (&compactor{Store: s}).catchUp(t.Context()))
+	require.NoError(t, s.compacting.wait(t.Context()))
+}
+
+// IsDue reports whether the compactor has work.
+func IsDue(s *Store) bool { return s.due.ready(s.now().UnixMilli(), s.segmentLength) }
 
 // Segments returns the number of segments.
 func Segments(t testing.TB, s *Store) int {

@@ -158,12 +158,11 @@ func (d *span) readGap(from, to int64, want []colstore.Column, yield func(*colst
 // endOf returns the end of a batch of this many events, or more if the last ones have the same
 // time.
 func (r *reading) endOf(from, to int64, events int) (end int64, err error) {
-	err = r.tx.QueryRowContext(r.ctx, "SELECT at + 1 FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?",
-		r.site, from, to, events-1).Scan(&end)
-	if errors.Is(err, sql.ErrNoRows) {
-		return to, nil
+	last, found, err := r.timeOfEvent(from, to, events)
+	if err != nil || !found {
+		return to, err
 	}
-	return end, err
+	return last + 1, nil
 }
 
 // readPart is like readGap for one batch.
