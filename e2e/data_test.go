@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,11 +16,11 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// furnished is a service with three sites: a shop with many events, a site whose texts are
-// all hostile, and a site without events.
+// furnished is a service with four sites: a shop with many events, a site whose texts are
+// all hostile, a site without events, and one that only a backend sends to.
 type furnished struct {
 	*service
-	shop, hostile, empty account.Site
+	shop, hostile, empty, backend account.Site
 }
 
 // Texts that break careless pages: one without a place for a line break, one that runs
@@ -38,13 +39,14 @@ func furnish(t testing.TB) *furnished {
 		f.shop = addSite(t, a, "Hearth & Hollow", "shop.example.com")
 		f.hostile = addSite(t, a, strings.Repeat("Donaudampfschifffahrtsgesellschaft", 3)+" "+markup[:15], strings.Repeat("long-label.", 10)+"example.com")
 		f.empty = addSite(t, a, "", "quiet.example.com")
+		f.backend = addSite(t, a, "Billing", "billing.example.com")
 		for _, label := range []string{"checkout service", longText[:110]} {
 			_, _, err := a.IssueKey(t.Context(), label)
 			require.NoError(t, err)
 		}
 		aims(t, a, f.shop.ID)
 		jokes(t, a, f.hostile.ID)
-		addAll(t, st, append(sales(f.shop), nuisance(f.hostile)...))
+		addAll(t, st, slices.Concat(sales(f.shop), nuisance(f.hostile), orders(f.backend)))
 	})
 	return f
 }
@@ -124,6 +126,7 @@ func sales(site account.Site) (all []store.Event) {
 	sources := []string{"newsletter", "mastodon", "print", "partner"}
 	referrers := []string{"", "www.google.com", "", "news.ycombinator.com", "duckduckgo.com", "", "old.reddit.com"}
 	plans := []string{"pro", "basic", "basic", "team"}
+	browsers, devices := []string{"Chrome", "Chrome", "Safari", "Firefox", "Edge"}, []string{"Desktop", "Mobile", "Desktop", "Mobile", "Tablet", "Mobile"}
 	now := time.Now().UTC()
 	for day := range 30 {
 		visitors := 26 + int(14*math.Sin(float64(day)/3)) - 9*((day+1)%7/5)
@@ -132,7 +135,8 @@ func sales(site account.Site) (all []store.Event) {
 			at := now.Add(-time.Duration(day)*24*time.Hour - time.Duration(v*97)*time.Second - 2*time.Hour)
 			event := func(name, path string, props ...store.Prop) store.Event {
 				at = at.Add(40 * time.Second)
-				return store.Event{Site: site.ID, At: at, Name: name, URL: "https://" + site.Domain + path, Path: path, Visitor: id, Props: props}
+				return store.Event{Site: site.ID, At: at, Name: name, URL: "https://" + site.Domain + path, Path: path, Visitor: id, Props: props,
+					Browser: browsers[v%len(browsers)], Device: devices[v%len(devices)]}
 			}
 			first := event("", "/")
 			first.Referrer = referrers[v%len(referrers)]
@@ -171,6 +175,26 @@ func nuisance(site account.Site) (all []store.Event) {
 			named.Props = []store.Prop{{Key: text, Value: text + fmt.Sprint(n)}, {Key: longText + text, Value: ""}, {Key: "amount", Value: "123456789012345678"}}
 			all = append(all, e, named)
 		}
+	}
+	return all
+}
+
+// orders returns thirty days of a backend without pages.
+func orders(site account.Site) (all []store.Event) {
+	names := []string{"order_placed", "order_placed", "order_placed", "invoice_paid", "refund_issued"}
+	paths, sources := []string{"/checkout", "/checkout", "/api/orders", "/renewals"}, []string{"", "newsletter", "", "partner", "mastodon"}
+	now := time.Now().UTC()
+	for i := range 900 {
+		e := store.Event{Site: site.ID, At: now.Add(-time.Duration(i*i%43200) * time.Minute), Name: names[i%len(names)]}
+		e.Path, e.Source = paths[i%len(paths)], sources[i*7%len(sources)]
+		e.URL = "https://" + site.Domain + e.Path
+		e.Props = []store.Prop{
+			{Key: "amount", Value: fmt.Sprintf("%d.%02d", 5+i*37%400, i%100), Numeric: true},
+			{Key: "plan", Value: []string{"pro", "basic", "basic", "team"}[i%4]},
+			{Key: "order", Value: fmt.Sprint("A-", 10000+i)},
+			{Key: "items", Value: fmt.Sprint(1 + i%5), Numeric: true},
+		}
+		all = append(all, e)
 	}
 	return all
 }

@@ -54,7 +54,7 @@ func ownPages() []page {
 
 // reportPages are the figures of sites.
 func reportPages(f *furnished) []page {
-	shop, hostile, empty := "/sites/"+f.shop.ID, "/sites/"+f.hostile.ID, "/sites/"+f.empty.ID
+	shop, hostile, empty, backend := "/sites/"+f.shop.ID, "/sites/"+f.hostile.ID, "/sites/"+f.empty.ID, "/sites/"+f.backend.ID
 	event := func(name string) string { return "/events?range=30d&" + url.Values{"name": {name}}.Encode() }
 	return []page{
 		{name: "overview", path: shop},
@@ -63,6 +63,16 @@ func reportPages(f *furnished) []page {
 		{name: "overview-bad-range", path: shop + "?range=custom&from=x&to=y", status: http.StatusUnprocessableEntity},
 		{name: "overview-hostile", path: hostile},
 		{name: "overview-empty", path: empty},
+		{name: "overview-backend", path: backend},
+		{name: "overview-counting-events", path: shop + "?events=pages,sources"},
+		{name: "overview-nothing", path: backend + "?range=custom&from=2020-01-01&to=2020-01-02"},
+		{name: "top-browsers", path: shop + "/top/browsers"},
+		{name: "top-devices", path: shop + "/top/devices"},
+		{name: "top-event-pages", path: backend + "/top/event-pages"},
+		{name: "top-event-sources", path: backend + "/top/event-sources"},
+		{name: "top-event-mediums", path: shop + "/top/event-mediums"},
+		{name: "top-event-campaigns", path: shop + "/top/event-campaigns"},
+		{name: "event-backend", path: backend + event("order_placed")},
 		{name: "top-pages", path: shop + "/top/pages"},
 		{name: "top-referrers", path: shop + "/top/referrers"},
 		{name: "top-names", path: shop + "/top/names"},

@@ -132,17 +132,21 @@ func (b *board) cardTable(ctx context.Context, site string, p period, c card) (t
 const (
 	shortProps      = 4 // tables
 	shortPropValues = 6
+
+	rare = 20 // one in this many events
 )
 
-// topProps returns the props of the most frequent event: first those with few values. A prop that
-// is different in each event, such as the number of an order, tells nothing here.
+// topProps returns the props of the most frequent event: first those with few values. A prop with so
+// many values that the first one is rare, such as the number of an order, tells nothing here.
 func (b *board) topProps(ctx context.Context, site string, p period, event string) ([]propTable, error) {
 	rows, err := b.Store.Props(ctx, p.query(site), event, shortPropValues)
 	if err != nil {
 		return nil, err
 	}
 	all, _ := propTables(rows)
-	all = slices.DeleteFunc(all, func(t propTable) bool { return len(t.Rows) > 1 && t.Rows[0].Count == 1 })
+	all = slices.DeleteFunc(all, func(t propTable) bool {
+		return len(t.Rows) > 1 && (t.Rows[0].Count == 1 || t.Rest.Rest > 0 && rare*t.Rows[0].Count < t.events())
+	})
 	slices.SortStableFunc(all, func(a, b propTable) int { return a.Rest.Rest - b.Rest.Rest })
 	return all[:min(len(all), shortProps)], nil
 }

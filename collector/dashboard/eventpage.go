@@ -2,7 +2,14 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
+	"math"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
@@ -11,20 +18,38 @@ import (
 // maxPropValues is how many values of each prop are shown for an event.
 const maxPropValues = 20
 
+// maxNumbers is how many numeric props are shown for an event.
+const maxNumbers = 20
+
 // eventPage is the data of the page of one event.
 type eventPage struct {
-	Name   string
-	Row    store.Row
-	Props  []propTable
-	Hidden store.PropRow // sum of the keys left out
-	Back   string
+	Name    string
+	Row     store.Row
+	Chart   chart
+	Numbers []store.Number
+	Pages   table
+	Props   []propTable
+	Hidden  store.PropRow // sum of the keys left out
+	Back    string
 }
+
+// Sums are the numbers that the page begins with.
+func (p eventPage) Sums() []store.Number { return p.Numbers[:min(len(p.Numbers), 2)] }
 
 // propTable holds the values of a key.
 type propTable struct {
 	Key  string
 	Rows []tableRow
 	Rest store.PropRow // sum of the values left out
+}
+
+// events returns the number of events with the prop.
+func (t propTable) events() int64 {
+	all := t.Rest.Count
+	for _, row := range t.Rows {
+		all += row.Count
+	}
+	return all
 }
 
 // events shows the table of all events, or one event with its props.
@@ -35,20 +60,69 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 		return b.showTable(w, r, site, names)
 	}
 	p := readPeriod(r, b.Now())
-	row, err := b.Store.Count(r.Context(), p.query(site.ID), store.Match{Event: name})
+	page, err := b.eventReport(r.Context(), site.ID, p, name)
 	if err != nil {
 		return err
 	}
-	props, err := b.Store.Props(r.Context(), p.query(site.ID), name, maxPropValues)
-	if err != nil {
-		return err
-	}
-	page := eventPage{Name: name, Row: row, Back: p.On("/sites/" + site.ID + "/events")}
-	page.Props, page.Hidden = propTables(props)
 	return b.show(w, r, http.StatusOK, "event", view{
 		Title: name, Tab: "overview", Site: site, Period: p, Data: page,
 	})
 }
+
+// eventReport runs the queries about an event concurrently.
+func (b *board) eventReport(ctx context.Context, site string, p period, name string) (eventPage, error) {
+	page := eventPage{Name: name, Back: p.On("/sites/" + site + "/events")}
+	q := p.query(site)
+	var points []store.Point
+	var pages []store.Row
+	var props []store.PropRow
+	ask, ctx := errgroup.WithContext(ctx)
+	ask.Go(func() (err error) { page.Row, err = b.Store.Count(ctx, q, store.Match{Event: name}); return err })
+	ask.Go(func() (err error) { points, err = b.Store.SeriesOf(ctx, q, name, p.step()); return err })
+	ask.Go(func() (err error) { pages, err = b.Store.PagesOf(ctx, q, name, maxEventPages); return err })
+	ask.Go(func() (err error) { page.Numbers, err = b.Store.Numbers(ctx, q, name, maxNumbers); return err })
+	ask.Go(func() (err error) { props, err = b.Store.Props(ctx, q, name, maxPropValues); return err })
+	if err := ask.Wait(); err != nil {
+		return page, err
+	}
+	page.Chart = newEventChart(points, p.step())
+	of, _ := store.EventPages.Info()
+	page.Pages = newTable(of, p, site, pages)
+	page.Props, page.Hidden = propTables(props)
+	page.Props = slices.DeleteFunc(page.Props, page.onlySum)
+	slices.SortStableFunc(page.Props, func(a, b propTable) int { return a.Rest.Rest - b.Rest.Rest })
+	return page, nil
+}
+
+// onlySum reports whether a prop is a number in each event, and has more values than are shown or
+// never the same one twice. A table would show equal bars.
+func (p eventPage) onlySum(t propTable) bool {
+	return len(t.Rows) > 1 && (t.Rest.Rest > 0 || t.Rows[0].Count == 1) &&
+		slices.ContainsFunc(p.Numbers, func(n store.Number) bool { return n.Key == t.Key && n.Count == t.events() })
+}
+
+// maxEventPages is how many pages are shown for an event.
+const maxEventPages = 20
+
+// number formats a sum or a mean, with two digits unless it is whole.
+func number(f float64) string {
+	if math.Abs(f) >= 1e15 || math.IsNaN(f) {
+		return strconv.FormatFloat(f, 'g', 6, 64)
+	}
+	whole, digits, _ := strings.Cut(strconv.FormatFloat(f, 'f', 2, 64), ".")
+	n, _ := strconv.ParseInt(whole, 10, 64) // has at most 15 digits
+	text := count(n)
+	if n == 0 && strings.HasPrefix(whole, "-") {
+		text = "-0"
+	}
+	if digits == "00" {
+		return strings.Replace(text, "-0", "0", 1)
+	}
+	return text + "." + digits
+}
+
+// mean returns the mean of a prop's numbers.
+func mean(n store.Number) float64 { return n.Sum / float64(n.Count) }
 
 // propTables groups rows, which are sorted by key. The last one may be the sum of hidden keys.
 func propTables(rows []store.PropRow) (all []propTable, hidden store.PropRow) {

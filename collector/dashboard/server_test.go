@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"testing"
@@ -112,4 +113,40 @@ func TestChartOfEventsStaysWithinItsScale(t *testing.T) {
 	assert.Equal(t, bar{"12.0", "178.0"}, c.Columns[1].Events)
 	assert.Equal(t, int64(100), c.Grid[0].Value)
 	assert.Equal(t, "100 events in 2 days.", c.Summary)
+}
+
+func TestThePageOfAnEventShowsItsTimeItsSumsAndItsPages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	for i := range 20 {
+		e := happened(site.ID, "order_placed", noon.AddDate(0, 0, -i%5), 0, "amount", fmt.Sprintf("%d.25", 100*i), "plan", "pro", "items", "3")
+		e.Props[0].Numeric, e.Props[2].Numeric = true, true
+		e.Path = "/checkout"
+		f.add(e)
+	}
+	f.add(happened(site.ID, "seen", noon, 7))
+	body := f.signedIn().page("/sites/" + site.ID + "/events?name=order_placed").body
+	assert.Regexp(t, `(?s)Sum of amount</span></dt><dd class="big">19,005</dd><dd class="change">950.25 on average<`, body)
+	assert.Regexp(t, `(?s)>amount</th><td class="n">19,005</td><td class="n">950.25</td><td class="n">0.25</td><td class="n">1,900.25</td><td class="n">20<`, body)
+	assert.Regexp(t, `(?s)>items</th><td class="n">60</td><td class="n">3</td>`, body)
+	assert.Contains(t, body, "20 events in 30 days.")
+	assert.Equal(t, 30, strings.Count(body, `<g class="column">`))
+	assert.Regexp(t, `(?s)<h2>Pages</h2>.*title="/checkout".*>20<`, body)
+	assert.NotContains(t, body, "<dt>Visitors</dt>", "there are none")
+	assert.NotContains(t, body, `title="100.25"`, "twenty bars of equal height")
+	assert.Contains(t, body, `>plan</h2>`)
+	assert.Contains(t, body, `>items</h2>`, "the values repeat")
+	body = f.signedIn().page("/sites/" + site.ID + "/events?name=none").body
+	assert.Contains(t, body, "No such event in this range.")
+}
+
+func TestNumbersAreFormatted(t *testing.T) {
+	t.Parallel()
+	for f, want := range map[float64]string{
+		0: "0", 5: "5", 1234567: "1,234,567", 49.9: "49.90", 1234.5: "1,234.50", -0.25: "-0.25", -1234.5: "-1,234.50", 1e300: "1e+300",
+		0.001: "0", -0.001: "0", 999999999999999: "999,999,999,999,999", math.Inf(1): "+Inf", 0.999: "1",
+	} {
+		assert.Equal(t, want, number(f))
+	}
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/account"
@@ -23,6 +24,11 @@ type table struct {
 	All  string // path of the full table
 
 	Switch tableSwitch
+}
+
+// HasVisitors reports whether the table has a column of visitors. Events of servers have none.
+func (t table) HasVisitors() bool {
+	return t.Counts == store.Pageviews || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return r.Visitors > 0 })
 }
 
 // tableSwitch links to the table that counts the other events.
@@ -49,10 +55,14 @@ func (b *board) table(ctx context.Context, site string, p period, d *store.Dimen
 	if err != nil {
 		return table{}, err
 	}
+	more := len(rows) > limit
+	t := newTable(d, p, site, rows[:min(len(rows), limit)])
+	t.More = more
+	return t, nil
+}
+
+func newTable(d *store.DimensionInfo, p period, site string, rows []store.Row) table {
 	t := table{DimensionInfo: d, All: p.On("/sites/" + site + "/top/" + d.Slug)}
-	if t.More = len(rows) > limit; t.More {
-		rows = rows[:limit]
-	}
 	most := int64(0)
 	for _, row := range rows {
 		if row.Value != "" { // direct visits would dwarf all others
@@ -69,7 +79,7 @@ func (b *board) table(ctx context.Context, site string, p period, d *store.Dimen
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	return t, nil
+	return t
 }
 
 // topPage shows one table in full.

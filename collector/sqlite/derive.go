@@ -106,8 +106,21 @@ func (d *span) tables() (parts colstore.Parts, events int64, err error) {
 		}
 	}
 	props, err := d.countProps(func(uint32) bool { return true })
+	if err != nil {
+		return nil, 0, err
+	}
 	parts[colstore.PartProps] = props.Encode()
-	return parts, events, err
+	return parts, events, d.addEventTables(parts)
+}
+
+func (d *span) addEventTables(parts colstore.Parts) error {
+	tables, err := d.countEvents(func(uint32) bool { return true })
+	if err != nil {
+		return err
+	}
+	parts[colstore.PartEventHours] = tables.EncodeHours()
+	parts[colstore.PartEventPages], err = tables.EncodePages(d.textsOf)
+	return err
 }
 
 // whole encodes a day that has several segments as one; nil if it has one already, or has too many

@@ -46,6 +46,26 @@ const maxPoints = 1_000_000
 
 // Series implements store.Store.
 func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+	points, err := newSeries(q, step)
+	if err != nil {
+		return nil, err
+	}
+	err = s.days(ctx, q, func(d *span) error {
+		t, err := d.totals()
+		points.add(d.day, &t)
+		return err
+	})
+	return points.all, err
+}
+
+// series are the points of a query.
+type series struct {
+	all   []store.Point
+	step  store.Step
+	first int64 // step of the first point, counted from 1970
+}
+
+func newSeries(q store.Query, step store.Step) (*series, error) {
 	if step != store.Hour && step != store.Day {
 		return nil, fmt.Errorf("sqlite: unsupported step %v", time.Duration(step))
 	}
@@ -54,32 +74,29 @@ func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]s
 	if q.From.Before(q.To) {
 		first = colstore.FloorDiv(q.From.UnixMilli(), width) // q.From may be in the last nanosecond of a step
 	}
-	points := make([]store.Point, 0)
+	s := &series{all: make([]store.Point, 0), step: step, first: first}
 	if n := colstore.FloorDiv(millis(q.To)-1, width) - first + 1; n > maxPoints {
 		return nil, fmt.Errorf("sqlite: a series of %d points is too long", n)
 	} else if n > 0 && q.From.Before(q.To) {
-		points = make([]store.Point, n)
+		s.all = make([]store.Point, n)
 	}
-	for i := range points {
-		points[i].At = timeOf((first + int64(i)) * width)
+	for i := range s.all {
+		s.all[i].At = timeOf((first + int64(i)) * width)
 	}
-	err := s.days(ctx, q, func(d *span) error {
-		t, err := d.totals()
-		if err != nil {
-			return err
+	return s, nil
+}
+
+// add sets the points of a day.
+func (s *series) add(day int64, t *colstore.Totals) {
+	if s.step == store.Day {
+		s.all[day-s.first].Totals = t.Day
+		return
+	}
+	for hour, totals := range t.Hours {
+		if totals != (store.Totals{}) {
+			s.all[day*24+int64(hour)-s.first].Totals = totals
 		}
-		if step == store.Day {
-			points[d.day-first].Totals = t.Day
-			return nil
-		}
-		for hour, totals := range t.Hours {
-			if totals != (store.Totals{}) {
-				points[d.day*24+int64(hour)-first].Totals = totals
-			}
-		}
-		return nil
-	})
-	return points, err
+	}
 }
 
 // Top implements store.Store.
@@ -126,28 +143,28 @@ const maxPropBytes = 256 << 20
 // Props implements store.Store.
 func (s *Store) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
 	var rows []store.PropRow
-	err := s.read(ctx, q, func(r *reading) error {
-		id, found, err := r.nameID(event)
-		if err != nil || !found {
-			return err
+	err := s.readOf(ctx, q, event, func(r *reading, id uint32) error {
+		days, err := r.propTables(id)
+		if err == nil {
+			rows, err = colstore.MergePropTables(r.ctx, days, limit)
 		}
-		var days [][]byte
-		left := s.maxPropBytes
-		err = r.days(func(d *span) error {
-			table, err := d.propTable(id)
-			days = append(days, table)
-			if left -= len(table); left < 0 && err == nil {
-				err = store.ErrTooLarge
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		rows, err = colstore.MergePropTables(r.ctx, days, limit)
 		return err
 	})
 	return rows, err
+}
+
+// propTables returns the encoded tables of the props of events with a name, one for each day.
+func (r *reading) propTables(name uint32) (days [][]byte, err error) {
+	left := r.s.maxPropBytes
+	err = r.days(func(d *span) error {
+		table, err := d.propTable(name)
+		days = append(days, table)
+		if left -= len(table); left < 0 && err == nil {
+			err = store.ErrTooLarge
+		}
+		return err
+	})
+	return days, err
 }
 
 // EachProp implements store.Store.
@@ -185,7 +202,7 @@ func (d *span) propTable(name uint32) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case found:
-		table, err := colstore.FindPropTable(data, name)
+		table, err := colstore.FindTable(data, name)
 		return bytes.Clone(table), err // without the tables of other names
 	}
 	tables, err := d.countProps(func(id uint32) bool { return id == name })

@@ -100,6 +100,9 @@ var migrations = []string{
 	// Events of browsers have the browser and the kind of device.
 	`ALTER TABLE event ADD COLUMN browser INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE event ADD COLUMN device INTEGER NOT NULL DEFAULT 0;` + remakeParts,
+
+	// Tables of props say how many values are numbers.
+	remakeParts,
 }
 
 // remakeParts removes all rollups and segments, without reading them.

@@ -54,6 +54,21 @@ func (k kept) Props(ctx context.Context, q store.Query, event string, limit int)
 	return k.Store.Props(ctx, q, event, limit)
 }
 
+func (k kept) Numbers(ctx context.Context, q store.Query, event string, limit int) ([]store.Number, error) {
+	k.settle(ctx)
+	return k.Store.Numbers(ctx, q, event, limit)
+}
+
+func (k kept) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
+	k.settle(ctx)
+	return k.Store.SeriesOf(ctx, q, event, step)
+}
+
+func (k kept) PagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
+	k.settle(ctx)
+	return k.Store.PagesOf(ctx, q, event, limit)
+}
+
 func (k kept) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
 	k.settle(ctx)
 	return k.Store.Count(ctx, q, m)

@@ -95,6 +95,26 @@ type PropRow struct {
 	Rest int
 }
 
+// Number sums up the values of a prop that are numbers, as JSON has them. The text "5" is not one.
+type Number struct {
+	Key   string
+	Count int64 // events
+	Sum   float64
+	Min   float64
+	Max   float64
+}
+
+// Add adds a value that this many events have. The result depends on the order of the calls, by
+// rounding: stores add the values of a prop in byte order of their texts.
+func (n *Number) Add(value float64, events int64) {
+	if n.Count == 0 {
+		n.Min, n.Max = value, value
+	}
+	n.Count += events
+	n.Sum += float64(value * float64(events)) // the conversion forbids fusing, which rounds otherwise
+	n.Min, n.Max = min(n.Min, value), max(n.Max, value)
+}
+
 // MaxReportKeys is the number of keys in the report of [Store.Props].
 const MaxReportKeys = 100
 
@@ -179,6 +199,17 @@ type Store interface {
 	// keys. Strings compare bytewise. A limit of 0 returns nothing. If there are too many distinct
 	// props to sort, Props may return ErrTooLarge.
 	Props(ctx context.Context, q Query, event string, limit int) ([]PropRow, error)
+
+	// Numbers returns the sums of the numeric props of the events with this name, for at most limit
+	// keys: by descending Count, then by Key. Numbers beyond the range of a float64 are left out.
+	// Like Props it may return ErrTooLarge.
+	Numbers(ctx context.Context, q Query, event string, limit int) ([]Number, error)
+
+	// SeriesOf is like Series for the events with this name, which is not empty.
+	SeriesOf(ctx context.Context, q Query, event string, step Step) ([]Point, error)
+
+	// PagesOf is like Top by EventPages for the events with this name, which is not empty.
+	PagesOf(ctx context.Context, q Query, event string, limit int) ([]Row, error)
 
 	// EachProp calls each with the props of all events, in any order: the event's name, whether
 	// the event has a Visitor, and the prop. It may leave out some that it has passed before.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,7 +45,8 @@ func reports() []report {
 		all = append(all, top(d.By, 2), top(d.By, 1000))
 	}
 	for _, event := range []string{"paid", "'", "none"} {
-		all = append(all, props(event, 2), props(event, 1000))
+		all = append(all, props(event, 2), props(event, 1000), numbers(event, 1), numbers(event, 1000),
+			pagesOf(event, 2), pagesOf(event, 1000), seriesOf(event, store.Hour), seriesOf(event, store.Day))
 	}
 	for _, m := range randomMatches {
 		all = append(all, count(m))
@@ -93,6 +95,24 @@ func top(by store.Dimension, limit int) report {
 func props(event string, limit int) report {
 	return report{fmt.Sprint("props ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
 		return list(s.Props(ctx, q, event, limit))
+	}}
+}
+
+func numbers(event string, limit int) report {
+	return report{fmt.Sprint("numbers ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		return list(s.Numbers(ctx, q, event, limit))
+	}}
+}
+
+func pagesOf(event string, limit int) report {
+	return report{fmt.Sprint("pages ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		return list(s.PagesOf(ctx, q, event, limit))
+	}}
+}
+
+func seriesOf(event string, step store.Step) report {
+	return report{fmt.Sprint("series of ", event, " by ", time.Duration(step)), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		return list(s.SeriesOf(ctx, q, event, step))
 	}}
 }
 

@@ -95,6 +95,8 @@ func ask(f *fixture, q store.Query) {
 		f.top(q, d.By, 9)
 	}
 	f.props(q, "paid", 9)
+	f.numbers(q, "paid", 9)
+	f.pagesOf(q, "paid", 9)
 	f.count(q, store.Match{Page: "/*"})
 	f.funnel(q, store.Match{Page: "/*"}, store.Match{Event: "paid"})
 	f.recent(q, 9)
@@ -141,6 +143,53 @@ var tops = []promise{
 			q.Site = d.Slug
 			assert.Equal(f, want, f.top(q, d.By, 9), d.Slug)
 		}
+	}},
+	{"PagesOf counts the pages of one event", func(f *fixture) {
+		other := event(at(0, 3), 2, "paid")
+		other.Path = "/other"
+		f.add(event(at(0, 1), 1, "paid"), event(at(1, 2), 1, "paid"), other, event(at(0, 4), 3, "seen"), pageview(at(0, 5), 4, "/viewed"))
+		assert.Equal(f, []store.Row{{Value: "/", Count: 2, Visitors: 2}, {Value: "/other", Count: 1, Visitors: 1}}, f.pagesOf(days(0, 2), "paid", 9))
+		assert.Len(f, f.pagesOf(days(0, 2), "paid", 1), 1)
+		assert.Empty(f, f.pagesOf(days(0, 2), "none", 9))
+	}},
+	{"SeriesOf counts one event over time", func(f *fixture) {
+		f.add(event(at(0, 1), 1, "paid"), event(at(0, 3), 1, "paid"), event(at(1, 2), 0, "paid"), event(at(1, 2), 3, "seen"), pageview(at(0, 5), 4, "/"))
+		series, err := f.SeriesOf(f.Context(), days(0, 3), "paid", store.Day)
+		require.NoError(f, err)
+		assert.Equal(f, []store.Point{
+			{At: at(0, 0), Totals: store.Totals{Visitors: 1, Events: 2}}, {At: at(1, 0), Totals: store.Totals{Events: 1}}, {At: at(2, 0)},
+		}, series)
+		hours, err := f.SeriesOf(f.Context(), days(0, 1), "paid", store.Hour)
+		require.NoError(f, err)
+		require.Len(f, hours, 24)
+		assert.Equal(f, store.Totals{Visitors: 1, Events: 1}, hours[3].Totals)
+		_, err = f.SeriesOf(f.Context(), days(0, 3), "none", store.Day)
+		assert.NoError(f, err)
+	}},
+	{"Numbers sums up values that are numbers, not texts", func(f *fixture) {
+		paid := func(day int, name, value string, numeric bool) store.Event {
+			e := event(at(day, 1), 1, name, "amount", value, "plan", "pro")
+			e.Props[0].Numeric = numeric
+			return e
+		}
+		f.add(paid(0, "paid", "10", true), paid(1, "paid", "10", true), paid(1, "paid", "-2.5e1", true), paid(0, "paid", "1000", false),
+			paid(0, "paid", "1e999", true), paid(0, "refunded", "7", true))
+		assert.Equal(f, []store.Number{{Key: "amount", Count: 3, Sum: -5, Min: -25, Max: 10}}, f.numbers(days(0, 2), "paid", 9))
+		assert.Equal(f, []store.Number{{Key: "amount", Count: 1, Sum: 10, Min: 10, Max: 10}}, f.numbers(days(0, 1), "paid", 9))
+		assert.Empty(f, f.numbers(days(0, 2), "paid", 0))
+		assert.Empty(f, f.numbers(days(0, 2), "none", 9))
+	}},
+	{"Numbers returns the most frequent keys", func(f *fixture) {
+		for i, key := range []string{"c", "a", "b", "b", "d"} {
+			e := event(at(0, i), 1, "paid", key, "1")
+			e.Props[0].Numeric = true
+			f.add(e)
+		}
+		var keys []string
+		for _, n := range f.numbers(days(0, 1), "paid", 3) {
+			keys = append(keys, n.Key)
+		}
+		assert.Equal(f, []string{"b", "a", "c"}, keys)
 	}},
 	{"Top of an unknown dimension is an error", func(f *fixture) {
 		_, err := f.Top(f.Context(), days(0, 1), store.Dimension(len(store.Dimensions())), 9)

@@ -149,21 +149,24 @@ func (r *Reference) Series(ctx context.Context, q store.Query, step store.Step) 
 		return nil, err
 	}
 	defer leave()
-	var points []store.Point
+	return points(r.in(q), q, step), nil
+}
+
+// points counts events in steps. They are sorted by time.
+func points(events []store.Event, q store.Query, step store.Step) (all []store.Point) {
 	width := time.Duration(step)
 	if !q.From.Before(q.To) {
-		return nil, nil
+		return nil
 	}
-	events := r.in(q)
 	for at := q.From.UTC().Truncate(width); at.Before(q.To); at = at.Add(width) {
-		n := 0 // events are sorted, so the events of the step come first
+		n := 0
 		for n < len(events) && events[n].At.Before(at.Add(width)) {
 			n++
 		}
-		points = append(points, store.Point{At: at, Totals: totals(events[:n])})
+		all = append(all, store.Point{At: at, Totals: totals(events[:n])})
 		events = events[n:]
 	}
-	return points, nil
+	return all
 }
 
 // Top implements store.Store.

@@ -136,6 +136,20 @@ func (f *fixture) props(q store.Query, event string, limit int) []store.PropRow 
 	return rows
 }
 
+func (f *fixture) numbers(q store.Query, event string, limit int) []store.Number {
+	f.Helper()
+	all, err := f.Numbers(f.Context(), q, event, limit)
+	require.NoError(f, err)
+	return all
+}
+
+func (f *fixture) pagesOf(q store.Query, event string, limit int) []store.Row {
+	f.Helper()
+	rows, err := f.PagesOf(f.Context(), q, event, limit)
+	require.NoError(f, err)
+	return rows
+}
+
 func (f *fixture) count(q store.Query, m store.Match) store.Row {
 	f.Helper()
 	row, err := f.Count(f.Context(), q, m)

@@ -1,5 +1,7 @@
 package colstore
 
+import "slices"
+
 // CheckSegment decodes all parts of a segment. It returns the number of events, and the IDs of
 // the texts that the segment uses. day is in days since 1970.
 func CheckSegment(day int64, parts Parts) (events int, ids []uint32, err error) {
@@ -42,17 +44,50 @@ func CheckRollup(parts Parts) (events int64, ids []uint32, err error) {
 		if !found {
 			continue // not made yet: the rollup is of an earlier version
 		}
-		d := decoder{data: table}
-		for range d.length() {
-			ids = append(ids, uint32(d.number()))
-			d.tally()
-		}
-		if err := d.err(); err != nil {
+		values, err := checkTopTable(table)
+		if err != nil {
 			return 0, nil, err
 		}
+		ids = append(ids, values...)
 	}
 	names, err := checkPropTables(parts[PartProps])
-	return totals.Day.Pageviews + totals.Day.Events, append(ids, names...), err
+	if err != nil {
+		return 0, nil, err
+	}
+	ofEvents, err := checkEventTables(parts)
+	return totals.Day.Pageviews + totals.Day.Events, slices.Concat(ids, names, ofEvents), err
+}
+
+// checkEventTables returns the IDs of names and of paths.
+func checkEventTables(parts Parts) (ids []uint32, err error) {
+	for part, check := range map[int]func(table []byte) ([]uint32, error){
+		PartEventHours: func(table []byte) ([]uint32, error) { _, err := DecodeHours(table); return nil, err },
+		PartEventPages: checkTopTable,
+	} {
+		d := decoder{data: parts[part]}
+		for d.more() {
+			ids = append(ids, uint32(d.number()))
+			more, err := check(d.bytes())
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, more...)
+		}
+		if d.err() != nil {
+			return nil, ErrDamaged
+		}
+	}
+	return ids, nil
+}
+
+// checkTopTable returns the IDs of the texts in an encoded TopTable.
+func checkTopTable(table []byte) (ids []uint32, err error) {
+	d := decoder{data: table}
+	for range d.length() {
+		ids = append(ids, uint32(d.number()))
+		d.tally()
+	}
+	return ids, d.err()
 }
 
 // checkPropTables returns the IDs of the names that have a table.

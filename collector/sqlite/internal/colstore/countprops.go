@@ -57,9 +57,7 @@ func (p *propCounter) add(c *Columns) error {
 			return err
 		}
 		if p.part == 0 {
-			for _, i := range rows {
-				t.tallies[i].Count++
-			}
+			t.count(set)
 		}
 		if v := visitors[c.visitor.rows[row]]; v != 0 && p.has(v) {
 			t.pairs.add(rows, v)
@@ -113,8 +111,20 @@ func (p *propCounter) each(f func(*propTable)) {
 // setCounter counts the sets of a batch.
 type setCounter struct {
 	*propTable
-	members    []uint32   // position of a set in memberRows, from 1
-	memberRows [][]uint32 // rows of a set's props
+	members       []uint32   // position of a set in memberRows, from 1
+	memberRows    [][]uint32 // rows of a set's props
+	memberNumbers [][]uint32 // rows of a set's props that are numbers
+}
+
+// count counts an event with a set whose rows are known.
+func (t *setCounter) count(set uint32) {
+	position := t.members[set] - 1
+	for _, i := range t.memberRows[position] {
+		t.tallies[i].Count++
+	}
+	for _, i := range t.memberNumbers[position] {
+		t.numbers[i]++
+	}
 }
 
 // tablesOf returns the tables of the names of a batch; nil for names that are not wanted.
@@ -142,14 +152,17 @@ func (t *setCounter) rowsOf(set uint32, sets []string) ([]uint32, error) {
 		t.members = make([]uint32, len(sets))
 	}
 	if t.members[set] == 0 {
-		var rows []uint32
-		err := eachProp([]byte(sets[set]), func(key, value []byte, _ bool) {
-			rows = append(rows, t.row(prop{string(key), string(value)}))
+		var rows, numbers []uint32
+		err := eachProp([]byte(sets[set]), func(key, value []byte, numeric bool) {
+			row := t.row(prop{string(key), string(value)})
+			if rows = append(rows, row); numeric {
+				numbers = append(numbers, row)
+			}
 		})
 		if err != nil {
 			return nil, err
 		}
-		t.memberRows = append(t.memberRows, rows)
+		t.memberRows, t.memberNumbers = append(t.memberRows, rows), append(t.memberNumbers, numbers)
 		t.members[set] = uint32(len(t.memberRows))
 	}
 	return t.memberRows[t.members[set]-1], nil

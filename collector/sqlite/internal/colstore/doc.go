@@ -92,6 +92,23 @@
 //	front   the value, relative to the value of the previous row, whatever its key
 //	number  events
 //	number  visitors
+//	number  events in which the value is a number
+//
+// Part 2 has the hours of events, as a table for each name, sorted by ID. Hours without events are
+// left out:
+//
+//	number  the ID of the name
+//	bytes   the table:
+//	number  visitors of the day, and then for each hour:
+//	number  the hour, from 0
+//	number  events
+//	number  visitors
+//
+// Part 3 has the pages of events, as a table for each name, sorted by ID. The tables are like those
+// of parts 10 and following:
+//
+//	number  the ID of the name
+//	bytes   the table
 //
 // Parts 10 to 17 have the tables of the pages, referrers, sources, mediums, campaigns, names of
 // events, browsers and devices. Names count events with a name, the other tables pageviews. Parts

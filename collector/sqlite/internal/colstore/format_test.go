@@ -72,20 +72,22 @@ var formatSegment = map[int]string{
 }
 
 var formatRollup = map[int]string{
-	0:  "01 02 02  01 02 02" + strings.Repeat(" 00 00 00", 23),                               // totals
-	1:  "06 1F  00016E 000135 01 00  0004706C616E 000466726565 01 00  0400 000370726F 01 00", // props
-	10: "02  AC02 01 01  04 01 01",                                                           // pages
-	11: "02  00 01 01  09 01 01",                                                             // referrers
-	12: "01  02 01 01",                                                                       // sources
-	13: "00",                                                                                 // mediums
-	14: "00",                                                                                 // campaigns
-	15: "01  06 02 00",                                                                       // names
-	16: "01  08 02 01",                                                                       // browsers
-	17: "00",                                                                                 // devices
-	18: "01  0C 02 00",                                                                       // pages of events
-	19: "00",                                                                                 // sources of events
-	20: "00",                                                                                 // mediums of events
-	21: "00",                                                                                 // campaigns of events
+	0:  "01 02 02  01 02 02" + strings.Repeat(" 00 00 00", 23),                                        // totals
+	1:  "06 22  00016E 000135 01 00 01  0004706C616E 000466726565 01 00 00  0400 000370726F 01 00 00", // props
+	2:  "06 04  00  00 02 00",                                                                         // hours of events
+	3:  "06 04  01  0C 02 00",                                                                         // pages of events
+	10: "02  AC02 01 01  04 01 01",                                                                    // pages
+	11: "02  00 01 01  09 01 01",                                                                      // referrers
+	12: "01  02 01 01",                                                                                // sources
+	13: "00",                                                                                          // mediums
+	14: "00",                                                                                          // campaigns
+	15: "01  06 02 00",                                                                                // names
+	16: "01  08 02 01",                                                                                // browsers
+	17: "00",                                                                                          // devices
+	18: "01  0C 02 00",                                                                                // pages of events
+	19: "00",                                                                                          // sources of events
+	20: "00",                                                                                          // mediums of events
+	21: "00",                                                                                          // campaigns of events
 }
 
 // The numbers of the format never change: a file with other numbers would be read wrongly.
@@ -94,7 +96,7 @@ func TestNumbersOfTheFormatAreThoseOfReleasedFiles(t *testing.T) {
 	assert.Equal(t, []Column{6, 7, 8, 0, 1, 2, 3, 4, 5, 9, 10}, AllColumns())
 	assert.Equal(t, []Column{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, []Column{Path, Referrer, Source, Medium, Campaign, Name, At, Visitor, Props, Browser, Device})
 	assert.Equal(t, 20, partPages)
-	assert.Equal(t, []int{0, 1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}, RollupParts())
+	assert.Equal(t, []int{0, 1, 2, 3, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}, RollupParts())
 	for by, part := range map[store.Dimension]int{
 		store.Pages: 10, store.Referrers: 11, store.Sources: 12, store.Mediums: 13, store.Campaigns: 14, store.Names: 15,
 		store.Browsers: 16, store.Devices: 17,
@@ -143,7 +145,10 @@ func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	totals := formatEvents(t).Totals()
 	props, err := CountProps(day, func(uint32) bool { return true })
 	require.NoError(t, err)
-	got := Parts{PartTotals: totals.Encode(), PartProps: props.Encode()}
+	events := CountEvents(formatEvents(t), func(uint32) bool { return true })
+	got := Parts{PartTotals: totals.Encode(), PartProps: props.Encode(), PartEventHours: events.EncodeHours()}
+	got[PartEventPages], err = events.EncodePages(formatTexts)
+	require.NoError(t, err)
 	for _, d := range store.Dimensions() {
 		table := NewTopTable(&d)
 		require.NoError(t, table.CountDay(day))
@@ -162,7 +167,7 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 	assert.Equal(t, Totals{Day: want, Hours: [24]store.Totals{want}}, totals)
 	assert.Equal(t, parts[PartTotals], totals.Encode())
 
-	table, err := FindPropTable(parts[PartProps], 6)
+	table, err := FindTable(parts[PartProps], 6)
 	require.NoError(t, err)
 	rows, err := MergePropTables(t.Context(), [][]byte{table}, 10)
 	require.NoError(t, err)
@@ -172,8 +177,19 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 		{Key: "plan", Row: store.Row{Value: "pro", Count: 1}},
 	}, rows)
 
+	table, err = FindTable(parts[PartEventHours], 6)
+	require.NoError(t, err)
+	hours, err := DecodeHours(table)
+	require.NoError(t, err)
+	assert.Equal(t, Totals{Day: store.Totals{Events: 2}, Hours: [24]store.Totals{{Events: 2}}}, hours)
+	table, err = FindTable(parts[PartEventPages], 6)
+	require.NoError(t, err)
+	tally, err := FindTally(table, 12)
+	require.NoError(t, err)
+	assert.Equal(t, Tally{Count: 2}, tally)
+
 	pages := parts[TopPart(store.Pages)]
-	tally, err := FindTally(pages, 300)
+	tally, err = FindTally(pages, 300)
 	require.NoError(t, err)
 	assert.Equal(t, Tally{Count: 1, Visitors: 1}, tally)
 	for _, d := range store.Dimensions() {
@@ -188,14 +204,14 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 func TestRowsAreSortedByDescendingCountAndThenByValue(t *testing.T) {
 	t.Parallel()
 	days := []Parts{partsOf(t, formatRollup), partsOf(t, map[int]string{
-		PartProps: "06 0D  0004706C616E 000370726F 01 00",
+		PartProps: "06 0E  0004706C616E 000370726F 01 00 00",
 		10:        "03  0C 02 01  AC02 01 01  04 02 01",
 	})}
 	pages := NewTopTable(&store.Dimensions()[store.Pages])
 	var props [][]byte
 	for _, day := range days {
 		require.NoError(t, pages.Merge([][]byte{day[TopPart(store.Pages)]}))
-		table, err := FindPropTable(day[PartProps], 6)
+		table, err := FindTable(day[PartProps], 6)
 		require.NoError(t, err)
 		props = append(props, table)
 	}

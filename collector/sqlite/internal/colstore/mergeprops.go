@@ -22,24 +22,32 @@ func MergePropTables(ctx context.Context, tables [][]byte, limit int) ([]store.P
 	if limit <= 0 {
 		return nil, nil
 	}
-	var h cursors
-	for _, table := range tables {
-		if err := h.open(table); err != nil {
-			return nil, err
-		}
-	}
 	m := merged{limit: limit}
-	for i := 0; len(h) > 0; i++ {
-		if i%rowsPerCheck == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		m.addRow(h[0])
-		if err := h.advance(); err != nil {
-			return nil, err
-		}
+	if err := eachRow(ctx, tables, m.addRow); err != nil {
+		return nil, err
 	}
 	m.endKey()
 	return m.rows(), nil
+}
+
+// eachRow calls f with the rows of all tables, sorted by key and value.
+func eachRow(ctx context.Context, tables [][]byte, f func(*cursor)) error {
+	var h cursors
+	for _, table := range tables {
+		if err := h.open(table); err != nil {
+			return err
+		}
+	}
+	for i := 0; len(h) > 0; i++ {
+		if i%rowsPerCheck == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f(h[0])
+		if err := h.advance(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cursor is a row of an encoded table of props.
@@ -47,12 +55,13 @@ type cursor struct {
 	table      decoder // the following rows
 	key, value []byte
 	tally      Tally
+	numbers    int64 // events in which the value is a number
 }
 
 func (c *cursor) next() (more bool, err error) {
 	if more = c.table.more(); more {
 		c.key, c.value = c.table.front(c.key), c.table.front(c.value)
-		c.tally = c.table.tally()
+		c.tally, c.numbers = c.table.tally(), int64(c.table.number())
 	}
 	return more, c.table.err()
 }

@@ -49,8 +49,10 @@ const partPages = 20
 
 // Parts of a rollup that are no [TopTable].
 const (
-	PartTotals = 0 // Totals
-	PartProps  = 1 // PropTables
+	PartTotals     = 0 // Totals
+	PartProps      = 1 // PropTables
+	PartEventHours = 2 // EventTables
+	PartEventPages = 3 // EventTables
 )
 
 // topParts are the parts of a rollup with the TopTables of dimensions.
@@ -72,7 +74,7 @@ var topParts = map[store.Dimension]int{
 
 // RollupParts returns the numbers of all parts of a rollup.
 func RollupParts() []int {
-	all := []int{PartTotals, PartProps}
+	all := []int{PartTotals, PartProps, PartEventHours, PartEventPages}
 	return append(all, slices.Sorted(maps.Values(topParts))...)
 }
 

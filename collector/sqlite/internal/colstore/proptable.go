@@ -14,6 +14,7 @@ type PropTables map[uint32]*propTable
 type propTable struct {
 	rows    []prop
 	tallies []Tally // of rows
+	numbers []int64 // of rows: events in which the value is a number
 	index   map[prop]uint32
 	pairs   pairs // of rows and visitors, until tallies are computed
 }
@@ -27,7 +28,7 @@ func (t *propTable) row(p prop) uint32 {
 	if !known {
 		i = uint32(len(t.rows))
 		t.index[p] = i
-		t.rows, t.tallies = append(t.rows, p), append(t.tallies, Tally{})
+		t.rows, t.tallies, t.numbers = append(t.rows, p), append(t.tallies, Tally{}), append(t.numbers, 0)
 	}
 	return i
 }
@@ -66,6 +67,7 @@ func (t *propTable) encode() []byte {
 		e.front(last.key, p.key)
 		e.front(last.value, p.value)
 		e.tally(t.tallies[i])
+		e.number(uint64(t.numbers[i]))
 		last = p
 	}
 	return e
@@ -75,9 +77,9 @@ func compareProps(a, b prop) int {
 	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.value, b.value))
 }
 
-// FindPropTable returns the encoded table of a name in the part PartProps; nil if there is
-// none.
-func FindPropTable(data []byte, name uint32) ([]byte, error) {
+// FindTable returns the encoded table of a name in a part with a table for each name; nil if there
+// is none.
+func FindTable(data []byte, name uint32) ([]byte, error) {
 	d := decoder{data: data}
 	for d.more() {
 		if of, table := uint32(d.number()), d.bytes(); of == name && !d.bad {

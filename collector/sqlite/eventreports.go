@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// eventColumns are the columns that events are counted by.
+var eventColumns = []colstore.Column{colstore.At, colstore.Visitor, colstore.Name, colstore.Path}
+
+// countEvents counts the events of the span by name.
+func (d *span) countEvents(wanted func(name uint32) bool) (*colstore.EventTables, error) {
+	c, err := d.columns(eventColumns...)
+	if err != nil {
+		return nil, err
+	}
+	return colstore.CountEvents(c, wanted), nil
+}
+
+// readOf is like read for reports about the events with a name, whose ID f gets. It does not call
+// f if there are none.
+func (s *Store) readOf(ctx context.Context, q store.Query, event string, f func(r *reading, id uint32) error) error {
+	return s.read(ctx, q, func(r *reading) error {
+		id, found, err := r.nameID(event)
+		if err != nil || !found {
+			return err
+		}
+		return f(r, id)
+	})
+}
+
+// SeriesOf implements store.Store.
+func (s *Store) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
+	points, err := newSeries(q, step)
+	if err != nil {
+		return nil, err
+	}
+	err = s.readOf(ctx, q, event, func(r *reading, id uint32) error {
+		return r.days(func(d *span) error {
+			t, err := d.hoursOf(id)
+			points.add(d.day, &t)
+			return err
+		})
+	})
+	return points.all, err
+}
+
+// hoursOf returns the totals of the span's events with a name.
+func (d *span) hoursOf(name uint32) (colstore.Totals, error) {
+	data, found, err := d.rollupPart(colstore.PartEventHours)
+	if err != nil {
+		return colstore.Totals{}, err
+	}
+	if found {
+		table, err := colstore.FindTable(data, name)
+		if err != nil {
+			return colstore.Totals{}, err
+		}
+		return colstore.DecodeHours(table)
+	}
+	events, err := d.countEvents(func(id uint32) bool { return id == name })
+	if err != nil {
+		return colstore.Totals{}, err
+	}
+	return events.Hours(name), nil
+}
+
+// PagesOf implements store.Store.
+func (s *Store) PagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
+	var rows []store.Row
+	info, _ := store.EventPages.Info()
+	err := s.readOf(ctx, q, event, func(r *reading, id uint32) error {
+		all := colstore.NewTopTable(info)
+		var days [][]byte
+		err := r.days(func(d *span) error {
+			table, err := d.pagesOf(id, all)
+			if len(table) > 0 {
+				days = append(days, table)
+			}
+			return err
+		})
+		if err == nil {
+			err = all.Merge(days)
+		}
+		if err == nil {
+			rows, err = all.Rows(limit, r.textsOf)
+		}
+		return err
+	})
+	return rows, err
+}
+
+// pagesOf returns the encoded table of the pages of the span's events with a name, or adds them to
+// a table if the day is not rolled up.
+func (d *span) pagesOf(name uint32, to *colstore.TopTable) ([]byte, error) {
+	data, found, err := d.rollupPart(colstore.PartEventPages)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		return colstore.FindTable(data, name)
+	}
+	events, err := d.countEvents(func(id uint32) bool { return id == name })
+	if err == nil {
+		events.AddPages(to, name)
+	}
+	return nil, err
+}
+
+// Numbers implements store.Store.
+func (s *Store) Numbers(ctx context.Context, q store.Query, event string, limit int) ([]store.Number, error) {
+	var numbers []store.Number
+	err := s.readOf(ctx, q, event, func(r *reading, id uint32) error {
+		days, err := r.propTables(id)
+		if err == nil {
+			numbers, err = colstore.SumProps(r.ctx, days, limit)
+		}
+		return err
+	})
+	return numbers, err
+}
