@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package deploy tests the files for systemd and Docker beside it.
 package deploy
 
