@@ -9,7 +9,7 @@ import (
 )
 
 // reportNames are the values of the label "report".
-var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export"}
+var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop"}
 
 // timed is a store that measures its reports.
 type timed struct {
@@ -73,4 +73,10 @@ func (t timed) Recent(ctx context.Context, q store.Query, limit int) ([]store.Ev
 func (t timed) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
 	defer t.took("export", time.Now())
 	return t.Store.Export(ctx, q, each)
+}
+
+// EachProp implements store.Store.
+func (t timed) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
+	defer t.took("eachprop", time.Now())
+	return t.Store.EachProp(ctx, q, each)
 }
