@@ -17,11 +17,6 @@ import (
 	"github.com/footfall-dev/footfall/internal/respwriter"
 )
 
-// PathValuer returns the values of a pattern's wildcards. An *http.Request implements it.
-type PathValuer interface {
-	PathValue(name string) string
-}
-
 // Observation is one answered request as a middleware saw it. Adapters for frameworks and the
 // net/http middleware fill it in.
 type Observation struct {

@@ -85,28 +85,6 @@ func foreignWildcard(route string) string {
 	return ""
 }
 
-// isPattern reports whether an http.ServeMux accepts the route.
-func isPattern(route string) bool { return registers(http.NewServeMux(), route) }
-
-// registers adds a route to mux and reports whether mux accepts it. An http.ServeMux panics
-// where it does not.
-func registers(mux *http.ServeMux, route string) (ok bool) {
-	defer func() { ok = recover() == nil }()
-	mux.Handle(route, matched{})
-	return true
-}
-
-// matched is the handler of every route in a mux of the rules' patterns. A request for which
-// the mux has another handler, such as a redirect, matches no rule.
-type matched struct{}
-
-func (matched) ServeHTTP(http.ResponseWriter, *http.Request) {}
-
-// router is implemented by http.ServeMux. Handler returns the pattern that a request matches.
-type router interface {
-	Handler(*http.Request) (http.Handler, string)
-}
-
 // anyMethod returns the methods to try for a rule without a method.
 func anyMethod() []string {
 	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
