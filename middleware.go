@@ -3,6 +3,7 @@ package footfall
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"sync"
 
@@ -26,7 +27,7 @@ import (
 // rules whose route is not registered in the mux yet: see [Tracker.CheckRules].
 func (t *Tracker) Middleware(rules ...Rule) func(http.Handler) http.Handler {
 	set, _ := t.compile(rules) // the problems are among those below
-	routes := newRouteFinder(set)
+	routes := newRouteFinder(maps.Keys(set.named.many))
 	return func(next http.Handler) http.Handler {
 		t.report(t.CheckRules(next, rules...))
 		routes, set := routes, *set

@@ -1,35 +1,43 @@
 package footfall
 
 import (
+	"iter"
 	"net/http"
 	"net/url"
 
 	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
-// routeFinder finds the pattern that a request matched.
-type routeFinder struct {
-	rules    *Rules
-	mux      *http.ServeMux // has the rules' routes; nil if there are none
-	aboveMux bool           // below is a mux: it notes every pattern that it finds
-	below    router         // the handler below, if it is a router; may be nil
+// PathValuer returns the values of a pattern's wildcards. An *http.Request implements it.
+type PathValuer interface {
+	PathValue(name string) string
 }
 
-func newRouteFinder(rules *Rules) routeFinder {
-	f := routeFinder{rules: rules}
-	seen := make(map[string]bool)
-	for _, group := range rules.byPath {
-		for i := range group {
-			route := group[i].Route
-			if seen[route] || !isPattern(route) {
-				continue
-			}
-			seen[route] = true
-			if f.mux == nil {
-				f.mux = http.NewServeMux()
-			}
-			registers(f.mux, route) // a route that conflicts with another is found by its exact pattern only
+// router is implemented by http.ServeMux. Handler returns the pattern that a request matches.
+type router interface {
+	Handler(*http.Request) (http.Handler, string)
+}
+
+// routeFinder finds the pattern that a request matched.
+type routeFinder struct {
+	paths    map[string]bool // of the rules' routes
+	mux      *http.ServeMux  // has the rules' routes; nil if there are none
+	aboveMux bool            // below is a mux: it notes every pattern that it finds
+	below    router          // the handler below, if it is a router; may be nil
+}
+
+// newRouteFinder returns a finder for rules of the given routes.
+func newRouteFinder(routes iter.Seq[string]) routeFinder {
+	f := routeFinder{paths: make(map[string]bool)}
+	for route := range routes {
+		f.paths[pattern.Parse(route).Path] = true
+		if !isPattern(route) {
+			continue
 		}
+		if f.mux == nil {
+			f.mux = http.NewServeMux()
+		}
+		registers(f.mux, route) // a route that conflicts with another is found by its exact pattern only
 	}
 	return f
 }
@@ -65,9 +73,9 @@ func (f *routeFinder) routed(r *http.Request, path, rawPath string) (route strin
 }
 
 // mayGoOn reports whether another mux may have found a longer pattern below the noted one. The
-// noted pattern is a subtree then, and no rule names it.
+// noted pattern is a subtree then, and no rule names its path.
 func (f *routeFinder) mayGoOn(noted string) bool {
-	return pattern.IsSubtree(noted) && f.rules.byPath[pattern.Parse(noted).Path] == nil
+	return pattern.IsSubtree(noted) && !f.paths[pattern.Parse(noted).Path]
 }
 
 // find returns a request that went through the mux of the rules' patterns. It has the path of
@@ -78,11 +86,6 @@ func (f *routeFinder) find(r *http.Request, path, rawPath string) *http.Request 
 		f.mux.ServeHTTP(nil, original)
 	}
 	return original
-}
-
-// router is implemented by http.ServeMux. Handler returns the pattern that a request matches.
-type router interface {
-	Handler(*http.Request) (http.Handler, string)
 }
 
 // isPattern reports whether an http.ServeMux accepts the route.
@@ -101,8 +104,3 @@ func registers(mux *http.ServeMux, route string) (ok bool) {
 type matched struct{}
 
 func (matched) ServeHTTP(http.ResponseWriter, *http.Request) {}
-
-// PathValuer returns the values of a pattern's wildcards. An *http.Request implements it.
-type PathValuer interface {
-	PathValue(name string) string
-}
