@@ -316,7 +316,7 @@ func (v *Visit) handDown(t *Tracker) {
 	v.copy = new(copied)
 	c := &v.copy.context
 	c.Context, c.tracker, c.known, c.page = ctx, t, true, v.page
-	c.method, c.routes = v.outer.Method, v.rules.routes
+	c.request = routedRequest{v.outer.Method, v.rules.routes}
 	v.copy.request = *v.outer.WithContext(c) // the result of WithContext does not escape
 	v.inner = &v.copy.request
 }

@@ -10,8 +10,7 @@ type contextValue struct {
 	tracker *Tracker
 	known   bool // tracker was set, perhaps to nil
 	page    Page
-	method  string       // of the request of page
-	routes  *routeFinder // finds its route; nil if an adapter does
+	request routedRequest // of page
 }
 
 // valueContext is a context with a contextValue, in one allocation.
@@ -71,11 +70,11 @@ func (e *Event) draft(ctx context.Context) draft {
 	if d.siteID == "" {
 		d.siteID = siteFrom(ctx)
 	}
-	if d.url == "" {
-		d.below = valueFrom(ctx)
+	if d.url != "" {
+		return d
 	}
-	if d.below != nil {
-		d.page = &d.below.page // never changes
+	if v := valueFrom(ctx); v != nil {
+		d.page, d.request = &v.page, &v.request // they never change
 	}
 	return d
 }
@@ -117,7 +116,7 @@ func TrackRoute(ctx context.Context, route, name string, props ...Prop) error {
 func WithTracker(ctx context.Context, t *Tracker) context.Context {
 	v := contextValue{tracker: t, known: true}
 	if outer := valueFrom(ctx); outer != nil {
-		v.page, v.method, v.routes = outer.page, outer.method, outer.routes
+		v.page, v.request = outer.page, outer.request
 	}
 	return &valueContext{orBackground(ctx), v}
 }

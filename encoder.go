@@ -37,13 +37,13 @@ func newEncoder(siteID, defaultURL string, maxBytes int, g *pii.Guard) encoder {
 
 // draft is one event for the encoder. Its strings and props belong to the caller.
 type draft struct {
-	siteID string // empty means the default site
-	name   string
-	head   string        // what appendSiteAndName writes for siteID and name, or ""
-	url    string        // empty means the URL of page, else the default
-	page   *Page         // may be nil
-	below  *contextValue // of the middleware that knows the route of page; may be nil
-	props  []Prop
+	siteID  string // empty means the default site
+	name    string
+	head    string         // what appendSiteAndName writes for siteID and name, or ""
+	url     string         // empty means the URL of page, else the default
+	page    *Page          // may be nil
+	request *routedRequest // of page; may be nil
+	props   []Prop
 
 	sanitized bool // a text of the client was changed
 }
@@ -121,10 +121,10 @@ func appendHead(dst []byte, siteID string) ([]byte, error) {
 // depend on it.
 func (d *draft) route(g *pii.Guard) pii.Route {
 	p := d.page
-	if p.route.Pattern != "" || d.below == nil || d.below.routes == nil || !p.isRoute() && !g.NeedsRoute(p.path) {
+	if p.route.Pattern != "" || d.request == nil || d.request.routes == nil || !p.isRoute() && !g.NeedsRoute(p.path) {
 		return p.route
 	}
-	return pii.Route{Pattern: d.below.routes.routeOf(d.below.method, p)}
+	return pii.Route{Pattern: d.request.routes.routeOf(d.request.method, p)}
 }
 
 const urlKey = `,"url":`

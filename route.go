@@ -26,6 +26,12 @@ type routeFinder struct {
 	below    router          // the handler below, if it is a router; may be nil
 }
 
+// routedRequest is a request of the middleware, whose route is found when it is needed.
+type routedRequest struct {
+	method string
+	routes *routeFinder // nil if an adapter finds the route
+}
+
 // newRouteFinder returns a finder for rules of the given routes.
 func newRouteFinder(routes iter.Seq[string]) routeFinder {
 	f := routeFinder{paths: make(map[string]bool)}
