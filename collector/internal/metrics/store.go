@@ -9,7 +9,7 @@ import (
 )
 
 // reportNames are the values of the label "report".
-var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop"}
+var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop", "numbers", "seriesof", "pagesof"}
 
 // timed is a store that measures its reports.
 type timed struct {
@@ -79,4 +79,22 @@ func (t timed) Export(ctx context.Context, q store.Query, each func(store.Event)
 func (t timed) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
 	defer t.took("eachprop", time.Now())
 	return t.Store.EachProp(ctx, q, each)
+}
+
+// Numbers implements store.Store.
+func (t timed) Numbers(ctx context.Context, q store.Query, event string, limit int) ([]store.Number, error) {
+	defer t.took("numbers", time.Now())
+	return t.Store.Numbers(ctx, q, event, limit)
+}
+
+// SeriesOf implements store.Store.
+func (t timed) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
+	defer t.took("seriesof", time.Now())
+	return t.Store.SeriesOf(ctx, q, event, step)
+}
+
+// PagesOf implements store.Store.
+func (t timed) PagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
+	defer t.took("pagesof", time.Now())
+	return t.Store.PagesOf(ctx, q, event, limit)
 }
