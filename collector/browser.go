@@ -8,6 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/internal/client"
 	"github.com/footfall-dev/footfall/collector/internal/event"
 	"github.com/footfall-dev/footfall/collector/internal/limit"
+	"github.com/footfall-dev/footfall/collector/internal/order"
 )
 
 func (c *Collector) serveBrowserEvents(w http.ResponseWriter, r *http.Request) *failure {
@@ -15,7 +16,7 @@ func (c *Collector) serveBrowserEvents(w http.ResponseWriter, r *http.Request) *
 }
 
 // serveBrowser accepts events of t.js: {"s": domain, "n": name, absent for a pageview,
-// "u": url, "r": referrer, "p": props}.
+// "u": url, "r": referrer, "p": props, "q": page and number of the event on it}.
 func (c *Collector) serveBrowser(w http.ResponseWriter, r *http.Request) *failure {
 	w.Header()["Vary"] = variesOrigin
 	switch r.Method {
@@ -60,6 +61,9 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 	e := d.Event(s.ID, s.Domain, at)
 	e.Visitor = visitorOf(&salt, s.ID, from, r.UserAgent())
 	e.Browser, e.Device = client.Agent(r.UserAgent())
+	if d.Sequence.Page != "" {
+		e.At = c.order.At(order.Page{Site: s.ID, Visitor: e.Visitor, ID: d.Sequence.Page}, d.Sequence.Number, e.At)
+	}
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/internal/client"
 	"github.com/footfall-dev/footfall/collector/internal/distinct"
+	"github.com/footfall-dev/footfall/collector/internal/order"
 	"github.com/footfall-dev/footfall/collector/live"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -34,6 +35,7 @@ type Collector struct {
 	keys     *limiter[string]       // events of backends, by key; nil for no limit
 	shown    *shown
 	props    *distinct.Props
+	order    order.Times
 	ignored  atomic.Int64
 	health   health
 	pending  atomic.Int64

@@ -40,7 +40,7 @@ const app = counted + `
 ` + snippet + `
 <script>
 addEventListener("load", function () {
-	footfall("signup", {plan: "pro", seats: 3});
+	footfall("signup", {plan: "pro", seats: 3, ok: true, none: null, missing: undefined, big: 10n, much: 1/0, list: [1, "a"], at: new Date(0), part: 0.5});
 	history.pushState({}, "", "/second?x=1#secret");
 	history.replaceState({}, "", "/second?x=2"); // the same page
 	history.replaceState({}, "", "/third");
@@ -185,13 +185,20 @@ func checkApp(t *testing.T, site account.Site, all []store.Event, base string) {
 		assert.Equal(t, all[0].Visitor, e.Visitor)
 		assert.Empty(t, e.Referrer)
 		if e.Name == "signup" {
-			assert.Equal(t, []store.Prop{{Key: "plan", Value: "pro"}, {Key: "seats", Value: "3", Numeric: true}}, e.Props)
+			assert.Equal(t, []store.Prop{
+				{Key: "plan", Value: "pro"}, {Key: "seats", Value: "3", Numeric: true}, {Key: "ok", Value: "true"},
+				{Key: "big", Value: "10"}, {Key: "much", Value: "Infinity"}, {Key: "list", Value: `[1,"a"]`},
+				{Key: "at", Value: "1970-01-01T00:00:00.000Z"}, {Key: "part", Value: "0.5", Numeric: true},
+			}, e.Props)
 		}
 	}
-	assert.ElementsMatch(t, []string{
+	assert.Equal(t, []string{
 		"/first?utm_source=mail", "early/first?utm_source=mail", "signup/first?utm_source=mail",
 		"/second?x=1", "/third", "/fourth", "/third",
-	}, seen, site.Domain)
+	}, seen, "%s: in the order in which the page sent them", site.Domain)
+	for i := range all[1:] {
+		assert.True(t, all[i].At.Before(all[i+1].At), "%s at %v", seen[i], all[i].At)
+	}
 }
 
 func TestPrerenderedPageCountsOnlyWhenItIsSeen(t *testing.T) {

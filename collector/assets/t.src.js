@@ -9,6 +9,8 @@
 	var script = document.currentScript;
 	var endpoint = new URL("e", script.src).href; // beside t.js, wherever that is
 	var referrer = document.referrer;
+	var page = Math.random().toString(36).slice(2) + ".";
+	var number = 0; // of the last event, because beacons may overtake each other
 	var path;
 
 	// A page that is rendered ahead counts when somebody sees it.
@@ -20,6 +22,23 @@
 		}
 	}
 
+	// A prop is a string or a number. Other values become text, an object its JSON; null and
+	// undefined are left out.
+	function plain(props) {
+		var all = {};
+		for (var key in props) {
+			var value = props[key];
+			if (value == null) {
+				continue;
+			}
+			if (typeof value == "object") {
+				value = value.toJSON ? value.toJSON() : JSON.stringify(value);
+			}
+			all[key] = typeof value == "number" && isFinite(value) ? value : String(value);
+		}
+		return all;
+	}
+
 	function send(name, props) {
 		// A string goes as text/plain, so that no preflight is needed. The part after
 		// the # is nobody's business.
@@ -28,7 +47,8 @@
 			n: name,
 			u: location.href.split("#")[0],
 			r: referrer,
-			p: props
+			p: props && plain(props),
+			q: page + ++number
 		}));
 	}
 

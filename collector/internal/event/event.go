@@ -19,18 +19,19 @@ type Draft struct {
 	Page     Page // of URL
 	Referrer string
 	Props    []store.Prop
+	Sequence Sequence
 }
 
 // Invalid is the reason why a field, or the body, is refused.
 type Invalid struct{ Field, Reason string }
 
 // Fields are the names of a body's members.
-type Fields struct{ Site, Name, URL, Props, Referrer string }
+type Fields struct{ Site, Name, URL, Props, Referrer, Sequence string }
 
 // The names that backends and browsers use.
 var (
-	API     = Fields{Site: "site_id", Name: "name", URL: "url", Props: "props"} // contract, section Event
-	Browser = Fields{Site: "s", Name: "n", URL: "u", Props: "p", Referrer: "r"} // t.src.js
+	API     = Fields{Site: "site_id", Name: "name", URL: "url", Props: "props"}                // contract, section Event
+	Browser = Fields{Site: "s", Name: "n", URL: "u", Props: "p", Referrer: "r", Sequence: "q"} // t.src.js
 )
 
 // Decode reads an event. It refuses members that are not in names, because an ignored
@@ -71,7 +72,7 @@ type reader struct {
 	scanner
 	names *Fields
 	into  *Draft
-	seen  [5]bool
+	seen  [6]bool
 }
 
 // member reads one member of the event.
@@ -90,6 +91,10 @@ func (r *reader) member(name []byte) *Invalid {
 		if n.Referrer != "" {
 			return r.field(4, n.Referrer, &d.Referrer, nil)
 		}
+	}
+	if n.Sequence != "" && string(name) == n.Sequence {
+		var text string
+		return r.field(5, n.Sequence, &text, d.Sequence.parse)
 	}
 	return &Invalid{"body", "has an unknown field: " + Quote(string(name))}
 }
