@@ -11,13 +11,17 @@ import (
 // reportNames are the values of the label "report".
 var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop", "numbers", "seriesof", "pagesof"}
 
-// timed is a store that measures its reports.
+// timed is a store that measures its reports. It has all methods of a *sqlite.Store, because the
+// collector asks for more than those of store.Store.
 type timed struct {
 	*sqlite.Store
 	m *Metrics
 }
 
-var _ store.Store = timed{}
+var (
+	_ store.Store     = timed{}
+	_ store.Inspector = timed{}
+)
 
 // Store returns st with a measurement of each report.
 func (m *Metrics) Store(st *sqlite.Store) store.Store { return timed{st, m} }
