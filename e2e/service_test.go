@@ -29,6 +29,12 @@ type service struct {
 // its first start.
 func startService(t testing.TB, fill func(store.Store, *account.Account)) *service {
 	t.Helper()
+	return startServiceWith(t, fill, func(*collector.Config) {})
+}
+
+// startServiceWith is like startService with another configuration.
+func startServiceWith(t testing.TB, fill func(store.Store, *account.Account), change func(*collector.Config)) *service {
+	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(t.TempDir(), "footfall.db"), Logger: log})
 	require.NoError(t, err)
@@ -37,7 +43,9 @@ func startService(t testing.TB, fill func(store.Store, *account.Account)) *servi
 	if fill != nil {
 		fill(st, prepared)
 	}
-	c, err := collector.New(t.Context(), collector.Config{Store: st, Logger: log})
+	cfg := collector.Config{Store: st, Logger: log}
+	change(&cfg)
+	c, err := collector.New(t.Context(), cfg)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
