@@ -25,7 +25,7 @@ type page struct {
 // pages lists all pages, for tests of every page. TestEveryPage also follows their links and
 // forms, and fails if a page is missing from this list.
 func pages(f *furnished) []page {
-	signed := slices.Concat(ownPages(), reportPages(f), liveAndGoalPages(f), funnelPages(f), settingPages(f))
+	signed := slices.Concat(ownPages(), reportPages(f), liveAndGoalPages(f), funnelPages(f), settingPages(f), errorPages())
 	for i := range signed {
 		signed[i].signed = true
 	}
