@@ -128,6 +128,9 @@ func (w workload) questions() []func(context.Context, store.Store) error {
 		},
 	}
 	for _, d := range store.Dimensions() {
+		if _, both := d.Twin(); both && d.Counts == store.Events {
+			continue // the main page has one of the two
+		}
 		all = append(all, func(ctx context.Context, s store.Store) error {
 			_, err := s.Top(ctx, w.query(), d.By, 9)
 			return err

@@ -270,11 +270,13 @@ func (s *Store) Funnel(ctx context.Context, q store.Query, steps []store.Match) 
 		}
 		want := append(match.Columns(), colstore.At)
 		return r.days(func(d *span) error {
-			c, err := match.Select(d.batches(want, match.NeedsPages()), d.textsOf)
-			if err == nil {
-				funnel.AddDay(c)
+			for c, err := range match.Matches(d.batches(want, match.NeedsPages()), d.textsOf) {
+				if err != nil {
+					return err
+				}
+				funnel.Add(c)
 			}
-			return err
+			return nil
 		})
 	})
 	if err != nil {

@@ -102,15 +102,41 @@ func (d *decoder) front(last []byte) []byte {
 	return append(last[:shared], added...)
 }
 
+// short decodes a number of one or two bytes. The size of others is 0.
+func short(data []byte) (n uint64, size int) {
+	switch {
+	case len(data) > 0 && data[0] < 0x80:
+		return uint64(data[0]), 1
+	case len(data) > 1 && data[1] < 0x80:
+		return uint64(data[0]&0x7f) | uint64(data[1])<<7, 2
+	}
+	return 0, 0
+}
+
+// numbers decodes numbers. Reports decode millions of them, so the loop holds the bytes in a
+// variable: writing them through d would pass the garbage collector's write barrier.
+func numbers[N uint32 | uint64 | int64](d *decoder, into []N) (greatest uint64) {
+	data := d.data
+	for i := range into {
+		n, size := short(data)
+		if size == 0 {
+			if n, size = binary.Uvarint(data); size <= 0 || d.bad {
+				d.bad, data = true, nil
+				break
+			}
+		}
+		into[i], greatest, data = N(n), max(greatest, n), data[size:]
+	}
+	d.data = data
+	return greatest
+}
+
 // indexes decodes indexes of a dictionary with this many values.
 func (d *decoder) indexes(values int) []uint32 {
 	rows := make([]uint32, d.length())
-	for i := range rows {
-		index := d.number()
-		if index >= uint64(values) {
-			d.bad, index = true, 0
-		}
-		rows[i] = uint32(index)
+	if greatest := numbers(d, rows); len(rows) > 0 && greatest >= uint64(values) {
+		d.bad, d.data = true, nil
+		clear(rows)
 	}
 	return rows
 }

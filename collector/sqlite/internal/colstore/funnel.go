@@ -2,6 +2,7 @@ package colstore
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -31,18 +32,17 @@ func NewFunnel(steps int) *Funnel {
 	return &Funnel{index: make(map[uint64]int32), result: store.Funnel{Steps: make([]store.FunnelStep, steps)}}
 }
 
-// Result returns the counts of the days that were added.
+// Result returns the counts of the events that were added.
 func (f *Funnel) Result() store.Funnel { return f.result }
 
-// AddDay adds the events of a day that match a step, as Select returns them. It needs At. Days
-// must be in order.
-func (f *Funnel) AddDay(c *Columns) {
+// Add adds events that match a step, as [Matcher.Matches] returns them. It needs At. Batches must be
+// in order.
+func (f *Funnel) Add(c *Columns) {
 	steps := f.result.Steps
 	index := make([]int32, len(c.visitor.values)) // avoids most of the map look-ups
+	var counts [1 << MaxMatches]int64             // of events with each mask
 	for i, mask := range c.masks {
-		for step := range steps {
-			steps[step].Count += int64(mask >> step & 1)
-		}
+		counts[mask]++
 		v := c.visitor.rows[i]
 		if v == 0 {
 			f.result.Visitorless++
@@ -52,6 +52,11 @@ func (f *Funnel) AddDay(c *Columns) {
 			index[v] = f.position(c.visitor.values[v])
 		}
 		f.takeSteps(index[v], mask, c.at[i])
+	}
+	for mask, n := range counts {
+		for step := range steps {
+			steps[step].Count += n * int64(mask>>step&1)
+		}
 	}
 }
 
@@ -72,10 +77,8 @@ func (f *Funnel) position(visitor uint64) int32 {
 func (f *Funnel) takeSteps(position int32, mask uint8, at int64) {
 	taken := f.result.Steps
 	steps := f.began[int(position-1)*len(taken):][:len(taken)]
-	for i := range steps {
-		if mask>>i&1 == 0 {
-			continue
-		}
+	for ; mask != 0; mask &= mask - 1 {
+		i := bits.TrailingZeros8(mask)
 		start := at
 		if i > 0 {
 			start = steps[i-1].earlierThan(at)

@@ -127,9 +127,10 @@ func encodeTimes(at times) []byte {
 func decodeTimes(at *times, midnight int64, data []byte) error {
 	d := decoder{data: data}
 	*at = make(times, d.length())
+	numbers(&d, *at)
 	last := midnight
-	for i := range *at {
-		last += int64(d.number())
+	for i, n := range *at {
+		last += n
 		(*at)[i] = last
 	}
 	return d.err()
@@ -148,9 +149,7 @@ func encodeNumbers[V uint32 | uint64](c *dictionary[V]) []byte {
 func decodeNumbers[V uint32 | uint64](c *dictionary[V], data []byte) error {
 	d := decoder{data: data}
 	c.values = make([]V, d.length())
-	for i := range c.values {
-		c.values[i] = V(d.number())
-	}
+	numbers(&d, c.values)
 	c.rows = d.indexes(len(c.values))
 	return d.err()
 }
