@@ -69,7 +69,7 @@ type Config struct {
 	// still be committed, so senders should use an Idempotency-Key. Defaults to 5s.
 	CommitTimeout time.Duration
 
-	// MaxConnections bounds the connections of Serve, each of which takes about 32 KB. Above it
+	// MaxConnections bounds the connections of Serve, each of which takes about 25 KB. Above it
 	// the connection that is idle for the longest time is closed, or has sent nothing; if all
 	// have requests, a new one waits. Above three quarters of it, connections that are idle for
 	// more than 5 s give way to new ones. Serve uses fewer if the process may open fewer files.
