@@ -192,10 +192,19 @@ func plus(a, b store.Totals) store.Totals {
 	return store.Totals{Visitors: a.Visitors + b.Visitors, Pageviews: a.Pageviews + b.Pageviews, Events: a.Events + b.Events}
 }
 
+// totalOf returns the sum of points.
+func totalOf(points []store.Point) (sum store.Totals) {
+	for _, p := range points {
+		sum = plus(sum, p.Totals)
+	}
+	return sum
+}
+
 // sparkline is a small chart of pageviews and events, without a scale.
 type sparkline struct {
 	Columns []column
 	Summary string
+	Alone   bool // there are events and no pageviews
 }
 
 // sparkHeight is the height of a sparkline in pixels.
@@ -203,13 +212,15 @@ const sparkHeight = 44
 
 func newSparkline(points []store.Point) sparkline {
 	var most int64
-	var sum store.Totals
 	for _, p := range points {
 		most = max(most, p.Pageviews+p.Events)
-		sum = plus(sum, p.Totals)
 	}
-	s := sparkline{Summary: plural(sum.Pageviews, "pageview") + " and " + plural(sum.Events, "event") +
-		" in " + plural(len(points), "day")}
+	sum := totalOf(points)
+	s := sparkline{Alone: sum.Events > 0 && sum.Pageviews == 0}
+	s.Summary = plural(sum.Events, "event") + " in " + plural(len(points), "day")
+	if !s.Alone {
+		s.Summary = plural(sum.Pageviews, "pageview") + " and " + s.Summary
+	}
 	slot := 100 / float64(max(len(points), 1))
 	for i, p := range points {
 		h := max(2, height(p.Pageviews+p.Events, max(most, 1), sparkHeight)) // an empty day is a dash

@@ -21,7 +21,7 @@ type siteList struct {
 // siteLine is a site with today's figures.
 type siteLine struct {
 	account.Site
-	Today store.Totals
+	Today []figure
 	Spark sparkline
 	State string
 }
@@ -49,9 +49,23 @@ func (b *board) siteLine(ctx context.Context, site account.Site, days int) (site
 		return line, err
 	}
 	line.Spark = newSparkline(points)
-	line.Today = points[len(points)-1].Totals
+	line.Today = todaysFigures(points)
 	line.State = state(site, points)
 	return line, nil
+}
+
+// todaysFigures returns the figures of the last day. If the site has events, visitors and
+// pageviews are left out that are zero on all days.
+func todaysFigures(days []store.Point) []figure {
+	all, today := totalOf(days), days[len(days)-1].Totals
+	var shown []figure
+	if all.Visitors > 0 || all.Events == 0 {
+		shown = append(shown, figure{Label: "Visitors", Value: today.Visitors})
+	}
+	if all.Pageviews > 0 || all.Events == 0 {
+		shown = append(shown, figure{Label: "Pageviews", Value: today.Pageviews})
+	}
+	return append(shown, figure{Label: "Events", Value: today.Events})
 }
 
 // state describes whether events arrive.

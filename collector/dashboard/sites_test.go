@@ -146,6 +146,33 @@ func TestListOfSitesShowsTodaysFigures(t *testing.T) {
 	assert.Contains(t, body, "No events yet")
 }
 
+func TestListOfSitesShowsTheFiguresThatASiteHas(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	backend, mixed := f.site("Billing", "billing.example.com"), f.site("Shop", "shop.example.com")
+	clicks, former := f.site("Widget", "widget.example.com"), f.site("Former", "former.example.com")
+	earlier, yesterday := noon.Add(-time.Hour), noon.AddDate(0, 0, -1)
+	for _, at := range []time.Time{yesterday, earlier} {
+		f.add(happened(backend.ID, "paid", at, 0), happened(mixed.ID, "paid", at, 0))
+	}
+	f.add(viewed(mixed.ID, "/", earlier, 1), happened(clicks.ID, "clicked", earlier, 1))
+	f.add(viewed(former.ID, "/", yesterday, 1), happened(former.ID, "paid", earlier, 0))
+	body := f.signedIn().page("/").body
+	for name, want := range map[string][]string{
+		"Billing": {`aria-label="2 events in 30 days"`, "Events 1"},
+		"Shop":    {`aria-label="1 pageview and 2 events in 30 days"`, "Visitors 1", "Pageviews 1", "Events 1"},
+		"Widget":  {`aria-label="1 event in 30 days"`, "Visitors 1", "Events 1"},
+		"Former":  {`aria-label="1 pageview and 1 event in 30 days"`, "Visitors 0", "Pageviews 0", "Events 1"},
+	} {
+		card := between(body, name+"</a>", "</li>")
+		got := []string{regexp.MustCompile(`aria-label="[^"]* days"`).FindString(card)}
+		for _, figure := range regexp.MustCompile(`<dt>(.*?)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(card, -1) {
+			got = append(got, figure[1]+" "+figure[2])
+		}
+		assert.Equal(t, want, got, name)
+	}
+}
+
 func TestKeysAreShownOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
