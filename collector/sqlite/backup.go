@@ -24,6 +24,11 @@ func Backup(ctx context.Context, file, to string, leaveOut ...string) error {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
+	if foreign, err := isForeign(ctx, file); err != nil {
+		return err
+	} else if foreign && hasLog(file) {
+		return errForeignLog
+	}
 	f, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

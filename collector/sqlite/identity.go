@@ -9,8 +9,8 @@ import (
 )
 
 // SQLite replays the log beside a file when it opens the file. If the file was replaced, such as
-// by a backup, and the log was not, that ruins the file. So each file has a random identity, each
-// backup another one, and a small file beside the log names the owner of the log.
+// by a backup, and the log was not, that ruins the file. So each file has a random identity, which
+// each start and each backup changes, and a small file beside the log names the owner of the log.
 
 // errForeignLog is returned if the log does not belong to the file.
 var errForeignLog = errors.New("was replaced, but its log (-wal) belongs to the file before and would ruin it: " +
@@ -28,7 +28,7 @@ func (s *Store) checkLog(ctx context.Context) error {
 	if hasLog(s.file) {
 		return errForeignLog
 	}
-	return os.Remove(s.file + "-id")
+	return removeFile(s.file + "-id")
 }
 
 // isForeign reports whether the note beside a file names another file.
@@ -49,14 +49,16 @@ func hasLog(file string) bool {
 	return err == nil && log.Size() > 0
 }
 
-// claimLog notes that the log belongs to the file.
+// claimLog gives the file another identity and notes it as the owner of the log. A copy of the
+// file that was made before does not have it. There is no note while the file changes, so that
+// the log belongs to the file wherever the process ends.
 func (s *Store) claimLog(ctx context.Context) error {
-	var id string
-	if err := s.writing.QueryRowContext(ctx, "SELECT id FROM identity").Scan(&id); err != nil {
+	if err := removeFile(s.file + "-id"); err != nil {
 		return err
 	}
-	if owner, err := os.ReadFile(s.file + "-id"); err == nil && string(owner) == id {
-		return nil
+	var id string
+	if err := s.writing.QueryRowContext(ctx, newIdentity+" RETURNING id").Scan(&id); err != nil {
+		return err
 	}
 	// The identity must not be in the log alone.
 	var busy, pages, copied int
@@ -79,6 +81,14 @@ func identityOf(ctx context.Context, file string) (id string, err error) {
 		return "", err
 	}
 	return id, db.QueryRowContext(ctx, "SELECT id FROM identity").Scan(&id)
+}
+
+// removeFile removes a file, which may not exist, durably.
+func removeFile(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(file))
 }
 
 // writeFile replaces a file, durably and as a whole.

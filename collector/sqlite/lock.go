@@ -5,15 +5,44 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // errTaken is returned if another process has the file open for writing.
 var errTaken = errors.New("in use by another collector")
 
-// lockFile ensures that this process is the only writer of a file, because the writer caches the
-// state of the file, until the returned connection is closed. It holds a SQLite lock on an empty
-// file beside it, which works on every system and ends with the process.
-func lockFile(ctx context.Context, file string) (*sql.DB, error) {
+// fileLock ensures that this process is the only writer of a file, because the writer caches the
+// state of the file. It ends with the process.
+type fileLock struct {
+	beside *sql.DB // holds a SQLite lock on an empty file beside the file, on every system
+	own    io.Closer
+}
+
+// lockFile locks a file, which may not exist. On Linux it locks the file itself, too, so that it
+// also refuses another path of the file, such as a hard link or a mount.
+func lockFile(ctx context.Context, file string) (*fileLock, error) {
+	beside, err := lockBeside(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	own, err := lockItself(file)
+	if err != nil {
+		return nil, errors.Join(err, beside.Close())
+	}
+	return &fileLock{beside, own}, nil
+}
+
+// Close ends the lock. All connections to the file must be closed: closing any descriptor of a
+// file ends the locks that SQLite holds on it.
+func (l *fileLock) Close() error { return errors.Join(l.own.Close(), l.beside.Close()) }
+
+// none is the lock of a file that does not exist.
+type none struct{}
+
+// Close implements io.Closer.
+func (none) Close() error { return nil }
+
+func lockBeside(ctx context.Context, file string) (*sql.DB, error) {
 	if err := makeFile(file + "-lock"); err != nil {
 		return nil, err
 	}

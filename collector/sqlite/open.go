@@ -35,7 +35,9 @@ import (
 type Config struct {
 	// File is the path of the database. If its directory does not exist, it is created,
 	// readable only by its owner. While the store is open, four more files are beside it.
-	// If File is a symbolic link, they are beside the file that it leads to.
+	// If File is a symbolic link, they are beside the file that it leads to. Open refuses a file
+	// that another store has open, on Linux by any of its names. Hard links of a file that was not
+	// closed do not share its log: use one name.
 	// Required.
 	File string
 

@@ -48,6 +48,31 @@ func overwrite(t *testing.T, file, by string) {
 	require.NoError(t, os.WriteFile(file, data, 0o600))
 }
 
+// A copy of the file that was made while no store had it open is as good as a backup, but has
+// not a backup's identity.
+func TestACopyFromBeforeTheLastStartIsNotOpenedWithTheLog(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "footfall.db")
+	before := events(t, file) // makes the file
+	kill(t, file, 0, 20*time.Millisecond)
+	before += events(t, file)
+	cold, err := os.ReadFile(file)
+	require.NoError(t, err)
+	kill(t, file, 1, 50*time.Millisecond)
+	require.NoError(t, os.WriteFile(file, cold, 0o600))
+
+	_, err = sqlite.Open(t.Context(), sqlite.Config{File: file})
+	require.ErrorContains(t, err, "its log (-wal) belongs to the file before")
+	to := filepath.Join(t.TempDir(), "backup.db")
+	require.ErrorContains(t, sqlite.Backup(t.Context(), file, to), "its log (-wal) belongs to the file before")
+	assert.NoFileExists(t, to)
+	for _, suffix := range []string{"-wal", "-shm"} {
+		require.NoError(t, os.Rename(file+suffix, file+suffix+".old"))
+	}
+	assert.Equal(t, before, events(t, file))
+	checkIntegrity(t, file)
+}
+
 func TestAFileIsNotOpenedWithTheLogOfAnother(t *testing.T) {
 	t.Parallel()
 	file, backup, before := crashed(t)

@@ -21,7 +21,7 @@ type Store struct {
 	window   time.Duration                        // how long keys are remembered
 	onCommit func(events int, took time.Duration) // may be nil
 
-	locking *sql.DB // one connection, which holds the lock
+	locking *fileLock
 	writing *sql.DB // one connection, the writer's
 	reading *sql.DB
 

@@ -1,0 +1,30 @@
+package sqlite
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// lockItself locks a file until the returned Closer is closed. On Linux such a lock does not
+// interfere with those of SQLite (flock(2) and fcntl(2)).
+func lockItself(file string) (io.Closer, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return none{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = errTaken
+	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EOPNOTSUPP):
+		return f, nil // a file system without such locks
+	}
+	return nil, errors.Join(err, f.Close())
+}
