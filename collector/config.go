@@ -70,10 +70,10 @@ type Config struct {
 	CommitTimeout time.Duration
 
 	// MaxConnections bounds the connections of Serve, each of which takes about 25 KB. Above it
-	// the connection that is idle for the longest time is closed, or has sent nothing; if all
-	// have requests, a new one waits. Above three quarters of it, connections that are idle for
-	// more than 5 s give way to new ones. Serve uses fewer if the process may open fewer files.
-	// Defaults to 4,000.
+	// the connection is closed that waits for a request, or for the rest of one, for the longest
+	// time; if the requests of all connections have arrived, a new one waits. Above three
+	// quarters of it, connections that wait for more than 5 s give way to new ones. Serve uses
+	// fewer if the process may open fewer files. Defaults to 4,000.
 	MaxConnections int
 
 	// HeaderTimeout is how long Serve waits for a request's header. Defaults to 5s.

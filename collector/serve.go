@@ -19,8 +19,9 @@ const maxHeader = 32 << 10
 func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
 	limit := connlimit.New(min(c.cfg.MaxConnections, connlimit.Files()))
 	server := &http.Server{
-		Handler:           c,
+		Handler:           limit.Handler(c),
 		ConnState:         limit.ConnState,
+		ConnContext:       limit.ConnContext,
 		ReadHeaderTimeout: c.cfg.HeaderTimeout,
 		ReadTimeout:       c.cfg.ReadTimeout,
 		WriteTimeout:      c.cfg.WriteTimeout,

@@ -362,3 +362,19 @@ func TestServeClosesIdleConnectionsAboveTheBound(t *testing.T) {
 	_, err := all[0].Read(make([]byte, 1))
 	assert.ErrorIs(t, err, io.EOF)
 }
+
+func TestRequestsThatDoNotArriveAreClosedAboveTheBound(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{MaxConnections: 3})
+	for range 3 {
+		_, err := io.WriteString(s.dial(t), "POST /e HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n{")
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return s.inFlight.Load() == 3 }, 5*time.Second, time.Millisecond)
+	conn := s.dial(t) // with a deadline before Config.ReadTimeout
+	_, err := io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, answer.StatusCode)
+}

@@ -1,5 +1,5 @@
-// Package connlimit bounds the connections of an http.Server, so that idle ones do not use up
-// memory and file descriptors, and do not shut out newcomers.
+// Package connlimit bounds the connections of an http.Server, so that idle and slow ones do not
+// use up memory and file descriptors, and do not shut out newcomers.
 package connlimit
 
 import (
@@ -10,25 +10,26 @@ import (
 	"time"
 )
 
-// shortIdle is how long a connection may be idle while more than three quarters of the bound are
+// shortIdle is how long a connection may be quiet while more than three quarters of the bound are
 // in use and others connect.
 const shortIdle = 5 * time.Second
 
-// Limit bounds the connections of one server: give the server the listener of [Limit.Listen], and
-// [Limit.ConnState] as its ConnState. A connection above the bound takes the place of the one that
-// is quiet for the longest time. A quiet connection is idle, or has not sent anything yet. If all
-// connections serve requests, the new one waits.
+// Limit bounds the connections of one server: give the server the listener of [Limit.Listen], the
+// handler of [Limit.Handler], [Limit.ConnState] as its ConnState and [Limit.ConnContext] as its
+// ConnContext. A connection above the bound takes the place of the one that is quiet for the
+// longest time. A quiet connection is idle, or its request has not arrived completely. If the
+// requests of all connections have arrived, the new connection waits.
 type Limit struct {
 	most int
 
 	mu     sync.Mutex
-	change sync.Cond // of the fields below
-	conns  map[net.Conn]*list.Element
-	quiet  list.List // of *quiet, the oldest first
+	change sync.Cond                  // of the fields below
+	conns  map[net.Conn]*list.Element // nil for a connection that is not quiet
+	quiet  list.List                  // of *quiet, the oldest first
 	closed bool
 }
 
-// quiet is a connection without a request.
+// quiet is a connection without a complete request.
 type quiet struct {
 	conn  net.Conn
 	since time.Time
@@ -105,23 +106,48 @@ func (l *Limit) dropOldest() {
 
 // ConnState is for http.Server.
 func (l *Limit) ConnState(conn net.Conn, state http.ConnState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	place, known := l.conns[conn]
-	if !known {
-		return // dropped
-	}
-	if place != nil {
-		l.quiet.Remove(place)
-	}
 	switch state {
 	case http.StateNew, http.StateIdle:
-		l.conns[conn] = l.quiet.PushBack(&quiet{conn, time.Now()})
-	case http.StateActive:
-		l.conns[conn] = nil
-		return
+		l.await(conn)
+	case http.StateActive: // the header has arrived
+		l.arrived(conn)
 	default:
-		delete(l.conns, conn)
+		l.leave(conn)
 	}
-	l.change.Signal()
+}
+
+// await makes conn the newest of the quiet connections.
+func (l *Limit) await(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wake(conn) {
+		l.conns[conn] = l.quiet.PushBack(&quiet{conn, time.Now()})
+		l.change.Signal()
+	}
+}
+
+// arrived notes that the request of conn has arrived.
+func (l *Limit) arrived(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wake(conn)
+}
+
+func (l *Limit) leave(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wake(conn) {
+		delete(l.conns, conn)
+		l.change.Signal()
+	}
+}
+
+// wake removes conn from the quiet connections. It returns false if conn was dropped.
+func (l *Limit) wake(conn net.Conn) bool {
+	place, known := l.conns[conn]
+	if place != nil {
+		l.quiet.Remove(place)
+		l.conns[conn] = nil
+	}
+	return known
 }

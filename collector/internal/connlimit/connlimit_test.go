@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +20,9 @@ import (
 func serve(t *testing.T, most int, handler http.HandlerFunc) string {
 	t.Helper()
 	limit := connlimit.New(most)
-	server := &http.Server{Handler: handler, ConnState: limit.ConnState, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{
+		Handler: limit.Handler(handler), ConnState: limit.ConnState, ConnContext: limit.ConnContext, ReadTimeout: time.Minute,
+	}
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
@@ -51,7 +54,12 @@ func dial(t *testing.T, addr string) *client {
 
 func (c *client) send(t *testing.T) {
 	t.Helper()
-	_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	c.write(t, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+}
+
+func (c *client) write(t *testing.T, text string) {
+	t.Helper()
+	_, err := io.WriteString(c, text)
 	require.NoError(t, err)
 }
 
@@ -113,18 +121,90 @@ func TestConnectionsThatSendNothingDoNotShutOutANewcomer(t *testing.T) {
 	require.NoError(t, newcomer.answer())
 }
 
-func TestAConnectionWithARequestIsNeverClosed(t *testing.T) {
+// post is a request of which all but the first byte of the body is missing.
+const post = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
+
+// A server waits for a body that its handler does not read, too.
+func TestRequestsThatDoNotArriveDoNotShutOutANewcomer(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		request string
+		handler http.HandlerFunc
+	}{
+		"a header":                {"POST / HTTP/1.1\r\nHost: x\r\nX-A: b", hello},
+		"a body":                  {post, readAll},
+		"a body that is not read": {post, hello},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun := make(chan struct{}, 100)
+			addr := serve(t, 10, func(w http.ResponseWriter, r *http.Request) {
+				begun <- struct{}{}
+				row.handler(w, r)
+			})
+			for range 10 {
+				dial(t, addr).write(t, row.request)
+				if name != "a header" {
+					<-begun
+				}
+			}
+			for range 30 {
+				newcomer := dial(t, addr)
+				newcomer.send(t)
+				require.NoError(t, newcomer.answer())
+				<-begun
+			}
+		})
+	}
+}
+
+// readAll answers when the body has arrived.
+func readAll(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	hello(w, r)
+}
+
+func TestTheOldestRequestThatDoesNotArriveIsClosedFirst(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{}, 10)
+	addr := serve(t, 3, func(w http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		readAll(w, r)
+	})
+	var slow []*client
+	for range 3 {
+		c := dial(t, addr)
+		c.write(t, post)
+		<-begun
+		slow = append(slow, c)
+	}
+	newcomer := dial(t, addr)
+	newcomer.send(t)
+	require.NoError(t, newcomer.answer())
+	assert.False(t, slow[0].open())
+	for _, c := range slow[1:] {
+		c.write(t, strings.Repeat(" ", 99))
+		require.NoError(t, c.answer(), "the rest arrived in time")
+	}
+}
+
+func TestAConnectionWithACompleteRequestIsNeverClosed(t *testing.T) {
 	t.Parallel()
 	begun, release := make(chan struct{}), make(chan struct{})
 	addr := serve(t, 3, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
 		begun <- struct{}{}
 		<-release
 		hello(w, r)
 	})
 	var busy []*client
-	for range 3 {
+	for i := range 3 {
 		c := dial(t, addr)
-		c.send(t)
+		if i == 0 {
+			c.write(t, post+strings.Repeat(" ", 99))
+		} else {
+			c.send(t)
+		}
 		<-begun
 		busy = append(busy, c)
 	}
