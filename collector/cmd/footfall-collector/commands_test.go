@@ -89,7 +89,8 @@ func TestExitStatus(t *testing.T) {
 	for line, want := range map[string]int{
 		"-help": 0, "check -help": 0, "version": 0, "-version": 0, "check -data " + dir: 0,
 		"check " + damaged: 1, "check " + damaged + ".missing": 1, "backup " + damaged: 1,
-		"check a b": 2, "-unknown": 2, "start": 2, "-retention soon": 2,
+		"check a b": 2, "-unknown": 2, "start": 2, "-retention soon": 2, "-listen bad": 2, "-public-url foo": 2,
+		"help": 0, "help backup": 0, "help start": 2,
 	} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(line)...)
 		cmd.Env = append(os.Environ(), "FOOTFALL_TEST_AS_COMMAND=1")
@@ -113,4 +114,43 @@ func TestCheckReadsTheDataAndBackups(t *testing.T) {
 		assert.Regexp(t, `^No damage found in .+\.db\n$`, out.String())
 	}
 	require.NoError(t, s.stop())
+}
+
+func TestWrongAddressesAreRefusedBeforeTheDataIsOpened(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"-public-url foo":         `-public-url or FOOTFALL_PUBLIC_URL: "foo" is not an http or https URL without a path, such as https://stats.example.com`,
+		"-public-url https://x/y": `-public-url or FOOTFALL_PUBLIC_URL: "https://x/y" is not an http or https URL without a path, such as https://stats.example.com`,
+		"-public-url ftp://x":     `-public-url or FOOTFALL_PUBLIC_URL: "ftp://x" is not an http or https URL without a path, such as https://stats.example.com`,
+		"-listen bad":             `-listen or FOOTFALL_LISTEN: "bad" is not an address such as 127.0.0.1:8090 or :8090`,
+		"-listen 127.0.0.1:99999": `-listen or FOOTFALL_LISTEN: "127.0.0.1:99999" is not an address such as 127.0.0.1:8090 or :8090`,
+		"-metrics nonsense":       `-metrics or FOOTFALL_METRICS: "nonsense" is not an address such as 127.0.0.1:8090 or :8090`,
+	} {
+		for _, command := range []string{"", "serve "} {
+			dir := filepath.Join(t.TempDir(), "data")
+			err := run(t.Context(), strings.Fields(command+line+" -data "+dir), noEnv, io.Discard, io.Discard)
+			require.EqualError(t, err, want)
+			assert.Equal(t, 2, status(err), line)
+			assert.NoDirExists(t, dir)
+		}
+	}
+	for _, line := range []string{
+		"-public-url https://x/", "-public-url http://[::1]:8090", "-listen :0", "-listen localhost:http", "-metrics [::1]:9090",
+	} {
+		_, err := parseOptions(strings.Fields(line), noEnv, io.Discard)
+		assert.NoError(t, err, line)
+	}
+}
+
+func TestHelpIsACommandToo(t *testing.T) {
+	t.Parallel()
+	for line, same := range map[string]string{"help": "-help", "help backup": "backup -help", "-data d help": "-help"} {
+		var got, want bytes.Buffer
+		assert.ErrorIs(t, run(t.Context(), strings.Fields(line), noEnv, &got, io.Discard), flag.ErrHelp)
+		assert.ErrorIs(t, run(t.Context(), strings.Fields(same), noEnv, &want, io.Discard), flag.ErrHelp)
+		assert.NotEmpty(t, got.String())
+		if line != "-data d help" {
+			assert.Equal(t, want.String(), got.String(), line)
+		}
+	}
 }

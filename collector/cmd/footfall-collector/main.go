@@ -8,8 +8,8 @@
 //	footfall-collector check
 //	footfall-collector version
 //
-// Without a command it serves. On its first start it prints a link that sets the password. -help
-// lists the commands, the options and the environment variables that replace options.
+// Without a command it serves. On its first start it prints a link that sets the password. -help, or
+// the command help, lists the commands, the options and the environment variables that replace options.
 //
 // The exit status is 0 after success, 1 after a failure, which includes damage that check finds,
 // and 2 if the command line or an environment variable is wrong.

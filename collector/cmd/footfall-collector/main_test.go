@@ -386,6 +386,7 @@ func TestErrorOfATakenAddressSaysWhatToDo(t *testing.T) {
 	defer taken.Close()
 	err = run(t.Context(), []string{"-listen", taken.Addr().String(), "-data", t.TempDir()}, noEnv, io.Discard, io.Discard)
 	assert.ErrorContains(t, err, "choose another address with -listen")
+	assert.Equal(t, 1, status(err))
 }
 
 func TestKeyRateIsPassedToTheCollector(t *testing.T) {

@@ -80,12 +80,15 @@ func (s *settings) forServe() {
 // finish returns the options after the command line was parsed.
 func (s *settings) finish() (options, error) {
 	o := s.options
-	var problems [5]error
+	var problems [8]error
 	o.proxies, problems[0] = parseProxies(s.proxies)
 	o.retention, problems[1] = parseRetention(s.retention)
 	o.keyRate, problems[2] = parseRate(s.keyRate)
 	o.window, problems[3] = parseWindow(s.window)
 	o.conns, problems[4] = parseConnections(s.conns)
+	problems[5] = checkURL(o.publicURL)
+	problems[6] = checkAddress("-listen or FOOTFALL_LISTEN", o.listen)
+	problems[7] = checkAddress("-metrics or FOOTFALL_METRICS", o.metrics)
 	if err := errors.Join(problems[:]...); err != nil {
 		return o, usageError{err}
 	}
@@ -110,7 +113,7 @@ Options of serve, each with its environment variable, and older spellings of com
 `
 
 // parseOptions reads the command line, and the environment for options that are not on it.
-// For -help it writes the help to stdout and returns flag.ErrHelp.
+// For -help and help it writes the help to stdout and returns flag.ErrHelp.
 func parseOptions(args []string, env func(string) string, stdout io.Writer) (options, error) {
 	s := newSettings(env)
 	s.forServe()
@@ -122,6 +125,8 @@ func parseOptions(args []string, env func(string) string, stdout io.Writer) (opt
 		return options{}, err
 	case err != nil:
 		return options{}, usageError{fmt.Errorf("%w; -help lists the options", err)}
+	case s.Arg(0) == "help":
+		return parseOptions(slices.Concat(s.Args()[1:], []string{"-help"}), env, stdout)
 	case s.NArg() > 0:
 		c := find(s.Arg(0))
 		if c == nil {
