@@ -21,13 +21,13 @@ type fileLock struct {
 // lockFile locks a file, which may not exist. On Linux it locks the file itself, too, so that it
 // also refuses another path of the file, such as a hard link or a mount.
 func lockFile(ctx context.Context, file string) (*fileLock, error) {
-	beside, err := lockBeside(ctx, file)
+	own, err := lockItself(file)
 	if err != nil {
 		return nil, err
 	}
-	own, err := lockItself(file)
+	beside, err := lockBeside(ctx, file)
 	if err != nil {
-		return nil, errors.Join(err, beside.Close())
+		return nil, errors.Join(err, own.Close())
 	}
 	return &fileLock{beside, own}, nil
 }
