@@ -15,15 +15,19 @@ import (
 )
 
 // Check reads all of a store's file, or of a backup, and returns an error that names the file and
-// each kind of damage found in it, or nil. It changes nothing. The store may be open, also in
-// another process: Check then reads a snapshot, and the log grows until it returns. A million
-// events take some seconds.
+// each kind of damage found in it, or nil. It changes nothing, and makes no file beside that of a
+// stopped store. The store may be open, also in another process: Check then reads a snapshot, and
+// the log grows until it returns. A million events take some seconds.
 //
 // Check verifies the structure of the file, every event, every text, and the data that is
 // precomputed for reports. It cannot find a text or a number that was replaced by another.
 func Check(ctx context.Context, file string) error {
 	file = resolve(file)
-	err := check(ctx, file)
+	stopped := !exists(file + "-wal")
+	err := check(ctx, file, stopped)
+	if stopped && exists(file+"-wal") { // a store was opened meanwhile
+		err = check(ctx, file, false)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -33,7 +37,13 @@ func Check(ctx context.Context, file string) error {
 	return &fileError{file, err}
 }
 
-func check(ctx context.Context, file string) (err error) {
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// check reads a file. If the store is stopped, SQLite need not make files beside it.
+func check(ctx context.Context, file string, stopped bool) (err error) {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
@@ -44,7 +54,11 @@ func check(ctx context.Context, file string) (err error) {
 	if foreign && hasLog(file) {
 		return errForeignLog
 	}
-	db, err := sql.Open("sqlite", dsn(file)+"&mode=ro&_pragma=query_only(1)")
+	source := dsn(file) + "&mode=ro&_pragma=query_only(1)"
+	if stopped {
+		source += "&immutable=1"
+	}
+	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		return err
 	}

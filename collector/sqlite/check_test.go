@@ -38,6 +38,19 @@ func run(t *testing.T, file, statements string) {
 	require.NoError(t, db.Close())
 }
 
+// contents returns a file and the names in its directory.
+func contents(t *testing.T, file string) (data []byte, names []string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	all, err := os.ReadDir(filepath.Dir(file))
+	require.NoError(t, err)
+	for _, f := range all {
+		names = append(names, f.Name())
+	}
+	return data, names
+}
+
 func TestCheckFindsNothingInAGoodFile(t *testing.T) {
 	t.Parallel()
 	s, file := packed(t)
@@ -46,12 +59,11 @@ func TestCheckFindsNothingInAGoodFile(t *testing.T) {
 	require.NoError(t, s.Backup(t.Context(), backup))
 	require.NoError(t, sqlite.Check(t.Context(), backup), "a backup")
 	require.NoError(t, s.Close())
-	was, err := os.ReadFile(file)
-	require.NoError(t, err)
+	was, beside := contents(t, file)
 	require.NoError(t, sqlite.Check(t.Context(), file), "closed")
-	now, err := os.ReadFile(file)
-	require.NoError(t, err)
+	now, besideNow := contents(t, file)
 	assert.Equal(t, was, now)
+	assert.Equal(t, beside, besideNow, "no new files")
 
 	versions, err := golden.ReadDir("testdata")
 	require.NoError(t, err)
