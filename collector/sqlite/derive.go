@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
@@ -105,11 +106,13 @@ func (d *span) tables() (parts colstore.Parts, events int64, err error) {
 			return nil, 0, err
 		}
 	}
-	props, err := d.countProps(func(uint32) bool { return true })
+	props, err := d.countProps(func(uint32) bool { return true }, math.MaxInt)
 	if err != nil {
 		return nil, 0, err
 	}
-	parts[colstore.PartProps] = props.Encode()
+	if parts[colstore.PartProps], err = props.Encode(d.ctx); err != nil {
+		return nil, 0, err
+	}
 	return parts, events, d.addEventTables(parts)
 }
 

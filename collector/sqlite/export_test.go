@@ -127,6 +127,13 @@ func LimitSegmentProps(s *Store, bytes int) { s.segmentProps = bytes }
 // LimitPropBytes sets the bytes of props that a report may hold.
 func LimitPropBytes(s *Store, bytes int) { s.maxPropBytes = bytes }
 
+// HoldCounting keeps reports from counting the props of a day until release is called.
+func HoldCounting(t testing.TB, s *Store) (release func()) {
+	t.Helper()
+	require.NoError(t, s.counting.wait(t.Context()))
+	return s.counting.done
+}
+
 // Settle makes all segments and rollups that are due.
 func Settle(t testing.TB, s *Store) {
 	t.Helper()

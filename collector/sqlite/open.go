@@ -99,6 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		segmentLength: cmp.Or(cfg.segmentLength, defaultSegmentLength),
 		segmentProps:  segmentProps,
 		maxPropBytes:  maxPropBytes,
+		counting:      make(turn, 1),
 		compacting:    make(turn, 1),
 		compactorDone: make(chan struct{}),
 	}

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -100,4 +101,30 @@ func TestAReportOfTooManyPropsIsAnError(t *testing.T) {
 		require.NoError(t, err)
 		sqlite.Settle(t, s)
 	}
+}
+
+// The memory for counting a day is needed once, however many reports are read.
+func TestThePropsOfOneDayAreCountedAtATime(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	e := numbered(0)
+	e.Props = []store.Prop{{Key: "plan", Value: "pro"}}
+	require.NoError(t, s.Add(t.Context(), e))
+	q := store.Query{Site: "s", From: begin, To: end}
+	release := sqlite.HoldCounting(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := s.Props(ctx, q, "0", 20)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "it waits as long as its context")
+	_, err = s.Totals(t.Context(), q)
+	require.NoError(t, err, "other reports do not wait")
+	release()
+	rows, err := s.Props(t.Context(), q, "0", 20)
+	require.NoError(t, err)
+	assert.Len(t, rows, 1)
+
+	sqlite.Settle(t, s)
+	defer sqlite.HoldCounting(t, s)()
+	_, err = s.Props(t.Context(), q, "0", 20)
+	require.NoError(t, err, "the day is rolled up")
 }

@@ -137,7 +137,8 @@ func (r *reading) topTable(of *store.DimensionInfo) (*colstore.TopTable, error) 
 	return all, all.Merge(days)
 }
 
-// maxPropBytes bounds the tables of props in a report, in bytes.
+// maxPropBytes bounds the tables of props in a report, in bytes. Counting a day takes up to
+// another 100 MB or so, for one day at a time.
 const maxPropBytes = 256 << 20
 
 // Props implements store.Store.
@@ -153,18 +154,21 @@ func (s *Store) Props(ctx context.Context, q store.Query, event string, limit in
 	return rows, err
 }
 
-// propTables returns the encoded tables of the props of events with a name, one for each day.
-func (r *reading) propTables(name uint32) (days [][]byte, err error) {
+// propTables returns encoded tables of the props of events with a name, of all days.
+func (r *reading) propTables(name uint32) (all [][]byte, err error) {
 	left := r.s.maxPropBytes
 	err = r.days(func(d *span) error {
-		table, err := d.propTable(name)
-		days = append(days, table)
-		if left -= len(table); left < 0 && err == nil {
+		tables, err := d.propTables(name, left)
+		for _, table := range tables {
+			left -= len(table)
+		}
+		if left < 0 && err == nil {
 			err = store.ErrTooLarge
 		}
+		all = append(all, tables...)
 		return err
 	})
-	return days, err
+	return all, err
 }
 
 // EachProp implements store.Store.
@@ -195,18 +199,19 @@ func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 	return r.idOf(name)
 }
 
-// propTable counts the props of events with a name, as an encoded table.
-func (d *span) propTable(name uint32) ([]byte, error) {
+// propTables counts the props of events with a name, as encoded tables with at most this many
+// bytes.
+func (d *span) propTables(name uint32, most int) ([][]byte, error) {
 	data, found, err := d.rollupPart(colstore.PartProps)
 	switch {
 	case err != nil:
 		return nil, err
 	case found:
 		table, err := colstore.FindTable(data, name)
-		return bytes.Clone(table), err // without the tables of other names
+		return [][]byte{bytes.Clone(table)}, err // without the tables of other names
 	}
-	tables, err := d.countProps(func(id uint32) bool { return id == name })
-	return tables.Table(name), err
+	tables, err := d.countProps(func(id uint32) bool { return id == name }, most)
+	return tables[name], err
 }
 
 // Count implements store.Store.

@@ -94,9 +94,14 @@ func (d *span) countTotals() (colstore.Totals, error) {
 // propColumns are the columns that props are counted by.
 var propColumns = []colstore.Column{colstore.Visitor, colstore.Name, colstore.Props}
 
-// countProps counts the props of the span's events, by name.
-func (d *span) countProps(wanted func(name uint32) bool) (colstore.PropTables, error) {
-	return colstore.CountProps(d.batches(propColumns, false), wanted)
+// countProps counts the props of the span's events, by name. It counts one span at a time, because
+// that may take 100 MB.
+func (d *span) countProps(wanted func(name uint32) bool, most int) (colstore.PropTables, error) {
+	if err := d.s.counting.wait(d.ctx); err != nil {
+		return nil, err
+	}
+	defer d.s.counting.done()
+	return colstore.CountProps(d.ctx, d.batches(propColumns, false), wanted, most)
 }
 
 // columns returns the columns of the whole span.

@@ -38,9 +38,10 @@ type Store struct {
 	texts      texts
 	forgetting turn
 
-	segmentLength int // events in a segment
-	segmentProps  int // bytes of props in a segment
-	maxPropBytes  int // bytes of the tables of a report
+	segmentLength int  // events in a segment
+	segmentProps  int  // bytes of props in a segment
+	maxPropBytes  int  // bytes of the tables of a report
+	counting      turn // held while counting the props of a day
 	due           due
 	damage        damage
 	compacting    turn          // held while making segments and rollups

@@ -1,169 +1,109 @@
 package colstore
 
-import "slices"
+import (
+	"context"
+	"errors"
+	"hash/maphash"
 
-// maxPairs is how many pairs of a prop and a visitor CountProps holds, in 32 MB. If a day has
-// more, it reads the events several times, each time for a part of the visitors.
-const maxPairs = 4 << 20
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// propLimits bound the memory of CountProps. If a day has more, it reads the events several times.
+type propLimits struct {
+	pairs int // pairs of a prop and a visitor
+	rows  int // bytes of the rows, as counted by rowBytes
+}
+
+// defaultLimits take about 32 MB for the pairs and 64 MB for the rows.
+var defaultLimits = propLimits{pairs: 4 << 20, rows: 64 << 20}
+
+// rowBytes is about the size of a row in memory without its texts, with the room that maps and
+// slices have to grow.
+const rowBytes = 200
 
 // CountProps counts the props of a day's events whose names are wanted. The batches need Visitor,
-// Name and Props, and must be repeatable. Its memory is bounded by the largest batch, the number
-// of visitors, and the number of distinct props.
-func CountProps(day Batches, wanted func(name uint32) bool) (PropTables, error) {
-	return countProps(day, wanted, maxPairs)
+// Name and Props, and must be repeatable. It returns store.ErrTooLarge if the encoded tables have
+// more than this many bytes. Other memory is bounded by the largest batch and the number of
+// visitors.
+func CountProps(ctx context.Context, day Batches, wanted func(name uint32) bool, most int) (PropTables, error) {
+	return countProps(ctx, day, wanted, most, defaultLimits)
 }
 
-func countProps(day Batches, wanted func(name uint32) bool, most int) (PropTables, error) {
-	p := &propCounter{wanted: wanted, tables: make(PropTables), most: most, parts: 1}
-	for ; p.part < p.parts; p.part++ {
-		for c, err := range day {
-			if err == nil {
-				err = p.add(c)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		for _, t := range p.tables {
-			t.pairs.tally(t.tallies, len(p.visitors.values))
-		}
-		p.held = 0
+func countProps(ctx context.Context, day Batches, wanted func(name uint32) bool, most int, limits propLimits) (PropTables, error) {
+	d := &dayProps{ctx: ctx, day: day, wanted: wanted, left: most, limits: limits, tables: make(PropTables)}
+	err := d.count(share{seed: maphash.MakeSeed(), shares: 1})
+	return d.tables, err
+}
+
+// dayProps counts the props of a day, one share of them after the other.
+type dayProps struct {
+	ctx    context.Context
+	day    Batches
+	wanted func(name uint32) bool
+	left   int // bytes of tables
+	limits propLimits
+	tables PropTables
+}
+
+// count counts a share of the props, in halves if it does not fit into memory.
+func (d *dayProps) count(s share) error {
+	err := d.tryCount(s)
+	if !errors.Is(err, errManyRows) {
+		return err
 	}
-	return p.tables, nil
-}
-
-// propCounter counts props in several passes. Each pass counts the visitors of a part, so that
-// those of all passes add up. The first pass also counts the events.
-type propCounter struct {
-	wanted   func(name uint32) bool
-	tables   PropTables
-	visitors dictionary[uint64]
-
-	most, held  int    // pairs in memory
-	parts, part uint32 // parts is a power of two
-}
-
-// add counts the events of a batch.
-func (p *propCounter) add(c *Columns) error {
-	visitors := p.move(c.visitor.values)
-	byName := p.tablesOf(c)
-	for row, set := range c.props.rows {
-		t := byName[c.texts[Name].rows[row]]
-		if set == 0 || t == nil {
-			continue
-		}
-		rows, err := t.rowsOf(set, c.props.values)
-		if err != nil {
+	for _, half := range s.halves() {
+		if err := d.count(half); err != nil {
 			return err
-		}
-		if p.part == 0 {
-			t.count(set)
-		}
-		if v := visitors[c.visitor.rows[row]]; v != 0 && p.has(v) {
-			t.pairs.add(rows, v)
-			if p.held += len(rows); p.held > p.most {
-				p.shrink()
-			}
 		}
 	}
 	return nil
 }
 
-// move returns the positions of a batch's visitors among those of the day.
-func (p *propCounter) move(values []uint64) []uint32 {
-	moved := make([]uint32, len(values))
-	if len(p.visitors.values) == 0 { // no index is needed for a single batch
-		p.visitors.values = slices.Clone(values)
-		for i := range moved {
-			moved[i] = uint32(i)
+// tryCount returns errManyRows if the share does not fit into memory.
+func (d *dayProps) tryCount(s share) error {
+	p := newPropCounter(d.wanted, s, d.limits)
+	if err := p.count(d.ctx, d.day); err != nil {
+		return err
+	}
+	for id, t := range p.tables {
+		table := t.encode()
+		if d.left -= len(table); d.left < 0 {
+			return store.ErrTooLarge
 		}
-		return moved
-	}
-	for i, v := range values {
-		moved[i] = p.visitors.member(v)
-	}
-	return moved
-}
-
-// has reports whether a visitor is counted in this pass.
-func (p *propCounter) has(visitor uint32) bool { return visitor&(p.parts-1) == p.part }
-
-// shrink drops repeated pairs. If that is not enough, it leaves part of the visitors to further
-// passes, unless the visitors of an earlier pass are already counted.
-func (p *propCounter) shrink() {
-	p.each(func(t *propTable) { t.pairs.dedupe() })
-	for p.part == 0 && p.held > p.most/2 && p.parts < uint32(len(p.visitors.values)) {
-		p.parts *= 2
-		p.each(func(t *propTable) { t.pairs.keep(p.has) })
-	}
-	p.most = max(p.most, 2*p.held)
-}
-
-// each calls f with each table, and counts the pairs.
-func (p *propCounter) each(f func(*propTable)) {
-	p.held = 0
-	for _, t := range p.tables {
-		f(t)
-		p.held += len(t.pairs.rows)
-	}
-}
-
-// setCounter counts the sets of a batch.
-type setCounter struct {
-	*propTable
-	members       []uint32   // position of a set in memberRows, from 1
-	memberRows    [][]uint32 // rows of a set's props
-	memberNumbers [][]uint32 // rows of a set's props that are numbers
-}
-
-// count counts an event with a set whose rows are known.
-func (t *setCounter) count(set uint32) {
-	position := t.members[set] - 1
-	for _, i := range t.memberRows[position] {
-		t.tallies[i].Count++
-	}
-	for _, i := range t.memberNumbers[position] {
-		t.numbers[i]++
-	}
-}
-
-// tablesOf returns the tables of the names of a batch; nil for names that are not wanted.
-func (p *propCounter) tablesOf(c *Columns) []*setCounter {
-	names := c.texts[Name].values
-	byName, byID := make([]*setCounter, len(names)), make(map[uint32]*setCounter)
-	for i, id := range names {
-		if !p.wanted(id) {
-			continue
+		if len(table) > 0 {
+			d.tables[id] = append(d.tables[id], table)
 		}
-		if p.tables[id] == nil {
-			p.tables[id] = &propTable{index: make(map[prop]uint32)}
-		}
-		if byID[id] == nil {
-			byID[id] = &setCounter{propTable: p.tables[id]}
-		}
-		byName[i] = byID[id]
 	}
-	return byName
+	return nil
 }
 
-// rowsOf returns the rows of all props of a set.
-func (t *setCounter) rowsOf(set uint32, sets []string) ([]uint32, error) {
-	if t.members == nil {
-		t.members = make([]uint32, len(sets))
+// errManyRows is returned for a share of the props that does not fit into memory.
+var errManyRows = errors.New("colstore: too many props at once")
+
+// share is a part of all props, by their hashes.
+type share struct {
+	seed          maphash.Seed
+	shares, index uint64 // shares is a power of two
+}
+
+// maxShares ends the halving of props with equal hashes.
+const maxShares = 1 << 32
+
+func (s share) halves() [2]share {
+	a, b := s, s
+	a.shares, b.shares = 2*s.shares, 2*s.shares
+	b.index += s.shares
+	return [2]share{a, b}
+}
+
+func (s share) has(key, value []byte) bool {
+	if s.shares == 1 {
+		return true
 	}
-	if t.members[set] == 0 {
-		var rows, numbers []uint32
-		err := eachProp([]byte(sets[set]), func(key, value []byte, numeric bool) {
-			row := t.row(prop{string(key), string(value)})
-			if rows = append(rows, row); numeric {
-				numbers = append(numbers, row)
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-		t.memberRows, t.memberNumbers = append(t.memberRows, rows), append(t.memberNumbers, numbers)
-		t.members[set] = uint32(len(t.memberRows))
-	}
-	return t.memberRows[t.members[set]-1], nil
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	_, _ = h.Write(key)
+	_ = h.WriteByte(0)
+	_, _ = h.Write(value)
+	return h.Sum64()&(s.shares-1) == s.index
 }

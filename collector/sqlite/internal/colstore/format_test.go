@@ -3,6 +3,7 @@ package colstore
 import (
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -143,10 +144,10 @@ func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	t.Parallel()
 	day := func(yield func(*Columns, error) bool) { yield(formatEvents(t), nil) }
 	totals := formatEvents(t).Totals()
-	props, err := CountProps(day, func(uint32) bool { return true })
+	props, err := CountProps(t.Context(), day, everything, math.MaxInt)
 	require.NoError(t, err)
 	events := CountEvents(formatEvents(t), func(uint32) bool { return true })
-	got := Parts{PartTotals: totals.Encode(), PartProps: props.Encode(), PartEventHours: events.EncodeHours()}
+	got := Parts{PartTotals: totals.Encode(), PartProps: encode(t, props), PartEventHours: events.EncodeHours()}
 	got[PartEventPages], err = events.EncodePages(formatTexts)
 	require.NoError(t, err)
 	for _, d := range store.Dimensions() {

@@ -2,13 +2,46 @@ package colstore
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// PropTables count the props of events, by the ID of the events' name.
-type PropTables map[uint32]*propTable
+// PropTables are encoded tables of the props of events, by the ID of the events' name. Tables of
+// the same name have different props.
+type PropTables map[uint32][][]byte
+
+// Encode returns the part PartProps of a rollup.
+func (t PropTables) Encode(ctx context.Context) ([]byte, error) {
+	var e encoder
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		table, err := joinTables(ctx, t[name])
+		if err != nil {
+			return nil, err
+		}
+		e.number(uint64(name))
+		e.bytes(string(table))
+	}
+	return e, nil
+}
+
+// joinTables returns one table with the rows of tables that have different props.
+func joinTables(ctx context.Context, tables [][]byte) ([]byte, error) {
+	if len(tables) == 1 {
+		return tables[0], nil
+	}
+	var e encoder
+	var key, value []byte
+	err := eachRow(ctx, tables, func(c *cursor) {
+		e.front(string(key), string(c.key))
+		e.front(string(value), string(c.value))
+		e.tally(c.tally)
+		e.number(uint64(c.numbers))
+		key, value = append(key[:0], c.key...), append(value[:0], c.value...)
+	})
+	return e, err
+}
 
 // propTable counts the props of the events with one name.
 type propTable struct {
@@ -23,34 +56,15 @@ type propTable struct {
 type prop struct{ key, value string }
 
 // row returns the row of a prop, which it adds if necessary.
-func (t *propTable) row(p prop) uint32 {
-	i, known := t.index[p]
+func (t *propTable) row(key, value []byte) (i uint32, added bool) {
+	i, known := t.index[prop{string(key), string(value)}] // does not copy
 	if !known {
+		p := prop{string(key), string(value)}
 		i = uint32(len(t.rows))
 		t.index[p] = i
 		t.rows, t.tallies, t.numbers = append(t.rows, p), append(t.tallies, Tally{}), append(t.numbers, 0)
 	}
-	return i
-}
-
-// Encode returns the part PartProps of a rollup.
-func (t PropTables) Encode() []byte {
-	var e encoder
-	for _, name := range slices.Sorted(maps.Keys(t)) {
-		if len(t[name].rows) > 0 {
-			e.number(uint64(name))
-			e.bytes(string(t[name].encode()))
-		}
-	}
-	return e
-}
-
-// Table returns the encoded table of a name; nil if there is none.
-func (t PropTables) Table(name uint32) []byte {
-	if t[name] == nil {
-		return nil
-	}
-	return t[name].encode()
+	return i, !known
 }
 
 // encode encodes the table, sorted by key and value.
