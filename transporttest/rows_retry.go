@@ -64,11 +64,12 @@ func outageCostsARequestPerStep(t *testing.T, open Open) {
 func slowAttemptIsMadeAgain(t *testing.T, open Open) {
 	api := footfalltest.NewAPI(t)
 	api.Next(footfalltest.Hang())
-	r := start(t, open, api.Config(), func(c *footfall.Config) { c.AttemptTimeout = 100 * time.Millisecond })
+	const timeout = 500 * time.Millisecond // enough for the second attempt on a busy machine
+	r := start(t, open, api.Config(), func(c *footfall.Config) { c.AttemptTimeout = timeout })
 	began := time.Now()
 	r.deliver(t, 1)
 	sameOnEveryAttempt(t, api, 2)
-	assert.GreaterOrEqual(t, api.Requests()[1].Time.Sub(began), 100*time.Millisecond)
+	assert.GreaterOrEqual(t, api.Requests()[1].Time.Sub(began), timeout)
 	r.counts(t, 1, 0)
 }
 
