@@ -70,7 +70,7 @@ func compareBySegments(t *testing.T, want, got store.Store) {
 	}
 }
 
-// damageBegin is four days before the end of the damaged days, of which the last is open.
+// damageBegin is the first of four days. The last one is open.
 var damageBegin = end.AddDate(0, 0, -4)
 
 // damagePart flips bits of a part, cuts it off or removes it.

@@ -1,6 +1,6 @@
-// Package order gives the events of a page times in the order in which the page sent them. Funnels
-// require later times for later steps, but requests of one moment may arrive in another order, and
-// within one millisecond.
+// Package order gives the events of a page times in the order that the page sent them. A step of a
+// funnel must be later than the step before, but requests of one moment may arrive in another order,
+// and within one millisecond.
 package order
 
 import (

@@ -74,7 +74,7 @@ func (p *propCounter) add(ctx context.Context, c *Columns) error {
 	return nil
 }
 
-// move returns the positions of a batch's visitors among those of the day.
+// move converts positions of visitors in a batch to positions in the day.
 func (p *propCounter) move(values []uint64) []uint32 {
 	moved := make([]uint32, len(values))
 	if len(p.visitors.values) == 0 { // no index is needed for a single batch
