@@ -7,23 +7,28 @@ import (
 	"net/http"
 )
 
-// connKey is the key of a request's net.Conn in its context.
+// connKey is the key of a request's conn in its context.
 type connKey struct{}
 
 // ConnContext is for http.Server.
-func (l *Limit) ConnContext(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, conn)
+func (l *Limit) ConnContext(ctx context.Context, accepted net.Conn) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c, known := l.conns[accepted]; known {
+		return context.WithValue(ctx, connKey{}, c)
+	}
+	return ctx // dropped
 }
 
 // Handler returns a handler that calls h. While the body of a request has not arrived, its
 // connection counts as quiet.
 func (l *Limit) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, ok := r.Context().Value(connKey{}).(net.Conn)
+		c, ok := r.Context().Value(connKey{}).(*conn)
 		if ok && r.Body != http.NoBody && r.ProtoMajor == 1 { // HTTP/2 has many requests on a connection
-			l.await(conn)
+			l.await(c)
 			r = r.WithContext(r.Context()) // a copy: the server looks at its own r.Body after an answer
-			r.Body = &body{r.Body, conn, l}
+			r.Body = &body{r.Body, c, l}
 		}
 		h.ServeHTTP(w, r)
 	})
@@ -32,7 +37,7 @@ func (l *Limit) Handler(h http.Handler) http.Handler {
 // body notes when a body ends.
 type body struct {
 	io.ReadCloser
-	conn  net.Conn
+	conn  *conn
 	limit *Limit
 }
 

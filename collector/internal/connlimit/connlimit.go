@@ -3,7 +3,6 @@
 package connlimit
 
 import (
-	"container/list"
 	"net"
 	"net/http"
 	"sync"
@@ -23,22 +22,34 @@ type Limit struct {
 	most int
 
 	mu     sync.Mutex
-	change sync.Cond                  // of the fields below
-	conns  map[net.Conn]*list.Element // nil for a connection that is not quiet
-	quiet  list.List                  // of *quiet, the oldest first
+	change sync.Cond // of the fields below
+	conns  map[net.Conn]*conn
+	quiet  conn // of the ring of quiet connections: next is the oldest, prev the newest
 	closed bool
 }
 
-// quiet is a connection without a complete request.
-type quiet struct {
-	conn  net.Conn
-	since time.Time
+// conn is a connection within the limit.
+type conn struct {
+	net.Conn
+
+	since      time.Time // when it became quiet
+	prev, next *conn     // in the ring, nil if the connection is not quiet
+	gone       bool
+}
+
+// remove removes c from the ring.
+func (c *conn) remove() {
+	if c.next != nil {
+		c.prev.next, c.next.prev = c.next, c.prev
+		c.prev, c.next = nil, nil
+	}
 }
 
 // New returns a limit of this many connections.
 func New(most int) *Limit {
-	l := &Limit{most: max(most, 1), conns: make(map[net.Conn]*list.Element)}
+	l := &Limit{most: max(most, 1), conns: make(map[net.Conn]*conn)}
 	l.change.L = &l.mu
+	l.quiet.prev, l.quiet.next = &l.quiet, &l.quiet
 	return l
 }
 
@@ -74,14 +85,14 @@ func (l *listener) Close() error {
 }
 
 // enter makes room for a connection and adds it. It returns false if the listener is closed.
-func (l *Limit) enter(conn net.Conn) bool {
+func (l *Limit) enter(accepted net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.conns) > l.most*3/4 && l.quiet.Len() > 0 && time.Since(l.oldest().since) > shortIdle {
+	for len(l.conns) > l.most*3/4 && l.anyQuiet() && time.Since(l.quiet.next.since) > shortIdle {
 		l.dropOldest()
 	}
 	for len(l.conns) >= l.most && !l.closed {
-		if l.quiet.Len() > 0 {
+		if l.anyQuiet() {
 			l.dropOldest()
 		} else {
 			l.change.Wait()
@@ -90,64 +101,72 @@ func (l *Limit) enter(conn net.Conn) bool {
 	if l.closed {
 		return false
 	}
-	l.conns[conn] = l.quiet.PushBack(&quiet{conn, time.Now()})
+	c := &conn{Conn: accepted}
+	l.conns[accepted] = c
+	l.append(c)
 	return true
 }
 
-func (l *Limit) oldest() *quiet { return l.quiet.Front().Value.(*quiet) }
+func (l *Limit) anyQuiet() bool { return l.quiet.next != &l.quiet }
+
+// append makes c the newest of the quiet connections.
+func (l *Limit) append(c *conn) {
+	c.since = time.Now()
+	c.prev, c.next = l.quiet.prev, &l.quiet
+	c.prev.next, c.next.prev = c, c
+}
 
 // dropOldest closes the connection that is quiet for the longest time.
 func (l *Limit) dropOldest() {
-	conn := l.oldest().conn
-	l.quiet.Remove(l.quiet.Front())
-	delete(l.conns, conn)
-	_ = conn.Close() // the server notices
+	c := l.quiet.next
+	l.forget(c)
+	_ = c.Close() // the server notices
+}
+
+// forget removes c.
+func (l *Limit) forget(c *conn) {
+	c.remove()
+	c.gone = true
+	delete(l.conns, c.Conn)
 }
 
 // ConnState is for http.Server.
-func (l *Limit) ConnState(conn net.Conn, state http.ConnState) {
+func (l *Limit) ConnState(changed net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, known := l.conns[changed]
+	if !known { // dropped
+		return
+	}
 	switch state {
 	case http.StateNew, http.StateIdle:
-		l.await(conn)
+		l.becomeQuiet(c)
 	case http.StateActive: // the header has arrived
-		l.arrived(conn)
+		c.remove()
 	default:
-		l.leave(conn)
-	}
-}
-
-// await makes conn the newest of the quiet connections.
-func (l *Limit) await(conn net.Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.wake(conn) {
-		l.conns[conn] = l.quiet.PushBack(&quiet{conn, time.Now()})
+		l.forget(c)
 		l.change.Signal()
 	}
 }
 
-// arrived notes that the request of conn has arrived.
-func (l *Limit) arrived(conn net.Conn) {
+// await makes c quiet until its request has arrived.
+func (l *Limit) await(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wake(conn)
-}
-
-func (l *Limit) leave(conn net.Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.wake(conn) {
-		delete(l.conns, conn)
-		l.change.Signal()
+	if !c.gone {
+		l.becomeQuiet(c)
 	}
 }
 
-// wake removes conn from the quiet connections. It returns false if conn was dropped.
-func (l *Limit) wake(conn net.Conn) bool {
-	place, known := l.conns[conn]
-	if place != nil {
-		l.quiet.Remove(place)
-		l.conns[conn] = nil
-	}
-	return known
+func (l *Limit) becomeQuiet(c *conn) {
+	c.remove()
+	l.append(c)
+	l.change.Signal()
+}
+
+// arrived notes that the request of c has arrived.
+func (l *Limit) arrived(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.remove()
 }
