@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -15,6 +16,11 @@ const (
 	queueLength = 4096
 	batchLength = 4096
 )
+
+// maxYields is how often the writer lets other goroutines run before a transaction. Callers whose
+// events were just committed add their next ones, which then share the transaction: otherwise
+// callers split into two halves that wait for each other.
+const maxYields = 3
 
 // job is a request to the writer: to add an event, or to run a function in its own
 // transaction.
@@ -158,6 +164,7 @@ func (w *writer) gather(first *job) {
 	if left := w.every - time.Since(w.last); w.every > 0 && left > 0 {
 		pause = time.After(left)
 	}
+	yields := 0
 	for len(w.batch) < batchLength && w.next == nil {
 		select {
 		case j := <-w.queue:
@@ -166,7 +173,12 @@ func (w *writer) gather(first *job) {
 		default:
 		}
 		if pause == nil {
-			return
+			if yields == maxYields {
+				return
+			}
+			yields++
+			runtime.Gosched()
+			continue
 		}
 		select {
 		case j := <-w.queue:
