@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver, in Go alone
@@ -100,6 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		segmentProps:  segmentProps,
 		maxPropBytes:  maxPropBytes,
 		counting:      make(turn, 1),
+		decoding:      make(chan struct{}, runtime.GOMAXPROCS(0)),
 		compacting:    make(turn, 1),
 		compactorDone: make(chan struct{}),
 	}

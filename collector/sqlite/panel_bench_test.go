@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,10 +15,11 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// workload is a million events, and the range of the reports.
+// workload is what a site receives, and the range of the reports.
 type workload struct {
-	name  string
-	first time.Time // of the first event; the last one is at benchNow
+	name   string
+	events int
+	first  time.Time // of the first event; the last one is at benchNow
 
 	portions int // number of batches; segments of the open day are made after each
 	event    func(*rand.Rand, int, time.Time) store.Event
@@ -31,11 +31,12 @@ var (
 )
 
 var workloads = []workload{
-	{"month", monthly, 1, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
-	{"month of different paths", monthly, 1, differentPaths},
-	{"month of different values", monthly, 1, differentValues},
-	{"today", today, 50, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
-	{"today of different paths", today, 50, differentPaths},
+	{"month", benchEvents, monthly, 1, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
+	{"large month", 10 * benchEvents, monthly, 20, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
+	{"month of different paths", benchEvents, monthly, 1, differentPaths},
+	{"month of different values", benchEvents, monthly, 1, differentValues},
+	{"today", benchEvents, today, 50, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
+	{"today of different paths", benchEvents, today, 50, differentPaths},
 }
 
 // differentPaths returns an event of a site on which each page is viewed once.
@@ -65,11 +66,12 @@ func (w workload) before() store.Query {
 func (w workload) fill(b *testing.B, s *sqlite.Store) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	events := make([]store.Event, benchEvents)
-	for i := range events {
-		events[i] = w.event(rng, i, w.first.Add(time.Duration(i)*(benchNow.Sub(w.first)/benchEvents)))
-	}
-	for some := range slices.Chunk(events, benchEvents/w.portions) {
+	some := make([]store.Event, w.events/w.portions)
+	for portion := range w.portions {
+		for i := range some {
+			i += portion * len(some)
+			some[i%len(some)] = w.event(rng, i, w.first.Add(time.Duration(i)*(benchNow.Sub(w.first)/time.Duration(w.events))))
+		}
 		require.NoError(b, sqlite.AddAll(b.Context(), s, some))
 		sqlite.Settle(b, s)
 	}

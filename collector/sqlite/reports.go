@@ -255,7 +255,7 @@ func (d *span) rolledTally(id uint32, by store.Dimension) (t colstore.Tally, fou
 
 // countMatches counts the events of the span that match.
 func (d *span) countMatches(match *colstore.Matcher) (colstore.Tally, error) {
-	c, err := match.Select(d.batches(match.Columns(), match.NeedsPages()), d.textsOf)
+	c, err := colstore.Join(d.matches(match))
 	if err != nil {
 		return colstore.Tally{}, err
 	}
@@ -273,9 +273,8 @@ func (s *Store) Funnel(ctx context.Context, q store.Query, steps []store.Match) 
 		if err != nil {
 			return err
 		}
-		want := append(match.Columns(), colstore.At)
 		return r.days(func(d *span) error {
-			for c, err := range match.Matches(d.batches(want, match.NeedsPages()), d.textsOf) {
+			for c, err := range d.matches(match, colstore.At) {
 				if err != nil {
 					return err
 				}

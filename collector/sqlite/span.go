@@ -112,28 +112,41 @@ func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
 // batches returns the events of the span, one batch for each segment and for each gap. With
 // pages, segments have the texts of the paths.
 func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
+	return d.batchesOf(want, pages, func(*colstore.Columns) error { return nil })
+}
+
+// matches returns the events of the span that match.
+func (d *span) matches(match *colstore.Matcher, want ...colstore.Column) colstore.Batches {
+	return d.batchesOf(append(match.Columns(), want...), match.NeedsPages(), func(c *colstore.Columns) error { return match.Select(c, d.textsOf) })
+}
+
+// batchesOf is like batches after work on each batch. Work on segments is done ahead and
+// concurrently.
+func (d *span) batchesOf(want []colstore.Column, pages bool, work func(*colstore.Columns) error) colstore.Batches {
 	return func(yield func(*colstore.Columns, error) bool) {
 		all, err := d.segments(d.day)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		from := d.from
-		for _, s := range all {
-			if s.until <= d.from || s.first >= d.to {
-				continue
+		gap := func(c *colstore.Columns, err error) bool {
+			if err == nil {
+				err = work(c)
 			}
-			c, err := d.readSegment(s, want, pages)
-			if errors.Is(err, colstore.ErrDamaged) {
+			return yield(c, err) && err == nil
+		}
+		from := d.from
+		for s, decoded := range d.decodeAhead(all, want, pages, work) {
+			if errors.Is(decoded.err, colstore.ErrDamaged) {
 				d.s.damage.noteSegment(siteDay{d.site, d.day}, s.id)
 				continue // its events are in the gap before the next segment
 			}
-			if !d.readGap(from, s.first, want, yield) || !yield(c, err) {
+			if !d.readGap(from, s.first, want, gap) || !yield(decoded.columns, decoded.err) || decoded.err != nil {
 				return
 			}
 			from = s.until
 		}
-		d.readGap(from, d.to, want, yield)
+		d.readGap(from, d.to, want, gap)
 	}
 }
 
@@ -189,22 +202,5 @@ func (r *reading) scan(from, to int64, want ...colstore.Column) (*colstore.Colum
 	}
 	err := eachRow(r.ctx, r.tx, "SELECT "+strings.Join(names, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq",
 		into, func() {}, r.site, from, to)
-	return c, err
-}
-
-// readSegment decodes columns of a segment and drops the rows outside of the span.
-func (d *span) readSegment(s segment, want []colstore.Column, pages bool) (*colstore.Columns, error) {
-	cut := s.first < d.from || s.until > d.to
-	if cut && !slices.Contains(want, colstore.At) {
-		want = append([]colstore.Column{colstore.At}, want...)
-	}
-	parts, err := d.segmentParts(s.id, colstore.SegmentParts(want, pages))
-	if err != nil {
-		return nil, err
-	}
-	c, err := colstore.DecodeSegment(d.day, want, parts)
-	if err == nil && cut {
-		c.Cut(d.from, d.to)
-	}
 	return c, err
 }

@@ -37,6 +37,7 @@ type Store struct {
 	commits    atomic.Int64 // transactions that added events
 	texts      texts
 	forgetting turn
+	decoding   chan struct{} // has room for the goroutines that decode
 
 	segmentLength int  // events in a segment
 	segmentProps  int  // bytes of props in a segment

@@ -35,7 +35,7 @@ func NewFunnel(steps int) *Funnel {
 // Result returns the counts of the events that were added.
 func (f *Funnel) Result() store.Funnel { return f.result }
 
-// Add adds events that match a step, as [Matcher.Matches] returns them. It needs At. Batches must be
+// Add adds events that match a step, as [Matcher.Select] keeps them. It needs At. Batches must be
 // in order.
 func (f *Funnel) Add(c *Columns) {
 	steps := f.result.Steps

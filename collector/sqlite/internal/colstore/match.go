@@ -75,29 +75,14 @@ func (m *Matcher) Columns() []Column {
 // NeedsPages reports whether Select needs the texts of the paths.
 func (m *Matcher) NeedsPages() bool { return len(m.patterns) > 0 }
 
-// Select returns the Visitor of a day's events that match and their masks.
-func (m *Matcher) Select(day Batches, texts Texts) (*Columns, error) {
-	return Join(m.Matches(day, texts))
-}
-
-// Matches returns the Visitor of the events that match and their masks, and At if the batches have
-// it.
-func (m *Matcher) Matches(day Batches, texts Texts) Batches {
-	return func(yield func(*Columns, error) bool) {
-		for c, err := range day {
-			if err == nil {
-				err = m.setMasks(c, texts)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			c.keepMasked()
-			if !yield(c, nil) {
-				return
-			}
-		}
+// Select keeps the Visitor of the events that match and their masks, and At if c has it. It may be
+// called concurrently.
+func (m *Matcher) Select(c *Columns, texts Texts) error {
+	err := m.setMasks(c, texts)
+	if err == nil {
+		c.keepMasked()
 	}
+	return err
 }
 
 // keepMasked keeps visitor, masks and at of the events that match, and drops the others.

@@ -1,0 +1,98 @@
+package sqlite
+
+import (
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+)
+
+// A transaction reads segments one after the other, but to decode them takes longer. So a report
+// reads ahead, and goroutines decode what it has read. The reports share as many goroutines as
+// there are processors: a report that finds all in use decodes by itself.
+
+// decoded is a segment's columns, or why there are none.
+type decoded struct {
+	columns *colstore.Columns
+	err     error
+}
+
+// pending is a segment that was read.
+type pending struct {
+	segment
+	result func() decoded
+}
+
+// decodeAhead yields the segments of the span in order, after work on each.
+func (d *span) decodeAhead(all []segment, want []colstore.Column, pages bool, work func(*colstore.Columns) error) iter.Seq2[segment, decoded] {
+	return func(yield func(segment, decoded) bool) {
+		var running sync.WaitGroup
+		defer running.Wait()
+		var ahead []pending
+		for _, s := range all {
+			if s.until <= d.from || s.first >= d.to {
+				continue
+			}
+			ahead = append(ahead, pending{s, d.s.start(&running, d.readSegment(s, want, pages, work))})
+			if len(ahead) <= cap(d.s.decoding) {
+				continue
+			}
+			if !yield(ahead[0].segment, ahead[0].result()) {
+				return
+			}
+			ahead = ahead[1:]
+		}
+		for _, p := range ahead {
+			if !yield(p.segment, p.result()) {
+				return
+			}
+		}
+	}
+}
+
+// start starts decode in a goroutine, unless too many are in use. The function that it returns
+// returns the result.
+func (s *Store) start(running *sync.WaitGroup, decode func() decoded) func() decoded {
+	select {
+	case s.decoding <- struct{}{}:
+	default:
+		return decode
+	}
+	done := make(chan decoded, 1)
+	running.Go(func() {
+		defer func() { <-s.decoding }()
+		defer func() {
+			if p := recover(); p != nil { // would end the process, unlike in a request's goroutine
+				done <- decoded{nil, fmt.Errorf("decoding a segment: panic: %v\n%s", p, debug.Stack())}
+			}
+		}()
+		done <- decode()
+	})
+	return func() decoded { return <-done }
+}
+
+// readSegment reads parts of a segment. The function that it returns decodes them, drops the rows
+// outside of the span, and does the work.
+func (d *span) readSegment(s segment, want []colstore.Column, pages bool, work func(*colstore.Columns) error) func() decoded {
+	cut := s.first < d.from || s.until > d.to
+	if cut && !slices.Contains(want, colstore.At) {
+		want = append([]colstore.Column{colstore.At}, want...)
+	}
+	parts, err := d.segmentParts(s.id, colstore.SegmentParts(want, pages))
+	return func() decoded {
+		if err != nil {
+			return decoded{nil, err}
+		}
+		c, err := colstore.DecodeSegment(d.day, want, parts)
+		if err == nil && cut {
+			c.Cut(d.from, d.to)
+		}
+		if err == nil {
+			err = work(c)
+		}
+		return decoded{c, err}
+	}
+}
