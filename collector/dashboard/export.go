@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/internal/patient"
@@ -109,6 +110,10 @@ const (
 	cellEnds      = ";\t\r\n"
 )
 
+// invisible are the characters that a spreadsheet may drop before it looks for a formula: spaces
+// such as U+00A0, controls, formats such as U+200B and U+FEFF, and others without a glyph.
+var invisible = []*unicode.RangeTable{unicode.Z, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point}
+
 // guardCell puts an apostrophe before each formula, because event texts come from strangers. The
 // JSON export has the unchanged texts.
 func guardCell(cell string) string {
@@ -118,7 +123,7 @@ func guardCell(cell string) string {
 		if begins && strings.ContainsRune(formulaStarts, r) {
 			guarded.WriteByte('\'')
 		}
-		begins = strings.ContainsRune(cellEnds, r) || begins && (r == ' ' || r == '"')
+		begins = strings.ContainsRune(cellEnds, r) || begins && (r == '"' || unicode.In(r, invisible...))
 		guarded.WriteRune(r)
 	}
 	return guarded.String()
