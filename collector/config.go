@@ -7,18 +7,19 @@ import (
 	"log/slog"
 	"math"
 	"net/netip"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/footfall-dev/footfall/collector/internal/publicurl"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // Config configures a [Collector]. The zero value of a field selects its default. [New]
 // copies the Config: later changes have no effect.
 type Config struct {
-	// Store keeps events and the account. The caller closes it after the Collector.
+	// Store keeps events and the account. The caller closes it after the Collector. The Collector
+	// also uses methods that only some stores have, such as Damage of [store.Inspector] and Scrub
+	// of package sqlite: a type that wraps a store should embed the store's own type.
 	// Required.
 	Store store.Store
 
@@ -104,7 +105,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
+	c.PublicURL = publicurl.Trim(c.PublicURL)
 	c.TrustedProxies = slices.Clone(c.TrustedProxies)
 	c.KeyRate = cmp.Or(c.KeyRate, 50_000)
 	c.KeyBurst = cmp.Or(c.KeyBurst, max(int(min(2*c.KeyRate, 1<<30)), 1))
@@ -132,7 +133,7 @@ func (c *Config) check() error {
 		}
 	}
 	report(c.Store == nil, "Store", "is missing: open one with sqlite.Open")
-	report(c.PublicURL != "" && !isPublicURL(c.PublicURL), "PublicURL", "must be an http or https URL without a path, such as https://stats.example.com")
+	report(c.PublicURL != "" && !publicurl.Valid(c.PublicURL), "PublicURL", "must be an http or https URL without a path, such as https://stats.example.com")
 	report(c.Retention < 0, "Retention", "is negative")
 	report(math.IsNaN(c.KeyRate), "KeyRate", "is not a number")
 	report(c.KeyBurst < 0, "KeyBurst", "is negative")
@@ -149,9 +150,4 @@ func (c *Config) check() error {
 		report(d < 0, field, "is negative")
 	}
 	return errors.Join(problems...)
-}
-
-func isPublicURL(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && raw == u.Scheme+"://"+u.Host
 }

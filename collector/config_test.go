@@ -75,21 +75,3 @@ func TestSetupLinkExistsUntilAPasswordIsSet(t *testing.T) {
 	require.NoError(t, s.Account().SetUp(t.Context(), token, "correct horse battery"))
 	assert.Empty(t, s.SetupURL())
 }
-
-func TestPublicURLIsSchemeAndHost(t *testing.T) {
-	t.Parallel()
-	for raw, want := range map[string]bool{
-		"https://stats.example.com":   true,
-		"http://127.0.0.1:8090":       true,
-		"http://[::1]:8090":           true,
-		"https://stats.example.com/x": false,
-		"https://u@stats.example.com": false,
-		"https://stats.example.com?x": false,
-		"https://stats.example.com#":  false,
-		"ftp://stats.example.com":     false,
-		"https://":                    false,
-		"stats.example.com":           false,
-	} {
-		assert.Equal(t, want, isPublicURL(raw), raw)
-	}
-}

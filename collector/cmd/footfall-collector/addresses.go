@@ -3,18 +3,13 @@ package main
 import (
 	"fmt"
 	"net"
-	"net/url"
-	"strings"
+
+	"github.com/footfall-dev/footfall/collector/internal/publicurl"
 )
 
 // checkURL checks the public URL as collector.New does, which runs after the data is opened.
 func checkURL(text string) error {
-	if text == "" {
-		return nil
-	}
-	base := strings.TrimRight(text, "/")
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || base != u.Scheme+"://"+u.Host {
+	if text != "" && !publicurl.Valid(publicurl.Trim(text)) {
 		return fmt.Errorf("-public-url or FOOTFALL_PUBLIC_URL: %q is not an http or https URL without a path, such as https://stats.example.com", text)
 	}
 	return nil
