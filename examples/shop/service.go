@@ -28,11 +28,17 @@ type service struct {
 	ended     chan error
 }
 
-// told is a Store that reports each committed event.
+// told is a store that reports each committed event. It embeds the store's own type: the
+// collector uses methods of it that store.Store does not have.
 type told struct {
-	store.Store
+	*sqlite.Store
 	of func(store.Event)
 }
+
+var (
+	_ store.Store     = told{}
+	_ store.Inspector = told{}
+)
 
 // Add implements store.Store.
 func (s told) Add(ctx context.Context, e store.Event) error {

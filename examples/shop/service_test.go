@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -35,6 +37,18 @@ func shopWithService(t *testing.T, dir string) (*site, *service, func()) {
 		assert.NoError(t, <-closed)
 		assert.NoError(t, service.close(context.Background()))
 	}
+}
+
+// The collector uses methods of the SQLite store that store.Store does not have.
+func TestTheStoreThatReportsEventsHasAllMethodsOfTheSQLiteStore(t *testing.T) {
+	t.Parallel()
+	wrapped, own := reflect.TypeFor[told](), reflect.TypeFor[*sqlite.Store]()
+	for m := range own.Methods() {
+		_, found := wrapped.MethodByName(m.Name)
+		assert.True(t, found, m.Name)
+	}
+	_, scrubs := wrapped.MethodByName("Scrub")
+	assert.True(t, scrubs, "the salts of past days")
 }
 
 func TestGoalsAndFunnelsCountCustomers(t *testing.T) {
