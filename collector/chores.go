@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // choreEvery is the interval of chores. A timer until midnight would be late on a laptop
@@ -15,9 +17,9 @@ const choreEvery = time.Minute
 func (c *Collector) doChores() {
 	ticker := time.NewTicker(choreEvery)
 	defer ticker.Stop()
-	var forgotten time.Time // day of the last successful removal
+	var forgetting, searching daily
 	for {
-		if err := c.chore(&forgotten); err != nil && c.ending.Err() == nil {
+		if err := c.chore(&forgetting, &searching); err != nil && c.ending.Err() == nil {
 			c.trouble("daily maintenance failed, will retry", err)
 		}
 		select {
@@ -48,7 +50,23 @@ func (c *Collector) finishDeletions() {
 	}
 }
 
-func (c *Collector) chore(forgotten *time.Time) error {
+// daily does work once a day.
+type daily struct{ last time.Time }
+
+// do calls work with the day, unless it has succeeded on this day.
+func (d *daily) do(ctx context.Context, work func(ctx context.Context, today time.Time) error) error {
+	today := dayOf(time.Now())
+	if today.Equal(d.last) {
+		return nil
+	}
+	err := work(ctx, today)
+	if err == nil {
+		d.last = today
+	}
+	return err
+}
+
+func (c *Collector) chore(forgetting, searching *daily) error {
 	ctx, cancel := context.WithTimeout(c.ending, choreEvery)
 	defer cancel()
 	c.failures.prune()
@@ -58,15 +76,27 @@ func (c *Collector) chore(forgotten *time.Time) error {
 		_, ok := c.account.Site(site)
 		return ok
 	})
-	err := c.salts.roll(ctx)
-	if today := dayOf(time.Now()); !today.Equal(*forgotten) {
-		old := c.forget(ctx, today)
-		if old == nil {
-			*forgotten = today
-		}
-		err = errors.Join(err, old)
+	return errors.Join(c.salts.roll(ctx), searching.do(ctx, c.findOrphans), forgetting.do(ctx, c.forget))
+}
+
+// findOrphans warns of events whose site does not exist, and of their removal.
+func (c *Collector) findOrphans(ctx context.Context, _ time.Time) error {
+	expired, err := c.account.FindOrphans(ctx)
+	for _, o := range expired {
+		c.log.Warn("collector: the events of a site that does not exist are removed now", "site", o.Site, "found", o.Found)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	for _, o := range c.account.Orphans() {
+		all, err := c.store.Totals(ctx, store.Query{Site: o.Site, From: time.UnixMilli(0), To: o.Until().AddDate(1, 0, 0)})
+		if err != nil {
+			return err
+		}
+		c.log.Warn("collector: events belong to a site that does not exist, and will be removed: to keep them, add the site on the page of sites",
+			"site", o.Site, "events", all.Pageviews+all.Events, "found", o.Found, "removed_after", o.Until())
+	}
+	return nil
 }
 
 // forget removes events older than Config.Retention, in whole days because figures are kept
@@ -79,6 +109,9 @@ func (c *Collector) forget(ctx context.Context, today time.Time) error {
 	var problems []error
 	for _, s := range c.account.Sites() {
 		problems = append(problems, c.store.Forget(ctx, s.ID, before))
+	}
+	for _, o := range c.account.Orphans() {
+		problems = append(problems, c.store.Forget(ctx, o.Site, before))
 	}
 	return errors.Join(problems...)
 }

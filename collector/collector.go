@@ -109,14 +109,7 @@ func (c *Collector) begin(ctx context.Context) error {
 	if err := c.loadProps(ctx, time.Now()); err != nil {
 		return err
 	}
-	orphans, err := c.account.DeleteOrphans(ctx)
-	if err != nil {
-		return err
-	}
-	for _, id := range orphans {
-		c.log.Warn("collector: the events of a site that does not exist are removed", "site", id)
-	}
-	_, _, err = c.salts.today(ctx) // fail now rather than with each event of a browser
+	_, _, err := c.salts.today(ctx) // fail now rather than with each event of a browser
 	return err
 }
 

@@ -1,6 +1,9 @@
 package collector
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
@@ -62,18 +66,52 @@ func TestADeletionThatIsInterruptedGoesOnAfterARestart(t *testing.T) {
 	})
 }
 
-func TestEventsOfSitesThatDoNotExistAreRemovedAtTheStart(t *testing.T) {
+func TestEventsOfSitesThatDoNotExistAreRemovedAfterAWeek(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := storetest.NewReference()
+		lost := store.Event{Site: "site_gone", At: time.Now(), URL: pageURL, Path: "/"}
+		require.NoError(t, st.Add(t.Context(), lost))
+		var log bytes.Buffer
+		start := func() *service {
+			s := prepare(t, Config{Store: st, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			synctest.Wait()
+			return s
+		}
+		begin := time.Now()
+		s := start()
+		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		assert.Len(t, sitesIn(t, st), 2)
+		assert.Contains(t, log.String(), "level=WARN")
+		assert.Contains(t, log.String(), "site=site_gone events=1 found=2000-01-01T00:00:00.000Z removed_after=2000-01-08T00:00:00.000Z")
+		time.Sleep(6 * 24 * time.Hour)
+		synctest.Wait()
+		assert.Equal(t, 7, strings.Count(log.String(), "site=site_gone"), "once a day:\n%s", &log)
+		assert.Len(t, sitesIn(t, st), 2)
+		require.NoError(t, s.Close(t.Context()))
+
+		again := start()
+		require.Equal(t, []account.Orphan{{Site: "site_gone", Found: begin.UTC()}}, again.Account().Orphans(), "a restart does not begin a new week")
+		time.Sleep(24*time.Hour + choreEvery)
+		synctest.Wait()
+		assert.Contains(t, log.String(), "removed now")
+		assert.Equal(t, []string{s.site.ID}, sitesIn(t, st))
+		assert.Empty(t, again.Account().Orphans())
+		time.Sleep(3 * choreEvery)
+		synctest.Wait()
+		assert.Empty(t, again.Account().Deletions())
+		assert.Equal(t, []string{s.site.ID}, sitesIn(t, st))
+	})
+}
+
+func TestRetentionHoldsForEventsOfSitesThatDoNotExist(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := storetest.NewReference()
 		require.NoError(t, st.Add(t.Context(), store.Event{Site: "site_gone", At: time.Now(), URL: pageURL, Path: "/"}))
-		s := prepare(t, Config{Store: st})
-		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		prepare(t, Config{Store: st, Retention: 24 * time.Hour})
+		time.Sleep(3 * 24 * time.Hour)
 		synctest.Wait()
-		assert.Equal(t, []string{s.site.ID}, sitesIn(t, st))
-		time.Sleep(3 * choreEvery)
-		synctest.Wait()
-		assert.Empty(t, s.Account().Deletions())
-		assert.Equal(t, []string{s.site.ID}, sitesIn(t, st))
+		assert.Empty(t, sitesIn(t, st))
 	})
 }

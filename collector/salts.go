@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -19,9 +20,10 @@ import (
 // restart does not count visitors of the day twice. The record's ID is the day.
 const kindSalt = "salt"
 
-// DayRecords are the kinds of records that must not outlive their day. Backups leave them
-// out; a collector that starts from a backup counts that day's visitors anew.
-var DayRecords = []string{kindSalt}
+// DayRecords are the kinds of records that backups leave out, because they hold only for their
+// day: the salt, so that a collector that starts from a backup counts that day's visitors anew, and
+// the time at which events without a site were found, so that it keeps them as long as new ones.
+var DayRecords = []string{kindSalt, account.KindOrphan}
 
 // saltSize is the size of a salt in bytes, equal to the size of the hash.
 const saltSize = sha256.Size

@@ -74,6 +74,7 @@ type Account struct {
 	password  *password
 	deletions map[string]Deletion // by ID of the site
 	deleted   chan struct{}       // of length 1
+	orphans   map[string]Orphan   // by ID of the site
 	setup     string              // one-time token, until there is a password
 }
 
@@ -98,6 +99,7 @@ func Open(ctx context.Context, st store.Store) (*Account, error) {
 	load(ctx, st, kindFunnel, &a.funnels, &err)
 	load(ctx, st, kindSession, &a.sessions, &err)
 	load(ctx, st, kindDeletion, &a.deletions, &err)
+	load(ctx, st, KindOrphan, &a.orphans, &err)
 	var passwords map[string]*password
 	load(ctx, st, kindPassword, &passwords, &err)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -39,34 +38,17 @@ func (a *Account) DeleteSite(ctx context.Context, id string) error {
 	if !ok {
 		return ErrNotFound
 	}
-	if err := a.beginDeletion(ctx, Deletion{Site: id, Domain: site.Domain, Since: time.Now().UTC()}); err != nil {
+	a.mu.Lock()
+	err := a.beginDeletion(ctx, Deletion{Site: id, Domain: site.Domain, Since: time.Now().UTC()})
+	a.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	return a.dropSite(ctx, id)
 }
 
-// DeleteOrphans begins to delete the events of sites that do not exist, and returns their IDs.
-func (a *Account) DeleteOrphans(ctx context.Context) (orphans []string, err error) {
-	sites, err := a.store.Sites(ctx)
-	if err != nil {
-		return nil, err
-	}
-	under := a.Deletions()
-	for _, id := range sites {
-		if _, ok := a.Site(id); ok || slices.ContainsFunc(under, func(d Deletion) bool { return d.Site == id }) {
-			continue
-		}
-		if err := a.beginDeletion(ctx, Deletion{Site: id, Since: time.Now().UTC()}); err != nil {
-			return orphans, err
-		}
-		orphans = append(orphans, id)
-	}
-	return orphans, nil
-}
-
+// beginDeletion writes down a deletion. The caller holds the lock.
 func (a *Account) beginDeletion(ctx context.Context, d Deletion) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if err := save(ctx, a, kindDeletion, d.Site, a.deletions, d); err != nil {
 		return err
 	}

@@ -66,15 +66,25 @@ func (a *Account) ChangeSite(ctx context.Context, s Site) error {
 }
 
 func (a *Account) putSite(ctx context.Context, s *Site) error {
-	var err error
-	if s.Domain, err = cleanDomain(s.Domain); err != nil {
-		return err
-	}
-	if s.Name, err = cleanName("name", cmp.Or(strings.TrimSpace(s.Name), s.Domain)); err != nil {
+	if err := s.clean(); err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.saveSite(ctx, s)
+}
+
+// clean checks domain and name.
+func (s *Site) clean() (err error) {
+	if s.Domain, err = cleanDomain(s.Domain); err != nil {
+		return err
+	}
+	s.Name, err = cleanName("name", cmp.Or(strings.TrimSpace(s.Name), s.Domain))
+	return err
+}
+
+// saveSite saves a site that is clean. The caller holds the lock.
+func (a *Account) saveSite(ctx context.Context, s *Site) error {
 	if id, taken := a.domains[s.Domain]; taken && id != s.ID {
 		return &FieldError{"domain", "belongs to another site"}
 	}

@@ -16,6 +16,13 @@ type siteList struct {
 	Sites     []siteLine
 	Days      int
 	Deletions []account.Deletion
+	Orphans   []orphanLine
+}
+
+// orphanLine is a site that does not exist, with the number of its events.
+type orphanLine struct {
+	account.Orphan
+	Events int64
 }
 
 // siteLine is a site with today's figures.
@@ -37,6 +44,13 @@ func (b *board) listSites(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		list.Sites = append(list.Sites, line)
+	}
+	for _, o := range b.Account.Orphans() {
+		all, err := b.Store.Totals(r.Context(), ever(o.Site))
+		if err != nil {
+			return err
+		}
+		list.Orphans = append(list.Orphans, orphanLine{o, all.Pageviews + all.Events})
 	}
 	return b.show(w, r, http.StatusOK, "sites", view{Title: "Sites", Tab: "sites", Data: list})
 }
@@ -110,8 +124,11 @@ func (f siteForm) Losses() string {
 }
 
 func (b *board) newSite(w http.ResponseWriter, r *http.Request) error {
-	return b.newSitePage(w, r, http.StatusOK, form{})
+	return b.newSitePage(w, r, http.StatusOK, form{Values: url.Values{eventsOf: r.URL.Query()[eventsOf]}})
 }
+
+// eventsOf is the parameter with the ID of a site that does not exist, whose events a new site gets.
+const eventsOf = "events"
 
 func (b *board) newSitePage(w http.ResponseWriter, r *http.Request, status int, f form) error {
 	return b.show(w, r, status, "newsite", view{Title: "Add a site", Tab: "sites", Data: siteForm{Form: f}})
@@ -122,7 +139,12 @@ func (b *board) addSite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	site, err := b.Account.AddSite(r.Context(), f.Get("name"), f.Get("domain"))
+	var site account.Site
+	if id := f.Get(eventsOf); id != "" {
+		site, err = b.Account.RecoverSite(r.Context(), id, f.Get("name"), f.Get("domain"))
+	} else {
+		site, err = b.Account.AddSite(r.Context(), f.Get("name"), f.Get("domain"))
+	}
 	if f.refused(err) {
 		return b.newSitePage(w, r, http.StatusUnprocessableEntity, f)
 	}

@@ -24,6 +24,30 @@ func TestADeletionUnderWayIsShown(t *testing.T) {
 	assert.Contains(t, b.page("/").body, "The events of shop.example.com are being removed.")
 }
 
+func TestASiteThatWasLostIsAddedAgainWithItsEvents(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.add(viewed("site_lost", "/", noon, 1), viewed("site_lost", "/", noon, 2), viewed("site_left", "/", noon, 3))
+	b := f.signedIn()
+	assert.NotContains(t, b.page("/").body, "site_lost")
+	_, err := f.account.FindOrphans(t.Context())
+	require.NoError(t, err)
+	sites := b.page("/")
+	assert.Contains(t, sites.body, "2 events of <code>site_lost</code>, a site that does not exist, will be removed after "+
+		time.Now().UTC().AddDate(0, 0, 7).Format("2 January 2006"))
+	const form = "/sites/new?events=site_lost"
+	require.Contains(t, sites.body, `href="`+form+`"`)
+	wrong := b.page(form).submit("/sites/new", map[string]string{"domain": "not a domain"})
+	assert.Equal(t, http.StatusUnprocessableEntity, wrong.status)
+	wrong.submit("/sites/new", map[string]string{"domain": "shop.example.com"}).follow()
+	site, found := f.account.SiteOf("shop.example.com")
+	require.True(t, found)
+	assert.Equal(t, "site_lost", site.ID)
+	after := b.page("/").body
+	assert.NotContains(t, after, "site_lost</code>")
+	assert.Contains(t, after, "1 event of <code>site_left</code>")
+}
+
 func TestSitesAreAddedRenamedPausedAndDeletedByForms(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
