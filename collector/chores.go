@@ -72,7 +72,7 @@ func (c *Collector) chore(forgetting, searching *daily) error {
 	c.failures.prune()
 	c.browsers.prune()
 	c.activity.prune(c.account)
-	c.props.Prune(func(site string) bool {
+	c.limits.Prune(func(site string) bool {
 		_, ok := c.account.Site(site)
 		return ok
 	})

@@ -34,7 +34,7 @@ type Collector struct {
 	browsers *limiter[netip.Prefix] // events of browsers, by client
 	keys     *limiter[string]       // events of backends, by key; nil for no limit
 	shown    *shown
-	props    *distinct.Props
+	limits   *distinct.Limits
 	order    order.Times
 	ignored  atomic.Int64
 	health   health
@@ -77,7 +77,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		failures: newLimiter[netip.Prefix](failureRate, failureBurst),
 		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
 		shown:    newShown(maxShown, cfg.IdempotencyWindow),
-		props:    distinct.New(),
+		limits:   distinct.New(),
 		idle:     make(chan struct{}, 1),
 		ended:    make(chan struct{}),
 	}
@@ -106,7 +106,7 @@ func (c *Collector) begin(ctx context.Context) error {
 	if err := c.activity.load(ctx, c.store, c.account.Sites()); err != nil {
 		return err
 	}
-	if err := c.loadProps(ctx, time.Now()); err != nil {
+	if err := c.loadLimits(ctx, time.Now()); err != nil {
 		return err
 	}
 	_, _, err := c.salts.today(ctx) // fail now rather than with each event of a browser

@@ -94,7 +94,7 @@ func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *f
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.CommitTimeout)
 	defer cancel()
-	c.limitProps(&e)
+	c.limit(&e)
 	if err := c.store.Add(ctx, e); err != nil {
 		c.trouble("an event could not be stored", err)
 		return unavailable("the event could not be stored")

@@ -135,7 +135,7 @@ func TestLargeHeaderIsRefused(t *testing.T) {
 }
 
 // signIn returns the cookies of a new session.
-func (s *service) signIn(t *testing.T) string {
+func (s *service) signIn(t testing.TB) string {
 	t.Helper()
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.PostForm(s.url+"/login", url.Values{"password": {ownerPassword}})
@@ -153,7 +153,7 @@ const ownerPassword = "correct horse battery"
 
 // withPassword stores ownerPassword, hashed in one round for speed. A nil store is replaced by
 // a new one.
-func withPassword(t *testing.T, st store.Store) store.Store {
+func withPassword(t testing.TB, st store.Store) store.Store {
 	t.Helper()
 	salt := []byte("0123456789abcdef")
 	hash, err := pbkdf2.Key(sha256.New, ownerPassword, salt, 1, sha256.Size)

@@ -31,10 +31,14 @@ type eventPage struct {
 	Props   []propTable
 	Hidden  store.PropRow // sum of the keys left out
 	Back    string
+	others  map[string]int64 // events whose value of a prop is store.Other, by key
 }
 
 // Sums are the numbers that the page begins with.
 func (p eventPage) Sums() []store.Number { return p.Numbers[:min(len(p.Numbers), 2)] }
+
+// Missing returns in how many events a numeric prop became "(other)", so that its sum lacks them.
+func (p eventPage) Missing(key string) int64 { return p.others[key] }
 
 // propTable holds the values of a key.
 type propTable struct {
@@ -88,6 +92,12 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name str
 	page.Chart = newEventChart(points, p.step())
 	of, _ := store.EventPages.Info()
 	page.Pages = newTable(of, p, site, pages)
+	page.others = make(map[string]int64)
+	for _, row := range props {
+		if row.Value == store.Other && row.Rest == 0 {
+			page.others[row.Key] = row.Count
+		}
+	}
 	page.Props, page.Hidden = propTables(props)
 	page.Props = slices.DeleteFunc(page.Props, page.onlySum)
 	slices.SortStableFunc(page.Props, func(a, b propTable) int { return a.Rest.Rest - b.Rest.Rest })

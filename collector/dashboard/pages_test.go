@@ -300,3 +300,35 @@ func TestTheScriptIsAboutAHundredLines(t *testing.T) {
 	assert.Less(t, strings.Count(string(script), "\n"), 110)
 	assert.NotRegexp(t, `innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(`, string(script))
 }
+
+func TestTextsBeyondTheBoundsOfADayAreExplained(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	b := f.signedIn()
+	const note = "(other) sums up what browsers sent beyond"
+	f.add(viewed(site.ID, "/", noon, 1), happened(site.ID, "paid", noon, 1))
+	for _, page := range []string{"", "/top/pages", "/top/names"} {
+		assert.NotContains(t, b.page("/sites/"+site.ID+page).body, note, page)
+	}
+	f.add(viewed(site.ID, store.OtherPage, noon, 1), happened(site.ID, store.Other, noon, 1))
+	for page, notes := range map[string]int{"": 2, "/top/pages": 1, "/top/names": 1, "/top/referrers": 0} {
+		assert.Equal(t, notes, strings.Count(b.page("/sites/"+site.ID+page).body, note), page)
+	}
+}
+
+func TestASumThatLacksValuesSaysSo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	b := f.signedIn()
+	loaded := happened(site.ID, "loaded", noon, 1, "ms", "12.5", "items", "3")
+	loaded.Props[0].Numeric, loaded.Props[1].Numeric = true, true
+	f.add(loaded)
+	page := "/sites/" + site.ID + "/events?name=loaded"
+	assert.NotContains(t, b.page(page).body, "lacks")
+	f.add(happened(site.ID, "loaded", noon, 1, "ms", store.Other), happened(site.ID, "loaded", noon, 1, "ms", store.Other))
+	body := b.page(page).body
+	assert.Contains(t, body, "The sum of ms lacks 2 values that browsers sent beyond the bounds of a day")
+	assert.Equal(t, 1, strings.Count(body, "lacks"))
+}

@@ -31,6 +31,11 @@ func (t table) HasVisitors() bool {
 	return t.Counts == store.Pageviews || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return r.Visitors > 0 })
 }
 
+// HasOther reports whether a row sums up texts beyond the bounds of a day.
+func (t table) HasOther() bool {
+	return slices.ContainsFunc(t.Rows, func(r tableRow) bool { return r.Text == store.Other || r.Text == store.OtherPage })
+}
+
 // tableSwitch links to the table that counts the other events.
 type tableSwitch struct {
 	To     string // "" for no link

@@ -44,8 +44,12 @@ const (
 	MaxBody     = 32 << 10 // bytes of a request
 )
 
-// Other is the value, and the key, of props of a day beyond the bounds of the collector.
-const Other = "(other)"
+// Other is the text that takes the place of names, sources and the like beyond the bounds of the
+// collector, and of values and keys of props. OtherPage is the one of paths.
+const (
+	Other     = "(other)"
+	OtherPage = "/" + Other
+)
 
 // Query selects the events of a site with From <= At < To.
 type Query struct {

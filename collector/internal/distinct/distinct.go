@@ -1,9 +1,9 @@
-// Package distinct bounds how many distinct props the events of a day may have. Reports group
-// events by props, so that anyone who may send events could make them arbitrarily expensive.
+// Package distinct bounds how many distinct texts and props the browser events of a day may have.
+// Reports group events by them, so that strangers could make reports arbitrarily expensive.
 //
 // Within the bounds an event is stored as it was sent. Beyond them [store.Other] takes the place
-// of what is new: of the value of a prop whose key is known, or of all props with new keys
-// together. Props that the day already has are always stored as sent.
+// of what is new: of a text such as a name or a page, of the value of a prop whose key is known, or
+// of all props with new keys together. What the day already has is always stored as sent.
 package distinct
 
 import (
@@ -14,64 +14,74 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Bounds of a UTC day of a site. Browsers have their own, so that strangers cannot use up those
-// of the site's backends.
+// Bounds of a UTC day of a site.
 const (
-	MaxKeys   = 200       // of the events with one name
-	MaxValues = 10_000    // of a key of the events with one name
-	MaxBytes  = 4_000_000 // of all keys and values, each with Overhead
-	Overhead  = 100
+	MaxPages = 50_000 // paths
+	MaxNames = 1_000  // names of events
+	MaxTexts = 5_000  // of every other dimension, such as sources
+
+	MaxKeys    = 200       // of the events with one name
+	MaxValues  = 10_000    // of a key of the events with one name
+	MaxBytes   = 4_000_000 // of all keys and values, each with Overhead
+	Overhead   = 100
+	MaxNumbers = 100_000 // of all keys; numbers of known keys have this bound alone
 )
 
-// Props counts the distinct props of the current day. It takes at most about 3 MB for each site.
-// It is safe for concurrent use.
-type Props struct {
+// maxNumber is the length of the longest text of a number that MaxNumbers bounds.
+const maxNumber = 32
+
+// Limits counts the distinct texts and props of the current day. It takes at most about 10 MB for
+// each site. It is safe for concurrent use.
+type Limits struct {
 	mu   sync.Mutex
 	seed maphash.Seed
-	of   map[sender]*day
+	of   map[string]*day // by site
 }
 
-// sender is who sends events for a site: browsers or backends.
-type sender struct {
-	site    string
-	browser bool
-}
-
-// day holds the hashes of the props of a day.
+// day holds the hashes of the texts and props of a day.
 type day struct {
-	of     int64 // days since 1970
-	full   bool  // a prop was replaced
-	bytes  int
-	names  map[uint64]int // number of keys of a name
-	keys   map[uint64]int // number of values of a name and key
-	values map[uint64]struct{}
+	of      int64 // days since 1970
+	full    bool  // something was replaced
+	bytes   int
+	numbers int
+	names   map[uint64]int // number of keys of a name
+	keys    map[uint64]int // number of values of a name and key, or of texts of a column
+	values  map[uint64]struct{}
 }
 
-// New returns Props that have seen none.
-func New() *Props {
-	return &Props{seed: maphash.MakeSeed(), of: make(map[sender]*day)}
+// New returns Limits that have seen nothing.
+func New() *Limits {
+	return &Limits{seed: maphash.MakeSeed(), of: make(map[string]*day)}
 }
 
-// Add counts a prop that is stored.
-func (p *Props) Add(site string, at time.Time, name string, browser bool, prop store.Prop) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	d := p.day(sender{site, browser}, at)
-	d.allow(p.hash(name, prop.Key, prop.Value), prop)
+// AddProp counts a prop that is stored.
+func (l *Limits) AddProp(site string, at time.Time, name string, prop store.Prop) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.day(site, at).allow(l.hash(name, prop.Key, prop.Value), prop)
 }
 
-// Limit replaces the props of an event that are beyond the bounds. It returns how many it has
-// replaced, and whether these are the first ones of the day.
-func (p *Props) Limit(e *store.Event) (replaced int, first bool) {
-	if len(e.Props) == 0 {
-		return 0, false
+// Limit replaces what is beyond the bounds in an event, and reports whether this is the first time
+// of the day. It does not change events of backends, which have no visitor.
+func (l *Limits) Limit(e *store.Event) (first bool) {
+	if e.Visitor == 0 {
+		return false
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	d := p.day(sender{e.Site, e.Visitor != 0}, e.At)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.day(e.Site, e.At)
+	replaced := l.limitTexts(d, e)
+	replaced += l.limitProps(d, e) // after the name
+	first = replaced > 0 && !d.full
+	d.full = d.full || replaced > 0
+	return first
+}
+
+// limitProps returns how many props it has replaced.
+func (l *Limits) limitProps(d *day, e *store.Event) (replaced int) {
 	kept := e.Props[:0]
 	for _, prop := range e.Props {
-		h := p.hash(e.Name, prop.Key, prop.Value)
+		h := l.hash(e.Name, prop.Key, prop.Value)
 		switch {
 		case d.allow(h, prop):
 			kept = append(kept, prop)
@@ -85,9 +95,7 @@ func (p *Props) Limit(e *store.Event) (replaced int, first bool) {
 		kept = append(kept, store.Prop{Key: store.Other, Value: store.Other})
 	}
 	e.Props = kept
-	first = replaced > 0 && !d.full
-	d.full = d.full || replaced > 0
-	return replaced, first
+	return replaced
 }
 
 func has(props []store.Prop, key string) bool {
@@ -100,33 +108,33 @@ func has(props []store.Prop, key string) bool {
 }
 
 // Prune drops sites that do not exist.
-func (p *Props) Prune(exists func(site string) bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for s := range p.of {
-		if !exists(s.site) {
-			delete(p.of, s)
+func (l *Limits) Prune(exists func(site string) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for site := range l.of {
+		if !exists(site) {
+			delete(l.of, site)
 		}
 	}
 }
 
-// day returns the current day of a sender. An event of a day before counts as one of this day.
-func (p *Props) day(s sender, at time.Time) *day {
+// day returns the current day of a site. An event of a day before counts as one of this day.
+func (l *Limits) day(site string, at time.Time) *day {
 	n := at.Unix() / (24 * 60 * 60)
-	d := p.of[s]
+	d := l.of[site]
 	if d == nil || d.of < n {
 		d = &day{of: n, names: make(map[uint64]int), keys: make(map[uint64]int), values: make(map[uint64]struct{})}
-		p.of[s] = d
+		l.of[site] = d
 	}
 	return d
 }
 
-// hashes identify a prop of the events with a name.
+// hashes identify a prop of the events with a name, or a text of a column.
 type hashes struct{ name, key, value uint64 }
 
-func (p *Props) hash(name, key, value string) hashes {
+func (l *Limits) hash(name, key, value string) hashes {
 	var h maphash.Hash
-	h.SetSeed(p.seed)
+	h.SetSeed(l.seed)
 	var of hashes
 	for i, text := range [...]string{name, key, value} {
 		_, _ = h.WriteString(text) // never fails
@@ -142,15 +150,21 @@ func (d *day) allow(h hashes, prop store.Prop) bool {
 		return true
 	}
 	size := len(prop.Key) + len(prop.Value) + Overhead
-	values := d.keys[h.key]
-	if values >= MaxValues || values == 0 && d.names[h.name] >= MaxKeys || d.bytes+size > MaxBytes {
+	switch values := d.keys[h.key]; {
+	case values > 0 && prop.Numeric && len(prop.Value) <= maxNumber:
+		if d.numbers >= MaxNumbers {
+			return false
+		}
+		d.numbers++
+	case values >= MaxValues || values == 0 && d.names[h.name] >= MaxKeys || d.bytes+size > MaxBytes:
 		return false
+	default:
+		d.bytes += size
 	}
-	if values == 0 {
+	if d.keys[h.key] == 0 {
 		d.names[h.name]++
 	}
 	d.keys[h.key]++
 	d.values[h.value] = struct{}{}
-	d.bytes += size
 	return true
 }

@@ -90,7 +90,48 @@ func TestDistinctPropsOfStrangersAreBounded(t *testing.T) {
 		require.NoError(t, stop())
 		end()
 	}
-	assert.Equal(t, 2, strings.Count(log.String(), "too many distinct props"), "once after each start:\n%s", &log)
+	assert.Equal(t, 2, strings.Count(log.String(), "too many distinct names, pages, sources or props"), "once after each start:\n%s", &log)
+}
+
+// 1,100 distinct names of strangers leave one table of 1,000 names, before and after a restart. Names
+// of backends, and names that are known, are stored as they were sent.
+func TestDistinctNamesOfStrangersAreBounded(t *testing.T) {
+	if rest := time.Until(time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)); rest < 30*time.Second {
+		time.Sleep(rest) // the bounds are those of a day
+	}
+	file := filepath.Join(t.TempDir(), "footfall.db")
+	var log bytes.Buffer
+	names := func(from, to int, backend string) map[string]int64 {
+		st, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
+		require.NoError(t, err)
+		s := prepare(t, Config{Store: st, Logger: slog.New(slog.NewTextHandler(&log, nil)), BrowserBurst: 2000})
+		defer func() {
+			require.NoError(t, s.Close(context.Background()))
+			require.NoError(t, st.Close())
+		}()
+		stop := s.listen(t)
+		for i := from; i < to; i++ {
+			require.Equal(t, http.StatusAccepted, s.browse(t, fmt.Sprintf(`{"s":%q,"n":"name %d","u":%q}`, domain, i, pageURL)).status)
+		}
+		require.Equal(t, http.StatusAccepted, s.api(t, "POST", "/v1/events", s.event(backend, pageURL, `{}`)).status)
+		require.NoError(t, stop())
+		rows, err := st.Top(t.Context(), store.Query{Site: s.site.ID, From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}, store.Names, 5000)
+		require.NoError(t, err)
+		counts := make(map[string]int64)
+		for _, row := range rows {
+			counts[row.Value] = row.Count
+		}
+		return counts
+	}
+	first := names(0, distinct.MaxNames+50, "backend 1")
+	assert.Len(t, first, distinct.MaxNames+2, "with (other) and the backend's")
+	assert.Equal(t, int64(50), first[store.Other])
+	second := names(distinct.MaxNames-10, distinct.MaxNames+50, "backend 2")
+	assert.Len(t, second, distinct.MaxNames+3)
+	assert.Equal(t, int64(100), second[store.Other])
+	assert.Equal(t, int64(2), second[fmt.Sprint("name ", distinct.MaxNames-1)], "a known name")
+	assert.Equal(t, int64(1), second["backend 2"])
+	assert.Equal(t, 2, strings.Count(log.String(), "too many distinct names, pages, sources or props"), "once after each start:\n%s", &log)
 }
 
 func allocated(f func()) uint64 {

@@ -1,0 +1,62 @@
+package collector
+
+import (
+	"context"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/internal/distinct"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// loadLimits counts the texts and props of the day's events of browsers, so that the bounds survive
+// a restart.
+func (c *Collector) loadLimits(ctx context.Context, now time.Time) error {
+	today := dayOf(now)
+	for _, s := range c.account.Sites() {
+		q := store.Query{Site: s.ID, From: today, To: today.AddDate(0, 0, 1)}
+		if err := c.loadTexts(ctx, q, now); err != nil {
+			return err
+		}
+		err := c.store.EachProp(ctx, q, func(name string, visitor bool, p store.Prop) {
+			if visitor {
+				c.limits.AddProp(s.ID, now, name, p)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadTexts counts the texts that browsers sent. Rows without visitors are of backends.
+func (c *Collector) loadTexts(ctx context.Context, q store.Query, now time.Time) error {
+	bounds := distinct.Columns()
+	for _, d := range store.Dimensions() {
+		most, bounded := bounds[d.Column]
+		if !bounded {
+			continue
+		}
+		rows, err := c.store.Top(ctx, q, d.By, loadFactor*most)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if row.Visitors > 0 {
+				c.limits.AddText(q.Site, now, d.Column, row.Value)
+			}
+		}
+	}
+	return nil
+}
+
+// loadFactor leaves room for the texts of backends, which have no bounds.
+const loadFactor = 4
+
+// limit replaces what is beyond the bounds of a day in an event.
+func (c *Collector) limit(e *store.Event) {
+	if c.limits.Limit(e) {
+		c.log.Warn("collector: today's events of browsers have too many distinct names, pages, sources or props: further ones are stored as "+store.Other,
+			"site", e.Site, "event", e.Name)
+	}
+}
