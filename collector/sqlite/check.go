@@ -20,7 +20,8 @@ import (
 // the log grows until it returns. A million events take some seconds.
 //
 // Check verifies the structure of the file, every event, every text, and the data that is
-// precomputed for reports. It cannot find a text or a number that was replaced by another.
+// precomputed for reports. It cannot find a text or a number that was replaced by another. The
+// error matches [ErrPrecomputed] if all damage found is of a kind that a store repairs by itself.
 func Check(ctx context.Context, file string) error {
 	file = resolve(file)
 	stopped := !exists(file + "-wal")
@@ -82,14 +83,29 @@ func check(ctx context.Context, file string, stopped bool) (err error) {
 // errEmpty is returned for a file without a store.
 var errEmpty = errors.New("is empty")
 
+// ErrPrecomputed says that precomputed data is damaged. No figure is lost or wrong: a report that
+// reads the data computes its figures from the events instead, and the store makes the data again.
+var ErrPrecomputed = errors.New("is damaged; the service makes it again from the events when a report reads it")
+
 // checker checks a snapshot of a file.
 type checker struct {
 	*reading
 	texts marks
+	light []error // the first damage of each kind that matches ErrPrecomputed
 }
 
 // all joins the first damage of each kind.
 func (c *checker) all(version int) error {
+	grave := c.grave(version)
+	light := errors.Join(c.light...)
+	if grave == nil || light == nil {
+		return cmp.Or(grave, light)
+	}
+	return errors.Join(grave, errors.New(light.Error())) // does not match ErrPrecomputed
+}
+
+// grave joins the first damage of each kind that a store does not repair. It fills c.light.
+func (c *checker) grave(version int) error {
 	problems := []error{integrity(c.ctx, c.tx), c.references()}
 	if err := c.readTexts(); err != nil {
 		return errors.Join(append(problems, fmt.Errorf("texts: %w", err))...)

@@ -2,9 +2,12 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
@@ -106,7 +110,57 @@ func TestCheckNamesTheFileAndItsDamage(t *testing.T) {
 			err := sqlite.Check(t.Context(), file)
 			require.ErrorContains(t, err, file)
 			assert.ErrorContains(t, err, c.says)
+			repairs := strings.Contains(c.name, "a part of a segment") || strings.Contains(c.name, "a rollup")
+			assert.Equal(t, repairs, errors.Is(err, sqlite.ErrPrecomputed), "%v", err)
+			assert.Equal(t, repairs, strings.Contains(err.Error(), "makes it again"), "%v", err)
+
+			run(t, file, "UPDATE event SET props = x'08' WHERE seq = 7")
+			err = sqlite.Check(t.Context(), file)
+			require.Error(t, err)
+			assert.NotErrorIs(t, err, sqlite.ErrPrecomputed, "an event is damaged, too")
 		})
+	}
+}
+
+// A segment that the store repairs does not hide one that it cannot repair.
+func TestCheckFindsDamageBehindDamageThatIsRepaired(t *testing.T) {
+	t.Parallel()
+	s, file := packed(t)
+	require.NoError(t, s.Close())
+	run(t, file, "UPDATE packed SET data = substr(data, 1, length(data) - 1) WHERE piece = (SELECT id FROM piece ORDER BY site, first LIMIT 1); DELETE FROM event WHERE at = (SELECT max(at) FROM event)")
+	err := sqlite.Check(t.Context(), file)
+	require.ErrorContains(t, err, "makes it again")
+	require.ErrorContains(t, err, "does not have the events of its time")
+	assert.NotErrorIs(t, err, sqlite.ErrPrecomputed)
+}
+
+// What Check says about damage holds: reports are right, and then nothing is damaged.
+func TestTheStoreRepairsWhatCheckSaysThatItRepairs(t *testing.T) {
+	t.Parallel()
+	for _, statements := range []string{
+		"UPDATE packed SET data = substr(data, 1, length(data) - 1)",
+		"DELETE FROM packed WHERE part = 20",
+		"UPDATE rollup SET data = randomblob(100)",
+		"DELETE FROM rollup WHERE part = 0",
+	} {
+		s, file := packed(t)
+		require.NoError(t, s.Close())
+		run(t, file, statements)
+		require.ErrorIs(t, sqlite.Check(t.Context(), file), sqlite.ErrPrecomputed, statements)
+		s, err := sqlite.OpenWithSegments(t.Context(), sqlite.Config{File: file, Now: midday, Logger: slog.New(slog.DiscardHandler)}, 50)
+		require.NoError(t, err)
+		sqlite.Settle(t, s)
+		for _, site := range []string{"s", "t"} {
+			for day := begin; day.Before(begin.AddDate(0, 0, 5)); day = day.AddDate(0, 0, 1) {
+				for _, shift := range []time.Duration{0, time.Millisecond} { // whole days read rollups, others segments
+					q := store.Query{Site: site, From: day.Add(shift), To: day.AddDate(0, 0, 1).Add(shift)}
+					storetest.Compare(t, s, s, q)
+				}
+			}
+		}
+		sqlite.Settle(t, s)
+		require.NoError(t, s.Close())
+		assert.NoError(t, sqlite.Check(t.Context(), file), statements)
 	}
 }
 

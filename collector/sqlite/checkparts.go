@@ -20,16 +20,27 @@ func (c *checker) segmentsOfAll() error {
 	err := eachRow(c.ctx, c.tx, "SELECT site, id, first, until FROM piece ORDER BY site, first", []any{&c.site, &s.id, &s.first, &s.until}, func() {
 		all, sites = append(all, s), append(sites, c.site)
 	})
+	var light error
 	for i, s := range all {
 		if err != nil {
-			return err
+			break
 		}
 		c.site = sites[i]
 		if err = c.segment(s); err != nil {
-			err = fmt.Errorf("segment of %s: %w", timeOf(s.first), err)
+			err = setAside(&light, fmt.Errorf("segment of %s: %w", timeOf(s.first), err))
 		}
 	}
+	c.light = append(c.light, light)
 	return err
+}
+
+// setAside keeps the first error that matches ErrPrecomputed, and returns other errors.
+func setAside(first *error, err error) error {
+	if !errors.Is(err, ErrPrecomputed) {
+		return err
+	}
+	*first = cmp.Or(*first, err)
+	return nil
 }
 
 func (c *checker) segment(s segment) error {
@@ -38,6 +49,9 @@ func (c *checker) segment(s segment) error {
 		return err
 	}
 	events, ids, err := colstore.CheckSegment(colstore.DayOf(s.first), parts)
+	if errors.Is(err, colstore.ErrDamaged) {
+		err = ErrPrecomputed
+	}
 	if err == nil && !c.known(ids...) {
 		err = errNoText
 	}
@@ -49,15 +63,17 @@ func (c *checker) rollupsOfAll() error {
 	var all []siteDay
 	var of siteDay
 	err := eachRow(c.ctx, c.tx, "SELECT DISTINCT site, day FROM rollup ORDER BY site, day", []any{&of.site, &of.day}, func() { all = append(all, of) })
+	var light error
 	for _, of := range all {
 		if err != nil {
-			return err
+			break
 		}
 		c.site = of.site
 		if err = c.rollup(of); err != nil {
-			err = fmt.Errorf("rollup of %s: %w", timeOf(of.begin()).Format(time.DateOnly), err)
+			err = setAside(&light, fmt.Errorf("rollup of %s: %w", timeOf(of.begin()).Format(time.DateOnly), err))
 		}
 	}
+	c.light = append(c.light, light)
 	return err
 }
 
@@ -67,6 +83,9 @@ func (c *checker) rollup(of siteDay) error {
 		return err
 	}
 	events, ids, err := colstore.CheckRollup(parts)
+	if err != nil && len(parts) < len(colstore.RollupParts()) { // the store makes it again at its start
+		err = ErrPrecomputed
+	}
 	if err == nil && !c.known(ids...) {
 		err = errNoText
 	}
@@ -81,7 +100,10 @@ func (c *checker) parts(query string, args ...any) (colstore.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parts, unsealAll(parts)
+	if unsealAll(parts) != nil { // a checksum does not match
+		return nil, ErrPrecomputed
+	}
+	return parts, nil
 }
 
 // exact compares a number of events with the table.

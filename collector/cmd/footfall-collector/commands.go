@@ -65,7 +65,9 @@ service runs.
 		name: "check", args: " [FILE]", files: [2]int{0, 1}, wants: "takes one file at most",
 		summary: "look for damage in the data, or in a backup",
 		about: `Check reads all of the data, or of the backup FILE, and reports damage. It changes nothing.
-The service may be running. A million events take some seconds.
+The service may be running. A million events take some seconds. The exit status is 1 if
+events or the file are damaged, and 3 if only precomputed figures are: the service computes
+these again from the events.
 `,
 		flags: (*settings).forData,
 		run:   check,

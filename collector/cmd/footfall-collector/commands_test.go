@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"flag"
 	"io"
@@ -77,6 +78,21 @@ func TestBackupIgnoresOptionsOfTheServiceInTheEnvironment(t *testing.T) {
 	assert.Equal(t, 2, status(err))
 }
 
+// withDamagedSegment returns a file of which precomputed data is damaged. No store of this test makes
+// segments, so it is one without parts.
+func withDamagedSegment(t *testing.T) (file string) {
+	t.Helper()
+	dir := t.TempDir()
+	withSite(t, dir)
+	file = filepath.Join(dir, "footfall.db")
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "INSERT INTO piece (site, first, until) VALUES (1, 0, 1)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	return file
+}
+
 func TestExitStatus(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -86,7 +102,9 @@ func TestExitStatus(t *testing.T) {
 	require.NoError(t, err)
 	clear(data[len(data)/2:])
 	require.NoError(t, os.WriteFile(damaged, data, 0o600))
+	repairable := withDamagedSegment(t)
 	for line, want := range map[string]int{
+		"check " + repairable: 3, "check -data " + filepath.Dir(repairable): 3,
 		"-help": 0, "check -help": 0, "version": 0, "-version": 0, "check -data " + dir: 0,
 		"check " + damaged: 1, "check " + damaged + ".missing": 1, "backup " + damaged: 1,
 		"check a b": 2, "-unknown": 2, "start": 2, "-retention soon": 2, "-listen bad": 2, "-public-url foo": 2,

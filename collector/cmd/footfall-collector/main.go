@@ -11,8 +11,9 @@
 // Without a command it serves. On its first start it prints a link that sets the password. -help, or
 // the command help, lists the commands, the options and the environment variables that replace options.
 //
-// The exit status is 0 after success, 1 after a failure, which includes damage that check finds,
-// and 2 if the command line or an environment variable is wrong.
+// The exit status is 0 after success, 1 after a failure, which includes damage that check finds, 2 if
+// the command line or an environment variable is wrong, and 3 if check finds only damage that the
+// service repairs by itself.
 package main
 
 import (
@@ -23,6 +24,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
 )
 
 func main() {
@@ -43,6 +46,9 @@ func status(err error) int {
 	}
 	if _, wrong := errors.AsType[usageError](err); wrong {
 		return 2
+	}
+	if errors.Is(err, sqlite.ErrPrecomputed) {
+		return 3
 	}
 	return 1
 }

@@ -107,7 +107,8 @@ To serve other machines, run it behind a proxy that terminates HTTPS:
   footfall-collector -public-url https://stats.example.com -trusted-proxies 127.0.0.1
 
 The exit status is 0 after success, 1 after a failure, which includes damage that check
-finds, and 2 if the command line or an environment variable is wrong.
+finds, 2 if the command line or an environment variable is wrong, and 3 if check finds only
+damage that the service repairs by itself.
 
 Options of serve, each with its environment variable, and older spellings of commands:
 `
