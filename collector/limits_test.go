@@ -38,9 +38,9 @@ func (s *service) attack(t *testing.T, from, events int) {
 func (s *service) report(t *testing.T, name string) []store.PropRow {
 	t.Helper()
 	now := time.Now()
-	rows, err := s.store.Props(t.Context(), store.Query{Site: s.site.ID, From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, name, 20)
+	all, err := s.store.Props(t.Context(), store.Query{Site: s.site.ID, From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, name, 20)
 	require.NoError(t, err)
-	return rows
+	return all.Rows
 }
 
 // rowOf returns the first row of a key.

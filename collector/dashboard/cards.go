@@ -139,11 +139,11 @@ const (
 // topProps returns the props of the most frequent event: first those with few values. A prop with so
 // many values that the first one is rare, such as the number of an order, tells nothing here.
 func (b *board) topProps(ctx context.Context, site string, p period, event string) ([]propTable, error) {
-	rows, err := b.Store.Props(ctx, p.query(site), event, shortPropValues)
+	report, err := b.Store.Props(ctx, p.query(site), event, shortPropValues)
 	if err != nil {
 		return nil, err
 	}
-	all, _ := propTables(rows)
+	all, _ := propTables(report.Rows)
 	all = slices.DeleteFunc(all, func(t propTable) bool {
 		return len(t.Rows) > 1 && (t.Rows[0].Count == 1 || t.Rest.Rest > 0 && rare*t.Rows[0].Count < t.events())
 	})

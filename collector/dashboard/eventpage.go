@@ -15,11 +15,8 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// maxPropValues is how many values of each prop are shown for an event.
+// maxPropValues is how many values of each prop, and how many numeric props are shown for an event.
 const maxPropValues = 20
-
-// maxNumbers is how many numeric props are shown for an event.
-const maxNumbers = 20
 
 // eventPage is the data of the page of one event.
 type eventPage struct {
@@ -79,12 +76,11 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name str
 	q := p.query(site)
 	var points []store.Point
 	var pages []store.Row
-	var props []store.PropRow
+	var props store.PropReport
 	ask, ctx := errgroup.WithContext(ctx)
 	ask.Go(func() (err error) { page.Row, err = b.Store.Count(ctx, q, store.Match{Event: name}); return err })
 	ask.Go(func() (err error) { points, err = b.Store.SeriesOf(ctx, q, name, p.step()); return err })
 	ask.Go(func() (err error) { pages, err = b.Store.PagesOf(ctx, q, name, maxEventPages); return err })
-	ask.Go(func() (err error) { page.Numbers, err = b.Store.Numbers(ctx, q, name, maxNumbers); return err })
 	ask.Go(func() (err error) { props, err = b.Store.Props(ctx, q, name, maxPropValues); return err })
 	if err := ask.Wait(); err != nil {
 		return page, err
@@ -92,13 +88,14 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name str
 	page.Chart = newEventChart(points, p.step())
 	of, _ := store.EventPages.Info()
 	page.Pages = newTable(of, p, site, pages)
+	page.Numbers = props.Numbers
 	page.others = make(map[string]int64)
-	for _, row := range props {
+	for _, row := range props.Rows {
 		if row.Value == store.Other && row.Rest == 0 {
 			page.others[row.Key] = row.Count
 		}
 	}
-	page.Props, page.Hidden = propTables(props)
+	page.Props, page.Hidden = propTables(props.Rows)
 	page.Props = slices.DeleteFunc(page.Props, page.onlySum)
 	slices.SortStableFunc(page.Props, func(a, b propTable) int { return a.Rest.Rest - b.Rest.Rest })
 	return page, nil

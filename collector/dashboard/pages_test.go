@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,8 +236,8 @@ func TestAReportThatIsTooLargeIsAnError(t *testing.T) {
 // large is a store whose report of props is too large.
 type large struct{ store.Store }
 
-func (large) Props(context.Context, store.Query, string, int) ([]store.PropRow, error) {
-	return nil, fmt.Errorf("file: %w", store.ErrTooLarge)
+func (large) Props(context.Context, store.Query, string, int) (store.PropReport, error) {
+	return store.PropReport{}, fmt.Errorf("file: %w", store.ErrTooLarge)
 }
 
 // stuck is a store whose reports never end.
@@ -247,9 +248,9 @@ func (stuck) Top(ctx context.Context, _ store.Query, _ store.Dimension, _ int) (
 	return nil, ctx.Err()
 }
 
-func (stuck) Props(ctx context.Context, _ store.Query, _ string, _ int) ([]store.PropRow, error) {
+func (stuck) Props(ctx context.Context, _ store.Query, _ string, _ int) (store.PropReport, error) {
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return store.PropReport{}, ctx.Err()
 }
 
 func (s stuck) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
@@ -331,4 +332,30 @@ func TestASumThatLacksValuesSaysSo(t *testing.T) {
 	body := b.page(page).body
 	assert.Contains(t, body, "The sum of ms lacks 2 values that browsers sent beyond the bounds of a day")
 	assert.Equal(t, 1, strings.Count(body, "lacks"))
+}
+
+// propsCounter counts the calls of Props.
+type propsCounter struct {
+	store.Store
+	calls *atomic.Int64
+}
+
+func (c propsCounter) Props(ctx context.Context, q store.Query, event string, limit int) (store.PropReport, error) {
+	c.calls.Add(1)
+	return c.Store.Props(ctx, q, event, limit)
+}
+
+// The props of a day that is not precomputed are read from all of its events, so the page asks once.
+func TestThePageOfAnEventReadsThePropsOnce(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	f := newFixtureWith(t, func(c *Config) { c.Store = propsCounter{c.Store, &calls} })
+	site := f.site("Shop", "shop.example.com")
+	paid := happened(site.ID, "paid", noon, 0, "plan", "pro", "amount", "49.90")
+	paid.Props[1].Numeric = true
+	f.add(paid)
+	body := f.signedIn().page("/sites/" + site.ID + "/events?name=paid").body
+	assert.Contains(t, body, "Sum of amount")
+	assert.Contains(t, body, "Values of plan")
+	assert.Equal(t, int64(1), calls.Load())
 }

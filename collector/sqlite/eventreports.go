@@ -108,16 +108,3 @@ func (d *span) pagesOf(name uint32, to *colstore.TopTable) ([]byte, error) {
 	}
 	return nil, err
 }
-
-// Numbers implements store.Store.
-func (s *Store) Numbers(ctx context.Context, q store.Query, event string, limit int) ([]store.Number, error) {
-	var numbers []store.Number
-	err := s.readOf(ctx, q, event, func(r *reading, id uint32) error {
-		days, err := r.propTables(id)
-		if err == nil {
-			numbers, err = colstore.SumProps(r.ctx, days, limit)
-		}
-		return err
-	})
-	return numbers, err
-}

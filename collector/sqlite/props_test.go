@@ -70,9 +70,9 @@ func TestAReportOfManyKeysIsSmall(t *testing.T) {
 	q := store.Query{Site: "s", From: begin, To: end}
 	var rows []store.PropRow
 	allocated := allocated(func() {
-		var err error
-		rows, err = s.Props(t.Context(), q, "0", 20)
+		all, err := s.Props(t.Context(), q, "0", 20)
 		require.NoError(t, err)
+		rows = all.Rows
 	})
 	assert.Len(t, rows, store.MaxReportKeys-1+20+2)
 	assert.Equal(t, 20_000-store.MaxReportKeys+1, rows[len(rows)-1].Rest)
@@ -119,9 +119,9 @@ func TestThePropsOfOneDayAreCountedAtATime(t *testing.T) {
 	_, err = s.Totals(t.Context(), q)
 	require.NoError(t, err, "other reports do not wait")
 	release()
-	rows, err := s.Props(t.Context(), q, "0", 20)
+	all, err := s.Props(t.Context(), q, "0", 20)
 	require.NoError(t, err)
-	assert.Len(t, rows, 1)
+	assert.Len(t, all.Rows, 1)
 
 	sqlite.Settle(t, s)
 	defer sqlite.HoldCounting(t, s)()

@@ -142,16 +142,18 @@ func (r *reading) topTable(of *store.DimensionInfo) (*colstore.TopTable, error) 
 const maxPropBytes = 256 << 20
 
 // Props implements store.Store.
-func (s *Store) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
-	var rows []store.PropRow
-	err := s.readOf(ctx, q, event, func(r *reading, id uint32) error {
+func (s *Store) Props(ctx context.Context, q store.Query, event string, limit int) (all store.PropReport, err error) {
+	err = s.readOf(ctx, q, event, func(r *reading, id uint32) error {
 		days, err := r.propTables(id)
-		if err == nil {
-			rows, err = colstore.MergePropTables(r.ctx, days, limit)
+		if err != nil {
+			return err
+		}
+		if all.Rows, err = colstore.MergePropTables(r.ctx, days, limit); err == nil {
+			all.Numbers, err = colstore.SumProps(r.ctx, days, limit)
 		}
 		return err
 	})
-	return rows, err
+	return all, err
 }
 
 // propTables returns encoded tables of the props of events with a name, of all days.

@@ -49,14 +49,9 @@ func (k kept) Top(ctx context.Context, q store.Query, by store.Dimension, limit 
 	return k.Store.Top(ctx, q, by, limit)
 }
 
-func (k kept) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
+func (k kept) Props(ctx context.Context, q store.Query, event string, limit int) (store.PropReport, error) {
 	k.settle(ctx)
 	return k.Store.Props(ctx, q, event, limit)
-}
-
-func (k kept) Numbers(ctx context.Context, q store.Query, event string, limit int) ([]store.Number, error) {
-	k.settle(ctx)
-	return k.Store.Numbers(ctx, q, event, limit)
 }
 
 func (k kept) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {

@@ -99,6 +99,12 @@ type PropRow struct {
 	Rest int
 }
 
+// PropReport is the result of [Store.Props].
+type PropReport struct {
+	Rows    []PropRow
+	Numbers []Number
+}
+
 // Number sums up the values of a prop that are numbers, as JSON has them. The text "5" is not one.
 type Number struct {
 	Key   string
@@ -200,14 +206,11 @@ type Store interface {
 	// Props returns, for each of the MaxReportKeys most frequent prop keys of the events with this
 	// name, at most limit values: keys sorted, values by descending Count, then by Value. A row
 	// with Rest follows if there are more values, and another one at the end if there are more
-	// keys. Strings compare bytewise. A limit of 0 returns nothing. If there are too many distinct
-	// props to sort, Props may return ErrTooLarge.
-	Props(ctx context.Context, q Query, event string, limit int) ([]PropRow, error)
-
-	// Numbers returns the sums of the numeric props of the events with this name, for at most limit
-	// keys: by descending Count, then by Key. Numbers beyond the range of a float64 are left out.
-	// Like Props it may return ErrTooLarge.
-	Numbers(ctx context.Context, q Query, event string, limit int) ([]Number, error)
+	// keys. Strings compare bytewise. It also returns the sums of numeric props, for at most limit
+	// keys: by descending Count, then by Key. Numbers beyond the range of a float64 are left out. A
+	// limit of 0 returns nothing. If there are too many distinct props to sort, Props may return
+	// ErrTooLarge.
+	Props(ctx context.Context, q Query, event string, limit int) (PropReport, error)
 
 	// SeriesOf is like Series for the events with this name, which is not empty.
 	SeriesOf(ctx context.Context, q Query, event string, step Step) ([]Point, error)

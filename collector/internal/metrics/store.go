@@ -9,7 +9,7 @@ import (
 )
 
 // reportNames are the values of the label "report".
-var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop", "numbers", "seriesof", "pagesof"}
+var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop", "seriesof", "pagesof"}
 
 // timed is a store that measures its reports. It has all methods of a *sqlite.Store, because the
 // collector asks for more than those of store.Store.
@@ -50,7 +50,7 @@ func (t timed) Top(ctx context.Context, q store.Query, by store.Dimension, limit
 }
 
 // Props implements store.Store.
-func (t timed) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
+func (t timed) Props(ctx context.Context, q store.Query, event string, limit int) (store.PropReport, error) {
 	defer t.took("props", time.Now())
 	return t.Store.Props(ctx, q, event, limit)
 }
@@ -83,12 +83,6 @@ func (t timed) Export(ctx context.Context, q store.Query, each func(store.Event)
 func (t timed) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
 	defer t.took("eachprop", time.Now())
 	return t.Store.EachProp(ctx, q, each)
-}
-
-// Numbers implements store.Store.
-func (t timed) Numbers(ctx context.Context, q store.Query, event string, limit int) ([]store.Number, error) {
-	defer t.took("numbers", time.Now())
-	return t.Store.Numbers(ctx, q, event, limit)
 }
 
 // SeriesOf implements store.Store.

@@ -94,13 +94,15 @@ func top(by store.Dimension, limit int) report {
 
 func props(event string, limit int) report {
 	return report{fmt.Sprint("props ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		return list(s.Props(ctx, q, event, limit))
+		all, err := s.Props(ctx, q, event, limit)
+		return list(all.Rows, err)
 	}}
 }
 
 func numbers(event string, limit int) report {
 	return report{fmt.Sprint("numbers ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		return list(s.Numbers(ctx, q, event, limit))
+		all, err := s.Props(ctx, q, event, limit)
+		return list(all.Numbers, err)
 	}}
 }
 

@@ -166,7 +166,6 @@ func closedErrors(f *fixture) []error {
 		func() error { _, err := f.Series(ctx, q, store.Day); return err },
 		func() error { _, err := f.Top(ctx, q, store.Pages, 9); return err },
 		func() error { _, err := f.Props(ctx, q, "x", 9); return err },
-		func() error { _, err := f.Numbers(ctx, q, "x", 9); return err },
 		func() error { _, err := f.PagesOf(ctx, q, "x", 9); return err },
 		func() error { _, err := f.SeriesOf(ctx, q, "x", store.Day); return err },
 		func() error { return f.EachProp(ctx, q, func(string, bool, store.Prop) {}) },

@@ -201,10 +201,10 @@ func rows(of map[string][]store.Event, limit int) []store.Row {
 }
 
 // Props implements store.Store.
-func (r *Reference) Props(ctx context.Context, q store.Query, event string, limit int) ([]store.PropRow, error) {
+func (r *Reference) Props(ctx context.Context, q store.Query, event string, limit int) (store.PropReport, error) {
 	leave, err := r.enter(ctx)
 	if err != nil {
-		return nil, err
+		return store.PropReport{}, err
 	}
 	defer leave()
 	of := make(map[string]map[string][]store.Event) // by key and value
@@ -222,9 +222,9 @@ func (r *Reference) Props(ctx context.Context, q store.Query, event string, limi
 		}
 	}
 	if limit <= 0 {
-		return nil, nil
+		return store.PropReport{}, nil
 	}
-	return propRows(of, counts, limit), nil
+	return store.PropReport{Rows: propRows(of, counts, limit), Numbers: r.numbers(q, event, limit)}, nil
 }
 
 // Count implements store.Store.

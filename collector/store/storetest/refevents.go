@@ -39,13 +39,8 @@ func (r *Reference) PagesOf(ctx context.Context, q store.Query, event string, li
 	return rows(of, limit), nil
 }
 
-// Numbers implements store.Store.
-func (r *Reference) Numbers(ctx context.Context, q store.Query, event string, limit int) ([]store.Number, error) {
-	leave, err := r.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// numbers returns the sums of the numeric props of the events with a name. The caller holds the lock.
+func (r *Reference) numbers(q store.Query, event string, limit int) []store.Number {
 	texts := make(map[string][]string) // by key
 	for _, e := range r.named(q, event) {
 		for _, p := range e.Props {
@@ -61,7 +56,7 @@ func (r *Reference) Numbers(ctx context.Context, q store.Query, event string, li
 		}
 	}
 	slices.SortStableFunc(all, func(a, b store.Number) int { return cmp.Compare(b.Count, a.Count) })
-	return all[:min(len(all), max(limit, 0))], nil
+	return all[:min(len(all), max(limit, 0))]
 }
 
 // sum adds up numbers in byte order of their texts, equal ones at once.

@@ -131,16 +131,16 @@ func (f *fixture) top(q store.Query, by store.Dimension, limit int) []store.Row 
 
 func (f *fixture) props(q store.Query, event string, limit int) []store.PropRow {
 	f.Helper()
-	rows, err := f.Props(f.Context(), q, event, limit)
+	all, err := f.Props(f.Context(), q, event, limit)
 	require.NoError(f, err)
-	return rows
+	return all.Rows
 }
 
 func (f *fixture) numbers(q store.Query, event string, limit int) []store.Number {
 	f.Helper()
-	all, err := f.Numbers(f.Context(), q, event, limit)
+	all, err := f.Props(f.Context(), q, event, limit)
 	require.NoError(f, err)
-	return all
+	return all.Numbers
 }
 
 func (f *fixture) pagesOf(q store.Query, event string, limit int) []store.Row {
