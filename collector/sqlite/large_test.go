@@ -23,6 +23,9 @@ var (
 // midday is in the last of the forty days, which is still open.
 func midday() time.Time { return end.Add(-12 * time.Hour) }
 
+// largeEvents is the number of events of the large data set.
+var largeEvents = 50_000
+
 func TestFiguresOfALargeDataSetAreThoseOfTheReference(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -33,7 +36,7 @@ func TestFiguresOfALargeDataSetAreThoseOfTheReference(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	ref.Now = midday
 	for range 2 {
-		events := storetest.RandomEvents(rng, 25_000, begin, end)
+		events := storetest.RandomEvents(rng, largeEvents/2, begin, end)
 		require.NoError(t, sqlite.AddAll(t.Context(), s, events))
 		for _, e := range events {
 			require.NoError(t, ref.Add(t.Context(), e))
