@@ -70,5 +70,5 @@ if err != nil {
 	log.Fatal(err)
 }
 page := footfall.WithURL(context.Background(), ` + strconv.Quote("https://"+domain+"/signup") + `)
-log.Println(tracker.Track(page, "signup", footfall.P("plan", "pro")), tracker.Close(page))`}
+log.Println(tracker.Track(page, "signup", footfall.P("plan", "pro")), tracker.Close(page), tracker.Stats().Delivered)`}
 }
