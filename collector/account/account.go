@@ -89,6 +89,10 @@ const (
 	kindDeletion = "deletion"
 )
 
+// SiteKinds are the kinds of the records whose ID is that of a site: one that exists, or one whose
+// events are being removed.
+var SiteKinds = []string{kindSite, kindDeletion}
+
 // Open reads the account from st.
 func Open(ctx context.Context, st store.Store) (*Account, error) {
 	a := &Account{store: st, setup: newSecret(""), deleted: make(chan struct{}, 1)}

@@ -20,14 +20,16 @@ import (
 // the log grows until it returns. A million events take some seconds.
 //
 // Check verifies the structure of the file, every event, every text, and the data that is
-// precomputed for reports. It cannot find a text or a number that was replaced by another. The
-// error matches [ErrPrecomputed] if all damage found is of a kind that a store repairs by itself.
-func Check(ctx context.Context, file string) error {
+// precomputed for reports. It cannot find a text or a number that was replaced by another. With
+// siteKinds, the kinds of records whose ID is a site, it also reports events of sites without such
+// a record. The error matches [ErrPrecomputed] if all damage found is of a kind that a store
+// repairs by itself.
+func Check(ctx context.Context, file string, siteKinds ...string) error {
 	file = resolve(file)
 	stopped := !exists(file + "-wal")
-	err := check(ctx, file, stopped)
+	err := check(ctx, file, stopped, siteKinds)
 	if stopped && exists(file+"-wal") { // a store was opened meanwhile
-		err = check(ctx, file, false)
+		err = check(ctx, file, false, siteKinds)
 	}
 	switch {
 	case err == nil:
@@ -44,7 +46,7 @@ func exists(file string) bool {
 }
 
 // check reads a file. If the store is stopped, SQLite need not make files beside it.
-func check(ctx context.Context, file string, stopped bool) (err error) {
+func check(ctx context.Context, file string, stopped bool, siteKinds []string) (err error) {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func check(ctx context.Context, file string, stopped bool) (err error) {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to commit
-	c := &checker{reading: &reading{ctx: ctx, tx: tx}}
+	c := &checker{reading: &reading{ctx: ctx, tx: tx}, siteKinds: siteKinds}
 	return c.all(version)
 }
 
@@ -90,8 +92,9 @@ var ErrPrecomputed = errors.New("is damaged; the service makes it again from the
 // checker checks a snapshot of a file.
 type checker struct {
 	*reading
-	texts marks
-	light []error // the first damage of each kind that matches ErrPrecomputed
+	siteKinds []string
+	texts     marks
+	light     []error // the first damage of each kind that matches ErrPrecomputed
 }
 
 // all joins the first damage of each kind.
@@ -110,7 +113,7 @@ func (c *checker) grave(version int) error {
 	if err := c.readTexts(); err != nil {
 		return errors.Join(append(problems, fmt.Errorf("texts: %w", err))...)
 	}
-	problems = append(problems, c.events())
+	problems = append(problems, c.events(), c.lost())
 	if version == len(migrations) { // other versions have other parts, which the migration replaces
 		problems = append(problems, c.segmentsOfAll(), c.rollupsOfAll())
 	}

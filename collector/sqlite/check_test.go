@@ -198,3 +198,16 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 	overwrite(t, file, backup)
 	require.ErrorContains(t, sqlite.Check(t.Context(), file), "its log (-wal) belongs to the file before")
 }
+
+func TestCheckFindsEventsOfSitesThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	s, file := packed(t)
+	kinds := []string{"site", "deletion"}
+	require.NoError(t, s.Put(t.Context(), "site", store.Record{ID: "s", Data: []byte("{}")}))
+	err := sqlite.Check(t.Context(), file, kinds...)
+	require.ErrorContains(t, err, "has events of the site t, which does not exist")
+	assert.NotContains(t, err.Error(), "the site s,")
+	assert.NotErrorIs(t, err, sqlite.ErrPrecomputed)
+	require.NoError(t, s.Put(t.Context(), "deletion", store.Record{ID: "t", Data: []byte("{}")}))
+	assert.NoError(t, sqlite.Check(t.Context(), file, kinds...), "the events of t are being removed")
+}

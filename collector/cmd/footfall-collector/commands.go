@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector"
+	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 )
 
@@ -66,8 +67,8 @@ service runs.
 		summary: "look for damage in the data, or in a backup",
 		about: `Check reads all of the data, or of the backup FILE, and reports damage. It changes nothing.
 The service may be running. A million events take some seconds. The exit status is 1 if
-events or the file are damaged, and 3 if only precomputed figures are: the service computes
-these again from the events.
+events or the file are damaged or events belong to a site that does not exist, and 3 if only
+precomputed figures are damaged: the service computes these again from the events.
 `,
 		flags: (*settings).forData,
 		run:   check,
@@ -152,7 +153,7 @@ func check(ctx context.Context, o *options, stdout, _ io.Writer) error {
 	if file == "" {
 		file = o.database()
 	}
-	if err := sqlite.Check(ctx, file); err != nil {
+	if err := sqlite.Check(ctx, file, account.SiteKinds...); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(stdout, "No damage found in", file)

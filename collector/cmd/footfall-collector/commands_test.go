@@ -11,9 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 func TestEachCommandExplainsItself(t *testing.T) {
@@ -171,4 +175,23 @@ func TestHelpIsACommandToo(t *testing.T) {
 			assert.Equal(t, want.String(), got.String(), line)
 		}
 	}
+}
+
+func TestCheckFindsTheEventsOfALostSite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site, _ := withSite(t, dir)
+	add := func(id string) {
+		st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
+		require.NoError(t, err)
+		require.NoError(t, st.Add(t.Context(), store.Event{Site: id, At: time.Now(), Name: "signup", URL: "https://shop.example.com/", Path: "/"}))
+		require.NoError(t, st.Close())
+	}
+	check := func() error { return run(t.Context(), []string{"check", "-data", dir}, noEnv, io.Discard, io.Discard) }
+	add(site)
+	require.NoError(t, check())
+	add("site_lost")
+	err := check()
+	require.ErrorContains(t, err, "has events of the site site_lost, which does not exist")
+	assert.Equal(t, 1, status(err))
 }
