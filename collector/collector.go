@@ -162,7 +162,7 @@ func (c *Collector) leave() {
 func (c *Collector) answer(w http.ResponseWriter, r *http.Request, handle func(http.ResponseWriter, *http.Request) *failure) {
 	defer c.recoverPanic(w, r)
 	if c.closing.Load() {
-		unavailable("the collector is closing").write(w)
+		unavailable("the service is closing").write(w)
 		return
 	}
 	if f := handle(w, r); f != nil {
@@ -177,7 +177,7 @@ func (c *Collector) recoverPanic(w http.ResponseWriter, r *http.Request) {
 		panic(v)
 	default:
 		c.logPanic(r, v)
-		(&failure{status: http.StatusInternalServerError, code: "internal", message: "the collector failed; its log says why"}).write(w)
+		(&failure{status: http.StatusInternalServerError, code: "internal", message: "the service failed; its log says why"}).write(w)
 	}
 }
 

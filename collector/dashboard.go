@@ -25,7 +25,7 @@ func newDashboard(c *Collector) http.Handler {
 // serveDashboard extends the write deadline with each write, so that long answers finish.
 func (c *Collector) serveDashboard(w http.ResponseWriter, r *http.Request) {
 	if c.closing.Load() {
-		http.Error(w, "the collector is closing", http.StatusServiceUnavailable)
+		http.Error(w, "the service is closing", http.StatusServiceUnavailable)
 		return
 	}
 	p := patient.New(w, c.cfg.WriteTimeout)
@@ -45,5 +45,5 @@ func (c *Collector) recoverPage(p *patient.Writer, r *http.Request) {
 	if p.Begun() || v == http.ErrAbortHandler {
 		panic(http.ErrAbortHandler) // cut the answer, so that it does not look complete
 	}
-	http.Error(p, "the collector failed; its log says why", http.StatusInternalServerError)
+	http.Error(p, "the service failed; its log says why", http.StatusInternalServerError)
 }

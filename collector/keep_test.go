@@ -162,7 +162,7 @@ func TestPanicIsAnsweredInTheErrorShape(t *testing.T) {
 	})
 	w := s.post(t.Context(), s.event("x", pageURL, "{}"))
 	assert.Equal(t, 500, w.Code)
-	assert.Equal(t, `{"error":"internal","message":"the collector failed; its log says why","status":500}`, w.Body.String())
+	assert.Equal(t, `{"error":"internal","message":"the service failed; its log says why","status":500}`, w.Body.String())
 	assert.Contains(t, lines.String(), "out of order")
 	assert.Zero(t, s.pending.Load())
 }
@@ -187,7 +187,7 @@ func TestCloseWaitsForRequestsUnderWayAndRefusesOthers(t *testing.T) {
 		defer cancel()
 		assert.ErrorIs(t, s.Close(short), context.DeadlineExceeded)
 		w := s.post(t.Context(), s.event("x", pageURL, "{}"))
-		assert.Equal(t, `{"error":"unavailable","message":"the collector is closing","status":503}`, w.Body.String())
+		assert.Equal(t, `{"error":"unavailable","message":"the service is closing","status":503}`, w.Body.String())
 
 		closed := make(chan error, 1)
 		go func() { closed <- s.Close(t.Context()) }()

@@ -92,7 +92,7 @@ var errorPages = map[int]errorPage{
 	http.StatusNotFound:              {Title: "Page not found", Words: "The address may be wrong, or the item was deleted."},
 	http.StatusRequestEntityTooLarge: {Title: "The form is too large", Words: "Nothing was changed. Shorten the text and send it again."},
 	http.StatusServiceUnavailable:    {Title: "Too many live views are open", Words: "Close one and try again."},
-	http.StatusInternalServerError:   {Title: "Something went wrong", Words: "The collector could not answer this request. Its log has the details."},
+	http.StatusInternalServerError:   {Title: "Something went wrong", Words: "The service could not answer this request. Its log has the details."},
 }
 
 // slowPage is shown if a report takes too long, or too much memory.

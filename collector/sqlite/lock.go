@@ -9,7 +9,7 @@ import (
 )
 
 // errTaken is returned if another process has the file open for writing.
-var errTaken = errors.New("in use by another collector")
+var errTaken = errors.New("in use by a running service; stop it first")
 
 // fileLock ensures that this process is the only writer of a file, because the writer caches the
 // state of the file. It ends with the process.

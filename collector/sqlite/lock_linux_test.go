@@ -23,9 +23,9 @@ func TestAFileThatIsOpenIsRefusedByAnyName(t *testing.T) {
 	require.NoError(t, os.Remove(file+"-lock"))
 	for _, name := range []string{link, file} {
 		_, err := sqlite.Open(t.Context(), sqlite.Config{File: name})
-		require.ErrorContains(t, err, "in use by another collector")
+		require.ErrorContains(t, err, "in use by a running service; stop it first")
 		_, err = sqlite.Restore(t.Context(), name, backup)
-		require.ErrorContains(t, err, "in use by another collector")
+		require.ErrorContains(t, err, "in use by a running service; stop it first")
 	}
 	require.NoError(t, s.Add(t.Context(), numbered(1)), "SQLite keeps its own locks")
 	require.NoError(t, s.Close())

@@ -178,7 +178,7 @@ func TestRestoreRefusesAFileThatIsOpen(t *testing.T) {
 	require.NoError(t, err)
 	s := open(t, file, nil)
 	_, err = sqlite.Restore(t.Context(), file, backup)
-	require.ErrorContains(t, err, "in use by another collector")
+	require.ErrorContains(t, err, "in use by a running service; stop it first")
 	require.NoError(t, s.Close())
 	assert.Equal(t, before, events(t, file))
 }
@@ -193,7 +193,7 @@ func TestASymbolicLinkToAFileThatIsOpenIsRefused(t *testing.T) {
 		t.Skip("this system lets tests make no links:", err)
 	}
 	_, err := sqlite.Open(t.Context(), sqlite.Config{File: link})
-	require.ErrorContains(t, err, "in use by another collector")
+	require.ErrorContains(t, err, "in use by a running service; stop it first")
 	require.NoError(t, s.Close())
 	s = open(t, link, nil)
 	assert.NoFileExists(t, link+"-lock")

@@ -135,8 +135,8 @@ const versionWithIdentity = 3
 
 // Errors of files that are not opened.
 var (
-	errForeign = errors.New("not a collector database")
-	errNewer   = errors.New("written by a newer version of the collector: install that version or restore a backup")
+	errForeign = errors.New("not a database of the service")
+	errNewer   = errors.New("written by a newer version of the service: install that version or restore a backup")
 )
 
 // migrate migrates the file to the newest version. It refuses files of other programs.

@@ -199,7 +199,7 @@ func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
 	s := backedUp(t)
 	s.post(t, s.site, s.key)
 	err := run(t.Context(), []string{"restore", "-data", s.dir, s.backup}, noEnv, io.Discard, io.Discard)
-	require.ErrorContains(t, err, "in use by another collector")
+	require.ErrorContains(t, err, "in use by a running service; stop it first")
 	require.NoError(t, s.stop())
 
 	for _, args := range [][]string{{"restore", "-data", s.dir, s.backup}, {"-data", s.dir, "restore", s.backup}, {"restore", s.backup, "-data", s.dir}} {
