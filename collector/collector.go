@@ -212,7 +212,7 @@ func (c *Collector) Close(ctx context.Context) error {
 func (c *Collector) client(r *http.Request) netip.Addr {
 	if client.IsHidden(r, c.cfg.TrustedProxies) {
 		c.hidden.Do(func() {
-			c.log.Warn("collector: a trusted proxy sends no X-Forwarded-For, so all its visitors count as one: configure the proxy to send it", "proxy", r.RemoteAddr)
+			c.log.Warn("collector: a trusted proxy sends no X-Forwarded-For, so all its visitors count as one: configure the proxy to send it", "proxy", client.Peer(r))
 		})
 	}
 	return client.Addr(r, c.cfg.TrustedProxies)

@@ -61,6 +61,7 @@ func TestAProxyThatHidesItsClientsIsLoggedOnce(t *testing.T) {
 				require.Equal(t, 202, s.browse(t, pageview, row.header...).status)
 			}
 			assert.Equal(t, row.want, strings.Count(log.String(), "sends no X-Forwarded-For"), log.String())
+			assert.Equal(t, row.want, strings.Count(log.String(), " proxy=127.0.0.1\n"), "without the port: %s", log.String())
 		})
 	}
 }

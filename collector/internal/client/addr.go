@@ -12,8 +12,7 @@ import (
 // from a trusted proxy, and is read from the right: entries left of the first address that
 // is not a trusted proxy may be forged.
 func Addr(r *http.Request, trusted []netip.Prefix) netip.Addr {
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid on unix sockets: all of them are one client
-	client := plainAddr(peer.Addr())
+	client := Peer(r)
 	if !isTrusted(client, trusted) {
 		return client
 	}
@@ -48,8 +47,13 @@ func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 // IsHidden reports whether the client's address is not known, because a trusted proxy does not
 // send it.
 func IsHidden(r *http.Request, trusted []netip.Prefix) bool {
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
-	return len(r.Header["X-Forwarded-For"]) == 0 && isTrusted(plainAddr(peer.Addr()), trusted)
+	return len(r.Header["X-Forwarded-For"]) == 0 && isTrusted(Peer(r), trusted)
+}
+
+// Peer returns the address of the other end of the connection: a client, or a proxy.
+func Peer(r *http.Request) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid on unix sockets: all of them are one client
+	return plainAddr(peer.Addr())
 }
 
 func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
