@@ -35,6 +35,7 @@ func TestASiteThatWasLostIsAddedAgainWithItsEvents(t *testing.T) {
 	sites := b.page("/")
 	assert.Contains(t, sites.body, "2 events of <code>site_lost</code>, a site that does not exist, will be removed after "+
 		time.Now().UTC().AddDate(0, 0, 7).Format("2 January 2006"))
+	assert.Less(t, strings.Index(sites.body, "site_lost"), strings.Index(sites.body, "No sites yet"), "the warning comes first")
 	const form = "/sites/new?events=site_lost"
 	require.Contains(t, sites.body, `href="`+form+`"`)
 	wrong := b.page(form).submit("/sites/new", map[string]string{"domain": "not a domain"})
