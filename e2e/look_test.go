@@ -52,6 +52,17 @@ func doesNotScrollSideways(t *testing.T, b *browser) {
 	}
 }
 
+// The page of an event has a wide table. Its region can scroll, which nobody sees on a phone.
+func TestTheNumbersOfAnEventFitAPhone(t *testing.T) {
+	f, b := furnish(t), openBrowser(t)
+	b.signInTo(f.service)
+	b.open(f.service.url + "/sites/" + f.backend.ID + "/events?name=order_placed&range=30d")
+	for _, width := range widths {
+		b.look(width, 800, "light")
+		assert.Equal(t, 0, eval[int](b, `(e => e.scrollWidth - e.clientWidth)(document.querySelector(".numbers .scroll"))`), "at %d px", width)
+	}
+}
+
 // contrasts is what inspect.contrast returns.
 type contrasts struct {
 	Weak   []string `json:"weak"`
