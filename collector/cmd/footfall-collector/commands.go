@@ -145,6 +145,9 @@ func restore(ctx context.Context, file, backup string, stdout io.Writer) error {
 	for _, old := range kept {
 		fmt.Fprintln(stdout, "Kept the old data as", old)
 	}
+	if len(kept) > 0 {
+		fmt.Fprintln(stdout, "Delete the old data when you do not need it: it has the salt of its last day's visitors.")
+	}
 	return nil
 }
 

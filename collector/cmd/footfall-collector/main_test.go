@@ -206,6 +206,7 @@ func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
 		var out bytes.Buffer
 		require.NoError(t, run(t.Context(), args, noEnv, &out, io.Discard))
 		assert.Contains(t, out.String(), "Restored "+s.file+"\nKept the old data as "+s.file+".replaced-")
+		assert.Contains(t, out.String(), "\nDelete the old data when you do not need it: it has the salt of its last day's visitors.\n")
 		assert.EqualValues(t, 1, eventsIn(t, s.file, s.site))
 	}
 	kept, err := filepath.Glob(s.file + ".replaced-*")
