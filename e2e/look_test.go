@@ -52,7 +52,7 @@ func doesNotScrollSideways(t *testing.T, b *browser) {
 	}
 }
 
-// The page of an event has a wide table. Its region can scroll, which nobody sees on a phone.
+// The page of an event has a wide table. A phone does not show that its region can scroll.
 func TestTheNumbersOfAnEventFitAPhone(t *testing.T) {
 	f, b := furnish(t), openBrowser(t)
 	b.signInTo(f.service)
