@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,7 +125,24 @@ func (f siteForm) Losses() string {
 }
 
 func (b *board) newSite(w http.ResponseWriter, r *http.Request) error {
-	return b.newSitePage(w, r, http.StatusOK, form{Values: url.Values{eventsOf: r.URL.Query()[eventsOf]}})
+	id := r.URL.Query().Get(eventsOf)
+	if id == "" {
+		return b.newSitePage(w, r, http.StatusOK, form{})
+	}
+	if !slices.ContainsFunc(b.Account.Orphans(), func(o account.Orphan) bool { return o.Site == id }) {
+		return account.ErrNotFound
+	}
+	latest, err := b.Store.Recent(r.Context(), ever(id), 1)
+	if err != nil {
+		return err
+	}
+	f := form{Values: url.Values{eventsOf: {id}}}
+	if len(latest) > 0 {
+		if page, err := url.Parse(latest[0].URL); err == nil {
+			f.Set("domain", page.Hostname()) // a suggestion: it may be a subdomain
+		}
+	}
+	return b.newSitePage(w, r, http.StatusOK, f)
 }
 
 // eventsOf is the parameter with the ID of a site that does not exist, whose events a new site gets.

@@ -38,6 +38,8 @@ func TestASiteThatWasLostIsAddedAgainWithItsEvents(t *testing.T) {
 	assert.Less(t, strings.Index(sites.body, "site_lost"), strings.Index(sites.body, "No sites yet"), "the warning comes first")
 	const form = "/sites/new?events=site_lost"
 	require.Contains(t, sites.body, `href="`+form+`"`)
+	assert.Contains(t, b.page(form).body, `name="domain" type="text" value="shop.example.com"`)
+	assert.Equal(t, http.StatusNotFound, b.get("/sites/new?events=site_unknown").status)
 	wrong := b.page(form).submit("/sites/new", map[string]string{"domain": "not a domain"})
 	assert.Equal(t, http.StatusUnprocessableEntity, wrong.status)
 	wrong.submit("/sites/new", map[string]string{"domain": "shop.example.com"}).follow()
