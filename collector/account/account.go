@@ -96,23 +96,36 @@ var SiteKinds = []string{kindSite, kindDeletion}
 // Open reads the account from st.
 func Open(ctx context.Context, st store.Store) (*Account, error) {
 	a := &Account{store: st, setup: newSecret(""), deleted: make(chan struct{}, 1)}
-	var err error
-	load(ctx, st, kindSite, &a.sites, &err)
-	load(ctx, st, kindKey, &a.keys, &err)
-	load(ctx, st, kindGoal, &a.goals, &err)
-	load(ctx, st, kindFunnel, &a.funnels, &err)
-	load(ctx, st, kindSession, &a.sessions, &err)
-	load(ctx, st, kindDeletion, &a.deletions, &err)
-	load(ctx, st, KindOrphan, &a.orphans, &err)
+	if err := a.load(func(kind string) ([]store.Record, error) { return st.Records(ctx, kind) }); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Check returns an error if a record is damaged, so that [Open] would fail. It gets the records
+// of each kind from read.
+func Check(read func(kind string) ([]store.Record, error)) error {
+	return new(Account).load(read)
+}
+
+// load fills in all that is stored.
+func (a *Account) load(read func(kind string) ([]store.Record, error)) (err error) {
+	load(read, kindSite, &a.sites, &err)
+	load(read, kindKey, &a.keys, &err)
+	load(read, kindGoal, &a.goals, &err)
+	load(read, kindFunnel, &a.funnels, &err)
+	load(read, kindSession, &a.sessions, &err)
+	load(read, kindDeletion, &a.deletions, &err)
+	load(read, KindOrphan, &a.orphans, &err)
 	var passwords map[string]*password
-	load(ctx, st, kindPassword, &passwords, &err)
+	load(read, kindPassword, &passwords, &err)
 	if err != nil {
-		return nil, fmt.Errorf("account: %w", err)
+		return fmt.Errorf("account: %w", err)
 	}
 	a.password = passwords[passwordID]
 	a.domains = make(map[string]string, len(a.sites))
 	for id, s := range a.sites {
 		a.domains[s.Domain] = id
 	}
-	return a, nil
+	return nil
 }

@@ -11,12 +11,12 @@ import (
 )
 
 // load fills m with the records of a kind. It does nothing once *err is set.
-func load[T any](ctx context.Context, st store.Store, kind string, m *map[string]T, err *error) {
+func load[T any](read func(kind string) ([]store.Record, error), kind string, m *map[string]T, err *error) {
 	*m = make(map[string]T)
 	if *err != nil {
 		return
 	}
-	records, failed := st.Records(ctx, kind)
+	records, failed := read(kind)
 	if failed != nil {
 		*err = failed
 		return

@@ -25,11 +25,31 @@ import (
 // a record. The error matches [ErrPrecomputed] if all damage found is of a kind that a store
 // repairs by itself.
 func Check(ctx context.Context, file string, siteKinds ...string) error {
+	return snapshot(ctx, file, func(c *checker, version int) error {
+		c.siteKinds = siteKinds
+		return c.all(version)
+	})
+}
+
+// RecordCheck verifies records. It gets those of a kind from read.
+type RecordCheck func(read func(kind string) ([]store.Record, error)) error
+
+// CheckRecords checks the records of a store's file, or of a backup, like [Check].
+func CheckRecords(ctx context.Context, file string, records RecordCheck) error {
+	return snapshot(ctx, file, func(c *checker, _ int) error { return checkRecords(ctx, c.tx, records) })
+}
+
+func checkRecords(ctx context.Context, tx *sql.Tx, records RecordCheck) error {
+	return records(func(kind string) ([]store.Record, error) { return recordsOf(ctx, tx, kind) })
+}
+
+// snapshot calls f with a snapshot of a file.
+func snapshot(ctx context.Context, file string, f func(c *checker, version int) error) error {
 	file = resolve(file)
 	stopped := !exists(file + "-wal")
-	err := check(ctx, file, stopped, siteKinds)
+	err := check(ctx, file, stopped, f)
 	if stopped && exists(file+"-wal") { // a store was opened meanwhile
-		err = check(ctx, file, false, siteKinds)
+		err = check(ctx, file, false, f)
 	}
 	switch {
 	case err == nil:
@@ -46,7 +66,7 @@ func exists(file string) bool {
 }
 
 // check reads a file. If the store is stopped, SQLite need not make files beside it.
-func check(ctx context.Context, file string, stopped bool, siteKinds []string) (err error) {
+func check(ctx context.Context, file string, stopped bool, f func(c *checker, version int) error) (err error) {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
@@ -78,8 +98,7 @@ func check(ctx context.Context, file string, stopped bool, siteKinds []string) (
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to commit
-	c := &checker{reading: &reading{ctx: ctx, tx: tx}, siteKinds: siteKinds}
-	return c.all(version)
+	return f(&checker{reading: &reading{ctx: ctx, tx: tx}}, version)
 }
 
 // errEmpty is returned for a file without a store.
@@ -109,7 +128,7 @@ func (c *checker) all(version int) error {
 
 // grave joins the first damage of each kind that a store does not repair. It fills c.light.
 func (c *checker) grave(version int) error {
-	problems := []error{integrity(c.ctx, c.tx), c.references()}
+	problems := []error{integrity(c.ctx, c.tx), c.references(), c.counter()}
 	if err := c.readTexts(); err != nil {
 		return errors.Join(append(problems, fmt.Errorf("texts: %w", err))...)
 	}
@@ -143,6 +162,18 @@ func (c *checker) references() error {
 	err := c.tx.QueryRowContext(c.ctx, "SELECT count(*) FROM pragma_foreign_key_check").Scan(&found)
 	if err == nil && found > 0 {
 		err = fmt.Errorf("is damaged: %d rows belong to rows that are missing", found)
+	}
+	return err
+}
+
+// errNoCounter is returned if the store cannot number further events.
+var errNoCounter = errors.New("is damaged: the counter of events is missing, or behind them")
+
+func (c *checker) counter() error {
+	var found bool
+	err := c.tx.QueryRowContext(c.ctx, "SELECT EXISTS (SELECT * FROM counter WHERE name = 'seq' AND value > (SELECT coalesce(max(seq), 0) FROM event))").Scan(&found)
+	if err == nil && !found {
+		err = errNoCounter
 	}
 	return err
 }

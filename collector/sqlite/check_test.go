@@ -101,6 +101,8 @@ func TestCheckNamesTheFileAndItsDamage(t *testing.T) {
 		{"an event is missing", "DELETE FROM event WHERE seq = 3", "does not have the events of its time"},
 		{"a text of an event is missing", "DELETE FROM text WHERE value = '/shop'", "a text is missing"},
 		{"all texts are missing", "DROP TABLE text", "no such table"},
+		{"the counter of events is missing", "DELETE FROM counter", "counter of events"},
+		{"the counter of events is behind them", "UPDATE counter SET value = 3", "counter of events"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

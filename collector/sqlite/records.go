@@ -30,11 +30,17 @@ func (s *Store) Records(ctx context.Context, kind string) ([]store.Record, error
 		return nil, err
 	}
 	var all []store.Record
-	err := s.view(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		var r store.Record
-		return eachRow(ctx, tx, "SELECT id, data FROM record WHERE kind = ? ORDER BY id", []any{&r.ID, &r.Data}, func() {
-			all = append(all, r)
-		}, kind)
+	err := s.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		all, err = recordsOf(ctx, tx, kind)
+		return err
 	})
 	return all, s.failed(ctx, err)
+}
+
+func recordsOf(ctx context.Context, tx *sql.Tx, kind string) (all []store.Record, err error) {
+	var r store.Record
+	err = eachRow(ctx, tx, "SELECT id, data FROM record WHERE kind = ? ORDER BY id", []any{&r.ID, &r.Data}, func() {
+		all = append(all, r)
+	}, kind)
+	return all, err
 }

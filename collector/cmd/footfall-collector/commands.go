@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -67,8 +68,8 @@ service runs.
 		summary: "look for damage in the data, or in a backup",
 		about: `Check reads all of the data, or of the backup FILE, and reports damage. It changes nothing.
 The service may be running. A million events take some seconds. The exit status is 1 if
-events or the file are damaged or events belong to a site that does not exist, and 3 if only
-precomputed figures are damaged: the service computes these again from the events.
+events, settings or the file are damaged or events belong to a site that does not exist, and
+3 if only precomputed figures are damaged: the service computes these again from the events.
 `,
 		flags: (*settings).forData,
 		run:   check,
@@ -156,10 +157,14 @@ func check(ctx context.Context, o *options, stdout, _ io.Writer) error {
 	if file == "" {
 		file = o.database()
 	}
-	if err := sqlite.Check(ctx, file, account.SiteKinds...); err != nil {
+	err := sqlite.Check(ctx, file, account.SiteKinds...)
+	if err == nil || errors.Is(err, sqlite.ErrPrecomputed) {
+		err = cmp.Or(sqlite.CheckRecords(ctx, file, account.Check), err)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(stdout, "No damage found in", file)
+	_, err = fmt.Fprintln(stdout, "No damage found in", file)
 	return err
 }
 

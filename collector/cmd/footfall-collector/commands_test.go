@@ -97,6 +97,22 @@ func withDamagedSegment(t *testing.T) (file string) {
 	return file
 }
 
+// Serve refuses to start if it cannot read a site, so check reports it.
+func TestCheckReadsTheSettings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	withSite(t, dir)
+	db, err := sql.Open("sqlite", filepath.Join(dir, "footfall.db"))
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE record SET data = x'7b' WHERE kind = 'site'")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	for _, command := range []string{"check", "serve"} {
+		err := run(t.Context(), []string{command, "-data", dir}, noEnv, io.Discard, io.Discard)
+		assert.ErrorContains(t, err, `account: site "site_`, command)
+	}
+}
+
 func TestExitStatus(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
