@@ -11,9 +11,9 @@ import (
 
 // Restore puts a copy of the backup in the place of a store's file, which may not exist yet. It
 // keeps the file that was there and its log under other names, which it returns. It refuses while
-// a store has the file open, and it reads all of the backup first: if it is damaged, the file is
-// unchanged.
-func Restore(ctx context.Context, file, backup string) (kept []string, err error) {
+// a store has the file open, and it reads all of the backup first, and calls each of records: if it
+// is damaged, the file is unchanged.
+func Restore(ctx context.Context, file, backup string, records ...RecordCheck) (kept []string, err error) {
 	file = resolve(file)
 	lock, err := lockFile(ctx, file)
 	if err != nil {
@@ -23,7 +23,7 @@ func Restore(ctx context.Context, file, backup string) (kept []string, err error
 	if same(file, backup) {
 		return nil, &fileError{backup, errors.New("is the file to replace, not a backup of it")}
 	}
-	if err := verify(ctx, backup); err != nil {
+	if err := verify(ctx, backup, records); err != nil {
 		return nil, &fileError{backup, err}
 	}
 	next := file + ".restoring"
@@ -43,8 +43,8 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(first, second)
 }
 
-// verify reads all of a backup.
-func verify(ctx context.Context, backup string) (err error) {
+// verify reads all of a backup, and checks its records.
+func verify(ctx context.Context, backup string, records []RecordCheck) (err error) {
 	if _, err := os.Stat(backup); err != nil {
 		return err
 	}
@@ -60,7 +60,19 @@ func verify(ctx context.Context, backup string) (err error) {
 	if version == 0 {
 		return errEmpty
 	}
-	return integrity(ctx, db)
+	if err := integrity(ctx, db); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to commit
+	var problems []error
+	for _, check := range records {
+		problems = append(problems, checkRecords(ctx, tx, check))
+	}
+	return errors.Join(problems...)
 }
 
 // replace puts next in the place of file. Until the log is moved, too, Open refuses the file.

@@ -138,7 +138,7 @@ func (c *command) help(s *settings, out io.Writer) {
 
 // restore puts a backup in the place of the file.
 func restore(ctx context.Context, file, backup string, stdout io.Writer) error {
-	kept, err := sqlite.Restore(ctx, file, backup)
+	kept, err := sqlite.Restore(ctx, file, backup, account.Check)
 	if err != nil {
 		return err
 	}

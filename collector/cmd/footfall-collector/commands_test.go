@@ -97,20 +97,23 @@ func withDamagedSegment(t *testing.T) (file string) {
 	return file
 }
 
-// Serve refuses to start if it cannot read a site, so check reports it.
-func TestCheckReadsTheSettings(t *testing.T) {
+// Serve refuses to start if it cannot read a site, so check reports it, and restore keeps the data.
+func TestCheckAndRestoreReadTheSettings(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir, other := t.TempDir(), t.TempDir()
 	withSite(t, dir)
-	db, err := sql.Open("sqlite", filepath.Join(dir, "footfall.db"))
+	withSite(t, other)
+	damaged := filepath.Join(dir, "footfall.db")
+	db, err := sql.Open("sqlite", damaged)
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "UPDATE record SET data = x'7b' WHERE kind = 'site'")
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
-	for _, command := range []string{"check", "serve"} {
-		err := run(t.Context(), []string{command, "-data", dir}, noEnv, io.Discard, io.Discard)
-		assert.ErrorContains(t, err, `account: site "site_`, command)
+	for _, args := range [][]string{{"check", "-data", dir}, {"serve", "-data", dir}, {"restore", "-data", other, damaged}} {
+		err := run(t.Context(), args, noEnv, io.Discard, io.Discard)
+		assert.ErrorContains(t, err, `account: site "site_`, "%q", args)
 	}
+	assert.NoError(t, run(t.Context(), []string{"check", "-data", other}, noEnv, io.Discard, io.Discard), "it is as it was")
 }
 
 func TestExitStatus(t *testing.T) {
