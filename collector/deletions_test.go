@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -72,7 +73,7 @@ func TestEventsOfSitesThatDoNotExistAreRemovedAfterAWeek(t *testing.T) {
 		st := storetest.NewReference()
 		lost := store.Event{Site: "site_gone", At: time.Now(), URL: pageURL, Path: "/"}
 		require.NoError(t, st.Add(t.Context(), lost))
-		var log bytes.Buffer
+		var log lockedBuffer
 		start := func() *service {
 			s := prepare(t, Config{Store: st, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			synctest.Wait()
@@ -86,7 +87,7 @@ func TestEventsOfSitesThatDoNotExistAreRemovedAfterAWeek(t *testing.T) {
 		assert.Contains(t, log.String(), "site=site_gone events=1 found=2000-01-01T00:00:00.000Z removed_after=2000-01-08T00:00:00.000Z")
 		time.Sleep(6 * 24 * time.Hour)
 		synctest.Wait()
-		assert.Equal(t, 7, strings.Count(log.String(), "site=site_gone"), "once a day:\n%s", &log)
+		assert.Equal(t, 7, strings.Count(log.String(), "site=site_gone"), "once a day:\n%s", log.String())
 		assert.Len(t, sitesIn(t, st), 2)
 		require.NoError(t, s.Close(t.Context()))
 
@@ -114,4 +115,22 @@ func TestRetentionHoldsForEventsOfSitesThatDoNotExist(t *testing.T) {
 		synctest.Wait()
 		assert.Empty(t, sitesIn(t, st))
 	})
+}
+
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
