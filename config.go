@@ -201,16 +201,86 @@ type Config struct {
 	// Disabled makes the tracker do nothing: Track returns nil. All other fields are ignored,
 	// except that Run serves and uses ShutdownTimeout.
 	Disabled bool
+
+	environment error // what ConfigFromEnv could not read
 }
 
-// ConfigFromEnv returns a Config with BaseURL, APIKey and SiteID from the environment variables
-// FOOTFALL_BASE_URL, FOOTFALL_API_KEY and FOOTFALL_SITE_ID. [New] reports missing ones.
+// ConfigFromEnv returns a Config with fields from environment variables:
+//
+//	FOOTFALL_BASE_URL         BaseURL
+//	FOOTFALL_API_KEY          APIKey
+//	FOOTFALL_SITE_ID          SiteID
+//	FOOTFALL_DEFAULT_URL      DefaultURL
+//	FOOTFALL_PUBLIC_URL       PublicURL
+//	FOOTFALL_TRUSTED_PROXIES  TrustedProxies, addresses and prefixes separated by commas
+//	FOOTFALL_ALLOW_HTTP       AllowHTTP, true or false
+//	FOOTFALL_DISABLED         Disabled, true or false
+//
+// [New] reports required fields that are missing, and variables whose value cannot be read.
 func ConfigFromEnv() Config {
-	return Config{
-		BaseURL: os.Getenv("FOOTFALL_BASE_URL"),
-		APIKey:  os.Getenv("FOOTFALL_API_KEY"),
-		SiteID:  os.Getenv("FOOTFALL_SITE_ID"),
+	var e environment
+	cfg := Config{
+		BaseURL:        os.Getenv("FOOTFALL_BASE_URL"),
+		APIKey:         os.Getenv("FOOTFALL_API_KEY"),
+		SiteID:         os.Getenv("FOOTFALL_SITE_ID"),
+		DefaultURL:     e.url("FOOTFALL_DEFAULT_URL", checkURL),
+		PublicURL:      e.url("FOOTFALL_PUBLIC_URL", checkPublicURL),
+		TrustedProxies: e.prefixes("FOOTFALL_TRUSTED_PROXIES"),
+		AllowHTTP:      e.bool("FOOTFALL_ALLOW_HTTP"),
+		Disabled:       e.bool("FOOTFALL_DISABLED"),
 	}
+	cfg.environment = errors.Join(e.problems...)
+	return cfg
+}
+
+// environment reads environment variables. An empty one counts as not set.
+type environment struct{ problems []error }
+
+func (e *environment) report(name, reason string) {
+	e.problems = append(e.problems, &FieldError{name, reason})
+}
+
+func (e *environment) url(name string, check func(string) string) string {
+	raw := os.Getenv(name)
+	if raw == "" {
+		return ""
+	}
+	if reason := check(raw); reason != "" {
+		e.report(name, reason)
+		return ""
+	}
+	return raw
+}
+
+func (e *environment) bool(name string) bool {
+	raw := os.Getenv(name)
+	if raw == "" {
+		return false
+	}
+	b, err := strconv.ParseBool(raw)
+	if err != nil {
+		e.report(name, "neither true nor false")
+	}
+	return b
+}
+
+func (e *environment) prefixes(name string) (list []netip.Prefix) {
+	for i, raw := range strings.Split(os.Getenv(name), ",") {
+		raw = strings.TrimSpace(raw)
+		if raw == "" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(raw)
+		if addr, bad := netip.ParseAddr(raw); bad == nil {
+			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			e.report(name, fmt.Sprintf("entry %d is neither an address nor a prefix such as 10.0.0.0/8", i+1))
+			continue
+		}
+		list = append(list, prefix)
+	}
+	return list
 }
 
 // defaultShutdownTimeout applies also to a nil tracker, which has no Config.
@@ -240,7 +310,7 @@ func (c Config) withDefaults() Config {
 
 // check reports every problem of a Config whose defaults are set.
 func (c *Config) check() error {
-	var problems []error
+	problems := []error{c.environment}
 	report := func(field, reason string) {
 		problems = append(problems, configError(field, reason))
 	}
@@ -343,7 +413,7 @@ func checkBaseURL(raw string, allowHTTP bool) string {
 	case strings.HasSuffix(path, "/v1"), strings.HasSuffix(path, "/v1/events"), strings.HasSuffix(path, "/v1/sites"):
 		return "contains the path of the API: omit /v1 and everything after it"
 	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
-		return "plain http would send the API key in clear: use https, or set AllowHTTP"
+		return "plain http would send the API key in clear: use https, or set AllowHTTP (FOOTFALL_ALLOW_HTTP=true)"
 	}
 	return ""
 }

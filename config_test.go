@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
@@ -282,11 +283,53 @@ func TestConfigShowsWhetherAKeyIsSet(t *testing.T) {
 }
 
 // Not parallel: it sets environment variables.
-func TestConfigFromEnvReadsThreeVariables(t *testing.T) {
-	t.Setenv("FOOTFALL_BASE_URL", "https://api.example.com")
-	t.Setenv("FOOTFALL_API_KEY", secretKey)
-	t.Setenv("FOOTFALL_SITE_ID", "site_env")
-	assert.Equal(t, Config{BaseURL: "https://api.example.com", APIKey: secretKey, SiteID: "site_env"}, ConfigFromEnv())
+func TestConfigFromEnvReadsItsVariables(t *testing.T) {
+	for name, value := range map[string]string{
+		"FOOTFALL_BASE_URL": "http://collector:8090", "FOOTFALL_API_KEY": secretKey, "FOOTFALL_SITE_ID": "site_env",
+		"FOOTFALL_DEFAULT_URL": "https://shop.example.com/jobs", "FOOTFALL_PUBLIC_URL": "https://shop.example.com",
+		"FOOTFALL_TRUSTED_PROXIES": "10.0.0.0/8, ::1", "FOOTFALL_ALLOW_HTTP": "true", "FOOTFALL_DISABLED": "0",
+	} {
+		t.Setenv(name, value)
+	}
+	cfg := ConfigFromEnv()
+	assert.Equal(t, Config{
+		BaseURL: "http://collector:8090", APIKey: secretKey, SiteID: "site_env",
+		DefaultURL: "https://shop.example.com/jobs", PublicURL: "https://shop.example.com",
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}, AllowHTTP: true,
+	}, cfg)
+	started, err := New(cfg)
+	require.NoError(t, err)
+	assert.NoError(t, started.Close(t.Context()))
+
+	t.Setenv("FOOTFALL_DISABLED", "true")
+	assert.True(t, ConfigFromEnv().Disabled)
+}
+
+// Not parallel: it sets environment variables.
+func TestNewReportsVariablesThatCannotBeRead(t *testing.T) {
+	setRequired := func(t *testing.T) {
+		t.Setenv("FOOTFALL_BASE_URL", "https://api.example.com")
+		t.Setenv("FOOTFALL_API_KEY", secretKey)
+		t.Setenv("FOOTFALL_SITE_ID", "site_env")
+	}
+	for _, row := range []struct{ name, value, want string }{
+		{"FOOTFALL_DEFAULT_URL", "shop.example.com", "not absolute: it needs http:// or https:// and a host"},
+		{"FOOTFALL_PUBLIC_URL", "https://shop.example.com/?a=b", "must be a scheme, a host and a path in ASCII, without a query"},
+		{"FOOTFALL_TRUSTED_PROXIES", "10.0.0.1,10.0.0.0/40", "entry 2 is neither an address nor a prefix such as 10.0.0.0/8"},
+		{"FOOTFALL_ALLOW_HTTP", "yes", "neither true nor false"},
+		{"FOOTFALL_DISABLED", "tru", "neither true nor false"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			setRequired(t)
+			t.Setenv(row.name, row.value)
+			_, err := New(ConfigFromEnv())
+			assert.EqualError(t, err, "footfall: "+row.name+": "+row.want)
+			t.Setenv("FOOTFALL_DISABLED", "true")
+			if _, err = New(ConfigFromEnv()); row.name != "FOOTFALL_DISABLED" {
+				assert.NoError(t, err, "a disabled tracker ignores the other fields")
+			}
+		})
+	}
 }
 
 // Not parallel: it sets environment variables.
@@ -330,7 +373,9 @@ func documentedFields(t *testing.T, file, typeName string) []documented {
 		for _, field := range spec.Type.(*ast.StructType).Fields.List {
 			doc := strings.Join(strings.Fields(field.Doc.Text()+field.Comment.Text()), " ")
 			for _, name := range field.Names {
-				fields = append(fields, documented{name.Name, doc, defaultIn(doc)})
+				if name.IsExported() {
+					fields = append(fields, documented{name.Name, doc, defaultIn(doc)})
+				}
 			}
 		}
 		return false

@@ -16,6 +16,9 @@
 //		return err // names every mistake of the configuration
 //	}
 //	defer tracker.Close(ctx)
+//	if err := tracker.Check(ctx); err != nil {
+//		log.Print(err) // such as a refused key; events wait until the API accepts them
+//	}
 //
 //	tracker.Track(ctx, "invoice_paid", footfall.P("plan", "pro"), footfall.P("amount", 4999))
 //

@@ -34,6 +34,8 @@ type Tracker struct {
 	shutdownTimeout time.Duration // of Run's server
 	closeTimeout    time.Duration // of Run's Close
 
+	check func(context.Context) error // hides the key from fmt
+
 	stop    context.CancelFunc // ends the transport's context
 	done    chan struct{}      // closed when the transport has returned
 	closing atomic.Bool        // Close was called
@@ -73,6 +75,9 @@ func New(cfg Config) (*Tracker, error) {
 		transport = newHTTPTransport(&cfg, newNetPoster(&cfg), t.reporter)
 	}
 	t.flusher, _ = transport.(Flusher)
+	api := ClientConfig{BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.AttemptTimeout, AllowHTTP: cfg.AllowHTTP, HTTPClient: cfg.HTTPClient}
+	siteID := cfg.SiteID
+	t.check = func(ctx context.Context) error { return checkAPI(ctx, api, siteID) }
 	ctx, stop := context.WithCancel(context.Background())
 	t.stop = stop
 	go t.run(ctx, transport)

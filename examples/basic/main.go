@@ -20,13 +20,16 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	page := footfall.WithURL(context.Background(), "https://shop.example.com/checkout")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := tracker.Check(ctx); err != nil {
+		log.Print(err) // such as a refused key
+	}
+	page := footfall.WithURL(ctx, "https://shop.example.com/checkout")
 	if err := tracker.Track(page, "checkout_completed", footfall.P("plan", "pro"), footfall.P("amount", 4999)); err != nil {
 		log.Fatal(err)
 	}
-	deadline, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	err = tracker.Close(deadline)
+	err = tracker.Close(ctx)
 	account := tracker.Stats()
 	fmt.Printf("delivered %d, rejected %d, lost %d\n", account.Delivered, account.Rejected, account.Dropped)
 	if err != nil {
