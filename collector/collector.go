@@ -137,6 +137,8 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.answer(w, r, c.serveBrowserEvents)
 	case path == "/t.js":
 		c.answer(w, r, serveScript)
+	case path == "/openapi.yaml":
+		c.answer(w, r, serveDescription)
 	case path == "/healthz":
 		c.answer(w, r, c.serveHealth)
 	case path == "/livez":

@@ -12,9 +12,9 @@
 // # Endpoints
 //
 // The API is under /v1: it lists and returns sites and accepts events, with a Bearer key.
-// /t.js is the script for pages, and /e accepts its events. /healthz reports whether events can
-// be stored, /livez only that the process serves requests. All other paths belong to the
-// dashboard.
+// /openapi.yaml describes it in OpenAPI 3.1. /t.js is the script for pages, and /e accepts its
+// events. /healthz reports whether events can be stored, /livez only that the process serves
+// requests. All other paths belong to the dashboard.
 //
 // # Errors
 //

@@ -190,6 +190,7 @@ func (a *API) authorized(w http.ResponseWriter, r *http.Request) bool {
 	if r.Header.Get("Authorization") == "Bearer "+key {
 		return true
 	}
+	w.Header().Set("WWW-Authenticate", "Bearer") // RFC 9110, section 11.6.1
 	writeError(w, http.StatusUnauthorized, "unauthorized", "the key is not valid")
 	return false
 }
