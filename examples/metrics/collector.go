@@ -1,0 +1,40 @@
+package main
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// collector gives Prometheus one snapshot of Stats for each scrape.
+type collector struct{ tracker *footfall.Tracker }
+
+var (
+	events = prometheus.NewDesc("footfall_events_total", "Events by outcome.", []string{"outcome"}, nil)
+	values = prometheus.NewDesc("footfall_redacted_values_total", "Values that the personal-data guard replaced.", nil, nil)
+	queue  = prometheus.NewDesc("footfall_queue_events", "Events that wait or are in flight.", nil, nil)
+	memory = prometheus.NewDesc("footfall_queue_bytes", "Encoded size of those events.", nil, nil)
+	stored = prometheus.NewDesc("footfall_stored_events", "Events that the transport keeps on disk.", nil, nil)
+)
+
+func (collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{events, values, queue, memory, stored} {
+		to <- d
+	}
+}
+
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	s := c.tracker.Stats()
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, n uint64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, kind, float64(n), labels...)
+	}
+	send(events, prometheus.CounterValue, s.Delivered, "delivered")
+	send(events, prometheus.CounterValue, s.Rejected, "rejected")
+	send(events, prometheus.CounterValue, s.Dropped, "dropped")
+	send(events, prometheus.CounterValue, s.Invalid, "invalid")
+	send(events, prometheus.CounterValue, s.Refused, "refused")
+	send(values, prometheus.CounterValue, s.Redacted)
+	send(queue, prometheus.GaugeValue, s.Queued)
+	send(memory, prometheus.GaugeValue, s.QueuedBytes)
+	send(stored, prometheus.GaugeValue, s.Stored)
+}
