@@ -183,7 +183,8 @@ type Config struct {
 	Transport Transport
 
 	// Logger receives a line when an outage, a refused key or a loss of events begins, and when
-	// it ends; none per event, and none once Close has returned. A handler that panics or calls
+	// it ends, and a line an hour for each key whose values are redacted; none per event, and
+	// none once Close has returned. A handler that panics or calls
 	// runtime.Goexit loses the line and nothing else. A handler that blocks holds its goroutine
 	// for a second; up to 64 later lines wait, and the others are counted. Track never logs.
 	// Defaults to slog.Default().

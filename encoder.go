@@ -298,6 +298,26 @@ func (e *encoder) redactsNumber(p *Prop) bool {
 	return e.guard.RedactsNumber(p.key, p.num)
 }
 
+// eachRedacted calls f with the key of each prop whose value the guard redacts. It is for the few
+// events that have any: append only counts them.
+func (e *encoder) eachRedacted(props []Prop, f func(key string)) {
+	for i := range props {
+		if p := &props[i]; e.redacts(p) && !contains(props[i+1:], p.key) {
+			f(p.key)
+		}
+	}
+}
+
+func (e *encoder) redacts(p *Prop) bool {
+	switch p.kind {
+	case kindString:
+		return e.guard.RedactsText(p.key, p.str, chars.Scan(p.str))
+	case kindFloat32:
+		return false
+	}
+	return e.redactsNumber(p)
+}
+
 const redactedText = `"[redacted]"`
 
 func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, err error) {

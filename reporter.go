@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,8 +16,8 @@ import (
 // reportEvery is the least time between two lines about events not accepted.
 const reportEvery = time.Minute
 
-// reporter logs errors that Track returned, and events that were dropped or rejected, because
-// the application may not check them. It counts on the caller's goroutine and writes on another
+// reporter logs errors that Track returned, events that were dropped or rejected, and redacted
+// values, because the application may not check them. It counts on the caller's goroutine and writes on another
 // one: the first line at once, later lines at most once a minute. After close it writes
 // nothing.
 type reporter struct {
@@ -31,6 +33,9 @@ type reporter struct {
 	timer   *time.Timer
 	pending bool      // the timer runs
 	last    time.Time // of the last line
+
+	reported   map[source]time.Time // when a line about redacted values was due last
+	redactions []redaction          // lines to write
 }
 
 // tally counts events since the last line.
@@ -42,7 +47,7 @@ type tally struct {
 }
 
 func newReporter(log *slog.Logger, onError func(error)) *reporter {
-	r := &reporter{log: log, onError: onError, writing: make(chan struct{}, 1)}
+	r := &reporter{log: log, onError: onError, writing: make(chan struct{}, 1), reported: make(map[source]time.Time)}
 	r.timer = time.AfterFunc(time.Hour, r.write)
 	r.timer.Stop()
 	return r
@@ -105,9 +110,92 @@ func (r *reporter) countEvent(add func(*tally), err error) {
 	defer r.mu.Unlock()
 	add(&r.counts)
 	r.counts.example = cmp.Or(err, r.counts.example)
+	r.schedule()
+}
+
+// schedule starts the timer of the next lines. The caller holds r.mu.
+func (r *reporter) schedule() {
 	if !r.pending {
 		r.pending = true
 		r.timer.Reset(max(0, reportEvery-time.Since(r.last)))
+	}
+}
+
+const (
+	// redactedEvery is the least time between two lines about the same source.
+	redactedEvery = time.Hour
+
+	// maxRedacted bounds the sources that have a line of their own. The others share one.
+	maxRedacted = 100
+
+	// maxLogged bounds a key or a name in a line, in bytes.
+	maxLogged = 100
+)
+
+// source is where values are redacted.
+type source struct {
+	kind sourceKind
+	key  string // of a prop
+}
+
+type sourceKind uint8
+
+const (
+	fromProp sourceKind = iota
+	fromPage
+	fromOthers // of props beyond maxRedacted
+)
+
+// redaction is a line about a redacted value.
+type redaction struct {
+	from  source
+	event string
+}
+
+// redacted logs, at most once an hour for each source, that the guard redacted a value of an
+// event. It does not keep the strings of the caller.
+func (r *reporter) redacted(from source, event string) {
+	from.key = from.key[:min(len(from.key), maxLogged)]
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.isReported(from, now) {
+		return
+	}
+	kept := source{from.kind, strings.Clone(from.key)}
+	if !r.makeRoom(now) {
+		if kept = (source{kind: fromOthers}); r.isReported(kept, now) {
+			return
+		}
+	}
+	r.reported[kept] = now
+	r.redactions = append(r.redactions, redaction{kept, strings.Clone(event[:min(len(event), maxLogged)])})
+	r.schedule()
+}
+
+func (r *reporter) isReported(from source, now time.Time) bool {
+	last, ok := r.reported[from]
+	return ok && now.Sub(last) < redactedEvery
+}
+
+// makeRoom reports whether another source may be kept, and another line. It removes sources
+// whose hour is over.
+func (r *reporter) makeRoom(now time.Time) bool {
+	if len(r.reported) >= maxRedacted {
+		maps.DeleteFunc(r.reported, func(_ source, at time.Time) bool { return now.Sub(at) >= redactedEvery })
+	}
+	return len(r.reported) < maxRedacted && len(r.redactions) < maxRedacted
+}
+
+// write writes the line.
+func (d redaction) write(log *slog.Logger) {
+	switch d.from.kind {
+	case fromPage:
+		log.Info("footfall: a part of a page's URL was redacted; Config.AllowPIIKeys exempts the name of a wildcard of the route", "event", d.event)
+	case fromOthers:
+		log.Warn("footfall: values of many more props were redacted; Config.AllowPIIKeys exempts keys", "event", d.event)
+	default:
+		log.Warn("footfall: a value was redacted; add the key to Config.AllowPIIKeys if it is no personal data", "key", d.from.key, "event", d.event)
 	}
 }
 
@@ -116,9 +204,12 @@ func (r *reporter) write() {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
 	r.mu.Lock()
-	counts := r.counts
-	r.counts, r.pending, r.last = tally{}, false, time.Now()
+	counts, redactions := r.counts, r.redactions
+	r.counts, r.redactions, r.pending, r.last = tally{}, nil, false, time.Now()
 	r.mu.Unlock()
+	for _, d := range redactions {
+		d.write(r.log)
+	}
 	if counts.misuse != nil {
 		r.log.Error("footfall: Config.Transport breaks its contract; the counts are corrected", "error", counts.misuse)
 		counts.misuse = nil

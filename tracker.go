@@ -223,6 +223,9 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 		t.reporter.invalid(err)
 		return err
 	}
+	if redacted > 0 {
+		t.reportRedacted(d, redacted)
+	}
 	if w != nil {
 		err = t.queue.PutWaiter(&s.hint, body, redacted, w)
 	} else {
@@ -232,6 +235,17 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 		t.reporter.refused(err)
 	}
 	return err
+}
+
+// reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.
+func (t *Tracker) reportRedacted(d *draft, redacted int) {
+	t.encoder.eachRedacted(d.props, func(key string) {
+		t.reporter.redacted(source{fromProp, key}, d.name)
+		redacted--
+	})
+	if redacted > 0 {
+		t.reporter.redacted(source{kind: fromPage}, d.name)
+	}
 }
 
 // TrackDurable is [Tracker.TrackEvent] for events that must not be lost. It returns nil once
