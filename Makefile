@@ -65,7 +65,7 @@ fix: ## Fail if go fix would modernise anything
 
 .PHONY: lint
 lint: $(BIN)/staticcheck ## Run staticcheck on every module
-	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(BIN)/staticcheck ./...); done
+	@set -e; for dir in $(MODULES); do .ci/alone $$dir $(BIN)/staticcheck ./...; done
 
 $(BIN)/staticcheck: Makefile
 	GOBIN=$(BIN) GOFLAGS= $(GO) install $(STATICCHECK) && touch $@
@@ -80,7 +80,7 @@ vuln: ## Look for known vulnerabilities (needs a network)
 
 .PHONY: alone
 alone: ## Build and vet each module by itself, as its users do
-	@set -e; for dir in $(MODULES); do echo "alone: $${dir#$(CURDIR)}"; (cd $$dir && GOWORK=off $(GO) build -o /dev/null ./... && GOWORK=off $(GO) vet ./... && GOWORK=off $(GO) mod tidy -diff); done
+	@set -e; for dir in $(MODULES); do echo "alone: $${dir#$(CURDIR)}"; .ci/alone $$dir $(GO) build -o /dev/null ./...; .ci/alone $$dir $(GO) vet ./...; .ci/alone $$dir $(GO) mod tidy -diff; done
 
 .PHONY: bench
 bench: ## Compare with other SDKs and the limits of the machine: below 20 min, writes bench/RESULTS.md
@@ -113,7 +113,7 @@ cover: ## Print the test coverage of the root module
 
 .PHONY: tidy
 tidy: ## Tidy every go.mod
-	@set -e; for dir in $(MODULES); do (cd $$dir && GOWORK=off $(GO) mod tidy); done
+	@set -e; for dir in $(MODULES); do .ci/alone $$dir $(GO) mod tidy; done
 
 .PHONY: release
 release: ## Check VERSION, such as v0.1.0, run make ci unless PASSED=1, and tag it locally; nothing is pushed

@@ -129,8 +129,12 @@ func (r *repo) checkCommand(m mod) error {
 	return nil
 }
 
-// hasCommand reports whether m is a public module with commands, which are below cmd.
+// hasCommand reports whether m is a public module with commands, which are below cmd, or is itself
+// below the cmd of the root.
 func (r *repo) hasCommand(m mod) bool {
+	if strings.HasPrefix(m.dir, "cmd/") {
+		return true
+	}
 	info, err := os.Stat(filepath.Join(r.dir, filepath.FromSlash(m.dir), "cmd"))
 	return err == nil && info.IsDir() && m.isPublic()
 }

@@ -23,16 +23,19 @@ type program struct {
 }
 
 // programs returns the programs of all public modules, except adaptertest, which only tests
-// import, and collector, which is a command.
+// import, and those that are commands.
 func programs(t *testing.T, r *repo) (all []program) {
 	t.Helper()
 	for _, m := range r.public() {
-		if name := path.Base(m.dir); name != "adaptertest" && name != "collector" {
+		if name := path.Base(m.dir); name != "adaptertest" && !r.isCommand(m) {
 			all = append(all, programOf(t, r, m))
 		}
 	}
 	return all
 }
+
+// isCommand reports whether users install m rather than import it.
+func (r *repo) isCommand(m mod) bool { return m.dir != "." && r.hasCommand(m) }
 
 var (
 	goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")

@@ -13,12 +13,13 @@ import (
 // tree is a small project that can be released as v0.2.0.
 func tree() map[string]string {
 	return map[string]string{
-		"go.work": "go 1.26\n\nuse (\n\t.\n\t./adapters/gin\n\t./service\n\t./examples\n)\n",
+		"go.work": "go 1.26\n\nuse (\n\t.\n\t./adapters/gin\n\t./cmd/foot\n\t./service\n\t./examples\n)\n",
 		"go.mod":  "module example.com/foot\n\ngo 1.26\n\nrequire github.com/google/uuid v1.6.0\n",
 		"adapters/gin/go.mod": "module example.com/foot/adapters/gin\n\ngo 1.26\n\n" +
 			"require example.com/foot v0.2.0\n\nreplace example.com/foot => ../..\n",
 		"service/go.mod":          "module example.com/foot/service\n\ngo 1.26\n\nrequire example.com/foot v0.2.0\n",
 		"service/cmd/serve/go.go": "package main\n",
+		"cmd/foot/go.mod":         "module example.com/foot/cmd/foot\n\ngo 1.26\n\nrequire example.com/foot v0.2.0\n",
 		"examples/go.mod": "module example.com/foot/examples\n\ngo 1.26\n\nrequire (\n\texample.com/foot v0.2.0\n" +
 			"\texample.com/foot/service v0.2.0\n)\n\nreplace (\n\texample.com/foot => ..\n\texample.com/foot/service => ../service\n)\n",
 		"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-11-22\n\n- New.\n\n## [0.1.0] - 2026-01-02\n\n- Old.\n",
@@ -62,8 +63,8 @@ func TestReleaseTagsEachPublicModule(t *testing.T) {
 	t.Chdir(filepath.Join(dir, "adapters"))
 	var said strings.Builder
 	require.NoError(t, run(t.Context(), "v0.2.0", "", false, &said))
-	assert.Equal(t, []string{"adapters/gin/v0.2.0", "service/v0.2.0", "v0.2.0"}, tags(t, dir))
-	assert.Contains(t, said.String(), "git push --atomic origin v0.2.0 adapters/gin/v0.2.0 service/v0.2.0\n")
+	assert.Equal(t, []string{"adapters/gin/v0.2.0", "cmd/foot/v0.2.0", "service/v0.2.0", "v0.2.0"}, tags(t, dir))
+	assert.Contains(t, said.String(), "git push --atomic origin v0.2.0 adapters/gin/v0.2.0 cmd/foot/v0.2.0 service/v0.2.0\n")
 	assert.ErrorContains(t, run(t.Context(), "v0.2.0", "", true, &said), "tag service/v0.2.0 exists")
 }
 
@@ -84,6 +85,7 @@ func TestReleaseRefuses(t *testing.T) {
 		"an adapter without its folder": {"", "adapters/gin/go.mod", "replace example.com/foot => ../..\n", "", "does not replace example.com/foot"},
 		"the wrong folder":              {"", "adapters/gin/go.mod", "=> ../..", "=> ../../service", "does not replace example.com/foot"},
 		"a command with a replacement":  {"", "service/go.mod", "require", "replace example.com/foot => ..\n\nrequire", "cannot be installed"},
+		"a command that replaces":       {"", "cmd/foot/go.mod", "require", "replace example.com/foot => ../..\n\nrequire", "cannot be installed"},
 		"a requirement of an example":   {"", "adapters/gin/go.mod", "require example.com/foot v0.2.0", "require example.com/foot/examples v0.2.0", "which is not released"},
 		"unreleased changes":            {"", "CHANGELOG.md", "[Unreleased]\n", "[Unreleased]\n\n- More.\n", "unreleased changes"},
 		"a changelog without it":        {"", "CHANGELOG.md", "[0.2.0]", "[0.1.9]", "not ## [0.2.0]"},
@@ -148,7 +150,7 @@ func TestNextSetsTheRequirementsAmongTheModules(t *testing.T) {
 		assert.Contains(t, string(text), "example.com/foot v0.3.0\n")
 		assert.NotContains(t, string(text), "v0.2.0")
 	}
-	assert.Equal(t, " M adapters/gin/go.mod\n M examples/go.mod\n M service/go.mod\n", git(t, dir, "status", "--porcelain"))
+	assert.Equal(t, " M adapters/gin/go.mod\n M cmd/foot/go.mod\n M examples/go.mod\n M service/go.mod\n", git(t, dir, "status", "--porcelain"))
 	assert.Error(t, run(t.Context(), "v0.1.0", "v0.3.0", false, &strings.Builder{}))
 }
 

@@ -37,7 +37,8 @@ func TestAStrangerUsesTheModules(t *testing.T) {
 	}
 	t.Run("command", func(t *testing.T) {
 		t.Parallel()
-		s.install(t, r.modules[0].path()+"/collector", "footfall-collector")
+		s.install(t, r.modules[0].path()+"/collector", "/cmd/footfall-collector")
+		s.install(t, r.modules[0].path()+"/cmd/footfall", "")
 	})
 }
 
@@ -121,13 +122,15 @@ func (s *stranger) serve(t *testing.T, binary, address string, p program) {
 	assert.Equal(t, "footfall-go/"+s.version, requests[0].Header.Get("User-Agent"))
 }
 
-// install installs a command of a module, and expects the version in its build information.
-func (s *stranger) install(t *testing.T, module, name string) {
+// install installs the command of a package of a module, and expects the version in its build
+// information.
+func (s *stranger) install(t *testing.T, module, pkg string) {
+	t.Helper()
 	bin := t.TempDir()
 	here := *s
 	here.env = append(s.env[:len(s.env):len(s.env)], "GOBIN="+bin)
-	here.run(t, t.TempDir(), "go", "install", module+"/cmd/"+name+"@"+s.version)
-	installed, err := filepath.Glob(filepath.Join(bin, name+"*"))
+	here.run(t, t.TempDir(), "go", "install", module+pkg+"@"+s.version)
+	installed, err := filepath.Glob(filepath.Join(bin, "*"))
 	require.NoError(t, err)
 	require.Len(t, installed, 1)
 	assert.Regexp(t, `\smod\s+`+regexp.QuoteMeta(module)+`\s+`+regexp.QuoteMeta(s.version)+`\s`, here.run(t, bin, "go", "version", "-m", installed[0]))

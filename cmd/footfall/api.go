@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// asked is what the API answers.
+type asked struct {
+	*report
+	cfg    footfall.Config
+	client *footfall.Client
+	sites  []footfall.Site
+	mine   footfall.Site
+
+	answer *http.Response // the last one
+	before time.Time      // when its request began
+	after  time.Time      // when it came
+}
+
+// RoundTrip implements http.RoundTripper. It notes the answer.
+func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+	begin := time.Now()
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		a.answer, a.before, a.after = answer, begin, time.Now()
+	}
+	return answer, err
+}
+
+// ask asks for the sites, and reports whether the API has answered with them.
+func (a *asked) ask(ctx context.Context) bool {
+	var err error
+	if a.client, err = newClient(a.cfg, &http.Client{Transport: a}); err != nil {
+		a.add("API", bad, err.Error(), "")
+		return false
+	}
+	err = a.client.Check(ctx)
+	if err == nil {
+		a.sites, err = a.client.Sites(ctx)
+	}
+	if a.answer != nil {
+		a.clock()
+	}
+	if err == nil {
+		a.add("API", good, fmt.Sprintf("GET /v1/sites answered in %s", a.after.Sub(a.before).Round(100*time.Microsecond)), "")
+		a.add("key", good, "accepted", "")
+		return true
+	}
+	a.refused(err)
+	return false
+}
+
+// refused reports why the API did not answer with the sites.
+func (a *asked) refused(err error) {
+	reason := strings.TrimPrefix(err.Error(), "footfall: ")
+	check, ok := errors.AsType[*footfall.CheckError](err)
+	if ok {
+		reason = check.Reason
+	}
+	switch {
+	case ok && check.Field == "Config.APIKey":
+		a.add("API", good, "answers", "")
+		a.add("key", bad, reason, "issue a key in the dashboard of the service, and set FOOTFALL_API_KEY to it")
+		return
+	case ok && check.Field == "":
+		a.add("API", bad, reason, "the address is right, but the service has trouble: look at its log, and try again")
+	case a.answer != nil && a.answer.StatusCode >= 300 && a.answer.StatusCode < 400:
+		a.add("API", bad, reason, fmt.Sprintf("the server redirects to %q, and redirects are not followed: set FOOTFALL_BASE_URL to the address of the API itself", a.answer.Header.Get("Location")))
+	default:
+		a.add("API", bad, reason, "something other than the API answers: check host, port and path of FOOTFALL_BASE_URL, which ends before /v1, and the reverse proxy")
+	}
+	a.add("key", skipped, "not checked, because the API did not answer", "")
+}
+
+// mostSkew is a difference that needs no attention. Date has whole seconds.
+const mostSkew = 30 * time.Second
+
+// clock compares the clock of this machine with the Date header of the answer.
+func (a *asked) clock() {
+	date, err := http.ParseTime(a.answer.Header.Get("Date"))
+	if err != nil {
+		a.add("clock", skipped, "the answer has no Date header", "")
+		return
+	}
+	skew := time.Duration(0)
+	switch {
+	case date.Add(time.Second).Before(a.before):
+		skew = a.before.Sub(date)
+	case date.After(a.after):
+		skew = a.after.Sub(date)
+	}
+	found := "within a second of the server's"
+	switch {
+	case skew > 0:
+		found = skew.Round(time.Second).String() + " ahead of the server's"
+	case skew < 0:
+		found = (-skew).Round(time.Second).String() + " behind the server's"
+	}
+	if skew.Abs() > mostSkew {
+		a.add("clock", warn, found, "synchronize both clocks, such as with NTP: certificates and the dates of logs depend on them")
+		return
+	}
+	a.add("clock", good, found, "")
+}
+
+// site reports whether the account has the site.
+func (a *asked) site() bool {
+	i := slices.IndexFunc(a.sites, func(s footfall.Site) bool { return s.ID == a.cfg.SiteID })
+	if i >= 0 {
+		a.mine = a.sites[i]
+		found := fmt.Sprintf("%s is %s", a.mine.ID, a.mine.Domain)
+		if !a.mine.TrackingActive {
+			found += ", without events lately or paused"
+		}
+		a.add("site", good, found, "")
+		return true
+	}
+	remedy := "the account has no site: add one in the dashboard of the service"
+	if len(a.sites) > 0 {
+		remedy = "set FOOTFALL_SITE_ID to one of these; footfall sites lists all: " + names(a.sites)
+	}
+	for _, s := range a.sites {
+		if s.Domain == a.cfg.SiteID {
+			remedy = "this is a domain: set FOOTFALL_SITE_ID to " + s.ID
+		}
+	}
+	a.add("site", bad, fmt.Sprintf("the account has no site %q", a.cfg.SiteID), remedy)
+	return false
+}
+
+// names lists the first sites.
+func names(sites []footfall.Site) string {
+	const most = 5
+	var list []string
+	for _, s := range sites[:min(len(sites), most)] {
+		list = append(list, s.ID+" ("+s.Domain+")")
+	}
+	return strings.Join(list, ", ")
+}
+
+// send sends an event if it is wanted.
+func (a *asked) send(ctx context.Context, wanted bool, page string) {
+	if !wanted {
+		a.add("event", skipped, "none sent; -send sends one, which counts in the dashboard", "")
+		return
+	}
+	e := footfall.Event{SiteID: a.mine.ID, Name: "footfall_doctor", URL: cmp.Or(page, a.cfg.DefaultURL, "https://"+a.mine.Domain+"/")}
+	err := a.client.Send(ctx, e)
+	if err == nil {
+		a.add("event", good, "accepted: footfall_doctor on "+e.URL+"; it appears in the dashboard within seconds", "")
+		return
+	}
+	remedy := "look at the log of the service, and try again"
+	if answer, ok := errors.AsType[*footfall.APIError](err); ok && answer.Status == http.StatusConflict {
+		remedy = "resume tracking of the site in the dashboard"
+	} else if ok && answer.Status == http.StatusBadRequest {
+		remedy = "the site may accept only pages of its own domain: set -url or FOOTFALL_DEFAULT_URL to one"
+	}
+	a.add("event", bad, strings.TrimPrefix(err.Error(), "footfall: "), remedy)
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// examined runs doctor -json, and returns its findings by check.
+func examined(t *testing.T, e env, args ...string) (findings map[string]finding, status int) {
+	t.Helper()
+	got := run(t, e, append([]string{"doctor", "-json"}, args...)...)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(got.out), &r), "%+v", got)
+	assert.Equal(t, got.status == 0, r.OK)
+	findings = make(map[string]finding)
+	for _, f := range r.Findings {
+		findings[f.Check] = f
+		if f.Level == bad {
+			assert.True(t, f.Remedy != "" || strings.Contains(f.Found, "set"), "%+v says nothing to do", f)
+		}
+	}
+	return findings, got.status
+}
+
+func TestDoctorFindsNothingWrong(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	got := run(t, envOf(api.URL), "doctor", "-send")
+	assert.Equal(t, 0, got.status, got)
+	assert.Empty(t, got.err)
+	for _, line := range []string{
+		`ok    FOOTFALL_BASE_URL +` + api.URL + ` \(from the environment\)`,
+		`ok    FOOTFALL_API_KEY +set, 8 characters \(from the environment\)`,
+		`ok    FOOTFALL_DEFAULT_URL +not set: events without a page are refused`,
+		`skip  DNS +127\.0\.0\.1 is an address`, `ok    connection +127\.0\.0\.1:\d+ in `, `skip  TLS +plain http`,
+		`ok    clock +`, `ok    API +GET /v1/sites answered in`, `ok    key +accepted`, `ok    site +site_test is example\.com`,
+		`ok    event +accepted: footfall_doctor on https://example\.com/`,
+	} {
+		assert.Regexp(t, line, got.out)
+	}
+	assert.NotContains(t, got.out, footfalltest.Key, "the key is a secret")
+	require.Len(t, api.Events(), 1)
+	assert.Equal(t, "https://example.com/", api.Events()[0].URL)
+
+	findings, status := examined(t, envOf(api.URL))
+	assert.Equal(t, 0, status)
+	assert.Equal(t, skipped, findings["event"].Level)
+	assert.Len(t, api.Events(), 1, "nothing is sent without -send")
+}
+
+func TestDoctorNamesWrongSettings(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ variable, value, found string }{
+		"no address":  {"FOOTFALL_BASE_URL", "", "set it to the address"},
+		"plain http":  {"FOOTFALL_BASE_URL", "http://stats.example.com", "FOOTFALL_ALLOW_HTTP=true"},
+		"with a path": {"FOOTFALL_BASE_URL", "https://stats.example.com/v1/events", "omit /v1"},
+		"no key":      {"FOOTFALL_API_KEY", "", "set it to an API key"},
+		"quoted key":  {"FOOTFALL_API_KEY", `"secret"`, "begins with a quotation mark"},
+		"no site":     {"FOOTFALL_SITE_ID", "", "not set"},
+		"no bool":     {"FOOTFALL_ALLOW_HTTP", "maybe", "neither true nor false"},
+		"no proxies":  {"FOOTFALL_TRUSTED_PROXIES", "10.0.0.0/8, nginx", "entry 2"},
+		"no page":     {"FOOTFALL_DEFAULT_URL", "example.com", "not absolute"},
+		"no public":   {"FOOTFALL_PUBLIC_URL", "https://a/?b", "without a query"},
+	} {
+		findings, status := examined(t, envOf("http://127.0.0.1:1").with(row.variable, row.value))
+		assert.Equal(t, 2, status, name)
+		assert.Equal(t, bad, findings[row.variable].Level, name)
+		assert.Contains(t, findings[row.variable].Found, row.found, name)
+		assert.Equal(t, skipped, findings["network"].Level, "nothing is asked")
+	}
+	api := footfalltest.NewAPI(t)
+	findings, status := examined(t, envOf(api.URL).with("FOOTFALL_DISABLED", "true"))
+	assert.Equal(t, 0, status)
+	assert.Equal(t, warn, findings["FOOTFALL_DISABLED"].Level)
+}
+
+func TestDoctorKnowsEachVariableOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../config.go")
+	require.NoError(t, err)
+	_, doc, found := strings.Cut(string(text), "// ConfigFromEnv returns")
+	require.True(t, found)
+	doc, _, _ = strings.Cut(doc, "\nfunc ")
+	var listed []string
+	for _, s := range settings {
+		listed = append(listed, s.name)
+	}
+	assert.Equal(t, listed, regexp.MustCompile(`FOOTFALL_\w+`).FindAllString(doc, -1))
+}
+
+// plain returns the address of a server with one handler.
+func plain(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestDoctorTellsWhatAnswers(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	html := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Server", "nginx/1.29.0")
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte("<html>\r\n<head><title>404 Not Found</title></head>\r\n<body><center><h1>404 Not Found</h1></center></body></html>\r\n"))
+		}
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	for name, row := range map[string]struct {
+		e             env
+		check         string
+		found, remedy string
+	}{
+		"nginx 404": {envOf(plain(t, html(404))), "API", "404 Not Found", "something other than the API answers"},
+		"nginx 200": {envOf(plain(t, html(200))), "API", "without the documented JSON", "something other than the API answers"},
+		"nginx 502": {envOf(plain(t, html(502))), "API", "502", "the service has trouble"},
+		"redirect": {envOf(plain(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://stats.example.com"+r.URL.Path, http.StatusMovedPermanently)
+		})), "API", "301", `redirects to "https://stats.example.com/v1/sites"`},
+		"refused key":  {envOf(api.URL).with("FOOTFALL_API_KEY", "other"), "key", "401", "issue a key in the dashboard"},
+		"missing site": {envOf(api.URL).with("FOOTFALL_SITE_ID", "site_none"), "site", `no site "site_none"`, "site_test (example.com)"},
+		"domain":       {envOf(api.URL).with("FOOTFALL_SITE_ID", "example.com"), "site", `no site "example.com"`, "set FOOTFALL_SITE_ID to site_test"},
+		"unknown name": {envOf("https://stats.footfall.invalid"), "DNS", "stats.footfall.invalid", "FOOTFALL_BASE_URL"},
+		"no server":    {envOf("http://" + closed.Addr().String()), "connection", "refused", "check the port"},
+		"a path":       {envOf(api.URL + "/stats"), "API", "404", "path of FOOTFALL_BASE_URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			findings, status := examined(t, row.e, "-send")
+			assert.Equal(t, 1, status)
+			f := findings[row.check]
+			assert.Equal(t, bad, f.Level, "%+v", findings)
+			assert.Contains(t, f.Found, row.found)
+			assert.Contains(t, f.Remedy, row.remedy)
+			assert.NotContains(t, findings, "event", "nothing is sent")
+		})
+	}
+}
+
+// certificate writes the certificate of a server to a file that a program may trust.
+func certificate(t *testing.T, server *httptest.Server) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "roots.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	require.NoError(t, os.WriteFile(name, text, 0o600))
+	return name
+}
+
+// before returns a proxy of an API that may change answers.
+func before(t *testing.T, api *footfalltest.API, change func(*http.Response) error) http.Handler {
+	t.Helper()
+	target, err := url.Parse(api.URL)
+	require.NoError(t, err)
+	return &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: change,
+	}
+}
+
+func TestDoctorChecksTLS(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	server := httptest.NewUnstartedServer(before(t, api, nil))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients refuse its certificate
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	roots := certificate(t, server)
+
+	findings, status := examined(t, envOf(server.URL).with("SSL_CERT_FILE", roots), "-send")
+	assert.Equal(t, 0, status, "%+v", findings)
+	assert.Contains(t, findings["TLS"].Found, "TLS 1.3, the certificate is valid until 2084")
+	assert.Len(t, api.Events(), 1)
+
+	for name, row := range map[string]struct {
+		e      env
+		remedy string
+	}{
+		"unknown authority": {envOf(server.URL), "does not trust the certificate's authority"},
+		"another host":      {envOf(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)).with("SSL_CERT_FILE", roots), "the certificate is for another host"},
+		"no TLS":            {envOf(strings.Replace(api.URL, "http://", "https://", 1)), "does not speak TLS"},
+	} {
+		findings, status := examined(t, row.e)
+		assert.Equal(t, 1, status, name)
+		assert.Equal(t, bad, findings["TLS"].Level, "%s: %+v", name, findings)
+		assert.Contains(t, findings["TLS"].Remedy, row.remedy, name)
+		assert.Equal(t, skipped, findings["API"].Level, name)
+	}
+}
+
+func TestDoctorComparesClocks(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	for shift, want := range map[time.Duration]struct {
+		level level
+		found string
+	}{
+		10 * time.Minute:  {warn, "behind the server's"},
+		-10 * time.Minute: {warn, "ahead of the server's"},
+		0:                 {good, "within a second"},
+	} {
+		server := httptest.NewServer(before(t, api, func(r *http.Response) error {
+			r.Header.Set("Date", time.Now().Add(shift).UTC().Format(http.TimeFormat))
+			return nil
+		}))
+		findings, status := examined(t, envOf(server.URL))
+		server.Close()
+		assert.Equal(t, 0, status, "a warning is no failure")
+		assert.Equal(t, want.level, findings["clock"].Level, "%v: %+v", shift, findings["clock"])
+		assert.Contains(t, findings["clock"].Found, want.found)
+	}
+}
+
+func TestDoctorTellsWhyTheEventWasRefused(t *testing.T) {
+	t.Parallel()
+	for status, remedy := range map[int]string{409: "resume tracking", 400: "pages of its own domain", 500: "log of the service"} {
+		api := footfalltest.NewAPI(t)
+		api.Always(footfalltest.Status(status))
+		findings, code := examined(t, envOf(api.URL), "-send")
+		assert.Equal(t, 1, code)
+		assert.Equal(t, bad, findings["event"].Level)
+		assert.Contains(t, findings["event"].Remedy, remedy)
+	}
+}

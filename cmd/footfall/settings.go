@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// setting is an environment variable that footfall.ConfigFromEnv reads.
+type setting struct {
+	name, field string // FOOTFALL_BASE_URL and Config.BaseURL
+	absent      string // what applies if the variable is not set
+}
+
+var settings = []setting{
+	{"FOOTFALL_BASE_URL", "Config.BaseURL", "required"},
+	{"FOOTFALL_API_KEY", "Config.APIKey", "required"},
+	{"FOOTFALL_SITE_ID", "Config.SiteID", "required"},
+	{"FOOTFALL_DEFAULT_URL", "Config.DefaultURL", "events without a page are refused"},
+	{"FOOTFALL_PUBLIC_URL", "Config.PublicURL", "pages have the host of the request"},
+	{"FOOTFALL_TRUSTED_PROXIES", "Config.TrustedProxies", "no proxy is trusted"},
+	{"FOOTFALL_ALLOW_HTTP", "Config.AllowHTTP", "plain http only on loopback"},
+	{"FOOTFALL_DISABLED", "Config.Disabled", "false"},
+}
+
+// settings reports each setting, and where it came from.
+func (r *report) settings(cfg footfall.Config) {
+	problems := fieldErrors(checkSettings(cfg))
+	for _, s := range settings {
+		value, found := os.LookupEnv(s.name)
+		reason := problems[s.field]
+		if reason == "" {
+			reason = problems[s.name]
+		}
+		switch {
+		case reason != "":
+			r.add(s.name, bad, reason, s.remedy(reason))
+		case !found || value == "":
+			r.settingAbsent(s)
+		case s.name == "FOOTFALL_DISABLED" && cfg.Disabled:
+			r.add(s.name, warn, s.shown(value), "the program tracks nothing: unset it where events are wanted")
+		default:
+			r.add(s.name, good, s.shown(value), "")
+		}
+	}
+}
+
+func (r *report) settingAbsent(s setting) {
+	if s.field == "Config.SiteID" {
+		r.add(s.name, bad, "not set", "set it to the id of a site; footfall sites lists them")
+		return
+	}
+	r.add(s.name, good, "not set: "+s.absent, "")
+}
+
+// shown returns a value without secrets, and its source.
+func (s setting) shown(value string) string {
+	if s.field == "Config.APIKey" {
+		value = fmt.Sprintf("set, %d characters", len(value))
+	}
+	return value + " (from the environment)"
+}
+
+// remedy adds the name of the variable to the reasons that do not say what to do.
+func (s setting) remedy(reason string) string {
+	if strings.Contains(reason, s.name) {
+		return ""
+	}
+	return "correct the environment variable " + s.name
+}
+
+// fieldErrors returns the reasons of the FieldErrors that err joins, by field.
+func fieldErrors(err error) map[string]string {
+	reasons := make(map[string]string)
+	var walk func(error)
+	walk = func(err error) {
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, one := range several.Unwrap() {
+				walk(one)
+			}
+			return
+		}
+		if one, ok := errors.AsType[*footfall.FieldError](err); ok {
+			reasons[one.Field] = one.Reason
+		}
+	}
+	walk(err)
+	return reasons
+}
