@@ -310,7 +310,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 	if len(records) == 0 {
 		return
 	}
-	if (o == Delivered || o == Rejected) && s.isClosing() {
+	if o != Lost && s.isClosing() {
 		s.accept()
 	}
 	for i := range records {

@@ -33,6 +33,7 @@ type httpTransport struct {
 	most     int // senders
 	interval time.Duration
 	rejected func(*RejectedError)
+	accepted Outcome   // of an event that the API accepted: Delivered, or Stored
 	workers  sync.Pool // of *worker
 
 	mu       sync.Mutex // held while a sender takes an event or ends
@@ -79,6 +80,7 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		interval: cfg.FlushInterval,
 		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
 		rejected: r.rejected,
+		accepted: Delivered,
 		workers:  sync.Pool{New: func() any { return new(worker) }},
 	}
 }
@@ -355,7 +357,7 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
 		src.Settle(w.one[:], Lost, cmp.Or(src.Failure(), end.err))
 	case end.verdict == wire.Accepted:
 		t.alive(src)
-		src.Settle(w.one[:], Delivered, nil)
+		src.Settle(w.one[:], t.accepted, nil)
 	case end.verdict == wire.Refused:
 		t.alive(src)
 		src.Settle(w.one[:], Rejected, end.err)

@@ -83,14 +83,18 @@ type Flusher interface {
 // Logger and OnError. FlushInterval determines how many senders start. A Transport serves one
 // tracker only. The error joins a [*FieldError] for every problem.
 func NewHTTPTransport(cfg Config) (Transport, error) {
-	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) { return newNetPoster(cfg), nil })
+	return newReportingTransport(cfg, false, func(cfg *Config) (Poster, error) { return newNetPoster(cfg), nil })
 }
 
-// newReportingTransport returns a transport with a reporter, because it has no tracker yet.
-func newReportingTransport(cfg Config, open func(*Config) (Poster, error)) (Transport, error) {
+// newReportingTransport returns a transport with a reporter, because it has no tracker yet. If
+// stores is true, the Poster stores events and does not use the API.
+func newReportingTransport(cfg Config, stores bool, open func(*Config) (Poster, error)) (Transport, error) {
 	cfg = cfg.withDefaults()
 	cfg.SiteID = cmp.Or(cfg.SiteID, "any") // a transport has no site
 	cfg.Transport = nil                    // BaseURL and APIKey are required
+	if stores {
+		cfg.Transport = &reportingTransport{} // neither is required
+	}
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -100,7 +104,12 @@ func newReportingTransport(cfg Config, open func(*Config) (Poster, error)) (Tran
 		return nil, err
 	}
 	r := newReporter(cfg.Logger, cfg.OnError)
-	return &reportingTransport{newHTTPTransport(&cfg, poster, r), r}, nil
+	t := newHTTPTransport(&cfg, poster, r)
+	if stores {
+		t.accepted = Stored
+		t.breaker.Of("the store")
+	}
+	return &reportingTransport{t, r}, nil
 }
 
 // reportingTransport is an HTTP transport with its own reporter.
@@ -165,13 +174,40 @@ func NewPostingTransport(cfg Config, open func(Config) (Poster, error)) (Transpo
 	if open == nil {
 		return nil, errors.New("footfall: NewPostingTransport needs a function that returns a Poster")
 	}
-	return newReportingTransport(cfg, func(cfg *Config) (Poster, error) {
+	return newReportingTransport(cfg, false, func(cfg *Config) (Poster, error) {
 		p, err := open(*cfg)
 		if err == nil && p == nil {
 			err = errors.New("footfall: the function of NewPostingTransport returned no Poster")
 		}
 		return &applicationPoster{p, wire.NewCleaner(cfg.BaseURL, cfg.APIKey)}, err
 	})
+}
+
+// NewStoringTransport returns a transport with a [Poster] that stores events where they survive
+// the process, such as with a broker. The transport has the retries, the circuit breaker and
+// the Close of the default one. Events that Post answers with 202 are settled as [Stored].
+// BaseURL and APIKey of cfg are not required. p must not be nil. Errors of p are reported as
+// they are, so they must not contain secrets.
+func NewStoringTransport(cfg Config, p Poster) (Transport, error) {
+	if p == nil {
+		return nil, errors.New("footfall: NewStoringTransport needs a Poster")
+	}
+	return newReportingTransport(cfg, true, func(*Config) (Poster, error) { return &storingPoster{p}, nil })
+}
+
+// storingPoster wraps a Poster that stores events. It turns panics into errors.
+type storingPoster struct{ Poster }
+
+// Post implements Poster.
+func (p *storingPoster) Post(ctx context.Context, r Record, a *Answer) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("footfall: panic in the Poster: %v", v)
+		}
+	}()
+	err = p.Poster.Post(ctx, r, a)
+	a.Body = a.Body[:min(len(a.Body), wire.MaxBody)]
+	return err
 }
 
 // applicationPoster wraps the application's Poster. It turns panics into errors, and removes

@@ -18,6 +18,7 @@ type Breaker struct {
 	retry Backoff // after "retry later"
 	hold  Backoff // after several answers in a row that hold everything
 	log   *slog.Logger
+	of    string // what accepts events, for the log
 	wake  func() // called when a sender may start
 	timer *time.Timer
 
@@ -59,7 +60,7 @@ const quickSteps = 5
 // NewBreaker returns a closed Breaker that backs off with retry, and with hold after several
 // answers in a row that hold everything.
 func NewBreaker(retry, hold Backoff, log *slog.Logger) *Breaker {
-	b := &Breaker{retry: retry, hold: hold, log: log, wake: func() {}}
+	b := &Breaker{retry: retry, hold: hold, log: log, wake: func() {}, of: "the API"}
 	b.timer = time.AfterFunc(time.Hour, b.timeOver)
 	b.timer.Stop()
 	return b
@@ -84,6 +85,10 @@ func (b *Breaker) awaitProbe() {
 // OnWake sets the function that is called when a sender may start. It must be called before the
 // first attempt. The breaker may be locked when it calls wake.
 func (b *Breaker) OnWake(wake func()) { b.wake = wake }
+
+// Of sets the name of what accepts events, for the log. It must be called before the first
+// attempt.
+func (b *Breaker) Of(name string) { b.of = name }
 
 // Stop stops the timer.
 func (b *Breaker) Stop() { b.timer.Stop() }
@@ -209,7 +214,7 @@ func (b *Breaker) Passed(p Pass, retry bool) (line func()) {
 		return nil
 	}
 	after := time.Since(since).Round(time.Millisecond)
-	return func() { b.log.Info("footfall: the API accepts events again", "after", after) }
+	return func() { b.log.Info("footfall: "+b.of+" accepts events again", "after", after) }
 }
 
 // close closes the breaker and reports whether the log says that it was open, and since when.
@@ -377,7 +382,7 @@ func (b *Breaker) news(v Class, now time.Time) bool {
 func (b *Breaker) tell(v Class, err error) {
 	switch v {
 	case Later:
-		b.log.Warn("footfall: the API does not accept events; they are kept and retried", "error", err)
+		b.log.Warn("footfall: "+b.of+" does not accept events; they are kept and retried", "error", err)
 	case BadKey:
 		b.log.Error("footfall: the API refuses the key; events are held until it is accepted", "error", err)
 	default:

@@ -36,6 +36,9 @@ func (c Cleaner) Scrub(text string) string { return scrub(text, c.key()) }
 
 // scrub replaces the key in text, in plain form and as JSON encoders write it.
 func scrub(text, key string) string {
+	if key == "" { // of a transport that stores events
+		return text
+	}
 	quoted, _ := json.Marshal(key) // of a string, which cannot fail
 	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key)
 	for _, form := range []string{key, string(quoted[1 : len(quoted)-1]), plain} {
