@@ -78,7 +78,7 @@ func passwordIsRight(*http.Request) bool { return true }
 `
 
 // siblings are the modules beside the root that documents of the root use.
-var siblings = []string{"lean", "spool"}
+var siblings = []string{"lean", "spool", "stream"}
 
 // usedBy returns the packages that a block uses.
 func usedBy(block string, packages []string) (used []string) {
@@ -115,7 +115,7 @@ func program(block string) string {
 var leastBlocks = map[string]int{
 	"README.md": 3, "docs/paths.md": 3, "docs/frameworks.md": 3, "docs/delivery.md": 4, "docs/configuration.md": 3,
 	"docs/middleware.md": 2, "docs/transports.md": 3, "docs/testing.md": 1, "docs/adapters.md": 3, "docs/writing-transports.md": 3,
-	"docs/serverless.md": 2,
+	"docs/serverless.md": 2, "docs/stream.md": 4,
 }
 
 // documents returns README.md and the pages of docs.

@@ -1,0 +1,116 @@
+package stream
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/safelog"
+)
+
+// Config says where the streams are and how to create them. The zero value of a field means its
+// default. Every program and relay of a fleet uses the same Config, because an existing stream
+// with other settings is an error.
+type Config struct {
+	// URL is the address of the NATS servers, separated by commas, such as
+	// "nats://nats-1:4222,nats://nats-2:4222". Defaults to "nats://127.0.0.1:4222".
+	URL string
+
+	// Conn is a connection to use in place of URL and Options. It is not closed. Events that
+	// are published while it is not connected are not buffered in it.
+	Conn *nats.Conn
+
+	// Options are options of the connection, such as nats.UserCredentials, nats.RootCAs and
+	// nats.ClientCert.
+	Options []nats.Option
+
+	// Name is the name of the stream. The name of the stream of rejected events is Name with
+	// "_REJECTED" appended. Defaults to "FOOTFALL".
+	Name string
+
+	// Subject is the subject on which events are published. The subject of rejected events is
+	// Subject with ".rejected" appended. Defaults to "footfall.events".
+	Subject string
+
+	// Replicas is the number of servers that keep each event: 1, 3 or 5. Defaults to 3, which
+	// requires a cluster of three servers.
+	Replicas int
+
+	// MaxBytes bounds the stream. NATS refuses events when it is full; they wait in the queues
+	// of the trackers. Defaults to 1 GiB.
+	MaxBytes int64
+
+	// MaxAge is how long an event may wait in the stream. NATS removes older events unsent.
+	// Negative means no bound. Defaults to 7 days.
+	MaxAge time.Duration
+
+	// DuplicateWindow is how long NATS remembers the ids of events. An event that is published
+	// twice within it is kept once. Defaults to 2 minutes.
+	DuplicateWindow time.Duration
+
+	// RejectedMaxBytes and RejectedMaxAge bound the stream of rejected events, which removes
+	// the oldest ones. A negative RejectedMaxAge means no bound in time. Default to 64 MiB and
+	// 30 days.
+	RejectedMaxBytes int64
+	RejectedMaxAge   time.Duration
+
+	// Timeout bounds each connection attempt and each request to NATS other than a published
+	// event, which has footfall.Config.AttemptTimeout. Defaults to 5 s.
+	Timeout time.Duration
+
+	// Logger receives a line when NATS cannot be used and when it can be used again. Defaults
+	// to the tracker's, and to slog.Default().
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults(log *slog.Logger) Config {
+	c.URL = cmp.Or(c.URL, nats.DefaultURL)
+	c.Name = cmp.Or(c.Name, "FOOTFALL")
+	c.Subject = cmp.Or(c.Subject, "footfall.events")
+	c.Replicas = cmp.Or(c.Replicas, 3)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 1<<30)
+	c.MaxAge = cmp.Or(c.MaxAge, 7*24*time.Hour)
+	c.DuplicateWindow = cmp.Or(c.DuplicateWindow, 2*time.Minute)
+	c.RejectedMaxBytes = cmp.Or(c.RejectedMaxBytes, 64<<20)
+	c.RejectedMaxAge = cmp.Or(c.RejectedMaxAge, 30*24*time.Hour)
+	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
+	c.Logger = safelog.New(cmp.Or(c.Logger, log, slog.Default()))
+	return c
+}
+
+func (c *Config) rejectedName() string    { return c.Name + "_REJECTED" }
+func (c *Config) rejectedSubject() string { return c.Subject + ".rejected" }
+
+// check reports every problem.
+func (c *Config) check() error {
+	var problems []error
+	report := func(wrong bool, field, reason string) {
+		if wrong {
+			problems = append(problems, &footfall.FieldError{Field: "stream.Config." + field, Reason: reason})
+		}
+	}
+	report(strings.ContainsAny(c.Name, " .*>/\\\t\r\n"), "Name", "contains a space, '.', '*', '>', '/' or '\\', which NATS does not allow in the name of a stream")
+	report(!isSubject(c.Subject), "Subject", "not one subject of NATS: use words separated by '.', without spaces and wildcards")
+	report(c.Replicas != 1 && c.Replicas != 3 && c.Replicas != 5, "Replicas", "not 1, 3 or 5")
+	report(c.MaxBytes < 0, "MaxBytes", "negative: the stream needs a bound")
+	report(c.RejectedMaxBytes < 0, "RejectedMaxBytes", "negative: the stream needs a bound")
+	report(c.DuplicateWindow < 0, "DuplicateWindow", "negative: an event that is published again would be kept twice")
+	report(c.MaxAge > 0 && c.DuplicateWindow > c.MaxAge, "DuplicateWindow", "longer than MaxAge, which NATS does not allow")
+	report(c.Timeout < 0, "Timeout", "negative")
+	return errors.Join(problems...)
+}
+
+// isSubject reports whether s is a subject without wildcards.
+func isSubject(s string) bool {
+	for word := range strings.SplitSeq(s, ".") {
+		if word == "" || strings.ContainsAny(word, "*> \t\r\n") {
+			return false
+		}
+	}
+	return true
+}

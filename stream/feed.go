@@ -1,0 +1,313 @@
+package stream
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// feed is the footfall.Store of a relay: the messages that it holds. Messages are acknowledged,
+// extended and handed back without the lock.
+type feed struct {
+	src     *footfall.Source
+	most    int           // messages that the relay holds
+	retry   time.Duration // before a message that fails is redelivered, if there is no room
+	changed chan struct{} // of capacity 1: there is room
+	refused chan struct{} // of capacity 1: there is a rejected event
+
+	mu       sync.Mutex
+	items    map[uuid.UUID]*item
+	waiting  []*item
+	rejected []*item
+	closed   bool
+	stats    Stats
+}
+
+// item is a message that the relay holds.
+type item struct {
+	rec footfall.Record
+	msg jetstream.Msg // the newest delivery
+	err error         // why the API rejected it
+}
+
+var _ footfall.Store = (*feed)(nil)
+
+func newFeed(most int, retry time.Duration) *feed {
+	f := &feed{most: most, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[uuid.UUID]*item)}
+	f.src = footfall.NewSource(f)
+	return f
+}
+
+// signal wakes the goroutine that receives from c.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it has not looked since the last one
+	}
+}
+
+// room returns how many messages the relay may fetch. If every message that it holds has failed or
+// is in flight, and few may be fetched, it hands back messages that fail, so that they do not hold
+// up the others.
+func (f *feed) room(least int) int {
+	f.mu.Lock()
+	free, waiting := f.most-len(f.items), len(f.waiting)
+	f.mu.Unlock()
+	for ; free < least && waiting == 0; free++ {
+		r, ok := f.src.Reclaim()
+		if !ok {
+			break
+		}
+		f.handBack(r.ID, f.later)
+	}
+	return free
+}
+
+// later returns a message that fails to the stream, each time for twice as long, at most 64 times
+// retry. A message that is due again precedes those that no relay has tried.
+func (f *feed) later(m jetstream.Msg) error {
+	doublings := uint64(0)
+	if meta, err := m.Metadata(); err == nil {
+		doublings = min(max(meta.NumDelivered, 1)-1, 6)
+	}
+	return m.NakWithDelay(f.retry << doublings)
+}
+
+// handBack removes a message, and returns it to the stream with nak.
+func (f *feed) handBack(id uuid.UUID, nak func(jetstream.Msg) error) {
+	f.mu.Lock()
+	it := f.items[id]
+	delete(f.items, id)
+	if it != nil {
+		f.stats.HandedBack++
+	}
+	f.mu.Unlock()
+	if it != nil {
+		_ = nak(it.msg) // otherwise AckWait returns it
+	}
+}
+
+// put adds messages. A message that the relay holds already is a redelivery, whose
+// acknowledgement replaces the earlier one.
+func (f *feed) put(messages []jetstream.Msg) {
+	f.mu.Lock()
+	closed := f.closed
+	for _, m := range messages {
+		if closed {
+			break
+		}
+		f.add(m)
+	}
+	f.mu.Unlock()
+	if closed {
+		for _, m := range messages {
+			_ = m.Nak() // otherwise AckWait returns it
+		}
+		return
+	}
+	f.src.Wake()
+}
+
+// add is called with the lock held.
+func (f *feed) add(m jetstream.Msg) {
+	f.stats.Taken++
+	if meta, err := m.Metadata(); err == nil && meta.NumDelivered > 1 {
+		f.stats.Redelivered++
+	}
+	id, err := idOf(m)
+	it := f.items[id]
+	if err == nil && it != nil {
+		it.msg = m
+		return
+	}
+	it = &item{footfall.Record{ID: id, Body: m.Data()}, m, err}
+	f.items[id] = it
+	if err != nil {
+		f.rejected = append(f.rejected, it)
+		signal(f.refused)
+		return
+	}
+	f.waiting = append(f.waiting, it)
+}
+
+// errNoID is the reason why a message is rejected that no tracker has published.
+var errNoID = errors.New("stream: Nats-Msg-Id of the message is not the id of an event")
+
+// idOf returns the id of an event, and a random one for another message.
+func idOf(m jetstream.Msg) (uuid.UUID, error) {
+	text := m.Headers().Get(jetstream.MsgIDHeader)
+	if len(text) > idLength && text[idLength] == '.' { // of Rejections.Retry
+		text = text[:idLength]
+	}
+	if id, err := uuid.Parse(text); err == nil && len(text) == idLength {
+		return id, nil
+	}
+	return uuid.New(), errNoID
+}
+
+// idLength is the length of a UUID as text.
+const idLength = 36
+
+// Waiting implements footfall.Store.
+func (f *feed) Waiting() (n int, more bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.waiting), !f.closed
+}
+
+// Take implements footfall.Store.
+func (f *feed) Take(dst []footfall.Record) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := min(len(dst), len(f.waiting))
+	for i, it := range f.waiting[:n] {
+		dst[i] = it.rec
+	}
+	clear(f.waiting[:n])
+	if f.waiting = f.waiting[n:]; len(f.waiting) == 0 {
+		f.waiting = nil
+	}
+	return n
+}
+
+// TakeAny implements an optional method of footfall.Store.
+func (f *feed) TakeAny(one []footfall.Record) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.waiting)
+	if n == 0 {
+		return false
+	}
+	i := rand.IntN(n)
+	one[0] = f.waiting[i].rec
+	f.waiting = slices.Delete(f.waiting, i, i+1)
+	return true
+}
+
+// Retry implements footfall.Store. While the relay stops, it hands the event back.
+func (f *feed) Retry(r footfall.Record, _ error) (kept footfall.Record, ok bool) {
+	f.mu.Lock()
+	closed, it := f.closed, f.items[r.ID]
+	f.mu.Unlock()
+	if closed && it != nil {
+		f.handBack(r.ID, jetstream.Msg.Nak)
+	}
+	return r, it != nil && !closed
+}
+
+// Settle implements footfall.Store.
+func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) {
+	for i := range records {
+		id := records[i].ID
+		switch o {
+		case footfall.Lost:
+			f.handBack(id, jetstream.Msg.Nak)
+		case footfall.Rejected:
+			f.reject(id, err)
+		default:
+			f.ack(id, &f.stats.Delivered)
+		}
+	}
+	signal(f.changed)
+}
+
+// ack acknowledges a message and counts it.
+func (f *feed) ack(id uuid.UUID, count *uint64) {
+	f.mu.Lock()
+	it := f.items[id]
+	delete(f.items, id)
+	if it != nil {
+		*count++
+	}
+	f.mu.Unlock()
+	if it != nil {
+		_ = it.msg.Ack() // otherwise AckWait redelivers it, and the API counts it once
+	}
+}
+
+// reject queues an event for the stream of rejected events.
+func (f *feed) reject(id uuid.UUID, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if it := f.items[id]; it != nil {
+		it.err = err
+		f.rejected = append(f.rejected, it)
+		signal(f.refused)
+	}
+}
+
+// nextRejected returns an event that the API rejected, or nil.
+func (f *feed) nextRejected() *item {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.rejected) == 0 {
+		return nil
+	}
+	return f.rejected[0]
+}
+
+// moved notes that the first rejected event is in the stream of rejected events.
+func (f *feed) moved(it *item) {
+	f.mu.Lock()
+	f.rejected = f.rejected[1:]
+	f.mu.Unlock()
+	f.ack(it.rec.ID, &f.stats.Rejected)
+	signal(f.changed)
+}
+
+// extend tells NATS that the relay still holds its messages.
+func (f *feed) extend() {
+	f.mu.Lock()
+	held := make([]jetstream.Msg, 0, len(f.items))
+	for _, it := range f.items {
+		held = append(held, it.msg)
+	}
+	f.mu.Unlock()
+	for _, m := range held {
+		_ = m.InProgress() // otherwise AckWait redelivers it
+	}
+}
+
+// close hands back every message that is not in flight.
+func (f *feed) close() {
+	f.mu.Lock()
+	f.closed = true
+	waiting := f.waiting
+	f.waiting = nil
+	f.mu.Unlock()
+	for _, it := range waiting {
+		f.handBack(it.rec.ID, jetstream.Msg.Nak)
+	}
+	for r, ok := f.src.Reclaim(); ok; r, ok = f.src.Reclaim() {
+		f.handBack(r.ID, jetstream.Msg.Nak)
+	}
+	f.src.Close()
+}
+
+// abandon hands back every message that is left.
+func (f *feed) abandon() {
+	f.mu.Lock()
+	var ids []uuid.UUID
+	for id := range f.items {
+		ids = append(ids, id)
+	}
+	f.mu.Unlock()
+	for _, id := range ids {
+		f.handBack(id, jetstream.Msg.Nak)
+	}
+}
+
+func (f *feed) read() Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.stats
+	s.Held = len(f.items)
+	return s
+}

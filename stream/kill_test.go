@@ -1,0 +1,132 @@
+package stream_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/stream"
+)
+
+func TestStoredEventsSurviveAKillOfTheServer(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, "")
+	awaitJetStream(t, n.url)
+	cfg := single(n.url)
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	publish(t, tr, 500)
+	stored := make(chan uint64)
+	go func() {
+		for range 2000 {
+			_ = tr.Track(t.Context(), "tested")
+		}
+		_ = flushWithin(tr, 20*time.Millisecond)
+		stored <- tr.Stats().Stored
+	}()
+	<-stored
+	n.kill()
+	kept := tr.Stats().Stored
+	track(t, tr, 500)
+	require.Error(t, flushWithin(tr, 100*time.Millisecond))
+	n.start()
+	require.NoError(t, flushWithin(tr, patience))
+	assert.Equal(t, uint64(3000), tr.Stats().Stored)
+	assert.GreaterOrEqual(t, kept, uint64(500))
+	assert.Equal(t, 3000, messages(t, manage(t, n.url), "FOOTFALL"), "each once")
+}
+
+func TestARelaySurvivesAKillOfTheServer(t *testing.T) {
+	t.Parallel()
+	n, api := startNode(t, ""), footfalltest.NewAPI(t)
+	awaitJetStream(t, n.url)
+	cfg := single(n.url)
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	api.Always(footfalltest.Delay(20*time.Millisecond, footfalltest.Accept()))
+	relay(t, api, cfg, stream.RelayConfig{AckWait: 2 * time.Second})
+	publish(t, tr, 1000)
+	require.Eventually(t, func() bool { return len(api.Events()) > 100 }, patience, time.Millisecond)
+	n.kill()
+	track(t, tr, 1000)
+	n.start()
+	require.NoError(t, flushWithin(tr, patience))
+	arrive(t, api, 2000)
+}
+
+func TestAnApplicationKilledAfterTrackDurableLosesNothing(t *testing.T) {
+	t.Parallel()
+	s, api := startServer(t), footfalltest.NewAPI(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	app := exec.Command(self)
+	app.Env = append(os.Environ(), appURL+"="+s.ClientURL())
+	app.Stderr = os.Stderr
+	out, err := app.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, app.Start())
+	_, err = out.Read(make([]byte, 1)) // TrackDurable has returned
+	require.NoError(t, err)
+	require.NoError(t, app.Process.Kill())
+	_ = app.Wait()
+	relay(t, api, single(s.ClientURL()), stream.RelayConfig{})
+	arrive(t, api, 1)
+}
+
+// appURL is the variable that makes the test binary an application.
+const appURL = "FOOTFALL_TEST_APP_NATS"
+
+// runApp tracks an event durably, says so, and waits to be killed.
+func runApp(url string) {
+	tr, err := stream.Open(quick(&footfalltest.Log{}), single(url))
+	if err != nil {
+		panic(err)
+	}
+	if err := tr.TrackDurable(context.Background(), footfall.Event{Name: "paid"}); err != nil {
+		panic(err)
+	}
+	os.Stdout.WriteString("1")
+	select {}
+}
+
+func TestAClusterSurvivesAKillOfItsLeaderAndOfAll(t *testing.T) {
+	t.Parallel()
+	nodes, urls := startCluster(t, "")
+	api := footfalltest.NewAPI(t)
+	cfg := single(urls)
+	cfg.Replicas = 3
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	relay(t, api, cfg, stream.RelayConfig{AckWait: 2 * time.Second})
+	publish(t, tr, 500)
+	leader := leaderOf(t, nodes, urls)
+	track(t, tr, 500)
+	leader.kill()
+	track(t, tr, 500)
+	require.NoError(t, flushWithin(tr, patience))
+	leader.start()
+	track(t, tr, 500)
+	for _, n := range nodes {
+		n.kill()
+	}
+	track(t, tr, 500)
+	for _, n := range nodes {
+		n.start()
+	}
+	require.NoError(t, flushWithin(tr, patience))
+	assert.Equal(t, uint64(2500), tr.Stats().Stored)
+	arrive(t, api, 2500)
+}
+
+// leaderOf returns the leader of the stream.
+func leaderOf(t testing.TB, nodes []*node, urls string) *node {
+	t.Helper()
+	s, err := manage(t, urls).Stream(t.Context(), "FOOTFALL")
+	require.NoError(t, err)
+	name := s.CachedInfo().Cluster.Leader
+	return nodes[name[1]-'0']
+}

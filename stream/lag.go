@@ -1,0 +1,38 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Lag says how far the relays are behind.
+type Lag struct {
+	Events   uint64        // in the stream, including those that relays hold
+	Held     int           // that relays hold
+	Oldest   time.Duration // age of the oldest event in the stream
+	Rejected uint64        // in the stream of rejected events
+}
+
+// Lag asks NATS for the lag of all relays together.
+func (r *Relay) Lag(ctx context.Context) (Lag, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
+	defer cancel()
+	cfg := &r.link.cfg
+	s, err := r.link.js.Stream(ctx, cfg.Name)
+	if err != nil {
+		return Lag{}, fmt.Errorf("stream: NATS stream %q: %w", cfg.Name, err)
+	}
+	state := s.CachedInfo().State
+	l := Lag{Events: state.Msgs}
+	if state.Msgs > 0 {
+		l.Oldest = max(0, time.Since(state.FirstTime))
+	}
+	if c, err := s.Consumer(ctx, r.cfg.Consumer); err == nil {
+		l.Held = c.CachedInfo().NumAckPending
+	}
+	if rejected, err := r.link.js.Stream(ctx, cfg.rejectedName()); err == nil {
+		l.Rejected = rejected.CachedInfo().State.Msgs
+	}
+	return l, nil
+}

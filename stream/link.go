@@ -1,0 +1,144 @@
+package stream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// link is a connection to NATS.
+type link struct {
+	cfg Config
+	log *slog.Logger
+	nc  *nats.Conn
+	js  jetstream.JetStream
+
+	checked atomic.Bool // the streams exist with the settings of cfg
+	mu      sync.Mutex  // held while they are checked
+	failure error       // of the last check
+	failed  time.Time
+}
+
+// errAway is the error while NATS is not connected.
+var errAway = errors.New("stream: not connected to NATS")
+
+// dial connects to NATS. If no server answers, the link connects later. An error is one that
+// only the operator can remove, such as wrong credentials. buffer is the size of the buffer for
+// what is written while NATS is away; 0 means the default of NATS.
+func dial(cfg Config, name string, buffer int, options ...jetstream.JetStreamOpt) (*link, error) {
+	l := &link{cfg: cfg, log: cfg.Logger, nc: cfg.Conn}
+	if l.nc == nil {
+		var err error
+		if l.nc, err = connect(&cfg, name, buffer); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if l.js, err = jetstream.New(l.nc, options...); err != nil {
+		l.close()
+		return nil, fmt.Errorf("stream: %w", err)
+	}
+	return l, nil
+}
+
+func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name(name),
+		nats.Timeout(cfg.Timeout),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
+		nats.PingInterval(10 * time.Second), // a server that hangs is left after three
+		nats.IgnoreAuthErrorAbort(),         // credentials may be valid again
+		nats.ReconnectBufSize(buffer),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			cfg.Logger.Warn("stream: NATS reports an error", "error", err)
+		}),
+	}
+	options = append(options, cfg.Options...)
+	nc, err := nats.Connect(cfg.URL, options...)
+	if err == nil {
+		return nc, nil
+	}
+	if isFinal(err) {
+		return nil, fmt.Errorf("stream: NATS: %w", withoutURL(err))
+	}
+	cfg.Logger.Warn("stream: NATS is away; events wait until it can be reached", "error", err)
+	nc, err = nats.Connect(cfg.URL, append(options, nats.RetryOnFailedConnect(true))...)
+	if err != nil {
+		return nil, fmt.Errorf("stream: NATS: %w", withoutURL(err))
+	}
+	return nc, nil
+}
+
+// withoutURL removes the URL from an error of the parser, because it may contain a password.
+func withoutURL(err error) error {
+	if parsing, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("stream.Config.URL: %w", parsing.Err)
+	}
+	return err
+}
+
+// isFinal reports whether err does not end without a change by an operator.
+func isFinal(err error) bool {
+	for _, final := range []error{
+		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired,
+		nats.ErrSecureConnRequired, nats.ErrSecureConnWanted, nats.ErrNkeysNotSupported,
+	} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, parsing := errors.AsType[*url.Error](err)
+	return untrusted || parsing
+}
+
+// ready returns nil if NATS is connected and its streams have the settings of Config.
+func (l *link) ready(ctx context.Context) error {
+	if !l.nc.IsConnected() {
+		return l.away()
+	}
+	if l.checked.Load() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.checked.Load():
+		return nil
+	case l.failure != nil && time.Since(l.failed) < checkEvery:
+		return l.failure // senders that have waited for the lock
+	}
+	l.failure = l.ensure(ctx, l.cfg.wanted())
+	l.failed = time.Now()
+	l.checked.Store(l.failure == nil)
+	return l.failure
+}
+
+// checkEvery is the time between two checks of the settings that fail.
+const checkEvery = time.Second
+
+// away says why NATS is not connected.
+func (l *link) away() error {
+	if err := l.nc.LastError(); err != nil {
+		return fmt.Errorf("%w: %w", errAway, err)
+	}
+	return errAway
+}
+
+// close closes a connection that was not given in Config.
+func (l *link) close() {
+	if l.cfg.Conn == nil {
+		l.nc.Close()
+	}
+}

@@ -1,0 +1,236 @@
+package stream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// RelayConfig configures a [Relay]. The zero value of a field means its default. All relays of a
+// stream should have the same one, because NATS uses the Consumer settings of the relay that
+// started last.
+type RelayConfig struct {
+	// Next delivers the events. It must not be used by a tracker or another relay. Defaults to
+	// footfall.NewHTTPTransport.
+	Next footfall.Transport
+
+	// Consumer is the name of the consumer that relays share. Defaults to "footfall-relay".
+	Consumer string
+
+	// AckWait is the time after which NATS gives the events of a relay that died to another
+	// one. A relay that lives extends it. Defaults to 30 s.
+	AckWait time.Duration
+
+	// MaxAckPending bounds the events that all relays together hold. Defaults to 8,192.
+	MaxAckPending int
+
+	// MaxHeld bounds the events that this relay holds in memory. Defaults to 1,024.
+	MaxHeld int
+
+	// Rate bounds the events that this relay takes from the stream in a second. Retries are not
+	// counted. Defaults to no bound.
+	Rate float64
+
+	// StopTimeout is how long Run waits for the API's answers after its context has ended.
+	// Defaults to 5 s.
+	StopTimeout time.Duration
+}
+
+func (c RelayConfig) withDefaults() RelayConfig {
+	c.Consumer = cmp.Or(c.Consumer, "footfall-relay")
+	c.AckWait = cmp.Or(c.AckWait, 30*time.Second)
+	c.MaxAckPending = cmp.Or(c.MaxAckPending, 8192)
+	c.MaxHeld = min(cmp.Or(c.MaxHeld, 1024), c.MaxAckPending)
+	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
+	return c
+}
+
+func (c *RelayConfig) check() error {
+	var problems []error
+	positive := func(field string, ok bool) {
+		if !ok {
+			problems = append(problems, &footfall.FieldError{Field: "stream.RelayConfig." + field, Reason: "not positive"})
+		}
+	}
+	positive("AckWait", c.AckWait > 0)
+	positive("MaxAckPending", c.MaxAckPending > 0)
+	positive("MaxHeld", c.MaxHeld > 0)
+	positive("Rate", c.Rate >= 0)
+	positive("StopTimeout", c.StopTimeout > 0)
+	return errors.Join(problems...)
+}
+
+// Relay takes events from the stream and delivers them. Its methods may be called from several
+// goroutines at once.
+type Relay struct {
+	cfg     RelayConfig
+	link    *link
+	feed    *feed
+	limit   *rate.Limiter // nil without a bound
+	runs    atomic.Bool
+	working atomic.Bool // the last fetch reached the consumer
+}
+
+// Stats counts the events of a relay since it was created.
+type Stats struct {
+	Taken       uint64 // deliveries of NATS to this relay
+	Redelivered uint64 // deliveries that were not the first of their event
+	Delivered   uint64 // events that the API accepted
+	Rejected    uint64 // events that are in the stream of rejected events
+	HandedBack  uint64 // deliveries that the relay gave back to the stream
+	Held        int    // events that the relay holds now
+}
+
+// NewRelay connects to NATS and returns a relay. Of api it uses what footfall.NewHTTPTransport
+// uses. The error joins the errors of the three Configs, or is a [*SettingsError], or says why
+// NATS refuses the connection. NATS that is away is not an error.
+func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error) {
+	cfg, relay = cfg.withDefaults(api.Logger), relay.withDefaults()
+	var problem error
+	if relay.Next == nil {
+		relay.Next, problem = footfall.NewHTTPTransport(api)
+	}
+	if err := errors.Join(cfg.check(), relay.check(), problem); err != nil {
+		return nil, err
+	}
+	link, err := dial(cfg, "footfall relay", 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &Relay{cfg: relay, link: link, feed: newFeed(relay.MaxHeld, relay.AckWait)}
+	if relay.Rate > 0 {
+		r.limit = rate.NewLimiter(rate.Limit(relay.Rate), 1)
+	}
+	if _, err := r.consumer(context.Background()); err != nil {
+		if _, ok := errors.AsType[*SettingsError](err); ok {
+			link.close()
+			return nil, err
+		}
+		link.log.Warn("stream: NATS cannot be used; the relay waits until it can", "error", err)
+	}
+	return r, nil
+}
+
+// Stats returns the counts so far. They are one consistent snapshot.
+func (r *Relay) Stats() Stats { return r.feed.read() }
+
+// Failure returns why the last attempt to deliver failed, among events that the relay holds, or
+// nil.
+func (r *Relay) Failure() error { return r.feed.src.Failure() }
+
+// Ready returns nil if the relay runs and takes events from the stream.
+func (r *Relay) Ready() error {
+	switch {
+	case !r.runs.Load():
+		return errors.New("stream: the relay does not run")
+	case !r.link.nc.IsConnected():
+		return r.link.away()
+	case !r.working.Load():
+		return errors.New("stream: the relay cannot take events from the stream")
+	}
+	return nil
+}
+
+// Run delivers events until ctx ends. Then it hands back the events that are not in flight, waits
+// up to StopTimeout for the API's answers, hands back the rest, closes the connection and returns
+// nil. Run may be called once. The error is a [*SettingsError] of a stream that was changed
+// while the relay ran, or says that Next has stopped.
+func (r *Relay) Run(ctx context.Context) error {
+	if r.runs.Swap(true) {
+		return errors.New("stream: Relay.Run was called before")
+	}
+	defer r.link.close()
+	work, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	delivery, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	var parts sync.WaitGroup
+	parts.Go(func() { stop(r.fetch(work)) })
+	moving, delivered := make(chan struct{}), make(chan struct{})
+	go func() { defer close(moving); r.moveRejected(delivery, delivered) }()
+	extending := r.extend()
+	go func() {
+		defer close(delivered)
+		r.cfg.Next.Deliver(delivery, r.feed.src)
+		stop(errNextStopped)
+	}()
+	<-work.Done()
+	r.feed.close()
+	timer := time.AfterFunc(r.cfg.StopTimeout, abort)
+	<-delivered
+	parts.Wait()
+	<-moving
+	timer.Stop()
+	extending()
+	r.feed.abandon()
+	r.flush()
+	r.runs.Store(false)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return context.Cause(work)
+}
+
+var errNextStopped = errors.New("stream: RelayConfig.Next has stopped")
+
+// flush waits until NATS has what was written.
+func (r *Relay) flush() {
+	ctx, cancel := context.WithTimeout(context.Background(), r.link.cfg.Timeout)
+	defer cancel()
+	if r.link.nc.IsConnected() {
+		_ = r.link.nc.FlushWithContext(ctx) // otherwise AckWait returns the events
+	}
+}
+
+// extend extends the time of the messages until stop is called.
+func (r *Relay) extend() (stop func()) {
+	ended := make(chan struct{})
+	ticker := time.NewTicker(r.cfg.AckWait / 3)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				if r.link.nc.IsConnected() {
+					r.feed.extend()
+				}
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() { ticker.Stop(); close(ended); running.Wait() }
+}
+
+// consumer returns the consumer that relays share, after it has created what is missing.
+func (r *Relay) consumer(ctx context.Context) (jetstream.Consumer, error) {
+	if err := r.link.ready(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
+	defer cancel()
+	if err := r.link.ensure(ctx, r.link.cfg.wantedRejected()); err != nil {
+		return nil, err
+	}
+	c, err := r.link.js.CreateOrUpdateConsumer(ctx, r.link.cfg.Name, jetstream.ConsumerConfig{
+		Durable:       r.cfg.Consumer,
+		Description:   "Relays of Footfall",
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       r.cfg.AckWait,
+		MaxDeliver:    -1,
+		MaxAckPending: r.cfg.MaxAckPending,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stream: consumer %q of NATS stream %q: %w", r.cfg.Consumer, r.link.cfg.Name, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,227 @@
+//go:build soak
+
+package stream_test
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/stream"
+)
+
+// always makes a server write what it acknowledges to disk first.
+const always = "sync_interval: always"
+
+// TestSoakKills kills servers and relays in 20 rounds while events are tracked. Each event that was
+// Stored arrives, and is counted once.
+func TestSoakKills(t *testing.T) {
+	nodes, urls := startCluster(t, always)
+	api := footfalltest.NewAPI(t)
+	cfg := single(urls)
+	cfg.Replicas, cfg.MaxBytes = 3, 256<<20
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	var tracked atomic.Int64
+	stop := make(chan struct{})
+	var load sync.WaitGroup
+	load.Go(func() {
+		for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if tr.Track(t.Context(), "tested", footfall.P("n", tracked.Load())) == nil {
+				tracked.Add(1)
+			}
+		}
+	})
+	for round := range 20 {
+		relays := []*runningVictim{startVictim(t, urls, api), startVictim(t, urls, api)}
+		time.Sleep(2 * time.Second)
+		switch round % 4 {
+		case 0:
+			n := leaderOf(t, nodes, urls)
+			n.kill()
+			time.Sleep(time.Second)
+			n.start()
+		case 1:
+			for _, n := range nodes {
+				n.kill()
+			}
+			for _, n := range nodes {
+				n.start()
+			}
+			awaitJetStream(t, urls)
+		case 2:
+			n := nodes[rand.IntN(3)]
+			n.kill()
+			n.start()
+		}
+		for _, r := range relays {
+			r.kill()
+		}
+		t.Logf("round %d: tracked %d, stored %d, arrived %d", round, tracked.Load(), tr.Stats().Stored, len(api.Events()))
+	}
+	close(stop)
+	load.Wait()
+	require.NoError(t, flushWithin(tr, 2*patience))
+	r := relay(t, api, cfg, stream.RelayConfig{AckWait: killedAckWait})
+	require.Eventually(t, func() bool { return len(api.Events()) >= int(tracked.Load()) }, 2*patience, 50*time.Millisecond)
+	t.Logf("tracked %d, stored %d, arrived %d, posted %d", tracked.Load(), tr.Stats().Stored, len(api.Events()), len(api.Requests()))
+	assert.Len(t, api.Events(), int(tracked.Load()))
+	assert.Equal(t, uint64(tracked.Load()), tr.Stats().Stored)
+	require.NoError(t, r.stop())
+}
+
+// runningVictim is a relay in its own process.
+type runningVictim struct{ kill func() }
+
+func startVictim(t testing.TB, urls string, api *footfalltest.API) *runningVictim {
+	cmd := victim(t, urls, api.Config().BaseURL, "3")
+	return &runningVictim{sync.OnceFunc(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })}
+}
+
+// TestSoakPublishing compares a tracker with a bare publisher of the same bytes, in turns.
+func TestSoakPublishing(t *testing.T) {
+	_, urls := startCluster(t, always)
+	cfg := single(urls)
+	cfg.Replicas, cfg.MaxBytes = 3, 4<<30
+	tracker := quick(&footfalltest.Log{})
+	tracker.MaxQueueEvents, tracker.MaxQueueBytes = 200_000, 64<<20
+	tr := open(t, tracker, cfg)
+	publish(t, tr, 1000)
+	nc, err := nats.Connect(urls)
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(stream.MaxInFlight))
+	require.NoError(t, err)
+	const n = 100_000
+	var ours, bare time.Duration
+	for turn := range 3 {
+		began := time.Now()
+		publish(t, tr, n)
+		took := time.Since(began)
+		ours += took
+		began = time.Now()
+		publishBare(t, js, n)
+		plain := time.Since(began)
+		bare += plain
+		t.Logf("turn %d: tracker %.0f/s, bare publisher %.0f/s", turn, n/took.Seconds(), n/plain.Seconds())
+		require.NoError(t, purge(t, js))
+	}
+	t.Logf("three turns: tracker %.0f/s, bare publisher %.0f/s, ratio %.2f", 3*n/ours.Seconds(), 3*n/bare.Seconds(), bare.Seconds()/ours.Seconds())
+	assert.Equal(t, uint64(3*n+1000), tr.Stats().Stored)
+}
+
+func purge(t testing.TB, js jetstream.JetStream) error {
+	s, err := js.Stream(t.Context(), "FOOTFALL")
+	require.NoError(t, err)
+	return s.Purge(t.Context())
+}
+
+func publishBare(t testing.TB, js jetstream.JetStream, n int) {
+	for i := range n {
+		id, err := uuid.NewV7()
+		require.NoError(t, err)
+		m := &nats.Msg{Subject: "footfall.events", Header: nats.Header{}, Data: fmt.Appendf(nil, `{"site_id":"site_test","name":"tested","url":"https://example.com/","props":{"n":%d}}`, i)}
+		m.Header.Set(jetstream.MsgIDHeader, id.String())
+		_, err = js.PublishMsgAsync(m, jetstream.WithStallWait(patience))
+		require.NoError(t, err)
+	}
+	<-js.PublishAsyncComplete()
+}
+
+// counting is an API that only counts.
+func counting(t testing.TB) (url string, arrived *atomic.Int64) {
+	arrived = &atomic.Int64{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		arrived.Add(1)
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, `{"accepted":true}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, arrived
+}
+
+// TestSoakRelaying compares a relay with the default transport, in turns.
+func TestSoakRelaying(t *testing.T) {
+	url, arrived := counting(t)
+	direct := quick(&footfalltest.Log{})
+	direct.BaseURL, direct.APIKey, direct.AllowHTTP = url, footfalltest.Key, true
+	direct.MaxQueueEvents, direct.MaxQueueBytes = 200_000, 64<<20
+	s := startServer(t)
+	cfg := single(s.ClientURL())
+	cfg.MaxBytes = 4 << 30
+	const n = 50_000
+	var alone, relayed time.Duration
+	for turn := range 3 {
+		tr, err := footfall.New(direct)
+		require.NoError(t, err)
+		began := time.Now()
+		publish(t, tr, n)
+		d := time.Since(began)
+		require.NoError(t, closeWithin(tr, patience))
+		queued := open(t, quick(&footfalltest.Log{}), cfg)
+		publish(t, queued, n)
+		require.NoError(t, closeWithin(queued, patience))
+		before := arrived.Load()
+		api := footfalltest.NewAPI(t)
+		r := relay(t, api, cfg, stream.RelayConfig{}, func(c *footfall.Config) { c.BaseURL = url })
+		began = time.Now()
+		require.Eventually(t, func() bool { return arrived.Load()-before >= n }, patience, time.Millisecond)
+		w := time.Since(began)
+		require.NoError(t, r.stop())
+		alone, relayed = alone+d, relayed+w
+		t.Logf("turn %d: default transport %.0f/s, relay %.0f/s", turn, n/d.Seconds(), n/w.Seconds())
+	}
+	t.Logf("three turns: default transport %.0f/s, relay %.0f/s, ratio %.2f", 3*n/alone.Seconds(), 3*n/relayed.Seconds(), alone.Seconds()/relayed.Seconds())
+}
+
+// TestSoakBacklog delivers a backlog of a million events with a relay whose memory stays flat. The
+// server is another process.
+func TestSoakBacklog(t *testing.T) {
+	n := startNode(t, "")
+	awaitJetStream(t, n.url)
+	cfg := single(n.url)
+	cfg.MaxBytes = 4 << 30
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	const million = 1_000_000
+	for range 20 {
+		publish(t, tr, million/20)
+	}
+	require.NoError(t, closeWithin(tr, patience))
+	url, arrived := counting(t)
+	r := relay(t, footfalltest.NewAPI(t), cfg, stream.RelayConfig{}, func(c *footfall.Config) { c.BaseURL = url })
+	var most uint64
+	began := time.Now()
+	for next := int64(50_000); arrived.Load() < million; time.Sleep(10 * time.Millisecond) {
+		require.Less(t, time.Since(began), 20*time.Minute)
+		if arrived.Load() < next {
+			continue
+		}
+		next += 50_000
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		most = max(most, m.HeapAlloc)
+	}
+	t.Logf("%.0f events/s, at most %d KiB in use after a collection, API included; held now %d", million/time.Since(began).Seconds(), most>>10, r.Stats().Held)
+	assert.Less(t, most, uint64(64<<20))
+}
