@@ -94,8 +94,8 @@ func (f *feed) handBack(id uuid.UUID, nak func(jetstream.Msg) error) {
 	}
 }
 
-// put adds messages. A message that the relay holds already is a redelivery, whose
-// acknowledgement replaces the earlier one.
+// put adds messages. A message that the relay holds already is a redelivery and is not sent
+// again.
 func (f *feed) put(messages []jetstream.Msg) {
 	f.mu.Lock()
 	closed := f.closed

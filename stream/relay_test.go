@@ -203,6 +203,17 @@ func TestAStreamMayBeDeletedAndCreatedAgain(t *testing.T) {
 	arrive(t, api, 20)
 }
 
+func TestATrackerCreatesADeletedStreamAgain(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	tr := open(t, quick(&footfalltest.Log{}), single(s.ClientURL()))
+	publish(t, tr, 10)
+	js := manage(t, s.ClientURL())
+	require.NoError(t, js.DeleteStream(t.Context(), "FOOTFALL"))
+	publish(t, tr, 10)
+	assert.Equal(t, 10, messages(t, js, "FOOTFALL"))
+}
+
 // relayURL is the variable that makes the test binary a relay, and relayAPI its API.
 const (
 	relayURL = "FOOTFALL_TEST_RELAY_NATS"

@@ -1,0 +1,105 @@
+package stream
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// message is a message of a consumer that counts its answers.
+type message struct {
+	jetstream.Msg // nil
+	header        nats.Header
+	delivered     uint64
+	acks, naks    int
+	delay         time.Duration
+}
+
+func newMessage() *message {
+	return &message{header: nats.Header{jetstream.MsgIDHeader: {uuid.NewString()}}, delivered: 1}
+}
+
+func (m *message) Headers() nats.Header { return m.header }
+func (m *message) Data() []byte         { return []byte("{}") }
+func (m *message) Ack() error           { m.acks++; return nil }
+func (m *message) Nak() error           { m.naks++; return nil }
+
+func (m *message) NakWithDelay(d time.Duration) error {
+	m.naks++
+	m.delay = d
+	return nil
+}
+
+func (m *message) Metadata() (*jetstream.MsgMetadata, error) {
+	return &jetstream.MsgMetadata{NumDelivered: m.delivered}, nil
+}
+
+// take takes every waiting record.
+func take(f *feed) []footfall.Record {
+	records := make([]footfall.Record, 10)
+	return records[:f.Take(records)]
+}
+
+func TestARedeliveryOfAHeldMessageIsNotSentAgain(t *testing.T) {
+	f, first := newFeed(10, time.Second), newMessage()
+	again := &message{header: first.header, delivered: 2}
+	f.put([]jetstream.Msg{first})
+	records := take(f)
+	require.Len(t, records, 1)
+	f.put([]jetstream.Msg{again})
+	assert.Empty(t, take(f))
+	f.Settle(records, footfall.Delivered, nil)
+	assert.Equal(t, []int{0, 1}, []int{first.acks, again.acks}, "the newest delivery is acknowledged")
+	assert.Equal(t, Stats{Taken: 2, Redelivered: 1, Delivered: 1}, f.read())
+	f.Settle(records, footfall.Delivered, nil)
+	assert.Equal(t, uint64(1), f.read().Delivered, "once")
+}
+
+func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
+	f := newFeed(10, time.Second)
+	inFlight, delayed, waiting, late := newMessage(), newMessage(), newMessage(), newMessage()
+	f.put([]jetstream.Msg{inFlight, delayed})
+	records := take(f)
+	f.src.Retry(records[1], time.Hour, errors.New("away"))
+	f.put([]jetstream.Msg{waiting})
+	f.close()
+	assert.Equal(t, []int{0, 1, 1}, []int{inFlight.naks, delayed.naks, waiting.naks})
+	f.put([]jetstream.Msg{late})
+	assert.Equal(t, 1, late.naks)
+	n, more := f.Waiting()
+	assert.Equal(t, []any{0, false}, []any{n, more})
+	f.src.Retry(records[0], 0, errors.New("away"))
+	assert.Equal(t, 1, inFlight.naks, "it fails while the relay stops")
+	assert.Equal(t, uint64(3), f.read().HandedBack)
+	assert.Zero(t, f.read().Held)
+}
+
+func TestAMessageThatKeepsFailingIsReturnedForLonger(t *testing.T) {
+	f := newFeed(10, 30*time.Second)
+	for delivered, want := range map[uint64]time.Duration{
+		1: 30 * time.Second, 2: time.Minute, 3: 2 * time.Minute, 7: 32 * time.Minute, 1000: 32 * time.Minute,
+	} {
+		m := newMessage()
+		m.delivered = delivered
+		require.NoError(t, f.later(m))
+		assert.Equal(t, want, m.delay, delivered)
+	}
+}
+
+func TestOnlyAnIDOfAnEventIsOne(t *testing.T) {
+	id := uuid.NewString()
+	for text, ok := range map[string]bool{
+		id: true, id + ".17": true, "": false, "17": false, id + "17": false, "urn:uuid:" + id: false, "{" + id + "}": false,
+	} {
+		_, err := idOf(&message{header: nats.Header{jetstream.MsgIDHeader: {text}}})
+		assert.Equal(t, ok, err == nil, text)
+	}
+}
