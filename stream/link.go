@@ -33,7 +33,7 @@ var errAway = errors.New("stream: not connected to NATS")
 
 // dial connects to NATS. If no server answers, the link connects later. An error is one that
 // only the operator can remove, such as wrong credentials. buffer is the size of the buffer for
-// what is written while NATS is away; 0 means the default of NATS.
+// what is written while NATS is away; 0 means the default of nats.go.
 func dial(cfg Config, name string, buffer int, options ...jetstream.JetStreamOpt) (*link, error) {
 	l := &link{cfg: cfg, log: cfg.Logger, nc: cfg.Conn}
 	if l.nc == nil {
@@ -57,8 +57,8 @@ func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
-		nats.PingInterval(10 * time.Second), // a server that hangs is left after three
-		nats.IgnoreAuthErrorAbort(),         // credentials may be valid again
+		nats.PingInterval(5 * time.Second), // a server that hangs is left after three
+		nats.IgnoreAuthErrorAbort(),        // credentials may be valid again
 		nats.ReconnectBufSize(buffer),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			cfg.Logger.Warn("stream: NATS reports an error", "error", err)

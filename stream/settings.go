@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// SettingsError reports a stream of NATS that exists with other settings than those of Config.
+// SettingsError reports a stream of NATS whose settings differ from Config.
 type SettingsError struct {
 	Stream      string
 	Differences []Difference

@@ -147,11 +147,12 @@ func publishBare(t testing.TB, js jetstream.JetStream, n int) {
 	<-js.PublishAsyncComplete()
 }
 
-// counting is an API that only counts.
-func counting(t testing.TB) (url string, arrived *atomic.Int64) {
+// counting is an API that only counts, and answers after the given time.
+func counting(t testing.TB, after time.Duration) (url string, arrived *atomic.Int64) {
 	arrived = &atomic.Int64{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
+		time.Sleep(after)
 		arrived.Add(1)
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, `{"accepted":true}`)
@@ -162,7 +163,13 @@ func counting(t testing.TB) (url string, arrived *atomic.Int64) {
 
 // TestSoakRelaying compares a relay with the default transport, in turns.
 func TestSoakRelaying(t *testing.T) {
-	url, arrived := counting(t)
+	for _, after := range []time.Duration{0, 5 * time.Millisecond} {
+		t.Run(fmt.Sprint("an API that answers after ", after), func(t *testing.T) { compareRelay(t, after) })
+	}
+}
+
+func compareRelay(t *testing.T, after time.Duration) {
+	url, arrived := counting(t, after)
 	direct := quick(&footfalltest.Log{})
 	direct.BaseURL, direct.APIKey, direct.AllowHTTP = url, footfalltest.Key, true
 	direct.MaxQueueEvents, direct.MaxQueueBytes = 200_000, 64<<20
@@ -207,7 +214,7 @@ func TestSoakBacklog(t *testing.T) {
 		publish(t, tr, million/20)
 	}
 	require.NoError(t, closeWithin(tr, patience))
-	url, arrived := counting(t)
+	url, arrived := counting(t, 0)
 	r := relay(t, footfalltest.NewAPI(t), cfg, stream.RelayConfig{}, func(c *footfall.Config) { c.BaseURL = url })
 	var most uint64
 	began := time.Now()
