@@ -142,14 +142,21 @@ var errNoID = errors.New("stream: Nats-Msg-Id of the message is not the id of an
 
 // idOf returns the id of an event, and a random one for another message.
 func idOf(m jetstream.Msg) (uuid.UUID, error) {
-	text := m.Headers().Get(jetstream.MsgIDHeader)
+	if text := eventID(m.Headers().Get(jetstream.MsgIDHeader)); text != "" {
+		return uuid.MustParse(text), nil // eventID has parsed it
+	}
+	return uuid.New(), errNoID
+}
+
+// eventID returns the id of an event in a Nats-Msg-Id, or "".
+func eventID(text string) string {
 	if len(text) > idLength && text[idLength] == '.' { // of Rejections.Retry
 		text = text[:idLength]
 	}
-	if id, err := uuid.Parse(text); err == nil && len(text) == idLength {
-		return id, nil
+	if _, err := uuid.Parse(text); err != nil || len(text) != idLength {
+		return ""
 	}
-	return uuid.New(), errNoID
+	return text
 }
 
 // idLength is the length of a UUID as text.

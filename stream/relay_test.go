@@ -318,6 +318,28 @@ func TestRejectedEventsAreListedRetriedAndPurged(t *testing.T) {
 	assert.Zero(t, lag.Rejected)
 }
 
+func TestTailSeesWhatIsPublishedAndTakesNothing(t *testing.T) {
+	t.Parallel()
+	s, api := startServer(t), footfalltest.NewAPI(t)
+	cfg := single(s.ClientURL())
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	seen, done := make(chan stream.Event, 1000), make(chan error)
+	go func() { done <- stream.Tail(ctx, cfg, func(e stream.Event) { seen <- e }) }()
+	require.Eventually(t, func() bool { publish(t, tr, 1); return len(seen) > 0 }, patience, 10*time.Millisecond)
+	relay(t, api, cfg, stream.RelayConfig{})
+	arrive(t, api, int(tr.Stats().Stored))
+	e := <-seen
+	posted := false
+	for _, r := range api.Requests() {
+		posted = posted || r.ID == e.ID && string(r.Body) == string(e.Body)
+	}
+	assert.True(t, posted)
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	require.Error(t, stream.Tail(t.Context(), stream.Config{Replicas: 2}, nil))
+}
+
 func list(t testing.TB, r *stream.Rejections) (all []stream.Rejected) {
 	t.Helper()
 	for e, err := range r.All(t.Context()) {

@@ -1,0 +1,44 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Event is an event on its way into the stream.
+type Event struct {
+	ID   string // its Idempotency-Key; empty if a message is no event
+	Body []byte // JSON
+}
+
+// Tail calls f for each event that is published from now on, until ctx ends. It takes none of
+// them from the relays. f must return before the next call; NATS drops events for Tail if f is
+// slow for long. Tail returns the error of ctx, or says why NATS refuses the connection.
+func Tail(ctx context.Context, cfg Config, f func(Event)) error {
+	cfg = cfg.withDefaults(nil)
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	link, err := dial(cfg, "footfall tail", 0)
+	if err != nil {
+		return err
+	}
+	defer link.close()
+	messages := make(chan *nats.Msg, 1024)
+	sub, err := link.nc.ChanSubscribe(cfg.Subject, messages)
+	if err != nil {
+		return fmt.Errorf("stream: %w", err)
+	}
+	defer func() { _ = sub.Unsubscribe() }() // an error means that the connection is closed
+	for {
+		select {
+		case m := <-messages:
+			f(Event{ID: eventID(m.Header.Get(jetstream.MsgIDHeader)), Body: m.Data})
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
