@@ -23,6 +23,10 @@ help: ## List the targets
 shop: ## Run the demo shop with a past of 30 days and 60 customers a minute
 	$(GO) run ./examples/shop -history 30d -traffic 60
 
+.PHONY: fleet
+fleet: ## Run shops, NATS servers and relays, kill one of each, and print the account of the events
+	$(GO) run ./examples/fleet
+
 .PHONY: test
 test: ## Test every module of the workspace
 	$(GO) test work
