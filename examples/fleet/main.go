@@ -26,13 +26,30 @@ func main() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
-	err := run(ctx, os.Args[1:], os.Stdout)
+	context.AfterFunc(ctx, stop)   // from then on a second signal ends the program at once
+	signal.Ignore(syscall.SIGPIPE) // the fleet ends when its output is closed, and leaves no files then
+	ctx, cancel := context.WithCancel(ctx)
+	err := run(ctx, os.Args[1:], &output{os.Stdout, cancel})
+	cancel()
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(1)
 	}
+}
+
+// output calls failed when it cannot be written.
+type output struct {
+	io.Writer
+	failed func()
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	n, err := o.Writer.Write(text)
+	if err != nil {
+		o.failed()
+	}
+	return n, err
 }
 
 // run returns when all processes have ended.

@@ -29,6 +29,7 @@ type program struct {
 	cmd    *exec.Cmd
 	binary string
 	temp   string // its directory for temporary files
+	stdout io.ReadCloser
 	out    *bufio.Scanner
 	lines  []string
 	errs   strings.Builder
@@ -48,10 +49,10 @@ func start(t *testing.T, args ...string) *program {
 	p.cmd = exec.CommandContext(ctx, p.binary, args...)
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+p.temp, "TMP="+p.temp)
 	p.cmd.Stderr = &p.errs
-	out, err := p.cmd.StdoutPipe()
+	p.stdout, err = p.cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.cmd.Start())
-	p.out = bufio.NewScanner(out)
+	p.out = bufio.NewScanner(p.stdout)
 	return p
 }
 
@@ -144,6 +145,16 @@ func TestAnInterruptEndsAllProcesses(t *testing.T) {
 			p.noFilesAreLeft()
 		})
 	}
+}
+
+func TestAClosedOutputEndsAllProcesses(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-for", "8s")
+	p.line("orders a second")
+	require.NoError(t, p.stdout.Close())
+	_ = p.cmd.Wait() // with any status
+	p.nothingRuns()
+	p.noFilesAreLeft()
 }
 
 func TestProcessesEndWithAFleetThatIsKilled(t *testing.T) {
