@@ -26,7 +26,7 @@ func (f *fleet) sendOrders(ctx context.Context) {
 		s := f.shopFor(i)
 		free <- struct{}{}
 		waiting.Go(func() {
-			f.order(client, s)
+			f.order(context.WithoutCancel(ctx), client, s)
 			<-free
 		})
 	}
@@ -43,9 +43,13 @@ func (f *fleet) shopFor(i int) *shop {
 }
 
 // order sends an order, once: a shop that was killed may have tracked its event.
-func (f *fleet) order(client *http.Client, s *shop) {
+func (f *fleet) order(ctx context.Context, client *http.Client, s *shop) {
 	number := f.ledger.send(s.row)
-	answer, err := client.Post(s.ready+"/orders?number="+strconv.Itoa(number), "", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.ready+"/orders?number="+strconv.Itoa(number), nil)
+	if err != nil {
+		return
+	}
+	answer, err := client.Do(r)
 	if err != nil {
 		return
 	}

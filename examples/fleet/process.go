@@ -61,7 +61,8 @@ func startProcess(ctx context.Context, dir, name string, env []string, line func
 	if err != nil {
 		return nil, err
 	}
-	p := &process{name: name, log: filepath.Join(dir, name+".log"), cmd: exec.Command(self, args...), ended: make(chan struct{})}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), self, args...)
+	p := &process{name: name, log: filepath.Join(dir, name+".log"), cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Env = append(withoutSettings(os.Environ()), env...)
 	stderr, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
