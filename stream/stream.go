@@ -190,6 +190,6 @@ func (p *publisher) failed(err error) error {
 func (p *publisher) Close() {
 	p.closed.Do(func() {
 		p.js.CleanupPublisher()
-		p.link.close()
+		p.close()
 	})
 }
