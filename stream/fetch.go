@@ -36,6 +36,7 @@ func (r *Relay) fetch(ctx context.Context) error {
 		}
 		consumer = nil // it may be deleted
 		r.link.checked.Store(false)
+		r.link.failed(err)
 		r.tell(&failures, err)
 		select {
 		case <-time.After(wait.Delay(min(failures, 10))):
@@ -76,18 +77,35 @@ func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
 		}
 		return nil
 	}
+	if !r.link.nc.IsConnected() {
+		return r.link.away()
+	}
+	began := time.Now()
 	batch, err := c.Fetch(n, jetstream.FetchMaxWait(fetchWait))
 	if err != nil {
 		return err
 	}
-	r.receive(ctx, batch.Messages())
-	return batch.Error()
+	some := r.receive(ctx, batch.Messages())
+	if err := batch.Error(); err != nil {
+		return err
+	}
+	if !some && time.Since(began) > fetchWait+fetchWait/2 {
+		return errSilent
+	}
+	r.link.worked()
+	return nil
 }
 
+// errSilent is the error of a server that does not even say that there are no messages. Fetch
+// waits a second longer for it than fetchWait.
+var errSilent = errors.New("stream: NATS does not answer the request for messages")
+
 // receive passes messages to the feed as they arrive, those that have arrived together at once.
-func (r *Relay) receive(ctx context.Context, messages <-chan jetstream.Msg) {
+// It reports whether there were any.
+func (r *Relay) receive(ctx context.Context, messages <-chan jetstream.Msg) (received bool) {
 	var some []jetstream.Msg
 	for m := range messages {
+		received = true
 		some = append(some[:0], m)
 		for more := r.limit == nil; more; {
 			select {
@@ -104,4 +122,5 @@ func (r *Relay) receive(ctx context.Context, messages <-chan jetstream.Msg) {
 		}
 		r.feed.put(some)
 	}
+	return received
 }

@@ -22,10 +22,11 @@ type link struct {
 	nc  *nats.Conn
 	js  jetstream.JetStream
 
-	checked atomic.Bool // the streams exist with the settings of cfg
-	mu      sync.Mutex  // held while they are checked
-	failure error       // of the last check
-	failed  time.Time
+	failing  atomic.Int64 // time since when requests fail; 0 if the last one worked
+	checked  atomic.Bool  // the streams exist with the settings of cfg
+	mu       sync.Mutex   // held while they are checked
+	failure  error        // of the last check
+	failedAt time.Time
 }
 
 // errAway is the error while NATS is not connected.
@@ -58,6 +59,7 @@ func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
 		nats.PingInterval(5 * time.Second), // a server that hangs is left after three
+		nats.FlusherTimeout(cfg.Timeout),   // a write holds the lock of the connection
 		nats.IgnoreAuthErrorAbort(),        // credentials may be valid again
 		nats.ReconnectBufSize(buffer),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
@@ -116,12 +118,13 @@ func (l *link) ready(ctx context.Context) error {
 	switch {
 	case l.checked.Load():
 		return nil
-	case l.failure != nil && time.Since(l.failed) < checkEvery:
+	case l.failure != nil && time.Since(l.failedAt) < checkEvery:
 		return l.failure // senders that have waited for the lock
 	}
 	l.failure = l.ensure(ctx, l.cfg.wanted())
-	l.failed = time.Now()
+	l.failedAt = time.Now()
 	l.checked.Store(l.failure == nil)
+	l.failed(l.failure)
 	return l.failure
 }
 

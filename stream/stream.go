@@ -155,24 +155,26 @@ func (p *publisher) publish(ctx context.Context, r footfall.Record, a *footfall.
 		return nil
 	}
 	if err != nil {
-		return p.failed(err)
+		return p.explain(err)
 	}
 	select {
 	case ack := <-future.Ok():
 		if ack.Stream != p.cfg.Name {
 			return fmt.Errorf("stream: the NATS stream %q acknowledged subject %q, not %q: change Config.Name or Config.Subject", ack.Stream, p.cfg.Subject, p.cfg.Name)
 		}
+		p.worked()
 		a.Status = http.StatusAccepted
 		return nil
 	case err := <-future.Err():
-		return p.failed(err)
+		p.failed(err)
+		return p.explain(err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// failed explains an error of a publish.
-func (p *publisher) failed(err error) error {
+// explain explains an error of a publish.
+func (p *publisher) explain(err error) error {
 	var api *jetstream.APIError
 	switch {
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
