@@ -26,6 +26,7 @@ type feed struct {
 	items    map[uuid.UUID]*item
 	waiting  []*item
 	rejected []*item
+	stuck    bool // rejected events cannot be moved
 	closed   bool
 	stats    Stats
 }
@@ -54,8 +55,8 @@ func signal(c chan<- struct{}) {
 }
 
 // room returns how many messages the relay may fetch. If every message that it holds has failed or
-// is in flight, and few may be fetched, it hands back messages that fail, so that they do not hold
-// up the others.
+// is in flight, and few may be fetched, it hands back messages that fail, and rejected ones that
+// cannot be moved, so that they do not hold up the others.
 func (f *feed) room(least int) int {
 	f.mu.Lock()
 	free, waiting := f.most-len(f.items), len(f.waiting)
@@ -63,11 +64,35 @@ func (f *feed) room(least int) int {
 	for ; free < least && waiting == 0; free++ {
 		r, ok := f.src.Reclaim()
 		if !ok {
+			r, ok = f.unmoved()
+		}
+		if !ok {
 			break
 		}
 		f.handBack(r.ID, f.later)
 	}
 	return free
+}
+
+// unmoved takes the last rejected event, if rejected events cannot be moved. The first one stays,
+// because it is being moved.
+func (f *feed) unmoved() (r footfall.Record, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.rejected) - 1
+	if !f.stuck || last < 1 {
+		return r, false
+	}
+	r = f.rejected[last].rec
+	f.rejected = f.rejected[:last]
+	return r, true
+}
+
+// moves notes whether rejected events can be moved.
+func (f *feed) moves(ok bool) {
+	f.mu.Lock()
+	f.stuck = !ok
+	f.mu.Unlock()
 }
 
 // later returns a message that fails to the stream, each time for twice as long, at most 64 times

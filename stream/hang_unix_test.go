@@ -3,13 +3,16 @@
 package stream_test
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/footfall-dev/footfall/stream"
 )
@@ -33,4 +36,30 @@ func TestSoakAServerThatHangs(t *testing.T) {
 	publish(t, tr, 500)
 	assert.Equal(t, uint64(1500), tr.Stats().Stored)
 	arrive(t, api, 1500)
+}
+
+// TestSoakLargeEventsAndAServerThatHangs hangs the server of a tracker in the middle of a write, which
+// holds the lock of the connection.
+func TestSoakLargeEventsAndAServerThatHangs(t *testing.T) {
+	nodes, urls := startCluster(t, always)
+	cfg := single(urls)
+	cfg.Replicas = 3
+	publish(t, open(t, quick(&footfalltest.Log{}), cfg), 10)
+	leader := leaderOf(t, nodes, urls)
+	cfg.URL = leader.url + "," + urls
+	cfg.Options = []nats.Option{nats.DontRandomize()}
+	tracker := quick(&footfalltest.Log{})
+	tracker.MaxEventBytes, tracker.MaxQueueBytes = 1<<20, 256<<20
+	tr := open(t, tracker, cfg)
+	publish(t, tr, 10)
+	require.NoError(t, leader.run.Process.Signal(syscall.SIGSTOP))
+	began := time.Now()
+	for range 100 {
+		require.NoError(t, tr.Track(t.Context(), "tested", footfall.P("p", strings.Repeat("x", 200<<10))))
+	}
+	require.NoError(t, flushWithin(tr, patience))
+	took := time.Since(began)
+	t.Logf("stored again after %v", took.Round(time.Millisecond))
+	assert.Less(t, took, 40*time.Second)
+	require.NoError(t, leader.run.Process.Signal(syscall.SIGCONT))
 }

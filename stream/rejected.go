@@ -35,9 +35,11 @@ func (r *Relay) moveRejected(ctx context.Context, last <-chan struct{}) {
 				}
 				_ = r.link.ensure(ctx, r.link.cfg.wantedRejected()) // it may be deleted
 				failed, again = true, time.After(time.Second)
+				r.feed.moves(false)
 				break
 			}
 			failed = false
+			r.feed.moves(true)
 			r.feed.moved(it)
 		}
 		ending := last
