@@ -30,7 +30,7 @@ var poisonRows = []row{
 // deliver them.
 func RunDelivery(t *testing.T, open Open) {
 	t.Helper()
-	runRows(t, open, poisonRows, callbackRows)
+	runRows(t, open, nil, poisonRows, callbackRows)
 }
 
 // poison makes an API answer bad to events with this name.

@@ -3,6 +3,7 @@ package transporttest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,22 +25,37 @@ type row struct {
 	run  func(*testing.T, Open)
 }
 
-// Run runs all rows with the transports that open returns.
-func Run(t *testing.T, open Open) {
-	t.Helper()
-	runRows(t, open, contractRows, answerRows, retryRows, poisonRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows, callbackRows)
+// Without names a row that does not apply to a transport, and says why. The row is skipped.
+type Without struct {
+	Row     string
+	Because string
 }
 
-func runRows(t *testing.T, open Open, tables ...[]row) {
+// Run runs all rows with the transports that open returns, except the rows in without. A Without
+// that names no row fails the test.
+func Run(t *testing.T, open Open, without ...Without) {
 	t.Helper()
-	for _, rows := range tables {
-		for _, r := range rows {
-			t.Run(r.name, func(t *testing.T) {
-				t.Parallel()
-				r.run(t, open)
-			})
-		}
+	runRows(t, open, without, contractRows, answerRows, retryRows, poisonRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows, callbackRows)
+}
+
+func runRows(t *testing.T, open Open, without []Without, tables ...[]row) {
+	t.Helper()
+	skipped := make(map[string]string)
+	for _, w := range without {
+		skipped[w.Row] = w.Because
 	}
+	for _, r := range slices.Concat(tables...) {
+		because, skip := skipped[r.name]
+		delete(skipped, r.name)
+		t.Run(r.name, func(t *testing.T) {
+			if skip {
+				t.Skip(because)
+			}
+			t.Parallel()
+			r.run(t, open)
+		})
+	}
+	assert.Empty(t, skipped, "no such rows")
 }
 
 // rig is a tracker with the tested transport, and its log.
