@@ -130,7 +130,7 @@ next: ## Set the requirements among the modules to VERSION, the one that is rele
 .PHONY: soak
 soak: ## Long tests that CI leaves out: 50,000 simulations, ten minutes of a bad API, a million events, outages, kills
 	$(GO) test -count=1 -run 'TestSimulation$$' -timeout 60m ./transporttest/simulation -sim.seeds=50000
-	$(GO) test -count=1 -run TestSimulation -timeout 60m ./lean ./e2e/faults -sim.seeds=2000
+	$(GO) test -count=1 -run TestSimulation -timeout 60m ./lean ./stream ./e2e/faults -sim.seeds=2000
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite
 	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestTrackDurable" -timeout 15m -v ./e2e/faults

@@ -36,6 +36,7 @@ type item struct {
 	rec footfall.Record
 	msg jetstream.Msg // the newest delivery
 	err error         // why the API rejected it
+	at  time.Time     // when the relay got it
 }
 
 var _ footfall.Store = (*feed)(nil)
@@ -122,13 +123,14 @@ func (f *feed) handBack(id uuid.UUID, nak func(jetstream.Msg) error) {
 // put adds messages. A message that the relay holds already is a redelivery and is not sent
 // again.
 func (f *feed) put(messages []jetstream.Msg) {
+	now := time.Now()
 	f.mu.Lock()
 	closed := f.closed
 	for _, m := range messages {
 		if closed {
 			break
 		}
-		f.add(m)
+		f.add(m, now)
 	}
 	f.mu.Unlock()
 	if closed {
@@ -141,7 +143,7 @@ func (f *feed) put(messages []jetstream.Msg) {
 }
 
 // add is called with the lock held.
-func (f *feed) add(m jetstream.Msg) {
+func (f *feed) add(m jetstream.Msg, now time.Time) {
 	f.stats.Taken++
 	if meta, err := m.Metadata(); err == nil && meta.NumDelivered > 1 {
 		f.stats.Redelivered++
@@ -152,7 +154,7 @@ func (f *feed) add(m jetstream.Msg) {
 		it.msg = m
 		return
 	}
-	it = &item{footfall.Record{ID: id, Body: m.Data()}, m, err}
+	it = &item{footfall.Record{ID: id, Body: m.Data()}, m, err, now}
 	f.items[id] = it
 	if err != nil {
 		f.rejected = append(f.rejected, it)
@@ -220,6 +222,19 @@ func (f *feed) TakeAny(one []footfall.Record) bool {
 	i := rand.IntN(n)
 	one[0] = f.waiting[i].rec
 	f.waiting = slices.Delete(f.waiting, i, i+1)
+	return true
+}
+
+// TakeNewest implements an optional method of footfall.Store.
+func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.waiting) - 1
+	if last < 0 || !f.waiting[last].at.After(since) {
+		return false
+	}
+	one[0] = f.waiting[last].rec
+	f.waiting = slices.Delete(f.waiting, last, last+1)
 	return true
 }
 

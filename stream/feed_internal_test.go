@@ -82,6 +82,18 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 	assert.Zero(t, f.read().Held)
 }
 
+func TestOnlyAMessageThatCameSinceIsTheNewest(t *testing.T) {
+	f, first, second := newFeed(10, time.Second), newMessage(), newMessage()
+	began := time.Now()
+	f.put([]jetstream.Msg{first, second})
+	one := make([]footfall.Record, 1)
+	assert.False(t, f.TakeNewest(one, time.Now()))
+	require.True(t, f.TakeNewest(one, began.Add(-time.Nanosecond)))
+	assert.Equal(t, second.header.Get(jetstream.MsgIDHeader), one[0].ID.String())
+	assert.Len(t, take(f), 1, "the other one")
+	assert.False(t, f.TakeNewest(one, began.Add(-time.Hour)))
+}
+
 func TestAMessageThatKeepsFailingIsReturnedForLonger(t *testing.T) {
 	f := newFeed(10, 30*time.Second)
 	for delivered, want := range map[uint64]time.Duration{

@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -78,11 +79,18 @@ func TestAnApplicationKilledAfterTrackDurableLosesNothing(t *testing.T) {
 	arrive(t, api, 1)
 }
 
-// appURL is the variable that makes the test binary an application.
-const appURL = "FOOTFALL_TEST_APP_NATS"
+// appURL is the variable that makes the test binary an application, and appRound makes it track
+// events until it is killed.
+const (
+	appURL   = "FOOTFALL_TEST_APP_NATS"
+	appRound = "FOOTFALL_TEST_APP_ROUND"
+)
 
 // runApp tracks an event durably, says so, and waits to be killed.
 func runApp(url string) {
+	if round := os.Getenv(appRound); round != "" {
+		runRound(url, round)
+	}
 	tr, err := stream.Open(quick(&footfalltest.Log{}), single(url))
 	if err != nil {
 		panic(err)
@@ -92,6 +100,22 @@ func runApp(url string) {
 	}
 	os.Stdout.WriteString("1")
 	select {}
+}
+
+// runRound tracks events durably, and prints the key of each event that is Stored.
+func runRound(url, round string) {
+	cfg := single(url)
+	cfg.Replicas, cfg.MaxBytes = 3, 256<<20
+	tr, err := stream.Open(quick(&footfalltest.Log{}), cfg)
+	if err != nil {
+		panic(err)
+	}
+	for i := 0; ; i++ {
+		key := fmt.Sprint(round, ".", i)
+		if tr.TrackDurable(context.Background(), footfall.Event{Name: "durable", Props: []footfall.Prop{footfall.P("key", key)}}) == nil {
+			fmt.Println(key)
+		}
+	}
 }
 
 func TestAClusterSurvivesAKillOfItsLeaderAndOfAll(t *testing.T) {
@@ -122,11 +146,16 @@ func TestAClusterSurvivesAKillOfItsLeaderAndOfAll(t *testing.T) {
 	arrive(t, api, 2500)
 }
 
-// leaderOf returns the leader of the stream.
+// leaderOf waits until the stream has a leader, and returns it.
 func leaderOf(t testing.TB, nodes []*node, urls string) *node {
 	t.Helper()
-	s, err := manage(t, urls).Stream(t.Context(), "FOOTFALL")
-	require.NoError(t, err)
-	name := s.CachedInfo().Cluster.Leader
+	js, name := manage(t, urls), ""
+	require.Eventually(t, func() bool {
+		s, err := js.Stream(t.Context(), "FOOTFALL")
+		if err == nil {
+			name = s.CachedInfo().Cluster.Leader
+		}
+		return name != ""
+	}, patience, 100*time.Millisecond)
 	return nodes[name[1]-'0']
 }

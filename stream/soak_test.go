@@ -28,8 +28,8 @@ import (
 // always makes a server write what it acknowledges to disk first.
 const always = "sync_interval: always"
 
-// TestSoakKills kills servers and relays in 20 rounds while events are tracked. Each event that was
-// Stored arrives, and is counted once.
+// TestSoakKills kills servers, relays and programs in 20 rounds while events are tracked. Each event
+// that was Stored arrives, and is counted once.
 func TestSoakKills(t *testing.T) {
 	nodes, urls := startCluster(t, always)
 	api := footfalltest.NewAPI(t)
@@ -51,7 +51,9 @@ func TestSoakKills(t *testing.T) {
 			}
 		}
 	})
+	var durable []string // events of programs that were killed after TrackDurable
 	for round := range 20 {
+		program := startProgram(t, urls, round)
 		relays := []*runningVictim{startVictim(t, urls, api), startVictim(t, urls, api)}
 		time.Sleep(2 * time.Second)
 		switch round % 4 {
@@ -76,15 +78,24 @@ func TestSoakKills(t *testing.T) {
 		for _, r := range relays {
 			r.kill()
 		}
-		t.Logf("round %d: tracked %d, stored %d, arrived %d", round, tracked.Load(), tr.Stats().Stored, len(api.Events()))
+		durable = append(durable, program.kill()...)
+		t.Logf("round %d: tracked %d, stored %d, durable %d, arrived %d", round, tracked.Load(), tr.Stats().Stored, len(durable), len(api.Events()))
 	}
 	close(stop)
 	load.Wait()
 	require.NoError(t, flushWithin(tr, 2*patience))
 	r := relay(t, api, cfg, stream.RelayConfig{AckWait: killedAckWait})
-	require.Eventually(t, func() bool { return len(api.Events()) >= int(tracked.Load()) }, 2*patience, 50*time.Millisecond)
-	t.Logf("tracked %d, stored %d, arrived %d, posted %d", tracked.Load(), tr.Stats().Stored, len(api.Events()), len(api.Requests()))
-	assert.Len(t, api.Events(), int(tracked.Load()))
+	var arrived, programs int
+	require.Eventually(t, func() bool {
+		arrived, programs = len(api.Events()), len(keys(api.Events()))
+		return arrived-programs >= int(tracked.Load())
+	}, 2*patience, 500*time.Millisecond)
+	empty(t, manage(t, urls))
+	arrived, programs = len(api.Events()), len(keys(api.Events()))
+	t.Logf("tracked %d, stored %d, durable %d, arrived %d and %d of programs that were killed, posted %d",
+		tracked.Load(), tr.Stats().Stored, len(durable), arrived-programs, programs, len(api.Requests()))
+	assert.Equal(t, int(tracked.Load()), arrived-programs, "each once")
+	assert.Empty(t, missing(durable, keys(api.Events())), "what TrackDurable has accepted")
 	assert.Equal(t, uint64(tracked.Load()), tr.Stats().Stored)
 	require.NoError(t, r.stop())
 }

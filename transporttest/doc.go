@@ -4,8 +4,9 @@
 //
 //	func TestTransport(t *testing.T) { transporttest.Run(t, footfall.NewHTTPTransport) }
 //
-// and a TestMain that calls [Main]. Rows that do not apply to a transport are named with [Without]. Every row uses a server on a loopback socket. Requests
-// have the headers of the default transport and no others; any User-Agent is accepted.
+// and a TestMain that calls [Main]. Rows that do not apply to a transport are named with [Without].
+// Every row uses a server on a loopback socket. Requests have the headers of the default
+// transport and no others; any User-Agent is accepted.
 //
 // Package simulation tests promises with random events and failures, in fake time.
 package transporttest

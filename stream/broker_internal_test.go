@@ -1,0 +1,210 @@
+package stream
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// broker is a work-queue stream with one consumer, in memory and in fake time.
+type broker struct {
+	jetstream.JetStream // nil
+	ackWait             time.Duration
+
+	mu       sync.Mutex
+	messages []*stored // not acknowledged, oldest first
+	changed  chan struct{}
+	expired  *atomic.Int64 // messages whose AckWait was over
+}
+
+// stored is a message of a broker.
+type stored struct {
+	broker    *broker
+	id        uuid.UUID
+	body      []byte
+	delivered uint64
+	due       time.Time // when it may be delivered
+	held      bool      // by the relay
+}
+
+func newBroker(ackWait time.Duration, expired *atomic.Int64) *broker {
+	return &broker{ackWait: ackWait, changed: make(chan struct{}), expired: expired}
+}
+
+func (b *broker) publish(id uuid.UUID, body []byte) {
+	b.change(func() { b.messages = append(b.messages, &stored{broker: b, id: id, body: body}) })
+}
+
+// change wakes Fetch.
+func (b *broker) change(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// Stream implements a method of jetstream.JetStream.
+func (b *broker) Stream(_ context.Context, name string) (jetstream.Stream, error) {
+	return &simulatedStream{name: name}, nil
+}
+
+// CreateOrUpdateConsumer implements a method of jetstream.JetStream.
+func (b *broker) CreateOrUpdateConsumer(context.Context, string, jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	return &simulatedConsumer{broker: b}, nil
+}
+
+// PublishMsg implements a method of jetstream.JetStream, for rejected events.
+func (b *broker) PublishMsg(context.Context, *nats.Msg, ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	return &jetstream.PubAck{}, nil
+}
+
+// simulatedStream has the settings of the zero Config.
+type simulatedStream struct {
+	jetstream.Stream // nil
+	name             string
+}
+
+func (s *simulatedStream) CachedInfo() *jetstream.StreamInfo {
+	cfg := Config{}.withDefaults(nil)
+	if s.name == cfg.Name {
+		return &jetstream.StreamInfo{Config: cfg.wanted()}
+	}
+	return &jetstream.StreamInfo{Config: cfg.wantedRejected()}
+}
+
+type simulatedConsumer struct {
+	jetstream.Consumer // nil
+	broker             *broker
+}
+
+// Fetch implements a method of jetstream.Consumer. It waits for fetchWait.
+func (c *simulatedConsumer) Fetch(n int, _ ...jetstream.FetchOpt) (jetstream.MessageBatch, error) {
+	b := make(batch, n)
+	go func() {
+		defer close(b)
+		over := time.After(fetchWait)
+		for n > 0 {
+			taken, next, changed := c.broker.take(n)
+			for _, m := range taken {
+				b <- &delivery{stored: m, n: m.delivered}
+			}
+			n -= len(taken)
+			select {
+			case <-changed:
+			case <-time.After(next):
+			case <-over:
+				return
+			}
+		}
+	}()
+	return b, nil
+}
+
+// take delivers up to n messages that are due. It also returns when the next one is due, and a
+// channel that is closed when that changes.
+func (b *broker) take(n int) (taken []*stored, next time.Duration, changed <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, next := time.Now(), time.Hour
+	for _, m := range b.messages {
+		if m.due.After(now) || len(taken) == n {
+			next = min(next, max(m.due.Sub(now), time.Millisecond))
+			continue
+		}
+		if m.held {
+			b.expired.Add(1)
+		}
+		m.delivered++
+		m.held, m.due = true, now.Add(b.ackWait)
+		taken = append(taken, m)
+	}
+	return taken, next, b.changed
+}
+
+type batch chan jetstream.Msg
+
+func (b batch) Messages() <-chan jetstream.Msg { return b }
+func (b batch) Error() error                   { return nil }
+
+// delivery is a delivery of a message.
+type delivery struct {
+	jetstream.Msg // nil
+	*stored
+	n uint64
+}
+
+func (d *delivery) Headers() nats.Header {
+	return nats.Header{jetstream.MsgIDHeader: {d.id.String()}}
+}
+
+func (d *delivery) Data() []byte { return d.body }
+
+func (d *delivery) Metadata() (*jetstream.MsgMetadata, error) {
+	return &jetstream.MsgMetadata{NumDelivered: d.n}, nil
+}
+
+func (d *delivery) Ack() error {
+	b := d.broker
+	b.change(func() {
+		for i, m := range b.messages {
+			if m == d.stored {
+				b.messages = append(b.messages[:i:i], b.messages[i+1:]...)
+				return
+			}
+		}
+	})
+	return nil
+}
+
+func (d *delivery) Nak() error { return d.NakWithDelay(0) }
+
+func (d *delivery) NakWithDelay(after time.Duration) error {
+	d.broker.change(func() { d.held, d.due = false, time.Now().Add(after) })
+	return nil
+}
+
+func (d *delivery) InProgress() error {
+	d.broker.change(func() { d.due = time.Now().Add(d.broker.ackWait) })
+	return nil
+}
+
+// simulatedLink returns a link to a broker. Its connection is one to a server that only answers
+// pings.
+func simulatedLink(b *broker, cfg Config) (*link, error) {
+	nc, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(pings{}), nats.NoReconnect(), nats.PingInterval(1000*time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	return &link{cfg: cfg, log: cfg.Logger, nc: nc, js: b}, nil
+}
+
+type pings struct{}
+
+// Dial implements nats.CustomDialer.
+func (pings) Dial(string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	go func() {
+		defer server.Close()
+		if _, err := server.Write([]byte("INFO {\"headers\":true,\"max_payload\":1048576}\r\n")); err != nil {
+			return
+		}
+		for lines := bufio.NewScanner(server); lines.Scan(); {
+			if !strings.HasPrefix(lines.Text(), "PING") {
+				continue
+			}
+			if _, err := server.Write([]byte("PONG\r\n")); err != nil {
+				return
+			}
+		}
+	}()
+	return client, nil
+}
