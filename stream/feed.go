@@ -29,6 +29,9 @@ type feed struct {
 	stuck    bool // rejected events cannot be moved
 	closed   bool
 	stats    Stats
+
+	acks     []jetstream.Msg // of events that are settled
+	ackTimer *time.Timer     // calls flushAcks
 }
 
 // item is a message that the relay holds.
@@ -43,6 +46,8 @@ var _ footfall.Store = (*feed)(nil)
 
 func newFeed(most int, retry time.Duration) *feed {
 	f := &feed{most: most, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[uuid.UUID]*item)}
+	f.ackTimer = time.AfterFunc(time.Hour, f.flushAcks)
+	f.ackTimer.Stop()
 	f.src = footfall.NewSource(f)
 	return f
 }
@@ -270,14 +275,37 @@ func (f *feed) ack(id uuid.UUID, count *uint64) {
 	f.mu.Lock()
 	it := f.items[id]
 	delete(f.items, id)
+	n := 0
 	if it != nil {
 		*count++
+		f.acks = append(f.acks, it.msg)
+		n = len(f.acks)
 	}
 	f.mu.Unlock()
-	if it != nil {
-		_ = it.msg.Ack() // otherwise AckWait redelivers it, and the API counts it once
+	switch n {
+	case 1:
+		f.ackTimer.Reset(ackDelay)
+	case ackMost:
+		f.flushAcks()
 	}
 }
+
+// flushAcks acknowledges the messages of events that are settled.
+func (f *feed) flushAcks() {
+	f.mu.Lock()
+	acks := f.acks
+	f.acks = nil
+	f.mu.Unlock()
+	for _, m := range acks {
+		_ = m.Ack() // otherwise AckWait redelivers it, and the API counts it once
+	}
+}
+
+// A relay acknowledges several messages at once, which costs it and the server fewer system calls.
+const (
+	ackDelay = time.Millisecond
+	ackMost  = 256
+)
 
 // reject queues an event for the stream of rejected events.
 func (f *feed) reject(id uuid.UUID, err error) {

@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,6 +58,7 @@ func TestARedeliveryOfAHeldMessageIsNotSentAgain(t *testing.T) {
 	f.put([]jetstream.Msg{again})
 	assert.Empty(t, take(f))
 	f.Settle(records, footfall.Delivered, nil)
+	f.flushAcks()
 	assert.Equal(t, []int{0, 1}, []int{first.acks, again.acks}, "the newest delivery is acknowledged")
 	assert.Equal(t, Stats{Taken: 2, Redelivered: 1, Delivered: 1}, f.read())
 	f.Settle(records, footfall.Delivered, nil)
@@ -80,6 +82,30 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 	assert.Equal(t, 1, inFlight.naks, "it fails while the relay stops")
 	assert.Equal(t, uint64(3), f.read().HandedBack)
 	assert.Zero(t, f.read().Held)
+}
+
+func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, few, messages := newFeed(2*ackMost, time.Second), newMessage(), make([]jetstream.Msg, ackMost)
+		f.put([]jetstream.Msg{few})
+		f.Settle(take(f), footfall.Delivered, nil)
+		f.mu.Lock()
+		assert.Len(t, f.acks, 1, "it waits")
+		f.mu.Unlock()
+		time.Sleep(ackDelay)
+		synctest.Wait()
+		assert.Equal(t, 1, few.acks)
+		for i := range messages {
+			messages[i] = newMessage()
+		}
+		f.put(messages)
+		for records := take(f); len(records) > 0; records = take(f) {
+			f.Settle(records, footfall.Delivered, nil)
+		}
+		for _, m := range messages {
+			assert.Equal(t, 1, m.(*message).acks, "without a wait")
+		}
+	})
 }
 
 func TestOnlyAMessageThatCameSinceIsTheNewest(t *testing.T) {

@@ -172,6 +172,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	timer.Stop()
 	extending()
 	r.feed.abandon()
+	r.feed.flushAcks()
 	r.flush()
 	r.runs.Store(false)
 	if ctx.Err() != nil {
