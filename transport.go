@@ -118,6 +118,22 @@ type reportingTransport struct {
 	reporter *reporter
 }
 
+// Breaker is implemented by the transports of [NewHTTPTransport], [NewPostingTransport] and
+// [NewStoringTransport], for metrics and probes.
+type Breaker interface {
+	// Open reports whether the circuit breaker is open: events wait, and only probes are sent. It
+	// is false while single events fail. It may be called at any time, from any goroutine.
+	Open() bool
+}
+
+var (
+	_ Transport = (*reportingTransport)(nil)
+	_ Breaker   = (*reportingTransport)(nil)
+)
+
+// Open implements Breaker.
+func (t *reportingTransport) Open() bool { return t.breaker.Outage() }
+
 // Deliver implements Transport.
 func (t *reportingTransport) Deliver(ctx context.Context, src *Source) {
 	defer t.reporter.close(ctx)

@@ -143,6 +143,15 @@ func (b *Breaker) Closed() bool {
 	return !b.open
 }
 
+// Outage reports whether the breaker is open for more than a moment: more first attempts have
+// failed in a row than may each have another reason, or a probe has failed, or the API named a
+// time.
+func (b *Breaker) Outage() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.open && (!b.few() || b.step > 0 || b.firm)
+}
+
 // Accepts reports whether the API seems to accept events: it has settled some, and too few have
 // failed since for an outage.
 func (b *Breaker) Accepts() bool {
