@@ -22,9 +22,9 @@ func (r *Relay) fetch(ctx context.Context) error {
 		var err error
 		if consumer == nil {
 			consumer, err = r.consumer(ctx)
-			r.working.Store(err == nil)
 		}
 		if err == nil {
+			r.trouble.Store(nil)
 			err = r.fetchSome(ctx, consumer)
 		}
 		if err == nil || ctx.Err() != nil {
@@ -54,11 +54,12 @@ func (r *Relay) tell(failures *int, err error) {
 	case err != nil && *failures == 1:
 		r.link.log.Warn("stream: the relay cannot take events; it tries again", "error", err)
 	}
-	r.working.Store(err == nil)
 	*failures++
 	if err == nil {
 		*failures = 0
+		return
 	}
+	r.trouble.Store(&err)
 }
 
 // fetchSome makes one request for as many messages as there is room for.

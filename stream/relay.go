@@ -77,7 +77,7 @@ type Relay struct {
 	feed    *feed
 	limit   *rate.Limiter // nil without a bound
 	runs    atomic.Bool
-	working atomic.Bool // the last fetch reached the consumer
+	trouble atomic.Pointer[error] // why the last fetch did not reach the consumer
 }
 
 // Stats counts the events of a relay since it was created.
@@ -107,6 +107,7 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 		return nil, err
 	}
 	r := &Relay{cfg: relay, link: link, feed: newFeed(relay.MaxHeld, relay.AckWait)}
+	r.trouble.Store(&errNotYet)
 	if relay.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(relay.Rate), 1)
 	}
@@ -134,10 +135,18 @@ func (r *Relay) Ready() error {
 		return errors.New("stream: the relay does not run")
 	case !r.link.nc.IsConnected():
 		return r.link.away()
-	case !r.working.Load():
-		return errors.New("stream: the relay cannot take events from the stream")
+	}
+	if err := r.trouble.Load(); err != nil {
+		return fmt.Errorf("stream: the relay cannot take events: %w", *err)
 	}
 	return nil
+}
+
+// BreakerOpen reports whether the circuit breaker of RelayConfig.Next is open, because the API
+// accepts no events. It is false if Next is no [footfall.Breaker].
+func (r *Relay) BreakerOpen() bool {
+	b, ok := r.cfg.Next.(footfall.Breaker)
+	return ok && b.Open()
 }
 
 // Run delivers events until ctx ends. Then it hands back the events that are not in flight, waits
@@ -180,6 +189,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 	return context.Cause(work)
 }
+
+// errNotYet is the trouble of a relay before its first fetch.
+var errNotYet = errors.New("it has not reached the stream yet")
 
 var errNextStopped = errors.New("stream: RelayConfig.Next has stopped")
 
