@@ -6,10 +6,12 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/stream"
 )
 
 // level is the result of a check.
@@ -46,16 +48,24 @@ func (r *report) add(check string, l level, found, remedy string) {
 }
 
 func doctorCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
+	flags := []cli.Flag{
+		&cli.BoolFlag{Name: "send", Usage: "also send an event, footfall_doctor, which counts in the dashboard"},
+		&cli.StringFlag{Name: "url", Usage: "the `PAGE` of that event; without it FOOTFALL_DEFAULT_URL, or the site's domain"},
+		option("nats-monitor", "FOOTFALL_NATS_MONITOR", "the `URLS` of the monitoring ports of the NATS servers, separated by commas, such as http://nats-1:8222"),
+		jsonFlag,
+	}
 	return &cli.Command{
-		Name: "doctor", Usage: "check settings, network, key and site, and say what to do",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "send", Usage: "also send an event, footfall_doctor, which counts in the dashboard"},
-			&cli.StringFlag{Name: "url", Usage: "the `PAGE` of that event; without it FOOTFALL_DEFAULT_URL, or the site's domain"},
-			jsonFlag,
-		},
+		Name: "doctor", Usage: "check settings, network, key and site, and NATS if it is set, and say what to do",
+		Flags:  slices.Concat(flags, natsFlags(), streamFlags()),
 		Before: noArguments,
 		Action: func(ctx context.Context, c *cli.Command) error {
-			r := examine(ctx, footfall.ConfigFromEnv(), c.Bool("send"), c.String("url"))
+			v := &values{Command: c}
+			x := &exam{cfg: footfall.ConfigFromEnv(), send: c.Bool("send"), page: c.String("url"),
+				servers: v.servers(), stream: v.stream(), monitors: v.monitors()}
+			if err := v.err(); err != nil {
+				return err
+			}
+			r := x.run(ctx)
 			write := r.write
 			if c.Bool("json") {
 				write = func(out io.Writer) error { return writeJSON(out, r) }
@@ -88,30 +98,53 @@ func (r *report) write(out io.Writer) error {
 	return nil
 }
 
-// examine checks everything in the order in which a request needs it. A check whose ground is
+// exam is what doctor examines.
+type exam struct {
+	*report
+	cfg      footfall.Config
+	send     bool
+	page     string   // of the event; may be empty
+	servers  *servers // of NATS; may be none
+	stream   stream.Config
+	monitors []string // URLs
+}
+
+// run checks everything in the order in which a request needs it. A check whose ground is
 // missing is skipped.
-func examine(ctx context.Context, cfg footfall.Config, send bool, page string) *report {
-	r := &report{OK: true}
-	r.settings(cfg)
-	if !r.OK {
-		r.wrongSettings = true
-		r.add("network", skipped, "not checked, because a setting is wrong", "")
-		return r
+func (x *exam) run(ctx context.Context) *report {
+	viaNATS := len(x.servers.urls) > 0
+	u := useOf(x.cfg, viaNATS)
+	x.report = &report{OK: true}
+	x.settings(x.cfg, u)
+	if !x.OK {
+		x.wrongSettings = true
+		x.add("network", skipped, "not checked, because a setting is wrong", "")
+		return x.report
 	}
-	base, err := url.Parse(cfg.BaseURL)
+	if u != publishes {
+		x.api(ctx)
+	}
+	if viaNATS {
+		x.nats(ctx)
+	}
+	return x.report
+}
+
+// api checks the API.
+func (x *exam) api(ctx context.Context) {
+	base, err := url.Parse(x.cfg.BaseURL)
 	if err != nil { // checkSettings has parsed it
-		r.add("network", bad, err.Error(), "")
-		return r
+		x.add("network", bad, err.Error(), "")
+		return
 	}
-	if !r.reach(ctx, base) {
-		r.add("API", skipped, "not asked, because there is no connection", "")
-		return r
+	if !x.reach(ctx, base) {
+		x.add("API", skipped, "not asked, because there is no connection", "")
+		return
 	}
-	a := &asked{cfg: cfg, report: r}
-	if a.ask(ctx) && a.site() {
-		a.send(ctx, send, page)
+	a := &asked{cfg: x.cfg, report: x.report}
+	if a.ask(ctx) && x.cfg.SiteID != "" && a.site() {
+		a.send(ctx, x.send, x.page)
 	}
-	return r
 }
 
 // address returns the host and the port of a URL.

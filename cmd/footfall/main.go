@@ -1,16 +1,21 @@
-// Footfall checks the settings of a program that uses package footfall, lists sites, and sends
-// events from a shell.
+// Footfall checks the settings of a program that uses package footfall, lists sites, sends events
+// from a shell, and relays the events of a NATS stream to the API.
 //
 //	footfall doctor -send
 //	footfall sites -json
 //	footfall send deploy_finished -url https://shop.example.com/ -prop version=v1.4 -prop seconds=41
+//	footfall relay -nats nats://nats-1:4222,nats://nats-2:4222 -metrics :9091
+//	footfall relay -embedded ./events
+//	footfall tail -nats nats://nats-1:4222 -event checkout_completed
+//	footfall rejected list -nats nats://nats-1:4222
 //	footfall version
 //
-// It reads the environment variables of footfall.ConfigFromEnv. -help lists commands and options,
-// and `footfall completion bash` prints a completion for a shell (also zsh, fish and pwsh).
+// It reads the environment variables of footfall.ConfigFromEnv. -help lists commands, options and
+// the variables that replace options, and `footfall completion bash` prints a completion for a shell
+// (also zsh, fish and pwsh).
 //
-// The exit status is 0 after success, 1 if a check fails or the API does not accept a request, and
-// 2 if the command line or a setting is wrong.
+// The exit status is 0 after success, 1 if a check fails, the API does not accept a request or NATS
+// cannot be used, and 2 if the command line or a setting is wrong.
 package main
 
 import (
@@ -70,14 +75,18 @@ func status(err error) int {
 
 func newCommand(stdout, stderr io.Writer) *cli.Command {
 	jsonFlag := &cli.BoolFlag{Name: "json", Usage: "print JSON, for programs"}
-	commands := []*cli.Command{doctorCommand(stdout, jsonFlag), sitesCommand(stdout, jsonFlag), sendCommand(stdout, jsonFlag), versionCommand(stdout)}
+	commands := []*cli.Command{
+		doctorCommand(stdout, jsonFlag), sitesCommand(stdout, jsonFlag), sendCommand(stdout, jsonFlag),
+		relayCommand(stdout, stderr, jsonFlag), tailCommand(stdout, stderr, jsonFlag), rejectedCommand(stdout, stderr, jsonFlag),
+		versionCommand(stdout),
+	}
 	root := &cli.Command{
 		Name:  "footfall",
-		Usage: "check settings, list sites and send events of the Site Analytics API",
+		Usage: "check settings, list sites, send events and relay them to the Site Analytics API",
 		Description: "Settings are the environment variables of the Go library: FOOTFALL_BASE_URL, FOOTFALL_API_KEY,\n" +
 			"FOOTFALL_SITE_ID and those that `footfall doctor` lists.\n\n" +
-			"The exit status is 0 after success, 1 if a check fails or the API does not accept a request,\n" +
-			"and 2 if the command line or a setting is wrong.",
+			"The exit status is 0 after success, 1 if a check fails, the API does not accept a request or NATS\n" +
+			"cannot be used, and 2 if the command line or a setting is wrong.",
 		Commands:                        commands,
 		EnableShellCompletion:           true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) { c.Hidden = false },
@@ -102,9 +111,10 @@ func wrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 	return usageError{fmt.Errorf("%w; %s -help lists the options", err, c.FullName())}
 }
 
-// noArguments refuses arguments of commands that have none.
+// noArguments refuses arguments of commands that have none. In a completion, the beginning of a
+// flag counts as one.
 func noArguments(_ context.Context, c *cli.Command) (context.Context, error) {
-	if c.Args().Present() {
+	if c.Args().Present() && os.Args[len(os.Args)-1] != "--generate-shell-completion" {
 		return nil, usageError{fmt.Errorf("%s takes no argument %q", c.FullName(), c.Args().First())}
 	}
 	return nil, nil

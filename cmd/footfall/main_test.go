@@ -151,7 +151,7 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 	t.Parallel()
 	got := run(t, env{}, "-help")
 	assert.Equal(t, 0, got.status)
-	for _, command := range []string{"doctor", "sites", "send", "version", "completion", "The exit status is 0 after success"} {
+	for _, command := range []string{"doctor", "sites", "send", "relay", "tail", "rejected", "version", "completion", "The exit status is 0 after success"} {
 		assert.Contains(t, got.out, command)
 	}
 	got = run(t, env{}, "send", "-help")
@@ -164,6 +164,13 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 		assert.Equal(t, 0, got.status, shell)
 		assert.Contains(t, got.out, "complet", shell)
 	}
-	got = run(t, env{}, "--generate-shell-completion")
-	assert.Contains(t, got.out, "doctor")
+	for command, want := range map[string][]string{
+		"": {"doctor", "sites", "send", "relay", "tail", "rejected", "version"}, "rejected": {"list", "retry", "purge"},
+		"relay -": {"-nats", "-creds", "-rate", "-embedded", "-metrics"}, "tail -": {"-site", "-event"}, "rejected purge -": {"-yes"},
+	} {
+		got = run(t, env{}, append(strings.Fields(command), "--generate-shell-completion")...)
+		for _, word := range want {
+			assert.Contains(t, got.out, word, "completion of %q", command)
+		}
+	}
 }

@@ -26,9 +26,33 @@ var settings = []setting{
 	{"FOOTFALL_DISABLED", "Config.Disabled", "false"},
 }
 
+// use is what the settings are for.
+type use int
+
+const (
+	tracks    use = iota // to the API
+	relays               // from NATS to the API; needs no site
+	publishes            // to NATS; needs no address and no key of the API
+)
+
+// useOf guesses what the settings are for. Programs that use NATS have no key of the API.
+func useOf(cfg footfall.Config, viaNATS bool) use {
+	switch {
+	case !viaNATS:
+		return tracks
+	case cfg.BaseURL == "" && cfg.APIKey == "":
+		return publishes
+	}
+	return relays
+}
+
 // settings reports each setting, and where it came from.
-func (r *report) settings(cfg footfall.Config) {
+func (r *report) settings(cfg footfall.Config, u use) {
 	problems := fieldErrors(checkSettings(cfg))
+	if u == publishes {
+		delete(problems, "Config.BaseURL")
+		delete(problems, "Config.APIKey")
+	}
 	for _, s := range settings {
 		value, found := os.LookupEnv(s.name)
 		reason := problems[s.field]
@@ -39,7 +63,7 @@ func (r *report) settings(cfg footfall.Config) {
 		case reason != "":
 			r.add(s.name, bad, reason, s.remedy(reason))
 		case !found || value == "":
-			r.settingAbsent(s)
+			r.settingAbsent(s, u)
 		case s.name == "FOOTFALL_DISABLED" && cfg.Disabled:
 			r.add(s.name, warn, s.shown(value), "the program tracks nothing: unset it where events are wanted")
 		default:
@@ -48,8 +72,15 @@ func (r *report) settings(cfg footfall.Config) {
 	}
 }
 
-func (r *report) settingAbsent(s setting) {
-	if s.field == "Config.SiteID" {
+func (r *report) settingAbsent(s setting, u use) {
+	switch {
+	case u == publishes && s.absent == "required" && s.field != "Config.SiteID":
+		r.add(s.name, skipped, "not set: a program that publishes to NATS needs none, a relay needs it", "")
+		return
+	case u == relays && s.field == "Config.SiteID":
+		r.add(s.name, skipped, "not set: a relay needs none, a program that tracks needs it", "")
+		return
+	case s.field == "Config.SiteID":
 		r.add(s.name, bad, "not set", "set it to the id of a site; footfall sites lists them")
 		return
 	}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// monitored opens the monitoring port of a server.
+func withMonitor(o *server.Options) { o.HTTPHost, o.HTTPPort = "127.0.0.1", server.RANDOM_PORT }
+
+func monitorOf(s *server.Server) string { return "http://" + s.MonitorAddr().String() }
+
+// checked asserts the level, the finding and the remedy of a check.
+func checked(t *testing.T, findings map[string]finding, check string, l level, found, remedy string) {
+	t.Helper()
+	f := findings[check]
+	assert.Equal(t, l, f.Level, "%s in %+v", check, findings)
+	assert.Contains(t, f.Found, found)
+	assert.Contains(t, f.Remedy, remedy)
+}
+
+func TestDoctorChecksNATS(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t, withMonitor), footfalltest.NewAPI(t)
+	e := at(s, api).with("FOOTFALL_NATS_MONITOR", monitorOf(s)+"/")
+	findings, status := examined(t, e)
+	assert.Equal(t, 0, status)
+	checked(t, findings, "NATS "+s.ClientURL(), good, "server n0, version "+server.VERSION+", without TLS, in ", "")
+	checked(t, findings, "JetStream", good, "enabled, 0 streams", "")
+	checked(t, findings, "stream", skipped, `"FOOTFALL"`, "a program that uses stream.Open creates it")
+	checked(t, findings, "sync_interval "+monitorOf(s), good, "always", "")
+	checked(t, findings, "site", good, "site_test is example.com", "")
+	assert.NotContains(t, findings, "replicas")
+
+	p, _ := relayed(t, e)
+	p.stop()
+	findings, status = examined(t, e)
+	assert.Equal(t, 0, status)
+	checked(t, findings, "stream", good, "has the settings", "")
+	checked(t, findings, "replicas", warn, "1: events are lost with the disk", "run three servers and set -replicas 3")
+	findings, status = examined(t, e, "-replicas", "3", "-rejected-max-age", "1h", "-max-bytes", "2GiB")
+	assert.Equal(t, 1, status)
+	checked(t, findings, "stream", bad, `"FOOTFALL_REJECTED" exists with other settings: replicas is 1, not 3 (-replicas); max age is 720h0m0s, not 1h0m0s (-rejected-max-age)`, "nats stream edit FOOTFALL_REJECTED")
+	got := run(t, e, "doctor", "-replicas", "3", "-max-bytes", "2GiB")
+	assert.Contains(t, got.out, `the NATS stream "FOOTFALL" exists with other settings: replicas is 1, not 3 (-replicas); max bytes is 1073741824, not 2147483648 (-max-bytes)`)
+}
+
+func TestDoctorWarnsAboutSyncInterval(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	s := startNATSServer(t, withMonitor, func(o *server.Options) { o.SyncAlways, o.SyncInterval = false, 2*time.Minute })
+	e := at(s, api)
+	findings, status := examined(t, e)
+	assert.Equal(t, 0, status, "a warning")
+	checked(t, findings, "sync_interval", warn, "not known: NATS tells it only at the monitoring port; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
+	assert.Contains(t, findings["sync_interval"].Remedy, "-nats-monitor")
+	findings, _ = examined(t, e, "-nats-monitor", monitorOf(s))
+	checked(t, findings, "sync_interval "+monitorOf(s), warn, "2m0s: a power cut may lose events", "set jetstream { sync_interval: always }")
+
+	gone := "http://" + freeAddress(t)
+	page := plain(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
+	findings, status = examined(t, e, "-nats-monitor", gone+","+page)
+	assert.Equal(t, 0, status)
+	checked(t, findings, "sync_interval "+gone, warn, "refused", "http_port")
+	checked(t, findings, "sync_interval "+page, warn, "without the configuration of JetStream", "http_port")
+	findings, _ = examined(t, e, "-nats", s.ClientURL()+","+s.ClientURL(), "-nats-monitor", monitorOf(s))
+	checked(t, findings, "sync_interval", warn, "asked 1 of 2 servers", "all servers")
+}
+
+func TestDoctorOfAProgramThatPublishesNeedsNoKey(t *testing.T) {
+	t.Parallel()
+	s := startNATSServer(t)
+	e := env{"FOOTFALL_SITE_ID": "site_test", "FOOTFALL_NATS_URL": s.ClientURL(), "FOOTFALL_NATS_REPLICAS": "1"}
+	findings, status := examined(t, e)
+	assert.Equal(t, 0, status, "%+v", findings)
+	checked(t, findings, "FOOTFALL_API_KEY", skipped, "a program that publishes to NATS needs none", "")
+	checked(t, findings, "FOOTFALL_BASE_URL", skipped, "a relay needs it", "")
+	checked(t, findings, "JetStream", good, "enabled", "")
+	assert.NotContains(t, findings, "API")
+	findings, status = examined(t, e.with("FOOTFALL_SITE_ID", ""))
+	assert.Equal(t, 2, status)
+	checked(t, findings, "FOOTFALL_SITE_ID", bad, "not set", "footfall sites")
+
+	api := footfalltest.NewAPI(t)
+	findings, status = examined(t, at(s, api).with("FOOTFALL_SITE_ID", ""))
+	assert.Equal(t, 0, status, "%+v", findings)
+	checked(t, findings, "FOOTFALL_SITE_ID", skipped, "a relay needs none", "")
+	checked(t, findings, "key", good, "accepted", "")
+	assert.NotContains(t, findings, "site")
+}
+
+func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
+	t.Parallel()
+	api, gone := footfalltest.NewAPI(t), freeAddress(t)
+	e := func(url string) env {
+		return envOf(api.URL).with("FOOTFALL_NATS_URL", url).with("FOOTFALL_NATS_REPLICAS", "1")
+	}
+	findings, status := examined(t, e("nats://"+gone))
+	assert.Equal(t, 1, status)
+	checked(t, findings, "NATS nats://"+gone, bad, "no servers available", "check host and port in -nats or FOOTFALL_NATS_URL")
+	checked(t, findings, "JetStream", skipped, "no connection to NATS", "")
+
+	s := startNATSServer(t)
+	findings, status = examined(t, e("nats://"+gone+","+s.ClientURL()))
+	assert.Equal(t, 0, status, "another server is there")
+	checked(t, findings, "NATS nats://"+gone, warn, "no servers available", "check host and port")
+	checked(t, findings, "JetStream", good, "enabled", "")
+
+	closed := startNATSServer(t, func(o *server.Options) { o.Username, o.Password = "shop", "secret" })
+	findings, status = examined(t, e("nats://shop:wrong@"+closed.Addr().String()))
+	assert.Equal(t, 1, status)
+	checked(t, findings, "NATS "+closed.ClientURL(), bad, "uthorization", "user and password of -nats or FOOTFALL_NATS_URL: set -creds")
+	assert.NotContains(t, fmt.Sprint(findings), "wrong@")
+
+	without := startNATSServer(t, func(o *server.Options) { o.JetStream = false })
+	findings, status = examined(t, e(without.ClientURL()))
+	assert.Equal(t, 1, status)
+	checked(t, findings, "JetStream", bad, "jetstream not enabled", "add jetstream { store_dir")
+
+	forbidden := startNATSServer(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "shop", Password: "secret", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Allow: []string{"footfall.events"}}}}}
+	})
+	findings, status = examined(t, e(forbidden.ClientURL()).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret"))
+	assert.Equal(t, 0, status, "%+v", findings)
+	checked(t, findings, "JetStream", skipped, "the user may not ask", "$JS.API.>")
+}
+
+func TestDoctorCountsReplicas(t *testing.T) {
+	t.Parallel()
+	ports, routes := make([]string, 3), make([]string, 3)
+	for i := range ports {
+		ports[i] = freeAddress(t)
+		routes[i] = "nats://" + ports[i]
+	}
+	nodes, urls := make([]*server.Server, 3), make([]string, 3)
+	for i := range nodes {
+		nodes[i] = startNATSServer(t, func(o *server.Options) {
+			o.ServerName, o.Cluster = fmt.Sprintf("n%d", i), server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: portOf(t, ports[i])}
+			o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
+		})
+		urls[i] = nodes[i].ClientURL()
+	}
+	e := envOf(footfalltest.NewAPI(t).URL).with("FOOTFALL_NATS_URL", strings.Join(urls, ","))
+	p, base := relayed(t, e)
+	require.Eventually(t, func() bool { status, _ := get(t, base, "/readyz"); return status == 200 }, patience, 50*time.Millisecond)
+	p.stop()
+	require.Eventually(t, func() bool {
+		findings, _ := examined(t, e)
+		return findings["replicas"].Level == good && strings.HasPrefix(findings["replicas"].Found, "3 in step, leader n")
+	}, patience, 100*time.Millisecond)
+	nodes[2].Shutdown()
+	var findings map[string]finding
+	require.Eventually(t, func() bool { findings, _ = examined(t, e); return findings["replicas"].Level == warn }, patience, 100*time.Millisecond)
+	checked(t, findings, "replicas", warn, "2 of 3 in step, leader n", "start these servers")
+	assert.Contains(t, findings["replicas"].Found, "away or behind: n2")
+	checked(t, findings, "NATS "+urls[2], warn, "no servers available", "check host and port")
+}
+
+// authority signs certificates for 127.0.0.1.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	file string
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	var err error
+	a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
+	require.NoError(t, err)
+	a.cert, err = x509.ParseCertificate(raw)
+	require.NoError(t, err)
+	a.file = a.write("CERTIFICATE", raw)
+	return a
+}
+
+func (a *authority) write(kind string, raw []byte) string {
+	name := filepath.Join(a.t.TempDir(), "x.pem")
+	require.NoError(a.t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600))
+	return name
+}
+
+// issue returns the files of a certificate and its key.
+func (a *authority) issue() (cert, key string) {
+	a.t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(a.t, err)
+	raw, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, a.cert, &private.PublicKey, a.key)
+	require.NoError(a.t, err)
+	der, err := x509.MarshalECPrivateKey(private)
+	require.NoError(a.t, err)
+	return a.write("CERTIFICATE", raw), a.write("EC PRIVATE KEY", der)
+}
+
+func TestTLSAndClientCertificates(t *testing.T) {
+	t.Parallel()
+	ours := newAuthority(t)
+	cert, key := ours.issue()
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(ours.cert)
+	s := startNATSServer(t, func(o *server.Options) {
+		o.TLS, o.TLSVerify, o.TLSTimeout = true, true, 5
+		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}
+	})
+	url := "tls://" + s.Addr().String()
+	e := envOf(footfalltest.NewAPI(t).URL).with("FOOTFALL_NATS_URL", url).with("FOOTFALL_NATS_REPLICAS", "1")
+	right := []string{"-tlsca", ours.file, "-tlscert", cert, "-tlskey", key}
+	findings, status := examined(t, e, right...)
+	assert.Equal(t, 0, status, "%+v", findings)
+	checked(t, findings, "NATS "+url, good, "TLS 1.3", "")
+	p, _ := relayed(t, e, right...)
+	assert.Equal(t, 0, p.stop().status)
+
+	otherCert, otherKey := newAuthority(t).issue()
+	for name, row := range map[string]struct {
+		args   []string
+		remedy string
+	}{
+		"no authority":      {[]string{"-tlscert", cert, "-tlskey", key}, "set -tlsca to the authority's certificate"},
+		"no certificate":    {[]string{"-tlsca", ours.file}, "set -tlscert and -tlskey"},
+		"other certificate": {[]string{"-tlsca", ours.file, "-tlscert", otherCert, "-tlskey", otherKey}, "set -tlscert and -tlskey"},
+	} {
+		got := run(t, e, append([]string{"rejected", "list"}, row.args...)...)
+		assert.Equal(t, 1, got.status, name)
+		assert.Contains(t, got.err, row.remedy, name)
+	}
+	got := run(t, e.with("FOOTFALL_NATS_URL", "nats://localhost:"+fmt.Sprint(portOf(t, s.Addr().String()))), append([]string{"rejected", "list"}, right...)...)
+	assert.Contains(t, got.err, "the certificate is for another host")
+	clear := startNATSServer(t)
+	got = run(t, e.with("FOOTFALL_NATS_URL", clear.ClientURL()), "rejected", "list", "-tlsca", ours.file)
+	assert.Contains(t, got.err, "the server does not offer TLS")
+}

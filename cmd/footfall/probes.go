@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/footfall-dev/footfall/stream"
+)
+
+// probes serves the metrics and the probes of a relay, from before it connects to NATS until it
+// has stopped.
+type probes struct {
+	ctx   context.Context // of the relay
+	log   *slog.Logger
+	relay atomic.Pointer[stream.Relay] // nil until it is made
+	away  atomic.Pointer[error]        // why the API has not answered since the start, or nil
+}
+
+// stopTime bounds the end of the listener.
+const stopTime = time.Second
+
+// serve listens. Call stop to end it.
+func (p *probes) serve(address string) (at net.Addr, stop func(), err error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, nil, fmt.Errorf("-metrics or FOOTFALL_METRICS: %w: choose another address", err)
+	}
+	server := &http.Server{
+		Handler:           p.handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       5 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			p.log.Error("metrics and probes are not served any more", "error", err)
+		}
+	}()
+	return listener.Addr(), func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			_ = server.Close() // a scrape may be cut
+		}
+		<-ended
+	}, nil
+}
+
+func (p *probes) handler() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(scrape{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := p.ready(); err != nil {
+			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	return mux
+}
+
+// ready returns nil if the relay takes events from the stream and the API accepts them.
+func (p *probes) ready() error {
+	relay := p.relay.Load()
+	switch {
+	case p.ctx.Err() != nil:
+		return errors.New("the relay stops")
+	case relay == nil:
+		return errors.New("the relay starts")
+	}
+	if err := relay.Ready(); err != nil {
+		return err
+	}
+	if err := p.away.Load(); err != nil && relay.Stats().Delivered == 0 {
+		return fmt.Errorf("the API has not answered yet: %w", *err)
+	}
+	if relay.BreakerOpen() {
+		return fmt.Errorf("the API does not accept events: %w", firstOf(relay.Failure(), errors.New("no answer yet")))
+	}
+	return nil
+}
+
+// firstOf returns the first error that is not nil.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scrape reads the figures of a relay at each scrape.
+type scrape struct{ *probes }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("footfall_relay_"+name, help, labels, nil)
+}
+
+var (
+	eventsDesc      = describe("events_total", "Events that this relay delivered, moved to the stream of rejected events, or handed back to the stream.", "outcome")
+	takenDesc       = describe("taken_total", "Deliveries of NATS to this relay.")
+	redeliveredDesc = describe("redelivered_total", "Deliveries of NATS to this relay that were not the first of their event.")
+	heldDesc        = describe("held_events", "Events that this relay holds.")
+	breakerDesc     = describe("breaker_open", "1 while the circuit breaker is open because the API accepts no events, otherwise 0.")
+	readyDesc       = describe("ready", "1 if /readyz answers 200, otherwise 0.")
+	lagDesc         = describe("lag_events", "Events in the stream, including those that relays hold. The same from each relay; absent while NATS is away.")
+	ageDesc         = describe("lag_seconds", "Age of the oldest event in the stream, 0 if there is none. The same from each relay; absent while NATS is away.")
+	rejectedDesc    = describe("rejected_stored_events", "Events in the stream of rejected events. The same from each relay; absent while NATS is away.")
+	buildDesc       = prometheus.NewDesc("footfall_build_info", "Always 1, with the version of the program as a label.", []string{"version"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (s scrape) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, rejectedDesc, buildDesc} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s scrape) Collect(to chan<- prometheus.Metric) {
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, n float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, kind, n, labels...)
+	}
+	gauge := func(d *prometheus.Desc, n float64) { send(d, prometheus.GaugeValue, n) }
+	send(buildDesc, prometheus.GaugeValue, 1, version())
+	gauge(readyDesc, number(s.ready() == nil))
+	relay := s.relay.Load()
+	if relay == nil {
+		return
+	}
+	stats := relay.Stats()
+	for outcome, n := range map[string]uint64{"delivered": stats.Delivered, "rejected": stats.Rejected, "handed_back": stats.HandedBack} {
+		send(eventsDesc, prometheus.CounterValue, float64(n), outcome)
+	}
+	send(takenDesc, prometheus.CounterValue, float64(stats.Taken))
+	send(redeliveredDesc, prometheus.CounterValue, float64(stats.Redelivered))
+	gauge(heldDesc, float64(stats.Held))
+	gauge(breakerDesc, number(relay.BreakerOpen()))
+	lag, err := relay.Lag(s.ctx)
+	if err != nil { // NATS is away, which /readyz and the log say
+		return
+	}
+	gauge(lagDesc, float64(lag.Events))
+	gauge(ageDesc, lag.Oldest.Seconds())
+	gauge(rejectedDesc, float64(lag.Rejected))
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

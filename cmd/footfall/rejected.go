@@ -1,0 +1,204 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/urfave/cli/v3"
+
+	"github.com/footfall-dev/footfall/stream"
+)
+
+func rejectedCommand(stdout, stderr io.Writer, jsonFlag cli.Flag) *cli.Command {
+	sub := func(name, usage, arguments string, action func(*rejections, context.Context) error, more ...cli.Flag) *cli.Command {
+		flags := append(append(natsFlags(), nameFlags()...), more...)
+		return &cli.Command{
+			Name: name, Usage: usage, ArgsUsage: arguments, Flags: append(flags, jsonFlag), OnUsageError: wrongUsage,
+			Action: func(ctx context.Context, c *cli.Command) error {
+				r := &rejections{Command: c, out: stdout, log: slog.New(slog.NewTextHandler(stderr, nil))}
+				return r.run(ctx, action)
+			},
+		}
+	}
+	list := sub("list", "list them, oldest first", "", (*rejections).list)
+	list.Before = noArguments
+	return &cli.Command{
+		Name: "rejected", Usage: "list, retry or purge the events that the API rejected",
+		Description: "Relays move them to a second stream, with status, code and message of the API's answer. SEQ is the\n" +
+			"number in the first column of the list, ID the id of an event.",
+		Commands: []*cli.Command{
+			list,
+			sub("retry", "move them back to the stream, for a relay to send them again; without arguments all", "[SEQ|ID …]", (*rejections).retry),
+			sub("purge", "remove them for good; all with -yes", "[SEQ|ID …]", (*rejections).purge,
+				&cli.BoolFlag{Name: "yes", Usage: "remove all rejected events"}),
+		},
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Args().Present() {
+				return usageError{fmt.Errorf("there is no command %q; %s -help lists the commands", c.Args().First(), c.FullName())}
+			}
+			return usageError{fmt.Errorf("which command? %s list, retry or purge", c.FullName())}
+		},
+	}
+}
+
+// rejections is a run of one of the commands.
+type rejections struct {
+	*cli.Command
+	out    io.Writer
+	log    *slog.Logger
+	stored *stream.Rejections
+}
+
+// run checks the command line, connects and calls the action.
+func (r *rejections) run(ctx context.Context, action func(*rejections, context.Context) error) error {
+	v := &values{Command: r.Command}
+	s, cfg := v.servers(), v.stream()
+	v.needNATS(s, "")
+	for _, arg := range r.Args().Slice() {
+		if !isSeq(arg) && !isID(arg) {
+			v.problems = append(v.problems, fmt.Errorf("%s: %q is neither a SEQ nor an ID; footfall rejected list shows them", r.FullName(), arg))
+		}
+	}
+	if r.Name == "purge" && r.Args().Present() == r.Bool("yes") {
+		v.problems = append(v.problems, errors.New("purge removes events for good: give SEQs or IDs, or -yes for all"))
+	}
+	if err := v.err(); err != nil {
+		return err
+	}
+	nc, err := s.connect("rejected", r.log)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	cfg = s.config(cfg, r.log)
+	cfg.Conn = nc
+	if r.stored, err = stream.OpenRejections(ctx, cfg); errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("NATS at %s has no stream %q: the first relay creates it: start one, or correct -stream", s.shown(), streamName(cfg)+"_REJECTED")
+	}
+	if err == nil {
+		err = action(r, ctx)
+	}
+	if errors.Is(err, errNoneSuch) {
+		return err
+	}
+	return s.explain(err)
+}
+
+func isSeq(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && n > 0
+}
+
+func isID(text string) bool { return uuid.Validate(text) == nil }
+
+// rejectedEvent is a line of the list.
+type rejectedEvent struct {
+	Seq     uint64    `json:"seq"`
+	ID      string    `json:"id"`
+	Time    time.Time `json:"time"`
+	Status  int       `json:"status"`
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+	Event   any       `json:"event"`
+}
+
+func (r *rejections) list(ctx context.Context) error {
+	all := []rejectedEvent{}
+	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SEQ\tTIME\tSTATUS\tCODE\tEVENT\tSITE\tMESSAGE")
+	for e, err := range r.stored.All(ctx) {
+		if err != nil {
+			return err
+		}
+		if r.Bool("json") {
+			all = append(all, rejectedEvent{e.Seq, e.ID, e.Time, e.Status, e.Code, e.Message, shownBody(e.Body)})
+			continue
+		}
+		body, ok := parseEvent(e.Body)
+		if !ok {
+			body.Name = "-"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Local().Format("2006-01-02 15:04:05"), e.Status,
+			cmp.Or(e.Code, "-"), word(body.Name), word(cmp.Or(body.SiteID, "-")), printable(e.Message))
+	}
+	if r.Bool("json") {
+		return writeJSON(r.out, all)
+	}
+	return w.Flush()
+}
+
+func (r *rejections) retry(ctx context.Context) error {
+	n, err := r.each(ctx, r.stored.Retry)
+	return r.report(n, err, "retried", "%d moved back to the stream; relays send them again\n")
+}
+
+func (r *rejections) purge(ctx context.Context) error {
+	n, err := r.each(ctx, r.stored.Purge)
+	return r.report(n, err, "purged", "%d removed for good\n")
+}
+
+// report prints how many events were moved, also before an error.
+func (r *rejections) report(n int, err error, key, text string) error {
+	if r.Bool("json") {
+		return errors.Join(err, writeJSON(r.out, map[string]int{key: n}))
+	}
+	fmt.Fprintf(r.out, text, n)
+	return err
+}
+
+// errNoneSuch is wrapped by an error about an event that is not among the rejected ones.
+var errNoneSuch = errors.New("footfall rejected list shows those that there are")
+
+// each calls f with the positions of the arguments, or with none for all.
+func (r *rejections) each(ctx context.Context, f func(context.Context, ...uint64) (int, error)) (int, error) {
+	if !r.Args().Present() {
+		return f(ctx)
+	}
+	seqs, err := r.seqs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return f(ctx, seqs...)
+}
+
+// seqs returns the positions that the arguments name. All of them must be there.
+func (r *rejections) seqs(ctx context.Context) (seqs []uint64, err error) {
+	found := make(map[string][]uint64)
+	for e, err := range r.stored.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		found[strconv.FormatUint(e.Seq, 10)] = []uint64{e.Seq}
+		found[e.ID] = append(found[e.ID], e.Seq) // an event may be retried and rejected again
+	}
+	for _, arg := range r.Args().Slice() {
+		if found[arg] == nil {
+			return nil, fmt.Errorf("there is no rejected event %s: %w", arg, errNoneSuch)
+		}
+		seqs = append(seqs, found[arg]...)
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs), nil
+}
+
+// printable replaces the characters that a terminal would obey.
+func printable(text string) string {
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return '?'
+		}
+		return c
+	}, text)
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+// get returns the answer of a probe.
+func get(t *testing.T, base, path string) (status int, body string) {
+	t.Helper()
+	answer, err := http.Get(base + path)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(text)
+}
+
+// scraped returns the values of a scrape by name and label.
+func scraped(t *testing.T, base string) map[string]float64 {
+	t.Helper()
+	status, text := get(t, base, "/metrics")
+	require.Equal(t, 200, status)
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	require.NoError(t, err)
+	values := make(map[string]float64)
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			var key strings.Builder
+			key.WriteString(name)
+			for _, l := range m.GetLabel() {
+				key.WriteString(" " + l.GetValue())
+			}
+			values[key.String()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return values
+}
+
+// relayed starts a relay with a listener for metrics, and waits until it delivers.
+func relayed(t *testing.T, e env, args ...string) (p *process, base string) {
+	t.Helper()
+	p = begin(t, e, append([]string{"relay", "-metrics", "127.0.0.1:0"}, args...)...)
+	base = strings.TrimSuffix(p.sees(`Metrics: (\S+)`), "/metrics")
+	p.sees(`The relay takes events from NATS`)
+	return p, base
+}
+
+// messages returns the number of messages of a stream.
+func messages(t *testing.T, url, name string) int {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	require.NoError(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	s, err := js.Stream(t.Context(), name)
+	require.NoError(t, err)
+	return int(s.CachedInfo().State.Msgs)
+}
+
+func TestARelayDeliversAndTellsItsMetrics(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	publish(t, s.ClientURL(), 50)
+	api.Next(footfalltest.Status(400))
+	p, base := relayed(t, at(s, api))
+	require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_lag_events"] == 0 }, patience, 50*time.Millisecond)
+	assert.Len(t, api.Events(), 49)
+
+	m := scraped(t, base)
+	for name, want := range map[string]float64{
+		"footfall_relay_events_total delivered": 49, "footfall_relay_events_total rejected": 1, "footfall_relay_events_total handed_back": 0,
+		"footfall_relay_taken_total": 50, "footfall_relay_redelivered_total": 0, "footfall_relay_held_events": 0, "footfall_relay_breaker_open": 0,
+		"footfall_relay_ready": 1, "footfall_relay_lag_seconds": 0, "footfall_relay_rejected_stored_events": 1, "footfall_build_info devel": 1,
+	} {
+		got, found := m[name]
+		assert.True(t, found, "%s is missing in %v", name, m)
+		assert.InDelta(t, want, got, 0, name)
+	}
+	assert.Contains(t, m, "go_goroutines")
+	_, text := get(t, base, "/metrics")
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	status, _ := get(t, base, "/livez")
+	assert.Equal(t, 200, status)
+
+	got := p.stop()
+	assert.Equal(t, 0, got.status)
+	assert.Contains(t, got.out, "Account: 50 taken, of them 0 redelivered: 49 delivered, 1 rejected, 0 handed back to the stream.\n")
+}
+
+func TestSIGTERMHandsBackWhatIsNotDelivered(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	publish(t, s.ClientURL(), 40)
+	api.Always(footfalltest.Status(503))
+	p, base := relayed(t, at(s, api), "-json", "-stop-timeout", "1s")
+	_ = base
+	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
+	began := time.Now()
+	got := p.stop()
+	assert.Less(t, time.Since(began), 8*time.Second)
+	assert.Equal(t, 0, got.status)
+	var a account
+	require.NoError(t, json.Unmarshal([]byte(got.out), &a), got.out)
+	assert.Equal(t, account{Taken: 40, HandedBack: 40}, a)
+	assert.Equal(t, 40, messages(t, s.ClientURL(), "FOOTFALL"))
+
+	api.Always(footfalltest.Accept())
+	_, base = relayed(t, at(s, api), "-rate", "1000")
+	require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_events_total delivered"] == 40 }, patience, 50*time.Millisecond)
+	assert.InDelta(t, 40, scraped(t, base)["footfall_relay_redelivered_total"], 0, "without waiting for AckWait")
+	assert.Len(t, api.Events(), 40)
+}
+
+func TestRateBoundsDeliveries(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	publish(t, s.ClientURL(), 60)
+	relayed(t, at(s, api), "-rate", "40")
+	require.Eventually(t, func() bool { return len(api.Events()) == 60 }, patience, time.Millisecond)
+	requests := api.Requests()
+	assert.Greater(t, requests[59].Time.Sub(requests[0].Time), 1300*time.Millisecond, "59 events at 40 a second")
+}
+
+func TestReadyzTellsWhyARelayIsNotReady(t *testing.T) {
+	t.Parallel()
+	address, dir := freeAddress(t), t.TempDir()
+	same := func(o *server.Options) { o.Port, o.StoreDir = portOf(t, address), dir }
+	s, api := startNATSServer(t, same), footfalltest.NewAPI(t)
+	p, base := relayed(t, at(s, api))
+	ready := func(want int, reason string) {
+		t.Helper()
+		var status int
+		var body string
+		require.Eventually(t, func() bool {
+			status, body = get(t, base, "/readyz")
+			return status == want && strings.Contains(body, reason)
+		},
+			patience, 20*time.Millisecond, "not %d %s", want, reason)
+		live, _ := get(t, base, "/livez")
+		assert.Equal(t, 200, live)
+	}
+	ready(200, "ok")
+
+	api.Always(footfalltest.Status(503))
+	publish(t, s.ClientURL(), 30)
+	ready(503, "not ready: the API does not accept events: ")
+	assert.InDelta(t, 1, scraped(t, base)["footfall_relay_breaker_open"], 0)
+	assert.InDelta(t, 0, scraped(t, base)["footfall_relay_ready"], 0)
+	assert.InDelta(t, 30, scraped(t, base)["footfall_relay_lag_events"], 0)
+	assert.Positive(t, scraped(t, base)["footfall_relay_lag_seconds"])
+	api.Always(footfalltest.Accept())
+	ready(200, "ok")
+	assert.InDelta(t, 0, scraped(t, base)["footfall_relay_breaker_open"], 0)
+
+	s.Shutdown()
+	s.WaitForShutdown()
+	ready(503, "not connected to NATS")
+	assert.NotContains(t, scraped(t, base), "footfall_relay_lag_events")
+	startNATSServer(t, same)
+	ready(200, "ok")
+	assert.Equal(t, 0, p.stop().status)
+}
+
+func TestARelayStartsWhileNATSAndTheAPIAreAway(t *testing.T) {
+	t.Parallel()
+	gone, natsAt := freeAddress(t), freeAddress(t)
+	api := footfalltest.NewAPI(t)
+	e := envOf("http://"+gone).with("FOOTFALL_NATS_URL", "nats://"+natsAt).with("FOOTFALL_NATS_REPLICAS", "1")
+	p, base := relayed(t, e)
+	assert.Contains(t, p.said().err, "NATS is away")
+	assert.Contains(t, p.said().err, "the API is away; the relay starts")
+	assert.Contains(t, p.said().err, gone)
+	status, body := get(t, base, "/readyz")
+	assert.Equal(t, 503, status)
+	assert.Contains(t, body, "not connected to NATS")
+	startNATSServer(t, func(o *server.Options) { o.Port = portOf(t, natsAt) })
+	require.Eventually(t, func() bool {
+		_, body = get(t, base, "/readyz")
+		return strings.Contains(body, "the API has not answered yet: ")
+	}, patience, 50*time.Millisecond, body)
+	proxy := http.Server{Addr: gone, Handler: before(t, api, nil)}
+	go func() { _ = proxy.ListenAndServe() }()
+	t.Cleanup(func() { _ = proxy.Close() })
+	require.Eventually(t, func() bool { status, _ = get(t, base, "/readyz"); return status == 200 }, patience, 50*time.Millisecond)
+	publish(t, "nats://"+natsAt, 5)
+	require.Eventually(t, func() bool { return len(api.Events()) == 5 }, patience, 10*time.Millisecond)
+	assert.Equal(t, 0, p.stop().status)
+}
+
+func TestAnEmbeddedServerNeedsOneCommand(t *testing.T) {
+	t.Parallel()
+	api, dir := footfalltest.NewAPI(t), filepath.Join(t.TempDir(), "a", "b")
+	api.Always(footfalltest.Status(503))
+	embedded := []string{"-embedded", dir, "-embedded-listen", "127.0.0.1:0"}
+	p, _ := relayed(t, envOf(api.URL), embedded...)
+	url := p.sees(`NATS: (nats://\S+), one server: set stream\.Config\{URL: "nats://\S+", Replicas: 1\} in programs`)
+	publish(t, url, 20)
+	other := run(t, envOf(api.URL), append([]string{"relay"}, embedded...)...)
+	assert.Equal(t, 1, other.status)
+	assert.Contains(t, other.err, fmt.Sprintf("%q: another process uses it: choose another directory", dir))
+	got := p.stop()
+	assert.Equal(t, 0, got.status)
+	assert.Contains(t, got.out, "0 delivered, 0 rejected, 20 handed back")
+
+	api.Always(footfalltest.Accept())
+	p, base := relayed(t, envOf(api.URL), embedded...)
+	require.Eventually(t, func() bool { return len(api.Events()) == 20 }, patience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_lag_events"] == 0 }, patience, 50*time.Millisecond)
+	assert.Equal(t, 0, p.stop().status)
+	files, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "FOOTFALL", "meta.inf"))
+	require.NoError(t, err)
+	assert.Len(t, files, 1)
+}
+
+func TestAnEmbeddedServerSyncsEachWrite(t *testing.T) {
+	t.Parallel()
+	s, err := startNATS(&embeddedOptions{dir: t.TempDir(), host: "127.0.0.1", port: server.RANDOM_PORT}, quietLog)
+	require.NoError(t, err)
+	defer s.Shutdown()
+	assert.True(t, s.JetStreamConfig().SyncAlways)
+}
+
+func TestAnEmbeddedServerThatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	api, taken := footfalltest.NewAPI(t), startNATSServer(t)
+	got := run(t, envOf(api.URL), "relay", "-embedded", t.TempDir(), "-embedded-listen", taken.Addr().String())
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, "address already in use")
+	assert.Contains(t, got.err, "choose another -embedded-listen")
+
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	got = run(t, envOf(api.URL), "relay", "-embedded", file)
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, "-embedded or FOOTFALL_EMBEDDED: ")
+	assert.Contains(t, got.err, "choose a directory that can be written")
+
+	got = run(t, envOf(api.URL), "relay", "-embedded", t.TempDir(), "-metrics", taken.Addr().String())
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, "-metrics or FOOTFALL_METRICS: ")
+	assert.Contains(t, got.err, "choose another address")
+}
