@@ -65,6 +65,7 @@ func doctorCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 			if err := v.err(); err != nil {
 				return err
 			}
+			x.given = v.natsSettings()
 			r := x.run(ctx)
 			write := r.write
 			if c.Bool("json") {
@@ -103,8 +104,9 @@ type exam struct {
 	*report
 	cfg      footfall.Config
 	send     bool
-	page     string   // of the event; may be empty
-	servers  *servers // of NATS; may be none
+	page     string    // of the event; may be empty
+	servers  *servers  // of NATS; may be none
+	given    []finding // the settings of NATS
 	stream   stream.Config
 	monitors []string // URLs
 }

@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/urfave/cli/v3"
 
 	"github.com/footfall-dev/footfall/stream"
 )
@@ -35,8 +37,37 @@ func (v *values) monitors() (urls []string) {
 	return urls
 }
 
+// natsSettings reports the settings of NATS that are set, and where they came from.
+func (v *values) natsSettings() (list []finding) {
+	add := func(name, value, source string) {
+		list = append(list, finding{name, good, value + " (from the " + source + ")", ""})
+	}
+	for _, f := range append(natsFlags(), streamFlags()...) {
+		name, variable := f.Names()[0], f.(cli.DocGenerationFlag).GetEnvVars()[0]
+		value, source := v.String(name), "command line"
+		if value == "" {
+			continue
+		}
+		if os.Getenv(variable) == value {
+			name, source = variable, "environment"
+		} else {
+			name = "-" + name
+		}
+		if f.Names()[0] == "nats" {
+			value = v.servers().shown()
+		}
+		add(name, value, source)
+	}
+	if user := os.Getenv(userVariable); user != "" {
+		add(userVariable, user, "environment")
+		add(passwordVariable, fmt.Sprintf("set, %d characters", len(os.Getenv(passwordVariable))), "environment")
+	}
+	return list
+}
+
 // nats checks the servers of NATS and the streams.
 func (x *exam) nats(ctx context.Context) {
+	x.Findings = append(x.Findings, x.given...)
 	nc := x.reachServers()
 	if nc == nil {
 		x.add("JetStream", skipped, "not asked, because there is no connection to NATS", "")

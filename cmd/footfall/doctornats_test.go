@@ -45,6 +45,9 @@ func TestDoctorChecksNATS(t *testing.T) {
 	e := at(s, api).with("FOOTFALL_NATS_MONITOR", monitorOf(s)+"/")
 	findings, status := examined(t, e)
 	assert.Equal(t, 0, status)
+	checked(t, findings, "FOOTFALL_NATS_URL", good, s.ClientURL()+" (from the environment)", "")
+	checked(t, findings, "FOOTFALL_NATS_REPLICAS", good, "1 (from the environment)", "")
+	assert.NotContains(t, findings, "FOOTFALL_NATS_CREDS")
 	checked(t, findings, "NATS "+s.ClientURL(), good, "server n0, version "+server.VERSION+", without TLS, in ", "")
 	checked(t, findings, "JetStream", good, "enabled, 0 streams", "")
 	checked(t, findings, "stream", skipped, `"FOOTFALL"`, "a program that uses stream.Open creates it")
@@ -60,6 +63,7 @@ func TestDoctorChecksNATS(t *testing.T) {
 	checked(t, findings, "replicas", warn, "1: events are lost with the disk", "run three servers and set -replicas 3")
 	findings, status = examined(t, e, "-replicas", "3", "-rejected-max-age", "1h", "-max-bytes", "2GiB")
 	assert.Equal(t, 1, status)
+	checked(t, findings, "-max-bytes", good, "2GiB (from the command line)", "")
 	checked(t, findings, "stream", bad, `"FOOTFALL_REJECTED" exists with other settings: replicas is 1, not 3 (-replicas); max age is 720h0m0s, not 1h0m0s (-rejected-max-age)`, "nats stream edit FOOTFALL_REJECTED")
 	got := run(t, e, "doctor", "-replicas", "3", "-max-bytes", "2GiB")
 	assert.Contains(t, got.out, `the NATS stream "FOOTFALL" exists with other settings: replicas is 1, not 3 (-replicas); max bytes is 1073741824, not 2147483648 (-max-bytes)`)
@@ -143,6 +147,8 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 	findings, status = examined(t, e(forbidden.ClientURL()).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret"))
 	assert.Equal(t, 0, status, "%+v", findings)
 	checked(t, findings, "JetStream", skipped, "the user may not ask", "$JS.API.>")
+	checked(t, findings, "FOOTFALL_NATS_PASSWORD", good, "set, 6 characters", "")
+	checked(t, findings, "FOOTFALL_NATS_USER", good, "shop (from the environment)", "")
 }
 
 func TestDoctorCountsReplicas(t *testing.T) {

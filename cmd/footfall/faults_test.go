@@ -199,6 +199,9 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		assert.Equal(t, 2, got.status, "%s: %+v", variable, got)
 		assert.Contains(t, got.err, row[1], variable)
 	}
+	unused := filepath.Join(t.TempDir(), "unused")
+	run(t, envOf("http://127.0.0.1:1").with("FOOTFALL_API_KEY", ""), "relay", "-embedded", unused)
+	assert.NoDirExists(t, unused)
 	got := run(t, envOf("http://127.0.0.1:1").with("FOOTFALL_NATS_USER", "a"), relay("-creds", credsFile(t))...)
 	assert.Equal(t, 2, got.status)
 	assert.Contains(t, got.err, "-creds or FOOTFALL_NATS_CREDS: set, and so is FOOTFALL_NATS_USER")

@@ -121,9 +121,9 @@ var (
 	heldDesc        = describe("held_events", "Events that this relay holds.")
 	breakerDesc     = describe("breaker_open", "1 while the circuit breaker is open because the API accepts no events, otherwise 0.")
 	readyDesc       = describe("ready", "1 if /readyz answers 200, otherwise 0.")
-	lagDesc         = describe("lag_events", "Events in the stream, including those that relays hold. The same from each relay; absent while NATS is away.")
-	ageDesc         = describe("lag_seconds", "Age of the oldest event in the stream, 0 if there is none. The same from each relay; absent while NATS is away.")
-	rejectedDesc    = describe("rejected_stored_events", "Events in the stream of rejected events. The same from each relay; absent while NATS is away.")
+	lagDesc         = describe("lag_events", "Events in the stream, including those that relays hold. The same from each relay; absent while the relay cannot reach the stream.")
+	ageDesc         = describe("lag_seconds", "Age of the oldest event in the stream, 0 if there is none. The same from each relay; absent while the relay cannot reach the stream.")
+	rejectedDesc    = describe("rejected_stored_events", "Events in the stream of rejected events. The same from each relay; absent while the relay cannot reach the stream.")
 	buildDesc       = prometheus.NewDesc("footfall_build_info", "Always 1, with the version of the program as a label.", []string{"version"}, nil)
 )
 
@@ -154,8 +154,11 @@ func (s scrape) Collect(to chan<- prometheus.Metric) {
 	send(redeliveredDesc, prometheus.CounterValue, float64(stats.Redelivered))
 	gauge(heldDesc, float64(stats.Held))
 	gauge(breakerDesc, number(relay.BreakerOpen()))
+	if relay.Ready() != nil { // Lag would wait for its timeout
+		return
+	}
 	lag, err := relay.Lag(s.ctx)
-	if err != nil { // NATS is away, which /readyz and the log say
+	if err != nil { // NATS has gone just now
 		return
 	}
 	gauge(lagDesc, float64(lag.Events))

@@ -65,6 +65,15 @@ func relayed(t *testing.T, e env, args ...string) (p *process, base string) {
 	return p, base
 }
 
+// idle waits until the stream is empty.
+func idle(t *testing.T, base string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		lag, known := scraped(t, base)["footfall_relay_lag_events"]
+		return known && lag == 0
+	}, patience, 50*time.Millisecond)
+}
+
 // messages returns the number of messages of a stream.
 func messages(t *testing.T, url, name string) int {
 	t.Helper()
@@ -84,7 +93,7 @@ func TestARelayDeliversAndTellsItsMetrics(t *testing.T) {
 	publish(t, s.ClientURL(), 50)
 	api.Next(footfalltest.Status(400))
 	p, base := relayed(t, at(s, api))
-	require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_lag_events"] == 0 }, patience, 50*time.Millisecond)
+	idle(t, base)
 	assert.Len(t, api.Events(), 49)
 
 	m := scraped(t, base)
@@ -178,7 +187,9 @@ func TestReadyzTellsWhyARelayIsNotReady(t *testing.T) {
 	s.Shutdown()
 	s.WaitForShutdown()
 	ready(503, "not connected to NATS")
+	began := time.Now()
 	assert.NotContains(t, scraped(t, base), "footfall_relay_lag_events")
+	assert.Less(t, time.Since(began), 3*time.Second, "a scrape does not wait for NATS")
 	startNATSServer(t, same)
 	ready(200, "ok")
 	assert.Equal(t, 0, p.stop().status)
@@ -228,7 +239,7 @@ func TestAnEmbeddedServerNeedsOneCommand(t *testing.T) {
 	api.Always(footfalltest.Accept())
 	p, base := relayed(t, envOf(api.URL), embedded...)
 	require.Eventually(t, func() bool { return len(api.Events()) == 20 }, patience, 10*time.Millisecond)
-	require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_lag_events"] == 0 }, patience, 50*time.Millisecond)
+	idle(t, base)
 	assert.Equal(t, 0, p.stop().status)
 	files, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "FOOTFALL", "meta.inf"))
 	require.NoError(t, err)
