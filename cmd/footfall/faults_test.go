@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v3"
 
 	"github.com/footfall-dev/footfall/footfalltest"
 )
@@ -91,6 +92,33 @@ func TestAStreamOfOtherSettingsIsNamed(t *testing.T) {
 	p, _ = relayed(t, at(s, api), "-stream", "OTHER", "-subject", "other.events", "-max-bytes", "2GiB", "-duplicate-window", "30s")
 	assert.Equal(t, 0, p.stop().status)
 	assert.Zero(t, messages(t, s.ClientURL(), "OTHER_REJECTED"))
+}
+
+func TestTheDocumentedDefaultsAreThoseOfTheStream(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/tools.md")
+	require.NoError(t, err)
+	page := string(text)
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	p, _ := relayed(t, at(s, api)) // creates the streams with the defaults
+	assert.Equal(t, 0, p.stop().status)
+	var args []string
+	for flag, value := range map[string]string{
+		"-stream": "FOOTFALL", "-subject": "footfall.events", "-max-bytes": "1GiB", "-max-age": "168h", "-duplicate-window": "2m",
+		"-rejected-max-bytes": "64MiB", "-rejected-max-age": "720h",
+	} {
+		assert.Regexp(t, "(?m)^\\|.*`"+flag+"`.*"+value, page)
+		args = append(args, flag, value)
+	}
+	findings, status := examined(t, at(s, api), args...)
+	assert.Equal(t, 0, status)
+	checked(t, findings, "stream", good, "has the settings", "")
+	for _, f := range append(natsFlags(), streamFlags()...) {
+		doc := f.(cli.DocGenerationFlag)
+		assert.Contains(t, page, "`-"+f.Names()[0]+"`")
+		assert.Contains(t, page, "`"+doc.GetEnvVars()[0]+"`")
+		assert.Contains(t, doc.GetUsage(), "`")
+	}
 }
 
 func TestAStreamThatIsChangedEndsTheRelay(t *testing.T) {

@@ -107,6 +107,14 @@ func TestARelayDeliversAndTellsItsMetrics(t *testing.T) {
 		assert.InDelta(t, want, got, 0, name)
 	}
 	assert.Contains(t, m, "go_goroutines")
+	page, err := os.ReadFile("../../docs/tools.md")
+	require.NoError(t, err)
+	for name := range m {
+		if strings.HasPrefix(name, "footfall_relay_") {
+			name, _, _ = strings.Cut(name, " ")
+			assert.Contains(t, string(page), "`"+name, "docs/tools.md")
+		}
+	}
 	_, text := get(t, base, "/metrics")
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
 	require.NoError(t, err)
