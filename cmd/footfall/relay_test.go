@@ -229,6 +229,19 @@ func TestARelayStartsWhileNATSAndTheAPIAreAway(t *testing.T) {
 	assert.Equal(t, 0, p.stop().status)
 }
 
+func TestARelayIsNotReadyBeforeTheAPIHasAnswered(t *testing.T) {
+	t.Parallel()
+	s, api, gone := startNATSServer(t), footfalltest.NewAPI(t), freeAddress(t)
+	_, base := relayed(t, at(s, api).with("FOOTFALL_BASE_URL", "http://"+gone))
+	for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(20 * time.Millisecond) {
+		status, body := get(t, base, "/readyz")
+		require.Equal(t, 503, status, body)
+	}
+	_, body := get(t, base, "/readyz")
+	assert.Contains(t, body, "not ready: the API has not answered yet: ")
+	assert.Contains(t, body, gone)
+}
+
 func TestAnEmbeddedServerNeedsOneCommand(t *testing.T) {
 	t.Parallel()
 	api, dir := footfalltest.NewAPI(t), filepath.Join(t.TempDir(), "a", "b")
