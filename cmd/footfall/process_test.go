@@ -74,8 +74,10 @@ func (p *process) said() result {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	status := -1
-	if p.cmd.ProcessState != nil {
+	select {
+	case <-p.ended:
 		status = p.cmd.ProcessState.ExitCode()
+	default: // it runs
 	}
 	return result{p.out.String(), p.err.String(), status}
 }
