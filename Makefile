@@ -43,7 +43,7 @@ lowest: ## Test each adapter with the lowest version of its framework that it wo
 
 .PHONY: race
 race: ## Test every module with the race detector, in random order, except bench, examples and what drives a browser or commands
-	$(GO) test -race -shuffle=on $$($(GO) list work | grep -v -e /bench -e /examples -e '/e2e$$' -e /e2e/release)
+	$(GO) test -race -shuffle=on $$($(GO) list work | grep -v -e /bench -e /examples -e '/e2e$$' -e /e2e/release -e /e2e/fleet)
 
 .PHONY: check
 check: fmt vet vet32 fix lint race alone ## What to run before a commit: all but fuzzing and the main job
