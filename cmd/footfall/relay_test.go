@@ -133,7 +133,7 @@ func TestSIGTERMHandsBackWhatIsNotDelivered(t *testing.T) {
 	publish(t, s.ClientURL(), 40)
 	api.Always(footfalltest.Status(503))
 	p, base := relayed(t, at(s, api), "-json", "-stop-timeout", "1s")
-	_ = base
+	require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_held_events"] == 40 }, patience, 20*time.Millisecond)
 	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
 	began := time.Now()
 	got := p.stop()
