@@ -27,6 +27,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v3"
@@ -40,7 +41,7 @@ func main() {
 	err := newCommand(os.Stdout, os.Stderr).Run(ctx, os.Args)
 	stop()
 	if err != nil && !errors.Is(err, errReported) {
-		fmt.Fprintln(os.Stderr, "footfall:", err)
+		fmt.Fprintln(os.Stderr, "footfall:", strings.TrimPrefix(err.Error(), "footfall: ")) // errors of the library have it
 	}
 	os.Exit(status(err))
 }

@@ -131,6 +131,7 @@ func TestAWrongCommandLineEndsWithStatus2(t *testing.T) {
 		got := run(t, envOf(api.URL), args...)
 		assert.Equal(t, 2, got.status, "%q: %+v", args, got)
 		assert.Contains(t, got.err, want)
+		assert.NotContains(t, got.err, "footfall: footfall: ")
 		assert.Equal(t, 1, strings.Count(got.err, "\n"), "one line: %s", got.err)
 	}
 	got := run(t, envOf(api.URL).with("FOOTFALL_SITE_ID", ""), "send", "x", "-url", "https://example.com/")
