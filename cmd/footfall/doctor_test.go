@@ -68,22 +68,25 @@ func TestDoctorFindsNothingWrong(t *testing.T) {
 
 func TestDoctorNamesWrongSettings(t *testing.T) {
 	t.Parallel()
-	for name, row := range map[string]struct{ variable, value, found string }{
-		"no address":  {"FOOTFALL_BASE_URL", "", "set it to the address"},
-		"plain http":  {"FOOTFALL_BASE_URL", "http://stats.example.com", "FOOTFALL_ALLOW_HTTP=true"},
-		"with a path": {"FOOTFALL_BASE_URL", "https://stats.example.com/v1/events", "omit /v1"},
-		"no key":      {"FOOTFALL_API_KEY", "", "set it to an API key"},
-		"quoted key":  {"FOOTFALL_API_KEY", `"secret"`, "begins with a quotation mark"},
-		"no site":     {"FOOTFALL_SITE_ID", "", "not set"},
-		"no bool":     {"FOOTFALL_ALLOW_HTTP", "maybe", "neither true nor false"},
-		"no proxies":  {"FOOTFALL_TRUSTED_PROXIES", "10.0.0.0/8, nginx", "entry 2"},
-		"no page":     {"FOOTFALL_DEFAULT_URL", "example.com", "not absolute"},
-		"no public":   {"FOOTFALL_PUBLIC_URL", "https://a/?b", "without a query"},
+	for name, row := range map[string]struct{ variable, value, found, remedy string }{
+		"no address":  {"FOOTFALL_BASE_URL", "", "set it to the address", ""},
+		"no URL":      {"FOOTFALL_BASE_URL", "127.0.0.1:8090", "not a URL", "such as https://stats.example.com"},
+		"plain http":  {"FOOTFALL_BASE_URL", "http://stats.example.com", "FOOTFALL_ALLOW_HTTP=true", "such as https://stats.example.com"},
+		"with a path": {"FOOTFALL_BASE_URL", "https://stats.example.com/v1/events", "omit /v1", "such as https://stats.example.com"},
+		"no key":      {"FOOTFALL_API_KEY", "", "set it to an API key", ""},
+		"quoted key":  {"FOOTFALL_API_KEY", `"secret"`, "begins with a quotation mark", "as the dashboard showed it"},
+		"no site":     {"FOOTFALL_SITE_ID", "", "not set", "footfall sites lists them"},
+		"no bool":     {"FOOTFALL_ALLOW_HTTP", "maybe", "neither true nor false", "true or false"},
+		"no flag":     {"FOOTFALL_DISABLED", "maybe", "neither true nor false", "true or false"},
+		"no proxies":  {"FOOTFALL_TRUSTED_PROXIES", "10.0.0.0/8, nginx", "entry 2", "such as 10.0.0.0/8,::1"},
+		"no page":     {"FOOTFALL_DEFAULT_URL", "example.com", "not absolute", "such as https://shop.example.com/worker"},
+		"no public":   {"FOOTFALL_PUBLIC_URL", "https://a/?b", "without a query", "such as https://shop.example.com"},
 	} {
 		findings, status := examined(t, envOf("http://127.0.0.1:1").with(row.variable, row.value))
 		assert.Equal(t, 2, status, name)
 		assert.Equal(t, bad, findings[row.variable].Level, name)
 		assert.Contains(t, findings[row.variable].Found, row.found, name)
+		assert.Contains(t, findings[row.variable].Remedy, row.remedy, name)
 		assert.Equal(t, skipped, findings["network"].Level, "nothing is asked")
 	}
 	api := footfalltest.NewAPI(t)

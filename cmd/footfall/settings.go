@@ -13,17 +13,18 @@ import (
 type setting struct {
 	name, field string // FOOTFALL_BASE_URL and Config.BaseURL
 	absent      string // what applies if the variable is not set
+	correct     string // what to set it to
 }
 
 var settings = []setting{
-	{"FOOTFALL_BASE_URL", "Config.BaseURL", "required"},
-	{"FOOTFALL_API_KEY", "Config.APIKey", "required"},
-	{"FOOTFALL_SITE_ID", "Config.SiteID", "required"},
-	{"FOOTFALL_DEFAULT_URL", "Config.DefaultURL", "events without a page are refused"},
-	{"FOOTFALL_PUBLIC_URL", "Config.PublicURL", "pages have the host of the request"},
-	{"FOOTFALL_TRUSTED_PROXIES", "Config.TrustedProxies", "no proxy is trusted"},
-	{"FOOTFALL_ALLOW_HTTP", "Config.AllowHTTP", "plain http only on loopback"},
-	{"FOOTFALL_DISABLED", "Config.Disabled", "false"},
+	{"FOOTFALL_BASE_URL", "Config.BaseURL", "required", "the address of the API, such as https://stats.example.com"},
+	{"FOOTFALL_API_KEY", "Config.APIKey", "required", "a key of the account, as the dashboard showed it"},
+	{"FOOTFALL_SITE_ID", "Config.SiteID", "required", "the id of a site; footfall sites lists them"},
+	{"FOOTFALL_DEFAULT_URL", "Config.DefaultURL", "events without a page are refused", "a page, such as https://shop.example.com/worker, or unset it"},
+	{"FOOTFALL_PUBLIC_URL", "Config.PublicURL", "pages have the host of the request", "scheme and host of the pages, such as https://shop.example.com, or unset it"},
+	{"FOOTFALL_TRUSTED_PROXIES", "Config.TrustedProxies", "no proxy is trusted", "addresses and prefixes separated by commas, such as 10.0.0.0/8,::1, or unset it"},
+	{"FOOTFALL_ALLOW_HTTP", "Config.AllowHTTP", "plain http only on loopback", "true or false, or unset it"},
+	{"FOOTFALL_DISABLED", "Config.Disabled", "false", "true or false, or unset it"},
 }
 
 // use is what the settings are for.
@@ -81,7 +82,7 @@ func (r *report) settingAbsent(s setting, u use) {
 		r.add(s.name, skipped, "not set: a relay needs none, a program that tracks needs it", "")
 		return
 	case s.field == "Config.SiteID":
-		r.add(s.name, bad, "not set", "set it to the id of a site; footfall sites lists them")
+		r.add(s.name, bad, "not set", s.remedy(""))
 		return
 	}
 	r.add(s.name, good, "not set: "+s.absent, "")
@@ -95,12 +96,12 @@ func (s setting) shown(value string) string {
 	return value + " (from the environment)"
 }
 
-// remedy adds the name of the variable to the reasons that do not say what to do.
+// remedy says what to set the variable to, unless the reason says it.
 func (s setting) remedy(reason string) string {
 	if strings.Contains(reason, s.name) {
 		return ""
 	}
-	return "correct the environment variable " + s.name
+	return "set it to " + s.correct
 }
 
 // fieldErrors returns the reasons of the FieldErrors that err joins, by field.
