@@ -110,6 +110,10 @@ func TestAnEventIsSent(t *testing.T) {
 	got = run(t, envOf(api.URL), "send", "-url", "https://example.com/", "-site", "site_other", "x")
 	assert.Equal(t, 1, got.status)
 	assert.Contains(t, got.err, "site_other")
+	assert.Contains(t, got.err, "footfall sites lists them")
+	got = run(t, envOf(api.URL).with("FOOTFALL_API_KEY", "other"), "send", "-url", "https://example.com/", "x")
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, "footfall doctor tells more")
 	assert.Len(t, api.Events(), 2)
 }
 

@@ -51,7 +51,7 @@ func sendCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 				return usageError{errors.New("the event has no page: set -url or FOOTFALL_DEFAULT_URL")}
 			}
 			if err := client.Send(ctx, e); err != nil {
-				return err
+				return notSent(err)
 			}
 			if c.Bool("json") {
 				return writeJSON(out, map[string]any{"accepted": true, "site_id": e.SiteID, "name": e.Name, "url": e.URL})
@@ -60,6 +60,17 @@ func sendCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 			return err
 		},
 	}
+}
+
+// notSent adds the command that knows a remedy to an error of the API or of the network.
+func notSent(err error) error {
+	if status(err) == 2 {
+		return err
+	}
+	if answer, ok := errors.AsType[*footfall.APIError](err); ok && answer.Code == "not_found" {
+		return fmt.Errorf("%w; footfall sites lists them", err)
+	}
+	return fmt.Errorf("%w; footfall doctor tells more", err)
 }
 
 // parseProps reads props of the command line.
