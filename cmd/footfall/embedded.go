@@ -33,14 +33,14 @@ func (v *values) embedded() embeddedOptions {
 	}
 	for _, name := range []string{"nats", "creds", "tlsca", "tlscert", "tlskey"} {
 		if v.String(name) != "" {
-			v.problems = append(v.problems, fmt.Errorf("%s: set, and so is %s, whose server has no other address and no credentials: set either", v.both(name), v.both("embedded")))
+			v.problems = append(v.problems, fmt.Errorf("%s: set, and so is %s, whose server has no other address and no credentials: set only one of them", v.both(name), v.both("embedded")))
 		}
 	}
 	if os.Getenv(userVariable) != "" {
-		v.problems = append(v.problems, fmt.Errorf("%s: set, and so is %s, whose server has no users: set either", userVariable, v.both("embedded")))
+		v.problems = append(v.problems, fmt.Errorf("%s: set, and so is %s, whose server has no users: set only one of them", userVariable, v.both("embedded")))
 	}
 	if text := v.String("replicas"); text != "" && text != "1" {
-		v.report("replicas", "is not 1, and one embedded server keeps one replica")
+		v.report("replicas", "is not 1: the embedded server keeps one replica; omit it")
 	}
 	if listen != "" {
 		host, port, _ := net.SplitHostPort(listen) // address has split it

@@ -202,8 +202,8 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		"needs -tlskey or FOOTFALL_NATS_KEY, too":                                                                relay("-tlscert", text),
 		"needs -tlscert or FOOTFALL_NATS_CERT, too":                                                              relay("-tlskey", text),
 		"are not a certificate and its key":                                                                      relay("-tlscert", text, "-tlskey", text),
-		"-nats or FOOTFALL_NATS_URL: set, and so is -embedded":                                                   relay("-embedded", t.TempDir()),
-		`"3" is not 1, and one embedded server keeps one replica`:                                                {"relay", "-embedded", t.TempDir(), "-replicas", "3"},
+		"no other address and no credentials: set only one of them":                                              relay("-embedded", t.TempDir()),
+		`"3" is not 1: the embedded server keeps one replica; omit it`:                                           {"relay", "-embedded", t.TempDir(), "-replicas", "3"},
 		"needs -embedded or FOOTFALL_EMBEDDED":                                                                   relay("-embedded-listen", "127.0.0.1:0"),
 		`"x" is neither a SEQ nor an ID`:                                                                         {"rejected", "retry", "-nats", "127.0.0.1:1", "x"},
 		"purge removes events for good: give SEQs or IDs, or -yes":                                               {"rejected", "purge", "-nats", "127.0.0.1:1"},
@@ -232,5 +232,5 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 	assert.NoDirExists(t, unused)
 	got := run(t, envOf("http://127.0.0.1:1").with("FOOTFALL_NATS_USER", "a"), relay("-creds", credsFile(t))...)
 	assert.Equal(t, 2, got.status)
-	assert.Contains(t, got.err, "-creds or FOOTFALL_NATS_CREDS: set, and so is FOOTFALL_NATS_USER")
+	assert.Contains(t, got.err, "-creds or FOOTFALL_NATS_CREDS: set, and so is FOOTFALL_NATS_USER or FOOTFALL_NATS_PASSWORD: set either the file, or user and password")
 }

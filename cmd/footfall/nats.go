@@ -115,7 +115,7 @@ func (v *values) credentials(s *servers) {
 	s.as = "no credentials were given"
 	switch {
 	case file != "" && (user != "" || password != ""):
-		v.problems = append(v.problems, fmt.Errorf("%s: set, and so is %s or %s: set either", v.both("creds"), userVariable, passwordVariable))
+		v.problems = append(v.problems, fmt.Errorf("%s: set, and so is %s or %s: set either the file, or user and password", v.both("creds"), userVariable, passwordVariable))
 	case password != "" && user == "":
 		v.problems = append(v.problems, fmt.Errorf("%s: set without %s", passwordVariable, userVariable))
 	case file != "":
