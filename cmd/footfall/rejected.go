@@ -149,12 +149,14 @@ func (r *rejections) purge(ctx context.Context) error {
 	return r.report(n, err, "purged", "%d removed for good\n")
 }
 
-// report prints how many events were moved, also before an error.
+// report prints how many events were moved, also those before an error.
 func (r *rejections) report(n int, err error, key, text string) error {
 	if r.Bool("json") {
 		return errors.Join(err, writeJSON(r.out, map[string]int{key: n}))
 	}
-	fmt.Fprintf(r.out, text, n)
+	if err == nil || n > 0 {
+		fmt.Fprintf(r.out, text, n)
+	}
 	return err
 }
 

@@ -66,6 +66,7 @@ func TestRejectedEventsAreListedRetriedAndPurged(t *testing.T) {
 		got = run(t, e, "rejected", command, all[3].ID, "1")
 		assert.Equal(t, 1, got.status)
 		assert.Contains(t, got.err, "there is no rejected event 1: footfall rejected list shows")
+		assert.Empty(t, got.out)
 		assert.Len(t, listed(t, e), 3, "nothing is done if one is missing")
 	}
 	got = run(t, e, "rejected", "retry", "-json")
