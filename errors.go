@@ -161,7 +161,7 @@ func (e *FlushError) Unwrap() []error {
 type CloseError struct {
 	Delivered uint64
 	Rejected  uint64
-	Stored    uint64 // kept on disk by the Transport, including events from before Close
+	Stored    uint64 // kept by the Transport, on disk or in a stream, including events from before Close
 	Lost      uint64
 	Err       error // why events were lost: the end of Close's context, the last failed attempt, or both
 }

@@ -17,6 +17,9 @@
 //	footfall.store.size       {event}  Stats.Stored
 //
 // The last three are up-down counters, the others counters, from the start of the tracker.
+//
+// footfall.store.size only grows with package stream, because a program does not learn when a relay
+// delivers its events.
 package otelfootfall
 
 import (
@@ -96,7 +99,7 @@ func newInstruments(m metric.Meter, attributes []attribute.KeyValue) (*instrumen
 	counter(&s.redacted, "footfall.value.redacted", "{value}", "Values that the personal-data guard replaced or left out.")
 	level(&s.queued, "footfall.queue.size", "{event}", "Events that wait or are in flight.")
 	level(&s.memory, "footfall.queue.memory", "By", "Encoded size of the events that wait or are in flight.")
-	level(&s.stored, "footfall.store.size", "{event}", "Events that the transport keeps on disk.")
+	level(&s.stored, "footfall.store.size", "{event}", "Events that a spool keeps on disk now, or that a stream has taken since the start.")
 	return s, errors.Join(problems...)
 }
 

@@ -13,8 +13,8 @@ var (
 	events = prometheus.NewDesc("footfall_events_total", "Events by outcome.", []string{"outcome"}, nil)
 	values = prometheus.NewDesc("footfall_redacted_values_total", "Values that the personal-data guard replaced.", nil, nil)
 	queue  = prometheus.NewDesc("footfall_queue_events", "Events that wait or are in flight.", nil, nil)
-	memory = prometheus.NewDesc("footfall_queue_bytes", "Encoded size of those events.", nil, nil)
-	stored = prometheus.NewDesc("footfall_stored_events", "Events that the transport keeps on disk.", nil, nil)
+	memory = prometheus.NewDesc("footfall_queue_bytes", "Encoded size of the events that wait or are in flight.", nil, nil)
+	stored = prometheus.NewDesc("footfall_stored_events", "Events that a spool keeps on disk now, or that a stream has taken since the start.", nil, nil)
 )
 
 func (collector) Describe(to chan<- *prometheus.Desc) {

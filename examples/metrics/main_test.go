@@ -62,6 +62,7 @@ func TestAScrapeHasTheCountsOfTheTracker(t *testing.T) {
 		`footfall_events_total{outcome="dropped"} 0`, `footfall_events_total{outcome="invalid"} 1`,
 		`footfall_events_total{outcome="refused"} 0`, `footfall_redacted_values_total 1`,
 		`footfall_queue_events 0`, `footfall_queue_bytes 0`, `footfall_stored_events 0`,
+		`# HELP footfall_queue_bytes Encoded size of the events that wait or are in flight.`,
 		`# TYPE footfall_events_total counter`, `# TYPE footfall_queue_events gauge`,
 	} {
 		if !strings.Contains(text, line+"\n") {
