@@ -1,5 +1,5 @@
 // Metrics serves the counts of a tracker for Prometheus at /metrics, and as JSON of package
-// expvar at /debug/vars.
+// expvar at /debug/vars. It listens on 127.0.0.1:8080, or on the address in LISTEN.
 package main
 
 import (
@@ -32,5 +32,6 @@ func main() {
 	if listen == "" {
 		listen = "127.0.0.1:8080"
 	}
+	log.Printf("Prometheus: http://%s/metrics  expvar: http://%s/debug/vars", listen, listen)
 	log.Fatal(http.ListenAndServe(listen, tracker.Middleware(footfall.Rule{Route: "GET /{$}", Event: "home_viewed"})(mux)))
 }
