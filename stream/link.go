@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,12 +75,27 @@ func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 	if isFinal(err) {
 		return nil, fmt.Errorf("stream: NATS: %w", withoutURL(err))
 	}
-	cfg.Logger.Warn("stream: NATS is away; events wait until it can be reached", "error", err)
+	cfg.Logger.Warn("stream: NATS is away; events wait until it can be reached", "servers", hosts(cfg.URL), "error", err)
 	nc, err = nats.Connect(cfg.URL, append(options, nats.RetryOnFailedConnect(true))...)
 	if err != nil {
 		return nil, fmt.Errorf("stream: NATS: %w", withoutURL(err))
 	}
 	return nc, nil
+}
+
+// hosts returns the hosts and ports of a list of URLs, without the passwords that they may contain.
+func hosts(urls string) string {
+	var list []string
+	for one := range strings.SplitSeq(urls, ",") {
+		one = strings.TrimSpace(one)
+		if !strings.Contains(one, "://") {
+			one = "nats://" + one
+		}
+		if u, err := url.Parse(one); err == nil {
+			list = append(list, u.Host)
+		}
+	}
+	return strings.Join(list, ",")
 }
 
 // withoutURL removes the URL from an error of the parser, because it may contain a password.

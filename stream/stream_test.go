@@ -121,7 +121,7 @@ func TestAProgramStartsWhileNATSIsAway(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
 	cfg := single("")
-	cfg.URL = "nats://" + hostPort(port)
+	cfg.URL = hostPort(port) + ", nats://shop:secret@" + hostPort(port)
 	log := &footfalltest.Log{}
 	tr := open(t, quick(log), cfg)
 	track(t, tr, 100)
@@ -132,10 +132,12 @@ func TestAProgramStartsWhileNATSIsAway(t *testing.T) {
 	defer cancel()
 	require.ErrorContains(t, tr.TrackDurable(ctx, footfall.Event{Name: "paid"}), "not connected to NATS")
 	assert.Contains(t, log.String(), "NATS is away; events wait")
+	assert.Contains(t, log.String(), "servers="+hostPort(port)+","+hostPort(port)+" ")
+	assert.NotContains(t, log.String(), "secret")
 	startServer(t, func(o *server.Options) { o.Port = port })
 	require.NoError(t, flushWithin(tr, patience))
 	assert.Equal(t, uint64(101), tr.Stats().Stored)
-	assert.Equal(t, 101, messages(t, manage(t, cfg.URL), "FOOTFALL"))
+	assert.Equal(t, 101, messages(t, manage(t, "nats://"+hostPort(port)), "FOOTFALL"))
 }
 
 func TestAStreamThatDiffersLaterHoldsEventsAndSaysWhy(t *testing.T) {
