@@ -221,7 +221,7 @@ func (r *reporter) write() {
 	if counts == (tally{}) {
 		return
 	}
-	r.log.Warn("footfall: events were refused or lost",
+	r.log.Warn("footfall: events were refused, rejected or dropped",
 		"invalid", counts.invalid, "refused", counts.refused,
 		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
 }

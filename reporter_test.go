@@ -201,6 +201,7 @@ func TestEventsNotAcceptedAreALineAtOnceAndThenOneAMinute(t *testing.T) {
 		_ = tracker.Track(context.Background(), "")
 		synctest.Wait()
 		assert.Equal(t, 1, j.Lines(slog.LevelWarn), "at once")
+		assert.Contains(t, j.String(), "events were refused, rejected or dropped")
 		for range 10 * 60 * 10 {
 			_ = tracker.Track(context.Background(), "")
 			time.Sleep(100 * time.Millisecond)
