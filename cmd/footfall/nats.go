@@ -224,7 +224,7 @@ func (s *servers) connect(name string, log *slog.Logger, more ...nats.Option) (*
 		nats.Name("footfall "+name), nats.Timeout(natsTimeout), nats.MaxReconnects(-1),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				log.Warn("the connection to NATS is lost; it is made again", "error", err)
+				log.Warn("the connection to NATS is lost; reconnecting", "error", err)
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { log.Info("connected to NATS again") }),

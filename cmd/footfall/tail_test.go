@@ -81,7 +81,7 @@ func TestTailGoesOnAfterNATSWasAway(t *testing.T) {
 	p.sees("events from now on")
 	s.Shutdown()
 	s.WaitForShutdown()
-	p.sees("the connection to NATS is lost; it is made again")
+	p.sees("the connection to NATS is lost; reconnecting")
 	startNATSServer(t, same)
 	p.sees("connected to NATS again")
 	publish(t, "nats://"+address, 1)
