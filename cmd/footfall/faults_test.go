@@ -185,6 +185,7 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		"-nats or FOOTFALL_NATS_URL: not set: set it to":                                                         {"tail"},
 		"not set: set it to the addresses of the NATS servers, such as nats://nats-1:4222, or set -embedded DIR": {"relay"},
 		"-nats or FOOTFALL_NATS_URL: entry 2 is not an address":                                                  {"tail", "-nats", "nats-1,http://nats-2:4222"},
+		"flag provided but not defined: -stream; footfall tail -help":                                            {"tail", "-stream", "SHOP"}, // it listens to the subject
 		`"x" is not a number of events a second above zero`:                                                      relay("-rate", "x"),
 		`-rate or FOOTFALL_RATE: "-1" is not a number`:                                                           relay("-rate=-1"),
 		`"2" is wrong: not 1, 3 or 5`:                                                                            relay("-replicas", "2"),

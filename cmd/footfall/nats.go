@@ -46,8 +46,13 @@ func natsFlags() []cli.Flag {
 func nameFlags() []cli.Flag {
 	return []cli.Flag{
 		option("stream", "FOOTFALL_NATS_STREAM", "the `NAME` of the stream; without it FOOTFALL"),
-		option("subject", "FOOTFALL_NATS_SUBJECT", "the `SUBJECT` of the events; without it footfall.events"),
+		subjectFlag(),
 	}
+}
+
+// subjectFlag names the subject of the events.
+func subjectFlag() cli.Flag {
+	return option("subject", "FOOTFALL_NATS_SUBJECT", "the `SUBJECT` of the events; without it footfall.events")
 }
 
 // streamFlags are the flags of commands that create or compare a stream.

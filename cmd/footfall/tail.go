@@ -23,8 +23,9 @@ import (
 func tailCommand(stdout, stderr io.Writer, jsonFlag cli.Flag) *cli.Command {
 	return &cli.Command{
 		Name: "tail", Usage: "print the events that are published to a NATS stream from now on",
-		Description: "It takes no event from the relays, and ends with SIGINT or SIGTERM. With -json each line is an event.",
-		Flags: append(append(natsFlags(), nameFlags()...),
+		Description: "It listens to the subject of the events, takes none of them from the relays, and ends with SIGINT or\n" +
+			"SIGTERM. With -json each line is an event.",
+		Flags: append(natsFlags(), subjectFlag(),
 			&cli.StringFlag{Name: "site", Usage: "only events of the site with this `ID`"},
 			&cli.StringFlag{Name: "event", Usage: "only events with this `NAME`"},
 			jsonFlag,
