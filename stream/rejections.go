@@ -45,6 +45,9 @@ func OpenRejections(ctx context.Context, cfg Config) (*Rejections, error) {
 	defer cancel()
 	s, err := link.js.Stream(ctx, cfg.rejectedName())
 	if err != nil {
+		if !link.nc.IsConnected() {
+			err = fmt.Errorf("%w: %w", link.away(), err)
+		}
 		link.close()
 		return nil, fmt.Errorf("stream: NATS stream %q: %w", cfg.rejectedName(), err)
 	}

@@ -140,6 +140,15 @@ func TestAProgramStartsWhileNATSIsAway(t *testing.T) {
 	assert.Equal(t, 101, messages(t, manage(t, "nats://"+hostPort(port)), "FOOTFALL"))
 }
 
+func TestRejectionsNameNATSThatIsAway(t *testing.T) {
+	t.Parallel()
+	cfg := single("nats://" + hostPort(freePort(t)))
+	cfg.Timeout, cfg.Logger = 300*time.Millisecond, (&footfalltest.Log{}).Logger()
+	_, err := stream.OpenRejections(t.Context(), cfg)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "not connected to NATS")
+}
+
 func TestAStreamThatDiffersLaterHoldsEventsAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
