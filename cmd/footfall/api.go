@@ -160,7 +160,9 @@ func (a *asked) send(ctx context.Context, wanted bool, page string) {
 		return
 	}
 	remedy := "look at the log of the service, and try again"
-	if answer, ok := errors.AsType[*footfall.APIError](err); ok && answer.Status == http.StatusConflict {
+	if _, wrong := errors.AsType[*footfall.FieldError](err); wrong {
+		remedy = "set -url or FOOTFALL_DEFAULT_URL to a page, such as https://" + a.mine.Domain + "/"
+	} else if answer, ok := errors.AsType[*footfall.APIError](err); ok && answer.Status == http.StatusConflict {
 		remedy = "resume tracking of the site in the dashboard"
 	} else if ok && answer.Status == http.StatusBadRequest {
 		remedy = "the site may accept only pages of its own domain: set -url or FOOTFALL_DEFAULT_URL to one"

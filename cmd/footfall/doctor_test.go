@@ -245,4 +245,8 @@ func TestDoctorTellsWhyTheEventWasRefused(t *testing.T) {
 		assert.Equal(t, bad, findings["event"].Level)
 		assert.Contains(t, findings["event"].Remedy, remedy)
 	}
+	findings, code := examined(t, envOf(footfalltest.NewAPI(t).URL), "-send", "-url", "example.com")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, findings["event"].Found, "url: not absolute")
+	assert.Equal(t, "set -url or FOOTFALL_DEFAULT_URL to a page, such as https://example.com/", findings["event"].Remedy)
 }
