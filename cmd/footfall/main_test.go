@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
@@ -80,6 +81,9 @@ func TestSitesAreListed(t *testing.T) {
 	api := footfalltest.NewAPI(t)
 	got := run(t, envOf(api.URL), "sites")
 	assert.Equal(t, result{"ID         DOMAIN       TRACKING  ADDED\nsite_test  example.com  active    2026-01-01\n", "", 0}, got)
+	var paused strings.Builder
+	require.NoError(t, writeSites(&paused, []footfall.Site{{ID: "site_paused"}}))
+	assert.Contains(t, paused.String(), "inactive", "it has events, perhaps")
 	got = run(t, envOf(api.URL).with("FOOTFALL_SITE_ID", ""), "sites", "-json")
 	var sites []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(got.out), &sites), got)

@@ -73,7 +73,7 @@ func writeSites(out io.Writer, sites []footfall.Site) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tDOMAIN\tTRACKING\tADDED")
 	for _, s := range sites {
-		tracking := "no events"
+		tracking := "inactive"
 		if s.TrackingActive {
 			tracking = "active"
 		}
