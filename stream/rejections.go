@@ -45,8 +45,11 @@ func OpenRejections(ctx context.Context, cfg Config) (*Rejections, error) {
 	defer cancel()
 	s, err := link.js.Stream(ctx, cfg.rejectedName())
 	if err != nil {
-		if !link.nc.IsConnected() {
+		switch {
+		case !link.nc.IsConnected():
 			err = fmt.Errorf("%w: %w", link.away(), err)
+		case link.forbidden(): // NATS answers nothing else
+			err = link.nc.LastError()
 		}
 		link.close()
 		return nil, fmt.Errorf("stream: NATS stream %q: %w", cfg.rejectedName(), err)

@@ -1,8 +1,10 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,7 +18,8 @@ type Event struct {
 
 // Tail calls f for each event that is published from now on, until ctx ends. It takes none of
 // them from the relays. f must return before the next call; NATS drops events for Tail if f is
-// slow for long. Tail returns the error of ctx, or says why NATS refuses the connection.
+// slow for long. Tail returns the error of ctx, or says why NATS refuses the connection or the
+// subject, or that a Config.Conn is closed.
 func Tail(ctx context.Context, cfg Config, f func(Event)) error {
 	cfg = cfg.withDefaults(nil)
 	if err := cfg.check(); err != nil {
@@ -27,18 +30,40 @@ func Tail(ctx context.Context, cfg Config, f func(Event)) error {
 		return err
 	}
 	defer link.close()
+	closed := link.nc.StatusChanged(nats.CLOSED)
+	defer link.nc.RemoveStatusListener(closed)
 	messages := make(chan *nats.Msg, 1024)
 	sub, err := link.nc.ChanSubscribe(cfg.Subject, messages)
 	if err != nil {
 		return fmt.Errorf("stream: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }() // an error means that the connection is closed
+	if err := link.permitted(ctx); err != nil {
+		return fmt.Errorf("stream: %w", err)
+	}
 	for {
 		select {
+		case <-closed:
+			return fmt.Errorf("stream: NATS has closed the connection: %w", cmp.Or(link.nc.LastError(), nats.ErrConnectionClosed))
 		case m := <-messages:
 			f(Event{ID: eventID(m.Header.Get(jetstream.MsgIDHeader)), Body: m.Data})
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// permitted returns an error if the account may not subscribe to the subject. The server says so
+// before it answers a ping.
+func (l *link) permitted(ctx context.Context) error {
+	if !l.nc.IsConnected() {
+		return nil // nats.go subscribes later
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
+	defer cancel()
+	_ = l.nc.FlushWithContext(ctx) // an error means that NATS has gone
+	if err := l.nc.LastError(); l.forbidden() && strings.Contains(err.Error(), fmt.Sprintf("Subscription to %q", l.cfg.Subject)) {
+		return err
+	}
+	return nil
 }

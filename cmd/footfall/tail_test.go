@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -86,4 +87,44 @@ func TestTailGoesOnAfterNATSWasAway(t *testing.T) {
 	p.sees("connected to NATS again")
 	publish(t, "nats://"+address, 1)
 	assert.Contains(t, p.lines(1)[0], "tested")
+}
+
+// restricted makes a user who may only publish events.
+func restricted(o *server.Options) {
+	o.Users = []*server.User{{Username: "shop", Password: "secret", Permissions: &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{"footfall.events"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+	}}}
+}
+
+func TestAMissingPermissionIsNamed(t *testing.T) {
+	t.Parallel()
+	e := at(startNATSServer(t, restricted), footfalltest.NewAPI(t)).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret")
+	for subject, args := range map[string][]string{
+		`Subscription to "footfall.events"`:                    {"tail"},
+		`Publish to "$JS.API.STREAM.INFO.FOOTFALL_REJECTED"`:   {"rejected", "list"},
+		`Publish to "$JS.API.STREAM.INFO.FOOTFALL_B_REJECTED"`: {"rejected", "retry", "-stream", "FOOTFALL_B"},
+	} {
+		p := begin(t, e, args...)
+		p.sees(`footfall: NATS at .*` + regexp.QuoteMeta(subject) + `: user "shop" of FOOTFALL_NATS_USER: give the user permission`)
+		<-p.ended
+		assert.Equal(t, 1, p.said().status)
+	}
+}
+
+func TestTailEndsWhenNATSRefusesItsCredentials(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	same := func(password string) func(o *server.Options) {
+		return func(o *server.Options) { o.Port, o.Username, o.Password = portOf(t, address), "shop", password }
+	}
+	s := startNATSServer(t, same("before"))
+	p := begin(t, at(s, footfalltest.NewAPI(t)).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "before"), "tail")
+	p.sees("events from now on")
+	s.Shutdown()
+	s.WaitForShutdown()
+	startNATSServer(t, same("after"))
+	p.sees(`footfall: NATS at .*: .*uthorization.*: user "shop" of FOOTFALL_NATS_USER: set -creds`)
+	<-p.ended
+	assert.Equal(t, 1, p.said().status)
 }
