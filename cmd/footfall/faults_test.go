@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -171,7 +173,24 @@ func TestAWrongKeyEndsTheRelay(t *testing.T) {
 	got = run(t, at(s, api).with("FOOTFALL_BASE_URL", api.URL+"/stats"), "relay")
 	assert.Equal(t, 1, got.status)
 	assert.Contains(t, got.err, "something other than the API answers: set FOOTFALL_BASE_URL")
+	page := plain(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>a page for each path</html>") })
+	got = run(t, at(s, api).with("FOOTFALL_BASE_URL", page), "relay")
+	assert.Equal(t, 1, got.status, "another service answers 200")
+	assert.Contains(t, got.err, "something other than the API answers: set FOOTFALL_BASE_URL")
 	assert.Equal(t, 3, messages(t, s.ClientURL(), "FOOTFALL"), "nothing is taken")
+}
+
+func TestARelayStartsAfterAnAnswerThatWasCut(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	cut := plain(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		fmt.Fprint(w, `{"data":[`)
+	})
+	p := begin(t, at(s, api).with("FOOTFALL_BASE_URL", cut), "relay")
+	p.sees("the API is away; the relay starts")
+	p.sees("The relay takes events")
+	assert.Equal(t, 0, p.stop().status)
 }
 
 func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"time"
 
 	"github.com/footfall-dev/footfall"
@@ -15,7 +17,8 @@ const askAgain = 5 * time.Second
 // checkAPI asks the API whether it takes the key. An error is one that only an operator can
 // remove. If the API is away, the relay starts, is not ready, and its events wait in the stream.
 func (p *probes) checkAPI(cfg footfall.Config) error {
-	client, err := newClient(cfg, nil)
+	seen := &answered{}
+	client, err := newClient(cfg, &http.Client{Transport: seen})
 	if err != nil {
 		return err
 	}
@@ -24,7 +27,7 @@ func (p *probes) checkAPI(cfg footfall.Config) error {
 		return nil
 	}
 	check, ok := errors.AsType[*footfall.CheckError](err)
-	if _, answered := errors.AsType[*footfall.APIError](err); ok && answered && check.Field != "" {
+	if ok && check.Field != "" && seen.whole {
 		return fmt.Errorf("the API at %s: %w: %s; footfall doctor tells more", cfg.BaseURL, err, apiRemedy(check.Field))
 	}
 	p.log.Warn("the API is away; the relay starts, and events wait in the stream until it is there; footfall doctor tells more",
@@ -32,6 +35,32 @@ func (p *probes) checkAPI(cfg footfall.Config) error {
 	p.away.Store(&err)
 	go p.await(client)
 	return nil
+}
+
+// answered notes whether an answer has come, with all of its body.
+type answered struct{ whole bool }
+
+// RoundTrip implements http.RoundTripper.
+func (a *answered) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if a.whole = err == nil; a.whole {
+		answer.Body = &noted{answer.Body, a}
+	}
+	return answer, err
+}
+
+// noted is the body of an answer.
+type noted struct {
+	io.ReadCloser
+	a *answered
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	count, err := n.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		n.a.whole = false
+	}
+	return count, err
 }
 
 // await asks until the API answers as it should.
