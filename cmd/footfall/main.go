@@ -68,6 +68,9 @@ func status(err error) int {
 	case errors.Is(err, errUsage):
 		return 2
 	}
+	if _, wrong := errors.AsType[cli.ExitCoder](err); wrong { // package cli names an unknown command
+		return 2
+	}
 	if _, wrong := errors.AsType[*footfall.FieldError](err); wrong {
 		return 2
 	}

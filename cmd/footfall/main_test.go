@@ -129,6 +129,8 @@ func TestAWrongCommandLineEndsWithStatus2(t *testing.T) {
 		`there is no command "sned"`:                                 {"sned"},
 		"flag provided but not defined: -jsno":                       {"sites", "-jsno"},
 		`takes no argument "x"`:                                      {"doctor", "x"},
+		"No help topic for 'x'":                                      {"help", "x"},
+		"No help topic for 'tcsh'":                                   {"completion", "tcsh"},
 		"needs one NAME, not 0":                                      {"send"},
 		"needs one NAME, not 2":                                      {"send", "a", "b"},
 		`-prop "k" is not of the form KEY=VALUE`:                     {"send", "x", "-url", "https://example.com/", "-prop", "k"},
