@@ -149,6 +149,10 @@ func names(sites []footfall.Site) string {
 
 // send sends an event if it is wanted.
 func (a *asked) send(ctx context.Context, wanted bool, page string) {
+	if wanted && a.cfg.SiteID == "" {
+		a.add("event", bad, "none sent, because there is no site", "set FOOTFALL_SITE_ID to the site of the event; footfall sites lists them")
+		return
+	}
 	if !wanted {
 		a.add("event", skipped, "none sent; -send sends one, which counts in the dashboard", "")
 		return

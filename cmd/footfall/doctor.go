@@ -125,6 +125,8 @@ func (x *exam) run(ctx context.Context) *report {
 	}
 	if u != publishes {
 		x.api(ctx)
+	} else if x.send {
+		x.add("event", bad, "none sent, because there is no API to send it to", "-send asks the API: set FOOTFALL_BASE_URL and FOOTFALL_API_KEY, or omit -send")
 	}
 	if viaNATS {
 		x.nats(ctx)
@@ -144,7 +146,7 @@ func (x *exam) api(ctx context.Context) {
 		return
 	}
 	a := &asked{cfg: x.cfg, report: x.report}
-	if a.ask(ctx) && x.cfg.SiteID != "" && a.site() {
+	if a.ask(ctx) && (x.cfg.SiteID == "" || a.site()) {
 		a.send(ctx, x.send, x.page)
 	}
 }

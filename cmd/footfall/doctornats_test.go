@@ -266,3 +266,18 @@ func TestTLSAndClientCertificates(t *testing.T) {
 	got = run(t, e.with("FOOTFALL_NATS_URL", clear.ClientURL()), "rejected", "list", "-tlsca", ours.file)
 	assert.Contains(t, got.err, "the server does not offer TLS")
 }
+
+func TestDoctorSaysThatItCouldNotSend(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	findings, status := examined(t, at(s, api).with("FOOTFALL_SITE_ID", ""), "-send")
+	assert.Equal(t, 1, status)
+	checked(t, findings, "event", bad, "none sent, because there is no site", "set FOOTFALL_SITE_ID")
+	findings, status = examined(t, at(s, api).with("FOOTFALL_BASE_URL", "").with("FOOTFALL_API_KEY", ""), "-send")
+	assert.Equal(t, 1, status)
+	checked(t, findings, "event", bad, "none sent, because there is no API to send it to", "set FOOTFALL_BASE_URL")
+	findings, status = examined(t, at(s, api).with("FOOTFALL_SITE_ID", ""))
+	assert.Equal(t, 0, status)
+	checked(t, findings, "event", skipped, "none sent", "")
+	assert.Empty(t, api.Events())
+}
