@@ -51,7 +51,7 @@ func doctorCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 	flags := []cli.Flag{
 		&cli.BoolFlag{Name: "send", Usage: "also send an event, footfall_doctor, which counts in the dashboard"},
 		&cli.StringFlag{Name: "url", Usage: "the `PAGE` of that event; without it FOOTFALL_DEFAULT_URL, or the site's domain"},
-		option("nats-monitor", "FOOTFALL_NATS_MONITOR", "the `URLS` of the monitoring ports of the NATS servers, separated by commas, such as http://nats-1:8222"),
+		monitorFlag(),
 		jsonFlag,
 	}
 	return &cli.Command{

@@ -20,6 +20,10 @@ import (
 	"github.com/footfall-dev/footfall/stream"
 )
 
+func monitorFlag() cli.Flag {
+	return option("nats-monitor", "FOOTFALL_NATS_MONITOR", "the `URLS` of the monitoring ports of the NATS servers, separated by commas, such as http://nats-1:8222")
+}
+
 // monitors reads the URLs of the monitoring ports.
 func (v *values) monitors() (urls []string) {
 	for text := range strings.SplitSeq(v.String("nats-monitor"), ",") {
@@ -42,7 +46,7 @@ func (v *values) natsSettings() (list []finding) {
 	add := func(name, value, source string) {
 		list = append(list, finding{name, good, value + " (from the " + source + ")", ""})
 	}
-	for _, f := range append(natsFlags(), streamFlags()...) {
+	for _, f := range append(append(natsFlags(), streamFlags()...), monitorFlag()) {
 		name, variable := f.Names()[0], f.(cli.DocGenerationFlag).GetEnvVars()[0]
 		value, source := v.String(name), "command line"
 		if value == "" {
@@ -53,8 +57,11 @@ func (v *values) natsSettings() (list []finding) {
 		} else {
 			name = "-" + name
 		}
-		if f.Names()[0] == "nats" {
+		switch f.Names()[0] {
+		case "nats":
 			value = v.servers().shown()
+		case "nats-monitor":
+			value = shownURLs(v.monitors())
 		}
 		add(name, value, source)
 	}

@@ -47,6 +47,7 @@ func TestDoctorChecksNATS(t *testing.T) {
 	assert.Equal(t, 0, status)
 	checked(t, findings, "FOOTFALL_NATS_URL", good, s.ClientURL()+" (from the environment)", "")
 	checked(t, findings, "FOOTFALL_NATS_REPLICAS", good, "1 (from the environment)", "")
+	checked(t, findings, "FOOTFALL_NATS_MONITOR", good, monitorOf(s)+" (from the environment)", "")
 	assert.NotContains(t, findings, "FOOTFALL_NATS_CREDS")
 	checked(t, findings, "NATS "+s.ClientURL(), good, "server n0, version "+server.VERSION+", without TLS, in ", "")
 	checked(t, findings, "JetStream", good, "enabled, 0 streams", "")

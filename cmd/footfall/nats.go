@@ -200,9 +200,11 @@ func (v *values) needNATS(s *servers, or string) {
 }
 
 // shown returns the addresses without passwords.
-func (s *servers) shown() string {
+func (s *servers) shown() string { return shownURLs(s.urls) }
+
+func shownURLs(urls []string) string {
 	var list []string
-	for _, text := range s.urls {
+	for _, text := range urls {
 		list = append(list, shownURL(text))
 	}
 	return strings.Join(list, ",")
