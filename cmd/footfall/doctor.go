@@ -87,11 +87,11 @@ func doctorCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 
 func (r *report) write(out io.Writer) error {
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(out, "%-4s  %-24s %s\n", f.Level, f.Check, f.Found); err != nil {
+		if _, err := fmt.Fprintf(out, "%-4s  %-24s %s\n", f.Level, f.Check, printable(f.Found)); err != nil {
 			return err
 		}
 		if f.Remedy != "" {
-			if _, err := fmt.Fprintf(out, "      %-24s → %s\n", "", f.Remedy); err != nil {
+			if _, err := fmt.Fprintf(out, "      %-24s → %s\n", "", printable(f.Remedy)); err != nil {
 				return err
 			}
 		}

@@ -250,3 +250,18 @@ func TestDoctorTellsWhyTheEventWasRefused(t *testing.T) {
 	assert.Contains(t, findings["event"].Found, "url: not absolute")
 	assert.Equal(t, "set -url or FOOTFALL_DEFAULT_URL to a page, such as https://example.com/", findings["event"].Remedy)
 }
+
+// An answer may come from anything at the address.
+func TestAnAnswerCannotSteerATerminal(t *testing.T) {
+	t.Parallel()
+	url := plain(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": "bad\x1b[31m", "message": "none\u009b2J\x7f", "status": 404})
+	})
+	for _, args := range [][]string{{"doctor"}, {"sites"}, {"send", "x", "-url", "https://example.com/"}} {
+		got := run(t, envOf(url), args...)
+		assert.Equal(t, 1, got.status)
+		assert.Contains(t, got.out+got.err, "the API answered 404 bad?[31m: none?2J?", args)
+		assert.NotContains(t, got.err, "footfall: footfall: ", args)
+	}
+}

@@ -41,9 +41,18 @@ func main() {
 	err := newCommand(os.Stdout, os.Stderr).Run(ctx, os.Args)
 	stop()
 	if err != nil && !errors.Is(err, errReported) {
-		fmt.Fprintln(os.Stderr, "footfall:", strings.TrimPrefix(err.Error(), "footfall: ")) // errors of the library have it
+		fmt.Fprintln(os.Stderr, "footfall: "+shownError(err))
 	}
 	os.Exit(status(err))
+}
+
+// shownError returns the text of an error for a terminal. An answer of the API is part of some.
+func shownError(err error) string {
+	lines := strings.Split(strings.TrimPrefix(err.Error(), "footfall: "), "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 var (

@@ -131,7 +131,7 @@ func (r *rejections) list(ctx context.Context) error {
 			body.Name = "-"
 		}
 		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Local().Format("2006-01-02 15:04:05"), e.Status,
-			cmp.Or(e.Code, "-"), word(body.Name), word(cmp.Or(body.SiteID, "-")), printable(e.Message))
+			printable(cmp.Or(e.Code, "-")), word(body.Name), word(cmp.Or(body.SiteID, "-")), printable(e.Message))
 	}
 	if r.Bool("json") {
 		return writeJSON(r.out, all)
