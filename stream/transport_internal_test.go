@@ -27,7 +27,9 @@ func TestTransport(t *testing.T) {
 	var streams atomic.Int64
 	transporttest.Run(t, func(cfg footfall.Config) (footfall.Transport, error) {
 		name := fmt.Sprint("T", streams.Add(1))
-		return openThrough(cfg, Config{URL: s.ClientURL(), Name: name, Subject: name, Replicas: 1, MaxBytes: 64 << 20})
+		return openThrough(cfg, Config{ // the server reserves the disk space of all streams
+			URL: s.ClientURL(), Name: name, Subject: name, Replicas: 1, MaxBytes: 16 << 20, RejectedMaxBytes: 1 << 20,
+		})
 	}, without...)
 }
 
