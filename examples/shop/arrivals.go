@@ -13,6 +13,7 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 // oneByOne is a Writer for several goroutines, because events arrive on several
@@ -37,10 +38,10 @@ type arrivals struct {
 
 func newArrivals(out io.Writer, shopURL string) *arrivals {
 	a := &arrivals{out: out}
-	for _, r := range rules {
+	for _, r := range storefront.Rules {
 		a.nameWidth = max(a.nameWidth, len(r.Event))
 	}
-	for _, p := range catalog {
+	for _, p := range storefront.Catalog {
 		a.pageWidth = max(a.pageWidth, len(shopURL+"/products/"+p.Slug))
 	}
 	return a

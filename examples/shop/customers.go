@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 // atOnce bounds the customers in the shop; others wait.
@@ -27,14 +29,14 @@ const atOnce = 100
 type customers struct {
 	shopURL   string
 	perMinute int
-	thinking  time.Duration // between two clicks, on average
-	script    *script       // run by their browsers; nil for none
+	thinking  time.Duration      // between two clicks, on average
+	script    *storefront.Script // run by their browsers; nil for none
 	transport *http.Transport
 	log       *slog.Logger
 	dice      dice // for plans
 }
 
-func newCustomers(shopURL string, perMinute int, script *script, log *slog.Logger) *customers {
+func newCustomers(shopURL string, perMinute int, script *storefront.Script, log *slog.Logger) *customers {
 	return &customers{
 		shopURL:   shopURL,
 		perMinute: perMinute,
@@ -136,18 +138,18 @@ func (d dice) plan() plan {
 		p.coupon = "SLOWDOWN"
 	}
 	if d.chance(8) {
-		p.payment = declined
+		p.payment = storefront.Declined
 	}
 	return p
 }
 
 // products returns the slugs of n products. The first ones of the catalog are the most popular.
 func (d dice) products(n int) (slugs []string) {
-	place := make(map[*product]float64, len(catalog))
-	for i, p := range catalog {
+	place := make(map[*storefront.Product]float64, len(storefront.Catalog))
+	for i, p := range storefront.Catalog {
 		place[p] = d.ExpFloat64() * float64(i+2)
 	}
-	for _, p := range slices.SortedFunc(maps.Keys(place), func(a, b *product) int { return cmp.Compare(place[a], place[b]) })[:n] {
+	for _, p := range slices.SortedFunc(maps.Keys(place), func(a, b *storefront.Product) int { return cmp.Compare(place[a], place[b]) })[:n] {
 		slugs = append(slugs, p.Slug)
 	}
 	return slugs
@@ -198,7 +200,7 @@ func (p plan) query() string {
 
 // answer returns the final status after paying, which is the thank-you page's or an error.
 func (p plan) answer() int {
-	if p.payment == declined {
+	if p.payment == storefront.Declined {
 		return http.StatusPaymentRequired
 	}
 	return http.StatusOK

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 // maxHistory bounds -history, in days.
@@ -89,18 +90,18 @@ func (h *history) day(day time.Time, growth float64, yield func(store.Event) boo
 func (h *history) visit(at time.Time, p plan, yield func(store.Event) bool) bool {
 	v := &pastVisit{history: h, at: at, visitor: h.dice.Uint64() | 1, from: p.from, with: browsers[p.browser], yield: yield}
 	v.page("home_viewed", "/"+p.query())
-	var b basket
+	var b storefront.Basket
 	for i, slug := range p.looksAt {
 		v.page("product_viewed", "/products/"+slug, text("slug", slug))
 		if i < p.takes {
-			b = b.with(find(slug), 1+i%2)
+			b = b.With(storefront.Find(slug), 1+i%2)
 			v.server("basket_added", "/basket")
 			v.page("basket_viewed", "/basket")
 		}
 	}
 	if p.takes > 0 && !p.leaves {
 		v.page("checkout_started", "/checkout")
-		v.pay(order{Basket: b, Delivery: deliveries[0], Coupon: p.coupon, Payment: p.payment})
+		v.pay(storefront.Order{Basket: b, Delivery: storefront.Deliveries[0], Coupon: p.coupon, Payment: p.payment})
 	}
 	return !v.ended
 }
@@ -117,8 +118,8 @@ type pastVisit struct {
 }
 
 // pay sends the form of the checkout.
-func (v *pastVisit) pay(o order) {
-	if o.Payment == declined {
+func (v *pastVisit) pay(o storefront.Order) {
+	if o.Payment == storefront.Declined {
 		v.server("checkout_failed", "/checkout")
 		v.pageview("/checkout")
 		return
@@ -126,7 +127,7 @@ func (v *pastVisit) pay(o order) {
 	if o.Coupon != "" {
 		v.server("coupon_applied", "/checkout", text("code", o.Coupon), number("discount", int(o.Discount())))
 	}
-	v.server("order_placed", "/checkout", number("items", o.Basket.Pieces()), number("amount", int(o.Total())), text("currency", currency))
+	v.server("order_placed", "/checkout", number("items", o.Basket.Pieces()), number("amount", int(o.Total())), text("currency", storefront.Currency))
 	v.server("checkout_completed", "/checkout")
 	v.page("thanks_viewed", "/thanks")
 }

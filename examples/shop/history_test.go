@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 // textOf returns an event as text, without what differs between two visits with the same plan.
@@ -29,10 +30,10 @@ func TestHistoryHasTheEventsOfRealVisits(t *testing.T) {
 	customers := newCustomers(site.url, 1, site.script, site.log)
 	customers.thinking = time.Millisecond
 	plans := []plan{
-		{browser: 0, source: "letter", looksAt: []string{catalog[0].Slug, catalog[1].Slug}, takes: 2, coupon: "SLOWDOWN"},
-		{browser: 1, from: "https://search.example/", looksAt: []string{catalog[2].Slug}, takes: 1, payment: declined},
-		{browser: 2, looksAt: []string{catalog[3].Slug}},
-		{browser: 3, looksAt: []string{catalog[4].Slug}, takes: 1, leaves: true},
+		{browser: 0, source: "letter", looksAt: []string{storefront.Catalog[0].Slug, storefront.Catalog[1].Slug}, takes: 2, coupon: "SLOWDOWN"},
+		{browser: 1, from: "https://search.example/", looksAt: []string{storefront.Catalog[2].Slug}, takes: 1, payment: storefront.Declined},
+		{browser: 2, looksAt: []string{storefront.Catalog[3].Slug}},
+		{browser: 3, looksAt: []string{storefront.Catalog[4].Slug}, takes: 1, leaves: true},
 	}
 	customers.visit(t.Context(), slices.Values(plans))
 	require.NoError(t, site.tracker.Flush(t.Context()))

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 func main() {
@@ -88,7 +89,7 @@ func openSite(listener net.Listener, service *service, log *slog.Logger) (*site,
 	if err != nil {
 		return nil, err
 	}
-	return open(listener, tracker, &script{Service: service.url, Domain: service.site.Domain}, log)
+	return open(listener, tracker, &storefront.Script{Service: service.url, Domain: service.site.Domain}, log)
 }
 
 type options struct {
@@ -144,7 +145,7 @@ func (o *options) setHistory(text string) error {
 
 // greet prints the addresses and how to stop.
 func greet(out io.Writer, shopURL, dashboardURL string, o options) {
-	fmt.Fprintf(out, "%s is open at  %s\n", shopName, shopURL)
+	fmt.Fprintf(out, "%s is open at  %s\n", storefront.Name, shopURL)
 	fmt.Fprintf(out, "The dashboard is at  %s\n", dashboardURL)
 	fmt.Fprintln(out, "Look at a product, put it in the basket, buy it: each step becomes an event, printed\nbelow when the collector has stored it.")
 	if o.traffic > 0 {

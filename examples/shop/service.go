@@ -14,6 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 // service is the collector. It is in this process for the demonstration only.
@@ -95,7 +96,7 @@ func (s *service) register(ctx context.Context, domain string) (err error) {
 	acc := s.collector.Account()
 	known := false
 	if s.site, known = acc.SiteOf(domain); !known {
-		if s.site, err = acc.AddSite(ctx, shopName, domain); err != nil {
+		if s.site, err = acc.AddSite(ctx, storefront.Name, domain); err != nil {
 			return err
 		}
 		if err := addGoals(ctx, acc, s.site.ID); err != nil {

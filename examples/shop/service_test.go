@@ -15,6 +15,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 // shopWithService is the whole main job in this process: shop, tracker, collector.
@@ -57,8 +58,8 @@ func TestGoalsAndFunnelsCountCustomers(t *testing.T) {
 	defer end()
 	customers := newCustomers(site.url, 1, site.script, site.log)
 	customers.thinking = 3 * time.Millisecond // pages a millisecond apart have an order
-	buyer := plan{looksAt: []string{catalog[0].Slug}, takes: 1}
-	looker := plan{looksAt: []string{catalog[0].Slug, catalog[1].Slug}}
+	buyer := plan{looksAt: []string{storefront.Catalog[0].Slug}, takes: 1}
+	looker := plan{looksAt: []string{storefront.Catalog[0].Slug, storefront.Catalog[1].Slug}}
 	customers.visit(t.Context(), slices.Values([]plan{buyer, buyer, looker}))
 	require.NoError(t, site.tracker.Flush(t.Context()))
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
@@ -158,7 +159,7 @@ func TestARefusedOrderIsCheckoutFailedAndNoOrder(t *testing.T) {
 	}{
 		"empty basket":     {false, nil, http.StatusConflict, "There is nothing in it yet"},
 		"unknown coupon":   {true, url.Values{"coupon": {"jane@example.com"}}, http.StatusUnprocessableEntity, "not one of ours"},
-		"card is declined": {true, url.Values{"payment": {declined}}, http.StatusPaymentRequired, "The card was declined"},
+		"card is declined": {true, url.Values{"payment": {storefront.Declined}}, http.StatusPaymentRequired, "The card was declined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,7 +213,7 @@ func TestAFormOfAnotherSiteBuysNothingAndMakesNoEvent(t *testing.T) {
 	r, err := http.NewRequest(http.MethodPost, shop.url+"/checkout", nil)
 	require.NoError(t, err)
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
-	r.AddCookie(&http.Cookie{Name: basketCookie, Value: "cloud-mug=1"})
+	r.AddCookie(&http.Cookie{Name: "basket", Value: "cloud-mug=1"})
 	b := shop.browser()
 	answer, err := b.client.Do(r)
 	status, _ := b.read(answer, err)
@@ -220,48 +221,17 @@ func TestAFormOfAnotherSiteBuysNothingAndMakesNoEvent(t *testing.T) {
 	assert.Empty(t, shop.arrived())
 }
 
-func TestTheBasketIgnoresUnknownProducts(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		cookie string
-		pieces int
-	}{
-		"as it was saved":      {"cloud-mug=2&long-lamp=1", 3},
-		"unknown product":      {"gold-bar=1&cloud-mug=1", 1},
-		"more than it may":     {"cloud-mug=1000000", maxQuantity},
-		"negative":             {"cloud-mug=-3", 0},
-		"no number":            {"cloud-mug=many", 0},
-		"not a basket at all":  {"%zz", 0},
-		"the same thing twice": {"cloud-mug=1&cloud-mug=5", 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := &http.Request{Header: http.Header{"Cookie": {basketCookie + "=" + c.cookie}}}
-			assert.Equal(t, c.pieces, basketOf(r).Pieces())
-		})
-	}
-}
-
 func TestEveryPageIsMade(t *testing.T) {
 	t.Parallel()
 	shop := openForTest(t)
 	b := shop.browser()
-	for _, p := range catalog {
+	for _, p := range storefront.Catalog {
 		status, page := b.get("/products/" + p.Slug)
 		assert.Equal(t, http.StatusOK, status)
 		assert.Contains(t, page, "<svg")
 		assert.NotContains(t, page, "<script")
 	}
 	assert.Equal(t, "delivered 6, lost 0", shop.closed())
-}
-
-func TestARuleForNoRouteRefusesTheStart(t *testing.T) {
-	t.Parallel()
-	misspelt := append([]footfall.Rule{{Route: "POST /chekout", Event: "checkout_completed"}}, rules...)
-	tracker := footfalltest.New(t)
-	err := tracker.CheckRules(newShop(nil).routes(), misspelt...)
-	assert.ErrorContains(t, err, `Rule{"POST /chekout"}`)
-	assert.NoError(t, tracker.CheckRules(newShop(nil).routes(), rules...))
 }
 
 func TestAPlanMakesAllItsEvents(t *testing.T) {
@@ -305,7 +275,7 @@ func expected(plans []plan) map[string]int {
 			continue
 		}
 		add("checkout_started", 1)
-		if p.payment == declined {
+		if p.payment == storefront.Declined {
 			add("checkout_failed", 1)
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 // site is the shop with its server and its tracker.
@@ -21,7 +22,7 @@ type site struct {
 	listener net.Listener
 	server   *http.Server
 	tracker  *footfall.Tracker
-	script   *script
+	script   *storefront.Script
 	log      *slog.Logger
 
 	stdout io.Writer
@@ -30,8 +31,8 @@ type site struct {
 }
 
 // open makes a site. It returns an error if a rule is wrong.
-func open(listener net.Listener, tracker *footfall.Tracker, script *script, log *slog.Logger) (*site, error) {
-	handler, err := newHandler(tracker, script)
+func open(listener net.Listener, tracker *footfall.Tracker, script *storefront.Script, log *slog.Logger) (*site, error) {
+	handler, err := storefront.New(tracker, script)
 	if err != nil {
 		return nil, err
 	}
@@ -52,24 +53,6 @@ func open(listener net.Listener, tracker *footfall.Tracker, script *script, log 
 		},
 	}, nil
 }
-
-// newHandler puts the middleware around the shop. It returns an error for a rule whose route
-// is misspelt, because such a rule never makes an event.
-//
-// The check for forged forms is before the middleware, so that a refused form does not count
-// as checkout_failed.
-func newHandler(tracker *footfall.Tracker, script *script) (http.Handler, error) {
-	mux := newShop(script).routes()
-	if err := tracker.CheckRules(mux, rules...); err != nil {
-		return nil, err
-	}
-	tracked := tracker.Middleware(rules...)(mux)
-	sameOrigin := http.NewCrossOriginProtection().Handler(tracked)
-	return http.MaxBytesHandler(sameOrigin, maxForm), nil
-}
-
-// maxForm is more than any form of the shop needs.
-const maxForm = 16 << 10
 
 // serve serves customers until ctx ends. Then it stops the customers, the server and the
 // tracker, in this order, so that no event is lost.

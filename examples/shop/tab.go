@@ -8,12 +8,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
 // tab does the script's work in the browser of a simulated customer: it tells the
 // collector about each page that was shown.
 type tab struct {
-	*script
+	*storefront.Script
 	client    *http.Client
 	userAgent string
 	referrer  string // of the first page; the others were reached from the shop
@@ -22,7 +24,7 @@ type tab struct {
 // show reports a loaded page. An error of the collector is logged and does not stop the
 // customer.
 func (t *tab) show(ctx context.Context, page *url.URL) error {
-	if t.script == nil {
+	if t.Script == nil {
 		return nil
 	}
 	body, err := json.Marshal(map[string]string{"s": t.Domain, "u": page.String(), "r": t.referrer})

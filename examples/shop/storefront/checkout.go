@@ -1,4 +1,4 @@
-package main
+package storefront
 
 import (
 	"crypto/rand"
@@ -9,13 +9,14 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-type delivery struct {
+// Delivery is a way to send an order.
+type Delivery struct {
 	ID, Name, Note string
-	Price          cents
+	Price          Cents
 }
 
-// deliveries to choose from. The first is the default.
-var deliveries = []delivery{
+// Deliveries to choose from. The first is the default.
+var Deliveries = []Delivery{
 	{"post", "By post", "Two or three quiet days", 490},
 	{"collect", "Collect it", "From the shop, tomorrow after ten", 0},
 }
@@ -23,36 +24,36 @@ var deliveries = []delivery{
 // coupons take some per cent off.
 var coupons = map[string]int{"SLOWDOWN": 10}
 
-// declined is a way to pay that always fails, to show checkout_failed.
-const declined = "declined"
+// Declined is a way to pay that always fails, to show checkout_failed.
+const Declined = "declined"
 
-// order is an order before it is placed.
-type order struct {
-	Basket   basket
-	Delivery delivery
+// Order is an order before it is placed.
+type Order struct {
+	Basket   Basket
+	Delivery Delivery
 	Coupon   string // "" for none
 	Payment  string
 }
 
 // Discount is the coupon's discount on the goods, without delivery.
-func (o order) Discount() cents {
-	return o.Basket.Price() * cents(coupons[o.Coupon]) / 100
+func (o Order) Discount() Cents {
+	return o.Basket.Price() * Cents(coupons[o.Coupon]) / 100
 }
 
 // Total is the price that the customer pays.
-func (o order) Total() cents {
+func (o Order) Total() Cents {
 	return o.Basket.Price() - o.Discount() + o.Delivery.Price
 }
 
 // orderOf reads the checkout form. Missing fields have defaults.
-func orderOf(r *http.Request) order {
-	o := order{
+func orderOf(r *http.Request) Order {
+	o := Order{
 		Basket:   basketOf(r),
-		Delivery: deliveries[0],
+		Delivery: Deliveries[0],
 		Coupon:   strings.ToUpper(strings.TrimSpace(r.PostFormValue("coupon"))),
 		Payment:  r.PostFormValue("payment"),
 	}
-	for _, d := range deliveries {
+	for _, d := range Deliveries {
 		if d.ID == r.PostFormValue("delivery") {
 			o.Delivery = d
 		}
@@ -62,8 +63,8 @@ func orderOf(r *http.Request) order {
 
 // checkoutPage shows the order, and the reason if it was refused.
 type checkoutPage struct {
-	Order      order
-	Deliveries []delivery
+	Order      Order
+	Deliveries []Delivery
 	Coupon     string // as it was typed
 	BadCoupon  bool
 	Declined   bool
@@ -75,7 +76,7 @@ func (s *shop) checkout(w http.ResponseWriter, r *http.Request) {
 		s.render(w, r, http.StatusConflict, "basket", o.Basket) // no checkout has begun
 		return
 	}
-	s.render(w, r, http.StatusOK, "checkout", checkoutPage{Order: o, Deliveries: deliveries})
+	s.render(w, r, http.StatusOK, "checkout", checkoutPage{Order: o, Deliveries: Deliveries})
 }
 
 // buy takes the order. The rules make checkout_completed or checkout_failed of
@@ -97,21 +98,21 @@ func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
 	_ = footfall.Track(r.Context(), "order_placed",
 		footfall.P("items", o.Basket.Pieces()),
 		footfall.P("amount", o.Total()),
-		footfall.P("currency", currency))
-	basket(nil).save(w)
+		footfall.P("currency", Currency))
+	Basket(nil).save(w)
 	http.Redirect(w, r, "/thanks?order="+rand.Text()[:orderDigits], http.StatusSeeOther)
 }
 
 // refused answers an order that cannot be taken. It does not track the typed text, because
 // people type all sorts of things into a coupon field.
-func (s *shop) refused(w http.ResponseWriter, r *http.Request, o order) bool {
-	page := checkoutPage{Deliveries: deliveries, Coupon: o.Coupon}
+func (s *shop) refused(w http.ResponseWriter, r *http.Request, o Order) bool {
+	page := checkoutPage{Deliveries: Deliveries, Coupon: o.Coupon}
 	var status int
 	switch {
 	case o.Coupon != "" && coupons[o.Coupon] == 0:
 		status, page.BadCoupon = http.StatusUnprocessableEntity, true
 		o.Coupon = ""
-	case o.Payment == declined:
+	case o.Payment == Declined:
 		status, page.Declined = http.StatusPaymentRequired, true
 	default:
 		return false

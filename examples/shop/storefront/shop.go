@@ -1,10 +1,12 @@
-package main
+package storefront
 
 import (
 	"bytes"
 	"embed"
 	"html/template"
 	"net/http"
+
+	"github.com/footfall-dev/footfall"
 )
 
 //go:embed templates/*.html templates/shop.css
@@ -15,19 +17,37 @@ type shop struct {
 	pages map[string]*template.Template
 	style []byte
 
-	script *script
+	script *Script
 	policy string
 }
 
-// script is Footfall's script, which counts the pages that a browser shows. Nil means none.
-type script struct {
+// Script is Footfall's script, which counts the pages that a browser shows. Nil means none.
+type Script struct {
 	Service string // base URL of the collector
 	Domain  string // of the shop, as registered there
 }
 
+// New returns the shop with the middleware around it. script may be nil. It returns an error for a
+// rule whose route is misspelt, because such a rule never makes an event.
+//
+// The check for forged forms is before the middleware, so that a refused form does not count
+// as checkout_failed.
+func New(tracker *footfall.Tracker, script *Script) (http.Handler, error) {
+	mux := newShop(script).routes()
+	if err := tracker.CheckRules(mux, Rules...); err != nil {
+		return nil, err
+	}
+	tracked := tracker.Middleware(Rules...)(mux)
+	sameOrigin := http.NewCrossOriginProtection().Handler(tracked)
+	return http.MaxBytesHandler(sameOrigin, maxForm), nil
+}
+
+// maxForm is more than any form of the shop needs.
+const maxForm = 16 << 10
+
 // newShop parses the pages. They are part of the program, so newShop panics if one is
 // invalid.
-func newShop(script *script) *shop {
+func newShop(script *Script) *shop {
 	s := &shop{pages: make(map[string]*template.Template), script: script, policy: policy}
 	if script != nil {
 		s.policy += "; script-src " + script.Service + "; connect-src " + script.Service
@@ -72,11 +92,11 @@ func form(next http.HandlerFunc) http.HandlerFunc {
 }
 
 func (s *shop) home(w http.ResponseWriter, r *http.Request) {
-	s.render(w, r, http.StatusOK, "home", catalog)
+	s.render(w, r, http.StatusOK, "home", Catalog)
 }
 
 func (s *shop) product(w http.ResponseWriter, r *http.Request) {
-	p := find(r.PathValue("slug"))
+	p := Find(r.PathValue("slug"))
 	if p == nil {
 		s.lost(w, r)
 		return
@@ -93,17 +113,17 @@ func (s *shop) basket(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *shop) add(w http.ResponseWriter, r *http.Request) {
-	p, n := find(r.PostFormValue("product")), quantity(r.PostFormValue("quantity"))
+	p, n := Find(r.PostFormValue("product")), quantity(r.PostFormValue("quantity"))
 	if p == nil {
 		s.lost(w, r)
 		return
 	}
-	basketOf(r).with(p, max(n, 1)).save(w)
+	basketOf(r).With(p, max(n, 1)).save(w)
 	http.Redirect(w, r, "/basket", http.StatusSeeOther)
 }
 
 func (s *shop) remove(w http.ResponseWriter, r *http.Request) {
-	p := find(r.PostFormValue("product"))
+	p := Find(r.PostFormValue("product"))
 	if p == nil {
 		s.lost(w, r)
 		return
@@ -122,7 +142,7 @@ func (s *shop) stylesheet(w http.ResponseWriter, _ *http.Request) {
 type view struct {
 	Shop   string
 	Pieces int // in the basket; the head of the page shows it
-	Script *script
+	Script *Script
 	Page   any
 }
 
@@ -133,7 +153,7 @@ const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action
 // status, and make the wrong event.
 func (s *shop) render(w http.ResponseWriter, r *http.Request, status int, name string, page any) {
 	var html bytes.Buffer
-	err := s.pages[name].Execute(&html, view{Shop: shopName, Pieces: basketOf(r).Pieces(), Script: s.script, Page: page})
+	err := s.pages[name].Execute(&html, view{Shop: Name, Pieces: basketOf(r).Pieces(), Script: s.script, Page: page})
 	if err != nil {
 		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
 		return

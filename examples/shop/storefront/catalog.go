@@ -1,4 +1,4 @@
-package main
+package storefront
 
 import (
 	"embed"
@@ -7,25 +7,28 @@ import (
 	"slices"
 )
 
-const shopName = "Murrowby"
+// Name of the shop.
+const Name = "Murrowby"
 
-// currency of every price. Prices are whole cents: a float would not add up.
-const currency = "EUR"
+// Currency of every price. Prices are whole cents: a float would not add up.
+const Currency = "EUR"
 
-type cents int
+// Cents is a price in cents of Currency.
+type Cents int
 
 // String returns the price as the pages show it.
-func (c cents) String() string {
+func (c Cents) String() string {
 	if c < 0 {
 		return "−" + (-c).String()
 	}
 	return fmt.Sprintf("€%d.%02d", c/100, c%100)
 }
 
-type product struct {
+// Product is something that the shop sells.
+type Product struct {
 	Slug    string
 	Name    string
-	Price   cents
+	Price   Cents
 	Line    string // for the shelf
 	Text    string // for the product's own page
 	Details []string
@@ -34,7 +37,7 @@ type product struct {
 
 // Drawing returns the product's picture, an inline SVG that takes its colours
 // from the style sheet.
-func (p *product) Drawing() (template.HTML, error) { return drawing(p.Slug) }
+func (p *Product) Drawing() (template.HTML, error) { return drawing(p.Slug) }
 
 //go:embed drawings/*.svg
 var drawings embed.FS
@@ -45,17 +48,17 @@ func drawing(name string) (template.HTML, error) {
 	return template.HTML(svg), err
 }
 
-// find returns the product with the slug, or nil.
-func find(slug string) *product {
-	i := slices.IndexFunc(catalog, func(p *product) bool { return p.Slug == slug })
+// Find returns the product with the slug, or nil.
+func Find(slug string) *Product {
+	i := slices.IndexFunc(Catalog, func(p *Product) bool { return p.Slug == slug })
 	if i < 0 {
 		return nil
 	}
-	return catalog[i]
+	return Catalog[i]
 }
 
-// catalog lists what the shop sells. None of it exists.
-var catalog = []*product{
+// Catalog lists what the shop sells. None of it exists.
+var Catalog = []*Product{
 	{
 		Slug: "drowsy-kettle", Name: "Drowsy Kettle", Price: 5900, Tone: "sage",
 		Line: "Comes to the boil in its own time.",

@@ -1,4 +1,4 @@
-package main
+package storefront
 
 import (
 	"net/http"
@@ -9,23 +9,23 @@ import (
 // maxQuantity of one product. It bounds the cookie as well.
 const maxQuantity = 9
 
-type line struct {
-	Product  *product
+type Line struct {
+	Product  *Product
 	Quantity int
 }
 
 // Price of the whole line.
-func (l line) Price() cents { return l.Product.Price * cents(l.Quantity) }
+func (l Line) Price() Cents { return l.Product.Price * Cents(l.Quantity) }
 
-// basket holds lines in the order of the catalog.
-type basket []line
+// Basket holds lines in the order of the catalog.
+type Basket []Line
 
 const basketCookie = "basket"
 
 // basketOf reads the basket from its cookie, such as cloud-mug=2&long-lamp=1. The
 // cookie is not signed: it has no prices, so changing it only changes a basket.
 // Products that the shop does not sell are left out.
-func basketOf(r *http.Request) basket {
+func basketOf(r *http.Request) Basket {
 	cookie, err := r.Cookie(basketCookie)
 	if err != nil {
 		return nil
@@ -34,10 +34,10 @@ func basketOf(r *http.Request) basket {
 	if err != nil {
 		return nil
 	}
-	var b basket
-	for _, p := range catalog {
+	var b Basket
+	for _, p := range Catalog {
 		if n := quantity(stored.Get(p.Slug)); n > 0 {
-			b = append(b, line{p, n})
+			b = append(b, Line{p, n})
 		}
 	}
 	return b
@@ -53,7 +53,7 @@ func quantity(text string) int {
 }
 
 // save puts the basket into its cookie.
-func (b basket) save(w http.ResponseWriter) {
+func (b Basket) save(w http.ResponseWriter) {
 	stored := make(url.Values)
 	for _, l := range b {
 		stored.Set(l.Product.Slug, strconv.Itoa(l.Quantity))
@@ -68,21 +68,21 @@ func (b basket) save(w http.ResponseWriter) {
 	http.SetCookie(w, cookie)
 }
 
-// with returns the basket with n more of p. Lines come in the order of the
+// With returns the basket with n more of p. Lines come in the order of the
 // catalog once the cookie has been read again.
-func (b basket) with(p *product, n int) basket {
+func (b Basket) With(p *Product, n int) Basket {
 	for i, l := range b {
 		if l.Product == p {
 			b[i].Quantity = min(l.Quantity+n, maxQuantity)
 			return b
 		}
 	}
-	return append(b, line{p, n})
+	return append(b, Line{p, n})
 }
 
 // without returns the basket with none of p.
-func (b basket) without(p *product) basket {
-	var rest basket
+func (b Basket) without(p *Product) Basket {
+	var rest Basket
 	for _, l := range b {
 		if l.Product != p {
 			rest = append(rest, l)
@@ -92,7 +92,7 @@ func (b basket) without(p *product) basket {
 }
 
 // Pieces returns the number of all pieces.
-func (b basket) Pieces() int {
+func (b Basket) Pieces() int {
 	n := 0
 	for _, l := range b {
 		n += l.Quantity
@@ -101,8 +101,8 @@ func (b basket) Pieces() int {
 }
 
 // Price of all lines.
-func (b basket) Price() cents {
-	var sum cents
+func (b Basket) Price() Cents {
+	var sum Cents
 	for _, l := range b {
 		sum += l.Price()
 	}

@@ -1,10 +1,10 @@
-package main
+package storefront
 
 import "github.com/footfall-dev/footfall"
 
-// rules say which answered requests make an event. The handler tracks events with data that
-// no rule has, such as the price of an order: see buy.
-var rules = []footfall.Rule{
+// Rules say which answered requests make an event. The handler tracks events with data that
+// no rule has, such as the price of an order: see (*shop).buy.
+var Rules = []footfall.Rule{
 	{Route: "GET /{$}", Event: "home_viewed"},
 
 	// Success only: a product that does not exist was not viewed.
