@@ -80,25 +80,17 @@ func (f *feed) room(least int) int {
 	return free
 }
 
-// unmoved takes the last rejected event, if rejected events cannot be moved. The first one stays,
-// because it is being moved.
+// unmoved takes the last rejected event, if rejected events cannot be moved.
 func (f *feed) unmoved() (r footfall.Record, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last := len(f.rejected) - 1
-	if !f.stuck || last < 1 {
+	if !f.stuck || last < 0 {
 		return r, false
 	}
 	r = f.rejected[last].rec
 	f.rejected = f.rejected[:last]
 	return r, true
-}
-
-// moves notes whether rejected events can be moved.
-func (f *feed) moves(ok bool) {
-	f.mu.Lock()
-	f.stuck = !ok
-	f.mu.Unlock()
 }
 
 // later returns a message that fails to the stream, each time for twice as long, at most 64 times
@@ -318,23 +310,38 @@ func (f *feed) reject(id uuid.UUID, err error) {
 	}
 }
 
-// nextRejected returns an event that the API rejected, or nil.
-func (f *feed) nextRejected() *item {
+// takeRejected takes up to n events that the API rejected, oldest first. Each goes to moved or
+// notMoved.
+func (f *feed) takeRejected(n int) []*item {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.rejected) == 0 {
-		return nil
-	}
-	return f.rejected[0]
+	n = min(n, len(f.rejected))
+	taken := slices.Clone(f.rejected[:n])
+	f.rejected = slices.Delete(f.rejected, 0, n)
+	return taken
 }
 
-// moved notes that the first rejected event is in the stream of rejected events.
+func (f *feed) noneRejected() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.rejected) == 0
+}
+
+// moved notes that a rejected event is in the stream of rejected events.
 func (f *feed) moved(it *item) {
 	f.mu.Lock()
-	f.rejected = f.rejected[1:]
+	f.stuck = false
 	f.mu.Unlock()
 	f.ack(it.rec.ID, &f.stats.Rejected)
 	signal(f.changed)
+}
+
+// notMoved queues events for another attempt to move them.
+func (f *feed) notMoved(items []*item) {
+	f.mu.Lock()
+	f.stuck = true
+	f.rejected = append(items, f.rejected...)
+	f.mu.Unlock()
 }
 
 // extend tells NATS that the relay still holds its messages.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -25,36 +26,71 @@ const (
 // moveRejected moves rejected events to their stream until ctx ends, or last is closed and none
 // is left. An event is acknowledged when it is there.
 func (r *Relay) moveRejected(ctx context.Context, last <-chan struct{}) {
-	failed := false
-	for ctx.Err() == nil {
+	for failed := false; ctx.Err() == nil; {
 		var again <-chan time.Time
-		for it := r.feed.nextRejected(); it != nil; it = r.feed.nextRejected() {
-			if err := r.move(ctx, it); err != nil {
-				if !failed {
-					r.link.log.Warn("stream: rejected events cannot be stored; they stay in the stream", "error", err)
-				}
-				_ = r.link.ensure(ctx, r.link.cfg.wantedRejected()) // it may be deleted
-				failed, again = true, time.After(time.Second)
-				r.feed.moves(false)
-				break
-			}
-			failed = false
-			r.feed.moves(true)
-			r.feed.moved(it)
-		}
 		ending := last
-		if again != nil {
-			ending = nil // not before the next attempt
+		first := moveAtOnce
+		if failed {
+			first = 1 // the others can be handed back meanwhile
 		}
+		err := r.moveAll(ctx, first)
+		if err != nil {
+			if !failed {
+				r.link.log.Warn("stream: rejected events cannot be stored; they stay in the stream", "error", err)
+			}
+			_ = r.link.ensure(ctx, r.link.cfg.wantedRejected()) // it may be deleted
+			again, ending = time.After(time.Second), nil
+		}
+		failed = err != nil
 		select {
 		case <-r.feed.refused:
 		case <-again:
 		case <-ctx.Done():
 		case <-ending:
-			if r.feed.nextRejected() == nil {
+			if r.feed.noneRejected() {
 				return
 			}
 		}
+	}
+}
+
+// moveAtOnce is how many rejected events a relay publishes at once.
+const moveAtOnce = 64
+
+// moveAll moves rejected events, first of them before the others, until none is left or one cannot
+// be moved.
+func (r *Relay) moveAll(ctx context.Context, first int) error {
+	for items := r.feed.takeRejected(first); len(items) > 0; items = r.feed.takeRejected(moveAtOnce) {
+		errs := make([]error, len(items))
+		var moving sync.WaitGroup
+		for i, it := range items {
+			moving.Go(func() { errs[i] = r.move(ctx, it) })
+		}
+		moving.Wait()
+		var failure error
+		var left []*item
+		for i, it := range items {
+			if errs[i] == nil {
+				r.feed.moved(it)
+				continue
+			}
+			failure, left = errs[i], append(left, it)
+		}
+		if len(left) < len(items) {
+			r.sayRejected()
+		}
+		if failure != nil {
+			r.feed.notMoved(left)
+			return failure
+		}
+	}
+	return nil
+}
+
+// sayRejected logs once that there are rejected events, and where.
+func (r *Relay) sayRejected() {
+	if !r.saidRejected.Swap(true) {
+		r.link.log.Warn("stream: the API rejects events; they move to a stream of their own, which footfall rejected list shows", "stream", r.link.cfg.rejectedName())
 	}
 }
 

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 )
 
 // Rejected is an event that the API rejected.
@@ -108,7 +110,15 @@ func rejectedOf(m *jetstream.RawStreamMsg) Rejected {
 // Without seqs it moves all that were rejected before the call. It returns how many it has
 // moved. After an error it may be called again: an event that is in both streams is moved once.
 func (r *Rejections) Retry(ctx context.Context, seqs ...uint64) (n int, err error) {
-	return r.each(ctx, seqs, func(e Rejected) error {
+	events := r.at(ctx, seqs)
+	if len(seqs) == 0 {
+		info, err := r.info(ctx)
+		if err != nil {
+			return 0, err
+		}
+		events = r.upTo(ctx, info.State.LastSeq)
+	}
+	return r.each(ctx, events, func(ctx context.Context, e Rejected) error {
 		m := &nats.Msg{Subject: r.link.cfg.Subject, Header: nats.Header{}, Data: e.Body}
 		m.Header.Set(jetstream.MsgIDHeader, e.ID+"."+strconv.FormatUint(e.Seq, 10))
 		if _, err := r.link.js.PublishMsg(ctx, m); err != nil {
@@ -121,7 +131,27 @@ func (r *Rejections) Retry(ctx context.Context, seqs ...uint64) (n int, err erro
 // Purge removes rejected events for good. Without seqs it removes all that were rejected before
 // the call. It returns how many it has removed.
 func (r *Rejections) Purge(ctx context.Context, seqs ...uint64) (n int, err error) {
-	return r.each(ctx, seqs, func(e Rejected) error { return r.remove(ctx, e) })
+	if len(seqs) > 0 {
+		return r.each(ctx, r.at(ctx, seqs), r.remove)
+	}
+	info, err := r.info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.s.Purge(ctx, jetstream.WithPurgeSequence(info.State.LastSeq+1)); err != nil {
+		return 0, fmt.Errorf("stream: rejected events: %w", err)
+	}
+	return int(info.State.Msgs), nil
+}
+
+func (r *Rejections) info(ctx context.Context) (*jetstream.StreamInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
+	defer cancel()
+	info, err := r.s.Info(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("stream: rejected events: %w", err)
+	}
+	return info, nil
 }
 
 func (r *Rejections) remove(ctx context.Context, e Rejected) error {
@@ -131,34 +161,53 @@ func (r *Rejections) remove(ctx context.Context, e Rejected) error {
 	return nil
 }
 
-// each calls f for the events with the given positions, or for all, and counts them.
-func (r *Rejections) each(ctx context.Context, seqs []uint64, f func(Rejected) error) (n int, err error) {
-	if len(seqs) == 0 {
-		if seqs, err = r.all(ctx); err != nil {
-			return 0, err
+// at yields the rejected events at the given positions.
+func (r *Rejections) at(ctx context.Context, seqs []uint64) iter.Seq2[Rejected, error] {
+	return func(yield func(Rejected, error) bool) {
+		for _, seq := range seqs {
+			m, err := r.get(ctx, seq)
+			if err != nil {
+				yield(Rejected{}, err)
+				return
+			}
+			if !yield(rejectedOf(m), nil) {
+				return
+			}
 		}
 	}
-	for _, seq := range seqs {
-		m, err := r.get(ctx, seq)
-		if err == nil {
-			err = f(rejectedOf(m))
-		}
-		if err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
 }
 
-// all returns the positions of all events.
-func (r *Rejections) all(ctx context.Context) ([]uint64, error) {
-	var seqs []uint64
-	for e, err := range r.All(ctx) {
-		if err != nil {
-			return nil, err
+// upTo yields the rejected events up to the given position.
+func (r *Rejections) upTo(ctx context.Context, last uint64) iter.Seq2[Rejected, error] {
+	return func(yield func(Rejected, error) bool) {
+		for e, err := range r.All(ctx) {
+			if e.Seq > last || !yield(e, err) {
+				return
+			}
 		}
-		seqs = append(seqs, e.Seq)
 	}
-	return seqs, nil
+}
+
+// each calls f for events, for several at once, and counts them. The error is the first one, after
+// which no other event is begun.
+func (r *Rejections) each(ctx context.Context, events iter.Seq2[Rejected, error], f func(context.Context, Rejected) error) (int, error) {
+	var done atomic.Int64
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(moveAtOnce)
+	for e, err := range events {
+		if running.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			if err == nil {
+				err = f(ctx, e)
+			}
+			if err == nil {
+				done.Add(1)
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	return int(done.Load()), err
 }

@@ -78,6 +78,8 @@ type Relay struct {
 	limit   *rate.Limiter // nil without a bound
 	runs    atomic.Bool
 	trouble atomic.Pointer[error] // why the last fetch did not reach the consumer
+
+	saidRejected atomic.Bool
 }
 
 // Stats counts the events of a relay since it was created.

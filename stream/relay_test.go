@@ -318,6 +318,49 @@ func TestRejectedEventsAreListedRetriedAndPurged(t *testing.T) {
 	assert.Zero(t, lag.Rejected)
 }
 
+func TestAllRejectedEventsAreRetriedOrPurged(t *testing.T) {
+	t.Parallel()
+	s, api := startServer(t), footfalltest.NewAPI(t)
+	cfg := single(s.ClientURL())
+	cfg.MaxBytes = 100 << 10 // fewer events than are rejected
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	api.Always(footfalltest.Status(http.StatusUnprocessableEntity))
+	r := relay(t, api, cfg, stream.RelayConfig{})
+	publish(t, tr, 1000)
+	require.Eventually(t, func() bool { return r.Stats().Rejected == 1000 }, patience, time.Millisecond)
+	require.NoError(t, r.stop())
+
+	rejections, err := stream.OpenRejections(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(rejections.Close)
+	some, err := rejections.Retry(t.Context())
+	require.ErrorContains(t, err, "maximum bytes exceeded")
+	assert.Positive(t, some)
+	assert.Equal(t, some, messages(t, manage(t, s.ClientURL()), "FOOTFALL"))
+	assert.Len(t, list(t, rejections), 1000-some)
+
+	next := footfalltest.NewAPI(t)
+	last := relay(t, next, cfg, stream.RelayConfig{})
+	retried := 0
+	require.Eventually(t, func() bool {
+		n, err := rejections.Retry(t.Context())
+		retried += n
+		return err == nil
+	}, patience, 10*time.Millisecond)
+	assert.Equal(t, 1000-some, retried)
+	arrive(t, next, 1000)
+	assert.Len(t, next.Requests(), 1000, "none twice")
+	require.NoError(t, last.stop())
+
+	relay(t, api, cfg, stream.RelayConfig{})
+	publish(t, tr, 500)
+	require.Eventually(t, func() bool { return len(list(t, rejections)) == 500 }, patience, 10*time.Millisecond)
+	n, err := rejections.Purge(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 500, n)
+	assert.Empty(t, list(t, rejections))
+}
+
 func TestTailSeesWhatIsPublishedAndTakesNothing(t *testing.T) {
 	t.Parallel()
 	s, api := startServer(t), footfalltest.NewAPI(t)

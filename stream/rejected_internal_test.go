@@ -1,0 +1,84 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// slow is a JetStream that answers each publish after a second.
+type slow struct {
+	jetstream.JetStream // nil
+	err                 atomic.Pointer[error]
+	published           atomic.Int64
+}
+
+func (s *slow) PublishMsg(context.Context, *nats.Msg, ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	s.published.Add(1)
+	time.Sleep(time.Second)
+	if err := s.err.Load(); err != nil {
+		return nil, *err
+	}
+	return &jetstream.PubAck{}, nil
+}
+
+func (s *slow) Stream(_ context.Context, name string) (jetstream.Stream, error) {
+	return &simulatedStream{name: name}, nil
+}
+
+// rejecting returns a relay that holds n rejected events.
+func rejecting(n int, js jetstream.JetStream) *Relay {
+	cfg := Config{}.withDefaults(slog.New(slog.DiscardHandler))
+	r := &Relay{link: &link{cfg: cfg, log: cfg.Logger, js: js}, feed: newFeed(n, time.Second)}
+	for range n {
+		r.feed.put([]jetstream.Msg{newMessage()})
+		r.feed.Settle(take(r.feed), footfall.Rejected, &footfall.APIError{Status: 422})
+	}
+	<-r.feed.refused // the signal of the last one
+	return r
+}
+
+func TestRejectedEventsAreMovedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rejecting(640, &slow{})
+		began := time.Now()
+		require.NoError(t, r.moveAll(t.Context(), moveAtOnce))
+		assert.Equal(t, 10*time.Second, time.Since(began))
+		assert.Equal(t, uint64(640), r.feed.read().Rejected)
+		assert.Zero(t, r.feed.read().Held)
+	})
+}
+
+// While rejected events cannot be moved, one is tried, and the others can be handed back.
+func TestOneRejectedEventIsTriedWhenNoneCanBeMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		js, full := &slow{}, errors.New("full")
+		js.err.Store(&full)
+		r := rejecting(200, js)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go r.moveRejected(ctx, nil)
+		time.Sleep(1500 * time.Millisecond)
+		assert.Equal(t, int64(moveAtOnce), js.published.Load())
+		time.Sleep(time.Second)
+		assert.Equal(t, int64(moveAtOnce+1), js.published.Load())
+		for range 150 {
+			_, ok := r.feed.unmoved()
+			assert.True(t, ok)
+		}
+		js.err.Store(nil)
+		time.Sleep(time.Minute)
+		assert.Equal(t, uint64(50), r.feed.read().Rejected)
+	})
+}
