@@ -45,6 +45,8 @@ func sendCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 				e.URL = c.String("url")
 			}
 			switch {
+			case cfg.Disabled:
+				return usageError{errors.New("FOOTFALL_DISABLED: true: unset it to send an event")}
 			case e.SiteID == "":
 				return usageError{errors.New("the event has no site: set FOOTFALL_SITE_ID or -site; footfall sites lists them")}
 			case e.URL == "":
