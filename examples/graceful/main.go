@@ -44,11 +44,19 @@ func run(ctx context.Context, address string, cfg footfall.Config) error {
 			return context.Background()
 		},
 	}
-	server.RegisterOnShutdown(func() { fmt.Println("stopping") })
-	err = tracker.Run(ctx, server)
+	err = tracker.Run(ctx, announced{server})
 	account := tracker.Stats()
 	fmt.Printf("delivered %d, rejected %d, lost %d\n", account.Delivered, account.Rejected, account.Dropped)
 	return err
+}
+
+// announced is a server that prints when it stops.
+type announced struct{ *http.Server }
+
+// Shutdown implements footfall.Server.
+func (s announced) Shutdown(ctx context.Context) error {
+	fmt.Println("stopping")
+	return s.Server.Shutdown(ctx)
 }
 
 func handler(tracker *footfall.Tracker) http.Handler {
