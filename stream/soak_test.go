@@ -37,52 +37,20 @@ func TestSoakKills(t *testing.T) {
 	cfg.Replicas, cfg.MaxBytes = 3, 256<<20
 	tr := open(t, quick(&footfalltest.Log{}), cfg)
 	var tracked atomic.Int64
-	stop := make(chan struct{})
-	var load sync.WaitGroup
-	load.Go(func() {
-		for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if tr.Track(t.Context(), "tested", footfall.P("n", tracked.Load())) == nil {
-				tracked.Add(1)
-			}
-		}
-	})
+	stopLoad := load(t, tr, &tracked)
 	var durable []string // events of programs that were killed after TrackDurable
 	for round := range 20 {
 		program := startProgram(t, urls, round)
 		relays := []*runningVictim{startVictim(t, urls, api), startVictim(t, urls, api)}
 		time.Sleep(2 * time.Second)
-		switch round % 4 {
-		case 0:
-			n := leaderOf(t, nodes, urls)
-			n.kill()
-			time.Sleep(time.Second)
-			n.start()
-		case 1:
-			for _, n := range nodes {
-				n.kill()
-			}
-			for _, n := range nodes {
-				n.start()
-			}
-			awaitJetStream(t, urls)
-		case 2:
-			n := nodes[rand.IntN(3)]
-			n.kill()
-			n.start()
-		}
+		killServers(t, round, nodes, urls)
 		for _, r := range relays {
 			r.kill()
 		}
 		durable = append(durable, program.kill()...)
 		t.Logf("round %d: tracked %d, stored %d, durable %d, arrived %d", round, tracked.Load(), tr.Stats().Stored, len(durable), len(api.Events()))
 	}
-	close(stop)
-	load.Wait()
+	stopLoad()
 	require.NoError(t, flushWithin(tr, 2*patience))
 	r := relay(t, api, cfg, stream.RelayConfig{AckWait: killedAckWait})
 	var arrived, programs int
@@ -98,6 +66,48 @@ func TestSoakKills(t *testing.T) {
 	assert.Empty(t, missing(durable, keys(api.Events())), "what TrackDurable has accepted")
 	assert.Equal(t, uint64(tracked.Load()), tr.Stats().Stored)
 	require.NoError(t, r.stop())
+}
+
+// load tracks an event a millisecond until stop is called.
+func load(t *testing.T, tr *footfall.Tracker, tracked *atomic.Int64) (stop func()) {
+	ended := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			if tr.Track(t.Context(), "tested", footfall.P("n", tracked.Load())) == nil {
+				tracked.Add(1)
+			}
+		}
+	})
+	return func() { close(ended); running.Wait() }
+}
+
+// killServers kills the leader, all servers, one of them or none, and starts them again.
+func killServers(t *testing.T, round int, nodes []*node, urls string) {
+	switch round % 4 {
+	case 0:
+		n := leaderOf(t, nodes, urls)
+		n.kill()
+		time.Sleep(time.Second)
+		n.start()
+	case 1:
+		for _, n := range nodes {
+			n.kill()
+		}
+		for _, n := range nodes {
+			n.start()
+		}
+		awaitJetStream(t, urls)
+	case 2:
+		n := nodes[rand.IntN(3)]
+		n.kill()
+		n.start()
+	}
 }
 
 // runningVictim is a relay in its own process.
