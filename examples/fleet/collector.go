@@ -31,10 +31,11 @@ type service struct {
 	ended     chan error
 }
 
-// told is a Store that reports each event that is added, also one that was added before and is not
-// counted again.
+// told is a store that reports each event that is added, also one that was added before and is not
+// counted again. It embeds the store's own type: the collector uses methods of it that store.Store
+// does not have.
 type told struct {
-	store.Store
+	*sqlite.Store
 	of func(store.Event)
 }
 
@@ -89,7 +90,7 @@ func (s *service) register(ctx context.Context) (err error) {
 // dashboard returns the address of the dashboard.
 func (s *service) dashboard() string { return cmp.Or(s.collector.SetupURL(), s.url) }
 
-// count calls of with the order of each event that is counted.
+// count calls of with each event that is counted.
 func (s *service) count(ctx context.Context, of func(store.Event)) error {
 	q := store.Query{Site: s.site.ID, From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}
 	return s.store.Export(ctx, q, func(e store.Event) error {

@@ -20,7 +20,7 @@ type fleet struct {
 	started []*process // all, also those that were killed
 	confs   []string   // of nats
 	url     string     // of nats
-	began   time.Time  // when the first order was sent
+	began   time.Time  // when the first customer came
 
 	mu    sync.RWMutex
 	shops []*shop // nil while one is killed
@@ -61,7 +61,7 @@ func (f *fleet) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintf(f.out, "The dashboard is at  %s\n%d orders a second for %s:\n\n", f.service.dashboard(), f.opts.traffic, f.opts.open)
+	fmt.Fprintf(f.out, "The dashboard is at  %s\n%d customers a second for %s:\n\n", f.service.dashboard(), f.opts.traffic, f.opts.open)
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (f *fleet) startRelay(ctx context.Context, i int) (err error) {
 func (f *fleet) startShop(ctx context.Context, i int) error {
 	s := &shop{row: f.ledger.newRow(fmt.Sprintf("shop-%d", i+1))}
 	stored := func(line string) {
-		f.ledger.update(numberIn(line, "stored "), func(o *order) { o.stored = true })
+		f.ledger.update(numberIn(line, "stored "), func(e *event) { e.stored = true })
 	}
 	var err error
 	if s.process, err = f.startOne(ctx, s.row.name, []string{"FOOTFALL_SITE_ID=" + f.service.site.ID}, stored, "shop"); err != nil {
@@ -107,13 +107,13 @@ func (f *fleet) startOne(ctx context.Context, name string, env []string, line fu
 	return p, nil
 }
 
-// serve sends orders until the time is over and the kills are done, or ctx ends.
+// serve lets customers in until the time is over and the kills are done, or ctx ends.
 func (f *fleet) serve(ctx context.Context) error {
 	f.began = time.Now()
-	sending, stop := context.WithCancel(ctx)
+	open, stop := context.WithCancel(ctx)
 	defer stop()
 	var customers sync.WaitGroup
-	customers.Go(func() { f.sendOrders(sending) })
+	customers.Go(func() { f.visits(open) })
 	err := f.disturb(ctx)
 	sleepUntil(ctx, f.began.Add(f.opts.open))
 	stop()
@@ -126,7 +126,7 @@ const settleTimeout = time.Minute
 
 // report stops the shops, waits for the events and prints the account.
 func (f *fleet) report(ctx context.Context) error {
-	f.say("no more orders")
+	f.say("no more customers")
 	stopped := f.stopShops()
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -175,7 +175,7 @@ func (f *fleet) close() error {
 	return f.service.close()
 }
 
-// say prints a line with the seconds since the first order.
+// say prints a line with the seconds since the first customer.
 func (f *fleet) say(format string, args ...any) {
 	fmt.Fprintf(f.out, "%6.1f s  %s\n", time.Since(f.began).Seconds(), fmt.Sprintf(format, args...))
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// ledger is what became of the event of each order. Every event has the number of its order.
+// ledger is what became of each event. Every event has a number.
 type ledger struct {
 	mu     sync.Mutex
-	orders []order // by number
+	events []event // by number
 	rows   []*row
 	newest int // number that has arrived
 	posts  int // that the collector accepted, repeated ones included
@@ -28,19 +28,19 @@ type row struct {
 	ended  bool // events that are not Stored are lost
 }
 
-type order struct {
+type event struct {
 	row      *row
-	answered bool // by the shop, after Track
+	answered bool // the request, by the shop
 	stored   bool // as the shop printed
 	arrived  bool
 	counted  int // in the collector's store
 }
 
 // tracked reports whether the event was tracked. A shop may be killed between Track and its answer.
-func (o *order) tracked() bool { return o.answered || o.wasStored() }
+func (e *event) tracked() bool { return e.answered || e.wasStored() }
 
 // wasStored reports whether the event was Stored. A shop may be killed before it prints that.
-func (o *order) wasStored() bool { return o.stored || o.arrived || o.counted > 0 }
+func (e *event) wasStored() bool { return e.stored || e.arrived || e.counted > 0 }
 
 func (l *ledger) newRow(name string) *row {
 	l.mu.Lock()
@@ -56,30 +56,33 @@ func (l *ledger) end(r *row, killed bool) {
 	r.ended, r.killed = true, r.killed || killed
 }
 
-// send returns the number of a new order.
-func (l *ledger) send(r *row) int {
+// send returns the numbers of new events, which a request makes.
+func (l *ledger) send(r *row, n int) (numbers []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.orders = append(l.orders, order{row: r})
-	return len(l.orders) - 1
+	for range n {
+		numbers = append(numbers, len(l.events))
+		l.events = append(l.events, event{row: r})
+	}
+	return numbers
 }
 
-// update changes an order. A number that no order has becomes an error of the account.
-func (l *ledger) update(number int, change func(o *order)) {
+// update changes an event. A number that no event has becomes an error of the account.
+func (l *ledger) update(number int, change func(e *event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if number < 0 || number >= len(l.orders) {
-		l.errs = append(l.errs, fmt.Errorf("there is no order %d", number))
+	if number < 0 || number >= len(l.events) {
+		l.errs = append(l.errs, fmt.Errorf("there is no event %d", number))
 		return
 	}
-	change(&l.orders[number])
+	change(&l.events[number])
 }
 
 // arrive notes an event that the collector accepted.
 func (l *ledger) arrive(e store.Event) {
-	number := numberOf(e)
-	l.update(number, func(o *order) {
-		o.arrived = true
+	number := numberOf(e.Name, e.URL)
+	l.update(number, func(sent *event) {
+		sent.arrived = true
 		l.posts++
 		l.newest = max(l.newest, number)
 	})
@@ -87,17 +90,17 @@ func (l *ledger) arrive(e store.Event) {
 
 // count notes an event in the collector's store.
 func (l *ledger) count(e store.Event) {
-	l.update(numberOf(e), func(o *order) { o.counted++ })
+	l.update(numberOf(e.Name, e.URL), func(sent *event) { sent.counted++ })
 }
 
-// last returns the number of the last order.
+// last returns the number of the last event.
 func (l *ledger) last() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.orders) - 1
+	return len(l.events) - 1
 }
 
-// awaitNewer returns when the event of an order after number has arrived.
+// awaitNewer returns when an event after number has arrived.
 func (l *ledger) awaitNewer(ctx context.Context, number int) error {
 	return poll(ctx, func() bool {
 		l.mu.Lock()
@@ -106,18 +109,18 @@ func (l *ledger) awaitNewer(ctx context.Context, number int) error {
 	})
 }
 
-// awaitUpTo returns when the events of all orders up to number have arrived, except those that a
-// killed shop had not stored.
+// awaitUpTo returns when all events up to number have arrived, except those that a killed shop had
+// not stored.
 func (l *ledger) awaitUpTo(ctx context.Context, number int) error {
 	return poll(ctx, func() bool { return l.underWay(number) == 0 })
 }
 
-// underWay returns how many events of orders up to number have not arrived, and will.
+// underWay returns how many events up to number have not arrived, and will.
 func (l *ledger) underWay(number int) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range l.orders[:number+1] {
-		if o := &l.orders[i]; !o.arrived && (o.stored || o.answered && !o.row.ended) {
+	for i := range l.events[:number+1] {
+		if e := &l.events[i]; !e.arrived && (e.stored || e.answered && !e.row.ended) {
 			n++
 		}
 	}
@@ -138,20 +141,20 @@ func poll(ctx context.Context, done func() bool) error {
 // figures are the sums of a row.
 type figures struct{ tracked, stored, arrived, twice, lost, missing, unanswered int }
 
-func (f *figures) add(o *order) {
+func (f *figures) add(e *event) {
 	for sum, is := range map[*int]bool{
-		&f.tracked:    o.tracked(),
-		&f.stored:     o.wasStored(),
-		&f.arrived:    o.counted > 0,
-		&f.lost:       o.tracked() && o.counted == 0,
-		&f.missing:    o.wasStored() && o.counted == 0,
-		&f.unanswered: !o.answered,
+		&f.tracked:    e.tracked(),
+		&f.stored:     e.wasStored(),
+		&f.arrived:    e.counted > 0,
+		&f.lost:       e.tracked() && e.counted == 0,
+		&f.missing:    e.wasStored() && e.counted == 0,
+		&f.unanswered: !e.answered,
 	} {
 		if is {
 			*sum++
 		}
 	}
-	f.twice += max(o.counted-1, 0)
+	f.twice += max(e.counted-1, 0)
 }
 
 // print prints the account of each shop and of all, after count. The error says what must not be.
@@ -163,12 +166,12 @@ func (l *ledger) print(out io.Writer) error {
 	for _, r := range l.rows {
 		rows[r] = new(figures)
 	}
-	for i := range l.orders {
-		o := &l.orders[i]
-		rows[o.row].add(o)
-		all.add(o)
-		if o.row.killed {
-			killed.add(o)
+	for i := range l.events {
+		e := &l.events[i]
+		rows[e.row].add(e)
+		all.add(e)
+		if e.row.killed {
+			killed.add(e)
 		}
 	}
 	fmt.Fprintf(out, "\n%-16s %9s %9s %9s %9s %9s\n", "", "tracked", "Stored", "arrived", "twice", "lost")
@@ -185,7 +188,7 @@ func (l *ledger) print(out io.Writer) error {
 		fmt.Fprintf(out, "Lost before they were Stored, in the queue of the killed shop: %d.\n", n)
 	}
 	if all.unanswered > 0 {
-		fmt.Fprintf(out, "Orders that got no answer from a shop: %d.\n", all.unanswered)
+		fmt.Fprintf(out, "Events of requests that got no answer from a shop: %d.\n", all.unanswered)
 	}
 	return errors.Join(append(l.errs,
 		wrong(all.missing, "events that were Stored and are missing"),

@@ -1,9 +1,9 @@
 // Fleet starts three NATS servers, five shops, two relays and the collector on this machine. While
-// the shops take orders it kills the leader of the stream, a shop and a relay. At the end it prints
-// what became of the orders' events.
+// customers buy it kills the leader of the stream, a shop and a relay. At the end it prints
+// what became of the events.
 //
 //	go run ./examples/fleet
-//	go run ./examples/fleet -for 60s -traffic 300 -data DIR
+//	go run ./examples/fleet -for 60s -traffic 60 -data DIR
 //
 // It ends with status 1 if an event that was Stored is missing, or an event was counted twice.
 package main
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, f.close()) }()
 	if err := f.start(ctx); err != nil {
 		if ctx.Err() != nil {
-			return errors.New("interrupted before the first order")
+			return errors.New("interrupted before the first customer")
 		}
 		return err
 	}
@@ -88,15 +88,15 @@ type options struct {
 
 // The limits of -traffic and the least -for: a killed leader has a successor after some seconds.
 const (
-	maxTraffic = 3000
+	maxTraffic = 600
 	minOpen    = 5 * time.Second
 )
 
 func parseOptions(args []string, out io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // errors are returned, and printed once
-	flags.DurationVar(&o.open, "for", time.Minute, "take orders for this `time`")
-	flags.IntVar(&o.traffic, "traffic", 300, "orders a second")
+	flags.DurationVar(&o.open, "for", time.Minute, "let customers in for this `time`")
+	flags.IntVar(&o.traffic, "traffic", 60, "customers a second, with five events each")
 	flags.StringVar(&o.dir, "data", "", "empty `directory` for data and logs; without it nothing is kept")
 	err = flags.Parse(args)
 	switch {
@@ -110,7 +110,7 @@ func parseOptions(args []string, out io.Writer) (o options, err error) {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("%q is not a flag (-h lists the flags)", flags.Arg(0))
 	case o.traffic < 1 || o.traffic > maxTraffic:
-		return o, fmt.Errorf("-traffic must be from 1 to %d orders a second", maxTraffic)
+		return o, fmt.Errorf("-traffic must be from 1 to %d customers a second", maxTraffic)
 	case o.open < minOpen:
 		return o, fmt.Errorf("-for must be at least %s", minOpen)
 	}

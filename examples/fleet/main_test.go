@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,7 +18,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -107,7 +105,7 @@ func (p *program) noFilesAreLeft() {
 
 func TestAFleetLosesNothingThatIsStored(t *testing.T) {
 	t.Parallel()
-	p := start(t, "-for", "6s", "-traffic", "200")
+	p := start(t, "-for", "6s", "-traffic", "40")
 	out, err := p.end()
 	require.NoError(t, err)
 	assert.Regexp(t, `killed nats-[123], the leader of the stream\n.* delivery goes on after \d`, out)
@@ -126,17 +124,17 @@ func TestAnInterruptEndsAllProcesses(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGINT to send")
 	}
-	for when, line := range map[string]string{"at the start": "starting", "under traffic": "orders a second"} {
+	for when, line := range map[string]string{"at the start": "starting", "under traffic": "customers a second"} {
 		t.Run(when, func(t *testing.T) {
 			t.Parallel()
 			p := start(t)
 			p.line(line)
-			time.Sleep(time.Second) // some processes have started, or some orders were sent
+			time.Sleep(time.Second) // some processes have started, or some customers came
 			require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
 			out, err := p.end()
 			if when == "at the start" {
 				require.Error(t, err)
-				assert.Contains(t, p.errs.String(), "fleet: interrupted before the first order")
+				assert.Contains(t, p.errs.String(), "fleet: interrupted before the first customer")
 			} else {
 				require.NoError(t, err)
 				assert.Contains(t, out, "Stored and missing: 0. Counted twice: 0.")
@@ -150,7 +148,7 @@ func TestAnInterruptEndsAllProcesses(t *testing.T) {
 func TestAClosedOutputEndsAllProcesses(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-for", "8s")
-	p.line("orders a second")
+	p.line("customers a second")
 	require.NoError(t, p.stdout.Close())
 	_ = p.cmd.Wait() // with any status
 	p.nothingRuns()
@@ -161,7 +159,7 @@ func TestProcessesEndWithAFleetThatIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, "-data", dir)
-	p.line("orders a second")
+	p.line("customers a second")
 	require.NoError(t, p.cmd.Process.Kill())
 	_, err := p.end()
 	require.Error(t, err)
@@ -203,40 +201,41 @@ func TestHelpIsNoError(t *testing.T) {
 	assert.Contains(t, out.String(), "-traffic")
 }
 
-func event(number int) store.Event {
-	return store.Event{Props: []store.Prop{
-		{Key: "thousand", Value: strconv.Itoa(number / 1000), Numeric: true},
-		{Key: "order", Value: strconv.Itoa(number % 1000), Numeric: true},
-	}}
+// numbered is an event of the collector.
+func numbered(n int) store.Event {
+	return store.Event{Name: "product_viewed", URL: withNumber("https://shop.example.com/products/cloud-mug", n)}
 }
 
-func TestAnEventHasTheNumberOfItsOrder(t *testing.T) {
+func TestAnEventHasANumber(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, 12_034, numberOf(event(12_034)))
-	assert.Equal(t, -1, numberOf(store.Event{Props: []store.Prop{{Key: "order", Value: store.Other}}}))
+	page := withNumber("https://shop.example.com/checkout", 12_034)
+	assert.Equal(t, 12_034, numberOf("checkout_started", page))
+	assert.Equal(t, 12_034, numberOf("order_placed", page))
+	assert.Equal(t, 12_035, numberOf("checkout_completed", page), "of the same request")
+	assert.Equal(t, -1, numberOf("checkout_completed", "https://shop.example.com/checkout"))
+	assert.Equal(t, -1, numberOf("basket_viewed", page), "customers do not look")
 	assert.Equal(t, 12_034, numberIn("stored 12034", "stored "))
 	assert.Equal(t, -1, numberIn("12034", "stored "))
-	assert.Equal(t, []footfall.Prop{footfall.P("thousand", 12), footfall.P("order", 34)}, propsOf(12_034))
 }
 
-// ledgerOf returns the ledger of five orders: one is fine; one was sent again and counted once;
+// ledgerOf returns the ledger of five events: one is fine; one was sent again and counted once;
 // one of a killed shop was never Stored; one was not answered but arrived; one was not answered.
 func ledgerOf() *ledger {
 	a := &ledger{newest: -1}
 	lives, dead := a.newRow("shop-1"), a.newRow("shop-2")
 	for _, r := range []*row{lives, lives, dead, dead, dead} {
-		a.send(r)
+		a.send(r, 1)
 	}
 	for _, n := range []int{0, 1, 2} {
-		a.update(n, func(o *order) { o.answered = true })
+		a.update(n, func(e *event) { e.answered = true })
 	}
-	a.update(0, func(o *order) { o.stored = true })
+	a.update(0, func(e *event) { e.stored = true })
 	a.end(dead, true)
 	for _, n := range []int{0, 1, 1, 3} {
-		a.arrive(event(n))
+		a.arrive(numbered(n))
 	}
 	for _, n := range []int{0, 1, 3} {
-		a.count(event(n))
+		a.count(numbered(n))
 	}
 	return a
 }
@@ -253,7 +252,7 @@ all                      4         3         3         0         1
 
 Stored and missing: 0. Counted twice: 0. Sent again, counted once: 1.
 Lost before they were Stored, in the queue of the killed shop: 1.
-Orders that got no answer from a shop: 2.
+Events of requests that got no answer from a shop: 2.
 `, out.String())
 }
 
@@ -280,13 +279,13 @@ func TestTheAccountFailsForWhatMustNotBe(t *testing.T) {
 		want   string
 	}{
 		"a Stored event of a killed shop is missing": {
-			func(a *ledger) { a.update(2, func(o *order) { o.stored = true }) }, "events that were Stored and are missing: 1",
+			func(a *ledger) { a.update(2, func(e *event) { e.stored = true }) }, "events that were Stored and are missing: 1",
 		},
-		"an event was counted twice": {func(a *ledger) { a.count(event(1)) }, "events that were counted twice: 1"},
+		"an event was counted twice": {func(a *ledger) { a.count(numbered(1)) }, "events that were counted twice: 1"},
 		"a shop that lives lost an event": {
-			func(a *ledger) { a.update(1, func(o *order) { o.arrived, o.counted = false, 0 }) }, "events that shops lost which were not killed: 1",
+			func(a *ledger) { a.update(1, func(e *event) { e.arrived, e.counted = false, 0 }) }, "events that shops lost which were not killed: 1",
 		},
-		"an event has no order": {func(a *ledger) { a.count(event(99)) }, "there is no order 99"},
+		"an event has an unknown number": {func(a *ledger) { a.count(numbered(99)) }, "there is no event 99"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,13 +300,13 @@ func TestEventsUnderWayAreThoseThatWillArrive(t *testing.T) {
 	t.Parallel()
 	a := ledgerOf()
 	assert.Zero(t, a.underWay(4))
-	a.update(2, func(o *order) { o.stored = true })
+	a.update(2, func(e *event) { e.stored = true })
 	assert.Equal(t, 1, a.underWay(4))
-	assert.Zero(t, a.underWay(1), "order 2 is later")
+	assert.Zero(t, a.underWay(1), "number 2 is later")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	require.True(t, errors.Is(a.awaitUpTo(ctx, 4), context.DeadlineExceeded))
-	a.arrive(event(2))
+	a.arrive(numbered(2))
 	require.NoError(t, a.awaitUpTo(t.Context(), 4))
 	require.NoError(t, a.awaitNewer(t.Context(), 2))
 }

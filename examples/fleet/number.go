@@ -1,33 +1,37 @@
 package main
 
 import (
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// propsOf returns the number of an order as two props, because the collector keeps at most 10,000
-// values of a prop in a day.
-func propsOf(number int) []footfall.Prop {
-	return []footfall.Prop{footfall.P("thousand", number/1000), footfall.P("order", number%1000)}
+// numberKey is the key of the query that has the number of a request's first event.
+const numberKey = "number"
+
+// withNumber adds the number to an address.
+func withNumber(address string, number int) string {
+	return address + "?" + numberKey + "=" + strconv.Itoa(number)
 }
 
-// numberOf returns the number of the event's order, or -1.
-func numberOf(e store.Event) int {
-	number := 0
-	for _, p := range e.Props {
-		n, err := strconv.Atoi(p.Value)
-		if err != nil {
-			return -1
-		}
-		if p.Key == "thousand" {
-			n *= 1000
-		}
-		number += n
+// numberOf returns the number of the event with this name and page, or -1. A request that makes
+// several events has the number of the first one.
+func numberOf(name, page string) int {
+	u, err := url.Parse(page)
+	if err != nil {
+		return -1
 	}
-	return number
+	n, err := strconv.Atoi(u.Query().Get(numberKey))
+	if err != nil {
+		return -1
+	}
+	for _, step := range steps {
+		if i := slices.Index(step.events, name); i >= 0 {
+			return n + i
+		}
+	}
+	return -1
 }
 
 // numberIn returns the number after a prefix, or -1.

@@ -6,22 +6,22 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/examples/shop/storefront"
 	"github.com/footfall-dev/footfall/stream"
 )
 
 // closeTimeout is how long a shop that stops publishes the events that are left.
 const closeTimeout = 30 * time.Second
 
-// runShop runs a shop, which takes orders by HTTP. It prints the number of each order whose event
-// is Stored.
+// runShop runs the shop of examples/shop. It prints the number of each event that is Stored.
 func runShop(ctx context.Context, _ []string) error {
 	cfg := footfall.ConfigFromEnv()
 	cfg.PublicURL = "https://" + domain
+	cfg.QueryKeys = []string{numberKey}
 	cfg.CloseTimeout = closeTimeout
 	published, err := stream.New(cfg, streamConfig())
 	if err != nil {
@@ -32,27 +32,17 @@ func runShop(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	handler, err := storefront.New(tracker, nil)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Println("ready", "http://"+listener.Addr().String())
-	server := &http.Server{Handler: tracker.Middleware()(http.HandlerFunc(takeOrder)), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	return tracker.Run(ctx, listening{server, listener})
-}
-
-// takeOrder answers 204 if the order's event is tracked.
-func takeOrder(w http.ResponseWriter, r *http.Request) {
-	number, err := strconv.Atoi(r.FormValue("number"))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if err := footfall.Track(r.Context(), "order_placed", propsOf(number)...); err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // listening is a footfall.Server with an open listener.
@@ -94,11 +84,9 @@ func (s reported) Retry(r footfall.Record, err error) (footfall.Record, bool) { 
 
 func (s reported) Settle(records []footfall.Record, o footfall.Outcome, err error) {
 	for _, r := range records {
-		var event struct {
-			Props struct{ Thousand, Order int }
-		}
-		if o == footfall.Stored && json.Unmarshal(r.Body, &event) == nil {
-			fmt.Println("stored", 1000*event.Props.Thousand+event.Props.Order)
+		var e struct{ Name, URL string }
+		if o == footfall.Stored && json.Unmarshal(r.Body, &e) == nil {
+			fmt.Println("stored", numberOf(e.Name, e.URL))
 		}
 	}
 	s.Source.Settle(records, o, err)
