@@ -19,13 +19,16 @@ import (
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
+// packedDays is the number of days of a packed store.
+var packedDays = 5
+
 // packed returns a store whose file has events, segments and rollups.
 func packed(t *testing.T) (s *sqlite.Store, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "events.db")
 	s = openWithSegments(t, file, midday, 50)
 	rng := rand.New(rand.NewPCG(1, 2))
-	require.NoError(t, sqlite.AddAll(t.Context(), s, storetest.RandomEvents(rng, 1000, begin, begin.AddDate(0, 0, 5))))
+	require.NoError(t, sqlite.AddAll(t.Context(), s, storetest.RandomEvents(rng, 1000, begin, begin.AddDate(0, 0, packedDays))))
 	sqlite.Settle(t, s)
 	require.NotZero(t, sqlite.Rollups(t, s))
 	require.NotZero(t, sqlite.Segments(t, s))
@@ -153,7 +156,7 @@ func TestTheStoreRepairsWhatCheckSaysThatItRepairs(t *testing.T) {
 		require.NoError(t, err)
 		sqlite.Settle(t, s)
 		for _, site := range []string{"s", "t"} {
-			for day := begin; day.Before(begin.AddDate(0, 0, 5)); day = day.AddDate(0, 0, 1) {
+			for day := begin; day.Before(begin.AddDate(0, 0, packedDays)); day = day.AddDate(0, 0, 1) {
 				for _, shift := range []time.Duration{0, time.Millisecond} { // whole days read rollups, others segments
 					q := store.Query{Site: site, From: day.Add(shift), To: day.AddDate(0, 0, 1).Add(shift)}
 					storetest.Compare(t, s, s, q)

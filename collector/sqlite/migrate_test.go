@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"testing"
 
@@ -66,13 +67,17 @@ func useGolden(t *testing.T, file string, version, round int) {
 }
 
 // A new part of rollups is missing from the rollups of earlier versions. That is no damage.
+// missingParts bounds the parts that are tried.
+var missingParts = math.MaxInt
+
 func TestARollupWithoutAPartIsNotRolledUpYet(t *testing.T) {
 	t.Parallel()
-	for _, part := range colstore.RollupParts() {
+	parts := colstore.RollupParts()
+	for _, part := range parts[:min(len(parts), missingParts)] {
 		file := goldenFile(t, 1)
 		s := openWithSegments(t, file, midday, 7)
 		sqlite.Settle(t, s)
-		parts := sqlite.Scalar[int](t, s, "SELECT count(*) FROM rollup")
+		before := sqlite.Scalar[int](t, s, "SELECT count(*) FROM rollup")
 		sqlite.Exec(t, s, fmt.Sprintf("DELETE FROM rollup WHERE part = %d", part))
 		ref, q := storetest.NewReference(), store.Query{Site: "s", From: begin, To: end}
 		require.NoError(t, s.Export(t.Context(), q, func(e store.Event) error { return ref.Add(t.Context(), e) }))
@@ -83,7 +88,7 @@ func TestARollupWithoutAPartIsNotRolledUpYet(t *testing.T) {
 
 		s = openWithSegments(t, file, midday, 7)
 		sqlite.Settle(t, s)
-		assert.Equal(t, parts, sqlite.Scalar[int](t, s, "SELECT count(*) FROM rollup"), "the next start makes the part %d", part)
+		assert.Equal(t, before, sqlite.Scalar[int](t, s, "SELECT count(*) FROM rollup"), "the next start makes the part %d", part)
 		storetest.Compare(t, ref, s, q)
 		require.NoError(t, s.Close())
 	}
