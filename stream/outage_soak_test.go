@@ -34,7 +34,7 @@ func TestSoakOutage(t *testing.T) {
 	require.NoError(t, flushWithin(tr, patience))
 	during := len(api.Requests())
 	assert.Zero(t, one.Stats().Redelivered+two.Stats().Redelivered)
-	assert.Equal(t, 2*1024, one.Stats().Held+two.Stats().Held)
+	assert.LessOrEqual(t, one.Stats().Held+two.Stats().Held, 2*1024)
 	api.Always(footfalltest.Accept())
 	arrive(t, api, tracked)
 	empty(t, manage(t, n.url))
