@@ -1,10 +1,12 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -164,7 +166,7 @@ func (r *Rejections) remove(ctx context.Context, e Rejected) error {
 // at yields the rejected events at the given positions.
 func (r *Rejections) at(ctx context.Context, seqs []uint64) iter.Seq2[Rejected, error] {
 	return func(yield func(Rejected, error) bool) {
-		for _, seq := range seqs {
+		for _, seq := range slices.Compact(slices.Sorted(slices.Values(seqs))) { // one may be there twice
 			m, err := r.get(ctx, seq)
 			if err != nil {
 				yield(Rejected{}, err)
@@ -195,13 +197,12 @@ func (r *Rejections) each(ctx context.Context, events iter.Seq2[Rejected, error]
 	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(moveAtOnce)
 	for e, err := range events {
-		if running.Err() != nil {
+		if err = cmp.Or(err, running.Err()); err != nil {
+			group.Go(func() error { return err })
 			break
 		}
 		group.Go(func() error {
-			if err == nil {
-				err = f(ctx, e)
-			}
+			err := f(ctx, e)
 			if err == nil {
 				done.Add(1)
 			}
