@@ -38,6 +38,7 @@ type feed struct {
 type item struct {
 	rec footfall.Record
 	msg jetstream.Msg // the newest delivery
+	seq uint64        // of the message in the stream
 	err error         // why the API rejected it
 	at  time.Time     // when the relay got it
 }
@@ -118,18 +119,25 @@ func (f *feed) handBack(id uuid.UUID, nak func(jetstream.Msg) error) {
 }
 
 // put adds messages. A message that the relay holds already is a redelivery and is not sent
-// again.
+// again. Another message of an event that it holds is one that Rejections.Retry has put into the
+// stream: it waits there until the first one is settled.
 func (f *feed) put(messages []jetstream.Msg) {
 	now := time.Now()
+	var others []jetstream.Msg
 	f.mu.Lock()
 	closed := f.closed
 	for _, m := range messages {
 		if closed {
 			break
 		}
-		f.add(m, now)
+		if !f.add(m, now) {
+			others = append(others, m)
+		}
 	}
 	f.mu.Unlock()
+	for _, m := range others {
+		_ = f.later(m) // otherwise AckWait returns it
+	}
 	if closed {
 		for _, m := range messages {
 			_ = m.Nak() // otherwise AckWait returns it
@@ -139,26 +147,36 @@ func (f *feed) put(messages []jetstream.Msg) {
 	f.src.Wake()
 }
 
-// add is called with the lock held.
-func (f *feed) add(m jetstream.Msg, now time.Time) {
+// add adds a message, unless the relay holds another one of the same event. It is called with the
+// lock held.
+func (f *feed) add(m jetstream.Msg, now time.Time) bool {
 	f.stats.Taken++
-	if meta, err := m.Metadata(); err == nil && meta.NumDelivered > 1 {
-		f.stats.Redelivered++
+	var seq uint64
+	if meta, err := m.Metadata(); err == nil {
+		seq = meta.Sequence.Stream
+		if meta.NumDelivered > 1 {
+			f.stats.Redelivered++
+		}
 	}
 	id, err := idOf(m)
 	it := f.items[id]
-	if err == nil && it != nil {
+	switch {
+	case it != nil && it.seq == seq:
 		it.msg = m
-		return
+		return true
+	case it != nil:
+		f.stats.HandedBack++
+		return false
 	}
-	it = &item{footfall.Record{ID: id, Body: m.Data()}, m, err, now}
+	it = &item{rec: footfall.Record{ID: id, Body: m.Data()}, msg: m, seq: seq, err: err, at: now}
 	f.items[id] = it
 	if err != nil {
 		f.rejected = append(f.rejected, it)
 		signal(f.refused)
-		return
+		return true
 	}
 	f.waiting = append(f.waiting, it)
+	return true
 }
 
 // errNoID is the reason why a message is rejected that no tracker has published.

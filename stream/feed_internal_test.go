@@ -19,6 +19,7 @@ import (
 type message struct {
 	jetstream.Msg // nil
 	header        nats.Header
+	seq           uint64
 	delivered     uint64
 	acks, naks    int
 	delay         time.Duration
@@ -40,7 +41,7 @@ func (m *message) NakWithDelay(d time.Duration) error {
 }
 
 func (m *message) Metadata() (*jetstream.MsgMetadata, error) {
-	return &jetstream.MsgMetadata{NumDelivered: m.delivered}, nil
+	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: m.seq}, NumDelivered: m.delivered}, nil
 }
 
 // take takes every waiting record.

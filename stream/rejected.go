@@ -99,9 +99,8 @@ func (r *Relay) move(ctx context.Context, it *item) error {
 	defer cancel()
 	m := &nats.Msg{Subject: r.link.cfg.rejectedSubject(), Header: reasons(it.err), Data: it.rec.Body}
 	m.Header.Set(idHeader, it.rec.ID.String())
-	if meta, err := it.msg.Metadata(); err == nil { // the event may be retried and rejected again
-		m.Header.Set(jetstream.MsgIDHeader, it.rec.ID.String()+"."+strconv.FormatUint(meta.Sequence.Stream, 10))
-	}
+	// The event may be retried and rejected again.
+	m.Header.Set(jetstream.MsgIDHeader, it.rec.ID.String()+"."+strconv.FormatUint(it.seq, 10))
 	_, err := r.link.js.PublishMsg(ctx, m)
 	return err
 }

@@ -42,11 +42,19 @@ func rejecting(n int, js jetstream.JetStream) *Relay {
 	cfg := Config{}.withDefaults(slog.New(slog.DiscardHandler))
 	r := &Relay{link: &link{cfg: cfg, log: cfg.Logger, js: js}, feed: newFeed(n, time.Second)}
 	for range n {
-		r.feed.put([]jetstream.Msg{newMessage()})
-		r.feed.Settle(take(r.feed), footfall.Rejected, &footfall.APIError{Status: 422})
+		r.reject(newMessage())
 	}
-	<-r.feed.refused // the signal of the last one
+	select {
+	case <-r.feed.refused: // the signal of the last one
+	default:
+	}
 	return r
+}
+
+// reject gives the relay a message that the API rejects.
+func (r *Relay) reject(m *message) {
+	r.feed.put([]jetstream.Msg{m})
+	r.feed.Settle(take(r.feed), footfall.Rejected, &footfall.APIError{Status: 422})
 }
 
 func TestRejectedEventsAreMovedAtOnce(t *testing.T) {
@@ -80,5 +88,26 @@ func TestOneRejectedEventIsTriedWhenNoneCanBeMoved(t *testing.T) {
 		js.err.Store(nil)
 		time.Sleep(time.Minute)
 		assert.Equal(t, uint64(50), r.feed.read().Rejected)
+	})
+}
+
+// An event that is retried before its relay knows that it was moved is in the stream twice.
+func TestAnEventThatIsRetriedWhileItIsMovedIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rejecting(0, &slow{})
+		first := newMessage()
+		first.seq = 5
+		again := &message{header: nats.Header{jetstream.MsgIDHeader: {first.header.Get(jetstream.MsgIDHeader) + ".1"}}, seq: 6, delivered: 1}
+		r.reject(first)
+		go func() { assert.NoError(t, r.moveAll(t.Context(), moveAtOnce)) }()
+		time.Sleep(500 * time.Millisecond)
+		redelivered := &message{header: first.header, seq: 5, delivered: 2}
+		r.feed.put([]jetstream.Msg{redelivered})
+		r.feed.put([]jetstream.Msg{again})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, 1, redelivered.acks, "it is among the rejected events")
+		assert.Equal(t, []int{0, 1}, []int{again.acks, again.naks}, "nobody has sent it again")
+		assert.Equal(t, Stats{Taken: 3, Redelivered: 1, Rejected: 1, HandedBack: 1}, r.feed.read())
 	})
 }
