@@ -354,11 +354,12 @@ func (f *feed) moved(it *item) {
 	signal(f.changed)
 }
 
-// notMoved queues events for another attempt to move them.
+// notMoved queues events for another attempt to move them, after the others, because one may be
+// too large for its stream.
 func (f *feed) notMoved(items []*item) {
 	f.mu.Lock()
 	f.stuck = true
-	f.rejected = append(items, f.rejected...)
+	f.rejected = append(f.rejected, items...)
 	f.mu.Unlock()
 }
 

@@ -21,13 +21,14 @@ import (
 type slow struct {
 	jetstream.JetStream // nil
 	err                 atomic.Pointer[error]
+	onlyFor             string // the id of the event that err is about; all if empty
 	published           atomic.Int64
 }
 
-func (s *slow) PublishMsg(context.Context, *nats.Msg, ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+func (s *slow) PublishMsg(_ context.Context, m *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	s.published.Add(1)
 	time.Sleep(time.Second)
-	if err := s.err.Load(); err != nil {
+	if err := s.err.Load(); err != nil && (s.onlyFor == "" || s.onlyFor == m.Header.Get(idHeader)) {
 		return nil, *err
 	}
 	return &jetstream.PubAck{}, nil
@@ -109,5 +110,26 @@ func TestAnEventThatIsRetriedWhileItIsMovedIsKept(t *testing.T) {
 		assert.Equal(t, 1, redelivered.acks, "it is among the rejected events")
 		assert.Equal(t, []int{0, 1}, []int{again.acks, again.naks}, "nobody has sent it again")
 		assert.Equal(t, Stats{Taken: 3, Redelivered: 1, Rejected: 1, HandedBack: 1}, r.feed.read())
+	})
+}
+
+// NATS refuses an event that its headers make too large.
+func TestARejectedEventThatCannotBeMovedHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large, tooLarge := newMessage(), nats.ErrMaxPayload
+		js := &slow{onlyFor: large.header.Get(jetstream.MsgIDHeader)}
+		js.err.Store(&tooLarge)
+		r := rejecting(0, js)
+		r.reject(large)
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.moveRejected(ctx, nil)
+		time.Sleep(5 * time.Second)
+		for range 3 {
+			r.reject(newMessage())
+		}
+		time.Sleep(10 * time.Second)
+		assert.Equal(t, Stats{Taken: 4, Rejected: 3, Held: 1}, r.feed.read())
+		cancel()
+		time.Sleep(time.Minute)
 	})
 }
