@@ -33,8 +33,9 @@ type httpTransport struct {
 	most     int // senders
 	interval time.Duration
 	rejected func(*RejectedError)
-	accepted Outcome   // of an event that the API accepted: Delivered, or Stored
-	workers  sync.Pool // of *worker
+	accepted Outcome       // of an event that the API accepted: Delivered, or Stored
+	patience time.Duration // of Close while no event is settled
+	workers  sync.Pool     // of *worker
 
 	mu       sync.Mutex // held while a sender takes an event or ends
 	slots    *semaphore.Weighted
@@ -46,7 +47,7 @@ type httpTransport struct {
 	nextTurn time.Time     // when a suspect may be sent in place of another event
 	told     time.Time     // when a suspect was logged
 	closing  bool          // a sender has noticed that the tracker closes
-	settled  time.Time     // when the API last settled an event after that
+	settled  time.Time     // when the API last settled an event after that; a store is taken to have settled one then
 	vain     int           // attempts that failed after that, of events that had failed after that
 }
 
@@ -81,6 +82,7 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
 		rejected: r.rejected,
 		accepted: Delivered,
+		patience: closePatience,
 		workers:  sync.Pool{New: func() any { return new(worker) }},
 	}
 }
@@ -234,10 +236,7 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 	w.began = time.Now()
 	w.closing = src.isClosing()
 	if w.closing && !t.closing {
-		t.closing = true
-		if t.breaker.Accepts() {
-			src.accept()
-		}
+		t.beginClose(src)
 	}
 	if w.closing && src.untried(w.one[:]) {
 		w.pass = t.breaker.Current()
@@ -253,6 +252,19 @@ func (t *httpTransport) pick(src *Source, w *worker) bool {
 		return t.probed(w, src.news(w.one[:], w.pass.Since))
 	}
 	return false
+}
+
+// beginClose determines whether events that fail from now on are retried. A store that is away
+// may be back soon, such as a cluster that elects a leader.
+func (t *httpTransport) beginClose(src *Source) {
+	t.closing = true
+	switch {
+	case t.accepted == Stored:
+		t.settled = time.Now()
+		src.accept()
+	case t.breaker.Accepts():
+		src.accept()
+	}
 }
 
 // probed reports an unused probe to the breaker if no event was found for it.
@@ -404,6 +416,10 @@ const (
 	// contexts without a deadline.
 	closePatience = 5 * time.Minute
 
+	// storePatience is how long Close continues while a store keeps no event. Elections of a
+	// leader take less.
+	storePatience = 30 * time.Second
+
 	// closeProbes is how many retries may fail if the API accepted events before Close and has
 	// settled none since.
 	closeProbes = 3
@@ -419,7 +435,7 @@ func (t *httpTransport) inVain(src *Source, again bool) {
 		t.vain++
 	}
 	none := t.settled.IsZero()
-	if none && t.vain >= closeProbes || !none && time.Since(t.settled) > closePatience {
+	if none && t.vain >= closeProbes || !none && time.Since(t.settled) > t.patience {
 		src.delayed.Suspend()
 	}
 }

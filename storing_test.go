@@ -99,6 +99,42 @@ func TestAStoringTransportKeepsEventsBehindTheBreaker(t *testing.T) {
 	})
 }
 
+// A cluster that elects a leader is away for some seconds.
+func TestCloseOfAStoringTransportWaitsForTheStore(t *testing.T) {
+	for name, c := range map[string]struct {
+		away, timeout, took time.Duration
+		outage              bool // before Close
+		lost                uint64
+	}{
+		"the store comes back":                 {away: 12 * time.Second, timeout: 40 * time.Second, took: 25 * time.Second},
+		"the store comes back after an outage": {away: 12 * time.Second, timeout: 40 * time.Second, took: 25 * time.Second, outage: true},
+		"the context ends":                     {away: time.Hour, timeout: 5 * time.Second, took: 5 * time.Second, lost: 100},
+		"the store stays away":                 {away: time.Hour, timeout: time.Hour, took: 50 * time.Second, lost: 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &broker{}
+				tracker := openStoring(t, b, slog.New(slog.DiscardHandler))
+				b.fail(errors.New("the store has no leader"))
+				for range 100 {
+					require.NoError(t, tracker.Track(t.Context(), "seen"))
+				}
+				if c.outage {
+					time.Sleep(time.Minute)
+				}
+				time.AfterFunc(c.away, func() { b.fail(nil) })
+				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
+				defer cancel()
+				began := time.Now()
+				err := tracker.Close(ctx)
+				assert.Equal(t, c.lost > 0, err != nil, "%v", err)
+				assert.LessOrEqual(t, time.Since(began), c.took+100*time.Millisecond)
+				assert.Equal(t, []uint64{100 - c.lost, c.lost}, []uint64{tracker.Stats().Stored, tracker.Stats().Dropped})
+			})
+		})
+	}
+}
+
 func TestAStoringTransportRejectsAndSurvivesAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &broker{}

@@ -106,7 +106,7 @@ func newReportingTransport(cfg Config, stores bool, open func(*Config) (Poster, 
 	r := newReporter(cfg.Logger, cfg.OnError)
 	t := newHTTPTransport(&cfg, poster, r)
 	if stores {
-		t.accepted = Stored
+		t.accepted, t.patience = Stored, storePatience
 		t.breaker.Of("the store")
 	}
 	return &reportingTransport{t, r}, nil
@@ -200,8 +200,9 @@ func NewPostingTransport(cfg Config, open func(Config) (Poster, error)) (Transpo
 }
 
 // NewStoringTransport returns a transport with a [Poster] that stores events where they survive
-// the process, such as with a broker. The transport has the retries, the circuit breaker and
-// the Close of the default one. Events that Post answers with 202 are settled as [Stored].
+// the process, such as with a broker. The transport has the retries and the circuit breaker of the
+// default one. Close retries until its context ends, or until no event was stored for 30 seconds.
+// Events that Post answers with 202 are settled as [Stored].
 // BaseURL and APIKey of cfg are not required. p must not be nil. Errors of p are reported as
 // they are, so they must not contain secrets.
 func NewStoringTransport(cfg Config, p Poster) (Transport, error) {

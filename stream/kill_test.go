@@ -43,6 +43,22 @@ func TestStoredEventsSurviveAKillOfTheServer(t *testing.T) {
 	assert.Equal(t, 3000, messages(t, manage(t, n.url), "FOOTFALL"), "each once")
 }
 
+func TestCloseWaitsForAServerThatStartsAgain(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, "")
+	awaitJetStream(t, n.url)
+	tr := open(t, quick(&footfalltest.Log{}), single(n.url))
+	publish(t, tr, 1)
+	n.kill()
+	track(t, tr, 50)
+	closed := make(chan error, 1)
+	go func() { closed <- closeWithin(tr, 25*time.Second) }()
+	time.Sleep(3 * time.Second) // more than the first attempts take
+	n.start()
+	require.NoError(t, <-closed)
+	assert.Equal(t, 51, messages(t, manage(t, n.url), "FOOTFALL"))
+}
+
 func TestARelaySurvivesAKillOfTheServer(t *testing.T) {
 	t.Parallel()
 	n, api := startNode(t, ""), footfalltest.NewAPI(t)
