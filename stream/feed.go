@@ -28,7 +28,9 @@ type feed struct {
 	rejected []*item
 	stuck    bool // rejected events cannot be moved
 	closed   bool
+	ended    bool // no more messages are put
 	stats    Stats
+	late     []jetstream.Msg // to hand back once ended
 
 	acks     []jetstream.Msg // of events that are settled
 	ackTimer *time.Timer     // calls flushAcks
@@ -111,10 +113,27 @@ func (f *feed) handBack(id uuid.UUID, nak func(jetstream.Msg) error) {
 	delete(f.items, id)
 	if it != nil {
 		f.stats.HandedBack++
+		if f.closed && !f.ended {
+			f.late = append(f.late, it.msg)
+			it = nil
+		}
 	}
 	f.mu.Unlock()
 	if it != nil {
 		_ = nak(it.msg) // otherwise AckWait returns it
+	}
+}
+
+// end hands back the messages that wait for the end of the last request for messages. That request
+// would take them again.
+func (f *feed) end() {
+	f.mu.Lock()
+	f.ended = true
+	late := f.late
+	f.late = nil
+	f.mu.Unlock()
+	for _, m := range late {
+		_ = m.Nak() // otherwise AckWait returns it
 	}
 }
 
@@ -125,32 +144,29 @@ func (f *feed) put(messages []jetstream.Msg) {
 	now := time.Now()
 	var others []jetstream.Msg
 	f.mu.Lock()
-	closed := f.closed
 	for _, m := range messages {
-		if closed {
-			break
-		}
 		if !f.add(m, now) {
 			others = append(others, m)
 		}
+	}
+	if f.closed {
+		f.late, others = append(f.late, others...), nil
 	}
 	f.mu.Unlock()
 	for _, m := range others {
 		_ = f.later(m) // otherwise AckWait returns it
 	}
-	if closed {
-		for _, m := range messages {
-			_ = m.Nak() // otherwise AckWait returns it
-		}
-		return
-	}
 	f.src.Wake()
 }
 
-// add adds a message, unless the relay holds another one of the same event. It is called with the
-// lock held.
+// add adds a message, unless the relay stops or holds another one of the same event. It is called
+// with the lock held.
 func (f *feed) add(m jetstream.Msg, now time.Time) bool {
 	f.stats.Taken++
+	if f.closed {
+		f.stats.HandedBack++
+		return false
+	}
 	var seq uint64
 	if meta, err := m.Metadata(); err == nil {
 		seq = meta.Sequence.Stream
@@ -376,7 +392,7 @@ func (f *feed) extend() {
 	}
 }
 
-// close hands back every message that is not in flight.
+// close hands back every message that is not in flight, once no more are put.
 func (f *feed) close() {
 	f.mu.Lock()
 	f.closed = true

@@ -74,14 +74,15 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 	f.src.Retry(records[1], time.Hour, errors.New("away"))
 	f.put([]jetstream.Msg{waiting})
 	f.close()
-	assert.Equal(t, []int{0, 1, 1}, []int{inFlight.naks, delayed.naks, waiting.naks})
 	f.put([]jetstream.Msg{late})
-	assert.Equal(t, 1, late.naks)
+	assert.Equal(t, []int{0, 0, 0, 0}, []int{inFlight.naks, delayed.naks, waiting.naks, late.naks}, "the last request would take them again")
+	f.end()
+	assert.Equal(t, []int{0, 1, 1, 1}, []int{inFlight.naks, delayed.naks, waiting.naks, late.naks})
 	n, more := f.Waiting()
 	assert.Equal(t, []any{0, false}, []any{n, more})
 	f.src.Retry(records[0], 0, errors.New("away"))
 	assert.Equal(t, 1, inFlight.naks, "it fails while the relay stops")
-	assert.Equal(t, uint64(3), f.read().HandedBack)
+	assert.Equal(t, []uint64{4, 4}, []uint64{f.read().Taken, f.read().HandedBack})
 	assert.Zero(t, f.read().Held)
 }
 

@@ -165,7 +165,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	delivery, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
 	var parts sync.WaitGroup
-	parts.Go(func() { stop(r.fetch(work)) })
+	parts.Go(func() { stop(r.fetch(work)); r.feed.end() })
 	moving, delivered := make(chan struct{}), make(chan struct{})
 	go func() { defer close(moving); r.moveRejected(delivery, delivered) }()
 	extending := r.extend()

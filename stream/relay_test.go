@@ -121,9 +121,12 @@ func TestStopHandsBackWhatIsNotDelivered(t *testing.T) {
 	began := time.Now()
 	require.NoError(t, first.stop())
 	assert.Less(t, time.Since(began), 4*time.Second)
-	assert.Equal(t, uint64(300), first.Stats().HandedBack)
+	assert.Equal(t, stream.Stats{Taken: 300, HandedBack: 300}, first.Stats())
 	relay(t, api, cfg, stream.RelayConfig{AckWait: time.Hour})
 	arrive(t, api, 300)
+	c, err := manage(t, s.ClientURL()).Consumer(t.Context(), "FOOTFALL", "footfall-relay")
+	require.NoError(t, err)
+	assert.Equal(t, uint64(600), c.CachedInfo().Delivered.Consumer, "each to both relays")
 }
 
 func TestStopWaitsForTheAnswerOfTheAPI(t *testing.T) {
