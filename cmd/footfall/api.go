@@ -153,6 +153,10 @@ func (a *asked) send(ctx context.Context, wanted bool, page string) {
 		a.add("event", bad, "none sent, because there is no site", "set FOOTFALL_SITE_ID to the site of the event; footfall sites lists them")
 		return
 	}
+	if wanted && a.cfg.Disabled {
+		a.add("event", bad, "none sent, because FOOTFALL_DISABLED is true", "unset it to send an event")
+		return
+	}
 	if !wanted {
 		a.add("event", skipped, "none sent; -send sends one, which counts in the dashboard", "")
 		return

@@ -93,6 +93,11 @@ func TestDoctorNamesWrongSettings(t *testing.T) {
 	findings, status := examined(t, envOf(api.URL).with("FOOTFALL_DISABLED", "true"))
 	assert.Equal(t, 0, status)
 	assert.Equal(t, warn, findings["FOOTFALL_DISABLED"].Level)
+	findings, status = examined(t, envOf(api.URL).with("FOOTFALL_DISABLED", "true"), "-send")
+	assert.Equal(t, 1, status)
+	assert.Equal(t, bad, findings["event"].Level)
+	assert.Contains(t, findings["event"].Remedy, "unset it")
+	assert.Empty(t, api.Events())
 }
 
 func TestDoctorKnowsEachVariableOfTheLibrary(t *testing.T) {

@@ -66,6 +66,7 @@ func TestDoctorChecksNATS(t *testing.T) {
 	assert.Equal(t, 1, status)
 	checked(t, findings, "-max-bytes", good, "2GiB (from the command line)", "")
 	checked(t, findings, "stream", bad, `"FOOTFALL_REJECTED" exists with other settings: replicas is 1, not 3 (-replicas); max age is 720h0m0s, not 1h0m0s (-rejected-max-age)`, "nats stream edit FOOTFALL_REJECTED")
+	checked(t, findings, "stream", bad, "", "give -replicas 1 -rejected-max-age 720h0m0s, and programs the same in stream.Config")
 	got := run(t, e, "doctor", "-replicas", "3", "-max-bytes", "2GiB")
 	assert.Contains(t, got.out, `the NATS stream "FOOTFALL" exists with other settings: replicas is 1, not 3 (-replicas); max bytes is 1073741824, not 2147483648 (-max-bytes)`)
 }

@@ -83,7 +83,7 @@ func TestAStreamOfOtherSettingsIsNamed(t *testing.T) {
 	publish(t, s.ClientURL(), 1)
 	got := run(t, at(s, api), "relay", "-max-bytes", "2GiB", "-max-age", "unlimited")
 	assert.Equal(t, 1, got.status)
-	assert.Contains(t, got.err, `the NATS stream "FOOTFALL" exists with other settings: max bytes is 1073741824, not 2147483648 (-max-bytes); max age is 168h0m0s, not unlimited (-max-age): set the flags`)
+	assert.Contains(t, got.err, `the NATS stream "FOOTFALL" exists with other settings: max bytes is 1073741824, not 2147483648 (-max-bytes); max age is 168h0m0s, not unlimited (-max-age): give -max-bytes 1073741824 -max-age 168h0m0s, and programs the same in stream.Config, or`)
 
 	p, _ := relayed(t, at(s, api)) // creates the stream of rejected events
 	assert.Equal(t, 0, p.stop().status)

@@ -275,7 +275,7 @@ func (s *servers) explain(err error) error {
 
 // differences says what differs between an existing stream and the flags, and what to do.
 func differences(e *stream.SettingsError) (found, remedy string) {
-	var list []string
+	var list, flags []string
 	for _, d := range e.Differences {
 		text := fmt.Sprintf("%s is %s, not %s", d.Setting, d.Have, d.Want)
 		name := flagOf[d.Setting]
@@ -284,11 +284,15 @@ func differences(e *stream.SettingsError) (found, remedy string) {
 		}
 		if name != "" {
 			text += " (-" + name + ")"
+			flags = append(flags, "-"+name+" "+d.Have)
 		}
 		list = append(list, text)
 	}
-	return fmt.Sprintf("the NATS stream %q exists with other settings: %s", e.Stream, strings.Join(list, "; ")),
-		"set the flags and the stream.Config of the programs to the settings of the stream, or change it with nats stream edit " + e.Stream + ", or use another -stream and -subject"
+	remedy = "change the stream with nats stream edit " + e.Stream + ", or use another -stream and -subject"
+	if len(flags) == len(list) {
+		remedy = "give " + strings.Join(flags, " ") + ", and programs the same in stream.Config, or " + remedy
+	}
+	return fmt.Sprintf("the NATS stream %q exists with other settings: %s", e.Stream, strings.Join(list, "; ")), remedy
 }
 
 // streamName returns the name of a stream.
