@@ -37,7 +37,9 @@ func retryAfterIsHeeded(t *testing.T, open Open) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := footfalltest.NewAPI(t)
-			api.Next(footfalltest.RetryAfter(tt.value()))
+			api.Next(func(a *footfalltest.API, w http.ResponseWriter, r *http.Request, e footfalltest.Event) {
+				footfalltest.RetryAfter(tt.value())(a, w, r, e) // a date begins with the answer
+			})
 			r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxRetryAfter = tt.limit })
 			r.deliver(t, 1)
 			sameOnEveryAttempt(t, api, 2)
