@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"sync"
 	"testing"
@@ -32,6 +33,8 @@ func TestMain(m *testing.M) {
 		runApp(url)
 		return
 	}
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // tests wait for servers more than they compute
 	transporttest.Main(m)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -37,6 +38,8 @@ func testMain(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 		return 1
 	}
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // tests wait for processes more than they compute
 	return m.Run()
 }
 
