@@ -24,6 +24,7 @@ type odd struct {
 	rejected bool // the API refused the event
 	retried  bool // the answer had no meaning, so the event was retried
 	kept     bool // the connection carried the next request
+	more     bool // bytes follow the answer
 }
 
 // ok is the body of an accepting 202 with these header fields.
@@ -100,7 +101,7 @@ func oddStatuses() map[string]odd {
 		"304 with a length and no body":  {reply: reply{"HTTP/1.1 304 Not Modified\r\nContent-Length: 18\r\n\r\n", keep}, retried: true, kept: true},
 		"422 without a length":           {reply: reply{"HTTP/1.1 422 No\r\n\r\nno", shut}, rejected: true},
 		"422 without a length that ends": {reply: reply{"HTTP/1.1 422 No\r\n\r\n", shut}, rejected: true},
-		"422 and then another answer":    {reply: reply{"HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n" + accepted, hang}, rejected: true},
+		"422 and then another answer":    {reply: reply{"HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n" + accepted, hang}, rejected: true, more: true},
 	}
 }
 
@@ -134,8 +135,8 @@ func oddBodies() map[string]odd {
 		"close after another Connection":     {reply: reply{refused("Connection: keep-alive\r\nConnection: close\r\nContent-Length: 18\r\n", no), hang}, rejected: true},
 		"a word that begins with close":      {reply: reply{refused("Connection: closed\r\nContent-Length: 18\r\n", no), keep}, rejected: true, kept: true},
 		"an answer and an end unannounced":   {reply: reply{refused("Content-Length: 18\r\n", no), shut}, rejected: true},
-		"more than the length":               {reply: reply{refused("Content-Length: 18\r\n", no+"more"), hang}, rejected: true},
-		"more than the last chunk":           {reply: reply{refused(te, chunk+"\r\nmore"), hang}, rejected: true},
+		"more than the length":               {reply: reply{refused("Content-Length: 18\r\n", no+"more"), hang}, rejected: true, more: true},
+		"more than the last chunk":           {reply: reply{refused(te, chunk+"\r\nmore"), hang}, rejected: true, more: true},
 		"less than the length":               {reply: reply{refused("Content-Length: 19\r\n", no), shut}, rejected: true},
 		"less than the length, and it stops": {reply: reply{refused("Content-Length: 19\r\n", no), hang}, rejected: true},
 		"a login page in half":               {reply: reply{"HTTP/1.1 404 Not Found\r\nContent-Length: 100\r\n\r\n<html>", shut}, retried: true},
@@ -177,5 +178,7 @@ func judged(t *testing.T, open Open, tt odd) {
 	assert.Equal(t, connections, made, "connections")
 	require.NoError(t, r.close(10*time.Second))
 	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond)
-	assert.Zero(t, w.ignored(), "nothing is sent on a connection that carries no other answer")
+	if !tt.more { // net/http may begin a request before it sees what follows the answer, and sends it again
+		assert.Zero(t, w.ignored(), "nothing is sent on a connection that carries no other answer")
+	}
 }
