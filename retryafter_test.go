@@ -35,8 +35,8 @@ func TestAShorterRetryAfterDoesNotShortenTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.set(inTurn(
-			reply{time.Millisecond, answerRetryAfter(429, "60")},
-			reply{time.Second, answerRetryAfter(429, "5")}, // in flight when the first is answered
+			reply{100 * time.Millisecond, answerRetryAfter(429, "60")}, // more than the flush interval
+			reply{time.Second, answerRetryAfter(429, "5")},             // in flight when the first is answered
 			reply{0, answerStatus(202)},
 		))
 		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 2 })
