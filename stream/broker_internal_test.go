@@ -21,6 +21,7 @@ type broker struct {
 
 	mu       sync.Mutex
 	messages []*stored // not acknowledged, oldest first
+	last     uint64    // position of the newest message
 	changed  chan struct{}
 	expired  *atomic.Int64 // messages whose AckWait was over
 }
@@ -28,6 +29,7 @@ type broker struct {
 // stored is a message of a broker.
 type stored struct {
 	broker    *broker
+	seq       uint64
 	id        uuid.UUID
 	body      []byte
 	delivered uint64
@@ -40,7 +42,10 @@ func newBroker(ackWait time.Duration, expired *atomic.Int64) *broker {
 }
 
 func (b *broker) publish(id uuid.UUID, body []byte) {
-	b.change(func() { b.messages = append(b.messages, &stored{broker: b, id: id, body: body}) })
+	b.change(func() {
+		b.last++
+		b.messages = append(b.messages, &stored{broker: b, seq: b.last, id: id, body: body})
+	})
 }
 
 // change wakes Fetch.
@@ -149,7 +154,7 @@ func (d *delivery) Headers() nats.Header {
 func (d *delivery) Data() []byte { return d.body }
 
 func (d *delivery) Metadata() (*jetstream.MsgMetadata, error) {
-	return &jetstream.MsgMetadata{NumDelivered: d.n}, nil
+	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: d.seq}, NumDelivered: d.n}, nil
 }
 
 func (d *delivery) Ack() error {

@@ -21,7 +21,7 @@ func relayCommand(stdout, stderr io.Writer, jsonFlag cli.Flag) *cli.Command {
 			"delivered, prints an account, and exits with status 0 within -stop-timeout and a few seconds.\n\n" +
 			"-embedded DIR runs a NATS server inside, on one machine and without credentials. It keeps the events in DIR.",
 		Flags: append(flags,
-			option("rate", "FOOTFALL_RATE", "`EVENTS` a second that this relay takes from the stream, for an API that limits them; retries come on top; without it no bound"),
+			option("rate", "FOOTFALL_RATE", "`EVENTS` a second that this relay takes from the stream, for an API that limits them; retries are not counted; without it no bound"),
 			option("stop-timeout", "FOOTFALL_STOP_TIMEOUT", "`DURATION` to wait for the API's answers when the relay stops; without it 5s"),
 			option("metrics", "FOOTFALL_METRICS", "`ADDRESS` of a listener with /metrics for Prometheus, /readyz and /livez, such as 127.0.0.1:9091; without it none"),
 			option("embedded", "FOOTFALL_EMBEDDED", "`DIR` of a NATS server inside the relay, in place of -nats"),
