@@ -28,7 +28,7 @@ const (
 func (r *Relay) moveRejected(ctx context.Context, last <-chan struct{}) {
 	for failed := false; ctx.Err() == nil; {
 		var again <-chan time.Time
-		ending := last
+		refused, ending := r.feed.refused, last
 		first := moveAtOnce
 		if failed {
 			first = 1 // the others can be handed back meanwhile
@@ -39,11 +39,11 @@ func (r *Relay) moveRejected(ctx context.Context, last <-chan struct{}) {
 				r.link.log.Warn("stream: rejected events cannot be stored; they stay in the stream", "error", err)
 			}
 			_ = r.link.ensure(ctx, r.link.cfg.wantedRejected()) // it may be deleted
-			again, ending = time.After(time.Second), nil
+			again, refused, ending = time.After(time.Second), nil, nil
 		}
 		failed = err != nil
 		select {
-		case <-r.feed.refused:
+		case <-refused:
 		case <-again:
 		case <-ctx.Done():
 		case <-ending:
