@@ -129,14 +129,14 @@ func at(s *server.Server, api *footfalltest.API) env {
 	return envOf(api.URL).with("FOOTFALL_NATS_URL", s.ClientURL()).with("FOOTFALL_NATS_REPLICAS", "1")
 }
 
-// publish publishes n events named "tested" and returns when NATS has them.
+// publish publishes n events named "tested", one after another, and returns when NATS has them.
 func publish(t *testing.T, url string, n int, props ...footfall.Prop) {
 	t.Helper()
 	cfg := footfall.Config{SiteID: footfalltest.SiteID, DefaultURL: "https://example.com/", FlushInterval: time.Millisecond, Logger: (&footfalltest.Log{}).Logger()}
 	tracker, err := stream.Open(cfg, stream.Config{URL: url, Replicas: 1})
 	require.NoError(t, err)
 	for i := range n {
-		require.NoError(t, tracker.Track(t.Context(), "tested", append(props, footfall.P("n", i))...))
+		require.NoError(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "tested", Props: append(props, footfall.P("n", i))}))
 	}
 	require.NoError(t, tracker.Close(t.Context()))
 	require.EqualValues(t, n, tracker.Stats().Stored)

@@ -178,8 +178,9 @@ func (e *ending) holds() bool {
 
 // setback returns how long an attempt that fails while h waits may delay h: a step of the
 // circuit breaker, at most BackoffMin, and the attempt itself if it is a probe, but no more
-// than BackoffMin if few have failed. Waits are longer only if more than quickSteps events in a
-// row failed at their first attempt, as in an outage, or if h itself fails in an outage.
+// than BackoffMin if few have failed. The attempt itself counts, too, if its event was tracked
+// after h and no sender is free. Waits are longer only if more than quickSteps events in a row
+// failed at their first attempt, as in an outage, or if h itself fails in an outage.
 func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	retry := h.failsFrom(e.at) || r.mayHaveFailed(h, e.at)
 	wait := r.config.BackoffMin
@@ -188,11 +189,14 @@ func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	} else if e.row > quickSteps || retry {
 		wait = e.step
 	}
-	if e.probe {
-		took := e.at - e.attempts[e.n].from
+	took := e.at - e.attempts[e.n].from
+	switch {
+	case e.probe:
 		if max(e.row, e.met) <= quickSteps && !retry && r.hasSenderBeside(e, all) {
 			took = min(took, r.config.BackoffMin) // then another probe is sent as well
 		}
+		wait += took
+	case e.tracked > h.tracked && !r.hasSenderBeside(e, all): // loadAt does not count it
 		wait += took
 	}
 	return wait
@@ -279,9 +283,8 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 }
 
 // setBack adds the setbacks of attempts that begin before at to at. Attempts of h itself fail in
-// an outage, or because of one that has just ended. An attempt that is slow
-// and succeeds counts, too, if it may be a probe. An attempt that begins before works does not
-// take the event's turn.
+// an outage, or because of one that has just ended. An attempt that is slow and succeeds counts,
+// too. An attempt that begins before works does not take the event's turn.
 func (r *run) setBack(h *history, from, works, at time.Duration, all []ending) time.Duration {
 	type once struct {
 		*history
@@ -300,7 +303,7 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all []ending) t
 		switch {
 		case e.history == h && e.settles || e.attempts[e.n].from > at:
 			continue
-		case e.settles && (e.fate.kind != Slow || !e.probe):
+		case e.settles && e.fate.kind != Slow:
 			continue
 		}
 		if !counted[kind] || e.n > 0 && retries <= firsts { // a retry may come after each fresh one
