@@ -76,13 +76,14 @@ func (p *program) end() (string, error) {
 	return strings.Join(p.lines, "\n"), err
 }
 
-// nothingRuns waits until no process of the fleet is left.
+// nothingRuns waits until no process of the fleet is left. A shop whose NATS servers have ended,
+// too, tries to publish until closeTimeout.
 func (p *program) nothingRuns() {
 	p.t.Helper()
 	if runtime.GOOS != "linux" {
 		return // there is no /proc
 	}
-	require.Eventually(p.t, func() bool { return len(p.running()) == 0 }, 10*time.Second, 50*time.Millisecond, "%q", p.running())
+	require.Eventually(p.t, func() bool { return len(p.running()) == 0 }, stopTimeout, 50*time.Millisecond, "processes of the fleet are left")
 }
 
 func (p *program) running() (left []string) {
