@@ -60,7 +60,8 @@ func TestEverythingIsDoneByKeyboardAlone(t *testing.T) {
 	b := openBrowser(t)
 	s := startService(t, func(_ store.Store, a *account.Account) { owned(t, a) })
 	b.open(s.url + "/login")
-	b.keys(password) // the field has the focus
+	b.do(chromedp.WaitReady(chromedp.CSS("#password:focus"))) // Chromium sets the focus after the page is loaded
+	b.keys(password)
 	b.enter()
 
 	b.enterAt("Add the first site")
