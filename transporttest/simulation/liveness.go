@@ -103,8 +103,11 @@ type ending struct {
 	probe   bool          // it may have been a probe: others had failed before it began
 }
 
+// from returns when the attempt began.
+func (e *ending) from() time.Duration { return e.attempts[e.n].from }
+
 // instant reports whether the attempt took no time.
-func (e *ending) instant() bool { return e.attempts[e.n].from == e.at }
+func (e *ending) instant() bool { return e.from() == e.at }
 
 // endings returns all attempts ordered by their end. Attempts in flight count as failing now.
 // The caller holds the lock.
@@ -138,7 +141,7 @@ func (r *run) endings() (all []ending) {
 			step = max(step, r.config.ProbeMax)
 		}
 		all[i].row, all[i].step = row, step
-		all[i].probe = mayBeProbe(all[:i], all[i].attempts[all[i].n].from)
+		all[i].probe = mayBeProbe(all[:i], all[i].from())
 	}
 	return all
 }
@@ -189,7 +192,7 @@ func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	} else if e.row > quickSteps || retry {
 		wait = e.step
 	}
-	took := e.at - e.attempts[e.n].from
+	took := e.at - e.from()
 	switch {
 	case e.probe:
 		if max(e.row, e.met) <= quickSteps && !retry && r.hasSenderBeside(e, all) {
@@ -205,9 +208,9 @@ func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 // hasSenderBeside reports whether a sender is free for another event once an attempt has taken
 // BackoffMin.
 func (r *run) hasSenderBeside(e ending, all []ending) bool {
-	free, at := r.config.MaxInFlight, e.attempts[e.n].from+r.config.BackoffMin
+	free, at := r.config.MaxInFlight, e.from()+r.config.BackoffMin
 	for _, o := range all {
-		if o.attempts[o.n].from <= at && o.at > at {
+		if o.from() <= at && o.at > at {
 			free--
 		}
 	}
@@ -260,11 +263,24 @@ func (r *run) stepAt(at time.Duration, all []ending) time.Duration {
 	return all[n-1].step
 }
 
+// attempts are all attempts of a simulation.
+type attempts struct {
+	ended []ending // ordered by their end
+	begun []ending // ordered by their begin
+}
+
+// attempts returns all attempts. The caller holds the lock.
+func (r *run) attempts() attempts {
+	ended := r.endings()
+	begun := slices.SortedStableFunc(slices.Values(ended), func(a, b ending) int { return cmp.Compare(a.from(), b.from()) })
+	return attempts{ended, begun}
+}
+
 // due returns when h must be settled: the bound after it was tracked, or after the API has
 // worked long enough, and a setback for each other event that fails meanwhile. Such an event
 // counts at its first attempt and once as a retry, because retries take turns, or as often as
 // others fail at their first attempt. The caller holds the lock.
-func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
+func (r *run) due(h *history, all attempts) (at time.Duration, l load) {
 	from, healthy := h.tracked, h.tracked
 	for {
 		l = r.loadAt(h, from)
@@ -272,7 +288,7 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 		moved := false
 		for i := range r.outages {
 			o := &r.outages[i]
-			if works := o.to + r.recovery(o, all); o.from <= at && works > from {
+			if works := o.to + r.recovery(o, all.ended); o.from <= at && works > from {
 				from, healthy, moved = works, max(o.to, h.tracked), true
 			}
 		}
@@ -285,7 +301,7 @@ func (r *run) due(h *history, all []ending) (at time.Duration, l load) {
 // setBack adds the setbacks of attempts that begin before at to at. Attempts of h itself fail in
 // an outage, or because of one that has just ended. An attempt that is slow and succeeds counts,
 // too. An attempt that begins before works does not take the event's turn.
-func (r *run) setBack(h *history, from, works, at time.Duration, all []ending) time.Duration {
+func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) time.Duration {
 	type once struct {
 		*history
 		retry  bool
@@ -293,15 +309,17 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all []ending) t
 	}
 	counted := make(map[once]bool)
 	firsts, retries := 0, 0
-	first, _ := slices.BinarySearchFunc(all, from, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
-	at += r.step(from, all[:first])
-	for _, e := range all[first:] {
-		if e.at > at+r.config.AttemptTimeout {
+	first, _ := slices.BinarySearchFunc(all.ended, from, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
+	at += r.step(from, all.ended[:first])
+	for _, e := range all.begun {
+		if e.from() > at {
 			break
 		}
-		kind := once{e.history, e.n > 0, e.attempts[e.n].from < works}
+		kind := once{e.history, e.n > 0, e.from() < works}
 		switch {
-		case e.history == h && e.settles || e.attempts[e.n].from > at:
+		case e.at < from:
+			continue
+		case e.history == h && e.settles:
 			continue
 		case e.settles && e.fate.kind != Slow:
 			continue
@@ -313,7 +331,7 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all []ending) t
 			} else {
 				firsts++
 			}
-			at += r.setback(h, e, all)
+			at += r.setback(h, e, all.ended)
 		}
 	}
 	return at
@@ -338,7 +356,7 @@ func (r *run) checkLiveness(until time.Duration) {
 	dropped := r.tracker.Stats().Dropped
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.endings()
+	all := r.attempts()
 	for _, h := range r.events {
 		if h == nil || !h.accepted || !h.fate.settlesAtOnce() {
 			continue
