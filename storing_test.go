@@ -101,13 +101,14 @@ func TestAStoringTransportKeepsEventsBehindTheBreaker(t *testing.T) {
 
 // A cluster that elects a leader is away for some seconds.
 func TestCloseOfAStoringTransportWaitsForTheStore(t *testing.T) {
+	const longestWait = 15 * time.Second // default of Config.BackoffMax
 	for name, c := range map[string]struct {
 		away, timeout, took time.Duration
 		outage              bool // before Close
 		lost                uint64
 	}{
-		"the store comes back":                 {away: 12 * time.Second, timeout: 40 * time.Second, took: 25 * time.Second},
-		"the store comes back after an outage": {away: 12 * time.Second, timeout: 40 * time.Second, took: 25 * time.Second, outage: true},
+		"the store comes back":                 {away: 12 * time.Second, timeout: 40 * time.Second, took: 12*time.Second + longestWait},
+		"the store comes back after an outage": {away: 12 * time.Second, timeout: 40 * time.Second, took: 12*time.Second + longestWait, outage: true},
 		"the context ends":                     {away: time.Hour, timeout: 5 * time.Second, took: 5 * time.Second, lost: 100},
 		"the store stays away":                 {away: time.Hour, timeout: time.Hour, took: 50 * time.Second, lost: 100},
 	} {
