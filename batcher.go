@@ -16,7 +16,8 @@ import (
 //
 //   - waiting: never sent. The Store holds it: in a Tracker's queue in memory, or in a
 //     file of a transport such as module spool.
-//   - delayed: its last attempt failed, and the next one is due later. The Source holds it.
+//   - held: its last attempt failed, and the next one is due later; or it was never sent, and events
+//     of its kind or site are not accepted. The Source holds it.
 //   - in flight: a sender holds it while its request is under way. A sender that fails gives
 //     the event back and takes another one. It never sleeps with an event.
 //
@@ -24,11 +25,11 @@ import (
 //
 // The goroutine of [Transport.Deliver] sleeps in [Source.Wait] and starts senders. It is woken
 // by [Source.Wake], which is called for the first event after a pause, a full batch, the end
-// of the flush interval, a retry that is due, the circuit breaker, Flush and Close.
+// of the flush interval, an event that is due again, Flush and Close.
 //
-// Locks are taken in this order: a transport's, the circuit breaker's, the queue's, the
-// shards', the delayed events'. The Source calls its Store without holding a lock, so a Store
-// may call [Source.Reclaim] while it holds its own.
+// Locks are taken in this order: a transport's, a Store's, the queue's, the shards', the held
+// events'. The Source calls its Store without holding a lock of its own, so a Store may call
+// [Source.Reclaim] while it holds its own.
 
 // Store keeps the records that a [Source] hands out. It counts each record until the record is
 // settled. Its methods are called from several goroutines at once. A Tracker has a Store in
@@ -56,9 +57,10 @@ type Store interface {
 	// how many. It never waits.
 	Take(dst []Record) int
 
-	// Retry notes that an attempt of r failed because of err, and that r is due again later. It
-	// returns the record to keep until then, which may have another Body. It returns false if r
-	// is settled already.
+	// Retry notes that an attempt of r failed because of err, and that r is due again later. If
+	// err is nil, no attempt was made, because events of the same site and name are not accepted.
+	// Retry returns the record to keep until then, which may have another Body. It returns false
+	// if r is settled already.
 	Retry(r Record, err error) (kept Record, ok bool)
 
 	// Settle settles records that were taken. It ignores a record that is settled already.
@@ -73,9 +75,10 @@ type Source struct {
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
-	again   *time.Timer             // wakes Deliver if no sender takes the records that are due
-	delayed *retry.Delayed[*Record] // of pointers, whose code is smaller
-	failure atomic.Pointer[failed]  // set by Failed
+	again   *time.Timer            // wakes Deliver if no sender takes the records that are due
+	held    *retry.Held[*Record]   // of pointers, whose code is smaller
+	turns   atomic.Uint32          // of Take
+	failure atomic.Pointer[failed] // set by Failed
 
 	once sync.Once // of Close
 }
@@ -94,7 +97,7 @@ func newSource(store Store, trigger chan struct{}) *Source {
 	}
 	s.again = time.AfterFunc(queue.LookAgain, s.Wake)
 	s.again.Stop()
-	s.delayed = retry.NewDelayed[*Record](s.Wake)
+	s.held = retry.NewHeld[*Record](s.Wake)
 	return s
 }
 
@@ -148,9 +151,9 @@ func (s *Source) look() (due int, more bool) {
 		waiting, more = s.waiting(woken)
 	}
 	if waiting > 0 || woken {
-		due = waiting + s.delayed.Due(time.Now())
+		due = waiting + s.held.Due(time.Now())
 	}
-	return due, more || s.delayed.Waits()
+	return due, more || s.held.Waits()
 }
 
 // waiting returns the number of records in the store, or 0 if due is false.
@@ -168,7 +171,7 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 // lookLater wakes Wait after the given time if retries are due. The sender that should take
 // them may be stuck with a request that gets no answer.
 func (s *Source) lookLater(after time.Duration) {
-	if s.delayed.Due(time.Now()) > 0 {
+	if s.held.Due(time.Now()) > 0 {
 		s.again.Reset(after)
 	}
 }
@@ -190,116 +193,74 @@ func (s *Source) signal() {
 // closed and no other records follow, except records that are given back.
 func (s *Source) Waiting() (n int, more bool) {
 	n, more = s.store.Waiting()
-	return n + s.delayed.Due(time.Now()), more || s.delayed.Waits()
+	return n + s.held.Due(time.Now()), more || s.held.Waits()
 }
 
 // Take moves up to len(dst) records that are due into dst, oldest first, and returns how many.
-// It never blocks.
+// While records wait that were never sent, every second one has failed before. It never blocks.
 func (s *Source) Take(dst []Record) int {
 	n := 0
-	for n < len(dst) && s.delayed.Some() && s.takeNext(dst[n:n+1], true, true) {
-		n++
-	}
-	if n < len(dst) {
-		fresh := s.store.Take(dst[n:])
-		for i := range fresh {
-			s.handOut(dst[n+i:], true)
+	for ; n < len(dst) && s.held.Some(); n++ {
+		again := s.turns.Add(1)%2 == 0
+		if !(again && s.takeHeld(dst[n:], retry.Retry) || s.takeWaiting(dst[n:n+1]) || s.takeHeld(dst[n:], retry.Retry)) {
+			break
 		}
-		n += fresh
+	}
+	n += s.store.Take(dst[n:])
+	if s.isClosing() {
+		for i := range dst[:n] {
+			dst[i].attempts.AtClose = true
+		}
 	}
 	return n
 }
 
-// takeNext takes one record. While fresh records are waiting, every second record is a retry that
-// is due, and at most every tenth is a suspect, if suspects and turn are true.
-func (s *Source) takeNext(one []Record, suspects, turn bool) bool {
-	return s.handOut(one, s.pick(one, suspects, turn))
-}
+// takeWaiting takes a record that was never sent.
+func (s *Source) takeWaiting(one []Record) bool { return s.store.Take(one) == 1 }
 
-// handOut marks a record that is handed out while the tracker closes.
-func (s *Source) handOut(one []Record, ok bool) bool {
-	if ok && s.isClosing() {
-		one[0].attempts.HandOut()
+// takeHeld takes a held record.
+func (s *Source) takeHeld(one []Record, p retry.Pick) bool {
+	e, ok := s.held.Take(p)
+	if ok {
+		one[0] = *e.Value
 	}
 	return ok
 }
 
-func (s *Source) pick(one []Record, suspects, turn bool) bool {
-	if !s.delayed.Some() {
-		return s.store.Take(one) == 1
-	}
-	retry, suspect := s.delayed.Turn()
-	return retry && moveTo(one)(s.delayed.Take(false)) ||
-		suspects && turn && suspect && moveTo(one)(s.delayed.Take(true)) ||
-		s.store.Take(one) == 1 ||
-		moveTo(one)(s.delayed.Take(false)) ||
-		suspects && moveTo(one)(s.delayed.Take(true))
-}
-
-// moveTo returns a function that sets one[0] to a record that was taken, and reports whether
-// there was one.
-func moveTo(one []Record) func(r *Record, ok bool) bool {
-	return func(r *Record, ok bool) bool {
-		if ok {
-			one[0] = *r
-		}
-		return ok
-	}
-}
-
-// untried takes one record that has had no attempt since the tracker began to close.
-func (s *Source) untried(one []Record) bool {
-	return s.handOut(one, s.store.Take(one) == 1 || moveTo(one)(s.delayed.TakeUntried()))
-}
-
-// news takes a record that was never sent. If since is not zero, the record arrived after
-// since.
-func (s *Source) news(one []Record, since time.Time) bool {
-	if since.IsZero() {
-		return s.handOut(one, s.fresh(one))
-	}
+// takeNewest takes the newest record that was never sent, if it arrived after since.
+func (s *Source) takeNewest(one []Record, since time.Time) bool {
 	store, ok := s.store.(interface {
 		TakeNewest(one []Record, since time.Time) bool
 	})
-	return ok && s.handOut(one, store.TakeNewest(one, since))
+	return ok && store.TakeNewest(one, since)
 }
 
-// fresh takes a random record that was never sent.
-func (s *Source) fresh(one []Record) bool {
+// takeAny takes a random record that was never sent.
+func (s *Source) takeAny(one []Record) bool {
 	if store, ok := s.store.(interface{ TakeAny([]Record) bool }); ok {
 		return store.TakeAny(one)
 	}
-	return s.store.Take(one) == 1
-}
-
-// probe takes one record to try an API that did not accept the last one. A retry need not be
-// due, because it waits for the API, unless it is a suspect.
-func (s *Source) probe(one []Record, retryFirst bool) bool {
-	if retryFirst {
-		return s.handOut(one, moveTo(one)(s.delayed.TakeProbe()) || s.fresh(one))
-	}
-	return s.handOut(one, s.fresh(one) || moveTo(one)(s.delayed.TakeProbe()))
+	return s.takeWaiting(one)
 }
 
 // Retry gives back a record whose attempt failed because of err. The record is due again after
 // wait, or at once when the tracker closes. A record that was taken while the tracker was
 // closing is due again only if the API settles another one.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
-	kept, ok := s.store.Retry(r, err)
+	r.attempts.Failures++
+	s.hold(r, retry.Event[*Record]{Wait: wait, Err: err}, retry.Group{}, retry.Due{})
+}
+
+// hold holds a record whose attempt failed, or that was taken and not sent. e has what the record
+// does not tell.
+func (s *Source) hold(r Record, e retry.Event[*Record], in retry.Group, due retry.Due) {
+	kept, ok := s.store.Retry(r, e.Err)
 	if !ok {
-		s.delayed.Settled(r.ID)
+		s.held.Settled(r.ID)
 		return
 	}
-	kept.attempts.Failures++
-	s.delayed.Add(retry.Event[*Record]{
-		ID:      kept.ID,
-		Size:    len(kept.Body),
-		Suspect: kept.attempts.Suspect(),
-		AtClose: kept.attempts.AtClose,
-		Value:   &kept,
-		Wait:    wait,
-		Err:     err,
-	})
+	e.ID, e.Size, e.AtClose, e.Value = kept.ID, len(kept.Body), kept.attempts.AtClose, &kept
+	s.held.Add(e, in, due)
 }
 
 // Settle settles records that were taken, all with the same outcome. err is the reason why they
@@ -315,7 +276,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 	}
 	for i := range records {
 		if records[i].attempts.Failures > 0 {
-			s.delayed.Settled(records[i].ID)
+			s.held.Settled(records[i].ID)
 		}
 	}
 	if o != Lost && s.failure.Load() != nil {
@@ -326,7 +287,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 // accept makes records that failed since the tracker began to close due again, because the API
 // has settled one.
 func (s *Source) accept() {
-	if s.delayed.Resume() {
+	if s.held.Resume() {
 		s.Wake()
 	}
 }
@@ -343,9 +304,11 @@ func (s *Source) Moved(n int, o Outcome) {
 // Reclaim takes back the oldest record that waits for another attempt. A Store calls it when it
 // needs the memory of the record. The caller may hold the Store's lock.
 func (s *Source) Reclaim() (r Record, ok bool) {
-	var one [1]Record
-	ok = moveTo(one[:])(s.delayed.Reclaim())
-	return one[0], ok
+	kept, ok := s.held.Reclaim()
+	if !ok {
+		return r, false
+	}
+	return *kept, true
 }
 
 // Keep copies a record that was taken to separate memory, because it may stay in flight for
@@ -353,7 +316,9 @@ func (s *Source) Reclaim() (r Record, ok bool) {
 // place of r, or false if r is settled already. It is for a Store whose records come from this
 // Source.
 func (s *Source) Keep(r Record, err error) (kept Record, ok bool) {
-	s.Failed(err)
+	if err != nil {
+		s.Failed(err)
+	}
 	return s.store.Retry(r, err)
 }
 
@@ -369,7 +334,7 @@ type failed struct {
 
 // Failure returns why the last attempt failed, among events that are not settled, or nil.
 func (s *Source) Failure() error {
-	at, err := s.delayed.LastError()
+	at, err := s.held.LastError()
 	if last := s.failure.Load(); last != nil && !last.at.Before(at) {
 		return last.err
 	}
@@ -393,7 +358,7 @@ func (s *Source) isClosing() bool {
 func (s *Source) Close() {
 	s.once.Do(func() {
 		close(s.closing)
-		s.delayed.Close()
+		s.held.Close()
 		s.Wake()
 	})
 }
@@ -479,10 +444,10 @@ func (s *memoryStore) Moved(n int, o Outcome) {
 }
 
 // Size implements queue.Delayed.
-func (s *memoryStore) Size() (events, bytes int) { return s.source.delayed.Size() }
+func (s *memoryStore) Size() (events, bytes int) { return s.source.held.Size() }
 
 // Oldest implements queue.Delayed.
-func (s *memoryStore) Oldest() (id uuid.UUID, ok bool) { return s.source.delayed.Oldest() }
+func (s *memoryStore) Oldest() (id uuid.UUID, ok bool) { return s.source.held.Oldest() }
 
 // Reclaim implements queue.Delayed.
 func (s *memoryStore) Reclaim() (queue.Ref, bool) {

@@ -10,44 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/footfall-dev/footfall"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestOnlyAProbeReopensAfterTheAPINamedATime(t *testing.T) {
-	for name, first := range map[string]func(*http.Request, string) (*http.Response, error){
-		"429 and Retry-After": answerRetryAfter(429, "30"),
-		"503 and Retry-After": answerRetryAfter(503, "30"),
-		"429":                 answerStatus(429),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFakeNet()
-				var mu sync.Mutex
-				n := 0
-				f.set(func(r *http.Request, body string) (*http.Response, error) {
-					mu.Lock()
-					n++
-					mine := n
-					mu.Unlock()
-					if mine == 1 {
-						time.Sleep(10 * time.Millisecond) // all 64 are in flight
-						return first(r, body)
-					}
-					time.Sleep(50 * time.Millisecond) // in flight when the first is answered
-					return answerStatus(202)(r, body)
-				})
-				tracker := start(t, f, func(c *footfall.Config) { c.BackoffMin, c.BackoffMax = 20*time.Second, 20*time.Second })
-				track(t, tracker, 1000)
-				time.Sleep(60 * time.Millisecond)
-				assert.LessOrEqual(t, f.requests(), 65, "those under way, and at most a probe")
-				require.NoError(t, tracker.Flush(context.Background()))
-				require.NoError(t, closeWithin(tracker, time.Minute))
-			})
-		})
-	}
-}
 
 func TestSimultaneousFailuresCountAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

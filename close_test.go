@@ -92,11 +92,11 @@ func TestCloseCountsTheOutcomesOfQueuedEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = time.Millisecond // so that nothing is delivered before the clock advances
-		statuses := []int{202, 422, 503}
+		answers := []answerFunc{answerStatus(202), answerRefused(422), answerStatus(503)}
 		f.set(func(r *http.Request, body string) (*http.Response, error) {
 			n, err := strconv.Atoi(regexp.MustCompile(`"n":(\d+)`).FindStringSubmatch(body)[1])
 			require.NoError(t, err)
-			return answerStatus(statuses[n%3])(r, body)
+			return answers[n%3](r, body)
 		})
 		tracker := start(t, f)
 		track(t, tracker, 30)
@@ -142,66 +142,48 @@ func TestCloseRetriesTheLastEventIfTheAPIAcceptedOneBefore(t *testing.T) {
 	}
 }
 
-func TestCloseReturnsEarlyIfTheAPINoLongerAcceptsAnything(t *testing.T) {
-	for name, answer := range map[string]func(*http.Request, string) (*http.Response, error){
-		"503": answerStatus(503), "401": answerStatus(401), "no answer": answerDown, "Retry-After": answerRetryAfter(429, "60"),
+// The API was there before, is away when Close is called, and comes back.
+func TestCloseUsesItsTimeIfTheAPIEverAccepted(t *testing.T) {
+	for name, answer := range map[string]answerFunc{
+		"503": answerStatus(503), "401": answerStatus(401), "no answer": answerDown, "a hang": answerHang, "Retry-After": answerRetryAfter(429, "2"),
 	} {
-		for _, n := range []int{1, 2, 1000} {
-			t.Run(fmt.Sprint(n, " times ", name), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f := newFakeNet()
-					f.latency = time.Millisecond
-					tracker := start(t, f)
-					track(t, tracker, 1)
-					require.NoError(t, tracker.Flush(t.Context()))
-					f.set(answer)
-					track(t, tracker, n)
-					began := time.Now()
-					require.Error(t, closeWithin(tracker, time.Hour))
-					most := 2 * time.Second
-					if name == "Retry-After" {
-						most += 3 * time.Minute // three times the Retry-After
-					}
-					assert.Less(t, time.Since(began), most)
-					assert.GreaterOrEqual(t, f.requests(), 1+n, "each has its attempt")
-					assert.LessOrEqual(t, f.requests(), 1+n+64+3)
-					assert.Equal(t, uint64(n), tracker.Stats().Dropped)
+		for _, n := range []int{1, 100, 5000} {
+			for _, before := range []time.Duration{0, time.Second, 10 * time.Minute} {
+				t.Run(fmt.Sprint(n, " times ", name, " since ", before), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						f := newFakeNet()
+						f.latency = time.Millisecond
+						tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = 500 * time.Millisecond })
+						track(t, tracker, 1)
+						require.NoError(t, tracker.Flush(t.Context()))
+						f.set(answer)
+						track(t, tracker, n)
+						time.Sleep(before)
+						time.AfterFunc(time.Second, func() { f.set(answerStatus(202)) })
+						began := time.Now()
+						require.NoError(t, closeWithin(tracker, 10*time.Second))
+						assert.Equal(t, uint64(n+1), tracker.Stats().Delivered)
+						t.Log(time.Since(began))
+					})
 				})
-			})
+			}
 		}
 	}
 }
 
-func TestCloseReturnsAfterOneAttemptIfTheAPIFailedBefore(t *testing.T) {
+func TestCloseWithAnAPIThatStaysAwayUsesAllItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		tracker := start(t, f)
 		track(t, tracker, 1)
 		require.NoError(t, tracker.Flush(t.Context()))
-		f.set(answerStatus(503))
-		track(t, tracker, 3)
-		time.Sleep(time.Minute)
-		sent := f.requests()
-		began := time.Now()
-		require.Error(t, closeWithin(tracker, time.Hour))
-		assert.Zero(t, time.Since(began))
-		assert.Equal(t, sent+3, f.requests())
-	})
-}
-
-func TestCloseRetriesASingleFailingEventAtMostThreeTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(poisoned(answerStatus(500)))
-		tracker := start(t, f)
-		track(t, tracker, 100)
-		poison(t, tracker, 1)
-		time.Sleep(3 * time.Second) // the circuit breaker is still closed
-		sent := f.requests()
-		began := time.Now()
-		require.Error(t, closeWithin(tracker, time.Hour))
-		assert.Less(t, time.Since(began), 10*time.Second)
-		assert.Contains(t, []int{sent + 1, sent + 1 + 3}, f.requests(), "none more if the circuit breaker had been open for a probe")
+		f.set(answerDown)
+		track(t, tracker, 500)
+		before, began := f.requests(), time.Now()
+		require.ErrorContains(t, closeWithin(tracker, 10*time.Second), "refused")
+		assert.Equal(t, 10*time.Second, time.Since(began))
+		assert.Less(t, f.requests()-before, 500+50, "one attempt each, and probes")
 	})
 }
 

@@ -82,7 +82,7 @@ func TestTrackDurableSaysWhyAnEventIsNotSafe(t *testing.T) {
 		check  func(*testing.T, error)
 		stats  footfall.Stats
 	}{
-		{"refused by the API", answerStatus(422), "paid", nil, func(t *testing.T, err error) {
+		{"refused by the API", answerRefused(422), "paid", nil, func(t *testing.T, err error) {
 			var refusal *footfall.APIError
 			require.ErrorAs(t, err, &refusal)
 			assert.Equal(t, 422, refusal.Status)
@@ -218,7 +218,7 @@ func TestFlushOfAStoringTransportMeansDelivered(t *testing.T) {
 func TestHTTPTransportWorksBehindAnotherTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		f.set(answerStatus(422))
+		f.set(answerRefused(422))
 		var refused []error
 		transport, err := footfall.NewHTTPTransport(footfall.Config{
 			BaseURL: "https://api.example.com", APIKey: testKey, HTTPClient: &http.Client{Transport: f},

@@ -3,6 +3,7 @@ package footfall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -118,6 +119,13 @@ func answerStatus(status int) func(*http.Request, string) (*http.Response, error
 			return response(202, nil, `{"accepted":true}`), nil
 		}
 		return response(status, nil, ""), nil
+	}
+}
+
+// answerRefused answers with the API's error body.
+func answerRefused(status int) func(*http.Request, string) (*http.Response, error) {
+	return func(*http.Request, string) (*http.Response, error) {
+		return response(status, nil, fmt.Sprintf(`{"error":"refused","message":"bad","status":%d}`, status)), nil
 	}
 }
 

@@ -2,12 +2,12 @@ package footfall_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -191,22 +191,21 @@ func TestRetryAfterIsHonouredAndClampedAndGarbageIgnored(t *testing.T) {
 	}
 }
 
-// Retry-After determines the pause. Answers to requests that were in flight do not close the
-// circuit breaker.
+// The API names a time in every answer.
 func TestRateLimitPausesEverySender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		f.latency = 10 * time.Millisecond
-		f.set(func(r *http.Request, body string) (*http.Response, error) {
-			f.set(answerStatus(202))
-			return answerRetryAfter(429, "30")(r, body)
-		})
+		f.set(answerRetryAfter(429, "30"))
 		tracker := start(t, f)
 		track(t, tracker, 1000)
-		time.Sleep(25 * time.Second)
-		assert.LessOrEqual(t, f.requests(), 64)
+		time.Sleep(time.Second)
+		track(t, tracker, 1)
+		time.Sleep(28 * time.Second)
+		assert.LessOrEqual(t, f.requests(), 64+4)
+		f.set(answerStatus(202))
 		require.NoError(t, tracker.Flush(context.Background()))
-		assert.Equal(t, uint64(1000), tracker.Stats().Delivered)
+		assert.Equal(t, uint64(1001), tracker.Stats().Delivered)
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }
@@ -285,30 +284,6 @@ func TestSingleForbiddenEventIsRetriedSlowlyAndDoesNotFloodTheLog(t *testing.T) 
 		assert.Zero(t, j.Lines(slog.LevelError), "the key is not refused: %s", j.String())
 		assert.Equal(t, 1, j.Lines(slog.LevelWarn), j.String())
 		assert.Error(t, closeWithin(tracker, time.Minute))
-	})
-}
-
-// The first failure opens the circuit breaker. A Retry-After in a later answer still applies.
-func TestRetryAfterIsHonouredAfterAnotherFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		var nth atomic.Int64
-		f.set(func(r *http.Request, body string) (*http.Response, error) {
-			n := nth.Add(1)
-			time.Sleep(time.Duration(min(n, 3)) * time.Millisecond)
-			switch n {
-			case 1:
-				return answerStatus(503)(r, body)
-			case 2:
-				return answerRetryAfter(429, "60")(r, body)
-			}
-			return answerStatus(202)(r, body)
-		})
-		tracker := start(t, f, func(c *footfall.Config) { c.BatchSize = 1000; c.MaxInFlight = 8 })
-		track(t, tracker, 1000)
-		time.Sleep(30 * time.Second)
-		assert.LessOrEqual(t, f.requests(), 10)
-		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }
 
@@ -404,5 +379,44 @@ func TestBatchesAreDueAtMostOnceAMillisecond(t *testing.T) {
 		assert.Equal(t, []time.Duration{0, 0, time.Millisecond}, woken)
 		assert.Equal(t, uint64(1001), tracker.Stats().Delivered)
 		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+// http on a TLS port, a captive portal, a quota page: nothing is condemned while the API accepts
+// nothing.
+func TestA4xxWithoutTheErrorBodyCondemnsNoEvent(t *testing.T) {
+	for _, status := range []int{400, 402, 404, 413, 418, 451} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, j := newFakeNet(), &journal{}
+				f.set(answerStatus(status))
+				tracker := start(t, f, j.into)
+				track(t, tracker, 100)
+				time.Sleep(time.Hour)
+				assert.Equal(t, uint64(100), tracker.Stats().Queued)
+				assert.Contains(t, j.String(), "is not the Site Analytics API")
+				f.set(answerStatus(202))
+				require.NoError(t, tracker.Flush(context.Background()))
+				assert.Equal(t, uint64(100), tracker.Stats().Delivered)
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
+		})
+	}
+}
+
+func TestA4xxWithoutTheErrorBodyIsFinalIfTheAPIAcceptsOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(poisoned(answerStatus(413)))
+		tracker := start(t, f)
+		poison(t, tracker, 3)
+		time.Sleep(time.Minute)
+		assert.Zero(t, tracker.Stats().Rejected, "the API has accepted nothing")
+		for range 120 {
+			track(t, tracker, 1)
+			time.Sleep(time.Second)
+		}
+		assert.Equal(t, footfall.Stats{Tracked: 123, Delivered: 120, Rejected: 3}, tracker.Stats())
+		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }

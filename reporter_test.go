@@ -214,7 +214,7 @@ func TestEventsNotAcceptedAreALineAtOnceAndThenOneAMinute(t *testing.T) {
 func TestPanicInOnErrorIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
-		f.set(answerStatus(422))
+		f.set(answerRefused(422))
 		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnError = func(error) { panic("boom") } })
 		track(t, tracker, 1)
 		require.NoError(t, closeWithin(tracker, time.Second))
@@ -226,7 +226,7 @@ func TestPanicInOnErrorIsLogged(t *testing.T) {
 func TestOnErrorThatEndsItsGoroutineStopsNeitherDeliveryNorClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
-		f.set(answerStatus(422))
+		f.set(answerRefused(422))
 		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnError = func(error) { runtime.Goexit() } })
 		track(t, tracker, 100)
 		require.NoError(t, closeWithin(tracker, time.Minute))

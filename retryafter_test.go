@@ -31,24 +31,6 @@ func inTurn(replies ...reply) func(*http.Request, string) (*http.Response, error
 	}
 }
 
-func TestAShorterRetryAfterDoesNotShortenTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(inTurn(
-			reply{100 * time.Millisecond, answerRetryAfter(429, "60")}, // more than the flush interval
-			reply{time.Second, answerRetryAfter(429, "5")},             // in flight when the first is answered
-			reply{0, answerStatus(202)},
-		))
-		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 2 })
-		track(t, tracker, 100)
-		time.Sleep(60 * time.Second)
-		assert.Equal(t, 2, f.requests())
-		time.Sleep(time.Second)
-		assert.Greater(t, f.requests(), 2)
-		require.NoError(t, closeWithin(tracker, time.Minute))
-	})
-}
-
 func TestSendingResumesAfterALongerRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
@@ -61,22 +43,6 @@ func TestSendingResumesAfterALongerRetryAfter(t *testing.T) {
 		track(t, tracker, 100)
 		time.Sleep(61 * time.Second)
 		assert.Equal(t, uint64(100), tracker.Stats().Delivered)
-		require.NoError(t, closeWithin(tracker, time.Minute))
-	})
-}
-
-func TestANewEventWaitsForRetryAfterToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(answerRetryAfter(429, "60"))
-		tracker := start(t, f)
-		track(t, tracker, 1)
-		time.Sleep(70 * time.Second) // the only event was sent again
-		require.Equal(t, 2, f.requests())
-		track(t, tracker, 1)
-		time.Sleep(40 * time.Second)
-		assert.Equal(t, 2, f.requests())
-		f.set(answerStatus(202))
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }
@@ -184,25 +150,6 @@ func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
 		assert.Equal(t, 101, f.requests())
 		time.Sleep(20 * time.Second)
 		assert.Equal(t, 102, f.requests())
-		require.NoError(t, closeWithin(tracker, time.Minute))
-	})
-}
-
-// A Retry-After arrives while a probe is in flight. The answer to the probe has a shorter one.
-func TestAProbeThatEndsLaterDoesNotShortenTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(inTurn(
-			reply{time.Millisecond, answerStatus(503)},          // opens the breaker
-			reply{2 * time.Second, answerRetryAfter(429, "60")}, // in flight at that time
-			reply{3 * time.Second, answerRetryAfter(429, "5")},  // the probe
-			reply{0, answerStatus(202)},
-		))
-		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 2 })
-		track(t, tracker, 200)
-		time.Sleep(50 * time.Second)
-		assert.Equal(t, 3, f.requests())
-		require.NoError(t, tracker.Flush(context.Background()))
 		require.NoError(t, closeWithin(tracker, time.Minute))
 	})
 }

@@ -5,63 +5,50 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-	"golang.org/x/sync/semaphore"
-
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
+	"github.com/footfall-dev/footfall/internal/senders"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
-
-// eventsPerSender is the largest number of waiting events for which one sender is started.
-const eventsPerSender = 8
 
 // httpTransport is the default Transport. It posts events to the API, one per request, on as
 // many senders as the backlog needs.
 type httpTransport struct {
 	poster   Poster
 	key      func() string // see wire.Cleaner
-	breaker  *retry.Breaker
 	backoff  retry.Backoff // of an event that failed
 	longest  time.Duration // of Retry-After
-	log      *slog.Logger
-	most     int // senders
-	interval time.Duration
 	rejected func(*RejectedError)
 	accepted Outcome       // of an event that the API accepted: Delivered, or Stored
 	patience time.Duration // of Close while no event is settled
 	workers  sync.Pool     // of *worker
 
-	mu       sync.Mutex // held while a sender takes an event or ends
-	slots    *semaphore.Weighted
-	running  int
-	looks    uint64        // calls of wanted
-	usual    time.Duration // time that an attempt takes
-	moving   int           // running senders that have ended an attempt since the last look
-	suspects int           // in flight
-	nextTurn time.Time     // when a suspect may be sent in place of another event
-	told     time.Time     // when a suspect was logged
-	closing  bool          // a sender has noticed that the tracker closes
-	settled  time.Time     // when the API last settled an event after that; a store is taken to have settled one then
-	vain     int           // attempts that failed after that, of events that had failed after that
+	mu      sync.Mutex // held while a sender takes an event, or reports the result of an attempt
+	crew    senders.Crew
+	share   senders.Share // of doubtful events
+	scopes  *retry.Scopes
+	log     retry.Log
+	timer   *time.Timer // wakes Deliver when the API may be probed
+	turn    uint        // counts events that were taken while others had failed
+	closing bool        // a sender has noticed that the tracker closes
+	settled time.Time   // when the API last settled an event after that; if it ever did before, when that was
 }
 
 // worker is the state of a sender. Workers are pooled, so that starting a sender does not
 // allocate.
 type worker struct {
 	one      [1]Record
-	began    time.Time
+	kind     retry.Kind // of the event, if known
+	known    bool
 	pass     retry.Pass
-	closing  bool   // the attempt began when the tracker was closing
-	look     uint64 // when it was last counted as moving
-	attempts int
-	took     time.Duration // time of the last attempt, if the API settled the event
+	doubtful bool // the attempt is counted in the share of doubtful events
+	closing  bool // it began when the tracker was closing
 	answer   Answer
+	member   senders.Member
 }
 
 var _ Transport = (*httpTransport)(nil)
@@ -73,13 +60,12 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 	return &httpTransport{
 		poster:   p,
 		key:      func() string { return key },
-		breaker:  retry.NewBreaker(wait, probe, cfg.Logger),
 		backoff:  wait,
 		longest:  cfg.MaxRetryAfter,
-		log:      cfg.Logger,
-		most:     cfg.MaxInFlight,
-		interval: cfg.FlushInterval,
-		slots:    semaphore.NewWeighted(int64(cfg.MaxInFlight)),
+		log:      retry.Log{To: cfg.Logger, Of: "the API"},
+		crew:     senders.Crew{Most: cfg.MaxInFlight, Interval: cfg.FlushInterval},
+		share:    senders.Share{Most: cfg.MaxInFlight},
+		scopes:   retry.NewScopes(retry.Waits{Retry: wait, Hold: probe}),
 		rejected: r.rejected,
 		accepted: Delivered,
 		patience: closePatience,
@@ -91,22 +77,26 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 // it finds no event that it may send.
 func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 	defer t.poster.Close()
-	t.breaker.OnWake(src.Wake)
-	defer t.breaker.Stop()
+	t.mu.Lock()
+	t.timer = time.AfterFunc(time.Hour, func() { t.timeOver(src) })
+	t.timer.Stop()
+	t.mu.Unlock()
+	defer t.timer.Stop()
 	var running sync.WaitGroup
 	for {
 		waiting, ok := src.wait(ctx, t.idle)
 		if !ok {
 			break
 		}
-		for range max(0, t.wanted(waiting, src)) {
+		n, look := t.wanted(waiting, src)
+		for range n {
 			if !t.start() {
 				break
 			}
 			running.Go(func() { t.send(ctx, src) })
 		}
-		if t.breaker.Closed() {
-			src.lookLater(max(t.interval, leastLook))
+		if look {
+			src.lookLater(max(t.crew.Interval, leastLook))
 		}
 	}
 	src.again.Stop()
@@ -114,68 +104,45 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 	t.giveUp(src)
 }
 
-// leastLook is the shortest time after which Deliver looks again for due retries that no sender
-// has taken.
+// leastLook is the shortest time after which Deliver looks again for held events that are due and
+// that no sender has taken.
 const leastLook = 100 * time.Millisecond
 
-// wanted returns how many senders to start for the given number of waiting events. Running
-// senders that have ended an attempt lately will take some of the events. Others are not
-// counted, because they may wait for an answer that never arrives. While the tracker closes,
-// wanted returns one sender for each event.
-func (t *httpTransport) wanted(waiting int, src *Source) int {
+// wanted returns how many senders to start for the given number of waiting events, and whether to
+// look later for events that no sender takes. While the tracker closes, each event has a sender.
+func (t *httpTransport) wanted(waiting int, src *Source) (n int, look bool) {
 	t.mu.Lock()
-	moving, each := t.moving, t.share()
-	t.moving = 0
-	t.looks++
-	t.mu.Unlock()
+	defer t.mu.Unlock()
+	n = t.crew.Wanted(waiting)
 	switch {
 	case src.isClosing():
-		return waiting
-	case !t.breaker.Closed():
-		return t.breaker.Probes()
+		return waiting, true
+	case t.scopes.APIOpen():
+		if due := t.scopes.APIDue(); due.New.After(time.Now()) {
+			return 0, false
+		}
+		return 1, false
 	}
-	return (waiting+each-1)/each - moving
-}
-
-// share returns about how many events a sender delivers within the flush interval. It is called
-// with the lock held.
-func (t *httpTransport) share() int {
-	return int(min(eventsPerSender, max(1, t.interval/max(1, t.usual))))
-}
-
-// learn records how long the last attempt of w took. It is called with the lock held.
-func (t *httpTransport) learn(w *worker) {
-	if w.took > 0 {
-		t.usual += (w.took - t.usual) / 8
-		w.took = 0
-	}
+	return n, true
 }
 
 // idle reports whether no sender runs.
 func (t *httpTransport) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.running == 0
+	return t.crew.Running() == 0
 }
 
 // start counts a new sender and reports whether one may start.
 func (t *httpTransport) start() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.slots.TryAcquire(1) {
-		return false
-	}
-	t.running++
-	return true
+	return t.crew.Start()
 }
 
 // endSender stops counting a sender. It is called with the lock held.
 func (t *httpTransport) endSender(src *Source, w *worker) {
-	if t.counts(w) {
-		t.moving--
-	}
-	t.running--
-	t.slots.Release(1)
+	t.crew.End(&w.member)
 	if src.isClosing() {
 		src.signal() // Wait may return now
 	}
@@ -184,7 +151,7 @@ func (t *httpTransport) endSender(src *Source, w *worker) {
 // send delivers events one after another until there is none that may be sent.
 func (t *httpTransport) send(ctx context.Context, src *Source) {
 	w := t.workers.Get().(*worker)
-	w.attempts, w.look, w.took = 0, 0, 0
+	w.member = senders.Member{}
 	over := false
 	defer func() {
 		if !over { // runtime.Goexit in code of the application
@@ -207,113 +174,33 @@ func (t *httpTransport) send(ctx context.Context, src *Source) {
 func (t *httpTransport) takeEvent(ctx context.Context, src *Source, w *worker) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.learn(w)
 	if ctx.Err() == nil && t.pick(src, w) {
-		t.beginAttempt(w)
+		t.crew.Begin(&w.member)
 		return true
 	}
 	t.endSender(src, w)
 	return false
 }
 
-// beginAttempt counts an attempt that begins.
-func (t *httpTransport) beginAttempt(w *worker) {
-	if w.one[0].attempts.Suspect() {
-		t.suspects++
-	}
-	if w.attempts++; w.attempts > 1 && w.look != t.looks {
-		w.look = t.looks
-		t.moving++
-	}
-}
-
-// counts reports whether w is counted as moving.
-func (t *httpTransport) counts(w *worker) bool { return w.look == t.looks && w.attempts > 1 }
-
-// pick takes an event that the breaker allows. While the tracker closes, every event gets an
-// attempt even if the breaker is open.
-func (t *httpTransport) pick(src *Source, w *worker) bool {
-	w.began = time.Now()
-	w.closing = src.isClosing()
-	if w.closing && !t.closing {
-		t.beginClose(src)
-	}
-	if w.closing && src.untried(w.one[:]) {
-		w.pass = t.breaker.Current()
-		return true
-	}
-	w.pass = t.breaker.Admit()
-	switch w.pass.Admission {
-	case retry.Anything:
-		return src.takeNext(w.one[:], t.suspects < max(1, t.most/10), !w.began.Before(t.nextTurn))
-	case retry.Probe:
-		return t.probed(w, src.probe(w.one[:], w.pass.RetryFirst))
-	case retry.NewsProbe:
-		return t.probed(w, src.news(w.one[:], w.pass.Since))
-	}
-	return false
-}
-
-// beginClose determines whether events that fail from now on are retried. A store that is away
-// may be back soon, such as a cluster that elects a leader.
-func (t *httpTransport) beginClose(src *Source) {
-	t.closing = true
-	switch {
-	case t.accepted == Stored:
-		t.settled = time.Now()
-		src.accept()
-	case t.breaker.Accepts():
-		src.accept()
-	}
-}
-
-// probed reports an unused probe to the breaker if no event was found for it.
-func (t *httpTransport) probed(w *worker, found bool) bool {
-	if !found {
-		t.breaker.Unused(w.pass)
-	}
-	return found
-}
-
 // deliver makes one attempt, and then settles the event or gives it back, even if the attempt
 // ends the goroutine. It writes to the log last, because the log may be slow.
 func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
-	suspect := w.one[0].attempts.Suspect()
 	end := ending{verdict: wire.Later, err: errEnded}
 	defer func() {
-		if end.err == errEnded {
-			end.line = t.breaker.Failed(w.pass, &retry.Failure{Attempts: w.one[0].attempts, Err: errEnded})
-		}
-		if suspect {
-			t.suspectEnded(w)
-		}
-		t.finish(src, w, &end)
-		if end.line != nil {
-			end.line()
+		if line := t.finish(src, w, &end); line != nil {
+			line()
 		}
 	}()
 	t.attempt(ctx, w, &end)
 }
 
-// suspectEnded notes the end of a suspect's attempt. While other events wait, suspects get at
-// most a tenth of the time of all senders.
-func (t *httpTransport) suspectEnded(w *worker) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.suspects--
-	if t.nextTurn.Before(w.began) {
-		t.nextTurn = w.began
-	}
-	t.nextTurn = t.nextTurn.Add(10 * time.Since(w.began) / time.Duration(t.most))
-}
-
 // ending is the result of an attempt.
 type ending struct {
 	verdict wire.Verdict
+	status  int
 	cut     bool // the context ended, which is no failure of the API
 	err     error
 	asked   time.Duration // from Retry-After
-	line    func()        // writes to the log; nil if there is nothing to say
 }
 
 // errEnded is the error of an attempt that ended its goroutine.
@@ -321,94 +208,237 @@ var errEnded = fmt.Errorf("footfall: the Poster or Config.HTTPClient ended its g
 
 // attempt posts the event once.
 func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
-	r := w.one[0]
 	w.answer.reset()
-	err := t.poster.Post(ctx, r, &w.answer)
-	took := time.Since(w.began)
-	a := wire.Answer{Status: w.answer.Status, Body: w.answer.Body, RetryAfter: w.answer.RetryAfter, Cut: w.answer.Cut, Err: err, Key: t.key}
+	err := t.poster.Post(ctx, w.one[0], &w.answer)
 	if err != nil && ctx.Err() != nil {
-		t.breaker.Unused(w.pass)
 		*end = ending{cut: true, err: ctx.Err()}
 		return
 	}
-	again := r.attempts.Failures > 0
-	switch v := a.Verdict(); v {
-	case wire.Accepted:
-		w.took = took
-		*end = ending{verdict: v, line: t.breaker.Passed(w.pass, again)}
-	case wire.Refused:
-		*end = ending{verdict: v, err: failure(&a), line: t.breaker.Passed(w.pass, again)}
-		t.rejected(&RejectedError{ID: r.ID, Body: bytes.Clone(r.Body), Err: end.err})
-	default:
-		*end = ending{verdict: v, err: failure(&a), asked: retry.After(a.RetryAfter, time.Now(), t.longest)}
-		end.line = t.breaker.Failed(w.pass, &retry.Failure{
-			Attempts: r.attempts,
-			Class:    failureClass(v),
-			Asked:    end.asked,
-			TooMany:  a.Status == http.StatusTooManyRequests,
-			Err:      end.err,
-		})
+	a := wire.Answer{Status: w.answer.Status, Body: w.answer.Body, RetryAfter: w.answer.RetryAfter, Cut: w.answer.Cut, Err: err, Key: t.key}
+	*end = ending{verdict: a.Verdict(), status: a.Status}
+	switch {
+	case end.verdict == wire.Accepted:
+		return
+	case end.verdict != wire.Refused && ctx.Err() != nil: // the answer was cut off
+		*end = ending{cut: true, err: ctx.Err()}
+		return
+	}
+	end.err = failure(&a)
+	if end.verdict != wire.Refused {
+		end.asked = retry.After(a.RetryAfter, time.Now(), t.longest)
 	}
 }
 
-// failureClass returns the class of a failed answer for the circuit breaker.
-func failureClass(v wire.Verdict) retry.Class {
-	switch v {
-	case wire.BadKey:
-		return retry.BadKey
-	case wire.NotAPI:
-		return retry.NotAPI
-	}
-	return retry.Later
-}
-
-// finish settles the event, or gives it back.
-func (t *httpTransport) finish(src *Source, w *worker, end *ending) {
+// finish reports the result of an attempt to the circuit breakers, and settles the event or gives it
+// back. It returns a function that writes to the log, or nil.
+func (t *httpTransport) finish(src *Source, w *worker, end *ending) (line func()) {
 	switch {
 	case end.cut:
+		t.cancel(w)
 		src.Settle(w.one[:], Lost, cmp.Or(src.Failure(), end.err))
+		return nil
 	case end.verdict == wire.Accepted:
-		t.alive(src)
+		line = t.accept(src, w)
 		src.Settle(w.one[:], t.accepted, nil)
+		return line
 	case end.verdict == wire.Refused:
-		t.alive(src)
-		src.Settle(w.one[:], Rejected, end.err)
-	default:
-		t.giveBack(src, w, end)
+		line = t.accept(src, w)
+		t.reject(src, w, end)
+		return line
+	}
+	line, refused := t.fail(src, w, end)
+	if refused {
+		t.reject(src, w, end)
+	}
+	return line
+}
+
+// reject settles an event that the API has refused for good.
+func (t *httpTransport) reject(src *Source, w *worker, end *ending) {
+	r := w.one[0]
+	t.rejected(&RejectedError{ID: r.ID, Body: bytes.Clone(r.Body), Err: end.err})
+	src.Settle(w.one[:], Rejected, end.err)
+}
+
+// ended notes that the attempt of w has ended. It is called with the lock held.
+func (t *httpTransport) ended(w *worker, now time.Time) {
+	if w.doubtful {
+		t.share.End(w.pass.Began, now)
 	}
 }
 
-// giveBack returns an event that failed to the Source. An event that fails as a probe waits for
-// the API like all others. An event that fails while the API settles others waits on its own,
-// longer each time.
-func (t *httpTransport) giveBack(src *Source, w *worker, end *ending) {
-	r := w.one[0]
-	t.strike(r.ID, &r.attempts, w, end)
-	if w.closing {
-		t.inVain(src, r.attempts.Again)
+// kindOf returns the kind of the event of w.
+func (w *worker) kindOf() retry.Kind {
+	if !w.known {
+		w.kind, w.known = retry.NewKind(wire.SiteAndName(w.one[0].Body)), true
 	}
-	src.Retry(r, max(t.wait(&r.attempts, w), end.asked), end.err)
+	return w.kind
+}
+
+// cancel reports that the context has ended the attempt.
+func (t *httpTransport) cancel(w *worker) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended(w, time.Now())
+	if w.pass.IsProbe() {
+		t.scopes.Cancel(w.kindOf(), w.pass)
+	}
+}
+
+// accept reports that the API has settled the event.
+func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended(w, now)
+	t.crew.Learn(now.Sub(w.pass.Began))
+	if t.closing {
+		t.settled = now
+	}
+	again := w.one[0].attempts.Failures > 0
+	if t.scopes.Quiet() && !again {
+		t.scopes.Accept(retry.Kind{}, w.pass, now)
+		return nil
+	}
+	if again {
+		t.scopes.Retried(true)
+	}
+	c := t.scopes.Accept(w.kindOf(), w.pass, now)
+	t.changed(src, w, c, now)
+	if !c.Told {
+		return nil
+	}
+	return t.log.Ended(now)
+}
+
+// changed lets the held events wait for the breakers that are open now.
+func (t *httpTransport) changed(src *Source, w *worker, c retry.Change, now time.Time) {
+	switch {
+	case c.Opened || c.Closed:
+		src.held.Regroup(t.scopes.GroupOf)
+	case w.pass.IsProbe():
+		src.held.SetDue(t.scopes.GroupOf(w.kindOf()))
+	}
+	t.arm(now)
+	if c.Closed {
+		src.Wake()
+	}
+}
+
+// arm sets the timer to the time when the API may be probed.
+func (t *httpTransport) arm(now time.Time) {
+	if !t.scopes.APIOpen() {
+		t.timer.Stop()
+		return
+	}
+	due := t.scopes.APIDue()
+	next := due.New
+	if !next.After(now) {
+		next = due.Next
+	}
+	if next.After(now) {
+		t.timer.Reset(next.Sub(now))
+	}
+}
+
+// timeOver is called by the timer.
+func (t *httpTransport) timeOver(src *Source) {
+	t.mu.Lock()
+	t.arm(time.Now())
+	t.mu.Unlock()
+	src.Wake()
 }
 
 // slowFailure is the time after which a failed attempt counts twice, because it occupied a
 // sender for that time.
 const slowFailure = time.Second
 
-// strike counts a failure of an event if the API has settled others since the event's last
-// failure, or since this attempt began.
-func (t *httpTransport) strike(id uuid.UUID, a *retry.Attempts, w *worker, end *ending) {
-	seen := a.Passes
-	if a.Failures == 0 {
-		seen = w.pass.Passes
+// fail reports that the attempt has failed, and gives the event back. It reports whether the event
+// is refused for good instead.
+func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), refused bool) {
+	now := time.Now()
+	r, kind := w.one[0], w.kindOf()
+	a := &r.attempts
+	unsure := end.verdict == wire.NotAPI && end.status >= 400 && end.status != http.StatusProxyAuthRequired
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended(w, now)
+	if unsure && a.Unsure && t.scopes.Accepted().After(a.Last) {
+		t.scopes.Cancel(kind, w.pass)
+		t.changed(src, w, retry.Change{}, now)
+		return nil, true
 	}
-	a.Passes = t.breaker.Current().Passes
-	if a.Passes == seen || w.closing {
-		return
+	if a.Failures > 0 {
+		t.scopes.Retried(false)
 	}
-	suspect := a.Strike(time.Since(w.began) >= slowFailure)
-	if suspect && end.line == nil {
-		end.line = t.tell(id, end.err)
+	f := retry.Failure{
+		First: a.Failures == 0,
+		Class: failureClass(end),
+		NoAPI: !unsure && (end.status == 0 || end.verdict == wire.NotAPI || end.status == http.StatusUnauthorized),
+		Asked: end.asked,
+		Took:  now.Sub(w.pass.Began),
 	}
+	c := t.scopes.Fail(kind, w.pass, &f, now)
+	since := w.pass.Began
+	if a.Failures > 0 {
+		since = a.Last
+	}
+	suspect := false
+	if !w.closing && t.scopes.AcceptedSince(kind, since) {
+		suspect = a.Strike(f.Took >= slowFailure)
+	}
+	a.Failures, a.Last, a.Unsure = a.Failures+1, now, unsure
+	in, due := t.scopes.GroupOf(kind)
+	doubted := a.Suspect() && !t.scopes.FailsAtRandom()
+	wait := max(t.wait(a, w, doubted), end.asked)
+	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing {
+		wait = max(wait, least+t.backoff.Delay(0))
+	}
+	if t.closing && !t.settled.IsZero() && now.Sub(t.settled) > t.patience {
+		src.held.Suspend()
+	}
+	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Wait: wait, Err: end.err}, in, due)
+	t.changed(src, w, c, now)
+	if !w.pass.IsProbe() && suspect {
+		return t.log.Suspect(r.ID, end.err, now), false
+	}
+	if tell, all := t.scopes.Tell(kind, f.Class, now); tell {
+		site, name := wire.SiteAndName(r.Body)
+		line = t.log.Began(f.Class, all, string(site), string(name), end.err, now)
+	}
+	return line, false
+}
+
+// failureClass returns the class of a failed answer for the circuit breakers.
+func failureClass(end *ending) retry.Class {
+	switch {
+	case end.verdict == wire.NotAPI:
+		return retry.NotAPI
+	case end.status == http.StatusUnauthorized:
+		return retry.KeyRefused
+	case end.verdict == wire.BadKey:
+		return retry.Forbidden
+	}
+	return retry.Later
+}
+
+// longestWait is the longest wait of an event that keeps failing, in units of the longest wait
+// of other events.
+const longestWait = 20
+
+// wait returns how long an event that has failed waits.
+func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect bool) time.Duration {
+	step := max(int(a.Strikes)-1, min(int(a.Failures)-1, 3))
+	own := retry.Backoff{Base: t.backoff.Base, Max: longestWait * t.backoff.Max}
+	switch {
+	case w.closing || t.scopes.FailsAtRandom():
+		return t.backoff.Delay(min(step, 2))
+	case suspect:
+		own.Low = 0.5
+	case w.pass.IsProbe():
+		return 0 // it waits for the breaker
+	}
+	return own.Delay(step)
 }
 
 const (
@@ -420,68 +450,27 @@ const (
 	// leader take less.
 	storePatience = 30 * time.Second
 
-	// closeProbes is how many retries may fail if the API accepted events before Close and has
-	// settled none since.
-	closeProbes = 3
+	// closeWait is the longest wait of a circuit breaker while the tracker closes.
+	closeWait = 2 * time.Second
 )
 
-// inVain notes an attempt that failed while the tracker closes. again is true if the event was
-// tried before, since the tracker began to close. If the API no longer settles events, failed
-// events get no further attempt unless it settles one.
-func (t *httpTransport) inVain(src *Source, again bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if again {
-		t.vain++
-	}
-	none := t.settled.IsZero()
-	if none && t.vain >= closeProbes || !none && time.Since(t.settled) > t.patience {
-		src.delayed.Suspend()
-	}
-}
-
-// longestWait is the longest wait of an event that keeps failing, in units of the longest wait
-// of other events.
-const longestWait = 20
-
-func (t *httpTransport) wait(a *retry.Attempts, w *worker) time.Duration {
-	own := retry.Backoff{Base: t.backoff.Base, Max: longestWait * t.backoff.Max}
-	switch {
-	case w.closing:
-		return t.backoff.Delay(min(int(a.Strikes), 2))
-	case a.Suspect():
-		own.Low = 0.5
-	case w.pass.Admission != retry.Anything:
-		return 0
-	}
-	return own.Delay(max(int(a.Strikes)-1, min(int(a.Failures), 3)))
-}
-
-// tell returns a function that logs an event that becomes a suspect, at most once a minute.
-func (t *httpTransport) tell(id uuid.UUID, err error) (line func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if time.Since(t.told) < reportEvery {
-		return nil
-	}
-	t.told = time.Now()
-	return func() {
-		t.log.Warn("footfall: an event fails although the API accepts others; it is kept and retried", "id", id, "error", err)
-	}
-}
-
-// alive records the time at which the API settled an event while the tracker closes.
-func (t *httpTransport) alive(src *Source) {
-	if src.isClosing() {
-		t.mu.Lock()
-		t.settled = time.Now()
-		t.mu.Unlock()
+// beginClose determines whether events that fail from now on are sent again: if the API has ever
+// accepted an event, or if it is a store, which may be back soon, such as a cluster that elects a
+// leader.
+func (t *httpTransport) beginClose(src *Source, now time.Time) {
+	t.closing = true
+	t.scopes.Hurry(closeWait, now)
+	src.held.Regroup(t.scopes.GroupOf)
+	t.arm(now)
+	if t.accepted == Stored || !t.scopes.Accepted().IsZero() {
+		t.settled = now
+		src.accept()
 	}
 }
 
 // giveUp settles as Lost the events that failed while the tracker closed and were not retried.
 func (t *httpTransport) giveUp(src *Source) {
-	for _, e := range src.delayed.GiveUp() {
+	for _, e := range src.held.GiveUp() {
 		src.Settle([]Record{*e.Value}, Lost, e.Err)
 	}
 }

@@ -22,10 +22,10 @@ func TestAnyAnswerWhileTheTrackerClosesMakesFailedEventsDueAgain(t *testing.T) {
 		s := NewSource(oneStore{})
 		s.Close()
 		failed := Record{ID: uuid.New()}
-		failed.attempts.HandOut()
+		failed.attempts.AtClose = true
 		s.Retry(failed, 0, errors.New("away"))
-		s.delayed.Suspend()
+		s.held.Suspend()
 		s.Settle([]Record{{ID: uuid.New()}}, o, nil)
-		assert.Equal(t, due, s.delayed.Due(time.Now()), o)
+		assert.Equal(t, due, s.held.Due(time.Now()), o)
 	}
 }

@@ -146,7 +146,7 @@ func TestAStoringTransportRejectsAndSurvivesAPanic(t *testing.T) {
 				panic("no memory")
 			case 2:
 				a.Status = 413
-				a.Body = append(a.Body, "too large"...)
+				a.Body = append(a.Body, `{"error":"too_large","message":"too large","status":413}`...)
 			}
 		}
 		log := &footfalltest.Log{}

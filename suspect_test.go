@@ -129,7 +129,7 @@ func TestAnEventThatKeptFailingIsDeliveredByFewSenders(t *testing.T) {
 func TestCloseRetriesEventsThatFailedBeforeTheAPIRefusedAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		f.set(inTurn(reply{0, answerStatus(500)}, reply{0, answerStatus(400)}, reply{0, answerStatus(202)}))
+		f.set(inTurn(reply{0, answerStatus(500)}, reply{0, answerRefused(400)}, reply{0, answerStatus(202)}))
 		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight, c.FlushInterval = 1, time.Hour })
 		track(t, tracker, 2)
 		require.NoError(t, closeWithin(tracker, time.Minute))

@@ -370,7 +370,7 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 	t.stop()
 	t.lastMoment()
 	after, lastErr := t.queue.End(t.source.Failure())
-	t.source.delayed.Stop()
+	t.source.held.Stop()
 	t.reporter.close(ctx)
 	if after.Dropped == before.Dropped {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -107,7 +108,7 @@ func newReportingTransport(cfg Config, stores bool, open func(*Config) (Poster, 
 	t := newHTTPTransport(&cfg, poster, r)
 	if stores {
 		t.accepted, t.patience = Stored, storePatience
-		t.breaker.Of("the store")
+		t.log.Of = "the store"
 	}
 	return &reportingTransport{t, r}, nil
 }
@@ -132,7 +133,11 @@ var (
 )
 
 // Open implements Breaker.
-func (t *reportingTransport) Open() bool { return t.breaker.Outage() }
+func (t *reportingTransport) Open() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.scopes.Outage(time.Now())
+}
 
 // Deliver implements Transport.
 func (t *reportingTransport) Deliver(ctx context.Context, src *Source) {

@@ -152,7 +152,7 @@ func TestBodyOfARequestIsItsOwn(t *testing.T) {
 func TestRejectedErrorKeepsItsBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		f.set(answerStatus(422))
+		f.set(answerRefused(422))
 		var kept []*footfall.RejectedError
 		tracker := start(t, f, func(c *footfall.Config) {
 			c.MaxInFlight = 1

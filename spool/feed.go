@@ -156,7 +156,7 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	f.mu.Lock()
 	it := f.out[r.ID]
 	known := it != nil && it.taken
-	if known && f.closed {
+	if known && f.closed && err != nil {
 		f.countInRow(footfall.Lost)
 	}
 	if !known || it.key == 0 {
@@ -170,6 +170,9 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	if f.tooOld(it, time.Now()) {
 		gone = f.expire(it)
 	} else {
+		if err != nil {
+			it.failures++
+		}
 		ok = f.keep(it, &r)
 	}
 	f.mu.Unlock()
@@ -177,10 +180,9 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	return r, ok
 }
 
-// keep reports whether an event of the file that has failed stays in memory. Otherwise it stays
-// in the file.
+// keep reports whether an event of the file that has failed, or that must wait because others
+// have, stays in memory. Otherwise it stays in the file.
 func (f *feed) keep(it *item, r *footfall.Record) bool {
-	it.failures++
 	switch {
 	case f.closed && it.failures >= closingAttempts:
 		it.taken = false

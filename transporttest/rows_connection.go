@@ -23,7 +23,7 @@ var connectionRows = []row{
 	{"a connection broken before the answer is retried with the same key", brokenBeforeTheAnswer},
 	{"a kept connection that the server closes costs nothing", closedWhileKept},
 	{"a kept connection that breaks during a request is no outage", brokenWhileUsed},
-	{"a new connection that breaks is an outage", brokenWhileNew},
+	{"a new connection that breaks is a failed attempt", brokenWhileNew},
 	{"early answers do not mix events", earlyAnswers},
 	{"large events arrive whole", largeEvents},
 	{"an answer to an unread event counts", unreadEvent},
@@ -82,9 +82,9 @@ func brokenWhileUsed(t *testing.T, open Open) {
 func brokenWhileNew(t *testing.T, open Open) {
 	w := newWire(t, reply{"", shut})
 	r := start(t, open, config(w.url), alone, patient)
-	r.track(t, 2)
+	r.track(t, 1)
 	assert.False(t, r.settles(300*time.Millisecond))
-	assert.Len(t, w.requests(), 1, "the circuit breaker decides on the next attempt")
+	assert.Len(t, w.requests(), 1, "the next attempt waits")
 	require.NoError(t, r.close(10*time.Second))
 }
 
@@ -160,7 +160,8 @@ func unreadEvent(t *testing.T, open Open) {
 func answerUnread(conn net.Conn, done <-chan struct{}) {
 	defer conn.Close()
 	_, _ = bufio.NewReader(conn).ReadString('\n')
-	fmt.Fprint(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+	const body = `{"error":"too_large","message":"","status":413}`
+	fmt.Fprintf(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	<-done
 }
 

@@ -99,11 +99,14 @@ func oddStatuses() map[string]odd {
 		"204 that closes":                {reply: reply{"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", hang}, retried: true},
 		"205 with a length":              {reply: reply{"HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n", keep}, retried: true, kept: true},
 		"304 with a length and no body":  {reply: reply{"HTTP/1.1 304 Not Modified\r\nContent-Length: 18\r\n\r\n", keep}, retried: true, kept: true},
-		"422 without a length":           {reply: reply{"HTTP/1.1 422 No\r\n\r\nno", shut}, rejected: true},
-		"422 without a length that ends": {reply: reply{"HTTP/1.1 422 No\r\n\r\n", shut}, rejected: true},
-		"422 and then another answer":    {reply: reply{"HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n" + accepted, hang}, rejected: true, more: true},
+		"422 without a length":           {reply: reply{"HTTP/1.1 422 No\r\n\r\n" + invalid, shut}, rejected: true},
+		"422 without a length that ends": {reply: reply{"HTTP/1.1 422 No\r\n\r\n", shut}, retried: true},
+		"422 and then another answer":    {reply: reply{"HTTP/1.1 422 No\r\nContent-Length: 41\r\n\r\n" + invalid + accepted, hang}, rejected: true, more: true},
 	}
 }
+
+// invalid is the API's error body of a 422, of 41 bytes.
+const invalid = `{"error":"bad","message":"","status":422}`
 
 // oddBodies test where a body ends, and whether the connection can be reused.
 func oddBodies() map[string]odd {

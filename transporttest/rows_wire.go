@@ -204,7 +204,7 @@ func answersBeyondTheBound(t *testing.T, open Open) {
 	for name, framing := range framings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWire(t, reply{framing("400 Bad Request", "first words"+long), keep}, reply{framing("202 Accepted", long+`{"accepted":false}`), keep})
+			w := newWire(t, reply{framing("400 Bad Request", `{"error":"bad","message":"first words","status":400}`+long), keep}, reply{framing("202 Accepted", long+`{"accepted":false}`), keep})
 			r := start(t, open, config(w.url), alone, patient)
 			r.deliver(t, 1)
 			r.deliver(t, 1)

@@ -196,8 +196,8 @@ func (q *Queue) takeOldest() Ref {
 	return from.takeOldest()
 }
 
-// Retry notes that an attempt failed because of err and that another one follows. It returns
-// the event in separate memory, because a delayed event must not keep a slab from being used
+// Retry notes that an attempt failed because of err, or that none was made if err is nil, and that
+// another one follows. It returns the event in separate memory, because a delayed event must not keep a slab from being used
 // again. It returns false if the event is settled already.
 func (q *Queue) Retry(r Ref, err error) (kept Ref, ok bool) {
 	q.mu.Lock()
@@ -205,7 +205,7 @@ func (q *Queue) Retry(r Ref, err error) (kept Ref, ok bool) {
 	if q.ended || !r.home.holds(r, &q.spares) {
 		return kept, false
 	}
-	if len(q.waiters) > 0 {
+	if err != nil && len(q.waiters) > 0 {
 		if w := q.waiters[r.ID()]; w != nil {
 			w.failure = err
 		}

@@ -1,12 +1,14 @@
 package retry
 
-// Attempts counts the attempts of an event that failed.
+import "time"
+
+// Attempts is what has become of the attempts of an event.
 type Attempts struct {
-	Failures int32  // all of them
-	Strikes  int32  // those while the API settled other events
-	Passes   uint64 // answers that had settled an event, at the last failure
-	AtClose  bool   // handed out when the tracker was closing
-	Again    bool   // handed out more than once when the tracker was closing
+	Failures int32     // all of them
+	Strikes  int32     // those while others of its kind were accepted
+	Last     time.Time // the last failure
+	Unsure   bool      // its answer was a 4xx that may not be the API's
+	AtClose  bool      // the last attempt began when the tracker was closing
 }
 
 // suspectAfter is how many strikes make an event a suspect. An API that fails now and then fails
@@ -16,12 +18,8 @@ const suspectAfter = 2
 // Suspect reports whether the event keeps failing while others are accepted.
 func (a *Attempts) Suspect() bool { return a.Strikes >= suspectAfter }
 
-// HandOut notes that the event is handed out while the tracker closes.
-func (a *Attempts) HandOut() { a.AtClose, a.Again = true, a.AtClose }
-
-// Strike notes a failure while the API settled other events. A slow failure makes the event a
-// suspect, because it kept a sender from them. Strike reports whether the event has become a
-// suspect.
+// Strike notes a failure while others were accepted. A slow failure makes the event a suspect,
+// because it kept a sender from them. Strike reports whether the event has become a suspect.
 func (a *Attempts) Strike(slow bool) (suspect bool) {
 	before := a.Suspect()
 	a.Strikes++

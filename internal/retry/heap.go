@@ -1,29 +1,37 @@
 package retry
 
-import "time"
+import (
+	"container/heap"
+	"slices"
+	"time"
+)
 
-// eventHeap is a container/heap of events that know their places in it.
+// eventHeap is a container/heap of events that know their index in it.
 type eventHeap[T any] struct {
-	events []*delayedEvent[T]
-	less   func(a, b *delayedEvent[T]) bool
-	place  func(*delayedEvent[T]) *int
+	events []*heldEvent[T]
+	less   func(a, b *heldEvent[T]) bool
+	index  func(*heldEvent[T]) *int
 }
 
-// nowhere is the place of an event that is not in the heap.
-const nowhere = -1
+func byTime[T any]() eventHeap[T] {
+	return eventHeap[T]{
+		less:  func(a, b *heldEvent[T]) bool { return a.due.Before(b.due) },
+		index: func(e *heldEvent[T]) *int { return &e.index },
+	}
+}
 
 func (h *eventHeap[T]) Len() int           { return len(h.events) }
 func (h *eventHeap[T]) Less(i, j int) bool { return h.less(h.events[i], h.events[j]) }
 
 func (h *eventHeap[T]) Swap(i, j int) {
 	h.events[i], h.events[j] = h.events[j], h.events[i]
-	*h.place(h.events[i]), *h.place(h.events[j]) = i, j
+	*h.index(h.events[i]), *h.index(h.events[j]) = i, j
 }
 
 // Push implements heap.Interface.
 func (h *eventHeap[T]) Push(x any) {
-	e := x.(*delayedEvent[T])
-	*h.place(e) = len(h.events)
+	e := x.(*heldEvent[T])
+	*h.index(e) = len(h.events)
 	h.events = append(h.events, e)
 }
 
@@ -33,23 +41,85 @@ func (h *eventHeap[T]) Pop() any {
 	e := h.events[last]
 	h.events[last] = nil
 	h.events = h.events[:last]
-	*h.place(e) = nowhere
 	return e
 }
 
+func (h *eventHeap[T]) add(e *heldEvent[T])    { heap.Push(h, e) }
+func (h *eventHeap[T]) remove(e *heldEvent[T]) { heap.Remove(h, *h.index(e)) }
+
+// first returns the first event, or nil.
+func (h *eventHeap[T]) first() *heldEvent[T] {
+	if len(h.events) == 0 {
+		return nil
+	}
+	return h.events[0]
+}
+
 // second returns the event after the first. There must be one.
-func (h *eventHeap[T]) second() *delayedEvent[T] {
+func (h *eventHeap[T]) second() *heldEvent[T] {
 	if len(h.events) > 2 && h.Less(2, 1) {
 		return h.events[2]
 	}
 	return h.events[1]
 }
 
-// due counts the events at place i and below it that are due, up to most.
-func (h *eventHeap[T]) due(i int, now time.Time, most int) int {
+// due returns the first event if it is due, or nil.
+func (h *eventHeap[T]) due(now time.Time) *heldEvent[T] {
+	if e := h.first(); e != nil && !e.due.After(now) {
+		return e
+	}
+	return nil
+}
+
+// count counts the events at index i and below it that are due, up to most.
+func (h *eventHeap[T]) count(i int, now time.Time, most int) int {
 	if i >= len(h.events) || most <= 0 || h.events[i].due.After(now) {
 		return 0
 	}
-	n := 1 + h.due(2*i+1, now, most-1)
-	return n + h.due(2*i+2, now, most-n)
+	n := 1 + h.count(2*i+1, now, most-1)
+	return n + h.count(2*i+2, now, most-n)
+}
+
+// list is a list of events, oldest first.
+type list[T any] struct {
+	events []*heldEvent[T]
+	turn   uint
+}
+
+func (l *list[T]) add(e *heldEvent[T]) { l.events = append(l.events, e) }
+
+func (l *list[T]) remove(e *heldEvent[T]) {
+	if last := len(l.events) - 1; l.events[last] == e {
+		l.events[last] = nil
+		l.events = l.events[:last]
+		return
+	}
+	i := slices.Index(l.events, e)
+	if i == 0 {
+		l.events[0] = nil
+		l.events = l.events[1:]
+		return
+	}
+	l.events = slices.Delete(l.events, i, i+1)
+}
+
+// newest returns the newest event, or nil.
+func (l *list[T]) newest() *heldEvent[T] {
+	if len(l.events) == 0 {
+		return nil
+	}
+	return l.events[len(l.events)-1]
+}
+
+// either returns the newest and the oldest event in turns, or nil. Events that fail for the same
+// reason are often neighbours.
+func (l *list[T]) either() *heldEvent[T] {
+	if len(l.events) == 0 {
+		return nil
+	}
+	l.turn++
+	if l.turn%2 == 1 {
+		return l.newest()
+	}
+	return l.events[0]
 }

@@ -18,7 +18,8 @@ const (
 
 // Verdict returns the meaning of the answer to POST /v1/events. The contract documents 202 and
 // the error body. Other answers follow RFC 9110, and an event is given up only if the API
-// itself says that the event is bad.
+// itself says that the event is bad: a 4xx without the error body may come from a proxy, or from
+// another server.
 func (a *Answer) Verdict() Verdict {
 	switch s := a.Status; {
 	case a.Err != nil:
@@ -34,16 +35,14 @@ func (a *Answer) Verdict() Verdict {
 		return Later
 	case s < 400, s == http.StatusProxyAuthRequired:
 		return NotAPI
-	case s == http.StatusNotFound || s == http.StatusMethodNotAllowed:
-		if _, ok := a.errorBody(); ok {
-			return Refused
-		}
-		if a.Cut != nil {
-			return Later // the API may have sent it
-		}
-		return NotAPI
 	}
-	return Refused
+	if _, ok := a.errorBody(); ok {
+		return Refused
+	}
+	if a.Cut != nil {
+		return Later // the API may have sent it
+	}
+	return NotAPI
 }
 
 func saysRefused(body []byte) bool {

@@ -62,7 +62,11 @@ func verdictRows() map[string]verdictRow {
 			}
 		}
 	}
-	add("this event is bad", Refused, 400, 402, 406, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 424, 426, 428, 431, 451)
+	for _, s := range []int{400, 402, 413, 422, 451} {
+		rows["of a proxy, "+http.StatusText(s)] = verdictRow{s, htmlPage, nil, NotAPI}
+		rows["of nobody, "+http.StatusText(s)] = verdictRow{s, "", nil, NotAPI}
+		rows["of the API, "+http.StatusText(s)] = verdictRow{s, errorOf(s, "code", "message"), nil, Refused}
+	}
 	add("the key is bad", BadKey, 401, 403)
 	add("this is not the API", NotAPI, 101, 200, 201, 203, 204, 205, 206, 207, 226, 300, 301, 302, 303, 304, 305, 307, 308)
 	add("not now", Later, 408, 425, 429, 500, 501, 502, 503, 504, 507, 508, 511)

@@ -43,7 +43,6 @@ type request struct {
 type pause struct {
 	from, lasts time.Duration
 	event       int
-	alone       bool // only the event must wait, because it may be known to fail while others are accepted
 }
 
 // history records one event.
@@ -55,7 +54,6 @@ type history struct {
 	id, body string
 	attempts []attempt
 	failed   int // attempts that failed because of the event's fate
-	alone    int // attempts that failed although another event was settled meanwhile
 	settled  bool
 	rejected bool
 	at       time.Duration // of the answer that settled it
@@ -302,33 +300,31 @@ func (a *api) end(x *exchange, how result) {
 		if taken {
 			h.lost++
 		}
-		a.fails(x)
 		a.add(h.n, "POST #%d, attempt %d: %v", h.n, x.n+1, how)
 		return
 	}
 	h.attempts[x.n].status = x.status
 	a.add(h.n, "POST #%d, attempt %d: %d", h.n, x.n+1, x.status)
+	if a.refusedAgain(x) {
+		x.reject = true
+	}
 	if x.retry > 0 {
-		a.pauses = append(a.pauses, pause{now, x.retry, h.n, h.alone > 0})
+		a.pauses = append(a.pauses, pause{now, x.retry, h.n})
 	}
 	if x.accept || x.reject {
 		h.settled, h.at, h.rejected = true, now, x.reject
 		a.settled = now
-		return
 	}
-	a.fails(x)
 }
 
-// fails counts a failure of an event if another was settled since the last one.
-func (a *api) fails(x *exchange) {
-	h := x.h
-	since := h.attempts[x.n].from
-	if x.n > 0 {
-		since = h.attempts[x.n-1].to
+// refusedAgain reports whether the answer is a 4xx without the API's error body, like the last one
+// for the event, and the API has settled another event in between. The event is then rejected.
+func (a *api) refusedAgain(x *exchange) bool {
+	if x.status != 404 || x.act != answer || x.n == 0 || x.body == errorBody("invalid", 404) {
+		return false
 	}
-	if a.settled >= since {
-		h.alone++
-	}
+	last := x.h.attempts[x.n-1]
+	return last.status == 404 && a.settled > last.to
 }
 
 func (r result) String() string {

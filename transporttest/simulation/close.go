@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing/synctest"
 	"time"
 
@@ -15,13 +14,9 @@ type closing struct {
 	before   footfall.Stats
 	left     []*history // accepted and not settled
 	attempts []int      // so far, of the events in left
-	probes   int        // extra attempts allowed although nothing is accepted
+	accepts  bool       // the API had settled an event before
 	within   time.Duration
 }
-
-// closeProbes is how many more attempts may fail while Close waits, if the last answer before
-// it settled an event.
-const closeProbes = 3
 
 // shut closes the tracker and waits for all goroutines of the script.
 func (r *run) shut() {
@@ -72,30 +67,11 @@ func (r *run) beginClose() closing {
 			c.attempts = append(c.attempts, len(h.attempts))
 		}
 	}
-	if r.accepts() {
-		c.probes = closeProbes
-	}
+	c.accepts = r.settled >= 0
 	r.closeBegan = r.now()
 	r.closed.Store(true)
 	r.note("Close within %v, with %d events left", c.within, len(c.left))
 	return c
-}
-
-// accepts reports whether the library may believe that the API accepts events: it has settled
-// some, and at most five events have failed at their first attempt since.
-func (r *run) accepts() bool {
-	settled, failed := time.Duration(-1), 0
-	for _, h := range r.events {
-		if h != nil && h.settled {
-			settled = max(settled, h.at)
-		}
-	}
-	for _, h := range r.events {
-		if h != nil && (!h.settled || len(h.attempts) > 1) && h.hasFailedBefore(r.now()) && h.attempts[0].to >= settled {
-			failed++
-		}
-	}
-	return settled >= 0 && failed <= quickSteps
 }
 
 // patience is how long Close waits after the API last settled an event. It applies to contexts
@@ -126,9 +102,11 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 	early := took < c.within-moment
 	switch {
 	case r.options.Store:
-	case delivered+rejected > 0 && lost > 0 && early && r.now() < last+patience:
-		r.problem("close gives up", none, "Close gave up %d events after %v of %v, and %v after the API had settled one of %d", lost, took, c.within, r.now()-last, delivered+rejected)
-	case delivered == 0 && rejected == 0 && lost > 0:
+	case c.accepts || delivered+rejected > 0:
+		if lost > 0 && early && r.now() < last+patience {
+			r.problem("close gives up", none, "Close gave up %d events after %v of %v, and the API has settled events", lost, took, c.within)
+		}
+	case lost > 0:
 		r.checkLastAttempts(c, took, early)
 	}
 	if lost > 0 {
@@ -155,31 +133,22 @@ func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
 	}
 }
 
-// checkLastAttempts checks Close with an API that has settled nothing since it began: each
-// event gets one attempt, a few get more if the API accepted events before, and then Close
-// returns.
+// checkLastAttempts checks Close with an API that has never settled an event: each event gets one
+// attempt, and then Close returns.
 func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	rounds := time.Duration(len(c.left)/r.config.MaxInFlight + 2)
-	waits := time.Duration(c.probes) * (r.config.AttemptTimeout + 4*r.config.BackoffMin)
-	if slices.Contains(r.kinds, RateLimit) {
-		waits += time.Duration(c.probes) * r.config.MaxRetryAfter
-	}
-	if most := rounds*r.config.AttemptTimeout + waits + time.Second; took > most {
+	if most := rounds*r.config.AttemptTimeout + time.Second; took > most {
 		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), most)
 	}
 	if r.options.Wire {
 		return // an HTTP client may repeat requests by itself
 	}
-	dropped, more := c.before.Dropped, 0
-	if c.probes > 0 {
-		more = c.probes + r.config.MaxInFlight - 1 // those in flight when the last of them fails
-	}
+	dropped := c.before.Dropped
 	for i, h := range c.left {
 		n := len(h.attempts) - c.attempts[i]
-		more -= max(0, n-1)
 		if n == 0 && dropped > 0 {
 			dropped--
-		} else if more < 0 || n > 1+c.probes || n == 0 && early {
+		} else if n > 1 || n == 0 && early {
 			r.problem("close attempts", h.n, "#%d (%v) had %d attempts after Close began, and nothing was accepted", h.n, h.fate, n)
 			return
 		}

@@ -244,7 +244,7 @@ func (h *history) failsFrom(at time.Duration) bool {
 // recovery returns how long after an outage the circuit breaker, or a retry's own wait, may
 // still delay events: one step, and the probe in flight.
 func (r *run) recovery(o *spell, all []ending) time.Duration {
-	wait := r.config.BackoffMin + r.stepAt(o.to, all)
+	wait := doubt + 2*r.config.BackoffMin + r.stepAt(o.to, all)
 	switch {
 	case o.kind == RateLimit:
 		wait += min(o.retryAfter, r.config.MaxRetryAfter)
@@ -253,6 +253,9 @@ func (r *run) recovery(o *spell, all []ending) time.Duration {
 	}
 	return wait + r.longest()
 }
+
+// doubt is how long an event waits at least that has failed in a row of others.
+const doubt = 2 * time.Second
 
 // stepAt returns the longest step of the circuit breaker at a time.
 func (r *run) stepAt(at time.Duration, all []ending) time.Duration {

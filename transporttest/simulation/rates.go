@@ -43,10 +43,9 @@ func (r *run) parts(o spell) (parts []spell) {
 	return parts
 }
 
-// checkOutage bounds the requests during an outage: one of each sender when it begins, retries
-// that fail before the circuit breaker opens, and a probe per step. Between two probes one new
-// event may be tried, or five if the steps are long, as with a refused key, or if no new event
-// was left to try.
+// checkOutage bounds the requests during an outage: one of each sender when it begins, the attempts
+// until the circuit breaker opens, and a probe per step. Between two probes one new event may be
+// tried, or five if the steps are long, as with a refused key, or if few events have failed.
 func (r *run) checkOutage(o spell) {
 	to := min(o.to, r.closeBegan)
 	if to <= o.from {
@@ -64,7 +63,7 @@ func (r *run) checkOutage(o spell) {
 		tried[q.event] = true
 	}
 	steps := r.probes(to-o.from, o.kind)
-	bound := r.config.MaxInFlight + patienceOfRetries + steps
+	bound := r.config.MaxInFlight + patienceOfRetries + steps + 16*r.unsettledIn(o.from, o.from+lately)
 	if r.options.Wire {
 		bound += 2 * r.config.MaxInFlight // requests go over each kept connection before one is dialed
 	} else if retries > bound {
@@ -80,8 +79,22 @@ func (r *run) checkOutage(o spell) {
 	}
 }
 
+// lately is how long after an event was accepted the circuit breaker may be closed although others
+// fail.
+const lately = 10 * time.Second
+
+// unsettledIn counts the events that wait, or are tracked, in a span.
+func (r *run) unsettledIn(from, to time.Duration) (n int) {
+	for _, h := range r.events {
+		if h != nil && h.accepted && h.tracked < to && (!h.settled || h.at > from) {
+			n++
+		}
+	}
+	return n
+}
+
 // patienceOfRetries is the number of retries in a row that open the circuit breaker.
-const patienceOfRetries = 10
+const patienceOfRetries = 20
 
 // trackedBetween counts the events that are tracked in a span.
 func (r *run) trackedBetween(from, to time.Duration) (n int) {
@@ -125,20 +138,13 @@ func draws(x float64) int {
 	}
 }
 
-// checkPause checks that no request begins before the end of a Retry-After. If only one event
-// may be known to fail, the check covers that event only. On a wire, requests that were already
-// sent may still arrive.
+// checkPause checks that an event with a Retry-After is not sent again before its end. Others may
+// be, as long as the API accepts any; see checkOutage. On a wire, an HTTP client may repeat requests
+// by itself.
 func (r *run) checkPause(p pause) {
 	to := min(p.from+min(p.lasts, r.config.MaxRetryAfter), r.closeBegan)
-	onTheWay, alone := 0, p.alone || slices.Contains(r.kinds, Unsolicited)
-	if r.options.Wire {
-		onTheWay = r.config.MaxInFlight
-	}
 	for _, q := range r.requests {
-		if q.at <= p.from || q.at >= to || alone && q.event != p.event {
-			continue
-		}
-		if onTheWay--; onTheWay < 0 {
+		if q.event == p.event && q.at > p.from && q.at < to && !r.options.Wire {
 			r.problem("retry after", q.event, "a request at %v, after Retry-After %v at %v", q.at, p.lasts, p.from)
 			return
 		}

@@ -41,6 +41,12 @@ type run struct {
 }
 
 func newRun(s script, o *Options, dir string) *run {
+	wire := o.Wire
+	for i := range s.steps {
+		if o := &s.steps[i].outage; wire && o.status == http.StatusNotFound {
+			o.status = http.StatusFound // the API does not see each attempt, so it cannot know which 404 is the second
+		}
+	}
 	r := &run{script: s, options: o, dir: dir, over: make(chan struct{}), done: make(chan struct{})}
 	r.api = &api{trace: &trace{began: time.Now()}, script: &r.script, settled: -1, conns: make(map[*pipe]bool)}
 	r.note("MaxInFlight %d, BatchSize %d, FlushInterval %v, queue %d events and %d bytes, DropOldest %t, AttemptTimeout %v, Backoff %v to %v, Probe %v to %v, MaxRetryAfter %v, latency %v, goes wrong: %v",

@@ -1,0 +1,513 @@
+package retry
+
+import (
+	"bytes"
+	"container/heap"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Held holds the events that are not sent before their time: those whose last attempt failed, and
+// those that were never sent because the circuit breaker of their kind or site is open. T is what
+// the caller needs to send an event. The methods may be called from several goroutines at once,
+// with other locks held: Held calls nothing with its lock held.
+//
+// An event is in one of these places:
+//
+//   - retries: it is sent again when it is due.
+//   - suspects: the same for events that keep failing while others of their kind are accepted. They
+//     get a small share of the senders.
+//   - a group: a circuit breaker is open, and the event is sent as a probe.
+//   - ready: it was in a group, never sent, and the breaker has closed.
+//   - aside: it has failed since the tracker began to close, and the API accepts nothing.
+type Held[T any] struct {
+	wake func() // called when an event is due
+	n    atomic.Int32
+
+	mu       sync.Mutex
+	bytes    int
+	ages     eventHeap[T] // all events, oldest first
+	retries  eventHeap[T] // by time
+	suspects eventHeap[T] // by time
+	ready    list[T]
+	groups   map[Group]*group[T]
+	inFlight map[uuid.UUID]attemptError
+	probed   uuid.UUID // the last probe of the API that had failed before
+	timer    *time.Timer
+	closing  bool
+	accepts  bool // while closing: failed events are sent again
+	aside    list[T]
+}
+
+// Event is an event to hold.
+type Event[T any] struct {
+	ID      uuid.UUID
+	Kind    Kind
+	Size    int
+	Fresh   bool // it was never sent
+	Suspect bool
+	AtClose bool // its last attempt was while the tracker was closing
+	Value   T
+	Wait    time.Duration // until the next attempt
+	Err     error         // of the last attempt
+}
+
+// heldEvent is an Event with its places.
+type heldEvent[T any] struct {
+	Event[T]
+	failed time.Time // or held, if it was never sent
+	due    time.Time
+	in     place[T]
+	index  int // in that heap, or its turn in that list
+	rank   int // index in ages
+}
+
+// place is where an event is besides ages.
+type place[T any] interface {
+	add(e *heldEvent[T])
+	remove(e *heldEvent[T])
+}
+
+// group holds the events of an open breaker.
+type group[T any] struct {
+	due   Due
+	fresh list[T]
+	again eventHeap[T] // by time
+	turn  uint
+}
+
+// attemptError is why the last attempt of an event failed, and when.
+type attemptError struct {
+	at  time.Time
+	err error
+}
+
+// NewHeld returns an empty Held that calls wake when an event is due.
+func NewHeld[T any](wake func()) *Held[T] {
+	h := &Held[T]{
+		wake:     wake,
+		groups:   make(map[Group]*group[T]),
+		inFlight: make(map[uuid.UUID]attemptError),
+		retries:  byTime[T](),
+		suspects: byTime[T](),
+		ages:     eventHeap[T]{less: older[T], index: func(e *heldEvent[T]) *int { return &e.rank }},
+	}
+	h.timer = time.AfterFunc(time.Hour, h.over)
+	h.timer.Stop()
+	return h
+}
+
+// compareAge compares ids, which begin with the time.
+func compareAge[T any](a, b *heldEvent[T]) int { return bytes.Compare(a.ID[:], b.ID[:]) }
+
+func older[T any](a, b *heldEvent[T]) bool { return compareAge(a, b) < 0 }
+
+// Some reports whether there are any events. It takes no lock.
+func (h *Held[T]) Some() bool { return h.n.Load() > 0 }
+
+// Size returns the number of events and of their bytes.
+func (h *Held[T]) Size() (events, bytes int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return int(h.n.Load()), h.bytes
+}
+
+// Add holds an event. If a breaker is open, in is the group of the events that wait for it.
+func (h *Held[T]) Add(event Event[T], in Group, due Due) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	e := &heldEvent[T]{Event: event, failed: now, due: now.Add(event.Wait)}
+	h.n.Add(1)
+	h.bytes += e.Size
+	delete(h.inFlight, e.ID)
+	heap.Push(&h.ages, e)
+	if h.closing && !e.AtClose {
+		e.due = time.Time{}
+	}
+	h.ensure(in, due)
+	h.put(e, in)
+	h.arm(now)
+}
+
+func (h *Held[T]) ensure(in Group, due Due) {
+	if in != (Group{}) && h.groups[in] == nil {
+		h.groups[in] = &group[T]{due: due, again: byTime[T]()}
+	}
+}
+
+// put puts e in its place.
+func (h *Held[T]) put(e *heldEvent[T], in Group) {
+	e.in = h.place(e, in)
+	e.in.add(e)
+}
+
+func (h *Held[T]) place(e *heldEvent[T], in Group) place[T] {
+	g := h.groups[in]
+	if h.closing && !e.AtClose {
+		g = nil // it gets an attempt in any case
+	}
+	switch {
+	case h.closing && e.AtClose && !h.accepts:
+		return &h.aside
+	case g != nil && e.Fresh:
+		return &g.fresh
+	case g != nil:
+		return &g.again
+	case e.Fresh:
+		return &h.ready
+	case e.Suspect:
+		return &h.suspects
+	}
+	return &h.retries
+}
+
+// Regroup moves every event to the group that of returns for its kind. It is called when a breaker
+// has opened or closed.
+func (h *Held[T]) Regroup(of func(Kind) (Group, Due)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.groups = make(map[Group]*group[T])
+	h.retries.events, h.suspects.events, h.ready.events, h.aside.events = nil, nil, nil, nil
+	for _, e := range slices.SortedFunc(slices.Values(h.ages.events), compareAge) {
+		in, due := of(e.Kind)
+		h.ensure(in, due)
+		h.put(e, in)
+	}
+	h.arm(time.Now())
+}
+
+// SetDue sets when events of a group may be sent.
+func (h *Held[T]) SetDue(in Group, due Due) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if g := h.groups[in]; g != nil {
+		g.due = due
+		h.arm(time.Now())
+	}
+}
+
+// Pick is which events may be taken.
+type Pick uint8
+
+const (
+	Retry   Pick = iota // one that failed and is due
+	Suspect             // one that keeps failing and is due
+	Ready               // one that was never sent and whose breaker has closed
+	Probe               // one of a group whose next probe is due
+	Early               // the same, but never sent
+	Untried             // one that has had no attempt since the tracker began to close
+	Any                 // one to probe the API with; it need not be due, unless it is a suspect
+)
+
+// Take takes an event.
+func (h *Held[T]) Take(p Pick) (event Event[T], ok bool) {
+	if !h.Some() {
+		return event, false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	e := h.find(p, now)
+	if e == nil {
+		return event, false
+	}
+	h.remove(e)
+	h.arm(now)
+	return e.Event, true
+}
+
+func (h *Held[T]) find(p Pick, now time.Time) *heldEvent[T] {
+	switch p {
+	case Retry:
+		return h.retries.due(now)
+	case Suspect:
+		return h.suspects.due(now)
+	case Ready:
+		return h.ready.either()
+	case Probe, Early:
+		return h.probe(p, now)
+	case Untried:
+		return h.untried()
+	}
+	return h.any(now)
+}
+
+// probe returns an event of a group that may be sent.
+func (h *Held[T]) probe(p Pick, now time.Time) *heldEvent[T] {
+	for _, g := range h.groups { // in random order, which is fair
+		if p == Early && len(g.fresh.events) == 0 {
+			continue
+		}
+		if e := g.candidate(p, now); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// candidate returns the next event to probe with, if it may be sent: an event that was never sent
+// and one that has failed in turns, and of the former the newest and the oldest in turns.
+func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
+	if g.at().After(now) {
+		return nil
+	}
+	g.turn++
+	again := g.again.due(now)
+	if g.due.Next.After(now) || p == Early {
+		again = nil
+	}
+	switch {
+	case again != nil && (g.turn%2 == 0 || len(g.fresh.events) == 0):
+		return again
+	case g.due.Early.After(now):
+		return g.fresh.newest()
+	}
+	return g.fresh.either()
+}
+
+// at returns when the next event of the group may be sent.
+func (g *group[T]) at() time.Time {
+	if n := len(g.fresh.events); n > 0 {
+		at := earlier(g.due.Early, g.due.Next)
+		if !g.fresh.events[n-1].failed.Before(g.due.Since) {
+			at = earlier(at, g.due.New)
+		}
+		return at
+	}
+	if e := g.again.first(); e != nil {
+		return later(e.due, g.due.Next)
+	}
+	return never
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// any returns an event to probe the API with that is due, preferably not the last one again.
+func (h *Held[T]) any(now time.Time) *heldEvent[T] {
+	e := h.retries.due(now)
+	if e != nil && e.ID == h.probed && h.retries.Len() > 1 {
+		if other := h.retries.second(); !other.due.After(now) {
+			e = other
+		}
+	}
+	if s := h.suspects.due(now); s != nil && (e == nil || s.due.Before(e.due)) {
+		e = s
+	}
+	for _, g := range h.groups {
+		if e == nil {
+			e = g.again.due(now)
+		}
+		if e == nil {
+			e = g.fresh.either()
+		}
+	}
+	if e == nil {
+		return h.ready.either()
+	}
+	h.probed = e.ID
+	return e
+}
+
+func (h *Held[T]) untried() *heldEvent[T] {
+	for _, in := range []*eventHeap[T]{&h.retries, &h.suspects} {
+		if e := in.first(); e != nil && e.due.IsZero() {
+			return e
+		}
+	}
+	return h.ready.either()
+}
+
+// remove removes e and remembers its error.
+func (h *Held[T]) remove(e *heldEvent[T]) {
+	heap.Remove(&h.ages, e.rank)
+	e.in.remove(e)
+	h.n.Add(-1)
+	h.bytes -= e.Size
+	if e.Err != nil {
+		h.inFlight[e.ID] = attemptError{e.failed, e.Err}
+	}
+}
+
+// Settled notes that an event that had failed is settled.
+func (h *Held[T]) Settled(id uuid.UUID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.inFlight, id)
+}
+
+// LastError returns when the latest attempt failed, of events that are not settled, and why.
+func (h *Held[T]) LastError() (at time.Time, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range h.ages.events {
+		if e.Err != nil && !e.failed.Before(at) {
+			err, at = e.Err, e.failed
+		}
+	}
+	for _, e := range h.inFlight {
+		if !e.at.Before(at) {
+			err, at = e.err, e.at
+		}
+	}
+	return at, err
+}
+
+// Oldest returns the id of the oldest event.
+func (h *Held[T]) Oldest() (id uuid.UUID, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e := h.ages.first(); e != nil {
+		return e.ID, true
+	}
+	return id, false
+}
+
+// Reclaim takes the oldest event.
+func (h *Held[T]) Reclaim() (value T, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	oldest := h.ages.first()
+	if oldest == nil {
+		return value, false
+	}
+	h.remove(oldest)
+	delete(h.inFlight, oldest.ID)
+	return oldest.Value, true
+}
+
+// Waits reports whether an event is due or will be.
+func (h *Held[T]) Waits() bool {
+	if !h.Some() {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ages.Len() > len(h.aside.events)
+}
+
+// Due returns how many events are due, up to many of each kind, and one of each group whose probe
+// is due.
+func (h *Held[T]) Due(now time.Time) int {
+	if !h.Some() {
+		return 0
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.retries.count(0, now, many) + h.suspects.count(0, now, many) + len(h.ready.events)
+	for _, g := range h.groups {
+		if !g.at().After(now) {
+			n++
+		}
+	}
+	return n
+}
+
+// many events call for more senders than any tracker has.
+const many = 1 << 12
+
+// arm sets the timer to the next time at which an event becomes due. It leaves out events that
+// are due already, because wake was called for them.
+func (h *Held[T]) arm(now time.Time) {
+	next := never
+	at := func(t time.Time) {
+		if t.After(now) {
+			next = earlier(next, t)
+		}
+	}
+	for _, in := range []*eventHeap[T]{&h.retries, &h.suspects} {
+		if e := in.first(); e != nil {
+			at(e.due)
+		}
+	}
+	for _, g := range h.groups {
+		at(g.at())
+	}
+	if next == never {
+		h.timer.Stop()
+		return
+	}
+	h.timer.Reset(next.Sub(now))
+}
+
+// over is called by the timer.
+func (h *Held[T]) over() {
+	h.mu.Lock()
+	h.arm(time.Now())
+	h.mu.Unlock()
+	h.wake()
+}
+
+// Stop stops the timer.
+func (h *Held[T]) Stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.timer.Stop()
+}
+
+// Close makes every event due, because the tracker closes. From now on an event that is added
+// after an attempt at close is put aside until [Held.Resume] is called.
+func (h *Held[T]) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closing = true
+	for _, e := range h.ages.events {
+		e.in.remove(e)
+		e.due = time.Time{}
+		h.put(e, Group{})
+	}
+	h.timer.Stop()
+}
+
+// Resume makes the events that failed since Close due again, because the API accepts events.
+// It reports whether they were aside.
+func (h *Held[T]) Resume() bool { return h.setAccepts(true) }
+
+// Suspend puts the events that failed since Close aside until Resume is called, because the API
+// accepts no events.
+func (h *Held[T]) Suspend() { h.setAccepts(false) }
+
+func (h *Held[T]) setAccepts(yes bool) (changed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.accepts == yes {
+		return false
+	}
+	h.accepts = yes
+	for _, e := range h.ages.events {
+		if e.AtClose {
+			e.in.remove(e)
+			h.put(e, Group{})
+		}
+	}
+	h.arm(time.Now())
+	return true
+}
+
+// GiveUp takes the events that are aside.
+func (h *Held[T]) GiveUp() (events []Event[T]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range slices.Clone(h.aside.events) {
+		h.remove(e)
+		delete(h.inFlight, e.ID)
+		events = append(events, e.Event)
+	}
+	return events
+}

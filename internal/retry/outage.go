@@ -1,0 +1,72 @@
+package retry
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Log writes the lines about events that are not accepted: at most one a minute for each reason.
+// Its methods return functions that write, or nil, because a caller that holds a lock must not
+// write.
+type Log struct {
+	To *slog.Logger
+	Of string // what accepts events: "the API"
+
+	last    [NotAPI + 1]time.Time // when each reason was logged
+	since   time.Time             // when one was logged first, since events were accepted
+	suspect time.Time
+}
+
+// logEvery is the least time between two lines for the same reason.
+const logEvery = time.Minute
+
+// Began returns a line about events that are not accepted. If all is false, others are.
+func (l *Log) Began(c Class, all bool, site, name string, err error, now time.Time) (line func()) {
+	if now.Sub(l.last[c]) < logEvery {
+		return nil
+	}
+	l.last[c] = now
+	if l.since.IsZero() {
+		l.since = now
+	}
+	if !all {
+		return func() {
+			l.To.Warn("footfall: "+l.Of+" does not accept events of this name or site; they are kept and retried, others are sent", "site", site, "name", name, "error", err)
+		}
+	}
+	return func() {
+		switch c {
+		case Later:
+			l.To.Warn("footfall: "+l.Of+" does not accept events; they are kept and retried", "error", err)
+		case Forbidden, KeyRefused:
+			l.To.Error("footfall: the API refuses the key; events are held until it is accepted", "error", err)
+		default:
+			l.To.Error("footfall: the server is not the Site Analytics API; events are held; check BaseURL", "error", err)
+		}
+	}
+}
+
+// Ended returns a line about events that are accepted again.
+func (l *Log) Ended(now time.Time) (line func()) {
+	if l.since.IsZero() {
+		return nil
+	}
+	after := now.Sub(l.since)
+	l.since = time.Time{}
+	return func() {
+		l.To.Info("footfall: "+l.Of+" accepts events again", "after", after.Round(time.Millisecond))
+	}
+}
+
+// Suspect returns a line about an event that keeps failing.
+func (l *Log) Suspect(id uuid.UUID, err error, now time.Time) (line func()) {
+	if now.Sub(l.suspect) < logEvery {
+		return nil
+	}
+	l.suspect = now
+	return func() {
+		l.To.Warn("footfall: an event fails although "+l.Of+" accepts others; it is kept and retried", "id", id, "error", err)
+	}
+}

@@ -1,0 +1,153 @@
+package retry
+
+import "time"
+
+// Class is what the answer to a failed attempt means.
+type Class uint8
+
+const (
+	Later      Class = iota // "retry later", or no answer
+	Forbidden               // 403: the key is refused, or a firewall refuses the request
+	KeyRefused              // 401: the key is refused
+	NotAPI                  // something other than the API answers
+)
+
+// holds reports whether the cause of such answers is probably removed by a person, so that probes
+// may wait longer.
+func (c Class) holds() bool { return c != Later }
+
+// probes is the schedule of an open circuit breaker. It is a value; its methods return the next one.
+type probes struct {
+	step     int       // failed probes in a row
+	holds    int       // of those, after quickSteps, the answers whose Class holds
+	next     time.Time // when the next probe is due
+	asked    time.Time // the API asked to wait until then
+	last     time.Time // when the last probe began
+	newest   time.Time // when the last one began that was the newest event
+	inFlight int
+	early    int // events that were never sent that may be tried before next
+}
+
+// quickSteps is how many probes fail before the wait grows.
+const quickSteps = 5
+
+// Waits are the waits between probes.
+type Waits struct {
+	Retry Backoff // after "retry later", or no answer
+	Hold  Backoff // after several answers that a person has to do something about
+}
+
+// opened returns the schedule of a breaker that opens because of f.
+func opened(f *Failure, now time.Time, w *Waits) probes {
+	p := probes{last: now, newest: now, early: quickSteps, next: now.Add(w.after(probes{}, f.Class))}
+	return p.ask(f, now)
+}
+
+// after returns how long to wait for the next probe.
+func (w *Waits) after(p probes, c Class) time.Duration {
+	switch {
+	case p.step < quickSteps:
+		return w.Retry.Delay(0)
+	case c.holds():
+		return w.Hold.Delay(p.holds)
+	}
+	return w.Retry.Delay(p.step - quickSteps + 1)
+}
+
+// ask notes how long the API asked to wait.
+func (p probes) ask(f *Failure, now time.Time) probes {
+	if until := now.Add(f.Asked); f.Asked > 0 && until.After(p.asked) {
+		p.asked = until
+	}
+	if p.asked.After(p.next) {
+		p.next = p.asked
+	}
+	return p
+}
+
+// Due is when events may be sent while a breaker is open.
+type Due struct {
+	Next  time.Time // any event
+	Early time.Time // an event that was never sent
+	New   time.Time // an event that arrived after Since
+	Since time.Time // when an event was last sent that was the newest one
+}
+
+// due returns when events may be sent. A few events that were never sent are sent early, because
+// they may differ from those that have failed: those that arrive, and others as long as few have
+// failed. They wait until gap after the last probe, and do not wait for the answer to a probe that
+// takes longer.
+func (p probes) due(few bool, gap time.Duration) (d Due) {
+	d.Next = p.next
+	if p.inFlight > 0 {
+		d.Next = never
+	}
+	d.Early, d.New, d.Since = d.Next, d.Next, p.newest
+	soon := p.last.Add(gap)
+	if soon.Before(p.asked) {
+		soon = p.asked
+	}
+	if p.early <= 0 && !few || !soon.Before(d.Next) {
+		return d
+	}
+	d.New = soon
+	if few {
+		d.Early = soon
+	}
+	return d
+}
+
+// never is later than all other times.
+var never = time.Unix(1<<40, 0)
+
+// begins notes that an event is sent. newest says that no other one is newer. It reports whether that
+// is earlier than the next probe is due.
+func (p probes) begins(newest bool, now time.Time) (next probes, early bool) {
+	early = p.inFlight > 0 || now.Before(p.next)
+	if early {
+		p.early = max(0, p.early-1)
+	}
+	if newest {
+		p.newest = now
+	}
+	p.last = now
+	p.inFlight++
+	return p, early
+}
+
+// canceled notes that a probe was canceled.
+func (p probes) canceled(early bool) probes {
+	p.inFlight--
+	if early {
+		p.early++
+	}
+	return p
+}
+
+// fail notes that a probe has failed. An early one leaves the next probe where it is.
+func (p probes) fail(f *Failure, early bool, now time.Time, w *Waits) probes {
+	p.inFlight--
+	if !early {
+		p.step++
+		refill := 1
+		if f.Class.holds() {
+			refill = quickSteps // because the waits are long
+			if p.step > quickSteps {
+				p.holds++
+			}
+		}
+		p.early = min(p.early+refill, quickSteps)
+		p.next = now.Add(w.after(p, f.Class))
+	}
+	return p.ask(f, now)
+}
+
+// hurry makes the next probe due by limit, unless the API has asked for a later time.
+func (p *probes) hurry(limit time.Time) {
+	if p.next.After(limit) {
+		p.next = limit
+	}
+	if p.asked.After(p.next) {
+		p.next = p.asked
+	}
+}

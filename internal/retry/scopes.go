@@ -1,0 +1,411 @@
+package retry
+
+import "time"
+
+// Scopes are the circuit breakers of the API, its sites and the kinds of events. A failure counts
+// in all three that contain the event, and opens the widest one that it is seen to concern: the
+// API if events of several sites fail, or if the failure is not about an event; the site if events
+// of several kinds fail; else the kind. An accepted event closes those that contain it.
+//
+// Scopes are not safe for concurrent use. They are a function of the attempts and times that they
+// are told, except for the jitter of waits.
+type Scopes struct {
+	waits  Waits
+	api    breaker
+	sites  map[uint64]*breaker // in which events have failed; the key 0 stands for others
+	kinds  map[Kind]*breaker   // in which events have failed; the zero Kind stands for others
+	opened int                 // breakers that are open
+	last   time.Time           // when one last opened
+
+	accepted time.Time // when the API last settled an event
+	retried  float64   // share of repeated attempts that have succeeded lately
+}
+
+// The bounds of the breakers that exist at a time.
+const (
+	maxSites = 64
+	maxKinds = 256
+)
+
+// NewScopes returns Scopes that are closed.
+func NewScopes(w Waits) *Scopes {
+	return &Scopes{waits: w, sites: make(map[uint64]*breaker), kinds: make(map[Kind]*breaker)}
+}
+
+// Pass is the permission to send one event. The result of the attempt is reported with it.
+type Pass struct {
+	Began time.Time
+	probe level     // of the breaker that the event is a probe of
+	since time.Time // when that opened
+	early bool      // the probe is not the one that was due
+}
+
+// IsProbe reports whether the event is sent as a probe.
+func (p *Pass) IsProbe() bool { return p.probe != noLevel }
+
+type level uint8
+
+const (
+	noLevel level = iota
+	kindLevel
+	siteLevel
+	apiLevel
+)
+
+func (s *Scopes) siteOf(k Kind) uint64 {
+	if s.sites[k.Site] == nil {
+		return 0
+	}
+	return k.Site
+}
+
+func (s *Scopes) kindOf(k Kind) Kind {
+	if s.kinds[k] == nil {
+		return Kind{}
+	}
+	return k
+}
+
+// open returns the widest open breaker that contains events of k, or nil.
+func (s *Scopes) open(k Kind) (*breaker, level) {
+	if s.api.isOpen() {
+		return &s.api, apiLevel
+	}
+	if b := s.sites[s.siteOf(k)]; b != nil && b.isOpen() {
+		return b, siteLevel
+	}
+	if b := s.kinds[s.kindOf(k)]; b != nil && b.isOpen() {
+		return b, kindLevel
+	}
+	return nil, noLevel
+}
+
+// Quiet reports whether nothing has failed for a while.
+func (s *Scopes) Quiet() bool { return len(s.kinds) == 0 && s.api.isIdle() }
+
+// AnyOpen reports whether any breaker is open.
+func (s *Scopes) AnyOpen() bool { return s.opened > 0 }
+
+// AcceptedSince reports whether an event of k was accepted after a time, as far as is known.
+func (s *Scopes) AcceptedSince(k Kind, t time.Time) bool {
+	b := s.kinds[s.kindOf(k)]
+	return b != nil && b.accepted.After(t)
+}
+
+// Doubts reports whether so many events of k have failed since one was accepted that another
+// attempt of any of them should wait, until an event is accepted or the breaker opens.
+func (s *Scopes) Doubts(k Kind) (wait time.Duration, doubts bool) {
+	if b, _ := s.open(k); b != nil {
+		return 0, false
+	}
+	b := s.kinds[s.kindOf(k)]
+	return recently, b != nil && b.fresh > fewFailures
+}
+
+// APIOpen reports whether the breaker of the API is open.
+func (s *Scopes) APIOpen() bool { return s.api.isOpen() }
+
+// Accepted returns when the API last settled an event, or zero.
+func (s *Scopes) Accepted() time.Time { return s.accepted }
+
+// Group identifies an open breaker of a site or a kind. The zero Group stands for none.
+type Group struct {
+	level level
+	kind  Kind
+}
+
+// GroupOf returns the breaker that events of k wait for, and when they may be sent.
+func (s *Scopes) GroupOf(k Kind) (in Group, due Due) {
+	b, at := s.open(k)
+	switch at {
+	case siteLevel:
+		in = Group{at, Kind{Site: s.siteOf(k)}}
+	case kindLevel:
+		in = Group{at, s.kindOf(k)}
+	default:
+		return Group{}, Due{}
+	}
+	return in, s.due(b)
+}
+
+// APIDue returns when events may be sent, if the breaker of the API is open.
+func (s *Scopes) APIDue() Due { return s.due(&s.api) }
+
+func (s *Scopes) due(b *breaker) Due { return b.due(b.fresh <= fewFailures, s.waits.Retry.Base) }
+
+// Age is how much is known about how new an event is.
+type Age uint8
+
+const (
+	Sent   Age = iota // it was sent before
+	Unsent            // it was never sent
+	New               // the same, and it has just arrived
+)
+
+// Admit reports whether an event of k may be sent now. The caller must report the result of the
+// attempt with the Pass.
+func (s *Scopes) Admit(k Kind, age Age, now time.Time) (p Pass, ok bool) {
+	b, at := s.open(k)
+	if b == nil {
+		return Pass{Began: now}, true
+	}
+	due := s.due(b)
+	if at := [...]time.Time{due.Next, due.Early, due.New}[age]; at.After(now) {
+		return Pass{}, false
+	}
+	p = Pass{Began: now, probe: at, since: b.since}
+	b.probes, p.early = b.begins(age == New, now)
+	return p, true
+}
+
+// probed returns the breaker that p is a probe of. It returns nil if p is no probe, or if the
+// breaker has closed since.
+func (s *Scopes) probed(k Kind, p Pass) *breaker {
+	var b *breaker
+	switch p.probe {
+	case apiLevel:
+		b = &s.api
+	case siteLevel:
+		b = s.sites[s.siteOf(k)]
+	case kindLevel:
+		b = s.kinds[s.kindOf(k)]
+	}
+	if b == nil || !b.since.Equal(p.since) {
+		return nil
+	}
+	return b
+}
+
+// Cancel reports that an attempt was not made, or was ended by the caller.
+func (s *Scopes) Cancel(k Kind, p Pass) {
+	if b := s.probed(k, p); b != nil {
+		b.probes = b.canceled(p.early)
+	}
+}
+
+// Change is what an attempt has changed.
+type Change struct {
+	Opened bool // a breaker has opened, or others are tried earlier
+	Closed bool
+	Told   bool // the log says that events were not accepted, and they are
+}
+
+// Accept reports that the API has settled an event of k.
+func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
+	s.accepted = now
+	if s.Quiet() {
+		s.api.accepted = now
+		return c
+	}
+	probe := s.probed(k, p) != nil
+	accept := func(b *breaker) (closed bool) {
+		if b == nil {
+			return false
+		}
+		was := *b
+		*b = b.accepts(now, probe)
+		if b.isOpen() {
+			return false
+		}
+		c.Told = c.Told || was.told != 0
+		if closed = was.isOpen(); closed {
+			s.opened--
+			c.Closed = true
+		}
+		return closed
+	}
+	if s.opened > 0 && !s.api.isOpen() && !s.api.accepted.After(s.last) {
+		s.relax(now)
+		c.Opened = true
+	}
+	kind, site := s.kindOf(k), s.siteOf(k)
+	accept(s.kinds[kind])
+	siteClosed := accept(s.sites[site])
+	if accept(&s.api) {
+		s.inherit(now, func(Kind) bool { return true })
+	} else if siteClosed {
+		s.inherit(now, func(o Kind) bool { return o.Site == k.Site })
+	}
+	if b := s.kinds[kind]; b != nil && b.isIdle() {
+		delete(s.kinds, kind)
+	}
+	if b := s.sites[site]; b != nil && b.isIdle() {
+		delete(s.sites, site)
+	}
+	return c
+}
+
+// inherit opens the breakers of kinds that have failed too often, because a wider breaker has
+// closed: the API accepts events again, but not necessarily theirs. A probe is due at once.
+func (s *Scopes) inherit(now time.Time, match func(Kind) bool) {
+	for k, b := range s.kinds {
+		if match(k) && !b.isOpen() && b.exceeds(now, Later) {
+			*b = b.opensAtOnce(now)
+			s.opened, s.last = s.opened+1, now
+		}
+	}
+}
+
+// relax shortens the waits of open kinds and sites, because the API has accepted an event: neither
+// the key nor the address is wrong.
+func (s *Scopes) relax(now time.Time) {
+	limit := now.Add(s.waits.Retry.Delay(63))
+	for _, b := range s.sites {
+		b.hurry(limit)
+	}
+	for _, b := range s.kinds {
+		b.hurry(limit)
+	}
+}
+
+// Fail reports a failed attempt of an event of k.
+func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
+	kind, site := s.ensure(k)
+	count := func(b *breaker, child uint64) {
+		if !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
+			b.streak = b.add(f, child)
+		}
+	}
+	count(&s.api, k.Site)
+	count(site, k.Name)
+	count(kind, 0)
+	if b := s.probed(k, p); b != nil {
+		of := *f
+		if s.api.accepted.After(b.since) {
+			of.Class = Later // neither the key nor the address is wrong
+		}
+		b.probes = b.fail(&of, p.early, now, &s.waits)
+		return c
+	}
+	if b, _ := s.open(k); b != nil {
+		b.probes = b.ask(f, now)
+		return c
+	}
+	if b := s.concerned(kind, site, f, now); b != nil {
+		*b = b.opens(f, now, &s.waits)
+		s.opened, s.last = s.opened+1, now
+		c.Opened = true
+	}
+	return c
+}
+
+// concerned returns the widest breaker that f is seen to concern, or nil.
+func (s *Scopes) concerned(kind, site *breaker, f *Failure, now time.Time) *breaker {
+	noAPI := f.NoAPI && now.Sub(s.api.accepted) > recently
+	switch {
+	case (s.api.several || noAPI) && s.api.exceeds(now, f.Class):
+		return &s.api
+	case site.several && site.exceeds(now, f.Class):
+		return site
+	case kind.exceeds(now, f.Class):
+		return kind
+	}
+	return nil
+}
+
+// ensure returns the breakers of k and of its site, and makes those that do not exist. A scope in
+// which nothing has failed yet counts as accepting as long as the one that contains it does.
+func (s *Scopes) ensure(k Kind) (kind, site *breaker) {
+	at := k.Site
+	if s.sites[at] == nil && len(s.sites) >= maxSites && !evict(s.sites) {
+		at = 0
+	}
+	if site = s.sites[at]; site == nil {
+		site = &breaker{streak: streak{accepted: s.api.accepted}}
+		s.sites[at] = site
+	}
+	if s.kinds[k] == nil && len(s.kinds) >= maxKinds && !evict(s.kinds) {
+		k = Kind{}
+	}
+	if kind = s.kinds[k]; kind == nil {
+		kind = &breaker{streak: streak{accepted: site.accepted}}
+		s.kinds[k] = kind
+	}
+	return kind, site
+}
+
+// evict removes a closed breaker, if there is one.
+func evict[K comparable](from map[K]*breaker) bool {
+	for k, b := range from {
+		if !b.isOpen() {
+			delete(from, k)
+			return true
+		}
+	}
+	return false
+}
+
+// Retried notes whether a repeated attempt has succeeded.
+func (s *Scopes) Retried(ok bool) {
+	got := 0.0
+	if ok {
+		got = 1
+	}
+	s.retried += (got - s.retried) / 64
+}
+
+// FailsAtRandom reports whether many repeated attempts succeed: an event that has failed several
+// times is then no different from the others.
+func (s *Scopes) FailsAtRandom() bool { return s.retried > 0.25 }
+
+// Tell reports whether the log should say that events of k are not accepted because of answers of a
+// class. It should once for each class until events are accepted: after a probe has failed, or after
+// two attempts if nothing was accepted lately. all says that nothing was accepted since, so that it
+// concerns all events, as far as is known.
+func (s *Scopes) Tell(k Kind, c Class, now time.Time) (tell, all bool) {
+	b, _ := s.open(k)
+	switch {
+	case b != nil && b.step > 0:
+		all = !s.api.accepted.After(b.since)
+	case s.fails(now):
+		b, all = &s.api, true
+	default:
+		return false, false
+	}
+	tell = b.told&(1<<c) == 0
+	b.told |= 1 << c
+	return tell, all
+}
+
+// fails reports whether attempts have failed and nothing was accepted lately.
+func (s *Scopes) fails(now time.Time) bool {
+	return s.api.fresh+s.api.again > 1 && now.Sub(s.api.accepted) > recently
+}
+
+// Outage reports whether no events are accepted, as far as is known: attempts have failed and nothing
+// was accepted lately, or a breaker is open whose probe has failed, or that opened because many
+// events failed, and nothing was accepted since.
+func (s *Scopes) Outage(now time.Time) bool {
+	out := func(b *breaker) bool {
+		return b.isOpen() && (b.step > 0 || b.fresh > fewFailures || !b.asked.IsZero()) && !s.api.accepted.After(b.since)
+	}
+	if out(&s.api) || s.fails(now) {
+		return true
+	}
+	for _, b := range s.kinds {
+		if out(b) {
+			return true
+		}
+	}
+	for _, b := range s.sites {
+		if out(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// Hurry makes waits at most limit, because the tracker closes. It does not shorten a wait that the
+// API has asked for.
+func (s *Scopes) Hurry(limit time.Duration, now time.Time) {
+	s.waits.Retry.Max = min(s.waits.Retry.Max, limit)
+	s.waits.Retry.Base = min(s.waits.Retry.Base, limit)
+	s.waits.Hold = s.waits.Retry
+	s.api.hurry(now.Add(limit))
+	for _, b := range s.sites {
+		b.hurry(now.Add(limit))
+	}
+	for _, b := range s.kinds {
+		b.hurry(now.Add(limit))
+	}
+}

@@ -1,0 +1,75 @@
+package retry
+
+import "time"
+
+// streak is what has failed in a scope since the scope last accepted an event. It is a value; its
+// methods return the next one.
+type streak struct {
+	accepted time.Time // zero if the scope never accepted an event
+	fresh    int       // events whose first attempt has failed
+	again    int       // further attempts that have failed
+	longest  int       // most events that failed between two acceptances; decays
+	child    uint64    // the kind or site that all of them belong to
+	several  bool      // they belong to several
+}
+
+const (
+	// fewFailures is how many failed attempts say nothing about other events.
+	fewFailures = 5
+
+	// manyFailures is how many events in a row may fail while the scope accepts one a second.
+	manyFailures = 100
+
+	// refusedKeys is manyFailures for answers of 401, which are hardly ever about an event. Of a
+	// scope with events of several kinds or sites it takes four times as many.
+	refusedKeys = 5
+
+	// recently is how long an acceptance shows that the scope accepts events. It is longer than a
+	// second, so that one event a second suffices.
+	recently = 2 * time.Second
+
+	// lately is recently for a scope where events have failed between two acceptances before.
+	lately = 10 * time.Second
+)
+
+// add counts a failed attempt of an event of child. An attempt that takes long counts more, because
+// it has kept a sender from other events.
+func (s streak) add(f *Failure, child uint64) streak {
+	s.several = s.several || s.fresh+s.again > 0 && child != s.child
+	s.child = child
+	weight := 1 + int(f.Took/time.Second)
+	if f.First {
+		s.fresh += weight
+	} else {
+		s.again += weight
+	}
+	return s
+}
+
+// end returns the streak after an event was accepted. learn says that the streak shows how many
+// events may fail between two that are accepted: no outage ended with it.
+func (s streak) end(now time.Time, learn bool) streak {
+	next := streak{accepted: now, longest: s.longest - (s.longest+63)/64}
+	if learn {
+		next.longest = max(next.longest, s.fresh)
+	}
+	return next
+}
+
+// exceeds reports whether too much has failed for events of the scope to be sent as before. While
+// the scope goes on accepting events, only a long row of different events counts: failed attempts
+// of an event that has failed before tell nothing new.
+func (s streak) exceeds(now time.Time, c Class) bool {
+	known := 8 * s.longest
+	switch since := now.Sub(s.accepted); {
+	case s.accepted.IsZero(), since > lately:
+		return s.fresh+s.again >= fewFailures
+	case since > recently:
+		return s.fresh+s.again > max(fewFailures-1, known)
+	case c == KeyRefused && !s.several:
+		return s.fresh > max(refusedKeys-1, known)
+	case c == KeyRefused:
+		return s.fresh > max(4*refusedKeys, known)
+	}
+	return s.fresh > max(manyFailures, known)
+}

@@ -1,0 +1,136 @@
+package footfall
+
+import (
+	"time"
+
+	"github.com/footfall-dev/footfall/internal/retry"
+)
+
+// pick takes an event that the circuit breakers admit. While the tracker closes, every event gets
+// an attempt even if they are open. It is called with the lock held.
+func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
+	now := time.Now()
+	w.known, w.doubtful, w.pass = false, false, retry.Pass{Began: now}
+	w.closing = src.isClosing()
+	if w.closing && !t.closing {
+		t.beginClose(src, now)
+	}
+	switch {
+	case w.closing && (src.takeWaiting(w.one[:]) || t.pickHeld(src, w, retry.Untried, now)):
+		ok = true
+	case t.scopes.APIOpen():
+		ok = t.pickProbe(src, w, now)
+	case !src.held.Some() && !t.scopes.AnyOpen():
+		ok = src.takeWaiting(w.one[:])
+	default:
+		ok = t.pickTurn(src, w, now)
+	}
+	if w.closing {
+		w.one[0].attempts.AtClose = true
+	}
+	if ok && w.doubtful {
+		t.share.Begin()
+	}
+	return ok
+}
+
+// pickTurn takes an event while some are held. They take turns with those that were never sent.
+func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
+	t.turn++
+	free := t.share.Free()
+	turn := free && t.share.Turn(now)
+	from := func(p retry.Pick) bool { return t.pickHeld(src, w, p, now) }
+	doubtful := func() bool { return from(retry.Probe) || from(retry.Suspect) }
+	switch {
+	case t.turn%2 == 0 && from(retry.Retry),
+		t.turn%4 == 1 && from(retry.Ready),
+		t.turn%10 == 3 && turn && doubtful(),
+		t.pickWaiting(src, w, t.share.FreeForNew(), now),
+		from(retry.Ready),
+		from(retry.Retry):
+		return true
+	}
+	return free && doubtful() || t.share.FreeForNew() && from(retry.Early)
+}
+
+// pickWaiting takes an event that was never sent. It holds those whose breaker does not admit them.
+// If probe is true, one of these may be sent as a probe before the next one is due.
+func (t *httpTransport) pickWaiting(src *Source, w *worker, probe bool, now time.Time) bool {
+	for src.takeWaiting(w.one[:]) {
+		if !t.scopes.AnyOpen() {
+			return true
+		}
+		w.known = false
+		in, _ := t.scopes.GroupOf(w.kindOf())
+		if (in == (retry.Group{}) || probe) && t.admit(src, w, retry.New, now) {
+			return true
+		}
+		t.hold(src, w)
+	}
+	return false
+}
+
+// hold holds the event of w, which was never sent.
+func (t *httpTransport) hold(src *Source, w *worker) {
+	in, due := t.scopes.GroupOf(w.kind)
+	src.hold(w.one[0], retry.Event[*Record]{Kind: w.kind, Fresh: true}, in, due)
+}
+
+// pickHeld takes a held event, if its breaker admits it.
+func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.Time) bool {
+	e, ok := src.held.Take(p)
+	if !ok {
+		return false
+	}
+	w.one[0], w.kind, w.known = *e.Value, e.Kind, true
+	if p == retry.Untried {
+		return true
+	}
+	if t.admit(src, w, retry.Sent, now) || e.Fresh && (t.admit(src, w, retry.Unsent, now) || t.admit(src, w, retry.New, now)) {
+		w.doubtful = w.doubtful || p == retry.Suspect
+		return true
+	}
+	in, due := t.scopes.GroupOf(e.Kind)
+	e.Wait = 0
+	src.held.Add(e, in, due)
+	return false
+}
+
+// pickProbe takes an event to try an API that accepts none. The newest and a random one of those
+// that were never sent, and one that has failed, take turns. Before the next probe is due, it is
+// the newest.
+func (t *httpTransport) pickProbe(src *Source, w *worker, now time.Time) bool {
+	due := t.scopes.APIDue()
+	if !due.Early.After(now) {
+		due.Since = time.Time{} // any
+	}
+	newest := func() bool { return src.takeNewest(w.one[:], due.Since) && t.admit(src, w, retry.New, now) }
+	if due.Next.After(now) {
+		return !due.New.After(now) && newest()
+	}
+	some := func() bool { return src.takeAny(w.one[:]) && t.admit(src, w, retry.Unsent, now) }
+	held := func() bool { return t.pickHeld(src, w, retry.Any, now) }
+	switch t.turn++; t.turn % 3 {
+	case 0:
+		return newest() || some() || held()
+	case 1:
+		return held() || newest() || some()
+	}
+	return some() || held()
+}
+
+// admit reports whether the breakers admit the event of w. That of the API does if it said so.
+func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Time) (ok bool) {
+	kind := w.kindOf()
+	w.pass, ok = t.scopes.Admit(kind, age, now)
+	if !ok || !w.pass.IsProbe() {
+		return ok
+	}
+	if t.scopes.APIOpen() {
+		t.arm(now)
+		return true
+	}
+	w.doubtful = true
+	src.held.SetDue(t.scopes.GroupOf(kind))
+	return true
+}
