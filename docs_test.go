@@ -107,14 +107,64 @@ func TestLinksOfTheDocumentsReachSomething(t *testing.T) {
 	assert.Greater(t, links, 50)
 }
 
-// The README is one page, and names every other one.
+// The README is one page, begins with the lines that a program needs, and names every other page.
 func TestREADMEIsOnePageThatNamesTheOthers(t *testing.T) {
 	t.Parallel()
 	readme := readFile(t, "README.md")
 	assert.LessOrEqual(t, len(strings.Fields(readme)), 1300, "words")
-	for _, page := range documents(t) {
+	beginning, _, _ := strings.Cut(readme, "\n## ")
+	first := goBlock.FindString(beginning)
+	for _, call := range []string{"footfall.New(", "tracker.Middleware(", "tracker.Run("} {
+		assert.Contains(t, first, call)
+	}
+	pages, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	for _, page := range append(documents(t), pages...) {
 		if page != "README.md" {
 			assert.Contains(t, readme, "]("+page+")")
 		}
 	}
+}
+
+// DESIGN.md is an overview that names the design of each part, and each of them leads back.
+func TestDESIGNIsAnOverviewThatNamesTheOthers(t *testing.T) {
+	t.Parallel()
+	overview := readFile(t, "DESIGN.md")
+	assert.LessOrEqual(t, len(strings.Fields(overview)), 3000, "words")
+	pages, err := filepath.Glob("docs/design/*.md")
+	require.NoError(t, err)
+	require.NoError(t, filepath.WalkDir(".", func(page string, d fs.DirEntry, err error) error {
+		if d.Name() == "DESIGN.md" && page != "DESIGN.md" {
+			pages = append(pages, page)
+		}
+		return err
+	}))
+	assert.Greater(t, len(pages), 10)
+	for _, page := range pages {
+		assert.Contains(t, overview, "]("+filepath.ToSlash(page)+")")
+		assert.Regexp(t, `\]\((\.\./)+DESIGN\.md\)`, readFile(t, page), page)
+	}
+}
+
+// VERSIONING.md names each module that is released, and the version of Go that go.mod names.
+func TestVERSIONINGNamesTheReleasedModules(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, "VERSIONING.md")
+	released, _, found := strings.Cut(text, "\n\n|")
+	require.True(t, found)
+	used := regexp.MustCompile(`(?m)^\t\./(\S+)$`).FindAllStringSubmatch(readFile(t, "go.work"), -1)
+	require.Greater(t, len(used), 10)
+	for _, m := range used {
+		name := strings.TrimPrefix(m[1], "adapters/")
+		switch {
+		case name == "bench", name == "e2e", name == "examples":
+			assert.NotContains(t, released, "`"+name+"`")
+		case strings.HasPrefix(name, "footfall"):
+			assert.Contains(t, released, "the adapters")
+		default:
+			assert.Contains(t, released, "`"+name+"`")
+		}
+	}
+	version := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(readFile(t, "go.mod"))[1]
+	assert.Contains(t, text, "oldest version of Go that works: today "+version+".")
 }

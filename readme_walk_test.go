@@ -2,6 +2,7 @@ package footfall_test
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,13 +43,8 @@ func TestStepsOfTheREADMEWorkInAnEmptyFolder(t *testing.T) {
 	require.True(t, found)
 	section, _, found = strings.Cut(section, "\n### ")
 	require.True(t, found)
-	checkout, err := os.Getwd()
-	require.NoError(t, err)
 	api := footfalltest.NewAPI(t)
-	w := walk{dir: t.TempDir(), checkout: checkout, env: []string{
-		"GOWORK=off", "GOFLAGS=", // defaults: -mod=mod would add missing requirements
-		"FOOTFALL_BASE_URL=" + api.URL, "FOOTFALL_API_KEY=" + footfalltest.Key, "FOOTFALL_SITE_ID=" + footfalltest.SiteID,
-	}}
+	w := newWalk(t, "FOOTFALL_BASE_URL="+api.URL, "FOOTFALL_API_KEY="+footfalltest.Key, "FOOTFALL_SITE_ID="+footfalltest.SiteID)
 	steps := stepsOf(section)
 	require.Greater(t, len(steps), 3)
 	said := ""
@@ -64,11 +60,59 @@ func TestStepsOfTheREADMEWorkInAnEmptyFolder(t *testing.T) {
 	assert.Equal(t, "checkout_completed", api.Events()[0].Name)
 }
 
+// A reader who follows "With another router" of the README, with the program of an adapter's README,
+// gets a program that builds.
+func TestStepsOfTheREADMEWorkWithAnAdapter(t *testing.T) {
+	t.Parallel()
+	readme := readFile(t, "README.md")
+	_, section, found := strings.Cut(readme, "\n### With another router\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	_, use, found := strings.Cut(readme, "\n## Use it\n")
+	require.True(t, found)
+	use, _, _ = strings.Cut(use, "```go")
+	steps := append(stepsOf(use), stepsOf(section)...)
+	require.Greater(t, len(steps), 3)
+	for _, adapter := range []string{"footfallchi", "footfallgin"} {
+		t.Run(adapter, func(t *testing.T) {
+			t.Parallel()
+			w := newWalk(t, "GOSUMDB=off", "GOPROXY="+cacheFirst(t))
+			program := goBlock.FindStringSubmatch(readFile(t, "adapters/"+adapter+"/README.md"))
+			require.NotNil(t, program)
+			require.NoError(t, os.WriteFile(filepath.Join(w.dir, "main.go"), []byte(program[1]), 0o600))
+			for _, s := range steps {
+				w.run(t, strings.ReplaceAll(s.command, "footfallchi", adapter))
+			}
+			w.run(t, "go build -o "+os.DevNull+" .")
+		})
+	}
+}
+
+// cacheFirst is a GOPROXY that looks into the module cache before the network.
+func cacheFirst(t *testing.T) string {
+	t.Helper()
+	said, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE", "GOPROXY").Output()
+	require.NoError(t, err)
+	cache, proxies, found := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	require.True(t, found)
+	files := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(cache), "/") + "/cache/download"}
+	return files.String() + "," + proxies
+}
+
 // walk is the folder and the environment of the reader.
 type walk struct {
 	dir      string
 	checkout string // for ../footfall
 	env      []string
+}
+
+// newWalk returns an empty folder, with more variables of the environment.
+func newWalk(t *testing.T, env ...string) walk {
+	t.Helper()
+	checkout, err := os.Getwd()
+	require.NoError(t, err)
+	// -mod=mod would add missing requirements
+	return walk{dir: t.TempDir(), checkout: checkout, env: append(env, "GOWORK=off", "GOFLAGS=")}
 }
 
 // run runs one command and returns its output.
