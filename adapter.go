@@ -17,20 +17,20 @@ import (
 	"github.com/footfall-dev/footfall/internal/respwriter"
 )
 
-// Observation is one answered request as a middleware saw it. Adapters for frameworks and the
-// net/http middleware fill it in.
+// Observation is one answered request as a middleware observed it. Adapters for frameworks and
+// the net/http middleware fill it in.
 type Observation struct {
 	Method  string
 	Route   string // the pattern that the request matched, as registered, or ""
-	Subtree bool   // Route also matches all longer paths, which its text does not say
+	Subtree bool   // Route also matches all longer paths, although its text does not say so
 	Status  int    // the final one; 500 for a panic
 	Aborted bool   // the handler ended with http.ErrAbortHandler
 	Page    Page   // as the request came in: see Tracker.Page
 
 	// Header is the header of the answer, such as an http.Header. It may be nil. Observe uses
-	// Location to leave out redirects to another spelling of the same page, such as from
-	// /docs to /docs/, because the request that follows is the visit. It uses Content-Type
-	// and Content-Range for what AnyRoute leaves out.
+	// Location to leave out redirects to another spelling of the same page, such as from /docs
+	// to /docs/, because the request that follows is the visit. It uses Content-Type and
+	// Content-Range for the answers that AnyRoute leaves out.
 	Header Header
 
 	Path PathValuer // the values of the pattern's wildcards; may be nil
@@ -40,7 +40,7 @@ type Observation struct {
 	Context context.Context
 
 	// Request is used by Config.Skip, by the check for a prefetch and by PageReferer. It is nil
-	// in frameworks that do not use net/http, whose adapters check by themselves.
+	// in frameworks that do not use net/http; their adapters make these checks.
 	Request *http.Request
 }
 
@@ -77,7 +77,7 @@ func (s *Rules) Headers() (h Headers) {
 	return h
 }
 
-// Page returns the page that r asks for. A middleware calls it before the handler, which may
+// Page returns the page that r requests. A middleware calls it before the handler, which may
 // change r.
 func (t *Tracker) Page(r *http.Request) Page {
 	if t.inactive() {
@@ -266,9 +266,9 @@ func (r *rule) propsOf(o *Observation, d *draft) []Prop {
 	return props
 }
 
-// Visit is one request on its way through a middleware. It begins before the handler, which may
-// change the request, and ends after it. Adapters for frameworks with requests of net/http use
-// it. A Visit must not be used by several goroutines at once.
+// Visit is one request in a middleware. It begins before the handler, which may change the
+// request, and ends after it. Adapters for frameworks with requests of net/http use it. A Visit
+// must not be used by several goroutines at once.
 type Visit struct {
 	rules  *Rules
 	outer  *http.Request // the original request
@@ -290,7 +290,7 @@ type copied struct {
 	answer  respwriter.Recorder
 }
 
-// Visit notes a request as it comes in.
+// Visit begins the visit of a request, before the handler.
 func (s *Rules) Visit(r *http.Request) (v Visit) {
 	v.begin(s, r)
 	return v
@@ -321,7 +321,7 @@ func (v *Visit) handDown(t *Tracker) {
 	v.inner = &v.copy.request
 }
 
-// SetRoute notes the pattern that the request matched, for routers that know it before the
+// SetRoute sets the pattern that the request matched, for routers that know it before the
 // handler runs. Call it before the handler.
 func (v *Visit) SetRoute(route string) {
 	v.page.route = pii.Route{Pattern: route}
@@ -338,7 +338,7 @@ func isServers(h http.Handler, r *http.Request) bool {
 }
 
 // Writer returns a writer for the handler in place of w. It has the same optional interfaces as
-// w and notes the status of the answer. It is for frameworks that do not tell the status.
+// w and notes the status of the answer. It is for frameworks that do not report the status.
 func (v *Visit) Writer(w http.ResponseWriter) http.ResponseWriter {
 	if v.copy != nil {
 		v.answer = &v.copy.answer

@@ -14,9 +14,9 @@ import (
 
 // CheckRules returns an error that joins a [*FieldError] for every wrong rule. If next is an
 // [*http.ServeMux] or has its Handler method, a rule is also wrong if its route is not
-// registered there; CheckRules cannot ask other handlers. Call it at start-up, after the
-// routes are registered, to refuse a start with rules that never apply. The error says what
-// the mux answers in place of the route.
+// registered there; CheckRules does not check the routes of other handlers. Call it at start-up,
+// after the routes are registered, to detect rules that never apply. The error names the route
+// that the mux has for the path instead.
 //
 // CheckRules assumes that a route below a subtree of the mux, other than "/" and
 // "/{path...}", is registered in a handler that is mounted there. It reports a rule without a

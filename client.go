@@ -167,7 +167,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// site is a Site as the API sends it. Its pointers tell a missing field from a zero one.
+// site is a Site as the API sends it. Its pointers distinguish a missing field from a zero one.
 type site struct {
 	ID             *string    `json:"id"`
 	Domain         *string    `json:"domain"`
@@ -195,7 +195,7 @@ func (s *site) typed() (Site, error) {
 
 // CheckError says what Check found wrong.
 type CheckError struct {
-	// Field is the field to look at: Config.BaseURL, Config.APIKey or Config.SiteID. It is empty
+	// Field is the field to correct: Config.BaseURL, Config.APIKey or Config.SiteID. It is empty
 	// if none is likely to be wrong, such as after a 503 or a timeout.
 	Field  string
 	Reason string
@@ -213,16 +213,15 @@ func (e *CheckError) Error() string {
 // Unwrap returns Err.
 func (e *CheckError) Unwrap() error { return e.Err }
 
-// Check asks the API for the sites of the account, with one GET, and returns nil if the API knows
-// Config.SiteID. Otherwise the error is a [*CheckError], which tells whether something other than
-// the API answers at Config.BaseURL, or the key is refused, or the site is missing, and which sites
-// there are. A wrong Config.BaseURL or APIKey, which [New] does not check if Config.Transport is
-// set, is a [*FieldError].
+// Check requests the sites of the account from the API, with one GET, and returns nil if
+// Config.SiteID is one of them. Otherwise the error is a [*CheckError]. It says whether something
+// other than the API answers at Config.BaseURL, the key is refused, or the site does not exist, and
+// lists the sites that do. A wrong Config.BaseURL or APIKey, which [New] does not check if
+// Config.Transport is set, is a [*FieldError].
 //
-// [New] does no I/O, so Check is for the start of a program, or for its readiness. An error does
-// not stop the tracker: events wait until the API accepts them. Config.AttemptTimeout and ctx
-// bound the call. Check does not see what a Config.Transport does. It returns nil if the tracker is
-// nil or disabled.
+// [New] does no I/O, so call Check when a program starts, or in its readiness probe. An error does
+// not stop the tracker: events wait until the API accepts them. Config.AttemptTimeout and ctx bound
+// the call. Check does not use Config.Transport. It returns nil if the tracker is nil or disabled.
 func (t *Tracker) Check(ctx context.Context) error {
 	if t.inactive() {
 		return nil
@@ -247,8 +246,8 @@ func checkAPI(ctx context.Context, cfg ClientConfig, siteID string) error {
 	return nil
 }
 
-// Check asks the API for the sites of the account, with one GET, and returns nil if it answers
-// with them. Otherwise the error is a [*CheckError], which tells whether something other than the
+// Check requests the sites of the account from the API, with one GET, and returns nil if the API
+// returns them. Otherwise the error is a [*CheckError]. It says whether something other than the
 // API answers at ClientConfig.BaseURL, or the key is refused.
 func (c *Client) Check(ctx context.Context) error {
 	_, err := c.checkedSites(ctx)

@@ -80,9 +80,9 @@ func (e *Event) draft(ctx context.Context) draft {
 }
 
 // Track is [Tracker.Track] with the tracker in ctx. ctx is the context of a request below the
-// middleware, at any depth, or derived from one. It may be used in a goroutine that outlives
-// the request. If ctx has no tracker, Track returns [ErrNoTracker]; no Stats count the event
-// and no log reports it.
+// middleware, at any depth, or derived from one. It may be used in a goroutine that outlives the
+// request. If ctx has no tracker, Track returns [ErrNoTracker], and the event is neither counted
+// nor logged.
 func Track(ctx context.Context, name string, props ...Prop) error {
 	v := valueFrom(ctx)
 	if v == nil || !v.known {

@@ -361,8 +361,8 @@ func appendString(dst []byte, s, field string) ([]byte, error) {
 // comma and a number.
 const plainProp = 20
 
-// appendPlainProp writes a prop and a comma if the prop is plain and dst has room for it.
-// It writes what appendProp would write, in half the time, because it asks for room once.
+// appendPlainProp writes a prop and a comma if the prop is plain and dst has room for it. It
+// writes what appendProp would write, in half the time, because it reserves room once.
 func (e *encoder) appendPlainProp(dst []byte, p *Prop) (out []byte, ok bool) {
 	n, room := len(dst), min(cap(dst), e.maxBytes)
 	if room-n < len(p.key)+len(p.str)+plainProp || p.key == "" || !jsontext.IsPlain(p.key) {

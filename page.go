@@ -13,12 +13,12 @@ import (
 	"github.com/footfall-dev/footfall/internal/pii"
 )
 
-// Page is the address of the page that an event belongs to. It holds the parts of a request
-// that the URL is made of when an event is encoded: scheme, host, path, and the query keys
+// Page is the address of the page that an event belongs to. It contains the parts of a request
+// from which the URL is made when an event is encoded: scheme, host, path, and the query keys
 // that [Config.QueryKeys] lists. The zero Page means no page.
 type Page struct {
 	rules   *pager // makes a URL of the other fields; nil if there is no page, or the URL is given
-	url     string // without rules the URL of WithURL, else a usable one that the client named, or ""
+	url     string // without rules the URL of WithURL, else a usable one that the client sent, or ""
 	host    string
 	path    string
 	rawPath string    // as in url.URL
@@ -39,7 +39,7 @@ func (p *Page) exact() string {
 	return p.url
 }
 
-// isNamed reports whether the page is the one that the client named.
+// isNamed reports whether the page is the one that the client sent.
 func (p *Page) isNamed() bool { return p.url != "" && p.source != PagePath }
 
 // String returns the URL of the page before the personal-data guard redacts it.

@@ -29,10 +29,10 @@ const NoEvent = "-"
 // Rule defines which answered requests make an event. For conditions that a rule cannot express,
 // call Track in the handler.
 type Rule struct {
-	// Route is the route's pattern as it was registered, such as "POST /checkout",
-	// "GET /products/{id}" or "/docs/", or AnyRoute or NoRoute. A rule without a method
-	// applies to the route with any method, except HEAD, OPTIONS, CONNECT and TRACE, which
-	// a rule has to name. Required.
+	// Route is the route's pattern as it was registered, such as "POST /checkout", "GET
+	// /products/{id}" or "/docs/", or AnyRoute or NoRoute. A rule without a method applies to
+	// the route with any method, except HEAD, OPTIONS, CONNECT and TRACE, which a rule must
+	// name. Required.
 	Route string
 
 	// Event is the name of the event, or NoEvent. Empty means a name made of method and
@@ -102,7 +102,7 @@ const (
 	// ServerError is 5xx. A handler that panicked counts as 500.
 	ServerError
 	// Aborted is a handler that ended with http.ErrAbortHandler. The client did not get a
-	// whole answer.
+	// complete answer.
 	Aborted
 	// Status3xx is 3xx.
 	Status3xx

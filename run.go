@@ -23,9 +23,9 @@ type Server interface {
 	// http.ErrServerClosed. If it cannot continue, it returns another error.
 	ListenAndServe() error
 
-	// Shutdown accepts no new requests. It returns when all others are answered, or with the
-	// error of ctx when ctx has ended. It may be called before ListenAndServe, which then
-	// returns at once, and after ListenAndServe has returned.
+	// Shutdown accepts no new requests. It returns when all earlier requests are answered, or
+	// with the error of ctx when ctx has ended. It may be called before ListenAndServe, which
+	// then returns at once, and after ListenAndServe has returned.
 	Shutdown(ctx context.Context) error
 }
 
@@ -48,8 +48,8 @@ var _ Server = (*http.Server)(nil)
 // [signal.NotifyContext] should call its stop function with [context.AfterFunc].
 //
 // A stream that stays open, such as server-sent events, makes Run wait for ShutdownTimeout: end
-// it in a function that is given to [http.Server.RegisterOnShutdown]. If ListenAndServe panics,
-// Run panics with the same value once the tracker is closed.
+// it in a function passed to [http.Server.RegisterOnShutdown]. If ListenAndServe panics, Run
+// panics with the same value once the tracker is closed.
 //
 // A nil or disabled tracker serves and stops the server in the same way. A nil ctx never ends.
 func (t *Tracker) Run(ctx context.Context, server Server) error {

@@ -248,10 +248,10 @@ func (t *Tracker) reportRedacted(d *draft, redacted int) {
 	}
 }
 
-// TrackDurable is [Tracker.TrackEvent] for events that must not be lost. It returns nil once
-// the event is safe, even if the process is killed right after. With a Transport that stores
-// events, such as module spool, the event is then on disk, which takes some milliseconds. With
-// the default transport, the API has accepted it.
+// TrackDurable is [Tracker.TrackEvent] for events that must not be lost. It returns nil once the
+// event is safe, even if the process is killed right after. With a Transport that stores events,
+// such as module spool, the event is then on disk, after some milliseconds. With the default
+// transport, the API has accepted it.
 //
 // TrackDurable blocks as long as ctx allows. If ctx ends first, the error wraps the error of
 // ctx; the event stays queued and is most likely delivered later. Other errors are those that
@@ -296,11 +296,11 @@ func durable(w *queue.Waiter) error {
 	return &eventError{"the event was lost", err}
 }
 
-// Flush returns when every event accepted before the call is settled: delivered, refused by the
-// API for good, or given up and counted in Stats.Dropped. It sends waiting events at once, and
-// does not shorten a backoff. With a Transport that stores events, Flush also waits until
-// stored events are delivered. The error is a [*FlushError]. It wraps the error of ctx, and
-// says how many events are not settled and why the last attempt failed. Those events stay
+// Flush returns when every event accepted before the call is settled: delivered, refused
+// permanently by the API, or given up and counted in Stats.Dropped. It sends waiting events at
+// once, and does not shorten a backoff. With a Transport that stores events, Flush also waits
+// until stored events are delivered. The error is a [*FlushError]. It wraps the error of ctx,
+// and says how many events are not settled and why the last attempt failed. Those events stay
 // queued. A nil ctx never ends.
 func (t *Tracker) Flush(ctx context.Context) error {
 	if t.inactive() {

@@ -57,8 +57,8 @@ type Config struct {
 	// BrowserBurst is how many browser events may arrive at once. Defaults to 500.
 	BrowserBurst int
 
-	// CountHeadless counts headless browsers as visitors. Tests use them, and so do bots.
-	// Defaults to treating them as bots.
+	// CountHeadless counts headless browsers as visitors. Tests and bots use them. Defaults to
+	// treating them as bots.
 	CountHeadless bool
 
 	// MaxPending bounds the events waiting to be committed, and so memory when events arrive
@@ -70,11 +70,12 @@ type Config struct {
 	// still be committed, so senders should use an Idempotency-Key. Defaults to 5s.
 	CommitTimeout time.Duration
 
-	// MaxConnections bounds the connections of Serve, each of which takes about 25 KB. Above it
-	// the connection is closed that waits for a request, or for the rest of one, for the longest
-	// time; if the requests of all connections have arrived, a new one waits. Above three
-	// quarters of it, connections that wait for more than 5 s give way to new ones. Serve uses
-	// fewer if the process may open fewer files. Defaults to 4,000.
+	// MaxConnections bounds the connections of Serve, each of which takes about 25 KB. At the
+	// limit, the connection that has waited longest for a request, or for the rest of a request,
+	// is closed for a new one; if the requests of all connections have arrived, the new one
+	// waits. Above three quarters of the limit, connections that have waited for more than 5 s
+	// are closed for new ones. Serve uses fewer if the process may open fewer files. Defaults to
+	// 4,000.
 	MaxConnections int
 
 	// HeaderTimeout is how long Serve waits for a request's header. Defaults to 5s.

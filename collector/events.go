@@ -82,8 +82,8 @@ func idempotencyKey(r *http.Request) (string, *failure) {
 	return values[0], nil
 }
 
-// keep stores e and returns nil when it is committed. It goes on if the client disconnects:
-// the event has arrived completely.
+// keep stores e and returns nil when it is committed. It continues if the client disconnects,
+// because the event has arrived completely.
 func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *failure {
 	if s.Paused {
 		return &failure{status: http.StatusConflict, code: "site_paused", message: "tracking of the site " + event.Quote(s.Domain) + " is paused"}

@@ -24,7 +24,7 @@ var (
 	serveDescription = serveFile(description, "application/yaml") // RFC 9512
 )
 
-// serveFile serves a public file, of which clients may use a cached copy for an hour.
+// serveFile serves a public file. Clients may use a cached copy for an hour.
 func serveFile(content []byte, mediaType string) func(http.ResponseWriter, *http.Request) *failure {
 	sum := sha256.Sum256(content)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`

@@ -198,7 +198,7 @@ func (a *API) authorized(w http.ResponseWriter, r *http.Request) bool {
 func (a *API) events(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
-		return // the client went away
+		return // the client disconnected
 	}
 	e, err := parseEvent(r.Header.Get("Idempotency-Key"), body)
 	answer := a.received(Request{Time: time.Now(), ID: e.ID, Header: r.Header, Body: body})
@@ -252,7 +252,7 @@ func (a *API) count(e Event) {
 	}
 }
 
-// hang returns when the client goes away or the API closes.
+// hang returns when the client disconnects or the API closes.
 func (a *API) hang(ctx context.Context) {
 	select {
 	case <-ctx.Done():

@@ -34,12 +34,12 @@ type Subject struct {
 	// WebSocket has the server and the client of a real library.
 	WebSocket WebSocket
 
-	// Tracks says that Handler or Serve calls the adapter's own Track for Route.Event. If
-	// it is false, the row about it is not run.
+	// Tracks says that Handler or Serve calls the adapter's Track for Route.Event. If it is
+	// false, the suite does not test Track.
 	Tracks bool
 
-	// Impossible has the rows that are impossible with the framework, and the reasons.
-	// They are logged by name and not run.
+	// Impossible maps the names of tests that are impossible with the framework to the reasons.
+	// RunMiddleware logs these tests and does not run them.
 	Impossible map[string]string
 }
 
@@ -67,7 +67,7 @@ type Route struct {
 	Handler http.Handler // nil if Fail is set
 
 	// Event is the name of an event that the route's handler tracks before it calls Handler,
-	// with the adapter's own Track. It is empty unless Subject.Tracks is true.
+	// with the adapter's Track. It is empty unless Subject.Tracks is true.
 	Event string
 
 	// Fail, if it is not zero, makes the route's handler return an error that the
@@ -132,9 +132,9 @@ var rows = []row{
 	{"the adapter's own Track knows the route", ownTrackKnowsTheRoute},
 }
 
-// RunMiddleware tests that a middleware makes the right events and otherwise changes
-// nothing of the application. Each row uses a server on a socket. The net/http middleware
-// and this project's adapters of routers pass the suite.
+// RunMiddleware tests that a middleware makes the right events and otherwise changes nothing of
+// the application. Each test uses a server on a socket. The net/http middleware and this
+// project's adapters of routers pass the suite.
 func RunMiddleware(t *testing.T, s Subject) {
 	t.Helper()
 	if s.Pattern == nil {

@@ -44,7 +44,7 @@ type conn struct {
 	asked   time.Time     // start of the last attempt
 	timed   time.Time     // when the deadline was set
 	used    bool          // an answer was read
-	stale   bool          // it was used, and ended or was out of step before the next answer
+	stale   bool          // it was used, and ended or had unsolicited data before the next answer
 	keep    bool          // another request may follow
 }
 
@@ -75,7 +75,7 @@ func (c *conn) begin(at time.Time, timeout time.Duration) {
 	}
 }
 
-// write sends the event, unless the server has sent something already, which is no answer to
+// write sends the event, unless the server has already sent data, which is not the answer to
 // this event. It ignores an error of the write: a server may answer and close the connection
 // before it has read everything, and read then returns either the answer or the error.
 func (c *conn) write(head []byte, r footfall.Record) error {

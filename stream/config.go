@@ -21,8 +21,8 @@ type Config struct {
 	// "nats://nats-1:4222,nats://nats-2:4222". Defaults to "nats://127.0.0.1:4222".
 	URL string
 
-	// Conn is a connection to use in place of URL and Options. It is not closed. Events that
-	// are published while it is not connected are not buffered in it.
+	// Conn is a connection to use in place of URL and Options. It is not closed. It does not
+	// buffer events that are published while it is not connected.
 	Conn *nats.Conn
 
 	// Options are options of the connection, such as nats.UserCredentials, nats.RootCAs and

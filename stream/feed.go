@@ -13,8 +13,8 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// feed is the footfall.Store of a relay: the messages that it holds. Messages are acknowledged,
-// extended and handed back without the lock.
+// feed is the footfall.Store of a relay: the messages that it has taken. Messages are
+// acknowledged, extended and returned without the lock.
 type feed struct {
 	src     *footfall.Source
 	most    int           // messages that the relay holds
@@ -30,7 +30,7 @@ type feed struct {
 	closed   bool
 	ended    bool // no more messages are put
 	stats    Stats
-	late     []jetstream.Msg // to hand back once ended
+	late     []jetstream.Msg // to return once ended
 
 	acks     []jetstream.Msg // of events that are settled
 	ackTimer *time.Timer     // calls flushAcks
@@ -64,8 +64,8 @@ func signal(c chan<- struct{}) {
 }
 
 // room returns how many messages the relay may fetch. If every message that it holds has failed or
-// is in flight, and few may be fetched, it hands back messages that fail, and rejected ones that
-// cannot be moved, so that they do not hold up the others.
+// is in flight, and few may be fetched, it returns messages that fail, and rejected ones that
+// cannot be moved, so that they do not delay the others.
 func (f *feed) room(least int) int {
 	f.mu.Lock()
 	free, waiting := f.most-len(f.items), len(f.waiting)
@@ -124,7 +124,7 @@ func (f *feed) handBack(id uuid.UUID, nak func(jetstream.Msg) error) {
 	}
 }
 
-// end hands back the messages that wait for the end of the last request for messages. That request
+// end returns the messages that wait for the end of the last request for messages. That request
 // would take them again.
 func (f *feed) end() {
 	f.mu.Lock()
@@ -269,7 +269,7 @@ func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
 	return true
 }
 
-// Retry implements footfall.Store. While the relay stops, it hands the event back.
+// Retry implements footfall.Store. While the relay stops, it returns the event to the stream.
 func (f *feed) Retry(r footfall.Record, _ error) (kept footfall.Record, ok bool) {
 	f.mu.Lock()
 	closed, it := f.closed, f.items[r.ID]
@@ -379,7 +379,7 @@ func (f *feed) notMoved(items []*item) {
 	f.mu.Unlock()
 }
 
-// extend tells NATS that the relay still holds its messages.
+// extend extends the AckWait of the messages of the relay.
 func (f *feed) extend() {
 	f.mu.Lock()
 	held := make([]jetstream.Msg, 0, len(f.items))
@@ -392,7 +392,7 @@ func (f *feed) extend() {
 	}
 }
 
-// close hands back every message that is not in flight, once no more are put.
+// close returns every message that is not in flight, once no more are put.
 func (f *feed) close() {
 	f.mu.Lock()
 	f.closed = true
@@ -408,7 +408,7 @@ func (f *feed) close() {
 	f.src.Close()
 }
 
-// abandon hands back every message that is left.
+// abandon returns every remaining message.
 func (f *feed) abandon() {
 	f.mu.Lock()
 	var ids []uuid.UUID

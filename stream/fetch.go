@@ -119,7 +119,7 @@ func (r *Relay) receive(ctx context.Context, messages <-chan jetstream.Msg) (rec
 			}
 		}
 		if r.limit != nil {
-			_ = r.limit.Wait(ctx) // when ctx ends, the feed hands the message back
+			_ = r.limit.Wait(ctx) // when ctx ends, the feed returns the message to the stream
 		}
 		r.feed.put(some)
 	}

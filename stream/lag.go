@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Lag says how far the relays are behind.
+// Lag describes the events that the relays have not delivered.
 type Lag struct {
-	Events   uint64        // in the stream, including those that relays hold
-	Held     int           // that relays hold
+	Events   uint64        // in the stream, including events that relays have taken
+	Held     int           // taken by relays and not acknowledged
 	Oldest   time.Duration // age of the oldest event in the stream
 	Rejected uint64        // in the stream of rejected events
 }
 
-// Lag asks NATS for the lag of all relays together.
+// Lag returns the lag of all relays together. It requests it from NATS.
 func (r *Relay) Lag(ctx context.Context) (Lag, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()

@@ -19,8 +19,9 @@ func (l *link) worked() {
 	}
 }
 
-// failed notes an error of a request. A server that is cut off from the others keeps its clients,
-// and answers them with such errors, or not at all. The link leaves it if that lasts.
+// failed notes an error of a request. A server that is cut off from the cluster keeps its
+// clients, and answers them with such errors, or not at all. After leaveAfter the link connects
+// to another server.
 func (l *link) failed(err error) {
 	if !cutOff(err) {
 		return

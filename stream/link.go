@@ -33,9 +33,9 @@ type link struct {
 // errAway is the error while NATS is not connected.
 var errAway = errors.New("stream: not connected to NATS")
 
-// dial connects to NATS. If no server answers, the link connects later. An error is one that
-// only the operator can remove, such as wrong credentials. buffer is the size of the buffer for
-// what is written while NATS is away; 0 means the default of nats.go.
+// dial connects to NATS. If no server answers, the link connects later. It returns an error only
+// for a mistake that the operator must correct, such as wrong credentials. buffer is the size of
+// the buffer for writes while NATS is not connected; 0 means the default of nats.go.
 func dial(cfg Config, name string, buffer int, options ...jetstream.JetStreamOpt) (*link, error) {
 	l := &link{cfg: cfg, log: cfg.Logger, nc: cfg.Conn}
 	if l.nc == nil {
@@ -147,7 +147,7 @@ func (l *link) ready(ctx context.Context) error {
 // checkEvery is the time between two checks of the settings that fail.
 const checkEvery = time.Second
 
-// away says why NATS is not connected.
+// away returns the reason why NATS is not connected.
 func (l *link) away() error {
 	if err := l.nc.LastError(); err != nil {
 		return fmt.Errorf("%w: %w", errAway, err)

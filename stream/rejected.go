@@ -31,7 +31,7 @@ func (r *Relay) moveRejected(ctx context.Context, last <-chan struct{}) {
 		refused, ending := r.feed.refused, last
 		first := moveAtOnce
 		if failed {
-			first = 1 // the others can be handed back meanwhile
+			first = 1 // the others can be returned meanwhile
 		}
 		err := r.moveAll(ctx, first)
 		if err != nil {

@@ -19,21 +19,21 @@ import (
 // stream should have the same one, because NATS uses the Consumer settings of the relay that
 // started last.
 type RelayConfig struct {
-	// Next delivers the events. It must not be used by a tracker or another relay. Defaults to
+	// Next delivers the events. No tracker and no other relay may use it. Defaults to
 	// footfall.NewHTTPTransport.
 	Next footfall.Transport
 
 	// Consumer is the name of the consumer that relays share. Defaults to "footfall-relay".
 	Consumer string
 
-	// AckWait is the time after which NATS gives the events of a relay that died to another
-	// one. A relay that lives extends it. Defaults to 30 s.
+	// AckWait is the time after which NATS gives the events of a relay that was killed to
+	// another one. A running relay extends it. Defaults to 30 s.
 	AckWait time.Duration
 
-	// MaxAckPending bounds the events that all relays together hold. Defaults to 8,192.
+	// MaxAckPending bounds the unacknowledged events of all relays together. Defaults to 8,192.
 	MaxAckPending int
 
-	// MaxHeld bounds the events that this relay holds in memory. Defaults to 1,024.
+	// MaxHeld bounds the events in the memory of this relay. Defaults to 1,024.
 	MaxHeld int
 
 	// Rate bounds the events that this relay takes from the stream in a second. Retries are not
@@ -88,13 +88,14 @@ type Stats struct {
 	Redelivered uint64 // deliveries that were not the first of their event
 	Delivered   uint64 // events that the API accepted
 	Rejected    uint64 // events that are in the stream of rejected events
-	HandedBack  uint64 // deliveries that the relay gave back to the stream
-	Held        int    // events that the relay holds now
+	HandedBack  uint64 // deliveries that the relay returned to the stream
+	Held        int    // events in the memory of the relay
 }
 
-// NewRelay connects to NATS and returns a relay. Of api it uses what footfall.NewHTTPTransport
-// uses. The error joins the errors of the three Configs, or is a [*SettingsError], or says why
-// NATS refuses the connection. NATS that is away is not an error.
+// NewRelay connects to NATS and returns a relay. It uses the same fields of api as
+// footfall.NewHTTPTransport. The error joins the errors of the three Configs, or is a
+// [*SettingsError], or says why NATS refuses the connection. An unreachable NATS server is not
+// an error.
 func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error) {
 	cfg, relay = cfg.withDefaults(api.Logger), relay.withDefaults()
 	var problem error
@@ -126,8 +127,8 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 // Stats returns the counts so far. They are one consistent snapshot.
 func (r *Relay) Stats() Stats { return r.feed.read() }
 
-// Failure returns why the last attempt to deliver failed, among events that the relay holds, or
-// nil.
+// Failure returns the error of the last failed attempt to deliver an event that the relay still
+// has, or nil.
 func (r *Relay) Failure() error { return r.feed.src.Failure() }
 
 // Ready returns nil if the relay runs and takes events from the stream.
@@ -145,16 +146,16 @@ func (r *Relay) Ready() error {
 }
 
 // BreakerOpen reports whether the circuit breaker of RelayConfig.Next is open, because the API
-// accepts no events. It is false if Next is no [footfall.Breaker].
+// accepts no events. It is false if Next does not implement [footfall.Breaker].
 func (r *Relay) BreakerOpen() bool {
 	b, ok := r.cfg.Next.(footfall.Breaker)
 	return ok && b.Open()
 }
 
-// Run delivers events until ctx ends. Then it hands back the events that are not in flight, waits
-// up to StopTimeout for the API's answers, hands back the rest, closes the connection and returns
-// nil. Run may be called once. The error is a [*SettingsError] of a stream that was changed
-// while the relay ran, or says that Next has stopped.
+// Run delivers events until ctx ends. Then it returns the events that are not in flight to the
+// stream, waits up to StopTimeout for the API's answers, returns the remaining events, closes the
+// connection and returns nil. Run may be called once. The error is a [*SettingsError] of a stream
+// that was changed while the relay ran, or says that Next has stopped.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.runs.Swap(true) {
 		return errors.New("stream: Relay.Run was called before")

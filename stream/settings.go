@@ -73,7 +73,7 @@ func (c *Config) wantedRejected() jetstream.StreamConfig {
 }
 
 // ensure creates the stream, or compares the settings of the existing one. It returns nil if the
-// account may do neither: then only a publish can tell whether the stream exists.
+// account may do neither: then only a publish shows whether the stream exists.
 func (l *link) ensure(ctx context.Context, want jetstream.StreamConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()

@@ -26,8 +26,8 @@ const attemptTimeout = 5 * time.Second
 
 // Stream is a [footfall.Transport] that publishes events to a stream of NATS. An event is
 // settled as Stored when NATS has acknowledged it. Flush and TrackDurable return then. While
-// NATS is away, or the stream is full, events wait in the tracker's queue behind its circuit
-// breaker.
+// NATS is unreachable, or the stream is full, events wait in the tracker's queue behind its
+// circuit breaker.
 type Stream struct {
 	transport footfall.Transport // nil in a Stream that delivers nothing
 	publisher *publisher
@@ -72,13 +72,13 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, error) {
 	return t, err
 }
 
-// New returns the Transport of [Open], such as for the Next of a spool. Of tracker it uses
-// MaxInFlight, AttemptTimeout, the fields for backoff and probes, Logger and OnError. Close of
-// the tracker closes the connection, or [Stream.Close] if no tracker uses the Stream.
+// New returns the Transport of [Open], such as for the Next of a spool. It uses these fields of
+// tracker: MaxInFlight, AttemptTimeout, the fields for backoff and probes, Logger and OnError.
+// Close of the tracker closes the connection, or [Stream.Close] if no tracker uses the Stream.
 //
 // The error joins a [*footfall.FieldError] for every wrong field, or is a [*SettingsError], or
-// says why NATS refuses the connection. NATS that is away is not an error: the Stream connects
-// later and compares the settings then.
+// says why NATS refuses the connection. An unreachable NATS server is not an error: the Stream
+// connects later and compares the settings then.
 func New(tracker footfall.Config, cfg Config) (*Stream, error) {
 	cfg = cfg.withDefaults(tracker.Logger)
 	if err := cfg.check(); err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Event is an event on its way into the stream.
+// Event is an event that a program publishes to the stream.
 type Event struct {
 	ID   string // its Idempotency-Key; empty if a message is no event
 	Body []byte // JSON
 }
 
-// Tail calls f for each event that is published from now on, until ctx ends. It takes none of
-// them from the relays. f must return before the next call; NATS drops events for Tail if f is
-// slow for long. Tail returns the error of ctx, or says why NATS refuses the connection or the
-// subject, or that a Config.Conn is closed.
+// Tail calls f for each event that is published from now on, until ctx ends. The relays still
+// get all events. Tail makes the next call after f has returned; if f is slow for long, NATS
+// drops events for Tail. Tail returns the error of ctx, or says why NATS refuses the connection
+// or the subject, or that a Config.Conn is closed.
 func Tail(ctx context.Context, cfg Config, f func(Event)) error {
 	cfg = cfg.withDefaults(nil)
 	if err := cfg.check(); err != nil {

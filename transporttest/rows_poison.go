@@ -26,8 +26,8 @@ var poisonRows = []row{
 	{"Flush that runs out of time names the last answer", flushNamesTheAnswer},
 }
 
-// RunDelivery runs the rows that also apply to transports that store events before they
-// deliver them.
+// RunDelivery runs the tests that also apply to transports that store events before they deliver
+// them.
 func RunDelivery(t *testing.T, open Open) {
 	t.Helper()
 	runRows(t, open, nil, poisonRows, callbackRows)

@@ -25,14 +25,14 @@ type row struct {
 	run  func(*testing.T, Open)
 }
 
-// Without names a row that does not apply to a transport, and says why. The row is skipped.
+// Without names a test that does not apply to a transport, and says why. The test is skipped.
 type Without struct {
 	Row     string
 	Because string
 }
 
-// Run runs all rows with the transports that open returns, except the rows in without. A Without
-// that names no row fails the test.
+// Run runs all tests of the suite with the transports that open returns, except the tests in
+// without. A Without that names no test of the suite fails.
 func Run(t *testing.T, open Open, without ...Without) {
 	t.Helper()
 	runRows(t, open, without, contractRows, answerRows, retryRows, poisonRows, connectionRows, wireRows, oddRows, closeRows, secrecyRows, callbackRows)

@@ -89,8 +89,8 @@ const (
 	kindDeletion = "deletion"
 )
 
-// SiteKinds are the kinds of the records whose ID is that of a site: one that exists, or one whose
-// events are being removed.
+// SiteKinds are the kinds of records whose ID is the ID of a site that exists, or whose events are
+// being removed.
 var SiteKinds = []string{kindSite, kindDeletion}
 
 // Open reads the account from st.

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Deletion is a site whose events are being removed, which may take minutes. It is written down,
-// so that it goes on after a restart.
+// Deletion is a site whose events are being removed, which may take minutes. It is recorded, so
+// that it continues after a restart.
 type Deletion struct {
 	Site   string    `json:"site"` // ID
 	Domain string    `json:"domain"`

@@ -71,8 +71,8 @@ func cards(site string, p period, now store.Totals, chosen choice) (all []card) 
 	return all
 }
 
-// eventCards returns the tables of a range without pageviews: names of events, and then what else
-// can be told about events.
+// eventCards returns the tables of a range without pageviews: names of events, and then other
+// figures of events.
 func eventCards() (all []card) {
 	for _, d := range store.Dimensions() {
 		if d.Counts == store.Events {
@@ -136,8 +136,8 @@ const (
 	rare = 20 // one in this many events
 )
 
-// topProps returns the props of the most frequent event: first those with few values. A prop with so
-// many values that the first one is rare, such as the number of an order, tells nothing here.
+// topProps returns the props of the most frequent event: first those with few values. A prop with
+// so many values that the first one is rare, such as the number of an order, is not useful here.
 func (b *board) topProps(ctx context.Context, site string, p period, event string) ([]propTable, error) {
 	report, err := b.Store.Props(ctx, p.query(site), event, shortPropValues)
 	if err != nil {

@@ -114,7 +114,7 @@ const (
 // such as U+00A0, controls, formats such as U+200B and U+FEFF, and others without a glyph.
 var invisible = []*unicode.RangeTable{unicode.Z, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point}
 
-// guardCell puts an apostrophe before each formula, because event texts come from strangers. The
+// guardCell puts an apostrophe before each formula, because anyone can choose event texts. The
 // JSON export has the unchanged texts.
 func guardCell(cell string) string {
 	var guarded strings.Builder

@@ -46,8 +46,8 @@ func (b *board) setBrowser(w http.ResponseWriter) {
 	http.SetCookie(w, c)
 }
 
-// cookie returns a session cookie. It is SameSite=Lax, so that links from other sites work:
-// with Strict, a link in an e-mail would ask for the password. GET requests change nothing.
+// cookie returns a session cookie. It is SameSite=Lax, so that links from other sites work: with
+// Strict, a link in an e-mail would lead to the password form. GET requests change nothing.
 func (b *board) cookie(value string) *http.Cookie {
 	return &http.Cookie{
 		Name: b.cookieName(), Value: value, Path: "/",
@@ -173,7 +173,7 @@ func (b *board) showSetup(w http.ResponseWriter, r *http.Request) error {
 }
 
 // setUp sets the first password. Attempts are not limited: the token is too long to guess,
-// checking it is cheap, and a limit would let strangers lock out the owner.
+// checking it is cheap, and a limit would let anyone lock out the owner.
 func (b *board) setUp(w http.ResponseWriter, r *http.Request) error {
 	f, err := readForm(r)
 	if err != nil {

@@ -44,7 +44,7 @@ const (
 	MaxBody     = 32 << 10 // bytes of a request
 )
 
-// Other is the text that takes the place of names, sources and the like beyond the bounds of the
+// Other is the text that replaces names, sources and other texts beyond the bounds of the
 // collector, and of values and keys of props. OtherPage is the one of paths.
 const (
 	Other     = "(other)"
@@ -173,7 +173,7 @@ type Inspector interface {
 	Damage() error
 }
 
-// ErrTooLarge is returned for a report that would need too much memory. Ask for a shorter range.
+// ErrTooLarge is returned for a report that would need too much memory. Request a shorter range.
 var ErrTooLarge = errors.New("store: the report is too large: ask for a shorter range")
 
 // DuplicateFor is how long the Key of an Event is remembered by default.

@@ -1,8 +1,8 @@
 // Package respwriter notes the status of an HTTP answer.
 //
 // The writer it makes has exactly the optional interfaces of the writer below it, such as
-// http.Flusher and io.ReaderFrom, in every combination. An application that asks for an
-// interface gets the answer that it would get without the middleware.
+// http.Flusher and io.ReaderFrom, in every combination. A type assertion of the application has
+// the same result as without the middleware.
 package respwriter
 
 import (

@@ -43,7 +43,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.lines.add(func() error { return write(ctx, h.inner, r) })
 }
 
-// write writes a line. If Enabled fails it goes on, because Handle may work.
+// write writes a line. If Enabled fails it continues, because Handle may work.
 func write(ctx context.Context, h slog.Handler, r slog.Record) error {
 	enabled := true
 	_ = Contain(func() { enabled = h.Enabled(ctx, r.Level) })

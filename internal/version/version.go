@@ -1,5 +1,5 @@
-// Package version tells which version of Footfall a program contains. Module lean imports it
-// too, so its names must stay.
+// Package version returns the version of Footfall that a program contains. Module lean imports
+// it too, so its names must stay.
 package version
 
 import "runtime/debug"

@@ -1,4 +1,5 @@
-// Package client tells the address of a request's client, and whether a person is there.
+// Package client determines the address of a request's client, and whether the client is a
+// person's browser.
 package client
 
 import (

@@ -20,8 +20,8 @@ func (l *Limit) ConnContext(ctx context.Context, accepted net.Conn) context.Cont
 	return ctx // dropped
 }
 
-// Handler returns a handler that calls h. While the body of a request has not arrived, its
-// connection counts as quiet.
+// Handler returns a handler that calls h. Until the body of a request has arrived, its
+// connection counts as waiting.
 func (l *Limit) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)

@@ -1,5 +1,5 @@
 // Package connlimit bounds the connections of an http.Server, so that idle and slow ones do not
-// use up memory and file descriptors, and do not shut out newcomers.
+// use up memory and file descriptors, and do not block new ones.
 package connlimit
 
 import (
@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// shortIdle is how long a connection may be quiet while more than three quarters of the bound are
-// in use and others connect.
+// shortIdle is how long a connection may wait for a request while more than three quarters of the
+// bound are in use and others connect.
 const shortIdle = 5 * time.Second
 
 // Limit bounds the connections of one server: give the server the listener of [Limit.Listen], the
 // handler of [Limit.Handler], [Limit.ConnState] as its ConnState and [Limit.ConnContext] as its
-// ConnContext. A connection above the bound takes the place of the one that is quiet for the
-// longest time. A quiet connection is idle, or its request has not arrived completely. If the
-// requests of all connections have arrived, the new connection waits.
+// ConnContext. At the bound, the connection that has waited longest is closed for a new one. A
+// waiting connection is idle, or its request has not arrived completely. If the requests of all
+// connections have arrived, the new connection waits.
 type Limit struct {
 	most int
 
 	mu     sync.Mutex
 	change sync.Cond // of the fields below
 	conns  map[net.Conn]*conn
-	quiet  conn // of the ring of quiet connections: next is the oldest, prev the newest
+	quiet  conn // of the circular list of waiting connections: next is the oldest, prev the newest
 	closed bool
 }
 
@@ -32,12 +32,12 @@ type Limit struct {
 type conn struct {
 	net.Conn
 
-	since      time.Time // when it became quiet
-	prev, next *conn     // in the ring, nil if the connection is not quiet
+	since      time.Time // when it began to wait
+	prev, next *conn     // in the list, nil if the connection does not wait
 	gone       bool
 }
 
-// remove removes c from the ring.
+// remove removes c from the list.
 func (c *conn) remove() {
 	if c.next != nil {
 		c.prev.next, c.next.prev = c.next, c.prev
@@ -109,14 +109,14 @@ func (l *Limit) enter(accepted net.Conn) bool {
 
 func (l *Limit) anyQuiet() bool { return l.quiet.next != &l.quiet }
 
-// append makes c the newest of the quiet connections.
+// append makes c the newest of the waiting connections.
 func (l *Limit) append(c *conn) {
 	c.since = time.Now()
 	c.prev, c.next = l.quiet.prev, &l.quiet
 	c.prev.next, c.next.prev = c, c
 }
 
-// dropOldest closes the connection that is quiet for the longest time.
+// dropOldest closes the connection that has waited longest.
 func (l *Limit) dropOldest() {
 	c := l.quiet.next
 	l.forget(c)
@@ -149,7 +149,7 @@ func (l *Limit) ConnState(changed net.Conn, state http.ConnState) {
 	}
 }
 
-// await makes c quiet until its request has arrived.
+// await makes c a waiting connection until its request has arrived.
 func (l *Limit) await(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

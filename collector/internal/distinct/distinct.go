@@ -1,9 +1,10 @@
 // Package distinct bounds how many distinct texts and props the browser events of a day may have.
-// Reports group events by them, so that strangers could make reports arbitrarily expensive.
+// Reports group events by them, so without bounds anyone could make reports arbitrarily
+// expensive.
 //
-// Within the bounds an event is stored as it was sent. Beyond them [store.Other] takes the place
-// of what is new: of a text such as a name or a page, of the value of a prop whose key is known, or
-// of all props with new keys together. What the day already has is always stored as sent.
+// Within the bounds an event is stored as it was sent. Beyond them [store.Other] replaces new
+// texts, such as names and pages, new values of props whose keys are known, and all props with new
+// keys together. Texts and values that the day already has are always stored as sent.
 package distinct
 
 import (
