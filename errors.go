@@ -80,8 +80,8 @@ func failure(a *wire.Answer) error {
 	return &APIError{Code: code, Message: message, Status: a.Status}
 }
 
-// RejectedError is passed to Config.OnError for an accepted event that the API refused
-// permanently. The event is not sent again.
+// RejectedError is passed to Config.OnError for an accepted event that the API refused for good.
+// The event is not sent again.
 type RejectedError struct {
 	ID   uuid.UUID // the Idempotency-Key the event was sent with
 	Body []byte    // the event as it was sent, JSON; the receiver may keep it

@@ -296,12 +296,12 @@ func durable(w *queue.Waiter) error {
 	return &eventError{"the event was lost", err}
 }
 
-// Flush returns when every event accepted before the call is settled: delivered, refused
-// permanently by the API, or given up and counted in Stats.Dropped. It sends waiting events at
-// once, and does not shorten a backoff. With a Transport that stores events, Flush also waits
-// until stored events are delivered. The error is a [*FlushError]. It wraps the error of ctx,
-// and says how many events are not settled and why the last attempt failed. Those events stay
-// queued. A nil ctx never ends.
+// Flush returns when every event accepted before the call is settled: delivered, refused by the
+// API for good, or given up and counted in Stats.Dropped. It sends waiting events at once, and
+// does not shorten a backoff. With a Transport that stores events, Flush also waits until stored
+// events are delivered. The error is a [*FlushError]. It wraps the error of ctx, and says how
+// many events are not settled and why the last attempt failed. Those events stay queued. A nil
+// ctx never ends.
 func (t *Tracker) Flush(ctx context.Context) error {
 	if t.inactive() {
 		return nil
