@@ -1,164 +1,102 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/stream"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/doctor"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/natsconn"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 )
 
-// level is the result of a check.
-type level string
-
-const (
-	good    level = "ok"
-	warn    level = "warn"
-	bad     level = "fail"
-	skipped level = "skip"
-)
-
-// finding is the result of one check, a line of the output.
-type finding struct {
-	Check  string `json:"check"`
-	Level  level  `json:"level"`
-	Found  string `json:"found"`
-	Remedy string `json:"remedy,omitempty"` // what to do
-}
-
-// report collects findings.
-type report struct {
-	OK       bool      `json:"ok"`
-	Findings []finding `json:"findings"`
-
-	wrongSettings bool
-}
-
-func (r *report) add(check string, l level, found, remedy string) {
-	r.Findings = append(r.Findings, finding{check, l, found, remedy})
-	if l == bad {
-		r.OK = false
-	}
-}
-
-func doctorCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
+func doctorCommand(out io.Writer) *cli.Command {
 	flags := []cli.Flag{
 		&cli.BoolFlag{Name: "send", Usage: "also send an event, footfall_doctor, which counts in the dashboard"},
 		&cli.StringFlag{Name: "url", Usage: "the `PAGE` of that event; without it FOOTFALL_DEFAULT_URL, or the site's domain"},
 		monitorFlag(),
-		jsonFlag,
+		shell.JSONFlag(),
 	}
 	return &cli.Command{
 		Name: "doctor", Usage: "check settings, network, key and site, and NATS if it is set, and say what to do",
-		Flags:  slices.Concat(flags, natsFlags(), streamFlags()),
-		Before: noArguments,
+		Flags:  slices.Concat(flags, natsconn.Flags(), natsconn.StreamFlags()),
+		Before: shell.NoArguments,
 		Action: func(ctx context.Context, c *cli.Command) error {
-			v := &values{Command: c}
-			x := &exam{cfg: footfall.ConfigFromEnv(), send: c.Bool("send"), page: c.String("url"),
-				servers: v.servers(), stream: v.stream(), monitors: v.monitors()}
-			if err := v.err(); err != nil {
+			v := shell.Read(c)
+			x := &doctor.Exam{Config: footfall.ConfigFromEnv(), Send: c.Bool("send"), Page: c.String("url"),
+				NATS: doctor.NATSExam{Servers: natsconn.Read(v), Stream: natsconn.ReadStream(v), Monitors: monitors(v)}}
+			if err := v.Err(); err != nil {
 				return err
 			}
-			x.given = v.natsSettings()
-			r := x.run(ctx)
-			write := r.write
+			x.NATS.Settings = natsSettings(v, &x.NATS)
+			r := x.Run(ctx)
+			write := r.Write
 			if c.Bool("json") {
-				write = func(out io.Writer) error { return writeJSON(out, r) }
+				write = func(out io.Writer) error { return shell.WriteJSON(out, r) }
 			}
 			if err := write(out); err != nil {
 				return err
 			}
 			switch {
-			case r.wrongSettings:
-				return usageError{errReported}
+			case r.WrongSettings:
+				return shell.UsageError("%w", shell.ErrReported)
 			case !r.OK:
-				return errReported
+				return shell.ErrReported
 			}
 			return nil
 		},
 	}
 }
 
-func (r *report) write(out io.Writer) error {
-	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(out, "%-4s  %-24s %s\n", f.Level, f.Check, printable(f.Found)); err != nil {
-			return err
+func monitorFlag() cli.Flag {
+	return shell.Option("nats-monitor", "FOOTFALL_NATS_MONITOR", "the `URLS` of the monitoring ports of the NATS servers, separated by commas, such as http://nats-1:8222")
+}
+
+// monitors reads the URLs of the monitoring ports.
+func monitors(v *shell.Values) (urls []string) {
+	for text := range strings.SplitSeq(v.String("nats-monitor"), ",") {
+		text = strings.TrimRight(strings.TrimSpace(text), "/")
+		if text == "" {
+			continue
 		}
-		if f.Remedy != "" {
-			if _, err := fmt.Fprintf(out, "      %-24s → %s\n", "", printable(f.Remedy)); err != nil {
-				return err
-			}
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			v.Wrong("nats-monitor", "is not a list of URLs such as http://nats-1:8222")
+			return nil
+		}
+		urls = append(urls, text)
+	}
+	return urls
+}
+
+// natsSettings reports the settings of NATS that are set, and where they came from.
+func natsSettings(v *shell.Values, x *doctor.NATSExam) (list []doctor.Finding) {
+	add := func(name, value, source string) {
+		list = append(list, doctor.Finding{Check: name, Level: doctor.Good, Found: value + " (from the " + source + ")"})
+	}
+	shown := map[string]string{"nats": x.Servers.String(), "nats-monitor": shell.ShownURLs(x.Monitors)}
+	for _, f := range slices.Concat(natsconn.Flags(), natsconn.StreamFlags(), []cli.Flag{monitorFlag()}) {
+		name, variable := f.Names()[0], f.(cli.DocGenerationFlag).GetEnvVars()[0]
+		value := v.String(name)
+		switch value {
+		case "":
+		case os.Getenv(variable):
+			add(variable, cmp.Or(shown[name], value), "environment")
+		default:
+			add("-"+name, cmp.Or(shown[name], value), "command line")
 		}
 	}
-	return nil
+	if user := os.Getenv(natsconn.UserVariable); user != "" {
+		add(natsconn.UserVariable, user, "environment")
+		add(natsconn.PasswordVariable, fmt.Sprintf("set, %d characters", len(os.Getenv(natsconn.PasswordVariable))), "environment")
+	}
+	return list
 }
-
-// exam is what doctor examines.
-type exam struct {
-	*report
-	cfg      footfall.Config
-	send     bool
-	page     string    // of the event; may be empty
-	servers  *servers  // of NATS; may be none
-	given    []finding // the settings of NATS
-	stream   stream.Config
-	monitors []string // URLs
-}
-
-// run checks everything in the order in which a request needs it. A check whose ground is
-// missing is skipped.
-func (x *exam) run(ctx context.Context) *report {
-	viaNATS := len(x.servers.urls) > 0
-	u := useOf(x.cfg, viaNATS)
-	x.report = &report{OK: true}
-	x.settings(x.cfg, u)
-	if !x.OK {
-		x.wrongSettings = true
-		x.add("network", skipped, "not checked, because a setting is wrong", "")
-		return x.report
-	}
-	if u != publishes {
-		x.api(ctx)
-	} else if x.send {
-		x.add("event", bad, "none sent, because there is no API to send it to", "-send asks the API: set FOOTFALL_BASE_URL and FOOTFALL_API_KEY, or omit -send")
-	}
-	if viaNATS {
-		x.nats(ctx)
-	}
-	return x.report
-}
-
-// api checks the API.
-func (x *exam) api(ctx context.Context) {
-	base, err := url.Parse(x.cfg.BaseURL)
-	if err != nil { // checkSettings has parsed it
-		x.add("network", bad, err.Error(), "")
-		return
-	}
-	if !x.reach(ctx, base) {
-		x.add("API", skipped, "not asked, because there is no connection", "")
-		return
-	}
-	a := &asked{cfg: x.cfg, report: x.report}
-	if a.ask(ctx) && (x.cfg.SiteID == "" || a.site()) {
-		a.send(ctx, x.send, x.page)
-	}
-}
-
-// address returns the host and the port of a URL.
-func address(u *url.URL) (host, port string) {
-	host, port = u.Hostname(), u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
-	}
-	return host, port
-}
-
-// isName reports whether a host has to be looked up.
-func isName(host string) bool { return net.ParseIP(host) == nil }

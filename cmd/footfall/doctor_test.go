@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -20,20 +19,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/doctor"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 // examined runs doctor -json, and returns its findings by check.
-func examined(t *testing.T, e env, args ...string) (findings map[string]finding, status int) {
+func examined(t *testing.T, e env, args ...string) (findings map[string]doctor.Finding, status int) {
 	t.Helper()
 	got := run(t, e, append([]string{"doctor", "-json"}, args...)...)
-	var r report
+	var r doctor.Report
 	require.NoError(t, json.Unmarshal([]byte(got.out), &r), "%+v", got)
 	assert.Equal(t, got.status == 0, r.OK)
-	findings = make(map[string]finding)
+	findings = make(map[string]doctor.Finding)
 	for _, f := range r.Findings {
 		findings[f.Check] = f
-		if f.Level == bad {
+		if f.Level == doctor.Bad {
 			assert.True(t, f.Remedy != "" || strings.Contains(f.Found, "set"), "%+v says nothing to do", f)
 		}
 	}
@@ -62,7 +62,7 @@ func TestDoctorFindsNothingWrong(t *testing.T) {
 
 	findings, status := examined(t, envOf(api.URL))
 	assert.Equal(t, 0, status)
-	assert.Equal(t, skipped, findings["event"].Level)
+	assert.Equal(t, doctor.Skipped, findings["event"].Level)
 	assert.Len(t, api.Events(), 1, "nothing is sent without -send")
 }
 
@@ -84,34 +84,20 @@ func TestDoctorNamesWrongSettings(t *testing.T) {
 	} {
 		findings, status := examined(t, envOf("http://127.0.0.1:1").with(row.variable, row.value))
 		assert.Equal(t, 2, status, name)
-		assert.Equal(t, bad, findings[row.variable].Level, name)
+		assert.Equal(t, doctor.Bad, findings[row.variable].Level, name)
 		assert.Contains(t, findings[row.variable].Found, row.found, name)
 		assert.Contains(t, findings[row.variable].Remedy, row.remedy, name)
-		assert.Equal(t, skipped, findings["network"].Level, "nothing is asked")
+		assert.Equal(t, doctor.Skipped, findings["network"].Level, "nothing is asked")
 	}
 	api := footfalltest.NewAPI(t)
 	findings, status := examined(t, envOf(api.URL).with("FOOTFALL_DISABLED", "true"))
 	assert.Equal(t, 0, status)
-	assert.Equal(t, warn, findings["FOOTFALL_DISABLED"].Level)
+	assert.Equal(t, doctor.Warn, findings["FOOTFALL_DISABLED"].Level)
 	findings, status = examined(t, envOf(api.URL).with("FOOTFALL_DISABLED", "true"), "-send")
 	assert.Equal(t, 1, status)
-	assert.Equal(t, bad, findings["event"].Level)
+	assert.Equal(t, doctor.Bad, findings["event"].Level)
 	assert.Contains(t, findings["event"].Remedy, "unset it")
 	assert.Empty(t, api.Events())
-}
-
-func TestDoctorKnowsEachVariableOfTheLibrary(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../config.go")
-	require.NoError(t, err)
-	_, doc, found := strings.Cut(string(text), "// ConfigFromEnv returns")
-	require.True(t, found)
-	doc, _, _ = strings.Cut(doc, "\nfunc ")
-	var listed []string
-	for _, s := range settings {
-		listed = append(listed, s.name)
-	}
-	assert.Equal(t, listed, regexp.MustCompile(`FOOTFALL_\w+`).FindAllString(doc, -1))
 }
 
 // plain returns the address of a server with one handler.
@@ -159,7 +145,7 @@ func TestDoctorTellsWhatAnswers(t *testing.T) {
 			findings, status := examined(t, row.e, "-send")
 			assert.Equal(t, 1, status)
 			f := findings[row.check]
-			assert.Equal(t, bad, f.Level, "%+v", findings)
+			assert.Equal(t, doctor.Bad, f.Level, "%+v", findings)
 			assert.Contains(t, f.Found, row.found)
 			assert.Contains(t, f.Remedy, row.remedy)
 			assert.NotContains(t, findings, "event", "nothing is sent")
@@ -211,9 +197,9 @@ func TestDoctorChecksTLS(t *testing.T) {
 	} {
 		findings, status := examined(t, row.e)
 		assert.Equal(t, 1, status, name)
-		assert.Equal(t, bad, findings["TLS"].Level, "%s: %+v", name, findings)
+		assert.Equal(t, doctor.Bad, findings["TLS"].Level, "%s: %+v", name, findings)
 		assert.Contains(t, findings["TLS"].Remedy, row.remedy, name)
-		assert.Equal(t, skipped, findings["API"].Level, name)
+		assert.Equal(t, doctor.Skipped, findings["API"].Level, name)
 	}
 }
 
@@ -221,12 +207,12 @@ func TestDoctorComparesClocks(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	for shift, want := range map[time.Duration]struct {
-		level level
+		level doctor.Level
 		found string
 	}{
-		10 * time.Minute:  {warn, "behind the server's"},
-		-10 * time.Minute: {warn, "ahead of the server's"},
-		0:                 {good, "within a second"},
+		10 * time.Minute:  {doctor.Warn, "behind the server's"},
+		-10 * time.Minute: {doctor.Warn, "ahead of the server's"},
+		0:                 {doctor.Good, "within a second"},
 	} {
 		server := httptest.NewServer(before(t, api, func(r *http.Response) error {
 			r.Header.Set("Date", time.Now().Add(shift).UTC().Format(http.TimeFormat))
@@ -247,7 +233,7 @@ func TestDoctorTellsWhyTheEventWasRefused(t *testing.T) {
 		api.Always(footfalltest.Status(status))
 		findings, code := examined(t, envOf(api.URL), "-send")
 		assert.Equal(t, 1, code)
-		assert.Equal(t, bad, findings["event"].Level)
+		assert.Equal(t, doctor.Bad, findings["event"].Level)
 		assert.Contains(t, findings["event"].Remedy, remedy)
 	}
 	findings, code := examined(t, envOf(footfalltest.NewAPI(t).URL), "-send", "-url", "example.com")

@@ -2,25 +2,22 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v3"
 
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/doctor"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/natsconn"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
-
-var quietLog = slog.New(slog.DiscardHandler)
 
 // natsCommands are the commands that connect to NATS and end.
 var natsCommands = map[string][]string{
@@ -114,8 +111,8 @@ func TestTheDocumentedDefaultsAreThoseOfTheStream(t *testing.T) {
 	}
 	findings, status := examined(t, at(s, api), args...)
 	assert.Equal(t, 0, status)
-	checked(t, findings, "stream", good, "has the settings", "")
-	for _, f := range append(natsFlags(), streamFlags()...) {
+	checked(t, findings, "stream", doctor.Good, "has the settings", "")
+	for _, f := range append(natsconn.Flags(), natsconn.StreamFlags()...) {
 		doc := f.(cli.DocGenerationFlag)
 		assert.Contains(t, page, "`-"+f.Names()[0]+"`")
 		assert.Contains(t, page, "`"+doc.GetEnvVars()[0]+"`")
@@ -127,20 +124,11 @@ func TestAStreamThatIsChangedEndsTheRelay(t *testing.T) {
 	t.Parallel()
 	s, api := startNATSServer(t), footfalltest.NewAPI(t)
 	p, _ := relayed(t, at(s, api))
-	nc, err := nats.Connect(s.ClientURL())
-	require.NoError(t, err)
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	require.NoError(t, err)
+	js := connected(t, s.ClientURL())
 	require.NoError(t, js.DeleteStream(t.Context(), "FOOTFALL"))
-	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "FOOTFALL", Subjects: []string{"footfall.events"}})
+	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "FOOTFALL", Subjects: []string{"footfall.events"}})
 	require.NoError(t, err)
-	select {
-	case <-p.ended:
-	case <-time.After(patience):
-		require.Fail(t, "the relay runs on")
-	}
-	assert.Equal(t, 1, p.said().status)
+	assert.Equal(t, 1, p.wait(patience).status)
 	assert.Contains(t, p.said().err, "retention is limits, not workqueue")
 	assert.Contains(t, p.said().out, "Account: ")
 }

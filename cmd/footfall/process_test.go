@@ -99,10 +99,16 @@ func (p *process) sees(pattern string) string {
 func (p *process) stop() result {
 	p.t.Helper()
 	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
+	return p.wait(20 * time.Second)
+}
+
+// wait waits for the end.
+func (p *process) wait(limit time.Duration) result {
+	p.t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(20 * time.Second):
-		require.Fail(p.t, "the process does not end after SIGTERM")
+	case <-time.After(limit):
+		require.Fail(p.t, "the process does not end")
 	}
 	return p.said()
 }

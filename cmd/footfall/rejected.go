@@ -9,23 +9,23 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/urfave/cli/v3"
 
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/natsconn"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 	"github.com/footfall-dev/footfall/stream"
 )
 
-func rejectedCommand(stdout, stderr io.Writer, jsonFlag cli.Flag) *cli.Command {
+func rejectedCommand(stdout, stderr io.Writer) *cli.Command {
 	sub := func(name, usage, arguments string, action func(*rejections, context.Context) error, more ...cli.Flag) *cli.Command {
-		flags := append(append(natsFlags(), nameFlags()...), more...)
+		flags := slices.Concat(natsconn.Flags(), natsconn.NameFlags(), more, []cli.Flag{shell.JSONFlag()})
 		return &cli.Command{
-			Name: name, Usage: usage, ArgsUsage: arguments, Flags: append(flags, jsonFlag), OnUsageError: wrongUsage,
+			Name: name, Usage: usage, ArgsUsage: arguments, Flags: flags, OnUsageError: shell.WrongUsage,
 			Action: func(ctx context.Context, c *cli.Command) error {
 				r := &rejections{Command: c, out: stdout, log: slog.New(slog.NewTextHandler(stderr, nil))}
 				return r.run(ctx, action)
@@ -33,7 +33,7 @@ func rejectedCommand(stdout, stderr io.Writer, jsonFlag cli.Flag) *cli.Command {
 		}
 	}
 	list := sub("list", "list them, oldest first", "", (*rejections).list)
-	list.Before = noArguments
+	list.Before = shell.NoArguments
 	return &cli.Command{
 		Name: "rejected", Usage: "list, retry or purge the events that the API rejected",
 		Description: "Relays move them to a second stream, with status, code and message of the API's answer. SEQ is the\n" +
@@ -46,9 +46,9 @@ func rejectedCommand(stdout, stderr io.Writer, jsonFlag cli.Flag) *cli.Command {
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Present() {
-				return usageError{fmt.Errorf("there is no command %q; %s -help lists the commands", c.Args().First(), c.FullName())}
+				return shell.UsageError("there is no command %q; %s -help lists the commands", c.Args().First(), c.FullName())
 			}
-			return usageError{fmt.Errorf("which command? %s list, retry or purge", c.FullName())}
+			return shell.UsageError("which command? %s list, retry or purge", c.FullName())
 		},
 	}
 }
@@ -63,29 +63,29 @@ type rejections struct {
 
 // run checks the command line, connects and calls the action.
 func (r *rejections) run(ctx context.Context, action func(*rejections, context.Context) error) error {
-	v := &values{Command: r.Command}
-	s, cfg := v.servers(), v.stream()
-	v.needNATS(s, "")
+	v := shell.Read(r.Command)
+	s, cfg := natsconn.Read(v), natsconn.ReadStream(v)
+	s.Require(v, "")
 	for _, arg := range r.Args().Slice() {
-		if !isSeq(arg) && !isID(arg) {
-			v.problems = append(v.problems, fmt.Errorf("%s: %q is neither a SEQ nor an ID; footfall rejected list shows them", r.FullName(), arg))
+		if !isSeq(arg) && uuid.Validate(arg) != nil {
+			v.Problem("%s: %q is neither a SEQ nor an ID; footfall rejected list shows them", r.FullName(), arg)
 		}
 	}
 	if r.Name == "purge" && r.Args().Present() == r.Bool("yes") {
-		v.problems = append(v.problems, errors.New("purge removes events for good: give SEQs or IDs, or -yes for all"))
+		v.Problem("purge removes events for good: give SEQs or IDs, or -yes for all")
 	}
-	if err := v.err(); err != nil {
+	if err := v.Err(); err != nil {
 		return err
 	}
-	nc, err := s.connect("rejected", r.log)
+	nc, err := s.Connect("rejected", r.log)
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	cfg = s.config(cfg, r.log)
+	cfg = s.Config(cfg, r.log)
 	cfg.Conn = nc
 	if r.stored, err = stream.OpenRejections(ctx, cfg); errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("NATS at %s has no stream %q: the first relay creates it: start one, or correct -stream", s.shown(), streamName(cfg)+"_REJECTED")
+		return fmt.Errorf("NATS at %s has no stream %q: the first relay creates it: start one, or correct -stream", s, cfg.Name+"_REJECTED")
 	}
 	if err == nil {
 		err = action(r, ctx)
@@ -93,15 +93,13 @@ func (r *rejections) run(ctx context.Context, action func(*rejections, context.C
 	if errors.Is(err, errNoneSuch) {
 		return err
 	}
-	return s.explain(err)
+	return s.Explain(err)
 }
 
 func isSeq(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 64)
 	return err == nil && n > 0
 }
-
-func isID(text string) bool { return uuid.Validate(text) == nil }
 
 // rejectedEvent is a line of the list.
 type rejectedEvent struct {
@@ -123,36 +121,40 @@ func (r *rejections) list(ctx context.Context) error {
 			return err
 		}
 		if r.Bool("json") {
-			all = append(all, rejectedEvent{e.Seq, e.ID, e.Time, e.Status, e.Code, e.Message, shownBody(e.Body)})
+			all = append(all, rejectedEvent{e.Seq, e.ID, e.Time, e.Status, e.Code, e.Message, shell.JSONBody(e.Body)})
 			continue
 		}
-		body, ok := parseEvent(e.Body)
+		body, ok := shell.ParseEvent(e.Body)
 		if !ok {
 			body.Name = "-"
 		}
 		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Local().Format("2006-01-02 15:04:05"), e.Status,
-			printable(cmp.Or(e.Code, "-")), word(body.Name), word(cmp.Or(body.SiteID, "-")), printable(e.Message))
+			shell.Printable(cmp.Or(e.Code, "-")), shell.Word(body.Name), shell.Word(cmp.Or(body.SiteID, "-")), shell.Printable(e.Message))
 	}
 	if r.Bool("json") {
-		return writeJSON(r.out, all)
+		return shell.WriteJSON(r.out, all)
 	}
 	return w.Flush()
 }
 
 func (r *rejections) retry(ctx context.Context) error {
-	n, err := r.each(ctx, r.stored.Retry)
-	return r.report(n, err, "retried", "%d moved back to the stream; relays send them again\n")
+	return r.move(ctx, r.stored.Retry, "retried", "%d moved back to the stream; relays send them again\n")
 }
 
 func (r *rejections) purge(ctx context.Context) error {
-	n, err := r.each(ctx, r.stored.Purge)
-	return r.report(n, err, "purged", "%d removed for good\n")
+	return r.move(ctx, r.stored.Purge, "purged", "%d removed for good\n")
 }
 
-// report prints how many events were moved, also those before an error.
-func (r *rejections) report(n int, err error, key, text string) error {
+// move calls f with the positions of the arguments, or with none for all, and prints how many events
+// were moved, also those before an error.
+func (r *rejections) move(ctx context.Context, f func(context.Context, ...uint64) (int, error), key, text string) error {
+	n := 0
+	seqs, err := r.seqs(ctx)
+	if err == nil {
+		n, err = f(ctx, seqs...)
+	}
 	if r.Bool("json") {
-		return errors.Join(err, writeJSON(r.out, map[string]int{key: n}))
+		return errors.Join(err, shell.WriteJSON(r.out, map[string]int{key: n}))
 	}
 	if err == nil || n > 0 {
 		fmt.Fprintf(r.out, text, n)
@@ -163,20 +165,11 @@ func (r *rejections) report(n int, err error, key, text string) error {
 // errNoneSuch is wrapped by an error about an event that is not among the rejected ones.
 var errNoneSuch = errors.New("footfall rejected list shows those that there are")
 
-// each calls f with the positions of the arguments, or with none for all.
-func (r *rejections) each(ctx context.Context, f func(context.Context, ...uint64) (int, error)) (int, error) {
-	if !r.Args().Present() {
-		return f(ctx)
-	}
-	seqs, err := r.seqs(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return f(ctx, seqs...)
-}
-
 // seqs returns the positions that the arguments name. All of them must be there.
 func (r *rejections) seqs(ctx context.Context) (seqs []uint64, err error) {
+	if !r.Args().Present() {
+		return nil, nil
+	}
 	found := make(map[string][]uint64)
 	for e, err := range r.stored.All(ctx) {
 		if err != nil {
@@ -193,14 +186,4 @@ func (r *rejections) seqs(ctx context.Context) (seqs []uint64, err error) {
 	}
 	slices.Sort(seqs)
 	return slices.Compact(seqs), nil
-}
-
-// printable replaces the characters that a terminal would obey.
-func printable(text string) string {
-	return strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return '?'
-		}
-		return c
-	}, text)
 }

@@ -6,29 +6,34 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/embedded"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/natsconn"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/probes"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 	"github.com/footfall-dev/footfall/stream"
 )
 
-func relayCommand(stdout, stderr io.Writer, jsonFlag cli.Flag) *cli.Command {
-	flags := append(natsFlags(), streamFlags()...)
+func relayCommand(stdout, stderr io.Writer) *cli.Command {
+	flags := append(natsconn.Flags(), natsconn.StreamFlags()...)
 	return &cli.Command{
 		Name: "relay", Usage: "deliver the events of a NATS stream to the API",
 		Description: "Several relays share a stream. On SIGTERM or SIGINT a relay hands back the events that it has not\n" +
 			"delivered, prints an account, and exits with status 0 within -stop-timeout and a few seconds.\n\n" +
 			"-embedded DIR runs a NATS server inside, on one machine and without credentials. It keeps the events in DIR.",
 		Flags: append(flags,
-			option("rate", "FOOTFALL_RATE", "`EVENTS` a second that this relay takes from the stream, for an API that limits them; retries are not counted; without it no bound"),
-			option("stop-timeout", "FOOTFALL_STOP_TIMEOUT", "`DURATION` to wait for the API's answers when the relay stops; without it 5s"),
-			option("metrics", "FOOTFALL_METRICS", "`ADDRESS` of a listener with /metrics for Prometheus, /readyz and /livez, such as 127.0.0.1:9091; without it none"),
-			option("embedded", "FOOTFALL_EMBEDDED", "`DIR` of a NATS server inside the relay, in place of -nats"),
-			option("embedded-listen", "FOOTFALL_EMBEDDED_LISTEN", "`ADDRESS` of that server; without it 127.0.0.1:4222"),
-			jsonFlag,
+			shell.Option("rate", "FOOTFALL_RATE", "`EVENTS` a second that this relay takes from the stream, for an API that limits them; retries are not counted; without it no bound"),
+			shell.Option("stop-timeout", "FOOTFALL_STOP_TIMEOUT", "`DURATION` to wait for the API's answers when the relay stops; without it 5s"),
+			shell.Option("metrics", "FOOTFALL_METRICS", "`ADDRESS` of a listener with /metrics for Prometheus, /readyz and /livez, such as 127.0.0.1:9091; without it none"),
+			shell.Option("embedded", "FOOTFALL_EMBEDDED", "`DIR` of a NATS server inside the relay, in place of -nats"),
+			shell.Option("embedded-listen", "FOOTFALL_EMBEDDED_LISTEN", "`ADDRESS` of that server; without it 127.0.0.1:4222"),
+			shell.JSONFlag(),
 		),
-		Before: noArguments,
+		Before: shell.NoArguments,
 		Action: func(ctx context.Context, c *cli.Command) error {
 			o, err := relayOptionsOf(c)
 			if err != nil {
@@ -42,32 +47,55 @@ func relayCommand(stdout, stderr io.Writer, jsonFlag cli.Flag) *cli.Command {
 // relayOptions are the settings of a relay.
 type relayOptions struct {
 	api      footfall.Config
-	servers  *servers
+	servers  *natsconn.Servers
 	stream   stream.Config
 	relay    stream.RelayConfig
 	metrics  string // address; empty for none
-	embedded embeddedOptions
+	embedded embedded.Options
 	json     bool
 }
 
 // relayOptionsOf reads and checks all settings, without a connection.
 func relayOptionsOf(c *cli.Command) (relayOptions, error) {
-	v := &values{Command: c}
+	v := shell.Read(c)
 	o := relayOptions{
-		api: footfall.ConfigFromEnv(), servers: v.servers(), stream: v.stream(), json: c.Bool("json"),
-		relay:    stream.RelayConfig{Rate: v.rate("rate"), StopTimeout: v.duration("stop-timeout", false)},
-		metrics:  v.address("metrics", "127.0.0.1:9091"),
-		embedded: v.embedded(),
+		api: footfall.ConfigFromEnv(), servers: natsconn.Read(v), stream: natsconn.ReadStream(v), json: c.Bool("json"),
+		relay:    stream.RelayConfig{Rate: v.Rate("rate"), StopTimeout: v.Duration("stop-timeout", false)},
+		metrics:  v.Address("metrics", "127.0.0.1:9091"),
+		embedded: embeddedOptions(v),
 	}
-	if o.embedded.dir == "" {
-		v.needNATS(o.servers, ", or set -embedded DIR")
+	if o.embedded.Dir == "" {
+		o.servers.Require(v, ", or set -embedded DIR")
 	} else {
 		o.stream.Replicas = 1
 	}
 	if o.api.Disabled {
-		v.problems = append(v.problems, errors.New("FOOTFALL_DISABLED: true: unset it, or do not run the relay"))
+		v.Problem("FOOTFALL_DISABLED: true: unset it, or do not run the relay")
 	}
-	return o, errors.Join(v.err(), checkSettings(o.api))
+	return o, errors.Join(v.Err(), shell.CheckConfig(o.api))
+}
+
+// embeddedOptions reads the flags of the server inside of the relay.
+func embeddedOptions(v *shell.Values) embedded.Options {
+	o := embedded.Options{Dir: v.String("embedded"), Address: v.Address("embedded-listen", "127.0.0.1:4222")}
+	if o.Dir == "" {
+		if o.Address != "" {
+			v.Wrong("embedded-listen", "needs "+v.Label("embedded"))
+		}
+		return o
+	}
+	for _, name := range []string{"nats", "creds", "tlsca", "tlscert", "tlskey"} {
+		if v.String(name) != "" {
+			v.Problem("%s: set, and so is %s, whose server has no other address and no credentials: set only one of them", v.Label(name), v.Label("embedded"))
+		}
+	}
+	if os.Getenv(natsconn.UserVariable) != "" {
+		v.Problem("%s: set, and so is %s, whose server has no users: set only one of them", natsconn.UserVariable, v.Label("embedded"))
+	}
+	if text := v.String("replicas"); text != "" && text != "1" {
+		v.Wrong("replicas", "is not 1: the embedded server keeps one replica; omit it")
+	}
+	return o
 }
 
 // runRelay delivers events until ctx ends.
@@ -79,34 +107,35 @@ func runRelay(ctx context.Context, o relayOptions, stdout, stderr io.Writer) err
 		say = func(format string, args ...any) { log.Info(fmt.Sprintf(format, args...)) }
 	}
 	o.api.Logger = log
-	p := &probes{ctx: ctx, log: log}
+	p := probes.New(ctx, log)
 	if o.metrics != "" {
-		at, stop, err := p.serve(o.metrics)
+		at, stop, err := p.Serve(o.metrics)
 		if err != nil {
 			return err
 		}
 		defer stop()
 		say("Metrics: http://%s/metrics", at)
 	}
-	if o.embedded.dir != "" {
-		stop, err := o.embed(log)
+	if o.embedded.Dir != "" {
+		url, stop, err := embedded.Start(o.embedded, log)
 		if err != nil {
 			return err
 		}
 		defer stop()
-		say("NATS: %s, one server: set stream.Config{URL: %[1]q, Replicas: 1} in programs", o.servers.shown())
+		o.servers.URLs = []string{url}
+		say("NATS: %s, one server: set stream.Config{URL: %[1]q, Replicas: 1} in programs", o.servers)
 	}
-	if err := p.checkAPI(o.api); err != nil {
+	if err := p.CheckAPI(o.api); err != nil {
 		return err
 	}
-	relay, err := stream.NewRelay(o.api, o.servers.config(o.stream, log), o.relay)
+	relay, err := stream.NewRelay(o.api, o.servers.Config(o.stream, log), o.relay)
 	if err != nil {
-		return o.servers.explain(err)
+		return o.servers.Explain(err)
 	}
-	p.relay.Store(relay)
-	say("The relay takes events from NATS at %s and delivers them to %s", o.servers.shown(), o.api.BaseURL)
+	p.Started(relay)
+	say("The relay takes events from NATS at %s and delivers them to %s", o.servers, o.api.BaseURL)
 	if err = relay.Run(ctx); err != nil {
-		err = o.servers.explain(err)
+		err = o.servers.Explain(err)
 	}
 	return errors.Join(err, writeAccount(stdout, relay.Stats(), o.json))
 }
@@ -123,7 +152,7 @@ type account struct {
 func writeAccount(out io.Writer, s stream.Stats, json bool) error {
 	a := account{s.Taken, s.Redelivered, s.Delivered, s.Rejected, s.HandedBack}
 	if json {
-		return writeJSON(out, a)
+		return shell.WriteJSON(out, a)
 	}
 	_, err := fmt.Fprintf(out, "Account: %d taken, of them %d redelivered: %d delivered, %d rejected, %d handed back to the stream.\n",
 		a.Taken, a.Redelivered, a.Delivered, a.Rejected, a.HandedBack)

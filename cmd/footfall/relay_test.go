@@ -272,14 +272,6 @@ func TestAnEmbeddedServerNeedsOneCommand(t *testing.T) {
 	assert.Len(t, files, 1)
 }
 
-func TestAnEmbeddedServerSyncsEachWrite(t *testing.T) {
-	t.Parallel()
-	s, err := startNATS(&embeddedOptions{dir: t.TempDir(), host: "127.0.0.1", port: server.RANDOM_PORT}, quietLog)
-	require.NoError(t, err)
-	defer s.Shutdown()
-	assert.True(t, s.JetStreamConfig().SyncAlways)
-}
-
 func TestAnEmbeddedServerThatCannotStartSaysWhy(t *testing.T) {
 	t.Parallel()
 	api, taken := footfalltest.NewAPI(t), startNATSServer(t)

@@ -11,9 +11,10 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 )
 
-func sendCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
+func sendCommand(out io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "send", Usage: "send one event", ArgsUsage: "NAME",
 		DisableSliceFlagSeparator: true, // a value may have commas
@@ -23,13 +24,13 @@ func sendCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 			&cli.StringFlag{Name: "url", Usage: "the `PAGE` of the event; without it FOOTFALL_DEFAULT_URL"},
 			&cli.StringFlag{Name: "site", Usage: "the `ID` of the site; without it FOOTFALL_SITE_ID"},
 			&cli.StringSliceFlag{Name: "prop", Usage: "a prop, `KEY=VALUE`; may be repeated"},
-			jsonFlag,
+			shell.JSONFlag(),
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if c.Args().Len() != 1 {
-				return usageError{fmt.Errorf("%s needs one NAME, not %d", c.FullName(), c.Args().Len())}
+				return shell.UsageError("%s needs one NAME, not %d", c.FullName(), c.Args().Len())
 			}
-			cfg, client, err := configured()
+			cfg, client, err := shell.APIFromEnv()
 			if err != nil {
 				return err
 			}
@@ -46,17 +47,17 @@ func sendCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 			}
 			switch {
 			case cfg.Disabled:
-				return usageError{errors.New("FOOTFALL_DISABLED: true: unset it to send an event")}
+				return shell.UsageError("FOOTFALL_DISABLED: true: unset it to send an event")
 			case e.SiteID == "":
-				return usageError{errors.New("the event has no site: set FOOTFALL_SITE_ID or -site; footfall sites lists them")}
+				return shell.UsageError("the event has no site: set FOOTFALL_SITE_ID or -site; footfall sites lists them")
 			case e.URL == "":
-				return usageError{errors.New("the event has no page: set -url or FOOTFALL_DEFAULT_URL")}
+				return shell.UsageError("the event has no page: set -url or FOOTFALL_DEFAULT_URL")
 			}
 			if err := client.Send(ctx, e); err != nil {
 				return notSent(err)
 			}
 			if c.Bool("json") {
-				return writeJSON(out, map[string]any{"accepted": true, "site_id": e.SiteID, "name": e.Name, "url": e.URL})
+				return shell.WriteJSON(out, map[string]any{"accepted": true, "site_id": e.SiteID, "name": e.Name, "url": e.URL})
 			}
 			_, err = fmt.Fprintf(out, "accepted: %s on %s\n", e.Name, e.URL)
 			return err
@@ -66,7 +67,7 @@ func sendCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 
 // notSent adds the command that knows a remedy to an error of the API or of the network.
 func notSent(err error) error {
-	if status(err) == 2 {
+	if shell.Status(err) == 2 {
 		return err
 	}
 	if answer, ok := errors.AsType[*footfall.APIError](err); ok && answer.Code == "not_found" {
@@ -80,7 +81,7 @@ func parseProps(list []string) (props []footfall.Prop, err error) {
 	for _, text := range list {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return nil, usageError{fmt.Errorf("-prop %q is not of the form KEY=VALUE", text)}
+			return nil, shell.UsageError("-prop %q is not of the form KEY=VALUE", text)
 		}
 		props = append(props, propOf(key, value))
 	}

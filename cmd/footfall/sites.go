@@ -1,56 +1,22 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"text/tabwriter"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 )
 
-// timeout bounds each step that needs the network.
-const timeout = 10 * time.Second
-
-// newClient returns a client with the settings of the environment.
-func newClient(cfg footfall.Config, over *http.Client) (*footfall.Client, error) {
-	return footfall.NewClient(footfall.ClientConfig{
-		BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, AllowHTTP: cfg.AllowHTTP, Timeout: timeout, HTTPClient: over,
-	})
-}
-
-// checkSettings returns the problems of a Config, without I/O. The site may be missing.
-func checkSettings(cfg footfall.Config) error {
-	cfg.Disabled = false
-	cfg.SiteID = cmp.Or(cfg.SiteID, "any")
-	tracker, err := footfall.New(cfg)
-	if err != nil {
-		return err
-	}
-	return tracker.Close(context.Background())
-}
-
-// configured returns the settings of the environment and a client for them.
-func configured() (footfall.Config, *footfall.Client, error) {
-	cfg := footfall.ConfigFromEnv()
-	if err := checkSettings(cfg); err != nil {
-		return cfg, nil, err
-	}
-	client, err := newClient(cfg, nil)
-	return cfg, client, err
-}
-
-func sitesCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
+func sitesCommand(out io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: "sites", Usage: "list the sites of the account", Flags: []cli.Flag{jsonFlag}, Before: noArguments,
+		Name: "sites", Usage: "list the sites of the account", Flags: []cli.Flag{shell.JSONFlag()}, Before: shell.NoArguments,
 		Action: func(ctx context.Context, c *cli.Command) error {
-			_, client, err := configured()
+			_, client, err := shell.APIFromEnv()
 			if err != nil {
 				return err
 			}
@@ -62,7 +28,7 @@ func sitesCommand(out io.Writer, jsonFlag cli.Flag) *cli.Command {
 				return err
 			}
 			if c.Bool("json") {
-				return writeJSON(out, sites)
+				return shell.WriteJSON(out, sites)
 			}
 			return writeSites(out, sites)
 		},
@@ -80,10 +46,4 @@ func writeSites(out io.Writer, sites []footfall.Site) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.ID, s.Domain, tracking, s.CreatedAt.Format("2006-01-02"))
 	}
 	return w.Flush()
-}
-
-func writeJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

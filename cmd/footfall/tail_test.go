@@ -107,8 +107,7 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 	} {
 		p := begin(t, e, args...)
 		p.sees(`footfall: NATS at .*` + regexp.QuoteMeta(subject) + `: user "shop" of FOOTFALL_NATS_USER: give the user permission`)
-		<-p.ended
-		assert.Equal(t, 1, p.said().status)
+		assert.Equal(t, 1, p.wait(patience).status)
 	}
 }
 
@@ -125,6 +124,5 @@ func TestTailEndsWhenNATSRefusesItsCredentials(t *testing.T) {
 	s.WaitForShutdown()
 	startNATSServer(t, same("after"))
 	p.sees(`footfall: NATS at .*: .*uthorization.*: user "shop" of FOOTFALL_NATS_USER: set -creds`)
-	<-p.ended
-	assert.Equal(t, 1, p.said().status)
+	assert.Equal(t, 1, p.wait(patience).status)
 }

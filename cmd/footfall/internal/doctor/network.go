@@ -1,6 +1,7 @@
-package main
+package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,14 +12,17 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 )
 
 // reach reports whether a connection to the host of base is possible, with TLS for https.
-func (r *report) reach(ctx context.Context, base *url.URL) bool {
+func (r *Report) reach(ctx context.Context, base *url.URL) bool {
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: base}); err != nil || proxy != nil {
 		return r.proxied(proxy, err)
 	}
-	host, port := address(base)
+	host := base.Hostname()
+	port := cmp.Or(base.Port(), map[string]string{"https": "443", "http": "80"}[base.Scheme])
 	if !r.lookUp(ctx, host) {
 		return false
 	}
@@ -28,28 +32,28 @@ func (r *report) reach(ctx context.Context, base *url.URL) bool {
 	}
 	defer conn.Close()
 	if base.Scheme != "https" {
-		r.add("TLS", skipped, "plain http: the key is sent in clear", "")
+		r.add("TLS", Skipped, "plain http: the key is sent in clear", "")
 		return true
 	}
 	return r.handshake(ctx, conn, host)
 }
 
 // proxied reports a proxy, which looks up and connects in place of this program.
-func (r *report) proxied(proxy *url.URL, err error) bool {
+func (r *Report) proxied(proxy *url.URL, err error) bool {
 	if err != nil {
-		r.add("proxy", bad, err.Error(), "correct HTTP_PROXY or HTTPS_PROXY")
+		r.add("proxy", Bad, err.Error(), "correct HTTP_PROXY or HTTPS_PROXY")
 		return false
 	}
-	r.add("proxy", good, "requests go through "+proxy.Redacted(), "")
+	r.add("proxy", Good, "requests go through "+proxy.Redacted(), "")
 	return true
 }
 
-func (r *report) lookUp(ctx context.Context, host string) bool {
-	if !isName(host) {
-		r.add("DNS", skipped, host+" is an address", "")
+func (r *Report) lookUp(ctx context.Context, host string) bool {
+	if net.ParseIP(host) != nil {
+		r.add("DNS", Skipped, host+" is an address", "")
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, shell.Timeout)
 	defer cancel()
 	found, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
@@ -57,15 +61,15 @@ func (r *report) lookUp(ctx context.Context, host string) bool {
 		if problem, ok := errors.AsType[*net.DNSError](err); ok && problem.IsNotFound {
 			remedy = "no DNS server knows the host: check its spelling in FOOTFALL_BASE_URL"
 		}
-		r.add("DNS", bad, err.Error(), remedy)
+		r.add("DNS", Bad, err.Error(), remedy)
 		return false
 	}
-	r.add("DNS", good, host+" is "+strings.Join(found, ", "), "")
+	r.add("DNS", Good, host+" is "+strings.Join(found, ", "), "")
 	return true
 }
 
-func (r *report) connect(ctx context.Context, address string) net.Conn {
-	dialer := net.Dialer{Timeout: timeout}
+func (r *Report) connect(ctx context.Context, address string) net.Conn {
+	dialer := net.Dialer{Timeout: shell.Timeout}
 	begin := time.Now()
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -73,31 +77,31 @@ func (r *report) connect(ctx context.Context, address string) net.Conn {
 		if timedOut, ok := errors.AsType[net.Error](err); ok && timedOut.Timeout() {
 			remedy = "no answer: check firewalls and network policies between this machine and the service"
 		}
-		r.add("connection", bad, err.Error(), remedy)
+		r.add("connection", Bad, err.Error(), remedy)
 		return nil
 	}
-	r.add("connection", good, fmt.Sprintf("%s in %s", conn.RemoteAddr(), time.Since(begin).Round(100*time.Microsecond)), "")
+	r.add("connection", Good, fmt.Sprintf("%s in %s", conn.RemoteAddr(), time.Since(begin).Round(100*time.Microsecond)), "")
 	return conn
 }
 
 // soon is how long before its end a certificate deserves a warning.
 const soon = 14 * 24 * time.Hour
 
-func (r *report) handshake(ctx context.Context, conn net.Conn, host string) bool {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func (r *Report) handshake(ctx context.Context, conn net.Conn, host string) bool {
+	ctx, cancel := context.WithTimeout(ctx, shell.Timeout)
 	defer cancel()
 	secured := tls.Client(conn, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
 	if err := secured.HandshakeContext(ctx); err != nil {
-		r.add("TLS", bad, err.Error(), tlsRemedy(err))
+		r.add("TLS", Bad, err.Error(), tlsRemedy(err))
 		return false
 	}
 	state := secured.ConnectionState()
 	ends := state.PeerCertificates[0].NotAfter
 	found := fmt.Sprintf("%s, the certificate is valid until %s", tls.VersionName(state.Version), ends.Format("2006-01-02"))
 	if time.Until(ends) < soon {
-		r.add("TLS", warn, found, "renew the certificate of the service")
+		r.add("TLS", Warn, found, "renew the certificate of the service")
 	} else {
-		r.add("TLS", good, found, "")
+		r.add("TLS", Good, found, "")
 	}
 	return true
 }

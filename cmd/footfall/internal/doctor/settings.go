@@ -1,12 +1,13 @@
-package main
+package doctor
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 )
 
 // setting is an environment variable that footfall.ConfigFromEnv reads.
@@ -48,44 +49,39 @@ func useOf(cfg footfall.Config, viaNATS bool) use {
 }
 
 // settings reports each setting, and where it came from.
-func (r *report) settings(cfg footfall.Config, u use) {
-	problems := fieldErrors(checkSettings(cfg))
+func (r *Report) settings(cfg footfall.Config, u use) {
+	problems := shell.FieldErrors(shell.CheckConfig(cfg))
 	if u == publishes {
 		delete(problems, "Config.BaseURL")
 		delete(problems, "Config.APIKey")
 	}
 	for _, s := range settings {
 		value, found := os.LookupEnv(s.name)
-		reason := problems[s.field]
-		if reason == "" {
-			reason = problems[s.name]
-		}
+		reason := cmp.Or(problems[s.field], problems[s.name])
 		switch {
 		case reason != "":
-			r.add(s.name, bad, reason, s.remedy(reason))
+			r.add(s.name, Bad, reason, s.remedy(reason))
 		case !found || value == "":
 			r.settingAbsent(s, u)
 		case s.name == "FOOTFALL_DISABLED" && cfg.Disabled:
-			r.add(s.name, warn, s.shown(value), "the program tracks nothing: unset it where events are wanted")
+			r.add(s.name, Warn, s.shown(value), "the program tracks nothing: unset it where events are wanted")
 		default:
-			r.add(s.name, good, s.shown(value), "")
+			r.add(s.name, Good, s.shown(value), "")
 		}
 	}
 }
 
-func (r *report) settingAbsent(s setting, u use) {
+func (r *Report) settingAbsent(s setting, u use) {
 	switch {
 	case u == publishes && s.absent == "required" && s.field != "Config.SiteID":
-		r.add(s.name, skipped, "not set: a program that publishes to NATS needs none, a relay needs it", "")
-		return
+		r.add(s.name, Skipped, "not set: a program that publishes to NATS needs none, a relay needs it", "")
 	case u == relays && s.field == "Config.SiteID":
-		r.add(s.name, skipped, "not set: a relay needs none, a program that tracks needs it", "")
-		return
+		r.add(s.name, Skipped, "not set: a relay needs none, a program that tracks needs it", "")
 	case s.field == "Config.SiteID":
-		r.add(s.name, bad, "not set", s.remedy(""))
-		return
+		r.add(s.name, Bad, "not set", s.remedy(""))
+	default:
+		r.add(s.name, Good, "not set: "+s.absent, "")
 	}
-	r.add(s.name, good, "not set: "+s.absent, "")
 }
 
 // shown returns a value without secrets, and its source.
@@ -102,23 +98,4 @@ func (s setting) remedy(reason string) string {
 		return ""
 	}
 	return "set it to " + s.correct
-}
-
-// fieldErrors returns the reasons of the FieldErrors that err joins, by field.
-func fieldErrors(err error) map[string]string {
-	reasons := make(map[string]string)
-	var walk func(error)
-	walk = func(err error) {
-		if several, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, one := range several.Unwrap() {
-				walk(one)
-			}
-			return
-		}
-		if one, ok := errors.AsType[*footfall.FieldError](err); ok {
-			reasons[one.Field] = one.Reason
-		}
-	}
-	walk(err)
-	return reasons
 }

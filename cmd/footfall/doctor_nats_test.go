@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/doctor"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
@@ -31,7 +32,7 @@ func withMonitor(o *server.Options) { o.HTTPHost, o.HTTPPort = "127.0.0.1", serv
 func monitorOf(s *server.Server) string { return "http://" + s.MonitorAddr().String() }
 
 // checked asserts the level, the finding and the remedy of a check.
-func checked(t *testing.T, findings map[string]finding, check string, l level, found, remedy string) {
+func checked(t *testing.T, findings map[string]doctor.Finding, check string, l doctor.Level, found, remedy string) {
 	t.Helper()
 	f := findings[check]
 	assert.Equal(t, l, f.Level, "%s in %+v", check, findings)
@@ -45,28 +46,28 @@ func TestDoctorChecksNATS(t *testing.T) {
 	e := at(s, api).with("FOOTFALL_NATS_MONITOR", monitorOf(s)+"/")
 	findings, status := examined(t, e)
 	assert.Equal(t, 0, status)
-	checked(t, findings, "FOOTFALL_NATS_URL", good, s.ClientURL()+" (from the environment)", "")
-	checked(t, findings, "FOOTFALL_NATS_REPLICAS", good, "1 (from the environment)", "")
-	checked(t, findings, "FOOTFALL_NATS_MONITOR", good, monitorOf(s)+" (from the environment)", "")
+	checked(t, findings, "FOOTFALL_NATS_URL", doctor.Good, s.ClientURL()+" (from the environment)", "")
+	checked(t, findings, "FOOTFALL_NATS_REPLICAS", doctor.Good, "1 (from the environment)", "")
+	checked(t, findings, "FOOTFALL_NATS_MONITOR", doctor.Good, monitorOf(s)+" (from the environment)", "")
 	assert.NotContains(t, findings, "FOOTFALL_NATS_CREDS")
-	checked(t, findings, "NATS "+s.ClientURL(), good, "server n0, version "+server.VERSION+", without TLS, in ", "")
-	checked(t, findings, "JetStream", good, "enabled, 0 streams", "")
-	checked(t, findings, "stream", skipped, `"FOOTFALL"`, "a program that uses stream.Open creates it")
-	checked(t, findings, "sync_interval "+monitorOf(s), good, "always", "")
-	checked(t, findings, "site", good, "site_test is example.com", "")
+	checked(t, findings, "NATS "+s.ClientURL(), doctor.Good, "server n0, version "+server.VERSION+", without TLS, in ", "")
+	checked(t, findings, "JetStream", doctor.Good, "enabled, 0 streams", "")
+	checked(t, findings, "stream", doctor.Skipped, `"FOOTFALL"`, "a program that uses stream.Open creates it")
+	checked(t, findings, "sync_interval "+monitorOf(s), doctor.Good, "always", "")
+	checked(t, findings, "site", doctor.Good, "site_test is example.com", "")
 	assert.NotContains(t, findings, "replicas")
 
 	p, _ := relayed(t, e)
 	p.stop()
 	findings, status = examined(t, e)
 	assert.Equal(t, 0, status)
-	checked(t, findings, "stream", good, "has the settings", "")
-	checked(t, findings, "replicas", warn, "1: events are lost with the disk", "run three servers and set -replicas 3")
+	checked(t, findings, "stream", doctor.Good, "has the settings", "")
+	checked(t, findings, "replicas", doctor.Warn, "1: events are lost with the disk", "run three servers and set -replicas 3")
 	findings, status = examined(t, e, "-replicas", "3", "-rejected-max-age", "1h", "-max-bytes", "2GiB")
 	assert.Equal(t, 1, status)
-	checked(t, findings, "-max-bytes", good, "2GiB (from the command line)", "")
-	checked(t, findings, "stream", bad, `"FOOTFALL_REJECTED" exists with other settings: replicas is 1, not 3 (-replicas); max age is 720h0m0s, not 1h0m0s (-rejected-max-age)`, "nats stream edit FOOTFALL_REJECTED")
-	checked(t, findings, "stream", bad, "", "give -replicas 1 -rejected-max-age 720h0m0s, and programs the same in stream.Config")
+	checked(t, findings, "-max-bytes", doctor.Good, "2GiB (from the command line)", "")
+	checked(t, findings, "stream", doctor.Bad, `"FOOTFALL_REJECTED" exists with other settings: replicas is 1, not 3 (-replicas); max age is 720h0m0s, not 1h0m0s (-rejected-max-age)`, "nats stream edit FOOTFALL_REJECTED")
+	checked(t, findings, "stream", doctor.Bad, "", "give -replicas 1 -rejected-max-age 720h0m0s, and programs the same in stream.Config")
 	got := run(t, e, "doctor", "-replicas", "3", "-max-bytes", "2GiB")
 	assert.Contains(t, got.out, `the NATS stream "FOOTFALL" exists with other settings: replicas is 1, not 3 (-replicas); max bytes is 1073741824, not 2147483648 (-max-bytes)`)
 }
@@ -78,19 +79,19 @@ func TestDoctorWarnsAboutSyncInterval(t *testing.T) {
 	e := at(s, api)
 	findings, status := examined(t, e)
 	assert.Equal(t, 0, status, "a warning")
-	checked(t, findings, "sync_interval", warn, "not known: NATS tells it only at the monitoring port; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
+	checked(t, findings, "sync_interval", doctor.Warn, "not known: NATS tells it only at the monitoring port; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
 	assert.Contains(t, findings["sync_interval"].Remedy, "-nats-monitor")
 	findings, _ = examined(t, e, "-nats-monitor", monitorOf(s))
-	checked(t, findings, "sync_interval "+monitorOf(s), warn, "2m0s: a power cut may lose events", "set jetstream { sync_interval: always }")
+	checked(t, findings, "sync_interval "+monitorOf(s), doctor.Warn, "2m0s: a power cut may lose events", "set jetstream { sync_interval: always }")
 
 	gone := "http://" + freeAddress(t)
 	page := plain(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") })
 	findings, status = examined(t, e, "-nats-monitor", gone+","+page)
 	assert.Equal(t, 0, status)
-	checked(t, findings, "sync_interval "+gone, warn, "refused", "http_port")
-	checked(t, findings, "sync_interval "+page, warn, "without the configuration of JetStream", "http_port")
+	checked(t, findings, "sync_interval "+gone, doctor.Warn, "refused", "http_port")
+	checked(t, findings, "sync_interval "+page, doctor.Warn, "without the configuration of JetStream", "http_port")
 	findings, _ = examined(t, e, "-nats", s.ClientURL()+","+s.ClientURL(), "-nats-monitor", monitorOf(s))
-	checked(t, findings, "sync_interval", warn, "asked 1 of 2 servers", "all servers")
+	checked(t, findings, "sync_interval", doctor.Warn, "asked 1 of 2 servers", "all servers")
 }
 
 func TestDoctorOfAProgramThatPublishesNeedsNoKey(t *testing.T) {
@@ -99,19 +100,19 @@ func TestDoctorOfAProgramThatPublishesNeedsNoKey(t *testing.T) {
 	e := env{"FOOTFALL_SITE_ID": "site_test", "FOOTFALL_NATS_URL": s.ClientURL(), "FOOTFALL_NATS_REPLICAS": "1"}
 	findings, status := examined(t, e)
 	assert.Equal(t, 0, status, "%+v", findings)
-	checked(t, findings, "FOOTFALL_API_KEY", skipped, "a program that publishes to NATS needs none", "")
-	checked(t, findings, "FOOTFALL_BASE_URL", skipped, "a relay needs it", "")
-	checked(t, findings, "JetStream", good, "enabled", "")
+	checked(t, findings, "FOOTFALL_API_KEY", doctor.Skipped, "a program that publishes to NATS needs none", "")
+	checked(t, findings, "FOOTFALL_BASE_URL", doctor.Skipped, "a relay needs it", "")
+	checked(t, findings, "JetStream", doctor.Good, "enabled", "")
 	assert.NotContains(t, findings, "API")
 	findings, status = examined(t, e.with("FOOTFALL_SITE_ID", ""))
 	assert.Equal(t, 2, status)
-	checked(t, findings, "FOOTFALL_SITE_ID", bad, "not set", "footfall sites")
+	checked(t, findings, "FOOTFALL_SITE_ID", doctor.Bad, "not set", "footfall sites")
 
 	api := footfalltest.NewAPI(t)
 	findings, status = examined(t, at(s, api).with("FOOTFALL_SITE_ID", ""))
 	assert.Equal(t, 0, status, "%+v", findings)
-	checked(t, findings, "FOOTFALL_SITE_ID", skipped, "a relay needs none", "")
-	checked(t, findings, "key", good, "accepted", "")
+	checked(t, findings, "FOOTFALL_SITE_ID", doctor.Skipped, "a relay needs none", "")
+	checked(t, findings, "key", doctor.Good, "accepted", "")
 	assert.NotContains(t, findings, "site")
 }
 
@@ -123,34 +124,34 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 	}
 	findings, status := examined(t, e("nats://"+gone))
 	assert.Equal(t, 1, status)
-	checked(t, findings, "NATS nats://"+gone, bad, "no servers available", "check host and port in -nats or FOOTFALL_NATS_URL")
-	checked(t, findings, "JetStream", skipped, "no connection to NATS", "")
+	checked(t, findings, "NATS nats://"+gone, doctor.Bad, "no servers available", "check host and port in -nats or FOOTFALL_NATS_URL")
+	checked(t, findings, "JetStream", doctor.Skipped, "no connection to NATS", "")
 
 	s := startNATSServer(t)
 	findings, status = examined(t, e("nats://"+gone+","+s.ClientURL()))
 	assert.Equal(t, 0, status, "another server is there")
-	checked(t, findings, "NATS nats://"+gone, warn, "no servers available", "check host and port")
-	checked(t, findings, "JetStream", good, "enabled", "")
+	checked(t, findings, "NATS nats://"+gone, doctor.Warn, "no servers available", "check host and port")
+	checked(t, findings, "JetStream", doctor.Good, "enabled", "")
 
 	closed := startNATSServer(t, func(o *server.Options) { o.Username, o.Password = "shop", "secret" })
 	findings, status = examined(t, e("nats://shop:wrong@"+closed.Addr().String()))
 	assert.Equal(t, 1, status)
-	checked(t, findings, "NATS "+closed.ClientURL(), bad, "uthorization", "user and password of -nats or FOOTFALL_NATS_URL: set -creds")
+	checked(t, findings, "NATS "+closed.ClientURL(), doctor.Bad, "uthorization", "user and password of -nats or FOOTFALL_NATS_URL: set -creds")
 	assert.NotContains(t, fmt.Sprint(findings), "wrong@")
 
 	without := startNATSServer(t, func(o *server.Options) { o.JetStream = false })
 	findings, status = examined(t, e(without.ClientURL()))
 	assert.Equal(t, 1, status)
-	checked(t, findings, "JetStream", bad, "jetstream not enabled", "add jetstream { store_dir")
+	checked(t, findings, "JetStream", doctor.Bad, "jetstream not enabled", "add jetstream { store_dir")
 
 	forbidden := startNATSServer(t, func(o *server.Options) {
 		o.Users = []*server.User{{Username: "shop", Password: "secret", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Allow: []string{"footfall.events"}}}}}
 	})
 	findings, status = examined(t, e(forbidden.ClientURL()).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret"))
 	assert.Equal(t, 0, status, "%+v", findings)
-	checked(t, findings, "JetStream", skipped, "the user may not ask", "$JS.API.>")
-	checked(t, findings, "FOOTFALL_NATS_PASSWORD", good, "set, 6 characters", "")
-	checked(t, findings, "FOOTFALL_NATS_USER", good, "shop (from the environment)", "")
+	checked(t, findings, "JetStream", doctor.Skipped, "the user may not ask", "$JS.API.>")
+	checked(t, findings, "FOOTFALL_NATS_PASSWORD", doctor.Good, "set, 6 characters", "")
+	checked(t, findings, "FOOTFALL_NATS_USER", doctor.Good, "shop (from the environment)", "")
 }
 
 func TestDoctorCountsReplicas(t *testing.T) {
@@ -174,14 +175,14 @@ func TestDoctorCountsReplicas(t *testing.T) {
 	p.stop()
 	require.Eventually(t, func() bool {
 		findings, _ := examined(t, e)
-		return findings["replicas"].Level == good && strings.HasPrefix(findings["replicas"].Found, "3 in step, leader n")
+		return findings["replicas"].Level == doctor.Good && strings.HasPrefix(findings["replicas"].Found, "3 in step, leader n")
 	}, patience, 100*time.Millisecond)
 	nodes[2].Shutdown()
-	var findings map[string]finding
-	require.Eventually(t, func() bool { findings, _ = examined(t, e); return findings["replicas"].Level == warn }, patience, 100*time.Millisecond)
-	checked(t, findings, "replicas", warn, "2 of 3 in step, leader n", "start these servers")
+	var findings map[string]doctor.Finding
+	require.Eventually(t, func() bool { findings, _ = examined(t, e); return findings["replicas"].Level == doctor.Warn }, patience, 100*time.Millisecond)
+	checked(t, findings, "replicas", doctor.Warn, "2 of 3 in step, leader n", "start these servers")
 	assert.Contains(t, findings["replicas"].Found, "away or behind: n2")
-	checked(t, findings, "NATS "+urls[2], warn, "no servers available", "check host and port")
+	checked(t, findings, "NATS "+urls[2], doctor.Warn, "no servers available", "check host and port")
 }
 
 // authority signs certificates for 127.0.0.1.
@@ -245,7 +246,7 @@ func TestTLSAndClientCertificates(t *testing.T) {
 	right := []string{"-tlsca", ours.file, "-tlscert", cert, "-tlskey", key}
 	findings, status := examined(t, e, right...)
 	assert.Equal(t, 0, status, "%+v", findings)
-	checked(t, findings, "NATS "+url, good, "TLS 1.3", "")
+	checked(t, findings, "NATS "+url, doctor.Good, "TLS 1.3", "")
 	p, _ := relayed(t, e, right...)
 	assert.Equal(t, 0, p.stop().status)
 
@@ -274,12 +275,12 @@ func TestDoctorSaysThatItCouldNotSend(t *testing.T) {
 	s, api := startNATSServer(t), footfalltest.NewAPI(t)
 	findings, status := examined(t, at(s, api).with("FOOTFALL_SITE_ID", ""), "-send")
 	assert.Equal(t, 1, status)
-	checked(t, findings, "event", bad, "none sent, because there is no site", "set FOOTFALL_SITE_ID")
+	checked(t, findings, "event", doctor.Bad, "none sent, because there is no site", "set FOOTFALL_SITE_ID")
 	findings, status = examined(t, at(s, api).with("FOOTFALL_BASE_URL", "").with("FOOTFALL_API_KEY", ""), "-send")
 	assert.Equal(t, 1, status)
-	checked(t, findings, "event", bad, "none sent, because there is no API to send it to", "set FOOTFALL_BASE_URL")
+	checked(t, findings, "event", doctor.Bad, "none sent, because there is no API to send it to", "set FOOTFALL_BASE_URL")
 	findings, status = examined(t, at(s, api).with("FOOTFALL_SITE_ID", ""))
 	assert.Equal(t, 0, status)
-	checked(t, findings, "event", skipped, "none sent", "")
+	checked(t, findings, "event", doctor.Skipped, "none sent", "")
 	assert.Empty(t, api.Events())
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 )
 
-// asked is what the API answers.
-type asked struct {
-	*report
+// apiExam checks the API.
+type apiExam struct {
+	*Report
 	cfg    footfall.Config
 	client *footfall.Client
 	sites  []footfall.Site
@@ -27,7 +28,7 @@ type asked struct {
 }
 
 // RoundTrip implements http.RoundTripper. It notes the answer.
-func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *apiExam) RoundTrip(r *http.Request) (*http.Response, error) {
 	begin := time.Now()
 	answer, err := http.DefaultTransport.RoundTrip(r)
 	if err == nil {
@@ -37,10 +38,10 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // ask asks for the sites, and reports whether the API has answered with them.
-func (a *asked) ask(ctx context.Context) bool {
+func (a *apiExam) ask(ctx context.Context) bool {
 	var err error
-	if a.client, err = newClient(a.cfg, &http.Client{Transport: a}); err != nil {
-		a.add("API", bad, err.Error(), "")
+	if a.client, err = shell.NewClient(a.cfg, &http.Client{Transport: a}); err != nil {
+		a.add("API", Bad, err.Error(), "")
 		return false
 	}
 	err = a.client.Check(ctx)
@@ -51,8 +52,8 @@ func (a *asked) ask(ctx context.Context) bool {
 		a.clock()
 	}
 	if err == nil {
-		a.add("API", good, fmt.Sprintf("GET /v1/sites answered in %s", a.after.Sub(a.before).Round(100*time.Microsecond)), "")
-		a.add("key", good, "accepted", "")
+		a.add("API", Good, fmt.Sprintf("GET /v1/sites answered in %s", a.after.Sub(a.before).Round(100*time.Microsecond)), "")
+		a.add("key", Good, "accepted", "")
 		return true
 	}
 	a.refused(err)
@@ -60,7 +61,7 @@ func (a *asked) ask(ctx context.Context) bool {
 }
 
 // refused reports why the API did not answer with the sites.
-func (a *asked) refused(err error) {
+func (a *apiExam) refused(err error) {
 	reason := strings.TrimPrefix(err.Error(), "footfall: ")
 	check, ok := errors.AsType[*footfall.CheckError](err)
 	if ok {
@@ -68,27 +69,27 @@ func (a *asked) refused(err error) {
 	}
 	switch {
 	case ok && check.Field == "Config.APIKey":
-		a.add("API", good, "answers", "")
-		a.add("key", bad, reason, "issue a key in the dashboard of the service, and set FOOTFALL_API_KEY to it")
+		a.add("API", Good, "answers", "")
+		a.add("key", Bad, reason, "issue a key in the dashboard of the service, and set FOOTFALL_API_KEY to it")
 		return
 	case ok && check.Field == "":
-		a.add("API", bad, reason, "the address is right, but the service has trouble: look at its log, and try again")
+		a.add("API", Bad, reason, "the address is right, but the service has trouble: look at its log, and try again")
 	case a.answer != nil && a.answer.StatusCode >= 300 && a.answer.StatusCode < 400:
-		a.add("API", bad, reason, fmt.Sprintf("the server redirects to %q, and redirects are not followed: set FOOTFALL_BASE_URL to the address of the API itself", a.answer.Header.Get("Location")))
+		a.add("API", Bad, reason, fmt.Sprintf("the server redirects to %q, and redirects are not followed: set FOOTFALL_BASE_URL to the address of the API itself", a.answer.Header.Get("Location")))
 	default:
-		a.add("API", bad, reason, "something other than the API answers: check host, port and path of FOOTFALL_BASE_URL, which ends before /v1, and the reverse proxy")
+		a.add("API", Bad, reason, "something other than the API answers: check host, port and path of FOOTFALL_BASE_URL, which ends before /v1, and the reverse proxy")
 	}
-	a.add("key", skipped, "not checked, because the API did not answer", "")
+	a.add("key", Skipped, "not checked, because the API did not answer", "")
 }
 
 // mostSkew is a difference that needs no attention. Date has whole seconds.
 const mostSkew = 30 * time.Second
 
 // clock compares the clock of this machine with the Date header of the answer.
-func (a *asked) clock() {
+func (a *apiExam) clock() {
 	date, err := http.ParseTime(a.answer.Header.Get("Date"))
 	if err != nil {
-		a.add("clock", skipped, "the answer has no Date header", "")
+		a.add("clock", Skipped, "the answer has no Date header", "")
 		return
 	}
 	skew := time.Duration(0)
@@ -106,14 +107,14 @@ func (a *asked) clock() {
 		found = (-skew).Round(time.Second).String() + " behind the server's"
 	}
 	if skew.Abs() > mostSkew {
-		a.add("clock", warn, found, "synchronize both clocks, such as with NTP: certificates and the dates of logs depend on them")
-		return
+		a.add("clock", Warn, found, "synchronize both clocks, such as with NTP: certificates and the dates of logs depend on them")
+	} else {
+		a.add("clock", Good, found, "")
 	}
-	a.add("clock", good, found, "")
 }
 
 // site reports whether the account has the site.
-func (a *asked) site() bool {
+func (a *apiExam) site() bool {
 	i := slices.IndexFunc(a.sites, func(s footfall.Site) bool { return s.ID == a.cfg.SiteID })
 	if i >= 0 {
 		a.mine = a.sites[i]
@@ -121,7 +122,7 @@ func (a *asked) site() bool {
 		if !a.mine.TrackingActive {
 			found += ", without events lately or paused"
 		}
-		a.add("site", good, found, "")
+		a.add("site", Good, found, "")
 		return true
 	}
 	remedy := "the account has no site: add one in the dashboard of the service"
@@ -133,7 +134,7 @@ func (a *asked) site() bool {
 			remedy = "this is a domain: set FOOTFALL_SITE_ID to " + s.ID
 		}
 	}
-	a.add("site", bad, fmt.Sprintf("the account has no site %q", a.cfg.SiteID), remedy)
+	a.add("site", Bad, fmt.Sprintf("the account has no site %q", a.cfg.SiteID), remedy)
 	return false
 }
 
@@ -148,23 +149,23 @@ func names(sites []footfall.Site) string {
 }
 
 // send sends an event if it is wanted.
-func (a *asked) send(ctx context.Context, wanted bool, page string) {
+func (a *apiExam) send(ctx context.Context, wanted bool, page string) {
 	if wanted && a.cfg.SiteID == "" {
-		a.add("event", bad, "none sent, because there is no site", "set FOOTFALL_SITE_ID to the site of the event; footfall sites lists them")
+		a.add("event", Bad, "none sent, because there is no site", "set FOOTFALL_SITE_ID to the site of the event; footfall sites lists them")
 		return
 	}
 	if wanted && a.cfg.Disabled {
-		a.add("event", bad, "none sent, because FOOTFALL_DISABLED is true", "unset it to send an event")
+		a.add("event", Bad, "none sent, because FOOTFALL_DISABLED is true", "unset it to send an event")
 		return
 	}
 	if !wanted {
-		a.add("event", skipped, "none sent; -send sends one, which counts in the dashboard", "")
+		a.add("event", Skipped, "none sent; -send sends one, which counts in the dashboard", "")
 		return
 	}
 	e := footfall.Event{SiteID: a.mine.ID, Name: "footfall_doctor", URL: cmp.Or(page, a.cfg.DefaultURL, "https://"+a.mine.Domain+"/")}
 	err := a.client.Send(ctx, e)
 	if err == nil {
-		a.add("event", good, "accepted: footfall_doctor on "+e.URL+"; it appears in the dashboard within seconds", "")
+		a.add("event", Good, "accepted: footfall_doctor on "+e.URL+"; it appears in the dashboard within seconds", "")
 		return
 	}
 	remedy := "look at the log of the service, and try again"
@@ -175,5 +176,5 @@ func (a *asked) send(ctx context.Context, wanted bool, page string) {
 	} else if ok && answer.Status == http.StatusBadRequest {
 		remedy = "the site may accept only pages of its own domain: set -url or FOOTFALL_DEFAULT_URL to one"
 	}
-	a.add("event", bad, strings.TrimPrefix(err.Error(), "footfall: "), remedy)
+	a.add("event", Bad, strings.TrimPrefix(err.Error(), "footfall: "), remedy)
 }

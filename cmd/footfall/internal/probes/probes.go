@@ -1,6 +1,8 @@
-package main
+// Package probes serves the metrics and the probes of a relay, and asks the API before it starts.
+package probes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,23 +16,29 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 	"github.com/footfall-dev/footfall/stream"
 )
 
-// probes serves the metrics and the probes of a relay, from before it connects to NATS until it
-// has stopped.
-type probes struct {
-	ctx   context.Context // of the relay
-	log   *slog.Logger
+// Probes tells how a relay is, from before the relay connects to NATS until it has stopped.
+type Probes struct {
+	apiCheck
 	relay atomic.Pointer[stream.Relay] // nil until it is made
-	away  atomic.Pointer[error]        // why the API has not answered since the start, or nil
 }
+
+// New returns the probes of a relay that runs until ctx ends.
+func New(ctx context.Context, log *slog.Logger) *Probes {
+	return &Probes{apiCheck: apiCheck{ctx: ctx, log: log}}
+}
+
+// Started adds the relay.
+func (p *Probes) Started(relay *stream.Relay) { p.relay.Store(relay) }
 
 // stopTime bounds the end of the listener.
 const stopTime = time.Second
 
-// serve listens. Call stop to end it.
-func (p *probes) serve(address string) (at net.Addr, stop func(), err error) {
+// Serve listens. Call stop to end it.
+func (p *Probes) Serve(address string) (at net.Addr, stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, nil, fmt.Errorf("-metrics or FOOTFALL_METRICS: %w: choose another address", err)
@@ -60,7 +68,7 @@ func (p *probes) serve(address string) (at net.Addr, stop func(), err error) {
 	}, nil
 }
 
-func (p *probes) handler() http.Handler {
+func (p *Probes) handler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(scrape{p}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
@@ -77,7 +85,7 @@ func (p *probes) handler() http.Handler {
 }
 
 // ready returns nil if the relay takes events from the stream and the API accepts them.
-func (p *probes) ready() error {
+func (p *Probes) ready() error {
 	relay := p.relay.Load()
 	switch {
 	case p.ctx.Err() != nil:
@@ -92,23 +100,13 @@ func (p *probes) ready() error {
 		return fmt.Errorf("the API has not answered yet: %w", *err)
 	}
 	if relay.BreakerOpen() {
-		return fmt.Errorf("the API does not accept events: %w", firstOf(relay.Failure(), errors.New("no answer yet")))
-	}
-	return nil
-}
-
-// firstOf returns the first error that is not nil.
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+		return fmt.Errorf("the API does not accept events: %w", cmp.Or(relay.Failure(), errors.New("no answer yet")))
 	}
 	return nil
 }
 
 // scrape reads the figures of a relay at each scrape.
-type scrape struct{ *probes }
+type scrape struct{ *Probes }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("footfall_relay_"+name, help, labels, nil)
@@ -140,7 +138,7 @@ func (s scrape) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, kind, n, labels...)
 	}
 	gauge := func(d *prometheus.Desc, n float64) { send(d, prometheus.GaugeValue, n) }
-	send(buildDesc, prometheus.GaugeValue, 1, version())
+	send(buildDesc, prometheus.GaugeValue, 1, shell.Version())
 	gauge(readyDesc, number(s.ready() == nil))
 	relay := s.relay.Load()
 	if relay == nil {

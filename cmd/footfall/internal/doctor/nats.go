@@ -1,0 +1,217 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/natsconn"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
+	"github.com/footfall-dev/footfall/stream"
+)
+
+// NATSExam is what doctor examines of NATS.
+type NATSExam struct {
+	*Report
+	Servers  *natsconn.Servers // may be none
+	Settings []Finding         // that are set
+	Stream   stream.Config
+	Monitors []string // URLs of monitoring ports
+}
+
+// run checks the servers of NATS and the streams.
+func (x *NATSExam) run(ctx context.Context) {
+	x.Findings = append(x.Findings, x.Settings...)
+	nc := x.reachServers()
+	if nc == nil {
+		x.add("JetStream", Skipped, "not asked, because there is no connection to NATS", "")
+		return
+	}
+	defer nc.Close()
+	if js := x.jetStream(ctx, nc); js != nil {
+		x.streams(ctx, js)
+	}
+	x.syncing(ctx)
+}
+
+// reachServers connects to each server, and returns one of the connections, or nil. An unreachable
+// server is a warning if another one answers.
+func (x *NATSExam) reachServers() (nc *nats.Conn) {
+	failed := make(map[string]error)
+	for _, text := range x.Servers.URLs {
+		begin := time.Now()
+		c, err := x.Servers.Only(text).Connect("doctor", slog.New(slog.DiscardHandler), nats.NoReconnect())
+		if err != nil {
+			failed[text] = err
+			continue
+		}
+		took := time.Since(begin).Round(100 * time.Microsecond)
+		x.add("NATS "+shell.ShownURL(text), Good, fmt.Sprintf("server %s, version %s, %s, in %s", c.ConnectedServerName(), c.ConnectedServerVersion(), secured(c), took), "")
+		if nc == nil {
+			nc = c
+		} else {
+			c.Close()
+		}
+	}
+	level := Bad
+	if nc != nil {
+		level = Warn
+	}
+	for _, text := range x.Servers.URLs {
+		if err := failed[text]; err != nil {
+			x.diagnose("NATS "+shell.ShownURL(text), level, err)
+		}
+	}
+	return nc
+}
+
+// diagnose adds an error of NATS.
+func (x *NATSExam) diagnose(check string, l Level, err error) {
+	found, remedy := x.Servers.Diagnose(err)
+	x.add(check, l, found, remedy)
+}
+
+// secured says how a connection is encrypted.
+func secured(nc *nats.Conn) string {
+	state, err := nc.TLSConnectionState()
+	if err != nil {
+		return "without TLS"
+	}
+	return tls.VersionName(state.Version)
+}
+
+// jetStream returns nil if JetStream does not answer.
+func (x *NATSExam) jetStream(ctx context.Context, nc *nats.Conn) jetstream.JetStream {
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(natsconn.Timeout))
+	if err != nil {
+		x.diagnose("JetStream", Bad, err)
+		return nil
+	}
+	account, err := js.AccountInfo(ctx)
+	switch {
+	case err == nil:
+		x.add("JetStream", Good, fmt.Sprintf("enabled, %d streams", account.Streams), "")
+		return js
+	case errors.Is(nc.LastError(), nats.ErrPermissionViolation):
+		x.add("JetStream", Skipped, "the user may not ask; a program that only publishes need not", "to check the stream, run doctor with -creds of a user that may use $JS.API.>")
+	default:
+		x.diagnose("JetStream", Bad, err)
+	}
+	return nil
+}
+
+// streams compares the streams with the settings, and reports what keeps them.
+func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
+	cfg := x.Stream
+	cfg.Conn, cfg.Logger = js.Conn(), slog.New(slog.DiscardHandler)
+	err := stream.Check(ctx, cfg)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		x.diagnose("stream", Skipped, err)
+		return
+	}
+	for _, e := range shell.Each(err) {
+		x.diagnose("stream", Bad, e)
+	}
+	if err == nil {
+		x.add("stream", Good, "has the settings of -stream, -subject, -replicas and the other flags", "")
+	}
+	x.replicas(ctx, js)
+}
+
+// replicas reports which servers keep the events.
+func (x *NATSExam) replicas(ctx context.Context, js jetstream.JetStream) {
+	s, err := js.Stream(ctx, x.Stream.Name)
+	if err != nil {
+		return // streams has reported it
+	}
+	info := s.CachedInfo()
+	if info.Config.Replicas == 1 {
+		x.add("replicas", Warn, "1: events are lost with the disk of their server", "for a fleet, run three servers and set -replicas 3, with nats stream edit for a stream that exists")
+		return
+	}
+	var behind []string
+	leader := ""
+	if info.Cluster != nil {
+		leader = info.Cluster.Leader
+		for _, p := range info.Cluster.Replicas {
+			if p.Offline || !p.Current {
+				behind = append(behind, p.Name)
+			}
+		}
+	}
+	if len(behind) == 0 {
+		x.add("replicas", Good, fmt.Sprintf("%d in step, leader %s", info.Config.Replicas, leader), "")
+		return
+	}
+	x.add("replicas", Warn, fmt.Sprintf("%d of %d in step, leader %s; away or behind: %s", info.Config.Replicas-len(behind), info.Config.Replicas, leader, strings.Join(behind, ", ")),
+		"start these servers, or wait until they have caught up: with a majority away, NATS accepts no events")
+}
+
+// syncRemedy says how to set sync_interval.
+const syncRemedy = "set jetstream { sync_interval: always } in the configuration of each server, and restart one server after another"
+
+// syncing reports whether the servers write events to disk before they acknowledge them. NATS does
+// not tell its clients, only its monitoring port.
+func (x *NATSExam) syncing(ctx context.Context) {
+	if len(x.Monitors) == 0 {
+		x.add("sync_interval", Warn, "not known: NATS tells it only at the monitoring port; with the default of 2m a power cut may lose events that NATS has acknowledged",
+			syncRemedy+"; -nats-monitor http://nats-1:8222,… lets doctor ask")
+		return
+	}
+	for _, monitor := range x.Monitors {
+		x.syncingOf(ctx, monitor)
+	}
+	if len(x.Monitors) < len(x.Servers.URLs) {
+		x.add("sync_interval", Warn, fmt.Sprintf("asked %d of %d servers", len(x.Monitors), len(x.Servers.URLs)), "list the monitoring ports of all servers in -nats-monitor")
+	}
+}
+
+// syncingOf asks one server.
+func (x *NATSExam) syncingOf(ctx context.Context, monitor string) {
+	name := "sync_interval " + shell.ShownURL(monitor)
+	config, err := monitored(ctx, monitor)
+	switch {
+	case err != nil:
+		x.add(name, Warn, "not known: "+err.Error(), "set -nats-monitor to the address of http_port in the server's configuration; otherwise "+syncRemedy)
+	case config.SyncAlways:
+		x.add(name, Good, "always", "")
+	default:
+		x.add(name, Warn, config.SyncInterval.String()+": a power cut may lose events that NATS has acknowledged", syncRemedy)
+	}
+}
+
+// syncConfig is a part of the answer of /jsz.
+type syncConfig struct {
+	SyncAlways   bool          `json:"sync_always"`
+	SyncInterval time.Duration `json:"sync_interval"`
+	StoreDir     string        `json:"store_dir"`
+}
+
+// monitored asks a monitoring port.
+func monitored(ctx context.Context, monitor string) (syncConfig, error) {
+	ctx, cancel := context.WithTimeout(ctx, shell.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, monitor+"/jsz", nil)
+	if err != nil {
+		return syncConfig{}, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return syncConfig{}, err
+	}
+	defer answer.Body.Close()
+	var found struct{ Config syncConfig }
+	if err := json.NewDecoder(answer.Body).Decode(&found); err != nil || answer.StatusCode != http.StatusOK || found.Config.StoreDir == "" {
+		return syncConfig{}, fmt.Errorf("GET %s/jsz answered %s without the configuration of JetStream", shell.ShownURL(monitor), answer.Status)
+	}
+	return found.Config, nil
+}

@@ -1,0 +1,182 @@
+package natsconn
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
+	"github.com/footfall-dev/footfall/stream"
+)
+
+// Variables of the environment without a flag, because other users of a machine see the command
+// lines of its programs.
+const (
+	UserVariable     = "FOOTFALL_NATS_USER"
+	PasswordVariable = "FOOTFALL_NATS_PASSWORD"
+)
+
+// Timeout bounds each attempt to connect and each request.
+const Timeout = 5 * time.Second
+
+// Servers are the servers of NATS, and how to connect to them.
+type Servers struct {
+	URLs    []string
+	flag    string // "-nats or FOOTFALL_NATS_URL"
+	as      string // the credentials, for messages
+	options []nats.Option
+}
+
+// String returns the addresses without passwords.
+func (s *Servers) String() string { return shell.ShownURLs(s.URLs) }
+
+// Config adds the servers to the settings of a stream.
+func (s *Servers) Config(cfg stream.Config, log *slog.Logger) stream.Config {
+	cfg.URL, cfg.Options, cfg.Logger = strings.Join(s.URLs, ","), s.options, log
+	return cfg
+}
+
+// Only returns one of the servers.
+func (s *Servers) Only(url string) *Servers {
+	one := *s
+	one.URLs = []string{url}
+	return &one
+}
+
+// Connect connects to one of the servers.
+func (s *Servers) Connect(name string, log *slog.Logger, more ...nats.Option) (*nats.Conn, error) {
+	options := append(s.options[:len(s.options):len(s.options)],
+		nats.Name("footfall "+name), nats.Timeout(Timeout), nats.MaxReconnects(-1),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("the connection to NATS is lost; reconnecting", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info("connected to NATS again") }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("NATS reports an error", "error", err) }))
+	nc, err := nats.Connect(strings.Join(s.URLs, ","), append(options, more...)...)
+	if err != nil {
+		return nil, s.Explain(err)
+	}
+	return nc, nil
+}
+
+// explained is an error of NATS with what to do about it.
+type explained struct {
+	at, found, remedy string
+	err               error
+}
+
+func (e *explained) Error() string { return fmt.Sprintf("NATS at %s: %s: %s", e.at, e.found, e.remedy) }
+
+func (e *explained) Unwrap() error { return e.err }
+
+// Explain adds what to do to an error of NATS.
+func (s *Servers) Explain(err error) error {
+	if _, known := errors.AsType[*explained](err); err == nil || known || errors.Is(err, context.Canceled) {
+		return err
+	}
+	found, remedy := s.Diagnose(err)
+	if _, different := errors.AsType[*stream.SettingsError](err); different {
+		return fmt.Errorf("%s: %s", found, remedy)
+	}
+	return &explained{s.String(), found, remedy, err}
+}
+
+// Diagnose says what an error of NATS is about, without the prefixes of packages, and what to do.
+func (s *Servers) Diagnose(err error) (found, remedy string) {
+	if e, ok := errors.AsType[*explained](err); ok {
+		return e.found, e.remedy
+	}
+	if e, ok := errors.AsType[*stream.SettingsError](err); ok {
+		return differences(e)
+	}
+	found = strings.TrimPrefix(err.Error(), "stream: ")
+	return strings.TrimPrefix(strings.TrimPrefix(found, "NATS: "), "nats: "), s.remedy(err)
+}
+
+// flagOf has the flag of each field of stream.Config, and of each setting of a stream that
+// differs.
+var flagOf = map[string]string{
+	"Name": "stream", "Subject": "subject", "Replicas": "replicas", "MaxBytes": "max-bytes", "MaxAge": "max-age",
+	"DuplicateWindow": "duplicate-window", "RejectedMaxBytes": "rejected-max-bytes", "RejectedMaxAge": "rejected-max-age",
+
+	"subjects": "subject", "replicas": "replicas", "max bytes": "max-bytes", "max age": "max-age", "duplicate window": "duplicate-window",
+}
+
+// differences says what differs between an existing stream and the flags, and what to do.
+func differences(e *stream.SettingsError) (found, remedy string) {
+	var list, flags []string
+	for _, d := range e.Differences {
+		text := fmt.Sprintf("%s is %s, not %s", d.Setting, d.Have, d.Want)
+		name := flagOf[d.Setting]
+		if strings.HasSuffix(e.Stream, "_REJECTED") && strings.HasPrefix(name, "max-") {
+			name = "rejected-" + name
+		}
+		if name != "" {
+			text += " (-" + name + ")"
+			flags = append(flags, "-"+name+" "+d.Have)
+		}
+		list = append(list, text)
+	}
+	remedy = "change the stream with nats stream edit " + e.Stream + ", or use another -stream and -subject"
+	if len(flags) == len(list) {
+		remedy = "give " + strings.Join(flags, " ") + ", and programs the same in stream.Config, or " + remedy
+	}
+	return fmt.Sprintf("the NATS stream %q exists with other settings: %s", e.Stream, strings.Join(list, "; ")), remedy
+}
+
+// remedy says what to do about an error of NATS.
+func (s *Servers) remedy(err error) string {
+	if text := tlsRemedy(err); text != "" {
+		return text
+	}
+	_, unknown := errors.AsType[*net.DNSError](err)
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthRevoked):
+		return s.as + ": set -creds to a credentials file, or " + UserVariable + " and " + PasswordVariable + ", to those of a user that the servers know"
+	case errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
+		return s.as + ": they have expired: issue new ones"
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return s.as + ": give the user permission for the subjects of JetStream ($JS.API.>, $JS.ACK.>, _INBOX.>) and of the events"
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
+		return "JetStream does not answer: add jetstream { store_dir: … } to the configuration of each server and enable it for the account, and see that a majority of the servers runs"
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return "a program that uses stream.Open creates it, or a relay: start one, or correct -stream"
+	case unknown:
+		return "no DNS server knows the host: check the host in " + s.flag
+	}
+	return "check host and port in " + s.flag + ", that the servers run and listen there, and firewalls"
+}
+
+// tlsRemedy says what to do about an error of TLS. It returns "" for other errors.
+func tlsRemedy(err error) string {
+	var untrusted x509.UnknownAuthorityError
+	var other x509.HostnameError
+	var told *net.OpError
+	_, invalid := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return "the server does not offer TLS: omit -tlsca, -tlscert, -tlskey and tls://, or configure tls { … } there"
+	case errors.Is(err, nats.ErrSecureConnRequired):
+		return "the server requires TLS: use tls:// addresses, and -tlsca if a private authority signs its certificate"
+	case errors.As(err, &untrusted):
+		return "this machine does not trust the authority of the server's certificate: set -tlsca to the authority's certificate"
+	case errors.As(err, &other):
+		return "the certificate is for another host: use its name in -nats, or correct the certificate"
+	case errors.As(err, &told) && told.Op == "remote error", errors.Is(err, nats.ErrTLS): // an alert, or closed after the handshake
+		return "the server does not accept this client's certificate: set -tlscert and -tlskey to one that the server's authority has signed"
+	case invalid:
+		return "the server's certificate cannot be verified: renew it, or correct the clock of this machine"
+	}
+	return ""
+}
