@@ -1,19 +1,8 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -183,91 +172,6 @@ func TestDoctorCountsReplicas(t *testing.T) {
 	checked(t, findings, "replicas", doctor.Warn, "2 of 3 in step, leader n", "start these servers")
 	assert.Contains(t, findings["replicas"].Found, "away or behind: n2")
 	checked(t, findings, "NATS "+urls[2], doctor.Warn, "no servers available", "check host and port")
-}
-
-// authority signs certificates for 127.0.0.1.
-type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	file string
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{t: t}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	var err error
-	a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
-	require.NoError(t, err)
-	a.cert, err = x509.ParseCertificate(raw)
-	require.NoError(t, err)
-	a.file = a.write("CERTIFICATE", raw)
-	return a
-}
-
-func (a *authority) write(kind string, raw []byte) string {
-	name := filepath.Join(a.t.TempDir(), "x.pem")
-	require.NoError(a.t, os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600))
-	return name
-}
-
-// issue returns the files of a certificate and its key.
-func (a *authority) issue() (cert, key string) {
-	a.t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(a.t, err)
-	raw, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, a.cert, &private.PublicKey, a.key)
-	require.NoError(a.t, err)
-	der, err := x509.MarshalECPrivateKey(private)
-	require.NoError(a.t, err)
-	return a.write("CERTIFICATE", raw), a.write("EC PRIVATE KEY", der)
-}
-
-func TestTLSAndClientCertificates(t *testing.T) {
-	t.Parallel()
-	ours := newAuthority(t)
-	cert, key := ours.issue()
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	require.NoError(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(ours.cert)
-	s := startNATSServer(t, func(o *server.Options) {
-		o.TLS, o.TLSVerify, o.TLSTimeout = true, true, 5
-		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}
-	})
-	url := "tls://" + s.Addr().String()
-	e := envOf(footfalltest.NewAPI(t).URL).with("FOOTFALL_NATS_URL", url).with("FOOTFALL_NATS_REPLICAS", "1")
-	right := []string{"-tlsca", ours.file, "-tlscert", cert, "-tlskey", key}
-	findings, status := examined(t, e, right...)
-	assert.Equal(t, 0, status, "%+v", findings)
-	checked(t, findings, "NATS "+url, doctor.Good, "TLS 1.3", "")
-	p, _ := relayed(t, e, right...)
-	assert.Equal(t, 0, p.stop().status)
-
-	otherCert, otherKey := newAuthority(t).issue()
-	for name, row := range map[string]struct {
-		args   []string
-		remedy string
-	}{
-		"no authority":      {[]string{"-tlscert", cert, "-tlskey", key}, "set -tlsca to the authority's certificate"},
-		"no certificate":    {[]string{"-tlsca", ours.file}, "set -tlscert and -tlskey"},
-		"other certificate": {[]string{"-tlsca", ours.file, "-tlscert", otherCert, "-tlskey", otherKey}, "set -tlscert and -tlskey"},
-	} {
-		got := run(t, e, append([]string{"rejected", "list"}, row.args...)...)
-		assert.Equal(t, 1, got.status, name)
-		assert.Contains(t, got.err, row.remedy, name)
-	}
-	got := run(t, e.with("FOOTFALL_NATS_URL", "nats://localhost:"+fmt.Sprint(portOf(t, s.Addr().String()))), append([]string{"rejected", "list"}, right...)...)
-	assert.Contains(t, got.err, "the certificate is for another host")
-	clear := startNATSServer(t)
-	got = run(t, e.with("FOOTFALL_NATS_URL", clear.ClientURL()), "rejected", "list", "-tlsca", ours.file)
-	assert.Contains(t, got.err, "the server does not offer TLS")
 }
 
 func TestDoctorSaysThatItCouldNotSend(t *testing.T) {

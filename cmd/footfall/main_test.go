@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
@@ -60,51 +58,6 @@ func (e env) with(name, value string) env {
 func run(t *testing.T, e env, args ...string) result {
 	t.Helper()
 	return begin(t, e, args...).wait(patience)
-}
-
-func TestSitesAreListed(t *testing.T) {
-	t.Parallel()
-	api := footfalltest.NewAPI(t)
-	got := run(t, envOf(api.URL), "sites")
-	assert.Equal(t, result{"ID         DOMAIN       TRACKING  ADDED\nsite_test  example.com  active    2026-01-01\n", "", 0}, got)
-	var paused strings.Builder
-	require.NoError(t, writeSites(&paused, []footfall.Site{{ID: "site_paused"}}))
-	assert.Contains(t, paused.String(), "inactive", "it has events, perhaps")
-	got = run(t, envOf(api.URL).with("FOOTFALL_SITE_ID", ""), "sites", "-json")
-	var sites []map[string]any
-	require.NoError(t, json.Unmarshal([]byte(got.out), &sites), got)
-	assert.Equal(t, []map[string]any{{"id": "site_test", "domain": "example.com", "created_at": "2026-01-01T00:00:00Z", "tracking_active": true}}, sites)
-
-	got = run(t, envOf(api.URL).with("FOOTFALL_API_KEY", "other"), "sites")
-	assert.Equal(t, 1, got.status)
-	assert.Contains(t, got.err, "Config.APIKey")
-	assert.Contains(t, got.err, "footfall doctor tells more")
-	assert.Empty(t, got.out)
-}
-
-func TestAnEventIsSent(t *testing.T) {
-	t.Parallel()
-	api := footfalltest.NewAPI(t)
-	got := run(t, envOf(api.URL), "send", "deploy_finished", "-url", "https://example.com/a,b",
-		"-prop", "version=v1.4", "-prop", "seconds=41", "-prop", "share=0.5", "-prop", `zip="10115"`, "-prop", "text=a,b=c", "-prop", "empty=", "-prop", "truth=true", "-prop", "nothing=null")
-	assert.Equal(t, result{"accepted: deploy_finished on https://example.com/a,b\n", "", 0}, got)
-	require.Len(t, api.Events(), 1)
-	e := api.Events()[0]
-	assert.Equal(t, "deploy_finished", e.Name)
-	assert.Equal(t, "https://example.com/a,b", e.URL)
-	assert.Equal(t, map[string]any{"version": "v1.4", "seconds": 41.0, "share": 0.5, "zip": "10115", "text": "a,b=c", "empty": "", "truth": "true", "nothing": "null"}, e.Props)
-
-	got = run(t, envOf(api.URL).with("FOOTFALL_DEFAULT_URL", "https://example.com/"), "send", "-json", "x")
-	assert.JSONEq(t, `{"accepted":true,"site_id":"site_test","name":"x","url":"https://example.com/"}`, got.out)
-
-	got = run(t, envOf(api.URL), "send", "-url", "https://example.com/", "-site", "site_other", "x")
-	assert.Equal(t, 1, got.status)
-	assert.Contains(t, got.err, "site_other")
-	assert.Contains(t, got.err, "footfall sites lists them")
-	got = run(t, envOf(api.URL).with("FOOTFALL_API_KEY", "other"), "send", "-url", "https://example.com/", "x")
-	assert.Equal(t, 1, got.status)
-	assert.Contains(t, got.err, "footfall doctor tells more")
-	assert.Len(t, api.Events(), 2)
 }
 
 func TestAWrongCommandLineEndsWithStatus2(t *testing.T) {
@@ -173,4 +126,66 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 			assert.Contains(t, got.out, word, "completion of %q", command)
 		}
 	}
+}
+
+func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
+	t.Parallel()
+	text := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(text, []byte("no PEM"), 0o600))
+	relay := func(more ...string) []string {
+		return append([]string{"relay", "-nats", "nats://127.0.0.1:1"}, more...)
+	}
+	for want, args := range map[string][]string{
+		"-nats or FOOTFALL_NATS_URL: not set: set it to":                                                         {"tail"},
+		"not set: set it to the addresses of the NATS servers, such as nats://nats-1:4222, or set -embedded DIR": {"relay"},
+		"-nats or FOOTFALL_NATS_URL: entry 2 is not an address":                                                  {"tail", "-nats", "nats-1,http://nats-2:4222"},
+		"flag provided but not defined: -stream; footfall tail -help":                                            {"tail", "-stream", "SHOP"}, // it listens to the subject
+		`"x" is not a number of events a second above zero`:                                                      relay("-rate", "x"),
+		`-rate or FOOTFALL_RATE: "-1" is not a number`:                                                           relay("-rate=-1"),
+		`"2" is wrong: not 1, 3 or 5`:                                                                            relay("-replicas", "2"),
+		`-replicas or FOOTFALL_NATS_REPLICAS: "three" is not 1, 3 or 5`:                                          relay("-replicas", "three"),
+		`-max-bytes or FOOTFALL_NATS_MAX_BYTES: "much" is not a size such as 512MiB`:                             relay("-max-bytes", "much"),
+		`-max-age or FOOTFALL_NATS_MAX_AGE: "7" is not a duration such as 90s`:                                   relay("-max-age", "7"),
+		`"5m" is wrong: longer than MaxAge`:                                                                      relay("-max-age", "1m", "-duplicate-window", "5m"),
+		`-stop-timeout or FOOTFALL_STOP_TIMEOUT: "0s" is not a duration`:                                         relay("-stop-timeout", "0s"),
+		`-metrics or FOOTFALL_METRICS: "9091" is not an address such as 127.0.0.1:909`:                           relay("-metrics", "9091"),
+		`-stream or FOOTFALL_NATS_STREAM: "A B" is wrong: contains a space`:                                      relay("-stream", "A B"),
+		`-subject or FOOTFALL_NATS_SUBJECT: "a.*" is wrong: not one subject`:                                     relay("-subject", "a.*"),
+		`cannot be read: open /none: no such file`:                                                               relay("-creds", "/none"),
+		"is not a credentials file of NATS":                                                                      relay("-creds", text),
+		"has no certificate in PEM":                                                                              relay("-tlsca", text),
+		"needs -tlskey or FOOTFALL_NATS_KEY, too":                                                                relay("-tlscert", text),
+		"needs -tlscert or FOOTFALL_NATS_CERT, too":                                                              relay("-tlskey", text),
+		"are not a certificate and its key":                                                                      relay("-tlscert", text, "-tlskey", text),
+		"no other address and no credentials: set only one of them":                                              relay("-embedded", t.TempDir()),
+		`"3" is not 1: the embedded server keeps one replica; omit it`:                                           {"relay", "-embedded", t.TempDir(), "-replicas", "3"},
+		"needs -embedded or FOOTFALL_EMBEDDED":                                                                   relay("-embedded-listen", "127.0.0.1:0"),
+		`"x" is neither a SEQ nor an ID`:                                                                         {"rejected", "retry", "-nats", "127.0.0.1:1", "x"},
+		"purge removes events for good: give SEQs or IDs, or -yes":                                               {"rejected", "purge", "-nats", "127.0.0.1:1"},
+		`which command? footfall rejected list, retry or purge`:                                                  {"rejected"},
+		`there is no command "lits"`:                                                                             {"rejected", "lits"},
+		`takes no argument "7"`:                                                                                  {"rejected", "list", "7"},
+		"-nats-monitor or FOOTFALL_NATS_MONITOR: \"nats-1:8222\" is not a list of URLs":                          {"doctor", "-nats-monitor", "nats-1:8222"},
+	} {
+		got := run(t, envOf("http://127.0.0.1:1"), args...)
+		assert.Equal(t, 2, got.status, "%q: %+v", args, got)
+		assert.Contains(t, got.err, want)
+		assert.NotContains(t, got.err, "refused", "%q: nothing is connected", args)
+	}
+	for variable, row := range map[string][2]string{
+		"FOOTFALL_NATS_PASSWORD": {"x", "set without FOOTFALL_NATS_USER"},
+		"FOOTFALL_NATS_REPLICAS": {"many", "is not 1, 3 or 5"},
+		"FOOTFALL_DISABLED":      {"true", "unset it, or do not run the relay"},
+		"FOOTFALL_API_KEY":       {"", "FOOTFALL_API_KEY"},
+	} {
+		got := run(t, envOf("http://127.0.0.1:1").with(variable, row[0]), relay()...)
+		assert.Equal(t, 2, got.status, "%s: %+v", variable, got)
+		assert.Contains(t, got.err, row[1], variable)
+	}
+	unused := filepath.Join(t.TempDir(), "unused")
+	run(t, envOf("http://127.0.0.1:1").with("FOOTFALL_API_KEY", ""), "relay", "-embedded", unused)
+	assert.NoDirExists(t, unused)
+	got := run(t, envOf("http://127.0.0.1:1").with("FOOTFALL_NATS_USER", "a"), relay("-creds", credsFile(t))...)
+	assert.Equal(t, 2, got.status)
+	assert.Contains(t, got.err, "-creds or FOOTFALL_NATS_CREDS: set, and so is FOOTFALL_NATS_USER or FOOTFALL_NATS_PASSWORD: set either the file, or user and password")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -87,28 +86,6 @@ func TestTailGoesOnAfterNATSWasAway(t *testing.T) {
 	p.sees("connected to NATS again")
 	publish(t, "nats://"+address, 1)
 	assert.Contains(t, p.lines(1)[0], "tested")
-}
-
-// restricted makes a user who may only publish events.
-func restricted(o *server.Options) {
-	o.Users = []*server.User{{Username: "shop", Password: "secret", Permissions: &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{"footfall.events"}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
-	}}}
-}
-
-func TestAMissingPermissionIsNamed(t *testing.T) {
-	t.Parallel()
-	e := at(startNATSServer(t, restricted), footfalltest.NewAPI(t)).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret")
-	for subject, args := range map[string][]string{
-		`Subscription to "footfall.events"`:                    {"tail"},
-		`Publish to "$JS.API.STREAM.INFO.FOOTFALL_REJECTED"`:   {"rejected", "list"},
-		`Publish to "$JS.API.STREAM.INFO.FOOTFALL_B_REJECTED"`: {"rejected", "retry", "-stream", "FOOTFALL_B"},
-	} {
-		p := begin(t, e, args...)
-		p.sees(`footfall: NATS at .*` + regexp.QuoteMeta(subject) + `: user "shop" of FOOTFALL_NATS_USER: give the user permission`)
-		assert.Equal(t, 1, p.wait(patience).status)
-	}
 }
 
 func TestTailEndsWhenNATSRefusesItsCredentials(t *testing.T) {
