@@ -68,7 +68,7 @@ func TestDoctorWarnsAboutSyncInterval(t *testing.T) {
 	e := at(s, api)
 	findings, status := examined(t, e)
 	assert.Equal(t, 0, status, "a warning")
-	checked(t, findings, "sync_interval", doctor.Warn, "not known: NATS tells it only at the monitoring port; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
+	checked(t, findings, "sync_interval", doctor.Warn, "unknown: only the monitoring port of NATS reports it; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
 	assert.Contains(t, findings["sync_interval"].Remedy, "-nats-monitor")
 	findings, _ = examined(t, e, "-nats-monitor", monitorOf(s))
 	checked(t, findings, "sync_interval "+monitorOf(s), doctor.Warn, "2m0s: a power cut may lose events", "set jetstream { sync_interval: always }")
@@ -133,12 +133,10 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 	assert.Equal(t, 1, status)
 	checked(t, findings, "JetStream", doctor.Bad, "jetstream not enabled", "add jetstream { store_dir")
 
-	forbidden := startNATSServer(t, func(o *server.Options) {
-		o.Users = []*server.User{{Username: "shop", Password: "secret", Permissions: &server.Permissions{Publish: &server.SubjectPermission{Allow: []string{"footfall.events"}}}}}
-	})
+	forbidden := startNATSServer(t, restricted)
 	findings, status = examined(t, e(forbidden.ClientURL()).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret"))
 	assert.Equal(t, 0, status, "%+v", findings)
-	checked(t, findings, "JetStream", doctor.Skipped, "the user may not ask", "$JS.API.>")
+	checked(t, findings, "JetStream", doctor.Skipped, "the user has no permission to ask", "$JS.API.>")
 	checked(t, findings, "FOOTFALL_NATS_PASSWORD", doctor.Good, "set, 6 characters", "")
 	checked(t, findings, "FOOTFALL_NATS_USER", doctor.Good, "shop (from the environment)", "")
 }
@@ -164,13 +162,13 @@ func TestDoctorCountsReplicas(t *testing.T) {
 	p.stop()
 	require.Eventually(t, func() bool {
 		findings, _ := examined(t, e)
-		return findings["replicas"].Level == doctor.Good && strings.HasPrefix(findings["replicas"].Found, "3 in step, leader n")
+		return findings["replicas"].Level == doctor.Good && strings.HasPrefix(findings["replicas"].Found, "3 current, leader n")
 	}, patience, 100*time.Millisecond)
 	nodes[2].Shutdown()
 	var findings map[string]doctor.Finding
 	require.Eventually(t, func() bool { findings, _ = examined(t, e); return findings["replicas"].Level == doctor.Warn }, patience, 100*time.Millisecond)
-	checked(t, findings, "replicas", doctor.Warn, "2 of 3 in step, leader n", "start these servers")
-	assert.Contains(t, findings["replicas"].Found, "away or behind: n2")
+	checked(t, findings, "replicas", doctor.Warn, "2 of 3 current, leader n", "start these servers")
+	assert.Contains(t, findings["replicas"].Found, "offline or behind: n2")
 	checked(t, findings, "NATS "+urls[2], doctor.Warn, "no servers available", "check host and port")
 }
 

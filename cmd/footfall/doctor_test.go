@@ -108,7 +108,7 @@ func plain(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-func TestDoctorTellsWhatAnswers(t *testing.T) {
+func TestDoctorSaysWhichServiceAnswers(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	html := func(status int) http.HandlerFunc {
@@ -226,7 +226,7 @@ func TestDoctorComparesClocks(t *testing.T) {
 	}
 }
 
-func TestDoctorTellsWhyTheEventWasRefused(t *testing.T) {
+func TestDoctorSaysWhyTheEventWasRefused(t *testing.T) {
 	t.Parallel()
 	for status, remedy := range map[int]string{409: "resume tracking", 400: "pages of its own domain", 500: "log of the service"} {
 		api := footfalltest.NewAPI(t)

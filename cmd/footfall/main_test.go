@@ -187,5 +187,5 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 	assert.NoDirExists(t, unused)
 	got := run(t, envOf("http://127.0.0.1:1").with("FOOTFALL_NATS_USER", "a"), relay("-creds", credsFile(t))...)
 	assert.Equal(t, 2, got.status)
-	assert.Contains(t, got.err, "-creds or FOOTFALL_NATS_CREDS: set, and so is FOOTFALL_NATS_USER or FOOTFALL_NATS_PASSWORD: set either the file, or user and password")
+	assert.Contains(t, got.err, "-creds or FOOTFALL_NATS_CREDS: cannot be combined with FOOTFALL_NATS_USER or FOOTFALL_NATS_PASSWORD: set either the file, or user and password")
 }

@@ -214,7 +214,7 @@ func TestTheDocumentedDefaultsAreThoseOfTheStream(t *testing.T) {
 	}
 }
 
-func TestNATSThatIsAwayIsNamed(t *testing.T) {
+func TestAnUnreachableNATSServerIsNamed(t *testing.T) {
 	t.Parallel()
 	api, address := footfalltest.NewAPI(t), freeAddress(t)
 	for name, args := range natsCommands {

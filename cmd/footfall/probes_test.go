@@ -32,7 +32,7 @@ func TestAWrongKeyEndsTheRelay(t *testing.T) {
 	assert.Equal(t, 3, messages(t, s.ClientURL(), "FOOTFALL"), "nothing is taken")
 }
 
-func TestARelayStartsAfterAnAnswerThatWasCut(t *testing.T) {
+func TestARelayStartsAfterATruncatedAnswer(t *testing.T) {
 	t.Parallel()
 	s, api := startNATSServer(t), footfalltest.NewAPI(t)
 	cut := plain(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -40,12 +40,12 @@ func TestARelayStartsAfterAnAnswerThatWasCut(t *testing.T) {
 		fmt.Fprint(w, `{"data":[`)
 	})
 	p := begin(t, at(s, api).with("FOOTFALL_BASE_URL", cut), "relay")
-	p.sees("the API is away; the relay starts")
+	p.sees("the API is unavailable; the relay starts")
 	p.sees("The relay takes events")
 	assert.Equal(t, 0, p.stop().status)
 }
 
-func TestReadyzTellsWhyARelayIsNotReady(t *testing.T) {
+func TestReadyzSaysWhyARelayIsNotReady(t *testing.T) {
 	t.Parallel()
 	address, dir := freeAddress(t), t.TempDir()
 	same := func(o *server.Options) { o.Port, o.StoreDir = portOf(t, address), dir }
@@ -87,14 +87,14 @@ func TestReadyzTellsWhyARelayIsNotReady(t *testing.T) {
 	assert.Equal(t, 0, p.stop().status)
 }
 
-func TestARelayStartsWhileNATSAndTheAPIAreAway(t *testing.T) {
+func TestARelayStartsWhileNATSAndTheAPIAreUnreachable(t *testing.T) {
 	t.Parallel()
 	gone, natsAt := freeAddress(t), freeAddress(t)
 	api := footfalltest.NewAPI(t)
 	e := envOf("http://"+gone).with("FOOTFALL_NATS_URL", "nats://"+natsAt).with("FOOTFALL_NATS_REPLICAS", "1")
 	p, base := relayed(t, e)
 	assert.Contains(t, p.said().err, "NATS is away")
-	assert.Contains(t, p.said().err, "the API is away; the relay starts")
+	assert.Contains(t, p.said().err, "the API is unavailable; the relay starts")
 	assert.Contains(t, p.said().err, gone)
 	status, body := get(t, base, "/readyz")
 	assert.Equal(t, 503, status)

@@ -67,7 +67,8 @@ func (r *rejections) run(ctx context.Context, action func(*rejections, context.C
 	s, cfg := natsconn.Read(v), natsconn.ReadStream(v)
 	s.Require(v, "")
 	for _, arg := range r.Args().Slice() {
-		if !isSeq(arg) && uuid.Validate(arg) != nil {
+		seq, err := strconv.ParseUint(arg, 10, 64)
+		if (err != nil || seq == 0) && uuid.Validate(arg) != nil {
 			v.Problem("%s: %q is neither a SEQ nor an ID; footfall rejected list shows them", r.FullName(), arg)
 		}
 	}
@@ -94,11 +95,6 @@ func (r *rejections) run(ctx context.Context, action func(*rejections, context.C
 		return err
 	}
 	return s.Explain(err)
-}
-
-func isSeq(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 64)
-	return err == nil && n > 0
 }
 
 // rejectedEvent is a line of the list.
@@ -163,7 +159,7 @@ func (r *rejections) move(ctx context.Context, f func(context.Context, ...uint64
 }
 
 // errNoneSuch is wrapped by an error about an event that is not among the rejected ones.
-var errNoneSuch = errors.New("footfall rejected list shows those that there are")
+var errNoneSuch = errors.New("footfall rejected list shows the existing ones")
 
 // seqs returns the positions that the arguments name. All of them must be there.
 func (r *rejections) seqs(ctx context.Context) (seqs []uint64, err error) {

@@ -24,7 +24,7 @@ func relayCommand(stdout, stderr io.Writer) *cli.Command {
 		Name: "relay", Usage: "deliver the events of a NATS stream to the API",
 		Description: "Several relays share a stream. On SIGTERM or SIGINT a relay hands back the events that it has not\n" +
 			"delivered, prints an account, and exits with status 0 within -stop-timeout and a few seconds.\n\n" +
-			"-embedded DIR runs a NATS server inside, on one machine and without credentials. It keeps the events in DIR.",
+			"-embedded DIR runs a NATS server inside the relay, without credentials, for one machine. It keeps the events in DIR.",
 		Flags: append(flags,
 			shell.Option("rate", "FOOTFALL_RATE", "`EVENTS` a second that this relay takes from the stream, for an API that limits them; retries are not counted; without it no bound"),
 			shell.Option("stop-timeout", "FOOTFALL_STOP_TIMEOUT", "`DURATION` to wait for the API's answers when the relay stops; without it 5s"),
@@ -75,7 +75,7 @@ func relayOptionsOf(c *cli.Command) (relayOptions, error) {
 	return o, errors.Join(v.Err(), shell.CheckConfig(o.api))
 }
 
-// embeddedOptions reads the flags of the server inside of the relay.
+// embeddedOptions reads the flags of the server inside the relay.
 func embeddedOptions(v *shell.Values) embedded.Options {
 	o := embedded.Options{Dir: v.String("embedded"), Address: v.Address("embedded-listen", "127.0.0.1:4222")}
 	if o.Dir == "" {
@@ -86,11 +86,11 @@ func embeddedOptions(v *shell.Values) embedded.Options {
 	}
 	for _, name := range []string{"nats", "creds", "tlsca", "tlscert", "tlskey"} {
 		if v.String(name) != "" {
-			v.Problem("%s: set, and so is %s, whose server has no other address and no credentials: set only one of them", v.Label(name), v.Label("embedded"))
+			v.Problem("%s: cannot be combined with %s, whose server has no other address and no credentials: set only one of them", v.Label(name), v.Label("embedded"))
 		}
 	}
 	if os.Getenv(natsconn.UserVariable) != "" {
-		v.Problem("%s: set, and so is %s, whose server has no users: set only one of them", natsconn.UserVariable, v.Label("embedded"))
+		v.Problem("%s: cannot be combined with %s, whose server has no users: set only one of them", natsconn.UserVariable, v.Label("embedded"))
 	}
 	if text := v.String("replicas"); text != "" && text != "1" {
 		v.Wrong("replicas", "is not 1: the embedded server keeps one replica; omit it")

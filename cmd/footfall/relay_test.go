@@ -104,7 +104,7 @@ func connected(t *testing.T, url string) jetstream.JetStream {
 	return js
 }
 
-func TestARelayDeliversAndTellsItsMetrics(t *testing.T) {
+func TestARelayDeliversAndServesMetrics(t *testing.T) {
 	t.Parallel()
 	s, api := startNATSServer(t), footfalltest.NewAPI(t)
 	publish(t, s.ClientURL(), 50)
@@ -144,7 +144,7 @@ func TestARelayDeliversAndTellsItsMetrics(t *testing.T) {
 	assert.Contains(t, got.out, "Account: 50 taken, of them 0 redelivered: 49 delivered, 1 rejected, 0 handed back to the stream.\n")
 }
 
-func TestSIGTERMHandsBackWhatIsNotDelivered(t *testing.T) {
+func TestSIGTERMHandsBackUndeliveredEvents(t *testing.T) {
 	t.Parallel()
 	s, api := startNATSServer(t), footfalltest.NewAPI(t)
 	publish(t, s.ClientURL(), 40)

@@ -73,7 +73,7 @@ func notSent(err error) error {
 	if answer, ok := errors.AsType[*footfall.APIError](err); ok && answer.Code == "not_found" {
 		return fmt.Errorf("%w; footfall sites lists them", err)
 	}
-	return fmt.Errorf("%w; footfall doctor tells more", err)
+	return fmt.Errorf("%w; run footfall doctor for details", err)
 }
 
 // parseProps reads props of the command line.

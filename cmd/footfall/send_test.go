@@ -30,6 +30,6 @@ func TestAnEventIsSent(t *testing.T) {
 	assert.Contains(t, got.err, "footfall sites lists them")
 	got = run(t, envOf(api.URL).with("FOOTFALL_API_KEY", "other"), "send", "-url", "https://example.com/", "x")
 	assert.Equal(t, 1, got.status)
-	assert.Contains(t, got.err, "footfall doctor tells more")
+	assert.Contains(t, got.err, "run footfall doctor for details")
 	assert.Len(t, api.Events(), 2)
 }

@@ -21,7 +21,7 @@ func sitesCommand(out io.Writer) *cli.Command {
 				return err
 			}
 			if err := client.Check(ctx); err != nil {
-				return fmt.Errorf("%w; footfall doctor tells more", err)
+				return fmt.Errorf("%w; run footfall doctor for details", err)
 			}
 			sites, err := client.Sites(ctx)
 			if err != nil {

@@ -28,6 +28,6 @@ func TestSitesAreListed(t *testing.T) {
 	got = run(t, envOf(api.URL).with("FOOTFALL_API_KEY", "other"), "sites")
 	assert.Equal(t, 1, got.status)
 	assert.Contains(t, got.err, "Config.APIKey")
-	assert.Contains(t, got.err, "footfall doctor tells more")
+	assert.Contains(t, got.err, "run footfall doctor for details")
 	assert.Empty(t, got.out)
 }

@@ -19,7 +19,7 @@ import (
 func tailCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "tail", Usage: "print the events that are published to a NATS stream from now on",
-		Description: "It listens to the subject of the events, takes none of them from the relays, and ends with SIGINT or\n" +
+		Description: "It subscribes to the subject of the events, takes none of them from the relays, and ends on SIGINT or\n" +
 			"SIGTERM. With -json each line is an event.",
 		Flags: append(natsconn.Flags(), natsconn.SubjectFlag(),
 			&cli.StringFlag{Name: "site", Usage: "only events of the site with this `ID`"},
@@ -75,7 +75,7 @@ func (t *tail) run(ctx context.Context, cfg stream.Config, s *natsconn.Servers) 
 	return s.Explain(err)
 }
 
-// print prints an event unless it is filtered out. A message that is no event is never.
+// print prints an event unless it is filtered out. A message that is not an event is never filtered out.
 func (t *tail) print(now time.Time, m stream.Event) error {
 	e, ok := shell.ParseEvent(m.Body)
 	if ok && (t.site != "" && t.site != e.SiteID || t.event != "" && t.event != e.Name) {

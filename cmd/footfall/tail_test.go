@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,7 +21,7 @@ func (p *process) lines(n int) []string {
 	return strings.Split(strings.TrimSuffix(p.said().out, "\n"), "\n")
 }
 
-func TestTailPrintsWhatIsPublished(t *testing.T) {
+func TestTailPrintsPublishedEvents(t *testing.T) {
 	t.Parallel()
 	s := startNATSServer(t)
 	e := at(s, footfalltest.NewAPI(t))
@@ -56,7 +55,7 @@ func TestTailPrintsWhatIsPublished(t *testing.T) {
 	assert.Equal(t, 3, messages(t, s.ClientURL(), "FOOTFALL"), "tail takes none")
 }
 
-func TestTailShowsWhatIsNoEvent(t *testing.T) {
+func TestTailShowsMessagesThatAreNotEvents(t *testing.T) {
 	t.Parallel()
 	s := startNATSServer(t)
 	p := begin(t, at(s, footfalltest.NewAPI(t)), "tail")
@@ -64,15 +63,12 @@ func TestTailShowsWhatIsNoEvent(t *testing.T) {
 	p.sees("events from now on")
 	asJSON.sees("events from now on")
 	time.Sleep(200 * time.Millisecond)
-	nc, err := nats.Connect(s.ClientURL())
-	require.NoError(t, err)
-	defer nc.Close()
-	require.NoError(t, nc.Publish("footfall.events", []byte("\x1b[2J")))
+	require.NoError(t, connected(t, s.ClientURL()).Conn().Publish("footfall.events", []byte("\x1b[2J")))
 	assert.Regexp(t, `  not an event, 4 bytes$`, p.lines(1)[0])
 	assert.JSONEq(t, `{"event":"\u001b[2J"}`, asJSON.lines(1)[0])
 }
 
-func TestTailGoesOnAfterNATSWasAway(t *testing.T) {
+func TestTailContinuesAfterAnOutageOfNATS(t *testing.T) {
 	t.Parallel()
 	address, dir := freeAddress(t), t.TempDir()
 	same := func(o *server.Options) { o.Port, o.StoreDir = portOf(t, address), dir }

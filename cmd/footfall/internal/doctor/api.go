@@ -82,8 +82,8 @@ func (a *apiExam) refused(err error) {
 	a.add("key", Skipped, "not checked, because the API did not answer", "")
 }
 
-// mostSkew is a difference that needs no attention. Date has whole seconds.
-const mostSkew = 30 * time.Second
+// maxSkew is the largest difference that needs no attention. Date has whole seconds.
+const maxSkew = 30 * time.Second
 
 // clock compares the clock of this machine with the Date header of the answer.
 func (a *apiExam) clock() {
@@ -106,7 +106,7 @@ func (a *apiExam) clock() {
 	case skew < 0:
 		found = (-skew).Round(time.Second).String() + " behind the server's"
 	}
-	if skew.Abs() > mostSkew {
+	if skew.Abs() > maxSkew {
 		a.add("clock", Warn, found, "synchronize both clocks, such as with NTP: certificates and the dates of logs depend on them")
 	} else {
 		a.add("clock", Good, found, "")
@@ -120,7 +120,7 @@ func (a *apiExam) site() bool {
 		a.mine = a.sites[i]
 		found := fmt.Sprintf("%s is %s", a.mine.ID, a.mine.Domain)
 		if !a.mine.TrackingActive {
-			found += ", without events lately or paused"
+			found += ", paused or without recent events"
 		}
 		a.add("site", Good, found, "")
 		return true
@@ -150,16 +150,15 @@ func names(sites []footfall.Site) string {
 
 // send sends an event if it is wanted.
 func (a *apiExam) send(ctx context.Context, wanted bool, page string) {
-	if wanted && a.cfg.SiteID == "" {
+	switch {
+	case !wanted:
+		a.add("event", Skipped, "none sent; -send sends one, which counts in the dashboard", "")
+		return
+	case a.cfg.SiteID == "":
 		a.add("event", Bad, "none sent, because there is no site", "set FOOTFALL_SITE_ID to the site of the event; footfall sites lists them")
 		return
-	}
-	if wanted && a.cfg.Disabled {
+	case a.cfg.Disabled:
 		a.add("event", Bad, "none sent, because FOOTFALL_DISABLED is true", "unset it to send an event")
-		return
-	}
-	if !wanted {
-		a.add("event", Skipped, "none sent; -send sends one, which counts in the dashboard", "")
 		return
 	}
 	e := footfall.Event{SiteID: a.mine.ID, Name: "footfall_doctor", URL: cmp.Or(page, a.cfg.DefaultURL, "https://"+a.mine.Domain+"/")}

@@ -16,8 +16,7 @@ type Exam struct {
 	NATS   NATSExam
 }
 
-// Run checks everything in the order in which a request needs it. A check that depends on a failed
-// one is skipped.
+// Run checks what an event needs, in the order of use. A check that depends on a failed one is skipped.
 func (x *Exam) Run(ctx context.Context) *Report {
 	viaNATS := len(x.NATS.Servers.URLs) > 0
 	u := useOf(x.Config, viaNATS)

@@ -102,7 +102,7 @@ func (x *NATSExam) jetStream(ctx context.Context, nc *nats.Conn) jetstream.JetSt
 		x.add("JetStream", Good, fmt.Sprintf("enabled, %d streams", account.Streams), "")
 		return js
 	case errors.Is(nc.LastError(), nats.ErrPermissionViolation):
-		x.add("JetStream", Skipped, "the user may not ask; a program that only publishes need not", "to check the stream, run doctor with -creds of a user that may use $JS.API.>")
+		x.add("JetStream", Skipped, "the user has no permission to ask; a program that only publishes needs none", "to check the stream, run doctor with -creds of a user that may use $JS.API.>")
 	default:
 		x.diagnose("JetStream", Bad, err)
 	}
@@ -149,11 +149,11 @@ func (x *NATSExam) replicas(ctx context.Context, js jetstream.JetStream) {
 		}
 	}
 	if len(behind) == 0 {
-		x.add("replicas", Good, fmt.Sprintf("%d in step, leader %s", info.Config.Replicas, leader), "")
+		x.add("replicas", Good, fmt.Sprintf("%d current, leader %s", info.Config.Replicas, leader), "")
 		return
 	}
-	x.add("replicas", Warn, fmt.Sprintf("%d of %d in step, leader %s; away or behind: %s", info.Config.Replicas-len(behind), info.Config.Replicas, leader, strings.Join(behind, ", ")),
-		"start these servers, or wait until they have caught up: with a majority away, NATS accepts no events")
+	x.add("replicas", Warn, fmt.Sprintf("%d of %d current, leader %s; offline or behind: %s", info.Config.Replicas-len(behind), info.Config.Replicas, leader, strings.Join(behind, ", ")),
+		"start these servers, or wait until they have caught up: without a majority, NATS accepts no events")
 }
 
 // syncRemedy says how to set sync_interval.
@@ -163,7 +163,7 @@ const syncRemedy = "set jetstream { sync_interval: always } in the configuration
 // not tell its clients, only its monitoring port.
 func (x *NATSExam) syncing(ctx context.Context) {
 	if len(x.Monitors) == 0 {
-		x.add("sync_interval", Warn, "not known: NATS tells it only at the monitoring port; with the default of 2m a power cut may lose events that NATS has acknowledged",
+		x.add("sync_interval", Warn, "unknown: only the monitoring port of NATS reports it; with the default of 2m a power cut may lose events that NATS has acknowledged",
 			syncRemedy+"; -nats-monitor http://nats-1:8222,… lets doctor ask")
 		return
 	}
@@ -181,7 +181,7 @@ func (x *NATSExam) syncingOf(ctx context.Context, monitor string) {
 	config, err := monitored(ctx, monitor)
 	switch {
 	case err != nil:
-		x.add(name, Warn, "not known: "+err.Error(), "set -nats-monitor to the address of http_port in the server's configuration; otherwise "+syncRemedy)
+		x.add(name, Warn, "unknown: "+err.Error(), "set -nats-monitor to the address of http_port in the server's configuration; otherwise "+syncRemedy)
 	case config.SyncAlways:
 		x.add(name, Good, "always", "")
 	default:

@@ -84,8 +84,8 @@ func (r *Report) connect(ctx context.Context, address string) net.Conn {
 	return conn
 }
 
-// soon is how long before its end a certificate deserves a warning.
-const soon = 14 * 24 * time.Hour
+// renewal is how long before its end a certificate should be renewed.
+const renewal = 14 * 24 * time.Hour
 
 func (r *Report) handshake(ctx context.Context, conn net.Conn, host string) bool {
 	ctx, cancel := context.WithTimeout(ctx, shell.Timeout)
@@ -98,7 +98,7 @@ func (r *Report) handshake(ctx context.Context, conn net.Conn, host string) bool
 	state := secured.ConnectionState()
 	ends := state.PeerCertificates[0].NotAfter
 	found := fmt.Sprintf("%s, the certificate is valid until %s", tls.VersionName(state.Version), ends.Format("2006-01-02"))
-	if time.Until(ends) < soon {
+	if time.Until(ends) < renewal {
 		r.add("TLS", Warn, found, "renew the certificate of the service")
 	} else {
 		r.add("TLS", Good, found, "")
@@ -114,10 +114,10 @@ func tlsRemedy(err error) string {
 		return "the certificate is for another host: use its name in FOOTFALL_BASE_URL, or correct the certificate"
 	}
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return "the certificate is outside of its dates: renew it, or correct the clock of this machine"
+		return "the certificate has expired or is not valid yet: renew it, or correct the clock of this machine"
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return "the server does not speak TLS on this port: check the port, or use http:// with FOOTFALL_ALLOW_HTTP=true inside of a private network"
+		return "the server does not speak TLS on this port: check the port, or use http:// with FOOTFALL_ALLOW_HTTP=true inside a private network"
 	}
 	return "check the TLS configuration of the service or of the proxy before it"
 }

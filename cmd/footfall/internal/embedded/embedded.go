@@ -75,7 +75,7 @@ func start(o Options, log *slog.Logger) (*server.Server, error) {
 		net.JoinHostPort(host, strconv.Itoa(port)), o.Dir, l.why())
 }
 
-// reachable returns an address at which programs of this machine reach the server.
+// reachable returns an address at which programs on this machine reach the server.
 func reachable(s *server.Server) string {
 	at, ok := s.Addr().(*net.TCPAddr)
 	if ok && at.IP.IsUnspecified() {

@@ -20,7 +20,7 @@ import (
 	"github.com/footfall-dev/footfall/stream"
 )
 
-// Flags are the flags of each command that connects to NATS. Their names are those of the nats command.
+// Flags are the flags of each command that connects to NATS. They have the names of the nats command's flags.
 func Flags() []cli.Flag {
 	return []cli.Flag{
 		shell.Option("nats", "FOOTFALL_NATS_URL", "the `ADDRESSES` of the NATS servers, separated by commas, such as nats://nats-1:4222,nats://nats-2:4222"),
@@ -91,7 +91,7 @@ func (s *Servers) credentials(v *shell.Values) {
 	s.as = "no credentials were given"
 	switch {
 	case file != "" && (user != "" || password != ""):
-		v.Problem("%s: set, and so is %s or %s: set either the file, or user and password", v.Label("creds"), UserVariable, PasswordVariable)
+		v.Problem("%s: cannot be combined with %s or %s: set either the file, or user and password", v.Label("creds"), UserVariable, PasswordVariable)
 	case password != "" && user == "":
 		v.Problem("%s: set without %s", PasswordVariable, UserVariable)
 	case file != "":

@@ -151,7 +151,7 @@ func (s *Servers) remedy(err error) string {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		return "JetStream does not answer: add jetstream { store_dir: … } to the configuration of each server and enable it for the account, and see that a majority of the servers runs"
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return "a program that uses stream.Open creates it, or a relay: start one, or correct -stream"
+		return "a relay or a program that uses stream.Open creates it: start one, or correct -stream"
 	case unknown:
 		return "no DNS server knows the host: check the host in " + s.flag
 	}
@@ -162,7 +162,7 @@ func (s *Servers) remedy(err error) string {
 func tlsRemedy(err error) string {
 	var untrusted x509.UnknownAuthorityError
 	var other x509.HostnameError
-	var told *net.OpError
+	var remote *net.OpError
 	_, invalid := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case errors.Is(err, nats.ErrSecureConnWanted):
@@ -173,7 +173,7 @@ func tlsRemedy(err error) string {
 		return "this machine does not trust the authority of the server's certificate: set -tlsca to the authority's certificate"
 	case errors.As(err, &other):
 		return "the certificate is for another host: use its name in -nats, or correct the certificate"
-	case errors.As(err, &told) && told.Op == "remote error", errors.Is(err, nats.ErrTLS): // an alert, or closed after the handshake
+	case errors.As(err, &remote) && remote.Op == "remote error", errors.Is(err, nats.ErrTLS): // an alert, or closed after the handshake
 		return "the server does not accept this client's certificate: set -tlscert and -tlskey to one that the server's authority has signed"
 	case invalid:
 		return "the server's certificate cannot be verified: renew it, or correct the clock of this machine"

@@ -14,18 +14,19 @@ import (
 	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 )
 
-// askAgain is the time between two questions to an API that is away.
-const askAgain = 5 * time.Second
+// checkInterval is the time between two checks of an API that is unavailable.
+const checkInterval = 5 * time.Second
 
 // apiCheck asks the API when a relay starts.
 type apiCheck struct {
-	ctx  context.Context // of the relay
-	log  *slog.Logger
-	away atomic.Pointer[error] // why the API has not answered since the start, or nil
+	ctx     context.Context // of the relay
+	log     *slog.Logger
+	failure atomic.Pointer[error] // why the API has not answered since the start, or nil
 }
 
-// CheckAPI asks the API whether it takes the key. An error is one that only an operator can
-// remove. If the API is away, the relay starts, is not ready, and its events wait in the stream.
+// CheckAPI asks the API whether it accepts the key, and returns an error that only an operator can
+// correct. An unavailable API is not an error: the relay starts, is not ready, and its events wait in
+// the stream.
 func (c *apiCheck) CheckAPI(cfg footfall.Config) error {
 	seen := &answered{}
 	client, err := shell.NewClient(cfg, &http.Client{Transport: seen})
@@ -38,16 +39,20 @@ func (c *apiCheck) CheckAPI(cfg footfall.Config) error {
 	}
 	check, ok := errors.AsType[*footfall.CheckError](err)
 	if ok && check.Field != "" && seen.whole {
-		return fmt.Errorf("the API at %s: %w: %s; footfall doctor tells more", cfg.BaseURL, err, apiRemedy(check.Field))
+		remedy := "something other than the API answers: set FOOTFALL_BASE_URL to the address of the API, which ends before /v1"
+		if check.Field == "Config.APIKey" {
+			remedy = "issue a key in the dashboard of the service, and set FOOTFALL_API_KEY to it"
+		}
+		return fmt.Errorf("the API at %s: %w: %s; run footfall doctor for details", cfg.BaseURL, err, remedy)
 	}
-	c.log.Warn("the API is away; the relay starts, and events wait in the stream until it is there; footfall doctor tells more",
+	c.log.Warn("the API is unavailable; the relay starts, and events wait in the stream until the API answers; run footfall doctor for details",
 		"FOOTFALL_BASE_URL", cfg.BaseURL, "error", err)
-	c.away.Store(&err)
+	c.failure.Store(&err)
 	go c.await(client)
 	return nil
 }
 
-// answered notes whether an answer has come, with all of its body, which it reads.
+// answered reads an answer, and notes whether all of it has come.
 type answered struct {
 	io.ReadCloser
 	whole bool
@@ -70,27 +75,19 @@ func (a *answered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// await asks until the API answers as it should.
+// await checks the API until it accepts the key.
 func (c *apiCheck) await(client *footfall.Client) {
 	for {
 		select {
-		case <-time.After(askAgain):
+		case <-time.After(checkInterval):
 		case <-c.ctx.Done():
 			return
 		}
 		err := client.Check(c.ctx)
 		if err == nil {
-			c.away.Store(nil)
+			c.failure.Store(nil)
 			return
 		}
-		c.away.Store(&err)
+		c.failure.Store(&err)
 	}
-}
-
-// apiRemedy says what to do about a field that Check found wrong.
-func apiRemedy(field string) string {
-	if field == "Config.APIKey" {
-		return "issue a key in the dashboard of the service, and set FOOTFALL_API_KEY to it"
-	}
-	return "something other than the API answers: set FOOTFALL_BASE_URL to the address of the API, which ends before /v1"
 }

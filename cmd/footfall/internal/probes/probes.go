@@ -20,7 +20,7 @@ import (
 	"github.com/footfall-dev/footfall/stream"
 )
 
-// Probes tells how a relay is, from before the relay connects to NATS until it has stopped.
+// Probes reports the state of a relay, from before the relay connects to NATS until it has stopped.
 type Probes struct {
 	apiCheck
 	relay atomic.Pointer[stream.Relay] // nil until it is made
@@ -34,7 +34,7 @@ func New(ctx context.Context, log *slog.Logger) *Probes {
 // Started adds the relay.
 func (p *Probes) Started(relay *stream.Relay) { p.relay.Store(relay) }
 
-// stopTime bounds the end of the listener.
+// stopTime bounds the shutdown of the listener.
 const stopTime = time.Second
 
 // Serve listens. Call stop to end it.
@@ -55,7 +55,7 @@ func (p *Probes) Serve(address string) (at net.Addr, stop func(), err error) {
 	go func() {
 		defer close(ended)
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			p.log.Error("metrics and probes are not served any more", "error", err)
+			p.log.Error("the listener of metrics and probes has failed", "error", err)
 		}
 	}()
 	return listener.Addr(), func() {
@@ -96,7 +96,7 @@ func (p *Probes) ready() error {
 	if err := relay.Ready(); err != nil {
 		return err
 	}
-	if err := p.away.Load(); err != nil && relay.Stats().Delivered == 0 {
+	if err := p.failure.Load(); err != nil && relay.Stats().Delivered == 0 {
 		return fmt.Errorf("the API has not answered yet: %w", *err)
 	}
 	if relay.BreakerOpen() {

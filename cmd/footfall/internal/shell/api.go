@@ -55,16 +55,16 @@ func FieldErrors(err error) map[string]string {
 
 // Each returns the errors that err joins.
 func Each(err error) (list []error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case ok:
 		for _, one := range joined.Unwrap() {
 			list = append(list, Each(one)...)
 		}
-		return list
+	case err != nil:
+		list = append(list, err)
 	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
+	return list
 }
 
 // Version returns the version of this program, or devel in a build from a checkout.
