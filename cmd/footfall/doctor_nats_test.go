@@ -114,6 +114,7 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 	findings, status := examined(t, e("nats://"+gone))
 	assert.Equal(t, 1, status)
 	checked(t, findings, "NATS nats://"+gone, doctor.Bad, "no servers available", "check host and port in -nats or FOOTFALL_NATS_URL")
+	assert.NotContains(t, findings["NATS nats://"+gone].Found, "NATS at", "the check has the address")
 	checked(t, findings, "JetStream", doctor.Skipped, "no connection to NATS", "")
 
 	s := startNATSServer(t)
