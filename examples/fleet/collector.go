@@ -31,24 +31,24 @@ type service struct {
 	ended     chan error
 }
 
-// told is a store that reports each event that is added, also one that was added before and is not
-// counted again. It embeds the store's own type: the collector uses methods of it that store.Store
-// does not have.
-type told struct {
+// observed is a store that calls added with each event that is added, including an event that was added
+// before and is not counted again. It embeds *sqlite.Store because the collector uses methods that
+// store.Store does not have.
+type observed struct {
 	*sqlite.Store
-	of func(store.Event)
+	added func(store.Event)
 }
 
 // Add implements store.Store.
-func (s told) Add(ctx context.Context, e store.Event) error {
+func (s observed) Add(ctx context.Context, e store.Event) error {
 	err := s.Store.Add(ctx, e)
 	if err == nil {
-		s.of(e)
+		s.added(e)
 	}
 	return err
 }
 
-func openService(ctx context.Context, dir string, of func(store.Event)) (s *service, err error) {
+func openService(ctx context.Context, dir string, added func(store.Event)) (s *service, err error) {
 	s = &service{ended: make(chan error, 1)}
 	if s.log, err = os.Create(filepath.Join(dir, "collector.log")); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func openService(ctx context.Context, dir string, of func(store.Event)) (s *serv
 		return nil, errors.Join(err, listener.Close(), s.log.Close())
 	}
 	s.store = opened
-	s.collector, err = collector.New(ctx, collector.Config{Store: told{opened, of}, PublicURL: s.url, Logger: log})
+	s.collector, err = collector.New(ctx, collector.Config{Store: observed{opened, added}, PublicURL: s.url, Logger: log})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close(), s.store.Close(), s.log.Close())
 	}
@@ -90,11 +90,11 @@ func (s *service) register(ctx context.Context) (err error) {
 // dashboard returns the address of the dashboard.
 func (s *service) dashboard() string { return cmp.Or(s.collector.SetupURL(), s.url) }
 
-// count calls of with each event that is counted.
-func (s *service) count(ctx context.Context, of func(store.Event)) error {
+// count calls f with each event that is counted.
+func (s *service) count(ctx context.Context, f func(store.Event)) error {
 	q := store.Query{Site: s.site.ID, From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}
 	return s.store.Export(ctx, q, func(e store.Event) error {
-		of(e)
+		f(e)
 		return nil
 	})
 }

@@ -30,7 +30,7 @@ func (f *fleet) visits(ctx context.Context) {
 	for i := 0; limit.Wait(ctx) == nil; i++ {
 		c, err := newCustomer(f.ledger, f.shopFor(i), transport)
 		if err != nil {
-			return // cannot happen: a jar without options
+			return // a jar without options has no error
 		}
 		free <- struct{}{}
 		inside.Go(func() {
@@ -63,17 +63,6 @@ func newCustomer(l *ledger, s *shop, transport *http.Transport) (*customer, erro
 		Transport: transport, Jar: jar, Timeout: 5 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, err
-}
-
-// steps of a visit. The shop makes these events of them.
-var steps = []struct {
-	method, path string
-	events       []string
-}{
-	{http.MethodGet, "/products/", []string{"product_viewed"}},
-	{http.MethodPost, "/basket", []string{"basket_added"}},
-	{http.MethodGet, "/checkout", []string{"checkout_started"}},
-	{http.MethodPost, "/checkout", []string{"order_placed", "checkout_completed"}},
 }
 
 // visit makes each request once: a shop that was killed may have tracked its events.

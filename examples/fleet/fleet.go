@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// fleet is all processes and the account.
+// fleet has all processes and the ledger.
 type fleet struct {
 	opts    options
 	out     io.Writer
@@ -17,7 +17,7 @@ type fleet struct {
 	service *service
 	nats    []*process
 	relays  []*process
-	started []*process // all, also those that were killed
+	started []*process // all, including killed ones
 	confs   []string   // of nats
 	url     string     // of nats
 	began   time.Time  // when the first customer came
@@ -132,7 +132,7 @@ func (f *fleet) report(ctx context.Context) error {
 	defer cancel()
 	if f.ledger.awaitUpTo(ctx, f.ledger.last()) == nil {
 		f.say("every event that was Stored has arrived")
-	} // otherwise the account says how many have not
+	} // otherwise the account has the missing ones
 	stopped = errors.Join(stopped, stopAll(f.relays), stopAll(f.nats))
 	if err := f.service.count(context.WithoutCancel(ctx), f.ledger.count); err != nil {
 		return errors.Join(err, stopped)
@@ -156,7 +156,7 @@ func (f *fleet) stopShops() error {
 	return err
 }
 
-// stopAll stops processes at once.
+// stopAll stops processes at the same time.
 func stopAll(processes []*process) error {
 	errs := make([]error, len(processes))
 	var stopping sync.WaitGroup
@@ -167,7 +167,7 @@ func stopAll(processes []*process) error {
 	return errors.Join(errs...)
 }
 
-// close kills what still runs, and stops the collector.
+// close kills the processes that still run, and stops the collector.
 func (f *fleet) close() error {
 	for _, p := range f.started {
 		p.kill()

@@ -11,12 +11,12 @@ import (
 // victim is a process that was killed.
 type victim struct {
 	name  string
-	role  string                      // if it has a special one
-	again func(context.Context) error // starts it again
+	role  string                      // of the leader; otherwise empty
+	again func(context.Context) error // restarts it
 }
 
-// disturb kills the leader of the stream, a shop and a relay, each after another quarter of the
-// time. It returns nil if ctx ends.
+// disturb kills the leader of the stream, a shop and a relay, one after each quarter of the time. It
+// returns nil if ctx ends.
 func (f *fleet) disturb(ctx context.Context) error {
 	for i, kill := range []func(context.Context) (victim, error){f.killLeader, f.killShop, f.killRelay} {
 		sleepUntil(ctx, f.began.Add(time.Duration(i+1)*f.opts.open/4))
@@ -37,10 +37,10 @@ func (f *fleet) disturb(ctx context.Context) error {
 	return nil
 }
 
-// recoverTimeout bounds the time until delivery goes on after a kill.
+// recoverTimeout bounds the time until delivery resumes after a kill.
 const recoverTimeout = time.Minute
 
-// recover says when delivery goes on after a kill, and starts the process again.
+// recover reports when delivery resumes after a kill, and restarts the process.
 func (f *fleet) recover(ctx context.Context, v victim) error {
 	killed, last := time.Now(), f.ledger.last()
 	underWay := f.ledger.underWay(last)

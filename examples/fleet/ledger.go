@@ -11,7 +11,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// ledger is what became of each event. Every event has a number.
+// ledger records the state of each event. Every event has a number.
 type ledger struct {
 	mu     sync.Mutex
 	events []event // by number
@@ -67,7 +67,7 @@ func (l *ledger) send(r *row, n int) (numbers []int) {
 	return numbers
 }
 
-// update changes an event. A number that no event has becomes an error of the account.
+// update changes an event. An unknown number becomes an error of the account.
 func (l *ledger) update(number int, change func(e *event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *ledger) awaitUpTo(ctx context.Context, number int) error {
 	return poll(ctx, func() bool { return l.underWay(number) == 0 })
 }
 
-// underWay returns how many events up to number have not arrived, and will.
+// underWay returns the number of events up to number that have yet to arrive.
 func (l *ledger) underWay(number int) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (f *figures) add(e *event) {
 	f.twice += max(e.counted-1, 0)
 }
 
-// print prints the account of each shop and of all, after count. The error says what must not be.
+// print prints the account of each shop and of all, after count. The error names what must not happen.
 func (l *ledger) print(out io.Writer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,6 @@
 // Fleet starts three NATS servers, five shops, two relays and the collector on this machine. While
 // customers buy it kills the leader of the stream, a shop and a relay. At the end it prints
-// what became of the events.
+// an account of the events.
 //
 //	go run ./examples/fleet
 //	go run ./examples/fleet -for 60s -traffic 60 -data DIR
@@ -26,8 +26,8 @@ func main() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)   // from then on a second signal ends the program at once
-	signal.Ignore(syscall.SIGPIPE) // the fleet ends when its output is closed, and leaves no files then
+	context.AfterFunc(ctx, stop)   // after the first signal, a second one ends the program at once
+	signal.Ignore(syscall.SIGPIPE) // when its output is closed, the fleet ends and removes its files
 	ctx, cancel := context.WithCancel(ctx)
 	err := run(ctx, os.Args[1:], &output{os.Stdout, cancel})
 	cancel()
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// output calls failed when it cannot be written.
+// output calls failed after a write fails.
 type output struct {
 	io.Writer
 	failed func()
@@ -86,7 +86,7 @@ type options struct {
 	dir     string
 }
 
-// The limits of -traffic and the least -for: a killed leader has a successor after some seconds.
+// The limits of -traffic and -for. Servers elect a new leader within some seconds.
 const (
 	maxTraffic = 600
 	minOpen    = 5 * time.Second

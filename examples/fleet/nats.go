@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/stream"
 )
 
@@ -46,6 +47,25 @@ func runNATS(ctx context.Context, args []string) error {
 	s.Shutdown()
 	s.WaitForShutdown()
 	return nil
+}
+
+// ackWait is how long the events of a killed relay wait. The default of 30 s suits an API that
+// may be slow.
+const ackWait = 5 * time.Second
+
+// runRelay delivers from the stream to the collector.
+func runRelay(ctx context.Context, _ []string) error {
+	relay, err := stream.NewRelay(footfall.ConfigFromEnv(), streamConfig(), stream.RelayConfig{AckWait: ackWait})
+	if err != nil {
+		return err
+	}
+	go func() {
+		for relay.Ready() != nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+		fmt.Println("ready", "to deliver")
+	}()
+	return relay.Run(ctx)
 }
 
 // writeNATSConfigs writes the configuration files of a cluster, and returns them with the servers'

@@ -1,11 +1,23 @@
 package main
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+// steps of a visit. The shop makes these events of them.
+var steps = []struct {
+	method, path string
+	events       []string
+}{
+	{http.MethodGet, "/products/", []string{"product_viewed"}},
+	{http.MethodPost, "/basket", []string{"basket_added"}},
+	{http.MethodGet, "/checkout", []string{"checkout_started"}},
+	{http.MethodPost, "/checkout", []string{"order_placed", "checkout_completed"}},
+}
 
 // numberKey is the key of the query that has the number of a request's first event.
 const numberKey = "number"

@@ -54,8 +54,8 @@ type process struct {
 // a cluster.
 const startTimeout = time.Minute
 
-// startProcess starts a process, and returns when it has printed that it is ready. line gets each
-// other line that the process prints, also after a kill.
+// startProcess starts a process, and returns when it has printed that it is ready. line is called with
+// each other line that the process prints, including lines before a kill.
 func startProcess(ctx context.Context, dir, name string, env []string, line func(string), args ...string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -106,7 +106,7 @@ func withoutSettings(environ []string) (rest []string) {
 	return rest
 }
 
-// read passes on what the process prints, until it has ended.
+// read reads the output of the process until the process has ended.
 func (p *process) read(stdout io.Reader, ready chan<- string, line func(string)) {
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -145,7 +145,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// failure says how a process ended that should not have.
+// failure returns the error of a process that ended too early or with an error.
 func (p *process) failure() error {
 	err := p.err
 	if err == nil {

@@ -53,8 +53,7 @@ type listening struct {
 
 func (l listening) ListenAndServe() error { return l.Serve(l.listener) }
 
-// reporting is a Stream that prints each event when it is Stored. Only the fleet's account
-// needs it.
+// reporting is a Stream that prints each event when it is Stored, for the fleet's ledger.
 type reporting struct{ *stream.Stream }
 
 // Deliver implements footfall.Transport.
