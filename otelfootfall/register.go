@@ -3,7 +3,7 @@
 //	unregister, err := otelfootfall.Register(tracker, provider)
 //
 // The instruments are asynchronous: the reader of the provider calls [footfall.Tracker.Stats]
-// once for each collection, and Track does nothing more than without them. All values of a
+// once for each collection, and Track does no additional work. All values of a
 // collection belong to one snapshot, so tracked events equal the sum of processed, queued and
 // stored ones.
 //
@@ -16,7 +16,7 @@
 //	footfall.queue.memory     By       Stats.QueuedBytes
 //	footfall.store.size       {event}  Stats.Stored
 //
-// The last three are up-down counters, the others counters, from the start of the tracker.
+// The last three are up-down counters. The others are counters from the start of the tracker.
 //
 // footfall.store.size only grows with package stream, because a program does not learn when a relay
 // delivers its events.
@@ -38,7 +38,7 @@ const scope = "github.com/footfall-dev/footfall/otelfootfall"
 
 // Register observes t with instruments of provider, or of the global provider if provider is nil,
 // until unregister is called. Several trackers of a process need different attributes, such as
-// the name of the site. A nil or disabled tracker has zeros.
+// the name of the site. A nil or disabled tracker reports zeros.
 //
 // Counters keep their values after [footfall.Tracker.Close], so call unregister after the last
 // collection.
@@ -61,7 +61,7 @@ func Register(t *footfall.Tracker, provider metric.MeterProvider, attributes ...
 	return registration.Unregister, nil
 }
 
-// instruments are those of the package documentation, in that order.
+// instruments are the instruments of the package documentation, in the same order.
 type instruments struct {
 	tracked, processed, refused, sanitized, redacted metric.Int64ObservableCounter
 	queued, memory, stored                           metric.Int64ObservableUpDownCounter
