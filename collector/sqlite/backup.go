@@ -8,14 +8,6 @@ import (
 	"path/filepath"
 )
 
-// Backup implements store.Store.
-func (s *Store) Backup(ctx context.Context, file string) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	return s.failed(ctx, Backup(ctx, s.file, file))
-}
-
 // Backup writes a consistent copy of a store's file to a new file. The copy is readable only
 // by its owner, and synced to disk when Backup returns. The store may be open, also in
 // another process. Records of the kinds in leaveOut are not copied. After an error there is
@@ -80,13 +72,4 @@ func makeOwn(ctx context.Context, file string, kinds []string) error {
 		_, err = db.ExecContext(ctx, newIdentity)
 	}
 	return errors.Join(err, db.Close())
-}
-
-// syncDir makes the name of a new file durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

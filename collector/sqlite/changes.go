@@ -1,6 +1,17 @@
 package sqlite
 
-import "github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+import (
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+)
+
+// siteDay is a day of a site.
+type siteDay struct {
+	site uint32
+	day  int64
+}
+
+func (d siteDay) begin() int64 { return d.day * colstore.MsPerDay }
+func (d siteDay) end() int64   { return (d.day + 1) * colstore.MsPerDay }
 
 // watch notes whether the events of a span change while data is derived from them
 // concurrently with the writer.

@@ -4,10 +4,80 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
 )
+
+// ErrPrecomputed says that precomputed data is damaged. No figure is lost or wrong: a report that
+// reads the data computes its figures from the events instead, and the store makes the data again.
+var ErrPrecomputed = errors.New("is damaged; the service makes it again from the events when a report reads it")
+
+// checker checks a snapshot of a file.
+type checker struct {
+	*reading
+	siteKinds []string
+	texts     marks
+	light     []error // the first damage of each kind that matches ErrPrecomputed
+}
+
+func (c *checker) readTexts() error {
+	return eachRow(c.ctx, c.tx, "SELECT id FROM text", []any{&c.texts}, func() {})
+}
+
+// known reports whether all texts exist. ID 0 is the empty text.
+func (c *checker) known(ids ...uint32) bool {
+	for _, id := range ids {
+		if id != 0 && !c.texts.has(int64(id)) {
+			return false
+		}
+	}
+	return true
+}
+
+// errNoText is returned if a text is missing.
+var errNoText = errors.New("a text is missing")
+
+func (c *checker) events() error {
+	var of struct{ at, seq int64 }
+	columns, err := c.textColumns()
+	if err != nil {
+		return err
+	}
+	ids := make([]uint32, len(columns))
+	var props []byte
+	into := []any{&of.at, &of.seq, &props}
+	for i := range ids {
+		into = append(into, &ids[i])
+	}
+	var bad error
+	err = eachRow(c.ctx, c.tx, "SELECT at, seq, props, "+strings.Join(columns, ", ")+" FROM event", into, func() {
+		err := colstore.CheckProps(props)
+		if err == nil && !c.known(ids...) {
+			err = errNoText
+		}
+		if err != nil && bad == nil {
+			bad = fmt.Errorf("event %d of %s: %w", of.seq, timeOf(of.at), err)
+		}
+	})
+	return cmp.Or(err, bad)
+}
+
+// textColumns returns the columns of an event that hold IDs of texts. Files of earlier versions
+// have fewer.
+func (c *checker) textColumns() ([]string, error) {
+	all := []string{"site", "origin"}
+	var column string
+	err := eachRow(c.ctx, c.tx, "SELECT name FROM pragma_table_info('event')", []any{&column}, func() {
+		if slices.ContainsFunc(textColumns, func(d store.DimensionInfo) bool { return d.Column == column }) {
+			all = append(all, column)
+		}
+	})
+	return all, err
+}
 
 // errInexact is returned if a segment or a rollup has more or fewer events than the table.
 var errInexact = errors.New("does not have the events of its time")

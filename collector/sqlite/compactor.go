@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -147,15 +145,6 @@ func (c *compactor) findDue(ctx context.Context) error {
 	return err
 }
 
-// sites returns the sites with events, with one look-up each.
-func (r *reading) sites() (all []uint32, err error) {
-	var site uint32
-	err = eachRow(r.ctx, r.tx, `WITH RECURSIVE site (id) AS (SELECT min(site) FROM event
-		UNION ALL SELECT (SELECT min(site) FROM event WHERE site > id) FROM site WHERE id IS NOT NULL)
-		SELECT id FROM site WHERE id IS NOT NULL`, []any{&site}, func() { all = append(all, site) })
-	return all, err
-}
-
 // compactDay makes the segments of a day, and its rollup if the day is over.
 func (c *compactor) compactDay(ctx context.Context, of siteDay) error {
 	for more := true; more; {
@@ -209,113 +198,34 @@ func (c *compactor) giveWay(ctx context.Context, worked time.Duration, commits i
 	}
 }
 
-// work is the next step for a day.
-type work struct {
-	nothing  bool
-	rollUp   bool
-	from, to int64 // bounds of a segment; equal for none
-	left     int   // number of events that are too few for a segment
-	again    int64 // as in dueDay
-}
-
-func (c *compactor) nextWork(ctx context.Context, of siteDay) (next work, err error) {
-	open := of.day >= c.today()
-	err = c.stateOf(ctx, of.site, of.begin(), of.end(), func(r *reading) (err error) {
-		rolled, err := r.rolledDays()
+// removeDamaged removes the segments and rollups that are damaged, and marks their days as due.
+func (c *compactor) removeDamaged(ctx context.Context) error {
+	days := c.damage.take()
+	for of, segments := range days {
+		err := c.write(ctx, func(w *writer) error { return w.removeDamaged(of, segments) })
 		if err != nil {
-			return err
-		}
-		if next.nothing = rolled[of.day]; next.nothing {
-			return nil
-		}
-		next.rollUp = !open
-		all, err := r.segments(of.day)
-		if err != nil {
-			return err
-		}
-		for _, g := range gaps(of.day, all) {
-			part, err := r.nextSegment(g, open)
-			part.rollUp, part.left = next.rollUp, part.left+next.left
-			if next = part; err != nil || next.from < next.to {
-				return err
+			for of, segments := range days { // removing one twice does no harm
+				c.damage.note(of, segments...)
 			}
+			return err
 		}
-		return nil
-	})
-	return next, err
+		c.logger.Warn("sqlite: precomputed figures of a day were damaged and are computed again from its events; check the disk",
+			"file", c.file, "day", timeOf(of.begin()).Format("2006-01-02"))
+		c.due.addDay(of, c.segmentLength)
+	}
+	return nil
 }
 
-// gap is a span of a day without a segment.
-type gap struct {
-	from, to int64
-	last     bool // no segment follows
-}
-
-// gaps returns the gaps between the segments of a day and after them.
-func gaps(day int64, segments []segment) (all []gap) {
-	from := day * colstore.MsPerDay
-	for _, s := range segments {
-		if from < s.first {
-			all = append(all, gap{from: from, to: s.first})
-		}
-		from = s.until
+// removeDamaged removes segments of a day, and its rollup in any case: a day with a rollup is not
+// looked at again.
+func (w *writer) removeDamaged(of siteDay, segments []int64) error {
+	if _, err := w.conn.ExecContext(background, "DELETE FROM rollup WHERE site = ? AND day = ?", of.site, of.day); err != nil {
+		return err
 	}
-	if end := (day + 1) * colstore.MsPerDay; from < end {
-		all = append(all, gap{from: from, to: end, last: true})
-	}
-	return all
-}
-
-// nextSegment returns the bounds of a segment at the start of a gap, a long one if there are
-// many events. If the gap is still growing and has too few events, it returns their number.
-func (r *reading) nextSegment(g gap, open bool) (next work, err error) {
-	end, growing := g.to, open && g.last
-	if growing {
-		end = min(end, r.s.now().Add(-settleTime).UnixMilli())
-	}
-	for _, length := range []int{r.s.segmentLength * lateFactor, r.s.segmentLength} {
-		last, found, err := r.timeOfEvent(g.from, end, length)
-		if err != nil {
-			return next, err
-		}
-		if found {
-			next.from = g.from
-			next.to, err = r.endOfProps(g.from, min(last+1, g.to))
-			return next, err
+	for _, id := range segments {
+		if _, err := w.conn.ExecContext(background, "DELETE FROM piece WHERE id = ?", id); err != nil {
+			return err
 		}
 	}
-	if growing {
-		return r.growing(g)
-	}
-	if _, some, err := r.timeOfEvent(g.from, g.to, 1); err != nil || !some {
-		return next, err
-	}
-	next.from = g.from
-	next.to, err = r.endOfProps(g.from, g.to)
-	return next, err
-}
-
-// growing counts the events of a gap that are too few for a segment, or too recent. Events of later
-// times do not count, but the time when they are enough does.
-func (r *reading) growing(g gap) (next work, err error) {
-	now := r.s.now().UnixMilli()
-	err = r.tx.QueryRowContext(r.ctx, "SELECT count(*) FROM event WHERE site = ? AND at >= ? AND at < ?", r.site, g.from, min(g.to, now+1)).Scan(&next.left)
-	if err != nil || next.left >= r.s.segmentLength {
-		return next, err
-	}
-	last, found, err := r.timeOfEvent(g.from, g.to, r.s.segmentLength)
-	if found {
-		next.again = last + 1 + settleTime.Milliseconds()
-	}
-	return next, err
-}
-
-// timeOfEvent returns the time of the nth event of a span, counted from 1.
-func (r *reading) timeOfEvent(from, to int64, n int) (at int64, found bool, err error) {
-	err = r.tx.QueryRowContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?",
-		r.site, from, to, n-1).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return at, err == nil, err
+	return nil
 }

@@ -95,3 +95,42 @@ func (d dueDay) ready(of siteDay, now int64, enough int) bool {
 }
 
 func latestFirst(a, b siteDay) int { return int(b.day - a.day) }
+
+// Segments and rollups are computed from the events, so one that is damaged costs no figure: a
+// report that meets it reads the events instead, and notes it. The compactor removes what is noted
+// and computes it again.
+
+// damage is the set of days with a damaged segment or rollup that was not removed yet.
+type damage struct {
+	mu   sync.Mutex
+	days map[siteDay][]int64 // IDs of the damaged segments
+}
+
+// noteRollup notes that the rollup of a day is damaged.
+func (d *damage) noteRollup(of siteDay) { d.note(of) }
+
+// noteSegment notes that a segment of a day is damaged.
+func (d *damage) noteSegment(of siteDay, id int64) { d.note(of, id) }
+
+func (d *damage) note(of siteDay, ids ...int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.days == nil {
+		d.days = make(map[siteDay][]int64)
+	}
+	if len(d.days[of]) < maxNoted {
+		d.days[of] = append(d.days[of], ids...)
+	}
+}
+
+// maxNoted bounds the notes about a day until the compactor sees them. Reports repeat those that
+// are not kept.
+const maxNoted = 1000
+
+func (d *damage) take() map[siteDay][]int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	days := d.days
+	d.days = nil
+	return days
+}

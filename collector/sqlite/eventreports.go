@@ -19,18 +19,6 @@ func (d *span) countEvents(wanted func(name uint32) bool) (*colstore.EventTables
 	return colstore.CountEvents(c, wanted), nil
 }
 
-// readOf is like read for reports about the events with a name, whose ID f gets. It does not call
-// f if there are none.
-func (s *Store) readOf(ctx context.Context, q store.Query, event string, f func(r *reading, id uint32) error) error {
-	return s.read(ctx, q, func(r *reading) error {
-		id, found, err := r.nameID(event)
-		if err != nil || !found {
-			return err
-		}
-		return f(r, id)
-	})
-}
-
 // SeriesOf implements store.Store.
 func (s *Store) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
 	points, err := newSeries(q, step)

@@ -17,27 +17,6 @@ const (
 	forgottenTexts  = 1000
 )
 
-// Sites implements store.Store.
-func (s *Store) Sites(ctx context.Context) (names []string, err error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	r := &reading{s: s, ctx: ctx}
-	err = r.state(func() error {
-		ids, err := r.sites()
-		if err != nil {
-			return err
-		}
-		texts, err := r.textsOf(ids)
-		for _, id := range ids {
-			names = append(names, texts[id])
-		}
-		return err
-	})
-	slices.Sort(names)
-	return names, s.failed(ctx, err)
-}
-
 // Forget implements store.Store. It also removes texts that no event uses any more.
 func (s *Store) Forget(ctx context.Context, site string, before time.Time) error {
 	if err := s.enter(ctx); err != nil {

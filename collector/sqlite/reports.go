@@ -193,14 +193,6 @@ func (s *Store) EachProp(ctx context.Context, q store.Query, each func(name stri
 	})
 }
 
-// nameID is like idOf for the name of an event. Pageviews have no name and ID 0.
-func (r *reading) nameID(name string) (id uint32, found bool, err error) {
-	if name == "" {
-		return 0, true, nil
-	}
-	return r.idOf(name)
-}
-
 // propTables counts the props of events with a name, as encoded tables with at most this many
 // bytes.
 func (d *span) propTables(name uint32, most int) ([][]byte, error) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
@@ -82,125 +82,74 @@ func (d *span) rollupPart(part int) (data []byte, found bool, err error) {
 	return data, true, nil
 }
 
-// countTotals counts the events of the span.
-func (d *span) countTotals() (colstore.Totals, error) {
-	c, err := d.columns(colstore.At, colstore.Visitor, colstore.Name)
-	if err != nil {
-		return colstore.Totals{}, err
-	}
-	return c.Totals(), nil
+// A segment is a copy of many events of a day as encoded columns. It is made when no more
+// events of its span are expected. Segments do not overlap. They are always exact: a
+// transaction that adds an event to a segment's span removes the segment.
+//
+// The table of segments is named piece, and the table of their parts packed. Released files
+// have these names.
+
+// defaultSegmentLength is the number of events in a segment of the current day, and so about
+// the most events that a report reads one by one.
+const defaultSegmentLength = 1 << 14
+
+// segmentProps is about the most bytes of props in a segment, because reports hold one segment in
+// memory.
+const segmentProps = 32 << 20
+
+type segment struct{ id, first, until int64 }
+
+// segments returns the segments of a day, in order.
+func (r *reading) segments(day int64) (all []segment, err error) {
+	var s segment
+	err = eachRow(r.ctx, r.tx, "SELECT id, first, until FROM piece WHERE site = ? AND first >= ? AND first < ? ORDER BY first",
+		[]any{&s.id, &s.first, &s.until}, func() { all = append(all, s) }, r.site, day*colstore.MsPerDay, (day+1)*colstore.MsPerDay)
+	return all, err
 }
 
-// propColumns are the columns that props are counted by.
-var propColumns = []colstore.Column{colstore.Visitor, colstore.Name, colstore.Props}
-
-// countProps counts the props of the span's events, by name. It counts one span at a time, because
-// that may take 100 MB.
-func (d *span) countProps(wanted func(name uint32) bool, most int) (colstore.PropTables, error) {
-	if err := d.s.counting.wait(d.ctx); err != nil {
+// segmentParts reads parts of a segment.
+func (r *reading) segmentParts(id int64, want []int) (colstore.Parts, error) {
+	var part int
+	var data []byte
+	parts := make(colstore.Parts, len(want))
+	err := eachRow(r.ctx, r.tx, "SELECT part, data FROM packed WHERE piece = ? AND part IN ("+list(want)+")",
+		[]any{&part, &data}, func() { parts[part], data = data, nil }, id)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(parts) != len(want):
+		return nil, colstore.ErrDamaged
 	}
-	defer d.s.counting.done()
-	return colstore.CountProps(d.ctx, d.batches(propColumns, false), wanted, most)
+	return parts, unsealAll(parts)
 }
 
-// columns returns the columns of the whole span.
-func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
-	return colstore.Join(d.batches(want, false))
-}
-
-// batches returns the events of the span, one batch for each segment and for each gap. With
-// pages, segments have the texts of the paths.
-func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
-	return d.batchesOf(want, pages, func(*colstore.Columns) error { return nil })
-}
-
-// matches returns the events of the span that match.
-func (d *span) matches(match *colstore.Matcher, want ...colstore.Column) colstore.Batches {
-	return d.batchesOf(append(match.Columns(), want...), match.NeedsPages(), func(c *colstore.Columns) error { return match.Select(c, d.textsOf) })
-}
-
-// batchesOf is like batches after work on each batch. Work on segments is done ahead and
-// concurrently.
-func (d *span) batchesOf(want []colstore.Column, pages bool, work func(*colstore.Columns) error) colstore.Batches {
-	return func(yield func(*colstore.Columns, error) bool) {
-		all, err := d.segments(d.day)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		gap := func(c *colstore.Columns, err error) bool {
-			if err == nil {
-				err = work(c)
-			}
-			return yield(c, err) && err == nil
-		}
-		from := d.from
-		for s, decoded := range d.decodeAhead(all, want, pages, work) {
-			if errors.Is(decoded.err, colstore.ErrDamaged) {
-				d.s.damage.noteSegment(siteDay{d.site, d.day}, s.id)
-				continue // its events are in the gap before the next segment
-			}
-			if !d.readGap(from, s.first, want, gap) || !yield(decoded.columns, decoded.err) || decoded.err != nil {
-				return
-			}
-			from = s.until
-		}
-		d.readGap(from, d.to, want, gap)
+// endOfProps returns the end of a segment, earlier than to if the events have too many bytes of
+// props.
+func (r *reading) endOfProps(from, to int64) (end int64, err error) {
+	const query = `SELECT at + 1 FROM (SELECT at, sum(length(props)) OVER (ORDER BY at, seq) AS bytes
+		FROM event WHERE site = ? AND at >= ? AND at < ?) WHERE bytes >= ? LIMIT 1`
+	err = r.tx.QueryRowContext(r.ctx, query, r.site, from, to, r.s.segmentProps).Scan(&end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return to, nil
 	}
+	return end, err
 }
 
-// gapLength is the number of events of a gap in a batch with props, which have up to
-// store.MaxBody bytes each.
-const gapLength = 1000
+// list returns numbers for a query, separated by commas.
+func list(numbers []int) string {
+	var all []string
+	for _, n := range numbers {
+		all = append(all, strconv.Itoa(n))
+	}
+	return strings.Join(all, ",")
+}
 
-// readGap yields the events of a gap between two times, if there are any, and reports whether
-// to go on.
-func (d *span) readGap(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
-	for from < to {
-		end, err := to, error(nil)
-		if slices.Contains(want, colstore.Props) {
-			end, err = d.endOf(from, to, gapLength)
+// unsealAll checks parts and removes their checksums.
+func unsealAll(parts colstore.Parts) (err error) {
+	for part, data := range parts {
+		if parts[part], err = colstore.Unseal(part, data); err != nil {
+			return err
 		}
-		if err != nil {
-			return yield(nil, err)
-		}
-		if !d.readPart(from, end, want, yield) {
-			return false
-		}
-		from = end
 	}
-	return true
-}
-
-// endOf returns the end of a batch of this many events, or more if the last ones have the same
-// time.
-func (r *reading) endOf(from, to int64, events int) (end int64, err error) {
-	last, found, err := r.timeOfEvent(from, to, events)
-	if err != nil || !found {
-		return to, err
-	}
-	return last + 1, nil
-}
-
-// readPart is like readGap for one batch.
-func (d *span) readPart(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
-	c, err := d.scan(from, to, want...)
-	if err == nil && c.Len() == 0 {
-		return true
-	}
-	return yield(c, err)
-}
-
-// scan reads columns of the events between two times from the table.
-func (r *reading) scan(from, to int64, want ...colstore.Column) (*colstore.Columns, error) {
-	c := &colstore.Columns{}
-	var names []string
-	var into []any
-	for _, of := range want {
-		names, into = append(names, of.String()), append(into, c.Dest(of))
-	}
-	err := eachRow(r.ctx, r.tx, "SELECT "+strings.Join(names, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq",
-		into, func() {}, r.site, from, to)
-	return c, err
+	return nil
 }

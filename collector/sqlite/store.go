@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -74,21 +75,79 @@ func (s *Store) enter(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// turn is a lock whose wait a context can end.
-type turn chan struct{}
+var _ store.Inspector = (*Store)(nil)
 
-// wait acquires the turn. Call done to release it.
-func (t turn) wait(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// Damage implements store.Inspector. The error names the file. It stays until the store is opened
+// again.
+func (s *Store) Damage() error {
+	if err := s.broken.Load(); err != nil {
+		return *err
 	}
+	return nil
 }
 
-func (t turn) done() { <-t }
+// Put implements store.Store.
+func (s *Store) Put(ctx context.Context, kind string, rec store.Record) error {
+	data := append([]byte{}, rec.Data...) // not NULL, and not shared with the caller
+	return s.write(ctx, func(w *writer) error {
+		_, err := w.conn.ExecContext(background, "INSERT OR REPLACE INTO record VALUES (?, ?, ?)", kind, rec.ID, data)
+		return err
+	})
+}
 
-// background is the context of the writer's statements. A caller's context would interrupt
-// the transaction for all others.
-var background = context.Background()
+// Remove implements store.Store.
+func (s *Store) Remove(ctx context.Context, kind, id string) error {
+	return s.write(ctx, func(w *writer) error {
+		_, err := w.conn.ExecContext(background, "DELETE FROM record WHERE kind = ? AND id = ?", kind, id)
+		return err
+	})
+}
+
+// Records implements store.Store.
+func (s *Store) Records(ctx context.Context, kind string) ([]store.Record, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	var all []store.Record
+	err := s.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		all, err = recordsOf(ctx, tx, kind)
+		return err
+	})
+	return all, s.failed(ctx, err)
+}
+
+// Scrub erases removed data from all files of the store: it copies the overwritten pages from
+// the log into the file and empties the log. It does not wait for reports, because that would
+// block all writes: while a report is being read it returns store.ErrBusy.
+func (s *Store) Scrub(ctx context.Context) error {
+	return s.do(&job{ctx: ctx, run: (*writer).scrub, alone: true})
+}
+
+// Sites implements store.Store.
+func (s *Store) Sites(ctx context.Context) (names []string, err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	r := &reading{s: s, ctx: ctx}
+	err = r.state(func() error {
+		ids, err := r.sites()
+		if err != nil {
+			return err
+		}
+		texts, err := r.textsOf(ids)
+		for _, id := range ids {
+			names = append(names, texts[id])
+		}
+		return err
+	})
+	slices.Sort(names)
+	return names, s.failed(ctx, err)
+}
+
+// Backup implements store.Store.
+func (s *Store) Backup(ctx context.Context, file string) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	return s.failed(ctx, Backup(ctx, s.file, file))
+}

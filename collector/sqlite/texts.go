@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"strconv"
 	"sync"
 )
 
@@ -47,50 +46,60 @@ func (t *texts) remember(id uint32, text string) {
 	t.bytes += len(text)
 }
 
-// textsOf returns the texts of ids, by ID.
-func (r *reading) textsOf(ids []uint32) (map[uint32]string, error) {
-	of := make(map[uint32]string, len(ids))
-	for _, id := range ids {
-		of[id] = ""
-	}
-	for some := range slices.Chunk(r.s.texts.known(of), 500) {
-		if err := r.lookTexts(some, of); err != nil {
-			return nil, err
-		}
-	}
-	return of, nil
+// interner maps texts to their IDs. It belongs to the writer.
+type interner struct {
+	find, insert *sql.Stmt
+	ids          map[string]int64
+	bytes        int
+
+	// given are the IDs returned while a sweep searches for unused texts; nil without a
+	// sweep.
+	given map[int64]struct{}
 }
 
-func (r *reading) lookTexts(ids []uint32, of map[uint32]string) error {
-	list := []byte{'['}
-	for i, id := range ids {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = strconv.AppendUint(list, uint64(id), 10)
+// reset clears the cache, because a rollback may have removed its texts from the file.
+func (in *interner) reset() {
+	in.ids, in.bytes = nil, 0
+}
+
+// id returns the ID of a text, which it adds if necessary. The empty text has ID 0.
+func (in *interner) id(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
 	}
-	rows, err := r.tx.QueryContext(r.ctx, "SELECT id, value FROM text WHERE id IN (SELECT value FROM json_each(?))", string(append(list, ']')))
+	id, known := in.ids[text]
+	if !known {
+		var err error
+		if id, err = in.look(text); err != nil {
+			return 0, err
+		}
+		in.remember(text, id)
+	}
+	if in.given != nil {
+		in.given[id] = struct{}{}
+	}
+	return id, nil
+}
+
+func (in *interner) look(text string) (id int64, err error) {
+	err = in.find.QueryRowContext(background, text).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	result, err := in.insert.ExecContext(background, text)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id uint32
-		var text string
-		if err := rows.Scan(&id, &text); err != nil {
-			return err
-		}
-		of[id] = text
-		r.s.texts.remember(id, text)
-	}
-	return rows.Err()
+	return result.LastInsertId()
 }
 
-// idOf returns the ID of a text, or false if it has none.
-func (r *reading) idOf(text string) (id uint32, found bool, err error) {
-	err = r.tx.QueryRowContext(r.ctx, "SELECT id FROM text WHERE value = ?", text).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
+func (in *interner) remember(text string, id int64) {
+	if len(in.ids) >= internedTexts || in.bytes+len(text) > internedBytes {
+		in.reset()
 	}
-	return id, err == nil, err
+	if in.ids == nil {
+		in.ids = make(map[string]int64)
+	}
+	in.ids[text] = id
+	in.bytes += len(text)
 }

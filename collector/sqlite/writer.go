@@ -3,8 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"runtime"
 	"time"
 
@@ -68,62 +66,6 @@ func (s *Store) do(j *job) error {
 	default: // queued after the writer stopped
 		return store.ErrClosed
 	}
-}
-
-// writer owns the only connection that writes, and all cached state of the file.
-type writer struct {
-	*Store
-	conn       *sql.Conn
-	statements []*sql.Stmt
-	every      time.Duration
-
-	batch []*job
-	next  *job // taken from the queue, but not part of this batch
-	last  time.Time
-
-	intern interner
-	insert *sql.Stmt
-	key    *sql.Stmt
-	args   []any // of insert
-
-	staleRollup   *sql.Stmt
-	staleSegments *sql.Stmt
-
-	seq, seqEnd int64              // next number, and end of the reserved ones
-	touched     map[siteDay]change // by the current transaction
-	watch       *watch             // nil if there is none
-	keysCleaned time.Time
-}
-
-func newWriter(ctx context.Context, s *Store, every time.Duration) (*writer, error) {
-	conn, err := s.writing.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	w := &writer{Store: s, conn: conn, every: every, args: make([]any, fixedParameters+len(textColumns)), touched: make(map[siteDay]change)}
-	for query, stmt := range map[string]**sql.Stmt{
-		insertEvent: &w.insert,
-		"DELETE FROM rollup WHERE site = ? AND day = ?": &w.staleRollup,
-		staleSegments:                         &w.staleSegments,
-		keyQuery:                              &w.key,
-		"SELECT id FROM text WHERE value = ?": &w.intern.find,
-		"INSERT INTO text (value) VALUES (?)": &w.intern.insert,
-	} {
-		if *stmt, err = conn.PrepareContext(ctx, query); err != nil {
-			return nil, errors.Join(err, w.close())
-		}
-		w.statements = append(w.statements, *stmt)
-	}
-	return w, nil
-}
-
-// close closes the statements, too: SQLite keeps a connection that has any, and its files.
-func (w *writer) close() error {
-	var errs []error
-	for _, stmt := range w.statements {
-		errs = append(errs, stmt.Close())
-	}
-	return errors.Join(append(errs, w.conn.Close())...)
 }
 
 // run serves the queue until Close, and then the jobs that are left.
@@ -254,28 +196,4 @@ func (w *writer) runAlone(j *job) error {
 		return j.run(w)
 	}
 	return w.transact(func() error { return j.run(w) })
-}
-
-// transact runs f in a transaction. After an error it rolls back the file and clears the
-// cached state.
-func (w *writer) transact(f func() error) error {
-	if _, err := w.conn.ExecContext(background, "BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	err := f()
-	if err == nil {
-		_, err = w.conn.ExecContext(background, "COMMIT")
-	}
-	if err != nil {
-		// SQLite may have rolled back already: then this fails harmlessly.
-		_, _ = w.conn.ExecContext(background, "ROLLBACK")
-		w.intern.reset()
-		w.seq, w.seqEnd = 0, 0
-		w.keysCleaned = time.Time{}
-		clear(w.touched)
-		return err
-	}
-	w.due.addChanges(w.touched)
-	clear(w.touched)
-	return nil
 }

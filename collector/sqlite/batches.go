@@ -1,0 +1,132 @@
+package sqlite
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+)
+
+// countTotals counts the events of the span.
+func (d *span) countTotals() (colstore.Totals, error) {
+	c, err := d.columns(colstore.At, colstore.Visitor, colstore.Name)
+	if err != nil {
+		return colstore.Totals{}, err
+	}
+	return c.Totals(), nil
+}
+
+// propColumns are the columns that props are counted by.
+var propColumns = []colstore.Column{colstore.Visitor, colstore.Name, colstore.Props}
+
+// countProps counts the props of the span's events, by name. It counts one span at a time, because
+// that may take 100 MB.
+func (d *span) countProps(wanted func(name uint32) bool, most int) (colstore.PropTables, error) {
+	if err := d.s.counting.wait(d.ctx); err != nil {
+		return nil, err
+	}
+	defer d.s.counting.done()
+	return colstore.CountProps(d.ctx, d.batches(propColumns, false), wanted, most)
+}
+
+// columns returns the columns of the whole span.
+func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
+	return colstore.Join(d.batches(want, false))
+}
+
+// batches returns the events of the span, one batch for each segment and for each gap. With
+// pages, segments have the texts of the paths.
+func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
+	return d.batchesOf(want, pages, func(*colstore.Columns) error { return nil })
+}
+
+// matches returns the events of the span that match.
+func (d *span) matches(match *colstore.Matcher, want ...colstore.Column) colstore.Batches {
+	return d.batchesOf(append(match.Columns(), want...), match.NeedsPages(), func(c *colstore.Columns) error { return match.Select(c, d.textsOf) })
+}
+
+// batchesOf is like batches after work on each batch. Work on segments is done ahead and
+// concurrently.
+func (d *span) batchesOf(want []colstore.Column, pages bool, work func(*colstore.Columns) error) colstore.Batches {
+	return func(yield func(*colstore.Columns, error) bool) {
+		all, err := d.segments(d.day)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		gap := func(c *colstore.Columns, err error) bool {
+			if err == nil {
+				err = work(c)
+			}
+			return yield(c, err) && err == nil
+		}
+		from := d.from
+		for s, decoded := range d.decodeAhead(all, want, pages, work) {
+			if errors.Is(decoded.err, colstore.ErrDamaged) {
+				d.s.damage.noteSegment(siteDay{d.site, d.day}, s.id)
+				continue // its events are in the gap before the next segment
+			}
+			if !d.readGap(from, s.first, want, gap) || !yield(decoded.columns, decoded.err) || decoded.err != nil {
+				return
+			}
+			from = s.until
+		}
+		d.readGap(from, d.to, want, gap)
+	}
+}
+
+// gapLength is the number of events of a gap in a batch with props, which have up to
+// store.MaxBody bytes each.
+const gapLength = 1000
+
+// readGap yields the events of a gap between two times, if there are any, and reports whether
+// to go on.
+func (d *span) readGap(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
+	for from < to {
+		end, err := to, error(nil)
+		if slices.Contains(want, colstore.Props) {
+			end, err = d.endOf(from, to, gapLength)
+		}
+		if err != nil {
+			return yield(nil, err)
+		}
+		if !d.readPart(from, end, want, yield) {
+			return false
+		}
+		from = end
+	}
+	return true
+}
+
+// endOf returns the end of a batch of this many events, or more if the last ones have the same
+// time.
+func (r *reading) endOf(from, to int64, events int) (end int64, err error) {
+	last, found, err := r.timeOfEvent(from, to, events)
+	if err != nil || !found {
+		return to, err
+	}
+	return last + 1, nil
+}
+
+// readPart is like readGap for one batch.
+func (d *span) readPart(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
+	c, err := d.scan(from, to, want...)
+	if err == nil && c.Len() == 0 {
+		return true
+	}
+	return yield(c, err)
+}
+
+// scan reads columns of the events between two times from the table.
+func (r *reading) scan(from, to int64, want ...colstore.Column) (*colstore.Columns, error) {
+	c := &colstore.Columns{}
+	var names []string
+	var into []any
+	for _, of := range want {
+		names, into = append(names, of.String()), append(into, c.Dest(of))
+	}
+	err := eachRow(r.ctx, r.tx, "SELECT "+strings.Join(names, ", ")+" FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at, seq",
+		into, func() {}, r.site, from, to)
+	return c, err
+}
