@@ -36,8 +36,8 @@ func (d *span) decodeAhead(all []segment, want []colstore.Column, pages bool, wo
 			if s.until <= d.from || s.first >= d.to {
 				continue
 			}
-			ahead = append(ahead, pending{s, d.s.start(&running, d.readSegment(s, want, pages, work))})
-			if len(ahead) <= cap(d.s.decoding) {
+			ahead = append(ahead, pending{s, d.reader.start(&running, d.readSegment(s, want, pages, work))})
+			if len(ahead) <= cap(d.reader.decoding) {
 				continue
 			}
 			if !yield(ahead[0].segment, ahead[0].result()) {
@@ -55,15 +55,15 @@ func (d *span) decodeAhead(all []segment, want []colstore.Column, pages bool, wo
 
 // start starts decode in a goroutine, unless too many are in use. The function that it returns
 // returns the result.
-func (s *Store) start(running *sync.WaitGroup, decode func() decoded) func() decoded {
+func (rd *reader) start(running *sync.WaitGroup, decode func() decoded) func() decoded {
 	select {
-	case s.decoding <- struct{}{}:
+	case rd.decoding <- struct{}{}:
 	default:
 		return decode
 	}
 	done := make(chan decoded, 1)
 	running.Go(func() {
-		defer func() { <-s.decoding }()
+		defer func() { <-rd.decoding }()
 		defer func() {
 			if p := recover(); p != nil { // would end the process, unlike in a request's goroutine
 				done <- decoded{nil, fmt.Errorf("decoding a segment: panic: %v\n%s", p, debug.Stack())}

@@ -12,7 +12,7 @@ import (
 
 func TestReportsShareTheGoroutinesThatDecode(t *testing.T) {
 	t.Parallel()
-	s := &Store{decoding: make(chan struct{}, 2)}
+	s := &reader{decoding: make(chan struct{}, 2)}
 	var running sync.WaitGroup
 	begun, goOn := make(chan int, 3), make(chan struct{})
 	var results []func() decoded
@@ -35,7 +35,7 @@ func TestReportsShareTheGoroutinesThatDecode(t *testing.T) {
 
 func TestAPanicOfADecoderIsAnError(t *testing.T) {
 	t.Parallel()
-	s := &Store{decoding: make(chan struct{}, 1)}
+	s := &reader{decoding: make(chan struct{}, 1)}
 	var running sync.WaitGroup
 	result := s.start(&running, func() decoded { var c *colstore.Columns; return decoded{nil, errors.New(string(rune(c.Len())))} })()
 	running.Wait()

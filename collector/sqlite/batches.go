@@ -23,10 +23,10 @@ var propColumns = []colstore.Column{colstore.Visitor, colstore.Name, colstore.Pr
 // countProps counts the props of the span's events, by name. It counts one span at a time, because
 // that may take 100 MB.
 func (d *span) countProps(wanted func(name uint32) bool, most int) (colstore.PropTables, error) {
-	if err := d.s.counting.wait(d.ctx); err != nil {
+	if err := d.reader.counting.wait(d.ctx); err != nil {
 		return nil, err
 	}
-	defer d.s.counting.done()
+	defer d.reader.counting.done()
 	return colstore.CountProps(d.ctx, d.batches(propColumns, false), wanted, most)
 }
 
@@ -64,7 +64,7 @@ func (d *span) batchesOf(want []colstore.Column, pages bool, work func(*colstore
 		from := d.from
 		for s, decoded := range d.decodeAhead(all, want, pages, work) {
 			if errors.Is(decoded.err, colstore.ErrDamaged) {
-				d.s.damage.noteSegment(siteDay{d.site, d.day}, s.id)
+				d.reader.damaged(siteDay{d.site, d.day}, s.id)
 				continue // its events are in the gap before the next segment
 			}
 			if !d.readGap(from, s.first, want, gap) || !yield(decoded.columns, decoded.err) || decoded.err != nil {
@@ -84,38 +84,23 @@ const gapLength = 1000
 // to go on.
 func (d *span) readGap(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
 	for from < to {
-		end, err := to, error(nil)
+		end := to
 		if slices.Contains(want, colstore.Props) {
-			end, err = d.endOf(from, to, gapLength)
+			last, found, err := d.timeOfEvent(from, to, gapLength)
+			if err != nil {
+				return yield(nil, err)
+			}
+			if found {
+				end = last + 1 // after all events of this time
+			}
 		}
-		if err != nil {
-			return yield(nil, err)
-		}
-		if !d.readPart(from, end, want, yield) {
+		c, err := d.scan(from, end, want...)
+		if (err != nil || c.Len() > 0) && !yield(c, err) {
 			return false
 		}
 		from = end
 	}
 	return true
-}
-
-// endOf returns the end of a batch of this many events, or more if the last ones have the same
-// time.
-func (r *reading) endOf(from, to int64, events int) (end int64, err error) {
-	last, found, err := r.timeOfEvent(from, to, events)
-	if err != nil || !found {
-		return to, err
-	}
-	return last + 1, nil
-}
-
-// readPart is like readGap for one batch.
-func (d *span) readPart(from, to int64, want []colstore.Column, yield func(*colstore.Columns, error) bool) bool {
-	c, err := d.scan(from, to, want...)
-	if err == nil && c.Len() == 0 {
-		return true
-	}
-	return yield(c, err)
 }
 
 // scan reads columns of the events between two times from the table.

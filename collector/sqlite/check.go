@@ -65,7 +65,7 @@ func exists(file string) bool {
 }
 
 // check reads a file. If the store is stopped, SQLite need not make files beside it.
-func check(ctx context.Context, file string, stopped bool, f func(c *checker, version int) error) (err error) {
+func check(ctx context.Context, file string, stopped bool, f func(c *checker, version int) error) error {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
@@ -80,6 +80,13 @@ func check(ctx context.Context, file string, stopped bool, f func(c *checker, ve
 	if stopped {
 		source += "&immutable=1"
 	}
+	return snapshotOf(ctx, source, func(tx *sql.Tx, version int) error {
+		return f(&checker{reading: &reading{ctx: ctx, tx: tx}}, version)
+	})
+}
+
+// snapshotOf calls f with a snapshot of a file that has a store.
+func snapshotOf(ctx context.Context, source string, f func(tx *sql.Tx, version int) error) (err error) {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		return err
@@ -97,7 +104,7 @@ func check(ctx context.Context, file string, stopped bool, f func(c *checker, ve
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to commit
-	return f(&checker{reading: &reading{ctx: ctx, tx: tx}}, version)
+	return f(tx, version)
 }
 
 // errEmpty is returned for a file without a store.
@@ -126,15 +133,10 @@ func (c *checker) grave(version int) error {
 	return errors.Join(problems...)
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // integrity has SQLite read all pages and compare the indexes with the tables.
-func integrity(ctx context.Context, in querier) error {
+func integrity(ctx context.Context, tx *sql.Tx) error {
 	var found string
-	if err := in.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
+	if err := tx.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
 		return err
 	}
 	if found != "ok" {

@@ -163,17 +163,11 @@ func (c *checker) rollup(of siteDay) error {
 }
 
 func (c *checker) parts(query string, args ...any) (colstore.Parts, error) {
-	parts := make(colstore.Parts)
-	var part int
-	var data []byte
-	err := eachRow(c.ctx, c.tx, query, []any{&part, &data}, func() { parts[part], data = data, nil }, args...)
-	if err != nil {
-		return nil, err
+	parts, err := c.reading.parts(query, args...)
+	if errors.Is(err, colstore.ErrDamaged) { // a checksum does not match
+		err = ErrPrecomputed
 	}
-	if unsealAll(parts) != nil { // a checksum does not match
-		return nil, ErrPrecomputed
-	}
-	return parts, nil
+	return parts, err
 }
 
 // exact compares a number of events with the table.

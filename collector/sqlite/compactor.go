@@ -2,26 +2,31 @@ package sqlite
 
 import (
 	"context"
+	"log/slog"
 	"math"
 	"slices"
 	"time"
-
-	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
-// compactor is a goroutine that makes segments and rollups. It reads concurrently with the
-// writer and writes in small transactions, so that events are added between them.
+// compactor makes segments and rollups in a goroutine. It reads concurrently with the writer and
+// writes in small transactions, so that events are added between them.
 type compactor struct {
-	*Store
+	file    *file
+	writer  *writer
+	reader  *reader
+	planner planner
+	logger  *slog.Logger
+	due     *due
+	damage  *damage
+
+	compacting turn // held while making segments and rollups
+	forgetting turn // held while removing events, and while making one segment or rollup
+	done       chan struct{}
 }
 
 const (
 	// compactEvery is how often the compactor checks for work.
 	compactEvery = time.Second
-
-	// settleTime is how long events of a time may still arrive. A later one removes the
-	// segment, which is then made again.
-	settleTime = 2 * time.Second
 
 	// busyRate is the rate of commits per second above which the machine counts as busy. The
 	// compactor then waits up to patience, and pauses pauseShare times as long as it has
@@ -30,20 +35,16 @@ const (
 	patience   = 30 * time.Second
 	pauseShare = 39
 	maxPause   = 15 * time.Second
-
-	// lateFactor is how many times longer a segment may be if it is made late: for a closed
-	// day, or after the compactor had no time.
-	lateFactor = 8
 )
 
 // run compacts until ctx ends.
 func (c *compactor) run(ctx context.Context) {
-	defer close(c.compactorDone)
+	defer close(c.done)
 	ticker := time.NewTicker(compactEvery)
 	defer ticker.Stop()
 	var p pace
 	for well := true; ; {
-		if !p.waits(c.commits.Load()) {
+		if !p.waits(c.writer.commits.Load()) {
 			well = c.tryCatchUp(ctx, well)
 		}
 		select {
@@ -75,9 +76,9 @@ func (p *pace) waits(commits int64) bool {
 // first of several failures, and none while the store closes: the next Open continues.
 func (c *compactor) tryCatchUp(ctx context.Context, well bool) bool {
 	err := c.catchUp(ctx)
-	c.noteBroken(err)
-	if err != nil && well && !c.closed.Load() {
-		c.logger.Warn("sqlite: cannot save precomputed figures, reports are slower", "file", c.file, "error", err)
+	c.file.noteBroken(err)
+	if err != nil && well && c.file.closing.Err() == nil {
+		c.logger.Warn("sqlite: cannot save precomputed figures, reports are slower", "file", c.file.path, "error", err)
 	}
 	return err == nil
 }
@@ -91,19 +92,19 @@ func (c *compactor) catchUp(ctx context.Context) error {
 	if err := c.removeDamaged(ctx); err != nil {
 		return err
 	}
-	days, all := c.due.takeReady(c.now().UnixMilli(), c.segmentLength)
+	days, all := c.due.takeReady(c.planner.now().UnixMilli())
 	if all {
 		if err := c.findDue(ctx); err != nil {
 			c.due.addAll()
 			return err
 		}
-		more, _ := c.due.takeReady(c.now().UnixMilli(), c.segmentLength)
+		more, _ := c.due.takeReady(c.planner.now().UnixMilli())
 		days = slices.Concat(days, more)
 	}
 	for i, of := range days {
 		if err := c.compactDay(ctx, of); err != nil {
 			for _, of := range days[i:] {
-				c.due.addDay(of, c.segmentLength)
+				c.due.addDay(of)
 			}
 			return err
 		}
@@ -111,13 +112,10 @@ func (c *compactor) catchUp(ctx context.Context) error {
 	return nil
 }
 
-func (c *compactor) today() int64 { return colstore.DayOf(c.now().UnixMilli()) }
-
 // findDue adds all days without a complete rollup.
 func (c *compactor) findDue(ctx context.Context) error {
 	var found []siteDay
-	r := &reading{s: c.Store, ctx: ctx, from: math.MinInt64 / 2, to: math.MaxInt64 / 2}
-	err := r.state(func() error {
+	err := c.reader.viewOf(ctx, 0, math.MinInt64/2, math.MaxInt64/2, func(r *reading) error {
 		sites, err := r.sites()
 		if err != nil {
 			return err
@@ -140,7 +138,7 @@ func (c *compactor) findDue(ctx context.Context) error {
 		return nil
 	})
 	for _, of := range found {
-		c.due.addDay(of, c.segmentLength)
+		c.due.addDay(of)
 	}
 	return err
 }
@@ -148,12 +146,12 @@ func (c *compactor) findDue(ctx context.Context) error {
 // compactDay makes the segments of a day, and its rollup if the day is over.
 func (c *compactor) compactDay(ctx context.Context, of siteDay) error {
 	for more := true; more; {
-		begin, commits := time.Now(), c.commits.Load()
+		begin, commits := time.Now(), c.writer.commits.Load()
 		var err error
 		if more, err = c.compactNext(ctx, of); err != nil {
 			return err
 		}
-		if err := c.giveWay(ctx, time.Since(begin), c.commits.Load()-commits); err != nil {
+		if err := c.giveWay(ctx, time.Since(begin), c.writer.commits.Load()-commits); err != nil {
 			return err
 		}
 	}
@@ -167,21 +165,21 @@ func (c *compactor) compactNext(ctx context.Context, of siteDay) (more bool, err
 		return false, err
 	}
 	defer c.forgetting.done()
-	next, err := c.nextWork(ctx, of)
+	next, err := c.planner.next(ctx, c.reader, of)
 	switch {
 	case err != nil || next.nothing:
 		return false, err
 	case next.from < next.to:
-		saved, err := c.derive(ctx, newSegment(of.site, next.from, next.to))
+		saved, err := newSegment(of.site, next.from, next.to).make(ctx, c.writer, c.reader)
 		if err == nil && !saved {
-			c.due.addDay(of, c.segmentLength)
+			c.due.addDay(of)
 		}
 		return saved, err
 	case next.rollUp:
-		_, err := c.derive(ctx, newRollup(of, c.segmentLength*lateFactor)) // a change marks the day as due again
+		_, err := newRollup(of, c.planner.length*lateFactor, c.planner.props).make(ctx, c.writer, c.reader) // a change marks the day as due again
 		return false, err
 	}
-	c.due.addLater(of, next.left, next.again)
+	c.due.add(of, next.left)
 	return false, nil
 }
 
@@ -202,7 +200,7 @@ func (c *compactor) giveWay(ctx context.Context, worked time.Duration, commits i
 func (c *compactor) removeDamaged(ctx context.Context) error {
 	days := c.damage.take()
 	for of, segments := range days {
-		err := c.write(ctx, func(w *writer) error { return w.removeDamaged(of, segments) })
+		err := c.writer.write(ctx, func(conn *connection) error { return conn.removeDamaged(of, segments) })
 		if err != nil {
 			for of, segments := range days { // removing one twice does no harm
 				c.damage.note(of, segments...)
@@ -210,20 +208,20 @@ func (c *compactor) removeDamaged(ctx context.Context) error {
 			return err
 		}
 		c.logger.Warn("sqlite: precomputed figures of a day were damaged and are computed again from its events; check the disk",
-			"file", c.file, "day", timeOf(of.begin()).Format("2006-01-02"))
-		c.due.addDay(of, c.segmentLength)
+			"file", c.file.path, "day", timeOf(of.begin()).Format("2006-01-02"))
+		c.due.addDay(of)
 	}
 	return nil
 }
 
 // removeDamaged removes segments of a day, and its rollup in any case: a day with a rollup is not
 // looked at again.
-func (w *writer) removeDamaged(of siteDay, segments []int64) error {
-	if _, err := w.conn.ExecContext(background, "DELETE FROM rollup WHERE site = ? AND day = ?", of.site, of.day); err != nil {
+func (c *connection) removeDamaged(of siteDay, segments []int64) error {
+	if err := c.exec("DELETE FROM rollup WHERE site = ? AND day = ?", of.site, of.day); err != nil {
 		return err
 	}
 	for _, id := range segments {
-		if _, err := w.conn.ExecContext(background, "DELETE FROM piece WHERE id = ?", id); err != nil {
+		if err := c.exec("DELETE FROM piece WHERE id = ?", id); err != nil {
 			return err
 		}
 	}

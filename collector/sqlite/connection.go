@@ -12,133 +12,136 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// writer owns the only connection that writes, and all cached state of the file.
-type writer struct {
-	*Store
+// connection is the only connection that writes, with the cached state of the file. One goroutine uses
+// it at a time.
+type connection struct {
 	conn       *sql.Conn
 	statements []*sql.Stmt
-	every      time.Duration
+	insert     *sql.Stmt
+	args       []any // of insert
+	changed    func(map[siteDay]change)
 
-	batch []*job
-	next  *job // taken from the queue, but not part of this batch
-	last  time.Time
-
-	intern interner
-	insert *sql.Stmt
-	key    *sql.Stmt
-	args   []any // of insert
-
-	staleRollup   *sql.Stmt
-	staleSegments *sql.Stmt
-
-	seq, seqEnd int64              // next number, and end of the reserved ones
-	touched     map[siteDay]change // by the current transaction
-	watch       *watch             // nil if there is none
-	keysCleaned time.Time
+	intern      interner
+	keys        keys
+	changes     changes
+	seq, seqEnd int64 // next number, and end of the reserved ones
 }
 
-func newWriter(ctx context.Context, s *Store, every time.Duration) (*writer, error) {
-	conn, err := s.writing.Conn(ctx)
+func newConnection(ctx context.Context, db *sql.DB, cfg *Config, changed func(map[siteDay]change)) (*connection, error) {
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{Store: s, conn: conn, every: every, args: make([]any, fixedParameters+len(textColumns)), touched: make(map[siteDay]change)}
+	c := &connection{
+		conn: conn, args: make([]any, fixedParameters+len(textColumns)), changed: changed,
+		keys:    keys{conn: conn, now: cfg.Now, window: cfg.IdempotencyWindow},
+		changes: changes{touched: make(map[siteDay]change)},
+	}
 	for query, stmt := range map[string]**sql.Stmt{
-		insertEvent: &w.insert,
-		"DELETE FROM rollup WHERE site = ? AND day = ?": &w.staleRollup,
-		staleSegments:                         &w.staleSegments,
-		keyQuery:                              &w.key,
-		"SELECT id FROM text WHERE value = ?": &w.intern.find,
-		"INSERT INTO text (value) VALUES (?)": &w.intern.insert,
+		insertEvent:   &c.insert,
+		staleRollup:   &c.changes.rollup,
+		staleSegments: &c.changes.segments,
+		keyQuery:      &c.keys.insert,
+		findText:      &c.intern.find,
+		insertText:    &c.intern.insert,
 	} {
 		if *stmt, err = conn.PrepareContext(ctx, query); err != nil {
-			return nil, errors.Join(err, w.close())
+			return nil, errors.Join(err, c.close())
 		}
-		w.statements = append(w.statements, *stmt)
+		c.statements = append(c.statements, *stmt)
 	}
-	return w, nil
+	return c, nil
 }
 
 // close closes the statements, too: SQLite keeps a connection that has any, and its files.
-func (w *writer) close() error {
+func (c *connection) close() error {
 	var errs []error
-	for _, stmt := range w.statements {
+	for _, stmt := range c.statements {
 		errs = append(errs, stmt.Close())
 	}
-	return errors.Join(append(errs, w.conn.Close())...)
+	return errors.Join(append(errs, c.conn.Close())...)
+}
+
+// exec runs a statement.
+func (c *connection) exec(statement string, args ...any) error {
+	_, err := c.conn.ExecContext(background, statement, args...)
+	return err
 }
 
 // transact runs f in a transaction. After an error it rolls back the file and clears the
 // cached state.
-func (w *writer) transact(f func() error) error {
-	if _, err := w.conn.ExecContext(background, "BEGIN IMMEDIATE"); err != nil {
+func (c *connection) transact(f func() error) error {
+	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	err := f()
 	if err == nil {
-		_, err = w.conn.ExecContext(background, "COMMIT")
+		err = c.exec("COMMIT")
 	}
 	if err != nil {
 		// SQLite may have rolled back already: then this fails harmlessly.
-		_, _ = w.conn.ExecContext(background, "ROLLBACK")
-		w.intern.reset()
-		w.seq, w.seqEnd = 0, 0
-		w.keysCleaned = time.Time{}
-		clear(w.touched)
+		_ = c.exec("ROLLBACK")
+		c.intern.reset()
+		c.seq, c.seqEnd = 0, 0
+		c.keys.cleaned = time.Time{}
+		clear(c.changes.touched)
 		return err
 	}
-	w.due.addChanges(w.touched)
-	clear(w.touched)
+	c.changed(c.changes.touched)
+	clear(c.changes.touched)
 	return nil
 }
 
 // addEvent adds an event to the transaction, unless it is a duplicate.
-func (w *writer) addEvent(e *store.Event) error {
-	site, err := w.intern.id(e.Site)
+func (c *connection) addEvent(e *store.Event) error {
+	site, err := c.intern.id(e.Site)
 	if err != nil {
 		return err
 	}
 	if e.Key != "" {
-		if again, err := w.duplicate(site, e.Key); again || err != nil {
+		if again, err := c.keys.duplicate(site, e.Key); again || err != nil {
 			return err
 		}
 	}
-	seq, err := w.nextSeq()
+	seq, err := c.nextSeq()
 	if err != nil {
 		return err
 	}
-	at, a := e.At.UnixMilli(), w.args
+	at, a := e.At.UnixMilli(), c.args
 	origin, rest := splitURL(e.URL, e.Path)
 	a[0], a[1], a[2], a[3], a[5], a[6] = site, at, seq, int64(e.Visitor), rest, nil
 	if len(e.Props) > 0 {
 		a[6] = colstore.EncodeProps(e.Props)
 	}
-	if a[4], err = w.intern.id(origin); err != nil {
+	if a[4], err = c.intern.id(origin); err != nil {
 		return err
 	}
 	for i := range textColumns {
-		if a[fixedParameters+i], err = w.intern.id(textColumns[i].Text(e)); err != nil {
+		if a[fixedParameters+i], err = c.intern.id(textColumns[i].Text(e)); err != nil {
 			return err
 		}
 	}
-	if _, err := w.insert.ExecContext(background, a...); err != nil {
+	if _, err := c.insert.ExecContext(background, a...); err != nil {
 		return err
 	}
-	w.touch(uint32(site), at)
+	c.changes.touch(uint32(site), at)
 	return nil
 }
 
+// reservedSeqs is how many numbers of events are reserved at a time.
+const reservedSeqs = 1 << 16
+
 // nextSeq reserves numbers in the file in blocks, so that none is ever used twice.
-func (w *writer) nextSeq() (int64, error) {
-	if w.seq == w.seqEnd {
-		err := w.conn.QueryRowContext(background, "UPDATE counter SET value = value + ? WHERE name = 'seq' RETURNING value", reservedSeqs).Scan(&w.seqEnd)
+func (c *connection) nextSeq() (int64, error) {
+	if c.seq == c.seqEnd {
+		err := c.conn.QueryRowContext(background, "UPDATE counter SET value = value + ? WHERE name = 'seq' RETURNING value", reservedSeqs).Scan(&c.seqEnd)
 		if err != nil {
 			return 0, err
 		}
-		w.seq = w.seqEnd - reservedSeqs
+		c.seq = c.seqEnd - reservedSeqs
 	}
-	w.seq++
-	return w.seq - 1, nil
+	c.seq++
+	return c.seq - 1, nil
 }
 
 // splitURL returns the parts of a URL before and after its path. If the path does not occur
@@ -159,17 +162,16 @@ func splitURL(url, path string) (origin, rest string) {
 	return "", url
 }
 
-func (w *writer) scrub() error {
-	if _, err := w.conn.ExecContext(background, "PRAGMA busy_timeout(0)"); err != nil {
+func (c *connection) scrub() error {
+	if err := c.exec("PRAGMA busy_timeout(0)"); err != nil {
 		return err
 	}
 	var busy, pages, copied int
-	err := w.conn.QueryRowContext(background, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
+	err := c.conn.QueryRowContext(background, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
 	if err == nil && busy != 0 {
 		err = errBusy
 	}
-	_, reset := w.conn.ExecContext(background, "PRAGMA busy_timeout(5000)")
-	return errors.Join(err, reset)
+	return errors.Join(err, c.exec("PRAGMA busy_timeout(5000)"))
 }
 
 // errBusy is returned if the log cannot be emptied now.

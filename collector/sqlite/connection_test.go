@@ -62,7 +62,7 @@ func TestScrubLeavesNothingOfWhatWasRemoved(t *testing.T) {
 	require.NoError(t, s.Remove(t.Context(), "salt", "a"))
 	require.True(t, inFiles(), "else there is nothing to scrub")
 
-	rows, err := s.reading.QueryContext(t.Context(), "SELECT id FROM text UNION SELECT 1")
+	rows, err := s.reader.db.QueryContext(t.Context(), "SELECT id FROM text UNION SELECT 1")
 	require.NoError(t, err)
 	require.True(t, rows.Next())
 	began := time.Now()

@@ -13,26 +13,26 @@ import (
 type derived struct {
 	watch
 	read  func(*reading) error
-	save  func(*writer) error
+	save  func(*connection) error
 	saved bool
 }
 
-// derive computes and saves d. Only one call may run at a time.
-func (s *Store) derive(ctx context.Context, d *derived) (saved bool, err error) {
-	watching := func(w *writer) error {
-		w.watch = &d.watch
+// make computes and saves d. Only one call may run at a time.
+func (d *derived) make(ctx context.Context, w *writer, rd *reader) (saved bool, err error) {
+	err = w.write(ctx, func(c *connection) error {
+		c.changes.watch = &d.watch
 		return nil
-	}
-	if err := s.write(ctx, watching); err != nil {
+	})
+	if err != nil {
 		return false, err
 	}
-	if err := s.stateOf(ctx, d.site, d.from, d.to, d.read); err != nil {
+	if err := rd.viewOf(ctx, d.site, d.from, d.to, d.read); err != nil {
 		return false, err
 	}
-	err = s.write(ctx, func(w *writer) error {
-		w.watch = nil
+	err = w.write(ctx, func(c *connection) error {
+		c.changes.watch = nil
 		if d.saved = !d.changed; d.saved {
-			return d.save(w)
+			return d.save(c)
 		}
 		return nil
 	})
@@ -54,7 +54,7 @@ func newSegment(site uint32, from, to int64) *derived {
 			}
 			return err
 		},
-		save: func(w *writer) error { return w.saveSegment(site, from, to, parts) },
+		save: func(c *connection) error { return c.saveSegment(site, from, to, parts) },
 	}
 }
 
@@ -64,7 +64,7 @@ func newSegment(site uint32, from, to int64) *derived {
 // newRollup returns the rollup of a day; without events nothing is saved. It also combines the
 // day's segments into one unless that is too long, which halves the work of reports about
 // single events.
-func newRollup(of siteDay, longest int) *derived {
+func newRollup(of siteDay, longest, mostProps int) *derived {
 	var tables, whole colstore.Parts
 	return &derived{
 		watch: watch{site: of.site, from: of.begin(), to: of.end()},
@@ -72,16 +72,16 @@ func newRollup(of siteDay, longest int) *derived {
 			d := &span{reading: r, day: of.day, from: of.begin(), to: of.end()}
 			var events int64
 			if tables, events, err = d.tables(); err == nil && events <= int64(longest) {
-				whole, err = d.whole()
+				whole, err = d.whole(mostProps)
 			}
 			return err
 		},
-		save: func(w *writer) error {
-			if err := w.replaceSegments(of, whole); err != nil {
+		save: func(c *connection) error {
+			if err := c.replaceSegments(of, whole); err != nil {
 				return err
 			}
 			for part, data := range tables {
-				if _, err := w.conn.ExecContext(background, "INSERT OR REPLACE INTO rollup VALUES (?, ?, ?, ?)", of.site, of.day, part, colstore.Seal(part, data)); err != nil {
+				if err := c.exec("INSERT OR REPLACE INTO rollup VALUES (?, ?, ?, ?)", of.site, of.day, part, colstore.Seal(part, data)); err != nil {
 					return err
 				}
 			}
@@ -128,12 +128,12 @@ func (d *span) addEventTables(parts colstore.Parts) error {
 
 // whole encodes a day that has several segments as one; nil if it has one already, or has too many
 // bytes of props.
-func (d *span) whole() (colstore.Parts, error) {
+func (d *span) whole(mostProps int) (colstore.Parts, error) {
 	all, err := d.segments(d.day)
 	if err != nil || len(all) == 1 {
 		return nil, err
 	}
-	if end, err := d.endOfProps(d.from, d.to); err != nil || end < d.to {
+	if end, err := d.endOfProps(d.from, d.to, mostProps); err != nil || end < d.to {
 		return nil, err
 	}
 	c, err := d.scan(d.from, d.to, colstore.AllColumns()...)
@@ -144,18 +144,18 @@ func (d *span) whole() (colstore.Parts, error) {
 }
 
 // replaceSegments replaces the segments of a day by one.
-func (w *writer) replaceSegments(of siteDay, parts colstore.Parts) error {
+func (c *connection) replaceSegments(of siteDay, parts colstore.Parts) error {
 	if parts == nil {
 		return nil
 	}
-	if _, err := w.conn.ExecContext(background, "DELETE FROM piece WHERE site = ? AND first >= ? AND first < ?", of.site, of.begin(), of.end()); err != nil {
+	if err := c.exec("DELETE FROM piece WHERE site = ? AND first >= ? AND first < ?", of.site, of.begin(), of.end()); err != nil {
 		return err
 	}
-	return w.saveSegment(of.site, of.begin(), of.end(), parts)
+	return c.saveSegment(of.site, of.begin(), of.end(), parts)
 }
 
-func (w *writer) saveSegment(site uint32, from, to int64, parts colstore.Parts) error {
-	result, err := w.conn.ExecContext(background, "INSERT INTO piece (site, first, until) VALUES (?, ?, ?)", site, from, to)
+func (c *connection) saveSegment(site uint32, from, to int64, parts colstore.Parts) error {
+	result, err := c.conn.ExecContext(background, "INSERT INTO piece (site, first, until) VALUES (?, ?, ?)", site, from, to)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (w *writer) saveSegment(site uint32, from, to int64, parts colstore.Parts) 
 		return err
 	}
 	for part, data := range parts {
-		if _, err := w.conn.ExecContext(background, "INSERT INTO packed VALUES (?, ?, ?)", id, part, colstore.Seal(part, data)); err != nil {
+		if err := c.exec("INSERT INTO packed VALUES (?, ?, ?)", id, part, colstore.Seal(part, data)); err != nil {
 			return err
 		}
 	}

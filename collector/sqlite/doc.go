@@ -15,4 +15,20 @@
 // reports about single events and for the current day. Both are made in the background and
 // are always exact: a transaction that adds an event to their span removes them. Reports read
 // other events one by one, so figures do not depend on them.
+//
+// # Parts
+//
+// A [Store] forwards each call to one of its parts. Calls go down this list, never up:
+//
+//   - compactor makes segments and rollups, and removes events. It owns two sets, due and damage, which
+//     have one mutex each, and two turns: one for its rounds, one that its steps and Forget take.
+//   - reader owns the pool of connections that read, the limits of concurrent work, and a cache of
+//     texts, which has a mutex. A reading is the snapshot of one report.
+//   - writer owns the queue, and the goroutine that makes batches of it. Only that goroutine uses the
+//     connection that writes and the state cached with it, so they need no mutex.
+//   - file is the path, the lock against other processes, the context that Close ends, and the first
+//     damage that was found.
+//
+// The writer reports what a transaction changed, and the reader what is damaged, through two functions
+// that Open gives them: they add to the compactor's sets.
 package sqlite

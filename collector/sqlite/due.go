@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -10,6 +11,8 @@ import (
 
 // due is the set of days with work for the compactor.
 type due struct {
+	enough int // events of a segment
+
 	mu   sync.Mutex
 	days map[siteDay]dueDay
 	all  bool // other days may have work, too
@@ -32,18 +35,24 @@ func (d *due) addChanges(changes map[siteDay]change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for of, c := range changes {
-		d.addLocked(of, c.events)
+		if c.unpacked {
+			c.events += d.enough
+		}
+		d.addLocked(of, dueDay{events: c.events})
 	}
 }
 
-// addDay adds a day.
-func (d *due) addDay(of siteDay, events int) {
+// addDay adds a day that is ready at once.
+func (d *due) addDay(of siteDay) { d.add(of, dueDay{events: d.enough}) }
+
+// add adds work for a day.
+func (d *due) add(of siteDay, more dueDay) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.addLocked(of, events)
+	d.addLocked(of, more)
 }
 
-func (d *due) addLocked(of siteDay, events int) {
+func (d *due) addLocked(of siteDay, more dueDay) {
 	if len(d.days) >= maxDue {
 		d.days, d.all = nil, true
 	}
@@ -51,18 +60,7 @@ func (d *due) addLocked(of siteDay, events int) {
 		d.days = make(map[siteDay]dueDay)
 	}
 	day := d.days[of]
-	day.events += events
-	d.days[of] = day
-}
-
-// addLater adds a day with events of later times.
-func (d *due) addLater(of siteDay, events int, again int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.addLocked(of, events)
-	day := d.days[of]
-	day.again = again
-	d.days[of] = day
+	d.days[of] = dueDay{day.events + more.events, cmp.Or(more.again, day.again)}
 }
 
 // addAll adds all days: findDue must look for them.
@@ -74,18 +72,18 @@ func (d *due) addAll() {
 
 // takeReady removes and returns the days that are ready at a time in milliseconds, the latest
 // first.
-func (d *due) takeReady(now int64, enough int) (days []siteDay, all bool) {
+func (d *due) takeReady(now int64) (days []siteDay, all bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.days, func(of siteDay, day dueDay) bool {
-		ready := day.ready(of, now, enough)
+		ready := day.ready(of, now, d.enough)
 		if ready {
 			days = append(days, of)
 		}
 		return ready
 	})
 	all, d.all = d.all, false
-	slices.SortFunc(days, latestFirst)
+	slices.SortFunc(days, func(a, b siteDay) int { return int(b.day - a.day) })
 	return days, all
 }
 
@@ -93,8 +91,6 @@ func (d dueDay) ready(of siteDay, now int64, enough int) bool {
 	today := colstore.DayOf(now)
 	return of.day < today || of.day == today && (d.events >= enough || d.again != 0 && d.again <= now)
 }
-
-func latestFirst(a, b siteDay) int { return int(b.day - a.day) }
 
 // Segments and rollups are computed from the events, so one that is damaged costs no figure: a
 // report that meets it reads the events instead, and notes it. The compactor removes what is noted
@@ -106,12 +102,7 @@ type damage struct {
 	days map[siteDay][]int64 // IDs of the damaged segments
 }
 
-// noteRollup notes that the rollup of a day is damaged.
-func (d *damage) noteRollup(of siteDay) { d.note(of) }
-
-// noteSegment notes that a segment of a day is damaged.
-func (d *damage) noteSegment(of siteDay, id int64) { d.note(of, id) }
-
+// note notes that the rollup of a day or some of its segments are damaged.
 func (d *damage) note(of siteDay, ids ...int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

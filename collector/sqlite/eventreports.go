@@ -19,13 +19,12 @@ func (d *span) countEvents(wanted func(name uint32) bool) (*colstore.EventTables
 	return colstore.CountEvents(c, wanted), nil
 }
 
-// SeriesOf implements store.Store.
-func (s *Store) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
+func (rd *reader) seriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
 	points, err := newSeries(q, step)
 	if err != nil {
 		return nil, err
 	}
-	err = s.readOf(ctx, q, event, func(r *reading, id uint32) error {
+	err = rd.readOf(ctx, q, event, func(r *reading, id uint32) error {
 		return r.days(func(d *span) error {
 			t, err := d.hoursOf(id)
 			points.add(d.day, &t)
@@ -55,11 +54,10 @@ func (d *span) hoursOf(name uint32) (colstore.Totals, error) {
 	return events.Hours(name), nil
 }
 
-// PagesOf implements store.Store.
-func (s *Store) PagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
+func (rd *reader) pagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
 	var rows []store.Row
 	info, _ := store.EventPages.Info()
-	err := s.readOf(ctx, q, event, func(r *reading, id uint32) error {
+	err := rd.readOf(ctx, q, event, func(r *reading, id uint32) error {
 		all := colstore.NewTopTable(info)
 		var days [][]byte
 		err := r.days(func(d *span) error {

@@ -11,22 +11,20 @@ import (
 // snapshot of the file.
 const page = 1000
 
-// Recent implements store.Store.
-func (s *Store) Recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
+func (rd *reader) recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
 	var events []store.Event
-	err := s.read(ctx, q, func(r *reading) (err error) {
+	err := rd.read(ctx, q, func(r *reading) (err error) {
 		events, err = r.events("ORDER BY at DESC, seq DESC LIMIT ?", max(limit, 0))
 		return err
 	})
 	return events, err
 }
 
-// Export implements store.Store. It may include events that are added meanwhile.
-func (s *Store) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+func (rd *reader) export(ctx context.Context, q store.Query, each func(store.Event) error) error {
 	var at, seq int64
 	for after := "TRUE"; ; after = "(at, seq) > (?, ?)" {
 		var events []store.Event
-		err := s.read(ctx, q, func(r *reading) (err error) {
+		err := rd.read(ctx, q, func(r *reading) (err error) {
 			args := []any{at, seq, page}
 			if after == "TRUE" {
 				args = args[2:]

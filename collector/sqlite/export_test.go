@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"testing"
 	"time"
@@ -15,44 +14,41 @@ import (
 
 // AddAll adds many events in one transaction.
 func AddAll(ctx context.Context, s *Store, events []store.Event) error {
-	return s.write(ctx, func(w *writer) error {
+	return s.writer.write(ctx, func(c *connection) error {
 		for _, e := range events {
-			if err := w.addEvent(&e); err != nil {
+			if err := c.addEvent(&e); err != nil {
 				return err
 			}
 		}
-		return w.removeStale()
+		return c.changes.removeStale()
 	})
 }
 
 // Rollups returns the number of days with a rollup.
 func Rollups(t testing.TB, s *Store) (days int) {
 	t.Helper()
-	require.NoError(t, s.reading.QueryRowContext(t.Context(), "SELECT count(*) FROM rollup WHERE part = ?", colstore.PartTotals).Scan(&days))
+	require.NoError(t, s.reader.db.QueryRowContext(t.Context(), "SELECT count(*) FROM rollup WHERE part = ?", colstore.PartTotals).Scan(&days))
 	return days
 }
 
 // Scalar returns the result of a query.
 func Scalar[T any](t testing.TB, s *Store, query string) (value T) {
 	t.Helper()
-	require.NoError(t, s.reading.QueryRowContext(t.Context(), query).Scan(&value))
+	require.NoError(t, s.reader.db.QueryRowContext(t.Context(), query).Scan(&value))
 	return value
 }
 
 // Exec runs a statement on the writer's connection.
 func Exec(t testing.TB, s *Store, statement string, args ...any) {
 	t.Helper()
-	require.NoError(t, s.write(t.Context(), func(w *writer) error {
-		_, err := w.conn.ExecContext(background, statement, args...)
-		return err
-	}))
+	require.NoError(t, s.writer.exec(t.Context(), statement, args...))
 }
 
 // PlantKeys adds n keys with the given time.
 func PlantKeys(t testing.TB, s *Store, n int, at time.Time) {
 	t.Helper()
-	require.NoError(t, s.write(t.Context(), func(w *writer) error {
-		_, err := w.conn.ExecContext(background, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?)
+	require.NoError(t, s.writer.write(t.Context(), func(c *connection) error {
+		_, err := c.conn.ExecContext(background, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?)
 			INSERT INTO key SELECT 1, 'planted ' || i, ? FROM n`, n, at.UnixMilli())
 		return err
 	}))
@@ -62,8 +58,8 @@ func PlantKeys(t testing.TB, s *Store, n int, at time.Time) {
 func PlantRandomKeys(t testing.TB, s *Store, n int, at time.Time) {
 	t.Helper()
 	for left := n; left > 0; left -= 100_000 {
-		require.NoError(t, s.write(t.Context(), func(w *writer) error {
-			_, err := w.conn.ExecContext(background, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?)
+		require.NoError(t, s.writer.write(t.Context(), func(c *connection) error {
+			_, err := c.conn.ExecContext(background, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < ?)
 				INSERT INTO key SELECT 1, hex(randomblob(18)), ? FROM n`, min(left, 100_000), at.UnixMilli()-int64(left))
 			return err
 		}))
@@ -71,16 +67,16 @@ func PlantRandomKeys(t testing.TB, s *Store, n int, at time.Time) {
 }
 
 // Commits returns the number of transactions that added events.
-func (s *Store) Commits() int64 { return s.commits.Load() }
+func (s *Store) Commits() int64 { return s.writer.commits.Load() }
 
 // Queued returns the number of jobs in the writer's queue.
-func (s *Store) Queued() int { return len(s.queue) }
+func (s *Store) Queued() int { return len(s.writer.queue) }
 
 // Hold keeps the writer busy until release is called.
 func Hold(t testing.TB, s *Store) (release func()) {
 	held, free := make(chan struct{}), make(chan struct{})
 	go func() {
-		_ = s.write(context.Background(), func(*writer) error {
+		_ = s.writer.write(context.Background(), func(*connection) error {
 			close(held)
 			<-free
 			return nil
@@ -93,15 +89,15 @@ func Hold(t testing.TB, s *Store) (release func()) {
 // HoldCompactor blocks the compactor until release is called.
 func HoldCompactor(t testing.TB, s *Store) (release func()) {
 	t.Helper()
-	require.NoError(t, s.compacting.wait(t.Context()))
-	return s.compacting.done
+	require.NoError(t, s.compactor.compacting.wait(t.Context()))
+	return s.compactor.compacting.done
 }
 
 // LimitPages makes the disk appear full when the file has this many pages.
 func LimitPages(t testing.TB, s *Store, pages int) {
 	t.Helper()
-	require.NoError(t, s.write(t.Context(), func(w *writer) error {
-		_, err := w.conn.ExecContext(background, fmt.Sprintf("PRAGMA max_page_count=%d", pages))
+	require.NoError(t, s.writer.write(t.Context(), func(c *connection) error {
+		_, err := c.conn.ExecContext(background, fmt.Sprintf("PRAGMA max_page_count=%d", pages))
 		return err
 	}))
 }
@@ -109,8 +105,8 @@ func LimitPages(t testing.TB, s *Store, pages int) {
 // WriterPragma returns a setting of the writer's connection.
 func WriterPragma(t testing.TB, s *Store, name string) (value string) {
 	t.Helper()
-	require.NoError(t, s.write(t.Context(), func(w *writer) error {
-		return w.conn.QueryRowContext(background, "PRAGMA "+name).Scan(&value)
+	require.NoError(t, s.writer.write(t.Context(), func(c *connection) error {
+		return c.conn.QueryRowContext(background, "PRAGMA "+name).Scan(&value)
 	}))
 	return value
 }
@@ -122,16 +118,16 @@ func OpenWithSegments(ctx context.Context, cfg Config, length int) (*Store, erro
 }
 
 // LimitSegmentProps sets the bytes of props in a segment.
-func LimitSegmentProps(s *Store, bytes int) { s.segmentProps = bytes }
+func LimitSegmentProps(s *Store, bytes int) { s.compactor.planner.props = bytes }
 
 // LimitPropBytes sets the bytes of props that a report may hold.
-func LimitPropBytes(s *Store, bytes int) { s.maxPropBytes = bytes }
+func LimitPropBytes(s *Store, bytes int) { s.reader.maxPropBytes = bytes }
 
 // HoldCounting keeps reports from counting the props of a day until release is called.
 func HoldCounting(t testing.TB, s *Store) (release func()) {
 	t.Helper()
-	require.NoError(t, s.counting.wait(t.Context()))
-	return s.counting.done
+	require.NoError(t, s.reader.counting.wait(t.Context()))
+	return s.reader.counting.done
 }
 
 // Settle makes all segments and rollups that are due.
@@ -142,8 +138,8 @@ func Settle(t testing.TB, s *Store) {
 
 // TrySettle is like Settle, but may fail.
 func TrySettle(ctx context.Context, s *Store) error {
-	c := &compactor{Store: s}
-	for c.due.ready(c.now().UnixMilli(), c.segmentLength) {
+	c := s.compactor
+	for IsDue(s) {
 		if err := c.catchUp(ctx); err != nil {
 			return err
 		}
@@ -153,15 +149,15 @@ func TrySettle(ctx context.Context, s *Store) error {
 
 // TryCatchUp runs one tick of the compactor.
 func TryCatchUp(ctx context.Context, s *Store) (well bool) {
-	return (&compactor{Store: s}).tryCatchUp(ctx, true)
+	return s.compactor.tryCatchUp(ctx, true)
 }
 
 // ready reports whether takeReady would return any day.
-func (d *due) ready(now int64, enough int) bool {
+func (d *due) ready(now int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for of, day := range d.days {
-		if day.ready(of, now, enough) {
+		if day.ready(of, now, d.enough) {
 			return true
 		}
 	}
@@ -171,13 +167,13 @@ func (d *due) ready(now int64, enough int) bool {
 // CatchUpHeld does the work that is due while HoldCompactor holds the compactor.
 func CatchUpHeld(t testing.TB, s *Store) {
 	t.Helper()
-	s.compacting.done()
-	require.NoError(t, (&compactor{Store: s}).catchUp(t.Context()))
-	require.NoError(t, s.compacting.wait(t.Context()))
+	s.compactor.compacting.done()
+	require.NoError(t, s.compactor.catchUp(t.Context()))
+	require.NoError(t, s.compactor.compacting.wait(t.Context()))
 }
 
 // IsDue reports whether the compactor has work.
-func IsDue(s *Store) bool { return s.due.ready(s.now().UnixMilli(), s.segmentLength) }
+func IsDue(s *Store) bool { return s.compactor.due.ready(s.compactor.planner.now().UnixMilli()) }
 
 // Segments returns the number of segments.
 func Segments(t testing.TB, s *Store) int {
@@ -189,7 +185,7 @@ func Segments(t testing.TB, s *Store) int {
 func RollUpWhile(t testing.TB, s *Store, site string, day time.Time, f func()) (saved bool) {
 	t.Helper()
 	of := siteDay{siteID(t, s, site), colstore.DayOf(day.UnixMilli())}
-	return deriveWhile(t, s, newRollup(of, s.segmentLength*lateFactor), f)
+	return deriveWhile(t, s, newRollup(of, s.compactor.planner.length*lateFactor, segmentProps), f)
 }
 
 // SegmentWhile computes a segment of a span, calls f, and then tries to save the segment.
@@ -200,20 +196,20 @@ func SegmentWhile(t testing.TB, s *Store, site string, from, to time.Time, f fun
 
 func siteID(t testing.TB, s *Store, site string) (id uint32) {
 	t.Helper()
-	require.NoError(t, s.reading.QueryRowContext(t.Context(), "SELECT id FROM text WHERE value = ?", site).Scan(&id))
+	require.NoError(t, s.reader.db.QueryRowContext(t.Context(), "SELECT id FROM text WHERE value = ?", site).Scan(&id))
 	return id
 }
 
 func deriveWhile(t testing.TB, s *Store, d *derived, f func()) bool {
 	t.Helper()
-	require.NoError(t, s.compacting.wait(t.Context()))
-	defer s.compacting.done()
+	require.NoError(t, s.compactor.compacting.wait(t.Context()))
+	defer s.compactor.compacting.done()
 	read := d.read
 	d.read = func(r *reading) error {
 		defer f()
 		return read(r)
 	}
-	saved, err := s.derive(t.Context(), d)
+	saved, err := d.make(t.Context(), s.writer, s.reader)
 	require.NoError(t, err)
 	return saved
 }
@@ -222,21 +218,18 @@ func deriveWhile(t testing.TB, s *Store, d *derived, f func()) bool {
 // unused.
 func SweepWhile(t testing.TB, s *Store, f func()) {
 	t.Helper()
-	require.NoError(t, s.noteIDs(t.Context(), make(map[int64]struct{})))
-	unused, err := s.unused(t.Context())
+	require.NoError(t, s.compactor.noteIDs(t.Context(), make(map[int64]struct{})))
+	unused, err := s.compactor.unused(t.Context())
 	require.NoError(t, err)
 	f()
-	require.NoError(t, s.removeTexts(t.Context(), unused))
-	require.NoError(t, s.noteIDs(t.Context(), nil))
+	require.NoError(t, s.compactor.removeTexts(t.Context(), unused))
+	require.NoError(t, s.compactor.noteIDs(t.Context(), nil))
 }
 
 // RemoveEvents removes all events and leaves their texts unused.
 func RemoveEvents(t testing.TB, s *Store) {
 	t.Helper()
-	require.NoError(t, s.write(t.Context(), func(w *writer) error {
-		_, err := w.conn.ExecContext(background, "DELETE FROM event")
-		return err
-	}))
+	Exec(t, s, "DELETE FROM event")
 }
 
 // StoredPart is a part of a rollup or of a segment.
@@ -250,9 +243,9 @@ type StoredPart struct {
 // StoredParts returns all parts in the file.
 func StoredParts(t testing.TB, s *Store) (all []StoredPart) {
 	t.Helper()
-	require.NoError(t, s.view(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+	require.NoError(t, s.reader.view(t.Context(), func(r *reading) error {
 		var p StoredPart
-		return eachRow(ctx, tx, "SELECT 'rollup', rowid, part, data FROM rollup UNION ALL SELECT 'packed', rowid, part, data FROM packed",
+		return eachRow(r.ctx, r.tx, "SELECT 'rollup', rowid, part, data FROM rollup UNION ALL SELECT 'packed', rowid, part, data FROM packed",
 			[]any{&p.Table, &p.Row, &p.Part, &p.Data}, func() { all, p.Data = append(all, p), nil })
 	}))
 	return all

@@ -3,15 +3,57 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
 )
+
+// file is an open file of a store.
+type file struct {
+	path    string
+	lock    io.Closer
+	closing context.Context // ended by end, when the store closes
+	end     context.CancelFunc
+	broken  atomic.Pointer[error] // the first damage that was found
+}
+
+// enter starts every method of the store that takes a context.
+func (f *file) enter(ctx context.Context) error {
+	if f.closing.Err() != nil {
+		return store.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// failed returns the error of a report for its caller.
+func (f *file) failed(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err() // SQLite reports an interrupt
+	case f.closing.Err() != nil:
+		return store.ErrClosed
+	}
+	f.noteBroken(err)
+	return f.named(err)
+}
+
+// named adds the name of the file to an error that does not have it.
+func (f *file) named(err error) error {
+	if _, named := errors.AsType[*fileError](err); named {
+		return err
+	}
+	return &fileError{f.path, err}
+}
 
 // fileError is an error with the name of the file.
 type fileError struct {
@@ -52,13 +94,18 @@ func dsn(file string) string {
 	return u.String() + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&_pragma=trusted_schema(0)"
 }
 
+func (f *file) firstDamage() error {
+	if err := f.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // noteBroken keeps the first error that says that the file is damaged.
-func (s *Store) noteBroken(err error) {
-	if isDamage(err) && s.broken.Load() == nil {
-		if _, named := errors.AsType[*fileError](err); !named {
-			err = &fileError{s.file, err}
-		}
-		s.broken.CompareAndSwap(nil, &err)
+func (f *file) noteBroken(err error) {
+	if isDamage(err) && f.broken.Load() == nil {
+		err = f.named(err)
+		f.broken.CompareAndSwap(nil, &err)
 	}
 }
 

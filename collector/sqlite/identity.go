@@ -20,15 +20,15 @@ var errForeignLog = errors.New("was replaced, but its log (-wal) belongs to the 
 const newIdentity = "UPDATE identity SET id = hex(randomblob(16))"
 
 // checkLog refuses a log that belongs to another file. It does not change the file.
-func (s *Store) checkLog(ctx context.Context) error {
-	foreign, err := isForeign(ctx, s.file)
+func checkLog(ctx context.Context, file string) error {
+	foreign, err := isForeign(ctx, file)
 	if err != nil || !foreign {
 		return err
 	}
-	if hasLog(s.file) {
+	if hasLog(file) {
 		return errForeignLog
 	}
-	return removeFile(s.file + "-id")
+	return removeFile(file + "-id")
 }
 
 // isForeign reports whether the note beside a file names another file.
@@ -52,21 +52,21 @@ func hasLog(file string) bool {
 // claimLog gives the file another identity and notes it as the owner of the log. A copy of the
 // file that was made before does not have it. There is no note while the file changes, so that
 // the log belongs to the file wherever the process ends.
-func (s *Store) claimLog(ctx context.Context) error {
-	if err := removeFile(s.file + "-id"); err != nil {
+func claimLog(ctx context.Context, file string, db *sql.DB) error {
+	if err := removeFile(file + "-id"); err != nil {
 		return err
 	}
 	var id string
-	if err := s.writing.QueryRowContext(ctx, newIdentity+" RETURNING id").Scan(&id); err != nil {
+	if err := db.QueryRowContext(ctx, newIdentity+" RETURNING id").Scan(&id); err != nil {
 		return err
 	}
 	// The identity must not be in the log alone.
 	var busy, pages, copied int
-	err := s.writing.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
+	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
 	if err != nil || busy != 0 {
 		return err // a backup reads the file: the next start notes it
 	}
-	return writeFile(s.file+"-id", id)
+	return writeFile(file+"-id", id)
 }
 
 // identityOf returns the identity in a file, without its log. It is empty if the file has none.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql"
 	"time"
 )
 
@@ -9,7 +10,6 @@ const keyQuery = `INSERT INTO key (site, key, at) VALUES (?1, ?2, ?3)
 	ON CONFLICT DO UPDATE SET at = excluded.at WHERE at <= excluded.at - ?4`
 
 const (
-	reservedSeqs  = 1 << 16
 	keysKeptExtra = 10 * time.Minute // between two cleanings
 
 	// A cleaning removes at most keysAtOnce keys, or twice as many as the transaction may add,
@@ -21,15 +21,25 @@ const (
 
 const cleanQuery = "DELETE FROM key WHERE (site, key) IN (SELECT site, key FROM key WHERE at <= ? LIMIT ?)"
 
+// keys are the Idempotency-Keys in the file.
+type keys struct {
+	conn    *sql.Conn
+	insert  *sql.Stmt
+	now     func() time.Time
+	window  time.Duration // how long keys are remembered
+	adding  int           // the most that the transaction adds
+	cleaned time.Time
+}
+
 // duplicate reports whether the key was added before, and stores it otherwise.
-func (w *writer) duplicate(site int64, key string) (bool, error) {
-	now := w.now()
-	if now.Sub(w.keysCleaned) > keysKeptExtra || now.Before(w.keysCleaned) {
-		if err := w.cleanKeys(now); err != nil {
+func (k *keys) duplicate(site int64, key string) (bool, error) {
+	now := k.now()
+	if now.Sub(k.cleaned) > keysKeptExtra || now.Before(k.cleaned) {
+		if err := k.clean(now); err != nil {
 			return false, err
 		}
 	}
-	result, err := w.key.ExecContext(background, site, key, now.UnixMilli(), w.window.Milliseconds())
+	result, err := k.insert.ExecContext(background, site, key, now.UnixMilli(), k.window.Milliseconds())
 	if err != nil {
 		return false, err
 	}
@@ -37,17 +47,17 @@ func (w *writer) duplicate(site int64, key string) (bool, error) {
 	return changed == 0, err
 }
 
-// cleanKeys removes expired keys.
-func (w *writer) cleanKeys(now time.Time) error {
-	most := int64(max(keysAtOnce, 2*len(w.batch)))
-	result, err := w.conn.ExecContext(background, cleanQuery, now.Add(-w.window).UnixMilli(), most)
+// clean removes expired keys.
+func (k *keys) clean(now time.Time) error {
+	most := int64(max(keysAtOnce, 2*k.adding))
+	result, err := k.conn.ExecContext(background, cleanQuery, now.Add(-k.window).UnixMilli(), most)
 	if err != nil {
 		return err
 	}
-	w.keysCleaned = now
+	k.cleaned = now
 	removed, err := result.RowsAffected()
 	if removed == most {
-		w.keysCleaned = now.Add(keysPause - keysKeptExtra)
+		k.cleaned = now.Add(keysPause - keysKeptExtra)
 	}
 	return err
 }

@@ -36,12 +36,6 @@ func lockFile(ctx context.Context, file string) (*fileLock, error) {
 // file ends the locks that SQLite holds on it.
 func (l *fileLock) Close() error { return errors.Join(l.own.Close(), l.beside.Close()) }
 
-// none is the lock of a file that does not exist.
-type none struct{}
-
-// Close implements io.Closer.
-func (none) Close() error { return nil }
-
 func lockBeside(ctx context.Context, file string) (*sql.DB, error) {
 	if err := makeFile(file + "-lock"); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 func lockItself(file string) (io.Closer, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return none{}, nil
+		return io.NopCloser(nil), nil // there is nothing to lock
 	}
 	if err != nil {
 		return nil, err

@@ -3,42 +3,84 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"maps"
+	"runtime"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
+// readers is how many reports are computed concurrently.
+const readers = 4
+
+// maxPropBytes bounds the tables of props in a report, in bytes. Counting a day takes up to
+// another 100 MB or so, for one day at a time.
+const maxPropBytes = 256 << 20
+
+// reader computes reports from snapshots of the file.
+type reader struct {
+	file     *file
+	db       *sql.DB
+	texts    texts
+	damaged  func(of siteDay, segments ...int64) // called with what a report finds damaged
+	decoding chan struct{}                       // has room for the goroutines that decode
+	counting turn                                // held while counting the props of a day
+
+	maxPropBytes int // bytes of the tables of a report
+}
+
+func newReader(f *file, damaged func(siteDay, ...int64)) (*reader, error) {
+	db, err := sql.Open("sqlite", dsn(f.path)+"&mode=ro&_pragma=query_only(1)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(readers)
+	db.SetMaxIdleConns(readers)
+	return &reader{
+		file: f, db: db, damaged: damaged, decoding: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		counting: make(turn, 1), maxPropBytes: maxPropBytes,
+	}, nil
+}
+
+func (rd *reader) close() error {
+	rd.waitForViews()
+	return rd.db.Close()
+}
+
+// waitForViews waits until no snapshot has a connection. If the context of a transaction ends,
+// database/sql rolls it back in another goroutine, which may be after view has returned.
+func (rd *reader) waitForViews() {
+	for range readers {
+		if conn, err := rd.db.Conn(background); err == nil {
+			defer func() { _ = conn.Close() }()
+		}
+	}
+}
+
 // reading is a snapshot of the file, used by one report.
 type reading struct {
-	s    *Store
-	ctx  context.Context
-	tx   *sql.Tx
-	q    store.Query
-	site uint32
+	reader *reader
+	ctx    context.Context
+	tx     *sql.Tx
+	q      store.Query
+	site   uint32
 
 	from, to        int64 // of q, in milliseconds
 	lastAt, lastSeq int64 // of the last event read
 }
 
 // read calls f with a snapshot of the file, unless it cannot contain events of q.
-func (s *Store) read(ctx context.Context, q store.Query, f func(*reading) error) error {
-	if err := s.enter(ctx); err != nil {
-		return err
+func (rd *reader) read(ctx context.Context, q store.Query, f func(*reading) error) error {
+	from, to := millis(q.From), millis(q.To)
+	if from >= to {
+		return rd.file.enter(ctx)
 	}
-	return s.failed(ctx, s.snapshot(ctx, q, f))
-}
-
-func (s *Store) snapshot(ctx context.Context, q store.Query, f func(*reading) error) error {
-	r := &reading{s: s, ctx: ctx, q: q, from: millis(q.From), to: millis(q.To)}
-	if r.from >= r.to {
-		return nil
-	}
-	return r.state(func() error {
+	return rd.look(ctx, func(r *reading) (err error) {
 		var found bool
-		var err error
+		r.q, r.from, r.to = q, from, to
 		if r.site, found, err = r.idOf(q.Site); err != nil || !found {
 			return err
 		}
@@ -46,40 +88,33 @@ func (s *Store) snapshot(ctx context.Context, q store.Query, f func(*reading) er
 	})
 }
 
-// stateOf is like snapshot for a site with a known ID.
-func (s *Store) stateOf(ctx context.Context, site uint32, from, to int64, f func(*reading) error) error {
-	r := &reading{s: s, ctx: ctx, site: site, from: from, to: to}
-	return r.state(func() error { return f(r) })
+// look is like view for a caller of the store.
+func (rd *reader) look(ctx context.Context, f func(*reading) error) error {
+	if err := rd.file.enter(ctx); err != nil {
+		return err
+	}
+	return rd.file.failed(ctx, rd.view(ctx, f))
 }
 
-func (r *reading) state(f func() error) error {
-	return r.s.view(r.ctx, func(ctx context.Context, tx *sql.Tx) error {
-		r.ctx, r.tx = ctx, tx
-		return f()
-	})
-}
-
-// view calls f with a snapshot of the file. Close ends the context of f.
-func (s *Store) view(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+// view calls f with a snapshot of the file. Close ends its context.
+func (rd *reader) view(ctx context.Context, f func(*reading) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.closing, cancel)()
-	tx, err := s.reading.BeginTx(ctx, nil)
+	defer context.AfterFunc(rd.file.closing, cancel)()
+	tx, err := rd.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to commit
-	return f(ctx, tx)
+	return f(&reading{reader: rd, ctx: ctx, tx: tx})
 }
 
-// waitForViews waits until no snapshot has a connection. If the context of a transaction ends,
-// database/sql rolls it back in another goroutine, which may be after view has returned.
-func (s *Store) waitForViews() {
-	for range readers {
-		if conn, err := s.reading.Conn(background); err == nil {
-			defer func() { _ = conn.Close() }()
-		}
-	}
+// viewOf is like view for a span of a site.
+func (rd *reader) viewOf(ctx context.Context, site uint32, from, to int64, f func(*reading) error) error {
+	return rd.view(ctx, func(r *reading) error {
+		r.site, r.from, r.to = site, from, to
+		return f(r)
+	})
 }
 
 // eachRow scans each row of a query and then calls f.
@@ -131,7 +166,7 @@ func (r *reading) textsOf(ids []uint32) (map[uint32]string, error) {
 	for _, id := range ids {
 		of[id] = ""
 	}
-	for some := range slices.Chunk(r.s.texts.known(of), 500) {
+	for some := range slices.Chunk(r.reader.texts.known(of), 500) {
 		if err := r.lookTexts(some, of); err != nil {
 			return nil, err
 		}
@@ -140,33 +175,21 @@ func (r *reading) textsOf(ids []uint32) (map[uint32]string, error) {
 }
 
 func (r *reading) lookTexts(ids []uint32, of map[uint32]string) error {
-	list := []byte{'['}
-	for i, id := range ids {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = strconv.AppendUint(list, uint64(id), 10)
-	}
-	rows, err := r.tx.QueryContext(r.ctx, "SELECT id, value FROM text WHERE id IN (SELECT value FROM json_each(?))", string(append(list, ']')))
+	wanted, err := json.Marshal(ids)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id uint32
-		var text string
-		if err := rows.Scan(&id, &text); err != nil {
-			return err
-		}
+	var id uint32
+	var text string
+	return eachRow(r.ctx, r.tx, "SELECT id, value FROM text WHERE id IN (SELECT value FROM json_each(?))", []any{&id, &text}, func() {
 		of[id] = text
-		r.s.texts.remember(id, text)
-	}
-	return rows.Err()
+		r.reader.texts.remember(id, text)
+	}, string(wanted))
 }
 
 // idOf returns the ID of a text, or false if it has none.
 func (r *reading) idOf(text string) (id uint32, found bool, err error) {
-	err = r.tx.QueryRowContext(r.ctx, "SELECT id FROM text WHERE value = ?", text).Scan(&id)
+	err = r.tx.QueryRowContext(r.ctx, findText, text).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -180,6 +203,19 @@ func (r *reading) sites() (all []uint32, err error) {
 		UNION ALL SELECT (SELECT min(site) FROM event WHERE site > id) FROM site WHERE id IS NOT NULL)
 		SELECT id FROM site WHERE id IS NOT NULL`, []any{&site}, func() { all = append(all, site) })
 	return all, err
+}
+
+func (rd *reader) sites(ctx context.Context) (names []string, err error) {
+	err = rd.look(ctx, func(r *reading) error {
+		ids, err := r.sites()
+		if err != nil {
+			return err
+		}
+		texts, err := r.textsOf(ids)
+		names = slices.Sorted(maps.Values(texts))
+		return err
+	})
+	return names, err
 }
 
 // timeOfEvent returns the time of the nth event of a span, counted from 1.
@@ -202,14 +238,22 @@ func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 
 // readOf is like read for reports about the events with a name, whose ID f gets. It does not call
 // f if there are none.
-func (s *Store) readOf(ctx context.Context, q store.Query, event string, f func(r *reading, id uint32) error) error {
-	return s.read(ctx, q, func(r *reading) error {
+func (rd *reader) readOf(ctx context.Context, q store.Query, event string, f func(r *reading, id uint32) error) error {
+	return rd.read(ctx, q, func(r *reading) error {
 		id, found, err := r.nameID(event)
 		if err != nil || !found {
 			return err
 		}
 		return f(r, id)
 	})
+}
+
+func (rd *reader) records(ctx context.Context, kind string) (all []store.Record, err error) {
+	err = rd.look(ctx, func(r *reading) (err error) {
+		all, err = recordsOf(r.ctx, r.tx, kind)
+		return err
+	})
+	return all, err
 }
 
 func recordsOf(ctx context.Context, tx *sql.Tx, kind string) (all []store.Record, err error) {

@@ -30,10 +30,9 @@ func sum(a, b store.Totals) store.Totals {
 	return store.Totals{Visitors: a.Visitors + b.Visitors, Pageviews: a.Pageviews + b.Pageviews, Events: a.Events + b.Events}
 }
 
-// Totals implements store.Store.
-func (s *Store) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
+func (rd *reader) totals(ctx context.Context, q store.Query) (store.Totals, error) {
 	var all store.Totals
-	err := s.days(ctx, q, func(d *span) error {
+	err := rd.days(ctx, q, func(d *span) error {
 		t, err := d.totals()
 		all = sum(all, t.Day)
 		return err
@@ -44,13 +43,12 @@ func (s *Store) Totals(ctx context.Context, q store.Query) (store.Totals, error)
 // maxPoints is about a hundred years of hours.
 const maxPoints = 1_000_000
 
-// Series implements store.Store.
-func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+func (rd *reader) series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
 	points, err := newSeries(q, step)
 	if err != nil {
 		return nil, err
 	}
-	err = s.days(ctx, q, func(d *span) error {
+	err = rd.days(ctx, q, func(d *span) error {
 		t, err := d.totals()
 		points.add(d.day, &t)
 		return err
@@ -99,14 +97,13 @@ func (s *series) add(day int64, t *colstore.Totals) {
 	}
 }
 
-// Top implements store.Store.
-func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
+func (rd *reader) top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
 	info, known := by.Info()
 	if !known {
 		return nil, fmt.Errorf("sqlite: unknown dimension %d", by)
 	}
 	var rows []store.Row
-	err := s.read(ctx, q, func(r *reading) error {
+	err := rd.read(ctx, q, func(r *reading) error {
 		table, err := r.topTable(info)
 		if err == nil {
 			rows, err = table.Rows(limit, r.textsOf)
@@ -137,13 +134,8 @@ func (r *reading) topTable(of *store.DimensionInfo) (*colstore.TopTable, error) 
 	return all, all.Merge(days)
 }
 
-// maxPropBytes bounds the tables of props in a report, in bytes. Counting a day takes up to
-// another 100 MB or so, for one day at a time.
-const maxPropBytes = 256 << 20
-
-// Props implements store.Store.
-func (s *Store) Props(ctx context.Context, q store.Query, event string, limit int) (all store.PropReport, err error) {
-	err = s.readOf(ctx, q, event, func(r *reading, id uint32) error {
+func (rd *reader) props(ctx context.Context, q store.Query, event string, limit int) (all store.PropReport, err error) {
+	err = rd.readOf(ctx, q, event, func(r *reading, id uint32) error {
 		days, err := r.propTables(id)
 		if err != nil {
 			return err
@@ -158,7 +150,7 @@ func (s *Store) Props(ctx context.Context, q store.Query, event string, limit in
 
 // propTables returns encoded tables of the props of events with a name, of all days.
 func (r *reading) propTables(name uint32) (all [][]byte, err error) {
-	left := r.s.maxPropBytes
+	left := r.reader.maxPropBytes
 	err = r.days(func(d *span) error {
 		tables, err := d.propTables(name, left)
 		for _, table := range tables {
@@ -173,9 +165,8 @@ func (r *reading) propTables(name uint32) (all [][]byte, err error) {
 	return all, err
 }
 
-// EachProp implements store.Store.
-func (s *Store) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
-	return s.days(ctx, q, func(d *span) error {
+func (rd *reader) eachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
+	return rd.days(ctx, q, func(d *span) error {
 		for c, err := range d.batches(propColumns, false) {
 			if err != nil {
 				return err
@@ -208,10 +199,9 @@ func (d *span) propTables(name uint32, most int) ([][]byte, error) {
 	return tables[name], err
 }
 
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
+func (rd *reader) count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
 	var all colstore.Tally
-	err := s.read(ctx, q, func(r *reading) error {
+	err := rd.read(ctx, q, func(r *reading) error {
 		match, err := colstore.NewMatcher([]store.Match{m}, r.idOf)
 		if err != nil {
 			return err
@@ -256,13 +246,12 @@ func (d *span) countMatches(match *colstore.Matcher) (colstore.Tally, error) {
 	return c.Tally(), nil
 }
 
-// Funnel implements store.Store.
-func (s *Store) Funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {
+func (rd *reader) funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {
 	if len(steps) > colstore.MaxMatches {
 		return store.Funnel{}, errors.New("sqlite: a funnel has eight steps at most")
 	}
 	funnel := colstore.NewFunnel(len(steps))
-	err := s.read(ctx, q, func(r *reading) error {
+	err := rd.read(ctx, q, func(r *reading) error {
 		match, err := colstore.NewMatcher(steps, r.idOf)
 		if err != nil {
 			return err

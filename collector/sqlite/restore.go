@@ -44,35 +44,20 @@ func same(a, b string) bool {
 }
 
 // verify reads all of a backup, and checks its records.
-func verify(ctx context.Context, backup string, records []RecordCheck) (err error) {
+func verify(ctx context.Context, backup string, records []RecordCheck) error {
 	if _, err := os.Stat(backup); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dsn(backup)+"&mode=ro")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	version, err := inspect(ctx, db)
-	if err != nil {
-		return err
-	}
-	if version == 0 {
-		return errEmpty
-	}
-	if err := integrity(ctx, db); err != nil {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing to commit
-	var problems []error
-	for _, check := range records {
-		problems = append(problems, checkRecords(ctx, tx, check))
-	}
-	return errors.Join(problems...)
+	return snapshotOf(ctx, dsn(backup)+"&mode=ro", func(tx *sql.Tx, _ int) error {
+		if err := integrity(ctx, tx); err != nil {
+			return err
+		}
+		var problems []error
+		for _, check := range records {
+			problems = append(problems, checkRecords(ctx, tx, check))
+		}
+		return errors.Join(problems...)
+	})
 }
 
 // replace puts next in the place of file. Until the log is moved, too, Open refuses the file.

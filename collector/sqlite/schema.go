@@ -72,26 +72,7 @@ var migrations = []string{
 	// Rollups are computed anew in the background: from here on columns are stored in segments,
 	// which are in the tables piece and packed, and tables are sorted by text.
 	`DROP TABLE rollup;
-	CREATE TABLE rollup (
-		site INTEGER NOT NULL,
-		day  INTEGER NOT NULL, -- days since 1970
-		part INTEGER NOT NULL,
-		data BLOB NOT NULL,
-		PRIMARY KEY (site, day, part)
-	);
-	CREATE TABLE piece (
-		id    INTEGER PRIMARY KEY,
-		site  INTEGER NOT NULL,
-		first INTEGER NOT NULL, -- milliseconds since 1970
-		until INTEGER NOT NULL, -- on the same day, not itself in it
-		UNIQUE (site, first)
-	);
-	CREATE TABLE packed (
-		piece INTEGER NOT NULL REFERENCES piece ON DELETE CASCADE,
-		part  INTEGER NOT NULL,
-		data  BLOB NOT NULL,
-		PRIMARY KEY (piece, part)
-	);`,
+	` + makeParts,
 
 	// See identity.go.
 	`CREATE TABLE identity (id TEXT NOT NULL);
@@ -113,7 +94,9 @@ var migrations = []string{
 const remakeParts = `DROP TABLE rollup;
 	DROP TABLE packed;
 	DROP TABLE piece;
-	CREATE TABLE rollup (
+	` + makeParts
+
+const makeParts = `CREATE TABLE rollup (
 		site INTEGER NOT NULL,
 		day  INTEGER NOT NULL, -- days since 1970
 		part INTEGER NOT NULL,

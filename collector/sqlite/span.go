@@ -22,8 +22,8 @@ type span struct {
 func (d *span) full() bool { return d.to-d.from == colstore.MsPerDay }
 
 // days calls f with each day that has events in the range.
-func (s *Store) days(ctx context.Context, q store.Query, f func(*span) error) error {
-	return s.read(ctx, q, func(r *reading) error { return r.days(f) })
+func (rd *reader) days(ctx context.Context, q store.Query, f func(*span) error) error {
+	return rd.read(ctx, q, func(r *reading) error { return r.days(f) })
 }
 
 func (r *reading) days(f func(*span) error) error {
@@ -76,7 +76,7 @@ func (d *span) rollupPart(part int) (data []byte, found bool, err error) {
 		return nil, false, err
 	}
 	if data, err = colstore.Unseal(part, data); err != nil {
-		d.s.damage.noteRollup(siteDay{d.site, d.day})
+		d.reader.damaged(siteDay{d.site, d.day})
 		return nil, false, nil
 	}
 	return data, true, nil
@@ -88,14 +88,6 @@ func (d *span) rollupPart(part int) (data []byte, found bool, err error) {
 //
 // The table of segments is named piece, and the table of their parts packed. Released files
 // have these names.
-
-// defaultSegmentLength is the number of events in a segment of the current day, and so about
-// the most events that a report reads one by one.
-const defaultSegmentLength = 1 << 14
-
-// segmentProps is about the most bytes of props in a segment, because reports hold one segment in
-// memory.
-const segmentProps = 32 << 20
 
 type segment struct{ id, first, until int64 }
 
@@ -109,26 +101,33 @@ func (r *reading) segments(day int64) (all []segment, err error) {
 
 // segmentParts reads parts of a segment.
 func (r *reading) segmentParts(id int64, want []int) (colstore.Parts, error) {
-	var part int
-	var data []byte
-	parts := make(colstore.Parts, len(want))
-	err := eachRow(r.ctx, r.tx, "SELECT part, data FROM packed WHERE piece = ? AND part IN ("+list(want)+")",
-		[]any{&part, &data}, func() { parts[part], data = data, nil }, id)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(parts) != len(want):
-		return nil, colstore.ErrDamaged
+	parts, err := r.parts("SELECT part, data FROM packed WHERE piece = ? AND part IN ("+list(want)+")", id)
+	if err == nil && len(parts) != len(want) {
+		err = colstore.ErrDamaged
 	}
-	return parts, unsealAll(parts)
+	return parts, err
 }
 
-// endOfProps returns the end of a segment, earlier than to if the events have too many bytes of
+// parts reads parts, checks them and removes their checksums.
+func (r *reading) parts(query string, args ...any) (colstore.Parts, error) {
+	var part int
+	var data []byte
+	parts := make(colstore.Parts)
+	err := eachRow(r.ctx, r.tx, query, []any{&part, &data}, func() { parts[part], data = data, nil }, args...)
+	for part, data := range parts {
+		if err == nil {
+			parts[part], err = colstore.Unseal(part, data)
+		}
+	}
+	return parts, err
+}
+
+// endOfProps returns the end of a segment, earlier than to if the events have this many bytes of
 // props.
-func (r *reading) endOfProps(from, to int64) (end int64, err error) {
+func (r *reading) endOfProps(from, to int64, most int) (end int64, err error) {
 	const query = `SELECT at + 1 FROM (SELECT at, sum(length(props)) OVER (ORDER BY at, seq) AS bytes
 		FROM event WHERE site = ? AND at >= ? AND at < ?) WHERE bytes >= ? LIMIT 1`
-	err = r.tx.QueryRowContext(r.ctx, query, r.site, from, to, r.s.segmentProps).Scan(&end)
+	err = r.tx.QueryRowContext(r.ctx, query, r.site, from, to, most).Scan(&end)
 	if errors.Is(err, sql.ErrNoRows) {
 		return to, nil
 	}
@@ -142,14 +141,4 @@ func list(numbers []int) string {
 		all = append(all, strconv.Itoa(n))
 	}
 	return strings.Join(all, ",")
-}
-
-// unsealAll checks parts and removes their checksums.
-func unsealAll(parts colstore.Parts) (err error) {
-	for part, data := range parts {
-		if parts[part], err = colstore.Unseal(part, data); err != nil {
-			return err
-		}
-	}
-	return nil
 }

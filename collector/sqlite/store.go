@@ -2,152 +2,121 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store     = (*Store)(nil)
+	_ store.Inspector = (*Store)(nil)
+)
 
 // Store is safe for concurrent use.
 type Store struct {
-	file     string
-	now      func() time.Time
-	logger   *slog.Logger
-	window   time.Duration                        // how long keys are remembered
-	onCommit func(events int, took time.Duration) // may be nil
-
-	locking *fileLock
-	writing *sql.DB // one connection, the writer's
-	reading *sql.DB
-
-	queue   chan *job
-	closed  atomic.Bool
-	closing context.Context // ended by stop
-	stop    context.CancelFunc
-	quit    chan struct{} // closed by Close
-	stopped chan struct{} // closed by the writer after its last commit
-
-	broken atomic.Pointer[error] // the first that was found
-
-	commits    atomic.Int64 // transactions that added events
-	texts      texts
-	forgetting turn
-	decoding   chan struct{} // has room for the goroutines that decode
-
-	segmentLength int  // events in a segment
-	segmentProps  int  // bytes of props in a segment
-	maxPropBytes  int  // bytes of the tables of a report
-	counting      turn // held while counting the props of a day
-	due           due
-	damage        damage
-	compacting    turn          // held while making segments and rollups
-	compactorDone chan struct{} // closed by the compactor
+	file      *file
+	writer    *writer
+	reader    *reader
+	compactor *compactor
+	closed    atomic.Bool // by the first Close
 }
 
-// failed returns the error of a report for its caller.
-func (s *Store) failed(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err() // SQLite reports an interrupt
-	case s.closed.Load():
-		return store.ErrClosed
-	}
-	s.noteBroken(err)
-	if _, named := errors.AsType[*fileError](err); named {
-		return err
-	}
-	return &fileError{s.file, err}
-}
-
-// enter starts every method that takes a context.
-func (s *Store) enter(ctx context.Context) error {
-	if s.closed.Load() {
-		return store.ErrClosed
-	}
-	return ctx.Err()
-}
-
-var _ store.Inspector = (*Store)(nil)
-
-// Damage implements store.Inspector. The error names the file. It stays until the store is opened
-// again.
-func (s *Store) Damage() error {
-	if err := s.broken.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
+// Add implements store.Store.
+func (s *Store) Add(ctx context.Context, e store.Event) error { return s.writer.add(ctx, &e) }
 
 // Put implements store.Store.
 func (s *Store) Put(ctx context.Context, kind string, rec store.Record) error {
 	data := append([]byte{}, rec.Data...) // not NULL, and not shared with the caller
-	return s.write(ctx, func(w *writer) error {
-		_, err := w.conn.ExecContext(background, "INSERT OR REPLACE INTO record VALUES (?, ?, ?)", kind, rec.ID, data)
-		return err
-	})
+	return s.writer.exec(ctx, "INSERT OR REPLACE INTO record VALUES (?, ?, ?)", kind, rec.ID, data)
 }
 
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, kind, id string) error {
-	return s.write(ctx, func(w *writer) error {
-		_, err := w.conn.ExecContext(background, "DELETE FROM record WHERE kind = ? AND id = ?", kind, id)
-		return err
-	})
-}
-
-// Records implements store.Store.
-func (s *Store) Records(ctx context.Context, kind string) ([]store.Record, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	var all []store.Record
-	err := s.view(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		all, err = recordsOf(ctx, tx, kind)
-		return err
-	})
-	return all, s.failed(ctx, err)
+	return s.writer.exec(ctx, "DELETE FROM record WHERE kind = ? AND id = ?", kind, id)
 }
 
 // Scrub erases removed data from all files of the store: it copies the overwritten pages from
 // the log into the file and empties the log. It does not wait for reports, because that would
 // block all writes: while a report is being read it returns store.ErrBusy.
-func (s *Store) Scrub(ctx context.Context) error {
-	return s.do(&job{ctx: ctx, run: (*writer).scrub, alone: true})
+func (s *Store) Scrub(ctx context.Context) error { return s.writer.scrub(ctx) }
+
+// Forget implements store.Store. It also removes texts that no event uses any more.
+func (s *Store) Forget(ctx context.Context, site string, before time.Time) error {
+	return s.compactor.forget(ctx, site, before)
+}
+
+// Damage implements store.Inspector. The error names the file. It stays until the store is opened
+// again.
+func (s *Store) Damage() error { return s.file.firstDamage() }
+
+// Backup implements store.Store.
+func (s *Store) Backup(ctx context.Context, to string) error {
+	if err := s.file.enter(ctx); err != nil {
+		return err
+	}
+	return s.file.failed(ctx, Backup(ctx, s.file.path, to))
+}
+
+// Records implements store.Store.
+func (s *Store) Records(ctx context.Context, kind string) ([]store.Record, error) {
+	return s.reader.records(ctx, kind)
 }
 
 // Sites implements store.Store.
-func (s *Store) Sites(ctx context.Context) (names []string, err error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	r := &reading{s: s, ctx: ctx}
-	err = r.state(func() error {
-		ids, err := r.sites()
-		if err != nil {
-			return err
-		}
-		texts, err := r.textsOf(ids)
-		for _, id := range ids {
-			names = append(names, texts[id])
-		}
-		return err
-	})
-	slices.Sort(names)
-	return names, s.failed(ctx, err)
+func (s *Store) Sites(ctx context.Context) ([]string, error) { return s.reader.sites(ctx) }
+
+// Recent implements store.Store.
+func (s *Store) Recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
+	return s.reader.recent(ctx, q, limit)
 }
 
-// Backup implements store.Store.
-func (s *Store) Backup(ctx context.Context, file string) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	return s.failed(ctx, Backup(ctx, s.file, file))
+// Export implements store.Store. It may include events that are added meanwhile.
+func (s *Store) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+	return s.reader.export(ctx, q, each)
+}
+
+// Totals implements store.Store.
+func (s *Store) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
+	return s.reader.totals(ctx, q)
+}
+
+// Series implements store.Store.
+func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+	return s.reader.series(ctx, q, step)
+}
+
+// SeriesOf implements store.Store.
+func (s *Store) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
+	return s.reader.seriesOf(ctx, q, event, step)
+}
+
+// Top implements store.Store.
+func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
+	return s.reader.top(ctx, q, by, limit)
+}
+
+// PagesOf implements store.Store.
+func (s *Store) PagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
+	return s.reader.pagesOf(ctx, q, event, limit)
+}
+
+// Props implements store.Store.
+func (s *Store) Props(ctx context.Context, q store.Query, event string, limit int) (store.PropReport, error) {
+	return s.reader.props(ctx, q, event, limit)
+}
+
+// EachProp implements store.Store.
+func (s *Store) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
+	return s.reader.eachProp(ctx, q, each)
+}
+
+// Count implements store.Store.
+func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
+	return s.reader.count(ctx, q, m)
+}
+
+// Funnel implements store.Store.
+func (s *Store) Funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {
+	return s.reader.funnel(ctx, q, steps)
 }

@@ -3,8 +3,11 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"math"
 	"slices"
 	"sync"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
 // Limits of the cached texts. Other texts are looked up in the file.
@@ -46,7 +49,13 @@ func (t *texts) remember(id uint32, text string) {
 	t.bytes += len(text)
 }
 
-// interner maps texts to their IDs. It belongs to the writer.
+// Statements of interner.
+const (
+	findText   = "SELECT id FROM text WHERE value = ?"
+	insertText = "INSERT INTO text (value) VALUES (?)"
+)
+
+// interner maps texts to their IDs. It belongs to a connection.
 type interner struct {
 	find, insert *sql.Stmt
 	ids          map[string]int64
@@ -102,4 +111,24 @@ func (in *interner) remember(text string, id int64) {
 	}
 	in.ids[text] = id
 	in.bytes += len(text)
+}
+
+// marks is a set of IDs of texts, as bits.
+type marks []uint64
+
+// Scan implements sql.Scanner. It adds an ID.
+func (m *marks) Scan(value any) error {
+	id, ok := value.(int64)
+	if !ok || id < 0 || id > math.MaxUint32 {
+		return colstore.ErrDamaged
+	}
+	if word := int(id / 64); word >= len(*m) {
+		*m = append(*m, make([]uint64, word+1-len(*m)+len(*m)/2)...)
+	}
+	(*m)[id/64] |= 1 << (id % 64)
+	return nil
+}
+
+func (m marks) has(id int64) bool {
+	return id/64 < int64(len(m)) && m[id/64]>>(id%64)&1 != 0
 }

@@ -3,7 +3,10 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -25,32 +28,95 @@ const maxYields = 3
 type job struct {
 	ctx   context.Context // the caller's
 	event *store.Event
-	run   func(*writer) error
+	run   func(*connection) error
 	alone bool       // run needs no transaction
 	done  chan error // of length 1, so that the writer never blocks
 }
 
-// Add implements store.Store.
-func (s *Store) Add(ctx context.Context, e store.Event) error {
-	return s.do(&job{ctx: ctx, event: &e})
+// writer owns the goroutine that writes, and its queue.
+type writer struct {
+	file     *file
+	db       *sql.DB // its one connection is conn
+	every    time.Duration
+	onCommit func(events int, took time.Duration) // may be nil
+
+	queue   chan *job
+	stopped chan struct{} // closed by run after its last commit
+	commits atomic.Int64  // transactions that added events
+
+	// Of the goroutine.
+	conn  *connection
+	batch []*job
+	next  *job // taken from the queue, but not part of this batch
+	last  time.Time
+}
+
+// writerPragmas make commits durable and overwrite removed data. They let the log grow to
+// 16 MB before a checkpoint, and to 64 MB while a report is reading.
+const writerPragmas = "&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(67108864)&_pragma=secure_delete(1)"
+
+// newWriter migrates the file. changed is called after each transaction with the days that it
+// changed, in a map that is then reused.
+func newWriter(ctx context.Context, f *file, cfg *Config, changed func(map[siteDay]change)) (*writer, error) {
+	db, err := sql.Open("sqlite", dsn(f.path)+writerPragmas)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{
+		file: f, db: db, every: cfg.CommitEvery, onCommit: cfg.OnCommit,
+		queue: make(chan *job, queueLength), stopped: make(chan struct{}),
+	}
+	if err = migrate(ctx, db); err == nil {
+		err = claimLog(ctx, f.path, db)
+	}
+	if err == nil {
+		w.conn, err = newConnection(ctx, db, cfg, changed)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+// close empties the log. No goroutine may use the writer or a reader any more.
+func (w *writer) close() error {
+	if w.conn != nil {
+		_ = w.conn.close() // everything is committed
+	}
+	_, err := w.db.ExecContext(background, "PRAGMA wal_checkpoint(TRUNCATE)")
+	return errors.Join(err, w.db.Close())
+}
+
+// add adds an event.
+func (w *writer) add(ctx context.Context, e *store.Event) error {
+	return w.do(&job{ctx: ctx, event: e})
 }
 
 // write runs a function in a transaction.
-func (s *Store) write(ctx context.Context, run func(*writer) error) error {
-	return s.do(&job{ctx: ctx, run: run})
+func (w *writer) write(ctx context.Context, run func(*connection) error) error {
+	return w.do(&job{ctx: ctx, run: run})
+}
+
+// exec runs a statement in a transaction.
+func (w *writer) exec(ctx context.Context, statement string, args ...any) error {
+	return w.write(ctx, func(c *connection) error { return c.exec(statement, args...) })
+}
+
+func (w *writer) scrub(ctx context.Context) error {
+	return w.do(&job{ctx: ctx, run: (*connection).scrub, alone: true})
 }
 
 // do sends j to the writer and waits for its commit.
-func (s *Store) do(j *job) error {
-	if err := s.enter(j.ctx); err != nil {
+func (w *writer) do(j *job) error {
+	if err := w.file.enter(j.ctx); err != nil {
 		return err
 	}
 	j.done = make(chan error, 1)
 	select {
-	case s.queue <- j:
+	case w.queue <- j:
 	case <-j.ctx.Done():
 		return j.ctx.Err()
-	case <-s.quit:
+	case <-w.file.closing.Done():
 		return store.ErrClosed
 	}
 	select {
@@ -58,7 +124,7 @@ func (s *Store) do(j *job) error {
 		return err
 	case <-j.ctx.Done():
 		return j.ctx.Err()
-	case <-s.stopped:
+	case <-w.stopped:
 	}
 	select {
 	case err := <-j.done: // answered before the writer stopped
@@ -71,12 +137,11 @@ func (s *Store) do(j *job) error {
 // run serves the queue until Close, and then the jobs that are left.
 func (w *writer) run() {
 	defer close(w.stopped)
-	defer func() { _ = w.close() }() // everything is committed
 	for {
 		select {
 		case j := <-w.queue:
 			w.serve(j)
-		case <-w.quit:
+		case <-w.file.closing.Done():
 			for len(w.queue) > 0 {
 				w.serve(<-w.queue)
 			}
@@ -127,14 +192,14 @@ func (w *writer) gather(first *job) {
 			w.receive(j)
 		case <-pause:
 			return
-		case <-w.quit:
+		case <-w.file.closing.Done():
 			return
 		}
 	}
 	if pause != nil && w.next != nil { // other jobs do not shorten CommitEvery
 		select {
 		case <-pause:
-		case <-w.quit:
+		case <-w.file.closing.Done():
 		}
 	}
 }
@@ -152,17 +217,18 @@ func (w *writer) receive(j *job) {
 // events was added.
 func (w *writer) commit() {
 	began := time.Now()
-	err := w.transact(func() error {
+	w.conn.keys.adding = len(w.batch)
+	err := w.conn.transact(func() error {
 		for _, j := range w.batch {
 			if j.ctx.Err() != nil {
 				j.event = nil // the caller has given up
 				continue
 			}
-			if err := w.addEvent(j.event); err != nil {
+			if err := w.conn.addEvent(j.event); err != nil {
 				return err
 			}
 		}
-		return w.removeStale()
+		return w.conn.changes.removeStale()
 	})
 	w.commits.Add(1)
 	w.last = time.Now()
@@ -181,8 +247,8 @@ func (w *writer) commit() {
 
 func (w *writer) answer(j *job, err error) {
 	if err != nil {
-		w.noteBroken(err)
-		err = cmp.Or(j.ctx.Err(), error(&fileError{w.file, err}))
+		w.file.noteBroken(err)
+		err = cmp.Or(j.ctx.Err(), w.file.named(err))
 	}
 	j.done <- err
 }
@@ -193,7 +259,7 @@ func (w *writer) runAlone(j *job) error {
 		return err
 	}
 	if j.alone {
-		return j.run(w)
+		return j.run(w.conn)
 	}
-	return w.transact(func() error { return j.run(w) })
+	return w.conn.transact(func() error { return j.run(w.conn) })
 }
