@@ -32,7 +32,7 @@ func (body) Close() error { return nil }
 
 // BenchmarkEvents measures an event without socket and store.
 func BenchmarkEvents(b *testing.B) {
-	s := prepare(b, Config{KeyRate: -1, Store: adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }}})
+	s := prepare(b, Config{KeyRate: -1, Store: adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) { return true, nil }}})
 	text := s.event("checkout_completed", "https://shop.example.com/checkout/done?utm_source=newsletter", `{"plan":"pro","total":49.90,"currency":"EUR"}`)
 	reader := body{strings.NewReader(text)}
 	r, err := http.NewRequest("POST", "/v1/events", reader)
@@ -61,7 +61,7 @@ func acceptAll(b *testing.B, s *service, r *http.Request, reader body, text stri
 
 // BenchmarkBrowserEvents measures a pageview of a browser without socket and store.
 func BenchmarkBrowserEvents(b *testing.B) {
-	s := prepare(b, Config{BrowserRate: 1e9, BrowserBurst: 1e9, Store: adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }}})
+	s := prepare(b, Config{BrowserRate: 1e9, BrowserBurst: 1e9, Store: adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) { return true, nil }}})
 	reader := body{strings.NewReader(pageview)}
 	r, err := http.NewRequest("POST", "/e", reader)
 	if err != nil {
@@ -76,7 +76,7 @@ func BenchmarkBrowserEvents(b *testing.B) {
 // bytes, so that most of the time is the collector's.
 func BenchmarkEventsOverSockets(b *testing.B) {
 	b.Run("null", func(b *testing.B) {
-		benchmarkSockets(b, adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }})
+		benchmarkSockets(b, adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) { return true, nil }})
 	})
 	b.Run("sqlite", func(b *testing.B) {
 		st, err := sqlite.Open(b.Context(), sqlite.Config{File: filepath.Join(b.TempDir(), "footfall.db")})

@@ -33,7 +33,6 @@ type Collector struct {
 	failures *limiter[netip.Prefix] // wrong keys, by client
 	browsers *limiter[netip.Prefix] // events of browsers, by client
 	keys     *limiter[string]       // events of backends, by key; nil for no limit
-	shown    *shown
 	limits   *distinct.Limits
 	order    order.Times
 	ignored  atomic.Int64
@@ -76,7 +75,6 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		salts:    salts{store: cfg.Store},
 		failures: newLimiter[netip.Prefix](failureRate, failureBurst),
 		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
-		shown:    newShown(maxShown, cfg.IdempotencyWindow),
 		limits:   distinct.New(),
 		idle:     make(chan struct{}, 1),
 		ended:    make(chan struct{}),

@@ -95,11 +95,6 @@ type Config struct {
 	// 10s.
 	ShutdownTimeout time.Duration
 
-	// IdempotencyWindow is how long live views suppress repeats of an Idempotency-Key, from
-	// 1m to 720h. The Store decides which events count, so set both to the same value.
-	// Defaults to 24h.
-	IdempotencyWindow time.Duration
-
 	// Logger logs failures of the store and the collector, without addresses or contents of
 	// events. Defaults to slog.Default().
 	Logger *slog.Logger
@@ -120,7 +115,6 @@ func (c Config) withDefaults() Config {
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, 2*time.Minute)
 	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 10*time.Second)
-	c.IdempotencyWindow = cmp.Or(c.IdempotencyWindow, store.DuplicateFor)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
@@ -142,8 +136,6 @@ func (c *Config) check() error {
 	report(c.BrowserBurst < 0, "BrowserBurst", "is negative")
 	report(c.MaxPending < 0, "MaxPending", "is negative")
 	report(c.MaxConnections < 0, "MaxConnections", "is negative")
-	report(c.IdempotencyWindow < store.MinDuplicateFor || c.IdempotencyWindow > store.MaxDuplicateFor,
-		"IdempotencyWindow", fmt.Sprintf("is %v, but must be from %v to %v", c.IdempotencyWindow, store.MinDuplicateFor, store.MaxDuplicateFor))
 	for field, d := range map[string]time.Duration{
 		"CommitTimeout": c.CommitTimeout, "HeaderTimeout": c.HeaderTimeout, "ReadTimeout": c.ReadTimeout,
 		"WriteTimeout": c.WriteTimeout, "IdleTimeout": c.IdleTimeout, "ShutdownTimeout": c.ShutdownTimeout,

@@ -18,12 +18,12 @@ func TestNewReportsEveryProblemAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := New(t.Context(), Config{
 		PublicURL: "stats.example.com", Retention: -1, KeyRate: math.NaN(), KeyBurst: -1, BrowserRate: math.NaN(), BrowserBurst: -1, MaxPending: -1, MaxConnections: -1,
-		CommitTimeout: -1, HeaderTimeout: -1, ReadTimeout: -1, WriteTimeout: -1, IdleTimeout: -1, ShutdownTimeout: -1, IdempotencyWindow: -1,
+		CommitTimeout: -1, HeaderTimeout: -1, ReadTimeout: -1, WriteTimeout: -1, IdleTimeout: -1, ShutdownTimeout: -1,
 	})
 	require.Error(t, err)
 	for _, field := range []string{
 		"Store", "PublicURL", "Retention", "KeyRate", "KeyBurst", "BrowserRate", "BrowserBurst", "MaxPending", "MaxConnections",
-		"CommitTimeout", "HeaderTimeout", "ReadTimeout", "WriteTimeout", "IdleTimeout", "ShutdownTimeout", "IdempotencyWindow",
+		"CommitTimeout", "HeaderTimeout", "ReadTimeout", "WriteTimeout", "IdleTimeout", "ShutdownTimeout",
 	} {
 		assert.ErrorContains(t, err, "collector: Config."+field+": ")
 	}
@@ -47,14 +47,14 @@ func TestDefaultsMatchTheDocumentation(t *testing.T) {
 	for field, want := range map[string]string{
 		"KeyRate float64": "50,000", "BrowserRate float64": "50", "BrowserBurst int": "500", "MaxPending int": "4,096", "MaxConnections int": "4,000",
 		"CommitTimeout time.Duration": "5s", "HeaderTimeout time.Duration": "5s", "ReadTimeout time.Duration": "15s",
-		"WriteTimeout time.Duration": "30s", "IdleTimeout time.Duration": "2m", "ShutdownTimeout time.Duration": "10s", "IdempotencyWindow time.Duration": "24h",
+		"WriteTimeout time.Duration": "30s", "IdleTimeout time.Duration": "2m", "ShutdownTimeout time.Duration": "10s",
 	} {
 		assert.Regexp(t, `Defaults to `+want+`\.\n\t`+regexp.QuoteMeta(field), text)
 	}
 	assert.Equal(t, Config{
 		KeyRate: 50_000, KeyBurst: 100_000, BrowserRate: 50, BrowserBurst: 500, MaxPending: 4096, CommitTimeout: 5 * time.Second, MaxConnections: 4000, HeaderTimeout: 5 * time.Second,
 		ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, ShutdownTimeout: 10 * time.Second,
-		IdempotencyWindow: 24 * time.Hour, Logger: c.Logger,
+		Logger: c.Logger,
 	}, c)
 	assert.NotNil(t, c.Logger)
 }

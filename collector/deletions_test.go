@@ -34,7 +34,7 @@ func TestADeletedSiteLosesItsEventsAndALateOne(t *testing.T) {
 		require.NoError(t, s.Account().DeleteSite(t.Context(), s.site.ID))
 		synctest.Wait()
 		assert.Empty(t, sitesIn(t, st), "at once")
-		require.NoError(t, st.Add(t.Context(), store.Event{Site: s.site.ID, At: time.Now(), URL: pageURL, Path: "/"}))
+		storetest.Add(t, st, store.Event{Site: s.site.ID, At: time.Now(), URL: pageURL, Path: "/"})
 		assert.Len(t, s.Account().Deletions(), 1)
 		time.Sleep(3 * choreEvery)
 		synctest.Wait()
@@ -72,7 +72,7 @@ func TestEventsOfSitesThatDoNotExistAreRemovedAfterAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := storetest.NewReference()
 		lost := store.Event{Site: "site_gone", At: time.Now(), URL: pageURL, Path: "/"}
-		require.NoError(t, st.Add(t.Context(), lost))
+		storetest.Add(t, st, lost)
 		var log lockedBuffer
 		start := func() *service {
 			s := prepare(t, Config{Store: st, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -109,7 +109,7 @@ func TestRetentionHoldsForEventsOfSitesThatDoNotExist(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := storetest.NewReference()
-		require.NoError(t, st.Add(t.Context(), store.Event{Site: "site_gone", At: time.Now(), URL: pageURL, Path: "/"}))
+		storetest.Add(t, st, store.Event{Site: "site_gone", At: time.Now(), URL: pageURL, Path: "/"})
 		prepare(t, Config{Store: st, Retention: 24 * time.Hour})
 		time.Sleep(3 * 24 * time.Hour)
 		synctest.Wait()

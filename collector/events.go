@@ -82,8 +82,8 @@ func idempotencyKey(r *http.Request) (string, *failure) {
 	return values[0], nil
 }
 
-// keep stores e and returns nil when it is committed. It continues if the client disconnects,
-// because the event has arrived completely.
+// keep stores e, unless it is a duplicate, and returns nil when it is committed. It goes on if the
+// client disconnects: the event has arrived completely. Live views get what is added in time.
 func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *failure {
 	if s.Paused {
 		return &failure{status: http.StatusConflict, code: "site_paused", message: "tracking of the site " + event.Quote(s.Domain) + " is paused"}
@@ -95,12 +95,13 @@ func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *f
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.CommitTimeout)
 	defer cancel()
 	c.limit(&e)
-	if err := c.store.Add(ctx, e); err != nil {
+	added, err := c.store.Add(ctx, e)
+	if err != nil {
 		c.trouble("an event could not be stored", err)
 		return unavailable("the event could not be stored")
 	}
 	c.activity.saw(e.Site, e.At)
-	if c.shown.first(&e) {
+	if added {
 		c.live.Publish(e)
 	}
 	return nil

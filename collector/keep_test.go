@@ -26,10 +26,10 @@ import (
 // adding is a store with a replaceable Add.
 type adding struct {
 	store.Store
-	add func(ctx context.Context, e store.Event) error
+	add func(ctx context.Context, e store.Event) (added bool, err error)
 }
 
-func (a adding) Add(ctx context.Context, e store.Event) error { return a.add(ctx, e) }
+func (a adding) Add(ctx context.Context, e store.Event) (added bool, err error) { return a.add(ctx, e) }
 
 // post passes an event to the handler and returns the recorder.
 func (s *service) post(ctx context.Context, body string) *httptest.ResponseRecorder {
@@ -55,9 +55,9 @@ func (s *service) record(r *http.Request) *httptest.ResponseRecorder {
 func waitingForCommit(t *testing.T) (s *service, commit chan struct{}, answered chan int) {
 	t.Helper()
 	commit, answered = make(chan struct{}), make(chan int, 1)
-	s = prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
+	s = prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) {
 		<-commit
-		return nil
+		return true, nil
 	}}})
 	go func() { answered <- s.post(t.Context(), s.event("x", pageURL, "{}")).Code }()
 	synctest.Wait()
@@ -96,7 +96,7 @@ func TestStoreThatFailsIsAnswered503(t *testing.T) {
 	t.Parallel()
 	var lines strings.Builder
 	s := prepare(t, Config{
-		Store:  adding{storetest.NewReference(), func(context.Context, store.Event) error { return errors.New("disk is full") }},
+		Store:  adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) { return false, errors.New("disk is full") }},
 		Logger: slog.New(slog.NewTextHandler(&lines, nil)),
 	})
 	for range 5 {
@@ -113,9 +113,9 @@ func TestStoreThatFailsIsAnswered503(t *testing.T) {
 func TestCommitThatTakesTooLongIsAnswered503(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := prepare(t, Config{Store: adding{storetest.NewReference(), func(ctx context.Context, _ store.Event) error {
+		s := prepare(t, Config{Store: adding{storetest.NewReference(), func(ctx context.Context, _ store.Event) (bool, error) {
 			<-ctx.Done()
-			return ctx.Err()
+			return false, ctx.Err()
 		}}})
 		began := time.Now()
 		assert.Equal(t, cannotStore, s.post(t.Context(), s.event("x", pageURL, "{}")).Body.String())
@@ -127,9 +127,9 @@ func TestEventsBeyondMaxPendingAreRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		commit := make(chan struct{})
-		s := prepare(t, Config{MaxPending: 2, Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
+		s := prepare(t, Config{MaxPending: 2, Store: adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) {
 			<-commit
-			return nil
+			return true, nil
 		}}})
 		var wg sync.WaitGroup
 		for range 2 {
@@ -157,7 +157,7 @@ func TestPanicIsAnsweredInTheErrorShape(t *testing.T) {
 	t.Parallel()
 	var lines strings.Builder
 	s := prepare(t, Config{
-		Store:  adding{storetest.NewReference(), func(context.Context, store.Event) error { panic("out of order") }},
+		Store:  adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) { panic("out of order") }},
 		Logger: slog.New(slog.NewTextHandler(&lines, nil)),
 	})
 	w := s.post(t.Context(), s.event("x", pageURL, "{}"))
@@ -323,7 +323,7 @@ func TestIdempotencyWindowDecidesWhetherAKeyAfter30HoursCountsTwice(t *testing.T
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, st.Close()) })
-			s := serve(t, Config{Store: st, IdempotencyWindow: window})
+			s := serve(t, Config{Store: st})
 			for range 2 {
 				got := s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}"), "Idempotency-Key", "order-1")
 				assert.Equal(t, 202, got.status)
@@ -332,4 +332,23 @@ func TestIdempotencyWindowDecidesWhetherAKeyAfter30HoursCountsTwice(t *testing.T
 			assert.Len(t, s.stored(t), want)
 		})
 	}
+}
+
+func TestRepeatedEventIsShownOnceInLiveViews(t *testing.T) {
+	t.Parallel()
+	s := prepare(t, Config{})
+	events, stop := s.live.Watch(s.site.ID)
+	defer stop()
+	send := func(key string) {
+		r := s.request(s.event("order", pageURL, "{}"))
+		if key != "" {
+			r.Header.Set("Idempotency-Key", key)
+		}
+		require.Equal(t, 202, s.record(r).Code)
+	}
+	for _, key := range []string{"a", "a", "b", "a", "", ""} {
+		send(key)
+	}
+	assert.Len(t, events, 4, "a and b once, those without a key always")
+	assert.Len(t, s.stored(t), 4)
 }

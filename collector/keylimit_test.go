@@ -92,7 +92,7 @@ func TestClientsOfASlowStoreGetRetryAfter(t *testing.T) {
 	var one sync.Mutex
 	var refused sync.WaitGroup // the store blocks until all others are refused
 	refused.Add(clients - mayWait)
-	s := serve(t, Config{MaxPending: mayWait, Store: adding{reference, func(ctx context.Context, e store.Event) error {
+	s := serve(t, Config{MaxPending: mayWait, Store: adding{reference, func(ctx context.Context, e store.Event) (bool, error) {
 		refused.Wait()
 		one.Lock()
 		defer one.Unlock()

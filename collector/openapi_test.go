@@ -150,7 +150,7 @@ func describeFaults(t *testing.T, d *described, all seen, s *service) {
 	all.note(d.holds(t, operation("/v1/events"), s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}"))))
 
 	for _, path := range []string{"/v1/events", "/v1/sites", "/v1/sites/x"} {
-		failing := prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error { return nil }}})
+		failing := prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) { return true, nil }}})
 		recorder := httptest.NewRecorder()
 		failing.answer(recorder, operation(path), func(http.ResponseWriter, *http.Request) *failure { panic("out of order") })
 		all.note(d.holds(t, operation(path), recorded(recorder)))

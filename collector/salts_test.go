@@ -183,7 +183,7 @@ func TestAddressIsNeitherStoredNorLogged(t *testing.T) {
 	var written bytes.Buffer
 	s := prepare(t, Config{Store: capturing{storetest.NewReference(), &written}, Logger: textLogger(&written)})
 	require.Equal(t, 202, s.view("192.0.2.123", firefox))
-	s.store = adding{s.store, func(context.Context, store.Event) error { return store.ErrClosed }}
+	s.store = adding{s.store, func(context.Context, store.Event) (bool, error) { return false, store.ErrClosed }}
 	require.Equal(t, 503, s.view("192.0.2.123", firefox))
 	for _, e := range s.stored(t) {
 		assert.NotContains(t, e.URL+e.Path+e.Referrer, "192.0.2.123")

@@ -321,10 +321,10 @@ func TestServeReportsAListenerThatFails(t *testing.T) {
 func TestShutdownLetsRequestsUnderWayFinish(t *testing.T) {
 	t.Parallel()
 	arrived, commit := make(chan struct{}), make(chan struct{})
-	s := prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) error {
+	s := prepare(t, Config{Store: adding{storetest.NewReference(), func(context.Context, store.Event) (bool, error) {
 		close(arrived)
 		<-commit
-		return nil
+		return true, nil
 	}}})
 	stop := s.listen(t)
 	answered := make(chan answer, 1)

@@ -67,7 +67,7 @@ func addAll(t testing.TB, st store.Store, events []store.Event) {
 	for range cap(failed) {
 		adders.Go(func() {
 			for e := range next {
-				if err := st.Add(context.Background(), e); err != nil {
+				if _, err := st.Add(context.Background(), e); err != nil {
 					failed <- err
 					return
 				}

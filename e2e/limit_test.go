@@ -26,7 +26,7 @@ type slowly struct {
 	turn chan struct{}
 }
 
-func (s *slowly) Add(ctx context.Context, e store.Event) error {
+func (s *slowly) Add(ctx context.Context, e store.Event) (added bool, err error) {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	return s.Store.Add(ctx, e)

@@ -136,7 +136,7 @@ func TestDeletingASiteDeletesItsEventsGoalsAndFunnels(t *testing.T) {
 		require.NoError(t, err)
 		_, err = a.SaveFunnel(t.Context(), account.Funnel{Site: s.ID, Name: "f", Steps: []store.Match{{Page: "/"}, {Event: "x"}}})
 		require.NoError(t, err)
-		require.NoError(t, st.Add(t.Context(), store.Event{Site: s.ID, At: time.Now(), URL: "https://a/", Path: "/"}))
+		storetest.Add(t, st, store.Event{Site: s.ID, At: time.Now(), URL: "https://a/", Path: "/"})
 	}
 	require.NoError(t, a.DeleteSite(t.Context(), site.ID))
 	assert.Equal(t, []account.Site{other}, a.Sites())

@@ -16,7 +16,7 @@ import (
 func orphaned(t *testing.T) (*account.Account, store.Store) {
 	t.Helper()
 	st := storetest.NewReference()
-	require.NoError(t, st.Add(t.Context(), store.Event{Site: "site_gone", At: time.Now(), URL: "https://shop.example.com/", Path: "/"}))
+	storetest.Add(t, st, store.Event{Site: "site_gone", At: time.Now(), URL: "https://shop.example.com/", Path: "/"})
 	a := open(t, st)
 	expired, err := a.FindOrphans(t.Context())
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ func (f *fixture) site(name, domain string) account.Site {
 func (f *fixture) add(events ...store.Event) {
 	f.t.Helper()
 	for _, e := range events {
-		require.NoError(f.t, f.store.Add(f.t.Context(), e))
+		storetest.Add(f.t, f.store, e)
 	}
 }
 

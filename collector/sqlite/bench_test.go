@@ -64,7 +64,7 @@ func BenchmarkAdd(b *testing.B) {
 					if keyed {
 						e.Key = fmt.Sprintf("01890a5d-ac96-774b-%04x-%012x", caller, n)
 					}
-					if err := s.Add(b.Context(), e); err != nil {
+					if _, err := s.Add(b.Context(), e); err != nil {
 						b.Error(err)
 					}
 				}

@@ -63,7 +63,7 @@ func addUntil(b *testing.B, s *sqlite.Store, done func() bool) (took []time.Dura
 				e := numbered(caller)
 				e.At, e.Key = time.Now(), fmt.Sprintf("%d of %d at %v", n, caller, begin)
 				from := time.Now()
-				err := s.Add(b.Context(), e)
+				_, err := s.Add(b.Context(), e)
 				mu.Lock()
 				took = append(took, time.Since(from))
 				mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 func TestAClosedDayIsRolledUpAndAnOpenDayIsNot(t *testing.T) {
@@ -17,13 +18,13 @@ func TestAClosedDayIsRolledUpAndAnOpenDayIsNot(t *testing.T) {
 	s := newStore(t)
 	closed, today := numbered(1), numbered(2)
 	today.At = midday()
-	require.NoError(t, s.Add(t.Context(), closed))
-	require.NoError(t, s.Add(t.Context(), today))
+	storetest.Add(t, s, closed)
+	storetest.Add(t, s, today)
 	sqlite.Settle(t, s)
 	assert.EqualValues(t, 2, all(t, s).Events)
 	assert.Equal(t, 1, sqlite.Rollups(t, s))
 	release := sqlite.HoldCompactor(t, s)
-	require.NoError(t, s.Add(t.Context(), closed))
+	storetest.Add(t, s, closed)
 	assert.Zero(t, sqlite.Rollups(t, s), "an event that comes late removes it")
 	assert.EqualValues(t, 3, all(t, s).Events)
 	release()
@@ -35,7 +36,7 @@ func TestAClosedDayIsRolledUpAndAnOpenDayIsNot(t *testing.T) {
 func TestClosingBeneathTheCompactorIsNotComplainedOf(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "events.db"), nil) // fails the test if it logs
-	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	storetest.Add(t, s, numbered(1))
 	require.NoError(t, s.Close())
 	assert.False(t, sqlite.TryCatchUp(t.Context(), s), "there is nothing left to read")
 }
@@ -43,28 +44,28 @@ func TestClosingBeneathTheCompactorIsNotComplainedOf(t *testing.T) {
 func TestARollupIsNotKeptIfItsDayHasChangedSince(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	storetest.Add(t, s, numbered(1))
 	assert.False(t, sqlite.RollUpWhile(t, s, "s", begin, func() {
-		require.NoError(t, s.Add(t.Context(), numbered(2)))
+		storetest.Add(t, s, numbered(2))
 	}), "an event came in")
 	assert.False(t, sqlite.RollUpWhile(t, s, "s", begin, func() {
 		require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 1)))
 	}), "the events were forgotten")
-	require.NoError(t, s.Add(t.Context(), numbered(3)))
+	storetest.Add(t, s, numbered(3))
 	assert.True(t, sqlite.RollUpWhile(t, s, "s", begin, func() {
 		other := numbered(4)
 		other.At = begin.AddDate(0, 0, 1)
-		require.NoError(t, s.Add(t.Context(), other))
+		storetest.Add(t, s, other)
 	}), "another day has changed")
 }
 
 func TestASegmentIsNotKeptIfItsSpanHasChangedSince(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	storetest.Add(t, s, numbered(1))
 	hour := begin.Add(time.Hour) // the hour of numbered events
 	assert.False(t, sqlite.SegmentWhile(t, s, "s", hour, hour.Add(time.Hour), func() {
-		require.NoError(t, s.Add(t.Context(), numbered(2)))
+		storetest.Add(t, s, numbered(2))
 	}), "an event came in")
 }
 
@@ -76,7 +77,7 @@ func TestAnEventThatComesLateRemovesTheSegmentOfItsTimeAlone(t *testing.T) {
 	for i := range 36 {
 		e := numbered(i)
 		e.At = morning.Add(time.Duration(i) * time.Minute)
-		require.NoError(t, s.Add(t.Context(), e))
+		storetest.Add(t, s, e)
 	}
 	sqlite.Settle(t, s)
 	require.Equal(t, 5, sqlite.Segments(t, s), "of seven events each, and one is left")
@@ -97,7 +98,7 @@ func TestAnEventThatComesLateRemovesTheSegmentOfItsTimeAlone(t *testing.T) {
 		if late.name == "of another site" {
 			e.Site = "t"
 		}
-		require.NoError(t, s.Add(t.Context(), e))
+		storetest.Add(t, s, e)
 		assert.Equal(t, late.segments, sqlite.Segments(t, s), late.name)
 	}
 	assert.EqualValues(t, 40, all(t, s).Events)
@@ -112,7 +113,7 @@ func TestTheSegmentsOfADayBecomeOneWhenItIsClosed(t *testing.T) {
 	for i := range 30 {
 		e := numbered(i)
 		e.At = midday().Add(time.Duration(i-60) * time.Minute)
-		require.NoError(t, s.Add(t.Context(), e))
+		storetest.Add(t, s, e)
 	}
 	sqlite.Settle(t, s)
 	assert.Equal(t, 4, sqlite.Segments(t, s))
@@ -131,7 +132,7 @@ func TestWhatWasAddedBeforeTheStartIsRolledUpWithoutAReport(t *testing.T) {
 		for _, site := range []string{"s", "t"} {
 			e := numbered(day)
 			e.Site, e.At = site, begin.AddDate(0, 0, day)
-			require.NoError(t, early.Add(t.Context(), e))
+			storetest.Add(t, early, e)
 		}
 	}
 	require.NoError(t, early.Close())
@@ -162,7 +163,7 @@ func TestEventsOfLaterTimesAreNotDueUntilThen(t *testing.T) {
 		for i := range n {
 			e := numbered(i)
 			e.At = at.Add(time.Duration(i) * time.Minute)
-			require.NoError(t, s.Add(t.Context(), e))
+			storetest.Add(t, s, e)
 		}
 	}
 	add(20, midday().Add(time.Hour))

@@ -93,19 +93,19 @@ func (c *connection) transact(f func() error) error {
 }
 
 // addEvent adds an event to the transaction, unless it is a duplicate.
-func (c *connection) addEvent(e *store.Event) error {
+func (c *connection) addEvent(e *store.Event) (added bool, err error) {
 	site, err := c.intern.id(e.Site)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if e.Key != "" {
 		if again, err := c.keys.duplicate(site, e.Key); again || err != nil {
-			return err
+			return false, err
 		}
 	}
 	seq, err := c.nextSeq()
 	if err != nil {
-		return err
+		return false, err
 	}
 	at, a := e.At.UnixMilli(), c.args
 	origin, rest := splitURL(e.URL, e.Path)
@@ -114,18 +114,18 @@ func (c *connection) addEvent(e *store.Event) error {
 		a[6] = colstore.EncodeProps(e.Props)
 	}
 	if a[4], err = c.intern.id(origin); err != nil {
-		return err
+		return false, err
 	}
 	for i := range textColumns {
 		if a[fixedParameters+i], err = c.intern.id(textColumns[i].Text(e)); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if _, err := c.insert.ExecContext(background, a...); err != nil {
-		return err
+		return false, err
 	}
 	c.changes.touch(uint32(site), at)
-	return nil
+	return true, nil
 }
 
 // reservedSeqs is how many numbers of events are reserved at a time.

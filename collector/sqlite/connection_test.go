@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 func TestAURLIsPutTogetherFromItsParts(t *testing.T) {
@@ -72,5 +73,5 @@ func TestScrubLeavesNothingOfWhatWasRemoved(t *testing.T) {
 
 	require.NoError(t, s.Scrub(t.Context()))
 	assert.False(t, inFiles())
-	require.NoError(t, s.Add(t.Context(), store.Event{Site: "s", At: time.Now(), URL: "https://a.example/", Path: "/"}))
+	storetest.Add(t, s, store.Event{Site: "s", At: time.Now(), URL: "https://a.example/", Path: "/"})
 }

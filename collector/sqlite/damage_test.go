@@ -37,7 +37,7 @@ func TestDamagedPartsCostNoFigureAndAreMadeAgain(t *testing.T) {
 			events := storetest.RandomEvents(rng, 400, damageBegin, midday())
 			require.NoError(t, sqlite.AddAll(t.Context(), s, events))
 			for _, e := range events {
-				require.NoError(t, ref.Add(t.Context(), e))
+				storetest.Add(t, ref, e)
 			}
 			sqlite.Settle(t, s)
 			whole := sqlite.StoredParts(t, s)
@@ -110,7 +110,7 @@ func TestADamagedPartIsNoErrorOfTheCompactor(t *testing.T) {
 	for i := range 30 {
 		e := numbered(i)
 		e.At = midday().Add(time.Duration(i-60) * time.Minute)
-		require.NoError(t, s.Add(t.Context(), e))
+		storetest.Add(t, s, e)
 	}
 	sqlite.Settle(t, s)
 	sqlite.Exec(t, s, "UPDATE packed SET data = zeroblob(length(data))")

@@ -16,7 +16,7 @@ import (
 func AddAll(ctx context.Context, s *Store, events []store.Event) error {
 	return s.writer.write(ctx, func(c *connection) error {
 		for _, e := range events {
-			if err := c.addEvent(&e); err != nil {
+			if _, err := c.addEvent(&e); err != nil {
 				return err
 			}
 		}

@@ -67,7 +67,8 @@ func TestADamagedPageThatAReadOrWriteMeetsIsNoted(t *testing.T) {
 		return
 	}
 	defer func() { _ = s.Close() }()
-	require.Error(t, s.Add(t.Context(), numbered(1)))
+	_, err = s.Add(t.Context(), numbered(1))
+	require.Error(t, err)
 	require.ErrorContains(t, s.Damage(), damaged)
 }
 
@@ -77,10 +78,11 @@ func TestAnErrorThatIsNoDamageIsNotNoted(t *testing.T) {
 	sqlite.LimitPages(t, s, 1)
 	e := numbered(1)
 	e.Props = []store.Prop{{Key: "k", Value: string(make([]byte, 1<<20))}}
-	require.Error(t, s.Add(t.Context(), e), "the disk is full")
+	_, err := s.Add(t.Context(), e)
+	require.Error(t, err, "the disk is full")
 	assert.NoError(t, s.Damage())
 	require.NoError(t, s.Close())
-	_, err := s.Totals(t.Context(), store.Query{Site: "s", From: begin, To: end})
+	_, err = s.Totals(t.Context(), store.Query{Site: "s", From: begin, To: end})
 	require.ErrorIs(t, err, store.ErrClosed)
 	assert.NoError(t, s.Damage())
 }

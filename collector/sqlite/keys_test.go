@@ -50,7 +50,7 @@ func TestAnotherIdempotencyWindowCanBeSetWhenTheFileIsOpenedAgain(t *testing.T) 
 		defer func() { require.NoError(t, s.Close()) }()
 		e := numbered(1)
 		e.Key = "k"
-		require.NoError(t, s.Add(t.Context(), e))
+		storetest.Add(t, s, e)
 		return all(t, s).Events
 	}
 	require.EqualValues(t, 1, add(0))
@@ -73,7 +73,7 @@ func TestManyKeysThatAreRememberedNoLongerAreRemovedBitByBit(t *testing.T) {
 		for repeat := range 3 { // concurrently
 			e := numbered(i)
 			e.Key = fmt.Sprint("new ", i, repeat)
-			require.NoError(t, s.Add(t.Context(), e))
+			storetest.Add(t, s, e)
 		}
 		left = append(left, sqlite.Scalar[int](t, s, "SELECT count(*) FROM key WHERE key LIKE 'planted%'"))
 		later.Add(int64(30 * time.Millisecond))

@@ -53,7 +53,7 @@ func victim(file, day string) {
 			for {
 				e := numbered(int(last.Add(1)))
 				e.At, e.Key = begin.AddDate(0, 0, days), day+" "+e.Name
-				if err := s.Add(context.Background(), e); err != nil {
+				if _, err := s.Add(context.Background(), e); err != nil {
 					fmt.Println(err)
 					return
 				}

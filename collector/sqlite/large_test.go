@@ -39,7 +39,7 @@ func TestFiguresOfALargeDataSetAreThoseOfTheReference(t *testing.T) {
 		events := storetest.RandomEvents(rng, largeEvents/2, begin, end)
 		require.NoError(t, sqlite.AddAll(t.Context(), s, events))
 		for _, e := range events {
-			require.NoError(t, ref.Add(t.Context(), e))
+			storetest.Add(t, ref, e)
 		}
 		storetest.Compare(t, ref, s, store.Query{Site: "s", From: begin, To: end}) // while the compactor is running
 		sqlite.Settle(t, s)
@@ -61,8 +61,8 @@ func TestFiguresAreExactAfterEventsCameLateBetweenReports(t *testing.T) {
 			rng := rand.New(rand.NewPCG(caller, 1))
 			for i, e := range storetest.RandomEvents(rng, 150, q.From, q.To) {
 				e.At, e.Key = e.At.Truncate(time.Hour).Add(time.Duration(caller)*time.Minute+time.Duration(i)*time.Millisecond), ""
-				assert.NoError(t, s.Add(t.Context(), e))
-				assert.NoError(t, ref.Add(t.Context(), e))
+				storetest.Add(t, s, e)
+				storetest.Add(t, ref, e)
 			}
 		})
 	}

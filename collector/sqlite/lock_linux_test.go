@@ -27,7 +27,8 @@ func TestAFileThatIsOpenIsRefusedByAnyName(t *testing.T) {
 		_, err = sqlite.Restore(t.Context(), name, backup)
 		require.ErrorContains(t, err, "in use by a running service; stop it first")
 	}
-	require.NoError(t, s.Add(t.Context(), numbered(1)), "SQLite keeps its own locks")
+	_, err := s.Add(t.Context(), numbered(1))
+	require.NoError(t, err, "SQLite keeps its own locks")
 	require.NoError(t, s.Close())
 	assert.Equal(t, 1, events(t, file))
 	checkIntegrity(t, file)

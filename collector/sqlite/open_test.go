@@ -19,6 +19,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 func TestOpenMakesDirectoryAndFilesForTheirOwnerAlone(t *testing.T) {
@@ -26,7 +27,7 @@ func TestOpenMakesDirectoryAndFilesForTheirOwnerAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data", "of the collector")
 	s := open(t, filepath.Join(dir, "events.db"), nil)
 	defer func() { require.NoError(t, s.Close()) }()
-	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	storetest.Add(t, s, numbered(1))
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -44,7 +45,7 @@ func TestCloseRemovesTheLog(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "events.db")
 	s := open(t, file, nil)
-	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	storetest.Add(t, s, numbered(1))
 	assert.FileExists(t, file+"-wal")
 	require.NoError(t, s.Close())
 	for _, suffix := range []string{"-wal", "-shm"} { // which SQLite removes with the last connection
@@ -58,7 +59,7 @@ func TestCloseRemovesTheLogBeneathReadsInProgress(t *testing.T) {
 	for round := range 50 {
 		file := filepath.Join(dir, strconv.Itoa(round))
 		s := open(t, file, nil)
-		require.NoError(t, s.Add(t.Context(), numbered(1)))
+		storetest.Add(t, s, numbered(1))
 		var reads sync.WaitGroup
 		for i := range 4 {
 			reads.Go(func() {
@@ -86,7 +87,8 @@ func TestTheNameOfAFileMayHoldAnyCharacter(t *testing.T) {
 	for _, name := range []string{"a b", "a?mode=memory", "a#b", "a%20b", "a&b=c", "ü", "'", "file:x", `a\b`, "a;b"} {
 		file := filepath.Join(t.TempDir(), name)
 		s := open(t, file, nil)
-		require.NoError(t, s.Add(t.Context(), numbered(1)), name)
+		_, err := s.Add(t.Context(), numbered(1))
+		require.NoError(t, err, name)
 		require.NoError(t, s.Backup(t.Context(), file+".backup"), name)
 		require.NoError(t, s.Close())
 		info, err := os.Stat(file)
@@ -102,8 +104,8 @@ func TestWhatWasAddedIsThereAfterReopening(t *testing.T) {
 		s := open(t, file, midday)
 		e := numbered(7)
 		e.Key = "once"
-		require.NoError(t, s.Add(t.Context(), e))
-		require.NoError(t, s.Add(t.Context(), numbered(round)))
+		storetest.Add(t, s, e)
+		storetest.Add(t, s, numbered(round))
 		require.NoError(t, s.Put(t.Context(), "site", store.Record{ID: fmt.Sprint(round), Data: []byte("x")}))
 		assert.EqualValues(t, round+2, all(t, s).Events)
 		records, err := s.Records(t.Context(), "site")
@@ -117,7 +119,7 @@ func TestABackupIsAStoreOfTheSameEvents(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	for i := range 100 {
-		require.NoError(t, s.Add(t.Context(), numbered(i)))
+		storetest.Add(t, s, numbered(i))
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -127,7 +129,7 @@ func TestABackupIsAStoreOfTheSameEvents(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				assert.NoError(t, s.Add(t.Context(), numbered(i)))
+				storetest.Add(t, s, numbered(i))
 			}
 		}
 	}()
@@ -138,7 +140,7 @@ func TestABackupIsAStoreOfTheSameEvents(t *testing.T) {
 	backup := open(t, file, midday)
 	defer func() { require.NoError(t, backup.Close()) }()
 	assert.GreaterOrEqual(t, all(t, backup).Events, int64(100))
-	require.NoError(t, backup.Add(t.Context(), numbered(1)))
+	storetest.Add(t, backup, numbered(1))
 }
 
 func TestOpenRefusesAFileOfOthersAndLeavesItAsItIs(t *testing.T) {
@@ -184,7 +186,7 @@ func TestAFileHasOneWriterAtATime(t *testing.T) {
 	require.ErrorContains(t, err, file)
 	require.ErrorContains(t, err, "in use")
 	require.NoError(t, sqlite.Backup(t.Context(), file, file+".backup"), "it may be copied all the same")
-	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	storetest.Add(t, s, numbered(1))
 	require.NoError(t, s.Close())
 	require.NoError(t, open(t, file, nil).Close())
 }
@@ -252,7 +254,8 @@ func useDamaged(t *testing.T, file string) []error {
 		return []error{err}
 	}
 	_ = sqlite.TrySettle(t.Context(), s) // logged
-	errs := append(reports(t, s), s.Add(t.Context(), numbered(1)), s.Forget(t.Context(), "s", begin.AddDate(0, 0, 1)))
+	_, err = s.Add(t.Context(), numbered(1))
+	errs := append(reports(t, s), err, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 1)))
 	_ = s.Close()
 	return errs
 }

@@ -38,7 +38,7 @@ func TestSegmentsAreShorterIfTheirPropsAreLarge(t *testing.T) {
 		e.At = e.At.Add(time.Duration(i) * time.Second)
 		e.Visitor = uint64(i % 7)
 		e.Props = []store.Prop{{Key: "text", Value: strings.Repeat(fmt.Sprint(i%50), 500)}}
-		require.NoError(t, ref.Add(t.Context(), e))
+		storetest.Add(t, ref, e)
 		events = append(events, e)
 	}
 	require.NoError(t, sqlite.AddAll(t.Context(), s, events))
@@ -87,7 +87,7 @@ func TestAReportOfTooManyPropsIsAnError(t *testing.T) {
 			e := numbered(0)
 			e.At = e.At.AddDate(0, 0, day)
 			e.Props = []store.Prop{{Key: "text", Value: strings.Repeat(fmt.Sprint(i), 100)}}
-			require.NoError(t, s.Add(t.Context(), e))
+			storetest.Add(t, s, e)
 		}
 	}
 	sqlite.LimitPropBytes(s, 1200)
@@ -109,7 +109,7 @@ func TestThePropsOfOneDayAreCountedAtATime(t *testing.T) {
 	s := newStore(t)
 	e := numbered(0)
 	e.Props = []store.Prop{{Key: "plan", Value: "pro"}}
-	require.NoError(t, s.Add(t.Context(), e))
+	storetest.Add(t, s, e)
 	q := store.Query{Site: "s", From: begin, To: end}
 	release := sqlite.HoldCounting(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -26,7 +26,7 @@ func TestSoakFiguresOfAMillionEventsAreThoseOfTheReference(t *testing.T) {
 		events := soakEvents(rng, n, from, to)
 		require.NoError(t, sqlite.AddAll(t.Context(), s, events))
 		for _, e := range events {
-			require.NoError(t, ref.Add(t.Context(), e))
+			storetest.Add(t, ref, e)
 		}
 	}
 	add(500_000, begin, lastDay)

@@ -23,7 +23,9 @@ type Store struct {
 }
 
 // Add implements store.Store.
-func (s *Store) Add(ctx context.Context, e store.Event) error { return s.writer.add(ctx, &e) }
+func (s *Store) Add(ctx context.Context, e store.Event) (added bool, err error) {
+	return s.writer.add(ctx, &e)
+}
 
 // Put implements store.Store.
 func (s *Store) Put(ctx context.Context, kind string, rec store.Record) error {

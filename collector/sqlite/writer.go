@@ -28,6 +28,7 @@ const maxYields = 3
 type job struct {
 	ctx   context.Context // the caller's
 	event *store.Event
+	added bool // event is not a duplicate
 	run   func(*connection) error
 	alone bool       // run needs no transaction
 	done  chan error // of length 1, so that the writer never blocks
@@ -87,9 +88,13 @@ func (w *writer) close() error {
 	return errors.Join(err, w.db.Close())
 }
 
-// add adds an event.
-func (w *writer) add(ctx context.Context, e *store.Event) error {
-	return w.do(&job{ctx: ctx, event: e})
+// add adds an event unless it is a duplicate.
+func (w *writer) add(ctx context.Context, e *store.Event) (added bool, err error) {
+	j := &job{ctx: ctx, event: e}
+	if err := w.do(j); err != nil { // the writer may still be using j
+		return false, err
+	}
+	return j.added, nil
 }
 
 // write runs a function in a transaction.
@@ -224,7 +229,8 @@ func (w *writer) commit() {
 				j.event = nil // the caller has given up
 				continue
 			}
-			if err := w.conn.addEvent(j.event); err != nil {
+			var err error
+			if j.added, err = w.conn.addEvent(j.event); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // numbered returns an event whose name is a number.
@@ -49,7 +50,7 @@ func TestCallersThatWaitShareACommit(t *testing.T) {
 	before := s.Commits()
 	var callers sync.WaitGroup
 	for i := range 200 {
-		callers.Go(func() { assert.NoError(t, s.Add(t.Context(), numbered(i))) })
+		callers.Go(func() { storetest.Add(t, s, numbered(i)) })
 	}
 	waiting(t, s, 200)
 	release()
@@ -71,7 +72,7 @@ func TestCommitEverySpacesCommits(t *testing.T) {
 	})
 	started := time.Now()
 	for i := range 5 {
-		require.NoError(t, s.Add(t.Context(), numbered(i)))
+		storetest.Add(t, s, numbered(i))
 	}
 	assert.GreaterOrEqual(t, time.Since(started), 4*40*time.Millisecond)
 	stop()
@@ -84,12 +85,15 @@ func TestAddEndsWithItsContextWhileTheWriterIsBusy(t *testing.T) {
 	release := sqlite.Hold(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error)
-	go func() { errs <- s.Add(ctx, numbered(1)) }()
+	go func() {
+		_, err := s.Add(ctx, numbered(1))
+		errs <- err
+	}()
 	waiting(t, s, 1)
 	cancel()
 	require.ErrorIs(t, <-errs, context.Canceled)
 	release()
-	require.NoError(t, s.Add(t.Context(), numbered(2)))
+	storetest.Add(t, s, numbered(2))
 	assert.EqualValues(t, 1, all(t, s).Events, "the event of the canceled call was not added")
 }
 
@@ -107,7 +111,7 @@ func closeWhileSomeWait(t *testing.T) {
 	release := sqlite.Hold(t, s)
 	var callers sync.WaitGroup
 	for i := range 50 {
-		callers.Go(func() { assert.NoError(t, s.Add(t.Context(), numbered(i))) })
+		callers.Go(func() { storetest.Add(t, s, numbered(i)) })
 	}
 	waiting(t, s, 50)
 	callers.Go(func() { assert.NoError(t, s.Close()) })
@@ -134,7 +138,7 @@ func TestAddReturnsTheErrorOfAFullDiskAndWorksAgainAfterIt(t *testing.T) {
 			for i := range 200 {
 				e := numbered(caller*1000 + i)
 				e.URL += string(make([]byte, 1000))
-				if err := s.Add(t.Context(), e); err == nil {
+				if _, err := s.Add(t.Context(), e); err == nil {
 					added.Add(1)
 				} else {
 					assert.ErrorContains(t, err, "full")
@@ -154,7 +158,7 @@ func TestAddReturnsTheErrorOfAFullDiskAndWorksAgainAfterIt(t *testing.T) {
 	assert.Len(t, rows, int(added.Load()), "what was acknowledged is there, and nothing else")
 	sqlite.LimitPages(t, s, 1<<30)
 	for e := range failed {
-		require.NoError(t, s.Add(t.Context(), e))
+		storetest.Add(t, s, e)
 	}
 	rows, err = s.Top(t.Context(), q, store.Names, 10_000)
 	require.NoError(t, err)
@@ -171,13 +175,13 @@ func TestKeysOlderThanADayAreRemoved(t *testing.T) {
 	for i := range 10 {
 		e := numbered(i)
 		e.Key = fmt.Sprint("key ", i)
-		require.NoError(t, s.Add(t.Context(), e))
+		storetest.Add(t, s, e)
 	}
 	later := begin.Add(store.DuplicateFor + time.Minute)
 	now.Store(&later)
 	e := numbered(11)
 	e.Key = "another"
-	require.NoError(t, s.Add(t.Context(), e))
+	storetest.Add(t, s, e)
 	assert.Equal(t, 1, sqlite.Scalar[int](t, s, "SELECT count(*) FROM key"))
 }
 
@@ -186,24 +190,24 @@ func TestForgetRemovesTextsThatNoEventHas(t *testing.T) {
 	s := newStore(t)
 	kept, gone := numbered(1), numbered(2)
 	kept.At, gone.Referrer, gone.Path = begin.AddDate(0, 0, 3), "gone.example", "/gone"
-	require.NoError(t, s.Add(t.Context(), kept))
-	require.NoError(t, s.Add(t.Context(), gone))
+	storetest.Add(t, s, kept)
+	storetest.Add(t, s, gone)
 	sqlite.Settle(t, s)
 	require.Equal(t, 2, sqlite.Rollups(t, s))
 	require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 2)))
 	assert.Equal(t, 1, sqlite.Rollups(t, s))
 	assert.Equal(t, 1, sqlite.Segments(t, s))
 	assert.Equal(t, "/ 1 https://s.example s", sqlite.Scalar[string](t, s, "SELECT group_concat(value, ' ') FROM (SELECT value FROM text ORDER BY value)"))
-	require.NoError(t, s.Add(t.Context(), gone))
+	storetest.Add(t, s, gone)
 	assert.EqualValues(t, 2, all(t, s).Events)
 }
 
 func TestATextThatIsUsedAgainWhileUnusedOnesAreRemovedStays(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	require.NoError(t, s.Add(t.Context(), numbered(1)))
+	storetest.Add(t, s, numbered(1))
 	sqlite.RemoveEvents(t, s)
-	sqlite.SweepWhile(t, s, func() { require.NoError(t, s.Add(t.Context(), numbered(1))) })
+	sqlite.SweepWhile(t, s, func() { storetest.Add(t, s, numbered(1)) })
 	rows, err := s.Top(t.Context(), store.Query{Site: "s", From: begin, To: end}, store.Names, 10)
 	require.NoError(t, err)
 	assert.Equal(t, []store.Row{{Value: "1", Count: 1}}, rows)

@@ -189,11 +189,11 @@ const (
 // their context when it ends. Unless noted otherwise a report includes every event whose Add
 // has returned.
 type Store interface {
-	// Add returns nil when e is committed: it then survives a crash of the process and of the
+	// Add returns true when e is committed: it then survives a crash of the process and of the
 	// machine. Concurrent calls share commits. If an event with the same Key was added to the
 	// site within DuplicateFor, or the time configured instead, e is not added and Add returns
-	// nil. The context bounds the wait; the event may still be committed later.
-	Add(ctx context.Context, e Event) error
+	// false and nil. The context bounds the wait; the event may still be committed later.
+	Add(ctx context.Context, e Event) (added bool, err error)
 
 	Totals(ctx context.Context, q Query) (Totals, error)
 

@@ -40,12 +40,12 @@ type observed struct {
 }
 
 // Add implements store.Store.
-func (s observed) Add(ctx context.Context, e store.Event) error {
-	err := s.Store.Add(ctx, e)
+func (s observed) Add(ctx context.Context, e store.Event) (added bool, err error) {
+	added, err = s.Store.Add(ctx, e)
 	if err == nil {
 		s.added(e)
 	}
-	return err
+	return added, err
 }
 
 func openService(ctx context.Context, dir string, added func(store.Event)) (s *service, err error) {

@@ -51,7 +51,7 @@ func (s *service) fill(ctx context.Context, shopURL string, days int) error {
 		if all.Err() != nil {
 			break
 		}
-		adding.Go(func() error { return s.store.Add(all, e) })
+		adding.Go(func() error { _, err := s.store.Add(all, e); return err })
 	}
 	if err := adding.Wait(); err != nil {
 		return fmt.Errorf("the events of -history: %w", err)

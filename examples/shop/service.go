@@ -42,12 +42,12 @@ var (
 )
 
 // Add implements store.Store.
-func (s told) Add(ctx context.Context, e store.Event) error {
-	err := s.Store.Add(ctx, e)
+func (s told) Add(ctx context.Context, e store.Event) (added bool, err error) {
+	added, err = s.Store.Add(ctx, e)
 	if err == nil {
 		s.of(e)
 	}
-	return err
+	return added, err
 }
 
 // openService starts a collector with the shop as a site. Its data is in dir, or in a

@@ -18,6 +18,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 func TestEachCommandExplainsItself(t *testing.T) {
@@ -203,7 +204,7 @@ func TestCheckFindsTheEventsOfALostSite(t *testing.T) {
 	add := func(id string) {
 		st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
 		require.NoError(t, err)
-		require.NoError(t, st.Add(t.Context(), store.Event{Site: id, At: time.Now(), Name: "signup", URL: "https://shop.example.com/", Path: "/"}))
+		storetest.Add(t, st, store.Event{Site: id, At: time.Now(), Name: "signup", URL: "https://shop.example.com/", Path: "/"})
 		require.NoError(t, st.Close())
 	}
 	check := func() error { return run(t.Context(), []string{"check", "-data", dir}, noEnv, io.Discard, io.Discard) }

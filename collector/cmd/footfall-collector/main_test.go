@@ -29,6 +29,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // TestMain runs the command itself if the environment asks for it.
@@ -340,7 +341,7 @@ func TestIdempotencyWindowIsPassedToTheStore(t *testing.T) {
 		then := func() time.Time { return time.Now().Add(-30 * time.Hour) }
 		st, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: then})
 		require.NoError(t, err)
-		require.NoError(t, st.Add(t.Context(), store.Event{Site: site, At: time.Now(), Name: "signup", URL: "https://shop.example.com/", Path: "/", Key: "k"}))
+		storetest.Add(t, st, store.Event{Site: site, At: time.Now(), Name: "signup", URL: "https://shop.example.com/", Path: "/", Key: "k"})
 		require.NoError(t, st.Close())
 		c := start(t, "-listen", "127.0.0.1:0", "-data", dir, "-idempotency-window", window)
 		assert.Equal(t, 202, c.tryWith(t, site, key, "k"))

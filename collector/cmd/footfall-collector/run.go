@@ -58,14 +58,13 @@ func serve(ctx context.Context, opts *options, st store.Store, m *metrics.Metric
 	}
 	defer listener.Close()
 	c, err := collector.New(ctx, collector.Config{
-		Store:             st,
-		PublicURL:         opts.publicURL,
-		TrustedProxies:    opts.proxies,
-		Retention:         opts.retention,
-		KeyRate:           opts.keyRate,
-		MaxConnections:    opts.conns,
-		IdempotencyWindow: opts.window,
-		Logger:            log,
+		Store:          st,
+		PublicURL:      opts.publicURL,
+		TrustedProxies: opts.proxies,
+		Retention:      opts.retention,
+		KeyRate:        opts.keyRate,
+		MaxConnections: opts.conns,
+		Logger:         log,
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -65,7 +66,7 @@ var adding = []promise{
 		for caller := range 16 {
 			callers.Go(func() {
 				for i := range 25 {
-					assert.NoError(f, f.Add(f.Context(), event(at(0, i%24), uint64(caller+1), fmt.Sprint(caller, i))))
+					f.add(event(at(0, i%24), uint64(caller+1), fmt.Sprint(caller, i)))
 				}
 			})
 		}
@@ -82,8 +83,9 @@ var adding = []promise{
 	{"a context that has ended ends a call", func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.Context())
 		cancel()
-		assert.ErrorIs(f, f.Add(ctx, pageview(at(0, 0), 1, "/")), context.Canceled)
-		_, err := f.Totals(ctx, days(0, 1))
+		_, err := f.Add(ctx, pageview(at(0, 0), 1, "/"))
+		assert.ErrorIs(f, err, context.Canceled)
+		_, err = f.Totals(ctx, days(0, 1))
 		assert.ErrorIs(f, err, context.Canceled)
 		assert.ErrorIs(f, f.Export(ctx, days(0, 1), func(store.Event) error { return nil }), context.Canceled)
 		assert.ErrorIs(f, f.Put(ctx, "k", store.Record{ID: "i"}), context.Canceled)
@@ -101,10 +103,35 @@ var duplicates = []promise{
 	{"a key counts once when its events come at the same time", func(f *fixture) {
 		var callers sync.WaitGroup
 		for i := range 64 {
-			callers.Go(func() { assert.NoError(f, f.Add(f.Context(), keyed("s", fmt.Sprint("k", i%4)))) })
+			callers.Go(func() { f.add(keyed("s", fmt.Sprint("k", i%4))) })
 		}
 		callers.Wait()
 		assert.EqualValues(f, 4, f.totals(days(0, 1)).Events)
+	}},
+	{"Add says whether it added the event", func(f *fixture) {
+		add := func(e store.Event) bool {
+			added, err := f.Add(f.Context(), e)
+			assert.NoError(f, err)
+			return added
+		}
+		assert.True(f, add(keyed("s", "k")))
+		assert.False(f, add(keyed("s", "k")))
+		assert.True(f, add(keyed("s2", "k")))
+		assert.True(f, add(pageview(at(0, 0), 1, "/")))
+		assert.True(f, add(pageview(at(0, 0), 1, "/")))
+		f.clock.add(store.DuplicateFor)
+		assert.True(f, add(keyed("s", "k")))
+		var callers sync.WaitGroup
+		var added atomic.Int64
+		for i := range 64 {
+			callers.Go(func() {
+				if add(keyed("s3", fmt.Sprint("k", i%4))) {
+					added.Add(1)
+				}
+			})
+		}
+		callers.Wait()
+		assert.EqualValues(f, 4, added.Load())
 	}},
 	{"a key of another site is another key", func(f *fixture) {
 		f.add(keyed("s", "k"), keyed("s2", "k"))

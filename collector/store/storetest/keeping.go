@@ -101,8 +101,8 @@ var forgetting = []promise{
 		for i := range 8 {
 			callers.Go(func() {
 				for n := range 20 {
-					assert.NoError(f, f.Add(f.Context(), event(at(20, 0), uint64(i+1), string(rune('a'+n)))))
-					assert.NoError(f, f.Add(f.Context(), event(at(1, 0), uint64(i+1), string(rune('A'+n)))))
+					f.add(event(at(20, 0), uint64(i+1), string(rune('a'+n))))
+					f.add(event(at(1, 0), uint64(i+1), string(rune('A'+n))))
 				}
 			})
 		}
@@ -123,7 +123,7 @@ var closing = []promise{
 		var callers sync.WaitGroup
 		for range 32 {
 			callers.Go(func() {
-				if err := f.Add(f.Context(), pageview(at(0, 0), 1, "/")); err != nil {
+				if _, err := f.Add(f.Context(), pageview(at(0, 0), 1, "/")); err != nil {
 					assert.ErrorIs(f, err, store.ErrClosed)
 				}
 			})
@@ -157,11 +157,12 @@ var closing = []promise{
 func closedErrors(f *fixture) []error {
 	ctx, q := f.Context(), days(0, 1)
 	errs := []error{
-		f.Add(ctx, pageview(at(0, 0), 1, "/")), f.Put(ctx, "k", store.Record{}), f.Remove(ctx, "k", "i"),
+		f.Put(ctx, "k", store.Record{}), f.Remove(ctx, "k", "i"),
 		f.Forget(ctx, "s", time.Time{}), f.Backup(ctx, filepath.Join(f.TempDir(), "backup")), f.Close(),
 		f.Export(ctx, q, func(store.Event) error { return nil }),
 	}
 	for _, call := range []func() error{
+		func() error { _, err := f.Add(ctx, pageview(at(0, 0), 1, "/")); return err },
 		func() error { _, err := f.Totals(ctx, q); return err },
 		func() error { _, err := f.Series(ctx, q, store.Day); return err },
 		func() error { _, err := f.Top(ctx, q, store.Pages, 9); return err },

@@ -26,7 +26,7 @@ func (f *fixture) compareRandom(seed uint64) {
 	for range 3 {
 		for _, e := range RandomEvents(rng, 300, at(0, 0), at(7, 0)) {
 			f.add(e)
-			require.NoError(f, ref.Add(f.Context(), e))
+			Add(f, ref, e)
 		}
 		for range 6 {
 			Compare(f.T, ref, f.Store, RandomQuery(rng, at(0, 0), at(7, 0)))

@@ -61,21 +61,21 @@ func (r *Reference) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // Add implements store.Store.
-func (r *Reference) Add(ctx context.Context, e store.Event) error {
+func (r *Reference) Add(ctx context.Context, e store.Event) (added bool, err error) {
 	leave, err := r.enter(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer leave()
 	if r.duplicate(e) {
-		return nil
+		return false, nil
 	}
 	e.At = e.At.UTC().Truncate(time.Millisecond)
 	e.Props = slices.Clone(e.Props)
 	e.Key = ""
 	r.sorted = r.sorted && (len(r.events) == 0 || !e.At.Before(r.events[len(r.events)-1].At))
 	r.events = append(r.events, e)
-	return nil
+	return true, nil
 }
 
 func (r *Reference) duplicate(e store.Event) bool {

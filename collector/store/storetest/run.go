@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -103,8 +104,15 @@ func event(when time.Time, visitor uint64, name string, props ...string) store.E
 
 func (f *fixture) add(events ...store.Event) {
 	f.Helper()
+	Add(f, f.Store, events...)
+}
+
+// Add adds events. Some may be duplicates.
+func Add(t testing.TB, s store.Store, events ...store.Event) {
+	t.Helper()
 	for _, e := range events {
-		require.NoError(f, f.Add(f.Context(), e))
+		_, err := s.Add(t.Context(), e)
+		assert.NoError(t, err) // not require: callers may be other goroutines
 	}
 }
 
