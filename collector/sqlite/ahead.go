@@ -32,23 +32,21 @@ func (d *span) decodeAhead(all []segment, want []colstore.Column, pages bool, wo
 		var running sync.WaitGroup
 		defer running.Wait()
 		var ahead []pending
+		next := func() bool {
+			first := ahead[0]
+			ahead = ahead[1:]
+			return yield(first.segment, first.result())
+		}
 		for _, s := range all {
 			if s.until <= d.from || s.first >= d.to {
 				continue
 			}
 			ahead = append(ahead, pending{s, d.reader.start(&running, d.readSegment(s, want, pages, work))})
-			if len(ahead) <= cap(d.reader.decoding) {
-				continue
-			}
-			if !yield(ahead[0].segment, ahead[0].result()) {
+			if len(ahead) > cap(d.reader.decoding) && !next() {
 				return
 			}
-			ahead = ahead[1:]
 		}
-		for _, p := range ahead {
-			if !yield(p.segment, p.result()) {
-				return
-			}
+		for len(ahead) > 0 && next() {
 		}
 	}
 }

@@ -84,33 +84,52 @@ var errInexact = errors.New("does not have the events of its time")
 
 // segmentsOfAll checks all segments.
 func (c *checker) segmentsOfAll() error {
-	var all []segment
-	var sites []uint32
+	var all []derivedPart
+	var site uint32
 	var s segment
-	err := eachRow(c.ctx, c.tx, "SELECT site, id, first, until FROM piece ORDER BY site, first", []any{&c.site, &s.id, &s.first, &s.until}, func() {
-		all, sites = append(all, s), append(sites, c.site)
+	err := eachRow(c.ctx, c.tx, "SELECT site, id, first, until FROM piece ORDER BY site, first", []any{&site, &s.id, &s.first, &s.until}, func() {
+		s := s
+		all = append(all, derivedPart{site, "segment of " + timeOf(s.first).String(), func() error { return c.segment(s) }})
 	})
+	return c.checkParts(all, err)
+}
+
+// rollupsOfAll checks all rollups.
+func (c *checker) rollupsOfAll() error {
+	var all []derivedPart
+	var of siteDay
+	err := eachRow(c.ctx, c.tx, "SELECT DISTINCT site, day FROM rollup ORDER BY site, day", []any{&of.site, &of.day}, func() {
+		of := of
+		all = append(all, derivedPart{of.site, "rollup of " + timeOf(of.begin()).Format(time.DateOnly), func() error { return c.rollup(of) }})
+	})
+	return c.checkParts(all, err)
+}
+
+// derivedPart is a segment or a rollup.
+type derivedPart struct {
+	site  uint32
+	name  string
+	check func() error
+}
+
+// checkParts returns the first error that does not match ErrPrecomputed, and keeps the first that
+// does.
+func (c *checker) checkParts(all []derivedPart, err error) error {
 	var light error
-	for i, s := range all {
+	for _, p := range all {
 		if err != nil {
 			break
 		}
-		c.site = sites[i]
-		if err = c.segment(s); err != nil {
-			err = setAside(&light, fmt.Errorf("segment of %s: %w", timeOf(s.first), err))
+		c.site = p.site
+		if err = p.check(); err != nil {
+			err = fmt.Errorf("%s: %w", p.name, err)
+		}
+		if errors.Is(err, ErrPrecomputed) {
+			light, err = cmp.Or(light, err), nil
 		}
 	}
 	c.light = append(c.light, light)
 	return err
-}
-
-// setAside keeps the first error that matches ErrPrecomputed, and returns other errors.
-func setAside(first *error, err error) error {
-	if !errors.Is(err, ErrPrecomputed) {
-		return err
-	}
-	*first = cmp.Or(*first, err)
-	return nil
 }
 
 func (c *checker) segment(s segment) error {
@@ -126,25 +145,6 @@ func (c *checker) segment(s segment) error {
 		err = errNoText
 	}
 	return cmp.Or(err, c.exact(int64(events), s.first, s.until))
-}
-
-// rollupsOfAll checks all rollups.
-func (c *checker) rollupsOfAll() error {
-	var all []siteDay
-	var of siteDay
-	err := eachRow(c.ctx, c.tx, "SELECT DISTINCT site, day FROM rollup ORDER BY site, day", []any{&of.site, &of.day}, func() { all = append(all, of) })
-	var light error
-	for _, of := range all {
-		if err != nil {
-			break
-		}
-		c.site = of.site
-		if err = c.rollup(of); err != nil {
-			err = setAside(&light, fmt.Errorf("rollup of %s: %w", timeOf(of.begin()).Format(time.DateOnly), err))
-		}
-	}
-	c.light = append(c.light, light)
-	return err
 }
 
 func (c *checker) rollup(of siteDay) error {

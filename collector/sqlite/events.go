@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
@@ -61,28 +62,21 @@ type row struct {
 
 // events reads the events of the query's range.
 func (r *reading) events(order string, args ...any) ([]store.Event, error) {
-	rows, err := r.tx.QueryContext(r.ctx,
-		"SELECT at, seq, visitor, origin, rest, props, "+textColumnNames+`
-		FROM event WHERE site = ? AND at >= ? AND at < ? `+order, append([]any{r.site, r.from, r.to}, args...)...)
-	if err != nil {
-		return nil, err
+	e := row{texts: make([]uint32, len(textColumns))}
+	into := []any{&e.at, &e.seq, &e.visitor, &e.origin, &e.rest, &e.props}
+	for i := range e.texts {
+		into = append(into, &e.texts[i])
 	}
-	defer func() { _ = rows.Close() }()
 	var found []row
 	var ids []uint32
-	for rows.Next() {
-		e := row{texts: make([]uint32, len(textColumns))}
-		into := []any{&e.at, &e.seq, &e.visitor, &e.origin, &e.rest, &e.props}
-		for i := range e.texts {
-			into = append(into, &e.texts[i])
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
+	err := eachRow(r.ctx, r.tx, "SELECT at, seq, visitor, origin, rest, props, "+textColumnNames+`
+		FROM event WHERE site = ? AND at >= ? AND at < ? `+order, into, func() {
 		found, ids = append(found, e), append(append(ids, e.texts...), e.origin)
+		found[len(found)-1].texts = slices.Clone(e.texts)
 		r.lastAt, r.lastSeq = e.at, e.seq
-	}
-	if err := rows.Err(); err != nil {
+		e.props = nil // not shared with the next row
+	}, append([]any{r.site, r.from, r.to}, args...)...)
+	if err != nil {
 		return nil, err
 	}
 	return r.spell(found, ids)

@@ -187,13 +187,19 @@ func (r *reading) lookTexts(ids []uint32, of map[uint32]string) error {
 	}, string(wanted))
 }
 
+// find scans the first row of a query.
+func (r *reading) find(into any, query string, args ...any) (found bool, err error) {
+	err = r.tx.QueryRowContext(r.ctx, query, args...).Scan(into)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // idOf returns the ID of a text, or false if it has none.
 func (r *reading) idOf(text string) (id uint32, found bool, err error) {
-	err = r.tx.QueryRowContext(r.ctx, findText, text).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return id, err == nil, err
+	found, err = r.find(&id, findText, text)
+	return id, found, err
 }
 
 // sites returns the sites with events, with one look-up each.
@@ -220,12 +226,8 @@ func (rd *reader) sites(ctx context.Context) (names []string, err error) {
 
 // timeOfEvent returns the time of the nth event of a span, counted from 1.
 func (r *reading) timeOfEvent(from, to int64, n int) (at int64, found bool, err error) {
-	err = r.tx.QueryRowContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?",
-		r.site, from, to, n-1).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return at, err == nil, err
+	found, err = r.find(&at, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1 OFFSET ?", r.site, from, to, n-1)
+	return at, found, err
 }
 
 // nameID is like idOf for the name of an event. Pageviews have no name and ID 0.

@@ -68,11 +68,8 @@ func (d *span) rollupPart(part int) (data []byte, found bool, err error) {
 	if !d.full() {
 		return nil, false, nil
 	}
-	err = d.tx.QueryRowContext(d.ctx, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part).Scan(&data)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, false, nil
-	case err != nil:
+	found, err = d.find(&data, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part)
+	if err != nil || !found {
 		return nil, false, err
 	}
 	if data, err = colstore.Unseal(part, data); err != nil {
@@ -127,9 +124,9 @@ func (r *reading) parts(query string, args ...any) (colstore.Parts, error) {
 func (r *reading) endOfProps(from, to int64, most int) (end int64, err error) {
 	const query = `SELECT at + 1 FROM (SELECT at, sum(length(props)) OVER (ORDER BY at, seq) AS bytes
 		FROM event WHERE site = ? AND at >= ? AND at < ?) WHERE bytes >= ? LIMIT 1`
-	err = r.tx.QueryRowContext(r.ctx, query, r.site, from, to, most).Scan(&end)
-	if errors.Is(err, sql.ErrNoRows) {
-		return to, nil
+	found, err := r.find(&end, query, r.site, from, to, most)
+	if !found {
+		end = to
 	}
 	return end, err
 }
