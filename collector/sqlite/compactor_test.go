@@ -100,6 +100,7 @@ func TestAnEventThatComesLateRemovesTheSegmentOfItsTimeAlone(t *testing.T) {
 		}
 		storetest.Add(t, s, e)
 		assert.Equal(t, late.segments, sqlite.Segments(t, s), late.name)
+		assert.Equal(t, late.segments < 5, sqlite.IsDue(s), "%s: a segment that was removed is made again", late.name)
 	}
 	assert.EqualValues(t, 40, all(t, s).Events)
 }
