@@ -16,32 +16,17 @@ import (
 // Fiber cannot close the connections of requests that are under way when Config.ShutdownTimeout
 // has ended: they go on until the process ends.
 func Server(app *fiber.App, addr string) footfall.Server {
-	return &server{app: app, addr: addr, listening: make(chan struct{}), served: make(chan struct{})}
-}
-
-type server struct {
-	app       *fiber.App
-	addr      string
-	listening chan struct{} // closed when the app is about to serve
-	served    chan struct{} // closed when the app has served
-}
-
-// ListenAndServe implements footfall.Server.
-func (s *server) ListenAndServe() error {
-	defer close(s.served)
-	l, err := net.Listen(s.app.Config().Network, s.addr)
-	if err != nil {
-		return err
+	listen := func(listening func()) error {
+		l, err := net.Listen(app.Config().Network, addr)
+		if err != nil {
+			return err
+		}
+		listening()
+		return app.Listener(l)
 	}
-	close(s.listening)
-	return s.app.Listener(l)
-}
-
-// Shutdown implements footfall.Server.
-func (s *server) Shutdown(ctx context.Context) error {
-	stop := func(ctx context.Context) error { return before(ctx, s.app.Shutdown) }
-	again := func(ctx context.Context) error { return before(ctx, s.app.Server().Shutdown) }
-	return fiberserver.Shutdown(ctx, s.listening, s.served, stop, again)
+	stop := func(ctx context.Context) error { return before(ctx, app.Shutdown) }
+	again := func(ctx context.Context) error { return before(ctx, app.Server().Shutdown) }
+	return fiberserver.New(listen, stop, again)
 }
 
 // before waits for stop until ctx ends. Fiber has ShutdownWithContext in newer versions only.

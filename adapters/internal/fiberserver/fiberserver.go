@@ -7,7 +7,33 @@ package fiberserver
 import (
 	"context"
 	"time"
+
+	"github.com/footfall-dev/footfall"
 )
+
+// New returns a server. listen listens and serves, and calls its argument once when the app is
+// about to serve. stop and again are those of [Shutdown].
+func New(listen func(listening func()) error, stop, again func(context.Context) error) footfall.Server {
+	return &server{listen, stop, again, make(chan struct{}), make(chan struct{})}
+}
+
+type server struct {
+	listen      func(listening func()) error
+	stop, again func(context.Context) error
+	listening   chan struct{} // closed when the app is about to serve
+	served      chan struct{} // closed when the app has served
+}
+
+// ListenAndServe implements footfall.Server.
+func (s *server) ListenAndServe() error {
+	defer close(s.served)
+	return s.listen(func() { close(s.listening) })
+}
+
+// Shutdown implements footfall.Server.
+func (s *server) Shutdown(ctx context.Context) error {
+	return Shutdown(ctx, s.listening, s.served, s.stop, s.again)
+}
 
 // interval is the time between two calls of again.
 const interval = 10 * time.Millisecond
