@@ -12,13 +12,13 @@
 package footfallecho
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v5"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/internal/echovisit"
 )
 
 // Middleware returns a middleware that makes events of answered requests, as rules
@@ -47,63 +47,48 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.Middlewa
 	set := tracker.Rules(rules...)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c *echo.Context) error {
-			p := passage{c: c, came: c.Request(), visit: set.Visit(c.Request())}
+			p := &passage{Passage: echovisit.Passage[*echo.Context]{C: c, Visit: set.Visit(c.Request()), Came: c.Request()}}
 			if p.answer, _ = echo.UnwrapResponse(c.Response()); p.answer != nil {
-				p.answer.ResponseWriter = p.visit.Writer(p.answer.ResponseWriter)
+				p.answer.ResponseWriter = p.Visit.Writer(p.answer.ResponseWriter)
 			}
-			p.visit.SetRoute(routeOf(c)) // none in Pre
-			c.SetRequest(p.visit.Request())
-			defer p.end()
-			p.err = next(c)
-			p.returned = true
-			return p.err
+			p.Visit.SetRoute(routeOf(c)) // none in Pre
+			p.Inner = p.Visit.Request()
+			defer func() { p.end(recover()) }()
+			return p.Run(next)
 		}
 	}
 }
 
 // passage is one request on its way through the handlers below the middleware.
 type passage struct {
-	c        *echo.Context
-	came     *http.Request
-	visit    footfall.Visit
-	answer   *echo.Response // nil if some middleware's writer hides it
-	err      error
-	returned bool
+	echovisit.Passage[*echo.Context]
+	answer *echo.Response // nil if some middleware's writer hides it
 }
 
-// end is deferred. It passes on a panic with the value it had.
-func (p *passage) end() {
-	panicked := recover()
-	o := footfall.Observation{Path: values{p.c}, Status: http.StatusOK}
-	if p.answer == nil {
-		_, o.Status = echo.ResolveResponseStatus(p.c.Response(), p.err)
-	}
-	o.Route = routeOf(p.c)
-	for _, v := range p.c.PathValues() { // which echo.WrapHandler sets, and Visit.End does not know
-		if value := p.visit.Request().PathValue(v.Name); value != "" {
-			p.came.SetPathValue(v.Name, value)
+func (p *passage) end(panicked any) {
+	for _, v := range p.C.PathValues() { // which echo.WrapHandler sets, and Visit.End does not know
+		if value := p.Inner.PathValue(v.Name); value != "" {
+			p.Came.SetPathValue(v.Name, value)
 		}
 	}
-	cause, _ := panicked.(error)
-	switch {
-	case errors.Is(cause, http.ErrAbortHandler), panicked == nil && !p.returned: // runtime.Goexit
-		o.Aborted = true
-	case panicked != nil:
-		o.Status = http.StatusInternalServerError
-	case p.visit.Status() != 0: // echo knows nothing of a flush, and of an upgrade only its error
-		o.Status = p.visit.Status()
-	case p.answer != nil && p.err != nil: // which a middleware above answers, or the HTTPErrorHandler
-		p.visit.End(footfall.Observation{}) // hands back what is known by now; it makes no event
-		finishWhenAnswered(p.answer, p.visit, o)
-		return
+	o := footfall.Observation{Route: routeOf(p.C), Status: http.StatusOK, Header: p.C.Response().Header()}
+	var later func(func(status int, header http.Header))
+	if p.answer == nil {
+		_, o.Status = echo.ResolveResponseStatus(p.C.Response(), p.Err)
+	} else if p.Err != nil {
+		later = watch(p.answer)
 	}
-	o.Header = p.c.Response().Header()
-	p.visit.End(o)
-	if p.err == nil && panicked == nil && p.c.Request() == p.visit.Request() {
-		p.c.SetRequest(p.came)
-	}
-	if panicked != nil {
-		panic(panicked)
+	p.End(panicked, o, later)
+}
+
+// watch returns a function that calls then when an answer begins. It also watches the Responses
+// around the first, if they can be reached: a net/http middleware above replaces the Response
+// only while it runs.
+func watch(first *echo.Response) func(then func(status int, header http.Header)) {
+	return func(then func(status int, header http.Header)) {
+		for answer := first; answer != nil; answer, _ = echo.UnwrapResponse(answer.ResponseWriter) {
+			answer.Before(func() { then(answer.Status, answer.Header()) })
+		}
 	}
 }
 
@@ -129,12 +114,6 @@ func finishWhenAnswered(first *echo.Response, visit footfall.Visit, o footfall.O
 		})
 	}
 }
-
-// values are the values of a route's wildcards.
-type values struct{ c *echo.Context }
-
-// PathValue implements footfall.PathValuer.
-func (v values) PathValue(name string) string { return v.c.Param(name) }
 
 // Track is footfall.Track for the request of c, below the middleware and in the
 // HTTPErrorHandler. Without a middleware above, or with Config.NoContextValue, the error is

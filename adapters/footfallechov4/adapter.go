@@ -17,8 +17,10 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/footfall-dev/footfall"
 	"github.com/labstack/echo/v4"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/internal/echovisit"
 )
 
 // Middleware returns a middleware that makes events of answered requests, as rules
@@ -45,68 +47,31 @@ func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) echo.Middlewa
 	set, known := tracker.Rules(rules...), new(sync.Map)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			p := &passage{c: c, came: c.Request(), visit: set.Visit(c.Request()), answer: c.Response(), known: known}
-			p.inner = p.visit.Request()
+			p := &echovisit.Passage[echo.Context]{C: c, Visit: set.Visit(c.Request()), Came: c.Request()}
+			p.Inner = p.Visit.Request()
 			if c.Path() == "" || isMissing(c) { // in Pre, or no route matches
-				p.inner = p.came
-				c.Set(contextKey, p.visit.Request().Context())
+				p.Inner = p.Came
+				c.Set(contextKey, p.Visit.Request().Context())
 			} else {
-				p.visit.SetRoute(c.Path())
+				p.Visit.SetRoute(c.Path())
 			}
-			p.answer.Writer = p.visit.Writer(p.answer.Writer)
-			c.SetRequest(p.inner)
-			defer p.end()
-			p.err = next(c)
-			p.returned = true
-			return p.err
+			answer := c.Response()
+			answer.Writer = p.Visit.Writer(answer.Writer)
+			defer func() { end(p, recover(), routeOf(c, p.Came, known), answer) }()
+			return p.Run(next)
 		}
 	}
 }
 
-// passage is one request on its way through the handlers below the middleware.
-type passage struct {
-	c           echo.Context
-	came, inner *http.Request
-	visit       footfall.Visit
-	answer      *echo.Response
-	known       *sync.Map // see routeOf
-	err         error
-	returned    bool
+func end(p *echovisit.Passage[echo.Context], panicked any, route string, answer *echo.Response) {
+	var later func(func(status int, header http.Header))
+	if p.Err != nil {
+		later = func(then func(status int, header http.Header)) {
+			answer.Before(func() { then(answer.Status, answer.Header()) })
+		}
+	}
+	p.End(panicked, footfall.Observation{Route: route, Status: http.StatusOK, Header: answer.Header()}, later)
 }
-
-// end is deferred. It passes on a panic with the value it had.
-func (p *passage) end() {
-	panicked := recover()
-	o := footfall.Observation{Route: routeOf(p.c, p.came, p.known), Path: p, Status: http.StatusOK, Request: p.inner}
-	cause, _ := panicked.(error)
-	switch {
-	case errors.Is(cause, http.ErrAbortHandler), panicked == nil && !p.returned: // runtime.Goexit
-		o.Aborted = true
-	case panicked != nil:
-		o.Status = http.StatusInternalServerError
-	case p.visit.Status() != 0: // echo knows nothing of a flush, and of an upgrade only its error
-		o.Status = p.visit.Status()
-	case p.err != nil: // which a middleware above answers, or the HTTPErrorHandler
-		later := o
-		p.visit.End(footfall.Observation{Request: p.inner}) // hands back what is known by now; it makes no event
-		p.answer.Before(func() {
-			later.Status, later.Header = p.answer.Status, p.answer.Header()
-			p.visit.End(later)
-		})
-		return
-	}
-	o.Header = p.answer.Header()
-	p.visit.End(o)
-	if p.err == nil && panicked == nil && p.c.Request() == p.inner {
-		p.c.SetRequest(p.came)
-	}
-	if panicked != nil {
-		panic(panicked)
-	}
-}
-
-// PathValue implements footfall.PathValuer.
-func (p *passage) PathValue(name string) string { return p.c.Param(name) }
 
 // routeOf returns the pattern that the request matched, or "": Path may be set even if none
 // matched. It keeps the patterns of each router in known.
