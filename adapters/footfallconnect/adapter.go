@@ -30,6 +30,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/internal/ending"
+	"github.com/footfall-dev/footfall/adapters/internal/rpcstatus"
 )
 
 // Middleware returns an interceptor for connect.WithInterceptors that makes events of
@@ -160,12 +162,8 @@ func (i *interceptor) begin(ctx context.Context, spec connect.Spec, peer connect
 func (c *call) end() {
 	panicked := recover()
 	o := footfall.Observation{Method: http.MethodPost, Route: c.url.Path, Status: statusOf(c.err), Page: c.page, Context: c.ctx, Request: c.request}
-	err, _ := panicked.(error)
 	switch {
-	case errors.Is(err, http.ErrAbortHandler), panicked == nil && !c.returned: // runtime.Goexit
-		o.Aborted = true
-	case panicked != nil:
-		o.Status = http.StatusInternalServerError
+	case ending.Early(&o, panicked, c.returned):
 	case c.unmodified:
 		o.Status = http.StatusNotModified
 	}
@@ -175,16 +173,10 @@ func (c *call) end() {
 	}
 }
 
-// statusOf returns the HTTP status, from the table above, of the code that connect sends for err.
+// statusOf returns the HTTP status, of the code that connect sends for err.
 func statusOf(err error) int {
 	if err == nil {
 		return 200
-	}
-	table := [18]int{ // the last is for codes that there are not
-		connect.CodeInvalidArgument: 400, connect.CodeFailedPrecondition: 400, connect.CodeOutOfRange: 400,
-		connect.CodeUnauthenticated: 401, connect.CodePermissionDenied: 403, connect.CodeNotFound: 404,
-		connect.CodeAlreadyExists: 409, connect.CodeAborted: 409, connect.CodeResourceExhausted: 429, connect.CodeCanceled: 499,
-		connect.CodeUnimplemented: 501, connect.CodeUnavailable: 503, connect.CodeDeadlineExceeded: 504,
 	}
 	code := connect.CodeOf(err)
 	if _, ok := errors.AsType[*connect.Error](err); !ok { // as connect does
@@ -195,5 +187,5 @@ func statusOf(err error) int {
 			code = connect.CodeDeadlineExceeded
 		}
 	}
-	return cmp.Or(table[min(int(code), len(table)-1)], 500)
+	return rpcstatus.Of(uint32(cmp.Or(code, connect.CodeUnknown)))
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/internal/ending"
 )
 
 // Middleware returns a middleware that makes events of answered requests, as rules
@@ -90,27 +91,15 @@ func (p *passage) end() {
 
 func (p *passage) observation(panicked any) footfall.Observation {
 	o := footfall.Observation{Route: p.route, Path: p.path, Status: p.c.Writer.Status(), Header: p.c.Writer.Header()}
-	switch {
-	case isAbort(panicked), panicked == nil && !p.returned: // runtime.Goexit
-		o.Aborted = true
-	case panicked != nil:
-		o.Status = http.StatusInternalServerError
-	case p.recoveredAbort():
-		o.Aborted = true
+	if !ending.Early(&o, panicked, p.returned) {
+		o.Aborted = slices.ContainsFunc(p.c.Errors, isAbort)
 	}
 	return o
 }
 
-// recoveredAbort reports whether a gin.Recovery below recovered an http.ErrAbortHandler,
-// which it adds to the context's errors.
-func (p *passage) recoveredAbort() bool {
-	return slices.ContainsFunc(p.c.Errors, func(e *gin.Error) bool { return isAbort(e.Err) })
-}
-
-func isAbort(v any) bool {
-	err, ok := v.(error)
-	return ok && errors.Is(err, http.ErrAbortHandler)
-}
+// isAbort reports whether a gin.Recovery below recovered http.ErrAbortHandler, which it adds to
+// the context's errors.
+func isAbort(e *gin.Error) bool { return errors.Is(e.Err, http.ErrAbortHandler) }
 
 // params are the values of a route's wildcards.
 type params gin.Params

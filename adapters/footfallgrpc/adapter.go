@@ -13,22 +13,21 @@
 package footfallgrpc
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/internal/ending"
+	"github.com/footfall-dev/footfall/adapters/internal/rpcstatus"
 )
 
 // UnaryServerInterceptor returns an interceptor that makes events of answered unary
@@ -169,12 +168,8 @@ func (o *observer) begin(ctx context.Context, method string) *call {
 func (c *call) end() {
 	panicked := recover()
 	o := footfall.Observation{Method: http.MethodPost, Route: c.route, Status: statusOf(c.err), Page: c.page, Context: c.ctx, Request: &c.request}
-	err, _ := panicked.(error)
 	switch {
-	case errors.Is(err, http.ErrAbortHandler), panicked == nil && !c.returned: // runtime.Goexit
-		o.Aborted = true
-	case panicked != nil:
-		o.Status = http.StatusInternalServerError
+	case ending.Early(&o, panicked, c.returned):
 	case o.Route == "" && o.Status == http.StatusNotImplemented:
 		o.Status = http.StatusNotFound
 	}
@@ -184,17 +179,11 @@ func (c *call) end() {
 	}
 }
 
-// statusOf returns the HTTP status, from the table above, of the code that the server sends for err.
+// statusOf returns the HTTP status, of the code that the server sends for err.
 func statusOf(err error) int {
 	s, ok := status.FromError(err)
 	if !ok { // as the server does
 		s = status.FromContextError(err)
 	}
-	table := [18]int{
-		codes.OK: 200, codes.InvalidArgument: 400, codes.FailedPrecondition: 400, codes.OutOfRange: 400,
-		codes.Unauthenticated: 401, codes.PermissionDenied: 403, codes.NotFound: 404,
-		codes.AlreadyExists: 409, codes.Aborted: 409, codes.ResourceExhausted: 429, codes.Canceled: 499,
-		codes.Unimplemented: 501, codes.Unavailable: 503, codes.DeadlineExceeded: 504,
-	}
-	return cmp.Or(table[min(s.Code(), 17)], 500)
+	return rpcstatus.Of(uint32(s.Code()))
 }
