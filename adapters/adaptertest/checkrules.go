@@ -16,6 +16,12 @@ type Check struct {
 	Says string // "" for no error
 }
 
+func checkRulesKnowsTheRoutes(s *Stage) {
+	s.Register(s.App)
+	check := func(rules ...footfall.Rule) error { return s.App.CheckRules(s.Tracker.Tracker, rules...) }
+	CheckRules(s.T, check, s.Known, [2]string{"GET /a", "GET /b"}, s.Checks)
+}
+
 // CheckRules tests that an adapter's CheckRules refuses routes that are not registered.
 // known and unknown are routes as rules name them.
 func CheckRules(t *testing.T, check func(rules ...footfall.Rule) error, known string, unknown [2]string, checks []Check) {
@@ -52,8 +58,14 @@ func Routes(known, unknown []string) (checks []Check) {
 	return checks
 }
 
-// Colons returns checks for a router that writes wildcards with a colon and has the routes
-// GET /users/:id, POST /api/v1/carts by groups, and /hooks for any method.
+// RegisterColons adds the routes of Colons.
+func RegisterColons(a App) {
+	a.Handle(nil, "GET", "/users/:id", Fine)
+	a.Handle([]string{"/api", "/v1"}, "POST", "/carts", Fine)
+	a.Handle(nil, "", "/hooks", Fine)
+}
+
+// Colons returns checks for a router that writes wildcards with a colon.
 func Colons() []Check {
 	return []Check{
 		{"a route", footfall.Rule{Route: "GET /users/:id", PathProps: []string{"id"}}, ""},

@@ -39,6 +39,22 @@ func (nowhere) Deliver(ctx context.Context, src *footfall.Source) {
 	}
 }
 
+// Measure returns requests through a bare application, and through one with a rule for
+// POST /checkout/{id}, its event and the context value.
+func (s Subject) Measure(tb testing.TB, pathProps ...string) (bare, wrapped func()) {
+	if s.Pattern == nil {
+		s.Pattern = func(pattern string) string { return pattern }
+	}
+	serving := func(watch func(App)) func() {
+		a := s.New()
+		watch(a)
+		a.Handle(nil, "POST", s.Pattern("/checkout/{id}"), func(Context) error { return nil })
+		return Requests(s.Handler(a), "POST", "/checkout/7")
+	}
+	rule := footfall.Rule{Route: "POST " + s.Pattern("/checkout/{id}"), Event: "checkout_completed", Status: footfall.Success, PathProps: pathProps}
+	return serving(func(App) {}), serving(func(a App) { a.Watch(Tracker(tb), rule) })
+}
+
 // Requests returns a function that sends a new request for path through handler, into a
 // writer that costs nothing, as a server with this handler does.
 func Requests(handler http.Handler, method, path string) func() {
@@ -60,6 +76,20 @@ type nullWriter struct{ header http.Header }
 func (w *nullWriter) Header() http.Header         { return w.header }
 func (w *nullWriter) Write(b []byte) (int, error) { return len(b), nil }
 func (w *nullWriter) WriteHeader(int)             {}
+
+// AllocatesAtMost tests that a request costs at most so many allocations more than without the
+// adapter.
+func (s Subject) AllocatesAtMost(t *testing.T, most float64, pathProps ...string) {
+	t.Helper()
+	bare, wrapped := s.Measure(t, pathProps...)
+	Allocations(t, bare, wrapped, most)
+}
+
+// Benchmark measures requests without the adapter and with it.
+func (s Subject) Benchmark(b *testing.B) {
+	bare, wrapped := s.Measure(b)
+	Benchmark(b, bare, wrapped)
+}
 
 // Allocations fails if wrapped allocates more than most above bare, exactly.
 func Allocations(t *testing.T, bare, wrapped func(), most float64) {

@@ -2,12 +2,15 @@ package adaptertest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/footfall-dev/footfall"
@@ -17,18 +20,23 @@ import (
 type Server struct{ http.Handler }
 
 // Serve is App.Serve.
-func (s Server) Serve(l net.Listener) (stop func() error) {
+func (s Server) Serve(l net.Listener, secure *tls.Config) (stop func() error) {
+	if secure != nil {
+		l = tls.NewListener(l, secure)
+	}
 	server := &http.Server{Handler: s.Handler, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		err := server.Shutdown(ctx)
+		if err := server.Shutdown(ctx); err != nil {
+			return err
+		}
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
-		return err
+		return nil
 	}
 }
 
@@ -72,7 +80,9 @@ func (c *plain) Track(name string, props ...footfall.Prop) error {
 }
 func (c *plain) Context() context.Context     { return c.r.Context() }
 func (c *plain) Request() *http.Request       { return c.r }
-func (c *plain) SetRequest(r *http.Request)   { c.r = r }
+func (c *plain) Writer() http.ResponseWriter  { return c.w }
+func (c *plain) Header(name string) string    { return c.r.Header.Get(name) }
+func (c *plain) SetContext(x context.Context) { c.r = c.r.WithContext(x) }
 func (c *plain) Param(name string) string     { return c.Value(c.r, name) }
 func (c *plain) SetHeader(name, value string) { c.w.Header().Set(name, value) }
 
@@ -87,21 +97,82 @@ func (c *plain) Fail(status int) error {
 	return nil
 }
 
-// PlainRecovery is a typical recovery of an application with net/http.
-func PlainRecovery(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			if v := recover(); v == http.ErrAbortHandler {
-				panic(v)
-			} else if v != nil {
-				w.WriteHeader(http.StatusInternalServerError)
-			}
-		}()
-		next.ServeHTTP(w, r)
+func (c *plain) Serve(h http.Handler) error {
+	h.ServeHTTP(c.w, c.r)
+	return nil
+}
+
+// Layers implements parts of an App that is a handler of net/http below middlewares.
+type Layers struct {
+	*Plain
+	Inner func() http.Handler                   // which is called when the application is complete
+	Into  func(func(http.Handler) http.Handler) // adds a middleware to Inner; nil if the middlewares are around it
+	above []func(http.Handler) http.Handler     // the outermost first
+}
+
+// Add adds a middleware.
+func (l *Layers) Add(m func(http.Handler) http.Handler) {
+	if l.Into != nil {
+		l.Into(m)
+		return
+	}
+	l.above = append(l.above, m)
+}
+
+// Use is App.Use.
+func (l *Layers) Use(m Middleware) { l.Add(l.Plain.Middleware(m)) }
+
+// Recover is App.Recover: a typical recovery of an application with net/http.
+func (l *Layers) Recover() {
+	l.Add(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() {
+				if v := recover(); v == http.ErrAbortHandler {
+					panic(v)
+				} else if v != nil {
+					w.WriteHeader(http.StatusInternalServerError)
+				}
+			}()
+			next.ServeHTTP(w, r)
+		})
 	})
 }
+
+// Refuse is App.Refuse.
+func (l *Layers) Refuse() { l.Add(Deny) }
+
+// Handler returns the handler with its middlewares.
+func (l *Layers) Handler() http.Handler {
+	h := l.Inner()
+	for _, m := range slices.Backward(l.above) {
+		h = m(h)
+	}
+	return h
+}
+
+// Serve is App.Serve.
+func (l *Layers) Serve(listener net.Listener, secure *tls.Config) (stop func() error) {
+	return Server{l.Handler()}.Serve(listener, secure)
+}
+
+// Direct is App.Direct.
+func (l *Layers) Direct(tb testing.TB, path string) { Server{l.Handler()}.Direct(tb, path) }
 
 // Deny is a middleware of net/http that refuses every request.
 func Deny(http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) })
+}
+
+// ServeHTTP serves a handler until the test ends.
+func ServeHTTP(t *testing.T, h http.Handler) (base string, stop func()) {
+	t.Helper()
+	return Open(t, func(l net.Listener) func() error { return Server{h}.Serve(l, nil) })
+}
+
+// Ask sends a request on a new connection, and returns status and body.
+func Ask(t *testing.T, base string, r Request) (status int, body string) {
+	t.Helper()
+	client := dialHTTP(Address{Host: strings.TrimPrefix(base, "http://")})
+	defer client.Close()
+	return client.Ask(t, r)
 }

@@ -2,6 +2,7 @@ package adaptertest_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/footfall-dev/footfall"
@@ -9,92 +10,77 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// middleware puts app's middleware around next, or nothing if it has no tracker.
-func middleware(app footfalltest.App, next http.Handler) http.Handler {
-	if app.Tracker == nil {
-		return next
-	}
-	return app.Tracker.Middleware(app.Rules...)(next)
+// app is a mux of net/http below middlewares.
+type app struct {
+	adaptertest.Layers
+	mux *http.ServeMux
 }
 
-func muxOf(app footfalltest.App) http.Handler {
+func newApp() adaptertest.App {
 	mux := http.NewServeMux()
-	track := func(r *http.Request, name string, props ...footfall.Prop) error {
+	return &app{adaptertest.Layers{Plain: words, Inner: func() http.Handler { return mux }}, mux}
+}
+
+var words = &adaptertest.Plain{
+	Value: (*http.Request).PathValue,
+	Track: func(r *http.Request, name string, props ...footfall.Prop) error {
 		return footfall.Track(r.Context(), name, props...)
-	}
-	for _, r := range app.Routes {
-		mux.Handle(r.Method+" "+r.Pattern, adaptertest.Tracking(r, track))
-	}
-	return middleware(app, mux)
+	},
 }
 
-// The middleware of net/http passes the suite of the adapters.
-func TestMiddlewareOfNetHTTP(t *testing.T) {
-	adaptertest.Run(t, footfalltest.Subject{
-		Handler: func(_ testing.TB, app footfalltest.App) http.Handler { return muxOf(app) },
-		Tracks:  true,
-		Nested: []footfalltest.Nested{
-			{
-				Name: "a subtree", Method: "GET", Path: "/docs/a/b", Route: "GET /docs/",
-				Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
-					mux := http.NewServeMux()
-					mux.Handle("GET /docs/", app.Routes[0].Handler)
-					return middleware(app, mux)
-				},
-			},
-			{
-				Name: "a mux mounted with StripPrefix", Method: "GET", Path: "/api/users/7", Route: "GET /api/users/{id}",
-				Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
-					inner := http.NewServeMux()
-					inner.Handle("GET /users/{id}", app.Routes[0].Handler)
-					mux := http.NewServeMux()
-					mux.Handle("/api/", http.StripPrefix("/api", inner))
-					return middleware(app, mux)
-				},
-			},
-			{
-				Name: "a route of a host", Method: "GET", Host: "shop.example.com", Path: "/cart", Route: "GET shop.example.com/cart",
-				Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
-					mux := http.NewServeMux()
-					mux.Handle("GET shop.example.com/cart", app.Routes[0].Handler)
-					return middleware(app, mux)
-				},
-			},
-			{
-				Name: "a middleware between that copies the request", Method: "POST", Path: "/users/7", Route: "POST /users/{id}",
-				Handler: func(_ testing.TB, app footfalltest.App) http.Handler {
-					mux := http.NewServeMux()
-					mux.Handle("POST /users/{id}", app.Routes[0].Handler)
-					return middleware(app, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						mux.ServeHTTP(w, r.WithContext(r.Context()))
-					}))
-				},
-			},
-		},
-	})
+func (a *app) Watch(tracker *footfall.Tracker, rules ...footfall.Rule) {
+	a.Add(tracker.Middleware(rules...))
 }
 
-const measured = "POST /checkout/{id}"
-
-// measure returns requests through a bare mux, and through one with a rule, its
-// event and the context value.
-func measure(tb testing.TB) (bare, wrapped func()) {
-	app := footfalltest.App{
-		Tracker: adaptertest.Tracker(tb),
-		Rules:   []footfall.Rule{{Route: measured, Event: "checkout_completed", Status: footfall.Success}},
-		Routes:  []footfalltest.Route{{Method: "POST", Pattern: "/checkout/{id}", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}},
-	}
-	wrapped = adaptertest.Requests(muxOf(app), "POST", "/checkout/7")
-	app.Tracker = nil
-	return adaptertest.Requests(muxOf(app), "POST", "/checkout/7"), wrapped
+func (a *app) Handle(groups []string, method, pattern string, h adaptertest.Handler) {
+	a.mux.Handle(strings.TrimPrefix(method+" "+strings.Join(groups, "")+pattern, " "), words.Handler(h))
 }
 
-func TestMiddlewareOfNetHTTPAllocatesAtMostFive(t *testing.T) {
-	bare, wrapped := measure(t)
-	adaptertest.Allocations(t, bare, wrapped, 5)
+func (a *app) CheckRules(tracker *footfall.Tracker, rules ...footfall.Rule) error {
+	return tracker.CheckRules(a.mux, rules...)
 }
 
-func BenchmarkNetHTTP(b *testing.B) {
-	bare, wrapped := measure(b)
-	adaptertest.Benchmark(b, bare, wrapped)
+// The middleware of net/http passes the tests of the adapters.
+var subject = adaptertest.Subject{
+	New:     newApp,
+	Handler: func(a adaptertest.App) http.Handler { return a.(*app).Handler() },
+	UseHTTP: func(a adaptertest.App, m func(http.Handler) http.Handler) { a.(*app).Add(m) },
+	Nested: []footfalltest.Nested{
+		composed("a subtree", "GET", "", "/docs/a/b", "GET /docs/", func(mux *http.ServeMux, h http.Handler) { mux.Handle("GET /docs/", h) }),
+		composed("a mux mounted with StripPrefix", "GET", "", "/api/users/7", "GET /api/users/{id}", func(mux *http.ServeMux, h http.Handler) {
+			inner := http.NewServeMux()
+			inner.Handle("GET /users/{id}", h)
+			mux.Handle("/api/", http.StripPrefix("/api", inner))
+		}),
+		composed("a route of a host", "GET", "shop.example.com", "/cart", "GET shop.example.com/cart", func(mux *http.ServeMux, h http.Handler) {
+			mux.Handle("GET shop.example.com/cart", h)
+		}),
+	},
+	Impossible: map[string]string{
+		"a refusal by a middleware below is recorded":                   "no route is matched below a middleware that answers",
+		"middlewares above see the same request as without the adapter": "a middleware of net/http has its own request, which none below can replace",
+		"Track knows the route":                                         "there is no Track with a route",
+	},
 }
+
+func composed(name, method, host, path, route string, compose func(mux *http.ServeMux, h http.Handler)) footfalltest.Nested {
+	return footfalltest.Nested{Name: name, Method: method, Host: host, Path: path, Route: route, Handler: func(_ testing.TB, of footfalltest.App) http.Handler {
+		mux := http.NewServeMux()
+		compose(mux, of.Routes[0].Handler)
+		if of.Tracker == nil {
+			return mux
+		}
+		return of.Tracker.Middleware(of.Rules...)(mux)
+	}}
+}
+
+func TestMiddlewareOfNetHTTP(t *testing.T) { adaptertest.Conform(t, subject) }
+
+func TestMiddlewareOfNetHTTPIsLikeTheAdapters(t *testing.T) {
+	t.Parallel()
+	adaptertest.Run(t, subject)
+}
+
+func TestMiddlewareOfNetHTTPAllocatesAtMostFive(t *testing.T) { subject.AllocatesAtMost(t, 5) }
+
+func BenchmarkNetHTTP(b *testing.B) { subject.Benchmark(b) }

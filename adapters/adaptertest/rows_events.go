@@ -1,164 +1,192 @@
 package adaptertest
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/tls"
-	"log/slog"
-	"maps"
+	"context"
+	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 // anyRoute is a rule that names events after method and route.
 var anyRoute = footfall.Rule{Route: footfall.AnyRoute}
 
-func wildcardsBecomeProps(t *testing.T, f Framework) {
+// nameOf is the name that AnyRoute gives to events of a route of On.
+func (s *Stage) nameOf(path string) string {
+	return strings.ToLower(s.Method() + strings.NewReplacer("/", "_", ".", "_").Replace(s.Service+path))
+}
+
+func wildcardsBecomeProps(s *Stage) {
 	rules := []footfall.Rule{
-		{Route: f.route("GET", "/shops/{shop}/carts/{cart}"), Event: "viewed", Props: []footfall.Prop{footfall.P("kind", "cart")}, PathProps: []string{"shop", "cart"}},
-		{Route: f.route("POST", "/carts/{cart}"), Event: "failed", PathProps: []string{"cart"}},
-		{Route: f.route("GET", "/home"), Event: "home"},
+		{Route: s.Route("/shops/{shop}/carts/{cart}"), Event: "viewed", Props: []footfall.Prop{footfall.P("kind", "cart")}, PathProps: []string{"shop", "cart"}},
+		{Route: "POST " + s.Pattern("/carts/{cart}"), Event: "failed", PathProps: []string{"cart"}},
+		{Route: s.Route("/home"), Event: "home"},
 	}
 	want := []map[string]any{{"kind": "cart", "shop": "3", "cart": "x9"}, {"cart": "8"}, nil}
-	for _, v := range f.Values {
-		rule := footfall.Rule{Route: "GET " + v.Pattern, Event: "seen"}
+	for _, v := range s.Values {
+		rule := Seen("GET " + v.Pattern)
 		for name := range v.Want {
 			rule.PathProps = append(rule.PathProps, name)
 		}
 		rules, want = append(rules, rule), append(want, v.Want)
 	}
-	tracker, app := quiet(t), f.New()
-	app.Watch(tracker.Tracker, rules...)
-	app.Handle(f.Pattern("/shops/{shop}"), "GET", f.Pattern("/carts/{cart}"), nothing)
-	app.Handle("", "POST", f.Pattern("/carts/{cart}"), func(c Context) error { return c.Fail(http.StatusConflict) })
-	app.Handle("", "GET", "/home", nothing)
-	for _, v := range f.Values {
-		app.Handle("", "GET", v.Pattern, nothing)
+	s.Watch(rules...)
+	s.App.Handle([]string{s.Pattern("/shops/{shop}")}, "GET", s.Pattern("/carts/{cart}"), Fine)
+	s.App.Handle(nil, "POST", s.Pattern("/carts/{cart}"), Failing(http.StatusConflict))
+	s.On("/home", Fine)
+	for _, v := range s.Values {
+		s.App.Handle(nil, "GET", v.Pattern, Fine)
 	}
-	base, stop := open(t, app)
-	get(t, base, "/shops/3/carts/x9")
-	Ask(t, base, Request{Method: "POST", Path: "/carts/8"})
-	get(t, base, "/home")
-	for _, v := range f.Values {
-		assert.Equal(t, http.StatusOK, get(t, base, v.Path), v.Path)
+	s.Get("/shops/3/carts/x9")
+	s.Ask(Request{Method: "POST", Path: "/carts/8"})
+	s.Get("/home")
+	for _, v := range s.Values {
+		assert.Equal(s, http.StatusOK, s.Get(v.Path), v.Path)
 	}
-	stop()
-	events := tracker.Events()
-	require.Len(t, events, len(want))
+	s.Stop()
+	events := s.Tracker.Events()
+	require.Len(s, events, len(want))
 	for i, e := range events {
-		assert.Equal(t, want[i], e.Props, e.URL)
+		assert.Equal(s, want[i], e.Props, e.URL)
 	}
 }
 
-func trackKnowsTrackerAndPage(t *testing.T, f Framework) {
-	tracker, app := quiet(t, silent), f.New()
-	app.Watch(tracker.Tracker)
+func rulesForTheRouteApply(s *Stage) {
+	_, path, _ := strings.Cut(s.Route("/page"), " ")
+	other := map[string]string{"GET": "POST", "POST": "GET"}[s.Method()]
+	s.Watch(Seen(path),
+		footfall.Rule{Route: s.Route("/page"), Event: "successful", Status: footfall.Success},
+		footfall.Rule{Route: path},
+		footfall.Rule{Route: other + " " + path, Event: "of another method"},
+		footfall.Rule{Route: path, Event: "failed", Status: footfall.Failure | footfall.Aborted},
+		anyRoute, footfall.Rule{Route: footfall.NoRoute, Event: "missing"})
+	s.On("/page", Fine)
+	s.On("/other", Fine)
+	s.Get("/page")
+	s.ExpectPage(s.URL("/page"), "seen", "successful", s.nameOf("/page"))
+}
+
+func trackKnowsTrackerAndPage(s *Stage) {
+	s.Watch()
 	ended := make(chan struct{})
 	var outlives sync.WaitGroup
-	app.Handle("/shops", "GET", f.Pattern("/{id}"), func(c Context) error {
-		assert.NoError(t, c.Track("by the framework's context", footfall.P("left", 3), footfall.P("id", c.Param("id"))))
-		assert.NoError(t, footfall.Track(c.Context(), "by the request's"))
-		assert.Error(t, c.Track(""), "an event without a name")
+	s.On("/shop", func(c Context) error {
+		assert.NoError(s, c.Track("by the framework's context", footfall.P("left", 3)))
+		assert.NoError(s, footfall.Track(c.Context(), "by the request's"))
+		assert.Error(s, c.Track(""), "an event without a name")
 		ctx := c.Context()
 		outlives.Go(func() {
 			<-ended
-			assert.NoError(t, footfall.Track(ctx, "later"))
+			assert.NoError(s, footfall.Track(ctx, "later"))
 		})
 		return c.Answer(http.StatusOK, "")
 	})
-	base, stop := open(t, app)
-	Ask(t, base, Request{Method: "GET", Host: "shop.example.com", Path: "/shops/7?utm_source=radio&token=secret"})
-	Ask(t, base, Request{Method: "GET", Host: "other.example.com", Path: "/"}) // frameworks use their context again
-	stop()
+	query, kept := "?utm_source=radio&token=secret", "?utm_source=radio"
+	if s.Service != "" {
+		query, kept = "", ""
+	}
+	client := s.Connect()
+	defer client.Close()
+	s.By(client, Request{Host: "shop.example.com", Path: "/shop" + query})
+	s.By(client, Request{Host: "other.example.com", Path: "/"}) // frameworks use their context again
+	client.Close()
+	s.Stop()
 	close(ended)
 	outlives.Wait()
-	events := tracker.Events()
-	assert.Equal(t, []string{"by the framework's context", "by the request's", "later"}, tracker.Names())
-	for _, e := range events {
-		assert.Equal(t, "http://shop.example.com/shops/7?utm_source=radio", e.URL, e.Name)
-	}
-	assert.Equal(t, map[string]any{"left": 3.0, "id": "7"}, events[0].Props)
+	s.ExpectPage("http://shop.example.com"+s.Service+"/shop"+kept, "by the framework's context", "by the request's", "later")
+	assert.Equal(s, map[string]any{"left": 3.0}, s.Tracker.Events()[0].Props)
 }
 
-// silent drops what the tracker logs.
-func silent(c *footfall.Config) { c.Logger = slog.New(slog.DiscardHandler) }
-
-func trackWithoutMiddlewareSaysSo(t *testing.T, f Framework) {
-	app := f.New()
-	app.Handle("", "GET", "/lost", func(c Context) error {
-		assert.ErrorIs(t, c.Track("lost"), footfall.ErrNoTracker)
-		return c.Answer(http.StatusAccepted, "")
+func trackKnowsThePageOfWhoLeft(s *Stage) {
+	s.Watch(Classes(s.Route("/slow"))...)
+	arrived := make(chan struct{})
+	s.On("/slow", func(c Context) error {
+		close(arrived)
+		<-c.Context().Done()
+		assert.NoError(s, c.Track("gone"))
+		return c.Fail(499)
 	})
-	base, _ := open(t, app)
-	assert.Equal(t, http.StatusAccepted, get(t, base, "/lost"))
+	s.Ask(Request{Path: "/slow", Left: arrived})
+	s.ExpectPage(s.URL("/slow"), "gone", "client error")
 }
 
-func rulesNeedNoContextValue(t *testing.T, f Framework) {
-	withoutContextValue(t, f, func(c Context, _ *http.Request, tracker *footfall.Tracker) string {
-		assert.ErrorIs(t, c.Track("by the framework's context"), footfall.ErrNoTracker)
+func trackWithoutMiddlewareSaysSo(s *Stage) {
+	s.On("/lost", func(c Context) error {
+		assert.ErrorIs(s, c.Track("lost"), footfall.ErrNoTracker)
+		return Fine(c)
+	})
+	assert.Equal(s, http.StatusOK, s.Get("/lost"))
+}
+
+func rulesNeedNoContextValue(s *Stage) {
+	withoutContextValue(s, func(s *Stage, c Context, _ *http.Request) string {
+		assert.ErrorIs(s, c.Track("by the framework's context"), footfall.ErrNoTracker)
 		if c.Request() == nil {
 			return ""
 		}
-		assert.NoError(t, tracker.TrackRequest(c.Request(), "by the request"))
+		assert.NoError(s, s.Tracker.TrackRequest(c.Request(), "by the request"))
 		return "by the request"
 	})
 }
 
-func requestIsTheOriginal(t *testing.T, f Framework) {
-	withoutContextValue(t, f, func(c Context, came *http.Request, _ *footfall.Tracker) string {
-		assert.NotNil(t, came)
-		assert.Same(t, came, c.Request())
+func requestIsTheOriginal(s *Stage) {
+	withoutContextValue(s, func(s *Stage, c Context, came *http.Request) string {
+		assert.NotNil(s, came)
+		assert.Same(s, came, c.Request())
 		return ""
 	})
 }
 
 // withoutContextValue runs look in a handler that answers and in one that fails. look gets
 // the request of the middlewares above, and returns the name of an event that it tracks.
-func withoutContextValue(t *testing.T, f Framework, look func(c Context, came *http.Request, tracker *footfall.Tracker) string) {
-	tracker, app := quiet(t, func(c *footfall.Config) { c.NoContextValue = true }), f.New()
+func withoutContextValue(s *Stage, look func(s *Stage, c Context, came *http.Request) string) {
+	s = s.Another(s.T, func(c *footfall.Config) { c.NoContextValue = true })
 	var came *http.Request
 	var want []string
-	app.Use(func(c Context, next func() error) error {
+	s.App.Use(func(c Context, next func() error) error {
 		came = c.Request()
 		return next()
 	})
-	app.Watch(tracker.Tracker, footfall.Rule{Route: f.route("GET", "/{way}"), Event: "seen", PathProps: []string{"way"}})
-	app.Handle("", "GET", f.Pattern("/{way}"), func(c Context) error {
-		if tracked := look(c, came, tracker.Tracker); tracked != "" {
-			want = append(want, tracked)
+	var rules []footfall.Rule
+	looking := func(then Handler) Handler {
+		return func(c Context) error {
+			if tracked := look(s, c, came); tracked != "" {
+				want = append(want, tracked)
+			}
+			want = append(want, "seen")
+			return then(c)
 		}
-		want = append(want, "seen")
-		if c.Param("way") == "fails" {
-			return c.Fail(http.StatusConflict)
-		}
-		return c.Answer(http.StatusOK, "")
-	})
-	base, stop := open(t, app)
-	assert.Equal(t, http.StatusOK, get(t, base, "/works"))
-	assert.Equal(t, http.StatusConflict, get(t, base, "/fails"))
-	stop()
-	assert.Equal(t, want, tracker.Names())
+	}
+	ways := map[string]Handler{"/works": Fine, "/fails": Failing(http.StatusConflict)}
+	for path := range ways {
+		rules = append(rules, Seen(s.Route(path)))
+	}
+	s.Watch(rules...)
+	for path, then := range ways {
+		s.On(path, looking(then))
+	}
+	assert.Equal(s, http.StatusOK, s.Get("/works"))
+	assert.Equal(s, http.StatusConflict, s.Get("/fails"))
+	s.Stop()
+	s.Expect(want...)
 }
 
-func noTrackerChangesNothing(t *testing.T, f Framework) {
+func noTrackerChangesNothing(s *Stage) {
 	disabled, err := footfall.New(footfall.Config{Disabled: true})
-	require.NoError(t, err)
+	require.NoError(s, err)
 	for name, tracker := range map[string]*footfall.Tracker{"nil": nil, "disabled": disabled} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			app := f.New()
+		s.Each(name, func(s *Stage) {
 			var came any
-			app.Recover()
-			app.Use(func(_ Context, next func() error) error {
+			s.App.Recover()
+			s.App.Use(func(_ Context, next func() error) error {
 				defer func() {
 					if came = recover(); came != nil {
 						panic(came)
@@ -166,136 +194,141 @@ func noTrackerChangesNothing(t *testing.T, f Framework) {
 				}()
 				return next()
 			})
-			app.Watch(tracker, footfall.Rule{Route: f.route("GET", "/users/{id}"), PathProps: []string{"id"}}, anyRoute, footfall.Rule{Route: footfall.NoRoute})
-			app.Handle("", "GET", f.Pattern("/users/{id}"), func(c Context) error {
-				assert.NoError(t, c.Track("nowhere"))
-				return c.Answer(http.StatusAccepted, c.Param("id"))
+			s.App.Watch(tracker, footfall.Rule{Route: s.Route("/page")}, anyRoute, footfall.Rule{Route: footfall.NoRoute})
+			s.On("/page", func(c Context) error {
+				assert.NoError(s, c.Track("nowhere"))
+				assert.NoError(s, footfall.Track(c.Context(), "nowhere"))
+				return c.Answer(http.StatusOK, "7")
 			})
-			app.Handle("", "GET", "/fails", func(c Context) error { return c.Fail(http.StatusBadRequest) })
-			app.Handle("", "GET", "/panics", func(Context) error { panic(errBoom) })
-			base, _ := open(t, app)
-			status, body := Ask(t, base, Request{Method: "GET", Path: "/users/7"})
-			assert.Equal(t, http.StatusAccepted, status)
-			assert.Equal(t, "7", body)
-			assert.Equal(t, http.StatusBadRequest, get(t, base, "/fails"))
-			assert.Equal(t, http.StatusNotFound, get(t, base, "/nowhere"))
-			assert.Equal(t, http.StatusInternalServerError, get(t, base, "/panics"))
-			assert.Equal(t, errBoom, came)
-			assert.NoError(t, app.CheckRules(tracker, footfall.Rule{Route: "GET /nowhere"}))
+			s.On("/fails", Failing(http.StatusConflict))
+			s.On("/panics", func(Context) error { panic(errBoom) })
+			status, body := s.Ask(Request{Path: "/page"})
+			assert.Equal(s, http.StatusOK, status)
+			assert.Equal(s, "7", body)
+			assert.Equal(s, http.StatusConflict, s.Get("/fails"))
+			if s.Service == "" {
+				assert.Equal(s, http.StatusNotFound, s.Get("/nowhere"))
+			}
+			assert.Equal(s, http.StatusInternalServerError, s.Get("/panics"))
+			assert.Equal(s, errBoom, came)
+			assert.NoError(s, s.App.CheckRules(tracker, footfall.Rule{Route: "GET /nowhere"}))
 		})
 	}
 }
 
-// prefetches are requests whose answers no visitor sees.
-var prefetches = map[string]Request{
-	"Sec-Purpose": {Header: []string{"Sec-Purpose", "prefetch"}},
-	"Purpose":     {Header: []string{"Purpose", "prefetch"}},
-	"X-Moz":       {Header: []string{"X-Moz", "prefetch"}},
+func rulesForARouteSilenceAnyRoute(s *Stage) {
+	s.Watch(footfall.Rule{Route: s.Route("/health"), Event: footfall.NoEvent},
+		footfall.Rule{Route: s.Route("/failing"), Event: "done", Status: footfall.Success}, footfall.Rule{Route: footfall.AnyRoute, Event: "any"}, anyRoute)
+	s.On("/health", Fine)
+	s.On("/failing", Failing(http.StatusConflict))
+	s.On("/other", Fine)
+	for _, path := range []string{"/health", "/failing", "/other"} {
+		s.Get(path)
+	}
+	s.ExpectPage(s.URL("/other"), "any", s.nameOf("/other"))
 }
 
-// skipped are requests that skip selects, each for another reason.
-var skipped = map[string]Request{
-	"a header":               {Header: []string{"User-Agent", "a bot"}},
-	"a header, and it fails": {Header: []string{"User-Agent", "a bot"}, Path: "/fails"},
-	"the header DNT":         {Header: []string{"DNT", "1"}},
-	"the header Sec-GPC":     {Header: []string{"Sec-GPC", "1"}},
-	"a cookie":               {Header: []string{"Cookie", "staff=1"}},
-	"the path":               {Path: "/skipped"},
-	"the method":             {Method: "PUT"},
-	"the host":               {Host: "staff.example.com"},
+func statusIsAPropAndAClass(s *Stage) {
+	s.Watch(footfall.Rule{Route: footfall.AnyRoute, Event: "any", StatusProp: "status"},
+		footfall.Rule{Route: footfall.AnyRoute, Event: "2xx", Status: footfall.Status2xx, StatusProp: "status"},
+		footfall.Rule{Route: footfall.AnyRoute, Event: "3xx", Status: footfall.Status3xx, StatusProp: "status"})
+	s.On("/works", Fine)
+	s.On("/fails", Failing(http.StatusConflict))
+	s.Get("/works")
+	s.Get("/fails")
+	for i, e := range s.Expect("any", "2xx", "any") {
+		assert.Equal(s, []float64{200, 200, 409}[i], e.Props["status"])
+	}
 }
 
-func skip(r *http.Request) bool {
-	return strings.Contains(r.UserAgent(), "bot") || r.Header.Get("DNT") == "1" || r.Header.Get("Sec-GPC") == "1" ||
-		r.Header.Get("Cookie") == "staff=1" || r.URL.Path == "/skipped" || r.Method == "PUT" || r.Host == "staff.example.com" ||
-		!strings.HasPrefix(r.RemoteAddr, "127.0.0.1:")
+func siteAboveIsTheEvents(s *Stage) {
+	for _, siteID := range []string{"site_above", ""} {
+		s.Each("site "+siteID, func(s *Stage) {
+			s.App.Use(func(c Context, next func() error) error {
+				c.SetContext(footfall.WithSite(c.Context(), siteID))
+				return next()
+			})
+			s.Watch(Seen(s.Route("/page")), footfall.Rule{Route: s.Route("/page"), Event: "of the rule's", SiteID: "site_rule"})
+			s.On("/page", func(c Context) error {
+				assert.NoError(s, c.Track("in"))
+				return Fine(c)
+			})
+			s.Get("/page")
+			above := cmp.Or(siteID, footfalltest.SiteID)
+			for i, e := range s.Expect("in", "seen", "of the rule's") {
+				assert.Equal(s, []string{above, above, "site_rule"}[i], e.SiteID, e.Name)
+			}
+		})
+	}
 }
 
-func skipSeesTheRequest(t *testing.T, f Framework) {
-	all := maps.Clone(prefetches)
-	maps.Copy(all, skipped)
-	expectVisitsOnly(t, f, all, func(c *footfall.Config) { c.Skip = skip })
-}
+// How many clients, and how many requests each makes.
+const clients, requestsEach = 64, 12
 
-func headersAreSeenWithoutSkip(t *testing.T, f Framework) { expectVisitsOnly(t, f, prefetches) }
-
-// expectVisitsOnly sends requests that make no event, and two that make one. The second of
-// these fails.
-func expectVisitsOnly(t *testing.T, f Framework, none map[string]Request, change ...func(*footfall.Config)) {
-	tracker, app := quiet(t, change...), f.New()
-	app.Watch(tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute, Event: "seen", Page: footfall.PageReferer})
-	page := func(c Context) error {
-		if c.Param("page") == "fails" {
-			return c.Fail(http.StatusConflict)
+func clientsDoNotMix(s *Stage) {
+	s = s.Another(s.T, func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	pattern, rule := "/echo", footfall.Rule{Route: footfall.AnyRoute, Event: "answered"}
+	if s.Service == "" {
+		pattern, rule.PathProps = "/echo/{n}", []string{"n"}
+	}
+	left := make(chan struct{})
+	var beside, all sync.WaitGroup
+	s.Watch(rule)
+	s.On(pattern, func(c Context) error {
+		n := strings.Clone(c.Header("X-Number"))
+		assert.NoError(s, c.Track("tracked", footfall.P("n", c.Header("X-Number"))))
+		ctx := c.Context()
+		beside.Go(func() {
+			<-left
+			assert.NoError(s, footfall.Track(context.WithoutCancel(ctx), "beside", footfall.P("n", n)))
+		})
+		return c.Answer(http.StatusOK, n)
+	})
+	s.open()
+	for number := range clients {
+		all.Go(func() {
+			client := s.Connect()
+			defer client.Close()
+			for i := range requestsEach {
+				n := fmt.Sprint(number*requestsEach + i)
+				_, body := s.By(client, Request{Path: strings.ReplaceAll(pattern, "{n}", n), Header: append(forwarded("n"+n+".example.com"), "X-Number", n)})
+				assert.Equal(s, n, body)
+			}
+		})
+	}
+	all.Wait()
+	s.Stop()
+	close(left)
+	beside.Wait()
+	counted := make(map[string]int)
+	for _, e := range s.Tracker.Events() {
+		n := strings.TrimPrefix(strings.TrimSuffix(e.URL[:strings.Index(e.URL, ".example.com")], ".example.com"), "https://n")
+		assert.Equal(s, "https://n"+n+".example.com"+s.Service+strings.ReplaceAll(pattern, "{n}", n), e.URL)
+		if e.Name != "answered" || s.Service == "" {
+			assert.Equal(s, n, e.Props["n"])
 		}
-		return c.Answer(http.StatusOK, "")
+		counted[e.Name+n]++
 	}
-	app.Handle("", "GET", f.Pattern("/{page}"), page)
-	app.Handle("", "PUT", f.Pattern("/{page}"), page)
-	base, stop := open(t, app)
-	for name, r := range none {
-		r.Method, r.Path = cmp.Or(r.Method, "GET"), cmp.Or(r.Path, "/page")
-		status, _ := Ask(t, base, r)
-		assert.Contains(t, []int{http.StatusOK, http.StatusConflict}, status, name)
-		assert.Empty(t, tracker.Names(), name)
-	}
-	browser := []string{"Referer", "https://shop.example.com/basket?token=x", "User-Agent", "a browser"}
-	Ask(t, base, Request{Method: "GET", Path: "/page", Header: browser})
-	Ask(t, base, Request{Method: "GET", Path: "/fails", Header: browser})
-	stop()
-	events := tracker.Events()
-	require.Len(t, events, 2)
-	for _, e := range events {
-		assert.Equal(t, "https://shop.example.com/basket", e.URL)
-	}
+	assert.Len(s, counted, 3*clients*requestsEach)
+	assert.Len(s, s.Tracker.Events(), 3*clients*requestsEach)
 }
 
-func pageOverTLSIsHTTPS(t *testing.T, f Framework) {
-	tracker, app := quiet(t), f.New()
-	app.Watch(tracker.Tracker, footfall.Rule{Route: f.route("GET", "/page"), Event: "seen"})
-	app.Handle("", "GET", "/page", nothing)
-	lent := httptest.NewTLSServer(nil) // its certificate and its client
-	defer lent.Close()
-	base, stop := Open(t, app.Serve, &tls.Config{Certificates: lent.TLS.Certificates})
-	status, said := Ask(t, base, Request{Method: "GET", Path: "/page", Client: lent.Client()})
-	require.Equal(t, http.StatusOK, status, said)
-	lent.Client().CloseIdleConnections()
-	stop()
-	events := tracker.Events()
-	require.Len(t, events, 1)
-	assert.Equal(t, base+"/page", events[0].URL)
+// forwarded are the headers of a proxy that tells the visitor's host.
+func forwarded(host string) []string {
+	return []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", host}
 }
 
-func onlyTrustedProxiesCount(t *testing.T, f Framework) {
-	for proxy, believed := range map[string]bool{"127.0.0.0/8": true, "192.0.2.0/24": false} {
-		tracker := quiet(t, func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(proxy)} })
-		app := f.New()
-		app.Watch(tracker.Tracker, footfall.Rule{Route: f.route("GET", "/page"), Event: "seen"})
-		app.Handle("", "GET", "/page", nothing)
-		base, stop := open(t, app)
-		fromTheClient := []string{"X-Forwarded-Proto", "http", "X-Forwarded-Host", "client.example.com"}
-		header := append(fromTheClient, "X-Forwarded-Proto", "https", "X-Forwarded-Host", "shop.example.com")
-		Ask(t, base, Request{Method: "GET", Path: "/page", Header: header})
-		stop()
-		events := tracker.Events()
-		require.Len(t, events, 1)
-		if believed {
-			base = "https://shop.example.com"
-		}
-		assert.Equal(t, base+"/page", events[0].URL)
+func wrongRuleIsLogged(s *Stage) {
+	var log footfalltest.Log
+	s = s.Another(s.T, func(c *footfall.Config) { c.Logger = log.Logger() })
+	s.Watch(footfall.Rule{Event: "wrong"}, footfall.Rule{Route: "nowhere"}, footfall.Rule{Route: s.Route("/page"), Event: "right"})
+	s.On("/page", Fine)
+	s.Get("/page")
+	logged := log.String()
+	s.Get("/page")
+	s.Expect("right", "right")
+	for _, problem := range []string{"nowhere", "empty"} {
+		assert.Contains(s, logged, problem)
 	}
-}
-
-func wrongRuleIsLogged(t *testing.T, f Framework) {
-	var logged bytes.Buffer
-	tracker := quiet(t, func(c *footfall.Config) { c.Logger = slog.New(slog.NewTextHandler(&logged, nil)) })
-	app := f.New()
-	app.Watch(tracker.Tracker, footfall.Rule{Event: "wrong"}, footfall.Rule{Route: f.route("GET", "/page"), Event: "right"})
-	app.Handle("", "GET", "/page", nothing)
-	base, stop := open(t, app)
-	get(t, base, "/page")
-	get(t, base, "/page")
-	stop()
-	assert.Equal(t, []string{"right", "right"}, tracker.Names())
-	assert.Equal(t, 1, strings.Count(logged.String(), "a rule may have no effect"), "once, not for each request")
+	assert.Equal(s, logged, log.String(), "logged for each request")
 }

@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"mime/multipart"
 	"net"
@@ -16,11 +17,11 @@ import (
 // UploadLeavesNoFile posts a form with a file of size bytes to /upload, whose handler
 // reads it into temporary files. The test must not be parallel, because the process has one
 // folder of temporary files.
-func UploadLeavesNoFile(t *testing.T, size int, serve func(net.Listener) (stop func() error)) {
+func UploadLeavesNoFile(t *testing.T, size int, serve func(l net.Listener, secure *tls.Config) (stop func() error)) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	form, kind := uploading(t, size)
-	base, stop := Open(t, serve, nil)
+	base, stop := Open(t, func(l net.Listener) func() error { return serve(l, nil) })
 	answer, err := http.Post(base+"/upload", kind, form)
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())

@@ -38,7 +38,7 @@ func TestAdapterPassesTheRPCSuite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rpctest.Run(t, rpctest.Subject{Serve: serve, Dial: dialer(options...)})
+			rpctest.Run(t, subject(options...))
 		})
 	}
 }
@@ -81,18 +81,18 @@ func TestOnTheClientsSideTheInterceptorDoesNothing(t *testing.T) {
 	var app rpctest.App
 	for _, kind := range rpctest.Kinds {
 		app.Procedures = append(app.Procedures, rpctest.Procedure{Name: add + kind.String()[:2], Kind: kind, Handler: func(ctx context.Context, s rpctest.Stream) error {
-			assert.NoError(t, footfall.Track(ctx, "in"), "the server's tracker is nil")
+			assert.ErrorIs(t, footfall.Track(ctx, "in"), footfall.ErrNoTracker)
 			text, err := s.Receive()
 			return errors.Join(err, s.Send(text))
 		}})
 	}
-	stop := serve(t, app, listener)
-	c := dialer(connect.WithInterceptors(interceptor))(t, rpctest.Server{Address: listener.Addr().String()})
+	stop := serve(app, listener, nil)
+	c := dialer(connect.WithInterceptors(interceptor))(t, adaptertest.Address{Host: listener.Addr().String()}, "")
 	for _, p := range app.Procedures {
 		assert.Equal(t, []string{"socks"}, c.Call(t.Context(), p, nil, "socks").Messages, p.Kind)
 	}
 	c.Close()
-	stop()
+	assert.NoError(t, stop())
 	assert.Empty(t, own.Events())
 }
 
@@ -339,11 +339,6 @@ func TestAMuxTellsWhetherTheServiceIsMounted(t *testing.T) {
 	mux := mounted(adding(nil))
 	assert.NoError(t, tracker.CheckRules(mux, footfall.Rule{Route: add}))
 	assert.Error(t, tracker.CheckRules(mux, footfall.Rule{Route: "/shop.v1.OrderService/Add"}))
-}
-
-func TestRulesThatAreWrongAreLoggedAndLeftOut(t *testing.T) {
-	t.Parallel()
-	rpctest.WrongRulesAreLogged(t, func(tracker *footfall.Tracker, rules ...footfall.Rule) { footfallconnect.Middleware(tracker, rules...) })
 }
 
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {

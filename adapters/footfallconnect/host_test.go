@@ -3,11 +3,13 @@ package footfallconnect_test
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,28 +17,48 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
 	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 	"github.com/footfall-dev/footfall/adapters/footfallconnect"
 )
 
 type message = wrapperspb.StringValue
 
+// subject is the adapter with clients of one protocol.
+func subject(options ...connect.ClientOption) rpctest.Subject {
+	return rpctest.Subject{
+		Serve: serve, Dial: dialer(options...), Track: footfallconnect.Track,
+		CheckRules: func(tracker *footfall.Tracker, procedures []rpctest.Procedure, rules ...footfall.Rule) error {
+			var names []string
+			for _, p := range procedures {
+				names = append(names, p.Name)
+			}
+			return footfallconnect.CheckRules(tracker, names, rules...)
+		},
+	}
+}
+
 // serve is an application that uses the adapter as its users do.
-func serve(tb testing.TB, app rpctest.App, l net.Listener) (stop func()) {
-	interceptors := []connect.Interceptor{recovering{app}}
-	if !app.Bare {
-		interceptors = append(interceptors, footfallconnect.Middleware(app.Tracker, app.Rules...))
+func serve(app rpctest.App, l net.Listener, secure *tls.Config) (stop func() error) {
+	var interceptors []connect.Interceptor
+	for _, link := range app.Links {
+		if link.Around != nil {
+			interceptors = append(interceptors, interceptor{link})
+			continue
+		}
+		interceptors = append(interceptors, footfallconnect.Middleware(link.Tracker, link.Rules...))
 	}
 	mux := http.NewServeMux()
 	for _, p := range app.Procedures {
 		mux.Handle(p.Name, handler(p, connect.WithInterceptors(interceptors...)))
 	}
-	return start(tb, &http.Server{Handler: mux, TLSConfig: app.TLS}, l)
+	return start(&http.Server{Handler: mux, TLSConfig: secure}, l)
 }
 
 // start serves. An HTTP/2 server does not wait for the handlers of calls that the
 // client left, but stop does.
-func start(tb testing.TB, server *http.Server, l net.Listener) (stop func()) {
+func start(server *http.Server, l net.Listener) (stop func() error) {
 	var running sync.WaitGroup
 	handler := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,13 +76,12 @@ func start(tb testing.TB, server *http.Server, l net.Listener) (stop func()) {
 		run = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
 	go func() { _ = run(l) }() // ends with stop
-	return func() {
+	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		if err := server.Shutdown(ctx); err != nil {
-			tb.Errorf("the server did not stop: %v", err)
-		}
+		err := server.Shutdown(ctx)
 		running.Wait()
+		return err
 	}
 }
 
@@ -156,39 +177,26 @@ func coded(err error) error {
 	return err
 }
 
-// recovering is the host's recovery.
-type recovering struct{ app rpctest.App }
+// interceptor is one of the host.
+type interceptor struct{ rpctest.Link }
 
-func (r recovering) rescue(err *error) {
-	if v := recover(); v != nil {
-		r.app.Recovered(v)
-		*err = connect.NewError(connect.CodeInternal, errors.New("it panicked"))
+func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (resp connect.AnyResponse, err error) {
+		err = i.Around(ctx, req.Header().Get, func(ctx context.Context) (err error) {
+			resp, err = next(ctx, req)
+			return err
+		})
+		return resp, coded(err)
 	}
 }
 
-// above is the context that the host's interceptor hands down.
-func (r recovering) above(ctx context.Context) context.Context {
-	if r.app.Above == nil {
-		return ctx
-	}
-	return r.app.Above(ctx)
-}
-
-func (r recovering) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, req connect.AnyRequest) (_ connect.AnyResponse, err error) {
-		defer r.rescue(&err)
-		return next(r.above(ctx), req)
+func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		return coded(i.Around(ctx, conn.RequestHeader().Get, func(ctx context.Context) error { return next(ctx, conn) }))
 	}
 }
 
-func (r recovering) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
-		defer r.rescue(&err)
-		return next(r.above(ctx), conn)
-	}
-}
-
-func (r recovering) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
@@ -202,12 +210,12 @@ type client struct {
 }
 
 // dialer returns a Subject.Dial for clients of one protocol.
-func dialer(options ...connect.ClientOption) func(testing.TB, rpctest.Server) rpctest.Client {
-	return func(_ testing.TB, to rpctest.Server) rpctest.Client {
+func dialer(options ...connect.ClientOption) func(testing.TB, adaptertest.Address, string) rpctest.Client {
+	return func(_ testing.TB, to adaptertest.Address, authority string) rpctest.Client {
 		transport := &http.Transport{TLSClientConfig: to.TLS.Clone(), Protocols: new(http.Protocols)}
-		c := &client{http: &http.Client{Transport: named{transport, to.Authority}}, base: "http://" + to.Address, options: options}
+		c := &client{http: &http.Client{Transport: named{transport, authority}}, base: "http://" + to.Host, options: options}
 		if to.TLS != nil {
-			c.base = "https://" + to.Address
+			c.base = "https://" + to.Host
 			transport.Protocols.SetHTTP2(true)
 		} else {
 			transport.Protocols.SetUnencryptedHTTP2(true)
@@ -248,11 +256,11 @@ func (c *client) Close() {
 	c.http.CloseIdleConnections()
 }
 
-func (c *client) Call(ctx context.Context, p rpctest.Procedure, header map[string]string, messages ...string) rpctest.Answer {
+func (c *client) Call(ctx context.Context, p rpctest.Procedure, header []string, messages ...string) rpctest.Answer {
 	to := connect.NewClient[message, message](c.http, c.base+p.Name, c.options...)
 	set := func(h http.Header) {
-		for key, value := range header {
-			h.Set(key, value)
+		for pair := range slices.Chunk(header, 2) {
+			h.Add(pair[0], pair[1])
 		}
 	}
 	switch p.Kind {

@@ -52,24 +52,22 @@ var subject = echotest.Subject[*echo.Context, echo.HandlerFunc, echo.MiddlewareF
 			HandleError: true, LogValuesFunc: func(*echo.Context, middleware.RequestLoggerValues) error { return nil },
 		})
 	},
-
-	Impossible: map[string]string{
-		"103 and then 404 is recorded as 404": "echo.Response treats the first WriteHeader as the answer, even with an informational status, and ignores the next. The client gets 103 and then an empty 200",
-	},
 }
 
-func init() { subject.Nested = virtualHost } // which is made of the subject
-
-func virtualHost(compose echotest.Compose[echo.HandlerFunc, *echo.Echo]) []footfalltest.Nested {
-	return []footfalltest.Nested{
-		adaptertest.OnHost(adaptertest.Inside(compose("a virtual host", "GET", "/users/7", "GET /users/:id", subject.User), func(e http.Handler) http.Handler {
-			return echo.NewVirtualHostHandler(map[string]*echo.Echo{"shop.example.com": e.(*echo.Echo)})
-		})),
+func init() { // with what is made of the subject
+	virtual := subject.Compose("a virtual host", "GET", "/users/7", "GET /users/:id", func(e *echo.Echo, of footfalltest.App, h echo.HandlerFunc) {
+		e.Use(subject.Using(of)...)
+		e.GET("/users/:id", h)
+	})
+	inner := virtual.Handler
+	virtual.Host, virtual.Handler = "shop.example.com", func(tb testing.TB, of footfalltest.App) http.Handler {
+		return echo.NewVirtualHostHandler(map[string]*echo.Echo{"shop.example.com": inner(tb, of).(*echo.Echo)})
 	}
+	subject.Nested = []footfalltest.Nested{virtual}
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { subject.Conform(t) }
+func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { adaptertest.Conform(t, subject.Adapter()) }
 
 func TestAdapterPassesTheEchoSuite(t *testing.T) {
 	t.Parallel()
@@ -82,16 +80,11 @@ func TestTheProgramOfTheREADMECompiles(t *testing.T) {
 }
 
 func TestARequestCostsAtMostFiveAllocations(t *testing.T) {
-	bare, wrapped := subject.Measure(t)
-	adaptertest.Allocations(t, bare, wrapped, 5)
-	bare, wrapped = subject.Measure(t, "id")
-	adaptertest.Allocations(t, bare, wrapped, 5)
+	subject.Adapter().AllocatesAtMost(t, 5)
+	subject.Adapter().AllocatesAtMost(t, 5, "id")
 }
 
-func BenchmarkEcho(b *testing.B) {
-	bare, wrapped := subject.Measure(b)
-	adaptertest.Benchmark(b, bare, wrapped)
-}
+func BenchmarkEcho(b *testing.B) { subject.Adapter().Benchmark(b) }
 
 // In echo 5 a writer may hide echo's Response. The status that echo would answer with is
 // recorded then.

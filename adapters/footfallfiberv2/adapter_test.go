@@ -59,15 +59,16 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	},
 	Requests: requests,
 
-	Context:   (*fiber.Ctx).UserContext,
-	Continue:  (*fiber.Ctx).SetUserContext,
-	SetHost:   func(c *fiber.Ctx, host string) { c.Request().SetHost(host) },
-	SetStatus: func(c *fiber.Ctx, status int) { c.Status(status) },
-	Error:     func(status int) error { return fiber.NewError(status, "it fails") },
-	Break:     func(c *fiber.Ctx) error { return c.Context().Conn().Close() },
-	SendFile:  func(c *fiber.Ctx, name string) error { return c.SendFile(name) },
-	Stream:    func(c *fiber.Ctx, write func(*bufio.Writer)) { c.Context().SetBodyStreamWriter(write) },
-	TooLate:   func(c *fiber.Ctx, status int) { c.Context().TimeoutErrorWithCode("too late", status) },
+	Context:      (*fiber.Ctx).UserContext,
+	Continue:     (*fiber.Ctx).SetUserContext,
+	SetHost:      func(c *fiber.Ctx, host string) { c.Request().SetHost(host) },
+	SetStatus:    func(c *fiber.Ctx, status int) { c.Status(status) },
+	Error:        func(status int) error { return fiber.NewError(status, "it fails") },
+	DefaultError: fiber.DefaultErrorHandler,
+	Break:        func(c *fiber.Ctx) error { return c.Context().Conn().Close() },
+	SendFile:     func(c *fiber.Ctx, name string) error { return c.SendFile(name) },
+	Stream:       func(c *fiber.Ctx, write func(*bufio.Writer)) { c.Context().SetBodyStreamWriter(write) },
+	TooLate:      func(c *fiber.Ctx, status int) { c.Context().TimeoutErrorWithCode("too late", status) },
 	Upgrade: func(c *fiber.Ctx, talk func(fibertest.Conn)) error {
 		upgrader := websocket.FastHTTPUpgrader{}
 		return upgrader.Upgrade(c.Context(), func(conn *websocket.Conn) { talk(conn) })
@@ -92,8 +93,6 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	Raw: func(*fiber.Ctx) fibertest.Raw { return fibertest.Raw{} },
 
 	Impossible: map[string]string{
-		"Track in the handler knows the route":            "Fiber finds the route after the middleware has run, and footfall.Track has only the context. On its page the guard sees only the text of each segment, and PageRoute is PagePath. Track of this package knows the route",
-		"an upload leaves no temporary file behind":       "Fiber's adaptor does not remove the files of a net/http form, with the middleware or without; Fiber's own forms leave none.",
 		"server-sent events arrive when they are written": "Fiber's adaptor for net/http sends nothing before the handler has returned; a stream of fasthttp's own arrives as it is written.",
 		"103 and then 404 is recorded as 404":             "fasthttp, of the version that Fiber v2 is built on, sends no 1xx.",
 	},
@@ -157,7 +156,7 @@ func requests(tb testing.TB, app fiber.Router, path, head string) func() {
 }
 
 // Not parallel: the row about uploads sets an environment variable.
-func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { subject.Conform(t) }
+func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { adaptertest.Conform(t, subject.Adapter()) }
 
 func TestAdapterPassesTheFiberSuite(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package footfallgin_test
 
 import (
-	"errors"
 	"net/http"
 	"os"
 	"testing"
@@ -19,151 +18,86 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// use returns app's middleware, as arguments for Use; none if app has no tracker.
-func use(app footfalltest.App) []gin.HandlerFunc {
-	if app.Tracker == nil {
+// subject returns the adapter with this version of gin.
+func subject() adaptertest.Subject {
+	s := adaptertest.Subject{
+		New:     newApp,
+		Handler: func(a adaptertest.App) http.Handler { return a.(app).engine },
+		Pattern: adaptertest.Replace(":", "*rest"), Opaque: true, AbortStatus: abortStatus(),
+		Values: []adaptertest.Values{
+			{Pattern: "/depots/:depot/files/*path", Path: "/depots/3/files/a/b%20c", Want: map[string]any{"depot": "3", "path": "/a/b c"}},
+		},
+		Known: "GET /users/:id", Register: func(a adaptertest.App) {
+			adaptertest.RegisterColons(a)
+			engine := a.(app).engine
+			engine.Static("/assets", os.TempDir())
+			engine.POST(`/users\:batch`, nothing)
+		},
+		Checks: append(adaptertest.Colons(),
+			adaptertest.Check{Name: "static files", Rule: footfall.Rule{Route: "GET /assets/*filepath", PathProps: []string{"filepath"}}},
+			adaptertest.Check{Name: "a colon that is none of a wildcard", Rule: footfall.Rule{Route: "POST /users:batch"}}),
+		Impossible: map[string]string{
+			"103 and then 404 is recorded as 404": "through gin's writer, which sends no informational answer: it keeps the last status of WriteHeader until the answer begins",
+		},
+	}
+	s.Nested = []footfalltest.Nested{
+		s.ComposeBare("the middleware on a group", "GET", "/api/users/7", "GET /api/users/:id", func(a adaptertest.App, of footfalltest.App, h adaptertest.Handler) {
+			a.(app).engine.Group("/api", use(of)...).GET("/users/:id", handler(h))
+		}),
+		s.ComposeBare("the middleware on a route", "DELETE", "/users/7", "DELETE /users/:id", func(a adaptertest.App, of footfalltest.App, h adaptertest.Handler) {
+			a.(app).engine.DELETE("/users/:id", append(use(of), handler(h))...)
+		}),
+		s.Compose("a wildcard that begins within a segment", "GET", "/reports/year_2026", "GET /reports/year_:year", func(a adaptertest.App, h adaptertest.Handler) {
+			a.Handle(nil, "GET", "/reports/year_:year", h)
+		}),
+		s.Compose("an escaped path", "GET", "/tags/a%2Fb", "GET /tags/:tag", func(a adaptertest.App, h adaptertest.Handler) { a.Handle(nil, "GET", "/tags/:tag", h) }),
+	}
+	if colonsAreEscaped() {
+		s.Nested = append(s.Nested, s.Compose("a colon that is none of a wildcard", "POST", "/users:batch", "POST /users:batch", func(a adaptertest.App, h adaptertest.Handler) {
+			a.Handle(nil, "POST", `/users\:batch`, h)
+		}))
+	}
+	return s
+}
+
+// use returns the middleware of an application of the suite; none if it has no tracker.
+func use(of footfalltest.App) []gin.HandlerFunc {
+	if of.Tracker == nil {
 		return nil
 	}
-	return []gin.HandlerFunc{footfallgin.Middleware(app.Tracker, app.Rules...)}
-}
-
-// engineOf serves the routes of app.
-func engineOf(app footfalltest.App) *gin.Engine {
-	engine := gin.New()
-	engine.Use(use(app)...)
-	for _, r := range app.Routes {
-		handler := func(c *gin.Context) { _ = c.AbortWithError(r.Fail, errors.New("it fails")) }
-		if r.Fail == 0 {
-			handler = gin.WrapH(r.Handler)
-		}
-		track := func(c *gin.Context) {
-			if r.Event != "" {
-				_ = footfallgin.Track(c, r.Event) // the row misses the event
-			}
-		}
-		engine.Handle(r.Method, adaptertest.Replace(":", "*rest")(r.Pattern), track, handler)
-	}
-	return engine
-}
-
-// composed is a way to compose routers: compose registers the handler.
-func composed(name, method, path, route string, compose func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc)) footfalltest.Nested {
-	return adaptertest.Nested(name, method, path, route, func(app footfalltest.App) http.Handler {
-		engine := gin.New()
-		compose(engine, app, gin.WrapH(app.Routes[0].Handler))
-		return engine
-	})
-}
-
-var nested = []footfalltest.Nested{
-	composed("groups in groups", "GET", "/api/v1/users/7", "GET /api/v1/users/:id", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.Use(use(app)...)
-		engine.Group("/api").Group("/v1").GET("/users/:id", h)
-	}),
-	composed("a group with a wildcard", "POST", "/shops/3/carts/9", "POST /shops/:shop/carts/:cart", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.Use(use(app)...)
-		engine.Group("/shops/:shop").POST("/carts/:cart", h)
-	}),
-	composed("the middleware on a group", "GET", "/api/users/7", "GET /api/users/:id", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.Group("/api", use(app)...).GET("/users/:id", h)
-	}),
-	composed("the middleware on a route", "DELETE", "/users/7", "DELETE /users/:id", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.DELETE("/users/:id", append(use(app), h)...)
-	}),
-	composed("a catch-all", "GET", "/files/a/b.css", "GET /files/*path", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.Use(use(app)...)
-		engine.GET("/files/*path", h)
-	}),
-	composed("a route of any method", "PATCH", "/hooks", "PATCH /hooks", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.Use(use(app)...)
-		engine.Any("/hooks", h)
-	}),
-	composed("a wildcard that begins within a segment", "GET", "/reports/year_2026", "GET /reports/year_:year", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.Use(use(app)...)
-		engine.GET("/reports/year_:year", h)
-	}),
-	composed("an escaped path", "GET", "/tags/a%2Fb", "GET /tags/:tag", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.UseRawPath = true
-		engine.Use(use(app)...)
-		engine.GET("/tags/:tag", h)
-	}),
-	composed("an engine mounted in an engine, with the middleware inside", "GET", "/api/users/7", "GET /api/users/:id", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		inner := gin.New()
-		inner.Use(use(app)...)
-		inner.GET("/api/users/:id", h)
-		engine.Any("/api/*rest", gin.WrapH(inner))
-	}),
-	composed("an engine mounted in an engine, with the middleware outside", "GET", "/api/users/7", "GET /api/*rest", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		inner := gin.New()
-		inner.GET("/api/users/:id", h)
-		engine.Use(use(app)...)
-		engine.Any("/api/*rest", gin.WrapH(inner))
-	}),
-	adaptertest.BelowStripPrefix(composed("an engine below StripPrefix, whose routes have no prefix", "GET", "/api/users/7", "GET /users/:id", plainUser)),
-	adaptertest.OfAHost(composed("an engine for a host of a mux", "GET", "/users/7", "GET /users/:id", plainUser)),
-}
-
-func init() {
-	if !colonsAreEscaped() {
-		return
-	}
-	nested = append(nested, composed("a colon that is none of a wildcard", "POST", "/users:batch", "POST /users:batch", func(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-		engine.Use(use(app)...)
-		engine.POST(`/users\:batch`, h)
-	}))
+	return []gin.HandlerFunc{footfallgin.Middleware(of.Tracker, of.Rules...)}
 }
 
 // colonsAreEscaped reports whether this version of gin takes \: for a colon, also below a
 // handler of net/http.
 func colonsAreEscaped() bool {
-	gin.SetMode(gin.TestMode)
 	engine := gin.New()
-	engine.POST(`/users\:batch`, func(*gin.Context) {})
+	engine.POST(`/users\:batch`, nothing)
 	return ask(engine, "POST", "/users:batch").Code == http.StatusOK
 }
 
-func plainUser(engine *gin.Engine, app footfalltest.App, h gin.HandlerFunc) {
-	engine.Use(use(app)...)
-	engine.GET("/users/:id", h)
+func TestAdapterPassesTheMiddlewareSuite(t *testing.T) { adaptertest.Conform(t, subject()) }
+
+func TestTheAdapterBehavesLikeTheOthers(t *testing.T) {
+	t.Parallel()
+	adaptertest.Run(t, subject())
 }
 
-// Not parallel: the row about uploads sets an environment variable.
-func TestAdapterPassesTheMiddlewareSuite(t *testing.T) {
-	adaptertest.Run(t, footfalltest.Subject{
-		Handler: func(_ testing.TB, app footfalltest.App) http.Handler { return engineOf(app) },
-		Pattern: adaptertest.Replace(":", "*rest"), Tracks: true,
-		Nested: nested,
-		Impossible: map[string]string{
-			"103 and then 404 is recorded as 404": "through gin's writer, which sends no informational answer: it keeps the last status of WriteHeader until the answer begins",
-		},
-	})
-}
-
-const measured = "POST /checkout/:id"
-
-// measure returns requests through a bare engine, and through one with a rule, its
-// event and the context value.
-func measure(tb testing.TB, rule footfall.Rule) (bare, wrapped func()) {
-	engine := func(middleware ...gin.HandlerFunc) http.Handler {
-		engine := gin.New()
-		engine.Use(middleware...)
-		engine.POST("/checkout/:id", func(*gin.Context) {})
-		return engine
-	}
-	bare = adaptertest.Requests(engine(), "POST", "/checkout/7")
-	return bare, adaptertest.Requests(engine(footfallgin.Middleware(adaptertest.Tracker(tb), rule)), "POST", "/checkout/7")
+// gin lists routes in another form before the first request and after it.
+func TestCheckRulesAsksTheEngineAfterTheFirstRequest(t *testing.T) {
+	t.Parallel()
+	s := subject()
+	a := s.New()
+	s.Register(a)
+	a.Direct(t, "/")
+	tracker := footfalltest.New(t).Tracker
+	check := func(rules ...footfall.Rule) error { return a.CheckRules(tracker, rules...) }
+	adaptertest.CheckRules(t, check, s.Known, [2]string{"GET /a", "GET /b"}, s.Checks)
 }
 
 func TestARequestCostsAtMostFiveAllocations(t *testing.T) {
-	rule := footfall.Rule{Route: measured, Event: "checkout_completed", Status: footfall.Success}
-	bare, wrapped := measure(t, rule)
-	adaptertest.Allocations(t, bare, wrapped, 5)
-	rule.PathProps = []string{"id"}
-	bare, wrapped = measure(t, rule)
-	adaptertest.Allocations(t, bare, wrapped, 5)
+	subject().AllocatesAtMost(t, 5)
+	subject().AllocatesAtMost(t, 5, "id")
 }
 
-func BenchmarkGin(b *testing.B) {
-	bare, wrapped := measure(b, footfall.Rule{Route: measured, Event: "checkout_completed", Status: footfall.Success})
-	adaptertest.Benchmark(b, bare, wrapped)
-}
+func BenchmarkGin(b *testing.B) { subject().Benchmark(b) }

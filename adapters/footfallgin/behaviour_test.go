@@ -278,26 +278,6 @@ func TestTrackOfAContextWithoutARequestSaysSo(t *testing.T) {
 	assert.ErrorIs(t, footfallgin.Track(c, "seen"), footfall.ErrNoTracker)
 }
 
-func TestCheckRulesAsksTheEngine(t *testing.T) {
-	t.Parallel()
-	tracker := footfalltest.New(t).Tracker
-	engine := gin.New()
-	engine.GET("/users/:id", nothing)
-	engine.Group("/api").Group("/v1").POST("/carts", nothing)
-	engine.Any("/hooks", nothing)
-	engine.Static("/assets", t.TempDir())
-	engine.POST(`/users\:batch`, nothing)
-	check := func(rules ...footfall.Rule) error { return footfallgin.CheckRules(tracker, engine, rules...) }
-	for _, when := range []string{"before the first request", "after it"} { // gin lists routes in another form
-		t.Run(when, func(t *testing.T) {
-			adaptertest.CheckRules(t, check, "GET /users/:id", [2]string{"GET /a", "GET /b"}, append(adaptertest.Colons(),
-				adaptertest.Check{Name: "static files", Rule: footfall.Rule{Route: "GET /assets/*filepath", PathProps: []string{"filepath"}}},
-				adaptertest.Check{Name: "a colon that is none of a wildcard", Rule: footfall.Rule{Route: "POST /users:batch"}}))
-		})
-		ask(engine, "GET", "/")
-	}
-}
-
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {
 	t.Parallel()
 	adaptertest.ReadmeCompiles(t)

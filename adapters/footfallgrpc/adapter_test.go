@@ -30,7 +30,7 @@ import (
 
 func TestAdapterPassesTheRPCSuite(t *testing.T) {
 	t.Parallel()
-	rpctest.Run(t, rpctest.Subject{Serve: serve, Dial: dial})
+	rpctest.Run(t, subject)
 }
 
 // A gRPC proxy answers any method that a client names, so only rules may name events.
@@ -56,7 +56,7 @@ func TestUnknownMethodHasNoRouteUnlessARuleNamesIt(t *testing.T) {
 		footfall.Rule{Route: footfall.NoRoute, Event: "missing"},
 	)))
 	go func() { _ = server.Serve(listener) }()
-	c := dial(t, rpctest.Server{Address: listener.Addr().String()})
+	c := dial(t, adaptertest.Address{Host: listener.Addr().String()}, "")
 	for name, code := range map[string]codes.Code{
 		"/stock.v1.Stock/Count": codes.OK, "/stock.v1.Stock/Secret": codes.OK, "/stock.v1.Stock/Missing": codes.Unimplemented,
 	} {
@@ -82,7 +82,7 @@ func TestAServerBelowNetHTTPKnowsItsPage(t *testing.T) {
 	below.StartTLS()
 	roots := x509.NewCertPool()
 	roots.AddCert(below.Certificate())
-	c := dial(t, rpctest.Server{Address: below.Listener.Addr().String(), TLS: &tls.Config{RootCAs: roots}})
+	c := dial(t, adaptertest.Address{Host: below.Listener.Addr().String(), TLS: &tls.Config{RootCAs: roots}}, "")
 	assert.Equal(t, []string{"done"}, c.Call(t.Context(), p, nil, "hello").Messages)
 	c.Close()
 	below.Close()
@@ -178,13 +178,6 @@ func TestCheckRulesRefusesMethodsThatTheServerDoesNotHave(t *testing.T) {
 	assert.ErrorContains(t, err, "/d.E/F")
 	assert.NotContains(t, err.Error(), "/Bare/Do")
 	assert.NoError(t, footfallgrpc.CheckRules(nil, server, footfall.Rule{Route: "/a.B/C"}))
-}
-
-func TestRulesThatAreWrongAreLoggedAndLeftOut(t *testing.T) {
-	t.Parallel()
-	rpctest.WrongRulesAreLogged(t, func(tracker *footfall.Tracker, rules ...footfall.Rule) {
-		footfallgrpc.UnaryServerInterceptor(tracker, rules...)
-	})
 }
 
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {

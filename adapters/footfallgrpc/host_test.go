@@ -2,6 +2,7 @@ package footfallgrpc_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,26 +18,45 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
 	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 	"github.com/footfall-dev/footfall/adapters/footfallgrpc"
 )
 
+var subject = rpctest.Subject{
+	Serve: serve, Dial: dial, Track: footfallgrpc.Track,
+	CheckRules: func(tracker *footfall.Tracker, procedures []rpctest.Procedure, rules ...footfall.Rule) error {
+		server := grpc.NewServer()
+		register(server, procedures)
+		return footfallgrpc.CheckRules(tracker, server, rules...)
+	},
+}
+
 // serve is an application that uses the adapter as its users do.
-func serve(_ testing.TB, app rpctest.App, l net.Listener) (stop func()) {
-	unary := []grpc.UnaryServerInterceptor{recoverUnary(app)}
-	stream := []grpc.StreamServerInterceptor{recoverStream(app)}
-	if !app.Bare {
-		unary = append(unary, footfallgrpc.UnaryServerInterceptor(app.Tracker, app.Rules...))
-		stream = append(stream, footfallgrpc.StreamServerInterceptor(app.Tracker, app.Rules...))
+func serve(app rpctest.App, l net.Listener, secure *tls.Config) (stop func() error) {
+	var unary []grpc.UnaryServerInterceptor
+	var stream []grpc.StreamServerInterceptor
+	for _, link := range app.Links {
+		if link.Around != nil {
+			unary, stream = append(unary, interceptor{link}.unary), append(stream, interceptor{link}.stream)
+			continue
+		}
+		unary = append(unary, footfallgrpc.UnaryServerInterceptor(link.Tracker, link.Rules...))
+		stream = append(stream, footfallgrpc.StreamServerInterceptor(link.Tracker, link.Rules...))
 	}
 	options := []grpc.ServerOption{grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...)}
-	if app.TLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(app.TLS)))
+	if secure != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(secure)))
 	}
 	server := grpc.NewServer(options...)
 	register(server, app.Procedures)
-	go func() { _ = server.Serve(l) }() // ends with stop
-	return server.GracefulStop
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	return func() error {
+		server.GracefulStop()
+		return <-served
+	}
 }
 
 func register(server *grpc.Server, procedures []rpctest.Procedure) {
@@ -99,14 +119,6 @@ func coded(err error) error {
 	return err
 }
 
-// above is the context that the host's interceptors hand down.
-func above(ctx context.Context, app rpctest.App) context.Context {
-	if app.Above == nil {
-		return ctx
-	}
-	return app.Above(ctx)
-}
-
 // withContext is a stream with another context.
 type withContext struct {
 	grpc.ServerStream
@@ -115,25 +127,23 @@ type withContext struct {
 
 func (s withContext) Context() context.Context { return s.ctx }
 
-func recoverUnary(app rpctest.App) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
-		defer recovering(app, &err)
-		return handler(above(ctx, app), req)
-	}
+// interceptor is an interceptor of the host.
+type interceptor struct{ rpctest.Link }
+
+func (l interceptor) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	err = l.around(ctx, func(ctx context.Context) (err error) {
+		resp, err = handler(ctx, req)
+		return err
+	})
+	return resp, err
 }
 
-func recoverStream(app rpctest.App) grpc.StreamServerInterceptor {
-	return func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
-		defer recovering(app, &err)
-		return handler(srv, withContext{ss, above(ss.Context(), app)})
-	}
+func (l interceptor) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return l.around(ss.Context(), func(ctx context.Context) error { return handler(srv, withContext{ss, ctx}) })
 }
 
-func recovering(app rpctest.App, err *error) {
-	if v := recover(); v != nil {
-		app.Recovered(v)
-		*err = status.Error(codes.Internal, "it panicked")
-	}
+func (l interceptor) around(ctx context.Context, next func(context.Context) error) error {
+	return coded(l.Around(ctx, func(key string) string { return header(ctx, key) }, next))
 }
 
 type unaryCall struct {
@@ -190,12 +200,12 @@ func header(ctx context.Context, key string) string {
 
 type client struct{ conn *grpc.ClientConn }
 
-func dial(tb testing.TB, to rpctest.Server) rpctest.Client {
+func dial(tb testing.TB, to adaptertest.Address, authority string) rpctest.Client {
 	creds := insecure.NewCredentials()
 	if to.TLS != nil {
 		creds = credentials.NewTLS(to.TLS)
 	}
-	conn, err := grpc.NewClient(to.Address, grpc.WithTransportCredentials(creds), grpc.WithAuthority(to.Authority), grpc.WithDisableRetry())
+	conn, err := grpc.NewClient(to.Host, grpc.WithTransportCredentials(creds), grpc.WithAuthority(authority), grpc.WithDisableRetry())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -204,8 +214,8 @@ func dial(tb testing.TB, to rpctest.Server) rpctest.Client {
 
 func (c client) Close() { _ = c.conn.Close() }
 
-func (c client) Call(ctx context.Context, p rpctest.Procedure, header map[string]string, messages ...string) rpctest.Answer {
-	ctx = metadata.NewOutgoingContext(ctx, metadata.New(header))
+func (c client) Call(ctx context.Context, p rpctest.Procedure, header []string, messages ...string) rpctest.Answer {
+	ctx = metadata.NewOutgoingContext(ctx, metadata.Pairs(header...))
 	var got metadata.MD
 	var trailer metadata.MD
 	var a rpctest.Answer

@@ -1,10 +1,7 @@
 package footfallmux_test
 
 import (
-	"net"
 	"net/http"
-	"slices"
-	"testing"
 
 	"github.com/gorilla/mux"
 
@@ -13,65 +10,59 @@ import (
 	"github.com/footfall-dev/footfall/adapters/footfallmux"
 )
 
-func TestTheAdapterBehavesLikeTheOthers(t *testing.T) {
-	t.Parallel()
-	for name, wrap := range map[string]bool{"Wrap": true, "Use": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			adaptertest.Behave(t, adaptertest.Framework{
-				New: func() adaptertest.App { return &app{wrap: wrap} },
-				Values: []adaptertest.Values{
-					{Pattern: "/orgs/{org}/teams/{team:[a-z]+}", Path: "/orgs/acme/teams/red", Want: map[string]any{"org": "acme", "team": "red"}},
-				},
-				Impossible: map[string]string{
-					"the request is the original without a context value":           "mux makes a copy of each request",
-					"middlewares above see the same request as without the adapter": "a middleware of net/http has its own request, which none below can replace",
-				},
-			})
-		})
+// app is a router as an application of the tests. The router is made when it is served, because
+// Wrap needs the routes and Use the middlewares.
+type app struct {
+	adaptertest.Layers
+	wrap    bool
+	compose []func(*mux.Router)
+	track   func(*mux.Router) http.Handler // nil without Wrap
+}
+
+func newApp(wrap bool) func() adaptertest.App {
+	return func() adaptertest.App {
+		a := &app{wrap: wrap, Layers: adaptertest.Layers{Plain: words}}
+		a.Inner = func() http.Handler {
+			if router := a.router(); a.track == nil {
+				return router
+			} else {
+				return a.track(router)
+			}
+		}
+		if !wrap {
+			a.Into = a.use
+		}
+		return a
 	}
 }
 
-// app is a router as an application of adaptertest.Behave. The router is made when it is
-// served, because Wrap needs the routes and Use the middlewares.
-type app struct {
-	wrap    bool
-	track   func(router *mux.Router) http.Handler // nil without the middleware
-	above   []mux.MiddlewareFunc                  // the outermost first
-	compose []func(*mux.Router)
-}
-
-var words = adaptertest.Plain{
+var words = &adaptertest.Plain{
 	Value: func(r *http.Request, name string) string { return mux.Vars(r)[name] },
 	Track: footfallmux.Track,
 }
 
-func (a *app) add(m mux.MiddlewareFunc) {
-	if a.wrap && a.track == nil {
-		a.above = append(a.above, m)
-		return
-	}
+func (a *app) use(m func(http.Handler) http.Handler) {
 	a.compose = append(a.compose, func(router *mux.Router) { router.Use(m) })
 }
 
 func (a *app) Watch(tracker *footfall.Tracker, rules ...footfall.Rule) {
-	if a.wrap {
-		a.track = func(router *mux.Router) http.Handler { return footfallmux.Wrap(tracker, router, rules...) }
+	if !a.wrap {
+		a.compose = append(a.compose, func(router *mux.Router) { watch(router, tracker, rules) })
 		return
 	}
-	a.compose = append(a.compose, func(router *mux.Router) { watch(router, tracker, rules) })
+	a.track = func(router *mux.Router) http.Handler { return footfallmux.Wrap(tracker, router, rules...) }
+	a.Into = a.use
 }
 
-func (a *app) Use(m adaptertest.Middleware) { a.add(words.Middleware(m)) }
-func (a *app) Recover()                     { a.add(adaptertest.PlainRecovery) }
-func (a *app) Refuse()                      { a.add(adaptertest.Deny) }
-
-func (a *app) Handle(prefix, method, pattern string, h adaptertest.Handler) {
+func (a *app) Handle(groups []string, method, pattern string, h adaptertest.Handler) {
 	a.compose = append(a.compose, func(router *mux.Router) {
-		if prefix != "" {
+		for _, prefix := range groups {
 			router = router.PathPrefix(prefix).Subrouter()
 		}
-		router.Handle(pattern, words.Handler(h)).Methods(method)
+		route := router.Handle(pattern, words.Handler(h))
+		if method != "" {
+			route.Methods(method)
+		}
 	})
 }
 
@@ -86,18 +77,3 @@ func (a *app) router() *mux.Router {
 func (a *app) CheckRules(tracker *footfall.Tracker, rules ...footfall.Rule) error {
 	return footfallmux.CheckRules(tracker, a.router(), rules...)
 }
-
-func (a *app) server() adaptertest.Server {
-	router := a.router()
-	var h http.Handler = router
-	if a.track != nil {
-		h = a.track(router)
-	}
-	for _, m := range slices.Backward(a.above) {
-		h = m(h)
-	}
-	return adaptertest.Server{Handler: h}
-}
-
-func (a *app) Serve(l net.Listener) (stop func() error) { return a.server().Serve(l) }
-func (a *app) Direct(tb testing.TB, path string)        { a.server().Direct(tb, path) }

@@ -5,65 +5,22 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
-	"testing"
-
-	"github.com/stretchr/testify/assert"
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// Conform runs the conformance suite. Not in parallel: its row about uploads sets an
-// environment variable.
-func (s Subject[C, R]) Conform(t *testing.T) {
-	pattern := adaptertest.Replace(":", "*")
-	nested := s.nested()
-	if s.Nested != nil {
-		nested = append(nested, s.Nested(s.compose)...)
+// host adds the middlewares that the conformance suite wants.
+func (s Subject[C, R]) host(a adaptertest.App, of footfalltest.App) {
+	f := s.fiber(a)
+	f.Use(s.recovering(of.Recovered))
+	if of.SiteOf != nil {
+		f.Use(func(c C) error {
+			s.Continue(c, footfall.WithSite(s.Context(c), of.SiteOf(c.Get("Host"))))
+			return c.Next()
+		})
 	}
-	adaptertest.Run(t, footfalltest.Subject{
-		Pattern: pattern, Tracks: true, Nested: nested, Impossible: s.Impossible,
-		Serve: func(tb testing.TB, app footfalltest.App, l net.Listener) func() {
-			f := s.wired(app)
-			for _, r := range app.Routes {
-				handler := func(C) error { return s.Error(r.Fail) }
-				if r.Fail == 0 {
-					handler = s.mounted(r.Handler)
-				}
-				s.Add(f, r.Method, pattern(r.Pattern), Handlers[C]{func(c C) error {
-					if r.Event != "" {
-						_ = s.Track(c, r.Event) // the row misses the event
-					}
-					return handler(c)
-				}})
-			}
-			return s.until(tb, f, l)
-		},
-	})
-}
-
-// until serves until stop is called, or the test ends.
-func (s Subject[C, R]) until(tb testing.TB, app R, l net.Listener) (stop func()) {
-	end := s.serve(app, l)
-	stop = sync.OnceFunc(func() { assert.NoError(tb, end()) })
-	tb.Cleanup(stop)
-	return stop
-}
-
-// wired returns an app with the host's middlewares and, unless the tracker is nil, the tested
-// middleware.
-func (s Subject[C, R]) wired(app footfalltest.App) R {
-	f := s.New(Config[C]{BodyLimit: 64 << 20})
-	f.Use(s.recovering(app.Recovered))
-	if app.SiteOf != nil {
-		f.Use(s.sited(app.SiteOf))
-	}
-	if app.Tracker != nil {
-		f.Use(s.Middleware(app.Tracker, app.Rules...))
-	}
-	return f
 }
 
 // recovering is the host's recovery.
@@ -80,14 +37,6 @@ func (s Subject[C, R]) recovering(recovered func(any)) func(C) error {
 				err = s.Error(http.StatusInternalServerError)
 			}
 		}()
-		return c.Next()
-	}
-}
-
-// sited is the host's middleware that sets the site.
-func (s Subject[C, R]) sited(siteOf func(host string) string) func(C) error {
-	return func(c C) error {
-		s.Continue(c, footfall.WithSite(s.Context(c), siteOf(c.Get("Host"))))
 		return c.Next()
 	}
 }
@@ -153,56 +102,18 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, both, err
 }
 
-func (s Subject[C, R]) compose(name, method, path, route string, add func(app R, h func(C) error)) footfalltest.Nested {
-	return footfalltest.Nested{
-		Name: name, Method: method, Path: path, Route: route,
-		Serve: func(tb testing.TB, app footfalltest.App, l net.Listener) func() {
-			f := s.wired(app)
-			add(f, s.mounted(app.Routes[0].Handler))
-			return s.until(tb, f, l)
-		},
+// nested are the ways to compose routers that only Fiber has.
+func (s Subject[C, R]) nested(a adaptertest.Subject) []footfalltest.Nested {
+	compose := func(name, method, path, route string, add func(app R, h func(C) error)) footfalltest.Nested {
+		return a.Compose(name, method, path, route, func(a adaptertest.App, h adaptertest.Handler) {
+			add(s.fiber(a), func(c C) error { return h(request[C, R]{c, s}) })
+		})
 	}
-}
-
-func (s Subject[C, R]) nested() []footfalltest.Nested {
 	one := func(name, path, route, pattern string) footfalltest.Nested {
-		return s.compose(name, "GET", path, route, func(app R, h func(C) error) { s.get(app, pattern, h) })
+		return compose(name, "GET", path, route, func(app R, h func(C) error) { s.get(app, pattern, h) })
 	}
-	all := s.compose("All", "PATCH", "/users/7", "/users/:id", func(app R, h func(C) error) { s.Add(app, "", "/users/:id", Handlers[C]{h}) })
-	return append(s.nestedApps(), all,
-		one("a wildcard for the rest", "/files/a/b", "GET /files/*", "/files/*"),
-		one("an optional parameter that is absent", "/users", "GET /users/:id?", "/users/:id?"),
-		one("another spelling of the path", "/API/Users/", "GET /api/users", "/api/users"),
-		s.compose("a group", "GET", "/api/users/7", "GET /api/users/:id", func(app R, h func(C) error) {
-			s.get(s.Group(app, "/api", nil), "/users/:id", h)
-		}),
-		s.compose("a group in a group, with middlewares", "POST", "/api/v1/users", "POST /api/v1/users", func(app R, h func(C) error) {
-			with := Handlers[C]{next[C]}
-			s.Add(s.Group(s.Group(app, "/api", with), "/v1", with), "POST", "/users", Handlers[C]{next[C], h})
-		}),
-		s.compose("Route", "GET", "/api/users/7", "GET /api/users/:id", func(app R, h func(C) error) {
-			app.Route("/api", func(r R) { s.get(r, "/users/:id", h) })
-		}),
-		s.compose("a middleware and a route of one path", "GET", "/api", "GET /api", func(app R, h func(C) error) {
-			app.Use("/api", next[C])
-			s.get(app, "/api", h)
-		}),
-		s.compose("a route that the one before it passed on to", "GET", "/users/me", "GET /users/me", func(app R, h func(C) error) {
-			s.get(app, "/users/:id", next[C])
-			s.get(app, "/users/me", h)
-		}),
-		s.compose("a path that a middleware rewrote", "GET", "/old/7?x=1", "GET /new/:id", func(app R, h func(C) error) {
-			app.Use("/old", func(c C) error {
-				c.Path("/new/7")
-				return c.RestartRouting()
-			})
-			s.get(app, "/new/:id", h)
-		}))
-}
-
-func (s Subject[C, R]) nestedApps() []footfalltest.Nested {
 	mounted := func(name, path, route, prefix, pattern string) footfalltest.Nested {
-		return s.compose(name, "GET", path, route, func(app R, h func(C) error) {
+		return compose(name, "GET", path, route, func(app R, h func(C) error) {
 			inner := s.New(Config[C]{})
 			inner.Use(next[C])
 			s.get(inner, pattern, h)
@@ -213,43 +124,43 @@ func (s Subject[C, R]) nestedApps() []footfalltest.Nested {
 	if s.MountKeepsCase {
 		inCapitals = "GET /API/Users"
 	}
-	return []footfalltest.Nested{
+	nested := []footfalltest.Nested{
 		mounted("a mounted app", "/api/users/7", "GET /api/users/:id", "/api", "/users/:id"),
 		mounted("an app mounted in capitals", "/API/Users", inCapitals, "/API", "/Users"),
-		s.compose("an app in an app in a group, mounted twice", "GET", "/b/api/v1/users/7", "GET /b/api/v1/users/:id", func(app R, h func(C) error) {
+		compose("an app in an app in a group, mounted twice", "GET", "/b/api/v1/users/7", "GET /b/api/v1/users/:id", func(app R, h func(C) error) {
 			innermost, inner := s.New(Config[C]{}), s.New(Config[C]{})
 			s.get(innermost, "/users/:id", h)
 			s.Mount(inner, "/v1", innermost)
 			s.Mount(s.Group(app, "/a", nil), "/api", inner)
 			s.Mount(s.Group(app, "/b", nil), "/api", inner)
 		}),
+		one("an optional parameter that is absent", "/users", "GET /users/:id?", "/users/:id?"),
+		one("another spelling of the path", "/API/Users/", "GET /api/users", "/api/users"),
+		compose("a group in a group, with middlewares", "POST", "/api/v1/users", "POST /api/v1/users", func(app R, h func(C) error) {
+			with := Handlers[C]{next[C]}
+			s.Add(s.Group(s.Group(app, "/api", with), "/v1", with), "POST", "/users", Handlers[C]{next[C], h})
+		}),
+		compose("Route", "GET", "/api/users/7", "GET /api/users/:id", func(app R, h func(C) error) {
+			app.Route("/api", func(r R) { s.get(r, "/users/:id", h) })
+		}),
+		compose("a middleware and a route of one path", "GET", "/api", "GET /api", func(app R, h func(C) error) {
+			app.Use("/api", next[C])
+			s.get(app, "/api", h)
+		}),
+		compose("a route that the one before it passed on to", "GET", "/users/me", "GET /users/me", func(app R, h func(C) error) {
+			s.get(app, "/users/:id", next[C])
+			s.get(app, "/users/me", h)
+		}),
+		compose("a path that a middleware rewrote", "GET", "/old/7?x=1", "GET /new/:id", func(app R, h func(C) error) {
+			app.Use("/old", func(c C) error {
+				c.Path("/new/7")
+				return c.RestartRouting()
+			})
+			s.get(app, "/new/:id", h)
+		}),
 	}
+	if s.Nested != nil {
+		nested = append(nested, compose("RouteChain", "GET", "/api/users/7", "GET /api/users/:id", s.Nested))
+	}
+	return nested
 }
-
-// Measure returns functions that send a request to a bare app, and to one with a rule, its
-// event and the context value. With browser the request has the headers of a browser.
-func (s Subject[C, R]) Measure(tb testing.TB, browser bool) (bare, wrapped func()) {
-	tb.Helper()
-	head := "POST /checkout/7 HTTP/1.1\r\nHost: shop.example.com\r\n"
-	if browser {
-		head += headers
-	}
-	requests := func(handlers ...any) func() {
-		app := s.New(Config[C]{})
-		for _, h := range handlers {
-			app.Use(h)
-		}
-		s.Add(app, "POST", "/checkout/:id", Handlers[C]{func(C) error { return nil }})
-		return s.Requests(tb, app, "/checkout/7", head+"\r\n")
-	}
-	return requests(), requests(s.Middleware(adaptertest.Tracker(tb), footfall.Rule{
-		Route: "POST /checkout/:id", Event: "checkout_completed", Status: footfall.Success,
-	}))
-}
-
-const headers = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n" +
-	"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n" +
-	"Accept-Language: en-GB,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n" +
-	"Referer: https://shop.example.com/basket\r\nCookie: session=1a2b3c4d5e6f; theme=dark\r\n" +
-	"Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: same-origin\r\n" +
-	"Upgrade-Insecure-Requests: 1\r\nPriority: u=0, i\r\n"

@@ -1,30 +1,27 @@
-// Package fibertest tests the adapters for Fiber v2 and v3, besides adaptertest.Behave and
-// adaptertest.Run, in the cases that only Fiber has. Each test serves both versions: it has
-// type parameters for their types, and functions for the few names that differ.
+// Package fibertest makes a subject of adaptertest of Fiber v2 or v3, and has the rows that only
+// Fiber has. The subject serves both versions: it has type parameters for their types, and
+// functions for the few names that differ.
 package fibertest
 
 import (
 	"bufio"
 	"context"
 	"errors"
+	"maps"
 	"mime/multipart"
 	"net"
 	"net/http"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/adapters/adaptertest"
-	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 // Context has the methods that Fiber's context has in all versions.
 type Context interface {
 	Get(header string, or ...string) string
 	Set(header, value string)
-	Location(path string)
 	MultipartForm() (*multipart.Form, error)
 	Next() error
 	Params(name string, or ...string) string
@@ -80,13 +77,14 @@ type Subject[C Context, R Router[R]] struct {
 	SetHost   func(C, string)          // of the request
 	SetStatus func(C, int)
 	Error     func(status int) error
-	Break     func(C) error // closes the connection
-	Redirect  func(c C, to string) error
-	SendFile  func(c C, name string) error
-	Stream    func(c C, write func(*bufio.Writer))
-	TooLate   func(c C, status int)            // answers for a handler that goes on
-	Upgrade   func(c C, talk func(Conn)) error // to a WebSocket
-	Recover   func() func(C) error
+	// DefaultError is Fiber's own ErrorHandler.
+	DefaultError func(C, error) error
+	Break        func(C) error // closes the connection
+	SendFile     func(c C, name string) error
+	Stream       func(c C, write func(*bufio.Writer))
+	TooLate      func(c C, status int)            // answers for a handler that goes on
+	Upgrade      func(c C, talk func(Conn)) error // to a WebSocket
+	Recover      func() func(C) error
 	// Timeout is a handler below Fiber's middleware for timeouts, which answers 408.
 	Timeout func(ended <-chan struct{}) func(C) error
 	// Adapt is Fiber's adaptor for handlers of net/http. Raw does what the adaptor does
@@ -94,9 +92,11 @@ type Subject[C Context, R Router[R]] struct {
 	Adapt func(http.HandlerFunc) func(C) error
 	Raw   func(C) Raw
 
-	// These are for this version only: more ways to compose routers, and impossible rows of
-	// footfalltest.
-	Nested     func(Compose[C, R]) []footfalltest.Nested
+	// Nested is a further way to compose routers: it adds a handler for GET /api/users/:id. It is
+	// nil if this version has none.
+	Nested func(app R, h func(C) error)
+
+	// Impossible has rows that are impossible with this version only.
 	Impossible map[string]string
 }
 
@@ -106,118 +106,100 @@ type Conn interface {
 	WriteMessage(kind int, text []byte) error
 }
 
-// Compose makes a composition of routers from a function that registers the handler.
-type Compose[C, R any] func(name, method, path, route string, add func(app R, h func(C) error)) footfalltest.Nested
-
 // patience bounds each wait.
 const patience = 15 * time.Second
 
 var errFails = errors.New("it fails")
 
-func seen(route string) footfall.Rule { return footfall.Rule{Route: route, Event: "seen"} }
+func next[C Context](c C) error { return c.Next() }
 
 func fine[C Context](c C) error { return c.SendString("fine") }
-
-func next[C Context](c C) error { return c.Next() }
 
 // get registers a route for GET.
 func (s Subject[C, R]) get(r R, path string, handlers ...func(C) error) {
 	s.Add(r, "GET", path, handlers)
 }
 
-// watched is an app below the adapter's middleware.
-func (s Subject[C, R]) watched(tracker *footfalltest.Tracker, rules ...footfall.Rule) R {
-	app := s.New(Config[C]{})
-	app.Use(s.Middleware(tracker.Tracker, rules...))
-	return app
+// on registers a route of a stage's app for GET.
+func (s Subject[C, R]) on(st *adaptertest.Stage, path string, handlers ...func(C) error) {
+	s.get(s.fiber(st.App), path, handlers...)
 }
 
-// open serves app on a socket.
-func (s Subject[C, R]) open(t *testing.T, app R) (base string, stop func()) {
-	t.Helper()
-	return adaptertest.Open(t, func(l net.Listener) func() error { return s.serve(app, l) }, nil)
-}
-
-func (s Subject[C, R]) serve(app R, l net.Listener) (stop func() error) {
-	served := make(chan error, 1)
-	go func() { served <- s.Listen(app, l) }()
-	return func() error { return errors.Join(s.Shutdown(app, patience), <-served) }
-}
-
-// ask sends a request and returns the status.
-func ask(t *testing.T, base, method, path string) int {
-	t.Helper()
-	status, _ := adaptertest.Ask(t, base, adaptertest.Request{Method: method, Path: path})
-	return status
-}
-
-// Run runs all tests except the conformance suite and the test of Fiber's own forms.
-func (s Subject[C, R]) Run(t *testing.T) {
-	rows := []struct {
-		name string
-		run  func(*testing.T)
-	}{
-		{"the page outlives the buffers of its request", s.pageOutlivesBuffers},
-		{"the page is the page of the original request", s.pageIsAsItCame},
-		{"clients of Fiber's own handlers do not mix", s.clientsDoNotMix},
-		{"an error is answered once and recorded as seen", s.errorIsAnsweredOnce},
-		{"an error that no rule needs is passed on", s.errorGoesOn},
-		{"a handler of Use is not a route", s.whatUseAnswersIsNoRoute},
-		{"HEAD of a GET route makes no event", s.headIsNoVisit},
-		{"a request that is routed again is counted once", s.routedAgainIsCountedOnce},
-		{"one middleware serves a group, a route and two apps", s.oneMiddlewareServesAll},
-		{"a timeout is recorded as the client sees it", s.timeoutIsRecordedAsSeen},
-		{"a WebSocket of fasthttp works", s.webSocketWorks},
-		{"a stream arrives as it is written", s.streamArrivesAsWritten},
-		{"a file is sent whole", s.fileIsSentWhole},
-		{"patterns are Fiber's", s.patternsAreFibers},
-		{"a plus is a catch-all", s.plusIsACatchAll},
-		{"CheckRules knows the registered routes", s.checkRulesKnows},
-		{"the server answers and stops once", s.serverAnswersAndStopsOnce},
-		{"the server stops although Fiber has not begun to serve", s.serverStopsBeforeFiberServes},
-		{"the server says that the port is in use", s.serverSaysThatThePortIsInUse},
-	}
-	for _, r := range rows {
-		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			r.run(t)
-		})
-	}
-	t.Run("like the others", s.behaves)
-}
-
-func (s Subject[C, R]) behaves(t *testing.T) {
-	adaptertest.Behave(t, adaptertest.Framework{
-		New: func() adaptertest.App { return app[C, R]{s, s.New(Config[C]{Strict: true})} }, Pattern: adaptertest.Replace(":", "*"),
+// Adapter is the subject for adaptertest.
+func (s Subject[C, R]) Adapter() adaptertest.Subject {
+	a := adaptertest.Subject{
+		New:         func() adaptertest.App { return s.app(false) },
+		Strict:      func() adaptertest.App { return s.app(true) },
+		Pattern:     adaptertest.Replace(":", "*"),
+		AbortStatus: http.StatusInternalServerError,
+		Host:        s.host,
+		OnError: func(a adaptertest.App, answer func(adaptertest.Context, error)) {
+			a.(*app[C, R]).onError = func(c C, err error) error {
+				answer(request[C, R]{c, s}, err)
+				return nil
+			}
+		},
 		Values: []adaptertest.Values{
 			{Pattern: "/files/:folder/*", Path: "/files/a/b/c.txt", Want: map[string]any{"folder": "a", "*": "b/c.txt"}},
 			{Pattern: "/users/:id?", Path: "/users", Want: map[string]any{"id": ""}},
 			{Pattern: "/items/:id<int>", Path: "/items/42", Want: map[string]any{"id": "42"}},
 		},
+		Known: "POST /api/users", Register: s.register,
 		Impossible: map[string]string{
 			"above the recovery a panic is recorded with the status of its answer": "Fiber's recovery makes an error of every panic, http.ErrAbortHandler too: the middleware stands below it",
 			"a refusal by a middleware below is recorded":                          "Fiber finds the route after its middlewares, so the answer of a middleware has none",
-			"middlewares above see the same request as without the adapter":        "Fiber has no *http.Request, of which another could take the place",
-			"the request is the original without a context value":                  "Fiber has no *http.Request",
+			"Track in the handler knows the route":                                 "Fiber finds the route after the middleware has run, and footfall.Track has only the context. On its page the guard sees only the text of each segment, and PageRoute is PagePath. Track of this package knows the route",
+			"an upload leaves no temporary file behind":                            "Fiber's adaptor does not remove the files of a net/http form, with the middleware or without; Fiber's own forms leave none.",
 		},
-	})
+	}
+	maps.Copy(a.Impossible, s.Impossible)
+	a.Checks = append(adaptertest.Routes([]string{"HEAD /shop/orders/:id", "/api/users"}, nil), routeChecks()...)
+	a.Nested = s.nested(a)
+	return a
 }
 
-// UploadLeavesNoFile is for Fiber's own forms. It cannot run in parallel, because the
-// process has one folder of temporary files.
-func (s Subject[C, R]) UploadLeavesNoFile(t *testing.T) {
-	tracker := footfalltest.New(t)
-	app := s.New(Config[C]{BodyLimit: 64 << 20})
-	app.Use(s.Middleware(tracker.Tracker, seen("POST /upload")))
-	s.Add(app, "POST", "/upload", Handlers[C]{func(c C) error {
-		form, err := c.MultipartForm()
-		if assert.NoError(t, err) {
-			assert.Len(t, form.File["file"], 1)
-		}
-		assert.NotEmpty(t, adaptertest.TemporaryFiles(t), "the upload went into no file")
-		return nil
-	}})
-	const size = 30 << 20 // fasthttp keeps 16 MB in memory
-	adaptertest.UploadLeavesNoFile(t, size, func(l net.Listener) func() error { return s.serve(app, l) })
-	assert.Equal(t, []string{"seen"}, tracker.Names())
+func routeChecks() (checks []adaptertest.Check) {
+	for _, route := range []string{"GET /shop/orders/:id", "POST /api/users", footfall.AnyRoute, footfall.NoRoute} {
+		checks = append(checks, adaptertest.Check{Name: route, Rule: footfall.Rule{Route: route}})
+	}
+	for _, route := range []string{"GET /orders/:id", "GET /api/users", "GET /only/used", "GET /shop", "GET /"} {
+		checks = append(checks, adaptertest.Check{Name: route, Rule: footfall.Rule{Route: route}, Says: `Rule{"` + route + `"}.Route: not registered`})
+	}
+	return checks
 }
+
+func (s Subject[C, R]) register(a adaptertest.App) {
+	inner, app := s.New(Config[C]{}), s.fiber(a)
+	s.get(inner, "/orders/:id", next[C])
+	app.Use("/only/used", next[C])
+	s.Mount(app, "/shop", inner)
+	a.Handle([]string{"/api"}, "POST", "/users", adaptertest.Fine)
+}
+
+// Measure returns functions that send a request to a bare app, and to one with a rule, its
+// event and the context value. With browser the request has the headers of a browser.
+func (s Subject[C, R]) Measure(tb testing.TB, browser bool) (bare, wrapped func()) {
+	tb.Helper()
+	head := "POST /checkout/7 HTTP/1.1\r\nHost: shop.example.com\r\n"
+	if browser {
+		head += headers
+	}
+	requests := func(handlers ...any) func() {
+		app := s.New(Config[C]{})
+		for _, h := range handlers {
+			app.Use(h)
+		}
+		s.Add(app, "POST", "/checkout/:id", Handlers[C]{func(C) error { return nil }})
+		return s.Requests(tb, app, "/checkout/7", head+"\r\n")
+	}
+	return requests(), requests(s.Middleware(adaptertest.Tracker(tb), footfall.Rule{
+		Route: "POST /checkout/:id", Event: "checkout_completed", Status: footfall.Success,
+	}))
+}
+
+const headers = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n" +
+	"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n" +
+	"Accept-Language: en-GB,en;q=0.5\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n" +
+	"Referer: https://shop.example.com/basket\r\nCookie: session=1a2b3c4d5e6f; theme=dark\r\n" +
+	"Sec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: same-origin\r\n" +
+	"Upgrade-Insecure-Requests: 1\r\nPriority: u=0, i\r\n"

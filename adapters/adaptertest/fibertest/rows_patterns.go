@@ -1,13 +1,13 @@
 package fibertest
 
 import (
-	"testing"
+	"strings"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
 )
 
 // patternRows are routes with a request to each, and the expected events of a rule with PathProps
@@ -29,46 +29,41 @@ var patternRows = []struct {
 	{"/user/reset/:key", "/USER/reset/k3y", map[string]any{"key": "k3y"}, "get_user_reset_key", "/USER/reset/%7Bkey%7D", "/user/reset/%7Bkey%7D"},
 }
 
-func (s Subject[C, R]) patternsAreFibers(t *testing.T) {
+func (s Subject[C, R]) patternsAreFibers(st *adaptertest.Stage) {
 	for _, row := range patternRows {
-		t.Run(row.pattern, func(t *testing.T) {
-			t.Parallel()
-			rule := seen("GET " + row.pattern)
+		st.Each(row.pattern, func(st *adaptertest.Stage) {
+			rule := adaptertest.Seen("GET " + row.pattern)
 			for name := range row.props {
 				rule.PathProps = append(rule.PathProps, name)
 			}
 			byRoute := footfall.Rule{Route: rule.Route, Event: "by route", Page: footfall.PageRoute}
-			tracker, every := footfalltest.New(t), footfalltest.New(t)
-			app := s.watched(tracker, rule, byRoute)
-			app.Use(s.Middleware(every.Tracker, footfall.Rule{Route: footfall.AnyRoute}))
-			s.get(app, row.pattern, func(c C) error { return s.Track(c, "tracked") })
-			require.NoError(t, s.CheckRules(tracker.Tracker, app, rule, byRoute))
-			base, stop := s.open(t, app)
-			assert.Equal(t, 200, ask(t, base, "GET", row.path))
-			stop()
-			events := append(tracker.Events(), every.Events()...)
-			require.Len(t, events, 4)
+			every := st.Another(st.T)
+			st.Watch(rule, byRoute)
+			st.App.Watch(every.Tracker.Tracker, footfall.Rule{Route: footfall.AnyRoute})
+			s.on(st, row.pattern, func(c C) error { return s.Track(c, "tracked") })
+			require.NoError(st, st.App.CheckRules(st.Tracker.Tracker, rule, byRoute))
+			assert.Equal(st, 200, st.Get(row.path))
+			st.Stop()
+			events := append(st.Tracker.Events(), every.Tracker.Events()...)
+			require.Len(st, events, 4)
 			pages := make(map[string]string)
 			for _, e := range events {
-				pages[e.Name] = e.URL
+				pages[e.Name] = strings.TrimPrefix(e.URL, st.URL(""))
 				if e.Name == "seen" {
-					assert.Equal(t, row.props, e.Props)
+					assert.Equal(st, row.props, e.Props)
 				}
 			}
-			want := map[string]string{"seen": base + row.page, "by route": base + row.byRoute, row.name: base + row.page, "tracked": base + row.page}
-			assert.Equal(t, want, pages)
+			assert.Equal(st, map[string]string{"seen": row.page, "by route": row.byRoute, row.name: row.page, "tracked": row.page}, pages)
 		})
 	}
 }
 
-func (s Subject[C, R]) plusIsACatchAll(t *testing.T) {
-	tracker := footfalltest.New(t)
-	app := s.watched(tracker, footfall.Rule{Route: footfall.NoRoute, Event: "missing"})
-	s.get(app, "/help/+", func(c C) error { return c.SendStatus(404) })
-	s.get(app, "/articles/:slug/", func(c C) error { return c.SendStatus(404) })
-	base, stop := s.open(t, app)
-	ask(t, base, "GET", "/help/me")
-	ask(t, base, "GET", "/articles/none/")
-	stop()
-	assert.Equal(t, []string{"missing"}, tracker.Names())
+func (s Subject[C, R]) plusIsACatchAll(st *adaptertest.Stage) {
+	st.Watch(footfall.Rule{Route: footfall.NoRoute, Event: "missing"})
+	for _, path := range []string{"/help/+", "/articles/:slug/"} {
+		s.on(st, path, func(c C) error { return c.SendStatus(404) })
+	}
+	st.Get("/help/me")
+	st.Get("/articles/none/")
+	st.Expect("missing")
 }

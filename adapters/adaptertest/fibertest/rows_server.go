@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
 )
 
 // rounds is how often the tests stop an app about when it begins to serve.
 const rounds = 50
 
-func (s Subject[C, R]) serverAnswersAndStopsOnce(t *testing.T) {
-	tracker := footfalltest.New(t)
-	app := s.watched(tracker, seen("GET /pricing"))
+func (s Subject[C, R]) serverAnswersAndStopsOnce(st *adaptertest.Stage) {
+	t, tracker, app := st.T, st.Tracker, s.fiber(st.App)
+	st.Watch(adaptertest.Seen("GET /pricing"))
 	s.get(app, "/pricing", fine[C])
 	listens, shutdowns := make(chan struct{}), 0
 	s.OnListen(app, func() { close(listens) })
@@ -31,7 +31,8 @@ func (s Subject[C, R]) serverAnswersAndStopsOnce(t *testing.T) {
 	case err := <-ended:
 		require.NoError(t, err)
 	}
-	assert.Equal(t, 200, ask(t, "http://"+address, "GET", "/pricing"))
+	status, _ := adaptertest.Ask(t, "http://"+address, adaptertest.Request{Method: "GET", Path: "/pricing"})
+	assert.Equal(t, 200, status)
 	assert.Equal(t, []string{"seen"}, tracker.Names())
 	stop()
 	require.NoError(t, <-ended)
@@ -48,12 +49,12 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func (s Subject[C, R]) serverStopsBeforeFiberServes(t *testing.T) {
+func (s Subject[C, R]) serverStopsBeforeFiberServes(st *adaptertest.Stage) {
 	for name, begin := range map[string]func(R, context.CancelFunc){
 		"before it listens": func(_ R, stop context.CancelFunc) { stop() },
 		"before it serves":  func(app R, stop context.CancelFunc) { s.OnListen(app, stop) },
 	} {
-		t.Run(name, func(t *testing.T) {
+		st.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var tracker *footfall.Tracker
 			for range rounds {
@@ -67,11 +68,11 @@ func (s Subject[C, R]) serverStopsBeforeFiberServes(t *testing.T) {
 	}
 }
 
-func (s Subject[C, R]) serverSaysThatThePortIsInUse(t *testing.T) {
+func (s Subject[C, R]) serverSaysThatThePortIsInUse(st *adaptertest.Stage) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	require.NoError(st, err)
 	defer taken.Close()
 	var tracker *footfall.Tracker
-	err = tracker.Run(t.Context(), s.Server(s.New(Config[C]{}), taken.Addr().String()))
-	assert.ErrorContains(t, err, taken.Addr().String())
+	err = tracker.Run(st.Context(), s.Server(s.New(Config[C]{}), taken.Addr().String()))
+	assert.ErrorContains(st, err, taken.Addr().String())
 }

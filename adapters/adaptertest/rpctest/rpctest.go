@@ -1,62 +1,54 @@
-// Package rpctest is the conformance suite for adapters of RPC frameworks, as
-// footfalltest.RunMiddleware is for adapters of HTTP routers. A Subject serves and calls with
-// a framework.
+// Package rpctest makes a subject of adaptertest of an RPC framework, and has the rows that only
+// these frameworks have. Each kind of procedure is an application of its own.
 package rpctest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"fmt"
+	"errors"
+	"io"
 	"net"
-	"net/http/httptest"
-	"slices"
-	"sync"
+	"net/http"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/adapters/adaptertest"
 )
 
 // Subject is an adapter that Run tests, with its framework.
 type Subject struct {
-	// Serve serves the app on the listener until stop is called. stop returns
-	// when all calls are answered. The messages are strings.
-	Serve func(tb testing.TB, app App, l net.Listener) (stop func())
+	// Serve serves the app on the listener until stop is called, by TLS if secure is not nil.
+	// stop returns when all calls are answered. The messages are strings.
+	Serve func(app App, l net.Listener, secure *tls.Config) (stop func() error)
 
-	// Dial returns a client with a new connection to a server.
-	Dial func(tb testing.TB, to Server) Client
-}
+	// Dial returns a client with a new connection to a server. The client names authority as the
+	// host; empty is the address.
+	Dial func(tb testing.TB, to adaptertest.Address, authority string) Client
 
-// Server is where a client connects to.
-type Server struct {
-	Address   string
-	Authority string      // the host that the client names; empty: Address
-	TLS       *tls.Config // nil: without
+	Track      func(ctx context.Context, name string, props ...footfall.Prop) error
+	CheckRules func(tracker *footfall.Tracker, procedures []Procedure, rules ...footfall.Rule) error
 }
 
 // App is what a Subject serves.
 type App struct {
-	Bare       bool // without the adapter
-	Tracker    *footfall.Tracker
-	Rules      []footfall.Rule
+	Links      []Link // interceptors, the outermost first
 	Procedures []Procedure
-	TLS        *tls.Config // nil: without
-
-	// Recovered is the host's recovery, an interceptor above the adapter's: it
-	// takes the value of a panic, and the call fails with CodeInternal.
-	Recovered func(any)
-
-	// Above, if it is not nil, makes the context of a call in an interceptor of the
-	// host, above the adapter's.
-	Above func(context.Context) context.Context
 }
 
-// Procedure is one procedure of an App. If Handler returns a *Error, the framework's handler
-// returns the framework's error with the same code. If it returns an error that wraps a
-// *Error, the framework's handler returns an error that wraps the framework's. Other errors
-// are returned unchanged.
+// Link is the adapter, or an interceptor of the host.
+type Link struct {
+	Tracker *footfall.Tracker
+	Rules   []footfall.Rule
+	// Around is nil for the adapter. header is the call's.
+	Around func(ctx context.Context, header func(key string) string, next func(context.Context) error) error
+}
+
+// Procedure is one procedure of an App. If Handler, or an interceptor, returns a *Error, the
+// framework's returns the framework's error with the same code. If it returns an error that wraps
+// a *Error, the framework's returns an error that wraps the framework's. Other errors are returned
+// unchanged.
 type Procedure struct {
 	Name    string // with the leading slash: /rpctest.v1.Suite/Unary
 	Kind    Kind
@@ -81,12 +73,6 @@ func (k Kind) String() string {
 	return [...]string{"unary", "client stream", "server stream", "bidirectional stream"}[k]
 }
 
-// procedure is the suite's procedure of this kind.
-func (k Kind) procedure(handler func(context.Context, Stream) error) Procedure {
-	name := [...]string{"Unary", "Collect", "Watch", "Chat"}[k]
-	return Procedure{Name: "/rpctest.v1.Suite/" + name, Kind: k, Handler: handler}
-}
-
 // Stream is the handler's side of a call of any kind: a message that is not streamed is a
 // stream of one.
 type Stream interface {
@@ -99,9 +85,10 @@ type Stream interface {
 
 // Client calls procedures.
 type Client interface {
-	// Call sends messages, and receives until the call has ended. The answer's Error is the
-	// zero Error if the call succeeded. Headers of an error count as Header.
-	Call(ctx context.Context, p Procedure, header map[string]string, messages ...string) Answer
+	// Call sends headers, names and values, and messages, and receives until the call has ended.
+	// The answer's Error is the zero Error if the call succeeded. Headers of an error count as
+	// Header.
+	Call(ctx context.Context, p Procedure, header []string, messages ...string) Answer
 	Close()
 }
 
@@ -123,172 +110,144 @@ func (e *Error) Error() string { return e.Message }
 // Code is a code of gRPC and Connect.
 type Code uint32
 
-// Codes that the suite names.
-const (
-	Canceled         Code = 1
-	Unknown          Code = 2
-	DeadlineExceeded Code = 4
-	NotFound         Code = 5
-	Unimplemented    Code = 12
-	Internal         Code = 13
-	Unauthenticated  Code = 16 // the last
-)
+// statuses are the HTTP statuses of codes.
+var statuses = [...]int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401}
 
-// patience bounds every wait of the suite.
-const patience = 20 * time.Second
+// codes are codes with a status.
+var codes = map[int]Code{499: 1, 500: 13, 404: 5, 409: 6, 401: 16}
 
-// rows are the tests, each run against a server on a socket.
-var rows = []struct {
-	name string
-	run  func(*testing.T, Subject)
-}{
-	{"the procedure is the route", procedureIsTheRoute},
-	{"an unknown procedure makes no event", unknownMakesNoEvent},
-	{"panics reach the host unchanged and are recorded", panicsReachTheHost},
-	{"a returned error is recorded with its code", errorsAreRecordedWithTheirCode},
-	{"64 clients at once do not mix", clientsDoNotMix},
-	{"response, headers and trailers are the same", answerIsTheSame},
-	{"Track works in the handler, in its goroutines and after the client has disconnected", trackWorksEverywhere},
-	{"a nil and a disabled tracker change nothing", noTrackerChangesNothing},
-	{"events are made without the context value", eventsNeedNoContextValue},
-	{"the page is the public one", pageIsThePublicOne},
-	{"Skip and PageReferer apply", skipAndRefererAreHeeded},
-	{"the page is the configured one", pageIsTheConfigured},
-	{"a client's host never costs an event", hostsCostNoEvent},
-	{"AnyRoute leaves out procedures with their own rule", rulesForAProcedureSilenceAnyRoute},
-	{"the status is a prop and a class", statusIsAPropAndAClass},
-	{"a site set above the interceptor is the events' site", siteAboveIsTheEvents},
-}
+// coded is what a handler returns to fail with a status.
+func coded(status int) error { return &Error{Code: codes[status], Message: "it fails"} }
 
-// Run tests that an adapter makes events of unary calls and of all kinds of streams, and
-// otherwise changes nothing of the application.
-func Run(t *testing.T, s Subject) {
-	t.Helper()
-	for _, r := range rows {
-		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			r.run(t, s)
-		})
+const service = "/rpctest.v1.Suite"
+
+// of returns the subject with procedures of one kind.
+func (s Subject) of(kind Kind) adaptertest.Subject {
+	return adaptertest.Subject{
+		New:     func() adaptertest.App { return &app{Subject: s, kind: kind} },
+		Service: service, AbortStatus: http.StatusInternalServerError,
+		Dial: func(t *testing.T, to adaptertest.Address) adaptertest.Client {
+			return &client{s: s, kind: kind, to: to}
+		},
 	}
 }
 
-// each runs a test for each kind of procedure.
-func each(t *testing.T, test func(*testing.T, Kind)) {
-	for _, kind := range Kinds {
-		t.Run(kind.String(), func(t *testing.T) { test(t, kind) })
+// app is an App as an application of adaptertest.
+type app struct {
+	Subject
+	App
+	kind Kind
+}
+
+func (a *app) Watch(tracker *footfall.Tracker, rules ...footfall.Rule) {
+	a.Links = append(a.Links, Link{Tracker: tracker, Rules: rules})
+}
+
+func (a *app) Use(m adaptertest.Middleware) {
+	a.Links = append(a.Links, Link{Around: func(ctx context.Context, header func(string) string, next func(context.Context) error) error {
+		c := &request{ctx: ctx, s: a.Subject, header: header}
+		return m(c, func() error { return next(c.ctx) })
+	}})
+}
+
+func (a *app) Recover() {
+	a.Use(func(_ adaptertest.Context, next func() error) (err error) {
+		defer func() {
+			if recover() != nil {
+				err = coded(http.StatusInternalServerError)
+			}
+		}()
+		return next()
+	})
+}
+
+func (a *app) Refuse() {
+	a.Use(func(adaptertest.Context, func() error) error { return coded(http.StatusUnauthorized) })
+}
+
+func (a *app) Handle(_ []string, _, procedure string, h adaptertest.Handler) {
+	a.Procedures = append(a.Procedures, Procedure{procedure, a.kind, func(ctx context.Context, stream Stream) error {
+		return h(&request{ctx, a.Subject, stream.Header, stream})
+	}})
+}
+
+func (a *app) CheckRules(tracker *footfall.Tracker, rules ...footfall.Rule) error {
+	return a.Subject.CheckRules(tracker, a.Procedures, rules...)
+}
+
+func (a *app) Serve(l net.Listener, secure *tls.Config) (stop func() error) {
+	return a.Subject.Serve(a.App, l, secure)
+}
+
+func (a *app) Direct(tb testing.TB, _ string) { tb.Fatal("an RPC needs a server") }
+
+// request is a call as a request of adaptertest.
+type request struct {
+	ctx    context.Context
+	s      Subject
+	header func(string) string
+	stream Stream // nil in an interceptor
+}
+
+func (r *request) Context() context.Context       { return r.ctx }
+func (r *request) SetContext(ctx context.Context) { r.ctx = ctx }
+func (r *request) Request() *http.Request         { return nil }
+func (r *request) Writer() http.ResponseWriter    { return nil }
+func (r *request) Param(string) string            { return "" }
+func (r *request) Header(name string) string      { return r.header(name) }
+func (r *request) SetHeader(name, value string)   { r.stream.SetHeader(name, value) }
+func (r *request) Fail(status int) error          { return coded(status) }
+func (r *request) Serve(http.Handler) error       { return errors.ErrUnsupported }
+
+func (r *request) Track(name string, props ...footfall.Prop) error {
+	return r.s.Track(r.ctx, name, props...)
+}
+
+// Answer receives all messages and sends one.
+func (r *request) Answer(_ int, text string) error {
+	if _, err := drain(r.stream); err != nil {
+		return err
 	}
+	return r.stream.Send(text)
 }
 
-// site is an App that is being served.
-type site struct {
-	Address string
-	Tracker *footfalltest.Tracker
-	subject Subject
-	secure  *tls.Config
-	host    string // that clients name; empty: Address
-	stop    func()
-}
-
-// open serves procedures with a tracker that records.
-func (s Subject) open(t *testing.T, rules []footfall.Rule, procedures ...Procedure) *site {
-	t.Helper()
-	return s.openWith(t, func(*footfall.Config) {}, rules, procedures...)
-}
-
-func (s Subject) openWith(t *testing.T, change func(*footfall.Config), rules []footfall.Rule, procedures ...Procedure) *site {
-	t.Helper()
-	tracker := newTracker(t, change)
-	site := s.serve(t, App{Tracker: tracker.Tracker, Rules: rules, Procedures: procedures})
-	site.Tracker = tracker
-	return site
-}
-
-// newTracker returns a tracker that needs a page for every event.
-func newTracker(t *testing.T, change func(*footfall.Config)) *footfalltest.Tracker {
-	t.Helper()
-	return footfalltest.New(t, func(c *footfall.Config) { c.DefaultURL = "" }, change)
-}
-
-func (s Subject) serve(t *testing.T, app App) *site {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if app.Recovered == nil {
-		app.Recovered = func(v any) { t.Errorf("a handler panicked: %v", v) }
-	}
-	stop := sync.OnceFunc(s.Serve(t, app, listener))
-	t.Cleanup(stop)
-	return &site{Address: listener.Addr().String(), subject: s, stop: stop}
-}
-
-// certified returns the configurations of a TLS server and client on loopback, with the
-// certificate of net/http/httptest.
-func certified(t *testing.T) (server, client *tls.Config) {
-	t.Helper()
-	model := httptest.NewUnstartedServer(nil)
-	model.StartTLS()
-	defer model.Close()
-	roots := x509.NewCertPool()
-	roots.AddCert(model.Certificate())
-	return &tls.Config{Certificates: model.TLS.Certificates}, &tls.Config{RootCAs: roots}
-}
-
-func (s *site) dial(t *testing.T) Client {
-	t.Helper()
-	return s.subject.Dial(t, Server{Address: s.Address, Authority: s.host, TLS: s.secure})
-}
-
-// call makes one call on a new connection.
-func (s *site) call(t *testing.T, p Procedure, header map[string]string, messages ...string) Answer {
-	t.Helper()
-	client := s.dial(t)
-	defer client.Close()
-	return call(t, client, p, header, messages...)
-}
-
-func call(t *testing.T, client Client, p Procedure, header map[string]string, messages ...string) Answer {
-	t.Helper()
-	if len(messages) == 0 {
-		messages = []string{"hello"}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	return client.Call(ctx, p, header, messages...)
-}
-
-// events stops the site, so that every handler has returned, and returns the events.
-func (s *site) events() []footfalltest.Event {
-	s.stop()
-	return s.Tracker.Events()
-}
-
-func expectNames(t *testing.T, events []footfalltest.Event, want ...string) {
-	t.Helper()
-	got := make([]string, len(events))
-	for i, e := range events {
-		got[i] = e.Name
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("events %q, want %q", got, want)
-	}
-}
-
-func expectPages(t *testing.T, events []footfalltest.Event, want string) {
-	t.Helper()
-	for _, e := range events {
-		if e.URL != want {
-			t.Errorf("%s is on page %q, want %q", e.Name, e.URL, want)
+// drain receives all messages and counts them.
+func drain(s Stream) (n int, err error) {
+	for ; ; n++ {
+		if _, err := s.Receive(); err == io.EOF {
+			return n, nil
+		} else if err != nil {
+			return n, err
 		}
 	}
 }
 
-func expectWell(t *testing.T, a Answer, want ...string) {
-	t.Helper()
-	if a.Error != (Error{}) || fmt.Sprint(a.Messages) != fmt.Sprint(want) {
-		t.Errorf("answered %q and %v, want %q", a.Messages, a.Error, want)
+// client is a Client of adaptertest. It dials again if the host is another one.
+type client struct {
+	s    Subject
+	kind Kind
+	to   adaptertest.Address
+	host string
+	Client
+}
+
+func (c *client) Close() {
+	if c.Client != nil {
+		c.Client.Close()
 	}
+}
+
+func (c *client) Ask(t *testing.T, r adaptertest.Request) (status int, body string) {
+	a := c.call(t, r, "hello")
+	return statuses[a.Error.Code], cmp.Or(a.Error.Message, strings.Join(a.Messages, " "))
+}
+
+func (c *client) call(t *testing.T, r adaptertest.Request, messages ...string) Answer {
+	if c.Client == nil || c.host != r.Host {
+		c.Close()
+		c.host, c.Client = r.Host, c.s.Dial(t, c.to, r.Host)
+	}
+	ctx, leave := r.Context(t)
+	defer leave()
+	return c.Call(ctx, Procedure{Name: r.Path, Kind: c.kind}, r.Header, messages...)
 }
