@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	connectrpc.com/connect v1.21.0
 	github.com/footfall-dev/footfall v0.1.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallchi v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallconnect v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallecho v0.1.0

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/adapters/adaptertest/exampletest"
 	"github.com/footfall-dev/footfall/adapters/footfallconnect"
+	"github.com/footfall-dev/footfall/examples/internal/exampletest"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/footfall-dev/footfall/adapters/adaptertest/exampletest"
+	"github.com/footfall-dev/footfall/examples/internal/exampletest"
 )
 
 func TestTheShopPassesTheExampleTests(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/adapters/adaptertest/exampletest"
+	"github.com/footfall-dev/footfall/examples/internal/exampletest"
 )
 
 func TestTheServicePassesTheExampleTests(t *testing.T) {

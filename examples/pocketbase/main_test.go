@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/footfall-dev/footfall/adapters/adaptertest/exampletest"
+	"github.com/footfall-dev/footfall/examples/internal/exampletest"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
