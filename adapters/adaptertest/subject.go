@@ -22,8 +22,8 @@ type Subject struct {
 	// /users/:id for /users/{id}. Nil if they are the same.
 	Pattern func(string) string
 
-	// Service is the prefix of the procedures of an RPC framework, which has no wildcards, no
-	// methods and no answers of net/http. Dial connects to its server; empty is HTTP.
+	// Service is the prefix of the procedures of an RPC framework, and Dial connects to its server.
+	// Both are empty for HTTP.
 	Service string
 	Dial    func(t *testing.T, to Address) Client
 
@@ -38,8 +38,8 @@ type Subject struct {
 	OnError func(app App, answer func(c Context, err error))
 	// UseHTTP adds a middleware of net/http.
 	UseHTTP func(app App, m func(http.Handler) http.Handler)
-	// Handler returns the application as a handler of net/http. Host adds to an application what
-	// the conformance suite wants if there is none: the recovery and the site of a host.
+	// Handler returns the application as a handler of net/http. If there is none, Host adds to an
+	// application what the conformance suite wants above the adapter: App.Recovered and App.SiteOf.
 	Handler func(App) http.Handler
 	Host    func(app App, of footfalltest.App)
 

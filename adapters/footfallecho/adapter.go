@@ -100,21 +100,6 @@ func routeOf(c *echo.Context) string {
 	return c.Path()
 }
 
-// finishWhenAnswered also watches the Responses around the first, if they can be
-// reached: a net/http middleware above replaces the Response only while it runs.
-func finishWhenAnswered(first *echo.Response, visit footfall.Visit, o footfall.Observation) {
-	answered := false
-	for answer := first; answer != nil; answer, _ = echo.UnwrapResponse(answer.ResponseWriter) {
-		answer.Before(func() {
-			if answered {
-				return
-			}
-			answered, o.Status, o.Header = true, answer.Status, answer.Header()
-			visit.End(o)
-		})
-	}
-}
-
 // Track is footfall.Track for the request of c, below the middleware and in the
 // HTTPErrorHandler. Without a middleware above, or with Config.NoContextValue, the error is
 // footfall.ErrNoTracker: use Tracker.TrackRequest with c.Request there. In a goroutine that

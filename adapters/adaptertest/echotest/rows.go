@@ -59,6 +59,10 @@ func (s Subject[C, H, M, R, G, E]) errorIsRecordedAsAnswered(st *adaptertest.Sta
 		"by a middleware above that makes another error of it": {with(func(_ adaptertest.Context, err error) error {
 			return s.Error(http.StatusTooManyRequests, err)
 		}), boom, 429, []string{"client error"}},
+		"by a middleware above, below a writer that shows the one below it": {func(st *adaptertest.Stage) {
+			st.UseHTTP(st.App, showing)
+			with(func(c adaptertest.Context, _ error) error { return c.Answer(http.StatusConflict, "no") })(st)
+		}, boom, 409, []string{"client error"}},
 		"by a logger above, at once": {func(st *adaptertest.Stage) { s.echo(st.App).Use(s.Logger()) }, boom, 500, []string{"server error"}},
 		"by the handler already": {func(*adaptertest.Stage) {}, func(c adaptertest.Context) error {
 			_ = c.Answer(http.StatusCreated, "done")
