@@ -52,6 +52,11 @@ func subject() adaptertest.Subject {
 		}),
 		s.Compose("an escaped path", "GET", "/tags/a%2Fb", "GET /tags/:tag", func(a adaptertest.App, h adaptertest.Handler) { a.Handle(nil, "GET", "/tags/:tag", h) }),
 	}
+	if changesStatus() {
+		const why = "this version of gin changes the status of an answer that has begun"
+		s.Impossible["an error after a flush is recorded with the status that the client saw"] = why
+		s.Impossible["a hijacked connection is a success even if the handler fails, and a refused upgrade is not"] = why
+	}
 	if colonsAreEscaped() {
 		s.Nested = append(s.Nested, s.Compose("a colon that is none of a wildcard", "POST", "/users:batch", "POST /users:batch", func(a adaptertest.App, h adaptertest.Handler) {
 			a.Handle(nil, "POST", `/users\:batch`, h)

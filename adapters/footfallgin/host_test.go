@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 
 	"github.com/gin-gonic/gin"
 
@@ -19,6 +20,14 @@ func abortStatus() int {
 	engine.Use(gin.RecoveryWithWriter(io.Discard))
 	engine.GET("/", func(*gin.Context) { panic(http.ErrAbortHandler) })
 	return ask(engine, "GET", "/").Code
+}
+
+// changesStatus reports whether this version of gin changes the status of an answer that has begun.
+func changesStatus() bool {
+	c, _ := gin.CreateTestContext(httptest.NewRecorder())
+	c.Writer.WriteHeaderNow()
+	c.Writer.WriteHeader(http.StatusTeapot)
+	return c.Writer.Status() == http.StatusTeapot
 }
 
 // app is an engine as an application of the tests.
