@@ -3,7 +3,10 @@
 // suite of footfalltest.
 package adaptertest
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // row is one test that every adapter passes.
 type row struct {
@@ -64,11 +67,21 @@ var (
 	register = need{"another test is about CheckRules", func(s Subject) bool { return s.Register == nil }}
 )
 
-// Run runs the table for an adapter, each row against a server on a socket, except the
-// one about a handler that ends its goroutine.
-func Run(t *testing.T, s Subject) {
+// Row is a test that only some frameworks have.
+type Row struct {
+	Name string
+	Test func(*Stage)
+}
+
+// Run runs the table for an adapter, and own rows, each against a server on a socket, except the
+// row about a handler that ends its goroutine.
+func Run(t *testing.T, s Subject, own ...Row) {
 	t.Helper()
-	for _, r := range rows {
+	all := slices.Clone(rows)
+	for _, r := range own {
+		all = append(all, row{r.Name, r.Test, nothing})
+	}
+	for _, r := range all {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			why := s.Impossible[r.name]

@@ -58,7 +58,7 @@ func (s *Stage) Another(t *testing.T, change ...func(*footfall.Config)) *Stage {
 	return NewStage(t, s.Subject, change...)
 }
 
-// Each runs a subtest with a stage of its own.
+// Each runs a subtest with a new stage.
 func (s *Stage) Each(name string, run func(*Stage)) {
 	s.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -77,7 +77,7 @@ func (s *Stage) Method() string {
 	return http.MethodGet
 }
 
-// Route is the route of On, for a rule. The pattern is one of net/http.
+// Route is the route of On as a rule names it. The pattern is in the notation of net/http.
 func (s *Stage) Route(pattern string) string {
 	return s.Method() + " " + s.Service + s.Pattern(pattern)
 }
@@ -109,7 +109,7 @@ func (s *Stage) By(client Client, r Request) (status int, body string) {
 	return client.Ask(s.T, r)
 }
 
-// Connect returns a client with a connection of its own.
+// Connect returns a client with a new connection.
 func (s *Stage) Connect() Client {
 	s.open()
 	to := Address{strings.TrimPrefix(strings.TrimPrefix(s.base, "http://"), "https://"), s.trusted}

@@ -30,7 +30,7 @@ type Subject struct {
 	// Values are routes with wildcards that only the framework has.
 	Values []Values
 
-	// AbortStatus is the status with which the framework's recovery answers
+	// AbortStatus is the status that a client sees if the framework's recovery gets
 	// http.ErrAbortHandler. It is 0 if the connection breaks.
 	AbortStatus int
 
@@ -44,7 +44,7 @@ type Subject struct {
 	Host    func(app App, of footfalltest.App)
 
 	// Opaque says that an application that is mounted as a handler of net/http is one route of
-	// the outer one, in which its routes are unknown.
+	// the outer application, and that the outer one does not know its routes.
 	Opaque bool
 
 	// Checks are rules for CheckRules, which gets an application that Register has filled.

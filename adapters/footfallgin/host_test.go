@@ -14,7 +14,7 @@ import (
 	"github.com/footfall-dev/footfall/adapters/footfallgin"
 )
 
-// abortStatus is the status with which gin.Recovery of this version answers http.ErrAbortHandler.
+// abortStatus is the answer of this version's gin.Recovery to http.ErrAbortHandler.
 func abortStatus() int {
 	engine := gin.New()
 	engine.Use(gin.RecoveryWithWriter(io.Discard))

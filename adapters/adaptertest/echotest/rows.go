@@ -14,23 +14,13 @@ import (
 
 // Run runs the table of adaptertest, and the rows below.
 func (s Subject[C, H, M, R, G, E]) Run(t *testing.T) {
-	a := s.Adapter()
-	for _, r := range []struct {
-		name string
-		run  func(*adaptertest.Stage)
-	}{
-		{"an error that goes up is recorded as answered", s.errorIsRecordedAsAnswered},
-		{"an error without an answer keeps the request", s.errorKeepsTheRequest},
-		{"the status is known below writers of other middlewares", s.writersAreSeenThrough},
-		{"requests that no route matches", s.requestsWithoutRoute},
-		{"Pre middlewares see the same request as without the adapter", s.preMiddlewaresWork},
-	} {
-		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			r.run(adaptertest.NewStage(t, a))
-		})
-	}
-	t.Run("like the others", func(t *testing.T) { adaptertest.Run(t, a) })
+	adaptertest.Run(t, s.Adapter(), []adaptertest.Row{
+		{Name: "an error that goes up is recorded as answered", Test: s.errorIsRecordedAsAnswered},
+		{Name: "an error without an answer keeps the request", Test: s.errorKeepsTheRequest},
+		{Name: "the status is known below writers of other middlewares", Test: s.writersAreSeenThrough},
+		{Name: "requests that no route matches", Test: s.requestsWithoutRoute},
+		{Name: "Pre middlewares see the same request as without the adapter", Test: s.preMiddlewaresWork},
+	}...)
 }
 
 func (s Subject[C, H, M, R, G, E]) errorIsRecordedAsAnswered(st *adaptertest.Stage) {

@@ -23,34 +23,24 @@ import (
 
 // Run runs the table of adaptertest, and the rows below.
 func (s Subject[C, R]) Run(t *testing.T) {
-	a := s.Adapter()
-	for _, r := range []struct {
-		name string
-		run  func(*adaptertest.Stage)
-	}{
-		{"the page is the page of the original request", s.pageIsAsItCame},
-		{"an error of a mounted app is answered once and recorded as seen", s.errorIsAnsweredOnce},
-		{"an error that no rule needs is passed on", s.errorGoesOn},
-		{"a handler of Use is not a route", s.whatUseAnswersIsNoRoute},
-		{"HEAD of a GET route makes no event", s.headIsNoVisit},
-		{"a request that is routed again is counted once", s.routedAgainIsCountedOnce},
-		{"one middleware serves a group, a route and two apps", s.oneMiddlewareServesAll},
-		{"a timeout is recorded as the client sees it", s.timeoutIsRecordedAsSeen},
-		{"a WebSocket of fasthttp works", s.webSocketWorks},
-		{"a stream arrives as it is written", s.streamArrivesAsWritten},
-		{"a file is sent whole", s.fileIsSentWhole},
-		{"patterns are Fiber's", s.patternsAreFibers},
-		{"a plus is a catch-all", s.plusIsACatchAll},
-		{"the server answers and stops once", s.serverAnswersAndStopsOnce},
-		{"the server stops although Fiber has not begun to serve", s.serverStopsBeforeFiberServes},
-		{"the server says that the port is in use", s.serverSaysThatThePortIsInUse},
-	} {
-		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			r.run(adaptertest.NewStage(t, a))
-		})
-	}
-	t.Run("like the others", func(t *testing.T) { adaptertest.Run(t, a) })
+	adaptertest.Run(t, s.Adapter(), []adaptertest.Row{
+		{Name: "the page is the page of the original request", Test: s.pageIsAsItCame},
+		{Name: "an error of a mounted app is answered once and recorded as seen", Test: s.errorIsAnsweredOnce},
+		{Name: "an error that no rule needs is passed on", Test: s.errorGoesOn},
+		{Name: "a handler of Use is not a route", Test: s.whatUseAnswersIsNoRoute},
+		{Name: "HEAD of a GET route makes no event", Test: s.headIsNoVisit},
+		{Name: "a request that is routed again is counted once", Test: s.routedAgainIsCountedOnce},
+		{Name: "one middleware serves a group, a route and two apps", Test: s.oneMiddlewareServesAll},
+		{Name: "a timeout is recorded as the client sees it", Test: s.timeoutIsRecordedAsSeen},
+		{Name: "a WebSocket of fasthttp works", Test: s.webSocketWorks},
+		{Name: "a stream arrives as it is written", Test: s.streamArrivesAsWritten},
+		{Name: "a file is sent whole", Test: s.fileIsSentWhole},
+		{Name: "patterns are Fiber's", Test: s.patternsAreFibers},
+		{Name: "a plus is a catch-all", Test: s.plusIsACatchAll},
+		{Name: "the server answers and stops once", Test: s.serverAnswersAndStopsOnce},
+		{Name: "the server stops although Fiber has not begun to serve", Test: s.serverStopsBeforeFiberServes},
+		{Name: "the server says that the port is in use", Test: s.serverSaysThatThePortIsInUse},
+	}...)
 }
 
 func (s Subject[C, R]) pageIsAsItCame(st *adaptertest.Stage) {

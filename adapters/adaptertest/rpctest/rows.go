@@ -21,21 +21,12 @@ func Run(t *testing.T, s Subject) {
 	for _, kind := range Kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			adaptertest.Run(t, s.of(kind))
-			for _, row := range []struct {
-				name string
-				run  func(*adaptertest.Stage)
-			}{
-				{"an unknown procedure makes no event", unknownMakesNoEvent},
-				{"a returned error is recorded with its code", errorsAreRecordedWithTheirCode},
-				{"response, headers and trailers are the same", answerIsTheSame},
-				{"Config.Skip sees the procedure, and PageReferer applies", skipAndRefererApply},
-			} {
-				t.Run(row.name, func(t *testing.T) {
-					t.Parallel()
-					row.run(adaptertest.NewStage(t, s.of(kind)))
-				})
-			}
+			adaptertest.Run(t, s.of(kind), []adaptertest.Row{
+				{Name: "an unknown procedure makes no event", Test: unknownMakesNoEvent},
+				{Name: "a returned error is recorded with its code", Test: errorsAreRecordedWithTheirCode},
+				{Name: "response, headers and trailers are the same", Test: answerIsTheSame},
+				{Name: "Config.Skip sees the procedure, and PageReferer applies", Test: skipAndRefererApply},
+			}...)
 		})
 	}
 }

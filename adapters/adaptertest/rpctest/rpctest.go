@@ -1,5 +1,5 @@
 // Package rpctest makes a subject of adaptertest of an RPC framework, and has the rows that only
-// these frameworks have. Each kind of procedure is an application of its own.
+// these frameworks have. Each kind of procedure makes a separate application.
 package rpctest
 
 import (

@@ -1,4 +1,4 @@
-// Package ending records how a handler ended, for the adapters that call the handler themselves.
+// Package ending records how a handler ended. Adapters that call the handler themselves share it.
 //
 // An adapter may be built with a later version of this package than its own: what is exported
 // keeps its name and its meaning.

@@ -12,7 +12,7 @@ import (
 )
 
 // New returns a server. listen listens and serves, and calls its argument once when the app is
-// about to serve. stop and again are those of [Shutdown].
+// about to serve. stop and again are arguments of [Shutdown].
 func New(listen func(listening func()) error, stop, again func(context.Context) error) footfall.Server {
 	return &server{listen, stop, again, make(chan struct{}), make(chan struct{})}
 }
