@@ -42,31 +42,31 @@ func Conform(t *testing.T, s Subject) {
 		f.Handler = func(_ testing.TB, of footfalltest.App) http.Handler { return s.Handler(s.application(of)) }
 	} else {
 		f.Serve = func(tb testing.TB, of footfalltest.App, l net.Listener) func() {
-			return s.Until(tb, s.application(of), l)
+			return s.until(tb, s.application(of), l)
 		}
 	}
 	footfalltest.RunMiddleware(t, f)
 }
 
-// Hosted returns an application with the middlewares of a conformance suite's application.
-func (s Subject) Hosted(of footfalltest.App) App {
+// hosted returns an application with the middlewares of a conformance suite's application.
+func (s Subject) hosted(of footfalltest.App) App {
 	a := s.New()
 	if s.Host != nil {
 		s.Host(a, of)
 	}
-	Watching(a, of)
+	watching(a, of)
 	return a
 }
 
-// Watching adds the adapter's middleware, unless the suite's application has no tracker.
-func Watching(a App, of footfalltest.App) {
+// watching adds the adapter's middleware, unless the suite's application has no tracker.
+func watching(a App, of footfalltest.App) {
 	if of.Tracker != nil {
 		a.Watch(of.Tracker, of.Rules...)
 	}
 }
 
 func (s Subject) application(of footfalltest.App) App {
-	a := s.Hosted(of)
+	a := s.hosted(of)
 	for _, r := range of.Routes {
 		a.Handle(nil, r.Method, s.Pattern(r.Pattern), func(c Context) error {
 			if r.Event != "" {
@@ -81,8 +81,8 @@ func (s Subject) application(of footfalltest.App) App {
 	return a
 }
 
-// Until serves an application until stop is called, or the test ends.
-func (s Subject) Until(tb testing.TB, a App, l net.Listener) (stop func()) {
+// until serves an application until stop is called, or the test ends.
+func (s Subject) until(tb testing.TB, a App, l net.Listener) (stop func()) {
 	end := a.Serve(l, nil)
 	stop = sync.OnceFunc(func() { assert.NoError(tb, end()) })
 	tb.Cleanup(stop)
@@ -95,7 +95,7 @@ func (s Subject) Compose(name, method, path, route string, add func(a App, h Han
 		if s.Host != nil {
 			s.Host(a, of)
 		}
-		Watching(a, of)
+		watching(a, of)
 		add(a, h)
 	})
 }
@@ -112,7 +112,7 @@ func (s Subject) ComposeBare(name, method, path, route string, add func(a App, o
 		n.Handler = func(_ testing.TB, of footfalltest.App) http.Handler { return s.Handler(application(of)) }
 	} else {
 		n.Serve = func(tb testing.TB, of footfalltest.App, l net.Listener) func() {
-			return s.Until(tb, application(of), l)
+			return s.until(tb, application(of), l)
 		}
 	}
 	return n
@@ -158,9 +158,9 @@ func (s Subject) mounted() []footfalltest.Nested {
 		return func(a App, of footfalltest.App, h Handler) {
 			inner := s.New()
 			if watchInner {
-				Watching(inner, of)
+				watching(inner, of)
 			} else {
-				Watching(a, of)
+				watching(a, of)
 			}
 			inner.Handle(nil, "GET", s.Pattern("/api/users/{id}"), h)
 			a.Handle(nil, "", s.Pattern("/api/{rest...}"), func(c Context) error { return c.Serve(s.Handler(inner)) })

@@ -267,9 +267,9 @@ const clients, requestsEach = 64, 12
 
 func clientsDoNotMix(s *Stage) {
 	s = s.Another(s.T, func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
-	pattern, rule := "/echo", footfall.Rule{Route: footfall.AnyRoute, Event: "answered"}
-	if s.Service == "" {
-		pattern, rule.PathProps = "/echo/{n}", []string{"n"}
+	pattern, rule, each := "/echo/{n}", footfall.Rule{Route: footfall.AnyRoute, Event: "answered", PathProps: []string{"n"}}, requestsEach
+	if s.Service != "" { // of each kind
+		pattern, rule.PathProps, each = "/echo", nil, requestsEach/4
 	}
 	left := make(chan struct{})
 	var beside, all sync.WaitGroup
@@ -289,8 +289,8 @@ func clientsDoNotMix(s *Stage) {
 		all.Go(func() {
 			client := s.Connect()
 			defer client.Close()
-			for i := range requestsEach {
-				n := fmt.Sprint(number*requestsEach + i)
+			for i := range each {
+				n := fmt.Sprint(number*each + i)
 				_, body := s.By(client, Request{Path: strings.ReplaceAll(pattern, "{n}", n), Header: append(forwarded("n"+n+".example.com"), "X-Number", n)})
 				assert.Equal(s, n, body)
 			}
@@ -309,8 +309,8 @@ func clientsDoNotMix(s *Stage) {
 		}
 		counted[e.Name+n]++
 	}
-	assert.Len(s, counted, 3*clients*requestsEach)
-	assert.Len(s, s.Tracker.Events(), 3*clients*requestsEach)
+	assert.Len(s, counted, 3*clients*each)
+	assert.Len(s, s.Tracker.Events(), 3*clients*each)
 }
 
 // forwarded are the headers of a proxy that tells the visitor's host.
