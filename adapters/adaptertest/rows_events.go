@@ -302,7 +302,8 @@ func clientsDoNotMix(s *Stage) {
 	beside.Wait()
 	counted := make(map[string]int)
 	for _, e := range s.Tracker.Events() {
-		n := strings.TrimPrefix(strings.TrimSuffix(e.URL[:strings.Index(e.URL, ".example.com")], ".example.com"), "https://n")
+		host, _, _ := strings.Cut(e.URL, ".example.com")
+		n := strings.TrimPrefix(host, "https://n")
 		assert.Equal(s, "https://n"+n+".example.com"+s.Service+strings.ReplaceAll(pattern, "{n}", n), e.URL)
 		if e.Name != "answered" || s.Service == "" {
 			assert.Equal(s, n, e.Props["n"])

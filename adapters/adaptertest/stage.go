@@ -139,11 +139,12 @@ func (s *Stage) Stop() {
 	s.stop()
 }
 
-// Expect stops the server and compares the names of the events, in their order.
+// Expect stops the server and compares the names of the events, in their order. It ends the test
+// if they differ.
 func (s *Stage) Expect(want ...string) []footfalltest.Event {
 	s.Helper()
 	s.Stop()
-	assert.Equal(s, append([]string{}, want...), append([]string{}, s.Tracker.Names()...))
+	require.Equal(s, append([]string{}, want...), append([]string{}, s.Tracker.Names()...))
 	return s.Tracker.Events()
 }
 
