@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -77,6 +78,50 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		encoder: newEncoder("", "", maxBytes, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
 		timeout: timeout,
 	}, nil
+}
+
+func checkBaseURL(raw string, allowHTTP bool) string {
+	if raw == "" {
+		return "empty: set it to the address of the Site Analytics API (FOOTFALL_BASE_URL)"
+	}
+	if reason := checkURL(raw); reason != "" {
+		return reason
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "not a URL"
+	}
+	path := strings.TrimRight(u.Path, "/")
+	switch {
+	case strings.ContainsAny(raw, "?#"):
+		return "contains a query or a fragment"
+	case strings.HasSuffix(path, "/v1"), strings.HasSuffix(path, "/v1/events"), strings.HasSuffix(path, "/v1/sites"):
+		return "contains the path of the API: omit /v1 and everything after it"
+	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
+		return "plain http would send the API key in clear: use https, or set AllowHTTP (FOOTFALL_ALLOW_HTTP=true)"
+	}
+	return ""
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// checkKey never repeats the key.
+func checkKey(key string) string {
+	if key == "" {
+		return "empty: set it to an API key of the account (FOOTFALL_API_KEY)"
+	}
+	if first := key[0]; first == '"' || first == '\'' {
+		return "begins with a quotation mark"
+	}
+	for i := range len(key) {
+		if key[i] <= ' ' || key[i] >= 0x7f {
+			return "contains a space, a line break or another character that is not valid in an HTTP header"
+		}
+	}
+	return ""
 }
 
 // maxSites limits the bytes read from an answer to a GET. A list of 50,000 sites fits.

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -392,50 +390,6 @@ func configError(field, reason string) error {
 func checkPositive(n int64) string {
 	if n < 0 {
 		return "negative"
-	}
-	return ""
-}
-
-func checkBaseURL(raw string, allowHTTP bool) string {
-	if raw == "" {
-		return "empty: set it to the address of the Site Analytics API (FOOTFALL_BASE_URL)"
-	}
-	if reason := checkURL(raw); reason != "" {
-		return reason
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "not a URL"
-	}
-	path := strings.TrimRight(u.Path, "/")
-	switch {
-	case strings.ContainsAny(raw, "?#"):
-		return "contains a query or a fragment"
-	case strings.HasSuffix(path, "/v1"), strings.HasSuffix(path, "/v1/events"), strings.HasSuffix(path, "/v1/sites"):
-		return "contains the path of the API: omit /v1 and everything after it"
-	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
-		return "plain http would send the API key in clear: use https, or set AllowHTTP (FOOTFALL_ALLOW_HTTP=true)"
-	}
-	return ""
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// checkKey never repeats the key.
-func checkKey(key string) string {
-	if key == "" {
-		return "empty: set it to an API key of the account (FOOTFALL_API_KEY)"
-	}
-	if first := key[0]; first == '"' || first == '\'' {
-		return "begins with a quotation mark"
-	}
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] >= 0x7f {
-			return "contains a space, a line break or another character that is not valid in an HTTP header"
-		}
 	}
 	return ""
 }
