@@ -225,7 +225,7 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	}
 	end.err = failure(&a)
 	if end.verdict != wire.Refused {
-		end.asked = retry.After(a.RetryAfter, time.Now(), t.longest)
+		end.asked = retry.After(a.RetryAfter, w.answer.Date, time.Now(), t.longest)
 	}
 }
 

@@ -175,6 +175,10 @@ type Answer struct {
 	// RetryAfter is the value of the Retry-After header, unchanged.
 	RetryAfter string
 
+	// Date is the value of the Date header, unchanged. A date in RetryAfter counts from it. It may
+	// be empty if RetryAfter is.
+	Date string
+
 	// Body is the beginning of the answer's body. Only the first 16 KiB are used. Body is empty
 	// when Post is called, and Post appends to it; its capacity may be reused.
 	Body []byte
@@ -279,7 +283,7 @@ func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
 	if a.Err != nil && attempt.Err() != nil {
 		return p.api.Clean(context.Cause(attempt))
 	}
-	*into = Answer{Status: a.Status, RetryAfter: a.RetryAfter, Body: a.Body, Cut: a.Cut}
+	*into = Answer{Status: a.Status, RetryAfter: a.RetryAfter, Date: a.Date, Body: a.Body, Cut: a.Cut}
 	return a.Err
 }
 

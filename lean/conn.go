@@ -157,7 +157,9 @@ func (c *conn) read(a *footfall.Answer) error {
 		return err
 	}
 	a.Status = c.header.status
-	a.RetryAfter = c.header.retryAfter
+	if a.RetryAfter = c.header.retryAfter; a.RetryAfter != "" {
+		a.Date = string(c.header.date)
+	}
 	whole := c.readBody(a)
 	c.used = true
 	c.keep = whole && !c.header.closes

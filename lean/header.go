@@ -14,6 +14,8 @@ type header struct {
 	major, minor int
 	retryAfter   string // the first
 	waits        int    // Retry-After fields
+	date         []byte // the first Date; most answers do not need it as a string
+	dates        int    // Date fields
 	length       []byte // Content-Length, unparsed
 	lengths      int    // Content-Length fields
 	codings      int    // Transfer-Encoding fields
@@ -31,7 +33,7 @@ const (
 
 // read reads a status line and the header fields.
 func (h *header) read(l *lines) error {
-	*h = header{length: h.length[:0]}
+	*h = header{length: h.length[:0], date: h.date[:0]}
 	line, err := l.next()
 	if err != nil {
 		return err
@@ -88,6 +90,10 @@ func (h *header) add(field []byte) error {
 	case isWord(name, "Retry-After"):
 		if h.waits++; h.waits == 1 {
 			h.retryAfter = string(value)
+		}
+	case isWord(name, "Date"):
+		if h.dates++; h.dates == 1 {
+			h.date = append(h.date, value...)
 		}
 	}
 	return nil

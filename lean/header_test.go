@@ -24,7 +24,7 @@ var oddHeaders = []string{
 	"HTTP/1.1 202 A\r\nContent-Length: 17\r\ncontent-length:\t17 \r\n\r\n", "HTTP/1.1 202 A\r\nContent-Length: 17\r\nContent-Length: 017\r\n\r\n", "HTTP/1.1 202 A\r\nContent-Length: 1_7\r\n\r\n", "HTTP/1.1 202 A\r\nContent-Length: 9223372036854775808\r\n\r\n", "HTTP/1.1 202 A\r\nContent-Length: \r\n\r\n",
 	"HTTP/1.1 202 A\r\nContent-Length:\r\n 1\r\n\t7\r\n\r\n", "HTTP/1.1 202 A\r\n X: y\r\n\r\n", "HTTP/1.1 202 A\r\nX: y\r\n z\n\t \r\nRetry-After: 1\r\n 2\r\n\r\n", "HTTP/1.1 202 A\r\nX\r\n : y\r\n\r\n",
 	"HTTP/1.1 202 A\r\nX: y\r\r\n\r\n", "HTTP/1.1 202 A\r\nX : y\r\n\r\n", "HTTP/1.1 202 A\r\nX\t: y\r\n\r\n", "HTTP/1.1 202 A\r\n: y\r\n\r\n", "HTTP/1.1 202 A\r\n_X-\u00e4: y\r\n\r\n", "HTTP/1.1 202 A\r\nX: \x00\r\n\r\n", "HTTP/1.1 202 A\r\nX: \x7f\r\n\r\n", "HTTP/1.1 202 A\r\nX: \xff\r\n\r\n",
-	"HTTP/1.1 503 A\r\nRetry-After: 5 \r\nRetry-After: 6\r\n\r\n", "HTTP/1.1 503 A\r\nRetry-After: \r\nRetry-After: 6\r\n\r\n", "HTTP/1.1 202 A\r\nConnection: a,b , close\r\n\r\n", "HTTP/1.1 202 A\r\nConnection: close\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n", "HTTP/1.1 202 A\r\nConnection: clo\u017fe\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 503 A\r\nRetry-After: 5 \r\nRetry-After: 6\r\n\r\n", "HTTP/1.1 503 A\r\nRetry-After: \r\nRetry-After: 6\r\n\r\n", "HTTP/1.1 503 A\r\nDate: \r\ndate: Mon\r\n\r\n", "HTTP/1.1 503 A\r\nDATE:\tMon, \r\n 1 Jan\r\nDate: Tue\r\n\r\n", "HTTP/1.1 202 A\r\nConnection: a,b , close\r\n\r\n", "HTTP/1.1 202 A\r\nConnection: close\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n", "HTTP/1.1 202 A\r\nConnection: clo\u017fe\r\nContent-Length: 1\r\n\r\n",
 	"HTTP/1.1 202 A\r\nX: " + strings.Repeat("y", 9000) + "\r\n " + strings.Repeat("z", 9000) + "\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 202 " + strings.Repeat("y", 4096-15) + "\r\nContent-Length: 3\r\n\r\nabc",
 }
 
@@ -57,6 +57,7 @@ func FuzzHeaderReadsAsNetHTTP(f *testing.F) {
 		assert.Equal(t, size, got.body)
 		assert.Equal(t, want.Close || want.StatusCode < 200, got.closes)
 		assert.Equal(t, strings.TrimSpace(want.Header.Get("Retry-After")), strings.TrimSpace(got.retryAfter))
+		assert.Equal(t, strings.TrimSpace(want.Header.Get("Date")), strings.TrimSpace(string(got.date)))
 		left, _ := io.ReadAll(theirs)
 		rest, _ := io.ReadAll(ours)
 		assert.Equal(t, left, rest, "what follows the header")

@@ -22,23 +22,30 @@ var retryRows = []row{
 }
 
 func retryAfterIsHeeded(t *testing.T, open Open) {
+	text := func(value string) func(time.Time) string { return func(time.Time) string { return value } }
+	inTwo := func(sent time.Time) string { return sent.Add(2 * time.Second).UTC().Format(http.TimeFormat) }
 	for name, tt := range map[string]struct {
-		value    func() string
+		value    func(sent time.Time) string
+		clock    time.Duration // of the server, less ours
 		limit    time.Duration
 		from, to time.Duration
 	}{
-		"seconds":  {func() string { return "1" }, time.Hour, time.Second, 10 * time.Second},
-		"a date":   {func() string { return time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat) }, time.Hour, time.Second, 10 * time.Second},
-		"clamped":  {func() string { return "86400" }, 300 * time.Millisecond, 300 * time.Millisecond, 10 * time.Second},
-		"garbage":  {func() string { return "soon" }, time.Hour, 0, 10 * time.Second},
-		"gone by":  {func() string { return "Sat, 02 Jan 1999 15:04:05 GMT" }, time.Hour, 0, 10 * time.Second},
-		"negative": {func() string { return "-5" }, time.Hour, 0, 10 * time.Second},
+		"seconds":                          {text("1"), 0, time.Hour, time.Second, 10 * time.Second},
+		"a date":                           {inTwo, 0, time.Hour, time.Second, 10 * time.Second},
+		"a date, the server's clock ahead": {inTwo, time.Hour, time.Hour, time.Second, 10 * time.Second},
+		"a date, the clock behind":         {inTwo, -time.Hour, time.Hour, time.Second, 10 * time.Second},
+		"clamped":                          {text("86400"), 0, 300 * time.Millisecond, 300 * time.Millisecond, 10 * time.Second},
+		"garbage":                          {text("soon"), 0, time.Hour, 0, 10 * time.Second},
+		"gone by":                          {text("Sat, 02 Jan 1999 15:04:05 GMT"), 0, time.Hour, 0, 10 * time.Second},
+		"negative":                         {text("-5"), 0, time.Hour, 0, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			api := footfalltest.NewAPI(t)
 			api.Next(func(a *footfalltest.API, w http.ResponseWriter, r *http.Request, e footfalltest.Event) {
-				footfalltest.RetryAfter(tt.value())(a, w, r, e) // a date begins with the answer
+				sent := time.Now().Add(tt.clock) // a date begins with the answer
+				w.Header().Set("Date", sent.UTC().Format(http.TimeFormat))
+				footfalltest.RetryAfter(tt.value(sent))(a, w, r, e)
 			})
 			r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxRetryAfter = tt.limit })
 			r.deliver(t, 1)

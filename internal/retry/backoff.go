@@ -30,9 +30,11 @@ func (b Backoff) Delay(step int) time.Duration {
 	return time.Duration(float64(full) * (b.Low + (1-b.Low)*rand.Float64()))
 }
 
-// After reads a Retry-After header (RFC 9110, section 10.2.3), which has seconds or a date. The
-// result is at most limit, and zero if the header is absent, past or not valid.
-func After(header string, now time.Time, limit time.Duration) time.Duration {
+// After reads a Retry-After header (RFC 9110, section 10.2.3), which has seconds or a date. A date
+// counts from sent, the answer's Date header (section 6.6.1), because the clock of the server may
+// differ from ours. It counts from now if sent is absent or not valid. The result is at most
+// limit, and zero if the header is absent, past or not valid.
+func After(header, sent string, now time.Time, limit time.Duration) time.Duration {
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, limit)
 	}
@@ -42,6 +44,9 @@ func After(header string, now time.Time, limit time.Duration) time.Duration {
 	date, err := http.ParseTime(header)
 	if err != nil {
 		return 0
+	}
+	if began, err := http.ParseTime(sent); err == nil {
+		now = began
 	}
 	return max(0, min(date.Sub(now), limit))
 }

@@ -2,6 +2,7 @@ package retry
 
 import (
 	"math"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -120,7 +121,33 @@ func TestRetryAfterIsReadAndClamped(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, row.want, After(row.header, now, limit))
+			assert.Equal(t, row.want, After(row.header, "", now, limit))
+			assert.Equal(t, row.want, After(row.header, now.Format(http.TimeFormat), now.Add(-time.Hour), limit), "by the clock of the server")
+		})
+	}
+}
+
+func TestARetryAfterDateCountsFromTheAnswersDate(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
+	for name, row := range map[string]struct {
+		header, sent string
+		want         time.Duration
+	}{
+		"a server an hour ahead":       {at(time.Hour + 10*time.Second), at(time.Hour), 10 * time.Second},
+		"a server an hour behind":      {at(10*time.Second - time.Hour), at(-time.Hour), 10 * time.Second},
+		"no Date":                      {at(10 * time.Second), "", 10 * time.Second},
+		"a Date that is none":          {at(10 * time.Second), "yesterday", 10 * time.Second},
+		"seconds do not need a Date":   {"10", at(time.Hour), 10 * time.Second},
+		"before the Date":              {at(time.Hour - time.Second), at(time.Hour), 0},
+		"a Date of the first year":     {at(0), "Mon, 01 Jan 0001 00:00:00 GMT", 5 * time.Minute},
+		"a Date beyond a Duration":     {at(0), "Fri, 31 Dec 9999 23:59:59 GMT", 0},
+		"a Date as RFC 850 writes one": {at(time.Hour + 10*time.Second), "Friday, 20-Nov-26 13:00:00 GMT", 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, row.want, After(row.header, row.sent, now, 5*time.Minute))
 		})
 	}
 }

@@ -12,6 +12,7 @@ type Answer struct {
 	Status     int
 	Body       []byte
 	RetryAfter string        // the header of that name
+	Date       string        // the header of that name
 	Err        error         // there was no answer
 	Cut        error         // why Body is not all of the body
 	Key        func() string // the API key, which a server may repeat; nil if there is none

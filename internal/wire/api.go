@@ -140,7 +140,7 @@ func (c *API) do(req *http.Request, maxBody int64, buf []byte) (a Answer) {
 		return Answer{Err: c.Clean(err)}
 	}
 	defer resp.Body.Close()
-	a = Answer{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), Key: c.key}
+	a = Answer{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After"), Date: resp.Header.Get("Date"), Key: c.key}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return a // the body is the connection, which neither context nor timeout ends
 	}
