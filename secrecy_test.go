@@ -4,9 +4,11 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"syscall"
 	"testing"
 
 	"github.com/footfall-dev/footfall"
@@ -81,4 +83,24 @@ func TestPlainHTTPIsRefusedUnlessLoopbackOrAllowed(t *testing.T) {
 		_, err = footfall.NewClient(cfg)
 		assert.NoError(t, err, base)
 	}
+}
+
+// The letter e is in nearly every error.
+func TestAKeyOfOneLetterLeavesErrorsReadable(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"error":"unavailable","message":"the key e is known, the store is away","status":503}`, "the key e is known, the store is away"} {
+		server := testServer(t, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, body)
+		})
+		client, err := footfall.NewClient(footfall.ClientConfig{BaseURL: server.URL, APIKey: "e"})
+		require.NoError(t, err)
+		_, err = client.Sites(t.Context())
+		assert.ErrorContains(t, err, "the key [key] is known, the store is away")
+	}
+	client, err := footfall.NewClient(footfall.ClientConfig{BaseURL: "http://127.0.0.1:1", APIKey: "e"})
+	require.NoError(t, err)
+	_, err = client.Sites(t.Context())
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED, "the error of the network stays what it is")
+	assert.NotContains(t, err.Error(), "[key]")
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/footfall-dev/footfall/internal/chars"
 )
 
 // Cleaner adds the host to errors of the network and removes the API key.
@@ -25,8 +28,9 @@ func (c Cleaner) Clean(err error) error {
 	if wrapper, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapper.Err // without method and URL
 	}
-	if text := err.Error(); strings.Contains(text, c.key()) {
-		return errors.New("footfall: " + c.Scrub(text))
+	text := err.Error()
+	if clean := c.Scrub(text); clean != text {
+		return errors.New("footfall: " + clean)
 	}
 	return fmt.Errorf("footfall: %s: %w", c.host, err)
 }
@@ -41,12 +45,56 @@ func scrub(text, key string) string {
 	}
 	quoted, _ := json.Marshal(key) // of a string, which cannot fail
 	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key)
-	for _, form := range []string{key, string(quoted[1 : len(quoted)-1]), plain} {
-		text = strings.ReplaceAll(text, form, "[key]")
-		text = strings.ReplaceAll(text, strings.ReplaceAll(form, "/", `\/`), "[key]")
+	forms := []string{key, string(quoted[1 : len(quoted)-1]), plain}
+	for _, form := range forms[:3] {
+		forms = append(forms, strings.ReplaceAll(form, "/", `\/`))
+	}
+	slices.Sort(forms)
+	for _, form := range slices.Compact(forms) { // each once: the mask contains the key "key"
+		text = replaceKey(text, form)
 	}
 	return text
 }
+
+// wordKey is the length below which a key is replaced only where it is a whole word. A test
+// server may have the key "e", and an error without that letter says nothing. A service whose
+// keys are that short cannot keep them secret, but its errors must be readable. Config does not
+// refuse such keys, because the contract does not fix the form of a key.
+const wordKey = 8
+
+// replaceKey replaces a form of the key in text.
+func replaceKey(text, key string) string {
+	const mask = "[key]"
+	if len(key) >= wordKey {
+		return strings.ReplaceAll(text, key, mask)
+	}
+	var out strings.Builder
+	done := 0
+	for at := 0; at < len(text); {
+		i := strings.Index(text[at:], key)
+		if i < 0 {
+			break
+		}
+		i += at
+		end := i + len(key)
+		at = i + 1
+		if beginsWord(text[:i]) && endsWord(text[end:]) {
+			out.WriteString(text[done:i] + mask)
+			done, at = end, end
+		}
+	}
+	return out.String() + text[done:]
+}
+
+// beginsWord reports whether a word begins after text. The last character of an escape, such as
+// \n, \u0022 and %22, is not part of a word.
+func beginsWord(text string) bool {
+	n := len(text)
+	return n == 0 || !chars.IsAlnum(text[n-1]) ||
+		n >= 2 && text[n-2] == '\\' || n >= 6 && text[n-6:n-4] == `\u` || n >= 3 && text[n-3] == '%'
+}
+
+func endsWord(text string) bool { return text == "" || !chars.IsAlnum(text[0]) }
 
 // bounded cuts s to at most n bytes, between two characters.
 func bounded(s string, n int) string {
