@@ -38,6 +38,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		"the site is there":      {200, siteList(3), "", ""},
 		"another site":           {200, siteList(1), "Config.SiteID", `the account has no site with this id; it has "1" (1.example)`},
 		"many other sites":       {200, strings.Replace(siteList(12), `"2"`, `"x"`, 1), "Config.SiteID", `"10" (10.example) and 2 more`},
+		"the domain of a site":   {200, strings.Replace(siteList(1), "1.example", "2", 1), "Config.SiteID", `this is the domain of the site "1": use that id`},
 		"no site":                {200, siteList(0), "Config.SiteID", "it has none: add one in the dashboard of the service"},
 		"a page":                 {200, html, "Config.BaseURL", "the API answered 200 without the documented JSON"},
 		"JSON of something else": {200, `{"status":"ok"}`, "Config.BaseURL", "lacks data"},

@@ -285,10 +285,13 @@ func checkAPI(ctx context.Context, cfg ClientConfig, siteID string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(sites, func(s Site) bool { return s.ID == siteID }) {
-		return &CheckError{"Config.SiteID", "the account has no site with this id; " + listSites(sites), ErrNotFound}
+	if slices.ContainsFunc(sites, func(s Site) bool { return s.ID == siteID }) {
+		return nil
 	}
-	return nil
+	if i := slices.IndexFunc(sites, func(s Site) bool { return strings.EqualFold(s.Domain, siteID) }); i >= 0 {
+		return &CheckError{"Config.SiteID", fmt.Sprintf("this is the domain of the site %q: use that id", sites[i].ID), ErrNotFound}
+	}
+	return &CheckError{"Config.SiteID", "the account has no site with this id; " + listSites(sites), ErrNotFound}
 }
 
 // Check requests the sites of the account from the API, with one GET, and returns nil if the API

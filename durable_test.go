@@ -247,3 +247,53 @@ func TestHTTPTransportNamesMissingFields(t *testing.T) {
 	assert.ErrorContains(t, err, "Config.APIKey")
 	assert.NotContains(t, err.Error(), "SiteID", "which is the tracker's")
 }
+
+// While the first attempt is under way nothing is known about the API, and the error says so.
+func TestAnErrorBeforeTheFirstAnswerSaysThatThereWasNone(t *testing.T) {
+	const none = "context deadline exceeded; no attempt to deliver has ended in the 300ms of this call"
+	for call, want := range map[string]string{
+		"TrackDurable": "footfall: the event is queued, but not delivered or stored yet: " + none,
+		"Flush":        "footfall: flush: 1 event not settled yet: " + none,
+		"Close":        "footfall: close: lost 1 of 1 events (delivered 0, rejected 0, stored 0): " + none,
+	} {
+		t.Run(call, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.set(answerHang)
+				tracker := start(t, f)
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				var err error
+				switch call {
+				case "TrackDurable":
+					err = tracker.TrackDurable(ctx, footfall.Event{Name: "paid"})
+				case "Flush":
+					track(t, tracker, 1)
+					err = tracker.Flush(ctx)
+				case "Close":
+					track(t, tracker, 1)
+					err = tracker.Close(ctx)
+				}
+				assert.EqualError(t, err, want)
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				_ = closeWithin(tracker, time.Second)
+			})
+		})
+	}
+}
+
+// An attempt that failed is the cause, and not the time that the call had.
+func TestAnErrorAfterAnAnswerNamesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(503))
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		err := tracker.Flush(ctx)
+		assert.ErrorContains(t, err, "context deadline exceeded; the last attempt failed: the API answered 503")
+		assert.NotContains(t, err.Error(), "no attempt")
+		_ = closeWithin(tracker, time.Second)
+	})
+}

@@ -3,9 +3,11 @@ package footfall
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -89,7 +91,35 @@ type RejectedError struct {
 }
 
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("footfall: event %s rejected: %s", e.ID, withoutPrefix(e.Err))
+	return fmt.Sprintf("footfall: event %s rejected: %s", e.ID, withoutPrefix(e.Err)) + domainHint(e.siteID())
+}
+
+// siteID returns the site of the event, or "".
+func (e *RejectedError) siteID() string {
+	var event struct {
+		SiteID string `json:"site_id"`
+	}
+	_ = json.Unmarshal(e.Body, &event) // of another transport, it may be anything
+	return event.SiteID
+}
+
+// domainHint returns what to add to the refusal of an event whose site looks like a domain, or "".
+// The contract refers to sites by id, never by domain. It does not fix the form of an id, so an id
+// with dots is not refused before the API has refused the event.
+func domainHint(siteID string) string {
+	if !looksLikeDomain(siteID) {
+		return ""
+	}
+	return "; its site_id looks like a domain: use the id of the site (see Tracker.Check)"
+}
+
+// looksLikeDomain reports whether id is a URL, or a host whose last label has letters only.
+func looksLikeDomain(id string) bool {
+	_, label, dotted := strings.Cut(hostname(id), ".")
+	label = label[strings.LastIndexByte(label, '.')+1:]
+	isLetter := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+	letters := len(label) >= 2 && strings.IndexFunc(label, func(r rune) bool { return !isLetter(r) }) < 0
+	return strings.Contains(id, "://") || dotted && letters && isHost(id)
 }
 
 // Unwrap returns the reason.
@@ -119,24 +149,41 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() []error { return []error{e.ended, e.last} }
 
+// silentError is the end of a context before any attempt to deliver the events in question.
+type silentError struct {
+	ended  error
+	waited time.Duration // by the call that had the context
+}
+
+func (e *silentError) Error() string {
+	waited := max(time.Millisecond, e.waited.Round(time.Millisecond))
+	return fmt.Sprintf("%v; no attempt to deliver has ended in the %v of this call", e.ended, waited)
+}
+
+func (e *silentError) Unwrap() error { return e.ended }
+
 // because returns the reason why events are not settled: the end of a context, if ended is not
-// nil, and the last failure.
-func because(ended, last error) error {
+// nil, and the last failure of an attempt. If none has failed, none has ended, because the events
+// would be settled: the reason then says how long the call has waited.
+func because(ended, last error, waited time.Duration) error {
 	switch {
 	case ended == nil:
 		return cmp.Or(last, queue.ErrStopped)
-	case last == nil || last == context.Canceled: // an attempt that was cut off
-		return ended
+	case last != nil && last != context.Canceled: // which is an attempt that was cut off
+		return &lateError{ended, last}
+	case waited > 0 && (errors.Is(ended, context.DeadlineExceeded) || errors.Is(ended, context.Canceled)):
+		return &silentError{ended, waited}
 	}
-	return &lateError{ended, last}
+	return ended
 }
 
 // FlushError is the error of [Tracker.Flush] if it returned before all events were settled.
 // They stay queued, unless the transport has stopped.
 type FlushError struct {
-	Unsettled uint64 // events that are not settled, including events accepted since the call
-	Err       error  // the end of Flush's context, or that the transport has stopped
-	Cause     error  // why the last attempt failed, such as an [*APIError]; nil if none did
+	Unsettled uint64        // events that are not settled, including events accepted since the call
+	Err       error         // the end of Flush's context, or that the transport has stopped
+	Cause     error         // why the last attempt failed, such as an [*APIError]; nil if none did
+	Waited    time.Duration // from the call of Flush to its end
 }
 
 func (e *FlushError) Error() string {
@@ -144,7 +191,7 @@ func (e *FlushError) Error() string {
 	if e.Unsettled == 1 {
 		what = "event"
 	}
-	return fmt.Sprintf("footfall: flush: %d %s not settled yet: %s", e.Unsettled, what, withoutPrefix(because(e.Err, e.Cause)))
+	return fmt.Sprintf("footfall: flush: %d %s not settled yet: %s", e.Unsettled, what, withoutPrefix(because(e.Err, e.Cause, e.Waited)))
 }
 
 // Unwrap returns Err, and Cause if there is one.

@@ -194,3 +194,20 @@ func TestErrorsOfTheApplicationsHTTPClientNeverHoldTheKey(t *testing.T) {
 		})
 	}
 }
+
+// The contract does not fix the form of ids, so an id with dots is refused by the API only. Its
+// refusal then says what is probably wrong.
+func TestARejectedEventOfADomainSaysThatSitesHaveIDs(t *testing.T) {
+	t.Parallel()
+	const hint = "; its site_id looks like a domain: use the id of the site (see Tracker.Check)"
+	for site, domain := range map[string]bool{
+		"shop.example.com": true, "https://shop.example.com": true, "shop.example.com:8080": true, "EXAMPLE.org": true,
+		"site_1": false, "v1.2": false, "a.b": false, "01JD.0": false, "": false, "no host.com": false,
+	} {
+		body, err := json.Marshal(map[string]string{"site_id": site, "name": "n"})
+		require.NoError(t, err)
+		e := &RejectedError{Body: body, Err: &APIError{Code: "not_found", Status: 404, Message: "no such site"}}
+		assert.Equal(t, domain, strings.HasSuffix(e.Error(), hint), site)
+	}
+	assert.NotContains(t, (&RejectedError{Body: []byte("shop.example.com"), Err: io.EOF}).Error(), hint)
+}

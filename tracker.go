@@ -263,7 +263,7 @@ func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 	if ctx == nil {
 		ctx = context.Background() // as TrackEvent does
 	}
-	w := queue.NewWaiter()
+	w, began := queue.NewWaiter(), time.Now()
 	d := e.draft(ctx)
 	if err := t.accept(&d, w); err != nil {
 		return err
@@ -272,16 +272,12 @@ func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 	case <-w.Done():
 	case <-ctx.Done():
 		failure := t.queue.Forget(w)
-		return notSafe(ctx.Err(), cmp.Or(failure, t.source.Failure()))
+		reason := because(ctx.Err(), cmp.Or(failure, t.source.Failure()), time.Since(began))
+		return &eventError{"the event is queued, but not delivered or stored yet", reason}
 	case <-t.done: // the transport has stopped; if it settled the event, it did so before
 		t.queue.GiveUp(w, t.source.Failure())
 	}
 	return durable(w)
-}
-
-// notSafe is the error of a call whose context has ended.
-func notSafe(ended, failure error) error {
-	return &eventError{"the event is queued, but not delivered or stored yet", because(ended, failure)}
 }
 
 // durable returns the error for the outcome of the event of w, which is settled.
@@ -298,17 +294,17 @@ func durable(w *queue.Waiter) error {
 
 // Flush returns when every event accepted before the call is settled: delivered, refused by the
 // API for good, or given up and counted in Stats.Dropped. It sends waiting events at once, and
-// does not shorten a backoff. With a Transport that stores events, Flush also waits until stored
-// events are delivered. The error is a [*FlushError]. It wraps the error of ctx, and says how
-// many events are not settled and why the last attempt failed. Those events stay queued. A nil
-// ctx never ends.
+// does not shorten a backoff. With a Transport that stores events, Flush also waits until
+// stored events are delivered. The error is a [*FlushError]. It wraps the error of ctx, and
+// says how many events are not settled, and why the last attempt failed or that none has ended. Those events stay
+// queued. A nil ctx never ends.
 func (t *Tracker) Flush(ctx context.Context) error {
 	if t.inactive() {
 		return nil
 	}
-	ctx = orBackground(ctx)
+	ctx, began := orBackground(ctx), time.Now()
 	if err := t.queue.Flush(ctx, t.done); err != nil {
-		return &FlushError{Unsettled: t.queue.Counters().Queued, Err: err, Cause: t.source.Failure()}
+		return &FlushError{Unsettled: t.queue.Counters().Queued, Err: err, Cause: t.source.Failure(), Waited: time.Since(began)}
 	}
 	if t.flusher == nil {
 		return nil
@@ -359,7 +355,7 @@ func (t *Tracker) Close(ctx context.Context) error {
 }
 
 func (t *Tracker) shutDown(ctx context.Context) error {
-	before := t.queue.Close()
+	began, before := time.Now(), t.queue.Close()
 	t.source.Close()
 	var cause error
 	select {
@@ -367,6 +363,7 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 	case <-ctx.Done():
 		cause = ctx.Err()
 	}
+	ended := time.Now()
 	t.stop()
 	t.lastMoment()
 	after, lastErr := t.queue.End(t.source.Failure())
@@ -380,7 +377,7 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 		Rejected:  after.Rejected - before.Rejected,
 		Stored:    after.Stored,
 		Lost:      after.Dropped - before.Dropped,
-		Err:       because(cause, lastErr),
+		Err:       because(cause, lastErr, ended.Sub(began)),
 	}
 }
 

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"time"
 
 	"github.com/footfall-dev/footfall"
 )
@@ -13,11 +14,12 @@ func (s *Spool) Flush(ctx context.Context) error {
 	if s.feed == nil {
 		return nil
 	}
+	began := time.Now()
 	select {
 	case <-s.opened:
 	case <-s.stopped:
 	case <-ctx.Done():
-		return s.unflushed(ctx.Err())
+		return s.unflushed(ctx.Err(), began)
 	}
 	fl := s.feed.await()
 	s.wakeOwner()
@@ -28,17 +30,17 @@ func (s *Spool) Flush(ctx context.Context) error {
 	case <-s.nextStopped:
 	case <-ctx.Done():
 		s.feed.leave(fl)
-		return s.unflushed(ctx.Err())
+		return s.unflushed(ctx.Err(), began)
 	}
 	s.feed.leave(fl)
 	if s.feed.read().Events == 0 {
 		return nil
 	}
-	return s.unflushed(errNextStopped)
+	return s.unflushed(errNextStopped, began)
 }
 
-func (s *Spool) unflushed(why error) error {
-	return &footfall.FlushError{Unsettled: s.feed.read().Events, Err: why, Cause: s.feed.next.Failure()}
+func (s *Spool) unflushed(why error, began time.Time) error {
+	return &footfall.FlushError{Unsettled: s.feed.read().Events, Err: why, Cause: s.feed.next.Failure(), Waited: time.Since(began)}
 }
 
 // flushNext flushes a Next that stores events.
