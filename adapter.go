@@ -213,23 +213,23 @@ func (s *Rules) emit(r *rule, o *Observation) {
 		}
 	}
 	if d.name == "" {
-		d.name = r.autoName(o)
+		d.name = s.autoName(r, o)
 	}
 	if r.Page != 0 {
 		own := o.Page.from(r.Page, o.referer())
 		d.page = &own
 	}
 	if len(r.PathProps) > 0 && o.Path != nil || r.StatusProp != "" {
-		d.props = r.propsOf(o, &d)
+		d.props = r.propsOf(o, &d, min(maxPathProp, s.tracker.encoder.limits.PropText))
 	}
 	_ = s.tracker.accept(&d, nil) // accept counts and reports the error
 }
 
-func (r *rule) autoName(o *Observation) string {
+func (s *Rules) autoName(r *rule, o *Observation) string {
 	if r.Route == NoRoute {
-		return autoName(o.Method, NoRoute, "", false)
+		return s.tracker.autoName(o.Method, NoRoute, "", false)
 	}
-	return autoName(o.Method, o.Route, o.Page.path, o.Subtree)
+	return s.tracker.autoName(o.Method, o.Route, o.Page.path, o.Subtree)
 }
 
 func (o *Observation) referer() string {
@@ -248,8 +248,8 @@ func (o *Observation) site() string {
 }
 
 // propsOf returns the props of r and the props of the answer. It sanitizes the values of
-// wildcards, which the client chose.
-func (r *rule) propsOf(o *Observation, d *draft) []Prop {
+// wildcards, which the client chose, and cuts them to most bytes.
+func (r *rule) propsOf(o *Observation, d *draft, most int) []Prop {
 	props := make([]Prop, 0, len(r.Props)+len(r.PathProps)+1)
 	props = append(props, r.Props...)
 	if r.StatusProp != "" {
@@ -259,7 +259,7 @@ func (r *rule) propsOf(o *Observation, d *draft) []Prop {
 		return props
 	}
 	for _, name := range r.PathProps {
-		value, sanitized := sanitize(o.Path.PathValue(name))
+		value, sanitized := sanitize(o.Path.PathValue(name), most)
 		d.sanitized = d.sanitized || sanitized
 		props = append(props, P(name, value))
 	}
@@ -431,17 +431,17 @@ func setValues(field *url.Values, value url.Values) {
 	}
 }
 
-// maxPathProp is the limit of the value of a PathProp, in bytes.
+// maxPathProp bounds the value of a PathProp, in bytes. A smaller Limits.PropText does, too.
 const maxPathProp = 1000
 
-// sanitize returns the beginning of a text that a client chose, with U+FFFD in place of invalid
-// UTF-8 and of control characters.
-func sanitize(s string) (text string, changed bool) {
-	if len(s) <= maxPathProp && isText(s) {
+// sanitize returns up to most bytes of a text that a client chose, with U+FFFD in place of
+// invalid UTF-8 and of control characters.
+func sanitize(s string, most int) (text string, changed bool) {
+	if len(s) <= most && isText(s) {
 		return s, false
 	}
-	text = strings.Map(toText, s[:textLen(s, maxPathProp)]) // strings.Map also replaces invalid UTF-8
-	return text[:textLen(text, maxPathProp)], true
+	text = strings.Map(toText, s[:textLen(s, most)]) // strings.Map also replaces invalid UTF-8
+	return text[:textLen(text, most)], true
 }
 
 // textLen returns the length of the longest beginning of s that has at most most bytes and ends

@@ -24,7 +24,7 @@ func TestSanitizeReplacesInvalidText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, changed := sanitize(row.raw)
+			text, changed := sanitize(row.raw, maxPathProp)
 			assert.Equal(t, row.want, text)
 			assert.Equal(t, row.raw != row.want, changed)
 		})
@@ -35,11 +35,11 @@ func FuzzSanitize(f *testing.F) {
 	f.Add("a\xffb")
 	f.Add(strings.Repeat("\xf0\x9f", 600))
 	f.Fuzz(func(t *testing.T, raw string) {
-		text, changed := sanitize(raw)
+		text, changed := sanitize(raw, maxPathProp)
 		if !utf8.ValidString(text) || len(text) > maxPathProp || changed != (text != raw) {
 			t.Errorf("%q became %q", raw, text)
 		}
-		if again, changed := sanitize(text); again != text || changed {
+		if again, changed := sanitize(text, maxPathProp); again != text || changed {
 			t.Errorf("%q became %q", text, again)
 		}
 	})

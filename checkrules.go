@@ -3,6 +3,7 @@ package footfall
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +19,11 @@ import (
 // after the routes are registered, to detect rules that never apply. The error names the route
 // that the mux has for the path instead.
 //
+// A rule is also wrong if routes with different paths have the same automatic name, because
+// reports then show them as one event: "GET /users/{id}" and "GET /users/id". An http.ServeMux
+// does not list its routes, so CheckRules compares only the routes of the rules. Rules may
+// share the name that their Event gives them.
+//
 // CheckRules assumes that a route below a subtree of the mux, other than "/" and
 // "/{path...}", is registered in a handler that is mounted there. It reports a rule without a
 // host if all routes of that path in the mux have one, although such a rule applies.
@@ -30,12 +36,13 @@ func (t *Tracker) CheckRules(next http.Handler, rules ...Rule) error {
 	for i := range rules {
 		problems = append(problems, cmp.Or(t.checkRule(&rules[i]), checkRoute(mux, &rules[i])))
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, t.checkNames(nil, rules, pattern.IsSubtree)...)...)
 }
 
 // CheckRoutes is [Tracker.CheckRules] for routers that list their routes. registered holds the
 // patterns in the notation of the router, such as "GET /users/:id", or "/users/:id" for a
-// route of any method. The error names the registered route that is nearest to the rule's.
+// route of any method. The error names the registered route that is nearest to the rule's. With a
+// rule for AnyRoute, CheckRoutes also compares the automatic names of registered routes.
 func (t *Tracker) CheckRoutes(registered []string, rules ...Rule) error {
 	if t.inactive() {
 		return nil
@@ -44,7 +51,7 @@ func (t *Tracker) CheckRoutes(registered []string, rules ...Rule) error {
 	for i := range rules {
 		problems = append(problems, cmp.Or(t.checkRule(&rules[i]), checkListed(registered, &rules[i])))
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, t.checkNames(registered, rules, isNoSubtree)...)...)
 }
 
 func checkListed(registered []string, r *Rule) error {
@@ -52,13 +59,89 @@ func checkListed(registered []string, r *Rule) error {
 		return nil
 	}
 	p := rule{Rule: *r, pattern: pattern.Parse(r.Route)}
-	for _, route := range registered {
-		listed := pattern.Parse(route)
-		if listed.Path == p.pattern.Path && p.names(&listed, cmp.Or(listed.Method, p.pattern.Method)) {
-			return nil
-		}
+	if slices.ContainsFunc(registered, p.namesListed) {
+		return nil
 	}
 	return ruleError(r, "Route", notListed(registered, &p))
+}
+
+// namesListed reports whether the rule names a route of a router's list.
+func (r *rule) namesListed(route string) bool {
+	listed := pattern.Parse(route)
+	return listed.Path == r.pattern.Path && r.names(&listed, cmp.Or(listed.Method, r.pattern.Method))
+}
+
+// isNoSubtree is pattern.IsSubtree for routers other than net/http.
+func isNoSubtree(string) bool { return false }
+
+// autoNamed is a route whose events have an automatic name.
+type autoNamed struct {
+	rule    *Rule // that makes the events
+	route   string
+	pattern pattern.Pattern
+	subtree bool
+}
+
+// checkNames reports routes that share an automatic name. With AnyRoute, these include the
+// registered routes that no rule names.
+func (t *Tracker) checkNames(registered []string, rules []Rule, isSubtree func(string) bool) (problems []error) {
+	var all []autoNamed
+	for i := range rules {
+		r := &rules[i]
+		routes := []string{r.Route}
+		switch {
+		case r.Event != "":
+			continue
+		case r.Route == AnyRoute:
+			routes = unnamedRoutes(registered, rules)
+		}
+		for _, route := range routes {
+			all = append(all, autoNamed{r, route, pattern.Parse(route), isSubtree(route)})
+		}
+	}
+	known := make(map[string][]*autoNamed) // by the name that they have with GET
+	for i := range all {
+		a := &all[i]
+		name := t.nameOf(a, http.MethodGet)
+		if at := slices.IndexFunc(known[name], a.collides); at >= 0 {
+			problems = append(problems, t.sameName(known[name][at], a))
+		}
+		known[name] = append(known[name], a)
+	}
+	return problems
+}
+
+// nameOf returns the name of the events of a route. For a catch-all it is the name of a path that
+// is longer than the route.
+func (t *Tracker) nameOf(a *autoNamed, method string) string {
+	return t.autoName(method, a.route, a.pattern.Path+"/longer/path", a.subtree)
+}
+
+// unnamedRoutes returns the registered routes that only AnyRoute applies to, sorted.
+func unnamedRoutes(registered []string, rules []Rule) (routes []string) {
+	for _, route := range slices.Sorted(slices.Values(registered)) {
+		named := slices.ContainsFunc(rules, func(r Rule) bool {
+			p := rule{Rule: r, pattern: pattern.Parse(r.Route)}
+			return r.Route != AnyRoute && r.Route != NoRoute && p.namesListed(route)
+		})
+		if !named && !isSilent(pattern.Parse(route).Method) {
+			routes = append(routes, route)
+		}
+	}
+	return routes
+}
+
+// collides reports whether events of two routes are taken for each other if the names are the
+// same. Paths that differ by a slash at the end are the same page.
+func (a *autoNamed) collides(b *autoNamed) bool {
+	trim := func(path string) string { return strings.TrimRight(strings.TrimSuffix(path, "{$}"), "/") }
+	methods := a.pattern.Method == "" || b.pattern.Method == "" || a.pattern.Method == b.pattern.Method
+	return methods && a.rule.SiteID == b.rule.SiteID && trim(a.pattern.Path) != trim(b.pattern.Path)
+}
+
+func (t *Tracker) sameName(a, b *autoNamed) error {
+	name := t.nameOf(b, cmp.Or(a.pattern.Method, b.pattern.Method, http.MethodGet))
+	return ruleError(b.rule, "Event", fmt.Sprintf("empty, and %s and %s have the same automatic name, %s: add a rule with an Event for one of them", a.route, b.route, name))
 }
 
 // checkRoute checks the route of a rule for net/http; mux may be nil.

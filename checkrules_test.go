@@ -2,6 +2,8 @@ package footfall_test
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -248,4 +250,83 @@ func FuzzCheckRoutesNamesAnyRoute(f *testing.F) {
 	f.Fuzz(func(t *testing.T, registered, route string) {
 		_ = tracker.CheckRoutes([]string{registered, "GET /users/{id}"}, footfall.Rule{Route: route})
 	})
+}
+
+func TestCheckRulesNamesRoutesThatShareAnAutomaticName(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rules []footfall.Rule
+		want  string // the error without its beginning
+	}{
+		"a wildcard and a word": {[]footfall.Rule{{Route: "GET /users/{id}"}, {Route: "GET /users/id"}},
+			`{"GET /users/id"}.Event: empty, and GET /users/{id} and GET /users/id have the same automatic name, get_users_id`},
+		"an underscore and a slash": {[]footfall.Rule{{Route: "/a/b_c"}, {Route: "/a/b/c"}},
+			`{"/a/b/c"}.Event: empty, and /a/b_c and /a/b/c have the same automatic name, get_a_b_c`},
+		"any method and one": {[]footfall.Rule{{Route: "POST /a-b"}, {Route: "/a.b"}},
+			`{"/a.b"}.Event: empty, and POST /a-b and /a.b have the same automatic name, post_a_b`},
+		"the root": {[]footfall.Rule{{Route: "GET /{$}"}, {Route: "GET /root"}},
+			`{"GET /root"}.Event: empty, and GET /{$} and GET /root have the same automatic name, get_root`},
+		"a subtree": {[]footfall.Rule{{Route: "GET /docs/"}, {Route: "GET /docs/any"}},
+			`{"GET /docs/any"}.Event: empty, and GET /docs/ and GET /docs/any have the same automatic name, get_docs_any`},
+		"no route": {[]footfall.Rule{{Route: footfall.NoRoute}, {Route: "/no-route"}},
+			`{"/no-route"}.Event: empty, and - and /no-route have the same automatic name, get_no_route`},
+		"other methods":                 {[]footfall.Rule{{Route: "GET /users/{id}"}, {Route: "PUT /users/id"}}, ""},
+		"other sites":                   {[]footfall.Rule{{Route: "GET /users/{id}", SiteID: "a"}, {Route: "GET /users/id", SiteID: "b"}}, ""},
+		"an event of one":               {[]footfall.Rule{{Route: "GET /users/{id}"}, {Route: "GET /users/id", Event: "own_profile_viewed"}}, ""},
+		"no event of one":               {[]footfall.Rule{{Route: "GET /users/{id}"}, {Route: "GET /users/id", Event: footfall.NoEvent}}, ""},
+		"an event of both":              {[]footfall.Rule{{Route: "GET /a", Event: "seen"}, {Route: "GET /b", Event: "seen"}}, ""},
+		"a slash at the end":            {[]footfall.Rule{{Route: "GET /docs"}, {Route: "GET /docs/{$}"}}, ""},
+		"rules of one route":            {[]footfall.Rule{{Route: "GET /a", Status: footfall.Success}, {Route: "GET /a", Status: footfall.Failure}}, ""},
+		"a route with and without host": {[]footfall.Rule{{Route: "GET example.com/a"}, {Route: "GET /a"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := checkRules(t, nil, c.rules...)
+			if c.want == "" {
+				assert.NoError(t, err)
+				return
+			}
+			assert.EqualError(t, err, "footfall: Rule"+c.want+": add a rule with an Event for one of them")
+		})
+	}
+}
+
+func TestCheckRoutesNamesRegisteredRoutesThatShareAnAutomaticName(t *testing.T) {
+	t.Parallel()
+	anyRoute := footfall.Rule{Route: footfall.AnyRoute}
+	routes := []string{"GET /users/:id", "GET /users/id", "GET /a/b_c", "/a/b/c", "GET /files/*", "GET /files", "GET /files/any", "HEAD /users/:id", "HEAD /users/id", "GET /docs", "GET /docs/"}
+	check := func(rules ...footfall.Rule) error { return footfalltest.New(t, quiet).CheckRoutes(routes, rules...) }
+	err := check(anyRoute)
+	require.Error(t, err)
+	for _, want := range []string{"/a/b/c and GET /a/b_c", "GET /users/:id and GET /users/id", "GET /files/* and GET /files/any"} {
+		assert.ErrorContains(t, err, `Rule{"*"}.Event: empty, and `+want+" have the same automatic name")
+	}
+	assert.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 3)
+	for _, problem := range err.(interface{ Unwrap() []error }).Unwrap() {
+		assert.IsType(t, &footfall.FieldError{}, problem)
+	}
+	assert.NoError(t, check(anyRoute,
+		footfall.Rule{Route: "GET /users/id", Event: "own_profile_viewed"}, footfall.Rule{Route: "/a/b/c", Event: footfall.NoEvent},
+		footfall.Rule{Route: "GET /files/*", Event: "file_viewed"}))
+	assert.ErrorContains(t, check(anyRoute, footfall.Rule{Route: "GET /users/id"}), "GET /users/:id and GET /users/id have", "a rule without an Event names it alike")
+	assert.NoError(t, check(footfall.Rule{Route: footfall.AnyRoute, Event: "pageview"}))
+	assert.NoError(t, check(footfall.Rule{Route: "GET /users/:id"}), "no event is made of the other")
+}
+
+func TestCheckRulesRefusesWhatEveryEventWouldExceed(t *testing.T) {
+	t.Parallel()
+	many := make([]footfall.Prop, 99)
+	for i := range many {
+		many[i] = footfall.P(strconv.Itoa(i), i)
+	}
+	wildcard := strings.Repeat("w", 301)
+	for want, r := range map[string]footfall.Rule{
+		"name: longer than 120 characters (Config.Limits.Name)":  {Route: "GET /a", Event: strings.Repeat("ü", 121)},
+		"props: 101 entries are more than 100":                   {Route: "GET /{a}", Props: many, StatusProp: "s", PathProps: []string{"a"}},
+		`…"]: key longer than 300 bytes (Config.Limits.PropKey)`: {Route: "GET /{" + wildcard + "}", PathProps: []string{wildcard}},
+		`props["k"]: longer than 2000 bytes`:                     {Route: "GET /a", Props: []footfall.Prop{footfall.P("k", strings.Repeat("x", 2001))}},
+	} {
+		assert.ErrorContains(t, checkRules(t, nil, r), want)
+	}
+	assert.NoError(t, checkRules(t, nil, footfall.Rule{Route: "GET /{a}", Event: strings.Repeat("ü", 120), Props: many, PathProps: []string{"a"}}))
 }

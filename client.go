@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -37,7 +38,8 @@ type ClientConfig struct {
 	// Defaults to 30s.
 	Timeout time.Duration
 
-	MaxEventBytes int // Defaults to 32 KiB.
+	MaxEventBytes int    // Defaults to 32 KiB.
+	Limits        Limits // Defaults to the limits of this project's collector.
 	AllowPII      bool
 	AllowPIIKeys  []string
 	AllowHTTP     bool
@@ -66,16 +68,18 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	err := errors.Join(
 		configError("BaseURL", checkBaseURL(cfg.BaseURL, cfg.AllowHTTP)),
 		configError("APIKey", checkKey(cfg.APIKey)),
-		configError("Timeout", checkPositive(int64(timeout))),
-		configError("MaxEventBytes", checkPositive(int64(maxBytes))),
+		configError("Timeout", checkDuration(timeout)),
+		configError("MaxEventBytes", checkCount(maxBytes, math.MaxInt)),
 	)
+	limits := cfg.Limits.withDefaults()
+	limits.check(func(field, reason string) { err = errors.Join(err, configError(field, reason)) })
 	if err != nil {
 		return nil, err
 	}
 	const idle = 4 // connections kept
 	return &Client{
 		api:     wire.New(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, idle),
-		encoder: newEncoder("", "", maxBytes, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
+		encoder: newEncoder("", "", maxBytes, limits, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
 		timeout: timeout,
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
 	"os"
@@ -101,6 +102,9 @@ type Config struct {
 	// KiB, a long URL or path of a request may make its event too large. Defaults to 32 KiB.
 	MaxEventBytes int
 
+	// Limits bounds the fields of an event. Defaults to the limits of this project's collector.
+	Limits Limits
+
 	// DropOldest makes room in a full queue by dropping the oldest event that is not in flight.
 	// Stats.Dropped counts it. Defaults to refusing the new event with ErrQueueFull.
 	DropOldest bool
@@ -117,7 +121,8 @@ type Config struct {
 	FlushInterval time.Duration
 
 	// MaxInFlight bounds the concurrent requests. The tracker starts one sender for as many
-	// waiting events as a sender delivers within FlushInterval, 1 to 8. Defaults to 64.
+	// waiting events as a sender delivers within FlushInterval, 1 to 8. At most 4,096. Defaults
+	// to 64.
 	MaxInFlight int
 
 	// AttemptTimeout bounds one attempt, from connecting to the end of the answer. Defaults to
@@ -292,6 +297,7 @@ func (c Config) withDefaults() Config {
 	c.MaxQueueEvents = cmp.Or(c.MaxQueueEvents, 50_000)
 	c.MaxQueueBytes = cmp.Or(c.MaxQueueBytes, 16<<20)
 	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, 32<<10)
+	c.Limits = c.Limits.withDefaults()
 	c.BatchSize = cmp.Or(c.BatchSize, 100)
 	c.FlushInterval = cmp.Or(c.FlushInterval, 20*time.Millisecond)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 64)
@@ -319,7 +325,7 @@ func (c *Config) check() error {
 	}
 	report("SiteID", checkSiteID(c.SiteID))
 	if c.DefaultURL != "" {
-		report("DefaultURL", checkURL(c.DefaultURL))
+		report("DefaultURL", checkDefaultURL(c.DefaultURL, c.Limits.URL))
 	}
 	if c.PublicURL != "" {
 		report("PublicURL", checkPublicURL(c.PublicURL))
@@ -352,30 +358,51 @@ func (c *Config) checkPages(report func(field, reason string)) {
 }
 
 func (c *Config) checkNumbers(report func(field, reason string)) {
-	positive := func(field string, n int64) { report(field, checkPositive(n)) }
-	positive("MaxQueueEvents", int64(c.MaxQueueEvents))
-	positive("MaxQueueBytes", int64(c.MaxQueueBytes))
-	positive("MaxEventBytes", int64(c.MaxEventBytes))
-	positive("BatchSize", int64(c.BatchSize))
-	positive("FlushInterval", int64(c.FlushInterval))
-	positive("MaxInFlight", int64(c.MaxInFlight))
-	positive("AttemptTimeout", int64(c.AttemptTimeout))
-	positive("BackoffMin", int64(c.BackoffMin))
-	positive("BackoffMax", int64(c.BackoffMax))
-	positive("MaxRetryAfter", int64(c.MaxRetryAfter))
-	positive("ProbeMin", int64(c.ProbeMin))
-	positive("ProbeMax", int64(c.ProbeMax))
-	positive("ShutdownTimeout", int64(c.ShutdownTimeout))
-	positive("CloseTimeout", int64(c.CloseTimeout))
+	c.Limits.check(report)
+	report("MaxQueueEvents", checkCount(c.MaxQueueEvents, math.MaxInt))
+	report("MaxQueueBytes", checkCount(c.MaxQueueBytes, math.MaxInt))
+	report("MaxEventBytes", checkCount(c.MaxEventBytes, math.MaxInt))
+	report("BatchSize", checkCount(c.BatchSize, math.MaxInt))
+	report("MaxInFlight", checkCount(c.MaxInFlight, maxInFlight))
+	report("FlushInterval", checkDuration(c.FlushInterval))
+	report("AttemptTimeout", checkDuration(c.AttemptTimeout))
+	report("BackoffMin", checkDuration(c.BackoffMin))
+	report("BackoffMax", checkDuration(c.BackoffMax))
+	report("MaxRetryAfter", checkDuration(c.MaxRetryAfter))
+	report("ProbeMin", checkDuration(c.ProbeMin))
+	report("ProbeMax", checkDuration(c.ProbeMax))
+	report("ShutdownTimeout", checkDuration(c.ShutdownTimeout))
+	report("CloseTimeout", checkDuration(c.CloseTimeout))
+	c.checkPairs(report)
+}
+
+// checkPairs reports a field that is less than another one. The application may have
+// set only one of them, so the reason names both values.
+func (c *Config) checkPairs(report func(field, reason string)) {
+	defaults := Config{}.withDefaults()
 	if c.MaxQueueBytes < c.MaxEventBytes {
-		report("MaxQueueBytes", "less than MaxEventBytes, so the largest event could never be queued")
+		report("MaxQueueBytes", lessThan(c.MaxQueueBytes, defaults.MaxQueueBytes, "MaxEventBytes", c.MaxEventBytes, defaults.MaxEventBytes)+
+			": the largest event could never be queued")
 	}
 	if c.BackoffMax < c.BackoffMin {
-		report("BackoffMax", "less than BackoffMin")
+		report("BackoffMax", lessThan(c.BackoffMax, defaults.BackoffMax, "BackoffMin", c.BackoffMin, defaults.BackoffMin))
 	}
 	if c.ProbeMax < c.ProbeMin {
-		report("ProbeMax", "less than ProbeMin")
+		report("ProbeMax", lessThan(c.ProbeMax, defaults.ProbeMax, "ProbeMin", c.ProbeMin, defaults.ProbeMin))
 	}
+}
+
+// lessThan is the reason for a value that is less than the value of another field.
+func lessThan[T comparable](value, usual T, other string, than, otherUsual T) string {
+	return valueOf(value, usual) + " is less than " + other + ", which is " + valueOf(than, otherUsual)
+}
+
+// valueOf prints the value of a field, and whether it is the default.
+func valueOf[T comparable](value, usual T) string {
+	if value == usual {
+		return fmt.Sprintf("%v (the default)", value)
+	}
+	return fmt.Sprint(value)
 }
 
 // configError returns nil if reason is empty.
@@ -386,10 +413,33 @@ func configError(field, reason string) error {
 	return &FieldError{"Config." + field, reason}
 }
 
-// checkPositive checks a number whose zero was replaced by the default.
-func checkPositive(n int64) string {
-	if n < 0 {
+const (
+	// maxInFlight bounds Config.MaxInFlight: each request in flight needs a connection, and the
+	// tracker sets some bytes aside for each that may be. No account needs as many.
+	maxInFlight = 4096
+
+	// maxDuration bounds all durations, because sums and multiples of them must not overflow.
+	maxDuration = 365 * 24 * time.Hour
+)
+
+// checkCount checks a number whose zero was replaced by the default.
+func checkCount(n, most int) string {
+	switch {
+	case n < 0:
 		return "negative"
+	case n > most:
+		return fmt.Sprintf("%d is more than %d", n, most)
+	}
+	return ""
+}
+
+// checkDuration checks a duration whose zero was replaced by the default.
+func checkDuration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "negative"
+	case d > maxDuration:
+		return fmt.Sprintf("%v is more than a year", d)
 	}
 	return ""
 }
@@ -403,6 +453,13 @@ func checkSiteID(id string) string {
 		return bad.Reason
 	}
 	return ""
+}
+
+func checkDefaultURL(raw string, most int) string {
+	if len(raw) > most {
+		return fmt.Sprintf("longer than %d bytes (Config.Limits.URL)", most)
+	}
+	return checkURL(raw)
 }
 
 func checkPublicURL(raw string) string {

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
 	"reflect"
@@ -59,12 +60,14 @@ func TestConfigReportsEveryProblemAtOnce(t *testing.T) {
 		MaxQueueEvents: -1, MaxQueueBytes: -1, MaxEventBytes: -1, BatchSize: -1, FlushInterval: -1, MaxInFlight: -1,
 		AttemptTimeout: -1, BackoffMin: -1, BackoffMax: -1, MaxRetryAfter: -1, ProbeMin: -1, ProbeMax: -1,
 		ShutdownTimeout: -1, CloseTimeout: -1,
+		Limits: Limits{-1, -1, -1, -1, -1},
 	})
 	assert.ElementsMatch(t, []string{
 		"BaseURL", "APIKey", "SiteID", "DefaultURL", "PublicURL",
 		"MaxQueueEvents", "MaxQueueBytes", "MaxEventBytes", "BatchSize", "FlushInterval", "MaxInFlight",
 		"AttemptTimeout", "BackoffMin", "BackoffMax", "MaxRetryAfter", "ProbeMin", "ProbeMax",
 		"ShutdownTimeout", "CloseTimeout",
+		"Limits.Name", "Limits.URL", "Limits.Props", "Limits.PropKey", "Limits.PropText",
 	}, fieldsOf(t, err))
 	assert.NotContains(t, err.Error(), secretKey)
 	assert.NotContains(t, err.Error(), secretText)
@@ -200,6 +203,14 @@ func TestConfigOtherFields(t *testing.T) {
 		"event as large as the queue":    {func(c *Config) { c.MaxQueueBytes, c.MaxEventBytes = 100, 100 }, nil},
 		"backoff upside down":            {func(c *Config) { c.BackoffMin = time.Hour }, []string{"BackoffMax"}},
 		"probe upside down":              {func(c *Config) { c.ProbeMax = time.Second }, []string{"ProbeMax"}},
+		"the most requests":              {func(c *Config) { c.MaxInFlight = 4096 }, nil},
+		"too many requests":              {func(c *Config) { c.MaxInFlight = 4097 }, []string{"MaxInFlight"}},
+		"as many requests as memory":     {func(c *Config) { c.MaxInFlight = 1 << 40 }, []string{"MaxInFlight"}},
+		"as many requests as numbers":    {func(c *Config) { c.MaxInFlight = math.MaxInt }, []string{"MaxInFlight"}},
+		"limits that fit the middleware": {func(c *Config) { c.Limits = Limits{20, 512, 1, 1, 10} }, nil},
+		"limits that do not":             {func(c *Config) { c.Limits = Limits{19, 511, 1, 1, 9} }, []string{"Limits.Name", "Limits.URL", "Limits.PropText"}},
+		"a default URL of the limit":     {func(c *Config) { c.DefaultURL = "https://example.com/" + strings.Repeat("x", 2028) }, nil},
+		"a default URL beyond":           {func(c *Config) { c.DefaultURL = "https://example.com/" + strings.Repeat("x", 2029) }, []string{"DefaultURL"}},
 		"transport needs no address":     {func(c *Config) { c.Transport, c.BaseURL, c.APIKey = idle{}, "", "" }, nil},
 		"transport still needs the site": {func(c *Config) { c.Transport, c.SiteID = idle{}, "" }, []string{"SiteID"}},
 	}
@@ -347,7 +358,7 @@ func TestConfigDefaultsDoNotReplaceSetFields(t *testing.T) {
 	set := Config{
 		QueryKeys: []string{}, MaxQueueEvents: 1, MaxQueueBytes: 2, MaxEventBytes: 3, BatchSize: 4, FlushInterval: 5, MaxInFlight: 6,
 		AttemptTimeout: 7, BackoffMin: 8, BackoffMax: 9, MaxRetryAfter: 10, ProbeMin: 11, ProbeMax: 12,
-		ShutdownTimeout: 13, CloseTimeout: 14, Logger: slog.New(slog.DiscardHandler),
+		ShutdownTimeout: 13, CloseTimeout: 14, Limits: Limits{15, 16, 17, 18, 19}, Logger: slog.New(slog.DiscardHandler),
 	}
 	assert.True(t, reflect.DeepEqual(set, set.withDefaults()))
 }
@@ -420,6 +431,9 @@ func TestConfigDefaultsAreAsDocumented(t *testing.T) {
 	numbers := 0
 	for _, field := range documentedFields(t, "config.go", "Config") {
 		value := defaults.FieldByName(field.name)
+		if field.name == "Limits" { // its type names the defaults
+			continue
+		}
 		want := meaning(field.says, value.Type())
 		if want == nil {
 			assert.True(t, value.IsZero(), "%s: withDefaults sets %v, the comment says %q", field.name, value, field.says)
@@ -433,6 +447,19 @@ func TestConfigDefaultsAreAsDocumented(t *testing.T) {
 	assert.GreaterOrEqual(t, numbers, 16, "the test no longer finds the documented defaults")
 }
 
+func TestLimitsDefaultsAreAsDocumented(t *testing.T) {
+	t.Parallel()
+	client, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey})
+	require.NoError(t, err)
+	for _, limits := range []Limits{Config{}.withDefaults().Limits, client.encoder.limits} {
+		value := reflect.ValueOf(limits)
+		for _, field := range documentedFields(t, "event.go", "Limits") {
+			number := value.FieldByName(field.name)
+			assert.Equal(t, meaning(field.says, number.Type()), number.Interface(), field.name)
+		}
+	}
+}
+
 func TestClientConfigDefaultsAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	client, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey})
@@ -440,7 +467,7 @@ func TestClientConfigDefaultsAreAsDocumented(t *testing.T) {
 	actual := map[string]any{"Timeout": client.timeout, "MaxEventBytes": client.encoder.maxBytes}
 	said := make(map[string]any)
 	for _, field := range documentedFields(t, "client.go", "ClientConfig") {
-		if field.says != "" {
+		if field.says != "" && field.name != "Limits" {
 			said[field.name] = meaning(field.says, reflect.TypeOf(actual[field.name]))
 		}
 	}

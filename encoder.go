@@ -18,12 +18,13 @@ type encoder struct {
 	siteHead   string // `{"site_id":"…","name":` of the default site, ready to copy
 	defaultURL string // `,"url":"…"`, ready to copy
 	maxBytes   int
+	limits     Limits // each at most maxBytes, so that a longer field is never read
 	guard      *pii.Guard
 }
 
 // newEncoder returns an encoder. The default site and URL are valid, or empty.
-func newEncoder(siteID, defaultURL string, maxBytes int, g *pii.Guard) encoder {
-	e := encoder{maxBytes: maxBytes, guard: g}
+func newEncoder(siteID, defaultURL string, maxBytes int, limits Limits, g *pii.Guard) encoder {
+	e := encoder{maxBytes: maxBytes, limits: limits.within(maxBytes), guard: g}
 	if siteID != "" {
 		head, _ := appendHead(nil, siteID)
 		e.siteHead = string(head)
@@ -63,7 +64,7 @@ func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err er
 	}
 	dst = append(dst, '}')
 	if len(dst) > e.maxBytes {
-		return dst, 0, e.tooLarge()
+		return dst, 0, e.tooLarge("event")
 	}
 	return dst, redacted + n, nil
 }
@@ -82,7 +83,7 @@ func (e *encoder) appendSiteAndName(dst []byte, d *draft) ([]byte, error) {
 		return append(dst, d.head...), nil
 	}
 	if len(d.siteID) > e.maxBytes {
-		return dst, e.tooLong("site_id", len(d.siteID))
+		return dst, e.tooLarge("site_id")
 	}
 	if d.siteID != "" {
 		var err error
@@ -97,10 +98,15 @@ func (e *encoder) appendSiteAndName(dst []byte, d *draft) ([]byte, error) {
 	switch {
 	case isEmpty(d.name):
 		return dst, &FieldError{"name", "empty"}
-	case len(d.name) > e.maxBytes:
-		return dst, e.tooLong("name", len(d.name))
+	case e.isLongName(d.name):
+		return dst, &FieldError{"name", fmt.Sprintf("longer than %d characters (Config.Limits.Name)", e.limits.Name)}
 	}
 	return appendString(dst, d.name, "name")
+}
+
+// isLongName counts characters. Each has one to four bytes.
+func (e *encoder) isLongName(name string) bool {
+	return len(name) > e.limits.Name && (len(name) > utf8.UTFMax*e.limits.Name || utf8.RuneCountInString(name) > e.limits.Name)
 }
 
 // isEmpty reports whether s has nothing but white space.
@@ -157,8 +163,8 @@ func (e *encoder) appendPage(dst []byte, d *draft) (out []byte, redacted int) {
 }
 
 func (e *encoder) appendExactURL(dst []byte, url string) ([]byte, error) {
-	if len(url) > e.maxBytes {
-		return dst, e.tooLong("url", len(url))
+	if len(url) > e.limits.URL {
+		return dst, &FieldError{"url", tooLong("", e.limits.URL, "URL")}
 	}
 	if reason := checkURL(url); reason != "" {
 		return dst, &FieldError{"url", reason}
@@ -176,6 +182,9 @@ func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted in
 	if hasRepeats(props) {
 		props = lastOfEach(props)
 	}
+	if len(props) > e.limits.Props {
+		return dst, 0, &FieldError{"props", fmt.Sprintf("%d entries are more than %d (Config.Limits.Props)", len(props), e.limits.Props)}
+	}
 	dst = append(dst, `,"props":{`...)
 	for i := range props {
 		p := &props[i]
@@ -191,7 +200,7 @@ func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted in
 			redacted++
 		}
 		if len(dst) > e.maxBytes {
-			return dst, redacted, e.tooLarge()
+			return dst, redacted, e.tooLarge("event")
 		}
 		dst = append(dst, ',')
 	}
@@ -209,8 +218,8 @@ func (e *encoder) appendProp(dst []byte, p *Prop) (out []byte, personal bool, er
 // smallestProp is the least number of bytes of a prop: "k":1,
 const smallestProp = 6
 
-func (e *encoder) tooLarge() error {
-	return &FieldError{"event", fmt.Sprintf("more than %d bytes encoded (Config.MaxEventBytes)", e.maxBytes)}
+func (e *encoder) tooLarge(field string) error {
+	return &FieldError{field, fmt.Sprintf("more than %d bytes encoded (Config.MaxEventBytes)", e.maxBytes)}
 }
 
 // hasRepeats reports whether two props have the same key.
@@ -257,12 +266,12 @@ func (e *encoder) appendKey(dst []byte, key string) ([]byte, error) {
 	if key == "" {
 		return dst, &FieldError{"props", "a key is empty"}
 	}
-	if len(key) > e.maxBytes {
-		return dst, propError(key, "key longer than Config.MaxEventBytes")
+	if len(key) > e.limits.PropKey {
+		return dst, propError(key, tooLong("key ", e.limits.PropKey, "PropKey"))
 	}
 	dst, ok := jsontext.AppendQuoted(dst, key, chars.Scan(key))
-	if !ok {
-		return dst, propError(key, "key is not valid UTF-8")
+	if reason := refusal(key, ok); reason != "" {
+		return dst, propError(key, "key is "+reason)
 	}
 	return append(dst, ':'), nil
 }
@@ -321,22 +330,23 @@ func (e *encoder) redacts(p *Prop) bool {
 const redactedText = `"[redacted]"`
 
 func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, err error) {
-	if len(p.str) > e.maxBytes {
-		return dst, false, propError(p.key, fmt.Sprintf("value of %d bytes exceeds Config.MaxEventBytes (%d)", len(p.str), e.maxBytes))
+	if len(p.str) > e.limits.PropText {
+		return dst, false, propError(p.key, tooLong("", e.limits.PropText, "PropText"))
 	}
 	found := chars.Scan(p.str)
 	if e.guard.RedactsText(p.key, p.str, found) {
 		return append(dst, redactedText...), true, nil
 	}
 	dst, ok := jsontext.AppendQuoted(dst, p.str, found)
-	if !ok {
-		return dst, false, propError(p.key, "value is not valid UTF-8")
+	if reason := refusal(p.str, ok); reason != "" {
+		return dst, false, propError(p.key, "value is "+reason)
 	}
 	return dst, false, nil
 }
 
-func (e *encoder) tooLong(field string, n int) error {
-	return &FieldError{field, fmt.Sprintf("%d bytes exceed Config.MaxEventBytes (%d)", n, e.maxBytes)}
+// tooLong is the reason for a text of more bytes than a field of Limits, or than MaxEventBytes.
+func tooLong(what string, most int, field string) string {
+	return fmt.Sprintf("%slonger than %d bytes (Config.Limits.%s)", what, most, field)
 }
 
 // appendFloat writes the value of p, a float with the given number of bits.
@@ -351,10 +361,22 @@ func appendFloat(dst []byte, p *Prop, bits int) ([]byte, error) {
 // appendString writes s as a JSON string; field names it in the error.
 func appendString(dst []byte, s, field string) ([]byte, error) {
 	dst, ok := jsontext.AppendString(dst, s)
-	if !ok {
-		return dst, &FieldError{field, "not valid UTF-8"}
+	if reason := refusal(s, ok); reason != "" {
+		return dst, &FieldError{field, reason}
 	}
 	return dst, nil
+}
+
+// refusal returns why the API refuses a text, or "". The collector accepts no NUL, which some
+// stores and formats of exports cannot hold.
+func refusal(s string, valid bool) string {
+	switch {
+	case !valid:
+		return "not valid UTF-8"
+	case strings.IndexByte(s, 0) >= 0:
+		return "not text: it contains a NUL character"
+	}
+	return ""
 }
 
 // plainProp bounds the bytes of a plain prop besides its key and its text: quotes, colon,
@@ -365,7 +387,7 @@ const plainProp = 20
 // writes what appendProp would write, in half the time, because it reserves room once.
 func (e *encoder) appendPlainProp(dst []byte, p *Prop) (out []byte, ok bool) {
 	n, room := len(dst), min(cap(dst), e.maxBytes)
-	if room-n < len(p.key)+len(p.str)+plainProp || p.key == "" || !jsontext.IsPlain(p.key) {
+	if room-n < len(p.key)+len(p.str)+plainProp || p.key == "" || len(p.key) > e.limits.PropKey || len(p.str) > e.limits.PropText || !jsontext.IsPlain(p.key) {
 		return dst, false
 	}
 	b := dst[:room]

@@ -14,7 +14,7 @@ import (
 // guarded encodes one prop and reports whether its value was redacted.
 func guarded(t *testing.T, g *pii.Guard, p Prop) bool {
 	t.Helper()
-	body, redacted := mustEncode(t, newEncoder("site_1", "", 32<<10, g), draftOf(p))
+	body, redacted := mustEncode(t, newEncoder("site_1", "", 32<<10, Limits{}.withDefaults(), g), draftOf(p))
 	value := propsOf(t, body)[p.Key()]
 	require.Equal(t, value == "[redacted]", redacted == 1, "counted %d for %v", redacted, value)
 	return redacted == 1

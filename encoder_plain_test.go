@@ -15,7 +15,7 @@ import (
 
 func TestPlainPropsAreWrittenLikeOtherProps(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("s", "https://example.com/", 32<<10, pii.New(false, nil))
+	e := newEncoder("s", "https://example.com/", 32<<10, Limits{}.withDefaults(), pii.New(false, nil))
 	fast, general := make([]byte, 0, 1024), []byte(nil)
 	written := 0
 	for _, p := range plainCandidates() {
@@ -49,7 +49,7 @@ func plainCandidates() (props []Prop) {
 
 func TestPlainPropsDoNotGrowTheBuffer(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("s", "https://example.com/", 32<<10, pii.New(false, nil))
+	e := newEncoder("s", "https://example.com/", 32<<10, Limits{}.withDefaults(), pii.New(false, nil))
 	for _, p := range []Prop{P("k", "value"), P("k", int64(999_999_999_999)), P("k", 9_999_999_999.99)} {
 		for room := range 40 {
 			out, ok := e.appendPlainProp(make([]byte, 0, room), &p)
@@ -61,14 +61,14 @@ func TestPlainPropsDoNotGrowTheBuffer(t *testing.T) {
 
 func TestErrorNamesAPlainValueThatIsTooLong(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("s", "https://example.com/", 100, pii.New(false, nil))
+	e := newEncoder("s", "https://example.com/", 100, Limits{}.withDefaults(), pii.New(false, nil))
 	_, _, err := e.appendProps(make([]byte, 0, 1024), []Prop{P("ok", 1), P("long", strings.Repeat("x", 101))})
 	assert.ErrorContains(t, err, `props["long"]`)
 }
 
 func TestTheLastOfManyPropsWithOneKeyWins(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("s", "https://example.com/", 32<<10, pii.New(false, nil))
+	e := newEncoder("s", "https://example.com/", 32<<10, noLimits, pii.New(false, nil))
 	var props []Prop
 	for i := range 300 {
 		props = append(props, P("key"+strconv.Itoa(i%200), i))

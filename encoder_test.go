@@ -17,7 +17,7 @@ import (
 
 // plainEncoder is the encoder of a tracker with the documented defaults.
 func plainEncoder() encoder {
-	return newEncoder("site_1", "https://example.com/", 32<<10, pii.New(false, nil))
+	return newEncoder("site_1", "https://example.com/", 32<<10, Limits{}.withDefaults(), pii.New(false, nil))
 }
 
 // draftOf returns a valid draft with the given props.
@@ -90,12 +90,12 @@ func TestEncodeAppends(t *testing.T) {
 func TestEncodeEscapesEveryByteThatJSONDoesNotAllow(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
-	for b := range 0x80 {
-		all.WriteByte(byte(b))
+	for b := range 0x7f {
+		all.WriteByte(byte(b + 1)) // a NUL is refused
 	}
 	text := all.String() + "ä€😀\u2028\u2029\uFFFD"
 	d := draft{siteID: text, name: text, url: "https://example.com/", props: []Prop{P(text, text)}}
-	body, _ := mustEncode(t, newEncoder("", "", 32<<10, pii.New(true, nil)), d)
+	body, _ := mustEncode(t, newEncoder("", "", 32<<10, noLimits, pii.New(true, nil)), d)
 	var got struct {
 		SiteID string `json:"site_id"`
 		Name   string
@@ -163,7 +163,7 @@ func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
 
 func TestEncodeWithoutAnyURLIsErrNoURL(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("site_1", "", 32<<10, &pii.Guard{})
+	e := newEncoder("site_1", "", 32<<10, Limits{}.withDefaults(), &pii.Guard{})
 	for name, page := range map[string]*Page{"no page": nil, "page of none": {}, "hostile host": {host: "a b"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,6 +171,14 @@ func TestEncodeWithoutAnyURLIsErrNoURL(t *testing.T) {
 			assert.ErrorIs(t, err, ErrNoURL)
 		})
 	}
+}
+
+// texts returns n props of the longest text.
+func texts(n int) (props []Prop) {
+	for i := range n {
+		props = append(props, P(strconv.Itoa(i), strings.Repeat("v", 2000)))
+	}
+	return props
 }
 
 // secretText is the value of fields that are refused. No error may repeat it.
@@ -218,7 +226,7 @@ func refusedDrafts() map[string]struct {
 		"positive infinity":         {draftOf(P("k", math.Inf(1))), `props["k"]`},
 		"negative infinity":         {draftOf(P("k", math.Inf(-1))), `props["k"]`},
 		"NaN of 32 bits":            {draftOf(P("k", float32(math.NaN()))), `props["k"]`},
-		"props too large as a sum":  {draftOf(P("a", strings.Repeat(secretText, 2000)), P("b", strings.Repeat(secretText, 2000))), "event"},
+		"props too large as a sum":  {draftOf(texts(17)...), "event"},
 		"a 2 MB site":               {draft{siteID: huge, name: "n", url: "https://example.com/"}, "site_id"},
 		"a bad prop after good":     {draftOf(P("a", 1), P("b", bad)), `props["b"]`},
 		"a second prop without key": {draftOf(P("a", secretText), P("", 1)), "props"},
@@ -245,7 +253,7 @@ func TestEncodeRefusesNamingTheFieldAndNeverTheValue(t *testing.T) {
 
 func TestEncodeRefusesAnEventWithoutSite(t *testing.T) {
 	t.Parallel()
-	e := newEncoder("", "", 32<<10, &pii.Guard{})
+	e := newEncoder("", "", 32<<10, Limits{}.withDefaults(), &pii.Guard{})
 	d := draftOf()
 	_, _, err := e.append(nil, &d)
 	var field *FieldError
@@ -257,10 +265,10 @@ func TestEncodeAcceptsAnEventOfExactlyTheBound(t *testing.T) {
 	t.Parallel()
 	d := draftOf(P("k", "v"))
 	body, _ := mustEncode(t, plainEncoder(), d)
-	exact := newEncoder("site_1", "", len(body), &pii.Guard{})
+	exact := newEncoder("site_1", "", len(body), Limits{}.withDefaults(), &pii.Guard{})
 	_, _, err := exact.append(nil, &d)
 	require.NoError(t, err)
-	less := newEncoder("site_1", "", len(body)-1, &pii.Guard{})
+	less := newEncoder("site_1", "", len(body)-1, Limits{}.withDefaults(), &pii.Guard{})
 	_, _, err = less.append(nil, &d)
 	var field *FieldError
 	require.ErrorAs(t, err, &field)
@@ -275,10 +283,27 @@ func TestEncodeStopsGrowingItsBufferNearTheBound(t *testing.T) {
 	for i := range props {
 		props[i] = P("key_"+strings.Repeat("k", i), value)
 	}
-	e, d := plainEncoder(), draftOf(props...)
+	e, d := newEncoder("site_1", "https://example.com/", 32<<10, noLimits, &pii.Guard{}), draftOf(props...)
 	out, _, err := e.append(nil, &d)
 	require.Error(t, err)
 	assert.Less(t, cap(out), 1<<20, "the buffer grew to %d bytes for an event of at most 32 KiB", cap(out))
+}
+
+// Limits above MaxEventBytes do not make Track copy or search a text that cannot fit.
+func TestEncodeReadsNoFieldThatIsLargerThanAnEvent(t *testing.T) {
+	t.Parallel()
+	e := newEncoder("site_1", "https://example.com/", 32<<10, noLimits, &pii.Guard{})
+	huge := strings.Repeat("v", 2<<20)
+	for field, d := range map[string]draft{
+		"name": {name: huge}, "url": {name: "n", url: "https://example.com/" + huge},
+		`props["k"]`: draftOf(P("k", huge)), `props["` + huge[:64] + `…"]`: draftOf(P(huge, 1)),
+	} {
+		out, _, err := e.append(nil, &d)
+		bad, ok := errors.AsType[*FieldError](err)
+		require.True(t, ok, "%T", err)
+		assert.Equal(t, field, bad.Field)
+		assert.Less(t, cap(out), 1<<10)
+	}
 }
 
 // Track never blocks. The search for repeated keys is quadratic, so it must not run for props

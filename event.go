@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,60 @@ type Event struct {
 
 	// Props are custom key-value pairs. If two have the same key, the last one wins.
 	Props []Prop
+}
+
+// Limits bounds the fields of an event. Track refuses an event beyond them, with the name of the
+// field, because the API would refuse it. The contract names no limits (section Limits): the
+// defaults are the limits of this project's collector. Set other limits for a service that has
+// others. [Config.MaxEventBytes] bounds the whole event and so every field, too.
+type Limits struct {
+	// Name bounds the name, in characters. At least 20, because the middleware cuts longer
+	// automatic names and adds a hash. Defaults to 120.
+	Name int
+
+	// URL bounds the URL, in bytes. At least 512, because the middleware cuts longer URLs of
+	// requests behind the host. It cuts at 2,048 bytes at the latest. Defaults to 2,048.
+	URL int
+
+	// Props bounds the number of props. Defaults to 100.
+	Props int
+
+	// PropKey bounds the key of a prop, in bytes. Defaults to 300.
+	PropKey int
+
+	// PropText bounds the text of a prop, in bytes. Values of [Rule.PathProps] are cut to it. At
+	// least 10, the length of "[redacted]". Defaults to 2,000.
+	PropText int
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Name:     cmp.Or(l.Name, 120),
+		URL:      cmp.Or(l.URL, maxPageURL),
+		Props:    cmp.Or(l.Props, 100),
+		PropKey:  cmp.Or(l.PropKey, 300),
+		PropText: cmp.Or(l.PropText, 2000),
+	}
+}
+
+// check reports limits below the least that the library itself needs.
+func (l Limits) check(report func(field, reason string)) {
+	atLeast := func(field string, n, least int) {
+		if n < least {
+			report("Limits."+field, fmt.Sprintf("%d is less than %d", n, least))
+		}
+	}
+	atLeast("Name", l.Name, 20)
+	atLeast("URL", l.URL, 512)
+	atLeast("Props", l.Props, 1)
+	atLeast("PropKey", l.PropKey, 1)
+	atLeast("PropText", l.PropText, 10)
+}
+
+// within returns the limits of an event of at most n bytes. A longer field need not be read.
+func (l Limits) within(n int) Limits {
+	l.Name, l.URL, l.PropKey, l.PropText = min(l.Name, n), min(l.URL, n), min(l.PropKey, n), min(l.PropText, n)
+	return l
 }
 
 // Value is the type of a prop's value: the contract allows a string or a number.

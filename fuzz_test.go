@@ -44,6 +44,12 @@ func kept(props []Prop, i int) bool {
 	return true
 }
 
+// noLimits are Limits that no fuzzed event exceeds.
+var noLimits = Limits{Name: math.MaxInt, URL: math.MaxInt, Props: math.MaxInt, PropKey: math.MaxInt, PropText: math.MaxInt}
+
+// isSendableText reports whether a text has neither invalid UTF-8 nor a NUL.
+func isSendableText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
 // sendable reports whether the event may be sent. It uses the standard library only.
 func (z *fuzzed) sendable() bool {
 	u, err := url.Parse(z.url)
@@ -59,16 +65,17 @@ func (z *fuzzed) sendable() bool {
 			return false
 		}
 	}
-	return utf8.ValidString(z.site) && utf8.ValidString(z.name) && utf8.ValidString(z.url)
+	controls := strings.ContainsFunc(z.url, func(r rune) bool { return r < ' ' || r == 0x7f })
+	return isSendableText(z.site) && isSendableText(z.name) && utf8.ValidString(z.url) && !controls
 }
 
 func sendableProp(p Prop) bool {
-	if p.Key() == "" || !utf8.ValidString(p.Key()) {
+	if p.Key() == "" || !isSendableText(p.Key()) {
 		return false
 	}
 	switch v := p.Value().(type) {
 	case string:
-		return utf8.ValidString(v)
+		return isSendableText(v)
 	case float64:
 		return !math.IsNaN(v) && !math.IsInf(v, 0)
 	case float32:
@@ -84,10 +91,13 @@ func FuzzEncodeMeansTheSameAsEncodingJSON(f *testing.F) {
 	f.Add("s", "n", "javascript:alert(1)", "k", "😀", "ni", int64(-1), uint64(1<<53+1), math.SmallestNonzeroFloat64, float32(1e-7))
 	f.Add("s", "n", "https://u:p@example.com/", "k", "v", "k", int64(0), uint64(1), math.Copysign(0, -1), float32(1e21))
 	f.Add("s", "n", "", "k", "v", "k", int64(0), uint64(1), 0.0, float32(0))
+	f.Add("s", "n", "https://example.com/#\x7f", "k", "v", "k", int64(0), uint64(1), 0.0, float32(0))
+	f.Add("s", "n", "https://example.com/", "k\x00", "v", "k", int64(0), uint64(1), 0.0, float32(0))
+	f.Add("s", "n\x00", "https://example.com/", "k", "v", "k", int64(0), uint64(1), 0.0, float32(0))
 	f.Add("s", "n", "HTTP://[::1]:80/%41", "k", "v", "k", int64(0), uint64(1), 1e21, float32(1e-6))
 	f.Fuzz(func(t *testing.T, site, name, url, key, text, numKey string, i int64, u uint64, fl float64, f32 float32) {
 		z := fuzzed{site, name, url, key, text, numKey, i, u, fl, f32}
-		e := newEncoder("", "", math.MaxInt, pii.New(true, nil))
+		e := newEncoder("", "", math.MaxInt, noLimits, pii.New(true, nil))
 		d := draft{siteID: site, name: name, url: url, props: z.props()}
 		body, _, err := e.append(make([]byte, 0, 4096), &d) // with room for plain props
 		require.Equal(t, z.sendable(), err == nil, "%+v: %v", z, err)
@@ -176,7 +186,7 @@ func FuzzPageOfAnyRequestMakesAURL(f *testing.F) {
 		require.Empty(t, checkUnusualURL(text), "%q", text)
 		quoted, err := json.Marshal(text)
 		require.NoError(t, err)
-		e := newEncoder("s", "", math.MaxInt, pii.New(true, nil))
+		e := newEncoder("s", "", math.MaxInt, noLimits, pii.New(true, nil))
 		body, _, err := e.append(nil, &draft{name: "n", page: &page})
 		require.NoError(t, err)
 		var got struct{ URL json.RawMessage }

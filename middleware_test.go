@@ -357,7 +357,7 @@ func TestRefusedEventDoesNotChangeTheAnswer(t *testing.T) {
 	rule := footfall.Rule{Route: "GET /{id}", Props: []footfall.Prop{footfall.P("x", 1.5)}, Event: strings.Repeat("x", 200)}
 	site := setup{
 		rules:  []footfall.Rule{rule},
-		config: func(c *footfall.Config) { c.MaxEventBytes = 300 },
+		config: func(c *footfall.Config) { c.MaxEventBytes, c.Limits.Name = 300, 200 },
 	}.open(t, muxOf("GET /{id}"))
 	status, _ := site.do(t, "GET", "/"+strings.Repeat("x", 2000))
 	assert.Equal(t, http.StatusOK, status)

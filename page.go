@@ -51,7 +51,8 @@ func (p Page) String() string {
 	return string(text)
 }
 
-// maxPageURL is the limit of the URL of a page that is taken from a request, in bytes.
+// maxPageURL bounds the URL of a page that is taken from a request, in bytes. A smaller
+// Limits.URL does, too.
 const maxPageURL = 2048
 
 // pageChange is how a URL differs from the one that the client sent, apart from personal data.
@@ -70,7 +71,7 @@ func (p *Page) append(dst []byte, g *pii.Guard, route pii.Route) (out []byte, re
 		named := p.rules.referer(p.url)
 		return named.append(dst, g, pii.Route{})
 	}
-	limit := len(dst) + maxPageURL
+	limit := len(dst) + p.rules.limit
 	dst, changed = p.appendOrigin(dst)
 	dst, redacted = p.appendPath(dst, g, route)
 	if len(dst) > limit {
@@ -213,6 +214,7 @@ type pager struct {
 	source    PageSource
 	header    string // Config.PageHeader
 	proxies   []netip.Prefix
+	limit     int    // of a URL, in bytes
 	elsewhere *pager // without origin, for pages of other applications
 }
 
@@ -379,9 +381,13 @@ func checkUnusualURL(raw string) string {
 		return "no host"
 	case u.User != nil:
 		return "contains a user name or a password"
+	case strings.ContainsFunc(raw, isControl): // of the fragment, where net/url accepts it
+		return "contains a control character"
 	}
 	return ""
 }
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // PageSource selects the page that the events of a request belong to. The zero value means
 // [Config.Page] in a [Rule], and PagePath in a [Config].

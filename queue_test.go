@@ -73,7 +73,7 @@ func TestDropOldestDropsNothingUnlessThatMakesRoom(t *testing.T) {
 		f := newFakeNet()
 		f.set(answerHang)
 		tracker := start(t, f, func(c *footfall.Config) {
-			c.DropOldest, c.MaxQueueBytes, c.MaxInFlight = true, 40_000, 1
+			c.DropOldest, c.MaxQueueBytes, c.MaxInFlight, c.Limits.PropText = true, 40_000, 1, 20_000
 		})
 		large := footfall.P("p", strings.Repeat("x", 20_000))
 		require.NoError(t, tracker.Track(context.Background(), "on_its_way", large))
@@ -98,7 +98,7 @@ func TestMemoryOfSmallEventsDoesNotDependOnMaxEventBytes(t *testing.T) {
 func TestEventLargerThanASlabIsDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
-		tracker := start(t, f, func(c *footfall.Config) { c.MaxEventBytes = 1 << 20 })
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxEventBytes, c.Limits.PropText = 1<<20, 1<<20 })
 		text := strings.Repeat("x", 300_000)
 		for range 3 {
 			require.NoError(t, tracker.Track(context.Background(), "large", footfall.P("p", text)))
@@ -155,7 +155,7 @@ func TestBatchAfterABatchWaitsForTheIntervalAgain(t *testing.T) {
 
 func TestSettledEventsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.MaxQueueBytes = 40_000 })
+		tracker := start(t, newFakeNet(), func(c *footfall.Config) { c.MaxQueueBytes, c.Limits.PropText = 40_000, 30_000 })
 		for range 10 {
 			require.NoError(t, tracker.Track(context.Background(), "tested", footfall.P("p", strings.Repeat("x", 30_000))))
 			require.NoError(t, tracker.Flush(context.Background()))

@@ -96,7 +96,7 @@ func TestALongKeyIsCutInTheLog(t *testing.T) {
 		require.NoError(t, tracker.Track(context.Background(), long, footfall.P(long, "joe@example.com")))
 		time.Sleep(time.Minute)
 		assert.Contains(t, log.String(), "key="+long[:100]+" event="+long[:100]+"\n")
-	})
+	}, func(c *footfall.Config) { c.Limits.Name, c.Limits.PropKey = 1000, 1000 })
 }
 
 func TestARedactedPageLeavesALineOfLevelInfo(t *testing.T) {

@@ -21,7 +21,9 @@ func padded(t *testing.T, tracker *footfall.Tracker, n int) {
 	}
 }
 
-func small(c *footfall.Config) { c.DropOldest, c.MaxQueueBytes, c.MaxInFlight = true, 40_000, 1 }
+func small(c *footfall.Config) {
+	c.DropOldest, c.MaxQueueBytes, c.MaxInFlight, c.Limits.PropText = true, 40_000, 1, 20_000
+}
 
 func TestDropOldestRefusesNothingAfterManyEventsHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

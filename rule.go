@@ -38,7 +38,8 @@ type Rule struct {
 	// Event is the name of the event, or NoEvent. Empty means a name made of method and
 	// pattern: get_products_id for "GET /products/{id}", get_root for "GET /", and
 	// get_no_route for NoRoute. For a catch-all without a wildcard's name, "/docs/*" or
-	// net/http's "/docs/", the name ends with any if the path is longer: get_docs_any.
+	// net/http's "/docs/", the name ends with any if the path is longer: get_docs_any. A name
+	// longer than [Limits].Name is cut and ends with a hash of the whole name.
 	Event string
 
 	// SiteID is the site of the rule's events, for programs that serve several sites. It
@@ -56,8 +57,8 @@ type Rule struct {
 
 	// PathProps lists wildcards of the pattern whose values become props of the same name:
 	// "id" for "GET /products/{id}". With AnyRoute, the value is empty on routes without that
-	// wildcard. A value is cut after 1,000 bytes, and U+FFFD replaces control characters and
-	// invalid UTF-8.
+	// wildcard. A value is cut after 1,000 bytes, or [Limits].PropText if that is less, and
+	// U+FFFD replaces control characters and invalid UTF-8.
 	PathProps []string
 
 	// StatusProp is the key of a prop with the status of the answer, such as 201. Defaults
@@ -249,11 +250,14 @@ func (t *Tracker) checkRule(r *Rule) error {
 	}
 	name := r.Event
 	if name == "" {
-		name = autoName("GET", r.Route, "", false)
+		name = t.autoName("GET", r.Route, "", false)
 	}
-	d := draft{siteID: r.SiteID, name: name, url: "https://example.com/", props: r.Props}
+	d := draft{siteID: r.SiteID, name: name, url: "https://example.com/", props: slices.Clip(r.Props)}
 	if r.StatusProp != "" {
-		d.props = append(slices.Clip(d.props), P(r.StatusProp, http.StatusOK))
+		d.props = append(d.props, P(r.StatusProp, http.StatusOK))
+	}
+	for _, name := range r.PathProps {
+		d.props = append(d.props, P(name, ""))
 	}
 	_, _, err := t.encoder.append(nil, &d)
 	if bad, ok := errors.AsType[*FieldError](err); ok {
@@ -304,12 +308,12 @@ func (r *rule) names(route *pattern.Pattern, method string) bool {
 	return r.pattern.Covers(route, method)
 }
 
-// autoName is pattern.EventName, except that the route may be NoRoute.
-func autoName(method, route, path string, subtree bool) string {
+// autoName is pattern.EventName within the limit of names. The route may be NoRoute.
+func (t *Tracker) autoName(method, route, path string, subtree bool) string {
 	if route == NoRoute {
 		route = ""
 	}
-	return pattern.EventName(method, route, path, subtree)
+	return pattern.ShortName(pattern.EventName(method, route, path, subtree), t.encoder.limits.Name)
 }
 
 // isAsset reports whether the answer is a part of a page, unchanged since the client's last

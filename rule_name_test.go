@@ -220,7 +220,7 @@ func TestBadRulesAreLoggedAndLeftOut(t *testing.T) {
 		"a prop without key":   {footfall.Rule{Route: "GET /good", Props: []footfall.Prop{{}}}, "key is empty"},
 		"an empty path prop":   {footfall.Rule{Route: "GET /good", PathProps: []string{""}}, "not a wildcard"},
 		"a misspelt path prop": {footfall.Rule{Route: "GET /good/{id}", PathProps: []string{"idd"}}, "not a wildcard"},
-		"a huge prop":          {footfall.Rule{Route: "GET /good", Props: []footfall.Prop{footfall.P("n", strings.Repeat("x", 40_000))}}, "MaxEventBytes"},
+		"a huge prop":          {footfall.Rule{Route: "GET /good", Props: []footfall.Prop{footfall.P("n", strings.Repeat("x", 40_000))}}, "Limits.PropText"},
 		"a single status":      {footfall.Rule{Route: "GET /good", Status: http.StatusOK}, "not a set of classes"},
 		"a status of no class": {footfall.Rule{Route: "GET /good", Status: 64}, "not a set of classes"},
 		"a typo":               {footfall.Rule{Route: "GET /godo", Event: "it"}, "not registered"},
@@ -286,4 +286,41 @@ func TestPathPropsMayNameEveryWildcardThatARouterHas(t *testing.T) {
 		assert.NoError(t, tracker.CheckRoutes([]string{route}, footfall.Rule{Route: route, PathProps: names}), route)
 		assert.Error(t, tracker.CheckRoutes([]string{route}, footfall.Rule{Route: route, PathProps: []string{"other"}}), route)
 	}
+}
+
+func TestLongAutomaticNamesFitAndStayDistinct(t *testing.T) {
+	t.Parallel()
+	begin := "/" + strings.Repeat("shops/of_a_town/", 12)
+	routes := []string{"GET " + begin + "one", "POST " + begin + "one", "GET " + begin + "two", "GET " + begin + "docs/", "GET /short"}
+	for _, limit := range []int{20, 120, 500} {
+		site := setup{
+			rules:  []footfall.Rule{{Route: footfall.AnyRoute}},
+			config: func(c *footfall.Config) { c.Limits.Name = limit },
+		}.open(t, muxOf(routes...))
+		for _, path := range []string{"one", "two", "docs/", "docs/x", "docs/y"} {
+			site.get(t, begin+path)
+		}
+		site.do(t, "POST", begin+"one")
+		site.get(t, "/short")
+		names := site.names()
+		distinct := make(map[string]bool)
+		for _, name := range names {
+			distinct[name] = true
+			assert.LessOrEqual(t, len(name), limit)
+			assert.Regexp(t, "^(get|post)_sho", name)
+		}
+		assert.Len(t, names, 7)
+		assert.Len(t, distinct, 6, "docs/x and docs/y are one route: %v", names)
+		assert.Zero(t, site.tracker.Stats().Invalid)
+		assert.Contains(t, names, "get_short")
+	}
+}
+
+// Goals and reports refer to names, so a new version must not change them.
+func TestALongAutomaticNameNeverChanges(t *testing.T) {
+	t.Parallel()
+	route := "GET /" + strings.Repeat("a_route_that_is_long/", 6) + "end"
+	site := setup{rules: []footfall.Rule{{Route: footfall.AnyRoute}}}.open(t, muxOf(route))
+	site.get(t, strings.TrimPrefix(route, "GET "))
+	assert.Equal(t, []string{"get_a_route_that_is_long_a_route_that_is_long_a_route_that_is_long_a_route_that_is_long_a_route_that_is_long_a_346a305d"}, site.names())
 }

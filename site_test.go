@@ -191,7 +191,7 @@ func TestABadSiteIsAFieldErrorOfEveryCall(t *testing.T) {
 	for name, tc := range map[string]struct{ siteID, reason string }{
 		"blank":         {" \t", "empty"},
 		"invalid UTF-8": {"site_\xff", "not valid UTF-8"},
-		"too long":      {string(bytes.Repeat([]byte("s"), 40<<10)), "40960 bytes exceed Config.MaxEventBytes (32768)"},
+		"too long":      {string(bytes.Repeat([]byte("s"), 40<<10)), "more than 32768 bytes encoded (Config.MaxEventBytes)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,6 +3,7 @@ package footfall_test
 import (
 	"context"
 	"math"
+	"net/http/httptest"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -292,4 +293,71 @@ func TestEveryEventIsInExactlyOneCounterAtEveryInstant(t *testing.T) {
 	assert.Equal(t, uint64(8000), s.Tracked)
 	assert.Zero(t, s.Queued)
 	assert.Len(t, api.Events(), int(s.Delivered))
+}
+
+// Limits that the application sets apply to every call, and to each field in its unit.
+func TestEveryCallRefusesAnEventBeyondTheLimits(t *testing.T) {
+	t.Parallel()
+	limits := footfall.Limits{Name: 20, URL: 512, Props: 2, PropKey: 3, PropText: 10}
+	const page = "https://example.com/"
+	for field, e := range map[string]footfall.Event{
+		"name":          {Name: strings.Repeat("ü", 21), URL: page},
+		"url":           {Name: "n", URL: page + strings.Repeat("x", 512-len(page)+1)},
+		"props":         {Name: "n", URL: page, Props: []footfall.Prop{footfall.P("a", 1), footfall.P("b", 1), footfall.P("c", 1)}},
+		`props["keys"]`: {Name: "n", URL: page, Props: []footfall.Prop{footfall.P("keys", 1)}},
+		`props["k"]`:    {Name: "n", URL: page, Props: []footfall.Prop{footfall.P("k", "12345678901")}},
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			tracker := footfalltest.New(t, quiet, func(c *footfall.Config) { c.Limits = limits })
+			client, err := footfall.NewClient(footfall.ClientConfig{BaseURL: "http://127.0.0.1:1", APIKey: testKey, Limits: limits})
+			require.NoError(t, err)
+			ctx := footfall.WithURL(t.Context(), e.URL)
+			e.SiteID = "site_1"
+			for call, err := range map[string]error{
+				"Track":        tracker.Track(ctx, e.Name, e.Props...),
+				"TrackEvent":   tracker.TrackEvent(t.Context(), e),
+				"TrackRequest": tracker.TrackRequest(httptest.NewRequestWithContext(ctx, "GET", "/", nil), e.Name, e.Props...),
+				"TrackDurable": tracker.TrackDurable(t.Context(), e),
+				"Send":         client.Send(t.Context(), e),
+			} {
+				var refused *footfall.FieldError
+				require.ErrorAs(t, err, &refused, call)
+				assert.Equal(t, field, refused.Field, call)
+				assert.Contains(t, refused.Reason, "Config.Limits.", call)
+			}
+			assert.Equal(t, footfall.Stats{Invalid: 4}, tracker.Stats())
+		})
+	}
+	tracker := footfalltest.New(t, func(c *footfall.Config) { c.Limits = limits })
+	assert.NoError(t, tracker.TrackEvent(t.Context(), footfall.Event{
+		Name: strings.Repeat("ü", 20), URL: page + strings.Repeat("x", 512-len(page)),
+		Props: []footfall.Prop{footfall.P("old", 1), footfall.P("key", "1234567890"), footfall.P("old", 2)},
+	}))
+}
+
+// What a client chooses is cut to the limits: its event is made.
+func TestARequestNeverExceedsTheLimits(t *testing.T) {
+	t.Parallel()
+	site := setup{
+		rules: []footfall.Rule{{Route: "GET /files/{name}", PathProps: []string{"name"}}, {Route: "GET /read/{name}", Page: footfall.PageReferer}},
+		config: func(c *footfall.Config) {
+			c.Limits = footfall.Limits{Name: 20, URL: 512, Props: 1, PropKey: 4, PropText: 10}
+		},
+	}.open(t, muxOf("GET /files/{name}", "GET /read/{name}"))
+	site.get(t, "/files/"+strings.Repeat("%C3%BC", 1000))
+	site.get(t, "/files/"+strings.Repeat("x", 3000)+"?utm_source="+strings.Repeat("x", 3000))
+	r := site.request(t, "GET", "/read/x", nil)
+	r.Header.Set("Referer", "https://shop.example.com/"+strings.Repeat("r/", 3000))
+	resp, err := site.Client().Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	events := site.events()
+	require.Len(t, events, 3)
+	assert.Equal(t, "üüüüü", events[0].Props["name"])
+	for _, e := range events {
+		assert.LessOrEqual(t, len(e.URL), 512)
+	}
+	assert.Len(t, events[2].URL, 511)
+	assert.Zero(t, site.tracker.Stats().Invalid)
 }

@@ -87,7 +87,7 @@ func New(cfg Config) (*Tracker, error) {
 func newTracker(cfg *Config) *Tracker {
 	g := pii.New(cfg.AllowPII, cfg.AllowPIIKeys)
 	t := &Tracker{
-		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, g),
+		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, cfg.Limits, g),
 		pager:     newPager(cfg),
 		skip:      cfg.Skip,
 		noContext: cfg.NoContextValue,
@@ -107,6 +107,7 @@ func newTracker(cfg *Config) *Tracker {
 
 func newPager(cfg *Config) *pager {
 	keys, hosts := slices.Clone(cfg.QueryKeys), slices.Clone(cfg.Hosts)
+	limit := min(maxPageURL, cfg.Limits.URL)
 	return &pager{
 		origin:    strings.TrimRight(cfg.PublicURL, "/"),
 		keys:      keys,
@@ -114,7 +115,8 @@ func newPager(cfg *Config) *pager {
 		source:    cfg.Page,
 		header:    http.CanonicalHeaderKey(cfg.PageHeader),
 		proxies:   slices.Clone(cfg.TrustedProxies),
-		elsewhere: &pager{keys: keys, hosts: hosts},
+		limit:     limit,
+		elsewhere: &pager{keys: keys, hosts: hosts, limit: limit},
 	}
 }
 

@@ -47,7 +47,9 @@ func TestAtMaxBytesNoEventWaitsForRoomThatCanBeMade(t *testing.T) {
 // The file must drop more events for one large event than are in memory.
 func TestALargeEventGetsRoomAtOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t, t.TempDir(), newAPI(false), func(tc *footfall.Config, c *config) { c.MaxBytes, tc.MaxEventBytes = 300_000, 1<<20 })
+	s := open(t, t.TempDir(), newAPI(false), func(tc *footfall.Config, c *config) {
+		c.MaxBytes, tc.MaxEventBytes, tc.Limits.PropText = 300_000, 1<<20, 1<<20
+	})
 	s.keep(0, 2600)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

@@ -49,7 +49,7 @@ func TestSoakLargeEventsAndAServerThatHangs(t *testing.T) {
 	cfg.URL = leader.url + "," + urls
 	cfg.Options = []nats.Option{nats.DontRandomize()}
 	tracker := quick(&footfalltest.Log{})
-	tracker.MaxEventBytes, tracker.MaxQueueBytes = 1<<20, 256<<20
+	tracker.MaxEventBytes, tracker.Limits.PropText, tracker.MaxQueueBytes = 1<<20, 1<<20, 256<<20
 	tr := open(t, tracker, cfg)
 	publish(t, tr, 10)
 	require.NoError(t, leader.run.Process.Signal(syscall.SIGSTOP))

@@ -23,7 +23,7 @@ func TestCloseEndsInTimeWhenWritesBlock(t *testing.T) {
 	awaitJetStream(t, n.url)
 	cfg := single(n.url)
 	tracker := quick(&footfalltest.Log{})
-	tracker.MaxEventBytes, tracker.MaxQueueBytes = 1<<20, 256<<20
+	tracker.MaxEventBytes, tracker.Limits.PropText, tracker.MaxQueueBytes = 1<<20, 1<<20, 256<<20
 	tr := open(t, tracker, cfg)
 	publish(t, tr, 10)
 	require.NoError(t, n.run.Process.Signal(syscall.SIGSTOP))

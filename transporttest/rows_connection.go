@@ -95,7 +95,7 @@ func earlyAnswers(t *testing.T, open Open) {
 	require.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go answerEarly(listener)
-	r := start(t, open, config("http://"+listener.Addr().String()))
+	r := start(t, open, config("http://"+listener.Addr().String()), func(c *footfall.Config) { c.Limits.PropText = 20_000 })
 	for range 200 {
 		require.NoError(t, r.Track(t.Context(), "tested", footfall.P("p", strings.Repeat("x", 20_000))))
 	}
@@ -121,7 +121,9 @@ func answerEarly(listener net.Listener) {
 
 func largeEvents(t *testing.T, open Open) {
 	api := footfalltest.NewAPI(t)
-	r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxEventBytes, c.MaxQueueBytes, c.MaxInFlight = 1<<20, 64<<20, 4 })
+	r := start(t, open, api.Config(), func(c *footfall.Config) {
+		c.MaxEventBytes, c.Limits.PropText, c.MaxQueueBytes, c.MaxInFlight = 1<<20, 1<<20, 64<<20, 4
+	})
 	large := strings.Repeat("x", 900<<10)
 	for range 20 {
 		require.NoError(t, r.Track(t.Context(), "tested", footfall.P("p", large)))
@@ -146,7 +148,7 @@ func unreadEvent(t *testing.T, open Open) {
 		}
 	}()
 	r := start(t, open, config("http://"+listener.Addr().String()), alone, func(c *footfall.Config) {
-		c.MaxEventBytes, c.MaxQueueBytes, c.AttemptTimeout = 32<<20, 64<<20, time.Minute
+		c.MaxEventBytes, c.Limits.PropText, c.MaxQueueBytes, c.AttemptTimeout = 32<<20, 32<<20, 64<<20, time.Minute
 	})
 	for range 2 { // each needs another connection
 		require.NoError(t, r.Track(t.Context(), "tested", footfall.P("p", strings.Repeat("x", 16<<20))))

@@ -22,7 +22,8 @@ func checkRulesKnowsTheRoutes(s *Stage) {
 	CheckRules(s.T, check, s.Known, [2]string{"GET /a", "GET /b"}, s.Checks)
 }
 
-// CheckRules tests that an adapter's CheckRules refuses routes that are not registered.
+// CheckRules tests that an adapter's CheckRules refuses routes that are not registered, and routes
+// that share an automatic name.
 // known and unknown are routes as rules name them.
 func CheckRules(t *testing.T, check func(rules ...footfall.Rule) error, known string, unknown [2]string, checks []Check) {
 	t.Helper()
@@ -43,6 +44,10 @@ func CheckRules(t *testing.T, check func(rules ...footfall.Rule) error, known st
 		assert.ErrorContains(t, err, unknown[0])
 		assert.ErrorContains(t, err, unknown[1])
 		assert.NotContains(t, err.Error(), `Rule{"`+known)
+	})
+	t.Run("rules that share an automatic name", func(t *testing.T) {
+		err := check(footfall.Rule{Route: "GET /one/two"}, footfall.Rule{Route: "GET /one-two"})
+		assert.ErrorContains(t, err, "GET /one/two and GET /one-two have the same automatic name, get_one_two")
 	})
 }
 

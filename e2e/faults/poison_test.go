@@ -73,7 +73,7 @@ func TestEventsThatFailBeyondMemoryWaitInTheFile(t *testing.T) {
 	t.Parallel()
 	api := poisonedAPI(t)
 	dir := t.TempDir()
-	tracker, _ := openPoisoned(t, api, dir, func(c *footfall.Config, _ *spool.Config) { c.MaxQueueBytes = 64 << 20 })
+	tracker, _ := openPoisoned(t, api, dir, func(c *footfall.Config, _ *spool.Config) { c.MaxQueueBytes, c.Limits.PropText = 64<<20, 30_000 })
 	large := footfall.P("pad", strings.Repeat("x", 30_000))
 	for range 600 { // 18 MB, where 16 MiB may wait in memory
 		require.NoError(t, tracker.Track(t.Context(), "poison", large))

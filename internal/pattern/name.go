@@ -1,6 +1,9 @@
 package pattern
 
 import (
+	"fmt"
+	"hash/fnv"
+	"io"
 	"net/http"
 	"strings"
 
@@ -33,6 +36,18 @@ func EventName(method, route, path string, subtree bool) string {
 		words = append(words, "root")
 	}
 	return strings.Join(words, "_")
+}
+
+// ShortName returns name, or its beginning and a hash of all of it, which have limit bytes at
+// most. The hash keeps long names with the same beginning apart. It never changes, because goals
+// and reports refer to names.
+func ShortName(name string, limit int) string {
+	if len(name) <= limit {
+		return name
+	}
+	hash := fnv.New32a()
+	_, _ = io.WriteString(hash, name) // cannot fail
+	return fmt.Sprintf("%s_%08x", strings.TrimRight(name[:limit-len("_01234567")], "_"), hash.Sum32())
 }
 
 // methodWord returns the method in lower case. It is "other" for a method that neither the
