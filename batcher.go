@@ -377,6 +377,7 @@ var (
 
 func newMemoryStore(cfg *Config, dropped func(), misused func(error)) *memoryStore {
 	s := &memoryStore{misused: misused}
+	memory, fault := memoryOf(cfg)
 	s.queue = queue.New(queue.Options{
 		MaxEvents:  cfg.MaxQueueEvents,
 		MaxBytes:   cfg.MaxQueueBytes,
@@ -385,6 +386,8 @@ func newMemoryStore(cfg *Config, dropped func(), misused func(error)) *memorySto
 		Interval:   cfg.FlushInterval,
 		Delayed:    s,
 		Dropped:    dropped,
+		Memory:     memory,
+		Fault:      fault,
 	})
 	s.source = newSource(s, s.queue.Trigger())
 	return s

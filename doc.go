@@ -103,6 +103,6 @@
 // retries, the circuit breaker and the meaning of answers stay.
 //
 // A Transport that keeps events on disk settles them as [Stored] and implements
-// [Flusher]. To feed another Transport from its disk it implements [Store] and calls
+// [Flusher]. If it implements [Memory], the queue survives a kill too. To feed another Transport from its disk it implements [Store] and calls
 // [NewSource]. Package transporttest tests transports.
 package footfall

@@ -58,8 +58,8 @@ type scratch struct {
 	hint queue.Hint
 }
 
-// New checks cfg and starts a tracker, which runs until [Tracker.Close]. It does no I/O. The
-// error joins a [*FieldError] for every problem of cfg.
+// New checks cfg and starts a tracker, which runs until [Tracker.Close]. It does no I/O, unless
+// Config.Transport is a [Memory]. The error joins a [*FieldError] for every problem of cfg.
 func New(cfg Config) (*Tracker, error) {
 	if cfg.Disabled {
 		return &Tracker{shutdownTimeout: cfg.withDefaults().ShutdownTimeout}, nil

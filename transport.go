@@ -1,10 +1,12 @@
 package footfall
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -76,6 +78,41 @@ type Flusher interface {
 	// Flush returns when every record that was Stored before the call has another outcome, or
 	// returns an error when ctx has ended.
 	Flush(ctx context.Context) error
+}
+
+// Memory is a [Transport] that supplies the memory of the tracker's queue. If that memory outlives
+// the process, such as a file that is mapped into memory, then so do the events that Track has
+// accepted. [ReadMemory] finds them.
+type Memory interface {
+	// Memory returns n bytes, all zero, or nil if the queue must be on the heap. [New] calls it
+	// once, before Deliver. The tracker uses the memory until Deliver has returned.
+	Memory(n int) []byte
+
+	// MemoryFailed is called when writing to the memory was a fault, such as on a disk that is
+	// full. Events are on the heap from then on. It is called while callers of Track wait, so it
+	// must not block.
+	MemoryFailed()
+}
+
+// memoryOf returns the memory of the queue and a function to call if it fails.
+func memoryOf(cfg *Config) (memory []byte, failed func()) {
+	t, ok := cfg.Transport.(Memory)
+	if !ok {
+		return nil, nil
+	}
+	return t.Memory(queue.MemorySize(cfg.MaxQueueEvents, cfg.MaxQueueBytes)), t.MemoryFailed
+}
+
+// ReadMemory returns the records that were in the memory of a tracker's queue when its process
+// was killed, and were not settled, oldest first. They have the ids that they had then. Their
+// Body is a part of memory. ReadMemory also returns how many damaged records it has found. After
+// a kill there are none, only after a power failure, or if the memory was changed.
+func ReadMemory(memory []byte) (records []Record, damaged int) {
+	damaged = queue.ReadMemory(memory, func(id uuid.UUID, body []byte) {
+		records = append(records, Record{ID: id, Body: body})
+	})
+	slices.SortStableFunc(records, func(a, b Record) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return records, damaged
 }
 
 // NewHTTPTransport returns the default Transport of a tracker. A Transport that passes records

@@ -14,7 +14,9 @@ type Options struct {
 	BatchSize  int
 	Interval   time.Duration // after which a batch is due that is not full
 	Delayed    Delayed
+	Memory     []byte // for slabs; see ReadMemory. The heap is used without it, and beside it if it is too small
 	Dropped    func() // called for each dropped event, with the queue locked
+	Fault      func() // called, with a shard locked, when Memory has a fault and is used no more
 }
 
 // Delayed holds the events that wait for another attempt. The queue calls its methods with the

@@ -75,7 +75,7 @@ func New(o Options) *Queue {
 		delayed:    o.Delayed,
 		trigger:    make(chan struct{}, 1),
 		timer:      time.NewTimer(o.Interval),
-		spares:     spares{size: 64 << 10},
+		spares:     spares{size: slabSize, memory: o.Memory, mapped: len(o.Memory) >= slabSize, fault: o.Fault},
 		epochs:     newEpochs(),
 		waiters:    make(map[uuid.UUID]*Waiter),
 	}
@@ -215,6 +215,7 @@ func (q *Queue) Retry(r Ref, err error) (kept Ref, ok bool) {
 		return r.home.ref(r.slot), true
 	}
 	kept = r.home.split(r.slot)
+	r.home.mark(r.slot)
 	r.home.states[r.slot] = settled
 	r.home.shard.release(r.home)
 	return kept, true
@@ -238,6 +239,7 @@ func (q *Queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
 }
 
 func (q *Queue) settle(r Ref, o Outcome, err error) {
+	r.home.mark(r.slot)
 	r.home.states[r.slot] = settled
 	q.pending--
 	size := r.size()

@@ -69,8 +69,15 @@ func (sh *shard) add(body []byte, redacted int) {
 	if sh.n == 0 {
 		sh.last.begin(sh.clock)
 	}
-	sh.used += copy(sh.last.mem[sh.used:], body)
-	sh.last.entries[sh.n] = entry{at: sh.clock.now(), end: sh.used}
+	at := sh.clock.now()
+	end, ok := sh.last.put(sh.n, sh.used, at, body)
+	if !ok {
+		sh.push(sh.spares.leaveMemory(len(body)))
+		sh.last.begin(sh.clock)
+		end, _ = sh.last.put(0, 0, at, body)
+	}
+	sh.last.entries[sh.n] = entry{at: at, end: end}
+	sh.used = end
 	sh.n++
 	sh.redacted += redacted
 }
@@ -83,7 +90,7 @@ func (sh *shard) push(s *slab) {
 	} else {
 		sh.last.filled, sh.last.after = sh.n, s
 	}
-	sh.last, sh.used, sh.n = s, 0, 0
+	sh.last, sh.used, sh.n = s, s.end(-1), 0
 }
 
 // countAdded counts the events that were added since the last call. It and the methods below
@@ -118,7 +125,7 @@ func (sh *shard) rewind() {
 			sh.pass()
 		}
 		sh.last.reset()
-		sh.used, sh.n = 0, 0
+		sh.used, sh.n = sh.last.end(-1), 0
 	}
 }
 

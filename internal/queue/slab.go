@@ -21,6 +21,8 @@ type slab struct {
 	entries   []entry
 	seed      uint64 // random, another one each time the slab is used
 	unixStart int64  // of the clock, at that time
+	mapped    bool   // mem is a part of Options.Memory
+	sum       uint32 // of the header of mapped memory
 	filled    int    // number of entries, once the shard has a slab after it
 	after     *slab
 
@@ -42,7 +44,7 @@ const (
 	settled       // or no longer in this slab
 )
 
-// entry is one event of a slab. Its body begins where the body before it ends.
+// entry is one event of a slab. Its body begins where the body before it ends, or a header later.
 type entry struct {
 	at  int64 // when it was added, on the queue's clock
 	end int   // offset in mem behind the body
@@ -57,8 +59,8 @@ type run struct {
 // slabEntries is how many events a slab holds at most. Events of usual size fill it before.
 const slabEntries = 512
 
-func newSlab(size int) *slab {
-	return &slab{mem: make([]byte, size), entries: make([]entry, slabEntries), states: make([]state, slabEntries)}
+func newSlab(mem []byte) *slab {
+	return &slab{mem: mem, entries: make([]entry, slabEntries), states: make([]state, slabEntries)}
 }
 
 // split copies an event into a slab for it alone, with the same id.
@@ -77,15 +79,31 @@ func (s *slab) split(slot int) Ref {
 }
 
 // fits reports whether an event of size bytes fits behind n events of used bytes.
-func (s *slab) fits(n, used, size int) bool { return n < len(s.entries) && used+size <= len(s.mem) }
-
-// start is the offset in mem where an entry begins.
-func (s *slab) start(slot int) int {
-	if slot == 0 {
-		return 0
-	}
-	return s.entries[slot-1].end
+func (s *slab) fits(n, used, size int) bool {
+	return n < len(s.entries) && used+s.header()+size <= len(s.mem)
 }
+
+// header is the number of bytes in front of a body.
+func (s *slab) header() int {
+	if s.mapped {
+		return bodyHeader
+	}
+	return 0
+}
+
+// end is the offset in mem behind an entry. It is the first one that is free if slot is -1.
+func (s *slab) end(slot int) int {
+	switch {
+	case slot >= 0:
+		return s.entries[slot].end
+	case s.mapped:
+		return slabHeader
+	}
+	return 0
+}
+
+// start is the offset in mem where a body begins.
+func (s *slab) start(slot int) int { return s.end(slot-1) + s.header() }
 
 func (s *slab) size(slot int) int { return s.entries[slot].end - s.start(slot) }
 
@@ -109,6 +127,14 @@ func (s *slab) begin(c *clock) {
 	s.unixStart = c.unixStart()
 }
 
+// put copies an event to the slab and returns its end, or false if the memory has a fault.
+func (s *slab) put(slot, used int, at int64, body []byte) (end int, ok bool) {
+	if s.mapped {
+		return s.write(slot, used, at, body)
+	}
+	return used + copy(s.mem[used:], body), true
+}
+
 // holds reports whether r is an event of the slab that is in flight, and the slab is of the
 // queue with those spares. An event may be settled twice, the second time when its slab holds
 // other events.
@@ -121,7 +147,7 @@ func (s *slab) countAdded(n int, e *epoch) (bytes int) {
 	if n == s.counted {
 		return 0
 	}
-	bytes = s.start(n) - s.start(s.counted)
+	bytes = s.end(n-1) - s.end(s.counted-1) - (n-s.counted)*s.header()
 	s.live += n - s.counted
 	s.counted = n
 	if last := len(s.runs) - 1; last >= 0 && s.runs[last].epoch == e {
