@@ -135,4 +135,5 @@ soak: ## Long tests that CI leaves out: 50,000 simulations, ten minutes of a bad
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite
 	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestTrackDurable" -timeout 15m -v ./e2e/faults
+	$(GO) test -tags soak -count=1 -run TestTrackedEvents -timeout 30m -v ./spool
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 60m -v ./stream

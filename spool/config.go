@@ -26,7 +26,8 @@ type Config struct {
 	// MaxBytes bounds the events in the file, in bytes of their records: the JSON body and 36
 	// bytes each. The file itself is larger, by unused space in its pages and up to 16 MiB of
 	// room to grow. RefuseNew selects what happens at the bound. A single event that exceeds
-	// MaxBytes is delivered from memory. Defaults to 256 MiB.
+	// MaxBytes is delivered from memory. Events that a killed process had in its queue are stored
+	// above the bound too. Defaults to 256 MiB.
 	MaxBytes int64
 
 	// MaxAge is how long an event may wait in the file. An older event is removed without being

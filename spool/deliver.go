@@ -42,6 +42,7 @@ func (s *Spool) runNext(ctx context.Context) {
 	defer close(s.nextStopped)
 	defer func() {
 		if v := recover(); v != nil {
+			s.nextFailed = true // its goroutines may still read bodies
 			s.log.Error("spool: panic in Config.Next", "panic", v)
 		}
 	}()

@@ -34,3 +34,6 @@ func (s *Spool) InMemory() (window, taken int) {
 	defer s.feed.mu.Unlock()
 	return len(s.feed.window), len(s.feed.out) - len(s.feed.window)
 }
+
+// MapsQueues reports whether this system supports queues in a mapped file.
+var MapsQueues = mapsQueues

@@ -22,6 +22,7 @@ var ErrLocked = errors.New("spool: another process uses the directory")
 //	spool.lock         locked by the process that uses the directory, shared by several if Config.Shared is set
 //	events-<id>.db     a file of events; ids sort by the time of creation
 //	events-<id>.lock   locked by the process that uses this file
+//	queue-<id>.mem     the memory of a tracker's queue, locked by its process
 //
 // A name is used once. If the lock of a file is free, its process has ended. The .db is created
 // after its lock is taken and removed before the lock is removed. If the .db is missing when a
@@ -87,19 +88,19 @@ func (f *folder) files() ([]string, error) {
 	return paths, err
 }
 
-// claim is the lock of a file of events.
+// claim is the lock of a file of events or of a queue.
 type claim struct {
 	path string
 	lock *flock.Flock
 }
 
 // claimNew returns a claim to a new file, which does not exist yet.
-func (f *folder) claimNew() (*claim, error) {
+func (f *folder) claimNew(prefix, suffix string) (*claim, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(f.dir, filePrefix+id.String()+fileSuffix)
+	path := filepath.Join(f.dir, prefix+id.String()+suffix)
 	lock := flock.New(lockPath(path))
 	held, err := lock.TryLock()
 	if err == nil && !held {
@@ -125,7 +126,14 @@ func claimOld(path string) *claim {
 	return c
 }
 
-func lockPath(path string) string { return strings.TrimSuffix(path, fileSuffix) + ".lock" }
+// lockPath returns the file that is locked for a path: another one for a file of events, which
+// bbolt locks itself and which a draft may replace.
+func lockPath(path string) string {
+	if events, ok := strings.CutSuffix(path, fileSuffix); ok {
+		return events + ".lock"
+	}
+	return path
+}
 
 func (c *claim) release() { _ = c.lock.Close() }
 

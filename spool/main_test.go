@@ -11,8 +11,12 @@ import (
 
 // TestMain fails the run if a goroutine of the library outlives its tests.
 func TestMain(m *testing.M) {
+	if api := os.Getenv(victimAPI); api != "" {
+		tracks(os.Getenv(victimDir), api, os.Getenv(victimFirst), os.Getenv(victimRate))
+		return
+	}
 	if dir := os.Getenv(victimDir); dir != "" {
-		victim(dir, os.Getenv("FOOTFALL_TEST_SPOOL_FIRST"))
+		victim(dir, os.Getenv(victimFirst))
 		return
 	}
 	code := m.Run()

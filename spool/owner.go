@@ -29,16 +29,17 @@ type owner struct {
 	change    change
 	keys      []byte
 
-	closing bool
-	handed  bool // the feed is closing, too
-	fresh   bool // no file was opened yet
-	retryAt time.Time
-	delay   time.Duration
-	oldest  time.Time // when the first ended record was seen
-	swept   time.Time
-	shrunk  time.Time // last attempt to shrink the file
-	again   time.Time // when an event that Next gave up was seen
-	told    notices
+	closing   bool
+	handed    bool // the feed is closing, too
+	fresh     bool // no file was opened yet
+	retryAt   time.Time
+	delay     time.Duration
+	oldest    time.Time // when the first ended record was seen
+	swept     time.Time
+	shrunk    time.Time // last attempt to shrink the file
+	again     time.Time // when an event that Next gave up was seen
+	recovered time.Time // last search for queues of killed processes
+	told      notices
 	adopter
 }
 
@@ -112,6 +113,12 @@ func (o *owner) reopen() {
 	clear(o.shunned) // they may be usable again
 	o.scanned = time.Time{}
 	o.feed.opened(o.store, &t, o.fresh)
+	if o.fresh {
+		if err := o.recoverQueues(); err != nil {
+			o.fail(err)
+			return
+		}
+	}
 	o.hide()
 	o.fresh = false
 	o.delay = 0
@@ -165,7 +172,7 @@ func (o *owner) open() (t contents, err error) {
 		c.release()
 		break // use a new file; adopt tries the others later
 	}
-	c, err := o.folder.claimNew()
+	c, err := o.folder.claimNew(filePrefix, fileSuffix)
 	if err != nil {
 		return t, err
 	}

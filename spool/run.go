@@ -57,6 +57,7 @@ func (o *owner) step() {
 	o.adopt()
 	o.shrink()
 	o.handOver()
+	o.noteMemory()
 	o.feed.answer()
 }
 
@@ -111,6 +112,12 @@ func (o *owner) adopt() {
 	if o.store == nil || o.closing {
 		return
 	}
+	if o.cfg.Shared && time.Since(o.recovered) >= scanEvery {
+		if err := o.recoverQueues(); err != nil {
+			o.fail(err)
+			return
+		}
+	}
 	if err := o.moveSome(o.store); err != nil {
 		o.fail(err)
 	}
@@ -162,6 +169,9 @@ func (o *owner) finish() {
 	}
 	if o.claim != nil {
 		o.claim.release()
+	}
+	if !o.nextFailed {
+		o.memory.free()
 	}
 	o.folder.leave()
 }

@@ -19,14 +19,17 @@ type Spool struct {
 	log    *slog.Logger
 	folder *folder
 	runID  uint64
-	feed   *feed // nil if the tracker is disabled
+	feed   *feed        // nil if the tracker is disabled
+	memory *queueMemory // nil if the queue is on the heap
 
-	use         use
-	due         atomic.Bool   // the tracker has events to take
-	wake        chan struct{} // of capacity 1; wakes the owner
-	opened      chan struct{} // closed after the first attempt to open the file
-	stopped     chan struct{} // closed when Deliver returns
-	nextStopped chan struct{} // closed when Next has returned
+	use          use
+	due          atomic.Bool   // the tracker has events to take
+	wake         chan struct{} // of capacity 1; wakes the owner
+	opened       chan struct{} // closed after the first attempt to open the file
+	stopped      chan struct{} // closed when Deliver returns
+	nextStopped  chan struct{} // closed when Next has returned
+	nextFailed   bool          // Next has panicked; set before nextStopped is closed
+	memoryFailed atomic.Bool
 }
 
 var (

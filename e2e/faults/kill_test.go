@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/footfalltest"
-	"github.com/footfall-dev/footfall/spool"
 )
 
 const (
@@ -51,85 +49,53 @@ func TestTrackDurableEventsArriveAlthoughTheProcessIsKilled(t *testing.T) {
 }
 
 // plainRates are rates of Track, a second.
-var plainRates = []int{50, 500, 2000}
+var plainRates = []int{100, 2000, 10_000}
 
-func TestAKillLosesOnlyTheTrackedEventsOfTheLastInterval(t *testing.T) {
+func TestAKillLosesNoTrackedEvent(t *testing.T) {
 	t.Parallel()
 	for _, rate := range plainRates {
 		t.Run(fmt.Sprintf("%d events a second", rate), func(t *testing.T) {
 			t.Parallel()
-			var losses []loss
+			accepted := 0
 			for range plainWaves {
-				losses = append(losses, killWave(t, rate)...)
+				accepted += killWave(t, rate)
 			}
-			summary(t, losses)
-			for _, l := range losses {
-				assert.Less(t, l.oldest, flushInterval+commitSlack, "an event of Track waited too long for the disk")
-			}
+			t.Logf("%d kills: %d events accepted, none lost", plainWaves*plainTogether, accepted)
 		})
 	}
 }
 
 const (
 	plainTogether = 3 // processes killed at one time
-	flushInterval = spool.FlushInterval
-	commitSlack   = 1 * time.Second // for a commit on a busy machine
 	plainLife     = 2500 * time.Millisecond
 )
 
-// loss is the number of accepted events that a kill cost, and the time between the oldest of
-// them and the kill.
-type loss struct {
-	events   int
-	oldest   time.Duration
-	accepted int
-}
-
-// killWave starts some processes whose API does not answer, kills them and delivers the
-// events of their files.
-func killWave(t *testing.T, rate int) []loss {
+// killWave starts some processes whose API does not answer, kills them and delivers the events that
+// they leave. It returns how many events Track had accepted.
+func killWave(t *testing.T, rate int) (accepted int) {
 	t.Helper()
-	losses := make([]loss, plainTogether)
+	counts := make([]int, plainTogether)
 	var processes sync.WaitGroup
-	for i := range losses {
+	for i := range counts {
 		dead := newDeadPort(t)
 		dir := t.TempDir()
 		c := start(t, "-api", dead.URL, "-dir", dir, "-rate", strconv.Itoa(rate))
 		c.expect("open")
 		processes.Go(func() {
 			time.Sleep(plainLife/2 + rand.N(plainLife/2))
-			killed := time.Now()
 			c.kill()
-			losses[i] = lost(t, dir, c.plain, killed)
+			counts[i] = len(c.plain)
+			missing := maps.Clone(c.plain)
+			for _, n := range drained(t, dir) {
+				delete(missing, n)
+			}
+			assert.Empty(t, missing)
+			assert.NotZero(t, counts[i])
 		})
 	}
 	processes.Wait()
-	return losses
-}
-
-// lost empties the directory and returns the accepted events that were not in it.
-func lost(t *testing.T, dir string, accepted map[int64]time.Time, killed time.Time) loss {
-	l := loss{accepted: len(accepted)}
-	missing := maps.Clone(accepted)
-	for _, n := range drained(t, dir) {
-		delete(missing, n)
+	for _, n := range counts {
+		accepted += n
 	}
-	l.events = len(missing)
-	for _, at := range missing {
-		l.oldest = max(l.oldest, killed.Sub(at))
-	}
-	return l
-}
-
-func summary(t *testing.T, losses []loss) {
-	t.Helper()
-	most := slices.MaxFunc(losses, func(a, b loss) int { return a.events - b.events })
-	sum, oldest := 0, time.Duration(0)
-	for _, l := range losses {
-		sum += l.events
-		oldest = max(oldest, l.oldest)
-		assert.Positive(t, l.accepted)
-	}
-	t.Logf("%d kills: lost at most %d events, %.1f in the mean; the oldest was %v old",
-		len(losses), most.events, float64(sum)/float64(len(losses)), oldest.Round(time.Millisecond))
+	return accepted
 }
