@@ -200,6 +200,26 @@ func TestRulesWorkAboveHandlersThatAreNoMux(t *testing.T) {
 	assert.Equal(t, []string{"product_viewed", "product_form", "no_route"}, site.names())
 }
 
+// docs/frameworks.md describes rules above a router that is not an http.ServeMux.
+func TestRulesAboveAnotherRouter(t *testing.T) {
+	t.Parallel()
+	router := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/missing" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	})
+	site := setup{rules: []footfall.Rule{
+		{Route: "GET /user/reset/{key}", Event: "reset_opened", PathProps: []string{"key"}},
+		{Route: footfall.AnyRoute},
+		{Route: footfall.NoRoute},
+	}}.open(t, router)
+	site.get(t, "/user/reset/abc")
+	site.get(t, "/other")
+	site.get(t, "/missing")
+	assert.ElementsMatch(t, []string{"reset_opened", "get_no_route"}, site.names())
+	assert.Contains(t, urls(site.events()), "https://shop.example.com/user/reset/%7Bkey%7D")
+}
+
 func TestRulesThatConflictForAMuxAreFoundByTheirPattern(t *testing.T) {
 	t.Parallel()
 	one, other := muxOf("GET /{kind}/latest"), muxOf("GET /posts/{id}")

@@ -187,6 +187,23 @@ func TestRuleAppliesToItsStatusClasses(t *testing.T) {
 	}
 }
 
+// docs/frameworks.md describes the events of a form that always redirects.
+func TestFormThatRedirectsEitherWay(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /login/{answer}", func(w http.ResponseWriter, r *http.Request) {
+		if r.PathValue("answer") == "right" {
+			assert.NoError(t, footfall.Track(r.Context(), "logged_in"))
+		}
+		w.Header().Set("Location", "/")
+		w.WriteHeader(http.StatusSeeOther)
+	})
+	site := setup{rules: []footfall.Rule{{Route: "GET /login/{answer}", Event: "by_rule", Status: footfall.Success}}}.open(t, mux)
+	site.get(t, "/login/right")
+	site.get(t, "/login/wrong")
+	assert.ElementsMatch(t, []string{"logged_in", "by_rule", "by_rule"}, site.names())
+}
+
 func TestHandlerThatWritesNothingIsASuccess(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

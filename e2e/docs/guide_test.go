@@ -1,4 +1,4 @@
-package footfall_test
+package docs
 
 import (
 	"errors"
@@ -70,9 +70,9 @@ func TestMiddlewareOfTheGuideForAdaptersPassesTheSuite(t *testing.T) { // which 
 				return guided(tb, app)
 			},
 		}},
-		Impossible: map[string]string{"a WebSocket upgrade works": "the root module requires no WebSocket library"},
+		Impossible: map[string]string{"a WebSocket upgrade works": "the middleware of the guide has no WebSocket library"},
 	})
-	guide, own := readFile(t, "docs/adapters.md"), readFile(t, "docs_guide_test.go")
+	guide, own := readFile(t, "docs/adapters.md"), readFile(t, "e2e/docs/guide_test.go")
 	_, begin, _ := strings.Cut(own, "\nfunc serve(")
 	serve, _, _ := strings.Cut(begin, "\n}\n")
 	assert.Contains(t, guide, "```go\nfunc serve("+serve+"\n}\n```")

@@ -1,4 +1,4 @@
-package footfall_test
+package docs
 
 import (
 	"fmt"
