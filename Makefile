@@ -4,6 +4,7 @@ GO          ?= go
 BIN         := $(CURDIR)/.bin
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GORELEASE   := golang.org/x/exp/cmd/gorelease@v0.0.0-20261014143641-f0251eb4aa3e
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # A number of inputs: when a time is over, go test -fuzz fails now and then for nothing
 # (golang/go#75804, until Go 1.27).
@@ -74,6 +75,12 @@ lint: $(BIN)/staticcheck ## Run staticcheck on every module
 
 $(BIN)/staticcheck: Makefile
 	GOBIN=$(BIN) GOFLAGS= $(GO) install $(STATICCHECK) && touch $@
+
+.PHONY: gorelease
+gorelease: $(BIN)/gorelease
+
+$(BIN)/gorelease: Makefile
+	GOBIN=$(BIN) GOFLAGS= $(GO) install $(GORELEASE) && touch $@
 
 .PHONY: golangci
 golangci: ## Run golangci-lint with .golangci.yml on every module

@@ -5,8 +5,8 @@
 //	go run ./e2e/release -next v0.2.0
 //
 // The first form requires a clean tree. All requirements among the modules and the changelog must
-// name the version, and `make ci`, which -passed skips, must succeed. It creates one tag
-// for each public module. The second form sets the requirements to the version after it.
+// name the version; gorelease, which reports the changes of the API, and `make ci`, which -passed skips, must succeed.
+// It creates one tag for each public module. The second form sets the requirements to the version after it.
 package main
 
 import (
@@ -52,6 +52,9 @@ func run(ctx context.Context, version, next string, passed bool, out io.Writer) 
 		return r.require(next)
 	}
 	if err := r.check(ctx, version); err != nil {
+		return err
+	}
+	if err := r.compare(ctx, version, out); err != nil {
 		return err
 	}
 	if !passed {

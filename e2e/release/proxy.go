@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,102 +12,164 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/sumdb/dirhash"
 	"golang.org/x/mod/zip"
 )
 
-// writeProxy writes the public modules as they are in the tree to a module proxy of files below
-// dir, at version.
-func writeProxy(t *testing.T, r *repo, dir, version string) {
-	t.Helper()
-	files := r.files(t)
-	for _, m := range r.public() {
-		escaped, err := module.EscapePath(m.path())
-		require.NoError(t, err)
-		folder := filepath.Join(dir, filepath.FromSlash(escaped), "@v")
-		require.NoError(t, os.MkdirAll(folder, 0o755))
-		info, err := json.Marshal(struct {
-			Version string
-			Time    time.Time
-		}{version, time.Now().UTC()})
-		require.NoError(t, err)
-		modFile, err := os.ReadFile(r.modFile(m))
-		require.NoError(t, err)
-		for name, text := range map[string]string{"list": version + "\n", version + ".info": string(info), version + ".mod": string(modFile)} {
-			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
-		}
-		archive, err := os.Create(filepath.Join(folder, version+".zip"))
-		require.NoError(t, err)
-		require.NoError(t, zip.Create(archive, module.Version{Path: m.path(), Version: version}, within(m, files)))
-		require.NoError(t, archive.Close())
+// folder is a module proxy made of files.
+type folder string
+
+// addTree adds the public modules at version, as they are in the tree.
+func (f folder) addTree(ctx context.Context, r *repo, version string) error {
+	files, err := r.files(ctx)
+	if err != nil {
+		return err
 	}
+	for _, m := range r.public() {
+		modFile, err := os.ReadFile(r.modFile(m))
+		if err != nil {
+			return err
+		}
+		err = f.add(m.at(version), modFile, func(archive io.Writer) error { return zip.Create(archive, m.at(version), r.within(m, files)) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addTag adds m as the tag of version has it.
+func (f folder) addTag(ctx context.Context, r *repo, m mod, version string) error {
+	modFile, err := output(ctx, r.dir, "git", "show", m.tag(version)+":"+path.Join(m.dir, "go.mod"))
+	if err != nil {
+		return err
+	}
+	return f.add(m.at(version), []byte(modFile), func(archive io.Writer) error {
+		return zip.CreateFromVCS(archive, m.at(version), r.dir, m.tag(version), strings.TrimPrefix(m.dir, "."))
+	})
+}
+
+// add adds a version of a module. create writes its archive.
+func (f folder) add(v module.Version, modFile []byte, create func(io.Writer) error) error {
+	info, err := json.Marshal(struct {
+		Version string
+		Time    time.Time
+	}{v.Version, time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.file(v, "")), 0o755); err != nil {
+		return err
+	}
+	list := filepath.Join(filepath.Dir(f.file(v, "")), "list")
+	versions, err := os.ReadFile(list)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for name, text := range map[string][]byte{
+		list: append(versions, v.Version+"\n"...), f.file(v, ".info"): info, f.file(v, ".mod"): modFile,
+	} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			return err
+		}
+	}
+	archive, err := os.Create(f.file(v, ".zip"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(create(archive), archive.Close())
+}
+
+// file returns the name of a file of a version. The project's paths have no upper case, which a proxy escapes.
+func (f folder) file(v module.Version, extension string) string {
+	return filepath.Join(string(f), filepath.FromSlash(v.Path), "@v", v.Version+extension)
+}
+
+// sums returns the lines of go.sum for a version.
+func (f folder) sums(v module.Version) (string, error) {
+	archive, err := dirhash.HashZip(f.file(v, ".zip"), dirhash.Hash1)
+	if err != nil {
+		return "", err
+	}
+	modFile, err := dirhash.Hash1([]string{"go.mod"}, func(string) (io.ReadCloser, error) { return os.Open(f.file(v, ".mod")) })
+	return fmt.Sprintf("%s %s %s\n%[1]s %[2]s/go.mod %[4]s\n", v.Path, v.Version, archive, modFile), err
 }
 
 // files returns the files that git tracks or would add.
-func (r *repo) files(t *testing.T) (names []string) {
-	t.Helper()
-	out, err := output(t.Context(), r.dir, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	require.NoError(t, err)
+func (r *repo) files(ctx context.Context) (names []string, err error) {
+	out, err := output(ctx, r.dir, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		if _, err := os.Lstat(filepath.Join(r.dir, filepath.FromSlash(name))); err == nil { // not deleted
 			names = append(names, name)
 		}
 	}
-	return names
+	return names, nil
 }
 
 // within returns the files below the folder of m. zip.Create leaves out nested modules.
-func within(m mod, files []string) (in []zip.File) {
+func (r *repo) within(m mod, files []string) (in []zip.File) {
 	for _, name := range files {
+		disk := filepath.Join(r.dir, filepath.FromSlash(name))
 		if m.dir == "." {
-			in = append(in, file{name, name})
+			in = append(in, file{name, disk})
 		} else if inside, ok := strings.CutPrefix(name, m.dir+"/"); ok {
-			in = append(in, file{inside, name})
+			in = append(in, file{inside, disk})
 		}
 	}
 	return in
 }
 
 // file is a zip.File of the tree.
-type file struct{ inside, name string }
+type file struct{ inside, disk string }
 
-func (f file) disk() string                 { return filepath.Join("..", "..", filepath.FromSlash(f.name)) }
 func (f file) Path() string                 { return f.inside }
-func (f file) Lstat() (os.FileInfo, error)  { return os.Lstat(f.disk()) }
-func (f file) Open() (io.ReadCloser, error) { return os.Open(f.disk()) }
+func (f file) Lstat() (os.FileInfo, error)  { return os.Lstat(f.disk) }
+func (f file) Open() (io.ReadCloser, error) { return os.Open(f.disk) }
 
-// proxies returns a GOPROXY with the modules below dir. Other modules come from the cache of this
-// machine or from its proxies. They are not asked for the project's modules, so that only
-// those below dir are found, and quickly.
-func proxies(t *testing.T, own, dir string) string {
-	t.Helper()
-	list := []string{fileURL(dir), fileURL(filepath.Join(env(t, "GOMODCACHE"), "cache", "download"))}
-	for proxy := range strings.FieldsFuncSeq(env(t, "GOPROXY"), func(c rune) bool { return c == ',' || c == '|' }) {
+// proxies returns a GOPROXY with the modules of f. Other modules come from the cache of this
+// machine or from its proxies. They are not asked for the project's modules, such as own, so that only
+// those of f are found, and quickly. stop ends the proxies that it starts.
+func (f folder) proxies(ctx context.Context, own string) (list string, stop func(), err error) {
+	text, err := output(ctx, os.TempDir(), "go", "env", "-json", "GOMODCACHE", "GOPROXY")
+	if err != nil {
+		return "", nil, err
+	}
+	var env struct{ GOMODCACHE, GOPROXY string }
+	if err := json.Unmarshal([]byte(text), &env); err != nil {
+		return "", nil, err
+	}
+	all := []string{fileURL(string(f)), fileURL(filepath.Join(env.GOMODCACHE, "cache", "download"))}
+	var servers []*httptest.Server
+	for proxy := range strings.FieldsFuncSeq(env.GOPROXY, func(c rune) bool { return c == ',' || c == '|' }) {
 		if strings.HasPrefix(proxy, "http") {
-			list = append(list, others(t, own, proxy))
+			server := httptest.NewServer(others(own, proxy))
+			servers = append(servers, server)
+			all = append(all, server.URL)
 		}
 	}
-	return strings.Join(list, ",")
+	return strings.Join(all, ","), func() {
+		for _, server := range servers {
+			server.Close()
+		}
+	}, nil
 }
 
-// others starts a proxy that redirects to another one, except for modules of the owner of the
-// module own, which it does not have.
-func others(t *testing.T, own, proxy string) string {
-	t.Helper()
+// others redirects to a proxy, except for modules of the owner of the module own, which it does not have.
+func others(own, proxy string) http.Handler {
 	owner := "/" + path.Dir(own)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path+"/" == owner+"/" || strings.HasPrefix(r.URL.Path, owner+"/") {
 			http.NotFound(w, r)
 			return
 		}
 		http.Redirect(w, r, strings.TrimSuffix(proxy, "/")+r.URL.Path, http.StatusFound)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	})
 }
 
 func fileURL(dir string) string {
@@ -113,12 +178,4 @@ func fileURL(dir string) string {
 		dir = "/" + dir // C:/…
 	}
 	return "file://" + dir
-}
-
-// env returns a setting of the go command outside the workspace.
-func env(t *testing.T, name string) string {
-	t.Helper()
-	out, err := output(t.Context(), t.TempDir(), "go", "env", name)
-	require.NoError(t, err)
-	return strings.TrimSpace(out)
 }

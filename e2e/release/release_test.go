@@ -23,7 +23,9 @@ func tree() map[string]string {
 		"examples/go.mod": "module example.com/foot/examples\n\ngo 1.26\n\nrequire (\n\texample.com/foot v0.2.0\n" +
 			"\texample.com/foot/service v0.2.0\n)\n\nreplace (\n\texample.com/foot => ..\n\texample.com/foot/service => ../service\n)\n",
 		"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-11-22\n\n- New.\n\n## [0.1.0] - 2026-01-02\n\n- Old.\n",
-		"Makefile":     "ci:\n\t@echo tested\n",
+		"Makefile":     "ci:\n\t@echo tested\n\ngorelease:\n\t@mkdir -p .bin && cp report.sh .bin/gorelease\n",
+		"report.sh":    "#!/bin/sh\ntest ! -e .git && echo $0 $* && cat go.sum && exit 0\n",
+		".gitignore":   "/.bin/\n",
 	}
 }
 
@@ -34,7 +36,7 @@ func commit(t *testing.T, files map[string]string) string {
 	for name, text := range files {
 		name = filepath.Join(dir, filepath.FromSlash(name))
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o755))
 	}
 	git(t, dir, "init", "--quiet")
 	git(t, dir, "config", "user.name", "tester")
@@ -91,6 +93,7 @@ func TestReleaseRefuses(t *testing.T) {
 		"a changelog without it":        {"", "CHANGELOG.md", "[0.2.0]", "[0.1.9]", "not ## [0.2.0]"},
 		"a section without a date":      {"", "CHANGELOG.md", "[0.2.0] - 2026-11-22", "[0.2.0]", "not ## [0.2.0]"},
 		"an empty changelog":            {"", "CHANGELOG.md", "## ", "", "not ## [0.2.0]"},
+		"what gorelease refuses":        {"", "report.sh", "exit 0", "exit 3", "gorelease of example.com/foot/adapters/gin: exit status 3"},
 		"tests that fail":               {"", "Makefile", "@echo tested", "@exit 3", "make ci"},
 		"tests that change the tree":    {"", "Makefile", "@echo tested", "@echo >new", "not committed"},
 	} {

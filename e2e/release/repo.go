@@ -30,6 +30,10 @@ type mod struct {
 
 func (m mod) path() string { return m.file.Module.Mod.Path }
 
+func (m mod) at(version string) module.Version {
+	return module.Version{Path: m.path(), Version: version}
+}
+
 // tag returns the tag of a version of m.
 func (m mod) tag(version string) string { return path.Join(m.dir, version) }
 

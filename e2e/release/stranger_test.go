@@ -53,9 +53,13 @@ func newStranger(t *testing.T, r *repo) *stranger {
 	s := &stranger{version: r.required()}
 	require.NoError(t, checkVersion(s.version))
 	dir := t.TempDir()
-	writeProxy(t, r, filepath.Join(dir, "proxy"), s.version)
+	proxy := folder(filepath.Join(dir, "proxy"))
+	require.NoError(t, proxy.addTree(t.Context(), r, s.version))
+	list, stop, err := proxy.proxies(t.Context(), r.modules[0].path())
+	require.NoError(t, err)
+	t.Cleanup(stop)
 	s.env = append(os.Environ(),
-		"GOPROXY="+proxies(t, r.modules[0].path(), filepath.Join(dir, "proxy")),
+		"GOPROXY="+list,
 		"GOMODCACHE="+filepath.Join(dir, "modules"),
 		"GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=", "GOTOOLCHAIN=local",
 		// Without paths, the build cache has the packages of earlier runs.
