@@ -128,8 +128,12 @@ tidy: ## Tidy every go.mod
 	@set -e; for dir in $(MODULES); do .ci/alone $$dir $(GO) mod tidy; done
 
 .PHONY: release
-release: ## Check VERSION, such as v0.1.0, run make ci unless PASSED=1, and tag it locally; nothing is pushed
+release: ## Check VERSION, such as v0.1.0, run gorelease, make ci unless PASSED=1, and tag it locally; nothing is pushed
 	$(GO) run ./e2e/release -version '$(VERSION)' $(if $(PASSED),-passed)
+
+.PHONY: api
+api: ## Write the exported API of each public module to api, which CI compares with the code
+	$(GO) run ./e2e/release -api
 
 .PHONY: next
 next: ## Set the requirements among the modules to VERSION, the one that is released next

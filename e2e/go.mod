@@ -20,6 +20,7 @@ require (
 	github.com/rs/zerolog v1.28.0
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/mod v0.41.0
+	golang.org/x/tools v0.51.0
 )
 
 require (
