@@ -1,4 +1,4 @@
-//go:build unix
+//go:build ci && unix
 
 // Package deploy tests the files for systemd and Docker beside it.
 package deploy

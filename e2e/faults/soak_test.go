@@ -1,4 +1,4 @@
-//go:build linux && soak
+//go:build ci && linux && soak
 
 package faults
 

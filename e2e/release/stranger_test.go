@@ -1,3 +1,5 @@
+//go:build ci
+
 package main
 
 import (
@@ -22,9 +24,6 @@ import (
 // A stranger has no checkout: the modules come from a proxy, and each program is in an empty
 // folder.
 func TestAStrangerUsesTheModules(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short leaves out downloading and building each module as its users do")
-	}
 	t.Parallel()
 	r, err := openRepo(filepath.Join("..", ".."))
 	require.NoError(t, err)
