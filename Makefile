@@ -10,6 +10,8 @@ GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # (golang/go#75804, until Go 1.27).
 FUZZTIME    ?= 30000x
 COUNT       ?= 5
+# The tests with the build tag ci kill processes, make releases, build images and measure other SDKs.
+WHOLE       := -tags ci
 
 # The modules of the workspace, by folder.
 MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
@@ -29,13 +31,21 @@ fleet: ## Run shops, NATS servers and relays, kill one of each, and print the ac
 	$(GO) run ./examples/fleet
 
 .PHONY: test
-test: ## Test every module of the workspace
+test: ## Test every module of the workspace, without the tests that have the tag ci
 	$(GO) test work
 
+.PHONY: whole
+whole: ## Test every module of the workspace, with the tests that have the tag ci
+	$(GO) test $(WHOLE) work
+
 # The test cache does not notice changes in other modules.
+.PHONY: docs
+docs: ## Test the documents, the lengths of files and functions, and the recorded API
+	$(GO) test -count 1 ./e2e/docs ./e2e/release
+
 .PHONY: stranger
 stranger: ## Get, build, test and run every public module from a module proxy made of this tree
-	$(GO) test -count 1 -run TestAStranger ./e2e/release
+	$(GO) test $(WHOLE) -count 1 -run TestAStranger ./e2e/release
 
 # go.mod of each adapter names the lowest version of its framework, examples/go.mod the newest.
 .PHONY: lowest
@@ -45,13 +55,13 @@ lowest: ## Test each adapter with the lowest version of its framework that it wo
 .PHONY: race
 # The packages with the longest tests come first, so that no processor waits at the end.
 race: ## Test every module with the race detector, in random order, except bench, examples and e2e
-	$(GO) test -race -shuffle=on ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /bench -e /examples -e /e2e)
+	$(GO) test $(WHOLE) -race -shuffle=on ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /bench -e /examples -e /e2e)
 
 .PHONY: check
-check: fmt vet vet32 fix lint race alone ## What to run before a commit: all but fuzzing and the main job
+check: fmt vet vet32 fix lint race docs alone ## What to run before a commit: all but fuzzing and the main job
 
 .PHONY: ci
-ci: check test lowest fuzz main-job ## What CI runs
+ci: check whole lowest fuzz main-job ## What CI runs
 
 .PHONY: fmt
 fmt: ## Fail if gofmt would change a file
@@ -59,7 +69,7 @@ fmt: ## Fail if gofmt would change a file
 
 .PHONY: vet
 vet: ## Vet every module
-	$(GO) vet work
+	$(GO) vet $(WHOLE) work
 
 .PHONY: vet32
 vet32: ## Vet the root, lean and spool for 32-bit machines
@@ -67,11 +77,11 @@ vet32: ## Vet the root, lean and spool for 32-bit machines
 
 .PHONY: fix
 fix: ## Fail if go fix would modernise anything
-	@diff=$$($(GO) fix -diff work 2>&1) && test -z "$$diff" || { echo "$$diff"; echo "go fix: run 'go fix work'"; exit 1; }
+	@diff=$$($(GO) fix -diff $(WHOLE) work 2>&1) && test -z "$$diff" || { echo "$$diff"; echo "go fix: run 'go fix $(WHOLE) work'"; exit 1; }
 
 .PHONY: lint
 lint: $(BIN)/staticcheck ## Run staticcheck on every module
-	@set -e; for dir in $(MODULES); do .ci/alone $$dir $(BIN)/staticcheck ./...; done
+	@set -e; for dir in $(MODULES); do .ci/alone $$dir $(BIN)/staticcheck $(WHOLE) ./...; done
 
 $(BIN)/staticcheck: Makefile
 	GOBIN=$(BIN) GOFLAGS= $(GO) install $(STATICCHECK) && touch $@
@@ -84,7 +94,7 @@ $(BIN)/gorelease: Makefile
 
 .PHONY: golangci
 golangci: ## Run golangci-lint with .golangci.yml on every module
-	@set -e; for dir in $(MODULES); do (cd $$dir && $(GO) run $(GOLANGCI) run ./...); done
+	@set -e; for dir in $(MODULES); do (cd $$dir && $(GO) run $(GOLANGCI) run --build-tags ci ./...); done
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities (needs a network)
@@ -92,7 +102,7 @@ vuln: ## Look for known vulnerabilities (needs a network)
 
 .PHONY: alone
 alone: ## Build and vet each module by itself, as its users do
-	@set -e; for dir in $(MODULES); do echo "alone: $${dir#$(CURDIR)}"; .ci/alone $$dir $(GO) build -o /dev/null ./...; .ci/alone $$dir $(GO) vet ./...; .ci/alone $$dir $(GO) mod tidy -diff; done
+	@set -e; for dir in $(MODULES); do echo "alone: $${dir#$(CURDIR)}"; .ci/alone $$dir $(GO) build -o /dev/null ./...; .ci/alone $$dir $(GO) vet $(WHOLE) ./...; .ci/alone $$dir $(GO) mod tidy -diff; done
 
 .PHONY: bench
 bench: ## Compare with other SDKs and the limits of the machine: below 20 min, writes bench/RESULTS.md
@@ -142,9 +152,9 @@ next: ## Set the requirements among the modules to VERSION, the one that is rele
 .PHONY: soak
 soak: ## Long tests that CI leaves out: 50,000 simulations, ten minutes of a bad API, a million events, outages, kills
 	$(GO) test -count=1 -run 'TestSimulation$$' -timeout 60m ./transporttest/simulation -sim.seeds=50000
-	$(GO) test -count=1 -run TestSimulation -timeout 60m ./lean ./stream ./e2e/faults -sim.seeds=2000
+	$(GO) test -count=1 $(WHOLE) -run TestSimulation -timeout 60m ./lean ./stream ./e2e/faults -sim.seeds=2000
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 15m -v .
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 30m -v ./collector/sqlite
-	$(GO) test -tags soak -count=1 -run "TestAnOutage|TestAKill|TestTrackDurable" -timeout 15m -v ./e2e/faults
+	$(GO) test -tags ci,soak -count=1 -run "TestAnOutage|TestAKill|TestTrackDurable" -timeout 15m -v ./e2e/faults
 	$(GO) test -tags soak -count=1 -run TestTrackedEvents -timeout 30m -v ./spool
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 60m -v ./stream

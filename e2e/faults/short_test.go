@@ -4,7 +4,7 @@ package faults
 
 import "time"
 
-// These are the bounds of `go test`. With build tag soak the tests run longer.
+// These are the bounds of `make ci`. With build tag soak the tests run longer.
 const (
 	outageFor  = 10 * time.Second
 	plainWaves = 2
