@@ -45,9 +45,13 @@ func (r *repo) compare(ctx context.Context, version string, out io.Writer) error
 	defer stop()
 	c.env = append(os.Environ(), "GOPROXY="+list, "GOMODCACHE="+filepath.Join(dir, "modules"),
 		"GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=", "GOFLAGS=-modcacherw")
+	bases, err := c.bases(ctx)
+	if err != nil {
+		return err
+	}
 	var problems []error
 	for _, m := range r.public() {
-		report, err := c.of(ctx, m)
+		report, err := c.of(ctx, m, bases[m.path()])
 		_, _ = fmt.Fprintf(out, "== %s\n%s\n", m.path(), report)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("gorelease of %s: %w", m.path(), err))
@@ -56,17 +60,24 @@ func (r *repo) compare(ctx context.Context, version string, out io.Writer) error
 	return errors.Join(problems...)
 }
 
-// of returns the report on m.
-func (c *comparison) of(ctx context.Context, m mod) (string, error) {
-	base, err := c.base(ctx, m, c.version)
-	if err != nil {
-		return "", err
-	}
-	if base != "none" {
-		if err := c.proxy.addTag(ctx, c.repo, m, base); err != nil {
-			return "", err
+// bases returns the version with which each public module is compared, and adds these versions to the proxy.
+func (c *comparison) bases(ctx context.Context) (map[string]string, error) {
+	bases := make(map[string]string)
+	for _, m := range c.public() {
+		base, err := c.base(ctx, m, c.version)
+		if err == nil && base != "none" {
+			err = c.proxy.addTag(ctx, c.repo, m, base)
 		}
+		if err != nil {
+			return nil, err
+		}
+		bases[m.path()] = base
 	}
+	return bases, nil
+}
+
+// of returns the report on m.
+func (c *comparison) of(ctx context.Context, m mod, base string) (string, error) {
 	dir, err := c.copy(m)
 	if err != nil {
 		return "", err
