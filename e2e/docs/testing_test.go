@@ -39,7 +39,9 @@ func TestTestsThatOnlyCIRunsAreListed(t *testing.T) {
 	require.True(t, found)
 	folders := foldersOfCI(t)
 	for _, row := range folderRow.FindAllStringSubmatch(table, -1) {
-		covers := func(folder string) bool { return folder == row[1] || row[2] != "" && strings.HasPrefix(folder, row[1]+"/") }
+		covers := func(folder string) bool {
+			return folder == row[1] || row[2] != "" && strings.HasPrefix(folder, row[1]+"/")
+		}
 		before := len(folders)
 		maps.DeleteFunc(folders, func(folder string, _ bool) bool { return covers(folder) })
 		assert.Less(t, len(folders), before, "%s has no test with the tag ci", row[1])

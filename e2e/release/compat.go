@@ -35,7 +35,7 @@ func (r *repo) compare(ctx context.Context, version string, out io.Writer) error
 	}
 	defer os.RemoveAll(dir)
 	c := comparison{repo: r, proxy: folder(filepath.Join(dir, "proxy")), copies: filepath.Join(dir, "copies"), version: version}
-	if err := c.proxy.addTree(ctx, r, version); err != nil {
+	if err := c.addTree(ctx); err != nil {
 		return err
 	}
 	list, stop, err := c.proxy.proxies(ctx, r.modules[0].path())
@@ -58,6 +58,19 @@ func (r *repo) compare(ctx context.Context, version string, out io.Writer) error
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// addTree adds the tree to the proxy, but not to its list of versions: gorelease refuses one that exists.
+func (c *comparison) addTree(ctx context.Context) error {
+	if err := c.proxy.addTree(ctx, c.repo, c.version); err != nil {
+		return err
+	}
+	for _, m := range c.public() {
+		if err := os.WriteFile(c.proxy.list(m.at(c.version)), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bases returns the version with which each public module is compared, and adds these versions to the proxy.

@@ -32,6 +32,8 @@ func TestGoreleaseComparesWithTheLastTagOfEachModule(t *testing.T) {
 	assert.NotContains(t, report("example.com/foot"), "h1:")
 	assert.Contains(t, report("example.com/foot/adapters/gin"), "gorelease -base=v0.2.0-rc.1 -version=v0.2.0\n")
 	assert.Contains(t, report("example.com/foot/service"), "gorelease -base=none -version=v0.2.0\n")
+	assert.Contains(t, report("example.com/foot/adapters/gin"), "listed v0.2.0-rc.1\n")
+	assert.NotContains(t, report("example.com/foot/adapters/gin"), "listed v0.2.0\n")
 	for _, line := range []string{"example.com/foot v0.2.0 h1:", "example.com/foot v0.2.0/go.mod h1:"} {
 		assert.Contains(t, report("example.com/foot/service"), line)
 	}
@@ -59,7 +61,7 @@ func TestTheProxyHasTheFilesOfATag(t *testing.T) {
 			assert.Equal(t, requires, strings.Contains(string(text), "example.com/foot v0.2.0"), name)
 		}
 	}
-	list, err := os.ReadFile(filepath.Join(filepath.Dir(proxy.file(gin.at("v0.1.0"), ".mod")), "list"))
+	list, err := os.ReadFile(proxy.list(gin.at("v0.1.0")))
 	require.NoError(t, err)
 	assert.Equal(t, "v0.2.0\nv0.1.0\n", string(list))
 }

@@ -61,16 +61,15 @@ func (f folder) add(v module.Version, modFile []byte, create func(io.Writer) err
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(f.file(v, "")), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(f.list(v)), 0o755); err != nil {
 		return err
 	}
-	list := filepath.Join(filepath.Dir(f.file(v, "")), "list")
-	versions, err := os.ReadFile(list)
+	versions, err := os.ReadFile(f.list(v))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	for name, text := range map[string][]byte{
-		list: append(versions, v.Version+"\n"...), f.file(v, ".info"): info, f.file(v, ".mod"): modFile,
+		f.list(v): append(versions, v.Version+"\n"...), f.file(v, ".info"): info, f.file(v, ".mod"): modFile,
 	} {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			return err
@@ -86,6 +85,11 @@ func (f folder) add(v module.Version, modFile []byte, create func(io.Writer) err
 // file returns the name of a file of a version. The project's paths have no upper case, which a proxy escapes.
 func (f folder) file(v module.Version, extension string) string {
 	return filepath.Join(string(f), filepath.FromSlash(v.Path), "@v", v.Version+extension)
+}
+
+// list returns the name of the file with the versions of v's module.
+func (f folder) list(v module.Version) string {
+	return filepath.Join(filepath.Dir(f.file(v, "")), "list")
 }
 
 // sums returns the lines of go.sum for a version.

@@ -26,8 +26,9 @@ func tree() map[string]string {
 			"\texample.com/foot/service v0.2.0\n)\n\nreplace (\n\texample.com/foot => ..\n\texample.com/foot/service => ../service\n)\n",
 		"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-11-22\n\n- New.\n\n## [0.1.0] - 2026-01-02\n\n- Old.\n",
 		"Makefile":     "ci:\n\t@echo tested\n\ngorelease:\n\t@mkdir -p .bin && cp report.sh .bin/gorelease\n",
-		"report.sh":    "#!/bin/sh\ntest ! -e .git && echo $0 $* && cat go.sum && exit 0\n",
-		".gitignore":   "/.bin/\n",
+		"report.sh": "#!/bin/sh\ntest ! -e .git && echo $0 $* && cat go.sum\n" +
+			"list=${GOPROXY#file://} && sed 's/^/listed /' ${list%%,*}/example.com/foot/adapters/gin/@v/list && exit 0\n",
+		".gitignore": "/.bin/\n",
 	}
 }
 
