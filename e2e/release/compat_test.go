@@ -45,6 +45,7 @@ func TestTheProxyHasTheFilesOfATag(t *testing.T) {
 	git(t, dir, "tag", "adapters/gin/v0.1.0")
 	changed := filepath.Join(dir, "adapters", "gin", "go.mod")
 	require.NoError(t, os.WriteFile(changed, []byte("module example.com/foot/adapters/gin\n"), 0o600))
+	git(t, dir, "commit", "--quiet", "--all", "--message", "Require nothing")
 	r, err := openRepo(dir)
 	require.NoError(t, err)
 	gin, found := r.sibling("example.com/foot/adapters/gin")
