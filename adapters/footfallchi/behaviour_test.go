@@ -425,11 +425,6 @@ func TestAroundTheRouterAnUploadLeavesNoFileWithoutAContextValueEither(t *testin
 	adaptertest.UploadLeavesNoFile(t, 1<<20, adaptertest.Server{Handler: footfallchi.Middleware(tracker.Tracker)(router)}.Serve)
 }
 
-func TestTheProgramOfTheREADMECompiles(t *testing.T) {
-	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
-}
-
 func TestARouteWithTwoWildcardsInASegmentHidesTheSecret(t *testing.T) {
 	t.Parallel()
 	forEachPlace(t, func(t *testing.T, place func(footfalltest.App, func(*chi.Mux)) http.Handler) {

@@ -341,11 +341,6 @@ func TestAMuxTellsWhetherTheServiceIsMounted(t *testing.T) {
 	assert.Error(t, tracker.CheckRules(mux, footfall.Rule{Route: "/shop.v1.OrderService/Add"}))
 }
 
-func TestTheProgramOfTheREADMECompiles(t *testing.T) {
-	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
-}
-
 const measured = "/shop.v1.CartService/Checkout"
 
 // measure returns calls of a handler: bare, and with a rule, its event and the

@@ -114,11 +114,6 @@ func TestAdapterPassesTheEchoSuite(t *testing.T) {
 	subject.Run(t)
 }
 
-func TestTheProgramOfTheREADMECompiles(t *testing.T) {
-	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
-}
-
 func TestARequestCostsAtMostFiveAllocations(t *testing.T) {
 	subject.Adapter().AllocatesAtMost(t, 5)
 	subject.Adapter().AllocatesAtMost(t, 5, "id")

@@ -132,11 +132,6 @@ func TestAdapterPassesTheFiberSuite(t *testing.T) {
 
 func TestAnUploadByFibersOwnFormLeavesNoFile(t *testing.T) { subject.UploadLeavesNoFile(t) }
 
-func TestTheProgramOfTheREADMECompiles(t *testing.T) {
-	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
-}
-
 func TestMiddlewareAllocatesAtMostFive(t *testing.T) {
 	bare, wrapped := subject.Measure(t, false)
 	adaptertest.Allocations(t, bare, wrapped, 5)

@@ -277,8 +277,3 @@ func TestTrackOfAContextWithoutARequestSaysSo(t *testing.T) {
 	c, _ := gin.CreateTestContext(httptest.NewRecorder())
 	assert.ErrorIs(t, footfallgin.Track(c, "seen"), footfall.ErrNoTracker)
 }
-
-func TestTheProgramOfTheREADMECompiles(t *testing.T) {
-	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
-}

@@ -180,11 +180,6 @@ func TestCheckRulesRefusesMethodsThatTheServerDoesNotHave(t *testing.T) {
 	assert.NoError(t, footfallgrpc.CheckRules(nil, server, footfall.Rule{Route: "/a.B/C"}))
 }
 
-func TestTheProgramOfTheREADMECompiles(t *testing.T) {
-	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
-}
-
 const measured = "/shop.v1.CartService/Checkout"
 
 // measure returns calls of a generated handler: bare, as a server without

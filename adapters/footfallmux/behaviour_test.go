@@ -249,11 +249,6 @@ var checks = adaptertest.Routes([]string{
 	"GET /users/{id:[0-9]+}", "GET /api/v1/orders", "GET /legacy/users/{id}", "",
 })
 
-func TestTheProgramOfTheREADMECompiles(t *testing.T) {
-	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
-}
-
 func TestA404IsNoRouteOfRoutesThatMatchLongerPathsOnly(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
