@@ -73,7 +73,7 @@ func (c *comparison) addTree(ctx context.Context) error {
 	return nil
 }
 
-// bases returns the version with which each public module is compared, and adds these versions to the proxy.
+// bases adds the last tagged version of each public module to the proxy, and returns them by path.
 func (c *comparison) bases(ctx context.Context) (map[string]string, error) {
 	bases := make(map[string]string)
 	for _, m := range c.public() {
@@ -103,7 +103,7 @@ func (c *comparison) of(ctx context.Context, m mod, base string) (string, error)
 }
 
 // copy copies m without the repository, which gorelease would require to be clean. It adds the sums of the siblings,
-// which go.sum cannot have before they are tagged.
+// because go.sum cannot have them before the siblings are tagged.
 func (c *comparison) copy(m mod) (dir string, err error) {
 	dir = filepath.Join(c.copies, filepath.FromSlash(m.dir), "module")
 	if err := zip.Unzip(dir, m.at(c.version), c.proxy.file(m.at(c.version), ".zip")); err != nil {

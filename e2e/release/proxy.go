@@ -138,7 +138,7 @@ func (f file) Open() (io.ReadCloser, error) { return os.Open(f.disk) }
 
 // proxies returns a GOPROXY with the modules of f. Other modules come from the cache of this
 // machine or from its proxies. They are not asked for the project's modules, such as own, so that only
-// those of f are found, and quickly. stop ends the proxies that it starts.
+// the modules of f are found, and quickly. stop ends the proxies that it starts.
 func (f folder) proxies(ctx context.Context, own string) (list string, stop func(), err error) {
 	text, err := output(ctx, os.TempDir(), "go", "env", "-json", "GOMODCACHE", "GOPROXY")
 	if err != nil {
