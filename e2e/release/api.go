@@ -57,20 +57,26 @@ func (r *repo) apis(ctx context.Context) (map[string]string, error) {
 		if !ok {
 			return nil, errors.New(p.Module.Path + " is not in go.work")
 		}
-		if p.Name != "main" && !slices.Contains(strings.Split(p.PkgPath, "/"), "internal") {
-			apis[r.apiFile(m)] += apiOf(p.Types)
+		if p.Name == "main" || slices.Contains(strings.Split(p.PkgPath, "/"), "internal") {
+			continue
+		}
+		if api := apiOf(p.Types); api != "" {
+			apis[r.apiFile(m)] += api
 		}
 	}
 	return apis, nil
 }
 
-// apiOf returns the exported API of a package, a line for each name, field and method.
+// apiOf returns the exported API of a package, a line for each name, field and method, or "" if it has none.
 func apiOf(p *types.Package) string {
 	var lines []string
 	for _, name := range p.Scope().Names() {
 		if object := p.Scope().Lookup(name); object.Exported() {
 			lines = append(lines, declaration(object)...)
 		}
+	}
+	if len(lines) == 0 {
+		return ""
 	}
 	return "package " + p.Path() + "\n\n" + strings.Join(lines, "\n") + "\n\n"
 }

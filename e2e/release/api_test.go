@@ -26,7 +26,7 @@ func TestTheFolderAPIHasTheExportedAPIOfEachPublicModule(t *testing.T) {
 	for name, now := range apis {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
-		assert.Equal(t, string(text), now, "the exported API changed: run make api, and look at the difference")
+		assert.True(t, string(text) == now, "%s: the exported API changed: run make api, and look at the difference", name)
 	}
 }
 
@@ -54,7 +54,10 @@ func TestEachChangeOfTheAPIIsALine(t *testing.T) {
 			require.NoError(t, err)
 			p, err := new(types.Config).Check("example.com/p", files, []*ast.File{file}, nil)
 			require.NoError(t, err)
-			assert.Equal(t, "package example.com/p\n\n"+c.want+"\n\n", apiOf(p))
+			if c.want != "" {
+				c.want = "package example.com/p\n\n" + c.want + "\n\n"
+			}
+			assert.Equal(t, c.want, apiOf(p))
 		})
 	}
 }
