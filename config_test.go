@@ -205,7 +205,7 @@ func TestConfigOtherFields(t *testing.T) {
 		"probe upside down":              {func(c *Config) { c.ProbeMax = time.Second }, []string{"ProbeMax"}},
 		"the most requests":              {func(c *Config) { c.MaxInFlight = 4096 }, nil},
 		"too many requests":              {func(c *Config) { c.MaxInFlight = 4097 }, []string{"MaxInFlight"}},
-		"as many requests as memory":     {func(c *Config) { c.MaxInFlight = 1 << 40 }, []string{"MaxInFlight"}},
+		"as many requests as memory":     {func(c *Config) { c.MaxInFlight = math.MaxInt32 }, []string{"MaxInFlight"}},
 		"as many requests as numbers":    {func(c *Config) { c.MaxInFlight = math.MaxInt }, []string{"MaxInFlight"}},
 		"limits that fit the middleware": {func(c *Config) { c.Limits = Limits{20, 512, 1, 1, 10} }, nil},
 		"limits that do not":             {func(c *Config) { c.Limits = Limits{19, 511, 1, 1, 9} }, []string{"Limits.Name", "Limits.URL", "Limits.PropText"}},

@@ -324,10 +324,9 @@ func (t *Tracker) Stats() Stats {
 	return s
 }
 
-// Close refuses new events, sends all others at once and stops the tracker. As long as the API
-// accepts events, Close retries failed events until ctx ends, or until the API has settled none
-// for 5 minutes. If the API accepts none, every event gets one attempt, and up to three retries
-// follow if the last answer before Close settled an event.
+// Close refuses new events, sends all others at once and stops the tracker. If the API has ever
+// accepted an event, Close sends failed events again until ctx ends, or until the API has settled
+// none for 5 minutes. If it never has, every event gets one attempt.
 //
 // Close returns when all events are settled or ctx has ended, whichever is first. The error is
 // nil if no event was lost, or else a [*CloseError]. Call Close after the server has shut down,
