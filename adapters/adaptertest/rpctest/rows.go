@@ -94,7 +94,7 @@ func (k Kind) echo(s Stream) error {
 	case BidiStream:
 		return nil
 	case ServerStream:
-		for _, message := range strings.Split(received[0], " ") {
+		for message := range strings.SplitSeq(received[0], " ") {
 			if err := s.Send(message); err != nil {
 				return err
 			}
