@@ -1,0 +1,253 @@
+package retry
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// world is Scopes and a clock. Its waits have no jitter.
+type world struct {
+	*Scopes
+	now time.Time
+}
+
+func newWorld() *world {
+	certain := func(base, most time.Duration) Backoff { return Backoff{Base: base, Max: most, Low: 1} }
+	return &world{
+		NewScopes(Waits{Retry: certain(500*time.Millisecond, 15*time.Second), Hold: certain(30*time.Second, 5*time.Minute)}),
+		time.Unix(1_000_000, 0),
+	}
+}
+
+func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
+
+func kind(site, name int) Kind { return Kind{Site: uint64(site) + 1, Name: uint64(name) + 1} }
+
+// try makes an attempt that takes no time, and reports whether it was admitted.
+func (w *world) try(k Kind, f *Failure) bool {
+	p, ok := w.Admit(k, Unsent, w.now)
+	switch {
+	case !ok:
+	case f == nil:
+		w.Accept(k, p, w.now)
+	default:
+		w.Fail(k, p, f, w.now)
+	}
+	return ok
+}
+
+// fail makes n attempts that fail, a millisecond apart, of kinds in turns.
+func (w *world) fail(n int, f Failure, kinds ...Kind) {
+	f.First = true
+	for i := range n {
+		w.try(kinds[i%len(kinds)], &f)
+		w.pass(time.Millisecond)
+	}
+}
+
+// states returns the states of the API, and of the site and the kind of k.
+func (w *world) states(k Kind) (s [3]State) {
+	s[0] = w.api.state()
+	if b := w.sites[w.siteOf(k)]; b != nil {
+		s[1] = b.state()
+	}
+	if b := w.kinds[w.kindOf(k)]; b != nil {
+		s[2] = b.state()
+	}
+	return s
+}
+
+var (
+	closed   = [3]State{}
+	kindOpen = [3]State{Closed, Closed, Open}
+	siteOpen = [3]State{Closed, Open, Closed}
+	apiOpen  = [3]State{Open, Closed, Closed}
+)
+
+func TestAFailureOpensTheWidestBreakerThatItConcerns(t *testing.T) {
+	t.Parallel()
+	later, noAPI, key := Failure{}, Failure{NoAPI: true}, Failure{Class: KeyRefused, NoAPI: true}
+	for name, row := range map[string]struct {
+		accepted []Kind        // before
+		ago      time.Duration // since then
+		fail     Failure
+		kinds    []Kind
+		n        int // failures that do not open it yet
+		want     [3]State
+	}{
+		"one kind":                            {nil, 0, later, []Kind{kind(1, 1)}, 4, kindOpen},
+		"several kinds":                       {nil, 0, later, []Kind{kind(1, 1), kind(1, 2)}, 4, siteOpen},
+		"several sites":                       {nil, 0, later, []Kind{kind(1, 1), kind(2, 1)}, 4, apiOpen},
+		"no answer":                           {nil, 0, noAPI, []Kind{kind(1, 1)}, 4, apiOpen},
+		"a refused key":                       {nil, 0, key, []Kind{kind(1, 1)}, 4, apiOpen},
+		"one kind, accepted long ago":         {[]Kind{kind(1, 1)}, time.Minute, later, []Kind{kind(1, 1)}, 4, kindOpen},
+		"one kind, accepted lately":           {[]Kind{kind(1, 1)}, 0, later, []Kind{kind(1, 1)}, 100, kindOpen},
+		"several kinds, another accepted":     {[]Kind{kind(1, 3)}, 0, later, []Kind{kind(1, 1), kind(1, 2)}, 100, siteOpen},
+		"no answer, accepted lately":          {[]Kind{kind(1, 1)}, 0, noAPI, []Kind{kind(1, 1)}, 100, kindOpen},
+		"a refused key, accepted lately":      {[]Kind{kind(1, 1)}, 0, key, []Kind{kind(1, 1)}, 4, kindOpen},
+		"a key of several kinds, accepted":    {[]Kind{kind(1, 3)}, 0, key, []Kind{kind(1, 1), kind(1, 2), kind(1, 3), kind(1, 4), kind(1, 5), kind(1, 6)}, 20, siteOpen},
+		"one kind that takes seconds to fail": {nil, 0, Failure{Took: 4 * time.Second}, []Kind{kind(1, 1)}, 0, kindOpen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld()
+			for _, k := range row.accepted {
+				assert.True(t, w.try(k, nil))
+			}
+			w.pass(row.ago)
+			w.fail(row.n, row.fail, row.kinds...)
+			assert.Equal(t, closed, w.states(row.kinds[0]), "one failure before")
+			w.fail(1, row.fail, row.kinds[row.n%len(row.kinds)])
+			assert.Equal(t, row.want, w.states(row.kinds[row.n%len(row.kinds)]))
+			assert.Equal(t, row.want != apiOpen, w.try(kind(9, 9), nil), "an event of another site")
+		})
+	}
+}
+
+func TestAKindStaysClosedWhileItAcceptsOneEventASecond(t *testing.T) {
+	t.Parallel()
+	for _, failing := range []int{1, 10, 99} {
+		w, k := newWorld(), kind(1, 1)
+		for range 600 {
+			assert.True(t, w.try(k, nil), "%d fail between two", failing)
+			w.fail(failing, Failure{Asked: 5 * time.Minute}, k)
+			w.pass(time.Second - time.Duration(failing)*time.Millisecond)
+		}
+		w.pass(12 * time.Second)
+		w.fail(1, Failure{}, k)
+		assert.Equal(t, failing >= 5, w.states(k) == kindOpen, "nothing is accepted for long after %d failures", failing)
+	}
+}
+
+func TestTheLongestRowThatEndedIsLearnt(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	assert.True(t, w.try(k, nil))
+	w.fail(60, Failure{}, k)
+	assert.True(t, w.try(k, nil))
+	w.fail(8*60, Failure{}, k)
+	assert.Equal(t, closed, w.states(k))
+	w.fail(1, Failure{}, k)
+	assert.Equal(t, kindOpen, w.states(k))
+}
+
+func TestStatesOfABreaker(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	w.fail(5, Failure{}, k)
+	opened := w.now
+	for n, wait := range []time.Duration{500, 500, 500, 500, 500, 1000, 2000, 4000, 8000, 15_000, 15_000} {
+		wait *= time.Millisecond
+		w.now = opened.Add(wait - 2*time.Millisecond)
+		_, ok := w.Admit(k, Sent, w.now)
+		assert.False(t, ok, "probe %d is not due", n)
+		w.now = opened.Add(wait)
+		p, ok := w.Admit(k, Sent, w.now)
+		assert.True(t, ok, "probe %d", n)
+		assert.Equal(t, [3]State{Closed, Closed, HalfOpen}, w.states(k))
+		_, ok = w.Admit(k, Sent, w.now.Add(time.Hour))
+		assert.False(t, ok, "one probe at a time")
+		w.Fail(k, p, &Failure{}, w.now)
+		assert.Equal(t, kindOpen, w.states(k))
+		opened = w.now
+	}
+	w.pass(15 * time.Second)
+	assert.True(t, w.try(k, nil))
+	assert.Equal(t, closed, w.states(k))
+}
+
+func TestOnlyAProbeEndsATimeThatTheAPINamed(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []time.Duration{0, time.Minute} {
+		w, k := newWorld(), kind(1, 1)
+		before, _ := w.Admit(k, Unsent, w.now)
+		w.fail(5, Failure{Asked: asked}, k)
+		w.Accept(k, before, w.now)
+		assert.Equal(t, asked == 0, w.states(k) == closed, "an event that was sent before is accepted")
+		if asked == 0 {
+			continue
+		}
+		w.pass(59 * time.Second)
+		assert.False(t, w.try(k, nil), "not even a new event is sent")
+		w.pass(time.Second)
+		assert.True(t, w.try(k, nil))
+		assert.Equal(t, closed, w.states(k))
+	}
+}
+
+func TestAKindThatStillFailsIsProbedWhenTheAPIAcceptsEventsAgain(t *testing.T) {
+	t.Parallel()
+	w, bad, good := newWorld(), kind(1, 1), kind(2, 1)
+	w.fail(4, Failure{}, bad)
+	w.fail(1, Failure{}, good)
+	assert.Equal(t, apiOpen, w.states(bad))
+	w.pass(time.Second)
+	w.try(bad, &Failure{First: true})
+	w.pass(time.Second)
+	assert.True(t, w.try(good, nil))
+	assert.Equal(t, kindOpen, w.states(bad))
+	assert.Equal(t, closed, w.states(good))
+	assert.True(t, w.try(bad, &Failure{First: true}), "a probe is due at once")
+	assert.False(t, w.try(bad, nil))
+}
+
+func TestANewEventIsTriedEarlyAFewTimes(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	w.fail(10, Failure{}, k)
+	w.pass(time.Minute)
+	for range 6 { // failed probes, so that the wait is long
+		w.try(k, &Failure{})
+		w.pass(time.Minute)
+	}
+	w.try(k, &Failure{})
+	tried := 0
+	for range 12 {
+		p, ok := w.Admit(k, New, w.now)
+		if ok {
+			tried++
+			w.Fail(k, p, &Failure{First: true}, w.now)
+			_, ok = w.Admit(k, New, w.now.Add(499*time.Millisecond))
+			assert.False(t, ok, "half a second apart")
+		}
+		w.pass(100 * time.Millisecond)
+	}
+	assert.Equal(t, 2, tried, "in 1.2 s")
+}
+
+func TestBreakersAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for n := range 100_000 {
+		if n%3 == 0 {
+			w.try(kind(n, 0), nil)
+		} else {
+			w.try(kind(n%1000, n), &Failure{First: true})
+		}
+		w.pass(time.Millisecond)
+	}
+	assert.LessOrEqual(t, len(w.kinds), maxKinds+1)
+	assert.LessOrEqual(t, len(w.sites), maxSites+1)
+}
+
+func TestNothingIsKeptOnceAllIsAccepted(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for n := range 20 {
+		w.fail(n, Failure{}, kind(n, 1), kind(n, 2))
+	}
+	w.pass(time.Hour)
+	for range 1000 {
+		for n := range 20 {
+			w.try(kind(n, 1), nil)
+			w.try(kind(n, 2), nil)
+		}
+		w.pass(time.Second)
+	}
+	assert.True(t, w.Quiet(), fmt.Sprint(len(w.kinds), " kinds ", w.api))
+	assert.Empty(t, w.sites)
+	assert.False(t, w.AnyOpen())
+}
