@@ -22,7 +22,6 @@ const (
 var _ footfall.Memory = (*Spool)(nil)
 
 var (
-	errNoMapping   = errors.New("this system does not support it")
 	errNoDirectory = errors.New("the directory cannot be used")
 )
 

@@ -2,6 +2,10 @@
 
 package spool
 
+import "errors"
+
+var errNoMapping = errors.New("this system does not support it")
+
 // mapsQueues is whether this system supports a queue in a mapped file.
 const mapsQueues = false
 
