@@ -40,7 +40,11 @@ func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
 	free := t.share.Free()
 	turn := free && t.share.Turn(now)
 	from := func(p retry.Pick) bool { return t.pickHeld(src, w, p, now) }
-	doubtful := func() bool { return from(retry.Probe) || from(retry.Suspect) }
+	first, second := retry.Probe, retry.Suspect
+	if (t.turn+t.turn/10)%2 == 0 { // so that they take turns in the turns that they have below
+		first, second = second, first
+	}
+	doubtful := func() bool { return from(first) || from(second) }
 	switch {
 	case t.turn%2 == 0 && from(retry.Retry),
 		t.turn%4 == 1 && from(retry.Ready),

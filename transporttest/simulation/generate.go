@@ -18,6 +18,7 @@ type generator struct {
 	forever int // events that are never accepted
 	outages []Kind
 	fates   []Kind
+	mix     *rand.Rand // of the kinds of events
 }
 
 // mood holds the common properties of a script's steps.
@@ -34,6 +35,8 @@ func generate(seed uint64, allowed []Kind) script {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), script: script{seed: seed}}
 	g.choose(allowed)
 	g.configure()
+	g.mix = rand.New(rand.NewPCG(seed, 0x717e5))
+	g.names, g.sites, g.apart = pick(g.mix, 1, 1, 2, 5), pick(g.mix, 1, 1, 3), g.mix.IntN(2) == 0
 	g.mood = mood{
 		pause:  pick(g.Rand, 50*time.Millisecond, 2*time.Second, 20*time.Second, 2*time.Minute),
 		burst:  pick(g.Rand, 1, 3, 8, 8, 40),
@@ -166,6 +169,13 @@ func (g *generator) events(n int) []event {
 		}
 		if g.IntN(3) == 0 {
 			e.pad = g.IntN(500)
+		}
+		e.kind = g.mix.IntN(g.names * g.sites)
+		if g.apart && g.names*g.sites > 1 {
+			e.kind = 0
+			if e.fate.kind == good {
+				e.kind = 1 + g.mix.IntN(g.names*g.sites-1)
+			}
 		}
 		events[i] = e
 		g.next++

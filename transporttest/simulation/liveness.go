@@ -365,6 +365,10 @@ func (r *run) checkLiveness(until time.Duration) {
 			continue
 		}
 		at, l := r.due(h, all)
+		if r.isApart(h) {
+			l = r.loadAt(h, h.tracked)
+			at = h.tracked + r.bound(l)
+		}
 		switch {
 		case at >= until || h.settled && h.at <= at:
 		case !h.settled && dropped > 0:
@@ -374,6 +378,20 @@ func (r *run) checkLiveness(until time.Duration) {
 			return // later events are late for the same reason
 		}
 	}
+}
+
+// isApart reports whether nothing but an event's turn may delay it: the API works all the time, only
+// events of another kind fail, and an event of its kind was settled in the second before.
+func (r *run) isApart(h *history) bool {
+	if !r.apart || h.kind == 0 || len(r.outages) > 0 || len(r.refusals) > 0 || slices.Contains(r.kinds, Unsolicited) || h.tracked < time.Second {
+		return false
+	}
+	for _, o := range r.events {
+		if o != nil && o.kind == h.kind && o.settled && o.at <= h.tracked && o.at > h.tracked-time.Second {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *run) late(h *history, due time.Duration, l load) {

@@ -62,8 +62,8 @@ func (r *run) checkOutage(o spell) {
 		}
 		tried[q.event] = true
 	}
-	steps := r.probes(to-o.from, o.kind)
-	bound := r.config.MaxInFlight + patienceOfRetries + steps + 16*r.unsettledIn(o.from, o.from+lately)
+	steps := r.probes(to-o.from, o.kind) * r.names * r.sites // each kind may have been refused before
+	bound := r.config.MaxInFlight + patienceOfRetries + steps + 40*r.unsettledIn(o.from, o.from+lately)
 	if r.options.Wire {
 		bound += 2 * r.config.MaxInFlight // requests go over each kept connection before one is dialed
 	} else if retries > bound {
@@ -93,8 +93,8 @@ func (r *run) unsettledIn(from, to time.Duration) (n int) {
 	return n
 }
 
-// patienceOfRetries is the number of retries in a row that open the circuit breaker.
-const patienceOfRetries = 20
+// patienceOfRetries is how many retries may fail before the circuit breaker opens.
+const patienceOfRetries = 40
 
 // trackedBetween counts the events that are tracked in a span.
 func (r *run) trackedBetween(from, to time.Duration) (n int) {

@@ -49,9 +49,9 @@ func newRun(s script, o *Options, dir string) *run {
 	}
 	r := &run{script: s, options: o, dir: dir, over: make(chan struct{}), done: make(chan struct{})}
 	r.api = &api{trace: &trace{began: time.Now()}, script: &r.script, settled: -1, conns: make(map[*pipe]bool)}
-	r.note("MaxInFlight %d, BatchSize %d, FlushInterval %v, queue %d events and %d bytes, DropOldest %t, AttemptTimeout %v, Backoff %v to %v, Probe %v to %v, MaxRetryAfter %v, latency %v, goes wrong: %v",
+	r.note("MaxInFlight %d, BatchSize %d, FlushInterval %v, queue %d events and %d bytes, DropOldest %t, AttemptTimeout %v, Backoff %v to %v, Probe %v to %v, MaxRetryAfter %v, latency %v, %d names, %d sites, apart %t, goes wrong: %v",
 		s.config.MaxInFlight, s.config.BatchSize, s.config.FlushInterval, s.config.MaxQueueEvents, s.config.MaxQueueBytes, s.config.DropOldest,
-		s.config.AttemptTimeout, s.config.BackoffMin, s.config.BackoffMax, s.config.ProbeMin, s.config.ProbeMax, s.config.MaxRetryAfter, s.latency, s.kinds)
+		s.config.AttemptTimeout, s.config.BackoffMin, s.config.BackoffMax, s.config.ProbeMin, s.config.ProbeMax, s.config.MaxRetryAfter, s.latency, s.names, s.sites, s.apart, s.kinds)
 	return r
 }
 
@@ -176,21 +176,22 @@ func (r *run) readStats() {
 	}
 }
 
-// event returns the footfall.Event of e.
-func (e *event) footfall() footfall.Event {
+// footfall returns the footfall.Event of e.
+func (r *run) footfall(e event) footfall.Event {
 	props := []footfall.Prop{footfall.P("n", e.n), footfall.P("fate", e.fate.String())}
 	if e.pad > 0 {
 		props = append(props, footfall.P("pad", strings.Repeat("x", e.pad)))
 	}
-	return footfall.Event{Name: "simulated", Props: props}
+	return footfall.Event{SiteID: fmt.Sprint("site_", e.kind%r.sites), Name: fmt.Sprint("simulated_", e.kind/r.sites), Props: props}
 }
 
 func (r *run) track(e event) {
 	h := r.expect(e)
-	sent := e.footfall()
+	sent := r.footfall(e)
 	var err error
 	if e.n%2 == 0 {
-		err = r.tracker.Track(context.Background(), sent.Name, sent.Props...)
+		ctx := footfall.WithSite(context.Background(), sent.SiteID)
+		err = r.tracker.Track(ctx, sent.Name, sent.Props...)
 	} else {
 		err = r.tracker.TrackEvent(context.Background(), sent)
 	}

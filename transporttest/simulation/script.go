@@ -13,6 +13,9 @@ type script struct {
 	kinds   []Kind          // allowed kinds
 	config  footfall.Config // numbers and durations only
 	latency time.Duration   // usual time of an answer
+	names   int             // of events
+	sites   int             // that have them
+	apart   bool            // only events of kind 0 have a fate
 	steps   []step
 	early   bool          // Close is called right after the last step
 	closing time.Duration // deadline of Close
@@ -42,6 +45,7 @@ const (
 // event is an event that a caller tracks.
 type event struct {
 	n    int // unique in the script
+	kind int // site and name
 	fate fate
 	pad  int // size of a prop that only takes room
 }

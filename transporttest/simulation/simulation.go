@@ -7,8 +7,8 @@
 // # A simulation
 //
 // A seed becomes a script (generate.go): the Config of a tracker, steps of the application
-// (bursts, trickles, silence, TrackDurable, Flush) and of the API (several kinds of outages),
-// and a fate for each event (fate.go): accepted, answered by 5xx once, several times or
+// (bursts, trickles, silence, TrackDurable, Flush) and of the API (several kinds of outages), up to
+// five names of events on up to three sites, and a fate for each event (fate.go): accepted, answered by 5xx once, several times or
 // forever, refused by a firewall, never answered, accepted without an answer, and so on. At the
 // end either the API works for long enough before Close, or Close is called at any moment with
 // any deadline.

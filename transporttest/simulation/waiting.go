@@ -25,7 +25,7 @@ func (r *run) trackDurable(e event, within time.Duration) {
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	err := callDurable(ctx, r.tracker, e.footfall())
+	err := callDurable(ctx, r.tracker, r.footfall(e))
 	took := r.now() - h.tracked
 	r.add(e.n, "TrackDurable #%d (%v) after %v: %v", e.n, e.fate, took, err)
 	if isRefusal(err) {
