@@ -100,9 +100,10 @@
 // A [Transport] carries each [Record] from its [Source] to an [Outcome]. The default one
 // posts events with net/http; [NewHTTPTransport] returns it for a Transport in front
 // of it. To replace net/http only, implement [Poster] and call [NewPostingTransport]:
-// retries, the circuit breaker and the meaning of answers stay.
+// retries, the circuit breakers and the meaning of answers stay.
 //
 // A Transport that keeps events on disk settles them as [Stored] and implements
-// [Flusher]. If it implements [Memory], the queue survives a kill too. To feed another Transport from its disk it implements [Store] and calls
+// [Flusher]. If it implements [Memory], the queue survives a kill too. To feed another
+// Transport from its disk it implements [Store] and calls
 // [NewSource]. Package transporttest tests transports.
 package footfall
