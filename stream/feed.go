@@ -21,6 +21,7 @@ type feed struct {
 	retry   time.Duration // before a message that fails is redelivered, if there is no room
 	changed chan struct{} // of capacity 1: there is room
 	refused chan struct{} // of capacity 1: there is a rejected event
+	outage  time.Time     // when room last handed messages back in an outage, or saw one begin; for its caller
 
 	mu       sync.Mutex
 	items    map[uuid.UUID]*item
@@ -63,13 +64,17 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// room returns how many messages the relay may fetch. If every message that it holds has failed or
-// is in flight, and few may be fetched, it returns messages that fail, and rejected ones that
-// cannot be moved, so that they do not delay the others.
-func (f *feed) room(least int) int {
+// room returns how many messages the relay may fetch. If every message that it holds has failed, must
+// wait or is in flight, and few may be fetched, it returns messages to the stream, and rejected ones
+// that cannot be moved, so that they do not delay the others. outage says that the API accepts
+// nothing: room then returns few, because others are probably not accepted either.
+func (f *feed) room(least int, outage bool) int {
 	f.mu.Lock()
 	free, waiting := f.most-len(f.items), len(f.waiting)
 	f.mu.Unlock()
+	if !f.handsBack(outage) {
+		return free
+	}
 	for ; free < least && waiting == 0; free++ {
 		r, ok := f.src.Reclaim()
 		if !ok {
@@ -81,6 +86,27 @@ func (f *feed) room(least int) int {
 		f.handBack(r.ID, f.later)
 	}
 	return free
+}
+
+// outageRetries is how many times the delay before a retry has to pass before room returns messages in
+// an outage. Most of them would only be fetched again.
+const outageRetries = 8
+
+// handsBack reports whether room may return messages to the stream.
+func (f *feed) handsBack(outage bool) bool {
+	now := time.Now()
+	switch {
+	case !outage:
+		f.outage = time.Time{}
+		return true
+	case f.outage.IsZero():
+		f.outage = now
+		return false
+	case now.Sub(f.outage) < outageRetries*f.retry:
+		return false
+	}
+	f.outage = now
+	return true
 }
 
 // unmoved takes the last rejected event, if rejected events cannot be moved.

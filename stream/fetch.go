@@ -69,7 +69,7 @@ func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
 		most = max(1, min(most, int(r.cfg.Rate*r.cfg.AckWait.Seconds()/4)))
 	}
 	least := max(1, min(256, r.cfg.MaxHeld/4, most))
-	n := min(r.feed.room(least), most)
+	n := min(r.feed.room(least, r.BreakerOpen()), most)
 	if n < least {
 		select {
 		case <-r.feed.changed:

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -198,7 +199,7 @@ func TestAMessageThatNATSDoesNotTakeIsRejected(t *testing.T) {
 	tracker := quick(&footfalltest.Log{})
 	tracker.OnError = func(err error) { refused <- err }
 	tr := open(t, tracker, single(s.ClientURL()))
-	require.NoError(t, tr.Track(t.Context(), "big", footfall.P("text", string(make([]byte, 250))))) // escaped sixfold
+	require.NoError(t, tr.Track(t.Context(), "big", footfall.P("text", strings.Repeat("x", 1500))))
 	require.NoError(t, flushWithin(tr, patience))
 	require.ErrorContains(t, <-refused, "raise max_payload")
 	publish(t, tr, 1)

@@ -37,7 +37,7 @@ func TestTransport(t *testing.T) {
 var without = []transporttest.Without{
 	{Row: "Close delivers events that wait in backoff", Because: handsBack},
 	{Row: "Close gives every event one last attempt and returns the number of lost events", Because: handsBack},
-	{Row: "a new connection that breaks is an outage", Because: handsBack + ", and the row closes the tracker in the outage"},
+	{Row: "a new connection that breaks is a failed attempt", Because: handsBack + ", and the row closes the tracker in the outage"},
 	{Row: "an outage costs a request per backoff step", Because: handsBack + ", and the row closes the tracker in the outage"},
 }
 
