@@ -21,7 +21,10 @@ type feed struct {
 	retry   time.Duration // before a message that fails is redelivered, if there is no room
 	changed chan struct{} // of capacity 1: there is room
 	refused chan struct{} // of capacity 1: there is a rejected event
-	outage  time.Time     // when room last handed messages back in an outage, or saw one begin; for its caller
+
+	// The next two belong to the caller of room.
+	outage    time.Time // when room last returned messages in an outage, or saw it begin
+	sawOutage time.Time // when room last saw one
 
 	mu       sync.Mutex
 	items    map[uuid.UUID]*item
@@ -95,14 +98,15 @@ const outageRetries = 8
 // handsBack reports whether room may return messages to the stream.
 func (f *feed) handsBack(outage bool) bool {
 	now := time.Now()
-	switch {
-	case !outage:
+	if !outage { // messages that waited for the end of one are about to be delivered
 		f.outage = time.Time{}
-		return true
-	case f.outage.IsZero():
+		return now.Sub(f.sawOutage) >= f.retry
+	}
+	f.sawOutage = now
+	if f.outage.IsZero() {
 		f.outage = now
-		return false
-	case now.Sub(f.outage) < outageRetries*f.retry:
+	}
+	if now.Sub(f.outage) < outageRetries*f.retry {
 		return false
 	}
 	f.outage = now
