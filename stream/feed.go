@@ -70,7 +70,8 @@ func signal(c chan<- struct{}) {
 // room returns how many messages the relay may fetch. If every message that it holds has failed, must
 // wait or is in flight, and few may be fetched, it returns messages to the stream, and rejected ones
 // that cannot be moved, so that they do not delay the others. outage says that the API accepts
-// nothing: room then returns few, because others are probably not accepted either.
+// nothing: room then returns some only each time that the delay before a retry has passed, because others
+// are probably not accepted either.
 func (f *feed) room(least int, outage bool) int {
 	f.mu.Lock()
 	free, waiting := f.most-len(f.items), len(f.waiting)
@@ -91,10 +92,6 @@ func (f *feed) room(least int, outage bool) int {
 	return free
 }
 
-// outageRetries is how many times the delay before a retry has to pass before room returns messages in
-// an outage. Most of them would only be fetched again.
-const outageRetries = 8
-
 // handsBack reports whether room may return messages to the stream.
 func (f *feed) handsBack(outage bool) bool {
 	now := time.Now()
@@ -106,7 +103,7 @@ func (f *feed) handsBack(outage bool) bool {
 	if f.outage.IsZero() {
 		f.outage = now
 	}
-	if now.Sub(f.outage) < outageRetries*f.retry {
+	if now.Sub(f.outage) < f.retry {
 		return false
 	}
 	f.outage = now
