@@ -22,6 +22,7 @@ type httpTransport struct {
 	key      func() string // see wire.Cleaner
 	backoff  retry.Backoff // of an event that failed
 	longest  time.Duration // of Retry-After
+	interval time.Duration // Config.FlushInterval
 	rejected func(*RejectedError)
 	accepted Outcome       // of an event that the API accepted: Delivered, or Stored
 	patience time.Duration // of Close while no event is settled
@@ -62,8 +63,9 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		key:      func() string { return key },
 		backoff:  wait,
 		longest:  cfg.MaxRetryAfter,
+		interval: cfg.FlushInterval,
 		log:      retry.Log{To: cfg.Logger, Of: "the API"},
-		crew:     senders.Crew{Most: cfg.MaxInFlight, Interval: cfg.FlushInterval},
+		crew:     senders.NewCrew(cfg.MaxInFlight, cfg.FlushInterval),
 		share:    senders.Share{Most: cfg.MaxInFlight},
 		scopes:   retry.NewScopes(retry.Waits{Retry: wait, Hold: probe}),
 		rejected: r.rejected,
@@ -96,7 +98,7 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 			running.Go(func() { t.send(ctx, src) })
 		}
 		if look {
-			src.lookLater(max(t.crew.Interval, leastLook))
+			src.lookLater(max(t.interval, leastLook))
 		}
 	}
 	src.again.Stop()

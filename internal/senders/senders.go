@@ -2,7 +2,11 @@
 // that are likely to fail. It starts no goroutines. Its types are not safe for concurrent use.
 package senders
 
-import "time"
+import (
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
 
 // perSender is the largest number of waiting events for which one sender is started.
 const perSender = 8
@@ -11,13 +15,18 @@ const perSender = 8
 // Deliver last asked how many to start: it will take some of the waiting events. Other senders may
 // wait for an answer that never arrives.
 type Crew struct {
-	Most     int           // senders that may run
-	Interval time.Duration // in which waiting events should be taken
+	interval time.Duration // in which waiting events should be taken
+	slots    *semaphore.Weighted
 
 	running int
 	moving  int
 	looks   uint64        // calls of Wanted
 	usual   time.Duration // that an attempt takes
+}
+
+// NewCrew returns the count of no senders, of which at most most may run.
+func NewCrew(most int, interval time.Duration) Crew {
+	return Crew{interval: interval, slots: semaphore.NewWeighted(int64(most))}
 }
 
 // Member is a running sender.
@@ -39,12 +48,12 @@ func (c *Crew) Wanted(waiting int) int {
 
 // each returns about how many events a sender delivers within the interval.
 func (c *Crew) each() int {
-	return int(min(perSender, max(1, c.Interval/max(1, c.usual))))
+	return int(min(perSender, max(1, c.interval/max(1, c.usual))))
 }
 
 // Start counts a new sender and reports whether one may start.
 func (c *Crew) Start() bool {
-	if c.running >= c.Most {
+	if !c.slots.TryAcquire(1) {
 		return false
 	}
 	c.running++
@@ -72,6 +81,7 @@ func (c *Crew) End(m *Member) {
 		c.moving--
 	}
 	c.running--
+	c.slots.Release(1)
 }
 
 // Share bounds the senders that have doubtful events, which are likely to fail: probes of a site
