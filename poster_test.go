@@ -128,7 +128,7 @@ func TestEveryPostHasTheSameContext(t *testing.T) {
 
 func TestPanicInAPosterIsAFailedAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		panics := 20
+		panics := 3
 		p := &posting{post: func(ctx context.Context, r footfall.Record, a *footfall.Answer) error {
 			if panics--; panics >= 0 {
 				panic("with " + testKey)
