@@ -220,7 +220,7 @@ func (s *Source) takeWaiting(one []Record) bool { return s.store.Take(one) == 1 
 
 // takeHeld takes a held record.
 func (s *Source) takeHeld(one []Record, p retry.Pick) bool {
-	e, ok := s.held.Take(p)
+	e, ok := s.held.Take(p, time.Now())
 	if ok {
 		one[0] = *e.Value
 	}
@@ -248,19 +248,19 @@ func (s *Source) takeAny(one []Record) bool {
 // closing is due again only if the API settles another one.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	r.attempts.Failures++
-	s.hold(r, retry.Event[*Record]{Wait: wait, Err: err}, retry.Group{}, retry.Due{})
+	s.hold(r, retry.Event[*Record]{Wait: wait, Err: err}, retry.Group{}, retry.Due{}, time.Now())
 }
 
 // hold holds a record whose attempt failed, or that was taken and not sent. e has what the record
 // does not tell.
-func (s *Source) hold(r Record, e retry.Event[*Record], in retry.Group, due retry.Due) {
+func (s *Source) hold(r Record, e retry.Event[*Record], in retry.Group, due retry.Due, now time.Time) {
 	kept, ok := s.store.Retry(r, e.Err)
 	if !ok {
 		s.held.Settled(r.ID)
 		return
 	}
 	e.ID, e.Size, e.AtClose, e.Value = kept.ID, len(kept.Body), kept.attempts.AtClose, &kept
-	s.held.Add(e, in, due)
+	s.held.Add(e, in, due, now)
 }
 
 // Settle settles records that were taken, all with the same outcome. err is the reason why they

@@ -69,20 +69,20 @@ func (t *httpTransport) pickWaiting(src *Source, w *worker, probe bool, now time
 		if (in == (retry.Group{}) || probe) && t.admit(src, w, retry.New, now) {
 			return true
 		}
-		t.hold(src, w)
+		t.hold(src, w, now)
 	}
 	return false
 }
 
 // hold holds the event of w, which was never sent.
-func (t *httpTransport) hold(src *Source, w *worker) {
+func (t *httpTransport) hold(src *Source, w *worker, now time.Time) {
 	in, due := t.scopes.GroupOf(w.kind)
-	src.hold(w.one[0], retry.Event[*Record]{Kind: w.kind, Fresh: true}, in, due)
+	src.hold(w.one[0], retry.Event[*Record]{Kind: w.kind, Fresh: true}, in, due, now)
 }
 
 // pickHeld takes a held event, if its breaker admits it.
 func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.Time) bool {
-	e, ok := src.held.Take(p)
+	e, ok := src.held.Take(p, now)
 	if !ok {
 		return false
 	}
@@ -96,7 +96,7 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 	}
 	in, due := t.scopes.GroupOf(e.Kind)
 	e.Wait = 0
-	src.held.Add(e, in, due)
+	src.held.Add(e, in, due, now)
 	return false
 }
 
@@ -135,6 +135,7 @@ func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Ti
 		return true
 	}
 	w.doubtful = true
-	src.held.SetDue(t.scopes.GroupOf(kind))
+	in, due := t.scopes.GroupOf(kind)
+	src.held.SetDue(in, due, now)
 	return true
 }

@@ -317,9 +317,10 @@ func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
 func (t *httpTransport) changed(src *Source, w *worker, c retry.Change, now time.Time) {
 	switch {
 	case c.Opened || c.Closed:
-		src.held.Regroup(t.scopes.GroupOf)
+		src.held.Regroup(t.scopes.GroupOf, now)
 	case w.pass.IsProbe():
-		src.held.SetDue(t.scopes.GroupOf(w.kindOf()))
+		in, due := t.scopes.GroupOf(w.kindOf())
+		src.held.SetDue(in, due, now)
 	}
 	t.arm(now)
 	if c.Closed {
@@ -399,16 +400,25 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	if t.closing && !t.settled.IsZero() && now.Sub(t.settled) > t.patience {
 		src.held.Suspend()
 	}
-	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Wait: wait, Err: end.err}, in, due)
+	line = t.tell(w, end, suspect && !w.pass.IsProbe(), now)
+	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Wait: wait, Err: end.err}, in, due, now)
 	t.changed(src, w, c, now)
-	if !w.pass.IsProbe() && suspect {
-		return t.log.Suspect(r.ID, end.err, now), false
-	}
-	if tell, all := t.scopes.Tell(kind, f.Class, now); tell {
-		site, name := wire.SiteAndName(r.Body)
-		line = t.log.Began(f.Class, all, string(site), string(name), end.err, now)
-	}
 	return line, false
+}
+
+// tell returns a function that writes to the log why events are not accepted, or nil. suspect says
+// that the event of w has become one.
+func (t *httpTransport) tell(w *worker, end *ending, suspect bool, now time.Time) (line func()) {
+	if suspect {
+		return t.log.Suspect(w.one[0].ID, end.err, now)
+	}
+	class := failureClass(end)
+	tell, all := t.scopes.Tell(w.kindOf(), class, now)
+	if !tell {
+		return nil
+	}
+	site, name := wire.SiteAndName(w.one[0].Body)
+	return t.log.Began(class, all, string(site), string(name), end.err, now)
 }
 
 // failureClass returns the class of a failed answer for the circuit breakers.
@@ -462,7 +472,7 @@ const (
 func (t *httpTransport) beginClose(src *Source, now time.Time) {
 	t.closing = true
 	t.scopes.Hurry(closeWait, now)
-	src.held.Regroup(t.scopes.GroupOf)
+	src.held.Regroup(t.scopes.GroupOf, now)
 	t.arm(now)
 	if t.accepted == Stored || !t.scopes.Accepted().IsZero() {
 		t.settled = now

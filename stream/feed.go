@@ -22,15 +22,12 @@ type feed struct {
 	changed chan struct{} // of capacity 1: there is room
 	refused chan struct{} // of capacity 1: there is a rejected event
 
-	// The next two belong to the caller of room.
-	outage    time.Time // when room last returned messages in an outage, or saw it begin
-	sawOutage time.Time // when room last saw one
-
 	mu       sync.Mutex
 	items    map[uuid.UUID]*item
 	waiting  []*item
 	rejected []*item
-	stuck    bool // rejected events cannot be moved
+	stuck    bool   // rejected events cannot be moved
+	pending  uint64 // messages that no relay had when the last one was delivered
 	closed   bool
 	ended    bool // no more messages are put
 	stats    Stats
@@ -67,19 +64,26 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// room returns how many messages the relay may fetch. If every message that it holds has failed, must
-// wait or is in flight, and few may be fetched, it returns messages to the stream, and rejected ones
-// that cannot be moved, so that they do not delay the others. outage says that the API accepts
-// nothing: room then returns some only each time that the delay before a retry has passed, because others
-// are probably not accepted either.
-func (f *feed) room(least int, outage bool) int {
+// room returns how many messages the relay may fetch, and whether all that it holds have failed, must
+// wait or are in flight.
+func (f *feed) room() (free int, stuck bool) {
+	due, _ := f.src.Waiting()
 	f.mu.Lock()
-	free, waiting := f.most-len(f.items), len(f.waiting)
-	f.mu.Unlock()
-	if !f.handsBack(outage) {
-		return free
+	defer f.mu.Unlock()
+	return f.most - len(f.items), due == 0
+}
+
+// makeRoom returns messages to the stream, and rejected ones that cannot be moved, so that they do not
+// delay the others that wait there. It makes room for least messages, or for one if there were no
+// others when the last one was delivered. It returns how many messages may be fetched.
+func (f *feed) makeRoom(least int) (free int) {
+	f.mu.Lock()
+	free = f.most - len(f.items)
+	if f.pending == 0 {
+		least = 1
 	}
-	for ; free < least && waiting == 0; free++ {
+	f.mu.Unlock()
+	for ; free < least; free++ {
 		r, ok := f.src.Reclaim()
 		if !ok {
 			r, ok = f.unmoved()
@@ -90,24 +94,6 @@ func (f *feed) room(least int, outage bool) int {
 		f.handBack(r.ID, f.later)
 	}
 	return free
-}
-
-// handsBack reports whether room may return messages to the stream.
-func (f *feed) handsBack(outage bool) bool {
-	now := time.Now()
-	if !outage { // messages that waited for the end of one are about to be delivered
-		f.outage = time.Time{}
-		return now.Sub(f.sawOutage) >= f.retry
-	}
-	f.sawOutage = now
-	if f.outage.IsZero() {
-		f.outage = now
-	}
-	if now.Sub(f.outage) < f.retry {
-		return false
-	}
-	f.outage = now
-	return true
 }
 
 // unmoved takes the last rejected event, if rejected events cannot be moved.
@@ -197,6 +183,7 @@ func (f *feed) add(m jetstream.Msg, now time.Time) bool {
 	var seq uint64
 	if meta, err := m.Metadata(); err == nil {
 		seq = meta.Sequence.Stream
+		f.pending = meta.NumPending
 		if meta.NumDelivered > 1 {
 			f.stats.Redelivered++
 		}

@@ -69,8 +69,8 @@ func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
 		most = max(1, min(most, int(r.cfg.Rate*r.cfg.AckWait.Seconds()/4)))
 	}
 	least := max(1, min(256, r.cfg.MaxHeld/4, most))
-	n := min(r.feed.room(least, r.BreakerOpen()), most)
-	if n < least {
+	n := min(r.fetchable(least), most)
+	if n == 0 {
 		select {
 		case <-r.feed.changed:
 		case <-time.After(fetchWait): // a message may have failed
@@ -95,6 +95,26 @@ func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
 	}
 	r.link.worked()
 	return nil
+}
+
+// fetchable returns how many messages to fetch now, or 0. If there is little room, and none of the
+// messages that the relay holds can be sent, others in the stream may be accepted. So fetchable
+// makes room for them at most once a second, or once in AckWait while the API accepts nothing: others
+// are probably not accepted either then.
+func (r *Relay) fetchable(least int) int {
+	free, stuck := r.feed.room()
+	every := fetchWait
+	if r.BreakerOpen() {
+		every = r.cfg.AckWait
+	}
+	switch {
+	case free >= least:
+		return free
+	case !stuck || time.Since(r.looked) < every:
+		return 0
+	}
+	r.looked = time.Now()
+	return r.feed.makeRoom(least)
 }
 
 // errSilent is the error of a server that does not even say that there are no messages. Fetch

@@ -78,6 +78,7 @@ type Relay struct {
 	limit   *rate.Limiter // nil without a bound
 	runs    atomic.Bool
 	trouble atomic.Pointer[error] // why the last fetch did not reach the consumer
+	looked  time.Time             // when fetch last looked for others in the stream
 
 	saidRejected atomic.Bool
 }

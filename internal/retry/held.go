@@ -38,6 +38,7 @@ type Held[T any] struct {
 	inFlight map[uuid.UUID]attemptError
 	probed   uuid.UUID // the last probe of the API that had failed before
 	timer    *time.Timer
+	woken    time.Time // wake was called for the events that were due then
 	closing  bool
 	accepts  bool // while closing: failed events are sent again
 	aside    list[T]
@@ -117,10 +118,9 @@ func (h *Held[T]) Size() (events, bytes int) {
 }
 
 // Add holds an event. If a breaker is open, in is the group of the events that wait for it.
-func (h *Held[T]) Add(event Event[T], in Group, due Due) {
+func (h *Held[T]) Add(event Event[T], in Group, due Due, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
 	e := &heldEvent[T]{Event: event, failed: now, due: now.Add(event.Wait)}
 	h.n.Add(1)
 	h.bytes += e.Size
@@ -168,7 +168,7 @@ func (h *Held[T]) place(e *heldEvent[T], in Group) place[T] {
 
 // Regroup moves every event to the group that of returns for its kind. It is called when a breaker
 // has opened or closed.
-func (h *Held[T]) Regroup(of func(Kind) (Group, Due)) {
+func (h *Held[T]) Regroup(of func(Kind) (Group, Due), now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.groups = make(map[Group]*group[T])
@@ -178,16 +178,16 @@ func (h *Held[T]) Regroup(of func(Kind) (Group, Due)) {
 		h.ensure(in, due)
 		h.put(e, in)
 	}
-	h.arm(time.Now())
+	h.arm(now)
 }
 
 // SetDue sets when events of a group may be sent.
-func (h *Held[T]) SetDue(in Group, due Due) {
+func (h *Held[T]) SetDue(in Group, due Due, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if g := h.groups[in]; g != nil {
 		g.due = due
-		h.arm(time.Now())
+		h.arm(now)
 	}
 }
 
@@ -204,14 +204,13 @@ const (
 	Any                 // one to probe the API with; it need not be due, unless it is a suspect
 )
 
-// Take takes an event.
-func (h *Held[T]) Take(p Pick) (event Event[T], ok bool) {
+// Take takes an event that is due at now.
+func (h *Held[T]) Take(p Pick, now time.Time) (event Event[T], ok bool) {
 	if !h.Some() {
 		return event, false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
 	e := h.find(p, now)
 	if e == nil {
 		return event, false
@@ -422,12 +421,12 @@ func (h *Held[T]) Due(now time.Time) int {
 // many events call for more senders than any tracker has.
 const many = 1 << 12
 
-// arm sets the timer to the next time at which an event becomes due. It leaves out events that
-// are due already, because wake was called for them.
+// arm sets the timer to the time when the next event becomes due. It leaves out events for which
+// wake was called already. An event that has become due since has the timer fire at once.
 func (h *Held[T]) arm(now time.Time) {
 	next := never
 	at := func(t time.Time) {
-		if t.After(now) {
+		if t.After(h.woken) {
 			next = earlier(next, t)
 		}
 	}
@@ -443,13 +442,15 @@ func (h *Held[T]) arm(now time.Time) {
 		h.timer.Stop()
 		return
 	}
-	h.timer.Reset(next.Sub(now))
+	h.timer.Reset(max(0, next.Sub(now)))
 }
 
 // over is called by the timer.
 func (h *Held[T]) over() {
 	h.mu.Lock()
-	h.arm(time.Now())
+	now := time.Now()
+	h.woken = now
+	h.arm(now)
 	h.mu.Unlock()
 	h.wake()
 }
