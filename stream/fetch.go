@@ -98,22 +98,22 @@ func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
 }
 
 // fetchable returns how many messages to fetch now, or 0. If there is little room, and none of the
-// messages that the relay holds can be sent, others in the stream may be accepted. So fetchable
-// makes room for them at most once a second, or once in AckWait while the API accepts nothing: others
-// are probably not accepted either then.
+// messages that the relay holds can be sent, others in the stream may be accepted, so fetchable makes
+// room for them. While the API accepts nothing it does so once in AckWait, because others are
+// probably not accepted either.
 func (r *Relay) fetchable(least int) int {
 	free, stuck := r.feed.room()
-	every := fetchWait
-	if r.BreakerOpen() {
-		every = r.cfg.AckWait
-	}
 	switch {
 	case free >= least:
 		return free
-	case !stuck || time.Since(r.looked) < every:
+	case !stuck:
 		return 0
+	case r.BreakerOpen():
+		if time.Since(r.looked) < r.cfg.AckWait {
+			return 0
+		}
+		r.looked = time.Now()
 	}
-	r.looked = time.Now()
 	return r.feed.makeRoom(least)
 }
 
