@@ -168,10 +168,14 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 	return n, more
 }
 
-// lookLater wakes Wait after the given time if retries are due. The sender that should take
-// them may be stuck with a request that gets no answer.
-func (s *Source) lookLater(after time.Duration) {
-	if s.held.Due(time.Now()) > 0 {
+// lookLater wakes Wait after the given time if retries are due, because the sender that should take
+// them may be stuck with a request that gets no answer. If again is not zero, it wakes Wait after
+// that time in any case.
+func (s *Source) lookLater(after, again time.Duration) {
+	switch {
+	case again > 0:
+		s.again.Reset(again)
+	case s.held.Due(time.Now()) > 0:
 		s.again.Reset(after)
 	}
 }

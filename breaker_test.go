@@ -123,7 +123,7 @@ func TestAttemptsThatCloseCutsOffAreNotAnOutage(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
 		f.set(answerHang)
 		tracker := start(t, f, j.into)
-		track(t, tracker, 1000)
+		track(t, tracker, 60) // fewer than MaxInFlight
 		require.Error(t, closeWithin(tracker, 2*time.Second))
 		synctest.Wait()
 		assert.NotContains(t, j.String(), "does not accept events")

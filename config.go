@@ -121,8 +121,8 @@ type Config struct {
 	FlushInterval time.Duration
 
 	// MaxInFlight bounds the concurrent requests. The tracker starts one sender for as many
-	// waiting events as a sender delivers within FlushInterval, 1 to 8. At most 4,096. Defaults
-	// to 64.
+	// waiting events as a sender delivers within FlushInterval, 1 to 8. At most 4,096.
+	// Defaults to 64.
 	MaxInFlight int
 
 	// AttemptTimeout bounds one attempt, from connecting to the end of the answer. Defaults to

@@ -139,3 +139,37 @@ func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Ti
 	src.held.SetDue(in, due, now)
 	return true
 }
+
+const (
+	// closePatience is how long Close continues while the API settles no event. It is for
+	// contexts without a deadline.
+	closePatience = 5 * time.Minute
+
+	// storePatience is how long Close continues while a store keeps no event. Elections of a
+	// leader take less.
+	storePatience = 30 * time.Second
+
+	// closeWait is the longest wait of a circuit breaker while the tracker closes.
+	closeWait = 2 * time.Second
+)
+
+// beginClose determines whether events that fail from now on are sent again: if the API has ever
+// accepted an event, or if it is a store, which may be back soon, such as a cluster that elects a
+// leader.
+func (t *httpTransport) beginClose(src *Source, now time.Time) {
+	t.closing = true
+	t.scopes.Hurry(closeWait, now)
+	src.held.Regroup(t.scopes.GroupOf, now)
+	t.arm(now)
+	if t.accepted == Stored || !t.scopes.Accepted().IsZero() {
+		t.settled = now
+		src.accept()
+	}
+}
+
+// giveUp settles as Lost the events that failed while the tracker closed and were not retried.
+func (t *httpTransport) giveUp(src *Source) {
+	for _, e := range src.held.GiveUp() {
+		src.Settle([]Record{*e.Value}, Lost, e.Err)
+	}
+}

@@ -50,6 +50,13 @@ type worker struct {
 	closing  bool // it began when the tracker was closing
 	answer   Answer
 	member   senders.Member
+	early    senders.Interruption // of the attempt
+}
+
+func newWorker() any {
+	w := new(worker)
+	w.member.Interrupt = w.early.Interrupt
+	return w
 }
 
 var _ Transport = (*httpTransport)(nil)
@@ -71,7 +78,7 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		rejected: r.rejected,
 		accepted: Delivered,
 		patience: closePatience,
-		workers:  sync.Pool{New: func() any { return new(worker) }},
+		workers:  sync.Pool{New: newWorker},
 	}
 }
 
@@ -91,14 +98,12 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 			break
 		}
 		n, look := t.wanted(waiting, src)
-		for range n {
-			if !t.start() {
-				break
-			}
+		for ; n > 0 && t.start(); n-- {
 			running.Go(func() { t.send(ctx, src) })
 		}
+		again := t.interruptStuck(n, &running)
 		if look {
-			src.lookLater(max(t.interval, leastLook))
+			src.lookLater(max(t.interval, leastLook), again)
 		}
 	}
 	src.again.Stop()
@@ -128,6 +133,23 @@ func (t *httpTransport) wanted(waiting int, src *Source) (n int, look bool) {
 	return n, true
 }
 
+// interruptStuck ends up to n attempts that take long, because n senders more should run. While the
+// API accepts nothing, it ends all that take long, because other events may be probes then. It
+// returns after which time there may be others, or 0.
+func (t *httpTransport) interruptStuck(n int, running *sync.WaitGroup) (again time.Duration) {
+	t.mu.Lock()
+	open := t.scopes.APIOpen()
+	if open {
+		n = t.crew.Running()
+	}
+	stuck, again := t.crew.Stuck(n, open, time.Now())
+	t.mu.Unlock()
+	for _, m := range stuck {
+		running.Go(m.Interrupt)
+	}
+	return again
+}
+
 // idle reports whether no sender runs.
 func (t *httpTransport) idle() bool {
 	t.mu.Lock()
@@ -153,7 +175,7 @@ func (t *httpTransport) endSender(src *Source, w *worker) {
 // send delivers events one after another until there is none that may be sent.
 func (t *httpTransport) send(ctx context.Context, src *Source) {
 	w := t.workers.Get().(*worker)
-	w.member = senders.Member{}
+	w.member = senders.Member{Interrupt: w.member.Interrupt}
 	over := false
 	defer func() {
 		if !over { // runtime.Goexit in code of the application
@@ -177,7 +199,7 @@ func (t *httpTransport) takeEvent(ctx context.Context, src *Source, w *worker) b
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if ctx.Err() == nil && t.pick(src, w) {
-		t.crew.Begin(&w.member)
+		t.crew.Begin(&w.member, w.one[0].attempts.Interrupted, w.pass.Began)
 		return true
 	}
 	t.endSender(src, w)
@@ -201,6 +223,7 @@ type ending struct {
 	verdict wire.Verdict
 	status  int
 	cut     bool // the context ended, which is no failure of the API
+	early   bool // the attempt was interrupted, because other events waited for the sender
 	err     error
 	asked   time.Duration // from Retry-After
 }
@@ -211,13 +234,21 @@ var errEnded = fmt.Errorf("footfall: the Poster or Config.HTTPClient ended its g
 // attempt posts the event once.
 func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	w.answer.reset()
-	err := t.poster.Post(ctx, w.one[0], &w.answer)
-	if err != nil && ctx.Err() != nil {
+	began := time.Now()
+	w.early.Begin()
+	r := w.one[0]
+	r.early = &w.early
+	err := t.poster.Post(ctx, r, &w.answer)
+	early := w.early.End()
+	switch {
+	case err != nil && ctx.Err() != nil:
 		*end = ending{cut: true, err: ctx.Err()}
 		return
+	case err != nil && early:
+		err = fmt.Errorf("no answer in %v, and other events wait for the sender", time.Since(began).Round(time.Millisecond))
 	}
 	a := wire.Answer{Status: w.answer.Status, Body: w.answer.Body, RetryAfter: w.answer.RetryAfter, Cut: w.answer.Cut, Err: err, Key: t.key}
-	*end = ending{verdict: a.Verdict(), status: a.Status}
+	*end = ending{verdict: a.Verdict(), status: a.Status, early: early}
 	switch {
 	case end.verdict == wire.Accepted:
 		return
@@ -262,10 +293,12 @@ func (t *httpTransport) reject(src *Source, w *worker, end *ending) {
 	src.Settle(w.one[:], Rejected, end.err)
 }
 
-// ended notes that the attempt of w has ended. It is called with the lock held.
-func (t *httpTransport) ended(w *worker, now time.Time) {
+// ended notes that the attempt of w has ended. answered says that the API has settled the event. It
+// is called with the lock held.
+func (t *httpTransport) ended(w *worker, answered bool, now time.Time) {
+	t.crew.Rest(&w.member, answered, now)
 	if w.doubtful {
-		t.share.End(w.pass.Began, now)
+		t.share.End(w.pass.Began, answered, now)
 	}
 }
 
@@ -281,7 +314,7 @@ func (w *worker) kindOf() retry.Kind {
 func (t *httpTransport) cancel(w *worker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ended(w, time.Now())
+	t.ended(w, false, time.Now())
 	if w.pass.IsProbe() {
 		t.scopes.Cancel(w.kindOf(), w.pass)
 	}
@@ -292,8 +325,7 @@ func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ended(w, now)
-	t.crew.Learn(now.Sub(w.pass.Began))
+	t.ended(w, true, now)
 	if t.closing {
 		t.settled = now
 	}
@@ -365,7 +397,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	unsure := end.verdict == wire.NotAPI && end.status >= 400 && end.status != http.StatusProxyAuthRequired
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ended(w, now)
+	t.ended(w, false, now)
 	if unsure && a.Unsure && t.scopes.Accepted().After(a.Last) {
 		t.scopes.Cancel(kind, w.pass)
 		t.changed(src, w, retry.Change{}, now)
@@ -389,6 +421,10 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	suspect := false
 	if !w.closing && t.scopes.AcceptedSince(kind, since) {
 		suspect = a.Strike(f.Took >= slowFailure)
+	}
+	if end.early {
+		a.Interrupt()
+		w.closing, a.AtClose = false, false // it gets all its time once
 	}
 	a.Failures, a.Last, a.Unsure = a.Failures+1, now, unsure
 	in, due := t.scopes.GroupOf(kind)
@@ -451,38 +487,4 @@ func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect bool) time.Du
 		return 0 // it waits for the breaker
 	}
 	return own.Delay(step)
-}
-
-const (
-	// closePatience is how long Close continues while the API settles no event. It is for
-	// contexts without a deadline.
-	closePatience = 5 * time.Minute
-
-	// storePatience is how long Close continues while a store keeps no event. Elections of a
-	// leader take less.
-	storePatience = 30 * time.Second
-
-	// closeWait is the longest wait of a circuit breaker while the tracker closes.
-	closeWait = 2 * time.Second
-)
-
-// beginClose determines whether events that fail from now on are sent again: if the API has ever
-// accepted an event, or if it is a store, which may be back soon, such as a cluster that elects a
-// leader.
-func (t *httpTransport) beginClose(src *Source, now time.Time) {
-	t.closing = true
-	t.scopes.Hurry(closeWait, now)
-	src.held.Regroup(t.scopes.GroupOf, now)
-	t.arm(now)
-	if t.accepted == Stored || !t.scopes.Accepted().IsZero() {
-		t.settled = now
-		src.accept()
-	}
-}
-
-// giveUp settles as Lost the events that failed while the tracker closed and were not retried.
-func (t *httpTransport) giveUp(src *Source) {
-	for _, e := range src.held.GiveUp() {
-		src.Settle([]Record{*e.Value}, Lost, e.Err)
-	}
 }

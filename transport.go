@@ -15,6 +15,7 @@ import (
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
+	"github.com/footfall-dev/footfall/internal/senders"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
@@ -25,7 +26,17 @@ type Record struct {
 
 	ref      queue.Ref
 	attempts retry.Attempts
+	early    *senders.Interruption // of the attempt in flight
 }
+
+// OnInterrupt is for a [Poster], which may call it in Post. It registers f in place of an earlier
+// function. The transport calls f, at most once and before Post returns, to end the attempt early:
+// the attempt takes long, no other sender is free, and other events wait. Post should then return an
+// error soon, and the event gets another attempt later with all its time. f must not block; nil
+// registers none. A Poster that does not call OnInterrupt has all its time in each attempt.
+//
+// OnInterrupt returns false if the attempt should have ended already. It then has not registered f.
+func (r Record) OnInterrupt(f func()) bool { return r.early == nil || r.early.On(f) }
 
 // Outcome says how a record was settled.
 type Outcome uint8
@@ -192,7 +203,8 @@ type Poster interface {
 	// Post makes one attempt and follows no redirect. It must return within
 	// Config.AttemptTimeout, and as soon as ctx ends. All calls have the ctx of
 	// Transport.Deliver, so a Poster may register for its end once. Post may send the request
-	// again, with the same id, only if a reused connection turns out to be closed.
+	// again, with the same id, only if a reused connection turns out to be closed. See
+	// [Record.OnInterrupt] for attempts that take long.
 	//
 	// Post is called from at most Config.MaxInFlight goroutines at once. It must not use r.Body
 	// or a after it returns. A panic in Post counts as an error. The API key is removed from
@@ -315,7 +327,11 @@ func newNetPoster(cfg *Config) *netPoster {
 // Post implements Poster.
 func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
 	attempt := p.attempts.Begin(ctx)
-	defer p.attempts.End(attempt)
+	r.OnInterrupt(attempt.Interrupt)
+	defer func() {
+		r.OnInterrupt(nil) // before another attempt has the deadline
+		p.attempts.End(attempt)
+	}()
 	a := p.api.Post(attempt, r.ID, r.Body, into.Body)
 	if a.Err != nil && attempt.Err() != nil {
 		return p.api.Clean(context.Cause(attempt))

@@ -46,6 +46,8 @@ type conn struct {
 	used    bool          // an answer was read
 	stale   bool          // it was used, and ended or had unsolicited data before the next answer
 	keep    bool          // another request may follow
+
+	interrupt func() // close
 }
 
 func newConn(c net.Conn) *conn {
@@ -57,6 +59,7 @@ func newConn(c net.Conn) *conn {
 		made.raw = layer.Conn
 	}
 	made.socket, _ = made.raw.(*socket)
+	made.interrupt = made.close
 	return made
 }
 

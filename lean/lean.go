@@ -73,15 +73,19 @@ func newPoster(cfg footfall.Config) (footfall.Poster, error) {
 func (p *poster) Post(ctx context.Context, r footfall.Record, a *footfall.Answer) error {
 	began := time.Now()
 	for {
-		c, err := p.pool.get(ctx, began, p.timeout)
+		c, err := p.pool.get(ctx, r, began, p.timeout)
 		if err != nil {
 			return err
 		}
-		if err = c.write(p.head(), r); err == nil {
+		if !r.OnInterrupt(c.interrupt) {
+			err = errInterrupted
+		} else if err = c.write(p.head(), r); err == nil {
 			err = c.read(a)
 			c.finishWrite()
 		}
-		stale := c.stale
+		whole := r.OnInterrupt(nil) // before another attempt has the connection
+		stale := c.stale && whole
+		c.keep = c.keep && whole
 		p.pool.put(c)
 		if err == nil {
 			return nil // even if ctx has ended meanwhile
@@ -91,6 +95,9 @@ func (p *poster) Post(ctx context.Context, r footfall.Record, a *footfall.Answer
 		}
 	}
 }
+
+// errInterrupted is the error of an attempt that ended early.
+var errInterrupted = errors.New("lean: the attempt was interrupted")
 
 // Close implements footfall.Poster.
 func (p *poster) Close() { p.pool.close() }

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/footfall-dev/footfall"
 )
 
 // idleTimeout is how long an idle connection is kept, as in the default transport.
@@ -34,12 +36,12 @@ func newPool(dial func(context.Context) (net.Conn, error)) *pool {
 
 // get returns a connection for an attempt that started at began: the most recently used idle
 // one, or a new one.
-func (p *pool) get(ctx context.Context, began time.Time, timeout time.Duration) (*conn, error) {
+func (p *pool) get(ctx context.Context, r footfall.Record, began time.Time, timeout time.Duration) (*conn, error) {
 	if c := p.pop(); c != nil {
 		c.begin(began, timeout)
 		return c, nil
 	}
-	return p.make(ctx, began, timeout)
+	return p.make(ctx, r, began, timeout)
 }
 
 func (p *pool) pop() *conn {
@@ -80,10 +82,11 @@ func (p *pool) drop(c *conn) {
 }
 
 // make dials a connection that is closed when ctx ends.
-func (p *pool) make(ctx context.Context, began time.Time, timeout time.Duration) (*conn, error) {
+func (p *pool) make(ctx context.Context, r footfall.Record, began time.Time, timeout time.Duration) (*conn, error) {
 	p.watch(ctx)
 	ctx, cancel := context.WithDeadline(ctx, began.Add(timeout))
 	defer cancel()
+	r.OnInterrupt(cancel)
 	raw, err := p.dial(ctx)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func use(t *testing.T, p *pool, n int) {
 	t.Helper()
 	var taken []*conn
 	for range n {
-		c, err := p.get(t.Context(), time.Now(), time.Second)
+		c, err := p.get(t.Context(), footfall.Record{}, time.Now(), time.Second)
 		require.NoError(t, err)
 		taken = append(taken, c)
 	}
@@ -77,9 +77,9 @@ func TestConnectionsEndWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, made := pipes()
 		ctx, cancel := context.WithCancel(t.Context())
-		busy, err := p.get(ctx, time.Now(), time.Minute)
+		busy, err := p.get(ctx, footfall.Record{}, time.Now(), time.Minute)
 		require.NoError(t, err)
-		idle, err := p.get(ctx, time.Now(), time.Minute)
+		idle, err := p.get(ctx, footfall.Record{}, time.Now(), time.Minute)
 		require.NoError(t, err)
 		idle.keep = true
 		p.put(idle)
@@ -91,7 +91,7 @@ func TestConnectionsEndWithTheContext(t *testing.T) {
 		busy.keep = true
 		p.put(busy)
 		assert.Equal(t, []int{0, 0}, kept(p), "what comes back is not kept")
-		_, err = p.get(ctx, time.Now(), time.Minute)
+		_, err = p.get(ctx, footfall.Record{}, time.Now(), time.Minute)
 		assert.ErrorIs(t, err, net.ErrClosed, "and none is made")
 		p.close()
 	})
@@ -107,12 +107,12 @@ func TestIdleConnectionOutlivesTheTimeoutOfItsLastAttempt(t *testing.T) {
 	})
 	t.Cleanup(p.close)
 	long := time.Now().Add(-time.Minute)
-	first, err := p.get(t.Context(), time.Now(), time.Second)
+	first, err := p.get(t.Context(), footfall.Record{}, time.Now(), time.Second)
 	require.NoError(t, err)
 	first.begin(long, time.Second)
 	first.keep = true
 	p.put(first)
-	second, err := p.get(t.Context(), time.Now(), time.Second)
+	second, err := p.get(t.Context(), footfall.Record{}, time.Now(), time.Second)
 	require.NoError(t, err)
 	assert.Same(t, first, second)
 }

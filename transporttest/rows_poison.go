@@ -21,6 +21,7 @@ var poisonRows = []row{
 	{"one event that always fails delays no other", oneHoldsUpNone},
 	{"hundreds of events that always fail do not stop the others", hundredsStopNone},
 	{"a request that hangs delays no other event", hangDelaysNone},
+	{"requests that hang are interrupted if no sender is free", hangsGiveWay},
 	{"Close retries while the API accepts anything", closeRetries},
 	{"an API that accepts every second attempt receives all events", everySecondAttempt},
 	{"Flush that runs out of time names the last answer", flushNamesTheAnswer},
@@ -108,6 +109,17 @@ func hangDelaysNone(t *testing.T, open Open) {
 		r.track(t, 1)
 		arrive(t, api, i+1)
 	}
+}
+
+func hangsGiveWay(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	poison(api, footfalltest.Hang())
+	r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxInFlight, c.AttemptTimeout = 2, time.Hour })
+	r.track(t, 1)
+	arrive(t, api, 1)
+	r.poison(t, 6)
+	r.track(t, 20)
+	arrive(t, api, 21)
 }
 
 func closeRetries(t *testing.T, open Open) {

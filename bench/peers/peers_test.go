@@ -5,6 +5,7 @@ package peers
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -130,7 +131,12 @@ func TestTheServerNumbersTheRequestsForMisbehave(t *testing.T) {
 	var attempts []int
 	server.Misbehave = func(w http.ResponseWriter, _ *http.Request, attempt int) bool {
 		attempts = append(attempts, attempt)
-		return attempt == 1 && func() bool { w.WriteHeader(http.StatusBadRequest); return true }()
+		if attempt > 1 {
+			return false
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error":"invalid","message":"no","status":400}`)
+		return true
 	}
 	client, err := peer.Open(server.URL)
 	require.NoError(t, err)

@@ -143,6 +143,7 @@ func TestAnEventThatIsRefusedAmongOthersIsAnError(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if requests.Add(1) == 20 {
 			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = io.WriteString(w, `{"error":"invalid","message":"no","status":422}`)
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)

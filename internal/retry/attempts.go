@@ -9,6 +9,8 @@ type Attempts struct {
 	Last     time.Time // the last failure
 	Unsure   bool      // its answer was a 4xx that may not be the API's
 	AtClose  bool      // the last attempt began when the tracker was closing
+
+	Interrupted bool // an attempt ended early, because other events waited for the sender
 }
 
 // suspectAfter is how many strikes make an event a suspect. An API that fails now and then fails
@@ -27,4 +29,11 @@ func (a *Attempts) Strike(slow bool) (suspect bool) {
 		a.Strikes = max(a.Strikes, suspectAfter)
 	}
 	return a.Suspect() && !before
+}
+
+// Interrupt notes that an attempt has ended early. The event becomes a suspect, so that it keeps few
+// senders from others, and its next attempts get all their time.
+func (a *Attempts) Interrupt() {
+	a.Interrupted = true
+	a.Strikes = max(a.Strikes, suspectAfter)
 }

@@ -16,8 +16,9 @@ type Deadlines struct {
 // Deadline is the context of one attempt.
 type Deadline struct {
 	context.Context
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
+	Interrupt func() // ends the context
+	cancel    context.CancelCauseFunc
+	timer     *time.Timer
 }
 
 // NewDeadlines returns Deadlines of attempts that take up to timeout, most of them at once.
@@ -35,7 +36,7 @@ func (d *Deadlines) Begin(parent context.Context) *Deadline {
 	}
 	ctx, cancel := context.WithCancelCause(parent)
 	late := fmt.Errorf("no answer in %v", d.timeout)
-	return &Deadline{ctx, cancel, time.AfterFunc(d.timeout, func() { cancel(late) })}
+	return &Deadline{ctx, func() { cancel(nil) }, cancel, time.AfterFunc(d.timeout, func() { cancel(late) })}
 }
 
 // End takes back a Deadline that Begin returned.

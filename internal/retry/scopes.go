@@ -15,7 +15,6 @@ type Scopes struct {
 	sites  map[uint64]*breaker // in which events have failed; the key 0 stands for others
 	kinds  map[Kind]*breaker   // in which events have failed; the zero Kind stands for others
 	opened int                 // breakers that are open
-	last   time.Time           // when one last opened
 
 	accepted time.Time // when the API last settled an event
 	retried  float64   // share of repeated attempts that have succeeded lately
@@ -214,7 +213,7 @@ func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
 		}
 		return closed
 	}
-	if s.opened > 0 && !s.api.isOpen() && !s.api.accepted.After(s.last) {
+	if s.opened > 0 && !s.api.isOpen() && now.Sub(s.api.accepted) > lately {
 		s.relax(now)
 		c.Opened = true
 	}
@@ -241,7 +240,7 @@ func (s *Scopes) inherit(now time.Time, match func(Kind) bool) {
 	for k, b := range s.kinds {
 		if match(k) && !b.isOpen() && b.exceeds(now, Later) {
 			*b = b.opensAtOnce(now)
-			s.opened, s.last = s.opened+1, now
+			s.opened++
 		}
 	}
 }
@@ -271,7 +270,7 @@ func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 	count(kind, 0)
 	if b := s.probed(k, p); b != nil {
 		of := *f
-		if s.api.accepted.After(b.since) {
+		if now.Sub(s.api.accepted) <= lately {
 			of.Class = Later // neither the key nor the address is wrong
 		}
 		b.probes = b.fail(&of, p.early, now, &s.waits)
@@ -283,7 +282,7 @@ func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 	}
 	if b := s.concerned(kind, site, f, now); b != nil {
 		*b = b.opens(f, now, &s.waits)
-		s.opened, s.last = s.opened+1, now
+		s.opened++
 		c.Opened = true
 	}
 	return c

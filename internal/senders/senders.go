@@ -22,6 +22,7 @@ type Crew struct {
 	moving  int
 	looks   uint64        // calls of Wanted
 	usual   time.Duration // that an attempt takes
+	busy    []*Member     // that have an attempt in flight
 }
 
 // NewCrew returns the count of no senders, of which at most most may run.
@@ -31,8 +32,13 @@ func NewCrew(most int, interval time.Duration) Crew {
 
 // Member is a running sender.
 type Member struct {
+	Interrupt func() // ends its attempt early
+
 	look     uint64 // when it was last counted as moving
 	attempts int
+	began    time.Time // of the attempt in flight
+	whole    bool      // which gets all its time
+	index    int       // in Crew.busy
 }
 
 // Running returns how many senders run.
@@ -60,17 +66,30 @@ func (c *Crew) Start() bool {
 	return true
 }
 
-// Begin counts an attempt of m.
-func (c *Crew) Begin(m *Member) {
+// Begin counts an attempt of m that begins at now. If whole is true, it is not interrupted.
+func (c *Crew) Begin(m *Member, whole bool, now time.Time) {
 	if m.attempts++; m.attempts > 1 && m.look != c.looks {
 		m.look = c.looks
 		c.moving++
 	}
+	m.began, m.whole, m.index = now, whole, len(c.busy)
+	c.busy = append(c.busy, m)
 }
 
-// Learn notes how long an attempt took that the API has answered.
-func (c *Crew) Learn(took time.Duration) {
-	if took > 0 {
+// Rest notes that the attempt of m has ended. If the API has answered it, Rest learns how long one
+// takes.
+func (c *Crew) Rest(m *Member, answered bool, now time.Time) {
+	last := len(c.busy) - 1
+	c.busy[m.index] = c.busy[last]
+	c.busy[m.index].index = m.index
+	c.busy[last] = nil
+	c.busy = c.busy[:last]
+	took := now.Sub(m.began)
+	switch {
+	case !answered || took <= 0:
+	case c.usual == 0:
+		c.usual = took
+	default:
 		c.usual += (took - c.usual) / 8
 	}
 }
@@ -84,18 +103,56 @@ func (c *Crew) End(m *Member) {
 	c.slots.Release(1)
 }
 
+const (
+	// leastPatience is how long an attempt may take in any case.
+	leastPatience = time.Second
+
+	// timesUsual is how long it may take, in units of the usual time.
+	timesUsual = 4
+)
+
+// Stuck returns up to n senders whose attempt takes so long that it should end early, if no other
+// sender may start, or if all is true. It returns each attempt once. It also returns how long it
+// takes until there may be others, or 0.
+func (c *Crew) Stuck(n int, all bool, now time.Time) (stuck []*Member, next time.Duration) {
+	switch {
+	case n == 0:
+		return nil, 0
+	case all:
+		next = leastPatience // of an attempt that has not begun
+	case c.slots.TryAcquire(1):
+		c.slots.Release(1)
+		return nil, 0
+	}
+	patience := max(leastPatience, timesUsual*c.usual)
+	for _, m := range c.busy {
+		if m.whole || len(stuck) == n {
+			continue
+		}
+		left := patience - now.Sub(m.began)
+		if left <= 0 {
+			m.whole = true
+			stuck = append(stuck, m)
+		} else if next == 0 || left < next {
+			next = left
+		}
+	}
+	return stuck, next
+}
+
 // Share bounds the senders that have doubtful events, which are likely to fail: probes of a site
 // or kind, and events that keep failing. While other events wait, they get a tenth of the senders,
-// and of the time of all senders.
+// and of the time of all senders. They get more senders while they are accepted.
 type Share struct {
 	Most int // senders
 
 	inFlight int
+	earned   int       // senders above a tenth
 	next     time.Time // when a doubtful event may be sent in place of another one
 }
 
 // Free reports whether a sender may have a doubtful event.
-func (s *Share) Free() bool { return s.inFlight < max(1, s.Most/10) }
+func (s *Share) Free() bool { return s.inFlight < max(1, s.Most/10)+s.earned }
 
 // FreeForNew reports whether a sender may have a doubtful event that has just arrived. It may differ
 // from those that have failed, so it does not wait for them.
@@ -107,9 +164,14 @@ func (s *Share) Turn(now time.Time) bool { return !now.Before(s.next) }
 // Begin counts a doubtful event that is sent.
 func (s *Share) Begin() { s.inFlight++ }
 
-// End notes the end of its attempt.
-func (s *Share) End(began, now time.Time) {
+// End notes the end of its attempt, and whether the API has settled it.
+func (s *Share) End(began time.Time, settled bool, now time.Time) {
 	s.inFlight--
+	if settled {
+		s.earned = min(s.earned+1, s.Most/2)
+		return
+	}
+	s.earned /= 2
 	if s.next.Before(began) {
 		s.next = began
 	}

@@ -222,7 +222,7 @@ func (a *api) decide(h *history, now time.Duration) reply {
 	}
 	switch h.fate.kind {
 	case Slow:
-		r.after = a.script.config.AttemptTimeout * 4 / 5
+		r.after = a.script.config.AttemptTimeout*4/5 - moment/3 // not when the library looks at the clock
 	case Invalid:
 		return reply{after: r.after, status: h.fate.status, body: errorBody("invalid", h.fate.status), reject: true}
 	case Denied:
@@ -305,15 +305,16 @@ func (a *api) end(x *exchange, how result) {
 	}
 	h.attempts[x.n].status = x.status
 	a.add(h.n, "POST #%d, attempt %d: %d", h.n, x.n+1, x.status)
-	if a.refusedAgain(x) {
-		x.reject = true
-	}
+	again := a.refusedAgain(x)
+	x.reject = x.reject || again
 	if x.retry > 0 {
 		a.pauses = append(a.pauses, pause{now, x.retry, h.n})
 	}
 	if x.accept || x.reject {
 		h.settled, h.at, h.rejected = true, now, x.reject
-		a.settled = now
+		if !again { // otherwise it was not the API that answered
+			a.settled = now
+		}
 	}
 }
 

@@ -123,7 +123,7 @@ func (r *run) unseen(c cause) cause {
 			continue
 		}
 		last := h.attempts[len(h.attempts)-1]
-		if last.result == underWay && r.now() >= last.from+r.config.AttemptTimeout { // the server is about to see the end
+		if last.result == underWay && r.now() >= last.from+min(r.config.AttemptTimeout, time.Second) { // the server is about to see the end
 			c.also = append(c.also, "no answer in", "i/o timeout")
 		}
 	}

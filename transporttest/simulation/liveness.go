@@ -14,7 +14,7 @@ import (
 //	                   because the queue is then looked at less often
 //	+ BackoffMin       for a circuit breaker that one failure has opened
 //	+ longest attempt  the request that is under way if all senders are busy
-//	+ longest attempt  its own
+//	+ longest attempt  its own, twice if the first was interrupted
 //	+ its turn         see turn
 //
 // An event that fails while this one waits may open the circuit breaker: see setback. Where the
@@ -46,7 +46,7 @@ type load struct {
 // Retries have every second turn, so an event may count twice. A sender is started for up to
 // eight events.
 func (r *run) loadAt(h *history, at time.Duration) load {
-	l := load{batch: r.config.FlushInterval, own: r.serves(h), attempt: r.longest()}
+	l := load{batch: r.config.FlushInterval, own: r.serves(h) + r.interrupted(h), attempt: r.longest()}
 	quick, slow := 0, 0
 	for _, o := range r.events {
 		if o == nil || o == h || !o.accepted || o.tracked > at || o.settled && o.at < at {
@@ -89,6 +89,17 @@ func (r *run) serves(h *history) time.Duration {
 		return r.config.AttemptTimeout
 	}
 	return r.longest()
+}
+
+// interrupted returns how much later h is settled because the library has ended an attempt early,
+// to free the sender for other events. h then waits like an event that keeps failing.
+func (r *run) interrupted(h *history) time.Duration {
+	for _, at := range h.attempts {
+		if took := at.to - at.from; h.fate.kind == Slow && at.result == givenUp && took < r.config.AttemptTimeout {
+			return took + 2*r.config.BackoffMin + r.config.AttemptTimeout
+		}
+	}
+	return 0
 }
 
 // ending is the end of an attempt.

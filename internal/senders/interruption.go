@@ -1,0 +1,46 @@
+package senders
+
+import "sync"
+
+// Interruption ends an attempt early. Its methods may be called from several goroutines at once.
+type Interruption struct {
+	mu   sync.Mutex // held while end runs, so that end does not run after the attempt
+	end  func()
+	done bool
+}
+
+// Begin prepares for an attempt.
+func (i *Interruption) Begin() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.end, i.done = nil, false
+}
+
+// On registers the function that ends the attempt, or none if it is nil. It returns false if the
+// attempt has been interrupted.
+func (i *Interruption) On(end func()) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.done {
+		i.end = end
+	}
+	return !i.done
+}
+
+// End notes the end of the attempt and reports whether it was interrupted.
+func (i *Interruption) End() (early bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.end = nil
+	return i.done
+}
+
+// Interrupt interrupts the attempt. A panic in the registered function has no effect.
+func (i *Interruption) Interrupt() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	defer func() { _ = recover() }()
+	if i.done = true; i.end != nil {
+		i.end()
+	}
+}
