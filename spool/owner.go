@@ -56,7 +56,9 @@ func (o *owner) hold(records []footfall.Record) {
 	for i := range records {
 		size := headerSize + len(records[i].Body)
 		if int64(size) > o.cfg.MaxBytes {
-			o.feed.expose(records[i:i+1], true)
+			if kept, ok := o.src.Keep(records[i], nil); ok {
+				o.feed.expose([]footfall.Record{kept}, true)
+			}
 			continue
 		}
 		o.heldBytes += size
@@ -66,6 +68,7 @@ func (o *owner) hold(records []footfall.Record) {
 
 // expose passes events to Next that are not in the file.
 func (o *owner) expose() {
+	o.rescue()
 	o.feed.expose(o.held, false)
 	o.held, o.heldBytes = nil, 0
 }

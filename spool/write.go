@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"runtime/debug"
 	"time"
 
 	"github.com/footfall-dev/footfall"
@@ -58,7 +59,11 @@ func (o *owner) write() bool {
 	if o.store == nil || n == 0 && len(ended) == 0 {
 		return false
 	}
-	items := o.prepare(n, ended)
+	items, ok := o.prepare(n, ended)
+	if !ok {
+		o.rescue()
+		return o.write() // the others, which are on the heap now
+	}
 	if err := o.store.commit(&o.change); err != nil {
 		o.fail(err)
 		o.expose()
@@ -86,12 +91,36 @@ func (o *owner) release(n int) {
 	o.held = o.held[:rest]
 }
 
+// rescue copies the held records out of the tracker's queue, whose memory has a fault. Those that
+// cannot be read are lost.
+func (o *owner) rescue() {
+	held := o.held[:0]
+	o.heldBytes = 0
+	for _, r := range o.held {
+		if kept, ok := o.src.Keep(r, nil); ok {
+			held = append(held, kept)
+			o.heldBytes += headerSize + len(kept.Body)
+		}
+	}
+	clear(o.held[len(held):])
+	o.held = held
+}
+
 // prepare sets o.change to add the first n held records and to remove ended. It returns the
-// items of the added records.
-func (o *owner) prepare(n int, ended []parcel) []*item {
+// items of the added records, or false if the memory of a record has a fault.
+func (o *owner) prepare(n int, ended []parcel) (items []*item, ok bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if v := recover(); v != nil {
+			if _, fault := v.(interface{ Addr() uintptr }); !fault {
+				panic(v)
+			}
+			items, ok = nil, false
+		}
+	}()
 	c := &o.change
 	c.keys, c.values, c.remove, o.keys = c.keys[:0], c.values[:0], c.remove[:0], o.keys[:0]
-	items := make([]*item, n)
+	items = make([]*item, n)
 	parts := make([]item, n)
 	now := o.feed.clockNow()
 	for i := range n {
@@ -109,7 +138,7 @@ func (o *owner) prepare(n int, ended []parcel) []*item {
 	for _, p := range ended {
 		c.remove = append(c.remove, p.key)
 	}
-	return items
+	return items, true
 }
 
 // endings returns the records to remove now: all of them if another transaction is made anyway.

@@ -13,6 +13,10 @@ var (
 	// early.
 	ErrStopped = errors.New("the transport has stopped")
 
+	// errFault is the error of an event whose memory cannot be read, such as a mapped file that was
+	// truncated.
+	errFault = errors.New("the memory of the queue has a fault")
+
 	// errGivenUp is the error of stored events that a transport has Moved to Lost.
 	errGivenUp = errors.New("the transport has discarded stored events")
 )

@@ -197,8 +197,9 @@ func (q *Queue) takeOldest() Ref {
 }
 
 // Retry notes that an attempt failed because of err, or that none was made if err is nil, and that
-// another one follows. It returns the event in separate memory, because a delayed event must not keep a slab from being used
-// again. It returns false if the event is settled already.
+// another one follows. It returns the event in separate memory, because a delayed event must not keep a
+// slab from being used again. It returns false if the event is settled already, or is lost because
+// its memory has a fault.
 func (q *Queue) Retry(r Ref, err error) (kept Ref, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -214,7 +215,11 @@ func (q *Queue) Retry(r Ref, err error) (kept Ref, ok bool) {
 		r.home.turn++ // older Refs of the event are void
 		return r.home.ref(r.slot), true
 	}
-	kept = r.home.split(r.slot)
+	if kept, ok = r.home.split(r.slot); !ok {
+		q.settle(r, Lost, errFault)
+		q.lastErr = errFault
+		return kept, false
+	}
 	r.home.mark(r.slot)
 	r.home.states[r.slot] = settled
 	r.home.shard.release(r.home)

@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"math/rand/v2"
+	"runtime/debug"
 	"sort"
 
 	"github.com/google/uuid"
@@ -63,10 +64,15 @@ func newSlab(mem []byte) *slab {
 	return &slab{mem: mem, entries: make([]entry, slabEntries), states: make([]state, slabEntries)}
 }
 
-// split copies an event into a slab for it alone, with the same id.
-func (s *slab) split(slot int) Ref {
+// split copies an event into a slab for it alone, with the same id. It returns false if the memory
+// has a fault.
+func (s *slab) split(slot int) (r Ref, ok bool) {
+	mem, ok := s.clone(slot)
+	if !ok {
+		return r, false
+	}
 	own := &slab{
-		mem:       bytes.Clone(s.body(slot)),
+		mem:       mem,
 		owner:     s.owner,
 		seed:      s.seed + uint64(slot),
 		unixStart: s.unixStart,
@@ -75,7 +81,15 @@ func (s *slab) split(slot int) Ref {
 		counted:   1,
 	}
 	own.entries = []entry{{at: s.entries[slot].at, end: len(own.mem)}}
-	return own.ref(0)
+	return own.ref(0), true
+}
+
+// clone copies the body of an event. It returns false if the memory has a fault.
+func (s *slab) clone(slot int) (body []byte, ok bool) {
+	if s.mapped {
+		defer endGuard(debug.SetPanicOnFault(true))
+	}
+	return bytes.Clone(s.body(slot)), true
 }
 
 // fits reports whether an event of size bytes fits behind n events of used bytes.
