@@ -53,12 +53,6 @@ type worker struct {
 	early    senders.Interruption // of the attempt
 }
 
-func newWorker() any {
-	w := new(worker)
-	w.member.Interrupt = w.early.Interrupt
-	return w
-}
-
 var _ Transport = (*httpTransport)(nil)
 
 func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
@@ -78,7 +72,7 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		rejected: r.rejected,
 		accepted: Delivered,
 		patience: closePatience,
-		workers:  sync.Pool{New: newWorker},
+		workers:  sync.Pool{New: func() any { return new(worker) }},
 	}
 }
 
@@ -144,8 +138,8 @@ func (t *httpTransport) interruptStuck(n int, running *sync.WaitGroup) (again ti
 	}
 	stuck, again := t.crew.Stuck(n, open, time.Now())
 	t.mu.Unlock()
-	for _, m := range stuck {
-		running.Go(m.Interrupt)
+	for _, interrupt := range stuck {
+		running.Go(interrupt)
 	}
 	return again
 }
@@ -175,7 +169,7 @@ func (t *httpTransport) endSender(src *Source, w *worker) {
 // send delivers events one after another until there is none that may be sent.
 func (t *httpTransport) send(ctx context.Context, src *Source) {
 	w := t.workers.Get().(*worker)
-	w.member = senders.Member{Interrupt: w.member.Interrupt}
+	w.member = senders.Member{Early: &w.early}
 	over := false
 	defer func() {
 		if !over { // runtime.Goexit in code of the application

@@ -114,10 +114,10 @@ func hangDelaysNone(t *testing.T, open Open) {
 func hangsGiveWay(t *testing.T, open Open) {
 	api := footfalltest.NewAPI(t)
 	poison(api, footfalltest.Hang())
-	r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxInFlight, c.AttemptTimeout = 2, time.Hour })
+	r := start(t, open, api.Config(), func(c *footfall.Config) { c.MaxInFlight, c.AttemptTimeout = 2, 15*time.Second })
 	r.track(t, 1)
 	arrive(t, api, 1)
-	r.poison(t, 6)
+	r.poison(t, 24) // 3 min without an interruption
 	r.track(t, 20)
 	arrive(t, api, 21)
 }

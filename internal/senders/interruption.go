@@ -4,15 +4,17 @@ import "sync"
 
 // Interruption ends an attempt early. Its methods may be called from several goroutines at once.
 type Interruption struct {
-	mu   sync.Mutex // held while end runs, so that end does not run after the attempt
-	end  func()
-	done bool
+	mu      sync.Mutex // held while end runs, so that end does not run after the attempt
+	attempt uint64     // counts them
+	end     func()
+	done    bool
 }
 
 // Begin prepares for an attempt.
 func (i *Interruption) Begin() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.attempt++
 	i.end, i.done = nil, false
 }
 
@@ -35,11 +37,23 @@ func (i *Interruption) End() (early bool) {
 	return i.done
 }
 
-// Interrupt interrupts the attempt. A panic in the registered function has no effect.
-func (i *Interruption) Interrupt() {
+// Interrupter returns a function that interrupts the attempt that is in flight now, and none that
+// begins later.
+func (i *Interruption) Interrupter() func() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	attempt := i.attempt
+	return func() { i.interrupt(attempt) }
+}
+
+// interrupt interrupts an attempt. A panic in the registered function has no effect.
+func (i *Interruption) interrupt(attempt uint64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	defer func() { _ = recover() }()
+	if i.attempt != attempt {
+		return
+	}
 	if i.done = true; i.end != nil {
 		i.end()
 	}

@@ -32,7 +32,7 @@ func NewCrew(most int, interval time.Duration) Crew {
 
 // Member is a running sender.
 type Member struct {
-	Interrupt func() // ends its attempt early
+	Early *Interruption // of its attempts
 
 	look     uint64 // when it was last counted as moving
 	attempts int
@@ -111,10 +111,10 @@ const (
 	timesUsual = 4
 )
 
-// Stuck returns up to n senders whose attempt takes so long that it should end early, if no other
-// sender may start, or if all is true. It returns each attempt once. It also returns how long it
-// takes until there may be others, or 0.
-func (c *Crew) Stuck(n int, all bool, now time.Time) (stuck []*Member, next time.Duration) {
+// Stuck returns functions that interrupt up to n attempts that take so long that they should end
+// early, if no other sender may start, or if all is true. It returns one for each attempt only once.
+// It also returns how long it takes until there may be others, or 0.
+func (c *Crew) Stuck(n int, all bool, now time.Time) (stuck []func(), next time.Duration) {
 	switch {
 	case n == 0:
 		return nil, 0
@@ -132,7 +132,7 @@ func (c *Crew) Stuck(n int, all bool, now time.Time) (stuck []*Member, next time
 		left := patience - now.Sub(m.began)
 		if left <= 0 {
 			m.whole = true
-			stuck = append(stuck, m)
+			stuck = append(stuck, m.Early.Interrupter())
 		} else if next == 0 || left < next {
 			next = left
 		}
