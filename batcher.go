@@ -10,6 +10,7 @@ import (
 
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
+	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // The batcher holds every event that is not settled, in one of three places:
@@ -460,4 +461,12 @@ func (s *memoryStore) Oldest() (id uuid.UUID, ok bool) { return s.source.held.Ol
 func (s *memoryStore) Reclaim() (queue.Ref, bool) {
 	r, ok := s.source.Reclaim()
 	return r.ref, ok
+}
+
+// Blocks implements queue.Delayed.
+func (s *memoryStore) Blocks() bool { return s.source.held.Blocks() }
+
+// IsBlocked implements queue.Delayed.
+func (s *memoryStore) IsBlocked(body []byte) bool {
+	return s.source.held.IsBlocked(retry.NewKind(wire.SiteAndName(body)))
 }

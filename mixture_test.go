@@ -246,6 +246,34 @@ func TestOneGoodEventASecondIsDeliveredAtAnyMixture(t *testing.T) {
 	}
 }
 
+// Events of a name that is not accepted leave room in the queue for the others.
+func TestEventsThatAreNotAcceptedDoNotFillTheQueue(t *testing.T) {
+	for name, change := range map[string]func(*footfall.Config){
+		"events": func(c *footfall.Config) { c.MaxQueueEvents = 2000 },
+		"bytes":  func(c *footfall.Config) { c.MaxQueueBytes = 200_000 },
+	} {
+		for _, site := range []string{"", "site_2"} {
+			t.Run(fmt.Sprint(name, " ", site), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					good := &flow{name: "seen", every: 50 * time.Millisecond}
+					bad := &flow{name: "bad", site: site, every: 2 * time.Millisecond, begins: time.Second, answer: always(answerStatus(503))}
+					other := &flow{name: "worse", site: site, every: 2 * time.Millisecond, begins: time.Second, answer: always(answerStatus(503))}
+					m := newMixture(t, []*flow{good, bad, other}, change)
+					m.run(t, time.Minute)
+					time.Sleep(time.Second)
+					got := m.read(good)
+					assert.Zero(t, got.refused)
+					assert.Equal(t, got.tracked, got.delivered)
+					assert.Less(t, got.longest, aTurn)
+					assert.Positive(t, m.read(bad).refused)
+					assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+				})
+			})
+		}
+	}
+}
+
 // An API that fails at random has no events that keep failing.
 func TestAnAPIThatFailsAtRandomDelaysEventsLittle(t *testing.T) {
 	for _, share := range []float64{0.2, 0.3} {

@@ -226,9 +226,9 @@ func TestAQueueFullOfFailingEventsRefusesNewEventsAndLogsTheReasonOnce(t *testin
 		f.set(poisoned(answerStatus(500)))
 		tracker := start(t, f, j.into, func(c *footfall.Config) { c.MaxQueueEvents = 100 })
 		track(t, tracker, 1)
-		poison(t, tracker, 99)
+		require.NoError(t, tracker.Flush(t.Context()))
+		poison(t, tracker, 100) // before it is known that they fail
 		time.Sleep(50 * time.Second)
-		poison(t, tracker, 1)
 		require.ErrorIs(t, tracker.Track(t.Context(), "one_more"), footfall.ErrQueueFull)
 		time.Sleep(5 * time.Second)
 		for range 10 {

@@ -30,4 +30,9 @@ type Delayed interface {
 
 	// Reclaim takes the oldest event out.
 	Reclaim() (r Ref, ok bool)
+
+	// Blocks reports whether any events wait because others of their name or site are not
+	// accepted, and IsBlocked whether the event with that body would.
+	Blocks() bool
+	IsBlocked(body []byte) bool
 }

@@ -68,7 +68,7 @@ func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
 		q.counters.Refused++
 		return ErrClosed
 	}
-	if !q.makeRoom(len(body)) {
+	if q.isScarce(len(body)) && q.delayed.IsBlocked(body) || !q.makeRoom(len(body)) {
 		q.counters.Refused++
 		return ErrFull
 	}
@@ -81,6 +81,12 @@ func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
 	}
 	q.ring = q.ring || q.mustLook()
 	return nil
+}
+
+// isScarce reports whether an event of n bytes would need the last quarter of the room, which is for
+// events that the API may accept. If old events are dropped, there is room for all.
+func (q *Queue) isScarce(n int) bool {
+	return !q.dropOldest && (q.pending >= q.maxEvents-q.maxEvents/4 || q.bytes+n > q.maxBytes-q.maxBytes/4) && q.delayed.Blocks()
 }
 
 // makeRoom reports whether there is room for n bytes. It drops old events only if that makes
@@ -189,10 +195,7 @@ func (q *Queue) unlock() {
 // unlockShards gives each shard its share of what the bounds allow as credit, and unlocks
 // the shards.
 func (q *Queue) unlockShards() {
-	events, bytes := 0, 0
-	if !q.closed {
-		events, bytes = (q.maxEvents-q.pending)/len(q.shards), (q.maxBytes-q.bytes)/len(q.shards)
-	}
+	events, bytes := q.credit()
 	quiet := q.quietEach()
 	for _, sh := range q.shards {
 		sh.left, sh.room, sh.quiet = events, bytes, quiet
@@ -201,4 +204,28 @@ func (q *Queue) unlockShards() {
 		}
 		sh.mu.Unlock()
 	}
+}
+
+// credit returns the events and bytes that each shard may accept without asking. For the last quarter
+// of the room it is little, or nothing if some events are blocked, so that ask sees those.
+func (q *Queue) credit() (events, bytes int) {
+	if q.closed {
+		return 0, 0
+	}
+	events, bytes = q.maxEvents-q.pending, q.maxBytes-q.bytes
+	if !q.dropOldest {
+		events, bytes = beforeLast(events, q.maxEvents), beforeLast(bytes, q.maxBytes)
+		if q.isScarce(0) {
+			return 0, 0
+		}
+	}
+	return events / len(q.shards), bytes / len(q.shards)
+}
+
+// beforeLast returns how much of the room may be used without a look at events that are blocked.
+func beforeLast(room, most int) int {
+	if quarter := most / 4; room > quarter {
+		return room - quarter
+	}
+	return min(room, most/32)
 }

@@ -64,6 +64,10 @@ func (s *sourceTest) Size() (events, bytes int) {
 	return len(s.delayed), bytes
 }
 
+func (s *sourceTest) Blocks() bool { return false }
+
+func (s *sourceTest) IsBlocked([]byte) bool { return false }
+
 func (s *sourceTest) Oldest() (id uuid.UUID, ok bool) {
 	if len(s.delayed) == 0 {
 		return id, false

@@ -25,8 +25,9 @@ import (
 //   - ready: it was in a group, never sent, and the breaker has closed.
 //   - aside: it has failed since the tracker began to close, and the API accepts nothing.
 type Held[T any] struct {
-	wake func() // called when an event is due
-	n    atomic.Int32
+	wake   func() // called when an event is due
+	n      atomic.Int32
+	blocks atomic.Bool // there are groups
 
 	mu       sync.Mutex
 	bytes    int
@@ -129,7 +130,18 @@ func (h *Held[T]) Add(event Event[T], in Group, due Due, now time.Time) {
 func (h *Held[T]) ensure(in Group, due Due) {
 	if in != (Group{}) && h.groups[in] == nil {
 		h.groups[in] = &group[T]{due: due, again: byTime[T]()}
+		h.blocks.Store(true)
 	}
+}
+
+// Blocks reports whether events wait for an open breaker of a kind or site. It takes no lock.
+func (h *Held[T]) Blocks() bool { return h.blocks.Load() }
+
+// IsBlocked reports whether events of k do.
+func (h *Held[T]) IsBlocked(k Kind) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.groups[Group{kindLevel, k}] != nil || h.groups[Group{siteLevel, Kind{Site: k.Site}}] != nil
 }
 
 // put puts e in its place.
@@ -164,6 +176,7 @@ func (h *Held[T]) Regroup(of func(Kind) (Group, Due), now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.groups = make(map[Group]*group[T])
+	h.blocks.Store(false)
 	h.retries.events, h.suspects.events, h.ready.events, h.aside.events = nil, nil, nil, nil
 	for _, e := range slices.SortedFunc(slices.Values(h.ages.events), compareAge) {
 		in, due := of(e.Kind)
