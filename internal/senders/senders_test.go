@@ -1,0 +1,166 @@
+package senders
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const interval = 20 * time.Millisecond
+
+// at returns a time after the beginning.
+func at(d time.Duration) time.Time { return time.Unix(1000, 0).Add(d) }
+
+// busy returns a Crew whose senders all have an attempt in flight, which began at the given times.
+func busy(began ...time.Duration) (c Crew, members []*Member) {
+	c = NewCrew(len(began), interval)
+	for _, d := range began {
+		m := &Member{Early: &Interruption{}}
+		c.Start()
+		c.Begin(m, false, at(d))
+		m.Early.Begin()
+		members = append(members, m)
+	}
+	return c, members
+}
+
+func TestCrewStartsNoMoreSendersThanItMay(t *testing.T) {
+	c := NewCrew(2, interval)
+	assert.True(t, c.Start())
+	assert.True(t, c.Start())
+	assert.False(t, c.Start())
+	c.End(&Member{})
+	assert.Equal(t, 1, c.Running())
+	assert.True(t, c.Start())
+}
+
+func TestCrewWantsASenderForEightEventsThatNoMovingSenderTakes(t *testing.T) {
+	c := NewCrew(64, interval)
+	for waiting, want := range map[int]int{0: 0, 1: 1, 8: 1, 9: 2, 64: 8} {
+		assert.Equal(t, want, c.Wanted(waiting), waiting)
+	}
+	m := &Member{}
+	c.Start()
+	for range 2 { // it moves from its second attempt on
+		c.Begin(m, false, at(0))
+		c.Rest(m, false, at(0))
+	}
+	assert.Equal(t, 1, c.Wanted(16))
+	assert.Equal(t, 2, c.Wanted(16), "it has not moved since")
+	c.Begin(m, false, at(0))
+	c.Rest(m, false, at(0))
+	c.End(m)
+	assert.Equal(t, 2, c.Wanted(16), "it has ended")
+}
+
+func TestCrewWantsMoreSendersIfAttemptsTakeLong(t *testing.T) {
+	c := NewCrew(64, interval)
+	m := &Member{}
+	for range 100 {
+		c.Begin(m, false, at(0))
+		c.Rest(m, true, at(10*time.Millisecond))
+	}
+	assert.Equal(t, 4, (&c).Wanted(8), "two events in each interval")
+}
+
+func TestAttemptsThatTakeLongAreStuckOnce(t *testing.T) {
+	c, members := busy(0, 500*time.Millisecond, 0)
+	stuck, next := c.Stuck(8, false, at(900*time.Millisecond))
+	assert.Empty(t, stuck)
+	assert.Equal(t, 100*time.Millisecond, next)
+	stuck, next = c.Stuck(8, false, at(time.Second))
+	assert.Len(t, stuck, 2)
+	assert.Equal(t, 500*time.Millisecond, next)
+	for _, interrupt := range stuck {
+		interrupt()
+	}
+	assert.True(t, members[0].Early.End())
+	assert.False(t, members[1].Early.End())
+	assert.True(t, members[2].Early.End())
+	stuck, _ = c.Stuck(8, false, at(time.Second))
+	assert.Empty(t, stuck)
+}
+
+func TestNoAttemptIsStuckWithoutNeed(t *testing.T) {
+	now := at(time.Minute)
+	for name, row := range map[string]struct {
+		change func(c *Crew, members []*Member)
+		n      int
+		all    bool
+		want   int
+	}{
+		"as many as senders are missing": {func(*Crew, []*Member) {}, 1, false, 1},
+		"no sender is missing":           {func(*Crew, []*Member) {}, 0, false, 0},
+		"a sender may start":             {func(c *Crew, _ []*Member) { c.End(&Member{}) }, 8, false, 0},
+		"a sender may start, but all":    {func(c *Crew, _ []*Member) { c.End(&Member{}) }, 8, true, 3},
+		"one attempt has ended":          {func(c *Crew, m []*Member) { c.Rest(m[0], false, now) }, 8, false, 2},
+		"one gets all its time": {func(c *Crew, m []*Member) {
+			c.Rest(m[1], false, now)
+			c.Begin(m[1], true, at(0))
+		}, 8, false, 2},
+		"attempts usually take 20 s": {func(c *Crew, m []*Member) {
+			c.Rest(m[2], true, at(20*time.Second))
+			c.Begin(m[2], false, at(0))
+		}, 8, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, members := busy(0, 0, 0)
+			row.change(&c, members)
+			stuck, _ := c.Stuck(row.n, row.all, now)
+			assert.Len(t, stuck, row.want)
+		})
+	}
+}
+
+func TestShareIsATenthOfTheSendersAndOfTheirTime(t *testing.T) {
+	for most, want := range map[int]int{1: 1, 9: 1, 20: 2, 64: 6} {
+		s := Share{Most: most}
+		for range want {
+			assert.True(t, s.Free(), most)
+			s.Begin()
+		}
+		assert.False(t, s.Free(), most)
+	}
+	s := Share{Most: 20}
+	s.Begin()
+	s.End(at(0), false, at(time.Second))
+	assert.False(t, s.Turn(at(499*time.Millisecond)), "a second of 20 senders in ten half seconds of all")
+	assert.True(t, s.Turn(at(500*time.Millisecond)))
+}
+
+func TestShareGrowsWhileDoubtfulEventsAreSettled(t *testing.T) {
+	s := Share{Most: 20}
+	free := func() (n int) {
+		for s.Free() {
+			s.Begin()
+			n++
+		}
+		for range n {
+			s.inFlight--
+		}
+		return n
+	}
+	for n := range 30 {
+		assert.Equal(t, 2+min(n, 10), free())
+		s.Begin()
+		s.End(at(0), true, at(time.Second))
+		assert.True(t, s.Turn(at(0)), "it took nothing from others")
+	}
+	for _, want := range []int{7, 4, 3, 2, 2} {
+		s.Begin()
+		s.End(at(0), false, at(0))
+		assert.Equal(t, want, free())
+	}
+}
+
+func TestShareLeavesASenderToEventsThatAreNotDoubtful(t *testing.T) {
+	for most, want := range map[int]int{1: 2, 2: 2, 3: 2, 8: 7} {
+		s := Share{Most: most}
+		for range want {
+			assert.True(t, s.FreeForNew(), most)
+			s.Begin()
+		}
+		assert.False(t, s.FreeForNew(), most)
+	}
+}
