@@ -182,9 +182,11 @@ func TestEventsOfAQueueAreDeliveredOnceTheDirectoryCanBeUsed(t *testing.T) {
 	data, _ := queueOf(t, 0, 100)
 	next := newAPI(true)
 	s := open(t, dir, next)
+	ready := t.TempDir() // with the queue, which is searched for when the directory is opened
+	leaveQueue(t, ready, data)
 	require.NoError(t, os.Remove(file))
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	leaveQueue(t, dir, data)
+	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o700))
+	require.NoError(t, os.Rename(ready, dir))
 	eventually(t, "delivered", func() bool { return len(next.bodies()) == 100 })
 	s.flush()
 	assert.NoFileExists(t, filepath.Join(dir, "queue-0.mem"))
