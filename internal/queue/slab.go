@@ -17,7 +17,7 @@ import (
 // and the queue reads them after it has counted that entry.
 type slab struct {
 	shard     *shard  // nil for a slab of one delayed event
-	owner     *spares // of the slab's queue
+	owner     *spares // of the slab's queue; set once, because a Ref of an earlier use reads it
 	mem       []byte
 	entries   []entry
 	seed      uint64 // random, another one each time the slab is used
@@ -60,8 +60,8 @@ type run struct {
 // slabEntries is how many events a slab holds at most. Events of usual size fill it before.
 const slabEntries = 512
 
-func newSlab(mem []byte) *slab {
-	return &slab{mem: mem, entries: make([]entry, slabEntries), states: make([]state, slabEntries)}
+func newSlab(owner *spares, mem []byte) *slab {
+	return &slab{owner: owner, mem: mem, entries: make([]entry, slabEntries), states: make([]state, slabEntries)}
 }
 
 // split copies an event into a slab for it alone, with the same id. It returns false if the memory

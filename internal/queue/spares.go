@@ -22,9 +22,8 @@ const maxSpares = 64
 func (p *spares) get(n int) *slab {
 	s := p.pop(n)
 	if s == nil {
-		s = newSlab(make([]byte, max(n, p.size)))
+		s = newSlab(p, make([]byte, max(n, p.size)))
 	}
-	s.owner = p
 	return s
 }
 
@@ -46,7 +45,7 @@ func (p *spares) pop(n int) *slab {
 	case len(p.memory) < p.size:
 		return nil
 	}
-	s := newSlab(p.memory[:p.size:p.size])
+	s := newSlab(p, p.memory[:p.size:p.size])
 	s.mapped = true
 	p.memory = p.memory[p.size:]
 	return s
