@@ -424,7 +424,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	in, due := t.scopes.GroupOf(kind)
 	doubted := a.Suspect() && !t.scopes.FailsAtRandom()
 	wait := max(t.wait(a, w, doubted), end.asked)
-	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing {
+	if least, doubts := t.scopes.Doubts(kind); doubts {
 		wait = max(wait, least+t.backoff.Delay(0))
 	}
 	if t.closing && !t.settled.IsZero() && now.Sub(t.settled) > t.patience {

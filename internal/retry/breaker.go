@@ -48,14 +48,16 @@ func (b breaker) opensAtOnce(now time.Time) breaker {
 	return b
 }
 
-// accepts returns b after an event was accepted. probe says that the event was a probe. An open
-// breaker closes, unless the API has named a time that is not over: an event that was sent before
-// may be accepted then.
-func (b breaker) accepts(now time.Time, probe bool) breaker {
+// accepts returns b after an event was accepted. probe says that the event was a probe, and most
+// bounds what b learns from the failures before it. An open breaker closes, unless the API has named
+// a time that is not over: an event that was sent before may be accepted then.
+func (b breaker) accepts(now time.Time, probe bool, most int) breaker {
 	if b.isOpen() && !probe && b.asked.After(now) {
 		return b
 	}
-	return breaker{streak: b.end(now, !b.isOpen() || now.Sub(b.since) <= recently)}
+	next := b.end(now, most)
+	next.reopens = b.isOpen()
+	return breaker{streak: next}
 }
 
 // isIdle reports whether b is as if nothing had failed.

@@ -1,6 +1,9 @@
 package retry
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Scopes are the circuit breakers of the API, its sites and the kinds of events. A failure counts
 // in all three that contain the event, and opens the widest one that it is seen to concern: the
@@ -98,7 +101,7 @@ func (s *Scopes) Doubts(k Kind) (wait time.Duration, doubts bool) {
 		return 0, false
 	}
 	b := s.kinds[s.kindOf(k)]
-	return recently, b != nil && b.fresh > fewFailures
+	return recently, b != nil && b.fresh+b.again > fewFailures
 }
 
 // APIOpen reports whether the breaker of the API is open.
@@ -197,12 +200,13 @@ func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
 		return c
 	}
 	probe := s.probed(k, p) != nil
+	most := s.learns(k, now)
 	accept := func(b *breaker) (closed bool) {
 		if b == nil {
 			return false
 		}
 		was := *b
-		*b = b.accepts(now, probe)
+		*b = b.accepts(now, probe, most)
 		if b.isOpen() {
 			return false
 		}
@@ -232,6 +236,18 @@ func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
 		delete(s.sites, site)
 	}
 	return c
+}
+
+// learns returns the most failures in a row that the scopes of k learn from, now that an event of k
+// is accepted. If a breaker was open, the row may be that of an outage.
+func (s *Scopes) learns(k Kind, now time.Time) (most int) {
+	switch b, _ := s.open(k); {
+	case b == nil:
+		return math.MaxInt
+	case now.Sub(b.since) <= recently:
+		return fewFailures
+	}
+	return 0
 }
 
 // inherit opens the breakers of kinds that have failed too often, because a wider breaker has

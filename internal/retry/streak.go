@@ -11,6 +11,7 @@ type streak struct {
 	longest  int       // most events that failed between two acceptances; decays
 	child    uint64    // the kind or site that all of them belong to
 	several  bool      // they belong to several
+	reopens  bool      // the scope has accepted one event only since its breaker was open
 }
 
 const (
@@ -19,6 +20,10 @@ const (
 
 	// manyFailures is how many events in a row may fail while the scope accepts one a second.
 	manyFailures = 100
+
+	// reopenFailures is manyFailures for a scope that has accepted one event only since its breaker
+	// was open: the event may have been an exception.
+	reopenFailures = 4 * fewFailures
 
 	// refusedKeys is manyFailures for answers of 401, which are hardly ever about an event. Of a
 	// scope with events of several kinds or sites it takes four times as many.
@@ -46,14 +51,10 @@ func (s streak) add(f *Failure, child uint64) streak {
 	return s
 }
 
-// end returns the streak after an event was accepted. learn says that the streak shows how many
-// events may fail between two that are accepted: no outage ended with it.
-func (s streak) end(now time.Time, learn bool) streak {
-	next := streak{accepted: now, longest: s.longest - (s.longest+63)/64}
-	if learn {
-		next.longest = max(next.longest, s.fresh)
-	}
-	return next
+// end returns the streak after an event was accepted. It learns how many events may fail between two
+// that are accepted: as many as in this row, but no more than most.
+func (s streak) end(now time.Time, most int) streak {
+	return streak{accepted: now, longest: max(s.longest-(s.longest+63)/64, min(s.fresh, most))}
 }
 
 // exceeds reports whether too much has failed for events of the scope to be sent as before. While
@@ -70,6 +71,9 @@ func (s streak) exceeds(now time.Time, c Class) bool {
 		return s.fresh > max(refusedKeys-1, known)
 	case c == KeyRefused:
 		return s.fresh > max(4*refusedKeys, known)
+	}
+	if s.reopens {
+		return s.fresh+s.again > max(reopenFailures, known)
 	}
 	return s.fresh > max(manyFailures, known)
 }

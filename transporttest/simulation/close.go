@@ -169,6 +169,7 @@ func (r *run) checkCause(c *closing, err error, early bool) {
 			}
 		}
 	}
+	failures.none = failures.none || r.options.Wire && failures.isOfConnections()
 	failures = r.unseen(failures)
 	if !early && c.within > 0 && !errors.Is(err, context.DeadlineExceeded) && len(failures.also) == 0 {
 		r.problem("close cause", none, "Close returned %q when its context ended", err)
