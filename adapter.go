@@ -31,7 +31,7 @@ type Observation struct {
 	// Location to leave out redirects to another spelling of the same page, such as from /docs
 	// to /docs/, because the request that follows is the visit. It uses Content-Type and
 	// Content-Range for the answers that AnyRoute leaves out.
-	Header Header
+	Header HeaderGetter
 
 	Path PathValuer // the values of the pattern's wildcards; may be nil
 
@@ -44,14 +44,14 @@ type Observation struct {
 	Request *http.Request
 }
 
-// Header returns the values of an answer's header fields. An http.Header implements it.
-type Header interface {
+// HeaderGetter returns the values of an answer's header fields. An http.Header implements it.
+type HeaderGetter interface {
 	Get(name string) string
 }
 
-// Headers names the headers of a request that the rules use, for adapters that have to copy
+// NeededHeaders names the headers of a request that the rules use, for adapters that have to copy
 // them.
-type Headers struct {
+type NeededHeaders struct {
 	Page     []string // by Tracker.Page
 	Observed []string // by Rules.Observe
 	All      bool     // by Rules.Observe, because Config.Skip is set
@@ -59,12 +59,12 @@ type Headers struct {
 
 // Needed reports whether Observe looks at the headers of a request with this method. Browsers
 // prefetch with GET only.
-func (h Headers) Needed(method string) bool {
+func (h NeededHeaders) Needed(method string) bool {
 	return h.All || method == http.MethodGet || len(h.Observed) > len(prefetchHeaders)
 }
 
-// Headers returns the headers that the rules and the tracker's configuration use.
-func (s *Rules) Headers() (h Headers) {
+// NeededHeaders returns the headers that the rules and the tracker's configuration use.
+func (s *Rules) NeededHeaders() (h NeededHeaders) {
 	if s.tracker.inactive() {
 		return h
 	}

@@ -44,7 +44,7 @@ import (
 //     fail for the same reason.
 //   - TakeNewest(one []Record, since time.Time) bool takes the newest record, if it was added
 //     after since.
-//   - Moved(n int, o Outcome) is required for a transport that settles records as Stored. See
+//   - Moved(n int, o Outcome) is required for a transport that settles records as OutcomeStored. See
 //     [Source.Moved].
 //
 // A Store whose records come from another Source reports failures to that Source with
@@ -276,7 +276,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 	if len(records) == 0 {
 		return
 	}
-	if o != Lost && s.isClosing() {
+	if o != OutcomeLost && s.isClosing() {
 		s.accept()
 	}
 	for i := range records {
@@ -284,7 +284,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 			s.held.Settled(records[i].ID)
 		}
 	}
-	if o != Lost && s.failure.Load() != nil {
+	if o != OutcomeLost && s.failure.Load() != nil {
 		s.failure.Store(nil)
 	}
 }
@@ -297,7 +297,7 @@ func (s *Source) accept() {
 	}
 }
 
-// Moved changes the outcome of n records from Stored to o, and [Stats] counts them there. It
+// Moved changes the outcome of n records from OutcomeStored to o, and [Stats] counts them there. It
 // applies only to records of this Source, not to records that a store has from an earlier
 // process.
 func (s *Source) Moved(n int, o Outcome) {

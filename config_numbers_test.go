@@ -55,7 +55,7 @@ func (settling) Deliver(ctx context.Context, src *Source) {
 	one := make([]Record, 1)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for src.Take(one) == 1 {
-			src.Settle(one, Delivered, nil)
+			src.Settle(one, OutcomeDelivered, nil)
 		}
 	}
 }

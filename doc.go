@@ -61,7 +61,7 @@
 //	})
 //
 // Every event that Track accepted ends in exactly one counter of [Stats]: delivered,
-// rejected (the API refused it for good; see [Config.OnError]), dropped (only
+// rejected (the API refused it for good; see [Config.OnRejected]), dropped (only
 // with [Config.DropOldest], by Close, or beyond the bounds of a store), or stored by a
 // Transport that keeps it on disk. While the API is down, refuses the key, or gives
 // answers outside of its contract, events wait in the queue and delivery resumes by
@@ -102,7 +102,7 @@
 // of it. To replace net/http only, implement [Poster] and call [NewPostingTransport]:
 // retries, the circuit breakers and the meaning of answers stay.
 //
-// A Transport that keeps events on disk settles them as [Stored] and implements
+// A Transport that keeps events on disk settles them as [OutcomeStored] and implements
 // [Flusher]. If it implements [Memory], the queue survives a kill too. To feed another
 // Transport from its disk it implements [Store] and calls
 // [NewSource]. Package transporttest tests transports.

@@ -182,7 +182,7 @@ func (s *shelf) Deliver(ctx context.Context, src *footfall.Source) {
 	one := make([]footfall.Record, 1)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for src.Take(one) == 1 {
-			src.Settle(one, footfall.Stored, nil)
+			src.Settle(one, footfall.OutcomeStored, nil)
 			s.kept++
 		}
 	}
@@ -191,7 +191,7 @@ func (s *shelf) Deliver(ctx context.Context, src *footfall.Source) {
 func (s *shelf) Flush(ctx context.Context) error {
 	select {
 	case <-s.sell:
-		s.src.Moved(s.kept, footfall.Delivered)
+		s.src.Moved(s.kept, footfall.OutcomeDelivered)
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -222,11 +222,11 @@ func TestHTTPTransportWorksBehindAnotherTransport(t *testing.T) {
 		var refused []error
 		transport, err := footfall.NewHTTPTransport(footfall.Config{
 			BaseURL: "https://api.example.com", APIKey: testKey, HTTPClient: &http.Client{Transport: f},
-			Logger: slog.New(slog.DiscardHandler), OnError: func(err error) { refused = append(refused, err) },
+			Logger: slog.New(slog.DiscardHandler), OnRejected: func(err *footfall.RejectedError) { refused = append(refused, err) },
 		})
 		require.NoError(t, err)
 		tracker := start(t, f, func(c *footfall.Config) {
-			c.BaseURL, c.APIKey, c.HTTPClient, c.OnError = "", "", nil, nil
+			c.BaseURL, c.APIKey, c.HTTPClient, c.OnRejected = "", "", nil, nil
 			c.Transport = transport
 		})
 		track(t, tracker, 1)

@@ -82,7 +82,7 @@ func failure(a *wire.Answer) error {
 	return &APIError{Code: code, Message: message, Status: a.Status}
 }
 
-// RejectedError is passed to Config.OnError for an accepted event that the API refused for good.
+// RejectedError is passed to Config.OnRejected for an accepted event that the API refused for good.
 // The event is not sent again.
 type RejectedError struct {
 	ID   uuid.UUID // the Idempotency-Key the event was sent with

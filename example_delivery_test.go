@@ -95,10 +95,8 @@ func ExampleRejectedError() {
 	defer api.Close()
 	api.Next(footfalltest.Status(422)) // the API refuses the event
 	cfg := api.Config()
-	cfg.OnError = func(err error) {
-		if rejected, ok := errors.AsType[*footfall.RejectedError](err); ok {
-			fmt.Printf("%s\n", rejected.Body)
-		}
+	cfg.OnRejected = func(rejected *footfall.RejectedError) {
+		fmt.Printf("%s\n", rejected.Body)
 	}
 	tracker, err := footfall.New(cfg)
 	if err != nil {
@@ -151,7 +149,7 @@ func (l lines) Deliver(ctx context.Context, src *footfall.Source) {
 			for _, r := range records[:n] {
 				_, _ = fmt.Fprintf(l.w, "%s\n", r.Body)
 			}
-			src.Settle(records[:n], footfall.Delivered, nil)
+			src.Settle(records[:n], footfall.OutcomeDelivered, nil)
 		}
 	}
 }

@@ -199,7 +199,7 @@ func ExampleWithSite() {
 }
 
 func ExampleOutcome_String() {
-	for _, o := range []footfall.Outcome{footfall.Lost, footfall.Delivered, footfall.Rejected, footfall.Stored} {
+	for _, o := range []footfall.Outcome{footfall.OutcomeLost, footfall.OutcomeDelivered, footfall.OutcomeRejected, footfall.OutcomeStored} {
 		fmt.Println(o)
 	}
 	// Output:

@@ -122,7 +122,7 @@ func (p *passage) observe(o *Observation, panicked any) {
 // answerHeader is the header of an answer, for rules that read it.
 type answerHeader respwriter.Recorder
 
-// Get implements Header.
+// Get implements HeaderGetter.
 func (h *answerHeader) Get(name string) string { return h.ResponseWriter.Header().Get(name) }
 
 // isUnknown reports whether an answer without a known pattern is one that AnyRoute is for.

@@ -131,8 +131,8 @@ func muxOf(patterns ...string) *http.ServeMux {
 func onEveryClass(route string) []footfall.Rule {
 	return []footfall.Rule{
 		{Route: route, Event: "success", Status: footfall.Success},
-		{Route: route, Event: "client_error", Status: footfall.ClientError},
-		{Route: route, Event: "server_error", Status: footfall.ServerError},
+		{Route: route, Event: "client_error", Status: footfall.Status4xx},
+		{Route: route, Event: "server_error", Status: footfall.Status5xx},
 		{Route: route, Event: "aborted", Status: footfall.Aborted},
 	}
 }

@@ -72,10 +72,10 @@ func (b boaster) Deliver(ctx context.Context, src *footfall.Source) {
 	for range 3 {
 		src.Wait(ctx)
 		src.Take(one)
-		src.Settle(one, footfall.Stored, nil)
+		src.Settle(one, footfall.OutcomeStored, nil)
 	}
 	for n := range b.more {
-		src.Moved(n, footfall.Delivered)
+		src.Moved(n, footfall.OutcomeDelivered)
 	}
 }
 
@@ -123,21 +123,21 @@ func TestMisuseOfASourceIsIgnored(t *testing.T) {
 			src.Take(one)
 			for range 3 {
 				src.Retry(one[0], time.Second, errAgain) // only the first call has an effect
-				src.Settle(one, footfall.Rejected, errAgain)
+				src.Settle(one, footfall.OutcomeRejected, errAgain)
 			}
-			src.Settle(nil, footfall.Delivered, nil)
-			src.Settle([]footfall.Record{<-stranger, {}}, footfall.Delivered, nil)
+			src.Settle(nil, footfall.OutcomeDelivered, nil)
+			src.Settle([]footfall.Record{<-stranger, {}}, footfall.OutcomeDelivered, nil)
 			for range 2 {
 				src.Wait(ctx)
 				require.Equal(t, 1, src.Take(one))
 				old := one[0]
 				src.Retry(old, time.Second, errAgain)
 				src.Retry(old, time.Second, errAgain)
-				src.Settle([]footfall.Record{old}, footfall.Rejected, errAgain)
+				src.Settle([]footfall.Record{old}, footfall.OutcomeRejected, errAgain)
 			}
 			src.Wait(ctx)
 			require.Equal(t, 1, src.Take(one))
-			src.Settle(one, footfall.Delivered, nil)
+			src.Settle(one, footfall.OutcomeDelivered, nil)
 			assert.Zero(t, src.Take(one))
 			src.Close() // only the tracker may call it
 			src.Close()

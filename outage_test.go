@@ -364,7 +364,7 @@ func TestBatchesAreDueAtMostOnceAMillisecond(t *testing.T) {
 			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 				woken = append(woken, time.Since(began))
 				for n := src.Take(batch); n > 0; n = src.Take(batch) {
-					src.Settle(batch[:n], footfall.Delivered, nil)
+					src.Settle(batch[:n], footfall.OutcomeDelivered, nil)
 				}
 			}
 		})

@@ -13,13 +13,13 @@ import (
 func TestAnOutcomePrintsItsName(t *testing.T) {
 	t.Parallel()
 	for outcome, want := range map[footfall.Outcome]string{
-		footfall.Lost:      "lost",
-		footfall.Delivered: "delivered",
-		footfall.Rejected:  "rejected",
-		footfall.Stored:    "stored",
-		4:                  "Outcome(4)",
-		9:                  "Outcome(9)",
-		255:                "Outcome(255)",
+		footfall.OutcomeLost:      "lost",
+		footfall.OutcomeDelivered: "delivered",
+		footfall.OutcomeRejected:  "rejected",
+		footfall.OutcomeStored:    "stored",
+		4:                         "Outcome(4)",
+		9:                         "Outcome(9)",
+		255:                       "Outcome(255)",
 	} {
 		assert.Equal(t, want, fmt.Sprint(outcome))
 	}
@@ -27,8 +27,8 @@ func TestAnOutcomePrintsItsName(t *testing.T) {
 
 func TestOutcomesMatchTheOutcomesOfTheQueue(t *testing.T) {
 	t.Parallel()
-	assert.EqualValues(t, queue.Lost, footfall.Lost)
-	assert.EqualValues(t, queue.Delivered, footfall.Delivered)
-	assert.EqualValues(t, queue.Rejected, footfall.Rejected)
-	assert.EqualValues(t, queue.Stored, footfall.Stored)
+	assert.EqualValues(t, queue.Lost, footfall.OutcomeLost)
+	assert.EqualValues(t, queue.Delivered, footfall.OutcomeDelivered)
+	assert.EqualValues(t, queue.Rejected, footfall.OutcomeRejected)
+	assert.EqualValues(t, queue.Stored, footfall.OutcomeStored)
 }

@@ -161,15 +161,15 @@ func (t *httpTransport) beginClose(src *Source, now time.Time) {
 	t.scopes.Hurry(closeWait, now)
 	src.held.Regroup(t.scopes.GroupOf, now)
 	t.arm(now)
-	if t.accepted == Stored || !t.scopes.Accepted().IsZero() {
+	if t.accepted == OutcomeStored || !t.scopes.Accepted().IsZero() {
 		t.settled = now
 		src.accept()
 	}
 }
 
-// giveUp settles as Lost the events that failed while the tracker closed and were not retried.
+// giveUp settles as OutcomeLost the events that failed while the tracker closed and were not retried.
 func (t *httpTransport) giveUp(src *Source) {
 	for _, e := range src.held.GiveUp() {
-		src.Settle([]Record{*e.Value}, Lost, e.Err)
+		src.Settle([]Record{*e.Value}, OutcomeLost, e.Err)
 	}
 }

@@ -52,8 +52,8 @@ func (forgetful) Deliver(ctx context.Context, src *footfall.Source) {
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for src.Take(one) == 1 {
 			one[0].Body = nil
-			src.Settle(one, footfall.Delivered, nil)
-			src.Settle(one, footfall.Rejected, nil)
+			src.Settle(one, footfall.OutcomeDelivered, nil)
+			src.Settle(one, footfall.OutcomeRejected, nil)
 		}
 	}
 }
@@ -190,11 +190,11 @@ func TestSettlingTwiceOrAfterTheEndCountsOnce(t *testing.T) {
 			time.Sleep(time.Millisecond) // the second is tracked after the first
 			src.Waiting()                // counts it
 			src.Take(two)
-			src.Settle(two[:1], footfall.Delivered, nil)
-			src.Settle(two[:1], footfall.Rejected, nil)
+			src.Settle(two[:1], footfall.OutcomeDelivered, nil)
+			src.Settle(two[:1], footfall.OutcomeRejected, nil)
 			<-ctx.Done()
 			time.Sleep(time.Second) // Close has returned
-			src.Settle(two[1:], footfall.Delivered, nil)
+			src.Settle(two[1:], footfall.OutcomeDelivered, nil)
 		})
 		track(t, tracker, 2)
 		time.Sleep(2 * time.Second)
@@ -211,7 +211,7 @@ func TestStoredEventsAreCountedAsStored(t *testing.T) {
 			one := make([]footfall.Record, 1)
 			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 				for src.Take(one) == 1 {
-					src.Settle(one, footfall.Stored, nil)
+					src.Settle(one, footfall.OutcomeStored, nil)
 				}
 			}
 		})

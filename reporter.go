@@ -21,10 +21,10 @@ const reportEvery = time.Minute
 // one: the first line at once, later lines at most once a minute. After close it writes
 // nothing.
 type reporter struct {
-	log     *slog.Logger // from safelog.New
-	onError func(error)
+	log        *slog.Logger // from safelog.New
+	onRejected func(*RejectedError)
 
-	late    atomic.Int64  // calls of onError that have exceeded onErrorPatience
+	late    atomic.Int64  // calls of onRejected that have exceeded onRejectedPatience
 	writing chan struct{} // full while a line is written; a mutex would stop the clock of synctest
 	once    sync.Once     // of misused
 
@@ -43,11 +43,11 @@ type tally struct {
 	invalid, refused, dropped, rejected uint64
 	example                             error
 	misuse                              error
-	onError                             error // its panic
+	onRejected                          error // its panic
 }
 
-func newReporter(log *slog.Logger, onError func(error)) *reporter {
-	r := &reporter{log: log, onError: onError, writing: make(chan struct{}, 1), reported: make(map[source]time.Time)}
+func newReporter(log *slog.Logger, onRejected func(*RejectedError)) *reporter {
+	r := &reporter{log: log, onRejected: onRejected, writing: make(chan struct{}, 1), reported: make(map[source]time.Time)}
 	r.timer = time.AfterFunc(time.Hour, r.write)
 	r.timer.Stop()
 	return r
@@ -64,30 +64,30 @@ func (r *reporter) misused(err error) {
 func (r *reporter) dropped() { r.countEvent(func(t *tally) { t.dropped++ }, ErrQueueFull) }
 
 const (
-	// onErrorPatience is how long a sender waits for Config.OnError.
-	onErrorPatience = 100 * time.Millisecond
+	// onRejectedPatience is how long a sender waits for Config.OnRejected.
+	onRejectedPatience = 100 * time.Millisecond
 
-	// maxLate is about how many calls of Config.OnError may be in progress without a sender
+	// maxLate is about how many calls of Config.OnRejected may be in progress without a sender
 	// that waits for them.
 	maxLate = 64
 )
 
-// rejected passes a refusal of the API to Config.OnError, or else to the log. While a call of
-// OnError takes long, it starts others without waiting for them. If too many calls take long,
+// rejected passes a refusal of the API to Config.OnRejected, or else to the log. While a call of
+// OnRejected takes long, it starts others without waiting for them. If too many calls take long,
 // it counts the refusal in a line of the log.
 func (r *reporter) rejected(err *RejectedError) {
 	late := r.late.Load()
-	if r.onError == nil || late >= maxLate {
+	if r.onRejected == nil || late >= maxLate {
 		r.countEvent(func(t *tally) { t.rejected++ }, err)
 		return
 	}
-	ended := safelog.Start(func() { r.onError(err) })
+	ended := safelog.Start(func() { r.onRejected(err) })
 	if late == 0 {
-		timer := time.NewTimer(onErrorPatience)
+		timer := time.NewTimer(onRejectedPatience)
 		defer timer.Stop()
 		select {
 		case failure := <-ended:
-			r.onErrorEnded(failure)
+			r.onRejectedEnded(failure)
 			return
 		case <-timer.C:
 		}
@@ -95,13 +95,13 @@ func (r *reporter) rejected(err *RejectedError) {
 	r.late.Add(1)
 	go func() {
 		defer r.late.Add(-1)
-		r.onErrorEnded(<-ended)
+		r.onRejectedEnded(<-ended)
 	}()
 }
 
-func (r *reporter) onErrorEnded(failure error) {
+func (r *reporter) onRejectedEnded(failure error) {
 	if failure != nil {
-		r.countEvent(func(t *tally) { t.onError = failure }, nil)
+		r.countEvent(func(t *tally) { t.onRejected = failure }, nil)
 	}
 }
 
@@ -214,9 +214,9 @@ func (r *reporter) write() {
 		r.log.Error("footfall: Config.Transport breaks its contract; the counts are corrected", "error", counts.misuse)
 		counts.misuse = nil
 	}
-	if counts.onError != nil {
-		r.log.Error("footfall: Config.OnError has failed", "error", counts.onError)
-		counts.onError = nil
+	if counts.onRejected != nil {
+		r.log.Error("footfall: Config.OnRejected has failed", "error", counts.onRejected)
+		counts.onRejected = nil
 	}
 	if counts == (tally{}) {
 		return

@@ -215,10 +215,10 @@ func TestPanicInOnErrorIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
 		f.set(answerRefused(422))
-		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnError = func(error) { panic("boom") } })
+		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnRejected = func(*footfall.RejectedError) { panic("boom") } })
 		track(t, tracker, 1)
 		require.NoError(t, closeWithin(tracker, time.Second))
-		assert.Contains(t, j.String(), "Config.OnError has failed")
+		assert.Contains(t, j.String(), "Config.OnRejected has failed")
 		assert.Contains(t, j.String(), "panic: boom")
 	})
 }
@@ -227,7 +227,7 @@ func TestOnErrorThatEndsItsGoroutineStopsNeitherDeliveryNorClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, j := newFakeNet(), &journal{}
 		f.set(answerRefused(422))
-		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnError = func(error) { runtime.Goexit() } })
+		tracker := start(t, f, j.into, func(c *footfall.Config) { c.OnRejected = func(*footfall.RejectedError) { runtime.Goexit() } })
 		track(t, tracker, 100)
 		require.NoError(t, closeWithin(tracker, time.Minute))
 		assert.Equal(t, footfall.Stats{Tracked: 100, Rejected: 100}, tracker.Stats())

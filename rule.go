@@ -18,7 +18,7 @@ const (
 	AnyRoute = "*"
 	// NoRoute means requests that no route matches: 404 and 405. A 404 or 405 of a catch-all,
 	// such as "/files/*", "/files/{path...}" and net/http's "/files/", counts too, except for
-	// a rule that names the route and ClientError. Without a rule for NoRoute, such requests
+	// a rule that names the route and Status4xx. Without a rule for NoRoute, such requests
 	// make no event.
 	NoRoute = "-"
 )
@@ -98,21 +98,21 @@ type StatusClass uint8
 const (
 	// Status2xx is 2xx and 101.
 	Status2xx StatusClass = 1 << iota
-	// ClientError is 4xx.
-	ClientError
-	// ServerError is 5xx. A handler that panicked counts as 500.
-	ServerError
+	// Status3xx is 3xx.
+	Status3xx
+	// Status4xx is 4xx.
+	Status4xx
+	// Status5xx is 5xx. A handler that panicked counts as 500.
+	Status5xx
 	// Aborted is a handler that ended with http.ErrAbortHandler. The client did not get a
 	// complete answer.
 	Aborted
-	// Status3xx is 3xx.
-	Status3xx
 
 	// Success is Status2xx and Status3xx, because the answer to a form is often a redirect. If
 	// a handler, such as a login, also redirects on failure, call Track in the handler.
 	Success = Status2xx | Status3xx
-	// Failure is ClientError and ServerError.
-	Failure = ClientError | ServerError
+	// Failure is Status4xx and Status5xx.
+	Failure = Status4xx | Status5xx
 )
 
 func classOf(o *Observation) StatusClass {
@@ -120,9 +120,9 @@ func classOf(o *Observation) StatusClass {
 	case o.Aborted:
 		return Aborted
 	case o.Status >= 500:
-		return ServerError
+		return Status5xx
 	case o.Status >= 400:
-		return ClientError
+		return Status4xx
 	case o.Status >= 300:
 		return Status3xx
 	}
@@ -243,7 +243,7 @@ func (t *Tracker) checkRule(r *Rule) error {
 		}
 	}
 	if r.Status&^(Success|Failure|Aborted) != 0 {
-		return ruleError(r, "Status", "not a set of classes, such as Success or ClientError|ServerError: a rule cannot name a single status")
+		return ruleError(r, "Status", "not a set of classes, such as Success or Status4xx|Status5xx: a rule cannot name a single status")
 	}
 	if !r.Page.valid() {
 		return ruleError(r, "Page", "not one of PagePath, PageRoute and PageReferer")

@@ -55,7 +55,7 @@ func TestAnyRouteMeansRoutesThatNoOtherRuleNames(t *testing.T) {
 	t.Parallel()
 	site := setup{rules: []footfall.Rule{
 		{Route: footfall.AnyRoute},
-		{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.ServerError},
+		{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Status5xx},
 	}}.open(t, muxOf("POST /checkout", "GET /pricing"))
 	site.do(t, "POST", "/checkout") // its rule does not match a 200
 	site.get(t, "/pricing")
@@ -82,7 +82,7 @@ func TestNoRouteMeans404And405(t *testing.T) {
 		"not asked": {[]footfall.Rule{{Route: footfall.AnyRoute}}, []string{"get_found", "get_found"}},
 		"automatic names": {[]footfall.Rule{{Route: footfall.NoRoute}},
 			[]string{"get_no_route", "get_no_route", "post_no_route"}},
-		"a name": {[]footfall.Rule{{Route: footfall.NoRoute, Event: "not_found", Status: footfall.ClientError}},
+		"a name": {[]footfall.Rule{{Route: footfall.NoRoute, Event: "not_found", Status: footfall.Status4xx}},
 			[]string{"not_found", "not_found", "not_found"}},
 		"a class that cannot be": {[]footfall.Rule{{Route: footfall.NoRoute, Status: footfall.Success}}, nil},
 	} {

@@ -157,10 +157,10 @@ func TestRuleAppliesToItsStatusClasses(t *testing.T) {
 	}{
 		"none given": {0, statuses},
 		"success":    {footfall.Success, []int{200, 201, 204, 299, 302, 304}},
-		"client":     {footfall.ClientError, []int{400, 404, 405, 499}},
-		"server":     {footfall.ServerError, []int{500, 503}},
+		"client":     {footfall.Status4xx, []int{400, 404, 405, 499}},
+		"server":     {footfall.Status5xx, []int{500, 503}},
 		"failure":    {footfall.Failure, []int{400, 404, 405, 499, 500, 503}},
-		"two": {footfall.Success | footfall.ServerError,
+		"two": {footfall.Success | footfall.Status5xx,
 			[]int{200, 201, 204, 299, 302, 304, 500, 503}},
 		"aborted": {footfall.Aborted, nil},
 	} {

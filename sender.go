@@ -24,7 +24,7 @@ type httpTransport struct {
 	longest  time.Duration // of Retry-After
 	interval time.Duration // Config.FlushInterval
 	rejected func(*RejectedError)
-	accepted Outcome       // of an event that the API accepted: Delivered, or Stored
+	accepted Outcome       // of an event that the API accepted: OutcomeDelivered, or OutcomeStored
 	patience time.Duration // of Close while no event is settled
 	workers  sync.Pool     // of *worker
 
@@ -70,7 +70,7 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		share:    senders.Share{Most: cfg.MaxInFlight},
 		scopes:   retry.NewScopes(retry.Waits{Retry: wait, Hold: probe}),
 		rejected: r.rejected,
-		accepted: Delivered,
+		accepted: OutcomeDelivered,
 		patience: closePatience,
 		workers:  sync.Pool{New: func() any { return new(worker) }},
 	}
@@ -262,7 +262,7 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) (line func()
 	switch {
 	case end.cut:
 		t.cancel(w)
-		src.Settle(w.one[:], Lost, cmp.Or(src.Failure(), end.err))
+		src.Settle(w.one[:], OutcomeLost, cmp.Or(src.Failure(), end.err))
 		return nil
 	case end.verdict == wire.Accepted:
 		line = t.accept(src, w)
@@ -284,7 +284,7 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) (line func()
 func (t *httpTransport) reject(src *Source, w *worker, end *ending) {
 	r := w.one[0]
 	t.rejected(&RejectedError{ID: r.ID, Body: bytes.Clone(r.Body), Err: end.err})
-	src.Settle(w.one[:], Rejected, end.err)
+	src.Settle(w.one[:], OutcomeRejected, end.err)
 }
 
 // ended notes that the attempt of w has ended. answered says that the API has settled the event. It

@@ -18,7 +18,7 @@ func (oneStore) Retry(r Record, _ error) (kept Record, ok bool) { return r, true
 func (oneStore) Settle([]Record, Outcome, error)                {}
 
 func TestAnyAnswerWhileTheTrackerClosesMakesFailedEventsDueAgain(t *testing.T) {
-	for o, due := range map[Outcome]int{Delivered: 1, Rejected: 1, Stored: 1, Lost: 0} {
+	for o, due := range map[Outcome]int{OutcomeDelivered: 1, OutcomeRejected: 1, OutcomeStored: 1, OutcomeLost: 0} {
 		s := NewSource(oneStore{})
 		s.Close()
 		failed := Record{ID: uuid.New()}

@@ -48,7 +48,7 @@ func (b *broker) fail(err error) {
 // openStoring returns a tracker of b, without address and key of an API.
 func openStoring(t *testing.T, b *broker, log *slog.Logger) *footfall.Tracker {
 	b.kept = make(map[string]bool)
-	cfg := footfall.Config{SiteID: "site_1", DefaultURL: "https://example.com/", Logger: log, OnError: func(err error) { log.Error(err.Error()) }}
+	cfg := footfall.Config{SiteID: "site_1", DefaultURL: "https://example.com/", Logger: log, OnRejected: func(err *footfall.RejectedError) { log.Error(err.Error()) }}
 	var err error
 	cfg.Transport, err = footfall.NewStoringTransport(cfg, b)
 	require.NoError(t, err)

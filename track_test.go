@@ -153,7 +153,7 @@ func (discard) Deliver(ctx context.Context, src *footfall.Source) {
 	batch := make([]footfall.Record, 100)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(batch); n > 0; n = src.Take(batch) {
-			src.Settle(batch[:n], footfall.Delivered, nil)
+			src.Settle(batch[:n], footfall.OutcomeDelivered, nil)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestEveryEventIsInExactlyOneCounterAtEveryInstant(t *testing.T) {
 	cfg := api.Config()
 	cfg.MaxQueueEvents = 200
 	cfg.DropOldest = true
-	cfg.OnError = func(error) {}
+	cfg.OnRejected = func(*footfall.RejectedError) {}
 	quiet(&cfg)
 	tracker, err := footfall.New(cfg)
 	require.NoError(t, err)

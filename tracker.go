@@ -95,7 +95,7 @@ func newTracker(cfg *Config) *Tracker {
 		shutdownTimeout: cfg.ShutdownTimeout,
 		closeTimeout:    cfg.CloseTimeout,
 
-		reporter: newReporter(cfg.Logger, cfg.OnError),
+		reporter: newReporter(cfg.Logger, cfg.OnRejected),
 		done:     make(chan struct{}),
 		closed:   make(chan struct{}),
 	}

@@ -42,28 +42,28 @@ func (r Record) OnInterrupt(f func()) bool { return r.early == nil || r.early.On
 type Outcome uint8
 
 const (
-	// Lost is the zero Outcome: the record was given up, because the tracker closes or a store
-	// has no room.
-	Lost Outcome = iota
-	// Delivered means that the API accepted the event.
-	Delivered
-	// Rejected means that the API refused the event for good.
-	Rejected
-	// Stored means that the transport has stored the event so that it survives the process.
-	Stored
+	// OutcomeLost is the zero Outcome: the record was given up, because the tracker closes or a
+	// store has no room.
+	OutcomeLost Outcome = iota
+	// OutcomeDelivered means that the API accepted the event.
+	OutcomeDelivered
+	// OutcomeRejected means that the API refused the event for good.
+	OutcomeRejected
+	// OutcomeStored means that the transport has stored the event so that it survives the process.
+	OutcomeStored
 )
 
 // String returns the name of o in lower case, such as "delivered", or "Outcome(9)" for an
 // unknown value.
 func (o Outcome) String() string {
 	switch o {
-	case Lost:
+	case OutcomeLost:
 		return "lost"
-	case Delivered:
+	case OutcomeDelivered:
 		return "delivered"
-	case Rejected:
+	case OutcomeRejected:
 		return "rejected"
-	case Stored:
+	case OutcomeStored:
 		return "stored"
 	}
 	return "Outcome(" + strconv.Itoa(int(o)) + ")"
@@ -78,15 +78,15 @@ type Transport interface {
 	// settle records; they must have ended when it returns.
 	//
 	// After src.Closing is closed, every record needs an attempt without delay. When ctx ends,
-	// Deliver must settle the records that it has taken as Lost or Stored, take no others, and
-	// return.
+	// Deliver must settle the records that it has taken as OutcomeLost or OutcomeStored, take no
+	// others, and return.
 	Deliver(ctx context.Context, src *Source)
 }
 
-// Flusher is a [Transport] that settles records as Stored before they are delivered.
+// Flusher is a [Transport] that settles records as OutcomeStored before they are delivered.
 // [Tracker.Flush] calls its Flush after every event is settled.
 type Flusher interface {
-	// Flush returns when every record that was Stored before the call has another outcome, or
+	// Flush returns when every record that was stored before the call has another outcome, or
 	// returns an error when ctx has ended.
 	Flush(ctx context.Context) error
 }
@@ -129,7 +129,7 @@ func ReadMemory(memory []byte) (records []Record, damaged int) {
 // NewHTTPTransport returns the default Transport of a tracker. A Transport that passes records
 // on can use it. It uses the fields of cfg about the API: BaseURL, APIKey, AllowHTTP,
 // HTTPClient, MaxInFlight, AttemptTimeout, MaxRetryAfter, the fields for backoff and probes,
-// Logger and OnError. FlushInterval determines how many senders start. A Transport serves one
+// Logger and OnRejected. FlushInterval determines how many senders start. A Transport serves one
 // tracker only. The error joins a [*FieldError] for every problem.
 func NewHTTPTransport(cfg Config) (Transport, error) {
 	return newReportingTransport(cfg, false, func(cfg *Config) (Poster, error) { return newNetPoster(cfg), nil })
@@ -152,10 +152,10 @@ func newReportingTransport(cfg Config, stores bool, open func(*Config) (Poster, 
 	if err != nil {
 		return nil, err
 	}
-	r := newReporter(cfg.Logger, cfg.OnError)
+	r := newReporter(cfg.Logger, cfg.OnRejected)
 	t := newHTTPTransport(&cfg, poster, r)
 	if stores {
-		t.accepted, t.patience = Stored, storePatience
+		t.accepted, t.patience = OutcomeStored, storePatience
 		t.log.Of = "the store"
 	}
 	return &reportingTransport{t, r}, nil
@@ -194,7 +194,7 @@ func (t *reportingTransport) Deliver(ctx context.Context, src *Source) {
 }
 
 // Poster sends single events to the API. It is the replaceable part of an HTTP transport. The
-// transport limits concurrency, interprets answers, retries events and calls OnError.
+// transport limits concurrency, interprets answers, retries events and calls OnRejected.
 type Poster interface {
 	// Post sends r as one POST /v1/events below Config.BaseURL, with r.ID as Idempotency-Key,
 	// and stores the answer in a. An answer with any status is not an error. An error means
@@ -260,7 +260,7 @@ func NewPostingTransport(cfg Config, open func(Config) (Poster, error)) (Transpo
 // NewStoringTransport returns a transport with a [Poster] that stores events where they survive
 // the process, such as with a broker. The transport has the retries and the circuit breaker of the
 // default one. Close retries until its context ends, or until no event was stored for 30 seconds.
-// Events that Post answers with 202 are settled as [Stored].
+// Events that Post answers with 202 are settled as [OutcomeStored].
 // BaseURL and APIKey of cfg are not required. p must not be nil. Errors of p are reported as
 // they are, so they must not contain secrets.
 func NewStoringTransport(cfg Config, p Poster) (Transport, error) {

@@ -46,7 +46,7 @@ func TestPanicInTheApplicationsHooksDoesNotReachTheApplication(t *testing.T) {
 	api.Next(footfalltest.Status(422))
 	panics := 3
 	tracker := onSocket(t, api, func(c *footfall.Config) {
-		c.OnError = func(error) { panic("in OnError") }
+		c.OnRejected = func(*footfall.RejectedError) { panic("in OnRejected") }
 		c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			if panics--; panics >= 0 {
 				panic("in a RoundTripper")
@@ -156,7 +156,7 @@ func TestRejectedErrorKeepsItsBody(t *testing.T) {
 		var kept []*footfall.RejectedError
 		tracker := start(t, f, func(c *footfall.Config) {
 			c.MaxInFlight = 1
-			c.OnError = func(err error) { kept = append(kept, err.(*footfall.RejectedError)) }
+			c.OnRejected = func(err *footfall.RejectedError) { kept = append(kept, err) }
 		})
 		for i := range 3 {
 			require.NoError(t, tracker.Track(context.Background(), fmt.Sprintf("event_%d", i)))

@@ -26,9 +26,9 @@ func panicsReachTheHost(t *testing.T, s Subject) {
 		rules []footfall.StatusClass
 		want  []string // classes whose rule made an event
 	}{
-		{"an error", boom, []footfall.StatusClass{0, footfall.Success, footfall.ServerError}, []string{"class 0", "class 4"}},
-		{"http.ErrAbortHandler", http.ErrAbortHandler, []footfall.StatusClass{0, footfall.ServerError}, nil},
-		{"http.ErrAbortHandler, asked for", http.ErrAbortHandler, []footfall.StatusClass{footfall.Aborted}, []string{"class 8"}},
+		{"an error", boom, []footfall.StatusClass{0, footfall.Success, footfall.Status5xx}, []string{"class 0", "class 8"}},
+		{"http.ErrAbortHandler", http.ErrAbortHandler, []footfall.StatusClass{0, footfall.Status5xx}, nil},
+		{"http.ErrAbortHandler, asked for", http.ErrAbortHandler, []footfall.StatusClass{footfall.Aborted}, []string{"class 16"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func errorsAreRecordedAsSeen(t *testing.T, s Subject) {
 	for status, class := range map[int]string{418: "client", 409: "client", 503: "server"} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			site := s.open(t, []footfall.Rule{
-				s.rule("GET", "/fails", "client", footfall.ClientError),
-				s.rule("GET", "/fails", "server", footfall.ServerError),
+				s.rule("GET", "/fails", "client", footfall.Status4xx),
+				s.rule("GET", "/fails", "server", footfall.Status5xx),
 				s.rule("GET", "/fails", "success", footfall.Success),
 			}, Route{Method: "GET", Pattern: "/fails", Fail: status})
 			resp, _ := get(t, ownClient(t), site.URL+"/fails")

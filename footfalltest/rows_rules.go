@@ -56,7 +56,7 @@ func catchAllsAreToldApart(t *testing.T, s Subject) {
 	})
 	t.Run("its 404, asked for", func(t *testing.T) {
 		t.Parallel()
-		site := open(t, missing, s.rule("GET", "/help/{rest...}", "helpless", footfall.ClientError))
+		site := open(t, missing, s.rule("GET", "/help/{rest...}", "helpless", footfall.Status4xx))
 		get(t, ownClient(t), site.URL+"/help/me/now")
 		get(t, ownClient(t), site.URL+"/help/me/missing")
 		expectNames(t, site.events(), "helpless")

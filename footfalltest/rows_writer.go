@@ -145,7 +145,7 @@ func eventsArriveWhenWritten(t *testing.T, s Subject) {
 func earlyHintsAreNotTheStatus(t *testing.T, s Subject) {
 	site := s.open(t, []footfall.Rule{
 		s.rule("GET", "/hints", "succeeded", footfall.Success),
-		s.rule("GET", "/hints", "failed", footfall.ClientError),
+		s.rule("GET", "/hints", "failed", footfall.Status4xx),
 	}, Route{Method: "GET", Pattern: "/hints", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", "</style.css>; rel=preload")
 		w.WriteHeader(http.StatusEarlyHints)

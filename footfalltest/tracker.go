@@ -93,12 +93,12 @@ func (r *recording) Deliver(ctx context.Context, src *footfall.Source) {
 func (r *recording) keep(record footfall.Record) footfall.Outcome {
 	e, err := parseEvent(record.ID.String(), record.Body)
 	if err != nil {
-		return footfall.Rejected
+		return footfall.OutcomeRejected
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)
-	return footfall.Delivered
+	return footfall.OutcomeDelivered
 }
 
 func (r *recording) all() []Event {

@@ -63,7 +63,7 @@ func provider(t *testing.T) (*sdk.MeterProvider, *sdk.ManualReader) {
 func TestEachFieldOfStatsIsObserved(t *testing.T) {
 	api := footfalltest.NewAPI(t)
 	cfg := api.Config()
-	cfg.OnError = func(error) {}
+	cfg.OnRejected = func(*footfall.RejectedError) {}
 	cfg.MaxQueueEvents = 3
 	tracker, err := footfall.New(cfg)
 	require.NoError(t, err)

@@ -87,7 +87,7 @@ func TestEventsExpireAfterMaxAgeInTheFile(t *testing.T) {
 		a.run(2 * time.Minute)
 		assert.Equal(t, len(wrongTimes), a.expired())
 		assert.Zero(t, a.feed.read().Events)
-		assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: len(wrongTimes)}, a.tracked.moved)
+		assert.Equal(t, map[footfall.Outcome]int{footfall.OutcomeLost: len(wrongTimes)}, a.tracked.moved)
 	})
 }
 

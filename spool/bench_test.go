@@ -23,7 +23,7 @@ func (free) Deliver(ctx context.Context, src *footfall.Source) {
 	some := make([]footfall.Record, 64)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(some); n > 0; n = src.Take(some) {
-			src.Settle(some[:n], footfall.Delivered, nil)
+			src.Settle(some[:n], footfall.OutcomeDelivered, nil)
 		}
 	}
 }

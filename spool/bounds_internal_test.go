@@ -24,13 +24,13 @@ func TestAnEventTakesTheRoomOfAnEndedEvent(t *testing.T) {
 			a.keep()
 			taken := make([]footfall.Record, 2)
 			require.Equal(t, 2, a.feed.Take(taken))
-			a.feed.Settle(taken, footfall.Delivered, nil)
+			a.feed.Settle(taken, footfall.OutcomeDelivered, nil)
 			a.src = footfall.NewSource(&queued{*a.tracked, wrongTimes[:2]})
 			a.due.Store(true)
 			a.step()
 			assert.Zero(t, a.feed.read().Dropped)
 			assert.Equal(t, uint64(len(wrongTimes)), a.feed.read().Events)
-			assert.Equal(t, 2*len(wrongTimes)-1, a.tracked.settled[footfall.Stored])
+			assert.Equal(t, 2*len(wrongTimes)-1, a.tracked.settled[footfall.OutcomeStored])
 		})
 	}
 }

@@ -145,7 +145,7 @@ func (n slow) Deliver(ctx context.Context, src *footfall.Source) {
 	<-src.Closing()
 	some := make([]footfall.Record, n.few)
 	if _, ok := src.Wait(ctx); ok {
-		src.Settle(some[:src.Take(some)], footfall.Delivered, nil)
+		src.Settle(some[:src.Take(some)], footfall.OutcomeDelivered, nil)
 	}
 	<-ctx.Done()
 }

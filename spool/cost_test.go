@@ -46,7 +46,7 @@ func refusing(ctx context.Context, src *footfall.Source) {
 				src.Retry(one[0], time.Hour, errRefused)
 				continue
 			}
-			src.Settle(one, footfall.Delivered, nil)
+			src.Settle(one, footfall.OutcomeDelivered, nil)
 		}
 	}
 }

@@ -109,9 +109,9 @@ func (a *api) take(r footfall.Record) (footfall.Outcome, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.up {
-		return footfall.Lost, errRefused
+		return footfall.OutcomeLost, errRefused
 	}
-	o, err := footfall.Delivered, error(nil)
+	o, err := footfall.OutcomeDelivered, error(nil)
 	if a.answer != nil {
 		o, err = a.answer(len(a.got), r)
 	}

@@ -147,7 +147,7 @@ func (f *feed) takeItems(dst []footfall.Record, pop func() *item) int {
 		f.wake()
 	}
 	f.mu.Unlock()
-	f.moved(gone, footfall.Lost)
+	f.moved(gone, footfall.OutcomeLost)
 	return n
 }
 
@@ -157,7 +157,7 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	it := f.out[r.ID]
 	known := it != nil && it.taken
 	if known && f.closed && err != nil {
-		f.countInRow(footfall.Lost)
+		f.countInRow(footfall.OutcomeLost)
 	}
 	if !known || it.key == 0 {
 		f.mu.Unlock()
@@ -176,7 +176,7 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 		ok = f.keep(it, &r)
 	}
 	f.mu.Unlock()
-	f.moved(gone, footfall.Lost)
+	f.moved(gone, footfall.OutcomeLost)
 	return r, ok
 }
 
@@ -343,7 +343,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 		case it.key == 0:
 			delete(f.out, it.rec.ID)
 			direct = append(direct, it.rec)
-		case o == footfall.Lost:
+		case o == footfall.OutcomeLost:
 			f.giveBack(it)
 		default:
 			f.countInRow(o)
@@ -351,7 +351,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 			own += f.endEvent(it)
 		}
 	}
-	if o == footfall.Stored {
+	if o == footfall.OutcomeStored {
 		f.passedOn += uint64(own)
 	}
 	f.wake()
@@ -359,7 +359,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 	if len(direct) > 0 {
 		f.src.Settle(direct, o, err)
 	}
-	if o != footfall.Stored {
+	if o != footfall.OutcomeStored {
 		f.moved(own, o)
 	}
 }
@@ -372,12 +372,12 @@ func (f *feed) giveBack(it *item) {
 		f.again = append(f.again, it)
 		return
 	}
-	f.countInRow(footfall.Lost)
+	f.countInRow(footfall.OutcomeLost)
 }
 
 // countInRow counts the consecutive events of the file that Next gives up.
 func (f *feed) countInRow(o footfall.Outcome) {
-	if o != footfall.Lost {
+	if o != footfall.OutcomeLost {
 		f.lostRow = 0
 		f.alive = f.closed
 		return
@@ -390,9 +390,9 @@ func (f *feed) countInRow(o footfall.Outcome) {
 
 func (f *feed) countOutcome(o footfall.Outcome) {
 	switch o {
-	case footfall.Delivered:
+	case footfall.OutcomeDelivered:
 		f.stats.Delivered++
-	case footfall.Rejected:
+	case footfall.OutcomeRejected:
 		f.stats.Rejected++
 	default:
 		f.stats.HandedOver++

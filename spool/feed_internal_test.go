@@ -122,10 +122,10 @@ func TestARecordIsSettledOnce(t *testing.T) {
 	stranger := some(9, 1)[0].rec
 	notTaken := some(2, 1)[0].rec
 	for range 3 {
-		f.Settle(taken, footfall.Delivered, nil)
-		f.Settle([]footfall.Record{stranger, notTaken}, footfall.Delivered, nil)
+		f.Settle(taken, footfall.OutcomeDelivered, nil)
+		f.Settle([]footfall.Record{stranger, notTaken}, footfall.OutcomeDelivered, nil)
 	}
-	assert.Equal(t, map[footfall.Outcome]int{footfall.Delivered: 1}, q.moved)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.OutcomeDelivered: 1}, q.moved)
 	ended, _ := f.endings()
 	assert.Equal(t, []parcel{{1, 30}}, ended)
 }
@@ -136,7 +136,7 @@ func TestEventsOfAnEarlierProcessAreNotReportedToTheTracker(t *testing.T) {
 	f.load(&r, 6, time.Now(), func(b []byte) []byte { return b })
 	taken := make([]footfall.Record, 1)
 	require.Equal(t, 1, f.Take(taken))
-	f.Settle(taken, footfall.Delivered, nil)
+	f.Settle(taken, footfall.OutcomeDelivered, nil)
 	assert.Empty(t, q.moved)
 	assert.Equal(t, uint64(1), f.read().Delivered)
 }
@@ -148,11 +148,11 @@ func TestEventsThatNextStoresAreMovedWhenNextReportsThem(t *testing.T) {
 	f.stored(some(1, 3))
 	taken := make([]footfall.Record, 3)
 	f.Take(taken)
-	f.Settle(taken, footfall.Stored, nil)
+	f.Settle(taken, footfall.OutcomeStored, nil)
 	assert.Empty(t, q.moved, "stored they are still")
-	f.Moved(2, footfall.Delivered)
-	f.Moved(5, footfall.Rejected)
-	assert.Equal(t, map[footfall.Outcome]int{footfall.Delivered: 2, footfall.Rejected: 1}, q.moved)
+	f.Moved(2, footfall.OutcomeDelivered)
+	f.Moved(5, footfall.OutcomeRejected)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.OutcomeDelivered: 2, footfall.OutcomeRejected: 1}, q.moved)
 	assert.Equal(t, uint64(3), f.read().HandedOver)
 }
 
@@ -186,11 +186,11 @@ func TestEventsInMemoryOnlyAreSettledWithTheTracker(t *testing.T) {
 	taken := make([]footfall.Record, 1)
 	f.Take(taken)
 	assert.Len(t, f.hide(), 2, "one is on its way")
-	f.Settle(taken, footfall.Delivered, nil)
-	assert.Equal(t, map[footfall.Outcome]int{footfall.Delivered: 1}, q.settled)
+	f.Settle(taken, footfall.OutcomeDelivered, nil)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.OutcomeDelivered: 1}, q.settled)
 	f.expose([]footfall.Record{some(2, 1)[0].rec}, false)
 	f.abandon(errNextStopped)
-	assert.Equal(t, 1, q.settled[footfall.Lost])
+	assert.Equal(t, 1, q.settled[footfall.OutcomeLost])
 	assert.Zero(t, f.Take(taken), "its memory is the tracker's again")
 	ended, _ := f.endings()
 	assert.Empty(t, ended)
@@ -209,7 +209,7 @@ func TestFlushWaitsUntilTheFileIsEmpty(t *testing.T) {
 	taken := make([]footfall.Record, 2)
 	f.Take(taken)
 	assert.False(t, done(fl), "on its way")
-	f.Settle(taken, footfall.Delivered, nil)
+	f.Settle(taken, footfall.OutcomeDelivered, nil)
 	assert.False(t, done(fl), "still in the file")
 	f.committed(&store{next: 3}, 2)
 	assert.True(t, done(fl))
@@ -222,7 +222,7 @@ func TestFlushWaitsForEventsThatAreNotReadFromTheFileYet(t *testing.T) {
 	fl := f.await()
 	taken := make([]footfall.Record, windowEvents)
 	f.Take(taken)
-	f.Settle(taken, footfall.Delivered, nil)
+	f.Settle(taken, footfall.OutcomeDelivered, nil)
 	f.committed(&store{next: windowEvents + 2, events: 1}, windowEvents)
 	f.answer()
 	assert.False(t, isClosed(fl.done), "one more is in the file")
@@ -242,7 +242,7 @@ func TestAnEventThatNextGivesUpIsTakenNext(t *testing.T) {
 	f.stored(some(1, 4))
 	taken := make([]footfall.Record, 4)
 	require.Equal(t, 2, f.Take(taken[:2]))
-	f.Settle(taken[:2], footfall.Lost, errNextStopped)
+	f.Settle(taken[:2], footfall.OutcomeLost, errNextStopped)
 	f.tick()
 	require.Equal(t, 4, f.Take(taken))
 	for i, it := range some(1, 4) {
@@ -257,7 +257,7 @@ func TestTakeReturnsNoExpiredEvent(t *testing.T) {
 	f.clock.set(time.Hour + 1)
 	assert.Zero(t, f.Take(make([]footfall.Record, 3)))
 	assert.Equal(t, uint64(3), f.read().Expired)
-	assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: 3}, q.moved)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.OutcomeLost: 3}, q.moved)
 }
 
 // Only Next can settle an event that is in memory only.
@@ -269,8 +269,8 @@ func TestEventsInMemoryOnlyDoNotExpire(t *testing.T) {
 	assert.Zero(t, f.sweep(time.Now()))
 	taken := make([]footfall.Record, 1)
 	require.Equal(t, 1, f.Take(taken))
-	f.Settle(taken, footfall.Delivered, nil)
-	assert.Equal(t, 1, q.settled[footfall.Delivered])
+	f.Settle(taken, footfall.OutcomeDelivered, nil)
+	assert.Equal(t, 1, q.settled[footfall.OutcomeDelivered])
 }
 
 // Events in the file are safe. Events in memory have no other chance.
@@ -286,11 +286,11 @@ func TestAClosingFeedTriesEventsInMemoryEvenIfTheAPIDoesNotAnswer(t *testing.T) 
 	for _, ok := f.next.Wait(ctx); ok; _, ok = f.next.Wait(ctx) {
 		for f.Take(one) == 1 {
 			tried++
-			f.Settle(one, footfall.Lost, errNextStopped)
+			f.Settle(one, footfall.OutcomeLost, errNextStopped)
 		}
 	}
 	assert.Equal(t, enoughLost+2, tried)
-	assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: 2}, q.settled)
+	assert.Equal(t, map[footfall.Outcome]int{footfall.OutcomeLost: 2}, q.settled)
 	assert.Empty(t, q.moved)
 	_, more := f.wants()
 	assert.False(t, more, "the rest of the file is not read")
@@ -303,7 +303,7 @@ func TestAnEventThatNextGivesUpWhileClosingIsNotLost(t *testing.T) {
 	f.close()
 	taken := make([]footfall.Record, 3)
 	f.Take(taken)
-	f.Settle(taken[:2], footfall.Lost, errNextStopped)
+	f.Settle(taken[:2], footfall.OutcomeLost, errNextStopped)
 	f.failed()
 	f.opened(&store{next: 4, events: 3}, &contents{events: 3}, false)
 	assert.Empty(t, q.moved)

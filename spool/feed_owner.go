@@ -130,7 +130,7 @@ func (f *feed) dropOldest() (size int, ok bool) {
 	f.stats.Dropped++
 	told := f.endEvent(it)
 	f.mu.Unlock()
-	f.moved(told, footfall.Lost)
+	f.moved(told, footfall.OutcomeLost)
 	return it.size, true
 }
 
@@ -200,7 +200,7 @@ func (f *feed) sweep(now time.Time) uint64 {
 	}
 	expired := f.stats.Expired
 	f.mu.Unlock()
-	f.moved(told, footfall.Lost)
+	f.moved(told, footfall.OutcomeLost)
 	return expired
 }
 
@@ -265,7 +265,7 @@ func (f *feed) abandon(err error) {
 	}
 	f.mu.Unlock()
 	if len(lost) > 0 {
-		f.src.Settle(lost, footfall.Lost, err)
+		f.src.Settle(lost, footfall.OutcomeLost, err)
 	}
 }
 
@@ -296,7 +296,7 @@ func (f *feed) opened(s *store, t *contents, first bool) {
 	f.copyCounts(s)
 	lost := f.lost(t)
 	f.mu.Unlock()
-	f.moved(lost, footfall.Lost)
+	f.moved(lost, footfall.OutcomeLost)
 }
 
 // lost returns how many events of this run were in a file that is gone.

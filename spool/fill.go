@@ -27,7 +27,7 @@ func (o *owner) fill() {
 			}
 			return nil
 		})
-		o.feed.moved(told, footfall.Lost)
+		o.feed.moved(told, footfall.OutcomeLost)
 		if err != nil {
 			o.fail(err)
 			return

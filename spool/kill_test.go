@@ -41,9 +41,9 @@ func victim(dir, first string) {
 	next := newAPI(true)
 	next.answer = func(n int, _ footfall.Record) (footfall.Outcome, error) {
 		if n%2 == 0 {
-			return footfall.Lost, errRefused
+			return footfall.OutcomeLost, errRefused
 		}
-		return footfall.Rejected, nil // so that the file has ended records
+		return footfall.OutcomeRejected, nil // so that the file has ended records
 	}
 	tracker, _, err := spool.Open(
 		footfall.Config{SiteID: "site_1", DefaultURL: "https://shop.example.com/"},
@@ -80,7 +80,7 @@ func (l lossy) Deliver(ctx context.Context, src *footfall.Source) {
 type printing struct{ *footfall.Source }
 
 func (p printing) Settle(records []footfall.Record, o footfall.Outcome, err error) {
-	if o == footfall.Rejected {
+	if o == footfall.OutcomeRejected {
 		_, _ = os.Stdout.WriteString("ended " + string(records[0].Body) + "\n")
 	}
 	p.Source.Settle(records, o, err)

@@ -111,7 +111,7 @@ func TestABacklogIsNotReadIntoMemory(t *testing.T) {
 		<-opened
 		window, taken := second.spool.InMemory()
 		most = max(most, window+taken)
-		return footfall.Delivered, nil
+		return footfall.OutcomeDelivered, nil
 	}
 	second = open(t, dir, next)
 	close(opened)
@@ -141,7 +141,7 @@ func TestCloseGivesUpSoonWhenTheAPIDoesNotAnswer(t *testing.T) {
 	s.keep(0, 5000)
 	next.answer = func(int, footfall.Record) (footfall.Outcome, error) {
 		attempts++
-		return footfall.Lost, errRefused
+		return footfall.OutcomeLost, errRefused
 	}
 	next.mu.Lock()
 	next.up = true // without waking it; it notices when the tracker closes
@@ -236,7 +236,7 @@ func (hanging) Deliver(ctx context.Context, src *footfall.Source) {
 	one := make([]footfall.Record, 1)
 	if _, ok := src.Wait(ctx); ok && src.Take(one) == 1 {
 		<-ctx.Done()
-		src.Settle(one, footfall.Lost, ctx.Err())
+		src.Settle(one, footfall.OutcomeLost, ctx.Err())
 	}
 }
 
@@ -245,9 +245,9 @@ func TestEventsThatNextGivesUpAreOfferedAgain(t *testing.T) {
 	next := newAPI(true)
 	next.answer = func(n int, _ footfall.Record) (footfall.Outcome, error) {
 		if n < 3 {
-			return footfall.Lost, errRefused
+			return footfall.OutcomeLost, errRefused
 		}
-		return footfall.Delivered, nil
+		return footfall.OutcomeDelivered, nil
 	}
 	s := open(t, t.TempDir(), next)
 	s.keep(0, 1)
@@ -261,9 +261,9 @@ func TestAnEventThatTheAPIRefusesLeavesTheFile(t *testing.T) {
 	next := newAPI(true)
 	next.answer = func(n int, _ footfall.Record) (footfall.Outcome, error) {
 		if n%2 == 0 {
-			return footfall.Rejected, errRefused
+			return footfall.OutcomeRejected, errRefused
 		}
-		return footfall.Delivered, nil
+		return footfall.OutcomeDelivered, nil
 	}
 	s := open(t, t.TempDir(), next)
 	s.track(0, 100)

@@ -41,7 +41,7 @@ func TestStoredEventsAreDeliveredAfterARestartWithTheSameIDAndBytes(t *testing.T
 	down := newAPI(true)
 	down.answer = func(_ int, r footfall.Record) (footfall.Outcome, error) {
 		ids = append(ids, r.ID.String())
-		return footfall.Lost, errRefused
+		return footfall.OutcomeLost, errRefused
 	}
 	first := open(t, dir, down)
 	first.keep(0, 3)
@@ -78,7 +78,7 @@ func TestFlushMeansDeliveredAndNotJustStored(t *testing.T) {
 func TestFlushCallsFlushOfANextThatStoresEvents(t *testing.T) {
 	t.Parallel()
 	next := &storing{api: newAPI(true)}
-	next.answer = func(int, footfall.Record) (footfall.Outcome, error) { return footfall.Stored, nil }
+	next.answer = func(int, footfall.Record) (footfall.Outcome, error) { return footfall.OutcomeStored, nil }
 	s := open(t, t.TempDir(), next)
 	s.track(0, 10)
 	require.ErrorIs(t, s.Flush(t.Context()), errRefused)

@@ -71,7 +71,7 @@ func (o *owner) write() bool {
 	}
 	o.feed.committed(o.store, len(ended)) // before Settle, so that a Flush after it sees the new key
 	if n > 0 {
-		o.src.Settle(o.held[:n], footfall.Stored, nil)
+		o.src.Settle(o.held[:n], footfall.OutcomeStored, nil)
 		o.release(n)
 	}
 	o.feed.stored(items) // after Settle, because an event must be Stored before Next settles it

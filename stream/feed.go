@@ -299,9 +299,9 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 	for i := range records {
 		id := records[i].ID
 		switch o {
-		case footfall.Lost:
+		case footfall.OutcomeLost:
 			f.handBack(id, jetstream.Msg.Nak)
-		case footfall.Rejected:
+		case footfall.OutcomeRejected:
 			f.reject(id, err)
 		default:
 			f.ack(id, &f.stats.Delivered)

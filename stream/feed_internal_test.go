@@ -58,11 +58,11 @@ func TestARedeliveryOfAHeldMessageIsNotSentAgain(t *testing.T) {
 	require.Len(t, records, 1)
 	f.put([]jetstream.Msg{again})
 	assert.Empty(t, take(f))
-	f.Settle(records, footfall.Delivered, nil)
+	f.Settle(records, footfall.OutcomeDelivered, nil)
 	f.flushAcks()
 	assert.Equal(t, []int{0, 1}, []int{first.acks, again.acks}, "the newest delivery is acknowledged")
 	assert.Equal(t, Stats{Taken: 2, Redelivered: 1, Delivered: 1}, f.read())
-	f.Settle(records, footfall.Delivered, nil)
+	f.Settle(records, footfall.OutcomeDelivered, nil)
 	assert.Equal(t, uint64(1), f.read().Delivered, "once")
 }
 
@@ -90,7 +90,7 @@ func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, few, messages := newFeed(2*ackMost, time.Second), newMessage(), make([]jetstream.Msg, ackMost)
 		f.put([]jetstream.Msg{few})
-		f.Settle(take(f), footfall.Delivered, nil)
+		f.Settle(take(f), footfall.OutcomeDelivered, nil)
 		f.mu.Lock()
 		assert.Len(t, f.acks, 1, "it waits")
 		f.mu.Unlock()
@@ -102,7 +102,7 @@ func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 		}
 		f.put(messages)
 		for records := take(f); len(records) > 0; records = take(f) {
-			f.Settle(records, footfall.Delivered, nil)
+			f.Settle(records, footfall.OutcomeDelivered, nil)
 		}
 		for _, m := range messages {
 			assert.Equal(t, 1, m.(*message).acks, "without a wait")

@@ -99,7 +99,7 @@ func relay(t testing.TB, api *footfalltest.API, cfg stream.Config, c stream.Rela
 	client := api.Config()
 	client.BackoffMin, client.BackoffMax = 10*time.Millisecond, 200*time.Millisecond
 	client.ProbeMin, client.ProbeMax = 10*time.Millisecond, 200*time.Millisecond
-	client.OnError = func(error) {}
+	client.OnRejected = func(*footfall.RejectedError) {}
 	for _, f := range change {
 		f(&client)
 	}

@@ -55,7 +55,7 @@ func rejecting(n int, js jetstream.JetStream) *Relay {
 // reject gives the relay a message that the API rejects.
 func (r *Relay) reject(m *message) {
 	r.feed.put([]jetstream.Msg{m})
-	r.feed.Settle(take(r.feed), footfall.Rejected, &footfall.APIError{Status: 422})
+	r.feed.Settle(take(r.feed), footfall.OutcomeRejected, &footfall.APIError{Status: 422})
 }
 
 func TestRejectedEventsAreMovedAtOnce(t *testing.T) {

@@ -138,7 +138,7 @@ func (f *fickle) Close() {}
 
 // run runs a relay until ctx ends.
 func (f *fickle) run(t *testing.T, ctx context.Context) {
-	cfg := footfall.Config{BaseURL: "https://api.example.com", APIKey: "key", Logger: slog.New(slog.DiscardHandler), OnError: func(error) {}}
+	cfg := footfall.Config{BaseURL: "https://api.example.com", APIKey: "key", Logger: slog.New(slog.DiscardHandler), OnRejected: func(*footfall.RejectedError) {}}
 	next, err := footfall.NewPostingTransport(cfg, func(footfall.Config) (footfall.Poster, error) { return f, nil })
 	require.NoError(t, err)
 	link, err := simulatedLink(f.b.broker, Config{}.withDefaults(cfg.Logger))

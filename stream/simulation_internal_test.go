@@ -76,7 +76,7 @@ func (c *counted) Settle(records []footfall.Record, o footfall.Outcome, err erro
 		ids[i] = records[i].ID
 	}
 	c.feed.Settle(records, o, err)
-	if o != footfall.Lost {
+	if o != footfall.OutcomeLost {
 		for _, id := range ids {
 			c.simulated.settled(id, o)
 		}
@@ -130,7 +130,7 @@ func (t *simulated) store(records []footfall.Record) {
 	for _, r := range records {
 		all = append(all, copied{r.ID, slices.Clone(r.Body)})
 	}
-	t.src.Settle(records, footfall.Stored, nil)
+	t.src.Settle(records, footfall.OutcomeStored, nil)
 	for _, c := range all {
 		t.broker.publish(c.id, c.body)
 	}

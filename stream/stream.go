@@ -73,7 +73,7 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, error) {
 }
 
 // New returns the Transport of [Open], such as for the Next of a spool. It uses these fields of
-// tracker: MaxInFlight, AttemptTimeout, the fields for backoff and probes, Logger and OnError.
+// tracker: MaxInFlight, AttemptTimeout, the fields for backoff and probes, Logger and OnRejected.
 // Close of the tracker closes the connection, or [Stream.Close] if no tracker uses the Stream.
 //
 // The error joins a [*footfall.FieldError] for every wrong field, or is a [*SettingsError], or

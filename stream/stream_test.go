@@ -197,7 +197,7 @@ func TestAMessageThatNATSDoesNotTakeIsRejected(t *testing.T) {
 	s := startServer(t, func(o *server.Options) { o.MaxPayload = 1000 })
 	refused := make(chan error, 1)
 	tracker := quick(&footfalltest.Log{})
-	tracker.OnError = func(err error) { refused <- err }
+	tracker.OnRejected = func(err *footfall.RejectedError) { refused <- err }
 	tr := open(t, tracker, single(s.ClientURL()))
 	require.NoError(t, tr.Track(t.Context(), "big", footfall.P("text", strings.Repeat("x", 1500))))
 	require.NoError(t, flushWithin(tr, patience))

@@ -78,7 +78,7 @@ func (o *observed) Settle(records []footfall.Record, out footfall.Outcome, err e
 		ids = append(ids, records[i].ID)
 	}
 	o.feed.Settle(records, out, err)
-	if out == footfall.Lost {
+	if out == footfall.OutcomeLost {
 		return // it is in the stream again
 	}
 	for _, id := range ids {
@@ -125,7 +125,7 @@ func (t *through) Retry(r footfall.Record, err error) (footfall.Record, bool) {
 // Settle implements footfall.Store. What is Stored stays pending.
 func (t *through) Settle(records []footfall.Record, o footfall.Outcome, err error) {
 	for i := range records {
-		if o == footfall.Stored {
+		if o == footfall.OutcomeStored {
 			continue
 		}
 		if r, ok := t.settled(records[i].ID); ok {
@@ -163,7 +163,7 @@ func (t *through) Deliver(ctx context.Context, src *footfall.Source) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range t.pending {
-		src.Settle([]footfall.Record{r}, footfall.Lost, src.Failure())
+		src.Settle([]footfall.Record{r}, footfall.OutcomeLost, src.Failure())
 	}
 }
 

@@ -87,8 +87,7 @@ func answersThatReject(t *testing.T, open Open) {
 		r.counts(t, 1, 1)
 		assert.Len(t, api.Requests(), 2)
 		require.Len(t, r.rejections(), 1)
-		var rejected *footfall.RejectedError
-		require.ErrorAs(t, r.rejections()[0], &rejected)
+		rejected := r.rejections()[0]
 		assert.Equal(t, api.Requests()[0].ID, rejected.ID.String())
 		assert.Equal(t, api.Requests()[0].Body, rejected.Body)
 		var apiErr *footfall.APIError

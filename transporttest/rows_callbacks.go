@@ -20,7 +20,7 @@ import (
 // transports that store events.
 var callbackRows = []row{
 	{"a log that blocks forever delays neither Track nor deliveries nor Close", logBlocks},
-	{"an OnError that blocks forever delays neither Track nor deliveries nor Close", onErrorBlocks},
+	{"an OnRejected that blocks forever delays neither Track nor deliveries nor Close", onRejectedBlocks},
 }
 
 // blocker blocks each call until the test ends.
@@ -42,7 +42,7 @@ func (b *blocker) Enabled(context.Context, slog.Level) bool { return true }
 func (b *blocker) Handle(context.Context, slog.Record) error { b.block(); return nil }
 
 // mostBlocked bounds the blocked calls: one log line in each of three parts, and some calls
-// of OnError.
+// of OnRejected.
 const mostBlocked = 3 + 66
 
 // bounded checks the number of blocked calls, including calls of other rows.
@@ -82,10 +82,10 @@ func logBlocks(t *testing.T, open Open) {
 	require.NoError(t, r.close(10*time.Second))
 }
 
-func onErrorBlocks(t *testing.T, open Open) {
+func onRejectedBlocks(t *testing.T, open Open) {
 	api := footfalltest.NewAPI(t)
 	b := newBlocker(t)
-	r := start(t, open, api.Config(), alone, func(c *footfall.Config) { c.OnError = func(error) { b.block() } })
+	r := start(t, open, api.Config(), alone, func(c *footfall.Config) { c.OnRejected = func(*footfall.RejectedError) { b.block() } })
 	unhindered(t, r, api)
 	r.counts(t, 13, 200)
 	b.bounded(t)
@@ -95,5 +95,5 @@ func onErrorBlocks(t *testing.T, open Open) {
 		n, _ := strconv.Atoi(line[1]) // of digits
 		told += n
 	}
-	assert.InDelta(t, 200-64, told, 2, "the events without a call of OnError")
+	assert.InDelta(t, 200-64, told, 2, "the events without a call of OnRejected")
 }

@@ -64,7 +64,7 @@ type rig struct {
 	footfalltest.Log
 
 	mu       sync.Mutex
-	rejected []error
+	rejected []*footfall.RejectedError
 }
 
 // start starts a tracker for the API of cfg, with short intervals.
@@ -72,7 +72,7 @@ func start(t *testing.T, open Open, cfg footfall.Config, change ...func(*footfal
 	t.Helper()
 	r := &rig{}
 	cfg.Logger = r.Logger()
-	cfg.OnError = r.reject
+	cfg.OnRejected = r.reject
 	cfg.BackoffMin, cfg.BackoffMax = time.Millisecond, 20*time.Millisecond
 	cfg.ProbeMin, cfg.ProbeMax = time.Millisecond, 20*time.Millisecond
 	for _, c := range change {
@@ -101,17 +101,17 @@ func patient(c *footfall.Config) {
 	c.ProbeMin, c.ProbeMax = 10*time.Hour, 10*time.Hour
 }
 
-func (r *rig) reject(err error) {
+func (r *rig) reject(err *footfall.RejectedError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rejected = append(r.rejected, err)
 }
 
-// rejections returns the errors passed to OnError.
-func (r *rig) rejections() []error {
+// rejections returns the errors passed to OnRejected.
+func (r *rig) rejections() []*footfall.RejectedError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]error(nil), r.rejected...)
+	return slices.Clone(r.rejected)
 }
 
 // patience bounds each wait, also on a busy machine.

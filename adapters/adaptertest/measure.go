@@ -34,7 +34,7 @@ func (nowhere) Deliver(ctx context.Context, src *footfall.Source) {
 	batch := make([]footfall.Record, 100)
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
 		for n := src.Take(batch); n > 0; n = src.Take(batch) {
-			src.Settle(batch[:n], footfall.Delivered, nil)
+			src.Settle(batch[:n], footfall.OutcomeDelivered, nil)
 		}
 	}
 }

@@ -169,8 +169,8 @@ func Seen(route string) footfall.Rule { return footfall.Rule{Route: route, Event
 func Classes(route string) []footfall.Rule {
 	return []footfall.Rule{
 		{Route: route, Event: "success", Status: footfall.Success},
-		{Route: route, Event: "client error", Status: footfall.ClientError},
-		{Route: route, Event: "server error", Status: footfall.ServerError},
+		{Route: route, Event: "client error", Status: footfall.Status4xx},
+		{Route: route, Event: "server error", Status: footfall.Status5xx},
 		{Route: route, Event: "aborted", Status: footfall.Aborted},
 	}
 }

@@ -55,7 +55,7 @@ import (
 // is the interceptor's.
 func Middleware(tracker *footfall.Tracker, rules ...footfall.Rule) connect.Interceptor {
 	set := tracker.Rules(rules...)
-	return &interceptor{tracker, set, set.Headers()}
+	return &interceptor{tracker, set, set.NeededHeaders()}
 }
 
 // secure is the key of a *tls.ConnectionState in the context of connections by TLS.
@@ -104,7 +104,7 @@ func Procedures(services ...protoreflect.ServiceDescriptor) []string {
 type interceptor struct {
 	tracker *footfall.Tracker
 	rules   *footfall.Rules
-	headers footfall.Headers
+	headers footfall.NeededHeaders
 }
 
 func (i *interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {

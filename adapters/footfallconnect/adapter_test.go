@@ -138,7 +138,7 @@ func TestThePlaceOfRecoverDecidesWhatIsRecorded(t *testing.T) {
 		return connect.NewError(connect.CodeAborted, errors.New("it panicked"))
 	}
 	rules := []footfall.Rule{
-		{Route: add, Event: "server", Status: footfall.ServerError}, {Route: add, Event: "client", Status: footfall.ClientError},
+		{Route: add, Event: "server", Status: footfall.Status5xx}, {Route: add, Event: "client", Status: footfall.Status4xx},
 	}
 	panics := func(options ...connect.HandlerOption) http.Handler {
 		return connect.NewUnaryHandler(add, func(context.Context, *connect.Request[message]) (*connect.Response[message], error) { panic("boom") }, options...)

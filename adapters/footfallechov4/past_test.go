@@ -20,7 +20,7 @@ func TestAnswerToTheWriterBelowEchoCountsAsTheClientSeesIt(t *testing.T) {
 	e := echo.New()
 	e.Use(footfallechov4.Middleware(tracker.Tracker,
 		footfall.Rule{Route: "GET /slow", Event: "answered", Status: footfall.Success},
-		footfall.Rule{Route: "GET /slow", Event: "failed", Status: footfall.ServerError}))
+		footfall.Rule{Route: "GET /slow", Event: "failed", Status: footfall.Status5xx}))
 	e.GET("/slow", func(c echo.Context) error {
 		c.Response().Writer.WriteHeader(http.StatusServiceUnavailable)
 		return nil

@@ -113,7 +113,7 @@ type observer struct {
 
 func newObserver(tracker *footfall.Tracker, rules []footfall.Rule) *observer {
 	o := &observer{tracker: tracker, rules: tracker.Rules(rules...), named: make(map[string]bool), secure: new(tls.ConnectionState)}
-	headers := o.rules.Headers()
+	headers := o.rules.NeededHeaders()
 	for _, name := range headers.Page {
 		o.keys = append(o.keys, strings.ToLower(name))
 	}

@@ -139,7 +139,7 @@ func TestRouteBelongsToTheHandlerThatAnswered(t *testing.T) {
 func TestRefusalByAMiddlewareCountsForTheMatchingRoute(t *testing.T) {
 	t.Parallel()
 	rules := []footfall.Rule{
-		{Route: "GET /users/{id}", Event: "refused", Status: footfall.ClientError, PathProps: []string{"id"}},
+		{Route: "GET /users/{id}", Event: "refused", Status: footfall.Status4xx, PathProps: []string{"id"}},
 		{Route: footfall.NoRoute, Event: "none"},
 	}
 	tests := map[string]func(router *mux.Router, tracker *footfall.Tracker) http.Handler{

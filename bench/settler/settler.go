@@ -23,7 +23,7 @@ func (s *Settler) Deliver(ctx context.Context, src *footfall.Source) {
 			return
 		}
 		for n := src.Take(records[:]); n > 0; n = src.Take(records[:]) {
-			src.Settle(records[:n], footfall.Delivered, nil)
+			src.Settle(records[:n], footfall.OutcomeDelivered, nil)
 			s.Settled.Add(int64(n))
 		}
 	}

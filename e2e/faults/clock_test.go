@@ -103,7 +103,7 @@ func deliverTimed(t *testing.T, maxAge time.Duration, times ...time.Time) (came 
 	<-src.settled
 	end()
 	for _, o := range src.outcomes {
-		assert.Equal(t, footfall.Stored, o)
+		assert.Equal(t, footfall.OutcomeStored, o)
 	}
 	stored, end := deliver(t, dir, api.URL, maxAge, newSource())
 	require.NoError(t, within(patience, stored.Flush))
@@ -165,5 +165,5 @@ func TestAnOutageLongerThanMaxAgeExpiresEventsInSpiteOfAWrongClock(t *testing.T)
 	require.Eventually(t, func() bool { return stored.Stats().Expired >= waiting }, patience, 5*time.Millisecond)
 	end()
 	assert.Equal(t, uint64(4), stored.Stats().Expired+stored.Stats().Events)
-	assert.Equal(t, map[footfall.Outcome]int{footfall.Lost: int(stored.Stats().Expired)}, src.moved, "the tracker is told")
+	assert.Equal(t, map[footfall.Outcome]int{footfall.OutcomeLost: int(stored.Stats().Expired)}, src.moved, "the tracker is told")
 }

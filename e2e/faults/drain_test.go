@@ -51,7 +51,7 @@ func (c *collector) Deliver(ctx context.Context, src *footfall.Source) {
 					c.numbers = append(c.numbers, number(e.Props))
 				}
 			}
-			src.Settle(records[:n], footfall.Delivered, nil)
+			src.Settle(records[:n], footfall.OutcomeDelivered, nil)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (s reported) Retry(r footfall.Record, err error) (footfall.Record, bool) { 
 func (s reported) Settle(records []footfall.Record, o footfall.Outcome, err error) {
 	for _, r := range records {
 		var e struct{ Name, URL string }
-		if o == footfall.Stored && json.Unmarshal(r.Body, &e) == nil {
+		if o == footfall.OutcomeStored && json.Unmarshal(r.Body, &e) == nil {
 			fmt.Println("stored", numberOf(e.Name, e.URL))
 		}
 	}

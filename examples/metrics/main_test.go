@@ -42,7 +42,7 @@ func scrape(t *testing.T, c prometheus.Collector) string {
 func TestAScrapeHasTheCountsOfTheTracker(t *testing.T) {
 	api := footfalltest.NewAPI(t)
 	cfg := api.Config()
-	cfg.OnError = func(error) {}
+	cfg.OnRejected = func(*footfall.RejectedError) {}
 	tracker, err := footfall.New(cfg)
 	if err != nil {
 		t.Fatal(err)

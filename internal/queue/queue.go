@@ -317,12 +317,11 @@ func (q *Queue) leave(e *epoch) {
 	}
 }
 
-// Close refuses new events, makes all others due and returns the counters at that moment.
+// Close refuses new events and returns the counters at that moment.
 func (q *Queue) Close() Counters {
 	q.lock()
 	defer q.unlock()
 	q.closed = true
-	q.makeDue()
 	return q.snapshot()
 }
 

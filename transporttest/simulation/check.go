@@ -83,7 +83,7 @@ func (r *run) checkCounts() footfall.Stats {
 		{"Tracked", s.Tracked, a.tracked},
 		{"Delivered", s.Delivered, a.delivered},
 		{"Rejected", s.Rejected, a.rejected},
-		{"Rejected, by OnError,", s.Rejected, r.rejections.Load()},
+		{"Rejected, by OnRejected,", s.Rejected, r.rejections.Load()},
 		{"Invalid", s.Invalid, r.invalid.Load()},
 		{"Refused", s.Refused, r.refused.Load()},
 	} {

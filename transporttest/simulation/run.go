@@ -30,7 +30,7 @@ type run struct {
 	readers sync.WaitGroup // of Stats
 	over    chan struct{}  // tells them to end
 
-	rejections atomic.Uint64 // calls of OnError
+	rejections atomic.Uint64 // calls of OnRejected
 	invalid    atomic.Uint64 // events that Track refused as invalid
 	refused    atomic.Uint64 // ErrQueueFull and ErrClosed
 	closed     atomic.Bool   // Close was called
@@ -85,7 +85,7 @@ func (r *run) open() bool {
 	env.Config.BaseURL, env.Config.APIKey = "http://127.0.0.1:8080", "sk_simulation"
 	env.Config.DefaultURL = "https://shop.example.com/"
 	env.Config.Logger = slog.New(panics{slog.DiscardHandler, r.api})
-	env.Config.OnError = r.onError
+	env.Config.OnRejected = r.onRejected
 	env.Config.HTTPClient = &http.Client{Transport: roundTripper{r.api}}
 	if r.options.Wire {
 		r.client = &http.Client{Transport: &http.Transport{DialContext: r.dial, MaxIdleConnsPerHost: r.config.MaxInFlight, IdleConnTimeout: 90 * time.Second}}
@@ -221,12 +221,7 @@ func (r *run) trackInvalid() {
 	r.invalid.Add(1)
 }
 
-func (r *run) onError(err error) {
-	r.rejections.Add(1)
-	if _, ok := errors.AsType[*footfall.RejectedError](err); !ok {
-		r.fault("rejected", none, "OnError got %v", err)
-	}
-}
+func (r *run) onRejected(*footfall.RejectedError) { r.rejections.Add(1) }
 
 // note adds a line to the trace about no event.
 func (r *run) note(format string, args ...any) { r.add(none, format, args...) }

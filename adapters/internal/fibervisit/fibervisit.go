@@ -67,7 +67,7 @@ type Middleware[C Context] struct {
 	tracker *footfall.Tracker
 	rules   *footfall.Rules
 	named   fiberpattern.Named // nil for a nil or disabled tracker
-	headers footfall.Headers
+	headers footfall.NeededHeaders
 	apps    sync.Map // AppKey to map[any]route
 }
 
@@ -75,7 +75,7 @@ type Middleware[C Context] struct {
 func New[C Context](tracker *footfall.Tracker, rules []footfall.Rule) *Middleware[C] {
 	rules = fiberpattern.Rules(rules)
 	set := tracker.Rules(rules...)
-	m := &Middleware[C]{tracker: tracker, rules: set, headers: set.Headers()}
+	m := &Middleware[C]{tracker: tracker, rules: set, headers: set.NeededHeaders()}
 	if tracker.CheckRoutes(nil, footfall.Rule{}) != nil { // only a nil or disabled tracker takes a rule without a route
 		m.named = fiberpattern.NamedBy(rules)
 	}
@@ -186,7 +186,7 @@ func (v *visit[C]) header(names []string, all bool) {
 	})
 }
 
-// Get implements footfall.Header for the answer. The values are looked at and not kept.
+// Get implements footfall.HeaderGetter for the answer. The values are looked at and not kept.
 func (v *visit[C]) Get(name string) string { return string(v.answer.Peek(name)) }
 
 // PathValue implements footfall.PathValuer. The value is encoded at once.

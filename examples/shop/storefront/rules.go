@@ -20,5 +20,5 @@ var Rules = []footfall.Rule{
 	{Route: "GET /thanks", Event: "thanks_viewed"},
 
 	// The shop's own answer to an unknown address; the style sheet has no rule.
-	{Route: "GET /", Event: "page_not_found", Status: footfall.ClientError},
+	{Route: "GET /", Event: "page_not_found", Status: footfall.Status4xx},
 }
