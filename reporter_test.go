@@ -2,16 +2,24 @@ package footfall_test
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/footfall-dev/footfall"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
 )
 
 // enabledFails is a slog.Handler whose Enabled panics.
@@ -239,4 +247,190 @@ func TestOnErrorThatEndsItsGoroutineStopsNeitherDeliveryNorClose(t *testing.T) {
 func counts(s footfall.Stats) footfall.Stats {
 	s.QueuedBytes = 0
 	return s
+}
+
+const redactedLine = "a value was redacted; add the key to Config.AllowPIIKeys if it is no personal data"
+
+// redacting runs test with a tracker whose log it can read.
+func redacting(t *testing.T, test func(tracker *footfall.Tracker, log *journal), change ...func(*footfall.Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		tracker := start(t, newFakeNet(), append(change, log.into)...)
+		test(tracker, &log)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestARedactedValueLeavesALineAnHour(t *testing.T) {
+	redacting(t, func(tracker *footfall.Tracker, log *journal) {
+		ctx := context.Background()
+		for range 3 {
+			require.NoError(t, tracker.Track(ctx, "app_started", footfall.P("n", 1), footfall.P("version", "1.2.3.4")))
+			synctest.Wait()
+		}
+		assert.Equal(t, 1, strings.Count(log.String(), redactedLine), log.String())
+		assert.Contains(t, log.String(), `key=version event=app_started`)
+		assert.NotContains(t, log.String(), "1.2.3.4")
+
+		require.NoError(t, tracker.Track(ctx, "paid", footfall.P("card", int64(4111111111111111)), footfall.P("version", "1.2.3.4")))
+		time.Sleep(time.Minute)
+		synctest.Wait() // the line is due at this instant
+		assert.Equal(t, 2, strings.Count(log.String(), redactedLine), "another key has its own line: %s", log.String())
+		assert.Contains(t, log.String(), `key=card event=paid`)
+		assert.NotContains(t, log.String(), "4111")
+
+		time.Sleep(time.Hour)
+		require.NoError(t, tracker.Track(ctx, "app_started", footfall.P("version", "1.2.3.4")))
+		synctest.Wait()
+		assert.Equal(t, 3, strings.Count(log.String(), redactedLine), "an hour later")
+	})
+}
+
+func TestNothingRedactedLeavesNoLine(t *testing.T) {
+	for name, change := range map[string]func(*footfall.Config){
+		"exempt": func(c *footfall.Config) { c.AllowPIIKeys = []string{"version"} },
+		"off":    func(c *footfall.Config) { c.AllowPII = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			redacting(t, func(tracker *footfall.Tracker, log *journal) {
+				require.NoError(t, tracker.Track(context.Background(), "x", footfall.P("version", "1.2.3.4")))
+				time.Sleep(time.Minute)
+				assert.NotContains(t, log.String(), "redacted")
+			}, change)
+		})
+	}
+	redacting(t, func(tracker *footfall.Tracker, log *journal) {
+		require.NoError(t, tracker.Track(context.Background(), "x", footfall.P("a", "joe@example.com"), footfall.P("a", "b")))
+		time.Sleep(time.Minute)
+		assert.NotContains(t, log.String(), "redacted", "only the last of a key is sent")
+	})
+}
+
+func TestLinesAboutRedactedValuesAreBounded(t *testing.T) {
+	redacting(t, func(tracker *footfall.Tracker, log *journal) {
+		for i := range 1000 {
+			require.NoError(t, tracker.Track(context.Background(), "x", footfall.P(fmt.Sprint("key", i), "joe@example.com")))
+		}
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, 100, strings.Count(log.String(), redactedLine))
+		assert.Equal(t, 1, strings.Count(log.String(), "values of many more props were redacted"))
+
+		time.Sleep(time.Hour)
+		require.NoError(t, tracker.Track(context.Background(), "x", footfall.P("another", "joe@example.com")))
+		time.Sleep(time.Minute)
+		assert.Contains(t, log.String(), "key=another", "the others' hour is over")
+	})
+}
+
+func TestALongKeyIsCutInTheLog(t *testing.T) {
+	redacting(t, func(tracker *footfall.Tracker, log *journal) {
+		long := strings.Repeat("k", 1000)
+		require.NoError(t, tracker.Track(context.Background(), long, footfall.P(long, "joe@example.com")))
+		time.Sleep(time.Minute)
+		assert.Contains(t, log.String(), "key="+long[:100]+" event="+long[:100]+"\n")
+	}, func(c *footfall.Config) { c.Limits.Name, c.Limits.PropKey = 1000, 1000 })
+}
+
+func TestARedactedPageLeavesALineOfLevelInfo(t *testing.T) {
+	var log journal
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /user/{name}", func(http.ResponseWriter, *http.Request) {})
+	site := setup{config: log.into, rules: []footfall.Rule{{Route: "GET /user/{name}", Event: "user_viewed"}}}.open(t, mux)
+	for range 3 {
+		site.get(t, "/user/joe@example.com")
+	}
+	site.events()
+	assert.Eventually(t, func() bool { return strings.Contains(log.String(), "event=user_viewed") }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, 1, log.Lines(slog.LevelInfo), log.String())
+	assert.NotContains(t, log.String(), "joe@example.com")
+}
+
+// serveHandshakes reports which protocols clients offer, and closes the connections.
+func serveHandshakes(listener net.Listener, offered chan<- []string) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		server := tls.Server(conn, &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			select {
+			case offered <- hello.SupportedProtos:
+			default:
+			}
+			return nil, fmt.Errorf("enough seen")
+		}})
+		_ = server.Handshake()
+		conn.Close()
+	}
+}
+
+func TestKeyNeverAppearsInErrorsOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	client, err := footfall.NewClient(footfall.ClientConfig{
+		BaseURL: "https://api.example.com", APIKey: testKey,
+		HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("could not send %v", r.Header)
+		})},
+	})
+	require.NoError(t, err)
+	_, err = client.Sites(t.Context())
+	require.Error(t, err)
+	assert.NotContains(t, fmt.Sprintf("%v %+v %#v", err, err, err), testKey)
+}
+
+func TestKeyNeverAppearsInAPrintedConfig(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	for _, cfg := range []any{
+		footfall.Config{APIKey: testKey, BaseURL: "https://api.example.com"},
+		&footfall.Config{APIKey: testKey},
+		footfall.ClientConfig{APIKey: testKey},
+		struct{ Footfall footfall.Config }{footfall.Config{APIKey: testKey}},
+	} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+			fmt.Fprintf(j, verb+"\n", cfg)
+		}
+		text, err := json.Marshal(cfg)
+		require.NoError(t, err)
+		fmt.Fprintln(j, string(text))
+		j.Logger().Info("config", "cfg", cfg)
+		slog.New(slog.NewJSONHandler(j, nil)).Info("config", "cfg", cfg)
+	}
+	assert.NotContains(t, j.String(), testKey)
+}
+
+func TestPlainHTTPIsRefusedUnlessLoopbackOrAllowed(t *testing.T) {
+	t.Parallel()
+	for base, allowed := range map[string]bool{
+		"http://api.example.com": false, "http://10.0.0.1": false, "http://localhost.example.com": false,
+		"http://127.0.0.1:8080": true, "http://[::1]:8080": true, "http://localhost": true, "https://api.example.com": true,
+	} {
+		cfg := footfall.ClientConfig{BaseURL: base, APIKey: testKey}
+		_, err := footfall.NewClient(cfg)
+		assert.Equal(t, allowed, err == nil, "%s: %v", base, err)
+		cfg.AllowHTTP = true
+		_, err = footfall.NewClient(cfg)
+		assert.NoError(t, err, base)
+	}
+}
+
+// The letter e is in nearly every error.
+func TestAKeyOfOneLetterLeavesErrorsReadable(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"error":"unavailable","message":"the key e is known, the store is away","status":503}`, "the key e is known, the store is away"} {
+		server := testServer(t, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, body)
+		})
+		client, err := footfall.NewClient(footfall.ClientConfig{BaseURL: server.URL, APIKey: "e"})
+		require.NoError(t, err)
+		_, err = client.Sites(t.Context())
+		assert.ErrorContains(t, err, "the key [key] is known, the store is away")
+	}
+	client, err := footfall.NewClient(footfall.ClientConfig{BaseURL: "http://127.0.0.1:1", APIKey: "e"})
+	require.NoError(t, err)
+	_, err = client.Sites(t.Context())
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED, "the error of the network stays what it is")
+	assert.NotContains(t, err.Error(), "[key]")
 }

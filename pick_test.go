@@ -1,0 +1,382 @@
+package footfall_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
+)
+
+func TestSimultaneousFailuresCountAsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 10 * time.Millisecond
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 1000)
+		time.Sleep(10 * time.Millisecond) // 64 fail
+		f.set(answerStatus(202))
+		began := time.Now()
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Less(t, time.Since(began), 2*time.Second)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestOneProbeAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 100 * time.Millisecond
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 5000)
+		time.Sleep(5 * time.Second)
+		f.mostInFlight()
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, f.mostInFlight())
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestProbesOfARefusedKeyStartOverAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		time.Sleep(time.Hour)
+		var refused time.Time
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			refused = time.Now()
+			f.set(answerStatus(202))
+			return answerStatus(401)(r, body)
+		})
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.LessOrEqual(t, time.Since(refused), time.Minute)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestEachOutageIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		tracker := start(t, f, j.into)
+		for range 3 {
+			f.set(answerDown)
+			track(t, tracker, 10)
+			time.Sleep(10 * time.Minute)
+			f.set(answerStatus(202))
+			require.NoError(t, tracker.Flush(context.Background()))
+			synctest.Wait() // the log is written last
+		}
+		assert.Equal(t, []int{3, 3}, []int{j.Lines(slog.LevelWarn), j.Lines(slog.LevelInfo)}, j.String())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestABriefFailureIsNotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(failFirstOfEvery(1, 500))
+		tracker := start(t, f, j.into)
+		track(t, tracker, 1)
+		require.NoError(t, tracker.Flush(context.Background()))
+		assert.Empty(t, j.String())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestEventThatAlwaysFailsIsTriedLessAndLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		var mu sync.Mutex
+		poison := 0
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, "poison") {
+				mu.Lock()
+				defer mu.Unlock()
+				poison++
+				return answerStatus(500)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		require.NoError(t, tracker.Track(context.Background(), "poison"))
+		trackFor(tracker, 10*time.Minute)
+		mu.Lock()
+		assert.Less(t, poison, 120, "a wait of up to 15 s each, in ten minutes")
+		mu.Unlock()
+		assert.Error(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAttemptsThatCloseCutsOffAreNotAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(answerHang)
+		tracker := start(t, f, j.into)
+		track(t, tracker, 60) // fewer than MaxInFlight
+		require.Error(t, closeWithin(tracker, 2*time.Second))
+		synctest.Wait()
+		assert.NotContains(t, j.String(), "does not accept events")
+	})
+}
+
+// Each event fails once. The first probes show that the API accepts events that were sent
+// before; then retries go first.
+func TestTheProbeIsAnEventOfTheKindThatWasAcceptedLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		once := &failsOnce{tried: make(map[string]bool)}
+		f.set(once.answer)
+		tracker := start(t, f)
+		for range 20 { // they start senders while the breaker is open
+			track(t, tracker, 50)
+			time.Sleep(time.Second)
+		}
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Len(t, once.tried, 1000)
+		assert.Greater(t, once.probes, 5)
+		assert.Less(t, once.untried, once.probes/2, "some of what comes meanwhile is tried, too")
+	})
+}
+
+// failsOnce fails the first request of every event. It counts requests that arrive after a
+// failure while no other request is in flight.
+type failsOnce struct {
+	mu              sync.Mutex
+	tried           map[string]bool
+	inFlight        int
+	failed          bool // the last request was
+	probes, untried int
+}
+
+func (o *failsOnce) answer(r *http.Request, body string) (*http.Response, error) {
+	known := o.begin(r.Header.Get("Idempotency-Key"))
+	time.Sleep(time.Duration(len(body)%7+1) * time.Millisecond)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.inFlight--
+	if o.failed = !known; known {
+		return answerStatus(202)(r, body)
+	}
+	return answerStatus(500)(r, body)
+}
+
+func (o *failsOnce) begin(id string) (known bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known = o.tried[id]
+	o.tried[id] = true
+	if o.failed && o.inFlight == 0 {
+		o.probes++
+		if !known {
+			o.untried++
+		}
+	}
+	o.inFlight++
+	return known
+}
+
+func TestATransportTellsWhetherItsBreakerIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &broker{kept: make(map[string]bool)}
+		cfg := footfall.Config{SiteID: "site_1", DefaultURL: "https://example.com/", Logger: (&footfalltest.Log{}).Logger(), BackoffMin: 20 * time.Second, BackoffMax: 20 * time.Second}
+		var err error
+		cfg.Transport, err = footfall.NewStoringTransport(cfg, b)
+		require.NoError(t, err)
+		open := cfg.Transport.(footfall.Breaker).Open
+		tracker, err := footfall.New(cfg)
+		require.NoError(t, err)
+		assert.False(t, open())
+
+		b.fail(errors.New("away"))
+		track(t, tracker, 1)
+		time.Sleep(time.Millisecond)
+		assert.False(t, open(), "a single event has failed once, perhaps for its own reason")
+		time.Sleep(2 * time.Minute)
+		assert.True(t, open(), "it fails again and again, and no other passes")
+		b.fail(nil)
+		require.NoError(t, tracker.Flush(t.Context()))
+		assert.False(t, open())
+		require.NoError(t, tracker.Close(t.Context()))
+	})
+}
+
+func TestABreakerIsOpenAtOnceIfManyFail(t *testing.T) {
+	for name, answer := range map[string]answerFunc{"no answer": answerDown, "Retry-After": answerRetryAfter(503, "60")} {
+		t.Run(name, func(t *testing.T) { opensAtOnce(t, answer, 1000) })
+	}
+}
+
+func opensAtOnce(t *testing.T, answer func(*http.Request, string) (*http.Response, error), events int) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 10 * time.Millisecond
+		f.set(answer)
+		cfg := footfall.Config{
+			BaseURL: "https://api.example.com", APIKey: "key", SiteID: "site_1", DefaultURL: "https://example.com/",
+			HTTPClient: &http.Client{Transport: f}, Logger: (&footfalltest.Log{}).Logger(),
+		}
+		var err error
+		cfg.Transport, err = footfall.NewHTTPTransport(cfg)
+		require.NoError(t, err)
+		tracker, err := footfall.New(cfg)
+		require.NoError(t, err)
+		track(t, tracker, events)
+		time.Sleep(100 * time.Millisecond)
+		assert.True(t, cfg.Transport.(footfall.Breaker).Open())
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(t.Context()))
+		assert.False(t, cfg.Transport.(footfall.Breaker).Open())
+		require.NoError(t, tracker.Close(t.Context()))
+	})
+}
+
+// named returns answer for events with the given name, and accepts all others after two
+// milliseconds.
+func named(name string, answer func(*http.Request, string) (*http.Response, error)) func(*http.Request, string) (*http.Response, error) {
+	return func(r *http.Request, body string) (*http.Response, error) {
+		if strings.Contains(body, `"`+name+`"`) {
+			return answer(r, body)
+		}
+		time.Sleep(2 * time.Millisecond)
+		return answerStatus(202)(r, body)
+	}
+}
+
+// suspected tracks an event that fails repeatedly while the API accepts others.
+func suspected(t *testing.T, f *fakeNet, tracker *footfall.Tracker) {
+	t.Helper()
+	f.set(named("poison", answerStatus(500)))
+	require.NoError(t, tracker.Track(context.Background(), "poison"))
+	for range 300 {
+		track(t, tracker, 10)
+		time.Sleep(time.Second)
+	}
+	time.Sleep(2 * time.Second)
+	require.Equal(t, uint64(1), tracker.Stats().Queued)
+}
+
+func TestARetryDoesNotWaitForAnEventThatKeepsFailing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		tracker := start(t, f)
+		suspected(t, f, tracker)
+		once := inTurn(reply{time.Millisecond, answerStatus(500)}, reply{0, answerStatus(202)})
+		poison := named("poison", answerStatus(500))
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, `"once"`) {
+				return once(r, body)
+			}
+			return poison(r, body)
+		})
+		require.NoError(t, tracker.Track(context.Background(), "once"))
+		track(t, tracker, 99)
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, uint64(1), tracker.Stats().Queued, "the one that keeps failing")
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestCloseRetriesAnEventThatKeepsFailingWhileTheAPIAcceptsOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		tracker := start(t, f)
+		suspected(t, f, tracker)
+		f.set(named("poison", inTurn(
+			reply{100 * time.Millisecond, answerStatus(500)}, // the others are accepted earlier
+			reply{0, answerStatus(202)},
+		)))
+		track(t, tracker, 20)
+		require.NoError(t, closeWithin(tracker, 10*time.Minute))
+	})
+}
+
+func TestCloseRetriesEventsThatFailedBeforeTheAPIAcceptedAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(inTurn(reply{0, answerStatus(500)}, reply{0, answerStatus(202)}))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight, c.FlushInterval = 1, time.Hour })
+		track(t, tracker, 2)
+		began := time.Now()
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Less(t, time.Since(began), time.Second)
+	})
+}
+
+func TestEventsThatKeepFailingHaveFewOfTheSenders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		var inFlight, most atomic.Int64
+		f.set(named("slow", func(r *http.Request, body string) (*http.Response, error) {
+			most.Store(max(most.Load(), inFlight.Add(1)))
+			defer inFlight.Add(-1)
+			time.Sleep(5 * time.Second)
+			return answerStatus(500)(r, body)
+		}))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 20 })
+		for range 50 {
+			require.NoError(t, tracker.Track(context.Background(), "slow"))
+		}
+		for i := range 600 {
+			track(t, tracker, 10)
+			time.Sleep(time.Second)
+			if i == 300 {
+				most.Store(0)
+			}
+		}
+		assert.Positive(t, most.Load())
+		assert.LessOrEqual(t, most.Load(), int64(2))
+		f.set(answerStatus(202))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAnEventThatKeptFailingIsDeliveredByFewSenders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 5 })
+		suspected(t, f, tracker)
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestCloseRetriesEventsThatFailedBeforeTheAPIRefusedAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(inTurn(reply{0, answerStatus(500)}, reply{0, answerRefused(400)}, reply{0, answerStatus(202)}))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight, c.FlushInterval = 1, time.Hour })
+		track(t, tracker, 2)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+		assert.Equal(t, footfall.Stats{Tracked: 2, Delivered: 1, Rejected: 1}, tracker.Stats())
+	})
+}
+
+func TestAnOutageDuringCloseCostsFewRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(inTurn(reply{0, answerStatus(202)}, reply{0, answerStatus(500)}))
+		tracker := start(t, f, func(c *footfall.Config) { c.FlushInterval, c.BatchSize = time.Hour, 1000 })
+		track(t, tracker, 500)
+		require.Error(t, closeWithin(tracker, 30*time.Second))
+		assert.InDelta(t, 500, f.requests(), 200, "one attempt each, and the probes of half a minute")
+	})
+}
