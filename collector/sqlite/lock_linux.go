@@ -20,11 +20,20 @@ func lockItself(file string) (io.Closer, error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
 	case err == nil:
-		return f, nil
+		return held{f}, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		err = errTaken
 	case errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EOPNOTSUPP):
 		return f, nil // a file system without such locks
 	}
 	return nil, errors.Join(err, f.Close())
+}
+
+// held is a file that is locked.
+type held struct{ *os.File }
+
+// Close ends the lock, and does not leave that to the last descriptor: a child process has copies of
+// all descriptors from fork(2) until execve(2).
+func (h held) Close() error {
+	return errors.Join(syscall.Flock(int(h.Fd()), syscall.LOCK_UN), h.File.Close())
 }

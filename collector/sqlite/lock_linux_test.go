@@ -3,6 +3,8 @@ package sqlite_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,4 +34,31 @@ func TestAFileThatIsOpenIsRefusedByAnyName(t *testing.T) {
 	require.NoError(t, s.Close())
 	assert.Equal(t, 1, events(t, file))
 	checkIntegrity(t, file)
+}
+
+// A process that has just been forked has the descriptors of its parent.
+func TestTheLockOfAClosedFileDoesNotOutliveItInAChild(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "footfall.db")
+	open(t, file, nil).Close() // makes the file, which is locked from the next Open on
+	s := open(t, file, nil)
+	all, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	copies := 0
+	for _, fd := range all {
+		n, err := strconv.Atoi(fd.Name())
+		require.NoError(t, err)
+		if name, _ := os.Readlink("/proc/self/fd/" + fd.Name()); name != file {
+			continue
+		}
+		child, err := syscall.Dup(n)
+		require.NoError(t, err)
+		defer syscall.Close(child)
+		copies++
+	}
+	require.Positive(t, copies)
+	require.NoError(t, s.Close())
+	again, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
 }
