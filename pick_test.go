@@ -192,24 +192,29 @@ func (o *failsOnce) begin(id string) (known bool) {
 	return known
 }
 
-func TestATransportTellsWhetherItsBreakerIsOpen(t *testing.T) {
+func TestOutageSaysSinceWhenAndWhyNoEventIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &broker{kept: make(map[string]bool)}
 		cfg := footfall.Config{SiteID: "site_1", DefaultURL: "https://example.com/", Logger: (&footfalltest.Log{}).Logger(), BackoffMin: 20 * time.Second, BackoffMax: 20 * time.Second}
 		var err error
 		cfg.Transport, err = footfall.NewStoringTransport(cfg, b)
 		require.NoError(t, err)
-		open := cfg.Transport.(footfall.Breaker).Open
 		tracker, err := footfall.New(cfg)
 		require.NoError(t, err)
+		open := func() bool { _, out := tracker.Outage(); return out }
 		assert.False(t, open())
 
+		time.Sleep(time.Hour)
 		b.fail(errors.New("away"))
 		track(t, tracker, 1)
+		began := time.Now()
 		time.Sleep(time.Millisecond)
 		assert.False(t, open(), "a single event has failed once, perhaps for its own reason")
 		time.Sleep(2 * time.Minute)
 		assert.True(t, open(), "it fails again and again, and no other passes")
+		o, _ := tracker.Outage()
+		assert.Equal(t, began, o.Since)
+		assert.ErrorContains(t, o.Err, "away")
 		b.fail(nil)
 		require.NoError(t, tracker.Flush(t.Context()))
 		assert.False(t, open())
@@ -217,7 +222,7 @@ func TestATransportTellsWhetherItsBreakerIsOpen(t *testing.T) {
 	})
 }
 
-func TestABreakerIsOpenAtOnceIfManyFail(t *testing.T) {
+func TestManyFailuresAreAnOutageAtOnce(t *testing.T) {
 	for name, answer := range map[string]answerFunc{"no answer": answerDown, "Retry-After": answerRetryAfter(503, "60")} {
 		t.Run(name, func(t *testing.T) { opensAtOnce(t, answer, 1000) })
 	}
@@ -239,10 +244,12 @@ func opensAtOnce(t *testing.T, answer func(*http.Request, string) (*http.Respons
 		require.NoError(t, err)
 		track(t, tracker, events)
 		time.Sleep(100 * time.Millisecond)
-		assert.True(t, cfg.Transport.(footfall.Breaker).Open())
+		_, out := tracker.Outage()
+		assert.True(t, out)
 		f.set(answerStatus(202))
 		require.NoError(t, tracker.Flush(t.Context()))
-		assert.False(t, cfg.Transport.(footfall.Breaker).Open())
+		_, out = tracker.Outage()
+		assert.False(t, out)
 		require.NoError(t, tracker.Close(t.Context()))
 	})
 }

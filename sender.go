@@ -406,6 +406,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		NoAPI: !unsure && (end.status == 0 || end.verdict == wire.NotAPI || end.status == http.StatusUnauthorized),
 		Asked: end.asked,
 		Took:  now.Sub(w.pass.Began),
+		Err:   end.err,
 	}
 	c := t.scopes.Fail(kind, w.pass, &f, now)
 	since := w.pass.Began

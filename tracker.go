@@ -28,8 +28,9 @@ type Tracker struct {
 	reporter  *reporter
 	skip      func(*http.Request) bool
 	noContext bool
-	scratches sync.Pool // of *scratch
-	flusher   Flusher   // the transport, if it is one
+	scratches sync.Pool      // of *scratch
+	flusher   Flusher        // the transport, if it is one
+	outages   OutageReporter // the transport, if it is one
 
 	shutdownTimeout time.Duration // of Run's server
 	closeTimeout    time.Duration // of Run's Close
@@ -75,6 +76,7 @@ func New(cfg Config) (*Tracker, error) {
 		transport = newHTTPTransport(&cfg, newNetPoster(&cfg), t.reporter)
 	}
 	t.flusher, _ = transport.(Flusher)
+	t.outages, _ = transport.(OutageReporter)
 	api := ClientConfig{BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.AttemptTimeout, AllowHTTP: cfg.AllowHTTP, HTTPClient: cfg.HTTPClient}
 	siteID := cfg.SiteID
 	t.check = func(ctx context.Context) error { return checkAPI(ctx, api, siteID) }
@@ -312,6 +314,17 @@ func (t *Tracker) Flush(ctx context.Context) error {
 		return nil
 	}
 	return t.flusher.Flush(ctx)
+}
+
+// Outage returns the current outage, for logs, metrics and health checks: when attempts began to fail,
+// and why the latest one did. It returns false if there is none, or if Config.Transport does not
+// implement [OutageReporter]. An outage of the API is no reason to restart the application, because
+// events wait, or to send it no requests. With a stream the outage is that of NATS.
+func (t *Tracker) Outage() (o Outage, out bool) {
+	if t.inactive() || t.outages == nil {
+		return o, false
+	}
+	return t.outages.Outage()
 }
 
 // Stats returns the counts so far.

@@ -167,24 +167,34 @@ type reportingTransport struct {
 	reporter *reporter
 }
 
-// Breaker is implemented by the transports of [NewHTTPTransport], [NewPostingTransport] and
-// [NewStoringTransport], for metrics and probes.
-type Breaker interface {
-	// Open reports whether the circuit breaker is open: events wait, and only probes are sent. It
-	// is false while single events fail. It may be called at any time, from any goroutine.
-	Open() bool
+// Outage is a time in which no events are accepted: they wait, and only probes are sent.
+type Outage struct {
+	Since time.Time // when an attempt failed first, of those since the last event that was accepted
+	Err   error     // of the latest failed attempt
+}
+
+// OutageReporter is a [Transport] that knows whether events are accepted, such as the transports of
+// [NewHTTPTransport], [NewPostingTransport] and [NewStoringTransport]. [Tracker.Outage] asks it.
+type OutageReporter interface {
+	// Outage returns the current outage, or false if there is none, as far as is known. Failures of
+	// single events are no outage. It may be called at any time, from any goroutine.
+	Outage() (o Outage, out bool)
 }
 
 var (
-	_ Transport = (*reportingTransport)(nil)
-	_ Breaker   = (*reportingTransport)(nil)
+	_ Transport      = (*reportingTransport)(nil)
+	_ OutageReporter = (*httpTransport)(nil)
 )
 
-// Open implements Breaker.
-func (t *reportingTransport) Open() bool {
+// Outage implements OutageReporter.
+func (t *httpTransport) Outage() (o Outage, out bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.scopes.Outage(time.Now())
+	since, err, out := t.scopes.Outage(time.Now())
+	if !out {
+		return o, false
+	}
+	return Outage{since, err}, true
 }
 
 // Deliver implements Transport.

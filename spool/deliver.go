@@ -28,6 +28,14 @@ func (s *Spool) Deliver(ctx context.Context, src *footfall.Source) {
 	running.Wait()
 }
 
+// Outage implements [footfall.OutageReporter]. It asks Config.Next.
+func (s *Spool) Outage() (o footfall.Outage, out bool) {
+	if next, ok := s.cfg.Next.(footfall.OutageReporter); ok {
+		return next.Outage()
+	}
+	return o, false
+}
+
 // watch wakes the owner when the tracker has a batch.
 func (s *Spool) watch(ctx context.Context, src *footfall.Source) {
 	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 // blocked returns a directory that cannot be created, because a file is in its path.
@@ -287,3 +288,18 @@ func TestAPanicOfNextStopsDeliveryButNotStorage(t *testing.T) {
 type panicking struct{}
 
 func (panicking) Deliver(context.Context, *footfall.Source) { panic("oops") }
+
+func TestOutageIsThatOfNext(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	api.Always(footfalltest.Status(503))
+	next, err := footfall.NewHTTPTransport(api.Config())
+	require.NoError(t, err)
+	s := open(t, t.TempDir(), next)
+	require.NoError(t, s.Track(t.Context(), "seen"))
+	var o footfall.Outage
+	require.Eventually(t, func() (out bool) { o, out = s.Outage(); return out }, time.Minute, time.Millisecond)
+	require.ErrorContains(t, o.Err, "503")
+	api.Always(footfalltest.Accept())
+	require.Eventually(t, func() bool { _, out := s.Outage(); return !out }, time.Minute, time.Millisecond)
+}

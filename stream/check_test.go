@@ -70,12 +70,14 @@ func TestARelayTellsWhetherItsBreakerIsOpen(t *testing.T) {
 	publish(t, open(t, quick(&footfalltest.Log{}), cfg), 50)
 	api.Always(footfalltest.Status(503))
 	r := relay(t, api, cfg, stream.RelayConfig{})
-	require.Eventually(t, r.BreakerOpen, patience, time.Millisecond)
+	out := func() bool { _, out := r.Outage(); return out }
+	require.Eventually(t, out, patience, time.Millisecond)
 	api.Always(footfalltest.Accept())
 	arrive(t, api, 50)
-	require.Eventually(t, func() bool { return !r.BreakerOpen() }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return !out() }, patience, time.Millisecond)
 	other := relay(t, api, cfg, stream.RelayConfig{Next: silent{}})
-	assert.False(t, other.BreakerOpen())
+	_, isOut := other.Outage()
+	assert.False(t, isOut)
 }
 
 // silent is a transport that delivers nothing.

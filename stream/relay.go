@@ -146,11 +146,13 @@ func (r *Relay) Ready() error {
 	return nil
 }
 
-// BreakerOpen reports whether the circuit breaker of RelayConfig.Next is open, because the API
-// accepts no events. It is false if Next does not implement [footfall.Breaker].
-func (r *Relay) BreakerOpen() bool {
-	b, ok := r.cfg.Next.(footfall.Breaker)
-	return ok && b.Open()
+// Outage returns the current outage of the API, or false if there is none, or if RelayConfig.Next
+// does not implement [footfall.OutageReporter].
+func (r *Relay) Outage() (o footfall.Outage, out bool) {
+	if next, ok := r.cfg.Next.(footfall.OutageReporter); ok {
+		return next.Outage()
+	}
+	return o, false
 }
 
 // Run delivers events until ctx ends. Then it returns the events that are not in flight to the

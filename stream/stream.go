@@ -115,6 +115,14 @@ func (s *Stream) Deliver(ctx context.Context, src *footfall.Source) {
 	s.transport.Deliver(ctx, src)
 }
 
+// Outage implements [footfall.OutageReporter]: NATS does not acknowledge events.
+func (s *Stream) Outage() (o footfall.Outage, out bool) {
+	if t, ok := s.transport.(footfall.OutageReporter); ok {
+		return t.Outage()
+	}
+	return o, false
+}
+
 // Close closes the connection of a Stream that no tracker uses. While a tracker uses it, Close
 // does nothing and returns an error.
 func (s *Stream) Close() error {

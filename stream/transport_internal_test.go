@@ -45,9 +45,10 @@ const handsBack = "a relay that stops makes no last attempt: the events stay in 
 
 // through is a Transport that publishes events to a stream, and settles them as a relay does.
 type through struct {
-	stream *Stream
-	relay  *Relay
-	src    *footfall.Source
+	stream                  *Stream
+	relay                   *Relay
+	src                     *footfall.Source
+	footfall.OutageReporter // of the relay
 
 	mu      sync.Mutex
 	pending map[uuid.UUID]footfall.Record
@@ -60,6 +61,7 @@ func openThrough(api footfall.Config, cfg Config) (footfall.Transport, error) {
 	if t.relay, err = NewRelay(api, cfg, RelayConfig{StopTimeout: 100 * time.Millisecond}); err != nil {
 		return nil, err
 	}
+	t.OutageReporter = t.relay.cfg.Next.(footfall.OutageReporter)
 	t.relay.feed.src = footfall.NewSource(&observed{t.relay.feed, t})
 	t.stream, err = New(api, cfg)
 	return t, err

@@ -16,6 +16,7 @@ import (
 var retryRows = []row{
 	{"Retry-After is obeyed", retryAfterIsHeeded},
 	{"an outage costs a request per backoff step", outageCostsARequestPerStep},
+	{"Outage says since when and why events wait", outageIsToldWithItsReason},
 	{"an attempt that takes too long is retried", slowAttemptIsMadeAgain},
 	{"a missing server is retried", missingServerIsTriedAgain},
 	{"a hostile API loses nothing", hostileAPILosesNothing},
@@ -55,6 +56,25 @@ func retryAfterIsHeeded(t *testing.T, open Open) {
 			assert.LessOrEqual(t, waited, tt.to)
 		})
 	}
+}
+
+func outageIsToldWithItsReason(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	r := start(t, open, api.Config())
+	r.deliver(t, 1)
+	_, out := r.Outage()
+	assert.False(t, out)
+	api.Always(footfalltest.Status(http.StatusServiceUnavailable))
+	began := time.Now()
+	r.track(t, 10)
+	var o footfall.Outage
+	require.Eventually(t, func() bool { o, out = r.Outage(); return out }, patience, time.Millisecond)
+	assert.ErrorContains(t, o.Err, "503")
+	assert.WithinRange(t, o.Since, began, time.Now())
+	api.Always(footfalltest.Accept())
+	r.flush(t)
+	_, out = r.Outage()
+	assert.False(t, out)
 }
 
 func outageCostsARequestPerStep(t *testing.T, open Open) {

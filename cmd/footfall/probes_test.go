@@ -67,7 +67,7 @@ func TestReadyzSaysWhyARelayIsNotReady(t *testing.T) {
 
 	api.Always(footfalltest.Status(503))
 	publish(t, s.ClientURL(), 30)
-	ready(503, "not ready: the API does not accept events: ")
+	ready(503, "not ready: the API has not accepted events for ")
 	assert.InDelta(t, 1, scraped(t, base)["footfall_relay_breaker_open"], 0)
 	assert.InDelta(t, 0, scraped(t, base)["footfall_relay_ready"], 0)
 	assert.InDelta(t, 30, scraped(t, base)["footfall_relay_lag_events"], 0)

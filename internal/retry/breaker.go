@@ -70,4 +70,5 @@ type Failure struct {
 	NoAPI bool          // it is not about the event: there was no answer, or not the API's
 	Asked time.Duration // by Retry-After
 	Took  time.Duration // from the beginning of the attempt
+	Err   error         // for people
 }

@@ -278,7 +278,7 @@ func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 	kind, site := s.ensure(k)
 	count := func(b *breaker, child uint64) {
 		if !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
-			b.streak = b.add(f, child)
+			b.streak = b.add(f, child, now)
 		}
 	}
 	count(&s.api, k.Site)
@@ -389,8 +389,13 @@ func (s *Scopes) fails(now time.Time) bool {
 
 // Outage reports whether no events are accepted, as far as is known: attempts have failed and nothing
 // was accepted lately, or a breaker is open whose probe has failed, or that opened because many
-// events failed, and nothing was accepted since.
-func (s *Scopes) Outage(now time.Time) bool {
+// events failed, and nothing was accepted since. since is when an attempt first failed, and err is the
+// error of the latest one.
+func (s *Scopes) Outage(now time.Time) (since time.Time, err error, out bool) {
+	return s.api.began, s.api.err, s.isOut(now)
+}
+
+func (s *Scopes) isOut(now time.Time) bool {
 	out := func(b *breaker) bool {
 		return b.isOpen() && (b.step > 0 || b.fresh > fewFailures || !b.asked.IsZero()) && !s.api.accepted.After(b.since)
 	}

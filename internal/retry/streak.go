@@ -6,6 +6,8 @@ import "time"
 // methods return the next one.
 type streak struct {
 	accepted time.Time // zero if the scope never accepted an event
+	began    time.Time // when the first attempt failed
+	err      error     // of the latest failed attempt
 	fresh    int       // events whose first attempt has failed
 	again    int       // further attempts that have failed
 	longest  int       // most events that failed between two acceptances; decays
@@ -37,9 +39,13 @@ const (
 	lately = 10 * time.Second
 )
 
-// add counts a failed attempt of an event of child. An attempt that takes long counts more, because
-// it has kept a sender from other events.
-func (s streak) add(f *Failure, child uint64) streak {
+// add counts an attempt of an event of child that failed at now. An attempt that takes long counts
+// more, because it has kept a sender from other events.
+func (s streak) add(f *Failure, child uint64, now time.Time) streak {
+	if s.began.IsZero() {
+		s.began = now
+	}
+	s.err = f.Err
 	s.several = s.several || s.fresh+s.again > 0 && child != s.child
 	s.child = child
 	weight := 1 + int(f.Took/time.Second)

@@ -2,7 +2,6 @@
 package probes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,8 +98,8 @@ func (p *Probes) ready() error {
 	if err := p.failure.Load(); err != nil && relay.Stats().Delivered == 0 {
 		return fmt.Errorf("the API has not answered yet: %w", *err)
 	}
-	if relay.BreakerOpen() {
-		return fmt.Errorf("the API does not accept events: %w", cmp.Or(relay.Failure(), errors.New("no answer yet")))
+	if o, out := relay.Outage(); out {
+		return fmt.Errorf("the API has not accepted events for %v: %w", time.Since(o.Since).Round(time.Second), o.Err)
 	}
 	return nil
 }
@@ -151,7 +150,8 @@ func (s scrape) Collect(to chan<- prometheus.Metric) {
 	send(takenDesc, prometheus.CounterValue, float64(stats.Taken))
 	send(redeliveredDesc, prometheus.CounterValue, float64(stats.Redelivered))
 	gauge(heldDesc, float64(stats.Held))
-	gauge(breakerDesc, number(relay.BreakerOpen()))
+	_, out := relay.Outage()
+	gauge(breakerDesc, number(out))
 	if relay.Ready() != nil { // Lag would wait for its timeout
 		return
 	}
