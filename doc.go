@@ -65,7 +65,7 @@
 // with [Config.DropOldest], by Close, or beyond the bounds of a store), or stored by a
 // Transport that keeps it on disk. While the API is down, refuses the key, or gives
 // answers outside of its contract, events wait in the queue and delivery resumes by
-// itself. If the queue is full or the event is bad, Track returns an error, counts it,
+// itself; [Tracker.Outage] says since when and why. If the queue is full or the event is bad, Track returns an error, counts it,
 // and logs it at most once a minute.
 //
 // An event that the API does not accept delays no other: it waits by itself until its
