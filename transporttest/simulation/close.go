@@ -145,7 +145,7 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	}
 	dropped := c.before.Dropped
 	for i, h := range c.left {
-		n := len(h.attempts) - c.attempts[i]
+		n := h.attemptsSince(c.attempts[i], r.config.AttemptTimeout)
 		if n == 0 && dropped > 0 {
 			dropped--
 		} else if n > 1 || n == 0 && early {
@@ -153,6 +153,19 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 			return
 		}
 	}
+}
+
+// attemptsSince returns the number of attempts after the first ones, without those that were
+// interrupted and made again. An attempt is interrupted after a second at least, and may end in the
+// same moment as its timeout.
+func (h *history) attemptsSince(first int, timeout time.Duration) (n int) {
+	for i, at := range h.attempts[first:] {
+		took, last := at.to-at.from, first+i+1 == len(h.attempts)
+		if interrupted := at.result == givenUp && (took < timeout || took == time.Second); last || !interrupted {
+			n++
+		}
+	}
+	return n
 }
 
 // checkCause checks that the error of Close names its reason: the context ended, or the last
