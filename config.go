@@ -193,12 +193,13 @@ type Config struct {
 	// Defaults to slog.Default().
 	Logger *slog.Logger
 
-	// OnRejected is called for each accepted event that the API refused for good. Goroutines of the tracker call it concurrently. It should return soon, and must
-	// not call Flush or Close, because they wait for the event. A panic or runtime.Goexit in it
-	// is logged, at most once a minute. The tracker waits at most a tenth of a second for a
-	// call, and not at all while an earlier call takes longer; Close does not wait for such
-	// calls. While 64 such calls are in progress, refused events are counted in a line of the
-	// log instead. Defaults to such a line, at most one a minute.
+	// OnRejected is called for each accepted event that the API refused for good. Goroutines of
+	// the tracker call it concurrently. It should return soon, and must not call Flush or Close,
+	// because they wait for the event. A panic or runtime.Goexit in it is logged, at most once a
+	// minute. The tracker waits at most a tenth of a second for a call, and not at all while an
+	// earlier call takes longer; Close does not wait for such calls. While 64 such calls are in
+	// progress, refused events are counted in a line of the log instead. Defaults to such a
+	// line, at most one a minute.
 	OnRejected func(*RejectedError)
 
 	// Disabled makes the tracker do nothing: Track returns nil. All other fields are ignored,

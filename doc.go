@@ -65,8 +65,8 @@
 // with [Config.DropOldest], by Close, or beyond the bounds of a store), or stored by a
 // Transport that keeps it on disk. While the API is down, refuses the key, or gives
 // answers outside of its contract, events wait in the queue and delivery resumes by
-// itself; [Tracker.Outage] says since when and why. If the queue is full or the event is bad, Track returns an error, counts it,
-// and logs it at most once a minute.
+// itself; [Tracker.Outage] says since when and why. If the queue is full or the event is
+// bad, Track returns an error, counts it, and logs it at most once a minute.
 //
 // An event that the API does not accept delays no other: it waits by itself until its
 // next attempt. Close retries the remaining events while the API accepts anything and

@@ -103,12 +103,12 @@ func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
 // probably not accepted either.
 func (r *Relay) fetchable(least int) int {
 	free, stuck := r.feed.room()
-	switch _, out := r.Outage(); {
+	switch {
 	case free >= least:
 		return free
 	case !stuck:
 		return 0
-	case out:
+	case r.isOut():
 		if time.Since(r.looked) < r.cfg.AckWait {
 			return 0
 		}

@@ -155,6 +155,8 @@ func (r *Relay) Outage() (o footfall.Outage, out bool) {
 	return o, false
 }
 
+func (r *Relay) isOut() bool { _, out := r.Outage(); return out }
+
 // Run delivers events until ctx ends. Then it returns the events that are not in flight to the
 // stream, waits up to StopTimeout for the API's answers, returns the remaining events, closes the
 // connection and returns nil. Run may be called once. The error is a [*SettingsError] of a stream
