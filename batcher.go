@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/wire"
@@ -37,15 +35,8 @@ import (
 // memory. A [Transport] that keeps records and passes them to another Transport implements
 // Store, and gives the other Transport a [NewSource].
 //
-// A Store may have three more methods:
-//
-//   - TakeAny(one []Record) bool takes a random waiting record and reports whether there was
-//     one. An open circuit breaker tries the API with it, because consecutive events may all
-//     fail for the same reason.
-//   - TakeNewest(one []Record, since time.Time) bool takes the newest record, if it was added
-//     after since.
-//   - Moved(n int, o Outcome) is required for a transport that settles records as OutcomeStored. See
-//     [Source.Moved].
+// A Store may also implement [ProbeStore]. A Store of a transport that settles records as
+// OutcomeStored implements [MovedStore].
 //
 // A Store whose records come from another Source reports failures to that Source with
 // [Source.Keep] or [Source.Failed], so that Flush can name them.
@@ -68,11 +59,32 @@ type Store interface {
 	Settle(records []Record, o Outcome, err error)
 }
 
+// ProbeStore is a [Store] that supplies records for probes. While a circuit breaker is open, the oldest
+// record is a poor choice: consecutive events may all fail for the same reason.
+type ProbeStore interface {
+	Store
+
+	// TakeAny moves a random waiting record into one, and reports whether there was one.
+	TakeAny(one []Record) bool
+
+	// TakeNewest moves the newest waiting record into one, if it was added after since.
+	TakeNewest(one []Record, since time.Time) bool
+}
+
+// MovedStore is a [Store] that has records whose outcome changes after they were settled as
+// OutcomeStored.
+type MovedStore interface {
+	Store
+
+	// Moved changes the outcome of n records. See [Source.Moved].
+	Moved(n int, o Outcome)
+}
+
 // Source supplies a [Transport] with records. Its methods may be called from several goroutines
 // at once.
 type Source struct {
 	store   Store
-	queue   *queue.Queue // nil unless the Store is a memoryStore
+	queue   *queue.Queue // of a Tracker; nil if a Transport has the Store
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
@@ -88,14 +100,7 @@ type Source struct {
 // another Transport needs it. Call [Source.Wake] when records are due, and [Source.Close] when
 // the tracker closes.
 func NewSource(store Store) *Source {
-	return newSource(store, make(chan struct{}, 1))
-}
-
-func newSource(store Store, trigger chan struct{}) *Source {
-	s := &Source{store: store, trigger: trigger, closing: make(chan struct{})}
-	if own, ok := store.(*memoryStore); ok {
-		s.queue = own.queue
-	}
+	s := &Source{store: store, trigger: make(chan struct{}, 1), closing: make(chan struct{})}
 	s.again = time.AfterFunc(queue.LookAgain, s.Wake)
 	s.again.Stop()
 	s.held = retry.NewHeld[*Record](s.Wake)
@@ -234,15 +239,13 @@ func (s *Source) takeHeld(one []Record, p retry.Pick) bool {
 
 // takeNewest takes the newest record that was never sent, if it arrived after since.
 func (s *Source) takeNewest(one []Record, since time.Time) bool {
-	store, ok := s.store.(interface {
-		TakeNewest(one []Record, since time.Time) bool
-	})
+	store, ok := s.store.(ProbeStore)
 	return ok && store.TakeNewest(one, since)
 }
 
 // takeAny takes a random record that was never sent.
 func (s *Source) takeAny(one []Record) bool {
-	if store, ok := s.store.(interface{ TakeAny([]Record) bool }); ok {
+	if store, ok := s.store.(ProbeStore); ok {
 		return store.TakeAny(one)
 	}
 	return s.takeWaiting(one)
@@ -301,7 +304,7 @@ func (s *Source) accept() {
 // applies only to records of this Source, not to records that a store has from an earlier
 // process.
 func (s *Source) Moved(n int, o Outcome) {
-	if store, ok := s.store.(interface{ Moved(n int, o Outcome) }); ok {
+	if store, ok := s.store.(MovedStore); ok {
 		store.Moved(n, o)
 	}
 }
@@ -368,20 +371,10 @@ func (s *Source) Close() {
 	})
 }
 
-// memoryStore is the Store of a Tracker: a queue in memory.
-type memoryStore struct {
-	queue   *queue.Queue
-	source  *Source
-	misused func(error) // reports a Transport that breaks its contract
-}
-
-var (
-	_ Store         = (*memoryStore)(nil)
-	_ queue.Delayed = (*memoryStore)(nil)
-)
-
-func newMemoryStore(cfg *Config, dropped func(), misused func(error)) *memoryStore {
-	s := &memoryStore{misused: misused}
+// newMemorySource returns the Source of a Tracker, whose records are in a queue in memory. misused
+// reports a Transport that breaks its contract.
+func newMemorySource(cfg *Config, dropped func(), misused func(error)) *Source {
+	s := NewSource(nil)
 	memory, fault := memoryOf(cfg)
 	s.queue = queue.New(queue.Options{
 		MaxEvents:  cfg.MaxQueueEvents,
@@ -389,14 +382,27 @@ func newMemoryStore(cfg *Config, dropped func(), misused func(error)) *memorySto
 		DropOldest: cfg.DropOldest,
 		BatchSize:  cfg.BatchSize,
 		Interval:   cfg.FlushInterval,
-		Delayed:    s,
+		Delayed:    delayed{s.held},
 		Dropped:    dropped,
 		Memory:     memory,
 		Fault:      fault,
 	})
-	s.source = newSource(s, s.queue.Trigger())
+	s.trigger = s.queue.Trigger()
+	s.store = &memoryStore{s.queue, misused}
 	return s
 }
+
+// memoryStore is the Store of a Tracker: a queue in memory.
+type memoryStore struct {
+	queue   *queue.Queue
+	misused func(error)
+}
+
+var (
+	_ ProbeStore    = (*memoryStore)(nil)
+	_ MovedStore    = (*memoryStore)(nil)
+	_ queue.Delayed = delayed{}
+)
 
 func newRecord(ref queue.Ref) Record {
 	return Record{ID: ref.ID(), Body: ref.Body(), ref: ref}
@@ -412,7 +418,7 @@ func (s *memoryStore) Take(dst []Record) int {
 	})
 }
 
-// TakeAny implements an optional method of Store.
+// TakeAny implements ProbeStore.
 func (s *memoryStore) TakeAny(one []Record) bool {
 	ref, ok := s.queue.TakeAny()
 	if ok {
@@ -421,7 +427,7 @@ func (s *memoryStore) TakeAny(one []Record) bool {
 	return ok
 }
 
-// TakeNewest implements an optional method of Store.
+// TakeNewest implements ProbeStore.
 func (s *memoryStore) TakeNewest(one []Record, since time.Time) bool {
 	ref, ok := s.queue.TakeNewest(since)
 	if ok {
@@ -444,29 +450,26 @@ func (s *memoryStore) Settle(records []Record, o Outcome, err error) {
 	s.queue.Settle(len(records), func(i int) queue.Ref { return records[i].ref }, queue.Outcome(o), err)
 }
 
-// Moved implements an optional method of Store.
+// Moved implements MovedStore.
 func (s *memoryStore) Moved(n int, o Outcome) {
 	if err := s.queue.Moved(n, queue.Outcome(o)); err != nil {
 		s.misused(err)
 	}
 }
 
-// Size implements queue.Delayed.
-func (s *memoryStore) Size() (events, bytes int) { return s.source.held.Size() }
-
-// Oldest implements queue.Delayed.
-func (s *memoryStore) Oldest() (id uuid.UUID, ok bool) { return s.source.held.Oldest() }
+// delayed is the held events of a Tracker, as the queue sees them.
+type delayed struct{ *retry.Held[*Record] }
 
 // Reclaim implements queue.Delayed.
-func (s *memoryStore) Reclaim() (queue.Ref, bool) {
-	r, ok := s.source.Reclaim()
-	return r.ref, ok
+func (d delayed) Reclaim() (ref queue.Ref, ok bool) {
+	r, ok := d.Held.Reclaim()
+	if !ok {
+		return ref, false
+	}
+	return r.ref, true
 }
 
-// Blocks implements queue.Delayed.
-func (s *memoryStore) Blocks() bool { return s.source.held.Blocks() }
-
 // IsBlocked implements queue.Delayed.
-func (s *memoryStore) IsBlocked(body []byte) bool {
-	return s.source.held.IsBlocked(retry.NewKind(wire.SiteAndName(body)))
+func (d delayed) IsBlocked(body []byte) bool {
+	return d.Held.IsBlocked(retry.NewKind(wire.SiteAndName(body)))
 }

@@ -22,9 +22,8 @@ import (
 type Tracker struct {
 	encoder   encoder
 	pager     *pager
-	store     *memoryStore
-	queue     *queue.Queue // of store
-	source    *Source      // of store
+	source    *Source
+	queue     *queue.Queue // of source
 	reporter  *reporter
 	skip      func(*http.Request) bool
 	noContext bool
@@ -101,8 +100,8 @@ func newTracker(cfg *Config) *Tracker {
 		done:     make(chan struct{}),
 		closed:   make(chan struct{}),
 	}
-	t.store = newMemoryStore(cfg, t.reporter.dropped, t.reporter.misused)
-	t.queue, t.source = t.store.queue, t.store.source
+	t.source = newMemorySource(cfg, t.reporter.dropped, t.reporter.misused)
+	t.queue = t.source.queue
 	t.scratches.New = func() any { return &scratch{buf: make([]byte, 0, 1024)} }
 	return t
 }

@@ -32,7 +32,7 @@ func Plant(path string, records []footfall.Record, ages ...time.Duration) error 
 func (s *Spool) InMemory() (window, taken int) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
-	return len(s.feed.window), len(s.feed.out) - len(s.feed.window)
+	return s.feed.window.Len(), len(s.feed.out) - s.feed.window.Len()
 }
 
 // MapsQueues reports whether this system supports queues in a mapped file.

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/window"
 )
 
 const (
@@ -41,7 +41,6 @@ type item struct {
 	key      uint64          // in the file; zero if the event is not in it
 	size     int             // in the file
 	stored   time.Duration   // reading of the file's clock at that time
-	came     time.Time       // time of arrival; zero if the event was read from the file
 	own      bool            // tracked by this run, and settled as Stored
 	taken    bool
 	large    bool // too large for the file
@@ -70,8 +69,7 @@ type feed struct {
 	wake   func() // the owner
 
 	mu       sync.Mutex
-	window   []*item // not taken, oldest first
-	bytes    int     // of window
+	window   window.Window[*item] // not taken
 	out      map[uuid.UUID]*item
 	again    []*item           // given up by Next, to be offered again
 	direct   []footfall.Record // failed while in memory only, to be written to the file
@@ -94,7 +92,10 @@ type feed struct {
 	flushes  []*flush
 }
 
-var _ footfall.Store = (*feed)(nil)
+var (
+	_ footfall.ProbeStore = (*feed)(nil)
+	_ footfall.MovedStore = (*feed)(nil)
+)
 
 func newFeed(maxAge time.Duration, wake func()) *feed {
 	f := &feed{maxAge: maxAge, wake: wake, clock: clock{begun: time.Now()}, out: make(map[uuid.UUID]*item)}
@@ -106,30 +107,32 @@ func newFeed(maxAge time.Duration, wake func()) *feed {
 func (f *feed) Waiting() (n int, more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n = len(f.window)
+	n = f.window.Len()
 	return n, !f.closed || n > 0 || f.behind && !f.over && !f.stats.Degraded
 }
 
 func (f *feed) signal() { f.next.Wake() }
 
 // Take implements footfall.Store.
-func (f *feed) Take(dst []footfall.Record) int { return f.takeItems(dst, f.pop) }
+func (f *feed) Take(dst []footfall.Record) int { return f.takeItems(dst, f.window.TakeOldest) }
 
-// TakeAny implements an optional method of footfall.Store.
-func (f *feed) TakeAny(one []footfall.Record) bool { return f.takeItems(one[:1], f.popAny) == 1 }
-
-// TakeNewest implements an optional method of footfall.Store.
-func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
-	return f.takeItems(one[:1], func() *item { return f.popNewest(since) }) == 1
+// TakeAny implements footfall.ProbeStore.
+func (f *feed) TakeAny(one []footfall.Record) bool {
+	return f.takeItems(one[:1], f.window.TakeAny) == 1
 }
 
-func (f *feed) takeItems(dst []footfall.Record, pop func() *item) int {
+// TakeNewest implements footfall.ProbeStore.
+func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
+	return f.takeItems(one[:1], func() (*item, bool) { return f.window.TakeNewest(since) }) == 1
+}
+
+func (f *feed) takeItems(dst []footfall.Record, next func() (*item, bool)) int {
 	f.mu.Lock()
 	var gone int
 	n, now := 0, time.Now()
 	for n < len(dst) {
-		it := pop()
-		if it == nil {
+		it, ok := next()
+		if !ok {
 			break
 		}
 		if f.over && it.key != 0 {
@@ -240,51 +243,14 @@ func (f *feed) wakeSleepers() {
 
 // low reports whether the owner should read more events.
 func (f *feed) low() bool {
-	return f.behind && !f.over && len(f.window) < windowEvents/2 && f.bytes < windowBytes/2
+	return f.behind && !f.over && f.window.Len() < windowEvents/2 && f.window.Bytes() < windowBytes/2
 }
 
-func (f *feed) full() bool { return len(f.window) >= windowEvents || f.bytes >= windowBytes }
+func (f *feed) full() bool { return f.window.Len() >= windowEvents || f.window.Bytes() >= windowBytes }
 
-// pop takes the oldest event out of the window.
-func (f *feed) pop() *item {
-	if len(f.window) == 0 {
-		return nil
-	}
-	it := f.window[0]
-	f.window[0] = nil
-	f.window = f.window[1:]
-	f.bytes -= len(it.rec.Body)
-	return it
-}
-
-// popAny takes a random event out of the window.
-func (f *feed) popAny() *item {
-	if len(f.window) == 0 {
-		return nil
-	}
-	i := rand.IntN(len(f.window))
-	it := f.window[i]
-	f.window = slices.Delete(f.window, i, i+1)
-	f.bytes -= len(it.rec.Body)
-	return it
-}
-
-// popNewest takes the newest event out of the window, if it arrived after since.
-func (f *feed) popNewest(since time.Time) *item {
-	last := len(f.window) - 1
-	if last < 0 || !f.window[last].came.After(since) {
-		return nil
-	}
-	it := f.window[last]
-	f.window[last] = nil
-	f.window = f.window[:last]
-	f.bytes -= len(it.rec.Body)
-	return it
-}
-
-func (f *feed) push(it *item) {
-	f.window = append(f.window, it)
-	f.bytes += len(it.rec.Body)
+// push adds an event to the window. arrived is zero unless the event has just arrived.
+func (f *feed) push(it *item, arrived time.Time) {
+	f.window.Add(it, len(it.rec.Body), arrived)
 	f.out[it.rec.ID] = it
 }
 
@@ -399,7 +365,7 @@ func (f *feed) countOutcome(o footfall.Outcome) {
 	}
 }
 
-// Moved implements an optional method of footfall.Store. Next calls it if it stores events. It
+// Moved implements footfall.MovedStore. Next calls it if it stores events. It
 // cannot know which events are of this run, so it counts at most as many as Next has stored.
 func (f *feed) Moved(n int, o footfall.Outcome) {
 	f.mu.Lock()
@@ -423,12 +389,9 @@ func (f *feed) retake() {
 	if len(f.again) == 0 {
 		return
 	}
-	rest := f.window
-	f.window = nil
-	for _, it := range f.again {
-		f.push(it)
+	for _, it := range slices.Backward(f.again) {
+		f.window.Return(it, len(it.rec.Body))
 	}
-	f.window = append(f.window, rest...)
 	f.again = nil
 	f.ready()
 }

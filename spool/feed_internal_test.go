@@ -159,7 +159,7 @@ func TestEventsThatNextStoresAreMovedWhenNextReportsThem(t *testing.T) {
 func TestTheWindowIsBounded(t *testing.T) {
 	f, _ := newTestFeed()
 	f.stored(some(1, 3*windowEvents))
-	assert.Len(t, f.window, windowEvents)
+	assert.Equal(t, windowEvents, f.window.Len())
 	from, low := f.wants()
 	assert.Equal(t, uint64(windowEvents+1), from)
 	assert.False(t, low)
@@ -175,7 +175,7 @@ func TestTheWindowIsBoundedInBytes(t *testing.T) {
 		it.rec.Body = make([]byte, windowBytes/4)
 	}
 	f.stored(items)
-	assert.Len(t, f.window, 4)
+	assert.Equal(t, 4, f.window.Len())
 	from, _ := f.wants()
 	assert.Equal(t, uint64(5), from)
 }
@@ -324,7 +324,7 @@ func TestFailedEventsInMemoryAreWrittenWhenTheFileWorksAgain(t *testing.T) {
 	hidden := f.hide()
 	require.Len(t, hidden, 1)
 	assert.Equal(t, taken[1].ID, hidden[0].ID)
-	assert.Equal(t, 1, len(f.window), "the event of the file is tried again")
+	assert.Equal(t, 1, f.window.Len(), "the event of the file is tried again")
 	f.next.Retry(taken[2], time.Hour, errNextStopped)
 	written := f.failedDirect()
 	require.Len(t, written, 1)

@@ -39,7 +39,7 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 		return true, f.expire(it)
 	}
 	it.rec.Body = keep(r.rec.Body)
-	f.push(it)
+	f.push(it, time.Time{})
 	f.ready()
 	return true, 0
 }
@@ -77,8 +77,7 @@ func (f *feed) stored(items []*item) {
 			continue
 		}
 		f.loaded = it.key + 1
-		it.came = time.Now()
-		f.push(it)
+		f.push(it, time.Now())
 	}
 	f.ready()
 }
@@ -125,7 +124,7 @@ func (f *feed) dropOldest() (size int, ok bool) {
 			f.mu.Unlock()
 			return 0, false
 		}
-		f.pop()
+		f.window.TakeOldest()
 	}
 	f.stats.Dropped++
 	told := f.endEvent(it)
@@ -149,7 +148,7 @@ func (f *feed) reclaim() *item {
 			return it
 		default:
 			it.taken = false
-			f.push(it)
+			f.push(it, time.Time{})
 			f.ready()
 		}
 	}
@@ -183,10 +182,10 @@ func (f *feed) position() uint64 {
 
 // oldest returns the first event of the window if it is in the file.
 func (f *feed) oldest() *item {
-	if len(f.window) == 0 || f.window[0].key == 0 {
-		return nil
+	if it, ok := f.window.Oldest(); ok && it.key != 0 {
+		return it
 	}
-	return f.window[0]
+	return nil
 }
 
 // sweep ends the first events of the window that are too old. It returns how many events have
@@ -195,7 +194,7 @@ func (f *feed) sweep(now time.Time) uint64 {
 	f.mu.Lock()
 	told := 0
 	for it := f.oldest(); it != nil && f.tooOld(it, now); it = f.oldest() {
-		f.pop()
+		f.window.TakeOldest()
 		told += f.expire(it)
 	}
 	expired := f.stats.Expired
@@ -213,7 +212,7 @@ func (f *feed) expose(records []footfall.Record, large bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range records {
-		f.push(&item{rec: r, large: large, came: time.Now()})
+		f.push(&item{rec: r, large: large}, time.Now())
 	}
 	f.ready()
 }
@@ -223,15 +222,13 @@ func (f *feed) expose(records []footfall.Record, large bool) {
 func (f *feed) hide() (records []footfall.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	window := append(f.reclaimAll(), f.window...)
-	f.window, f.bytes = nil, 0
-	for _, it := range window {
+	for _, it := range append(f.reclaimAll(), f.window.TakeAll()...) {
 		if it.key == 0 {
 			delete(f.out, it.rec.ID)
 			records = append(records, it.rec)
 			continue
 		}
-		f.push(it)
+		f.push(it, time.Time{})
 	}
 	f.ready()
 	return records
@@ -254,7 +251,7 @@ func (f *feed) reclaimAll() (items []*item) {
 // abandon settles events that are in memory only as Lost, when Next has returned.
 func (f *feed) abandon(err error) {
 	f.mu.Lock()
-	f.window, f.bytes = nil, 0
+	f.window.TakeAll()
 	lost := f.direct
 	f.direct = nil
 	for id, it := range f.out {

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/window"
 )
 
 // feed is the footfall.Store of a relay: the messages that it has taken. Messages are
@@ -24,7 +24,7 @@ type feed struct {
 
 	mu       sync.Mutex
 	items    map[uuid.UUID]*item
-	waiting  []*item
+	waiting  window.Window[*item]
 	rejected []*item
 	stuck    bool   // rejected events cannot be moved
 	pending  uint64 // messages that no relay had when the last one was delivered
@@ -43,10 +43,9 @@ type item struct {
 	msg jetstream.Msg // the newest delivery
 	seq uint64        // of the message in the stream
 	err error         // why the API rejected it
-	at  time.Time     // when the relay got it
 }
 
-var _ footfall.Store = (*feed)(nil)
+var _ footfall.ProbeStore = (*feed)(nil)
 
 func newFeed(most int, retry time.Duration) *feed {
 	f := &feed{most: most, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[uuid.UUID]*item)}
@@ -198,14 +197,14 @@ func (f *feed) add(m jetstream.Msg, now time.Time) bool {
 		f.stats.HandedBack++
 		return false
 	}
-	it = &item{rec: footfall.Record{ID: id, Body: m.Data()}, msg: m, seq: seq, err: err, at: now}
+	it = &item{rec: footfall.Record{ID: id, Body: m.Data()}, msg: m, seq: seq, err: err}
 	f.items[id] = it
 	if err != nil {
 		f.rejected = append(f.rejected, it)
 		signal(f.refused)
 		return true
 	}
-	f.waiting = append(f.waiting, it)
+	f.waiting.Add(it, len(it.rec.Body), now)
 	return true
 }
 
@@ -238,49 +237,38 @@ const idLength = 36
 func (f *feed) Waiting() (n int, more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.waiting), !f.closed
+	return f.waiting.Len(), !f.closed
 }
 
 // Take implements footfall.Store.
-func (f *feed) Take(dst []footfall.Record) int {
+func (f *feed) Take(dst []footfall.Record) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := min(len(dst), len(f.waiting))
-	for i, it := range f.waiting[:n] {
-		dst[i] = it.rec
-	}
-	clear(f.waiting[:n])
-	if f.waiting = f.waiting[n:]; len(f.waiting) == 0 {
-		f.waiting = nil
+	for ; n < len(dst) && takeInto(f.waiting.TakeOldest, &dst[n]); n++ {
 	}
 	return n
 }
 
-// TakeAny implements an optional method of footfall.Store.
+// TakeAny implements footfall.ProbeStore.
 func (f *feed) TakeAny(one []footfall.Record) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := len(f.waiting)
-	if n == 0 {
-		return false
-	}
-	i := rand.IntN(n)
-	one[0] = f.waiting[i].rec
-	f.waiting = slices.Delete(f.waiting, i, i+1)
-	return true
+	return takeInto(f.waiting.TakeAny, &one[0])
 }
 
-// TakeNewest implements an optional method of footfall.Store.
+// TakeNewest implements footfall.ProbeStore.
 func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	last := len(f.waiting) - 1
-	if last < 0 || !f.waiting[last].at.After(since) {
-		return false
+	return takeInto(func() (*item, bool) { return f.waiting.TakeNewest(since) }, &one[0])
+}
+
+func takeInto(from func() (*item, bool), into *footfall.Record) bool {
+	it, ok := from()
+	if ok {
+		*into = it.rec
 	}
-	one[0] = f.waiting[last].rec
-	f.waiting = slices.Delete(f.waiting, last, last+1)
-	return true
+	return ok
 }
 
 // Retry implements footfall.Store. While the relay stops, it returns the event to the stream.
@@ -410,8 +398,7 @@ func (f *feed) extend() {
 func (f *feed) close() {
 	f.mu.Lock()
 	f.closed = true
-	waiting := f.waiting
-	f.waiting = nil
+	waiting := f.waiting.TakeAll()
 	f.mu.Unlock()
 	for _, it := range waiting {
 		f.handBack(it.rec.ID, jetstream.Msg.Nak)

@@ -85,7 +85,7 @@ func (s *source) Settle(records []footfall.Record, o footfall.Outcome, _ error) 
 	}
 }
 
-// Moved implements an optional method of footfall.Store.
+// Moved implements footfall.MovedStore.
 func (s *source) Moved(n int, o footfall.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

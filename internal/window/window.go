@@ -1,0 +1,92 @@
+// Package window holds the records in memory that a transport has read from a file or a stream, and that
+// another transport takes.
+package window
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Window is a list of values, oldest first. The zero Window is empty. It has no lock.
+type Window[T any] struct {
+	entries []entry[T]
+	bytes   int
+}
+
+type entry[T any] struct {
+	value   T
+	size    int
+	arrived time.Time
+}
+
+// Len returns the number of values.
+func (w *Window[T]) Len() int { return len(w.entries) }
+
+// Bytes returns the sum of their sizes.
+func (w *Window[T]) Bytes() int { return w.bytes }
+
+// Add adds the newest value. arrived is zero if the value has waited elsewhere before.
+func (w *Window[T]) Add(value T, size int, arrived time.Time) {
+	w.entries = append(w.entries, entry[T]{value, size, arrived})
+	w.bytes += size
+}
+
+// Return adds a value that was taken before all others.
+func (w *Window[T]) Return(value T, size int) {
+	w.entries = slices.Insert(w.entries, 0, entry[T]{value: value, size: size})
+	w.bytes += size
+}
+
+// Oldest returns the oldest value, or false if there is none.
+func (w *Window[T]) Oldest() (value T, ok bool) {
+	if len(w.entries) == 0 {
+		return value, false
+	}
+	return w.entries[0].value, true
+}
+
+// TakeOldest takes the oldest value.
+func (w *Window[T]) TakeOldest() (value T, ok bool) {
+	if len(w.entries) == 0 {
+		return value, false
+	}
+	first := w.entries[0]
+	w.entries[0] = entry[T]{}
+	w.entries = w.entries[1:]
+	w.bytes -= first.size
+	return first.value, true
+}
+
+// TakeAny takes a random value.
+func (w *Window[T]) TakeAny() (value T, ok bool) {
+	if len(w.entries) == 0 {
+		return value, false
+	}
+	return w.take(rand.IntN(len(w.entries))), true
+}
+
+// TakeNewest takes the newest value, if it arrived after since.
+func (w *Window[T]) TakeNewest(since time.Time) (value T, ok bool) {
+	last := len(w.entries) - 1
+	if last < 0 || !w.entries[last].arrived.After(since) {
+		return value, false
+	}
+	return w.take(last), true
+}
+
+// TakeAll takes all values, oldest first.
+func (w *Window[T]) TakeAll() (values []T) {
+	for _, e := range w.entries {
+		values = append(values, e.value)
+	}
+	*w = Window[T]{}
+	return values
+}
+
+func (w *Window[T]) take(i int) T {
+	e := w.entries[i]
+	w.entries = slices.Delete(w.entries, i, i+1)
+	w.bytes -= e.size
+	return e.value
+}
