@@ -65,11 +65,11 @@ func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
 	q.lock()
 	defer q.unlock()
 	if q.closed {
-		q.counters.Refused++
+		q.ledger.counters.Refused++
 		return ErrClosed
 	}
 	if q.isScarce(len(body)) && q.delayed.IsBlocked(body) || !q.makeRoom(len(body)) {
-		q.counters.Refused++
+		q.ledger.counters.Refused++
 		return ErrFull
 	}
 	sh.add(body, redacted)
@@ -79,31 +79,31 @@ func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
 		q.waiters[w.id] = w
 		q.makeDue()
 	}
-	q.ring = q.ring || q.mustLook()
+	q.ring = q.ring || q.schedule.triggers()
 	return nil
 }
 
 // isScarce reports whether an event of n bytes would need the last quarter of the room, which is for
 // events that the API may accept. If old events are dropped, there is room for all.
 func (q *Queue) isScarce(n int) bool {
-	return !q.dropOldest && (q.pending >= q.maxEvents-q.maxEvents/4 || q.bytes+n > q.maxBytes-q.maxBytes/4) && q.delayed.Blocks()
+	return !q.dropOldest && q.ledger.isLow(n) && q.delayed.Blocks()
 }
 
 // makeRoom reports whether there is room for n bytes. It drops old events only if that makes
 // enough room.
 func (q *Queue) makeRoom(n int) bool {
-	full := func(events, bytes int) bool { return events >= q.maxEvents || bytes+n > q.maxBytes }
-	if !full(q.pending, q.bytes) {
+	l := &q.ledger
+	if !l.full(l.pending, l.bytes, n) {
 		return true
 	}
 	if !q.dropOldest {
 		return false
 	}
 	delayed, size := q.delayed.Size()
-	if full(q.pending-q.waiting-delayed, q.taken-size) {
+	if l.full(l.pending-l.waiting-delayed, l.taken-size, n) {
 		return false
 	}
-	for full(q.pending, q.bytes) {
+	for l.full(l.pending, l.bytes, n) {
 		if !q.drop() {
 			return false
 		}
@@ -116,11 +116,11 @@ func (q *Queue) drop() bool {
 	r, ok := q.oldestDelayed()
 	switch {
 	case ok:
-	case q.waiting == 0:
+	case q.ledger.waiting == 0:
 		return false // a sender has just taken it
 	default:
-		r = q.takeOldest()
-		q.taken += r.size()
+		r = q.oldestShard().takeOldest()
+		q.ledger.take(r.size())
 	}
 	q.settle(r, Lost, ErrFull)
 	q.dropped()
@@ -130,7 +130,7 @@ func (q *Queue) drop() bool {
 // oldestDelayed takes the oldest delayed event, if it is older than all waiting events.
 func (q *Queue) oldestDelayed() (r Ref, ok bool) {
 	id, ok := q.delayed.Oldest()
-	if !ok || q.waiting > 0 && q.older(id) {
+	if !ok || q.ledger.waiting > 0 && q.older(id) {
 		return r, false
 	}
 	return q.delayed.Reclaim()
@@ -169,12 +169,8 @@ func (q *Queue) lockShards() {
 func (q *Queue) countAdded(sh *shard) {
 	events, bytes, redacted := sh.countAdded(q.epochs.last)
 	q.epochs.last.pending += events
-	q.waiting += events
-	q.pending += events
-	q.fresh += events
-	q.bytes += bytes
-	q.counters.Tracked += uint64(events)
-	q.counters.Redacted += uint64(redacted)
+	q.schedule.fresh += events
+	q.ledger.add(events, bytes, redacted)
 }
 
 // unlock undoes lock. It triggers the transport last, so that callers wait less.
@@ -212,9 +208,10 @@ func (q *Queue) credit() (events, bytes int) {
 	if q.closed {
 		return 0, 0
 	}
-	events, bytes = q.maxEvents-q.pending, q.maxBytes-q.bytes
+	l := &q.ledger
+	events, bytes = l.maxEvents-l.pending, l.maxBytes-l.bytes
 	if !q.dropOldest {
-		events, bytes = beforeLast(events, q.maxEvents), beforeLast(bytes, q.maxBytes)
+		events, bytes = beforeLast(events, l.maxEvents), beforeLast(bytes, l.maxBytes)
 		if q.isScarce(0) {
 			return 0, 0
 		}

@@ -20,11 +20,7 @@ import (
 // it is settled, whether it waits, is delayed or is in flight, so the bounds hold for all of
 // them. The methods may be called from several goroutines at once.
 type Queue struct {
-	maxEvents  int
-	maxBytes   int
 	dropOldest bool
-	batch      int
-	interval   time.Duration
 	clock      *clock
 	dropped    func()
 	delayed    Delayed
@@ -36,25 +32,16 @@ type Queue struct {
 	_ cacheLinePad // Put reads the fields above, which never change
 
 	mu       sync.Mutex // locked before the locks of shards
-	waiting  int        // accepted, not taken
-	pending  int        // accepted, not settled
-	bytes    int        // of pending
-	counters Counters
+	ledger   ledger
+	schedule schedule
 	epochs   epochs
+	waiters  map[uuid.UUID]*Waiter
 	spares   spares
-	fresh    int // accepted since the last batch was due
-	due      bool
-	armed    bool          // the timer runs
-	paced    bool          // armed for the pause after a full batch
-	moved    bool          // events were taken since the last batch was due
-	wait     time.Duration // from one batch to the next that is not full
+	closed   bool
+	ended    bool          // every event is counted; later calls of Settle change nothing
+	lastErr  error         // why an event was last settled as Lost
 	alarm    time.Duration // unlock sets the timer to it, unless it is zero
 	ring     bool          // unlock triggers the transport
-	closed   bool
-	ended    bool  // every event is counted; later calls of Settle change nothing
-	taken    int   // bytes of pending that are taken
-	lastErr  error // why an event was last settled as Lost
-	waiters  map[uuid.UUID]*Waiter
 }
 
 // maxShards bounds the memory of the shards, and the time to lock them all, on many cores.
@@ -63,21 +50,17 @@ const maxShards = 8
 // New returns an empty queue.
 func New(o Options) *Queue {
 	q := &Queue{
-		maxEvents:  o.MaxEvents,
-		maxBytes:   o.MaxBytes,
 		dropOldest: o.DropOldest,
-		batch:      o.BatchSize,
-		interval:   o.Interval,
-		wait:       o.Interval,
-		moved:      true,
 		clock:      newClock(),
 		dropped:    o.Dropped,
 		delayed:    o.Delayed,
 		trigger:    make(chan struct{}, 1),
 		timer:      time.NewTimer(o.Interval),
-		spares:     spares{size: slabSize, memory: o.Memory, mapped: len(o.Memory) >= slabSize, fault: o.Fault},
+		ledger:     ledger{maxEvents: o.MaxEvents, maxBytes: o.MaxBytes},
+		schedule:   newSchedule(o.BatchSize, o.Interval),
 		epochs:     newEpochs(),
 		waiters:    make(map[uuid.UUID]*Waiter),
+		spares:     spares{size: slabSize, memory: o.Memory, mapped: len(o.Memory) >= slabSize, fault: o.Fault},
 	}
 	for range min(runtime.GOMAXPROCS(0), maxShards) {
 		q.shards = append(q.shards, &shard{clock: q.clock, spares: &q.spares})
@@ -86,19 +69,12 @@ func New(o Options) *Queue {
 	return q
 }
 
-// Trigger returns a channel of capacity 1. The queue sends on it when the transport should call
-// [Queue.DueBatch].
-func (q *Queue) Trigger() chan struct{} { return q.trigger }
-
-// Timer returns the channel of the queue's timer. A receiver must call [Queue.TimeOver].
-func (q *Queue) Timer() <-chan time.Time { return q.timer.C }
-
 // Waiting returns how many events Take would return. When more is false the queue is closed,
 // and no others will come.
 func (q *Queue) Waiting() (n int, more bool) {
 	q.lock()
 	defer q.unlock()
-	return q.waiting, !q.closed || q.waiting > 0
+	return q.ledger.waiting, !q.closed || q.ledger.waiting > 0
 }
 
 // Take takes up to most events, oldest first, and returns how many. It calls each, with the
@@ -106,21 +82,15 @@ func (q *Queue) Waiting() (n int, more bool) {
 func (q *Queue) Take(most int, each func(int, Ref)) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.waiting == 0 {
+	if q.ledger.waiting == 0 {
 		q.lockShards()
 		q.unlockShards()
 	}
-	n := min(most, q.waiting)
-	if n > 0 {
-		q.noteMoved()
-	}
+	n := min(most, q.ledger.waiting)
 	for i := range n {
-		oldest := q.takeOldest()
-		q.taken += oldest.size()
+		oldest := q.oldestShard().takeOldest()
+		q.took(oldest)
 		each(i, oldest)
-	}
-	if q.closed && q.waiting == 0 {
-		q.wake()
 	}
 	return n
 }
@@ -131,17 +101,17 @@ func (q *Queue) TakeAny() (one Ref, ok bool) {
 	defer q.mu.Unlock()
 	q.lockShards()
 	q.unlockShards()
-	if q.waiting == 0 {
+	if q.ledger.waiting == 0 {
 		return one, false
 	}
-	n := rand.IntN(q.waiting)
+	n := rand.IntN(q.ledger.waiting)
 	for _, sh := range q.shards {
 		if n -= sh.waiting; n < 0 {
 			one = sh.takeAny()
 			break
 		}
 	}
-	q.countTaken(one)
+	q.took(one)
 	return one, true
 }
 
@@ -166,22 +136,23 @@ func (q *Queue) TakeNewest(since time.Time) (one Ref, ok bool) {
 		return one, false
 	}
 	one = shard.takeNewest(from)
-	q.countTaken(one)
+	q.took(one)
 	return one, true
 }
 
-// countTaken counts an event that was not the oldest.
-func (q *Queue) countTaken(r Ref) {
-	q.noteMoved()
-	q.waiting--
-	q.taken += r.size()
-	if q.closed && q.waiting == 0 {
+// took counts an event that was taken.
+func (q *Queue) took(r Ref) {
+	q.ledger.take(r.size())
+	if alarm := q.schedule.took(); alarm > 0 {
+		q.timer.Reset(alarm)
+	}
+	if q.closed && q.ledger.waiting == 0 {
 		q.wake()
 	}
 }
 
-// takeOldest takes the oldest event of all shards. There must be one.
-func (q *Queue) takeOldest() Ref {
+// oldestShard returns the shard that has the oldest event. There must be one.
+func (q *Queue) oldestShard() *shard {
 	var from *shard
 	var oldest int64
 	for _, sh := range q.shards {
@@ -192,8 +163,7 @@ func (q *Queue) takeOldest() Ref {
 			from, oldest = sh, at
 		}
 	}
-	q.waiting--
-	return from.takeOldest()
+	return from
 }
 
 // Retry notes that an attempt failed because of err, or that none was made if err is nil, and that
@@ -246,11 +216,7 @@ func (q *Queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
 func (q *Queue) settle(r Ref, o Outcome, err error) {
 	r.home.mark(r.slot)
 	r.home.states[r.slot] = settled
-	q.pending--
-	size := r.size()
-	q.bytes -= size
-	q.taken -= size
-	q.counters.count(o, 1)
+	q.ledger.settle(r.size(), o)
 	q.epochs.settled(r.home.epoch(r.slot))
 	if len(q.waiters) > 0 {
 		q.endWaiter(r.ID(), o, err)
@@ -265,15 +231,15 @@ func (q *Queue) settle(r Ref, o Outcome, err error) {
 func (q *Queue) Moved(n int, o Outcome) (err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	moved := min(uint64(max(n, 0)), q.counters.Stored)
+	moved := min(uint64(max(n, 0)), q.ledger.counters.Stored)
 	if n < 0 || moved < uint64(n) {
-		err = fmt.Errorf("footfall: Config.Transport called Moved(%d) with %d events stored", n, q.counters.Stored)
+		err = fmt.Errorf("footfall: Config.Transport called Moved(%d) with %d events stored", n, q.ledger.counters.Stored)
 	}
 	if moved > 0 && o == Lost {
 		q.lastErr = errGivenUp
 	}
-	q.counters.Stored -= moved
-	q.counters.count(o, moved)
+	q.ledger.counters.Stored -= moved
+	q.ledger.counters.count(o, moved)
 	return err
 }
 
@@ -322,7 +288,7 @@ func (q *Queue) Close() Counters {
 	q.lock()
 	defer q.unlock()
 	q.closed = true
-	return q.snapshot()
+	return q.ledger.snapshot()
 }
 
 // End counts every event that is not settled as dropped. It returns the final counters and
@@ -332,8 +298,7 @@ func (q *Queue) End(failure error) (Counters, error) {
 	defer q.unlock()
 	q.ended = true
 	q.timer.Stop()
-	q.counters.Dropped += uint64(q.pending)
-	q.pending, q.waiting, q.bytes, q.taken = 0, 0, 0, 0
+	q.ledger.end()
 	for e := q.epochs.first; e != nil; e = e.after {
 		close(e.done)
 	}
@@ -342,21 +307,14 @@ func (q *Queue) End(failure error) (Counters, error) {
 	for id, w := range q.waiters {
 		q.endWaiter(id, Lost, cmp.Or(w.failure, cause, ErrStopped))
 	}
-	return q.snapshot(), cause
+	return q.ledger.snapshot(), cause
 }
 
 // Counters returns the counts so far.
 func (q *Queue) Counters() Counters {
 	q.lock()
 	defer q.unlock()
-	return q.snapshot()
-}
-
-func (q *Queue) snapshot() Counters {
-	c := q.counters
-	c.Queued = uint64(q.pending)
-	c.QueuedBytes = uint64(q.bytes)
-	return c
+	return q.ledger.snapshot()
 }
 
 func isClosed(ch <-chan struct{}) bool {

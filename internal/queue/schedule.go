@@ -2,149 +2,118 @@ package queue
 
 import "time"
 
-// Put triggers the transport's goroutine when a batch is due: for the first event after a
-// pause, and when a shard has received its share of the events that the batch lacks. Events
-// within the interval after a batch was due form the next batch, and the timer runs for it.
+// schedule decides when a batch of waiting events is due: the first event after a quiet time at once,
+// further ones when a full batch waits, or an interval after the last batch. It is a value, and reads
+// no clock. Its methods that return alarm ask for the timer to be set to that time, unless it is zero.
+type schedule struct {
+	batch    int           // events of a full batch
+	interval time.Duration // from one batch to the next that is not full
 
-// pace is the least time between two full batches. A tight loop adds a hundred events in
+	phase phase
+	fresh int           // events since the last batch was due
+	due   bool          // a batch is due in any case
+	moved bool          // events were taken since the last batch was due
+	wait  time.Duration // interval, or longer while no events are taken
+}
+
+// phase is what the timer runs for.
+type phase uint8
+
+const (
+	idle  phase = iota // it does not run, and the next event is due at once
+	waits              // events wait for the end of wait
+	rests              // a full batch was due a moment ago, and no event triggers the transport
+)
+
+// restTime is the least time between two full batches. A tight loop adds a hundred events in
 // 20 µs, and a trigger for each hundred would be a sixth of the cost of Track.
-const pace = time.Millisecond
+const restTime = time.Millisecond
 
 // LookAgain is the least time until DueBatch reports again a batch that the transport did not
 // take.
 const LookAgain = time.Second
 
-// DueBatch returns the number of waiting events if a batch is due or now is true, and zero
-// otherwise. When more is false the queue is closed and empty.
-func (q *Queue) DueBatch(now bool) (waiting int, more bool) {
-	q.lock()
-	defer q.unlock()
-	q.due = q.due || now
-	if now {
-		q.endStall()
+func newSchedule(batch int, interval time.Duration) schedule {
+	return schedule{batch: batch, interval: interval, wait: interval, moved: true}
+}
+
+// look begins the next batch if waiting events are due, or if there are none. ready reports
+// whether it did.
+func (s *schedule) look(waiting int) (ready bool, alarm time.Duration) {
+	full := s.phase != rests && s.fresh >= s.batch
+	switch {
+	case waiting == 0:
+		s.fresh, s.due = 0, false
+		return true, 0
+	case !full && s.phase != idle && !s.due:
+		return false, 0
 	}
-	if q.waiting == 0 {
-		q.startBatch()
-		return 0, !q.closed
-	}
-	full := !q.paced && q.fresh >= q.batch
-	if !full && q.armed && !q.due {
-		q.forgetShards()
-		return 0, true
-	}
-	q.nextWait()
+	s.grow()
 	if full {
-		q.armed, q.paced, q.alarm = true, true, q.pause()
-	} else if !q.armed { // for the next events, or to report this batch again
-		q.armed, q.alarm = true, q.wait
+		s.phase, alarm = rests, s.rest()
+	} else if s.phase == idle { // for the next events, or to report this batch again
+		s.phase, alarm = waits, s.wait
 	}
-	q.startBatch()
-	return q.waiting, true
+	s.fresh, s.due = 0, false
+	return true, alarm
 }
 
-// startBatch begins to count the next batch. A shard that had events in the last batch keeps
-// its share, so that its first event does not trigger the transport.
-func (q *Queue) startBatch() {
-	q.fresh = 0
-	q.due = false
-	for _, sh := range q.shards {
-		sh.inUse, sh.had = sh.had, false
+// grow doubles the wait if no event was taken since the last batch, such as in an outage.
+func (s *schedule) grow() {
+	s.wait = min(2*s.wait, max(LookAgain, s.interval))
+	if s.moved {
+		s.wait = s.interval
 	}
+	s.moved = false
 }
 
-// forgetShards takes the share from shards that had no event since a batch was due.
-func (q *Queue) forgetShards() {
-	for _, sh := range q.shards {
-		sh.inUse = sh.had
+// rest returns how long no batch is due after a full one.
+func (s *schedule) rest() time.Duration { return min(restTime, s.interval) }
+
+// woken makes a batch due, because the transport may take some events. Events wait for the interval
+// again.
+func (s *schedule) woken() {
+	if s.wait > s.interval && s.phase == waits {
+		s.phase = idle
 	}
+	s.due, s.moved = true, true
 }
 
-// nextWait sets how long events wait after the batch that is due now. That is the interval,
-// doubled each time that no event was taken since the last batch, such as in an outage.
-func (q *Queue) nextWait() {
-	q.wait = min(2*q.wait, max(LookAgain, q.interval))
-	if q.moved {
-		q.wait = q.interval
+// took notes that events are taken. If the wait has grown because all senders were busy, a new
+// event must not wait longer than the interval.
+func (s *schedule) took() (alarm time.Duration) {
+	s.moved = true
+	if s.wait > s.interval && s.phase == waits {
+		s.wait = s.interval
+		return s.interval
 	}
-	q.moved = false
+	return 0
 }
 
-// endStall makes events wait for the interval again, because the transport may take some.
-func (q *Queue) endStall() {
-	if q.wait > q.interval && !q.paced {
-		q.armed = false
+// timeOver notes that the timer has fired. Events that arrived in the rest wait for what is left of the
+// interval.
+func (s *schedule) timeOver() (alarm time.Duration) {
+	if left := s.wait - s.rest(); s.phase == rests && left > 0 {
+		s.phase = waits
+		return left
 	}
-	q.moved = true
-}
-
-// noteMoved notes that events are taken. If the wait has grown because all senders were busy, a
-// new event must not wait longer than the interval.
-func (q *Queue) noteMoved() {
-	q.moved = true
-	if q.wait > q.interval && q.armed && !q.paced {
-		q.wait = q.interval
-		q.timer.Reset(q.interval)
-	}
-}
-
-// pause returns how long no batch is due after a full one.
-func (q *Queue) pause() time.Duration { return min(pace, q.interval) }
-
-// TimeOver must be called when the timer has fired: the wait is over, or the pause after a full
-// batch. Events that arrived in the pause wait for the rest of the interval.
-func (q *Queue) TimeOver() {
-	q.lock()
-	defer q.unlock()
-	if rest := q.wait - q.pause(); q.paced && rest > 0 {
-		q.paced, q.alarm = false, rest
-		return
-	}
-	q.due = true
-	q.armed, q.paced = false, false
-}
-
-// makeDue makes the waiting events a batch.
-func (q *Queue) makeDue() {
-	q.due = true
-	q.ring = true
-}
-
-func (q *Queue) wake() {
-	select {
-	case q.trigger <- struct{}{}:
-	default: // the last trigger was not received yet
-	}
-}
-
-// mustLook reports whether an event that was accepted through ask, which does not count down
-// quiet, must trigger the transport.
-func (q *Queue) mustLook() bool {
-	return !q.armed || q.fresh >= q.batch && !q.paced
+	s.phase, s.due = idle, true
+	return 0
 }
 
 // quiet returns how many events may be added until one must trigger the transport; 0 means
 // never.
-func (q *Queue) quiet() int {
-	switch {
-	case q.closed || q.paced:
-		return 0
-	case !q.armed:
+func (s *schedule) quiet() int {
+	switch s.phase {
+	case idle:
 		return 1
+	case rests:
+		return 0
 	}
-	return max(1, q.batch-q.fresh)
+	return max(1, s.batch-s.fresh)
 }
 
-// quietEach returns the share of quiet of each shard in use.
-func (q *Queue) quietEach() int {
-	inUse := 0
-	for _, sh := range q.shards {
-		if sh.inUse {
-			inUse++
-		}
-	}
-	n := q.quiet()
-	if n == 0 {
-		return 0
-	}
-	return max(1, n/max(1, inUse))
+// triggers reports whether an event that did not count down quiet must trigger the transport.
+func (s *schedule) triggers() bool {
+	return s.phase == idle || s.phase == waits && s.fresh >= s.batch
 }

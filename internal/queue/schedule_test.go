@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,7 +91,7 @@ func TestIdleQueueHasNoTimer(t *testing.T) {
 			time.Sleep(3 * 10 * ms)
 			synctest.Wait()
 			assert.False(t, q.timer.Stop(), "after %d", events)
-			assert.Zero(t, q.waiting)
+			assert.Zero(t, q.ledger.waiting)
 		}
 		assert.NotEmpty(t, *batches)
 	})
@@ -168,4 +169,55 @@ func TestWakeEndsTheLongWaitsOfEventsThatNoSenderTook(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, []time.Duration{0, 10 * ms, 30 * ms, 70 * ms, 100 * ms, 110 * ms}, due[:6])
 	})
+}
+
+// A schedule with events always has a batch that is due, or its timer runs, or the next event triggers
+// the transport.
+func TestScheduleInEachOrderOfCalls(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		interval := time.Duration(1+r.IntN(50)) * ms
+		s := newSchedule(1+r.IntN(20), interval)
+		var alarm time.Duration // the timer runs
+		waiting := 0
+		set := func(d time.Duration) {
+			if d > 0 {
+				alarm = d
+			}
+		}
+		for range 200 {
+			switch r.IntN(5) {
+			case 0, 1:
+				n := 1 + r.IntN(8)
+				s.fresh += n
+				waiting += n
+			case 2:
+				woken := r.IntN(3) == 0
+				if woken {
+					s.woken()
+				}
+				must := waiting > 0 && (s.phase == idle || s.due || s.phase == waits && s.fresh >= s.batch)
+				ready, d := s.look(waiting)
+				set(d)
+				require.Equal(t, must || waiting == 0, ready)
+				require.False(t, ready && (s.fresh > 0 || s.due), "the next batch has begun")
+				require.False(t, woken && waiting > 0 && s.wait > interval, "the transport may take some")
+			case 3:
+				if waiting > 0 {
+					waiting -= 1 + r.IntN(waiting)
+					set(s.took())
+					require.False(t, s.phase == waits && s.wait > interval, "a new event waits for the interval")
+				}
+			case 4:
+				if alarm > 0 {
+					alarm = 0
+					set(s.timeOver())
+					require.True(t, s.phase == idle && s.due || s.phase == waits && alarm > 0)
+				}
+			}
+			require.LessOrEqual(t, s.wait, max(interval, LookAgain))
+			require.Equal(t, s.phase == rests, s.quiet() == 0)
+			require.True(t, s.phase == idle || alarm > 0, "the timer runs")
+		}
+	}
 }

@@ -345,7 +345,7 @@ func TestPauseAfterAFullBatchDoesNotSwallowAFlush(t *testing.T) {
 	q := newShardTest(1)
 	require.NoError(t, q.Put(&Hint{}, number(0), 0))
 	q.lock()
-	q.paced = true
+	q.schedule.phase = rests
 	q.makeDue()
 	q.unlock()
 	q.TimeOver() // before Wait has looked
