@@ -65,15 +65,14 @@ type Client struct {
 func NewClient(cfg ClientConfig) (*Client, error) {
 	timeout := cmp.Or(cfg.Timeout, 30*time.Second)
 	maxBytes := cmp.Or(cfg.MaxEventBytes, 32<<10)
-	err := errors.Join(
-		configError("BaseURL", checkBaseURL(cfg.BaseURL, cfg.AllowHTTP)),
-		configError("APIKey", checkKey(cfg.APIKey)),
-		configError("Timeout", checkDuration(timeout)),
-		configError("MaxEventBytes", checkCount(maxBytes, math.MaxInt)),
-	)
 	limits := cfg.Limits.withDefaults()
-	limits.check(func(field, reason string) { err = errors.Join(err, configError(field, reason)) })
-	if err != nil {
+	var p problems
+	p.report("BaseURL", checkBaseURL(cfg.BaseURL, cfg.AllowHTTP))
+	p.report("APIKey", checkKey(cfg.APIKey))
+	p.report("Timeout", checkDuration(timeout))
+	p.report("MaxEventBytes", checkCount(maxBytes, math.MaxInt))
+	limits.check(p.report)
+	if err := errors.Join(p...); err != nil {
 		return nil, err
 	}
 	const idle = 4 // connections kept

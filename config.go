@@ -313,26 +313,49 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// check reports every problem of a Config whose defaults are set.
+// problems are the problems of a Config.
+type problems []error
+
+// report adds a problem, unless reason is empty.
+func (p *problems) report(field, reason string) {
+	if reason != "" {
+		*p = append(*p, &FieldError{"Config." + field, reason})
+	}
+}
+
+// check reports every problem of a tracker's Config whose defaults are set.
 func (c *Config) check() error {
-	problems := []error{c.environment}
-	report := func(field, reason string) {
-		problems = append(problems, configError(field, reason))
-	}
+	p := problems{c.environment}
 	if c.Transport == nil {
-		report("BaseURL", checkBaseURL(c.BaseURL, c.AllowHTTP))
-		report("APIKey", checkKey(c.APIKey))
+		c.checkAPI(p.report)
 	}
-	report("SiteID", checkSiteID(c.SiteID))
+	p.report("SiteID", checkSiteID(c.SiteID))
 	if c.DefaultURL != "" {
-		report("DefaultURL", checkDefaultURL(c.DefaultURL, c.Limits.URL))
+		p.report("DefaultURL", checkDefaultURL(c.DefaultURL, c.Limits.URL))
 	}
 	if c.PublicURL != "" {
-		report("PublicURL", checkPublicURL(c.PublicURL))
+		p.report("PublicURL", checkPublicURL(c.PublicURL))
 	}
-	c.checkPages(report)
-	c.checkNumbers(report)
-	return errors.Join(problems...)
+	c.checkPages(p.report)
+	c.checkQueue(p.report)
+	c.checkDelivery(p.report)
+	return errors.Join(p...)
+}
+
+// checkTransport reports every problem of the Config of a transport that has no tracker. If api is
+// true, it uses the API.
+func (c *Config) checkTransport(api bool) error {
+	p := problems{c.environment}
+	if api {
+		c.checkAPI(p.report)
+	}
+	c.checkDelivery(p.report)
+	return errors.Join(p...)
+}
+
+func (c *Config) checkAPI(report func(field, reason string)) {
+	report("BaseURL", checkBaseURL(c.BaseURL, c.AllowHTTP))
+	report("APIKey", checkKey(c.APIKey))
 }
 
 func (c *Config) checkPages(report func(field, reason string)) {
@@ -357,12 +380,22 @@ func (c *Config) checkPages(report func(field, reason string)) {
 	}
 }
 
-func (c *Config) checkNumbers(report func(field, reason string)) {
+func (c *Config) checkQueue(report func(field, reason string)) {
 	c.Limits.check(report)
 	report("MaxQueueEvents", checkCount(c.MaxQueueEvents, math.MaxInt))
 	report("MaxQueueBytes", checkCount(c.MaxQueueBytes, math.MaxInt))
 	report("MaxEventBytes", checkCount(c.MaxEventBytes, math.MaxInt))
 	report("BatchSize", checkCount(c.BatchSize, math.MaxInt))
+	report("ShutdownTimeout", checkDuration(c.ShutdownTimeout))
+	report("CloseTimeout", checkDuration(c.CloseTimeout))
+	if usual := (Config{}).withDefaults(); c.MaxQueueBytes < c.MaxEventBytes {
+		report("MaxQueueBytes", lessThan(c.MaxQueueBytes, usual.MaxQueueBytes, "MaxEventBytes", c.MaxEventBytes, usual.MaxEventBytes)+
+			": the largest event could never be queued")
+	}
+}
+
+// checkDelivery checks the fields that a transport uses, with or without a tracker.
+func (c *Config) checkDelivery(report func(field, reason string)) {
 	report("MaxInFlight", checkCount(c.MaxInFlight, maxInFlight))
 	report("FlushInterval", checkDuration(c.FlushInterval))
 	report("AttemptTimeout", checkDuration(c.AttemptTimeout))
@@ -371,28 +404,17 @@ func (c *Config) checkNumbers(report func(field, reason string)) {
 	report("MaxRetryAfter", checkDuration(c.MaxRetryAfter))
 	report("ProbeMin", checkDuration(c.ProbeMin))
 	report("ProbeMax", checkDuration(c.ProbeMax))
-	report("ShutdownTimeout", checkDuration(c.ShutdownTimeout))
-	report("CloseTimeout", checkDuration(c.CloseTimeout))
-	c.checkPairs(report)
-}
-
-// checkPairs reports a field that is less than another one. The application may have
-// set only one of them, so the reason names both values.
-func (c *Config) checkPairs(report func(field, reason string)) {
-	defaults := Config{}.withDefaults()
-	if c.MaxQueueBytes < c.MaxEventBytes {
-		report("MaxQueueBytes", lessThan(c.MaxQueueBytes, defaults.MaxQueueBytes, "MaxEventBytes", c.MaxEventBytes, defaults.MaxEventBytes)+
-			": the largest event could never be queued")
-	}
+	usual := Config{}.withDefaults()
 	if c.BackoffMax < c.BackoffMin {
-		report("BackoffMax", lessThan(c.BackoffMax, defaults.BackoffMax, "BackoffMin", c.BackoffMin, defaults.BackoffMin))
+		report("BackoffMax", lessThan(c.BackoffMax, usual.BackoffMax, "BackoffMin", c.BackoffMin, usual.BackoffMin))
 	}
 	if c.ProbeMax < c.ProbeMin {
-		report("ProbeMax", lessThan(c.ProbeMax, defaults.ProbeMax, "ProbeMin", c.ProbeMin, defaults.ProbeMin))
+		report("ProbeMax", lessThan(c.ProbeMax, usual.ProbeMax, "ProbeMin", c.ProbeMin, usual.ProbeMin))
 	}
 }
 
-// lessThan is the reason for a value that is less than the value of another field.
+// lessThan is the reason for a value that is less than the value of another field. The application may
+// have set only one of them, so the reason names both values.
 func lessThan[T comparable](value, usual T, other string, than, otherUsual T) string {
 	return valueOf(value, usual) + " is less than " + other + ", which is " + valueOf(than, otherUsual)
 }
@@ -403,14 +425,6 @@ func valueOf[T comparable](value, usual T) string {
 		return fmt.Sprintf("%v (the default)", value)
 	}
 	return fmt.Sprint(value)
-}
-
-// configError returns nil if reason is empty.
-func configError(field, reason string) error {
-	if reason == "" {
-		return nil
-	}
-	return &FieldError{"Config." + field, reason}
 }
 
 const (

@@ -2,7 +2,6 @@ package footfall
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,8 +128,8 @@ func ReadMemory(memory []byte) (records []Record, damaged int) {
 // NewHTTPTransport returns the default Transport of a tracker. A Transport that passes records
 // on can use it. It uses the fields of cfg about the API: BaseURL, APIKey, AllowHTTP,
 // HTTPClient, MaxInFlight, AttemptTimeout, MaxRetryAfter, the fields for backoff and probes,
-// Logger and OnRejected. FlushInterval determines how many senders start. A Transport serves one
-// tracker only. The error joins a [*FieldError] for every problem.
+// Logger and OnRejected. FlushInterval determines how many senders start. Other fields are not checked.
+// A Transport serves one tracker only. The error joins a [*FieldError] for every problem.
 func NewHTTPTransport(cfg Config) (Transport, error) {
 	return newReportingTransport(cfg, false, func(cfg *Config) (Poster, error) { return newNetPoster(cfg), nil })
 }
@@ -139,12 +138,7 @@ func NewHTTPTransport(cfg Config) (Transport, error) {
 // stores is true, the Poster stores events and does not use the API.
 func newReportingTransport(cfg Config, stores bool, open func(*Config) (Poster, error)) (Transport, error) {
 	cfg = cfg.withDefaults()
-	cfg.SiteID = cmp.Or(cfg.SiteID, "any") // a transport has no site
-	cfg.Transport = nil                    // BaseURL and APIKey are required
-	if stores {
-		cfg.Transport = &reportingTransport{} // neither is required
-	}
-	if err := cfg.check(); err != nil {
+	if err := cfg.checkTransport(!stores); err != nil {
 		return nil, err
 	}
 	cfg.Logger = safelog.New(cfg.Logger)

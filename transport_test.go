@@ -346,3 +346,22 @@ func TestAStoringTransportNeedsAPoster(t *testing.T) {
 	_, err = footfall.NewStoringTransport(footfall.Config{MaxInFlight: -1}, &broker{})
 	require.ErrorContains(t, err, "MaxInFlight")
 }
+
+func TestTransportChecksTheFieldsThatItUses(t *testing.T) {
+	wrong := footfall.Config{BackoffMin: time.Minute, ProbeMax: -1, MaxInFlight: -1}
+	_, err := footfall.NewHTTPTransport(wrong)
+	for _, field := range []string{"BaseURL", "APIKey", "MaxInFlight", "BackoffMax", "ProbeMax"} {
+		assert.ErrorContains(t, err, "Config."+field+":", field)
+	}
+	_, err = footfall.NewStoringTransport(wrong, nothing{})
+	assert.NotContains(t, err.Error(), "BaseURL")
+	assert.ErrorContains(t, err, "Config.BackoffMax:")
+	_, err = footfall.NewHTTPTransport(footfall.Config{
+		BaseURL: "https://api.example.com", APIKey: "k",
+		MaxQueueBytes: -1, PublicURL: "no URL", Limits: footfall.Limits{Name: -1},
+	})
+	assert.NoError(t, err, "a tracker uses these fields, and a transport has none")
+}
+
+// nothing is a Poster that must not be used.
+type nothing struct{ footfall.Poster }
