@@ -313,16 +313,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// problems are the problems of a Config.
-type problems []error
-
-// report adds a problem, unless reason is empty.
-func (p *problems) report(field, reason string) {
-	if reason != "" {
-		*p = append(*p, &FieldError{"Config." + field, reason})
-	}
-}
-
 // check reports every problem of a tracker's Config whose defaults are set.
 func (c *Config) check() error {
 	p := problems{c.environment}

@@ -220,3 +220,13 @@ func (e *CloseError) Error() string {
 
 // Unwrap returns why events were lost.
 func (e *CloseError) Unwrap() error { return e.Err }
+
+// problems are the problems of a Config.
+type problems []error
+
+// report adds a problem, unless reason is empty.
+func (p *problems) report(field, reason string) {
+	if reason != "" {
+		*p = append(*p, &FieldError{"Config." + field, reason})
+	}
+}
