@@ -67,8 +67,8 @@ func copyGood(path string, to *store) error {
 		c, size = change{}, 0
 		return err
 	}
-	err := walk(path, func(k, v []byte) error {
-		if _, err := decode(k, v); err != nil {
+	err := walk(path, func(k, v []byte, _ record, err error) error {
+		if err != nil {
 			return nil
 		}
 		c.add(k, v)

@@ -1,47 +1,31 @@
 package spool
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 )
 
-// bbolt trusts its file. A page that refers to itself overflows the stack, a count that is too
-// large allocates without bound, and an offset may point outside of the mapped memory. bbolt's
-// own check meets these faults on another goroutine, and a program cannot recover from them. So
-// verify reads a file as plain bytes before bbolt opens it. It reads only what is needed to
-// trust the file.
+// bbolt trusts its file. A page that refers to itself overflows the stack, a list of free pages
+// that is too long exhausts the memory, and a page that is both free and in use is overwritten. A
+// program cannot recover from the first two. So verify reads a file before bbolt opens it.
+// DESIGN.md names the functions of bbolt.
 
-// walker reads the file of a spool that no process writes.
-type walker struct {
-	file     io.ReaderAt
-	size     int64
-	pageSize int64
-	meta     meta
-	seen     []bool // pages that are used or free
-	problems []error
-	visit    func(k, v []byte) error
-	depth    int
-}
-
-// meta is the header of a transaction. bbolt keeps one in each of the first two pages.
+// meta is the header of a transaction. bbolt keeps the last two, in the first two pages.
 type meta struct {
-	pageSize uint32
-	root     uint64 // page of the bucket of buckets
-	freelist uint64 // page
-	end      uint64 // pages before it are in use
-	txid     uint64
+	_                                 [pageHeader]byte
+	Magic, Version, PageSize, _       uint32
+	Root, _, Freelist, End, Txid, Sum uint64 // pages from End on are not in use
 }
 
 const (
-	pageHeader  = 16 // id 8, flags 2, count 2, overflow 4
+	metaSize    = 80
+	minPageSize = 1 << 10
+	maxPageSize = 1 << 16
+	pageHeader  = 16 // id 8, kind 2, count 2, overflow 4
 	elementSize = 16
-	metaSize    = 64
-	maxDepth    = 32
-	maxProblems = 8
 
 	branchPage   = 0x01
 	leafPage     = 0x02
@@ -51,275 +35,242 @@ const (
 
 var native = binary.NativeEndian
 
-// verify checks the whole file. It calls visit for each record that it can reach, in order,
-// even in a damaged file; k and v are valid until visit returns. The error is visit's, or joins
-// errDamaged with the problems.
-func verify(file io.ReaderAt, size int64, visit func(k, v []byte) error) error {
-	w := &walker{file: file, size: size, visit: visit}
-	if err := w.findMeta(); err != nil {
-		return errors.Join(errDamaged, err)
-	}
-	if int64(w.meta.end)*w.pageSize > size {
-		w.report("%d bytes long, and should have %d pages of %d", size, w.meta.end, w.pageSize)
-	}
-	w.seen = make([]bool, min(int64(w.meta.end), size/w.pageSize))
-	w.mark(0, 2)
-	if err := w.page(w.meta.root, nil, nil, w.rootLeaf); err != nil {
-		return err
-	}
-	w.checkFree()
-	if len(w.problems) == 0 {
-		return nil
-	}
-	return errors.Join(append([]error{errDamaged}, w.problems...)...)
+// visitor is given a record, and the error of decode. The arguments are valid until it returns.
+type visitor func(k, v []byte, r record, err error) error
+
+// walker reads the file of a spool that no process writes.
+type walker struct {
+	file   io.ReaderAt
+	meta   meta
+	seen   []bool // pages that are used or free
+	walked []bool // pages that are in the tree, without overflow pages, or free
+	damage error  // the first problem
+	visit  visitor
+	err    error // of visit
 }
 
-func (w *walker) report(format string, args ...any) {
-	if len(w.problems) < maxProblems {
-		w.problems = append(w.problems, fmt.Errorf(format, args...))
+// verify checks the whole file. It calls visit for each record that it can reach, in order unless
+// the file is damaged. The error is visit's, or wraps errDamaged.
+func verify(file io.ReaderAt, size int64, visit visitor) error {
+	w := &walker{file: file, visit: visit}
+	if w.findMeta(); w.meta.PageSize == 0 {
+		return w.damage
+	}
+	pages := min(uint64(size)/uint64(w.meta.PageSize), w.meta.End)
+	w.seen, w.walked = make([]bool, pages), make([]bool, pages)
+	w.mark(0, 2)
+	w.page(w.meta.Root, 0, none)
+	w.others()
+	if w.err != nil {
+		return w.err
+	}
+	return w.damage
+}
+
+func (w *walker) report(page uint64, problem string) {
+	if w.damage == nil {
+		w.damage = fmt.Errorf("%w: page %d: %s", errDamaged, page, problem)
 	}
 }
 
 // findMeta finds the last transaction. In a valid file both metas are correct, because bbolt
-// writes one at a time and a meta fits into a sector.
-func (w *walker) findMeta() error {
-	first, err := w.readMeta(0)
-	if err != nil {
-		w.report("meta page 0: %w", err)
-		return w.findSecondMeta(err)
-	}
-	w.meta, w.pageSize = first, int64(first.pageSize)
-	second, err := w.readMeta(w.pageSize)
-	switch {
-	case err != nil:
-		w.report("meta page 1: %w", err)
-	case second.pageSize != first.pageSize:
-		w.report("meta page 1: other page size")
-	case second.txid > first.txid:
-		w.meta = second
-	}
-	return nil
-}
-
-// findSecondMeta looks for meta page 1 with an unknown page size.
-func (w *walker) findSecondMeta(first error) error {
-	for size := int64(1 << 10); size <= 1<<16; size *= 2 {
-		if m, err := w.readMeta(size); err == nil && int64(m.pageSize) == size {
-			w.meta, w.pageSize = m, size
-			return nil
+// writes one at a time and a meta fits into a sector. The second one is at the page size, which
+// is unknown if the first one is damaged.
+func (w *walker) findMeta() {
+	found := 0
+	for at := int64(0); at <= maxPageSize; at = max(2*at, minPageSize) {
+		m, ok := w.readMeta(at)
+		if !ok || at != 0 && at != int64(m.PageSize) || found > 0 && m.PageSize != w.meta.PageSize {
+			continue
+		}
+		if found++; m.Txid >= w.meta.Txid {
+			w.meta = m
 		}
 	}
-	return first
+	if found < 2 {
+		w.report(0, "this page or page 1 is not a meta page")
+	}
 }
 
-func (w *walker) readMeta(offset int64) (meta, error) {
+func (w *walker) readMeta(at int64) (m meta, ok bool) {
 	const magic, version = 0xED0CDAED, 2
-	buf := make([]byte, pageHeader+metaSize)
-	if _, err := w.file.ReadAt(buf, offset); err != nil {
-		return meta{}, err
+	var buf [metaSize]byte
+	if _, err := w.file.ReadAt(buf[:], at); err != nil {
+		return m, false
 	}
-	b := buf[pageHeader:]
+	_, _ = binary.Decode(buf[:], native, &m) // it fits
 	sum := fnv.New64a()
-	_, _ = sum.Write(b[:metaSize-8])
-	m := meta{
-		pageSize: native.Uint32(b[8:]), root: native.Uint64(b[16:]), freelist: native.Uint64(b[32:]),
-		end: native.Uint64(b[40:]), txid: native.Uint64(b[48:]),
-	}
-	switch {
-	case native.Uint32(b) != magic || native.Uint32(b[4:]) != version || native.Uint64(b[56:]) != sum.Sum64():
-		return meta{}, errors.New("magic number, version or checksum is wrong")
-	case m.pageSize < 1<<10 || m.pageSize > 1<<16 || m.pageSize&(m.pageSize-1) != 0 || m.end > 1<<40:
-		return meta{}, errors.New("sizes are impossible")
-	}
-	return m, nil
+	_, _ = sum.Write(buf[pageHeader : metaSize-8])
+	return m, m.Magic == magic && m.Version == version && m.Sum == sum.Sum64() && m.PageSize >= minPageSize
 }
 
-// mark marks n pages as used. It reports whether they exist and were not marked before.
+// mark marks n pages as used. It returns false if they do not exist.
 func (w *walker) mark(id, n uint64) bool {
 	if end := uint64(len(w.seen)); id >= end || n > end-id {
-		w.report("page %d: beyond the end", id)
+		w.report(id, "beyond the end of the file")
 		return false
 	}
 	for i := id; i < id+n; i++ {
 		if w.seen[i] {
-			w.report("page %d: used twice", i)
-			return false
+			w.report(i, "used twice")
 		}
 		w.seen[i] = true
 	}
 	return true
 }
 
-// read returns a page with its overflow pages, or nil.
-func (w *walker) read(id uint64) (data []byte) {
-	header := make([]byte, pageHeader)
-	if id >= uint64(len(w.seen)) {
-		w.report("page %d: beyond the end", id)
-		return nil
-	}
-	if _, err := w.file.ReadAt(header, int64(id)*w.pageSize); err != nil {
-		w.report("page %d: %w", id, err)
-		return nil
+// read returns a page with its overflow pages. kind is 0 if it cannot be read. A page that seems
+// to be an overflow page of another is read, because the header of the other may be wrong.
+func (w *walker) read(id uint64) (data []byte, kind uint16) {
+	size := uint64(w.meta.PageSize)
+	var header [pageHeader]byte
+	if _, err := w.file.ReadAt(header[:], int64(id*size)); err != nil || native.Uint64(header[:]) != id {
+		w.report(id, "unreadable, or has another number")
+		return nil, 0
 	}
 	n := uint64(native.Uint32(header[12:])) + 1
-	if native.Uint64(header) != id {
-		w.report("page %d: has another number", id)
-		return nil
+	if !w.mark(id, n) || w.walked[id] {
+		return nil, 0
 	}
-	if !w.mark(id, n) {
-		return nil
+	w.walked[id] = true
+	data = make([]byte, n*size)
+	if _, err := w.file.ReadAt(data, int64(id*size)); err != nil {
+		w.report(id, err.Error())
+		return nil, 0
 	}
-	data = make([]byte, int64(n)*w.pageSize)
-	if _, err := w.file.ReadAt(data, int64(id)*w.pageSize); err != nil {
-		w.report("page %d: %w", id, err)
-		return nil
-	}
-	return data
+	return data, native.Uint16(header[8:])
 }
 
-// page walks the tree below a page, whose keys are at least low and less than high. Only the
-// leaves check this, because wrong keys in a branch make leaves wrong.
-func (w *walker) page(id uint64, low, high []byte, leaf leafFunc) error {
-	if w.depth++; w.depth > maxDepth {
-		w.report("page %d: too deep", id)
-		w.depth--
-		return nil
-	}
-	defer func() { w.depth-- }()
-	data := w.read(id)
-	if data == nil {
-		return nil
-	}
-	switch native.Uint16(data[8:]) {
+// page walks the tree below a page, whose keys are at least low and less than high.
+func (w *walker) page(id, low, high uint64) {
+	switch data, kind := w.read(id); kind {
 	case branchPage:
-		return w.branch(id, data, high, leaf)
+		w.branch(id, data, high)
 	case leafPage:
-		return w.leaf(id, data, low, high, leaf)
+		w.leaf(id, data, low, high)
+	default:
+		w.report(id, "of the wrong kind")
 	}
-	w.report("page %d: of the wrong kind", id)
-	return nil
+}
+
+// element is a child of a branch, or a record or bucket of a leaf.
+type element struct {
+	child      uint64
+	flags      uint32
+	key, value []byte
+}
+
+// number returns the key of a branch, or none.
+func (e *element) number() uint64 {
+	if len(e.key) != keySize {
+		return none
+	}
+	return binary.BigEndian.Uint64(e.key)
 }
 
 // elements returns the elements of a page.
-func (w *walker) elements(id uint64, data []byte, keyOf func(e []byte) (pos, key, value uint32)) (parts []element) {
+func (w *walker) elements(id uint64, data []byte, kind uint16) (all []element) {
 	count := uint64(native.Uint16(data[10:]))
 	if pageHeader+count*elementSize > uint64(len(data)) {
-		w.report("page %d: more elements than fit", id)
+		w.report(id, "more elements than fit")
 		return nil
 	}
 	for i := range count {
-		at := pageHeader + i*elementSize
-		e := data[at : at+elementSize]
-		pos, key, value := keyOf(e)
-		start := at + uint64(pos)
-		if start+uint64(key)+uint64(value) > uint64(len(data)) {
-			w.report("page %d: element %d: beyond the end of the page", id, i)
+		rest := data[pageHeader+i*elementSize:]
+		e := element{child: native.Uint64(rest[8:])}
+		at, key, value := native.Uint32(rest), native.Uint32(rest[4:]), uint32(0)
+		if kind == leafPage {
+			e.flags, at, key, value = at, key, native.Uint32(rest[8:]), native.Uint32(rest[12:])
+		}
+		if uint64(at)+uint64(key)+uint64(value) > uint64(len(rest)) {
+			w.report(id, "an element beyond the end of the page")
 			continue
 		}
-		parts = append(parts, element{head: e, key: data[start : start+uint64(key)], value: data[start+uint64(key) : start+uint64(key)+uint64(value)]})
+		e.key, e.value = rest[at:][:key], rest[at:][key:][:value]
+		all = append(all, e)
 	}
-	return parts
+	return all
 }
 
-type element struct{ head, key, value []byte }
-
-func (w *walker) branch(id uint64, data, high []byte, leaf leafFunc) error {
-	parts := w.elements(id, data, func(e []byte) (pos, key, value uint32) {
-		return native.Uint32(e), native.Uint32(e[4:]), 0
-	})
-	if len(parts) == 0 {
-		w.report("page %d: empty", id)
+// branch does not check the keys, because wrong keys make the leaves wrong.
+func (w *walker) branch(id uint64, data []byte, high uint64) {
+	children := w.elements(id, data, branchPage)
+	if len(children) == 0 {
+		w.report(id, "empty")
 	}
-	for i, e := range parts {
+	for i, e := range children {
 		end := high
-		if i+1 < len(parts) {
-			end = parts[i+1].key
+		if i+1 < len(children) {
+			end = children[i+1].number()
 		}
-		if err := w.page(native.Uint64(e.head[8:]), e.key, end, leaf); err != nil {
-			return err
+		w.page(e.child, e.number(), end)
+	}
+}
+
+func (w *walker) leaf(id uint64, data []byte, low, high uint64) {
+	for _, e := range w.elements(id, data, leafPage) {
+		if string(e.key) == string(bucketName) {
+			w.bucket(id, &e)
+			continue
+		}
+		r, err := decode(e.key, e.value)
+		if err != nil || e.flags != 0 || r.key < low || r.key >= high {
+			w.report(id, "an event is damaged or out of order")
+		}
+		low = r.key + 1
+		if w.err == nil {
+			w.err = w.visit(e.key, e.value, r, err)
 		}
 	}
-	return nil
 }
 
-func within(key, low, high []byte) bool {
-	return bytes.Compare(key, low) >= 0 && (high == nil || bytes.Compare(key, high) < 0)
-}
-
-// leafFunc is given what a leaf holds.
-type leafFunc func(id uint64, e element) error
-
-func (w *walker) leaf(id uint64, data, low, high []byte, leaf leafFunc) error {
-	parts := w.elements(id, data, func(e []byte) (pos, key, value uint32) {
-		return native.Uint32(e[4:]), native.Uint32(e[8:]), native.Uint32(e[12:])
-	})
-	for i, e := range parts {
-		if !within(e.key, low, high) || i > 0 && bytes.Compare(parts[i-1].key, e.key) >= 0 {
-			w.report("page %d: element %d: out of order", id, i)
-		}
-		if err := leaf(id, e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rootLeaf checks the file's only bucket. While the bucket is small it has no page, and its
-// contents follow its header.
-func (w *walker) rootLeaf(id uint64, e element) error {
-	const bucketHeader = 16
-	if native.Uint32(e.head) != isBucket || !bytes.Equal(e.key, bucketName) || len(e.value) < bucketHeader {
-		w.report("page %d: not the bucket of events", id)
-		return nil
+// bucket walks the file's only bucket. While the bucket is small it has no page, and its contents
+// follow its header.
+func (w *walker) bucket(id uint64, e *element) {
+	const header = 16
+	if e.flags != isBucket || len(e.value) < header {
+		w.report(id, "not a bucket")
+		return
 	}
 	if root := native.Uint64(e.value); root != 0 {
-		return w.page(root, nil, nil, w.recordLeaf)
+		w.page(root, 0, none)
+	} else if inline := e.value[header:]; len(inline) >= pageHeader && native.Uint16(inline[8:]) == leafPage {
+		w.leaf(id, inline, 0, none)
+	} else {
+		w.report(id, "a bucket without a page")
 	}
-	inline := e.value[bucketHeader:]
-	if len(inline) < pageHeader || native.Uint16(inline[8:]) != leafPage {
-		w.report("page %d: bucket without a page", id)
-		return nil
-	}
-	return w.leaf(id, inline, nil, nil, w.recordLeaf)
 }
 
-func (w *walker) recordLeaf(id uint64, e element) error {
-	if native.Uint32(e.head) != 0 {
-		w.report("page %d: a bucket among the events", id)
-		return nil
-	}
-	if _, err := decode(e.key, e.value); err != nil {
-		w.report("page %d: event: %w", id, err)
-	}
-	return w.visit(e.key, e.value)
-}
-
-// checkFree checks that each page is either used or free. bbolt would overwrite a used page
-// that is also free.
-func (w *walker) checkFree() {
-	data := w.read(w.meta.freelist)
-	if data == nil {
+// others checks that each page outside of the tree is free. bbolt would overwrite a used page that
+// is also free. In a damaged tree another page has lost its parent, and its events are not removed.
+// A wrong header may present it as an overflow page.
+func (w *walker) others() {
+	damaged := w.damage != nil
+	id := w.meta.Freelist
+	data, kind := w.read(id)
+	if kind != freelistPage {
+		w.report(id, "not the list of free pages")
 		return
 	}
-	if native.Uint16(data[8:]) != freelistPage {
-		w.report("page %d: not the list of free pages", w.meta.freelist)
-		return
-	}
-	ids := data[pageHeader:]
-	count := uint64(native.Uint16(data[10:]))
-	if count == 0xFFFF {
+	ids, count := data[pageHeader:], uint64(native.Uint16(data[10:]))
+	if count == math.MaxUint16 {
 		count, ids = native.Uint64(ids), ids[8:]
 	}
 	if count > uint64(len(ids))/8 {
-		w.report("page %d: more free pages than fit", w.meta.freelist)
+		w.report(id, "more free pages than fit")
 		return
 	}
 	for i := range count {
-		w.mark(native.Uint64(ids[8*i:]), 1)
+		if free := native.Uint64(ids[8*i:]); w.mark(free, 1) {
+			w.walked[free] = true
+		}
 	}
-	for id, used := range w.seen {
-		if !used {
-			w.report("page %d: neither used nor free", id)
+	for i, seen := range w.seen {
+		if !seen {
+			w.report(uint64(i), "neither used nor free")
+		}
+		if damaged && !w.walked[i] && i > 1 {
+			w.page(uint64(i), 0, none)
 		}
 	}
 }

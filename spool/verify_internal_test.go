@@ -3,11 +3,14 @@ package spool
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/footfall-dev/footfall"
 )
@@ -39,7 +42,7 @@ func newImage(t *testing.T, events int) image {
 }
 
 func verifyAll(data []byte) error {
-	return verify(bytes.NewReader(data), int64(len(data)), func(_, _ []byte) error { return nil })
+	return verify(bytes.NewReader(data), int64(len(data)), func(_, _ []byte, _ record, _ error) error { return nil })
 }
 
 // elementAt returns the head of the nth element of the page at an offset.
@@ -137,11 +140,9 @@ func TestAWrongListOfFreePagesIsNotTrusted(t *testing.T) {
 
 // freelist returns the page of the free list in the last transaction.
 func (im image) freelist() uint64 {
-	w := &walker{file: bytes.NewReader(im.data), size: int64(len(im.data))}
-	if err := w.findMeta(); err != nil {
-		panic(err)
-	}
-	return w.meta.freelist
+	w := &walker{file: bytes.NewReader(im.data)}
+	w.findMeta()
+	return w.meta.Freelist
 }
 
 func TestRecordsAreReadWithTheOlderMeta(t *testing.T) {
@@ -149,7 +150,78 @@ func TestRecordsAreReadWithTheOlderMeta(t *testing.T) {
 	im := newImage(t, 400)
 	clear(im.data[:100])
 	n := 0
-	err := verify(bytes.NewReader(im.data), int64(len(im.data)), func(_, _ []byte) error { n++; return nil })
+	err := verify(bytes.NewReader(im.data), int64(len(im.data)), func(_, _ []byte, _ record, _ error) error { n++; return nil })
 	require.ErrorIs(t, err, errDamaged)
 	t.Log(n, "events")
+}
+
+// These faults of bbolt are the reason for verify. Each child process opens a damaged file without
+// it, as carefully as a program can.
+func TestAProcessThatTrustsADamagedFileEnds(t *testing.T) {
+	t.Parallel()
+	const variable = "FOOTFALL_SPOOL_TRUSTED_FILE"
+	for name, test := range map[string]struct {
+		damage func(im image)
+		use    func(s *store) error
+		dies   string // in this function
+	}{
+		"a page refers to itself, and a cursor reads it": {
+			damage: func(im image) { im.setChild(0, uint64(im.branch/os.Getpagesize())) },
+			use: func(s *store) error {
+				_, err := s.read(0, func(_, _ []byte) error { return nil })
+				return err
+			},
+			dies: "bbolt.(*Cursor).search(",
+		},
+		"a page refers to itself, and a transaction writes it": {
+			damage: func(im image) { im.setChild(0, uint64(im.branch/os.Getpagesize())) },
+			use:    func(s *store) error { return s.commit(&change{remove: []uint64{1}}) },
+			dies:   "bbolt.(*Cursor).search(",
+		},
+		"a list of free pages is too long, and bbolt opens the file": {
+			damage: func(im image) {
+				at := int(im.freelist()) * os.Getpagesize()
+				native.PutUint16(im.data[at+10:], 0xffff)
+				native.PutUint64(im.data[at+pageHeader:], 1<<44)
+			},
+			use:  func(*store) error { return nil },
+			dies: "freelist.(*shared).Read(",
+		},
+		"a key is beyond the file, and bbolt checks it": {
+			damage: func(im image) { native.PutUint32(elementAt(im.data, im.branch, 0), 1<<29) },
+			use: func(s *store) error {
+				return s.db.View(func(tx *bolt.Tx) error {
+					for err := range tx.Check() {
+						return err
+					}
+					return nil
+				})
+			},
+			dies: "bbolt.(*Tx).check(",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if path := os.Getenv(variable); path != "" {
+				debug.SetMaxStack(1 << 20) // the limit is 1 GB otherwise
+				s, err := openStore(path, contents{})
+				if err == nil {
+					err = s.guard(func() error { return test.use(s) })
+				}
+				t.Log("no crash: ", err)
+				return
+			}
+			im := newImage(t, 400)
+			test.damage(im)
+			path := filepath.Join(t.TempDir(), "events-0.db")
+			require.NoError(t, os.WriteFile(path, im.data, 0o600))
+			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+			child.Env = append(os.Environ(), variable+"="+path)
+			out, err := child.CombinedOutput()
+			require.Error(t, err, "%s", out)
+			assert.Contains(t, string(out), "fatal error: ")
+			assert.Contains(t, string(out), test.dies)
+			assert.ErrorIs(t, verifyAll(im.data), errDamaged)
+		})
+	}
 }
