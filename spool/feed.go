@@ -2,7 +2,6 @@ package spool
 
 import (
 	"bytes"
-	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +47,12 @@ type item struct {
 	failures int
 }
 
+// length returns the bytes of the event in memory.
+func (it *item) length() int { return len(it.rec.Body) }
+
+// isInMemoryOnly reports whether the event is not in the file.
+func (it *item) isInMemoryOnly() bool { return it.key == 0 }
+
 // parcel is a record that has ended and is still in the file.
 type parcel struct {
 	key  uint64
@@ -68,28 +73,57 @@ type feed struct {
 	maxAge time.Duration
 	wake   func() // the owner
 
-	mu       sync.Mutex
-	window   window.Window[*item] // not taken
-	out      map[uuid.UUID]*item
-	again    []*item           // given up by Next, to be offered again
-	direct   []footfall.Record // failed while in memory only, to be written to the file
-	ended    []parcel
-	loaded   uint64 // records of the file below are in memory or have ended
-	last     uint64 // last key in the file
-	behind   bool   // the file has records from loaded on
-	failing  int    // events of the file that have failed and are not settled
-	failSize int    // their bytes
-	asleep   int    // failed events that are in the file only
-	reading  bool   // the file is read again for them
-	clock    clock
-	closed   bool
-	over     bool // events of the file are no longer handed out
-	lostRow  int
-	alive    bool   // Next has delivered an event since the tracker began to close
-	ownLive  uint64 // stored by this run and not ended
-	passedOn uint64 // of this run, Stored by Next
-	stats    Stats
-	flushes  []*flush
+	mu      sync.Mutex
+	window  window.Window[*item] // not taken
+	out     map[uuid.UUID]*item  // all that are in memory
+	again   []*item              // given up by Next, to be offered again
+	direct  []footfall.Record    // failed while in memory only, to be written to the file
+	ended   []parcel
+	file    progress
+	failing failing
+	end     ending
+	own     own
+	clock   clock
+	stats   Stats
+	flushes []*flush
+}
+
+// progress is how far the file has been read into memory.
+type progress struct {
+	loaded  uint64 // records below are in memory or have ended
+	last    uint64 // last key
+	behind  bool   // there are records from loaded on
+	asleep  int    // failed events that are in the file only
+	reading bool   // it is read again for them
+}
+
+// failing are the events of the file that have failed and are not settled.
+type failing struct{ events, bytes int }
+
+func (l *failing) add(n, bytes int) { l.events, l.bytes = l.events+n, l.bytes+bytes }
+
+// ending is what has happened since the tracker began to close.
+type ending struct {
+	closed  bool
+	over    bool // events of the file are no longer handed out
+	lostRow int  // consecutive events that Next has given up, also before
+	alive   bool // Next has delivered an event
+}
+
+// count counts an event of the file, which Next has settled or given up.
+func (e *ending) count(o footfall.Outcome) {
+	if o != footfall.OutcomeLost {
+		e.lostRow, e.alive = 0, e.closed
+		return
+	}
+	e.lostRow++
+	e.over = e.over || e.closed && !e.alive && e.lostRow >= enoughLost
+}
+
+// own counts the events of this run that are Stored.
+type own struct {
+	live     uint64 // not ended
+	passedOn uint64 // Stored by Next, too
 }
 
 var (
@@ -108,7 +142,7 @@ func (f *feed) Waiting() (n int, more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n = f.window.Len()
-	return n, !f.closed || n > 0 || f.behind && !f.over && !f.stats.Degraded
+	return n, !f.end.closed || n > 0 || f.file.behind && !f.end.over && !f.stats.Degraded
 }
 
 func (f *feed) signal() { f.next.Wake() }
@@ -135,7 +169,7 @@ func (f *feed) takeItems(dst []footfall.Record, next func() (*item, bool)) int {
 		if !ok {
 			break
 		}
-		if f.over && it.key != 0 {
+		if f.end.over && it.key != 0 {
 			continue // the file keeps it
 		}
 		if f.tooOld(it, now) {
@@ -159,10 +193,10 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	f.mu.Lock()
 	it := f.out[r.ID]
 	known := it != nil && it.taken
-	if known && f.closed && err != nil {
+	if known && f.end.closed && err != nil {
 		f.countInRow(footfall.OutcomeLost)
 	}
-	if !known || it.key == 0 {
+	if !known || it.isInMemoryOnly() {
 		f.mu.Unlock()
 		if !known {
 			return r, false
@@ -187,20 +221,19 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 // have, stays in memory. Otherwise it stays in the file.
 func (f *feed) keep(it *item, r *footfall.Record) bool {
 	switch {
-	case f.closed && it.failures >= closingAttempts:
+	case f.end.closed && it.failures >= closingAttempts:
 		it.taken = false
 		f.forget(it)
 		return false
 	case it.failed:
 		return true
-	case f.failing >= failedEvents || f.failSize+len(r.Body) > failedBytes:
+	case f.failing.events >= failedEvents || f.failing.bytes+len(r.Body) > failedBytes:
 		delete(f.out, r.ID)
-		f.asleep++
+		f.file.asleep++
 		return false
 	}
 	it.failed = true
-	f.failing++
-	f.failSize += len(r.Body)
+	f.failing.add(1, len(r.Body))
 	r.Body = bytes.Clone(r.Body) // do not keep its block alive
 	it.rec.Body = r.Body
 	return true
@@ -214,7 +247,7 @@ func (f *feed) keepDirect(it *item, r footfall.Record, err error) (kept footfall
 	defer f.mu.Unlock()
 	it.rec = own
 	r.Body = own.Body
-	if ok && !it.large && !f.closed && !f.stats.Degraded {
+	if ok && !it.large && !f.end.closed && !f.stats.Degraded {
 		delete(f.out, r.ID)
 		f.direct = append(f.direct, own)
 		f.wake()
@@ -234,23 +267,23 @@ func (f *feed) failedDirect() (records []footfall.Record) {
 // wakeSleepers reads the file again from its beginning when there is room in memory for failed
 // events that are in the file only.
 func (f *feed) wakeSleepers() {
-	if f.asleep == 0 || f.failing >= failedEvents/2 || f.failSize >= failedBytes/2 || len(f.ended) > 0 || f.behind || f.closed {
+	if f.file.asleep == 0 || f.failing.events >= failedEvents/2 || f.failing.bytes >= failedBytes/2 || len(f.ended) > 0 || f.file.behind || f.end.closed {
 		return
 	}
-	f.asleep, f.loaded, f.behind, f.reading = 0, 0, true, true
+	f.file.asleep, f.file.loaded, f.file.behind, f.file.reading = 0, 0, true, true
 	f.wake()
 }
 
 // low reports whether the owner should read more events.
 func (f *feed) low() bool {
-	return f.behind && !f.over && f.window.Len() < windowEvents/2 && f.window.Bytes() < windowBytes/2
+	return f.file.behind && !f.end.over && f.window.Len() < windowEvents/2 && f.window.Bytes() < windowBytes/2
 }
 
 func (f *feed) full() bool { return f.window.Len() >= windowEvents || f.window.Bytes() >= windowBytes }
 
 // push adds an event to the window. arrived is zero unless the event has just arrived.
 func (f *feed) push(it *item, arrived time.Time) {
-	f.window.Add(it, len(it.rec.Body), arrived)
+	f.window.Add(it, it.length(), arrived)
 	f.out[it.rec.ID] = it
 }
 
@@ -274,7 +307,7 @@ func (f *feed) endEvent(it *item) int {
 	if !it.own {
 		return 0
 	}
-	f.ownLive--
+	f.own.live--
 	return 1
 }
 
@@ -282,8 +315,7 @@ func (f *feed) endEvent(it *item) int {
 func (f *feed) forget(it *item) {
 	if it.failed {
 		it.failed = false
-		f.failing--
-		f.failSize -= len(it.rec.Body)
+		f.failing.add(-1, -it.length())
 	}
 }
 
@@ -306,7 +338,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 			continue // it was settled before
 		}
 		switch {
-		case it.key == 0:
+		case it.isInMemoryOnly():
 			delete(f.out, it.rec.ID)
 			direct = append(direct, it.rec)
 		case o == footfall.OutcomeLost:
@@ -318,7 +350,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 		}
 	}
 	if o == footfall.OutcomeStored {
-		f.passedOn += uint64(own)
+		f.own.passedOn += uint64(own)
 	}
 	f.wake()
 	f.mu.Unlock()
@@ -334,22 +366,16 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 func (f *feed) giveBack(it *item) {
 	it.taken = false
 	f.forget(it)
-	if !f.closed {
+	if !f.end.closed {
 		f.again = append(f.again, it)
 		return
 	}
 	f.countInRow(footfall.OutcomeLost)
 }
 
-// countInRow counts the consecutive events of the file that Next gives up.
+// countInRow counts an event of the file, which Next has settled or given up.
 func (f *feed) countInRow(o footfall.Outcome) {
-	if o != footfall.OutcomeLost {
-		f.lostRow = 0
-		f.alive = f.closed
-		return
-	}
-	if f.lostRow++; f.closed && !f.alive && f.lostRow >= enoughLost {
-		f.over = true
+	if f.end.count(o); f.end.over {
 		f.ready()
 	}
 }
@@ -369,8 +395,8 @@ func (f *feed) countOutcome(o footfall.Outcome) {
 // cannot know which events are of this run, so it counts at most as many as Next has stored.
 func (f *feed) Moved(n int, o footfall.Outcome) {
 	f.mu.Lock()
-	own := min(uint64(max(n, 0)), f.passedOn)
-	f.passedOn -= own
+	own := min(uint64(max(n, 0)), f.own.passedOn)
+	f.own.passedOn -= own
 	f.mu.Unlock()
 	f.moved(int(own), o)
 }
@@ -380,7 +406,7 @@ func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.retake()
-	f.closed = true
+	f.end.closed = true
 	f.next.Close()
 }
 
@@ -389,9 +415,7 @@ func (f *feed) retake() {
 	if len(f.again) == 0 {
 		return
 	}
-	for _, it := range slices.Backward(f.again) {
-		f.window.Return(it, len(it.rec.Body))
-	}
+	f.window.Return(f.again, (*item).length)
 	f.again = nil
 	f.ready()
 }

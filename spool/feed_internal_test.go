@@ -350,7 +350,7 @@ func TestTheNewestEventIsTakenIfItArrivedAfterATime(t *testing.T) {
 	assert.False(t, f.TakeNewest(one, now), "both came before")
 	assert.True(t, f.TakeNewest(one, now.Add(-time.Minute)))
 	assert.Equal(t, some(2, 1)[0].rec.ID, one[0].ID)
-	f.behind = true
+	f.file.behind = true
 	f.stored(some(3, 1))
 	assert.False(t, f.TakeNewest(one, now), "it is in the file only")
 }

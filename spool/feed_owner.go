@@ -24,7 +24,7 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 	if f.full() {
 		return false, 0
 	}
-	f.loaded = r.key + 1
+	f.file.loaded = r.key + 1
 	it := &item{rec: r.rec, key: r.key, size: r.size, stored: r.stored, own: r.run == run}
 	if same := f.out[r.rec.ID]; same != nil {
 		if same.key != r.key { // a second copy, left by an interrupted adoption
@@ -32,7 +32,7 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 		}
 		return true, 0
 	}
-	if f.reading && slices.ContainsFunc(f.ended, func(p parcel) bool { return p.key == r.key }) {
+	if f.file.reading && slices.ContainsFunc(f.ended, func(p parcel) bool { return p.key == r.key }) {
 		return true, 0
 	}
 	if f.tooOld(it, now) {
@@ -48,9 +48,9 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 func (f *feed) atEnd(yes bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.behind = !yes
+	f.file.behind = !yes
 	if yes {
-		f.reading = false
+		f.file.reading = false
 		f.signal() // no events may be left when the tracker closes
 	}
 }
@@ -59,7 +59,7 @@ func (f *feed) atEnd(yes bool) {
 func (f *feed) wants() (from uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.loaded, f.low()
+	return f.file.loaded, f.low()
 }
 
 // stored adds new records of the file to the window. Records that do not fit are read from the
@@ -71,12 +71,12 @@ func (f *feed) stored(items []*item) {
 		return
 	}
 	for _, it := range items {
-		f.ownLive++
-		if f.behind || f.full() {
-			f.behind = true
+		f.own.live++
+		if f.file.behind || f.full() {
+			f.file.behind = true
 			continue
 		}
-		f.loaded = it.key + 1
+		f.file.loaded = it.key + 1
 		f.push(it, time.Now())
 	}
 	f.ready()
@@ -86,7 +86,7 @@ func (f *feed) stored(items []*item) {
 func (f *feed) adopted(n int, s *store) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.behind = true
+	f.file.behind = true
 	f.copyCounts(s)
 	f.stats.Adopted += uint64(n)
 }
@@ -103,7 +103,7 @@ func (f *feed) committed(s *store, ended int) {
 // copyCounts copies the counts of the file.
 func (f *feed) copyCounts(s *store) {
 	f.stats.Events, f.stats.Bytes = uint64(s.events), uint64(s.bytes)
-	f.last = s.next - 1
+	f.file.last = s.next - 1
 }
 
 // endings returns ended records that are still in the file, at most for one transaction. hurry
@@ -177,7 +177,7 @@ func (f *feed) hasEnded() bool { return f.endedEvents() > 0 }
 func (f *feed) position() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.loaded
+	return f.file.loaded
 }
 
 // oldest returns the first event of the window if it is in the file.
@@ -222,13 +222,10 @@ func (f *feed) expose(records []footfall.Record, large bool) {
 func (f *feed) hide() (records []footfall.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, it := range append(f.reclaimAll(), f.window.TakeAll()...) {
-		if it.key == 0 {
-			delete(f.out, it.rec.ID)
-			records = append(records, it.rec)
-			continue
-		}
-		f.push(it, time.Time{})
+	f.window.Return(f.reclaimAll(), (*item).length)
+	for _, it := range f.window.TakeIf((*item).isInMemoryOnly) {
+		delete(f.out, it.rec.ID)
+		records = append(records, it.rec)
 	}
 	f.ready()
 	return records
@@ -251,11 +248,11 @@ func (f *feed) reclaimAll() (items []*item) {
 // abandon settles events that are in memory only as Lost, when Next has returned.
 func (f *feed) abandon(err error) {
 	f.mu.Lock()
-	f.window.TakeAll()
+	f.window.TakeIf(func(*item) bool { return true })
 	lost := f.direct
 	f.direct = nil
 	for id, it := range f.out {
-		if it.key == 0 {
+		if it.isInMemoryOnly() {
 			delete(f.out, id)
 			lost = append(lost, it.rec)
 		}
@@ -289,7 +286,7 @@ func (f *feed) opened(s *store, t *contents, first bool) {
 		f.clock.set(t.clock)
 		f.stats.Adopted += uint64(t.events)
 	}
-	f.behind = t.events > 0
+	f.file.behind = t.events > 0
 	f.copyCounts(s)
 	lost := f.lost(t)
 	f.mu.Unlock()
@@ -304,11 +301,11 @@ func (f *feed) lost(t *contents) int {
 			here++
 		}
 	}
-	if here >= f.ownLive {
+	if here >= f.own.live {
 		return 0
 	}
-	lost := f.ownLive - here
-	f.ownLive = here
+	lost := f.own.live - here
+	f.own.live = here
 	return int(lost)
 }
 
@@ -340,7 +337,7 @@ func (f *feed) read() Stats {
 func (f *feed) await() *flush {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fl := &flush{target: f.last, done: make(chan struct{})}
+	fl := &flush{target: f.file.last, done: make(chan struct{})}
 	f.flushes = append(f.flushes, fl)
 	return fl
 }
@@ -371,8 +368,8 @@ func (f *feed) answer() {
 // firstOpen returns the smallest key in the file.
 func (f *feed) firstOpen() uint64 {
 	first := uint64(none)
-	if f.behind {
-		first = f.loaded
+	if f.file.behind {
+		first = f.file.loaded
 	}
 	for _, it := range f.out {
 		if it.key != 0 {

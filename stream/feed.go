@@ -398,7 +398,7 @@ func (f *feed) extend() {
 func (f *feed) close() {
 	f.mu.Lock()
 	f.closed = true
-	waiting := f.waiting.TakeAll()
+	waiting := f.waiting.TakeIf(func(*item) bool { return true })
 	f.mu.Unlock()
 	for _, it := range waiting {
 		f.handBack(it.rec.ID, jetstream.Msg.Nak)

@@ -32,10 +32,14 @@ func (w *Window[T]) Add(value T, size int, arrived time.Time) {
 	w.bytes += size
 }
 
-// Return adds a value that was taken before all others.
-func (w *Window[T]) Return(value T, size int) {
-	w.entries = slices.Insert(w.entries, 0, entry[T]{value: value, size: size})
-	w.bytes += size
+// Return adds values, oldest first, that were taken before all others.
+func (w *Window[T]) Return(values []T, size func(T) int) {
+	first := make([]entry[T], len(values))
+	for i, v := range values {
+		first[i] = entry[T]{value: v, size: size(v)}
+		w.bytes += first[i].size
+	}
+	w.entries = append(first, w.entries...)
 }
 
 // Oldest returns the oldest value, or false if there is none.
@@ -75,12 +79,16 @@ func (w *Window[T]) TakeNewest(since time.Time) (value T, ok bool) {
 	return w.take(last), true
 }
 
-// TakeAll takes all values, oldest first.
-func (w *Window[T]) TakeAll() (values []T) {
-	for _, e := range w.entries {
+// TakeIf takes the values for which match returns true, oldest first.
+func (w *Window[T]) TakeIf(match func(T) bool) (values []T) {
+	w.entries = slices.DeleteFunc(w.entries, func(e entry[T]) bool {
+		if !match(e.value) {
+			return false
+		}
 		values = append(values, e.value)
-	}
-	*w = Window[T]{}
+		w.bytes -= e.size
+		return true
+	})
 	return values
 }
 

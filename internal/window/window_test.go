@@ -46,9 +46,12 @@ func TestWindowIsAListInEachOrderOfCalls(t *testing.T) {
 				w.Add(v, m.size[v], m.arrived[v])
 				m.values = append(m.values, v)
 			case 2:
-				m.size[v] = r.IntN(100)
-				w.Return(v, m.size[v])
-				m.values = slices.Insert(m.values, 0, v)
+				again := []int{v, v + 1000}[:r.IntN(3)]
+				for _, v := range again {
+					m.size[v] = r.IntN(100)
+				}
+				w.Return(again, func(v int) int { return m.size[v] })
+				m.values = slices.Insert(m.values, 0, again...)
 			case 3:
 				first, there := w.Oldest()
 				got, ok := w.TakeOldest()
@@ -76,10 +79,12 @@ func TestWindowIsAListInEachOrderOfCalls(t *testing.T) {
 					m.remove(got)
 				}
 			case 6:
-				if r.IntN(10) == 0 {
-					require.Equal(t, m.values, append([]int{}, w.TakeAll()...))
-					m.values = []int{}
-				}
+				n := 1 + r.IntN(10)
+				some := func(v int) bool { return v%10 < n }
+				rest := slices.DeleteFunc(slices.Clone(m.values), some)
+				m.values = slices.DeleteFunc(m.values, func(v int) bool { return !some(v) })
+				require.Equal(t, m.values, append([]int{}, w.TakeIf(some)...))
+				m.values = rest
 			}
 			require.Equal(t, len(m.values), w.Len())
 			require.Equal(t, m.bytes(), w.Bytes())
