@@ -251,3 +251,34 @@ func TestNothingIsKeptOnceAllIsAccepted(t *testing.T) {
 	assert.Empty(t, w.sites)
 	assert.False(t, w.AnyOpen())
 }
+
+func TestAnEventThatKeepsFailingMakesOthersOfItsKindWait(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		events, again int // first and further attempts that fail after one is accepted
+		want          bool
+	}{
+		"few events":                        {events: 5},
+		"many events":                       {events: 6, want: true},
+		"few attempts of one event":         {events: 1, again: 4},
+		"many attempts of one event":        {events: 1, again: 5, want: true},
+		"many attempts of several together": {events: 3, again: 3, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.fail(1, Failure{}, kind(1, 1)) // the kind has a breaker
+			w.try(kind(1, 1), nil)
+			w.pass(time.Millisecond)
+			w.fail(row.events, Failure{}, kind(1, 1))
+			for range row.again {
+				w.try(kind(1, 1), &Failure{})
+				w.pass(time.Millisecond)
+			}
+			_, doubts := w.Doubts(kind(1, 1))
+			assert.Equal(t, row.want, doubts)
+			w.try(kind(1, 1), nil)
+			_, doubts = w.Doubts(kind(1, 1))
+			assert.False(t, doubts, "an event is accepted")
+		})
+	}
+}
