@@ -70,7 +70,7 @@ type Config struct {
 	// still be committed, so senders should use an Idempotency-Key. Defaults to 5s.
 	CommitTimeout time.Duration
 
-	// MaxConnections bounds the connections of Serve, each of which takes about 25 KB. At the
+	// MaxConnections bounds the connections of Serve. A connection takes about 25 KB. At the
 	// limit, the connection that has waited longest for a request, or for the rest of a request,
 	// is closed for a new one; if the requests of all connections have arrived, the new one
 	// waits. Above three quarters of the limit, connections that have waited for more than 5 s

@@ -170,16 +170,16 @@ func (h *Held[T]) place(e *heldEvent[T], in Group) place[T] {
 	return &h.retries
 }
 
-// Regroup moves every event to the group that of returns for its kind. It is called when a breaker
-// has opened or closed.
-func (h *Held[T]) Regroup(of func(Kind) (Group, Due), now time.Time) {
+// Regroup moves every event to the group of its kind, which groupOf returns. It is called when a
+// breaker has opened or closed.
+func (h *Held[T]) Regroup(groupOf func(Kind) (Group, Due), now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.groups = make(map[Group]*group[T])
 	h.blocks.Store(false)
 	h.retries.events, h.suspects.events, h.ready.events, h.aside.events = nil, nil, nil, nil
 	for _, e := range slices.SortedFunc(slices.Values(h.ages.events), compareAge) {
-		in, due := of(e.Kind)
+		in, due := groupOf(e.Kind)
 		h.ensure(in, due)
 		h.put(e, in)
 	}

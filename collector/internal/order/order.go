@@ -29,7 +29,7 @@ type Times struct {
 	young, old map[Page][]sent // young replaces old when it is full
 }
 
-// sent is an event. Those of a page are in order, and at least as many milliseconds apart as
+// sent is an event. The events of a page are in order, and at least as many milliseconds apart as
 // their numbers, so that events between them have a place.
 type sent struct {
 	n  uint32

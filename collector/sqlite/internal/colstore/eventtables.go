@@ -63,7 +63,7 @@ func (g *groups) add(name, of, visitor uint32) {
 	g.rows, g.visitors = append(g.rows, i), append(g.visitors, visitor)
 }
 
-// sorted returns the indexes of all keys by name, and those of a name in an order.
+// sorted returns the indexes of all keys by name, and the keys of one name in the order of compare.
 func (g *groups) sorted(compare func(a, b uint32) int) []uint32 {
 	order := make([]uint32, len(g.keys))
 	for i := range order {
