@@ -19,10 +19,6 @@ type model struct {
 	size    map[int]int
 }
 
-func (m *model) remove(v int) {
-	m.values = slices.DeleteFunc(m.values, func(o int) bool { return o == v })
-}
-
 func (m *model) bytes() (n int) {
 	for _, v := range m.values {
 		n += m.size[v]
@@ -31,64 +27,78 @@ func (m *model) bytes() (n int) {
 }
 
 func TestWindowIsAListInEachOrderOfCalls(t *testing.T) {
-	began := time.Now()
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var w window.Window[int]
 		m := model{values: []int{}, arrived: make(map[int]time.Time), size: make(map[int]int)}
 		for v := range 300 {
-			switch r.IntN(7) {
-			case 0, 1:
-				m.size[v] = r.IntN(100)
-				if r.IntN(3) > 0 {
-					m.arrived[v] = began.Add(time.Duration(v))
-				}
-				w.Add(v, m.size[v], m.arrived[v])
-				m.values = append(m.values, v)
-			case 2:
-				again := []int{v, v + 1000}[:r.IntN(3)]
-				for _, v := range again {
-					m.size[v] = r.IntN(100)
-				}
-				w.Return(again, func(v int) int { return m.size[v] })
-				m.values = slices.Insert(m.values, 0, again...)
-			case 3:
-				first, there := w.Oldest()
-				got, ok := w.TakeOldest()
-				require.Equal(t, len(m.values) > 0, ok)
-				require.Equal(t, there, ok)
-				if ok {
-					require.Equal(t, m.values[0], got)
-					require.Equal(t, first, got)
-					m.remove(got)
-				}
-			case 4:
-				got, ok := w.TakeAny()
-				require.Equal(t, len(m.values) > 0, ok)
-				if ok {
-					require.Contains(t, m.values, got)
-					m.remove(got)
-				}
-			case 5:
-				since := began.Add(time.Duration(v - r.IntN(20)))
-				got, ok := w.TakeNewest(since)
-				last := len(m.values) - 1
-				require.Equal(t, last >= 0 && m.arrived[m.values[max(last, 0)]].After(since), ok)
-				if ok {
-					require.Equal(t, m.values[last], got)
-					m.remove(got)
-				}
-			case 6:
-				n := 1 + r.IntN(10)
-				some := func(v int) bool { return v%10 < n }
-				rest := slices.DeleteFunc(slices.Clone(m.values), some)
-				m.values = slices.DeleteFunc(m.values, func(v int) bool { return !some(v) })
-				require.Equal(t, m.values, append([]int{}, w.TakeIf(some)...))
-				m.values = rest
+			if r.IntN(7) < 3 {
+				m.add(&w, r, v)
+			} else {
+				m.take(t, &w, r, v)
 			}
 			require.Equal(t, len(m.values), w.Len())
 			require.Equal(t, m.bytes(), w.Bytes())
 		}
+	}
+}
+
+var began = time.Now()
+
+// add adds v as the newest value, or up to two values as the oldest.
+func (m *model) add(w *window.Window[int], r *rand.Rand, v int) {
+	m.size[v], m.size[v+1000] = r.IntN(100), r.IntN(100)
+	if r.IntN(3) == 0 {
+		again := []int{v, v + 1000}[:r.IntN(3)]
+		w.Return(again, func(v int) int { return m.size[v] })
+		m.values = slices.Insert(m.values, 0, again...)
+		return
+	}
+	if r.IntN(3) > 0 {
+		m.arrived[v] = began.Add(time.Duration(v))
+	}
+	w.Add(v, m.size[v], m.arrived[v])
+	m.values = append(m.values, v)
+}
+
+// take takes one value or several. v is the time.
+func (m *model) take(t *testing.T, w *window.Window[int], r *rand.Rand, v int) {
+	t.Helper()
+	last := len(m.values) - 1
+	oldest, there := w.Oldest()
+	require.Equal(t, last >= 0, there)
+	var got int
+	var ok bool
+	switch r.IntN(4) {
+	case 0:
+		got, ok = w.TakeOldest()
+		require.Equal(t, there, ok)
+		require.True(t, !ok || got == m.values[0] && got == oldest)
+	case 1:
+		got, ok = w.TakeAny()
+		require.Equal(t, there, ok)
+		require.True(t, !ok || slices.Contains(m.values, got))
+	case 2:
+		since := began.Add(time.Duration(v - r.IntN(20)))
+		got, ok = w.TakeNewest(since)
+		require.Equal(t, there && m.arrived[m.values[last]].After(since), ok)
+		require.True(t, !ok || got == m.values[last])
+	default:
+		n := 1 + r.IntN(10)
+		match := func(v int) bool { return v%10 < n }
+		some := w.TakeIf(match)
+		m.values = slices.DeleteFunc(m.values, func(v int) bool {
+			if match(v) {
+				require.Equal(t, some[0], v)
+				some = some[1:]
+			}
+			return match(v)
+		})
+		require.Empty(t, some)
+		return
+	}
+	if ok {
+		m.values = slices.DeleteFunc(m.values, func(o int) bool { return o == got })
 	}
 }
 
