@@ -55,14 +55,6 @@ func (h *eventHeap[T]) first() *heldEvent[T] {
 	return h.events[0]
 }
 
-// second returns the event after the first. There must be one.
-func (h *eventHeap[T]) second() *heldEvent[T] {
-	if len(h.events) > 2 && h.Less(2, 1) {
-		return h.events[2]
-	}
-	return h.events[1]
-}
-
 // due returns the first event if it is due, or nil.
 func (h *eventHeap[T]) due(now time.Time) *heldEvent[T] {
 	if e := h.first(); e != nil && !e.due.After(now) {

@@ -2,7 +2,9 @@ package retry
 
 import (
 	"bytes"
+	"cmp"
 	"container/heap"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -37,7 +39,7 @@ type Held[T any] struct {
 	ready    list[T]
 	groups   map[Group]*group[T]
 	inFlight map[uuid.UUID]attemptError
-	probed   uuid.UUID // the last probe of the API that had failed before
+	turn     uint // of any
 	timer    *time.Timer
 	woken    time.Time // wake was called for the events that were due then
 	closing  bool
@@ -254,29 +256,29 @@ func (h *Held[T]) probe(p Pick, now time.Time) *heldEvent[T] {
 	return nil
 }
 
-// any returns an event to probe the API with that is due, preferably not the last one again.
+// any returns an event to probe the API with: one that was never sent, and one that has failed, in
+// turns.
 func (h *Held[T]) any(now time.Time) *heldEvent[T] {
-	e := h.retries.due(now)
-	if e != nil && e.ID == h.probed && h.retries.Len() > 1 {
-		if other := h.retries.second(); !other.due.After(now) {
-			e = other
+	h.turn++
+	if h.turn%2 == 0 {
+		return cmp.Or(h.ready.either(), h.anyFailed(now))
+	}
+	return cmp.Or(h.anyFailed(now), h.ready.either())
+}
+
+// anyFailed returns an event that has failed and is due. Among a few, it chooses the one whose last
+// attempt is the longest ago: an event that is due again soon would keep others from being a probe.
+func (h *Held[T]) anyFailed(now time.Time) (e *heldEvent[T]) {
+	const few = 8
+	for _, in := range []*eventHeap[T]{&h.retries, &h.suspects} {
+		for i := range min(few, in.Len()) {
+			for _, o := range []*heldEvent[T]{in.events[i], in.events[rand.IntN(in.Len())]} {
+				if !o.due.After(now) && (e == nil || o.failed.Before(e.failed)) {
+					e = o
+				}
+			}
 		}
 	}
-	if s := h.suspects.due(now); s != nil && (e == nil || s.due.Before(e.due)) {
-		e = s
-	}
-	for _, g := range h.groups {
-		if e == nil {
-			e = g.again.due(now)
-		}
-		if e == nil {
-			e = g.fresh.either()
-		}
-	}
-	if e == nil {
-		return h.ready.either()
-	}
-	h.probed = e.ID
 	return e
 }
 

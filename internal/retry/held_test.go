@@ -65,3 +65,45 @@ func TestHeldWakesOnceForEventsThatAreDueAndNotTaken(t *testing.T) {
 		assert.Equal(t, 2, *wakes)
 	})
 }
+
+// Events that fail are due again at once, and earlier than others. While the API accepts nothing, they
+// must not be all of its probes: the API may accept others.
+func TestEachHeldEventIsAProbeOfTheAPI(t *testing.T) {
+	for name, row := range map[string]struct {
+		failed, suspects, fresh int
+		most                    int // probes until each event was one
+	}{
+		"failed and fresh events":       {failed: 3, fresh: 1, most: 6},
+		"several fresh ones":            {failed: 2, fresh: 2, most: 4},
+		"suspects and failed events":    {failed: 3, suspects: 3, most: 6},
+		"one of each":                   {failed: 1, suspects: 1, fresh: 1, most: 4},
+		"failed events":                 {failed: 8, most: 8},
+		"more events than are compared": {failed: 100, most: 3000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, _ := held(t)
+			now := time.Now()
+			missing := make(map[uuid.UUID]bool)
+			add := func(n int, e Event[string]) {
+				for i := range n {
+					e.ID = event("", 0).ID
+					missing[e.ID] = true
+					h.Add(e, Group{}, Due{}, now.Add(time.Duration(i)))
+				}
+			}
+			add(row.failed, Event[string]{})
+			add(row.suspects, Event[string]{Suspect: true})
+			add(row.fresh, Event[string]{Fresh: true})
+			for range row.most {
+				now = now.Add(time.Minute)
+				e, ok := h.Take(Any, now)
+				require.True(t, ok)
+				delete(missing, e.ID)
+				e.Wait, e.Fresh = -time.Hour, false
+				h.Add(e, Group{}, Due{}, now)
+			}
+			assert.Empty(t, missing)
+		})
+	}
+}
