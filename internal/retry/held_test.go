@@ -82,7 +82,8 @@ func TestEachHeldEventIsAProbeOfTheAPI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, _ := held(t)
+			h := NewHeld[string](func() {})
+			t.Cleanup(h.Stop)
 			now := time.Now()
 			missing := make(map[uuid.UUID]bool)
 			add := func(n int, e Event[string]) {
