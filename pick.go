@@ -95,8 +95,7 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 		return true
 	}
 	in, due := t.scopes.GroupOf(e.Kind)
-	e.Wait = 0
-	src.held.Add(e, in, due, now)
+	src.held.Return(e, in, due, now)
 	return false
 }
 

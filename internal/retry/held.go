@@ -116,7 +116,21 @@ func (h *Held[T]) Size() (events, bytes int) {
 func (h *Held[T]) Add(event Event[T], in Group, due Due, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := &heldEvent[T]{Event: event, failed: now, due: now.Add(event.Wait)}
+	h.add(&heldEvent[T]{Event: event, failed: now, due: now.Add(event.Wait)}, in, due, now)
+}
+
+// Return holds an event again that was taken and not sent. It stays due.
+func (h *Held[T]) Return(event Event[T], in Group, due Due, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := &heldEvent[T]{Event: event, failed: now, due: now}
+	if last, ok := h.inFlight[event.ID]; ok {
+		e.failed = last.at
+	}
+	h.add(e, in, due, now)
+}
+
+func (h *Held[T]) add(e *heldEvent[T], in Group, due Due, now time.Time) {
 	h.n.Add(1)
 	h.bytes += e.Size
 	delete(h.inFlight, e.ID)

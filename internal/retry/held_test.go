@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,4 +108,24 @@ func TestEachHeldEventIsAProbeOfTheAPI(t *testing.T) {
 			assert.Empty(t, missing)
 		})
 	}
+}
+
+// A sender takes a failed event that its breaker does not admit, and returns it. The event has not failed
+// again: errors name the attempt that failed last.
+func TestAReturnedEventKeepsTheTimeOfItsFailure(t *testing.T) {
+	h, _ := held(t)
+	now := time.Now()
+	first, second := event("first", 0), event("second", 0)
+	first.Err, second.Err = errors.New("first"), errors.New("second")
+	h.Add(first, Group{}, Due{}, now)
+	h.Add(second, Group{}, Due{}, now.Add(time.Second))
+	e, ok := h.Take(Retry, now.Add(2*time.Second))
+	require.True(t, ok)
+	require.Equal(t, "first", e.Value)
+	h.Return(e, Group{}, Due{}, now.Add(2*time.Second))
+	at, err := h.LastError()
+	assert.Equal(t, second.Err, err)
+	assert.Equal(t, now.Add(time.Second), at)
+	_, ok = h.Take(Retry, now.Add(2*time.Second))
+	assert.True(t, ok, "it is still due")
 }
