@@ -216,13 +216,14 @@ func (a *api) decide(h *history, now time.Duration) reply {
 	if o := a.outage(now); o != nil {
 		return o.reply(r.after)
 	}
+	if h.fate.isSlow() {
+		r.after = a.script.config.AttemptTimeout*4/5 - moment/3 // not when the library looks at the clock
+	}
 	if h.fate.times > h.failed {
 		h.failed++
 		return a.failure(h.fate, r)
 	}
 	switch h.fate.kind {
-	case Slow:
-		r.after = a.script.config.AttemptTimeout*4/5 - moment/3 // not when the library looks at the clock
 	case Invalid:
 		return reply{after: r.after, status: h.fate.status, body: errorBody("invalid", h.fate.status), reject: true}
 	case Denied:
@@ -238,8 +239,8 @@ func (a *api) decide(h *history, now time.Duration) reply {
 // failure returns the reply to an attempt that fate makes fail.
 func (a *api) failure(f fate, r reply) reply {
 	switch f.kind {
-	case Fails, Poison, Forbidden:
-		return reply{after: r.after, status: f.status, body: errorBody("failed", f.status)}
+	case Fails, Poison, SlowFails, Limited, Forbidden:
+		return reply{after: r.after, status: f.status, body: errorBody("failed", f.status), retry: time.Duration(f.asks) * time.Second}
 	case Hangs:
 		return reply{after: -1}
 	case Resets:

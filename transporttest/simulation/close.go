@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing/synctest"
 	"time"
 
@@ -110,7 +111,33 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 		r.checkLastAttempts(c, took, early)
 	}
 	if lost > 0 {
+		r.checkHeldUp(c)
 		r.checkCause(c, err, early)
+	}
+}
+
+// checkHeldUp checks that events that fail or hang do not keep Close from delivering others, if the
+// API has always worked. An attempt that hangs ends after a second while other events wait, and
+// events that were interrupted take turns with the others.
+func (r *run) checkHeldUp(c *closing) {
+	if len(r.outages)+len(r.refusals) > 0 || slices.Contains(r.kinds, Unsolicited) || c.before.Dropped > 0 {
+		return
+	}
+	bad := 0
+	for _, h := range c.left {
+		if !h.fate.settlesAtOnce() || h.fate.isSlow() {
+			bad++
+		}
+	}
+	busy := min(r.config.AttemptTimeout, time.Second) + 2*leastLook
+	rounds := time.Duration(2 * (bad/r.config.MaxInFlight + 1))
+	quick := time.Duration(2*len(c.left)/r.config.MaxInFlight + eventsPerSender)
+	need := rounds*busy + quick*r.longest() + 2*r.config.AttemptTimeout + r.config.BackoffMin + moment + r.options.Slack
+	for _, h := range c.left {
+		if !h.settled && h.fate.settlesAtOnce() && !h.fate.isSlow() && c.within > need {
+			r.problem("close held up", h.n, "#%d (%v) was lost in a Close of %v, and %d events that fail need %v", h.n, h.fate, c.within, bad, need)
+			return
+		}
 	}
 }
 
@@ -137,7 +164,11 @@ func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
 // attempt, and then Close returns.
 func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 	rounds := time.Duration(len(c.left)/r.config.MaxInFlight + 2)
-	if most := rounds*r.config.AttemptTimeout + time.Second; took > most {
+	each := r.config.AttemptTimeout
+	if each >= time.Second {
+		each += time.Second // it may be interrupted, and is made again
+	}
+	if most := rounds*each + time.Second; took > most {
 		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), most)
 	}
 	if r.options.Wire {

@@ -15,6 +15,8 @@ const (
 	Slow        Kind = "slow"        // answered late, but within the attempt's timeout
 	Fails       Kind = "fails"       // refused by a 5xx, 408 or 425 a number of times, then accepted
 	Poison      Kind = "poison"      // answered by a 5xx forever
+	SlowFails   Kind = "slowfails"   // refused late, by a 5xx, a number of times or forever
+	Limited     Kind = "limited"     // refused with Retry-After a number of times or forever, as by a quota
 	Forbidden   Kind = "forbidden"   // answered by 403 forever, as by a firewall that dislikes the event
 	Invalid     Kind = "invalid"     // rejected by a 4xx
 	Denied      Kind = "denied"      // rejected by 202 {"accepted":false}
@@ -43,7 +45,7 @@ const (
 )
 
 var (
-	eventKinds  = []Kind{Slow, Fails, Poison, Forbidden, Invalid, Denied, Hangs, Resets, AnswerLost, AnswerLate, HeaderCut, BodyCut}
+	eventKinds  = []Kind{Slow, Fails, Poison, SlowFails, Limited, Forbidden, Invalid, Denied, Hangs, Resets, AnswerLost, AnswerLate, HeaderCut, BodyCut}
 	outageKinds = []Kind{Outage, KeyRefused, RateLimit, NotAPI}
 	otherKinds  = []Kind{EarlyClose, SmallQueue}
 )
@@ -53,6 +55,7 @@ type fate struct {
 	kind   Kind
 	status int // of the answers that refuse it
 	times  int // attempts that fail before one is accepted; forever if none is
+	asks   int // seconds of Retry-After in those answers
 }
 
 const forever = 1 << 30
@@ -62,6 +65,9 @@ func (f fate) String() string {
 	s := string(f.kind)
 	if f.status != 0 {
 		s += fmt.Sprintf(":%d", f.status)
+	}
+	if f.asks != 0 {
+		s += fmt.Sprintf("~%d", f.asks)
 	}
 	switch f.times {
 	case 0:
@@ -82,6 +88,12 @@ func parseFate(s string) (f fate, err error) {
 			return f, err
 		}
 	}
+	s, asks, limited := strings.Cut(s, "~")
+	if limited {
+		if f.asks, err = strconv.Atoi(asks); err != nil {
+			return f, err
+		}
+	}
 	kind, status, answered := strings.Cut(s, ":")
 	if answered {
 		f.status, err = strconv.Atoi(status)
@@ -96,6 +108,9 @@ func (f fate) settlesAtOnce() bool { return f.times == 0 }
 
 // settles reports whether the API settles the event at all.
 func (f fate) settles() bool { return f.times != forever }
+
+// isSlow reports whether answers to the event are late.
+func (f fate) isSlow() bool { return f.kind == Slow || f.kind == SlowFails }
 
 // hangs reports whether attempts of the event last until they time out.
 func (f fate) hangs() bool { return f.kind == Hangs || f.kind == AnswerLate }

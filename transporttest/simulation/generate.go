@@ -36,12 +36,12 @@ func generate(seed uint64, allowed []Kind) script {
 	g.choose(allowed)
 	g.configure()
 	g.mix = rand.New(rand.NewPCG(seed, 0x717e5))
-	g.names, g.sites, g.apart = pick(g.mix, 1, 1, 2, 5), pick(g.mix, 1, 1, 3), g.mix.IntN(2) == 0
+	g.divide()
 	g.mood = mood{
 		pause:  pick(g.Rand, 50*time.Millisecond, 2*time.Second, 20*time.Second, 2*time.Minute),
 		burst:  pick(g.Rand, 1, 3, 8, 8, 40),
 		budget: 20 + g.IntN(281),
-		bad:    pick(g.Rand, 0.02, 0.1, 0.1, 0.5, 0.95),
+		bad:    pick(g.Rand, 0.02, 0.1, 0.1, 0.5, 0.95, 0.99),
 		first:  g.IntN(2) == 0,
 	}
 	if g.IntN(8) == 0 {
@@ -56,6 +56,28 @@ func generate(seed uint64, allowed []Kind) script {
 		g.closing += 13 * time.Millisecond // so that it does not coincide with a Retry-After
 	}
 	return g.script
+}
+
+// divide chooses the kinds of events, and which of them fail.
+func (g *generator) divide() {
+	g.names, g.sites = pick(g.mix, 1, 1, 2, 5), pick(g.mix, 1, 1, 3)
+	g.apart = pick(g.mix, anyKind, anyKind, oneKind, oneSite)
+	switch {
+	case g.names*g.sites == 1:
+		g.apart = anyKind
+	case g.sites == 1 && g.apart == oneSite:
+		g.apart = oneKind
+	}
+}
+
+// kindOf draws a kind for an event of a fate.
+func (g *generator) kindOf(f fate) int {
+	for {
+		kind := g.mix.IntN(g.names * g.sites)
+		if g.apart == anyKind || g.mayFail(kind) == (f.kind != good) {
+			return kind
+		}
+	}
 }
 
 // single generates events one by one, with an API that answers quickly or not at all, so that
@@ -170,13 +192,7 @@ func (g *generator) events(n int) []event {
 		if g.IntN(3) == 0 {
 			e.pad = g.IntN(500)
 		}
-		e.kind = g.mix.IntN(g.names * g.sites)
-		if g.apart && g.names*g.sites > 1 {
-			e.kind = 0
-			if e.fate.kind == good {
-				e.kind = 1 + g.mix.IntN(g.names*g.sites-1)
-			}
-		}
+		e.kind = g.kindOf(e.fate)
 		events[i] = e
 		g.next++
 	}
@@ -190,6 +206,11 @@ func (g *generator) fate(kind Kind) fate {
 		f.status, f.times = pick(g.Rand, 500, 502, 503, 504, 408, 425), 1+g.IntN(5)
 	case Poison:
 		f.status, f.times = pick(g.Rand, 500, 503), forever
+	case SlowFails:
+		f.status, f.times = pick(g.Rand, 500, 503), pick(g.Rand, 1, 2, forever)
+	case Limited:
+		f.status, f.times = pick(g.Rand, 429, 503), pick(g.Rand, 1, 1, 3, forever)
+		f.asks = pick(g.Rand, 1, 5, 60, 300)
 	case Forbidden:
 		f.status, f.times = 403, forever
 	case Invalid:

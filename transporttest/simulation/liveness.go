@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 )
@@ -85,7 +84,7 @@ const eventsPerSender = 8
 
 // serves returns the maximum duration of an attempt of h.
 func (r *run) serves(h *history) time.Duration {
-	if h.fate.hangs() || h.fate.kind == Slow {
+	if h.fate.hangs() || h.fate.isSlow() {
 		return r.config.AttemptTimeout
 	}
 	return r.longest()
@@ -102,94 +101,6 @@ func (r *run) interrupted(h *history) time.Duration {
 	return 0
 }
 
-// ending is the end of an attempt.
-type ending struct {
-	*history
-	n       int // of the attempt
-	at      time.Duration
-	settles bool
-	row     int           // first attempts that have failed since an event was settled
-	met     int           // row before this attempt ended
-	step    time.Duration // the longest wait of the circuit breaker after them
-	probe   bool          // it may have been a probe: others had failed before it began
-}
-
-// from returns when the attempt began.
-func (e *ending) from() time.Duration { return e.attempts[e.n].from }
-
-// instant reports whether the attempt took no time.
-func (e *ending) instant() bool { return e.from() == e.at }
-
-// endings returns all attempts ordered by their end. Attempts in flight count as failing now.
-// The caller holds the lock.
-func (r *run) endings() (all []ending) {
-	now := r.now()
-	for _, h := range r.events {
-		if h == nil {
-			continue
-		}
-		for n, at := range h.attempts {
-			e := ending{history: h, n: n, at: at.to, settles: h.settled && n == len(h.attempts)-1}
-			if at.result == underWay {
-				e.at = now
-			}
-			all = append(all, e)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b ending) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.instant(), b.instant()), compareBool(b.settles, a.settles)) // the library may see them so
-	})
-	row, step := 0, r.config.BackoffMax
-	for i := range all {
-		all[i].met = row
-		switch {
-		case all[i].settles:
-			row, step = 0, r.config.BackoffMax
-		case all[i].n == 0:
-			row++
-		}
-		if all[i].holds() {
-			step = max(step, r.config.ProbeMax)
-		}
-		all[i].row, all[i].step = row, step
-		all[i].probe = mayBeProbe(all[:i], all[i].from())
-	}
-	return all
-}
-
-// mayBeProbe reports whether an attempt had failed by a time and none succeeded since.
-func mayBeProbe(before []ending, at time.Duration) bool {
-	settled := time.Duration(math.MaxInt64)
-	for i := len(before) - 1; i >= 0; i-- {
-		switch e := &before[i]; {
-		case e.at > at:
-		case settled != math.MaxInt64 && e.at < settled:
-			return false
-		case !e.settles:
-			return true
-		case e.at < at:
-			settled = e.at
-		}
-	}
-	return false
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
-// holds reports whether the answer stops all senders, such as 401 or 403.
-func (e *ending) holds() bool {
-	status := e.attempts[e.n].status
-	return !e.settles && status != 0 && status < 500 && !slices.Contains([]int{408, 425, 429}, status)
-}
-
 // setback returns how long an attempt that fails while h waits may delay h: a step of the
 // circuit breaker, at most BackoffMin, and the attempt itself if it is a probe, but no more
 // than BackoffMin if few have failed. The attempt itself counts, too, if its event was tracked
@@ -203,6 +114,9 @@ func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	} else if e.row > quickSteps || retry {
 		wait = e.step
 	}
+	if e.failed >= quickSteps { // a circuit breaker may be open
+		wait = max(wait, r.asks(e.history))
+	}
 	took := e.at - e.from()
 	switch {
 	case e.probe:
@@ -214,6 +128,11 @@ func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 		wait += took
 	}
 	return wait
+}
+
+// asks returns how long the answers to h ask to wait.
+func (r *run) asks(h *history) time.Duration {
+	return min(time.Duration(h.fate.asks)*time.Second, r.config.MaxRetryAfter)
 }
 
 // hasSenderBeside reports whether a sender is free for another event once an attempt has taken
@@ -277,19 +196,6 @@ func (r *run) stepAt(at time.Duration, all []ending) time.Duration {
 	return all[n-1].step
 }
 
-// attempts are all attempts of a simulation.
-type attempts struct {
-	ended []ending // ordered by their end
-	begun []ending // ordered by their begin
-}
-
-// attempts returns all attempts. The caller holds the lock.
-func (r *run) attempts() attempts {
-	ended := r.endings()
-	begun := slices.SortedStableFunc(slices.Values(ended), func(a, b ending) int { return cmp.Compare(a.from(), b.from()) })
-	return attempts{ended, begun}
-}
-
 // due returns when h must be settled: the bound after it was tracked, or after the API has
 // worked long enough, and a setback for each other event that fails meanwhile. Such an event
 // counts at its first attempt and once as a retry, because retries take turns, or as often as
@@ -324,7 +230,7 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) t
 	counted := make(map[once]bool)
 	firsts, retries := 0, 0
 	first, _ := slices.BinarySearchFunc(all.ended, from, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
-	at += r.step(from, all.ended[:first])
+	at += max(r.step(from, all.ended[:first]), r.asked(from, all.ended[:first]))
 	for _, e := range all.begun {
 		if e.from() > at {
 			break
@@ -335,7 +241,7 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) t
 			continue
 		case e.history == h && e.settles:
 			continue
-		case e.settles && e.fate.kind != Slow:
+		case e.settles && !e.fate.isSlow():
 			continue
 		}
 		if !counted[kind] || e.n > 0 && retries <= firsts { // a retry may come after each fresh one
@@ -346,6 +252,9 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) t
 				firsts++
 			}
 			at += r.setback(h, e, all.ended)
+			if e.failed >= quickSteps && r.asks(e.history) > 0 {
+				clear(counted) // after that wait, others may be due again
+			}
 		}
 	}
 	return at
@@ -358,6 +267,19 @@ func (r *run) step(at time.Duration, before []ending) (left time.Duration) {
 	for i := len(before) - 1; i >= 0 && before[i].row > quickSteps; i-- {
 		if before[i].n == 0 {
 			left = max(left, before[i].at+before[i].step-at)
+		}
+	}
+	return left
+}
+
+// asked returns how long a circuit breaker may still wait at a time because an answer asked for it.
+func (r *run) asked(at time.Duration, before []ending) (left time.Duration) {
+	for _, e := range slices.Backward(before) {
+		if e.at+r.config.MaxRetryAfter < at {
+			break
+		}
+		if e.failed >= quickSteps {
+			left = max(left, e.at+r.asks(e.history)-at)
 		}
 	}
 	return left
@@ -394,7 +316,7 @@ func (r *run) checkLiveness(until time.Duration) {
 // isApart reports whether nothing but an event's turn may delay it: the API works all the time, only
 // events of another kind fail, and an event of its kind was settled in the second before.
 func (r *run) isApart(h *history) bool {
-	if !r.apart || h.kind == 0 || len(r.outages) > 0 || len(r.refusals) > 0 || slices.Contains(r.kinds, Unsolicited) || h.tracked < time.Second {
+	if r.mayFail(h.kind) || len(r.outages) > 0 || len(r.refusals) > 0 || slices.Contains(r.kinds, Unsolicited) || h.tracked < time.Second {
 		return false
 	}
 	for _, o := range r.events {
@@ -428,12 +350,13 @@ func (r *run) patience() time.Duration {
 		if !h.fate.settlesAtOnce() {
 			bad++
 		}
-		if h.fate.hangs() || h.fate.kind == Slow {
+		if h.fate.hangs() || h.fate.isSlow() {
 			attempt = r.config.AttemptTimeout
 		}
 		if h.fate.kind == Forbidden {
 			wait = max(wait, r.config.ProbeMax)
 		}
+		wait = max(wait, r.asks(h))
 	}
 	const retries = 5 + 2 // for the events that fail most often, and some more
 	turn := time.Duration(unsettled/r.config.MaxInFlight+min(unsettled, 8)+1) * (attempt + r.config.BackoffMin)

@@ -63,7 +63,11 @@ func (r *run) checkOutage(o spell) {
 		tried[q.event] = true
 	}
 	steps := r.probes(to-o.from, o.kind) * r.names * r.sites // each kind may have been refused before
-	bound := r.config.MaxInFlight + patienceOfRetries + steps + 40*r.unsettledIn(o.from, o.from+lately)
+	if o.kind == KeyRefused || o.kind == NotAPI {
+		steps += r.probes(min(to-o.from, lately), Outage) // as long as the answer may be about the event
+	}
+	waiting := r.unsettledIn(o.from, o.from+lately)
+	bound := r.config.MaxInFlight + steps + patienceOfRetries*(1+min(waiting, quickSteps)) + attemptsLately*waiting
 	if r.options.Wire {
 		bound += 2 * r.config.MaxInFlight // requests go over each kept connection before one is dialed
 	} else if retries > bound {
@@ -93,8 +97,13 @@ func (r *run) unsettledIn(from, to time.Duration) (n int) {
 	return n
 }
 
-// patienceOfRetries is how many retries may fail before the circuit breaker opens.
+// patienceOfRetries is how many retries of an event may fail before the circuit breaker opens, if few
+// events fail.
 const patienceOfRetries = 40
+
+// attemptsLately is how many attempts of an event may fail before it opens, if many events fail: one
+// for each doubt in the time in which it may be closed, and the first.
+const attemptsLately = int(lately/doubt) + 1
 
 // trackedBetween counts the events that are tracked in a span.
 func (r *run) trackedBetween(from, to time.Duration) (n int) {

@@ -23,7 +23,7 @@ func Run(t *testing.T, o Options) {
 	}
 	c := &campaign{options: &o, kinds: kinds(&o), found: make(map[string]*finding)}
 	for seed := range uint64(cmp.Or(*seedsFlag, o.Seeds, 300)) {
-		c.seeds = append(c.seeds, seed+1)
+		c.seeds = append(c.seeds, *firstFlag+seed)
 	}
 	if *seedFlag != 0 {
 		c.seeds = []uint64{*seedFlag}

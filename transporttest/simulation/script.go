@@ -15,10 +15,30 @@ type script struct {
 	latency time.Duration   // usual time of an answer
 	names   int             // of events
 	sites   int             // that have them
-	apart   bool            // only events of kind 0 have a fate
+	apart   scope           // the events that may fail
 	steps   []step
 	early   bool          // Close is called right after the last step
 	closing time.Duration // deadline of Close
+}
+
+// scope is a set of kinds of events.
+type scope uint8
+
+const (
+	anyKind scope = iota
+	oneKind       // kind 0
+	oneSite       // the kinds of site 0
+)
+
+// mayFail reports whether events of a kind may have a fate.
+func (s *script) mayFail(kind int) bool {
+	switch s.apart {
+	case oneKind:
+		return kind == 0
+	case oneSite:
+		return kind%s.sites == 0
+	}
+	return true
 }
 
 // step is an action of the application or the API at a time.

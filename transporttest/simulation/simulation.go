@@ -8,8 +8,10 @@
 //
 // A seed becomes a script (generate.go): the Config of a tracker, steps of the application
 // (bursts, trickles, silence, TrackDurable, Flush) and of the API (several kinds of outages), up to
-// five names of events on up to three sites, and a fate for each event (fate.go): accepted, answered by 5xx once, several times or
-// forever, refused by a firewall, never answered, accepted without an answer, and so on. At the
+// five names of events on up to three sites, and a fate for each event (fate.go): accepted, answered
+// by 5xx or with Retry-After once, several times or forever, at once or late, refused by a firewall,
+// never answered, accepted without an answer, and so on. Up to 99 of 100 events fail, of all kinds, of
+// one kind or of one site. At the
 // end either the API works for long enough before Close, or Close is called at any moment with
 // any deadline.
 //
@@ -37,8 +39,8 @@
 //
 // The script is then the same. Scheduling and the library's jitter are not, so a failure may
 // need several runs: -sim.runs=20. Other flags: -sim.seeds=50000 runs that many seeds,
-// -sim.only=poison,earlyclose allows only these kinds, and -sim.event=17 prints the trace of an
-// event.
+// -sim.first=50001 begins with another one, -sim.only=poison,earlyclose allows only these kinds, and
+// -sim.event=17 prints the trace of an event.
 package simulation
 
 import (
@@ -91,6 +93,7 @@ type Env struct {
 
 var (
 	seedFlag  = flag.Uint64("sim.seed", 0, "run the simulation of this seed only")
+	firstFlag = flag.Uint64("sim.first", 1, "begin with the simulation of this seed")
 	seedsFlag = flag.Int("sim.seeds", 0, "run so many simulations")
 	runsFlag  = flag.Int("sim.runs", 1, "run each simulation so often")
 	onlyFlag  = flag.String("sim.only", "", "let only these kinds of things go wrong, separated by commas")
