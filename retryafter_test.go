@@ -123,18 +123,6 @@ func TestAllSendersStartWhenTheAPITakesEventsAgain(t *testing.T) {
 	})
 }
 
-func TestAnAttemptThatBeganBeforeCloseIsNotTheLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(inTurn(reply{10 * time.Second, answerStatus(500)}, reply{0, answerStatus(202)}))
-		tracker := start(t, f)
-		track(t, tracker, 1)
-		time.Sleep(5 * time.Second)
-		require.NoError(t, closeWithin(tracker, time.Minute))
-		assert.Equal(t, 2, f.requests())
-	})
-}
-
 func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
