@@ -64,7 +64,7 @@ func TestCloseReturnsAtItsDeadlineWithTheAccount(t *testing.T) {
 		require.True(t, ok, "%v", err)
 		assert.Equal(t, footfall.CloseError{Lost: 60, Err: account.Err}, *account)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.EqualError(t, err, "footfall: close: lost 60 of 60 events (delivered 0, rejected 0, stored 0): context deadline exceeded; no attempt to deliver has ended in the 2s of this call")
+		assert.EqualError(t, err, "footfall: close: lost 60 of 60 events (delivered 0, rejected 0, stored 0): context deadline exceeded; no attempt has failed in the 2s of this call")
 		s := tracker.Stats()
 		assert.Equal(t, uint64(60), s.Dropped)
 		balanced(t, s)

@@ -254,7 +254,7 @@ func TestHTTPTransportNamesMissingFields(t *testing.T) {
 
 // While the first attempt is under way nothing is known about the API, and the error says so.
 func TestAnErrorBeforeTheFirstAnswerSaysThatThereWasNone(t *testing.T) {
-	const none = "context deadline exceeded; no attempt to deliver has ended in the 300ms of this call"
+	const none = "context deadline exceeded; no attempt has failed in the 300ms of this call"
 	for call, want := range map[string]string{
 		"TrackDurable": "footfall: the event is queued, but not delivered or stored yet: " + none,
 		"Flush":        "footfall: flush: 1 event not settled yet: " + none,

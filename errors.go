@@ -149,7 +149,7 @@ func (e *lateError) Error() string {
 
 func (e *lateError) Unwrap() []error { return []error{e.ended, e.last} }
 
-// silentError is the end of a context before any attempt to deliver the events in question.
+// silentError is the end of a context before any attempt to deliver the events in question has failed.
 type silentError struct {
 	ended  error
 	waited time.Duration // by the call that had the context
@@ -157,14 +157,13 @@ type silentError struct {
 
 func (e *silentError) Error() string {
 	waited := max(time.Millisecond, e.waited.Round(time.Millisecond))
-	return fmt.Sprintf("%v; no attempt to deliver has ended in the %v of this call", e.ended, waited)
+	return fmt.Sprintf("%v; no attempt has failed in the %v of this call", e.ended, waited)
 }
 
 func (e *silentError) Unwrap() error { return e.ended }
 
 // because returns the reason why events are not settled: the end of a context, if ended is not
-// nil, and the last failure of an attempt. If none has failed, none has ended, because the events
-// would be settled: the reason then says how long the call has waited.
+// nil, and the last failure of an attempt. If none has failed, it says how long the call has waited.
 func because(ended, last error, waited time.Duration) error {
 	switch {
 	case ended == nil:

@@ -266,6 +266,42 @@ func TestOneGoodEventASecondIsDeliveredAtAnyMixture(t *testing.T) {
 	}
 }
 
+// Between two good events, many of other kinds fail. That looks like an outage, and is none.
+func TestKindsThatFailOftenHoldNoOther(t *testing.T) {
+	for _, row := range []struct {
+		kinds, sites, perSecond int
+		status                  int
+	}{{2, 1, 110, 503}, {2, 1, 200, 500}, {10, 1, 200, 503}, {10, 10, 200, 503}, {5, 1, 1000, 500}, {20, 1, 667, 401}, {10, 10, 333, 401}, {10, 10, 200, 429}} {
+		t.Run(fmt.Sprint(row.kinds, " kinds on ", row.sites, " sites, ", row.perSecond, " a second, ", row.status), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				good := &flow{name: "seen", every: time.Second}
+				flows := []*flow{good}
+				answer := answerStatus(row.status)
+				if row.status == http.StatusTooManyRequests {
+					answer = answerRetryAfter(row.status, "300")
+				}
+				each := time.Second * time.Duration(row.kinds) / time.Duration(row.perSecond)
+				for k := range row.kinds {
+					site := ""
+					if row.sites > 1 {
+						site = fmt.Sprint("site_", 2+k%row.sites)
+					}
+					flows = append(flows, &flow{name: fmt.Sprint("bad_", k), site: site, every: each, begins: 10*time.Second + each*time.Duration(k)/time.Duration(row.kinds), answer: always(answer)})
+				}
+				m := newMixture(t, flows)
+				m.run(t, time.Minute)
+				time.Sleep(time.Second)
+				got := m.read(good)
+				assert.Zero(t, got.refused)
+				assert.Equal(t, got.tracked, got.delivered)
+				assert.Less(t, got.longest, aTurn)
+				assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+			})
+		})
+	}
+}
+
 // Events of a name that is not accepted leave room in the queue for the others.
 func TestEventsThatAreNotAcceptedDoNotFillTheQueue(t *testing.T) {
 	for name, change := range map[string]func(*footfall.Config){
@@ -290,6 +326,35 @@ func TestEventsThatAreNotAcceptedDoNotFillTheQueue(t *testing.T) {
 					assert.Error(t, closeWithin(m.tracker, time.Millisecond))
 				})
 			})
+		}
+	}
+}
+
+// If the API accepts nothing, no room is kept.
+func TestAnOutageMayFillTheQueue(t *testing.T) {
+	for _, kinds := range []int{1, 5} {
+		for name, answer := range badAnswers() {
+			for _, healthy := range []time.Duration{0, 30 * time.Second} {
+				t.Run(fmt.Sprint(kinds, " kinds, ", name, ", accepted for ", healthy), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						began := time.Now()
+						var flows []*flow
+						for k := range kinds {
+							flows = append(flows, &flow{name: fmt.Sprint("kind_", k), every: 20 * time.Millisecond * time.Duration(kinds), answer: func(int) answerFunc {
+								if time.Since(began) < healthy {
+									return answerStatus(202)
+								}
+								return answer
+							}})
+						}
+						m := newMixture(t, flows, func(c *footfall.Config) { c.MaxQueueEvents = 2000 })
+						m.run(t, 2*time.Minute)
+						assert.Equal(t, uint64(2000), m.tracker.Stats().Queued)
+						assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+					})
+				})
+			}
 		}
 	}
 }

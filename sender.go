@@ -331,6 +331,9 @@ func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
 	if again {
 		t.scopes.Retried(true)
 	}
+	if t.scopes.AnyOpen() {
+		src.held.Accepted(now)
+	}
 	c := t.scopes.Accept(w.kindOf(), w.pass, now)
 	t.changed(src, w, c, now)
 	if !c.Told {

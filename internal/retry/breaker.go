@@ -6,13 +6,16 @@ import "time"
 // function of answers and times: the methods return the next value. It is in one of these states:
 //
 //   - closed: events are sent. Failures are counted until the scope accepts an event.
-//   - open: too much has failed. Events wait, and a probe is sent now and then.
+//   - open: too much has failed. Events wait, and a probe is sent now and then. If a site or the API
+//     has just accepted an event, its breaker is partial: events of kinds that have not failed since
+//     are sent.
 //   - half open: a probe is in flight.
 type breaker struct {
 	streak
 	probes
-	since time.Time // when it opened; zero while it is closed
-	told  uint8     // a bit for each Class that the log names as the reason
+	since   time.Time // when it opened; zero while it is closed
+	partial bool      // it holds only kinds that have failed since the scope accepted an event
+	told    uint8     // a bit for each Class that the log names as the reason
 }
 
 // State is the state of a circuit breaker.
@@ -36,9 +39,13 @@ func (b breaker) state() State {
 
 func (b breaker) isOpen() bool { return !b.since.IsZero() }
 
+// holdsKind reports whether b holds the events of a kind. fails says whether the kind has failed since it
+// accepted an event.
+func (b *breaker) holdsKind(fails bool) bool { return b.isOpen() && (fails || !b.partial) }
+
 // opens returns b as it is after it opened because of f.
-func (b breaker) opens(f *Failure, now time.Time, w *Waits) breaker {
-	b.since, b.probes = now, opened(f, now, w)
+func (b breaker) opens(f *Failure, partial bool, now time.Time, w *Waits) breaker {
+	b.since, b.partial, b.probes = now, partial, opened(f, now, w)
 	return b
 }
 
@@ -53,6 +60,7 @@ func (b breaker) opensAtOnce(now time.Time) breaker {
 // a time that is not over: an event that was sent before may be accepted then.
 func (b breaker) accepts(now time.Time, probe bool, most int) breaker {
 	if b.isOpen() && !probe && b.asked.After(now) {
+		b.accepted = now
 		return b
 	}
 	next := b.end(now, most)

@@ -2,6 +2,40 @@ package retry
 
 import "time"
 
+// groups are the events of open breakers.
+type groups[T any] struct {
+	of       map[Group]*group[T]
+	waiting  map[Kind]int // how many events
+	accepted time.Time    // when the API last accepted an event while a breaker was open
+}
+
+func newGroups[T any]() groups[T] {
+	return groups[T]{of: make(map[Group]*group[T]), waiting: make(map[Kind]int)}
+}
+
+// clear removes all groups.
+func (gs *groups[T]) clear() {
+	clear(gs.of)
+	clear(gs.waiting)
+}
+
+// count counts e if its place is in g, which may be nil.
+func (gs *groups[T]) count(e *heldEvent[T], g *group[T]) {
+	if e.counts = g != nil && (e.in == &g.fresh || e.in == &g.again); e.counts {
+		gs.waiting[e.Kind]++
+	}
+}
+
+// uncount stops counting e.
+func (gs *groups[T]) uncount(e *heldEvent[T]) {
+	if !e.counts {
+		return
+	}
+	if gs.waiting[e.Kind]--; gs.waiting[e.Kind] == 0 {
+		delete(gs.waiting, e.Kind)
+	}
+}
+
 // group holds the events of an open breaker.
 type group[T any] struct {
 	due   Due

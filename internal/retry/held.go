@@ -37,7 +37,7 @@ type Held[T any] struct {
 	retries  eventHeap[T] // by time
 	suspects eventHeap[T] // by time
 	ready    list[T]
-	groups   map[Group]*group[T]
+	groups   groups[T]
 	inFlight map[uuid.UUID]attemptError
 	turn     uint // of any
 	timer    *time.Timer
@@ -66,8 +66,9 @@ type heldEvent[T any] struct {
 	failed time.Time // or held, if it was never sent
 	due    time.Time
 	in     place[T]
-	index  int // in that heap, or its turn in that list
-	rank   int // index in ages
+	counts bool // in groups.waiting
+	index  int  // in that heap, or its turn in that list
+	rank   int  // index in ages
 }
 
 // place is where an event is besides ages.
@@ -86,7 +87,7 @@ type attemptError struct {
 func NewHeld[T any](wake func()) *Held[T] {
 	h := &Held[T]{
 		wake:     wake,
-		groups:   make(map[Group]*group[T]),
+		groups:   newGroups[T](),
 		inFlight: make(map[uuid.UUID]attemptError),
 		retries:  byTime[T](),
 		suspects: byTime[T](),
@@ -144,8 +145,8 @@ func (h *Held[T]) add(e *heldEvent[T], in Group, due Due, now time.Time) {
 }
 
 func (h *Held[T]) ensure(in Group, due Due) {
-	if in != (Group{}) && h.groups[in] == nil {
-		h.groups[in] = &group[T]{due: due, again: byTime[T]()}
+	if in != (Group{}) && h.groups.of[in] == nil {
+		h.groups.of[in] = &group[T]{due: due, again: byTime[T]()}
 		h.blocks.Store(true)
 	}
 }
@@ -153,24 +154,38 @@ func (h *Held[T]) ensure(in Group, due Due) {
 // Blocks reports whether events wait for an open breaker of a kind or site. It takes no lock.
 func (h *Held[T]) Blocks() bool { return h.blocks.Load() }
 
-// IsBlocked reports whether events of k do.
+// IsBlocked reports whether events of k do, and the API has lately accepted others.
 func (h *Held[T]) IsBlocked(k Kind) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.groups[Group{kindLevel, k}] != nil || h.groups[Group{siteLevel, Kind{Site: k.Site}}] != nil
+	return h.groups.waiting[k] > 0 && time.Since(h.groups.accepted) <= lately
+}
+
+// Accepted notes that the API has accepted an event while a breaker was open.
+func (h *Held[T]) Accepted(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.groups.accepted = now
 }
 
 // put puts e in its place.
 func (h *Held[T]) put(e *heldEvent[T], in Group) {
-	e.in = h.place(e, in)
-	e.in.add(e)
-}
-
-func (h *Held[T]) place(e *heldEvent[T], in Group) place[T] {
-	g := h.groups[in]
+	g := h.groups.of[in]
 	if h.closing && !e.AtClose {
 		g = nil // it gets an attempt in any case
 	}
+	e.in = h.place(e, g)
+	h.groups.count(e, g)
+	e.in.add(e)
+}
+
+// leave takes e from its place.
+func (h *Held[T]) leave(e *heldEvent[T]) {
+	e.in.remove(e)
+	h.groups.uncount(e)
+}
+
+func (h *Held[T]) place(e *heldEvent[T], g *group[T]) place[T] {
 	switch {
 	case h.closing && e.AtClose && !h.accepts:
 		return &h.aside
@@ -191,7 +206,7 @@ func (h *Held[T]) place(e *heldEvent[T], in Group) place[T] {
 func (h *Held[T]) Regroup(groupOf func(Kind) (Group, Due), now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.groups = make(map[Group]*group[T])
+	h.groups.clear()
 	h.blocks.Store(false)
 	h.retries.events, h.suspects.events, h.ready.events, h.aside.events = nil, nil, nil, nil
 	for _, e := range slices.SortedFunc(slices.Values(h.ages.events), compareAge) {
@@ -206,7 +221,7 @@ func (h *Held[T]) Regroup(groupOf func(Kind) (Group, Due), now time.Time) {
 func (h *Held[T]) SetDue(in Group, due Due, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if g := h.groups[in]; g != nil {
+	if g := h.groups.of[in]; g != nil {
 		g.due = due
 		h.arm(now)
 	}
@@ -259,7 +274,7 @@ func (h *Held[T]) find(p Pick, now time.Time) *heldEvent[T] {
 
 // probe returns an event of a group that may be sent.
 func (h *Held[T]) probe(p Pick, now time.Time) *heldEvent[T] {
-	for _, g := range h.groups { // in random order, which is fair
+	for _, g := range h.groups.of { // in random order, which is fair
 		if p == Early && len(g.fresh.events) == 0 {
 			continue
 		}
@@ -308,7 +323,7 @@ func (h *Held[T]) untried() *heldEvent[T] {
 // remove removes e and remembers its error.
 func (h *Held[T]) remove(e *heldEvent[T]) {
 	heap.Remove(&h.ages, e.rank)
-	e.in.remove(e)
+	h.leave(e)
 	h.n.Add(-1)
 	h.bytes -= e.Size
 	if e.Err != nil {
@@ -382,7 +397,7 @@ func (h *Held[T]) Due(now time.Time) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := h.retries.count(0, now, many) + h.suspects.count(0, now, many) + len(h.ready.events)
-	for _, g := range h.groups {
+	for _, g := range h.groups.of {
 		if !g.at().After(now) {
 			n++
 		}
@@ -407,7 +422,7 @@ func (h *Held[T]) arm(now time.Time) {
 			at(e.due)
 		}
 	}
-	for _, g := range h.groups {
+	for _, g := range h.groups.of {
 		at(g.at())
 	}
 	if next == never {
@@ -432,55 +447,4 @@ func (h *Held[T]) Stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.timer.Stop()
-}
-
-// Close makes every event due, because the tracker closes. From now on an event that is added
-// after an attempt at close is put aside until [Held.Resume] is called.
-func (h *Held[T]) Close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closing = true
-	for _, e := range h.ages.events {
-		e.in.remove(e)
-		e.due = time.Time{}
-		h.put(e, Group{})
-	}
-	h.timer.Stop()
-}
-
-// Resume makes the events that failed since Close due again, because the API accepts events.
-// It reports whether they were aside.
-func (h *Held[T]) Resume() bool { return h.setAccepts(true) }
-
-// Suspend puts the events that failed since Close aside until Resume is called, because the API
-// accepts no events.
-func (h *Held[T]) Suspend() { h.setAccepts(false) }
-
-func (h *Held[T]) setAccepts(yes bool) (changed bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.accepts == yes {
-		return false
-	}
-	h.accepts = yes
-	for _, e := range h.ages.events {
-		if e.AtClose {
-			e.in.remove(e)
-			h.put(e, Group{})
-		}
-	}
-	h.arm(time.Now())
-	return true
-}
-
-// GiveUp takes the events that are aside.
-func (h *Held[T]) GiveUp() (events []Event[T]) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, e := range slices.Clone(h.aside.events) {
-		h.remove(e)
-		delete(h.inFlight, e.ID)
-		events = append(events, e.Event)
-	}
-	return events
 }

@@ -68,16 +68,18 @@ func (s *Scopes) kindOf(k Kind) Kind {
 	return k
 }
 
-// open returns the widest open breaker that contains events of k, or nil.
+// open returns the widest open breaker that holds events of k, or nil.
 func (s *Scopes) open(k Kind) (*breaker, level) {
-	if s.api.isOpen() {
+	kind := s.kinds[s.kindOf(k)]
+	fails := kind != nil && kind.fresh+kind.again > 0
+	if s.api.holdsKind(fails) {
 		return &s.api, apiLevel
 	}
-	if b := s.sites[s.siteOf(k)]; b != nil && b.isOpen() {
+	if b := s.sites[s.siteOf(k)]; b != nil && b.holdsKind(fails) {
 		return b, siteLevel
 	}
-	if b := s.kinds[s.kindOf(k)]; b != nil && b.isOpen() {
-		return b, kindLevel
+	if kind != nil && kind.isOpen() {
+		return kind, kindLevel
 	}
 	return nil, noLevel
 }
@@ -104,13 +106,14 @@ func (s *Scopes) Doubts(k Kind) (wait time.Duration, doubts bool) {
 	return recently, b != nil && b.fresh+b.again > fewFailures
 }
 
-// APIOpen reports whether the breaker of the API is open.
-func (s *Scopes) APIOpen() bool { return s.api.isOpen() }
+// APIOpen reports whether the breaker of the API is open and holds all events.
+func (s *Scopes) APIOpen() bool { return s.api.holdsKind(false) }
 
 // Accepted returns when the API last settled an event, or zero.
 func (s *Scopes) Accepted() time.Time { return s.accepted }
 
-// Group identifies an open breaker of a site or a kind. The zero Group stands for none.
+// Group identifies an open breaker of a site or a kind, or of the API if that does not hold all events.
+// The zero Group stands for none.
 type Group struct {
 	level level
 	kind  Kind
@@ -119,10 +122,14 @@ type Group struct {
 // GroupOf returns the breaker that events of k wait for, and when they may be sent.
 func (s *Scopes) GroupOf(k Kind) (in Group, due Due) {
 	b, at := s.open(k)
-	switch at {
-	case siteLevel:
+	switch {
+	case s.APIOpen():
+		return Group{}, Due{}
+	case at == apiLevel:
+		in = Group{level: at}
+	case at == siteLevel:
 		in = Group{at, Kind{Site: s.siteOf(k)}}
-	case kindLevel:
+	case at == kindLevel:
 		in = Group{at, s.kindOf(k)}
 	default:
 		return Group{}, Due{}
@@ -205,7 +212,10 @@ func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
 		if b == nil {
 			return false
 		}
-		was := *b
+		was, most := *b, most
+		if b.isOpen() {
+			most = min(most, fewFailures)
+		}
 		*b = b.accepts(now, probe, most)
 		if b.isOpen() {
 			return false
@@ -284,6 +294,7 @@ func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 	count(&s.api, k.Site)
 	count(site, k.Name)
 	count(kind, 0)
+	c.Opened = s.bindAll(site, now)
 	if b := s.probed(k, p); b != nil {
 		of := *f
 		if now.Sub(s.api.accepted) <= lately {
@@ -297,7 +308,8 @@ func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 		return c
 	}
 	if b := s.concerned(kind, site, f, now); b != nil {
-		*b = b.opens(f, now, &s.waits)
+		partial := b != kind && now.Sub(b.accepted) <= recently
+		*b = b.opens(f, partial, now, &s.waits)
 		s.opened++
 		c.Opened = true
 	}
@@ -316,6 +328,16 @@ func (s *Scopes) concerned(kind, site *breaker, f *Failure, now time.Time) *brea
 		return kind
 	}
 	return nil
+}
+
+// bindAll makes partial breakers hold all their kinds, because they have accepted nothing for a while.
+func (s *Scopes) bindAll(site *breaker, now time.Time) (changed bool) {
+	for _, b := range []*breaker{&s.api, site} {
+		if b.partial && now.Sub(b.accepted) > recently {
+			b.partial, changed = false, true
+		}
+	}
+	return changed
 }
 
 // ensure returns the breakers of k and of its site, and makes those that do not exist. A scope in
@@ -371,7 +393,7 @@ func (s *Scopes) Tell(k Kind, c Class, now time.Time) (tell, all bool) {
 	b, _ := s.open(k)
 	switch {
 	case b != nil && b.step > 0:
-		all = !s.api.accepted.After(b.since)
+		all = !b.partial && !s.api.accepted.After(b.since)
 	case s.fails(now):
 		b, all = &s.api, true
 	default:
@@ -397,7 +419,7 @@ func (s *Scopes) Outage(now time.Time) (since time.Time, err error, out bool) {
 
 func (s *Scopes) isOut(now time.Time) bool {
 	out := func(b *breaker) bool {
-		return b.isOpen() && (b.step > 0 || b.fresh > fewFailures || !b.asked.IsZero()) && !s.api.accepted.After(b.since)
+		return b.isOpen() && !b.partial && (b.step > 0 || b.fresh > fewFailures || !b.asked.IsZero()) && !s.api.accepted.After(b.since)
 	}
 	if out(&s.api) || s.fails(now) {
 		return true

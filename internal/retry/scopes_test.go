@@ -122,6 +122,50 @@ func TestAKindStaysClosedWhileItAcceptsOneEventASecond(t *testing.T) {
 	}
 }
 
+// Many events of several kinds may fail between two that are accepted. The breaker that they open holds
+// the other kinds only if nothing is accepted for a while.
+func TestABreakerThatOpensBesideAcceptedEventsHoldsKindsThatFail(t *testing.T) {
+	t.Parallel()
+	for name, kinds := range map[string][]Kind{
+		"several kinds": {kind(1, 1), kind(1, 2)},
+		"several sites": {kind(1, 1), kind(2, 1)},
+	} {
+		for _, healthy := range []Kind{kind(1, 3), kinds[1]} {
+			t.Run(fmt.Sprint(name, healthy), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld()
+				healthyFails := healthy == kinds[1]
+				assert.True(t, w.try(healthy, nil))
+				w.fail(101, Failure{}, kinds...)
+				assert.False(t, w.try(kinds[0], nil), "it has failed")
+				assert.Equal(t, !healthyFails, w.try(healthy, nil), "it holds kinds that have failed since")
+				if healthyFails {
+					return
+				}
+				assert.True(t, w.try(kinds[0], nil), "an accepted event closes it")
+				w.fail(101, Failure{}, kinds...)
+				w.pass(2 * time.Second)
+				w.fail(1, Failure{}, kinds[0]) // the probe
+				assert.False(t, w.try(healthy, nil), "nothing was accepted for a while")
+				_, _, out := w.Outage(w.now)
+				assert.True(t, out)
+			})
+		}
+	}
+}
+
+func TestAPartialBreakerStaysPartialWhileOthersAreAccepted(t *testing.T) {
+	t.Parallel()
+	w, healthy := newWorld(), kind(1, 3)
+	assert.True(t, w.try(healthy, nil))
+	w.fail(101, Failure{Asked: time.Minute}, kind(1, 1), kind(1, 2))
+	for range 120 {
+		w.pass(time.Second)
+		w.try(kind(1, 1), &Failure{Asked: time.Minute})
+		assert.True(t, w.try(healthy, nil))
+	}
+}
+
 func TestTheLongestRowThatEndedIsLearnt(t *testing.T) {
 	t.Parallel()
 	w, k := newWorld(), kind(1, 1)

@@ -37,6 +37,9 @@ func generate(seed uint64, allowed []Kind) script {
 	g.configure()
 	g.mix = rand.New(rand.NewPCG(seed, 0x717e5))
 	g.divide()
+	if g.mix.IntN(16) == 0 && g.floods(allowed) {
+		return g.script
+	}
 	g.mood = mood{
 		pause:  pick(g.Rand, 50*time.Millisecond, 2*time.Second, 20*time.Second, 2*time.Minute),
 		burst:  pick(g.Rand, 1, 3, 8, 8, 40),
@@ -68,6 +71,43 @@ func (g *generator) divide() {
 	case g.sites == 1 && g.apart == oneSite:
 		g.apart = oneKind
 	}
+}
+
+// floods generates one kind of events that the API accepts, about one a second, and hundreds of all
+// other kinds that fail between two of them.
+func (g *generator) floods(allowed []Kind) bool {
+	lasting := slices.DeleteFunc([]Kind{Poison, SlowFails, Limited, Forbidden, Resets}, func(k Kind) bool { return !slices.Contains(allowed, k) })
+	if len(lasting) == 0 {
+		return false
+	}
+	g.fates, g.outages = []Kind{pick(g.mix, lasting...)}, nil
+	g.kinds = g.fates
+	g.names, g.sites, g.apart = pick(g.mix, 2, 3, 10), pick(g.mix, 1, 1, 3, 10), butOne
+	g.config.MaxInFlight, g.config.FlushInterval = pick(g.mix, 16, 64), 20*time.Millisecond
+	g.config.BackoffMin, g.config.BackoffMax = 500*time.Millisecond, 15*time.Second
+	g.latency, g.closing = 5*time.Millisecond, time.Second
+	calm := step{do: track, callers: 1, gap: 900 * time.Millisecond}
+	for range 40 {
+		calm.events = append(calm.events, event{n: g.next, kind: g.names*g.sites - 1, fate: fate{kind: good}})
+		g.next++
+	}
+	g.steps = append(g.steps, calm)
+	for at := 5 * time.Second; at < 30*time.Second; at += time.Duration(g.mix.IntN(5000)) * time.Millisecond {
+		g.steps = append(g.steps, g.flood(at))
+	}
+	return true
+}
+
+// flood returns a step with hundreds of events that fail.
+func (g *generator) flood(at time.Duration) step {
+	s := step{at: at, do: track, callers: pick(g.mix, 1, 4), gap: pick(g.mix, 0, 2*time.Millisecond)}
+	for range 50 + g.mix.IntN(300) {
+		f := g.fate(g.fates[0])
+		f.times = forever
+		s.events = append(s.events, event{n: g.next, kind: g.kindOf(f), fate: f})
+		g.next++
+	}
+	return s
 }
 
 // kindOf draws a kind for an event of a fate.

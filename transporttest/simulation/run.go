@@ -51,7 +51,7 @@ func newRun(s script, o *Options, dir string) *run {
 	r.api = &api{trace: &trace{began: time.Now()}, script: &r.script, settled: -1, conns: make(map[*pipe]bool)}
 	r.note("MaxInFlight %d, BatchSize %d, FlushInterval %v, queue %d events and %d bytes, DropOldest %t, AttemptTimeout %v, Backoff %v to %v, Probe %v to %v, MaxRetryAfter %v, latency %v, %d names, %d sites, failures in %s, goes wrong: %v",
 		s.config.MaxInFlight, s.config.BatchSize, s.config.FlushInterval, s.config.MaxQueueEvents, s.config.MaxQueueBytes, s.config.DropOldest,
-		s.config.AttemptTimeout, s.config.BackoffMin, s.config.BackoffMax, s.config.ProbeMin, s.config.ProbeMax, s.config.MaxRetryAfter, s.latency, s.names, s.sites, [...]string{"all kinds", "one kind", "one site"}[s.apart], s.kinds)
+		s.config.AttemptTimeout, s.config.BackoffMin, s.config.BackoffMax, s.config.ProbeMin, s.config.ProbeMax, s.config.MaxRetryAfter, s.latency, s.names, s.sites, [...]string{"all kinds", "one kind", "one site", "all kinds but one"}[s.apart], s.kinds)
 	return r
 }
 

@@ -28,6 +28,7 @@ const (
 	anyKind scope = iota
 	oneKind       // kind 0
 	oneSite       // the kinds of site 0
+	butOne        // all but the last kind
 )
 
 // mayFail reports whether events of a kind may have a fate.
@@ -37,6 +38,8 @@ func (s *script) mayFail(kind int) bool {
 		return kind == 0
 	case oneSite:
 		return kind%s.sites == 0
+	case butOne:
+		return kind < s.names*s.sites-1
 	}
 	return true
 }

@@ -1,0 +1,57 @@
+package retry
+
+import (
+	"slices"
+	"time"
+)
+
+// Close makes every event due, because the tracker closes. From now on an event that is added
+// after an attempt at close is put aside until [Held.Resume] is called.
+func (h *Held[T]) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closing = true
+	for _, e := range h.ages.events {
+		h.leave(e)
+		e.due = time.Time{}
+		h.put(e, Group{})
+	}
+	h.timer.Stop()
+}
+
+// Resume makes the events that failed since Close due again, because the API accepts events.
+// It reports whether they were aside.
+func (h *Held[T]) Resume() bool { return h.setAccepts(true) }
+
+// Suspend puts the events that failed since Close aside until Resume is called, because the API
+// accepts no events.
+func (h *Held[T]) Suspend() { h.setAccepts(false) }
+
+func (h *Held[T]) setAccepts(yes bool) (changed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.accepts == yes {
+		return false
+	}
+	h.accepts = yes
+	for _, e := range h.ages.events {
+		if e.AtClose {
+			h.leave(e)
+			h.put(e, Group{})
+		}
+	}
+	h.arm(time.Now())
+	return true
+}
+
+// GiveUp takes the events that are aside.
+func (h *Held[T]) GiveUp() (events []Event[T]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range slices.Clone(h.aside.events) {
+		h.remove(e)
+		delete(h.inFlight, e.ID)
+		events = append(events, e.Event)
+	}
+	return events
+}
