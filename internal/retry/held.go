@@ -311,13 +311,18 @@ func (h *Held[T]) anyFailed(now time.Time) (e *heldEvent[T]) {
 	return e
 }
 
+// untried returns an event that was never sent, or one that has failed and has had no attempt since the
+// tracker began to close. The latter may take long.
 func (h *Held[T]) untried() *heldEvent[T] {
+	if e := h.ready.either(); e != nil {
+		return e
+	}
 	for _, in := range []*eventHeap[T]{&h.retries, &h.suspects} {
 		if e := in.first(); e != nil && e.due.IsZero() {
 			return e
 		}
 	}
-	return h.ready.either()
+	return nil
 }
 
 // remove removes e and remembers its error.

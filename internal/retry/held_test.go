@@ -110,6 +110,23 @@ func TestEachHeldEventIsAProbeOfTheAPI(t *testing.T) {
 	}
 }
 
+func TestClosePrefersEventsThatWereNeverSent(t *testing.T) {
+	h, _ := held(t)
+	now := time.Now()
+	in := Group{level: kindLevel}
+	suspect, fresh, failed := event("suspect", time.Minute), event("fresh", 0), event("failed", time.Minute)
+	suspect.Suspect, fresh.Fresh = true, true
+	h.Add(suspect, Group{}, Due{}, now)
+	h.Add(fresh, in, Due{Next: never, Early: never, New: never}, now)
+	h.Add(failed, Group{}, Due{}, now)
+	h.Close()
+	var order []string
+	for e, ok := h.Take(Untried, now); ok; e, ok = h.Take(Untried, now) {
+		order = append(order, e.Value)
+	}
+	assert.Equal(t, []string{"fresh", "failed", "suspect"}, order)
+}
+
 // A sender takes a failed event that its breaker does not admit, and returns it. The event has not failed
 // again: errors name the attempt that failed last.
 func TestAReturnedEventKeepsTheTimeOfItsFailure(t *testing.T) {

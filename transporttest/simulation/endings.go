@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -14,11 +13,10 @@ type ending struct {
 	n       int // of the attempt
 	at      time.Duration
 	settles bool
-	row     int           // first attempts that have failed since an event was settled; see weight
-	met     int           // row before this attempt ended
+	before  [3]failures   // in the API, its site and its kind
+	after   [3]failures   // with this attempt
 	step    time.Duration // the longest wait of the circuit breaker after them
 	probe   bool          // it may have been a probe: others had failed before it began
-	failed  int           // attempts that have failed in one of its scopes since the scope accepted an event; see weight
 }
 
 // from returns when the attempt began.
@@ -49,52 +47,89 @@ func (r *run) endings() (all []ending) {
 	slices.SortStableFunc(all, func(a, b ending) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.instant(), b.instant()), compareBool(b.settles, a.settles)) // the library may see them so
 	})
-	row, step := 0, r.config.BackoffMax
-	failed := make(map[string]failures)
+	step, failed := r.config.BackoffMax, make(map[[2]int]failures)
 	for i := range all {
-		all[i].failed = r.countFailures(failed, &all[i])
-		all[i].met = row
+		e := &all[i]
+		r.countFailures(failed, e)
 		switch {
-		case all[i].settles:
-			row, step = 0, r.config.BackoffMax
-		case all[i].n == 0:
-			row += all[i].weight()
-		}
-		if all[i].holds() {
+		case e.settles:
+			step = r.config.BackoffMax
+		case e.holds():
 			step = max(step, r.config.ProbeMax)
 		}
-		all[i].row, all[i].step = row, step
-		all[i].probe = mayBeProbe(all[:i], all[i].from())
+		e.step = step
+		e.probe = e.failed(len(e.after)) > quickSteps || mayBeProbe(all[:i], e.from())
 	}
 	for i := len(all) - 2; i >= 0; i-- { // the library may see attempts that end at once in another order
-		if all[i].at == all[i+1].at && all[i].failed > 0 {
-			all[i].failed = max(all[i].failed, all[i+1].failed)
+		for s := range r.shared(all[i].kind, all[i+1].kind) {
+			if n := &all[i].after[s]; all[i].at == all[i+1].at && n.failed > 0 {
+				n.failed = max(n.failed, all[i+1].after[s].failed)
+			}
 		}
 	}
 	return all
 }
 
-// failures are the attempts that have failed in a scope since the scope accepted an event.
+// failures are the attempts that have failed in a scope since the scope accepted an event; see weight.
 type failures struct {
-	n     int           // see weight
-	until time.Duration // an answer asked to wait until then
+	failed int
+	first  int           // of those, first attempts of events
+	until  time.Duration // an answer asked to wait until then
 }
 
-// countFailures adds an attempt to the failures of its kind, its site and the API, or ends them if it
-// succeeded and no circuit breaker may wait because of an answer. It returns the largest number.
-func (r *run) countFailures(failed map[string]failures, e *ending) (most int) {
-	for _, scope := range []string{fmt.Sprint("kind ", e.kind), fmt.Sprint("site ", e.kind%r.sites), "API"} {
+// countFailures adds an attempt to the failures of the API, its site and its kind, or ends them if it
+// succeeded and no circuit breaker may wait because of an answer.
+func (r *run) countFailures(failed map[[2]int]failures, e *ending) {
+	for s, scope := range [][2]int{{0, 0}, {1, e.kind % r.sites}, {2, e.kind}} {
 		f := failed[scope]
+		e.before[s] = f
 		switch {
 		case !e.settles:
-			f.n += e.weight()
-			if most = max(most, f.n); f.n >= quickSteps {
+			f.failed += e.weight()
+			if e.n == 0 {
+				f.first += e.weight()
+			}
+			if f.failed >= quickSteps {
 				f.until = max(f.until, e.at+r.asks(e.history))
 			}
 		case f.until <= e.at:
-			f.n = 0
+			f = failures{}
 		}
-		failed[scope] = f
+		e.after[s], failed[scope] = f, f
+	}
+}
+
+// shared returns how many scopes two kinds share: the API, perhaps their site, and perhaps the kind.
+func (r *run) shared(a, b int) int {
+	switch {
+	case a == b:
+		return 3
+	case a%r.sites == b%r.sites:
+		return 2
+	}
+	return 1
+}
+
+// failed returns how many attempts have failed in one of the first scopes of e.
+func (e *ending) failed(scopes int) (most int) {
+	for _, f := range e.after[:scopes] {
+		most = max(most, f.failed)
+	}
+	return most
+}
+
+// row returns how many first attempts have failed in one of the first scopes of e.
+func (e *ending) row(scopes int) (most int) {
+	for _, f := range e.after[:scopes] {
+		most = max(most, f.first)
+	}
+	return most
+}
+
+// met is row before the attempt ended.
+func (e *ending) met(scopes int) (most int) {
+	for _, f := range e.before[:scopes] {
+		most = max(most, f.first)
 	}
 	return most
 }

@@ -107,20 +107,21 @@ func (r *run) interrupted(h *history) time.Duration {
 // after h and no sender is free. Waits are longer only if more than quickSteps events in a row
 // failed at their first attempt, as in an outage, or if h itself fails in an outage.
 func (r *run) setback(h *history, e ending, all []ending) time.Duration {
+	scopes := r.shared(h.kind, e.kind)
 	retry := h.failsFrom(e.at) || r.mayHaveFailed(h, e.at)
 	wait := r.config.BackoffMin
 	if e.settles {
 		wait = 0
-	} else if e.row > quickSteps || retry {
+	} else if e.row(scopes) > quickSteps || retry {
 		wait = e.step
 	}
-	if e.failed >= quickSteps { // a circuit breaker may be open
+	if e.failed(scopes) >= quickSteps { // a circuit breaker may be open
 		wait = max(wait, r.asks(e.history))
 	}
 	took := e.at - e.from()
 	switch {
 	case e.probe:
-		if max(e.row, e.met) <= quickSteps && !retry && r.hasSenderBeside(e, all) {
+		if max(e.row(scopes), e.met(scopes)) <= quickSteps && !retry && r.hasSenderBeside(e, all) {
 			took = min(took, r.config.BackoffMin) // then another probe is sent as well
 		}
 		wait += took
@@ -230,7 +231,7 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) t
 	counted := make(map[once]bool)
 	firsts, retries := 0, 0
 	first, _ := slices.BinarySearchFunc(all.ended, from, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
-	at += max(r.step(from, all.ended[:first]), r.asked(from, all.ended[:first]))
+	at += max(r.step(h, from, all.ended[:first]), r.asked(h, from, all.ended[:first]))
 	for _, e := range all.begun {
 		if e.from() > at {
 			break
@@ -252,7 +253,7 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) t
 				firsts++
 			}
 			at += r.setback(h, e, all.ended)
-			if e.failed >= quickSteps && r.asks(e.history) > 0 {
+			if e.failed(r.shared(h.kind, e.kind)) >= quickSteps && r.asks(e.history) > 0 {
 				clear(counted) // after that wait, others may be due again
 			}
 		}
@@ -263,22 +264,34 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) t
 // step returns how long the circuit breaker may still wait at a time because more than
 // quickSteps events in a row have failed. A new event in such a wait is tried at once, unless
 // the last one failed.
-func (r *run) step(at time.Duration, before []ending) (left time.Duration) {
-	for i := len(before) - 1; i >= 0 && before[i].row > quickSteps; i-- {
-		if before[i].n == 0 {
-			left = max(left, before[i].at+before[i].step-at)
+func (r *run) step(h *history, at time.Duration, before []ending) (left time.Duration) {
+	accepts := 0 // the first scopes of h, which have accepted an event since
+	for _, e := range slices.Backward(before) {
+		shared := r.shared(h.kind, e.kind)
+		switch {
+		case e.at+max(r.config.BackoffMax, r.config.ProbeMax) < at:
+			return left
+		case e.settles:
+			accepts = max(accepts, shared)
+		case e.n > 0:
+		default:
+			for _, f := range e.after[min(accepts, shared):shared] {
+				if f.first > quickSteps {
+					left = max(left, e.at+e.step-at)
+				}
+			}
 		}
 	}
 	return left
 }
 
 // asked returns how long a circuit breaker may still wait at a time because an answer asked for it.
-func (r *run) asked(at time.Duration, before []ending) (left time.Duration) {
+func (r *run) asked(h *history, at time.Duration, before []ending) (left time.Duration) {
 	for _, e := range slices.Backward(before) {
 		if e.at+r.config.MaxRetryAfter < at {
 			break
 		}
-		if e.failed >= quickSteps {
+		if e.failed(r.shared(h.kind, e.kind)) >= quickSteps {
 			left = max(left, e.at+r.asks(e.history)-at)
 		}
 	}
