@@ -16,7 +16,7 @@ func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 		t.beginClose(src, now)
 	}
 	switch {
-	case w.closing && (src.takeWaiting(w.one[:]) || t.pickHeld(src, w, retry.Untried, now)):
+	case w.closing && (t.pickUnsent(src, w, now) || t.pickHeld(src, w, retry.Untried, now)):
 		ok = true
 	case t.scopes.APIOpen():
 		ok = t.pickProbe(src, w, now)
@@ -78,6 +78,24 @@ func (t *httpTransport) pickWaiting(src *Source, w *worker, probe bool, now time
 func (t *httpTransport) hold(src *Source, w *worker, now time.Time) {
 	in, due := t.scopes.GroupOf(w.kind)
 	src.hold(w.one[0], retry.Event[*Record]{Kind: w.kind, Fresh: true}, in, due, now)
+}
+
+// pickUnsent takes an event that was never sent while the tracker closes. While events fail, it takes a
+// random one, because neighbors often fail for the same reason, and events whose breaker is open come
+// after all others.
+func (t *httpTransport) pickUnsent(src *Source, w *worker, now time.Time) bool {
+	take := src.takeAny
+	if t.scopes.Quiet() {
+		take = src.takeWaiting
+	}
+	for take(w.one[:]) {
+		w.known = false
+		if in, _ := t.scopes.GroupOf(w.kindOf()); in == (retry.Group{}) {
+			return true
+		}
+		t.hold(src, w, now)
+	}
+	return false
 }
 
 // pickHeld takes a held event, if its breaker admits it.

@@ -156,9 +156,12 @@ func TestASlowAPIGetsEveryEventSoon(t *testing.T) {
 }
 
 func TestCloseDeliversEventsBehindOthersThatHang(t *testing.T) {
-	for _, row := range []struct{ senders, hang int }{{64, 128}, {16, 64}, {2, 12}} {
+	for _, row := range []struct {
+		senders, hang int
+		name          string // of the events that hang
+	}{{64, 128, "seen"}, {16, 64, "seen"}, {2, 12, "seen"}, {4, 128, "hangs"}, {1, 128, "hangs"}} {
 		for _, before := range []bool{true, false} {
-			t.Run(fmt.Sprint(row.hang, " hang with MaxInFlight ", row.senders, ", accepted before: ", before), func(t *testing.T) {
+			t.Run(fmt.Sprint(row.hang, " of ", row.name, " hang with MaxInFlight ", row.senders, ", accepted before: ", before), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					var flows []*flow
@@ -166,7 +169,7 @@ func TestCloseDeliversEventsBehindOthersThatHang(t *testing.T) {
 						flows = append(flows, &flow{name: "before", most: 1})
 					}
 					begins := 5 * time.Second
-					hang := &flow{name: "seen", begins: begins, most: row.hang, answer: always(answerHang)}
+					hang := &flow{name: row.name, begins: begins, most: row.hang, answer: always(answerHang)}
 					good := &flow{name: "seen", begins: begins + time.Nanosecond, most: 500}
 					m := newMixture(t, append(flows, hang, good), func(c *footfall.Config) { c.MaxInFlight = row.senders })
 					m.run(t, begins+2*time.Nanosecond)
