@@ -42,9 +42,7 @@ type Held[T any] struct {
 	turn     uint // of any
 	timer    *time.Timer
 	woken    time.Time // wake was called for the events that were due then
-	closing  bool
-	accepts  bool // while closing: failed events are sent again
-	aside    list[T]
+	close    closing[T]
 }
 
 // Event is an event to hold.
@@ -136,7 +134,7 @@ func (h *Held[T]) add(e *heldEvent[T], in Group, due Due, now time.Time) {
 	h.bytes += e.Size
 	delete(h.inFlight, e.ID)
 	heap.Push(&h.ages, e)
-	if h.closing && !e.AtClose {
+	if h.close.began && !e.AtClose {
 		e.due = time.Time{}
 	}
 	h.ensure(in, due)
@@ -171,7 +169,7 @@ func (h *Held[T]) Accepted(now time.Time) {
 // put puts e in its place.
 func (h *Held[T]) put(e *heldEvent[T], in Group) {
 	g := h.groups.of[in]
-	if h.closing && !e.AtClose {
+	if h.close.began && !e.AtClose {
 		g = nil // it gets an attempt in any case
 	}
 	e.in = h.place(e, g)
@@ -187,8 +185,8 @@ func (h *Held[T]) leave(e *heldEvent[T]) {
 
 func (h *Held[T]) place(e *heldEvent[T], g *group[T]) place[T] {
 	switch {
-	case h.closing && e.AtClose && !h.accepts:
-		return &h.aside
+	case h.close.began && e.AtClose && !h.close.accepts:
+		return &h.close.aside
 	case g != nil && e.Fresh:
 		return &g.fresh
 	case g != nil:
@@ -208,7 +206,7 @@ func (h *Held[T]) Regroup(groupOf func(Kind) (Group, Due), now time.Time) {
 	defer h.mu.Unlock()
 	h.groups.clear()
 	h.blocks.Store(false)
-	h.retries.events, h.suspects.events, h.ready.events, h.aside.events = nil, nil, nil, nil
+	h.retries.events, h.suspects.events, h.ready.events, h.close.aside.events = nil, nil, nil, nil
 	for _, e := range slices.SortedFunc(slices.Values(h.ages.events), compareAge) {
 		in, due := groupOf(e.Kind)
 		h.ensure(in, due)
@@ -390,7 +388,7 @@ func (h *Held[T]) Waits() bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.ages.Len() > len(h.aside.events)
+	return h.ages.Len() > len(h.close.aside.events)
 }
 
 // Due returns how many events are due, up to many of each kind, and one of each group whose probe

@@ -5,12 +5,19 @@ import (
 	"time"
 )
 
+// closing is what changes when the tracker closes.
+type closing[T any] struct {
+	began   bool
+	accepts bool    // events that failed since are sent again
+	aside   list[T] // they wait here otherwise
+}
+
 // Close makes every event due, because the tracker closes. From now on an event that is added
 // after an attempt at close is put aside until [Held.Resume] is called.
 func (h *Held[T]) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.closing = true
+	h.close.began = true
 	for _, e := range h.ages.events {
 		h.leave(e)
 		e.due = time.Time{}
@@ -30,10 +37,10 @@ func (h *Held[T]) Suspend() { h.setAccepts(false) }
 func (h *Held[T]) setAccepts(yes bool) (changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.accepts == yes {
+	if h.close.accepts == yes {
 		return false
 	}
-	h.accepts = yes
+	h.close.accepts = yes
 	for _, e := range h.ages.events {
 		if e.AtClose {
 			h.leave(e)
@@ -48,7 +55,7 @@ func (h *Held[T]) setAccepts(yes bool) (changed bool) {
 func (h *Held[T]) GiveUp() (events []Event[T]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, e := range slices.Clone(h.aside.events) {
+	for _, e := range slices.Clone(h.close.aside.events) {
 		h.remove(e)
 		delete(h.inFlight, e.ID)
 		events = append(events, e.Event)
