@@ -228,7 +228,6 @@ var errEnded = fmt.Errorf("footfall: the Poster or Config.HTTPClient ended its g
 // attempt posts the event once.
 func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	w.answer.reset()
-	began := time.Now()
 	w.early.Begin()
 	r := w.one[0]
 	r.early = &w.early
@@ -239,7 +238,7 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 		*end = ending{cut: true, err: ctx.Err()}
 		return
 	case err != nil && early:
-		err = fmt.Errorf("no answer in %v, and other events wait for the sender", time.Since(began).Round(time.Millisecond))
+		err = fmt.Errorf("no answer in %v, and other events wait for the sender", time.Since(w.pass.Began).Round(time.Millisecond))
 	}
 	a := wire.Answer{Status: w.answer.Status, Body: w.answer.Body, RetryAfter: w.answer.RetryAfter, Cut: w.answer.Cut, Err: err, Key: t.key}
 	*end = ending{verdict: a.Verdict(), status: a.Status, early: early}
