@@ -11,32 +11,35 @@ import (
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
-// The batcher holds every event that is not settled, in one of three places:
+// The batcher is a [Source], its [Store] and the senders of a [Transport]. It holds every event that is
+// not settled, as a [Record], in one of three places:
 //
 //   - waiting: never sent. The Store holds it: in a Tracker's queue in memory, or in a
 //     file of a transport such as module spool.
-//   - held: its last attempt failed, and the next one is due later; or it was never sent, and events
-//     of its kind or site are not accepted. The Source holds it.
+//   - held: its last attempt failed, and the next one is due later; or it was never sent, and a circuit
+//     breaker is open. The Source holds it. It still counts in the bounds of the Store.
 //   - in flight: a sender holds it while its request is under way. A sender that fails gives
 //     the event back and takes another one. It never sleeps with an event.
 //
-// So an event that cannot be delivered costs the others nothing except its own attempts.
+// So an event that cannot be delivered costs the others nothing except its own attempts and its room.
+// What follows from each answer is in internal/retry/DESIGN.md.
 //
-// The goroutine of [Transport.Deliver] sleeps in [Source.Wait] and starts senders. It is woken
-// by [Source.Wake], which is called for the first event after a pause, a full batch, the end
-// of the flush interval, an event that is due again, Flush and Close.
+// The goroutine of [Transport.Deliver] sleeps in [Source.Wait] and starts senders, each of which is a
+// goroutine that takes events until it finds none. A Tracker's queue wakes it for the first event after a
+// pause, a full batch, and the end of the flush interval. [Source.Wake] does when a held event is
+// due, and for Flush and Close.
 //
-// Locks are taken in this order: a transport's, a Store's, the queue's, the shards', the held
-// events'. The Source calls its Store without holding a lock of its own, so a Store may call
-// [Source.Reclaim] while it holds its own.
+// Locks are taken in this order: a transport's, a Store's, the queue's, those of the queue's shards, that
+// of the held events. The Source calls its Store without holding its lock, so a Store may call
+// [Source.Reclaim] while it holds one.
 
 // Store keeps the records that a [Source] hands out. It counts each record until the record is
 // settled. Its methods are called from several goroutines at once. A Tracker has a Store in
 // memory. A [Transport] that keeps records and passes them to another Transport implements
 // Store, and gives the other Transport a [NewSource].
 //
-// A Store may also implement [ProbeStore]. A Store of a transport that settles records as
-// OutcomeStored implements [MovedStore].
+// A Store may also implement [ProbeStore]. It implements [MovedStore] if the other Transport may settle
+// records as OutcomeStored and report another outcome later.
 //
 // A Store whose records come from another Source reports failures to that Source with
 // [Source.Keep] or [Source.Failed], so that Flush can name them.
@@ -50,7 +53,8 @@ type Store interface {
 	Take(dst []Record) int
 
 	// Retry notes that an attempt of r failed because of err, and that r is due again later. If
-	// err is nil, no attempt was made, because events of the same site and name are not accepted.
+	// err is nil, no attempt was made, because a circuit breaker is open. The Source holds r from
+	// then on: Waiting does not count it, and Take does not return it again.
 	// Retry returns the record to keep until then, which may have another Body. It returns false
 	// if r is settled already.
 	Retry(r Record, err error) (kept Record, ok bool)
@@ -71,8 +75,7 @@ type ProbeStore interface {
 	TakeNewest(one []Record, since time.Time) bool
 }
 
-// MovedStore is a [Store] that has records whose outcome changes after they were settled as
-// OutcomeStored.
+// MovedStore is a [Store] with records whose outcome may change after they were settled as OutcomeStored.
 type MovedStore interface {
 	Store
 
@@ -88,9 +91,9 @@ type Source struct {
 	trigger chan struct{}
 	woken   atomic.Bool
 	closing chan struct{}
-	again   *time.Timer            // wakes Deliver if no sender takes the records that are due
-	held    *retry.Held[*Record]   // of pointers, whose code is smaller
-	turns   atomic.Uint32          // of Take
+	again   *time.Timer // wakes Deliver if no sender takes the records that are due
+	held    *retry.Held[*Record]
+	turns   atomic.Uint32          // counts the records that Take has looked for while some were held
 	failure atomic.Pointer[failed] // set by Failed
 
 	once sync.Once // of Close
@@ -206,8 +209,8 @@ func (s *Source) Waiting() (n int, more bool) {
 	return n + s.held.Due(time.Now()), more || s.held.Waits()
 }
 
-// Take moves up to len(dst) records that are due into dst, oldest first, and returns how many.
-// While records wait that were never sent, every second one has failed before. It never blocks.
+// Take moves up to len(dst) records that are due into dst and returns how many: records that were never
+// sent, oldest first, and records that failed before, alternately while there are both. It never blocks.
 func (s *Source) Take(dst []Record) int {
 	n := 0
 	for ; n < len(dst) && s.held.Some(); n++ {
@@ -253,7 +256,7 @@ func (s *Source) takeAny(one []Record) bool {
 
 // Retry gives back a record whose attempt failed because of err. The record is due again after
 // wait, or at once when the tracker closes. A record that was taken while the tracker was
-// closing is due again only if the API settles another one.
+// closing is due again only if the API has settled one since it began to close.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	r.attempts.Failures++
 	s.hold(r, retry.Event[*Record]{Wait: wait, Err: err}, retry.Group{}, retry.Due{}, time.Now())
