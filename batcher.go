@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/wire"
@@ -264,10 +266,10 @@ func (s *Source) Retry(r Record, wait time.Duration, err error) {
 func (s *Source) hold(r Record, e retry.Event[*Record], in retry.Group, due retry.Due, now time.Time) {
 	kept, ok := s.store.Retry(r, e.Err)
 	if !ok {
-		s.held.Settled(r.ID)
+		s.held.Settled(uuid.UUID(r.ID))
 		return
 	}
-	e.ID, e.Size, e.AtClose, e.Value = kept.ID, len(kept.Body), kept.attempts.AtClose, &kept
+	e.ID, e.Size, e.AtClose, e.Value = uuid.UUID(kept.ID), len(kept.Body), kept.attempts.AtClose, &kept
 	s.held.Add(e, in, due, now)
 }
 
@@ -284,7 +286,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 	}
 	for i := range records {
 		if records[i].attempts.Failures > 0 {
-			s.held.Settled(records[i].ID)
+			s.held.Settled(uuid.UUID(records[i].ID))
 		}
 	}
 	if o != OutcomeLost && s.failure.Load() != nil {
@@ -405,7 +407,7 @@ var (
 )
 
 func newRecord(ref queue.Ref) Record {
-	return Record{ID: ref.ID(), Body: ref.Body(), ref: ref}
+	return Record{ID: EventID(ref.ID()), Body: ref.Body(), ref: ref}
 }
 
 // Waiting implements Store.
@@ -440,7 +442,7 @@ func (s *memoryStore) TakeNewest(one []Record, since time.Time) bool {
 func (s *memoryStore) Retry(r Record, err error) (kept Record, ok bool) {
 	ref, ok := s.queue.Retry(r.ref, err)
 	if ok {
-		r.ID, r.Body, r.ref = ref.ID(), ref.Body(), ref // attempts stay
+		r.ID, r.Body, r.ref = EventID(ref.ID()), ref.Body(), ref // attempts stay
 	}
 	return r, ok
 }

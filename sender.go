@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 	"github.com/footfall-dev/footfall/internal/senders"
@@ -444,7 +446,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 // that the event of w has become one.
 func (t *httpTransport) tell(w *worker, end *ending, suspect bool, now time.Time) (line func()) {
 	if suspect {
-		return t.log.Suspect(w.one[0].ID, end.err, now)
+		return t.log.Suspect(uuid.UUID(w.one[0].ID), end.err, now)
 	}
 	class := failureClass(end)
 	tell, all := t.scopes.Tell(w.kindOf(), class, now)

@@ -41,11 +41,11 @@ func TestAnyAnswerWhileTheTrackerClosesMakesFailedEventsDueAgain(t *testing.T) {
 	for o, due := range map[Outcome]int{OutcomeDelivered: 1, OutcomeRejected: 1, OutcomeStored: 1, OutcomeLost: 0} {
 		s := NewSource(oneStore{})
 		s.Close()
-		failed := Record{ID: uuid.New()}
+		failed := Record{ID: EventID(uuid.New())}
 		failed.attempts.AtClose = true
 		s.Retry(failed, 0, errors.New("away"))
 		s.held.Suspend()
-		s.Settle([]Record{{ID: uuid.New()}}, o, nil)
+		s.Settle([]Record{{ID: EventID(uuid.New())}}, o, nil)
 		assert.Equal(t, due, s.held.Due(time.Now()), o)
 	}
 }

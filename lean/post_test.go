@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -35,7 +34,7 @@ func newPosterTo(t *testing.T, dial func(context.Context) (net.Conn, error)) *po
 // post posts one event.
 func (p *poster) post(ctx context.Context) (footfall.Answer, error) {
 	var a footfall.Answer
-	err := p.Post(ctx, footfall.Record{ID: uuid.UUID{1}, Body: []byte("{}")}, &a)
+	err := p.Post(ctx, footfall.Record{ID: footfall.EventID{1}, Body: []byte("{}")}, &a)
 	return a, err
 }
 

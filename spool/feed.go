@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/internal/window"
 )
@@ -74,10 +72,10 @@ type feed struct {
 	wake   func() // the owner
 
 	mu      sync.Mutex
-	window  window.Window[*item] // not taken
-	out     map[uuid.UUID]*item  // all that are in memory
-	again   []*item              // given up by Next, to be offered again
-	direct  []footfall.Record    // failed while in memory only, to be written to the file
+	window  window.Window[*item]       // not taken
+	out     map[footfall.EventID]*item // all that are in memory
+	again   []*item                    // given up by Next, to be offered again
+	direct  []footfall.Record          // failed while in memory only, to be written to the file
 	ended   []parcel
 	file    progress
 	failing failing
@@ -132,7 +130,7 @@ var (
 )
 
 func newFeed(maxAge time.Duration, wake func()) *feed {
-	f := &feed{maxAge: maxAge, wake: wake, clock: clock{begun: time.Now()}, out: make(map[uuid.UUID]*item)}
+	f := &feed{maxAge: maxAge, wake: wake, clock: clock{begun: time.Now()}, out: make(map[footfall.EventID]*item)}
 	f.next = footfall.NewSource(f)
 	return f
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall"
 )
 
@@ -110,7 +108,7 @@ func (s *store) without(records []footfall.Record) ([]footfall.Record, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
-	missing := make(map[uuid.UUID]footfall.Record, len(records))
+	missing := make(map[footfall.EventID]footfall.Record, len(records))
 	for _, r := range records {
 		missing[r.ID] = r
 	}

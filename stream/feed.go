@@ -23,7 +23,7 @@ type feed struct {
 	refused chan struct{} // of capacity 1: there is a rejected event
 
 	mu       sync.Mutex
-	items    map[uuid.UUID]*item
+	items    map[footfall.EventID]*item
 	waiting  window.Window[*item]
 	rejected []*item
 	stuck    bool   // rejected events cannot be moved
@@ -48,7 +48,7 @@ type item struct {
 var _ footfall.ProbeStore = (*feed)(nil)
 
 func newFeed(most int, retry time.Duration) *feed {
-	f := &feed{most: most, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[uuid.UUID]*item)}
+	f := &feed{most: most, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[footfall.EventID]*item)}
 	f.ackTimer = time.AfterFunc(time.Hour, f.flushAcks)
 	f.ackTimer.Stop()
 	f.src = footfall.NewSource(f)
@@ -119,7 +119,7 @@ func (f *feed) later(m jetstream.Msg) error {
 }
 
 // handBack removes a message, and returns it to the stream with nak.
-func (f *feed) handBack(id uuid.UUID, nak func(jetstream.Msg) error) {
+func (f *feed) handBack(id footfall.EventID, nak func(jetstream.Msg) error) {
 	f.mu.Lock()
 	it := f.items[id]
 	delete(f.items, id)
@@ -212,11 +212,11 @@ func (f *feed) add(m jetstream.Msg, now time.Time) bool {
 var errNoID = errors.New("stream: Nats-Msg-Id of the message is not the id of an event")
 
 // idOf returns the id of an event, and a random one for another message.
-func idOf(m jetstream.Msg) (uuid.UUID, error) {
+func idOf(m jetstream.Msg) (footfall.EventID, error) {
 	if text := eventID(m.Headers().Get(jetstream.MsgIDHeader)); text != "" {
-		return uuid.MustParse(text), nil // eventID has parsed it
+		return footfall.EventID(uuid.MustParse(text)), nil // eventID has parsed it
 	}
-	return uuid.New(), errNoID
+	return footfall.EventID(uuid.New()), errNoID
 }
 
 // eventID returns the id of an event in a Nats-Msg-Id, or "".
@@ -299,7 +299,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 }
 
 // ack acknowledges a message and counts it.
-func (f *feed) ack(id uuid.UUID, count *uint64) {
+func (f *feed) ack(id footfall.EventID, count *uint64) {
 	f.mu.Lock()
 	it := f.items[id]
 	delete(f.items, id)
@@ -336,7 +336,7 @@ const (
 )
 
 // reject queues an event for the stream of rejected events.
-func (f *feed) reject(id uuid.UUID, err error) {
+func (f *feed) reject(id footfall.EventID, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if it := f.items[id]; it != nil {
@@ -412,7 +412,7 @@ func (f *feed) close() {
 // abandon returns every remaining message.
 func (f *feed) abandon() {
 	f.mu.Lock()
-	var ids []uuid.UUID
+	var ids []footfall.EventID
 	for id := range f.items {
 		ids = append(ids, id)
 	}
