@@ -328,6 +328,7 @@ func TestOutageIsOneLineWhenItBeginsAndOneWhenItEnds(t *testing.T) {
 		time.Sleep(time.Hour)
 		f.set(answerStatus(202))
 		require.NoError(t, tracker.Flush(context.Background()))
+		synctest.Wait() // the line is written after the event is settled
 		assert.Equal(t, 1, j.Lines(slog.LevelWarn), j.String())
 		assert.Equal(t, 1, j.Lines(slog.LevelInfo), j.String())
 		require.NoError(t, closeWithin(tracker, time.Minute))
