@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,4 +168,17 @@ func TestAnEventIDIsTheTextOfItsUUIDInErrorsLogsAndJSON(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&jsonLines, nil)).Info("rejected", "id", id)
 	assert.Contains(t, lines.String(), "id="+text+"\n")
 	assert.Contains(t, jsonLines.String(), `"id":"`+text+`"`)
+}
+
+func TestLimitsDefaultsAreAsDocumented(t *testing.T) {
+	t.Parallel()
+	client, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey})
+	require.NoError(t, err)
+	for _, limits := range []Limits{Config{}.withDefaults().Limits, client.encoder.limits} {
+		value := reflect.ValueOf(limits)
+		for _, field := range documentedFields(t, "event.go", "Limits") {
+			number := value.FieldByName(field.name)
+			assert.Equal(t, meaning(field.says, number.Type()), number.Interface(), field.name)
+		}
+	}
 }
