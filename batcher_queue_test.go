@@ -2,6 +2,7 @@ package footfall_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -321,4 +323,37 @@ func TestBatchesAreDueAtMostOnceAMillisecond(t *testing.T) {
 		assert.Equal(t, uint64(1001), tracker.Stats().Delivered)
 		require.NoError(t, closeWithin(tracker, time.Second))
 	})
+}
+
+// pair is a Store of two records.
+type pair struct{}
+
+func (pair) Waiting() (n int, more bool) { return 0, false }
+
+func (pair) Take(dst []footfall.Record) int {
+	for i := range dst {
+		dst[i].ID = footfall.EventID(uuid.New())
+	}
+	return len(dst)
+}
+
+func (pair) Retry(r footfall.Record, _ error) (kept footfall.Record, ok bool) { return r, true }
+
+func (pair) Settle([]footfall.Record, footfall.Outcome, error) {}
+
+func TestAnyAnswerWhileTheTrackerClosesMakesFailedEventsDueAgain(t *testing.T) {
+	t.Parallel()
+	for o, due := range map[footfall.Outcome]int{
+		footfall.OutcomeDelivered: 1, footfall.OutcomeRejected: 1, footfall.OutcomeStored: 1, footfall.OutcomeLost: 0,
+	} {
+		src, records := footfall.NewSource(pair{}), make([]footfall.Record, 2)
+		src.Close()
+		require.Equal(t, 2, src.Take(records))
+		src.Retry(records[0], 0, errors.New("away"))
+		waiting, _ := src.Waiting()
+		require.Zero(t, waiting, "it waits until the API answers")
+		src.Settle(records[1:], o, nil)
+		waiting, _ = src.Waiting()
+		assert.Equal(t, due, waiting, o)
+	}
 }

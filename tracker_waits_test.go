@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -441,5 +442,22 @@ func TestFlushThatRunsOutOfTimeWithAnAPIThatWorksNamesNoFailure(t *testing.T) {
 		require.True(t, ok)
 		require.NoError(t, late.Cause)
 		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// deaf is a Transport that takes no event.
+type deaf struct{}
+
+func (deaf) Deliver(_ context.Context, src *footfall.Source) { <-src.Closing() }
+
+func TestTrackDurableThatRunsOutOfTimeKeepsNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://example.com/", Transport: deaf{}})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, tracker.TrackDurable(ctx, footfall.Event{Name: "paid"}), context.Canceled)
+		assert.Zero(t, reflect.ValueOf(tracker).Elem().FieldByName("queue").Elem().FieldByName("waiters").Len())
+		assert.Error(t, tracker.Close(t.Context()))
 	})
 }

@@ -3,9 +3,11 @@ package footfall_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -290,4 +292,41 @@ func TestHTTPTransportNamesMissingFields(t *testing.T) {
 	assert.ErrorContains(t, err, "Config.BaseURL")
 	assert.ErrorContains(t, err, "Config.APIKey")
 	assert.NotContains(t, err.Error(), "SiteID", "which is the tracker's")
+}
+
+// lines is a Transport that writes each event as a line.
+type lines struct{ w io.Writer }
+
+func (l lines) Deliver(ctx context.Context, src *footfall.Source) {
+	records := make([]footfall.Record, 100)
+	for {
+		if _, ok := src.Wait(ctx); !ok {
+			return
+		}
+		for n := src.Take(records); n > 0; n = src.Take(records) {
+			for _, r := range records[:n] {
+				_, _ = fmt.Fprintf(l.w, "%s\n", r.Body)
+			}
+			src.Settle(records[:n], footfall.OutcomeDelivered, nil)
+		}
+	}
+}
+
+func ExampleTransport() {
+	tracker, err := footfall.New(footfall.Config{
+		BaseURL: "https://api.example.com", APIKey: "secret", SiteID: "site_1",
+		Transport: lines{os.Stdout},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := footfall.WithURL(context.Background(), "https://shop.example.com/checkout")
+	if err := tracker.Track(ctx, "order_paid", footfall.P("amount", 4999)); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(tracker.Close(context.Background()))
+	// Output:
+	// {"site_id":"site_1","name":"order_paid","url":"https://shop.example.com/checkout","props":{"amount":4999}}
+	// <nil>
 }
