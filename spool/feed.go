@@ -88,11 +88,11 @@ type feed struct {
 
 // progress is how far the file has been read into memory.
 type progress struct {
-	loaded  uint64 // records below are in memory or have ended
-	last    uint64 // last key
-	behind  bool   // there are records from loaded on
-	asleep  int    // failed events that are in the file only
-	reading bool   // it is read again for them
+	loaded     uint64 // records below are in memory or have ended
+	last       uint64 // last key
+	behind     bool   // there are records from loaded on
+	inFileOnly int    // failed events that are in the file only
+	reading    bool   // it is read again for them
 }
 
 // failing are the events of the file that have failed and are not settled.
@@ -102,20 +102,20 @@ func (l *failing) add(n, bytes int) { l.events, l.bytes = l.events+n, l.bytes+by
 
 // ending is what has happened since the tracker began to close.
 type ending struct {
-	closed  bool
-	over    bool // events of the file are no longer handed out
-	lostRow int  // consecutive events that Next has given up, also before
-	alive   bool // Next has delivered an event
+	closed          bool
+	over            bool // events of the file are no longer handed out
+	consecutiveLost int  // consecutive events that Next has given up, also before
+	delivered       bool // Next has delivered an event
 }
 
 // count counts an event of the file, which Next has settled or given up.
 func (e *ending) count(o footfall.Outcome) {
 	if o != footfall.OutcomeLost {
-		e.lostRow, e.alive = 0, e.closed
+		e.consecutiveLost, e.delivered = 0, e.closed
 		return
 	}
-	e.lostRow++
-	e.over = e.over || e.closed && !e.alive && e.lostRow >= enoughLost
+	e.consecutiveLost++
+	e.over = e.over || e.closed && !e.delivered && e.consecutiveLost >= enoughLost
 }
 
 // own counts the events of this run that are Stored.
@@ -192,7 +192,7 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	it := f.out[r.ID]
 	known := it != nil && it.taken
 	if known && f.end.closed && err != nil {
-		f.countInRow(footfall.OutcomeLost)
+		f.countSettled(footfall.OutcomeLost)
 	}
 	if !known || it.isInMemoryOnly() {
 		f.mu.Unlock()
@@ -227,7 +227,7 @@ func (f *feed) keep(it *item, r *footfall.Record) bool {
 		return true
 	case f.failing.events >= failedEvents || f.failing.bytes+len(r.Body) > failedBytes:
 		delete(f.out, r.ID)
-		f.file.asleep++
+		f.file.inFileOnly++
 		return false
 	}
 	it.failed = true
@@ -262,13 +262,13 @@ func (f *feed) failedDirect() (records []footfall.Record) {
 	return records
 }
 
-// wakeSleepers reads the file again from its beginning when there is room in memory for failed
+// reloadFailed reads the file again from its beginning when there is room in memory for failed
 // events that are in the file only.
-func (f *feed) wakeSleepers() {
-	if f.file.asleep == 0 || f.failing.events >= failedEvents/2 || f.failing.bytes >= failedBytes/2 || len(f.ended) > 0 || f.file.behind || f.end.closed {
+func (f *feed) reloadFailed() {
+	if f.file.inFileOnly == 0 || f.failing.events >= failedEvents/2 || f.failing.bytes >= failedBytes/2 || len(f.ended) > 0 || f.file.behind || f.end.closed {
 		return
 	}
-	f.file.asleep, f.file.loaded, f.file.behind, f.file.reading = 0, 0, true, true
+	f.file.inFileOnly, f.file.loaded, f.file.behind, f.file.reading = 0, 0, true, true
 	f.wake()
 }
 
@@ -342,7 +342,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 		case o == footfall.OutcomeLost:
 			f.giveBack(it)
 		default:
-			f.countInRow(o)
+			f.countSettled(o)
 			f.countOutcome(o)
 			own += f.endEvent(it)
 		}
@@ -368,11 +368,11 @@ func (f *feed) giveBack(it *item) {
 		f.again = append(f.again, it)
 		return
 	}
-	f.countInRow(footfall.OutcomeLost)
+	f.countSettled(footfall.OutcomeLost)
 }
 
-// countInRow counts an event of the file, which Next has settled or given up.
-func (f *feed) countInRow(o footfall.Outcome) {
+// countSettled counts an event of the file, which Next has settled or given up.
+func (f *feed) countSettled(o footfall.Outcome) {
 	if f.end.count(o); f.end.over {
 		f.ready()
 	}

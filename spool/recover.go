@@ -16,7 +16,7 @@ func (o *owner) recoverQueues() error {
 		return nil // the directory is unreadable, or holds no queue
 	}
 	for _, path := range paths {
-		if o.shunned[path] {
+		if o.ignored[path] {
 			continue
 		}
 		c := claimOld(path)
@@ -35,7 +35,7 @@ func (o *owner) recoverQueues() error {
 func (o *owner) recoverQueue(c *claim) error {
 	memory, err := os.ReadFile(c.path)
 	if err != nil {
-		o.shun(c, err)
+		o.ignore(c, err)
 		return nil
 	}
 	records, damaged := footfall.ReadMemory(memory)
@@ -73,7 +73,7 @@ func (o *owner) addAll(records []footfall.Record) error {
 func (o *owner) setQueueAside(c *claim, damaged, kept int) bool {
 	aside, err := c.setAside(time.Now())
 	if err != nil {
-		o.shun(c, err)
+		o.ignore(c, err)
 		return false
 	}
 	o.feed.corrupt(damaged)
