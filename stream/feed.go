@@ -17,7 +17,7 @@ import (
 // acknowledged, extended and returned without the lock.
 type feed struct {
 	src     *footfall.Source
-	most    int           // messages that the relay holds
+	maxHeld int           // messages that the relay holds
 	retry   time.Duration // before a message that fails is redelivered, if there is no room
 	changed chan struct{} // of capacity 1: there is room
 	refused chan struct{} // of capacity 1: there is a rejected event
@@ -47,8 +47,8 @@ type item struct {
 
 var _ footfall.ProbeStore = (*feed)(nil)
 
-func newFeed(most int, retry time.Duration) *feed {
-	f := &feed{most: most, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[footfall.EventID]*item)}
+func newFeed(maxHeld int, retry time.Duration) *feed {
+	f := &feed{maxHeld: maxHeld, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[footfall.EventID]*item)}
 	f.ackTimer = time.AfterFunc(time.Hour, f.flushAcks)
 	f.ackTimer.Stop()
 	f.src = footfall.NewSource(f)
@@ -69,7 +69,7 @@ func (f *feed) room() (free int, stuck bool) {
 	due, _ := f.src.Waiting()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.most - len(f.items), due == 0
+	return f.maxHeld - len(f.items), due == 0
 }
 
 // makeRoom returns messages to the stream, and rejected ones that cannot be moved, so that they do not
@@ -77,7 +77,7 @@ func (f *feed) room() (free int, stuck bool) {
 // others when the last one was delivered. It returns how many messages may be fetched.
 func (f *feed) makeRoom(least int) (free int) {
 	f.mu.Lock()
-	free = f.most - len(f.items)
+	free = f.maxHeld - len(f.items)
 	if f.pending == 0 {
 		least = 1
 	}
@@ -313,7 +313,7 @@ func (f *feed) ack(id footfall.EventID, count *uint64) {
 	switch n {
 	case 1:
 		f.ackTimer.Reset(ackDelay)
-	case ackMost:
+	case maxAcks:
 		f.flushAcks()
 	}
 }
@@ -332,7 +332,7 @@ func (f *feed) flushAcks() {
 // A relay acknowledges several messages at once, which costs it and the server fewer system calls.
 const (
 	ackDelay = time.Millisecond
-	ackMost  = 256
+	maxAcks  = 256
 )
 
 // reject queues an event for the stream of rejected events.

@@ -88,15 +88,15 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 
 func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, few, messages := newFeed(2*ackMost, time.Second), newMessage(), make([]jetstream.Msg, ackMost)
-		f.put([]jetstream.Msg{few})
+		f, single, messages := newFeed(2*maxAcks, time.Second), newMessage(), make([]jetstream.Msg, maxAcks)
+		f.put([]jetstream.Msg{single})
 		f.Settle(take(f), footfall.OutcomeDelivered, nil)
 		f.mu.Lock()
 		assert.Len(t, f.acks, 1, "it waits")
 		f.mu.Unlock()
 		time.Sleep(ackDelay)
 		synctest.Wait()
-		assert.Equal(t, 1, few.acks)
+		assert.Equal(t, 1, single.acks)
 		for i := range messages {
 			messages[i] = newMessage()
 		}

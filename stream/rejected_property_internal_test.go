@@ -44,9 +44,9 @@ func (b *rejecter) chance(percent int) bool {
 	return !b.healthy.Load() && b.rng.IntN(100) < percent
 }
 
-func (b *rejecter) pause(most time.Duration) {
+func (b *rejecter) pause(limit time.Duration) {
 	b.mu.Lock()
-	d := time.Duration(b.rng.Int64N(int64(most)))
+	d := time.Duration(b.rng.Int64N(int64(limit)))
 	b.mu.Unlock()
 	time.Sleep(d)
 }
