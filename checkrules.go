@@ -211,19 +211,19 @@ func isMount(path string) bool { return pattern.IsSubtree(path) && strings.Count
 
 // samplePaths returns paths that a pattern matches, and that few other patterns match.
 func samplePaths(path string) []string {
-	const unusual = "footfall-rule-check"
+	const unlikelySegment = "footfall-rule-check"
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
 		switch {
 		case s == "{$}":
 			segments[i] = ""
 		case strings.HasPrefix(s, "{"):
-			segments[i] = unusual
+			segments[i] = unlikelySegment
 		}
 	}
 	sample := strings.Join(segments, "/")
 	if strings.HasSuffix(path, "/") {
-		return []string{sample, sample + unusual}
+		return []string{sample, sample + unlikelySegment}
 	}
 	return []string{sample}
 }

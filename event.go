@@ -236,9 +236,9 @@ func propFromNumber(key, number string) (Prop, error) {
 
 // propError names a prop by its key, bounded and quoted: keys are the caller's data.
 func propError(key, reason string) error {
-	const longest = 64
-	if len(key) > longest {
-		key = key[:longest] + "…"
+	const maxShown = 64
+	if len(key) > maxShown {
+		key = key[:maxShown] + "…"
 	}
 	return &FieldError{Field: "props[" + strconv.Quote(key) + "]", Reason: reason}
 }

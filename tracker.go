@@ -243,11 +243,11 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 // reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.
 func (t *Tracker) reportRedacted(d *draft, redacted int) {
 	t.encoder.eachRedacted(d.props, func(key string) {
-		t.reporter.redacted(source{fromProp, key}, d.name)
+		t.reporter.redacted(place{fromProp, key}, d.name)
 		redacted--
 	})
 	if redacted > 0 {
-		t.reporter.redacted(source{kind: fromPage}, d.name)
+		t.reporter.redacted(place{kind: fromPage}, d.name)
 	}
 }
 
