@@ -14,8 +14,8 @@ import (
 )
 
 // Page is the address of the page that an event belongs to. It contains the parts of a request
-// from which the URL is made when an event is encoded: scheme, host, path, and the query keys
-// that [Config.QueryKeys] lists. The zero Page means no page.
+// that the URL of an event consists of: scheme, host, path, and the query keys that
+// [Config.QueryKeys] lists. The zero Page means no page.
 type Page struct {
 	rules   *pager // makes a URL of the other fields; nil if there is no page, or the URL is given
 	url     string // without rules the URL of WithURL, else a usable one that the client sent, or ""

@@ -318,7 +318,7 @@ func (t *Tracker) Flush(ctx context.Context) error {
 // Outage returns the current outage, for logs, metrics and health checks: when attempts began to fail,
 // and why the latest one did. It returns false if there is none, or if Config.Transport does not
 // implement [OutageReporter]. An outage of the API is no reason to restart the application, because
-// events wait, or to send it no requests. With a stream the outage is that of NATS.
+// events wait, or to send it no requests. With a stream, it is an outage of NATS.
 func (t *Tracker) Outage() (o Outage, out bool) {
 	if t.inactive() || t.outages == nil {
 		return o, false

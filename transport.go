@@ -161,7 +161,7 @@ type reportingTransport struct {
 	reporter *reporter
 }
 
-// Outage is a time in which no events are accepted: they wait, and only probes are sent.
+// Outage is a time when no events are accepted: events wait, and only probes are sent.
 type Outage struct {
 	Since time.Time // when an attempt failed first, of those since the last event that was accepted
 	Err   error     // of the latest failed attempt
