@@ -146,3 +146,30 @@ func TestAReturnedEventKeepsTheTimeOfItsFailure(t *testing.T) {
 	_, ok = h.Take(Retry, now.Add(2*time.Second))
 	assert.True(t, ok, "it is still due")
 }
+
+func TestEventsThatFailAtCloseWaitUntilTheAPIAcceptsOthers(t *testing.T) {
+	h, _ := held(t)
+	now := time.Now()
+	h.Close()
+	failed := event("failed", time.Minute)
+	failed.AtClose = true
+	h.Add(failed, Group{}, Due{}, now)
+	assert.Zero(t, h.Due(now.Add(time.Hour)))
+	assert.False(t, h.Waits())
+	assert.True(t, h.Resume())
+	assert.False(t, h.Resume(), "they are not aside")
+	assert.True(t, h.Waits())
+	assert.Zero(t, h.Due(now.Add(time.Second)), "they wait as long as the API has asked for")
+	assert.Equal(t, 1, h.Due(now.Add(time.Minute)))
+}
+
+func TestTheErrorOfAReclaimedEventIsForgotten(t *testing.T) {
+	h, _ := held(t)
+	failed := event("failed", time.Minute)
+	failed.Err = errors.New("away")
+	h.Add(failed, Group{}, Due{}, time.Now())
+	_, ok := h.Reclaim()
+	require.True(t, ok)
+	_, err := h.LastError()
+	assert.NoError(t, err)
+}
