@@ -36,6 +36,7 @@ type httpTransport struct {
 	timer   *time.Timer // wakes Deliver when the API may be probed
 	turn    uint        // counts events that were taken while others had failed
 	closing bool        // a sender has noticed that the tracker closes
+	early   bool        // the last attempt that failed was interrupted
 	settled time.Time   // when the API last settled an event after that; if it ever did before, when that was
 }
 
@@ -96,7 +97,7 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 			running.Go(func() { t.send(ctx, src) })
 		}
 		again := t.interruptStuck(n, &running)
-		if look {
+		if look || again > 0 {
 			src.lookLater(max(t.interval, leastLook), again)
 		}
 	}
@@ -193,7 +194,8 @@ func (t *httpTransport) takeEvent(ctx context.Context, src *Source, w *worker) b
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if ctx.Err() == nil && t.pick(src, w) {
-		t.crew.Begin(&w.member, w.one[0].attempts.Interrupted, w.pass.Began)
+		slow := t.early && !w.closing && t.scopes.APIOpen() // perhaps the API accepts events, but takes long
+		t.crew.Begin(&w.member, slow || w.one[0].attempts.Interrupted, w.pass.Began)
 		return true
 	}
 	t.endSender(src, w)
@@ -395,6 +397,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended(w, false, now)
+	t.early = end.early
 	if unsure && a.Unsure && t.scopes.Accepted().After(a.Last) {
 		t.scopes.Cancel(kind, w.pass)
 		t.changed(src, w, retry.Change{}, now)
