@@ -352,8 +352,10 @@ func TestTakeFillsUpWithEventsThatWereNeverSent(t *testing.T) {
 			time.Sleep(time.Second) // the others are tracked after the first
 			src.Waiting()           // counts them
 			assert.Equal(t, 1, src.Take(some[:1]))
+			again := some[0].ID
 			src.Retry(some[0], 0, errAgain)
 			assert.Equal(t, 5, src.Take(some))
+			assert.Equal(t, again, some[1].ID, "every second one has failed before")
 			src.Settle(some[:5], footfall.OutcomeDelivered, nil)
 		})
 		track(t, tracker, 5)

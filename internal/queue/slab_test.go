@@ -157,6 +157,21 @@ func TestSlabSettledOutOfOrderIsNotUsedTooEarly(t *testing.T) {
 	assert.True(t, s.settle(slow))
 }
 
+func TestSlabBehindAWaitingEventIsNotUsedTooEarly(t *testing.T) {
+	t.Parallel()
+	s := newSlabTest(16)
+	s.put(16)
+	s.put(16)
+	s.put(8)
+	for range 2 {
+		from, _ := s.newest()
+		assert.True(t, s.settle(newItem(s.takeNewest(from))))
+	}
+	s.put(8)
+	assert.Equal(t, uint32(0), binary.BigEndian.Uint32(s.take().Body))
+	assert.Equal(t, uint32(3), binary.BigEndian.Uint32(s.take().Body))
+}
+
 func TestSlabNeverSettlesARecordTwice(t *testing.T) {
 	t.Parallel()
 	s := newSlabTest(16)
