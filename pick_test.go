@@ -377,6 +377,32 @@ func TestCloseRetriesEventsThatFailedBeforeTheAPIRefusedAnother(t *testing.T) {
 	})
 }
 
+// One event has failed often. That tells little about others, so they do not wait for the next probe.
+func TestAnEventOfAKindWhereOneFailsOftenIsTriedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 100 * time.Millisecond
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, `"bad"`) {
+				return answerStatus(403)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		add := func(value string) {
+			require.NoError(t, tracker.Track(t.Context(), "tested", footfall.P("value", value)))
+			time.Sleep(time.Millisecond)
+		}
+		add("bad")
+		time.Sleep(time.Hour) // the next probe is due in minutes
+		for _, value := range []string{"bad", "good", "bad"} {
+			add(value)
+		}
+		waitFor(t, tracker, 1, 2*time.Second)
+		assert.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
 func TestAnOutageDuringCloseCostsFewRequests(t *testing.T) {
 	for name, row := range map[string]struct {
 		accepts, fails time.Duration // how long the answers take
