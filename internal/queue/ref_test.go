@@ -44,3 +44,17 @@ func TestAStaleRefSettlesNoEvent(t *testing.T) {
 		})
 	}
 }
+
+func TestARandomEventCountsAsInFlight(t *testing.T) {
+	t.Parallel()
+	q := newShardTest(2)
+	for n := range 3 {
+		require.NoError(t, q.Put(&Hint{shard: n % 2}, number(n), 0))
+	}
+	r, ok := q.TakeAny()
+	require.True(t, ok)
+	n, _ := q.Waiting()
+	assert.Equal(t, 2, n)
+	q.Settle([]item{newItem(r)}, Delivered, nil)
+	assert.Equal(t, Counters{Tracked: 3, Delivered: 1, Queued: 2, QueuedBytes: 16}, q.Counters())
+}

@@ -400,3 +400,60 @@ func TestAnEventThatKeepsFailingMakesOthersOfItsKindWait(t *testing.T) {
 		})
 	}
 }
+
+func TestABreakerThatOpensIsAnOutageIfMuchHasFailed(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		fail Failure
+		n    int
+		want bool
+	}{
+		"few refused keys":                 {Failure{Class: KeyRefused}, 5, false},
+		"few, and the API named a time":    {Failure{Class: KeyRefused, Asked: time.Minute}, 5, true},
+		"many events":                      {Failure{}, 101, true},
+		"many events before it has opened": {Failure{}, 100, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(), kind(1, 1)
+			assert.True(t, w.try(k, nil))
+			w.fail(row.n, row.fail, k)
+			_, _, out := w.Outage(w.now)
+			assert.Equal(t, row.want, out)
+		})
+	}
+}
+
+func TestTheRowOfAnOutageIsNotLearnt(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	before, _ := w.Admit(k, Unsent, w.now)
+	w.fail(5, Failure{}, k)
+	for range 60 { // were in flight
+		w.Fail(k, before, &Failure{First: true}, w.now)
+	}
+	w.pass(3 * time.Second)
+	probe, _ := w.Admit(k, Sent, w.now)
+	w.Accept(k, probe, w.now)
+	w.pass(5 * time.Second)
+	w.fail(5, Failure{}, kind(1, 1), kind(2, 1))
+	assert.Equal(t, apiOpen, w.states(k))
+}
+
+func TestHurryShortensTheWaitsOfARefusedKey(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	key := Failure{Class: KeyRefused}
+	w.fail(5, key, k)
+	for range 10 {
+		w.pass(5 * time.Minute)
+		assert.True(t, w.try(k, &key))
+	}
+	w.Hurry(2*time.Second, w.now)
+	for range 3 {
+		w.pass(2 * time.Second)
+		p, ok := w.Admit(k, Sent, w.now)
+		assert.True(t, ok)
+		w.Fail(k, p, &key, w.now)
+	}
+}

@@ -46,6 +46,8 @@ func TestCrewWantsASenderForEightEventsThatNoMovingSenderTakes(t *testing.T) {
 		c.Begin(m, false, at(0))
 		c.Rest(m, false, at(0))
 	}
+	c.Start()
+	c.Begin(&Member{}, false, at(0)) // may get no answer
 	assert.Equal(t, 1, c.Wanted(16))
 	assert.Equal(t, 2, c.Wanted(16), "it has not moved since")
 	c.Begin(m, false, at(0))
@@ -107,8 +109,9 @@ func TestNoAttemptIsStuckWithoutNeed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, members := busy(0, 0, 0)
 			row.change(&c, members)
-			stuck, _ := c.Stuck(row.n, row.all, now)
+			stuck, next := c.Stuck(row.n, row.all, now)
 			assert.Len(t, stuck, row.want)
+			assert.Equal(t, row.all, next == time.Second, "an attempt may begin")
 		})
 	}
 }
