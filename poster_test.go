@@ -22,14 +22,15 @@ type posting struct {
 
 	mu     sync.Mutex
 	closed int
-	late   bool // Post was called after Close
+	late   bool // Post ran after Close
 }
 
 func (p *posting) Post(ctx context.Context, r footfall.Record, a *footfall.Answer) error {
+	err := p.post(ctx, r, a)
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.late = p.late || p.closed > 0
-	p.mu.Unlock()
-	return p.post(ctx, r, a)
+	return err
 }
 
 func (p *posting) Close() {
@@ -100,6 +101,20 @@ func TestPosterIsClosedOnceAndAfterTheLastPost(t *testing.T) {
 		track(t, tracker, 500)
 		require.NoError(t, closeWithin(tracker, time.Minute))
 		assert.Equal(t, uint64(500), tracker.Stats().Delivered)
+		assert.Equal(t, []any{1, false}, []any{p.closed, p.late})
+	})
+}
+
+func TestPosterIsNotClosedWhileAPostRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &posting{post: func(ctx context.Context, _ footfall.Record, _ *footfall.Answer) error {
+			<-ctx.Done()
+			time.Sleep(10 * time.Millisecond)
+			return ctx.Err()
+		}}
+		tracker := onPoster(t, p)
+		track(t, tracker, 50)
+		require.Error(t, closeWithin(tracker, time.Second))
 		assert.Equal(t, []any{1, false}, []any{p.closed, p.late})
 	})
 }

@@ -219,6 +219,17 @@ func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
 	}
 }
 
+func TestAnEventOfTheSameTickIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the clock stands still
+		q := newShardTest(2)
+		require.NoError(t, q.Put(&Hint{shard: 1}, number(1), 0))
+		_, ok := q.TakeNewest(time.Now().Add(1))
+		assert.False(t, ok)
+		_, ok = q.TakeNewest(time.Now())
+		assert.True(t, ok)
+	})
+}
+
 func TestBatchOverSeveralShardsIsDueWithItsLastEvent(t *testing.T) {
 	for _, shards := range []int{1, 2, 3, 8} {
 		t.Run(strconv.Itoa(shards)+" shards", func(t *testing.T) {
