@@ -16,7 +16,6 @@ func (h *Held[T]) Close() {
 		e.due = time.Time{}
 		h.put(e, Group{})
 	}
-	h.timer.Stop()
 }
 
 // Resume makes the events that failed since Close due again, because the API accepts events.
@@ -44,13 +43,12 @@ func (h *Held[T]) setAccepts(yes bool) (changed bool) {
 	return true
 }
 
-// GiveUp takes the events that are aside.
+// GiveUp takes the events that are aside. The caller settles them.
 func (h *Held[T]) GiveUp() (events []Event[T]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Clone(h.aside.events) {
 		h.remove(e)
-		delete(h.inFlight, e.ID)
 		events = append(events, e.Event)
 	}
 	return events
