@@ -45,6 +45,16 @@ func TestAStaleRefSettlesNoEvent(t *testing.T) {
 	}
 }
 
+func TestAWaiterKnowsWhyItsOwnEventFailed(t *testing.T) {
+	t.Parallel()
+	q := newShardTest(1)
+	w := NewWaiter()
+	require.NoError(t, q.PutWaiter(&Hint{}, number(1), 0, w))
+	_, r := q.takeOne(t)
+	q.source.delay(t, r)
+	assert.EqualError(t, q.Forget(w), "not now")
+}
+
 func TestARandomEventCountsAsInFlight(t *testing.T) {
 	t.Parallel()
 	q := newShardTest(2)
