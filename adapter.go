@@ -248,8 +248,8 @@ func (o *Observation) site() string {
 }
 
 // propsOf returns the props of r and the props of the answer. It sanitizes the values of
-// wildcards, which the client chose, and cuts them to most bytes.
-func (r *rule) propsOf(o *Observation, d *draft, most int) []Prop {
+// wildcards, which the client chose, and cuts them to limit bytes.
+func (r *rule) propsOf(o *Observation, d *draft, limit int) []Prop {
 	props := make([]Prop, 0, len(r.Props)+len(r.PathProps)+1)
 	props = append(props, r.Props...)
 	if r.StatusProp != "" {
@@ -259,7 +259,7 @@ func (r *rule) propsOf(o *Observation, d *draft, most int) []Prop {
 		return props
 	}
 	for _, name := range r.PathProps {
-		value, sanitized := sanitize(o.Path.PathValue(name), most)
+		value, sanitized := sanitize(o.Path.PathValue(name), limit)
 		d.sanitized = d.sanitized || sanitized
 		props = append(props, P(name, value))
 	}
@@ -434,24 +434,24 @@ func setValues(field *url.Values, value url.Values) {
 // maxPathProp bounds the value of a PathProp, in bytes. A smaller Limits.PropText does, too.
 const maxPathProp = 1000
 
-// sanitize returns up to most bytes of a text that a client chose, with U+FFFD in place of
+// sanitize returns up to limit bytes of a text that a client chose, with U+FFFD in place of
 // invalid UTF-8 and of control characters.
-func sanitize(s string, most int) (text string, changed bool) {
-	if len(s) <= most && isText(s) {
+func sanitize(s string, limit int) (text string, changed bool) {
+	if len(s) <= limit && isText(s) {
 		return s, false
 	}
-	text = strings.Map(toText, s[:textLen(s, most)]) // strings.Map also replaces invalid UTF-8
-	return text[:textLen(text, most)], true
+	text = strings.Map(toText, s[:textLen(s, limit)]) // strings.Map also replaces invalid UTF-8
+	return text[:textLen(text, limit)], true
 }
 
-// textLen returns the length of the longest beginning of s that has at most most bytes and ends
+// textLen returns the length of the longest beginning of s that has at most limit bytes and ends
 // with a whole character.
-func textLen(s string, most int) int {
-	if len(s) <= most {
+func textLen(s string, limit int) int {
+	if len(s) <= limit {
 		return len(s)
 	}
-	n := most
-	for n > most-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+	n := limit
+	for n > limit-utf8.UTFMax && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return n

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"runtime"
 	"strings"
@@ -411,4 +412,64 @@ func TestAPanicInAnAdapterDoesNotChangeTheAnswer(t *testing.T) {
 	assert.Equal(t, http.StatusCreated, answer.Code)
 	require.NoError(t, tracker.Close(t.Context()))
 	assert.Contains(t, log.String(), "no route")
+}
+
+func TestHeadersNamesTheHeadersThatAnAdapterHasToCopy(t *testing.T) {
+	prefetch := []string{"Sec-Purpose", "Purpose", "X-Moz"}
+	forwarded := []string{"X-Forwarded-Proto", "X-Forwarded-Host"}
+	for _, tc := range []struct {
+		name   string
+		config func(*footfall.Config)
+		rule   footfall.Rule
+		want   footfall.NeededHeaders
+		ofPost bool // whether a POST needs them too
+	}{
+		{"a plain rule", nil, footfall.Rule{Route: "GET /"}, footfall.NeededHeaders{Observed: prefetch}, false},
+		{"a rule that takes the referring page", nil, footfall.Rule{Route: "GET /", Page: footfall.PageReferer},
+			footfall.NeededHeaders{Observed: append(prefetch, "Referer")}, true},
+		{"trusted proxies", func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} },
+			footfall.Rule{Route: "GET /"}, footfall.NeededHeaders{Page: forwarded, Observed: prefetch}, false},
+		{"a function that may look at any", func(c *footfall.Config) { c.Skip = func(*http.Request) bool { return false } },
+			footfall.Rule{Route: "GET /"}, footfall.NeededHeaders{Observed: prefetch, All: true}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tracker := footfalltest.New(t, func(c *footfall.Config) {
+				if tc.config != nil {
+					tc.config(c)
+				}
+			})
+			headers := tracker.Rules(tc.rule).NeededHeaders()
+			assert.Equal(t, tc.want, headers)
+			assert.True(t, headers.Needed(http.MethodGet))
+			assert.Equal(t, tc.ofPost, headers.Needed(http.MethodPost))
+		})
+	}
+}
+
+func TestRedirectOfTheMuxToTheSamePageIsNoEvent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ request, location string }{
+		"to the subtree":    {"GET /docs HTTP/1.1", "/docs/"},
+		"to the clean path": {"GET //docs/./x HTTP/1.1", "/docs/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := setup{rules: []footfall.Rule{{Route: "GET /docs/", Event: "docs_viewed"}}}.open(t, muxOf("GET /docs/"))
+			require.Contains(t, site.rawly(t, tc.request), "Location: "+tc.location+"\r\n")
+			site.get(t, tc.location)
+			assert.Equal(t, []string{"docs_viewed"}, site.names(), "one visit, one event")
+		})
+	}
+}
+
+func TestARedirectOfAHandlerMakesAnEvent(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.FormValue("next"), http.StatusSeeOther)
+	})
+	site := setup{rules: []footfall.Rule{{Route: "POST /login", Event: "logged_in", Status: footfall.Success}}}.open(t, mux)
+	site.rawly(t, "POST /login?next=/account HTTP/1.1")
+	site.rawly(t, "POST /login?next=/login/ HTTP/1.1") // a client must not hide its request
+	assert.Equal(t, []string{"logged_in", "logged_in"}, site.names())
 }

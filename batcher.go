@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/wire"
@@ -38,8 +40,8 @@ import (
 // memory. A [Transport] that keeps records and passes them to another Transport implements
 // Store, and gives the other Transport a [NewSource].
 //
-// A Store may also implement [ProbeStore]. It implements [MovedStore] if the other Transport may settle
-// records as OutcomeStored and report another outcome later.
+// A Store also implements [MovedStore] if the other Transport may settle records as OutcomeStored and
+// report another outcome later.
 //
 // A Store whose records come from another Source reports failures to that Source with
 // [Source.Keep] or [Source.Failed], so that Flush can name them.
@@ -63,18 +65,6 @@ type Store interface {
 	Settle(records []Record, o Outcome, err error)
 }
 
-// ProbeStore is a [Store] that supplies records for probes. While a circuit breaker is open, the oldest
-// record is a poor choice: consecutive events may all fail for the same reason.
-type ProbeStore interface {
-	Store
-
-	// TakeAny moves a random waiting record into one, and reports whether there was one.
-	TakeAny(one []Record) bool
-
-	// TakeNewest moves the newest waiting record into one, if it was added after since.
-	TakeNewest(one []Record, since time.Time) bool
-}
-
 // MovedStore is a [Store] with records whose outcome may change after they were settled as OutcomeStored.
 type MovedStore interface {
 	Store
@@ -92,6 +82,7 @@ type Source struct {
 	woken   atomic.Bool
 	closing chan struct{}
 	again   *time.Timer // wakes Deliver if no sender takes the records that are due
+	overdue atomic.Bool // again has fired
 	held    *retry.Held[*Record]
 	turns   atomic.Uint32          // counts the records that Take has looked for while some were held
 	failure atomic.Pointer[failed] // set by Failed
@@ -104,7 +95,10 @@ type Source struct {
 // the tracker closes.
 func NewSource(store Store) *Source {
 	s := &Source{store: store, trigger: make(chan struct{}, 1), closing: make(chan struct{})}
-	s.again = time.AfterFunc(queue.LookAgain, s.Wake)
+	s.again = time.AfterFunc(queue.LookAgain, func() {
+		s.overdue.Store(true)
+		s.Wake()
+	})
 	s.again.Stop()
 	s.held = retry.NewHeld[*Record](s.Wake)
 	return s
@@ -120,11 +114,15 @@ func NewSource(store Store) *Source {
 //
 // It returns false when ctx has ended, or when the tracker is closed and no record is left.
 func (s *Source) Wait(ctx context.Context) (waiting int, ok bool) {
-	return s.wait(ctx, func() bool { return true })
+	for ok = true; ok && waiting == 0; {
+		waiting, ok = s.wait(ctx, func() bool { return true })
+	}
+	return waiting, ok
 }
 
-// wait is Wait, except that after the tracker closes it returns false only if idle returns
-// true: a sender may give back the record that it has in flight.
+// wait is Wait, except that it also returns at the time that lookLater has set, and that after the
+// tracker closes it returns false only if idle returns true: a sender may give back the record that it
+// has in flight.
 func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bool) {
 	var batch <-chan time.Time
 	if s.queue != nil {
@@ -133,7 +131,7 @@ func (s *Source) wait(ctx context.Context, idle func() bool) (waiting int, ok bo
 	for {
 		still := idle() // before look, because a sender may give its record back and end
 		n, more := s.look()
-		if n > 0 {
+		if s.overdue.Swap(false) || n > 0 {
 			return n, true
 		}
 		if !more && still {
@@ -240,38 +238,24 @@ func (s *Source) takeHeld(one []Record, p retry.Pick) bool {
 	return ok
 }
 
-// takeNewest takes the newest record that was never sent, if it arrived after since.
-func (s *Source) takeNewest(one []Record, since time.Time) bool {
-	store, ok := s.store.(ProbeStore)
-	return ok && store.TakeNewest(one, since)
-}
-
-// takeAny takes a random record that was never sent.
-func (s *Source) takeAny(one []Record) bool {
-	if store, ok := s.store.(ProbeStore); ok {
-		return store.TakeAny(one)
-	}
-	return s.takeWaiting(one)
-}
-
 // Retry gives back a record whose attempt failed because of err. The record is due again after
 // wait, or at once when the tracker closes. A record that was taken while the tracker was
 // closing is due again only if the API has settled one since it began to close.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	r.attempts.Failures++
-	s.hold(r, retry.Event[*Record]{Wait: wait, Err: err}, retry.Group{}, retry.Due{}, time.Now())
+	s.hold(r, retry.Event[*Record]{Wait: wait, Err: err}, retry.Block{}, time.Now())
 }
 
 // hold holds a record whose attempt failed, or that was taken and not sent. e has what the record
 // does not tell.
-func (s *Source) hold(r Record, e retry.Event[*Record], in retry.Group, due retry.Due, now time.Time) {
+func (s *Source) hold(r Record, e retry.Event[*Record], b retry.Block, now time.Time) {
 	kept, ok := s.store.Retry(r, e.Err)
 	if !ok {
-		s.held.Settled(r.ID)
+		s.held.Settled(uuid.UUID(r.ID))
 		return
 	}
-	e.ID, e.Size, e.AtClose, e.Value = kept.ID, len(kept.Body), kept.attempts.AtClose, &kept
-	s.held.Add(e, in, due, now)
+	e.ID, e.Size, e.AtClose, e.Value = uuid.UUID(kept.ID), len(kept.Body), kept.attempts.AtClose, &kept
+	s.held.Add(e, b, now)
 }
 
 // Settle settles records that were taken, all with the same outcome. err is the reason why they
@@ -287,7 +271,7 @@ func (s *Source) Settle(records []Record, o Outcome, err error) {
 	}
 	for i := range records {
 		if records[i].attempts.Failures > 0 {
-			s.held.Settled(records[i].ID)
+			s.held.Settled(uuid.UUID(records[i].ID))
 		}
 	}
 	if o != OutcomeLost && s.failure.Load() != nil {
@@ -402,13 +386,13 @@ type memoryStore struct {
 }
 
 var (
-	_ ProbeStore    = (*memoryStore)(nil)
+	_ Store         = (*memoryStore)(nil)
 	_ MovedStore    = (*memoryStore)(nil)
 	_ queue.Delayed = delayed{}
 )
 
 func newRecord(ref queue.Ref) Record {
-	return Record{ID: ref.ID(), Body: ref.Body(), ref: ref}
+	return Record{ID: EventID(ref.ID()), Body: ref.Body(), ref: ref}
 }
 
 // Waiting implements Store.
@@ -421,29 +405,11 @@ func (s *memoryStore) Take(dst []Record) int {
 	})
 }
 
-// TakeAny implements ProbeStore.
-func (s *memoryStore) TakeAny(one []Record) bool {
-	ref, ok := s.queue.TakeAny()
-	if ok {
-		one[0] = newRecord(ref)
-	}
-	return ok
-}
-
-// TakeNewest implements ProbeStore.
-func (s *memoryStore) TakeNewest(one []Record, since time.Time) bool {
-	ref, ok := s.queue.TakeNewest(since)
-	if ok {
-		one[0] = newRecord(ref)
-	}
-	return ok
-}
-
 // Retry implements Store.
 func (s *memoryStore) Retry(r Record, err error) (kept Record, ok bool) {
 	ref, ok := s.queue.Retry(r.ref, err)
 	if ok {
-		r.ID, r.Body, r.ref = ref.ID(), ref.Body(), ref // attempts stay
+		r.ID, r.Body, r.ref = EventID(ref.ID()), ref.Body(), ref // attempts stay
 	}
 	return r, ok
 }

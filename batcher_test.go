@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -325,7 +326,39 @@ func TestWaitReturnsAgainForRecordsThatNoSenderTook(t *testing.T) {
 	})
 }
 
-var errAgain = errors.New("not now")
+var errAgain, errStore = errors.New("not now"), errors.New("no room")
+
+// given is a Store that settles a record by itself if gone is true.
+type given struct {
+	untaken
+	gone bool
+}
+
+func (g *given) Retry(r footfall.Record, _ error) (kept footfall.Record, ok bool) { return r, !g.gone }
+
+func TestFailureIsTheLatestOfEventsThatAreNotSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, one := &given{}, make([]footfall.Record, 1)
+		src := footfall.NewSource(store)
+		src.Failed(errStore)
+		time.Sleep(time.Second)
+		src.Retry(footfall.Record{ID: footfall.EventID(uuid.New())}, 0, errAgain)
+		assert.Equal(t, errAgain, src.Failure())
+		time.Sleep(time.Second)
+		src.Failed(errStore)
+		assert.Equal(t, errStore, src.Failure())
+		require.Equal(t, 1, src.Take(one))
+		src.Settle(one, footfall.OutcomeDelivered, nil)
+		assert.NoError(t, src.Failure(), "the event is settled")
+
+		src.Retry(footfall.Record{ID: footfall.EventID(uuid.New())}, 0, errAgain)
+		require.Equal(t, 1, src.Take(one))
+		assert.Equal(t, errAgain, src.Failure(), "the event is in flight again")
+		store.gone = true
+		src.Retry(one[0], 0, errAgain)
+		assert.NoError(t, src.Failure(), "the store has settled the event")
+	})
+}
 
 func TestFlushNamesWhyAnEventFailedWhileTheEventIsInFlightAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -352,8 +385,10 @@ func TestTakeFillsUpWithEventsThatWereNeverSent(t *testing.T) {
 			time.Sleep(time.Second) // the others are tracked after the first
 			src.Waiting()           // counts them
 			assert.Equal(t, 1, src.Take(some[:1]))
+			again := some[0].ID
 			src.Retry(some[0], 0, errAgain)
 			assert.Equal(t, 5, src.Take(some))
+			assert.Equal(t, again, some[1].ID, "every second one has failed before")
 			src.Settle(some[:5], footfall.OutcomeDelivered, nil)
 		})
 		track(t, tracker, 5)

@@ -103,7 +103,7 @@ func (t *Tracker) checkNames(registered []string, rules []Rule, isSubtree func(s
 	for i := range all {
 		a := &all[i]
 		name := t.nameOf(a, http.MethodGet)
-		if at := slices.IndexFunc(known[name], a.collides); at >= 0 {
+		if at := slices.IndexFunc(known[name], func(b *autoNamed) bool { return t.collide(a, b) }); at >= 0 {
 			problems = append(problems, t.sameName(known[name][at], a))
 		}
 		known[name] = append(known[name], a)
@@ -131,12 +131,12 @@ func unnamedRoutes(registered []string, rules []Rule) (routes []string) {
 	return routes
 }
 
-// collides reports whether events of two routes are taken for each other if the names are the
+// collide reports whether events of two routes are taken for each other if the names are the
 // same. Paths that differ by a slash at the end are the same page.
-func (a *autoNamed) collides(b *autoNamed) bool {
+func (t *Tracker) collide(a, b *autoNamed) bool {
 	trim := func(path string) string { return strings.TrimRight(strings.TrimSuffix(path, "{$}"), "/") }
 	methods := a.pattern.Method == "" || b.pattern.Method == "" || a.pattern.Method == b.pattern.Method
-	return methods && a.rule.SiteID == b.rule.SiteID && trim(a.pattern.Path) != trim(b.pattern.Path)
+	return methods && t.encoder.headOf(a.rule.SiteID, "x") == t.encoder.headOf(b.rule.SiteID, "x") && trim(a.pattern.Path) != trim(b.pattern.Path)
 }
 
 func (t *Tracker) sameName(a, b *autoNamed) error {
@@ -211,19 +211,19 @@ func isMount(path string) bool { return pattern.IsSubtree(path) && strings.Count
 
 // samplePaths returns paths that a pattern matches, and that few other patterns match.
 func samplePaths(path string) []string {
-	const unusual = "footfall-rule-check"
+	const unlikelySegment = "footfall-rule-check"
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
 		switch {
 		case s == "{$}":
 			segments[i] = ""
 		case strings.HasPrefix(s, "{"):
-			segments[i] = unusual
+			segments[i] = unlikelySegment
 		}
 	}
 	sample := strings.Join(segments, "/")
 	if strings.HasSuffix(path, "/") {
-		return []string{sample, sample + unusual}
+		return []string{sample, sample + unlikelySegment}
 	}
 	return []string{sample}
 }

@@ -1,6 +1,7 @@
 package footfall_test
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -268,6 +269,8 @@ func TestCheckRulesNamesRoutesThatShareAnAutomaticName(t *testing.T) {
 			`{"GET /root"}.Event: empty, and GET /{$} and GET /root have the same automatic name, get_root`},
 		"a subtree": {[]footfall.Rule{{Route: "GET /docs/"}, {Route: "GET /docs/any"}},
 			`{"GET /docs/any"}.Event: empty, and GET /docs/ and GET /docs/any have the same automatic name, get_docs_any`},
+		"the default site by its id": {[]footfall.Rule{{Route: "/a/b_c", SiteID: footfalltest.SiteID}, {Route: "/a/b/c"}},
+			`{"/a/b/c"}.Event: empty, and /a/b_c and /a/b/c have the same automatic name, get_a_b_c`},
 		"no route": {[]footfall.Rule{{Route: footfall.NoRoute}, {Route: "/no-route"}},
 			`{"/no-route"}.Event: empty, and - and /no-route have the same automatic name, get_no_route`},
 		"other methods":                 {[]footfall.Rule{{Route: "GET /users/{id}"}, {Route: "PUT /users/id"}}, ""},
@@ -329,4 +332,127 @@ func TestCheckRulesRefusesWhatEveryEventWouldExceed(t *testing.T) {
 		assert.ErrorContains(t, checkRules(t, nil, r), want)
 	}
 	assert.NoError(t, checkRules(t, nil, footfall.Rule{Route: "GET /{a}", Event: strings.Repeat("ü", 120), Props: many, PathProps: []string{"a"}}))
+}
+
+func TestBadRulesAreLoggedAndLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		bad  footfall.Rule
+		want string // in the log
+	}{
+		"no route":             {footfall.Rule{Event: "it"}, "empty"},
+		"no path":              {footfall.Rule{Route: "GET pricing"}, "has no path"},
+		"method only":          {footfall.Rule{Route: "GET "}, "has no path"},
+		"an open wildcard":     {footfall.Rule{Route: "GET /products/{id"}, "not a pattern"},
+		"two wildcards alike":  {footfall.Rule{Route: "GET /{a}/{a}"}, "not a pattern"},
+		"a bad method":         {footfall.Rule{Route: "G@T /good"}, "not a pattern"},
+		"a blank name":         {footfall.Rule{Route: "GET /good", Event: "  "}, "empty"},
+		"a broken name":        {footfall.Rule{Route: "GET /good", Event: "\xff"}, "UTF-8"},
+		"NaN":                  {footfall.Rule{Route: "GET /good", Props: []footfall.Prop{footfall.P("n", math.NaN())}}, "NaN"},
+		"a prop without key":   {footfall.Rule{Route: "GET /good", Props: []footfall.Prop{{}}}, "key is empty"},
+		"an empty path prop":   {footfall.Rule{Route: "GET /good", PathProps: []string{""}}, "not a wildcard"},
+		"a misspelt path prop": {footfall.Rule{Route: "GET /good/{id}", PathProps: []string{"idd"}}, "not a wildcard"},
+		"a huge prop":          {footfall.Rule{Route: "GET /good", Props: []footfall.Prop{footfall.P("n", strings.Repeat("x", 40_000))}}, "Limits.PropText"},
+		"a single status":      {footfall.Rule{Route: "GET /good", Status: http.StatusOK}, "not a set of classes"},
+		"a status of no class": {footfall.Rule{Route: "GET /good", Status: 64}, "not a set of classes"},
+		"a typo":               {footfall.Rule{Route: "GET /godo", Event: "it"}, "not registered"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log journal
+			good := footfall.Rule{Route: "GET /good", Event: "good"}
+			site := setup{rules: []footfall.Rule{tc.bad, good}, config: log.into}.open(t, muxOf("GET /good"))
+			site.get(t, "/good")
+			assert.Equal(t, []string{"good"}, site.names())
+			assert.Contains(t, log.String(), tc.want)
+			assert.Equal(t, 1, strings.Count(log.String(), "level=ERROR"), "one line for one mistake:\n%s", log.String())
+		})
+	}
+}
+
+func TestWrongRulesAreReportedAndTheOthersKept(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, quiet)
+	rules := []footfall.Rule{
+		{Route: ""},
+		{Route: "POST /checkout", Event: "checkout_completed"},
+		{Route: "GET pricing"},
+	}
+	err := tracker.CheckRoutes([]string{"POST /checkout"}, rules...)
+	require.Error(t, err)
+	assert.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 2)
+	assert.Contains(t, err.Error(), `Rule{""}.Route`)
+	assert.Contains(t, err.Error(), `Rule{"GET pricing"}.Route`)
+	tracker.Rules(rules...).Observe(&footfall.Observation{Method: "POST", Route: "POST /checkout", Status: 200})
+	assert.Equal(t, []string{"checkout_completed"}, tracker.Names())
+}
+
+func TestCheckRoutesFindsRulesThatNoRouterHas(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, quiet)
+	registered := []string{"GET /users/:id", "/any", "POST /shop.Cart/Add", "shop.example.com/cart"}
+	for route, ok := range map[string]bool{
+		"GET /users/:id": true, "/users/:id": true, "POST /users/:id": false, "GET /users/:name": false,
+		"GET shop.example.com/cart": true, "/cart": true, "GET else.example.com/cart": false,
+		"GET /any": true, "/any": true, "/shop.Cart/Add": true, "/shop.Cart/Remove": false,
+		footfall.AnyRoute: true, footfall.NoRoute: true,
+	} {
+		assert.Equal(t, ok, tracker.CheckRoutes(registered, footfall.Rule{Route: route}) == nil, route)
+	}
+}
+
+func TestPathPropsMayNameEveryWildcardThatARouterHas(t *testing.T) {
+	t.Parallel()
+	tracker := footfalltest.New(t, quiet)
+	for route, names := range map[string][]string{
+		"GET /users/{id}/files/{rest...}": {"id", "rest"},
+		"GET /news/{year}-{month}":        {"year", "month"},
+		"GET /items/{id:[0-9]{3}}.json":   {"id"},
+		"GET /reports/year_:year":         {"year"},
+		"GET /files/*path":                {"path"},
+		"GET /files/*":                    {"*"},
+		"GET /a/:b?":                      {"b"},
+		"GET /a/:b<int;min(1)>/c":         {"b"},
+		"GET {sub}.example.com/x":         {"sub"},
+	} {
+		assert.NoError(t, tracker.CheckRoutes([]string{route}, footfall.Rule{Route: route, PathProps: names}), route)
+		assert.Error(t, tracker.CheckRoutes([]string{route}, footfall.Rule{Route: route, PathProps: []string{"other"}}), route)
+	}
+}
+
+func TestLongAutomaticNamesFitAndStayDistinct(t *testing.T) {
+	t.Parallel()
+	begin := "/" + strings.Repeat("shops/of_a_town/", 12)
+	routes := []string{"GET " + begin + "one", "POST " + begin + "one", "GET " + begin + "two", "GET " + begin + "docs/", "GET /short"}
+	for _, limit := range []int{20, 120, 500} {
+		site := setup{
+			rules:  []footfall.Rule{{Route: footfall.AnyRoute}},
+			config: func(c *footfall.Config) { c.Limits.Name = limit },
+		}.open(t, muxOf(routes...))
+		for _, path := range []string{"one", "two", "docs/", "docs/x", "docs/y"} {
+			site.get(t, begin+path)
+		}
+		site.do(t, "POST", begin+"one")
+		site.get(t, "/short")
+		names := site.names()
+		distinct := make(map[string]bool)
+		for _, name := range names {
+			distinct[name] = true
+			assert.LessOrEqual(t, len(name), limit)
+			assert.Regexp(t, "^(get|post)_sho", name)
+		}
+		assert.Len(t, names, 7)
+		assert.Len(t, distinct, 6, "docs/x and docs/y are one route: %v", names)
+		assert.Zero(t, site.tracker.Stats().Invalid)
+		assert.Contains(t, names, "get_short")
+	}
+}
+
+// Goals and reports refer to names, so a new version must not change them.
+func TestALongAutomaticNameNeverChanges(t *testing.T) {
+	t.Parallel()
+	route := "GET /" + strings.Repeat("a_route_that_is_long/", 6) + "end"
+	site := setup{rules: []footfall.Rule{{Route: footfall.AnyRoute}}}.open(t, muxOf(route))
+	site.get(t, strings.TrimPrefix(route, "GET "))
+	assert.Equal(t, []string{"get_a_route_that_is_long_a_route_that_is_long_a_route_that_is_long_a_route_that_is_long_a_route_that_is_long_a_346a305d"}, site.names())
 }

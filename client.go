@@ -324,8 +324,8 @@ func (c *Client) checkedSites(ctx context.Context) ([]Site, error) {
 	return nil, e
 }
 
-// mostListed is how many sites an error lists.
-const mostListed = 10
+// maxListed is how many sites an error lists.
+const maxListed = 10
 
 // listSites names the sites of an account.
 func listSites(sites []Site) string {
@@ -333,11 +333,11 @@ func listSites(sites []Site) string {
 		return "it has none: add one in the dashboard of the service"
 	}
 	var names []string
-	for _, s := range sites[:min(len(sites), mostListed)] {
+	for _, s := range sites[:min(len(sites), maxListed)] {
 		names = append(names, fmt.Sprintf("%q (%s)", s.ID, s.Domain))
 	}
 	text := "it has " + strings.Join(names, ", ")
-	if more := len(sites) - mostListed; more > 0 {
+	if more := len(sites) - maxListed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -414,3 +414,27 @@ func TestCloseCountsEventsThatTheTransportStoresAtTheLastMoment(t *testing.T) {
 		})
 	}
 }
+
+// The API hangs, or is away, when Close is called, and comes back with a second left.
+func TestCloseDeliversEventsIfTheAPIComesBackInTime(t *testing.T) {
+	for name, away := range map[string]answerFunc{"hangs": answerHang, "503": answerStatus(503), "503 with Retry-After": answerRetryAfter(503, "60"), "refuses": answerDown} {
+		for _, seconds := range []int{3, 5, 10} { // a hang gives way after one
+			t.Run(fmt.Sprint(name, ", ", seconds, " s"), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					f := newFakeNet()
+					f.latency = 5 * time.Millisecond
+					tracker := start(t, f)
+					track(t, tracker, 1)
+					time.Sleep(time.Second)
+					f.set(away)
+					track(t, tracker, 100)
+					limit := time.Duration(seconds) * time.Second
+					time.AfterFunc(limit-1200*time.Millisecond, func() { f.set(answerStatus(202)) })
+					_ = closeWithin(tracker, limit)
+					assert.GreaterOrEqual(t, tracker.Stats().Delivered, uint64(95), "%+v", tracker.Stats())
+				})
+			})
+		}
+	}
+}

@@ -378,8 +378,8 @@ func (c *Config) checkQueue(report func(field, reason string)) {
 	report("BatchSize", checkCount(c.BatchSize, math.MaxInt))
 	report("ShutdownTimeout", checkDuration(c.ShutdownTimeout))
 	report("CloseTimeout", checkDuration(c.CloseTimeout))
-	if usual := (Config{}).withDefaults(); c.MaxQueueBytes < c.MaxEventBytes {
-		report("MaxQueueBytes", lessThan(c.MaxQueueBytes, usual.MaxQueueBytes, "MaxEventBytes", c.MaxEventBytes, usual.MaxEventBytes)+
+	if defaults := (Config{}).withDefaults(); c.MaxQueueBytes < c.MaxEventBytes {
+		report("MaxQueueBytes", lessThan(c.MaxQueueBytes, defaults.MaxQueueBytes, "MaxEventBytes", c.MaxEventBytes, defaults.MaxEventBytes)+
 			": the largest event could never be queued")
 	}
 }
@@ -394,24 +394,24 @@ func (c *Config) checkDelivery(report func(field, reason string)) {
 	report("MaxRetryAfter", checkDuration(c.MaxRetryAfter))
 	report("ProbeMin", checkDuration(c.ProbeMin))
 	report("ProbeMax", checkDuration(c.ProbeMax))
-	usual := Config{}.withDefaults()
+	defaults := Config{}.withDefaults()
 	if c.BackoffMax < c.BackoffMin {
-		report("BackoffMax", lessThan(c.BackoffMax, usual.BackoffMax, "BackoffMin", c.BackoffMin, usual.BackoffMin))
+		report("BackoffMax", lessThan(c.BackoffMax, defaults.BackoffMax, "BackoffMin", c.BackoffMin, defaults.BackoffMin))
 	}
 	if c.ProbeMax < c.ProbeMin {
-		report("ProbeMax", lessThan(c.ProbeMax, usual.ProbeMax, "ProbeMin", c.ProbeMin, usual.ProbeMin))
+		report("ProbeMax", lessThan(c.ProbeMax, defaults.ProbeMax, "ProbeMin", c.ProbeMin, defaults.ProbeMin))
 	}
 }
 
 // lessThan is the reason for a value that is less than the value of another field. The application may
 // have set only one of them, so the reason names both values.
-func lessThan[T comparable](value, usual T, other string, than, otherUsual T) string {
-	return valueOf(value, usual) + " is less than " + other + ", which is " + valueOf(than, otherUsual)
+func lessThan[T comparable](value, byDefault T, other string, than, otherByDefault T) string {
+	return valueOf(value, byDefault) + " is less than " + other + ", which is " + valueOf(than, otherByDefault)
 }
 
 // valueOf prints the value of a field, and whether it is the default.
-func valueOf[T comparable](value, usual T) string {
-	if value == usual {
+func valueOf[T comparable](value, byDefault T) string {
+	if value == byDefault {
 		return fmt.Sprintf("%v (the default)", value)
 	}
 	return fmt.Sprint(value)
@@ -427,12 +427,12 @@ const (
 )
 
 // checkCount checks a number whose zero was replaced by the default.
-func checkCount(n, most int) string {
+func checkCount(n, limit int) string {
 	switch {
 	case n < 0:
 		return "negative"
-	case n > most:
-		return fmt.Sprintf("%d is more than %d", n, most)
+	case n > limit:
+		return fmt.Sprintf("%d is more than %d", n, limit)
 	}
 	return ""
 }
@@ -459,9 +459,9 @@ func checkSiteID(id string) string {
 	return ""
 }
 
-func checkDefaultURL(raw string, most int) string {
-	if len(raw) > most {
-		return fmt.Sprintf("longer than %d bytes (Config.Limits.URL)", most)
+func checkDefaultURL(raw string, limit int) string {
+	if len(raw) > limit {
+		return fmt.Sprintf("longer than %d bytes (Config.Limits.URL)", limit)
 	}
 	return checkURL(raw)
 }

@@ -2,19 +2,15 @@ package footfall
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"log/slog"
 	"math"
 	"net/http"
 	"net/netip"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -353,131 +349,51 @@ func TestNewReportsMissingVariablesOfConfigFromEnv(t *testing.T) {
 	assert.Equal(t, []string{"BaseURL", "APIKey", "SiteID"}, fieldsOf(t, err))
 }
 
-func TestConfigDefaultsDoNotReplaceSetFields(t *testing.T) {
+// Sums and multiples of durations must not overflow: BackoffMax of 200 years made waits of less
+// than zero.
+func TestDurationsOfMoreThanAYearAreRefused(t *testing.T) {
 	t.Parallel()
-	set := Config{
-		QueryKeys: []string{}, MaxQueueEvents: 1, MaxQueueBytes: 2, MaxEventBytes: 3, BatchSize: 4, FlushInterval: 5, MaxInFlight: 6,
-		AttemptTimeout: 7, BackoffMin: 8, BackoffMax: 9, MaxRetryAfter: 10, ProbeMin: 11, ProbeMax: 12,
-		ShutdownTimeout: 13, CloseTimeout: 14, Limits: Limits{15, 16, 17, 18, 19}, Logger: slog.New(slog.DiscardHandler),
-	}
-	assert.True(t, reflect.DeepEqual(set, set.withDefaults()))
-}
-
-// documented is a struct's field with the default that its comment names.
-type documented struct {
-	name string
-	doc  string
-	says string // after "Defaults to", without the last full stop; "" if it says nothing
-}
-
-// documentedFields reads the comments of a struct's fields.
-func documentedFields(t *testing.T, file, typeName string) []documented {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
-	require.NoError(t, err)
-	var fields []documented
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok || spec.Name.Name != typeName {
-			return true
-		}
-		for _, field := range spec.Type.(*ast.StructType).Fields.List {
-			doc := strings.Join(strings.Fields(field.Doc.Text()+field.Comment.Text()), " ")
-			for _, name := range field.Names {
-				if name.IsExported() {
-					fields = append(fields, documented{name.Name, doc, defaultIn(doc)})
-				}
+	const year = 365 * 24 * time.Hour
+	for _, field := range []string{"FlushInterval", "AttemptTimeout", "BackoffMax", "MaxRetryAfter", "ProbeMax", "ShutdownTimeout", "CloseTimeout"} {
+		for d, wrong := range map[time.Duration]bool{year: false, year + 1: true, math.MaxInt64: true} {
+			cfg := rightConfig()
+			reflect.ValueOf(&cfg).Elem().FieldByName(field).SetInt(int64(d))
+			if err := cfg.checkAsNewDoes(); wrong {
+				assert.Equal(t, []string{field}, fieldsOf(t, err), d)
+			} else {
+				assert.NoError(t, err, field)
 			}
 		}
-		return false
-	})
-	require.NotEmpty(t, fields)
-	return fields
+	}
+	_, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey, Timeout: math.MaxInt64})
+	assert.Equal(t, []string{"Timeout"}, fieldsOf(t, err))
 }
 
-func defaultIn(doc string) string {
-	_, says, _ := strings.Cut(doc, "Defaults to ")
-	return strings.TrimSuffix(says, ".")
-}
+// settling is a Transport that settles every record as Delivered.
+type settling struct{}
 
-// meaning converts a documented default to the value of a field. It returns nil for a default
-// in words, such as "refusing the new event", which the zero value means.
-func meaning(says string, of reflect.Type) any {
-	size := int64(1)
-	number := strings.ReplaceAll(says, ",", "")
-	for unit, factor := range map[string]int64{" KiB": 1 << 10, " MiB": 1 << 20} {
-		if n, ok := strings.CutSuffix(number, unit); ok {
-			number, size = n, factor
+func (settling) Deliver(ctx context.Context, src *Source) {
+	one := make([]Record, 1)
+	for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+		for src.Take(one) == 1 {
+			src.Settle(one, OutcomeDelivered, nil)
 		}
 	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	switch {
-	case err == nil && of.Kind() == reflect.Int:
-		return int(n * size)
-	case says == "slog.Default()":
-		return slog.Default()
-	case of == reflect.TypeFor[[]string]() && says != "none":
-		return strings.Split(says, ", ")
-	}
-	if d, err := time.ParseDuration(says); err == nil {
-		return d
-	}
-	return nil
 }
 
-func TestConfigDefaultsAreAsDocumented(t *testing.T) {
+func TestAFieldThatIsLessThanAnotherNamesBothValues(t *testing.T) {
 	t.Parallel()
-	defaults := reflect.ValueOf(Config{}.withDefaults())
-	numbers := 0
-	for _, field := range documentedFields(t, "config.go", "Config") {
-		value := defaults.FieldByName(field.name)
-		if field.name == "Limits" { // its type names the defaults
-			continue
-		}
-		want := meaning(field.says, value.Type())
-		if want == nil {
-			assert.True(t, value.IsZero(), "%s: withDefaults sets %v, the comment says %q", field.name, value, field.says)
-			required := strings.Contains(field.doc, "Required") || value.Kind() == reflect.Bool
-			assert.True(t, required || field.says != "", "%s: the comment says neither Required nor Defaults to", field.name)
-			continue
-		}
-		numbers++
-		assert.Equal(t, want, value.Interface(), "%s: the comment says %q", field.name, field.says)
+	for want, change := range map[string]func(*Config){
+		"BackoffMax: 15s (the default) is less than BackoffMin, which is 1m0s":  func(c *Config) { c.BackoffMin = time.Minute },
+		"BackoffMax: 1ms is less than BackoffMin, which is 500ms (the default)": func(c *Config) { c.BackoffMax = time.Millisecond },
+		"BackoffMax: 1s is less than BackoffMin, which is 2s":                   func(c *Config) { c.BackoffMin, c.BackoffMax = 2*time.Second, time.Second },
+		"ProbeMax: 5m0s (the default) is less than ProbeMin, which is 1h0m0s":   func(c *Config) { c.ProbeMin = time.Hour },
+		"MaxQueueBytes: 100 is less than MaxEventBytes, which is 32768 (the default): the largest event could never be queued": func(c *Config) {
+			c.MaxQueueBytes = 100
+		},
+	} {
+		cfg := rightConfig()
+		change(&cfg)
+		assert.EqualError(t, cfg.checkAsNewDoes(), "footfall: Config."+want)
 	}
-	assert.GreaterOrEqual(t, numbers, 16, "the test no longer finds the documented defaults")
-}
-
-func TestLimitsDefaultsAreAsDocumented(t *testing.T) {
-	t.Parallel()
-	client, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey})
-	require.NoError(t, err)
-	for _, limits := range []Limits{Config{}.withDefaults().Limits, client.encoder.limits} {
-		value := reflect.ValueOf(limits)
-		for _, field := range documentedFields(t, "event.go", "Limits") {
-			number := value.FieldByName(field.name)
-			assert.Equal(t, meaning(field.says, number.Type()), number.Interface(), field.name)
-		}
-	}
-}
-
-func TestClientConfigDefaultsAreAsDocumented(t *testing.T) {
-	t.Parallel()
-	client, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey})
-	require.NoError(t, err)
-	actual := map[string]any{"Timeout": client.timeout, "MaxEventBytes": client.encoder.maxBytes}
-	said := make(map[string]any)
-	for _, field := range documentedFields(t, "client.go", "ClientConfig") {
-		if field.says != "" && field.name != "Limits" {
-			said[field.name] = meaning(field.says, reflect.TypeOf(actual[field.name]))
-		}
-	}
-	assert.Equal(t, said, actual)
-}
-
-func TestFieldsOfPagesHaveDefaults(t *testing.T) {
-	t.Parallel()
-	c := pagerOf(Config{})
-	assert.True(t, slices.Equal([]string{"utm_*", "ref", "source"}, c.keys))
-	assert.Empty(t, c.origin)
-	assert.Empty(t, c.proxies)
 }

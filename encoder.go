@@ -345,8 +345,8 @@ func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, er
 }
 
 // tooLong is the reason for a text of more bytes than a field of Limits, or than MaxEventBytes.
-func tooLong(what string, most int, field string) string {
-	return fmt.Sprintf("%slonger than %d bytes (Config.Limits.%s)", what, most, field)
+func tooLong(what string, limit int, field string) string {
+	return fmt.Sprintf("%slonger than %d bytes (Config.Limits.%s)", what, limit, field)
 }
 
 // appendFloat writes the value of p, a float with the given number of bits.

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"math/rand/v2"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -114,25 +115,6 @@ func TestEncodeLeavesHTMLUnescaped(t *testing.T) {
 	body, _ := mustEncode(t, plainEncoder(), d)
 	assert.Equal(t, 3, strings.Count(body, html))
 	assert.Contains(t, body, `?a=1&b=<2>`)
-}
-
-func TestEncodeKeepsTheLastOfPropsWithOneKey(t *testing.T) {
-	t.Parallel()
-	rows := map[string]struct {
-		props []Prop
-		want  string
-	}{
-		"first and last":               {[]Prop{P("k", 1), P("other", 2), P("k", 3)}, `"props":{"other":2,"k":3}}`},
-		"three in a row":               {[]Prop{P("k", 1), P("k", 2), P("k", "x")}, `"props":{"k":"x"}}`},
-		"a bad one that is overridden": {[]Prop{P("k", math.NaN()), P("k", 1)}, `"props":{"k":1}}`},
-	}
-	for name, row := range rows {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			body, _ := mustEncode(t, plainEncoder(), draftOf(row.props...))
-			assert.True(t, strings.HasSuffix(body, row.want), body)
-		})
-	}
 }
 
 func TestEncodeTakesTheURLOfEventThenPageThenDefault(t *testing.T) {
@@ -306,21 +288,6 @@ func TestEncodeReadsNoFieldThatIsLargerThanAnEvent(t *testing.T) {
 	}
 }
 
-// Track never blocks. The search for repeated keys is quadratic, so it must not run for props
-// that cannot fit in an event: these took seconds.
-func TestEncodeRefusesTooManyPropsWithoutSearchingThem(t *testing.T) {
-	t.Parallel()
-	props := make([]Prop, 50_000)
-	for i := range props {
-		props[i] = P("key_"+strconv.Itoa(1_000_000+i), i)
-	}
-	e, d := plainEncoder(), draftOf(props...)
-	_, _, err := e.append(nil, &d)
-	bad, ok := errors.AsType[*FieldError](err)
-	require.True(t, ok, "%T", err)
-	assert.Equal(t, "props", bad.Field, "found before the props are looked at")
-}
-
 func TestEncodeAcceptsURLsThatAreUnusual(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{
@@ -344,59 +311,154 @@ func TestEncodeAcceptsURLsThatAreUnusual(t *testing.T) {
 	}
 }
 
-// Not parallel: testing.AllocsPerRun counts the allocations of the whole process.
-func TestEncodeOfFourPropsAllocatesNothing(t *testing.T) {
-	e := plainEncoder()
-	buf := make([]byte, 0, 4096)
-	page := Page{rules: pagerOf(Config{}), https: true, host: "example.com", path: "/checkout"}
-	rows := map[string]draft{
-		"explicit URL": {url: "https://example.com/checkout?utm_source=x"},
-		"page":         {page: &page},
-		"default URL":  {},
-	}
-	for name, d := range rows {
-		t.Run(name, func(t *testing.T) {
-			d.name = "checkout_completed"
-			d.props = []Prop{P("plan", "pro \"plus\""), P("amount", 4999), P("rate", 0.19), P("id", uint64(7))}
-			allocs := testing.AllocsPerRun(1000, func() {
-				if _, _, err := e.append(buf, &d); err != nil {
-					panic(err)
-				}
-			})
-			assert.Zero(t, allocs)
-		})
+// fuzzed is an event made of the fuzzer's input.
+type fuzzed struct {
+	site, name, url string
+	key, text       string
+	numKey          string
+	i               int64
+	u               uint64
+	f               float64
+	f32             float32
+}
+
+func (z *fuzzed) props() []Prop {
+	return []Prop{
+		P(z.key, z.text), P(z.numKey+"i", z.i), P(z.numKey+"u", z.u),
+		P(z.numKey+"f", z.f), P(z.numKey+"g", z.f32), P(z.numKey+"i", z.i),
 	}
 }
 
-func BenchmarkEncodeOfFourProps(b *testing.B) {
-	e, d := plainEncoder(), draftOf(P("plan", "pro"), P("amount", 4999), P("rate", 0.19), P("currency", "EUR"))
-	buf := make([]byte, 0, 4096)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, _, err := e.append(buf, &d); err != nil {
-			b.Fatal(err)
+// kept reports whether no later prop has the key of prop i.
+func kept(props []Prop, i int) bool {
+	for _, later := range props[i+1:] {
+		if later.Key() == props[i].Key() {
+			return false
+		}
+	}
+	return true
+}
+
+// noLimits are Limits that no fuzzed event exceeds.
+var noLimits = Limits{Name: math.MaxInt, URL: math.MaxInt, Props: math.MaxInt, PropKey: math.MaxInt, PropText: math.MaxInt}
+
+// isSendableText reports whether a text has neither invalid UTF-8 nor a NUL.
+func isSendableText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+// sendable reports whether the event may be sent. It uses the standard library only.
+func (z *fuzzed) sendable() bool {
+	u, err := url.Parse(z.url)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return false
+	}
+	if strings.TrimSpace(z.site) == "" || strings.TrimSpace(z.name) == "" {
+		return false
+	}
+	props := z.props()
+	for i, p := range props {
+		if kept(props, i) && !sendableProp(p) {
+			return false
+		}
+	}
+	controls := strings.ContainsFunc(z.url, func(r rune) bool { return r < ' ' || r == 0x7f })
+	return isSendableText(z.site) && isSendableText(z.name) && utf8.ValidString(z.url) && !controls
+}
+
+func sendableProp(p Prop) bool {
+	if p.Key() == "" || !isSendableText(p.Key()) {
+		return false
+	}
+	switch v := p.Value().(type) {
+	case string:
+		return isSendableText(v)
+	case float64:
+		return !math.IsNaN(v) && !math.IsInf(v, 0)
+	case float32:
+		return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
+	}
+	return true
+}
+
+func FuzzEncodeMeansTheSameAsEncodingJSON(f *testing.F) {
+	f.Add("site_1", "signup", "https://example.com/", "plan", "pro", "n", int64(1), uint64(1), 0.1, float32(0.1))
+	f.Add("<s>", `"&\`, "https://example.com/?a=1&b=<2>", "n", "\u2028\x00\x7f", "", int64(math.MinInt64), uint64(math.MaxUint64), math.MaxFloat64, float32(math.MaxFloat32))
+	f.Add(" ", "", "/relative", "", "\xff", "\xff", int64(math.MaxInt64), uint64(0), math.NaN(), float32(math.Inf(1)))
+	f.Add("s", "n", "javascript:alert(1)", "k", "😀", "ni", int64(-1), uint64(1<<53+1), math.SmallestNonzeroFloat64, float32(1e-7))
+	f.Add("s", "n", "https://u:p@example.com/", "k", "v", "k", int64(0), uint64(1), math.Copysign(0, -1), float32(1e21))
+	f.Add("s", "n", "", "k", "v", "k", int64(0), uint64(1), 0.0, float32(0))
+	f.Add("s", "n", "https://example.com/#\x7f", "k", "v", "k", int64(0), uint64(1), 0.0, float32(0))
+	f.Add("s", "n", "https://example.com/", "k\x00", "v", "k", int64(0), uint64(1), 0.0, float32(0))
+	f.Add("s", "n\x00", "https://example.com/", "k", "v", "k", int64(0), uint64(1), 0.0, float32(0))
+	f.Add("s", "n", "HTTP://[::1]:80/%41", "k", "v", "k", int64(0), uint64(1), 1e21, float32(1e-6))
+	f.Fuzz(func(t *testing.T, site, name, url, key, text, numKey string, i int64, u uint64, fl float64, f32 float32) {
+		z := fuzzed{site, name, url, key, text, numKey, i, u, fl, f32}
+		e := newEncoder("", "", math.MaxInt, noLimits, pii.New(true, nil))
+		d := draft{siteID: site, name: name, url: url, props: z.props()}
+		body, _, err := e.append(make([]byte, 0, 4096), &d) // with room for plain props
+		require.Equal(t, z.sendable(), err == nil, "%+v: %v", z, err)
+		if err != nil {
+			assertRefusal(t, &z, err)
+			return
+		}
+		assertSameMeaning(t, &z, body)
+	})
+}
+
+func assertRefusal(t *testing.T, z *fuzzed, err error) {
+	t.Helper()
+	if z.url == "" && errors.Is(err, ErrNoURL) {
+		return
+	}
+	field, ok := errors.AsType[*FieldError](err)
+	require.True(t, ok, "%T", err)
+	for _, value := range []string{z.site, z.name, z.url, z.text} {
+		// A short value may occur in the text of the error. A key may contain the value.
+		if len(value) > 24 && !strings.Contains(z.key, value) && !strings.Contains(z.numKey, value) {
+			assert.NotContains(t, field.Error(), value)
 		}
 	}
 }
 
-func TestHundredthsAreWrittenAsAnyOtherNumber(t *testing.T) {
-	check := func(f float64) {
-		p := P("amount", f)
-		got, err := appendFloat(nil, &p, 64)
-		require.NoError(t, err)
-		want, err := json.Marshal(f)
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(got))
+func assertSameMeaning(t *testing.T, z *fuzzed, body []byte) {
+	t.Helper()
+	var got struct {
+		SiteID string         `json:"site_id"`
+		Name   string         `json:"name"`
+		URL    string         `json:"url"`
+		Props  map[string]any `json:"props"`
 	}
-	for _, f := range []float64{0, math.Copysign(0, -1), 0.01, -0.01, 0.1, 0.19, -1.5, 49.99, 1e13, 9999999999999.99, -9999999999999.99, 1e15, 0.29, 1.005, 0.015} {
-		check(f)
+	decoder := json.NewDecoder(strings.NewReader(string(body)))
+	decoder.UseNumber() // a float64 would hide a wrong last digit
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&got), "%q", body)
+	assert.False(t, decoder.More())
+	assert.Equal(t, [3]string{z.site, z.name, z.url}, [3]string{got.SiteID, got.Name, got.URL})
+	props := z.props()
+	distinct := 0
+	for i, p := range props {
+		if kept(props, i) {
+			distinct++
+			assertSameValue(t, p.Value(), got.Props[p.Key()])
+		}
 	}
-	for range 100_000 {
-		f := float64(rand.Int64N(2e15)-1e15) / 100
-		check(f)
-		check(math.Nextafter(f, 0)) // times 100 it may still be a whole number
-		f = float64(rand.Int64N(2e6)-1e6) / 1000
-		check(f)
-		check(math.Nextafter(f, 1e9))
+	assert.Len(t, got.Props, distinct)
+}
+
+func assertSameValue(t *testing.T, want, got any) {
+	t.Helper()
+	number, isNumber := got.(json.Number)
+	_, isText := want.(string)
+	require.Equal(t, !isText, isNumber, "%T for a %T", got, want)
+	switch want := want.(type) {
+	case string:
+		assert.Equal(t, want, got)
+	case int64:
+		assert.Equal(t, strconv.FormatInt(want, 10), number.String())
+	case uint64:
+		assert.Equal(t, strconv.FormatUint(want, 10), number.String())
+	case float64, float32:
+		written, err := json.Marshal(want)
+		require.NoError(t, err)
+		assert.Equal(t, string(written), number.String())
 	}
 }

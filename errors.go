@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
@@ -85,9 +83,9 @@ func failure(a *wire.Answer) error {
 // RejectedError is passed to Config.OnRejected for an accepted event that the API refused for good.
 // The event is not sent again.
 type RejectedError struct {
-	ID   uuid.UUID // the Idempotency-Key the event was sent with
-	Body []byte    // the event as it was sent, JSON; the receiver may keep it
-	Err  error     // why, usually an *APIError
+	ID   EventID // the Idempotency-Key of its requests
+	Body []byte  // the event as it was sent, JSON; the receiver may keep it
+	Err  error   // why, usually an *APIError
 }
 
 func (e *RejectedError) Error() string {

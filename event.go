@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 // Event is one custom event of a site (contract, section Event).
@@ -31,6 +33,23 @@ type Event struct {
 	// Props are custom key-value pairs. If two have the same key, the last one wins.
 	Props []Prop
 }
+
+// EventID is the id that Track gives to an event: a UUIDv7 (RFC 9562). It begins with the time of the
+// call, 48 bits of milliseconds since 1970, so ids sort by time, as bytes and as text. Every attempt to
+// deliver the event sends the id as its Idempotency-Key, from any process and any transport. An API
+// that remembers the key counts the event once.
+//
+// The UUID types of other packages are arrays of 16 bytes, too, so that a conversion suffices, such as
+// uuid.UUID(id) with github.com/google/uuid.
+type EventID [16]byte
+
+// String returns the id in the form of the Idempotency-Key: 32 lower-case hexadecimal digits with four
+// hyphens, such as "01939f6e-2a7c-7d3f-8a4b-5c6d7e8f9a0b".
+func (id EventID) String() string { return uuid.UUID(id).String() }
+
+// MarshalText returns the id as String does. JSON, such as the lines of [slog.JSONHandler], has the id
+// in this form.
+func (id EventID) MarshalText() ([]byte, error) { return uuid.UUID(id).MarshalText() }
 
 // Limits bounds the fields of an event. Track refuses an event beyond them, with the name of the
 // field, because the API would refuse it. The contract names no limits (section Limits): the
@@ -217,9 +236,9 @@ func propFromNumber(key, number string) (Prop, error) {
 
 // propError names a prop by its key, bounded and quoted: keys are the caller's data.
 func propError(key, reason string) error {
-	const longest = 64
-	if len(key) > longest {
-		key = key[:longest] + "…"
+	const maxShown = 64
+	if len(key) > maxShown {
+		key = key[:maxShown] + "…"
 	}
 	return &FieldError{Field: "props[" + strconv.Quote(key) + "]", Reason: reason}
 }

@@ -1,15 +1,19 @@
 package footfall
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -151,4 +155,30 @@ func TestFieldErrorBoundsTheKeyItNames(t *testing.T) {
 	_, err := PropsFromMap(map[string]any{strings.Repeat("\x00é", 1<<20): nil})
 	require.Error(t, err)
 	assert.Less(t, len(err.Error()), 512)
+}
+
+func TestAnEventIDIsTheTextOfItsUUIDInErrorsLogsAndJSON(t *testing.T) {
+	t.Parallel()
+	const text = "01939f6e-2a7c-7d3f-8a4b-5c6d7e8f9a0b"
+	id := EventID(uuid.MustParse(text))
+	rejected := &RejectedError{ID: id, Err: ErrNotFound}
+	assert.Contains(t, rejected.Error(), "event "+text+" rejected")
+	var lines, jsonLines bytes.Buffer
+	slog.New(slog.NewTextHandler(&lines, nil)).Info("rejected", "id", id)
+	slog.New(slog.NewJSONHandler(&jsonLines, nil)).Info("rejected", "id", id)
+	assert.Contains(t, lines.String(), "id="+text+"\n")
+	assert.Contains(t, jsonLines.String(), `"id":"`+text+`"`)
+}
+
+func TestLimitsDefaultsAreAsDocumented(t *testing.T) {
+	t.Parallel()
+	client, err := NewClient(ClientConfig{BaseURL: "https://api.example.com", APIKey: secretKey})
+	require.NoError(t, err)
+	for _, limits := range []Limits{Config{}.withDefaults().Limits, client.encoder.limits} {
+		value := reflect.ValueOf(limits)
+		for _, field := range documentedFields(t, "event.go", "Limits") {
+			number := value.FieldByName(field.name)
+			assert.Equal(t, meaning(field.says, number.Type()), number.Interface(), field.name)
+		}
+	}
 }

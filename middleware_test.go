@@ -3,6 +3,7 @@ package footfall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -363,4 +364,115 @@ func TestRefusedEventDoesNotChangeTheAnswer(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status)
 	assert.Empty(t, site.events())
 	assert.Equal(t, uint64(1), site.tracker.Stats().Invalid)
+}
+
+func TestNoVisitorAddressOrUserAgentIsSent(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	tracker, err := footfall.New(api.Config())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, closeTracker(tracker)) })
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /products/{id}", func(_ http.ResponseWriter, r *http.Request) {
+		assert.NoError(t, footfall.Track(r.Context(), "by_context"))
+		assert.NoError(t, tracker.TrackRequest(r, "by_request"))
+	})
+	handler := tracker.Middleware(
+		footfall.Rule{Route: "GET /products/{id}", PathProps: []string{"id"}, Page: footfall.PageReferer},
+		footfall.Rule{Route: "/products/{id}", Event: "any"},
+		footfall.Rule{Route: footfall.NoRoute},
+	)(mux)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.RemoteAddr = "203.0.113.99:4711" // the visitor's address
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	for _, path := range []string{"/products/203.0.113.99?ref=203.0.113.99&ip=203.0.113.99", "/nowhere"} {
+		resp, err := server.Client().Do(hostileRequest(t, server.URL+path))
+		require.NoError(t, err)
+		resp.Body.Close()
+	}
+	server.Close()
+	require.NoError(t, tracker.Flush(t.Context()))
+	requests := api.Requests()
+	require.Len(t, requests, 5)
+	for _, r := range requests {
+		// The application chose the path.
+		sent := strings.ReplaceAll(fmt.Sprintf("%s %v", r.Body, r.Header), "/products/203.0.113.99", "")
+		for _, secret := range []string{"203.0.113.99", "198.51.100", "2001:db8", "SecretAgent", "s3cret"} {
+			assert.NotContains(t, sent, secret)
+		}
+	}
+}
+
+// hostileRequest has a visitor's address and user agent in every header that proxies and
+// browsers use.
+func hostileRequest(t *testing.T, target string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+	require.NoError(t, err)
+	r.Host = "shop.example.com"
+	for name, value := range map[string]string{
+		"User-Agent":          "SecretAgent/7.0",
+		"X-Forwarded-For":     "203.0.113.99, 198.51.100.1",
+		"X-Real-Ip":           "203.0.113.99",
+		"X-Forwarded-Host":    "203.0.113.99",
+		"X-Forwarded-Proto":   "https",
+		"Forwarded":           `for="[2001:db8::1]";host=203.0.113.99`,
+		"Cf-Connecting-Ip":    "203.0.113.99",
+		"True-Client-Ip":      "203.0.113.99",
+		"Sec-Ch-Ua":           `"SecretAgent";v="7"`,
+		"Cookie":              "session=s3cret",
+		"Authorization":       "Bearer s3cret",
+		"Idempotency-Key":     "s3cret",
+		"Traceparent":         "00-s3cret",
+		"Referer":             "https://www.example.org/?token=s3cret&ref=203.0.113.99",
+		"X-Http-Method":       "SecretAgent",
+		"Content-Type":        "text/s3cret",
+		"Accept-Language":     "s3cret",
+		"X-Forwarded-Port":    "203.0.113.99",
+		"X-Original-Url":      "/s3cret",
+		"X-Client-Ip":         "2001:db8::1",
+		"X-Cluster-Client-Ip": "198.51.100.1",
+	} {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
+func TestConcurrentClientsNeverGetEachOthersData(t *testing.T) {
+	t.Parallel()
+	const clients, visits = 64, 15
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /users/{id}/buy", func(w http.ResponseWriter, r *http.Request) {
+		id := r.PathValue("id")
+		assert.NoError(t, footfall.Track(r.Context(), "by_context", footfall.P("id", id)))
+		_, _ = fmt.Fprint(w, id)
+	})
+	site := setup{
+		rules:  []footfall.Rule{{Route: "POST /users/{id}/buy", Event: "by_rule", PathProps: []string{"id"}}},
+		config: func(c *footfall.Config) { c.PublicURL = "" },
+	}.open(t, mux)
+	site.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = clients
+	var wg sync.WaitGroup
+	for client := range clients {
+		wg.Go(func() {
+			for visit := range visits {
+				id := fmt.Sprintf("%c%d-%d", 'a'+rune(client%26), client, visit)
+				_, body := site.do(t, "POST", "/users/"+id+"/buy?ref="+id)
+				assert.Equal(t, id, body)
+			}
+		})
+	}
+	wg.Wait()
+	seen := make(map[string]int)
+	for _, e := range site.events() {
+		id := e.Props["id"].(string)
+		assert.Equal(t, site.URL+"/users/"+id+"/buy?ref="+id, e.URL)
+		seen[e.Name+id]++
+	}
+	assert.Len(t, seen, 2*clients*visits)
+	for event, n := range seen {
+		assert.Equal(t, 1, n, event)
+	}
 }

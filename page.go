@@ -14,8 +14,8 @@ import (
 )
 
 // Page is the address of the page that an event belongs to. It contains the parts of a request
-// from which the URL is made when an event is encoded: scheme, host, path, and the query keys
-// that [Config.QueryKeys] lists. The zero Page means no page.
+// that the URL of an event consists of: scheme, host, path, and the query keys that
+// [Config.QueryKeys] lists. The zero Page means no page.
 type Page struct {
 	rules   *pager // makes a URL of the other fields; nil if there is no page, or the URL is given
 	url     string // without rules the URL of WithURL, else a usable one that the client sent, or ""
@@ -96,7 +96,7 @@ func (p *Page) appendOrigin(dst []byte) (out []byte, changed pageChange) {
 	}
 	host := p.host
 	switch {
-	case p.rules.accepts(host):
+	case p.rules.allowsHost(host):
 	case len(p.rules.hosts) > 0:
 		host, changed = p.rules.hosts[0], hostReplaced
 	default:
@@ -113,8 +113,8 @@ func (p *Page) appendOrigin(dst []byte) (out []byte, changed pageChange) {
 // noHost replaces an unknown host (RFC 6761, section 6.4).
 const noHost = "unknown.invalid"
 
-// accepts reports whether host is valid, and is in Config.Hosts if there are any.
-func (c *pager) accepts(host string) bool {
+// allowsHost reports whether host is valid, and is in Config.Hosts if there are any.
+func (c *pager) allowsHost(host string) bool {
 	if !isHost(host) {
 		return false
 	}
@@ -227,7 +227,7 @@ func (c *pager) page(r *http.Request) (p Page) {
 func (c *pager) setPage(p *Page, r *http.Request) {
 	p.rules, p.https, p.host = c, r.TLS != nil, r.Host
 	p.path, p.rawPath, p.query = r.URL.Path, r.URL.RawPath, r.URL.RawQuery
-	if c.believes() && c.trusts(r.RemoteAddr) {
+	if c.readsForwarded() && c.trusts(r.RemoteAddr) {
 		p.forward(r.Header)
 	}
 	if c.header != "" || c.source == PageReferer {
@@ -237,7 +237,7 @@ func (c *pager) setPage(p *Page, r *http.Request) {
 
 // headers returns the headers of a request that setPage reads.
 func (c *pager) headers() (names []string) {
-	if c.believes() {
+	if c.readsForwarded() {
 		names = append(names, "X-Forwarded-Proto", "X-Forwarded-Host")
 	}
 	if c.header != "" {
@@ -249,8 +249,8 @@ func (c *pager) headers() (names []string) {
 	return names
 }
 
-// believes reports whether note reads the X-Forwarded-* headers of some peers.
-func (c *pager) believes() bool { return c.origin == "" && len(c.proxies) > 0 }
+// readsForwarded reports whether setPage reads the X-Forwarded-* headers of some peers.
+func (c *pager) readsForwarded() bool { return c.origin == "" && len(c.proxies) > 0 }
 
 // referer returns the page of a URL that a client sent. It returns the zero Page if raw is not
 // a URL with a host that Config.Hosts allows.
@@ -259,7 +259,7 @@ func (c *pager) referer(raw string) Page {
 		return Page{}
 	}
 	u, err := url.Parse(strings.Clone(raw)) // a parse error would keep raw alive
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !c.elsewhere.accepts(u.Host) {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !c.elsewhere.allowsHost(u.Host) {
 		return Page{}
 	}
 	return Page{rules: c.elsewhere, https: u.Scheme == "https", host: u.Host, path: u.Path, rawPath: u.RawPath, query: u.RawQuery}
@@ -303,15 +303,15 @@ func lastEntry(lines []string) string {
 	return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 }
 
-// longestHost is a name of 253 bytes (RFC 1035, section 2.3.4) and a port.
-const longestHost = 253 + len(":65535")
+// maxHost is a name of 253 bytes (RFC 1035, section 2.3.4) and a port.
+const maxHost = 253 + len(":65535")
 
 // isHost reports whether s is a host name or an address, with an optional port. The client
 // chooses it, so isHost refuses every character that would end the host of a URL or that JSON
 // escapes.
 func isHost(s string) bool {
 	switch {
-	case s == "" || len(s) > longestHost:
+	case s == "" || len(s) > maxHost:
 		return false
 	case chars.Scan(s)&chars.NotHost == 0:
 		return true

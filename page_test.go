@@ -2,6 +2,8 @@ package footfall
 
 import (
 	"crypto/tls"
+	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -419,4 +421,34 @@ func assertPathOfURL(t *testing.T, path string) {
 	u, err := url.Parse("https://shop.example.com" + path)
 	require.NoError(t, err)
 	require.Equal(t, "shop.example.com", u.Host)
+}
+
+// The client chooses host, path and query. Every accepted page makes a URL that the encoder
+// accepts as an explicit one.
+func FuzzPageOfAnyRequestMakesAURL(f *testing.F) {
+	f.Add("example.com", "/a b", "", "utm_source=x&token=y")
+	f.Add("[::1]:80", "/a/b", "/a%2Fb", "ref=%zz&source=\"")
+	f.Add("evil.com/\"", "*", "", "utm_=<>&&&utm_x=joe%40example.com")
+	f.Add("a:80", "/\xff\x00", "/%ff%00", "utm_\xff=1")
+	f.Add("a.b", "/[x]", "/[x]", "ref=a#b")
+	f.Fuzz(func(t *testing.T, host, path, rawPath, query string) {
+		page := Page{rules: pagerOf(Config{}), https: true, host: host, path: path, rawPath: rawPath, query: query}
+		if !page.usable() {
+			assert.Empty(t, page.String())
+			return
+		}
+		text := page.String()
+		require.Empty(t, checkUnusualURL(text), "%q", text)
+		quoted, err := json.Marshal(text)
+		require.NoError(t, err)
+		e := newEncoder("s", "", math.MaxInt, noLimits, pii.New(true, nil))
+		body, _, err := e.append(nil, &draft{name: "n", page: &page})
+		require.NoError(t, err)
+		var got struct{ URL json.RawMessage }
+		require.NoError(t, json.Unmarshal(body, &got), "%q", body)
+		var plain, marshalled string
+		require.NoError(t, json.Unmarshal(got.URL, &plain))
+		require.NoError(t, json.Unmarshal(quoted, &marshalled))
+		assert.Equal(t, marshalled, plain)
+	})
 }

@@ -18,8 +18,6 @@ func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 	switch {
 	case w.closing && (t.pickUnsent(src, w, now) || t.pickHeld(src, w, retry.Untried, now)):
 		ok = true
-	case t.scopes.APIOpen():
-		ok = t.pickProbe(src, w, now)
 	case !src.held.Some() && !t.scopes.AnyOpen():
 		ok = src.takeWaiting(w.one[:])
 	default:
@@ -65,8 +63,7 @@ func (t *httpTransport) pickWaiting(src *Source, w *worker, probe bool, now time
 			return true
 		}
 		w.known = false
-		in, _ := t.scopes.GroupOf(w.kindOf())
-		if (in == (retry.Group{}) || probe) && t.admit(src, w, retry.New, now) {
+		if (!t.scopes.BlockOf(w.kindOf()).IsSet() || probe) && t.admit(src, w, retry.New, now) {
 			return true
 		}
 		t.hold(src, w, now)
@@ -76,21 +73,18 @@ func (t *httpTransport) pickWaiting(src *Source, w *worker, probe bool, now time
 
 // hold holds the event of w, which was never sent.
 func (t *httpTransport) hold(src *Source, w *worker, now time.Time) {
-	in, due := t.scopes.GroupOf(w.kind)
-	src.hold(w.one[0], retry.Event[*Record]{Kind: w.kind, Fresh: true}, in, due, now)
+	src.hold(w.one[0], retry.Event[*Record]{Kind: w.kind, Fresh: true}, t.scopes.BlockOf(w.kind), now)
 }
 
-// pickUnsent takes an event that was never sent while the tracker closes. While events fail, it takes a
-// random one, because neighbors often fail for the same reason, and events whose breaker is open come
-// after all others.
+// pickUnsent takes an event that was never sent while the tracker closes. Events that wait for a breaker
+// come after all others, because they may take long.
 func (t *httpTransport) pickUnsent(src *Source, w *worker, now time.Time) bool {
-	take := src.takeAny
-	if t.scopes.Quiet() {
-		take = src.takeWaiting
-	}
-	for take(w.one[:]) {
+	for src.takeWaiting(w.one[:]) {
+		if !t.scopes.AnyOpen() {
+			return true
+		}
 		w.known = false
-		if in, _ := t.scopes.GroupOf(w.kindOf()); in == (retry.Group{}) {
+		if !t.scopes.BlockOf(w.kindOf()).IsSet() {
 			return true
 		}
 		t.hold(src, w, now)
@@ -112,48 +106,19 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 		w.doubtful = w.doubtful || p == retry.Suspect
 		return true
 	}
-	in, due := t.scopes.GroupOf(e.Kind)
-	src.held.Return(e, in, due, now)
+	src.held.Return(e, t.scopes.BlockOf(e.Kind), now)
 	return false
 }
 
-// pickProbe takes an event to try an API that accepts none. The newest and a random one of those
-// that were never sent, and one that has failed, take turns. Before the next probe is due, it is
-// the newest.
-func (t *httpTransport) pickProbe(src *Source, w *worker, now time.Time) bool {
-	due := t.scopes.APIDue()
-	if !due.Early.After(now) {
-		due.Since = time.Time{} // any
-	}
-	newest := func() bool { return src.takeNewest(w.one[:], due.Since) && t.admit(src, w, retry.New, now) }
-	if due.Next.After(now) {
-		return !due.New.After(now) && newest()
-	}
-	some := func() bool { return src.takeAny(w.one[:]) && t.admit(src, w, retry.Unsent, now) }
-	held := func() bool { return t.pickHeld(src, w, retry.Any, now) }
-	switch t.turn++; t.turn % 3 {
-	case 0:
-		return newest() || some() || held()
-	case 1:
-		return held() || newest() || some()
-	}
-	return some() || held()
-}
-
-// admit reports whether the breakers admit the event of w. That of the API does if it said so.
+// admit reports whether the breakers admit the event of w.
 func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Time) (ok bool) {
 	kind := w.kindOf()
 	w.pass, ok = t.scopes.Admit(kind, age, now)
 	if !ok || !w.pass.IsProbe() {
 		return ok
 	}
-	if t.scopes.APIOpen() {
-		t.arm(now)
-		return true
-	}
 	w.doubtful = true
-	in, due := t.scopes.GroupOf(kind)
-	src.held.SetDue(in, due, now)
+	src.held.SetDue(t.scopes.BlockOf(kind), now)
 	return true
 }
 
@@ -166,8 +131,9 @@ const (
 	// leader take less.
 	storePatience = 30 * time.Second
 
-	// closeWait is the longest wait of a circuit breaker while the tracker closes.
-	closeWait = 2 * time.Second
+	// closeWait is the longest wait of a circuit breaker while the tracker closes, also if the API asks
+	// for a longer one: an event that is not sent in time is lost.
+	closeWait = time.Second
 )
 
 // beginClose determines whether events that fail from now on are sent again: if the API has ever
@@ -176,8 +142,7 @@ const (
 func (t *httpTransport) beginClose(src *Source, now time.Time) {
 	t.closing = true
 	t.scopes.Hurry(closeWait, now)
-	src.held.Regroup(t.scopes.GroupOf, now)
-	t.arm(now)
+	src.held.Regroup(t.scopes.BlockOf, now)
 	if t.accepted == OutcomeStored || !t.scopes.Accepted().IsZero() {
 		t.settled = now
 		src.accept()

@@ -377,13 +377,39 @@ func TestCloseRetriesEventsThatFailedBeforeTheAPIRefusedAnother(t *testing.T) {
 	})
 }
 
+// One event has failed often. That tells little about others, so they do not wait for the next probe.
+func TestAnEventOfAKindWhereOneFailsOftenIsTriedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.latency = 100 * time.Millisecond
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, `"bad"`) {
+				return answerStatus(403)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		add := func(value string) {
+			require.NoError(t, tracker.Track(t.Context(), "tested", footfall.P("value", value)))
+			time.Sleep(time.Millisecond)
+		}
+		add("bad")
+		time.Sleep(time.Hour) // the next probe is due in minutes
+		for _, value := range []string{"bad", "good", "bad"} {
+			add(value)
+		}
+		waitFor(t, tracker, 1, 2*time.Second)
+		assert.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
 func TestAnOutageDuringCloseCostsFewRequests(t *testing.T) {
 	for name, row := range map[string]struct {
 		accepts, fails time.Duration // how long the answers take
 		most           int
 	}{
-		"an event is accepted before the others fail": {0, time.Millisecond, 600},
-		"an event is accepted after a row has failed": {time.Millisecond, 0, 600}, // the row counts as usual then
+		"an event is accepted before the others fail": {0, time.Millisecond, 700},
+		"an event is accepted after a row has failed": {time.Millisecond, 0, 700}, // the row counts as usual then
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

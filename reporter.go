@@ -34,8 +34,8 @@ type reporter struct {
 	pending bool      // the timer runs
 	last    time.Time // of the last line
 
-	reported   map[source]time.Time // when a line about redacted values was due last
-	redactions []redaction          // lines to write
+	reported   map[place]time.Time // when a line about redacted values was due last
+	redactions []redaction         // lines to write
 }
 
 // tally counts events since the last line.
@@ -47,7 +47,7 @@ type tally struct {
 }
 
 func newReporter(log *slog.Logger, onRejected func(*RejectedError)) *reporter {
-	r := &reporter{log: log, onRejected: onRejected, writing: make(chan struct{}, 1), reported: make(map[source]time.Time)}
+	r := &reporter{log: log, onRejected: onRejected, writing: make(chan struct{}, 1), reported: make(map[place]time.Time)}
 	r.timer = time.AfterFunc(time.Hour, r.write)
 	r.timer.Stop()
 	return r
@@ -122,39 +122,39 @@ func (r *reporter) schedule() {
 }
 
 const (
-	// redactedEvery is the least time between two lines about the same source.
+	// redactedEvery is the least time between two lines about the same place.
 	redactedEvery = time.Hour
 
-	// maxRedacted bounds the sources that have a line of their own. The others share one.
+	// maxRedacted bounds the places that have a line each. The others share one.
 	maxRedacted = 100
 
 	// maxLogged bounds a key or a name in a line, in bytes.
 	maxLogged = 100
 )
 
-// source is where values are redacted.
-type source struct {
-	kind sourceKind
+// place is where values are redacted.
+type place struct {
+	kind placeKind
 	key  string // of a prop
 }
 
-type sourceKind uint8
+type placeKind uint8
 
 const (
-	fromProp sourceKind = iota
+	fromProp placeKind = iota
 	fromPage
 	fromOthers // of props beyond maxRedacted
 )
 
 // redaction is a line about a redacted value.
 type redaction struct {
-	from  source
+	from  place
 	event string
 }
 
-// redacted logs, at most once an hour for each source, that the guard redacted a value of an
+// redacted logs, at most once an hour for each place, that the guard redacted a value of an
 // event. It does not keep the strings of the caller.
-func (r *reporter) redacted(from source, event string) {
+func (r *reporter) redacted(from place, event string) {
 	from.key = from.key[:min(len(from.key), maxLogged)]
 	now := time.Now()
 	r.mu.Lock()
@@ -162,9 +162,9 @@ func (r *reporter) redacted(from source, event string) {
 	if r.isReported(from, now) {
 		return
 	}
-	kept := source{from.kind, strings.Clone(from.key)}
+	kept := place{from.kind, strings.Clone(from.key)}
 	if !r.makeRoom(now) {
-		if kept = (source{kind: fromOthers}); r.isReported(kept, now) {
+		if kept = (place{kind: fromOthers}); r.isReported(kept, now) {
 			return
 		}
 	}
@@ -173,16 +173,16 @@ func (r *reporter) redacted(from source, event string) {
 	r.schedule()
 }
 
-func (r *reporter) isReported(from source, now time.Time) bool {
+func (r *reporter) isReported(from place, now time.Time) bool {
 	last, ok := r.reported[from]
 	return ok && now.Sub(last) < redactedEvery
 }
 
-// makeRoom reports whether another source may be kept, and another line. It removes sources
+// makeRoom reports whether another place may be kept, and another line. It removes places
 // whose hour is over.
 func (r *reporter) makeRoom(now time.Time) bool {
 	if len(r.reported) >= maxRedacted {
-		maps.DeleteFunc(r.reported, func(_ source, at time.Time) bool { return now.Sub(at) >= redactedEvery })
+		maps.DeleteFunc(r.reported, func(_ place, at time.Time) bool { return now.Sub(at) >= redactedEvery })
 	}
 	return len(r.reported) < maxRedacted && len(r.redactions) < maxRedacted
 }

@@ -148,14 +148,14 @@ type Rules struct {
 	routes  *routeFinder // of the net/http middleware; nil in adapters
 }
 
-// routeTable finds the rules of a route as they write it, without parsing it. Up to fewRoutes
+// routeTable finds the rules of a route as they write it, without parsing it. Up to maxCompared
 // comparisons take less time than a map.
 type routeTable struct {
 	all  []*routeRules
 	many map[string]*routeRules
 }
 
-const fewRoutes = 8
+const maxCompared = 8
 
 func (t *routeTable) add(r *routeRules) {
 	if t.many[r.text] == nil {
@@ -165,7 +165,7 @@ func (t *routeTable) add(r *routeRules) {
 }
 
 func (t *routeTable) find(route string) *routeRules {
-	if len(t.all) > fewRoutes {
+	if len(t.all) > maxCompared {
 		return t.many[route]
 	}
 	for _, r := range t.all {

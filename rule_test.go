@@ -1,12 +1,14 @@
 package footfall_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -314,34 +316,158 @@ func TestRuleWithoutRefererPageIgnoresTheReferer(t *testing.T) {
 	assert.Equal(t, []string{shopURL + "/api/cart"}, urls(site.events()))
 }
 
-func TestHeadersNamesTheHeadersThatAnAdapterHasToCopy(t *testing.T) {
-	prefetch := []string{"Sec-Purpose", "Purpose", "X-Moz"}
-	forwarded := []string{"X-Forwarded-Proto", "X-Forwarded-Host"}
-	for _, tc := range []struct {
-		name   string
-		config func(*footfall.Config)
-		rule   footfall.Rule
-		want   footfall.NeededHeaders
-		ofPost bool // whether a POST needs them too
-	}{
-		{"a plain rule", nil, footfall.Rule{Route: "GET /"}, footfall.NeededHeaders{Observed: prefetch}, false},
-		{"a rule that takes the referring page", nil, footfall.Rule{Route: "GET /", Page: footfall.PageReferer},
-			footfall.NeededHeaders{Observed: append(prefetch, "Referer")}, true},
-		{"trusted proxies", func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} },
-			footfall.Rule{Route: "GET /"}, footfall.NeededHeaders{Page: forwarded, Observed: prefetch}, false},
-		{"a function that may look at any", func(c *footfall.Config) { c.Skip = func(*http.Request) bool { return false } },
-			footfall.Rule{Route: "GET /"}, footfall.NeededHeaders{Observed: prefetch, All: true}, true},
+func TestAnyRouteNamesEventsByMethodAndPattern(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ pattern, request, want string }{
+		"the root":                {"GET /{$}", "GET /", "get_root"},
+		"the root's subtree":      {"/", "GET /anything/at/all", "get_any"},
+		"the subtree's root":      {"/", "GET /", "get_root"},
+		"a path":                  {"GET /pricing", "GET /pricing", "get_pricing"},
+		"the request's method":    {"/pricing", "PUT /pricing", "put_pricing"},
+		"a wildcard by its name":  {"GET /products/{id}", "GET /products/42", "get_products_id"},
+		"two wildcards":           {"DELETE /users/{user}/cards/{card}", "DELETE /users/jane/cards/4111", "delete_users_user_cards_card"},
+		"the rest of a path":      {"GET /files/{rest...}", "GET /files/a/secret.txt", "get_files_rest"},
+		"a subtree":               {"POST /docs/", "POST /docs/a/b", "post_docs_any"},
+		"the root of a subtree":   {"POST /docs/", "POST /docs/", "post_docs"},
+		"a host is not named":     {"example.com/pricing", "GET /pricing", "get_pricing"},
+		"capitals":                {"GET /API/V2", "GET /API/V2", "get_api_v2"},
+		"a dash and a dot":        {"GET /robots-2.txt", "GET /robots-2.txt", "get_robots_2_txt"},
+		"other letters":           {"GET /preise/größe", "GET /preise/gr%C3%B6%C3%9Fe", "get_preise_gr__e"},
+		"signs only leave no gap": {"GET /a/~/b", "GET /a/~/b", "get_a_b"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			tracker := footfalltest.New(t, func(c *footfall.Config) {
-				if tc.config != nil {
-					tc.config(c)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := setup{rules: []footfall.Rule{{Route: footfall.AnyRoute}}}.open(t, muxOf(tc.pattern))
+			method, path, _ := strings.Cut(tc.request, " ")
+			r := site.request(t, method, path, nil)
+			r.Host = "example.com"
+			resp, err := site.Client().Do(r)
+			require.NoError(t, err)
+			resp.Body.Close()
+			assert.Equal(t, []string{tc.want}, site.names())
+		})
+	}
+}
+
+func TestAnyRouteMeansRoutesThatNoOtherRuleNames(t *testing.T) {
+	t.Parallel()
+	site := setup{rules: []footfall.Rule{
+		{Route: footfall.AnyRoute},
+		{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Status5xx},
+	}}.open(t, muxOf("POST /checkout", "GET /pricing"))
+	site.do(t, "POST", "/checkout") // its rule does not match a 200
+	site.get(t, "/pricing")
+	site.get(t, "/nowhere")
+	site.do(t, "PUT", "/pricing")
+	site.do(t, "HEAD", "/pricing")
+	assert.Equal(t, []string{"get_pricing"}, site.names())
+}
+
+func TestAnyRouteWithAnEventNamesThemAllAlike(t *testing.T) {
+	t.Parallel()
+	site := setup{rules: []footfall.Rule{{Route: footfall.AnyRoute, Event: "pageview"}}}.open(t, muxOf("GET /a", "GET /b"))
+	site.get(t, "/a")
+	site.get(t, "/b")
+	assert.Equal(t, []string{"pageview", "pageview"}, site.names())
+}
+
+func TestNoRouteMeans404And405(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rules []footfall.Rule
+		want  []string
+	}{
+		"not asked": {[]footfall.Rule{{Route: footfall.AnyRoute}}, []string{"get_found", "get_found"}},
+		"automatic names": {[]footfall.Rule{{Route: footfall.NoRoute}},
+			[]string{"get_no_route", "get_no_route", "post_no_route"}},
+		"a name": {[]footfall.Rule{{Route: footfall.NoRoute, Event: "not_found", Status: footfall.Status4xx}},
+			[]string{"not_found", "not_found", "not_found"}},
+		"a class that cannot be": {[]footfall.Rule{{Route: footfall.NoRoute, Status: footfall.Success}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mux := muxOf("GET /found")
+			mux.Handle("GET /found/but-missing", answering(http.StatusNotFound))
+			site := setup{rules: append(tc.rules, footfall.Rule{Route: "GET /found/but-missing", Event: "get_found"})}.open(t, mux)
+			if name != "not asked" {
+				site.get(t, "/users/jane@example.com")
+				site.get(t, "/users/joe")
+				site.do(t, "POST", "/found")
+				site.do(t, "HEAD", "/nowhere")
+				assert.Equal(t, tc.want, namesOrNil(site))
+				return
+			}
+			site.get(t, "/nowhere")
+			site.do(t, "POST", "/found")
+			site.get(t, "/found")
+			site.get(t, "/found/but-missing") // a 404 by the route's handler
+			assert.Equal(t, tc.want, namesOrNil(site))
+		})
+	}
+}
+
+func namesOrNil(s *siteUnderTest) []string {
+	if names := s.names(); len(names) > 0 {
+		return names
+	}
+	return nil
+}
+
+// rawly sends one request, to the shop if it has no host, and waits for the end of the answer.
+func (s *siteUnderTest) rawly(t *testing.T, lines ...string) string {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", s.Listener.Addr().String(), 10*time.Second)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	if len(lines) == 1 {
+		lines = append(lines, "Host: shop.example.com")
+	}
+	_, err = fmt.Fprintf(conn, "%s\r\nConnection: close\r\n\r\n", strings.Join(lines, "\r\n"))
+	require.NoError(t, err)
+	text, err := io.ReadAll(bufio.NewReader(conn))
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestNamesNeverHaveTheRawPath(t *testing.T) {
+	t.Parallel()
+	mux := muxOf("/users/{id}/", "GET /cards/{card}", "GET /docs/")
+	rules := []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute}, {Route: "/users/{id}/"}}
+	for _, withRule := range []bool{false, true} {
+		for name, line := range map[string]string{
+			"a redirect to the subtree":            "GET /users/secret HTTP/1.1",
+			"a redirect to the subtree of CONNECT": "CONNECT /users/secret HTTP/1.1",
+			"a redirect to the clean path":         "GET /users/./secret/../secret/x HTTP/1.1",
+			"a wildcard":                           "GET /cards/secret HTTP/1.1",
+			"nothing found":                        "GET /secret HTTP/1.1",
+			"another method":                       "POST /cards/secret HTTP/1.1",
+			"a whole URL as target":                "GET http://secret.example.com/secret HTTP/1.1",
+			"an authority as target":               "CONNECT secret.example.com:443 HTTP/1.1",
+			"an encoded path":                      "GET /users/%73ecret HTTP/1.1",
+		} {
+			t.Run(fmt.Sprintf("%s, with a rule of the route %t", name, withRule), func(t *testing.T) {
+				t.Parallel()
+				s := setup{rules: rules[:2]}
+				if withRule {
+					s.rules = rules
+				}
+				site := s.open(t, mux)
+				site.rawly(t, line)
+				for _, name := range site.names() {
+					assert.NotContains(t, name, "secret")
 				}
 			})
-			headers := tracker.Rules(tc.rule).NeededHeaders()
-			assert.Equal(t, tc.want, headers)
-			assert.True(t, headers.Needed(http.MethodGet))
-			assert.Equal(t, tc.ofPost, headers.Needed(http.MethodPost))
-		})
+		}
+	}
+}
+
+func TestNamesNeverContainANonStandardMethod(t *testing.T) {
+	t.Parallel()
+	site := setup{rules: []footfall.Rule{{Route: footfall.AnyRoute}, {Route: footfall.NoRoute}}}.open(t, muxOf("/any"))
+	site.rawly(t, "SECRET /any HTTP/1.1")
+	site.rawly(t, "SECRET /nowhere HTTP/1.1")
+	for _, name := range site.names() {
+		assert.NotContains(t, name, "secret", "any client could fill the dashboard with names")
 	}
 }

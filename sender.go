@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 	"github.com/footfall-dev/footfall/internal/senders"
@@ -33,10 +35,10 @@ type httpTransport struct {
 	share   senders.Share // of doubtful events
 	scopes  *retry.Scopes
 	log     retry.Log
-	timer   *time.Timer // wakes Deliver when the API may be probed
-	turn    uint        // counts events that were taken while others had failed
-	closing bool        // a sender has noticed that the tracker closes
-	settled time.Time   // when the API last settled an event after that; if it ever did before, when that was
+	turn    uint      // counts events that were taken while others had failed
+	closing bool      // a sender has noticed that the tracker closes
+	early   bool      // the last attempt that failed was interrupted
+	settled time.Time // when the API last settled an event after that; if it ever did before, when that was
 }
 
 // worker is the state of a sender. Workers are pooled, so that starting a sender does not
@@ -80,25 +82,18 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 // it finds no event that it may send.
 func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 	defer t.poster.Close()
-	t.mu.Lock()
-	t.timer = time.AfterFunc(time.Hour, func() { t.timeOver(src) })
-	t.timer.Stop()
-	t.mu.Unlock()
-	defer t.timer.Stop()
 	var running sync.WaitGroup
 	for {
 		waiting, ok := src.wait(ctx, t.idle)
 		if !ok {
 			break
 		}
-		n, look := t.wanted(waiting, src)
+		n := t.wanted(waiting, src)
 		for ; n > 0 && t.start(); n-- {
 			running.Go(func() { t.send(ctx, src) })
 		}
-		again := t.interruptStuck(n, &running)
-		if look {
-			src.lookLater(max(t.interval, leastLook), again)
-		}
+		again := t.interruptStuck(src, n, &running)
+		src.lookLater(max(t.interval, leastLook), again)
 	}
 	src.again.Stop()
 	running.Wait()
@@ -109,34 +104,31 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 // that no sender has taken.
 const leastLook = 100 * time.Millisecond
 
-// wanted returns how many senders to start for the given number of waiting events, and whether to
-// look later for events that no sender takes. While the tracker closes, each event has a sender.
-func (t *httpTransport) wanted(waiting int, src *Source) (n int, look bool) {
+// wanted returns how many senders to start for the given number of waiting events. While the tracker
+// closes, each event has a sender.
+func (t *httpTransport) wanted(waiting int, src *Source) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n = t.crew.Wanted(waiting)
-	switch {
-	case src.isClosing():
-		return waiting, true
-	case t.scopes.APIOpen():
-		if due := t.scopes.APIDue(); due.New.After(time.Now()) {
-			return 0, false
-		}
-		return 1, false
+	if src.isClosing() {
+		return waiting
 	}
-	return n, true
+	return n
 }
 
-// interruptStuck ends up to n attempts that take long, because n senders more should run. While the
-// API accepts nothing, it ends all that take long, because other events may be probes then. It
-// returns after which time there may be others, or 0.
-func (t *httpTransport) interruptStuck(n int, running *sync.WaitGroup) (again time.Duration) {
+// interruptStuck ends attempts that take long: up to n, because n senders more should run; while the API
+// accepts nothing, all, because other events may be probes then. It returns after which time there may
+// be others, or 0.
+func (t *httpTransport) interruptStuck(src *Source, n int, running *sync.WaitGroup) (again time.Duration) {
 	t.mu.Lock()
-	open := t.scopes.APIOpen()
-	if open {
-		n = t.crew.Running()
+	p := senders.Usual
+	switch {
+	case t.scopes.APIOpen():
+		p = senders.Outage
+	case src.isClosing():
+		p = senders.Closing
 	}
-	stuck, again := t.crew.Stuck(n, open, time.Now())
+	stuck, again := t.crew.Stuck(n, p, time.Now())
 	t.mu.Unlock()
 	for _, interrupt := range stuck {
 		running.Go(interrupt)
@@ -193,7 +185,9 @@ func (t *httpTransport) takeEvent(ctx context.Context, src *Source, w *worker) b
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if ctx.Err() == nil && t.pick(src, w) {
-		t.crew.Begin(&w.member, w.one[0].attempts.Interrupted, w.pass.Began)
+		a := &w.one[0].attempts
+		slow := t.early && !w.closing && t.scopes.APIOpen() // perhaps the API accepts events, but takes long
+		t.crew.Begin(&w.member, slow || a.Interrupted, a.Waived, w.pass.Began)
 		return true
 	}
 	t.endSender(src, w)
@@ -251,7 +245,11 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	}
 	end.err = failure(&a)
 	if end.verdict != wire.Refused {
-		end.asked = retry.After(a.RetryAfter, w.answer.Date, time.Now(), t.longest)
+		limit := t.longest
+		if w.closing {
+			limit = min(limit, closeWait)
+		}
+		end.asked = retry.After(a.RetryAfter, w.answer.Date, time.Now(), limit)
 	}
 }
 
@@ -329,6 +327,9 @@ func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
 	}
 	if again {
 		t.scopes.Retried(true)
+		if w.one[0].attempts.Asked {
+			t.scopes.Recovered(w.kindOf(), now)
+		}
 	}
 	if t.scopes.AnyOpen() {
 		src.held.Accepted(now)
@@ -343,41 +344,14 @@ func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
 
 // changed lets the held events wait for the breakers that are open now.
 func (t *httpTransport) changed(src *Source, w *worker, c retry.Change, now time.Time) {
-	switch {
-	case c.Opened || c.Closed:
-		src.held.Regroup(t.scopes.GroupOf, now)
-	case w.pass.IsProbe():
-		in, due := t.scopes.GroupOf(w.kindOf())
-		src.held.SetDue(in, due, now)
+	if c.Opened || c.Closed {
+		src.held.Regroup(t.scopes.BlockOf, now)
+	} else if b := t.scopes.BlockOf(w.kindOf()); b.IsSet() {
+		src.held.SetDue(b, now) // an attempt that was in flight may have moved the next probe
 	}
-	t.arm(now)
 	if c.Closed {
 		src.Wake()
 	}
-}
-
-// arm sets the timer to the time when the API may be probed.
-func (t *httpTransport) arm(now time.Time) {
-	if !t.scopes.APIOpen() {
-		t.timer.Stop()
-		return
-	}
-	due := t.scopes.APIDue()
-	next := due.New
-	if !next.After(now) {
-		next = due.Next
-	}
-	if next.After(now) {
-		t.timer.Reset(next.Sub(now))
-	}
-}
-
-// timeOver is called by the timer.
-func (t *httpTransport) timeOver(src *Source) {
-	t.mu.Lock()
-	t.arm(time.Now())
-	t.mu.Unlock()
-	src.Wake()
 }
 
 // slowFailure is the time after which a failed attempt counts twice, because it occupied a
@@ -394,6 +368,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended(w, false, now)
+	t.early = end.early
 	if unsure && a.Unsure && t.scopes.Accepted().After(a.Last) {
 		t.scopes.Cancel(kind, w.pass)
 		t.changed(src, w, retry.Change{}, now)
@@ -415,26 +390,25 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	if a.Failures > 0 {
 		since = a.Last
 	}
-	suspect := false
-	if !w.closing && t.scopes.AcceptedSince(kind, since) {
+	suspect, limited := false, end.asked > 0 && t.scopes.IsLimited(kind, now)
+	if !w.closing && !limited && t.scopes.AcceptedSince(kind, since) {
 		suspect = a.Strike(f.Took >= slowFailure)
 	}
 	if end.early {
-		a.Interrupt()
+		a.Interrupt(w.member.Waived())
 		w.closing, a.AtClose = false, false // it gets all its time once
 	}
-	a.Failures, a.Last, a.Unsure = a.Failures+1, now, unsure
-	in, due := t.scopes.GroupOf(kind)
-	doubted := a.Suspect() && !t.scopes.FailsAtRandom()
-	wait := max(t.wait(a, w, doubted), end.asked)
-	if least, doubts := t.scopes.Doubts(kind); doubts {
+	a.Failures, a.Last, a.Unsure, a.Asked = a.Failures+1, now, unsure, end.asked > 0
+	doubted := a.Suspect() && !t.scopes.FailsAtRandom() && !limited
+	wait := max(t.wait(a, w, doubted, limited), end.asked)
+	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing {
 		wait = max(wait, least+t.backoff.Delay(0))
 	}
 	if t.closing && !t.settled.IsZero() && now.Sub(t.settled) > t.patience {
 		src.held.Suspend()
 	}
 	line = t.tell(w, end, suspect && !w.pass.IsProbe(), now)
-	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Wait: wait, Err: end.err}, in, due, now)
+	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Wait: wait, Err: end.err}, t.scopes.BlockOf(kind), now)
 	t.changed(src, w, c, now)
 	return line, false
 }
@@ -443,7 +417,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 // that the event of w has become one.
 func (t *httpTransport) tell(w *worker, end *ending, suspect bool, now time.Time) (line func()) {
 	if suspect {
-		return t.log.Suspect(w.one[0].ID, end.err, now)
+		return t.log.Suspect(uuid.UUID(w.one[0].ID), end.err, now)
 	}
 	class := failureClass(end)
 	tell, all := t.scopes.Tell(w.kindOf(), class, now)
@@ -472,12 +446,12 @@ func failureClass(end *ending) retry.Class {
 const longestWait = 20
 
 // wait returns how long an event that has failed waits.
-func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect bool) time.Duration {
+func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect, limited bool) time.Duration {
 	step := max(int(a.Strikes)-1, min(int(a.Failures)-1, 3))
 	own := retry.Backoff{Base: t.backoff.Base, Max: longestWait * t.backoff.Max}
 	switch {
-	case w.closing || t.scopes.FailsAtRandom():
-		return t.backoff.Delay(min(step, 2))
+	case w.closing || limited || t.scopes.FailsAtRandom():
+		return t.backoff.Delay(min(step, 1))
 	case suspect:
 		own.Low = 0.5
 	case w.pass.IsProbe():

@@ -389,6 +389,42 @@ func TestAHangingProbeInAnOutageDoesNotDelayALaterEvent(t *testing.T) {
 	})
 }
 
+func TestAProbeThatHangsGivesWayWhileTheAPIAcceptsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = time.Hour })
+		track(t, tracker, 20)
+		time.Sleep(5 * time.Minute)
+		f.set(inTurn(reply{0, answerHang}, reply{0, answerStatus(202)}))
+		waitFor(t, tracker, 19, time.Minute)
+		assert.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// Each probe is another event. If each were interrupted, none would be accepted.
+func TestAnAPIThatIsSlowAfterAnOutageGetsEventsSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		tracker := start(t, f)
+		eachSecond := func(n int) {
+			for range n {
+				track(t, tracker, 1)
+				time.Sleep(time.Second)
+			}
+		}
+		eachSecond(1)
+		f.set(answerDown)
+		eachSecond(300)
+		f.mu.Lock()
+		f.latency, f.answer = 3*time.Second, answerStatus(202)
+		f.mu.Unlock()
+		eachSecond(60)
+		assert.Greater(t, tracker.Stats().Delivered, uint64(1))
+		assert.NoError(t, closeWithin(tracker, time.Hour))
+	})
+}
+
 // A 429 without a Retry-After may be about one event only.
 func TestAnEventThatIsAlwaysAnswered429DelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ type Stats struct {
 	Tracked   uint64 // accepted: Track returned nil
 	Delivered uint64 // the API answered 202
 	Rejected  uint64 // the API refused the event for good; passed to OnRejected
-	Dropped   uint64 // given up: the oldest of a full queue (Config.DropOldest), undelivered when Close ended, or beyond the bounds of a store
+	Dropped   uint64 // lost since: the oldest of a full queue (Config.DropOldest), undelivered when Close ended, given up by the Transport, or beyond the bounds of a store
 	Stored    uint64 // kept by the Transport: on disk, not delivered yet; with a stream, all that NATS has acknowledged
 	Queued    uint64 // waiting, delayed or in flight
 

@@ -243,11 +243,11 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 // reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.
 func (t *Tracker) reportRedacted(d *draft, redacted int) {
 	t.encoder.eachRedacted(d.props, func(key string) {
-		t.reporter.redacted(source{fromProp, key}, d.name)
+		t.reporter.redacted(place{fromProp, key}, d.name)
 		redacted--
 	})
 	if redacted > 0 {
-		t.reporter.redacted(source{kind: fromPage}, d.name)
+		t.reporter.redacted(place{kind: fromPage}, d.name)
 	}
 }
 
@@ -318,7 +318,7 @@ func (t *Tracker) Flush(ctx context.Context) error {
 // Outage returns the current outage, for logs, metrics and health checks: when attempts began to fail,
 // and why the latest one did. It returns false if there is none, or if Config.Transport does not
 // implement [OutageReporter]. An outage of the API is no reason to restart the application, because
-// events wait, or to send it no requests. With a stream the outage is that of NATS.
+// events wait, or to send it no requests. With a stream, it is an outage of NATS.
 func (t *Tracker) Outage() (o Outage, out bool) {
 	if t.inactive() || t.outages == nil {
 		return o, false

@@ -20,8 +20,8 @@ import (
 
 // Record is an encoded event and its id.
 type Record struct {
-	ID   uuid.UUID // UUIDv7, the Idempotency-Key of every attempt
-	Body []byte    // JSON body of the POST; valid and unchanged until the record is settled
+	ID   EventID // the Idempotency-Key of every attempt
+	Body []byte  // JSON body of the POST; valid and unchanged until the record is settled
 
 	ref      queue.Ref
 	attempts retry.Attempts
@@ -119,7 +119,7 @@ func memoryOf(cfg *Config) (memory []byte, failed func()) {
 // a kill there are none, only after a power failure, or if the memory was changed.
 func ReadMemory(memory []byte) (records []Record, damaged int) {
 	damaged = queue.ReadMemory(memory, func(id uuid.UUID, body []byte) {
-		records = append(records, Record{ID: id, Body: body})
+		records = append(records, Record{ID: EventID(id), Body: body})
 	})
 	slices.SortStableFunc(records, func(a, b Record) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return records, damaged
@@ -161,7 +161,7 @@ type reportingTransport struct {
 	reporter *reporter
 }
 
-// Outage is a time in which no events are accepted: they wait, and only probes are sent.
+// Outage is a time when no events are accepted: events wait, and only probes are sent.
 type Outage struct {
 	Since time.Time // when an attempt failed first, of those since the last event that was accepted
 	Err   error     // of the latest failed attempt
@@ -336,7 +336,7 @@ func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
 		r.OnInterrupt(nil) // before another attempt has the deadline
 		p.attempts.End(attempt)
 	}()
-	a := p.api.Post(attempt, r.ID, r.Body, into.Body)
+	a := p.api.Post(attempt, uuid.UUID(r.ID), r.Body, into.Body)
 	if a.Err != nil && attempt.Err() != nil {
 		return p.api.Clean(context.Cause(attempt))
 	}

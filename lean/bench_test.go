@@ -94,7 +94,7 @@ func rawLoop(b *testing.B, addr string, n int) {
 			defer conn.Close()
 			buf := make([]byte, 4096)
 			for range (b.N + n - 1 - i) / n {
-				if err := ask(conn, request, buf); err != nil {
+				if err := exchange(conn, request, buf); err != nil {
 					b.Error(err)
 					return
 				}
@@ -105,7 +105,7 @@ func rawLoop(b *testing.B, addr string, n int) {
 	rates(b, spent)
 }
 
-func ask(conn net.Conn, request, buf []byte) error {
+func exchange(conn net.Conn, request, buf []byte) error {
 	if _, err := conn.Write(request); err != nil {
 		return err
 	}

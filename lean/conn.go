@@ -40,12 +40,12 @@ type conn struct {
 	lines  lines
 	header header
 
-	written chan struct{} // closed when a large request has been written, else nil
-	asked   time.Time     // start of the last attempt
-	timed   time.Time     // when the deadline was set
-	used    bool          // an answer was read
-	stale   bool          // it was used, and ended or had unsolicited data before the next answer
-	keep    bool          // another request may follow
+	written     chan struct{} // closed when a large request has been written, else nil
+	lastAttempt time.Time     // when it began
+	timed       time.Time     // when the deadline was set
+	used        bool          // an answer was read
+	stale       bool          // it was used, and ended or had unsolicited data before the next answer
+	keep        bool          // another request may follow
 
 	interrupt func() // close
 }
@@ -71,7 +71,7 @@ func (c *conn) close() { c.raw.Close() }
 // deadline, which is up to a 64th of timeout earlier. The attempt may have started before, on a
 // connection that turned out to be closed.
 func (c *conn) begin(at time.Time, timeout time.Duration) {
-	c.asked, c.keep = at, false
+	c.lastAttempt, c.keep = at, false
 	if later := at.Sub(c.timed); later < 0 || later > timeout/64 {
 		c.timed = at
 		_ = c.SetDeadline(at.Add(timeout)) // fails if the connection is closed, as write will
@@ -83,7 +83,7 @@ func (c *conn) begin(at time.Time, timeout time.Duration) {
 // before it has read everything, and read then returns either the answer or the error.
 func (c *conn) write(head []byte, r footfall.Record) error {
 	c.out = appendRequest(c.out[:0], head, r)
-	if err := c.unasked(); err != nil { // just before the write, so that little can arrive in between
+	if err := c.unsolicited(); err != nil { // just before the write, so that little can arrive in between
 		c.stale = c.used
 		return err
 	}
@@ -124,13 +124,13 @@ func (c *conn) finishWrite() {
 }
 
 var (
-	errUnasked  = errors.New("the server sent data before the request")
-	errNoAnswer = errors.New("the connection was closed before the answer")
+	errUnsolicited = errors.New("the server sent data before the request")
+	errNoAnswer    = errors.New("the connection was closed before the answer")
 )
 
-// unasked returns an error if data or the end of the connection has arrived since the last
+// unsolicited returns an error if data or the end of the connection has arrived since the last
 // answer. It does not block, and checks the buffers of every layer.
-func (c *conn) unasked() error {
+func (c *conn) unsolicited() error {
 	if c.socket != nil {
 		c.socket.poll = true
 		defer func() { c.socket.poll = false }()
@@ -140,7 +140,7 @@ func (c *conn) unasked() error {
 	_, err := c.in.Peek(1)
 	switch {
 	case err == nil:
-		return errUnasked
+		return errUnsolicited
 	case err == io.EOF:
 		return errNoAnswer
 	case !errors.Is(err, errNothingYet):
@@ -148,7 +148,7 @@ func (c *conn) unasked() error {
 	}
 	for _, layer := range c.layers {
 		if !layer.isWhole() {
-			return errUnasked
+			return errUnsolicited
 		}
 	}
 	return nil

@@ -122,14 +122,14 @@ func (p *pool) sweep() {
 	kept := p.idle[:0]
 	oldest := now
 	for _, c := range p.idle {
-		if now.Sub(c.asked) >= idleTimeout {
+		if now.Sub(c.lastAttempt) >= idleTimeout {
 			delete(p.open, c)
 			c.close()
 			continue
 		}
 		kept = append(kept, c)
-		if c.asked.Before(oldest) {
-			oldest = c.asked
+		if c.lastAttempt.Before(oldest) {
+			oldest = c.lastAttempt
 		}
 	}
 	clear(p.idle[len(kept):])

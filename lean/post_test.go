@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -35,18 +34,18 @@ func newPosterTo(t *testing.T, dial func(context.Context) (net.Conn, error)) *po
 // post posts one event.
 func (p *poster) post(ctx context.Context) (footfall.Answer, error) {
 	var a footfall.Answer
-	err := p.Post(ctx, footfall.Record{ID: uuid.UUID{1}, Body: []byte("{}")}, &a)
+	err := p.Post(ctx, footfall.Record{ID: footfall.EventID{1}, Body: []byte("{}")}, &a)
 	return a, err
 }
 
 // api is a server on a loopback socket that accepts every event. Its functions may use the
 // connection before the answer.
 type api struct {
-	addr     string
-	onAccept func(net.Conn) net.Conn
-	onAsked  func(conn net.Conn, n int) // called after the nth request, from 0, and before the answer
+	addr      string
+	onAccept  func(net.Conn) net.Conn
+	onRequest func(conn net.Conn, n int) // called after the nth request, from 0, and before the answer
 
-	asked atomic.Int64 // requests
+	requests atomic.Int64
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -88,9 +87,9 @@ func (a *api) serve(conn net.Conn) {
 			return
 		}
 		_, _ = io.Copy(io.Discard, req.Body)
-		a.asked.Add(1)
-		if a.onAsked != nil {
-			a.onAsked(conn, n)
+		a.requests.Add(1)
+		if a.onRequest != nil {
+			a.onRequest(conn, n)
 		}
 		if _, err := io.WriteString(conn, acceptance); err != nil {
 			return

@@ -26,9 +26,9 @@ type proxy struct {
 	listener *net.TCPListener
 	greet    func(net.Conn) (host, granted, refused string)
 
-	mu    sync.Mutex
-	hosts map[string]string
-	asked []string
+	mu        sync.Mutex
+	hosts     map[string]string
+	requested []string
 }
 
 // newProxy returns a proxy with the protocol of greet. greet returns the requested host and
@@ -63,17 +63,17 @@ func (p *proxy) lead(host, to string) {
 	p.hosts[host] = to
 }
 
-func (p *proxy) ask(host string) (to string) {
+func (p *proxy) target(host string) (to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, host)
+	p.requested = append(p.requested, host)
 	return p.hosts[host]
 }
 
 func (p *proxy) serve(conn net.Conn) {
 	defer conn.Close()
 	host, granted, refused := p.greet(conn)
-	to := p.ask(host)
+	to := p.target(host)
 	if to == "nowhere" {
 		_, _ = io.Copy(io.Discard, conn) // until the client disconnects
 		return
@@ -135,7 +135,7 @@ func TestProxyOfTheEnvironmentIsAskedForATunnel(t *testing.T) {
 	}
 	require.NoError(t, tracker.Close(t.Context()))
 	assert.Equal(t, uint64(10), tracker.Stats().Delivered)
-	assert.Contains(t, httpProxy.asked, "api.example.com:80")
+	assert.Contains(t, httpProxy.requested, "api.example.com:80")
 }
 
 func TestSOCKSProxyOfTheEnvironmentIsAsked(t *testing.T) {
@@ -150,7 +150,7 @@ func TestSOCKSProxyOfTheEnvironmentIsAsked(t *testing.T) {
 	require.NoError(t, track(t, tracker))
 	require.NoError(t, tracker.Close(t.Context()))
 	assert.Equal(t, uint64(1), tracker.Stats().Delivered)
-	assert.Contains(t, socksProxy.asked, "example.com")
+	assert.Contains(t, socksProxy.requested, "example.com")
 }
 
 func TestProxyThatRefusesIsAnOutageAndItsPasswordIsNotLogged(t *testing.T) {

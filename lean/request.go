@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/internal/version"
 )
@@ -51,7 +49,7 @@ func appendRequest(b, head []byte, r footfall.Record) []byte {
 }
 
 // appendID appends r.ID.String() without allocating.
-func appendID(b []byte, id uuid.UUID) []byte {
+func appendID(b []byte, id footfall.EventID) []byte {
 	b = hex.AppendEncode(b, id[:4])
 	for _, group := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
 		b = hex.AppendEncode(append(b, '-'), group)

@@ -14,7 +14,7 @@ type adopter struct {
 	adoption *adoption
 	scanned  time.Time       // last search of the directory
 	orphans  []string        // files found then and not tried yet
-	shunned  map[string]bool // files that could not be opened
+	ignored  map[string]bool // files that could not be opened
 }
 
 // adoption moves the events of one file.
@@ -58,7 +58,7 @@ func (a *adopter) findOrphan(own string) bool {
 	for len(a.orphans) > 0 {
 		path := a.orphans[0]
 		a.orphans = a.orphans[1:]
-		if path == own || a.shunned[path] {
+		if path == own || a.ignored[path] {
 			continue
 		}
 		if c := claimOld(path); c != nil && a.openFile(c) {
@@ -85,7 +85,7 @@ func (a *adopter) listFiles() bool {
 func (a *adopter) openFile(c *claim) bool {
 	st, t, err := openClaimed(c, nothing(a.spool.runID), a.spool.log)
 	if err != nil {
-		a.shun(c, err)
+		a.ignore(c, err)
 		return false
 	}
 	feed := a.spool.feed
@@ -94,12 +94,12 @@ func (a *adopter) openFile(c *claim) bool {
 	return true
 }
 
-// shun ignores a file that cannot be opened.
-func (a *adopter) shun(c *claim, err error) {
-	if !a.shunned[c.path] {
+// ignore logs a file that cannot be opened, and leaves it out of later searches.
+func (a *adopter) ignore(c *claim, err error) {
+	if !a.ignored[c.path] {
 		a.spool.log.Error("spool: a file that another process left cannot be opened; it is left as it is", "file", c.path, "error", err)
 	}
-	a.shunned[c.path] = true
+	a.ignored[c.path] = true
 	c.release()
 }
 
@@ -151,7 +151,7 @@ func (a *adopter) leaveFile(err error) {
 	dropped := a.adoption
 	a.adoption = nil
 	dropped.store.close()
-	a.shun(dropped.claim, err)
+	a.ignore(dropped.claim, err)
 	a.spool.wakeOwner()
 }
 

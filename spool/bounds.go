@@ -41,7 +41,7 @@ func (o *owner) removeSurplus() {
 // free drops the oldest event. It returns false if Config.RefuseNew is set, or if all events
 // are in flight.
 func (o *owner) free() (freed int64, ok bool) {
-	o.told.full(o.log, &o.cfg)
+	o.notices.full(o.log, &o.cfg)
 	if o.cfg.RefuseNew {
 		return 0, false
 	}

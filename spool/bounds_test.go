@@ -139,11 +139,11 @@ func TestCloseStoresAsManyEventsAsFit(t *testing.T) {
 }
 
 // slow is a Next that delivers a few events when the tracker closes, and then hangs.
-type slow struct{ few int }
+type slow struct{ delivers int }
 
 func (n slow) Deliver(ctx context.Context, src *footfall.Source) {
 	<-src.Closing()
-	some := make([]footfall.Record, n.few)
+	some := make([]footfall.Record, n.delivers)
 	if _, ok := src.Wait(ctx); ok {
 		src.Settle(some[:src.Take(some)], footfall.OutcomeDelivered, nil)
 	}

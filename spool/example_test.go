@@ -55,8 +55,8 @@ func ExampleSpool_Stats() {
 	api.Always(footfalltest.Status(503))
 	cfg := api.Config()
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	quiet := spool.Config{Dir: dir, Logger: cfg.Logger}
-	tracker, _, err := spool.Open(cfg, quiet)
+	settings := spool.Config{Dir: dir, Logger: cfg.Logger}
+	tracker, _, err := spool.Open(cfg, settings)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -68,7 +68,7 @@ func ExampleSpool_Stats() {
 
 	// The next process delivers the events of the file.
 	api.Always(nil)
-	tracker, store, err := spool.Open(cfg, quiet)
+	tracker, store, err := spool.Open(cfg, settings)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/internal/window"
 )
@@ -74,10 +72,10 @@ type feed struct {
 	wake   func() // the owner
 
 	mu      sync.Mutex
-	window  window.Window[*item] // not taken
-	out     map[uuid.UUID]*item  // all that are in memory
-	again   []*item              // given up by Next, to be offered again
-	direct  []footfall.Record    // failed while in memory only, to be written to the file
+	window  window.Window[*item]       // not taken
+	out     map[footfall.EventID]*item // all that are in memory
+	again   []*item                    // given up by Next, to be offered again
+	direct  []footfall.Record          // failed while in memory only, to be written to the file
 	ended   []parcel
 	file    progress
 	failing failing
@@ -90,11 +88,11 @@ type feed struct {
 
 // progress is how far the file has been read into memory.
 type progress struct {
-	loaded  uint64 // records below are in memory or have ended
-	last    uint64 // last key
-	behind  bool   // there are records from loaded on
-	asleep  int    // failed events that are in the file only
-	reading bool   // it is read again for them
+	loaded     uint64 // records below are in memory or have ended
+	last       uint64 // last key
+	behind     bool   // there are records from loaded on
+	inFileOnly int    // failed events that are in the file only
+	reading    bool   // it is read again for them
 }
 
 // failing are the events of the file that have failed and are not settled.
@@ -104,20 +102,20 @@ func (l *failing) add(n, bytes int) { l.events, l.bytes = l.events+n, l.bytes+by
 
 // ending is what has happened since the tracker began to close.
 type ending struct {
-	closed  bool
-	over    bool // events of the file are no longer handed out
-	lostRow int  // consecutive events that Next has given up, also before
-	alive   bool // Next has delivered an event
+	closed          bool
+	over            bool // events of the file are no longer handed out
+	consecutiveLost int  // consecutive events that Next has given up, also before
+	delivered       bool // Next has delivered an event
 }
 
 // count counts an event of the file, which Next has settled or given up.
 func (e *ending) count(o footfall.Outcome) {
 	if o != footfall.OutcomeLost {
-		e.lostRow, e.alive = 0, e.closed
+		e.consecutiveLost, e.delivered = 0, e.closed
 		return
 	}
-	e.lostRow++
-	e.over = e.over || e.closed && !e.alive && e.lostRow >= enoughLost
+	e.consecutiveLost++
+	e.over = e.over || e.closed && !e.delivered && e.consecutiveLost >= enoughLost
 }
 
 // own counts the events of this run that are Stored.
@@ -127,12 +125,12 @@ type own struct {
 }
 
 var (
-	_ footfall.ProbeStore = (*feed)(nil)
+	_ footfall.Store      = (*feed)(nil)
 	_ footfall.MovedStore = (*feed)(nil)
 )
 
 func newFeed(maxAge time.Duration, wake func()) *feed {
-	f := &feed{maxAge: maxAge, wake: wake, clock: clock{begun: time.Now()}, out: make(map[uuid.UUID]*item)}
+	f := &feed{maxAge: maxAge, wake: wake, clock: clock{begun: time.Now()}, out: make(map[footfall.EventID]*item)}
 	f.next = footfall.NewSource(f)
 	return f
 }
@@ -148,24 +146,12 @@ func (f *feed) Waiting() (n int, more bool) {
 func (f *feed) signal() { f.next.Wake() }
 
 // Take implements footfall.Store.
-func (f *feed) Take(dst []footfall.Record) int { return f.takeItems(dst, f.window.TakeOldest) }
-
-// TakeAny implements footfall.ProbeStore.
-func (f *feed) TakeAny(one []footfall.Record) bool {
-	return f.takeItems(one[:1], f.window.TakeAny) == 1
-}
-
-// TakeNewest implements footfall.ProbeStore.
-func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
-	return f.takeItems(one[:1], func() (*item, bool) { return f.window.TakeNewest(since) }) == 1
-}
-
-func (f *feed) takeItems(dst []footfall.Record, next func() (*item, bool)) int {
+func (f *feed) Take(dst []footfall.Record) int {
 	f.mu.Lock()
 	var gone int
 	n, now := 0, time.Now()
 	for n < len(dst) {
-		it, ok := next()
+		it, ok := f.window.TakeOldest()
 		if !ok {
 			break
 		}
@@ -194,7 +180,7 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	it := f.out[r.ID]
 	known := it != nil && it.taken
 	if known && f.end.closed && err != nil {
-		f.countInRow(footfall.OutcomeLost)
+		f.countSettled(footfall.OutcomeLost)
 	}
 	if !known || it.isInMemoryOnly() {
 		f.mu.Unlock()
@@ -229,7 +215,7 @@ func (f *feed) keep(it *item, r *footfall.Record) bool {
 		return true
 	case f.failing.events >= failedEvents || f.failing.bytes+len(r.Body) > failedBytes:
 		delete(f.out, r.ID)
-		f.file.asleep++
+		f.file.inFileOnly++
 		return false
 	}
 	it.failed = true
@@ -264,13 +250,13 @@ func (f *feed) failedDirect() (records []footfall.Record) {
 	return records
 }
 
-// wakeSleepers reads the file again from its beginning when there is room in memory for failed
+// reloadFailed reads the file again from its beginning when there is room in memory for failed
 // events that are in the file only.
-func (f *feed) wakeSleepers() {
-	if f.file.asleep == 0 || f.failing.events >= failedEvents/2 || f.failing.bytes >= failedBytes/2 || len(f.ended) > 0 || f.file.behind || f.end.closed {
+func (f *feed) reloadFailed() {
+	if f.file.inFileOnly == 0 || f.failing.events >= failedEvents/2 || f.failing.bytes >= failedBytes/2 || len(f.ended) > 0 || f.file.behind || f.end.closed {
 		return
 	}
-	f.file.asleep, f.file.loaded, f.file.behind, f.file.reading = 0, 0, true, true
+	f.file.inFileOnly, f.file.loaded, f.file.behind, f.file.reading = 0, 0, true, true
 	f.wake()
 }
 
@@ -281,9 +267,9 @@ func (f *feed) low() bool {
 
 func (f *feed) full() bool { return f.window.Len() >= windowEvents || f.window.Bytes() >= windowBytes }
 
-// push adds an event to the window. arrived is zero unless the event has just arrived.
-func (f *feed) push(it *item, arrived time.Time) {
-	f.window.Add(it, it.length(), arrived)
+// push adds an event to the window.
+func (f *feed) push(it *item) {
+	f.window.Add(it, it.length())
 	f.out[it.rec.ID] = it
 }
 
@@ -344,7 +330,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 		case o == footfall.OutcomeLost:
 			f.giveBack(it)
 		default:
-			f.countInRow(o)
+			f.countSettled(o)
 			f.countOutcome(o)
 			own += f.endEvent(it)
 		}
@@ -370,11 +356,11 @@ func (f *feed) giveBack(it *item) {
 		f.again = append(f.again, it)
 		return
 	}
-	f.countInRow(footfall.OutcomeLost)
+	f.countSettled(footfall.OutcomeLost)
 }
 
-// countInRow counts an event of the file, which Next has settled or given up.
-func (f *feed) countInRow(o footfall.Outcome) {
+// countSettled counts an event of the file, which Next has settled or given up.
+func (f *feed) countSettled(o footfall.Outcome) {
 	if f.end.count(o); f.end.over {
 		f.ready()
 	}

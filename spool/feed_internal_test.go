@@ -342,19 +342,6 @@ func TestAnEventTooLargeForTheFileStaysInMemory(t *testing.T) {
 	assert.Equal(t, 1, f.next.Take(taken), "it is tried again")
 }
 
-func TestTheNewestEventIsTakenIfItArrivedAfterATime(t *testing.T) {
-	f, _ := newTestFeed()
-	f.stored(some(1, 2))
-	one := make([]footfall.Record, 1)
-	now := time.Now()
-	assert.False(t, f.TakeNewest(one, now), "both came before")
-	assert.True(t, f.TakeNewest(one, now.Add(-time.Minute)))
-	assert.Equal(t, some(2, 1)[0].rec.ID, one[0].ID)
-	f.file.behind = true
-	f.stored(some(3, 1))
-	assert.False(t, f.TakeNewest(one, now), "it is in the file only")
-}
-
 func TestAnEventThatExpiresWhenItFailsIsNotRetried(t *testing.T) {
 	f, _ := newTestFeed()
 	f.maxAge = time.Hour

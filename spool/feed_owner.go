@@ -18,7 +18,7 @@ func (f *feed) clockNow() time.Duration {
 
 // load adds a record of the file to the window. It returns false if the window is full. keep
 // copies the body, which is mapped memory.
-func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []byte) (more bool, told int) {
+func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []byte) (more bool, counted int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.full() {
@@ -39,7 +39,7 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 		return true, f.expire(it)
 	}
 	it.rec.Body = keep(r.rec.Body)
-	f.push(it, time.Time{})
+	f.push(it)
 	f.ready()
 	return true, 0
 }
@@ -77,7 +77,7 @@ func (f *feed) stored(items []*item) {
 			continue
 		}
 		f.file.loaded = it.key + 1
-		f.push(it, time.Now())
+		f.push(it)
 	}
 	f.ready()
 }
@@ -97,7 +97,7 @@ func (f *feed) committed(s *store, ended int) {
 	defer f.mu.Unlock()
 	f.ended = append(f.ended[:0], f.ended[ended:]...)
 	f.copyCounts(s)
-	f.wakeSleepers()
+	f.reloadFailed()
 }
 
 // copyCounts copies the counts of the file.
@@ -127,9 +127,9 @@ func (f *feed) dropOldest() (size int, ok bool) {
 		f.window.TakeOldest()
 	}
 	f.stats.Dropped++
-	told := f.endEvent(it)
+	counted := f.endEvent(it)
 	f.mu.Unlock()
-	f.moved(told, footfall.OutcomeLost)
+	f.moved(counted, footfall.OutcomeLost)
 	return it.size, true
 }
 
@@ -148,7 +148,7 @@ func (f *feed) reclaim() *item {
 			return it
 		default:
 			it.taken = false
-			f.push(it, time.Time{})
+			f.push(it)
 			f.ready()
 		}
 	}
@@ -192,14 +192,14 @@ func (f *feed) oldest() *item {
 // expired so far.
 func (f *feed) sweep(now time.Time) uint64 {
 	f.mu.Lock()
-	told := 0
+	counted := 0
 	for it := f.oldest(); it != nil && f.tooOld(it, now); it = f.oldest() {
 		f.window.TakeOldest()
-		told += f.expire(it)
+		counted += f.expire(it)
 	}
 	expired := f.stats.Expired
 	f.mu.Unlock()
-	f.moved(told, footfall.OutcomeLost)
+	f.moved(counted, footfall.OutcomeLost)
 	return expired
 }
 
@@ -212,7 +212,7 @@ func (f *feed) expose(records []footfall.Record, large bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range records {
-		f.push(&item{rec: r, large: large}, time.Now())
+		f.push(&item{rec: r, large: large})
 	}
 	f.ready()
 }

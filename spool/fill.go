@@ -13,7 +13,7 @@ func (o *owner) fill() {
 		if !ok {
 			return
 		}
-		now, told := time.Now(), 0
+		now, counted := time.Now(), 0
 		seen := 0
 		more, err := o.store.read(from, func(k, v []byte) error {
 			r, err := decode(k, v)
@@ -21,13 +21,13 @@ func (o *owner) fill() {
 				return err
 			}
 			more, n := o.feed.load(&r, o.runID, now, o.keep)
-			told += n
+			counted += n
 			if seen++; !more || seen > maxEvents {
 				return errEnough
 			}
 			return nil
 		})
-		o.feed.moved(told, footfall.OutcomeLost)
+		o.feed.moved(counted, footfall.OutcomeLost)
 		if err != nil {
 			o.fail(err)
 			return

@@ -232,9 +232,9 @@ func TestTheKeyIsNotInAnyFile(t *testing.T) {
 	server.Close() // nothing listens on its port
 	const key = "sk_live_0123456789abcdef"
 	dir := t.TempDir()
-	quiet := slog.New(slog.DiscardHandler)
+	discard := slog.New(slog.DiscardHandler)
 	tracker, _, err := spool.Open(
-		footfall.Config{BaseURL: server.URL, APIKey: key, SiteID: "site_1", DefaultURL: "https://shop.example.com/", Logger: quiet},
+		footfall.Config{BaseURL: server.URL, APIKey: key, SiteID: "site_1", DefaultURL: "https://shop.example.com/", Logger: discard},
 		spool.Config{Dir: dir})
 	require.NoError(t, err)
 	require.NoError(t, tracker.TrackDurable(t.Context(), footfall.Event{Name: "order_paid"}))

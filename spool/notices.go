@@ -7,11 +7,11 @@ import (
 
 // notices logs the beginning of a condition, and the same condition at most once per interval.
 type notices struct {
-	isDown   bool
-	lastDown time.Time
-	lastFull time.Time
-	lastOld  time.Time
-	old      uint64 // events that had expired by then
+	isDown      bool
+	lastDown    time.Time
+	lastFull    time.Time
+	lastExpired time.Time
+	reported    uint64 // events that had expired by then
 }
 
 const (
@@ -55,10 +55,10 @@ func (n *notices) full(log *slog.Logger, cfg *Config) {
 // expired is called with the number of events that have expired so far.
 func (n *notices) expired(log *slog.Logger, cfg *Config, total uint64) {
 	now := time.Now()
-	if total == n.old || now.Sub(n.lastOld) < boundAgain {
+	if total == n.reported || now.Sub(n.lastExpired) < boundAgain {
 		return
 	}
 	log.Warn("spool: events were older than Config.MaxAge and were not sent",
-		"events", total-n.old, "max_age", cfg.MaxAge, "dir", cfg.Dir)
-	n.old, n.lastOld = total, now
+		"events", total-n.reported, "max_age", cfg.MaxAge, "dir", cfg.Dir)
+	n.reported, n.lastExpired = total, now
 }

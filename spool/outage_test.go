@@ -105,21 +105,21 @@ func TestABacklogIsNotReadIntoMemory(t *testing.T) {
 	first.keep(0, 9000)
 	require.NoError(t, first.end())
 	next := newAPI(true)
-	most := 0
+	peak := 0
 	var second *spooled
 	opened := make(chan struct{})
 	next.answer = func(int, footfall.Record) (footfall.Outcome, error) {
 		<-opened
 		window, taken := second.spool.InMemory()
-		most = max(most, window+taken)
+		peak = max(peak, window+taken)
 		return footfall.OutcomeDelivered, nil
 	}
 	second = open(t, dir, next)
 	close(opened)
 	second.flush()
 	assert.Len(t, next.bodies(), 9000)
-	assert.LessOrEqual(t, most, 1024+32, "the window, and what Next took at once")
-	assert.Greater(t, most, 500)
+	assert.LessOrEqual(t, peak, 1024+32, "the window, and what Next took at once")
+	assert.Greater(t, peak, 500)
 }
 
 func TestCloseTriesAFileThatFailedOnceMore(t *testing.T) {

@@ -39,14 +39,14 @@ type owner struct {
 	shrunk    time.Time // last attempt to shrink the file
 	again     time.Time // when an event that Next gave up was seen
 	recovered time.Time // last search for queues of killed processes
-	told      notices
+	notices   notices
 	adopter
 }
 
 func newOwner(s *Spool, src *footfall.Source) *owner {
 	return &owner{
 		Spool: s, src: src, next: 1, uncertain: none, fresh: true,
-		adopter: adopter{spool: s, shunned: make(map[string]bool)},
+		adopter: adopter{spool: s, ignored: make(map[string]bool)},
 	}
 }
 
@@ -89,7 +89,7 @@ func (o *owner) fail(err error) {
 
 // down notes that events are in memory only.
 func (o *owner) down(err error) {
-	o.told.down(o.log, o.cfg.Dir, err)
+	o.notices.down(o.log, o.cfg.Dir, err)
 	if errors.Is(err, errDamaged) {
 		o.fault = err
 	}
@@ -113,7 +113,7 @@ func (o *owner) reopen() {
 	}
 	o.store.next = max(o.next, t.last+1)
 	o.uncertain, o.fault = none, nil
-	clear(o.shunned) // they may be usable again
+	clear(o.ignored) // they may be usable again
 	o.scanned = time.Time{}
 	o.feed.opened(o.store, &t, o.fresh)
 	if o.fresh {
@@ -125,7 +125,7 @@ func (o *owner) reopen() {
 	o.hide()
 	o.fresh = false
 	o.delay = 0
-	o.told.up(o.log, o.cfg.Dir)
+	o.notices.up(o.log, o.cfg.Dir)
 }
 
 // forget removes records that a failed transaction has written nevertheless. They are also in

@@ -128,7 +128,7 @@ func TestAFileThatCouldNotBeOpenedIsTriedAgainWhenTheDiskWorks(t *testing.T) {
 		inTheWay := filepath.Join(bad+".new", "x") // blocks the file for readable records
 		require.NoError(t, os.MkdirAll(inTheWay, 0o700))
 		o.adopt()
-		require.True(t, o.shunned[bad])
+		require.True(t, o.ignored[bad])
 		require.NoError(t, os.RemoveAll(bad+".new"))
 		o.adopt()
 		require.FileExists(t, bad, "it is left alone")

@@ -4,8 +4,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall"
 )
 
@@ -18,7 +16,7 @@ func (o *owner) recoverQueues() error {
 		return nil // the directory is unreadable, or holds no queue
 	}
 	for _, path := range paths {
-		if o.shunned[path] {
+		if o.ignored[path] {
 			continue
 		}
 		c := claimOld(path)
@@ -37,7 +35,7 @@ func (o *owner) recoverQueues() error {
 func (o *owner) recoverQueue(c *claim) error {
 	memory, err := os.ReadFile(c.path)
 	if err != nil {
-		o.shun(c, err)
+		o.ignore(c, err)
 		return nil
 	}
 	records, damaged := footfall.ReadMemory(memory)
@@ -75,7 +73,7 @@ func (o *owner) addAll(records []footfall.Record) error {
 func (o *owner) setQueueAside(c *claim, damaged, kept int) bool {
 	aside, err := c.setAside(time.Now())
 	if err != nil {
-		o.shun(c, err)
+		o.ignore(c, err)
 		return false
 	}
 	o.feed.corrupt(damaged)
@@ -110,7 +108,7 @@ func (s *store) without(records []footfall.Record) ([]footfall.Record, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
-	missing := make(map[uuid.UUID]footfall.Record, len(records))
+	missing := make(map[footfall.EventID]footfall.Record, len(records))
 	for _, r := range records {
 		missing[r.ID] = r
 	}

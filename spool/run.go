@@ -66,7 +66,7 @@ func (o *owner) step() {
 func (o *owner) sweep() {
 	if now := time.Now(); o.cfg.MaxAge > 0 && now.Sub(o.swept) >= o.sweepEvery() {
 		o.swept = now
-		o.told.expired(o.log, &o.cfg, o.feed.sweep(now))
+		o.notices.expired(o.log, &o.cfg, o.feed.sweep(now))
 		o.noteClock(max(o.sweepEvery(), noteEvery))
 	}
 }

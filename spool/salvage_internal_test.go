@@ -18,7 +18,7 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// original is a file of events, some of which were removed again.
+// original is a file of events. Some of its events were removed again.
 type original struct {
 	data   []byte
 	size   int                 // of a page
@@ -223,7 +223,7 @@ func (o *original) change(t *testing.T, s *store, got map[uint64][]byte, what st
 	}
 }
 
-// read returns the events of a file, none of which may have another body than at first.
+// read returns the events of a file. Each must have the body that it had at first.
 func (o *original) read(t *testing.T, s *store, what string) map[uint64][]byte {
 	t.Helper()
 	got := map[uint64][]byte{}

@@ -5,14 +5,14 @@ import (
 )
 
 const (
-	// largeFile and fewBytes define when a file that is almost empty is replaced by a small
+	// largeFile and sparseBytes define when a file that is almost empty is replaced by a small
 	// one. A bbolt file never shrinks, and each transaction lists its free pages.
-	largeFile = 16 << 20
-	fewBytes  = 1 << 20
+	largeFile   = 16 << 20
+	sparseBytes = 1 << 20
 )
 
 // isSparse reports whether the file should be replaced by a small one, as after an outage.
-func (s *store) isSparse() bool { return s.size >= largeFile && s.bytes <= fewBytes }
+func (s *store) isSparse() bool { return s.size >= largeFile && s.bytes <= sparseBytes }
 
 // shrink replaces the file of s by a small one, and returns its store. It returns s if a draft
 // cannot be written, because the large file works too. After an error, neither can be used.

@@ -82,18 +82,18 @@ func TestFlushCallsFlushOfANextThatStoresEvents(t *testing.T) {
 	s := open(t, t.TempDir(), next)
 	s.track(0, 10)
 	require.ErrorIs(t, s.Flush(t.Context()), errRefused)
-	assert.Equal(t, 10, next.asked)
+	assert.Equal(t, 10, next.atFlush)
 	assert.Equal(t, uint64(10), s.spool.Stats().HandedOver)
 	assert.Equal(t, uint64(10), s.Stats().Stored, "by Next")
 }
 
 type storing struct {
 	*api
-	asked int // events that it had at the last Flush
+	atFlush int // events that it had at the last Flush
 }
 
 func (s *storing) Flush(context.Context) error {
-	s.asked = len(s.bodies())
+	s.atFlush = len(s.bodies())
 	return errRefused
 }
 

@@ -9,9 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/footfall-dev/footfall"
 )
 
 // broker is a work-queue stream with one consumer, in memory and in fake time.
@@ -30,7 +31,7 @@ type broker struct {
 type stored struct {
 	broker    *broker
 	seq       uint64
-	id        uuid.UUID
+	id        footfall.EventID
 	body      []byte
 	delivered uint64
 	due       time.Time // when it may be delivered
@@ -41,7 +42,7 @@ func newBroker(ackWait time.Duration, expired *atomic.Int64) *broker {
 	return &broker{ackWait: ackWait, changed: make(chan struct{}), expired: expired}
 }
 
-func (b *broker) publish(id uuid.UUID, body []byte) {
+func (b *broker) publish(id footfall.EventID, body []byte) {
 	b.change(func() {
 		b.last++
 		b.messages = append(b.messages, &stored{broker: b, seq: b.last, id: id, body: body})

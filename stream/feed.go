@@ -17,13 +17,13 @@ import (
 // acknowledged, extended and returned without the lock.
 type feed struct {
 	src     *footfall.Source
-	most    int           // messages that the relay holds
+	maxHeld int           // messages that the relay holds
 	retry   time.Duration // before a message that fails is redelivered, if there is no room
 	changed chan struct{} // of capacity 1: there is room
 	refused chan struct{} // of capacity 1: there is a rejected event
 
 	mu       sync.Mutex
-	items    map[uuid.UUID]*item
+	items    map[footfall.EventID]*item
 	waiting  window.Window[*item]
 	rejected []*item
 	stuck    bool   // rejected events cannot be moved
@@ -45,10 +45,10 @@ type item struct {
 	err error         // why the API rejected it
 }
 
-var _ footfall.ProbeStore = (*feed)(nil)
+var _ footfall.Store = (*feed)(nil)
 
-func newFeed(most int, retry time.Duration) *feed {
-	f := &feed{most: most, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[uuid.UUID]*item)}
+func newFeed(maxHeld int, retry time.Duration) *feed {
+	f := &feed{maxHeld: maxHeld, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[footfall.EventID]*item)}
 	f.ackTimer = time.AfterFunc(time.Hour, f.flushAcks)
 	f.ackTimer.Stop()
 	f.src = footfall.NewSource(f)
@@ -69,7 +69,7 @@ func (f *feed) room() (free int, stuck bool) {
 	due, _ := f.src.Waiting()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.most - len(f.items), due == 0
+	return f.maxHeld - len(f.items), due == 0
 }
 
 // makeRoom returns messages to the stream, and rejected ones that cannot be moved, so that they do not
@@ -77,7 +77,7 @@ func (f *feed) room() (free int, stuck bool) {
 // others when the last one was delivered. It returns how many messages may be fetched.
 func (f *feed) makeRoom(least int) (free int) {
 	f.mu.Lock()
-	free = f.most - len(f.items)
+	free = f.maxHeld - len(f.items)
 	if f.pending == 0 {
 		least = 1
 	}
@@ -119,7 +119,7 @@ func (f *feed) later(m jetstream.Msg) error {
 }
 
 // handBack removes a message, and returns it to the stream with nak.
-func (f *feed) handBack(id uuid.UUID, nak func(jetstream.Msg) error) {
+func (f *feed) handBack(id footfall.EventID, nak func(jetstream.Msg) error) {
 	f.mu.Lock()
 	it := f.items[id]
 	delete(f.items, id)
@@ -153,11 +153,10 @@ func (f *feed) end() {
 // again. Another message of an event that it holds is one that Rejections.Retry has put into the
 // stream: it waits there until the first one is settled.
 func (f *feed) put(messages []jetstream.Msg) {
-	now := time.Now()
 	var others []jetstream.Msg
 	f.mu.Lock()
 	for _, m := range messages {
-		if !f.add(m, now) {
+		if !f.add(m) {
 			others = append(others, m)
 		}
 	}
@@ -173,7 +172,7 @@ func (f *feed) put(messages []jetstream.Msg) {
 
 // add adds a message, unless the relay stops or holds another one of the same event. It is called
 // with the lock held.
-func (f *feed) add(m jetstream.Msg, now time.Time) bool {
+func (f *feed) add(m jetstream.Msg) bool {
 	f.stats.Taken++
 	if f.closed {
 		f.stats.HandedBack++
@@ -204,7 +203,7 @@ func (f *feed) add(m jetstream.Msg, now time.Time) bool {
 		signal(f.refused)
 		return true
 	}
-	f.waiting.Add(it, len(it.rec.Body), now)
+	f.waiting.Add(it, len(it.rec.Body))
 	return true
 }
 
@@ -212,11 +211,11 @@ func (f *feed) add(m jetstream.Msg, now time.Time) bool {
 var errNoID = errors.New("stream: Nats-Msg-Id of the message is not the id of an event")
 
 // idOf returns the id of an event, and a random one for another message.
-func idOf(m jetstream.Msg) (uuid.UUID, error) {
+func idOf(m jetstream.Msg) (footfall.EventID, error) {
 	if text := eventID(m.Headers().Get(jetstream.MsgIDHeader)); text != "" {
-		return uuid.MustParse(text), nil // eventID has parsed it
+		return footfall.EventID(uuid.MustParse(text)), nil // eventID has parsed it
 	}
-	return uuid.New(), errNoID
+	return footfall.EventID(uuid.New()), errNoID
 }
 
 // eventID returns the id of an event in a Nats-Msg-Id, or "".
@@ -244,31 +243,14 @@ func (f *feed) Waiting() (n int, more bool) {
 func (f *feed) Take(dst []footfall.Record) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for ; n < len(dst) && takeInto(f.waiting.TakeOldest, &dst[n]); n++ {
+	for ; n < len(dst); n++ {
+		it, ok := f.waiting.TakeOldest()
+		if !ok {
+			break
+		}
+		dst[n] = it.rec
 	}
 	return n
-}
-
-// TakeAny implements footfall.ProbeStore.
-func (f *feed) TakeAny(one []footfall.Record) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return takeInto(f.waiting.TakeAny, &one[0])
-}
-
-// TakeNewest implements footfall.ProbeStore.
-func (f *feed) TakeNewest(one []footfall.Record, since time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return takeInto(func() (*item, bool) { return f.waiting.TakeNewest(since) }, &one[0])
-}
-
-func takeInto(from func() (*item, bool), into *footfall.Record) bool {
-	it, ok := from()
-	if ok {
-		*into = it.rec
-	}
-	return ok
 }
 
 // Retry implements footfall.Store. While the relay stops, it returns the event to the stream.
@@ -299,7 +281,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 }
 
 // ack acknowledges a message and counts it.
-func (f *feed) ack(id uuid.UUID, count *uint64) {
+func (f *feed) ack(id footfall.EventID, count *uint64) {
 	f.mu.Lock()
 	it := f.items[id]
 	delete(f.items, id)
@@ -313,7 +295,7 @@ func (f *feed) ack(id uuid.UUID, count *uint64) {
 	switch n {
 	case 1:
 		f.ackTimer.Reset(ackDelay)
-	case ackMost:
+	case maxAcks:
 		f.flushAcks()
 	}
 }
@@ -332,11 +314,11 @@ func (f *feed) flushAcks() {
 // A relay acknowledges several messages at once, which costs it and the server fewer system calls.
 const (
 	ackDelay = time.Millisecond
-	ackMost  = 256
+	maxAcks  = 256
 )
 
 // reject queues an event for the stream of rejected events.
-func (f *feed) reject(id uuid.UUID, err error) {
+func (f *feed) reject(id footfall.EventID, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if it := f.items[id]; it != nil {
@@ -412,7 +394,7 @@ func (f *feed) close() {
 // abandon returns every remaining message.
 func (f *feed) abandon() {
 	f.mu.Lock()
-	var ids []uuid.UUID
+	var ids []footfall.EventID
 	for id := range f.items {
 		ids = append(ids, id)
 	}

@@ -88,15 +88,15 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 
 func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, few, messages := newFeed(2*ackMost, time.Second), newMessage(), make([]jetstream.Msg, ackMost)
-		f.put([]jetstream.Msg{few})
+		f, single, messages := newFeed(2*maxAcks, time.Second), newMessage(), make([]jetstream.Msg, maxAcks)
+		f.put([]jetstream.Msg{single})
 		f.Settle(take(f), footfall.OutcomeDelivered, nil)
 		f.mu.Lock()
 		assert.Len(t, f.acks, 1, "it waits")
 		f.mu.Unlock()
 		time.Sleep(ackDelay)
 		synctest.Wait()
-		assert.Equal(t, 1, few.acks)
+		assert.Equal(t, 1, single.acks)
 		for i := range messages {
 			messages[i] = newMessage()
 		}
@@ -108,18 +108,6 @@ func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 			assert.Equal(t, 1, m.(*message).acks, "without a wait")
 		}
 	})
-}
-
-func TestOnlyAMessageThatCameSinceIsTheNewest(t *testing.T) {
-	f, first, second := newFeed(10, time.Second), newMessage(), newMessage()
-	began := time.Now()
-	f.put([]jetstream.Msg{first, second})
-	one := make([]footfall.Record, 1)
-	assert.False(t, f.TakeNewest(one, time.Now()))
-	require.True(t, f.TakeNewest(one, began.Add(-time.Nanosecond)))
-	assert.Equal(t, second.header.Get(jetstream.MsgIDHeader), one[0].ID.String())
-	assert.Len(t, take(f), 1, "the other one")
-	assert.False(t, f.TakeNewest(one, began.Add(-time.Hour)))
 }
 
 func TestAMessageThatKeepsFailingIsReturnedForLonger(t *testing.T) {

@@ -28,7 +28,7 @@ func (r *Relay) fetch(ctx context.Context) error {
 			err = r.fetchSome(ctx, consumer)
 		}
 		if err == nil || ctx.Err() != nil {
-			r.tell(&failures, nil)
+			r.logFetch(&failures, nil)
 			continue
 		}
 		if _, ok := errors.AsType[*SettingsError](err); ok {
@@ -37,7 +37,7 @@ func (r *Relay) fetch(ctx context.Context) error {
 		consumer = nil // it may be deleted
 		r.link.checked.Store(false)
 		r.link.failed(err)
-		r.tell(&failures, err)
+		r.logFetch(&failures, err)
 		select {
 		case <-time.After(wait.Delay(min(failures, 10))):
 		case <-ctx.Done():
@@ -46,8 +46,8 @@ func (r *Relay) fetch(ctx context.Context) error {
 	return nil
 }
 
-// tell logs the first of several failures in a row, and their end.
-func (r *Relay) tell(failures *int, err error) {
+// logFetch logs the first of several failures in a row, and their end.
+func (r *Relay) logFetch(failures *int, err error) {
 	switch {
 	case err == nil && *failures > 0:
 		r.link.log.Info("stream: the relay takes events again")
@@ -64,12 +64,12 @@ func (r *Relay) tell(failures *int, err error) {
 
 // fetchSome makes one request for as many messages as there is room for.
 func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
-	most := r.cfg.MaxHeld
+	limit := r.cfg.MaxHeld
 	if r.limit != nil { // messages wait for the limit without being extended
-		most = max(1, min(most, int(r.cfg.Rate*r.cfg.AckWait.Seconds()/4)))
+		limit = max(1, min(limit, int(r.cfg.Rate*r.cfg.AckWait.Seconds()/4)))
 	}
-	least := max(1, min(256, r.cfg.MaxHeld/4, most))
-	n := min(r.fetchable(least), most)
+	least := max(1, min(256, r.cfg.MaxHeld/4, limit))
+	n := min(r.fetchable(least), limit)
 	if n == 0 {
 		select {
 		case <-r.feed.changed:

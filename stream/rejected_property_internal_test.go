@@ -44,9 +44,9 @@ func (b *rejecter) chance(percent int) bool {
 	return !b.healthy.Load() && b.rng.IntN(100) < percent
 }
 
-func (b *rejecter) pause(most time.Duration) {
+func (b *rejecter) pause(limit time.Duration) {
 	b.mu.Lock()
-	d := time.Duration(b.rng.Int64N(int64(most)))
+	d := time.Duration(b.rng.Int64N(int64(limit)))
 	b.mu.Unlock()
 	time.Sleep(d)
 }
@@ -79,7 +79,7 @@ func (b *rejecter) store(m *nats.Msg) {
 		b.newest++
 		b.rejected[b.newest] = rejectedMessage{m.Header.Get(idHeader), string(m.Data)}
 	default:
-		b.publish(uuid.MustParse(eventID(m.Header.Get(jetstream.MsgIDHeader))), m.Data)
+		b.publish(footfall.EventID(uuid.MustParse(eventID(m.Header.Get(jetstream.MsgIDHeader)))), m.Data)
 	}
 }
 
@@ -114,7 +114,7 @@ func (b *rejecter) left() int {
 type fickle struct {
 	b        *rejecter
 	mu       sync.Mutex
-	accepted map[uuid.UUID]bool
+	accepted map[footfall.EventID]bool
 }
 
 func (f *fickle) Post(_ context.Context, r footfall.Record, a *footfall.Answer) error {
@@ -165,7 +165,7 @@ func rejectAndRetry(t *testing.T, seed uint64) {
 		broker: newBroker(30*time.Second, &expired), rng: rand.New(rand.NewPCG(seed, 1)),
 		rejected: make(map[uint64]rejectedMessage), seen: make(map[string]bool),
 	}
-	api := &fickle{b: b, accepted: make(map[uuid.UUID]bool)}
+	api := &fickle{b: b, accepted: make(map[footfall.EventID]bool)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var relays sync.WaitGroup
 	for range 2 {
@@ -183,9 +183,9 @@ func rejectAndRetry(t *testing.T, seed uint64) {
 			b.retry(ctx)
 		}
 	})
-	ids := make(map[uuid.UUID]bool)
+	ids := make(map[footfall.EventID]bool)
 	for range 200 {
-		id := uuid.New()
+		id := footfall.EventID(uuid.New())
 		ids[id] = true
 		b.publish(id, []byte("{}"))
 		b.pause(200 * time.Millisecond)

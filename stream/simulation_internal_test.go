@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/footfall-dev/footfall"
@@ -42,8 +41,8 @@ type simulated struct {
 	src    *footfall.Source
 
 	mu      sync.Mutex
-	own     map[uuid.UUID]bool // Stored and not settled
-	changed chan struct{}      // closed when one is settled
+	own     map[footfall.EventID]bool // Stored and not settled
+	changed chan struct{}             // closed when one is settled
 }
 
 func openSimulated(cfg footfall.Config, b *broker) (*footfall.Tracker, error) {
@@ -55,7 +54,7 @@ func openSimulated(cfg footfall.Config, b *broker) (*footfall.Tracker, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &simulated{broker: b, next: &ending{next, make(chan struct{})}, own: make(map[uuid.UUID]bool), changed: make(chan struct{})}
+	t := &simulated{broker: b, next: &ending{next, make(chan struct{})}, own: make(map[footfall.EventID]bool), changed: make(chan struct{})}
 	rc := RelayConfig{Next: t.next, AckWait: b.ackWait, StopTimeout: time.Millisecond}.withDefaults()
 	t.relay = &Relay{cfg: rc, link: link, feed: newFeed(rc.MaxHeld, rc.AckWait)}
 	t.relay.feed.src = footfall.NewSource(&counted{t.relay.feed, t})
@@ -71,7 +70,7 @@ type counted struct {
 
 // Settle implements footfall.Store.
 func (c *counted) Settle(records []footfall.Record, o footfall.Outcome, err error) {
-	ids := make([]uuid.UUID, len(records))
+	ids := make([]footfall.EventID, len(records))
 	for i := range records {
 		ids[i] = records[i].ID
 	}
@@ -89,7 +88,7 @@ func (c *counted) Retry(r footfall.Record, err error) (footfall.Record, bool) {
 	return c.feed.Retry(r, err)
 }
 
-func (t *simulated) settled(id uuid.UUID, o footfall.Outcome) {
+func (t *simulated) settled(id footfall.EventID, o footfall.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.own[id] {
@@ -123,7 +122,7 @@ func (t *simulated) store(records []footfall.Record) {
 	}
 	t.mu.Unlock()
 	type copied struct {
-		id   uuid.UUID
+		id   footfall.EventID
 		body []byte
 	}
 	var all []copied
@@ -142,7 +141,7 @@ func (t *simulated) Flush(ctx context.Context) error {
 	defer t.mu.Unlock()
 	before := maps.Clone(t.own)
 	for {
-		maps.DeleteFunc(before, func(id uuid.UUID, _ bool) bool { return !t.own[id] })
+		maps.DeleteFunc(before, func(id footfall.EventID, _ bool) bool { return !t.own[id] })
 		if len(before) == 0 {
 			return nil
 		}

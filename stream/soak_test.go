@@ -118,7 +118,7 @@ func startVictim(t testing.TB, urls string, api *footfalltest.API) *runningVicti
 	return &runningVictim{sync.OnceFunc(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })}
 }
 
-// TestSoakPublishing compares a tracker with a bare publisher of the same bytes, in turns.
+// TestSoakPublishing compares a tracker with a bare publisher of the same bytes, in alternate rounds.
 func TestSoakPublishing(t *testing.T) {
 	_, urls := startCluster(t, always)
 	cfg := single(urls)
@@ -134,7 +134,7 @@ func TestSoakPublishing(t *testing.T) {
 	require.NoError(t, err)
 	const n = 100_000
 	var ours, bare time.Duration
-	for turn := range 3 {
+	for round := range 3 {
 		began := time.Now()
 		publish(t, tr, n)
 		took := time.Since(began)
@@ -143,10 +143,10 @@ func TestSoakPublishing(t *testing.T) {
 		publishBare(t, js, n)
 		plain := time.Since(began)
 		bare += plain
-		t.Logf("turn %d: tracker %.0f/s, bare publisher %.0f/s", turn, n/took.Seconds(), n/plain.Seconds())
+		t.Logf("round %d: tracker %.0f/s, bare publisher %.0f/s", round, n/took.Seconds(), n/plain.Seconds())
 		require.NoError(t, purge(t, js))
 	}
-	t.Logf("three turns: tracker %.0f/s, bare publisher %.0f/s, ratio %.2f", 3*n/ours.Seconds(), 3*n/bare.Seconds(), bare.Seconds()/ours.Seconds())
+	t.Logf("three rounds: tracker %.0f/s, bare publisher %.0f/s, ratio %.2f", 3*n/ours.Seconds(), 3*n/bare.Seconds(), bare.Seconds()/ours.Seconds())
 	assert.Equal(t, uint64(3*n+1000), tr.Stats().Stored)
 }
 
@@ -182,7 +182,7 @@ func counting(t testing.TB, after time.Duration) (url string, arrived *atomic.In
 	return s.URL, arrived
 }
 
-// TestSoakRelaying compares a relay with the default transport, in turns.
+// TestSoakRelaying compares a relay with the default transport, in alternate rounds.
 func TestSoakRelaying(t *testing.T) {
 	for _, after := range []time.Duration{0, 5 * time.Millisecond} {
 		t.Run(fmt.Sprint("an API that answers after ", after), func(t *testing.T) { compareRelay(t, after) })
@@ -200,9 +200,9 @@ func compareRelay(t *testing.T, after time.Duration) {
 	awaitJetStream(t, server.url)
 	cfg := single(server.url)
 	cfg.MaxBytes = 4 << 30
-	const n, turns = 50_000, 3
+	const n, rounds = 50_000, 3
 	var alone, relayed spent
-	for turn := range turns {
+	for round := range rounds {
 		tr, err := footfall.New(direct)
 		require.NoError(t, err)
 		began := now()
@@ -223,11 +223,11 @@ func compareRelay(t *testing.T, after time.Duration) {
 		w := now().since(began)
 		require.NoError(t, r.stop())
 		alone, relayed = alone.plus(d), relayed.plus(w)
-		t.Logf("turn %d: default transport %v, relay %v", turn, d.per(n), w.per(n))
+		t.Logf("round %d: default transport %v, relay %v", round, d.per(n), w.per(n))
 	}
 	rates := alone.wall.Seconds() / relayed.wall.Seconds()
-	t.Logf("three turns: default transport %v, relay %v, ratio of events/s %.2f, of processor time %.2f",
-		alone.per(turns*n), relayed.per(turns*n), rates, alone.cpu.Seconds()/relayed.cpu.Seconds())
+	t.Logf("three rounds: default transport %v, relay %v, ratio of events/s %.2f, of processor time %.2f",
+		alone.per(rounds*n), relayed.per(rounds*n), rates, alone.cpu.Seconds()/relayed.cpu.Seconds())
 	if after > 0 {
 		assert.Greater(t, rates, 0.9)
 	}
@@ -248,7 +248,7 @@ func TestSoakBacklog(t *testing.T) {
 	require.NoError(t, closeWithin(tr, patience))
 	url, arrived := counting(t, 0)
 	r := relay(t, footfalltest.NewAPI(t), cfg, stream.RelayConfig{}, func(c *footfall.Config) { c.BaseURL = url })
-	var most uint64
+	var peak uint64
 	began := time.Now()
 	for next := int64(50_000); arrived.Load() < million; time.Sleep(10 * time.Millisecond) {
 		require.Less(t, time.Since(began), 20*time.Minute)
@@ -259,8 +259,8 @@ func TestSoakBacklog(t *testing.T) {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
-		most = max(most, m.HeapAlloc)
+		peak = max(peak, m.HeapAlloc)
 	}
-	t.Logf("%.0f events/s, at most %d KiB in use after a collection, API included; held now %d", million/time.Since(began).Seconds(), most>>10, r.Stats().Held)
-	assert.Less(t, most, uint64(64<<20))
+	t.Logf("%.0f events/s, at most %d KiB in use after a collection, API included; held now %d", million/time.Since(began).Seconds(), peak>>10, r.Stats().Held)
+	assert.Less(t, peak, uint64(64<<20))
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
@@ -51,12 +50,12 @@ type through struct {
 	footfall.OutageReporter // of the relay
 
 	mu      sync.Mutex
-	pending map[uuid.UUID]footfall.Record
+	pending map[footfall.EventID]footfall.Record
 	changed chan struct{}
 }
 
 func openThrough(api footfall.Config, cfg Config) (footfall.Transport, error) {
-	t := &through{pending: make(map[uuid.UUID]footfall.Record), changed: make(chan struct{}, 1)}
+	t := &through{pending: make(map[footfall.EventID]footfall.Record), changed: make(chan struct{}, 1)}
 	var err error
 	if t.relay, err = NewRelay(api, cfg, RelayConfig{StopTimeout: 100 * time.Millisecond}); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ type observed struct {
 
 // Settle implements footfall.Store.
 func (o *observed) Settle(records []footfall.Record, out footfall.Outcome, err error) {
-	var ids []uuid.UUID
+	var ids []footfall.EventID
 	for i := range records {
 		ids = append(ids, records[i].ID)
 	}
@@ -97,7 +96,7 @@ func (o *observed) Retry(r footfall.Record, err error) (footfall.Record, bool) {
 	return o.feed.Retry(r, err)
 }
 
-func (t *through) settled(id uuid.UUID) (footfall.Record, bool) {
+func (t *through) settled(id footfall.EventID) (footfall.Record, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, ok := t.pending[id]

@@ -139,8 +139,8 @@ func answersThatHold(t *testing.T, open Open) {
 		r.deliver(t, 1)
 		r.counts(t, 1, 0)
 		sameOnEveryAttempt(t, api, 3)
-		told := func() bool { return r.Lines(slog.LevelError) == 1 && r.Lines(slog.LevelInfo) == 1 }
-		require.Eventually(t, told, patience, time.Millisecond, "says why, and that it goes on: %s", r)
+		logged := func() bool { return r.Lines(slog.LevelError) == 1 && r.Lines(slog.LevelInfo) == 1 }
+		require.Eventually(t, logged, patience, time.Millisecond, "says why, and that it goes on: %s", r)
 	})
 }
 

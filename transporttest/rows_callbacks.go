@@ -41,16 +41,16 @@ func (b *blocker) Enabled(context.Context, slog.Level) bool { return true }
 
 func (b *blocker) Handle(context.Context, slog.Record) error { b.block(); return nil }
 
-// mostBlocked bounds the blocked calls: one log line in each of three parts, and some calls
+// maxBlocked bounds the blocked calls: one log line in each of three parts, and some calls
 // of OnRejected.
-const mostBlocked = 3 + 66
+const maxBlocked = 3 + 66
 
 // bounded checks the number of blocked calls, including calls of other rows.
 func (b *blocker) bounded(t *testing.T) {
 	t.Helper()
 	n := Goroutines("transporttest.(*blocker).block(")
 	assert.Positive(t, n)
-	assert.LessOrEqual(t, n, mostBlocked)
+	assert.LessOrEqual(t, n, maxBlocked)
 }
 
 // unhindered tracks while the API gives every answer that is logged, one request at a time.
@@ -90,10 +90,10 @@ func onRejectedBlocks(t *testing.T, open Open) {
 	r.counts(t, 13, 200)
 	b.bounded(t)
 	require.NoError(t, r.close(10*time.Second))
-	told := 0
+	counted := 0
 	for _, line := range regexp.MustCompile(`rejected=(\d+)`).FindAllStringSubmatch(r.String(), -1) {
 		n, _ := strconv.Atoi(line[1]) // of digits
-		told += n
+		counted += n
 	}
-	assert.InDelta(t, 200-64, told, 2, "the events without a call of OnRejected")
+	assert.InDelta(t, 200-64, counted, 2, "the events without a call of OnRejected")
 }

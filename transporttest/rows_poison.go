@@ -18,7 +18,7 @@ import (
 // poisonRows test events that the API never accepts while it accepts others, and the errors
 // of calls that run out of time. They also apply to transports that store events.
 var poisonRows = []row{
-	{"one event that always fails delays no other", oneHoldsUpNone},
+	{"one event that always fails delays no other", oneDelaysNoOther},
 	{"hundreds of events that always fail do not stop the others", hundredsStopNone},
 	{"a request that hangs delays no other event", hangDelaysNone},
 	{"requests that hang are interrupted if no sender is free", hangsGiveWay},
@@ -77,7 +77,7 @@ func forEachBadAnswer(t *testing.T, open Open, test func(*testing.T, *footfallte
 	}
 }
 
-func oneHoldsUpNone(t *testing.T, open Open) {
+func oneDelaysNoOther(t *testing.T, open Open) {
 	forEachBadAnswer(t, open, func(t *testing.T, api *footfalltest.API, r *rig) {
 		r.poison(t, 1)
 		require.Eventually(t, func() bool { return len(api.Requests()) > 2 }, patience, time.Millisecond)

@@ -16,7 +16,7 @@ import (
 var retryRows = []row{
 	{"Retry-After is obeyed", retryAfterIsHeeded},
 	{"an outage costs a request per backoff step", outageCostsARequestPerStep},
-	{"Outage says since when and why events wait", outageIsToldWithItsReason},
+	{"Outage says since when and why events wait", outageIsReportedWithItsReason},
 	{"an attempt that takes too long is retried", slowAttemptIsMadeAgain},
 	{"a missing server is retried", missingServerIsTriedAgain},
 	{"a hostile API loses nothing", hostileAPILosesNothing},
@@ -58,7 +58,7 @@ func retryAfterIsHeeded(t *testing.T, open Open) {
 	}
 }
 
-func outageIsToldWithItsReason(t *testing.T, open Open) {
+func outageIsReportedWithItsReason(t *testing.T, open Open) {
 	api := footfalltest.NewAPI(t)
 	r := start(t, open, api.Config())
 	r.deliver(t, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/footfall-dev/footfall/internal/version"
 )
 
-// agent is a RoundTripper that sends a User-Agent of its own.
+// agent is a RoundTripper that replaces the User-Agent.
 type agent struct {
 	name string
 	next http.RoundTripper

@@ -25,7 +25,7 @@ type source struct {
 
 	mu       sync.Mutex
 	records  []footfall.Record
-	outcomes map[uuid.UUID]footfall.Outcome
+	outcomes map[footfall.EventID]footfall.Outcome
 	moved    map[footfall.Outcome]int
 	settled  chan struct{} // closed when each record has an outcome
 	closing  chan struct{}
@@ -36,11 +36,11 @@ var _ footfall.Store = (*source)(nil)
 // newSource has a record for each time, with numbers from 1.
 func newSource(times ...time.Time) *source {
 	s := &source{
-		outcomes: make(map[uuid.UUID]footfall.Outcome), moved: make(map[footfall.Outcome]int),
+		outcomes: make(map[footfall.EventID]footfall.Outcome), moved: make(map[footfall.Outcome]int),
 		settled: make(chan struct{}), closing: make(chan struct{}),
 	}
 	for i, at := range times {
-		id := uuid.New()
+		id := footfall.EventID(uuid.New())
 		binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16|0x7000)
 		body := fmt.Sprintf(`{"site_id":%q,"name":"timed","url":"https://example.com/","props":{"n":%d}}`, footfalltest.SiteID, i+1)
 		s.records = append(s.records, footfall.Record{ID: id, Body: []byte(body)})

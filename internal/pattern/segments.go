@@ -81,10 +81,10 @@ func (s *Segments) partLen(segment string) int {
 // slashes returns the number of escaped slashes in a path.
 func slashes(path string) int { return strings.Count(path, "%2F") + strings.Count(path, "%2f") }
 
-// firstFit returns the least number of segments before the route, at most most, for which the
+// firstFit returns the least number of segments before the route, at most limit, for which the
 // fixed text of the route fits the path. It returns 0 if there is none.
-func firstFit(rest, path string, most int) int {
-	for skip := 0; skip <= most; skip++ {
+func firstFit(rest, path string, limit int) int {
+	for skip := 0; skip <= limit; skip++ {
 		if fits(rest, path, skip) {
 			return skip
 		}
@@ -92,14 +92,14 @@ func firstFit(rest, path string, most int) int {
 	return 0
 }
 
-// lastFit is firstFit for the greatest number. It returns most if there is none.
-func lastFit(rest, path string, most int) int {
-	for skip := most; skip >= 0; skip-- {
+// lastFit is firstFit for the greatest number. It returns limit if there is none.
+func lastFit(rest, path string, limit int) int {
+	for skip := limit; skip >= 0; skip-- {
 		if fits(rest, path, skip) {
 			return skip
 		}
 	}
-	return most
+	return limit
 }
 
 // fits reports whether the fixed text of a route, up to a wildcard for the rest, is the text of

@@ -117,9 +117,9 @@ func hasZone(s string) bool { return strings.IndexByte(s, '%') > 0 }
 
 // isIP reports whether s is an IPv4 or IPv6 address, perhaps with brackets, port and zone.
 func isIP(s string) bool {
-	const longestZone = 64 // the name of a network interface, which has several words on Windows
-	const longest = len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255%]:65535") + longestZone
-	if len(s) > longest || strings.Count(s, ".")+strings.Count(s, ":") < 2 {
+	const maxZone = 64 // the name of a network interface, which has several words on Windows
+	const maxAddress = len("[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255%]:65535") + maxZone
+	if len(s) > maxAddress || strings.Count(s, ".")+strings.Count(s, ":") < 2 {
 		return false
 	}
 	copied := strings.Clone(s) // a parse error would keep s, and the props beside it, alive

@@ -9,9 +9,9 @@ import (
 	"github.com/footfall-dev/footfall/internal/pattern"
 )
 
-// shortestSecret is the least length of a segment that the guard takes for a secret without
+// minSecret is the least length of a segment that the guard takes for a secret without
 // the name of a wildcard.
-const shortestSecret = 8
+const minSecret = 8
 
 // mayHide reports whether an escaped path may have a segment that is personal or a secret.
 // It is a quick check, because it looks at every path.
@@ -36,7 +36,7 @@ func mayHide(path string) bool {
 
 // mayBeSecret reports whether a segment of this length, with a digit or without, may be a secret.
 func mayBeSecret(length int, digit bool) bool {
-	return length >= shortestSecret && (digit || length >= fewestOfToken)
+	return length >= minSecret && (digit || length >= minToken)
 }
 
 // NeedsRoute reports whether a path may have a segment that AppendPath replaces by the name of
@@ -99,8 +99,8 @@ func (g *Guard) hides(part, segment string) (wildcard string, hidden bool) {
 	return wildcard, (several || !exempt) && isPersonalSegment(segment)
 }
 
-// mostEscapes is how many times a client may have escaped a segment.
-const mostEscapes = 3
+// maxEscapes is how many times a client may have escaped a segment.
+const maxEscapes = 3
 
 // isPersonalSegment reports whether an escaped segment contains an e-mail address, or is a
 // bearer token or a token of random letters and digits.
@@ -110,7 +110,7 @@ func isPersonalSegment(segment string) bool {
 		if err != nil && i > 0 {
 			break // a percent sign, which was escaped
 		}
-		if err != nil || i == mostEscapes {
+		if err != nil || i == maxEscapes {
 			return true // a segment that cannot be read is not sent
 		}
 		segment = plain

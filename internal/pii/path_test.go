@@ -163,7 +163,7 @@ func TestGuardFindsRandomTokens(t *testing.T) {
 	}
 }
 
-// redactedPaths returns paths without a known route of which the guard redacts a segment.
+// redactedPaths returns paths without a known route. The guard redacts a segment of each.
 func redactedPaths() []string {
 	return []string{
 		"/u/a@b.example",

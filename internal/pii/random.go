@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	fewestOfToken = 20 // letters and digits of a token
-	fewestOfCodes = 18 // the same, less the dashes that are not counted
-	lengthOfUUID  = 32 // hexadecimal digits of a UUID
+	minToken     = 20 // letters and digits of a token
+	minCode      = 18 // the same, less the dashes that are not counted
+	lengthOfUUID = 32 // hexadecimal digits of a UUID
 )
 
 // looksRandom reports whether a segment is a random token. It looks at the runs of letters and
@@ -29,7 +29,7 @@ func looksRandom(segment string) bool {
 		}
 		n := changesOfKind(run)
 		switch {
-		case len(run) >= fewestOfToken && hex > 0, hex >= lengthOfUUID:
+		case len(run) >= minToken && hex > 0, hex >= lengthOfUUID:
 			return true
 		case n >= 2:
 			code, changes = code+len(run), changes+n
@@ -42,7 +42,7 @@ func looksRandom(segment string) bool {
 	if !words {
 		code += rest
 	}
-	return code >= fewestOfCodes && changes*7 >= code
+	return code >= minCode && changes*7 >= code
 }
 
 // changesOfKind returns the number of changes between letters and digits and between cases,

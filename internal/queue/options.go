@@ -2,8 +2,6 @@ package queue
 
 import (
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Options configures a Queue.
@@ -24,9 +22,6 @@ type Options struct {
 type Delayed interface {
 	// Size returns how many events there are, and their bytes.
 	Size() (events, bytes int)
-
-	// Oldest returns the id of the oldest event.
-	Oldest() (id uuid.UUID, ok bool)
 
 	// Reclaim takes the oldest event out.
 	Reclaim() (r Ref, ok bool)

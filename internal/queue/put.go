@@ -1,11 +1,5 @@
 package queue
 
-import (
-	"bytes"
-
-	"github.com/google/uuid"
-)
-
 // Hint says which shard a caller should use. Callers on the same core share one.
 type Hint struct {
 	shard  int // index
@@ -111,9 +105,10 @@ func (q *Queue) makeRoom(n int) bool {
 	return true
 }
 
-// drop drops the oldest event that is not in flight. It returns false if there is none.
+// drop drops the oldest event that is not in flight. It returns false if there is none. A delayed event
+// was taken before, so it is older than all that wait.
 func (q *Queue) drop() bool {
-	r, ok := q.oldestDelayed()
+	r, ok := q.delayed.Reclaim()
 	switch {
 	case ok:
 	case q.ledger.waiting == 0:
@@ -125,29 +120,6 @@ func (q *Queue) drop() bool {
 	q.settle(r, Lost, ErrFull)
 	q.dropped()
 	return true
-}
-
-// oldestDelayed takes the oldest delayed event, if it is older than all waiting events.
-func (q *Queue) oldestDelayed() (r Ref, ok bool) {
-	id, ok := q.delayed.Oldest()
-	if !ok || q.ledger.waiting > 0 && q.older(id) {
-		return r, false
-	}
-	return q.delayed.Reclaim()
-}
-
-// older reports whether a waiting event is older than the event with that id.
-func (q *Queue) older(id uuid.UUID) bool {
-	for _, sh := range q.shards {
-		if sh.waiting == 0 {
-			continue
-		}
-		sh.oldest()
-		if waits := sh.first.id(sh.first.next); bytes.Compare(waits[:], id[:]) < 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // lock locks the queue and all shards and counts what was added to them. The queue then knows

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"sync"
 	"time"
@@ -93,51 +92,6 @@ func (q *Queue) Take(most int, each func(int, Ref)) int {
 		each(i, oldest)
 	}
 	return n
-}
-
-// TakeAny takes a random event, and reports whether there was one.
-func (q *Queue) TakeAny() (one Ref, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.lockShards()
-	q.unlockShards()
-	if q.ledger.waiting == 0 {
-		return one, false
-	}
-	n := rand.IntN(q.ledger.waiting)
-	for _, sh := range q.shards {
-		if n -= sh.waiting; n < 0 {
-			one = sh.takeAny()
-			break
-		}
-	}
-	q.took(one)
-	return one, true
-}
-
-// TakeNewest takes the newest event, if it was accepted after since.
-func (q *Queue) TakeNewest(since time.Time) (one Ref, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.lockShards()
-	q.unlockShards()
-	var shard *shard
-	var from *slab
-	newest := int64(since.Sub(q.clock.start))
-	for _, sh := range q.shards {
-		if sh.waiting == 0 {
-			continue
-		}
-		if s, at := sh.newest(); at >= newest {
-			shard, from, newest = sh, s, at
-		}
-	}
-	if from == nil {
-		return one, false
-	}
-	one = shard.takeNewest(from)
-	q.took(one)
-	return one, true
 }
 
 // took counts an event that was taken.

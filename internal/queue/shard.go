@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"iter"
-	"math/rand/v2"
-	"sync"
-)
+import "sync"
 
 // shard is one of the parts of the queue that Track adds events to. There are several, so that
 // goroutines on different cores do not wait for each other: a shared lock would cost more than
@@ -149,48 +145,7 @@ func (sh *shard) pass() {
 // takeOldest takes the event that oldest has found.
 func (sh *shard) takeOldest() Ref {
 	sh.waiting--
-	return sh.first.takeSlot(sh.first.next)
-}
-
-// takeAny takes a random event. There must be one.
-func (sh *shard) takeAny() Ref {
-	sh.waiting--
-	var from *slab
-	slabs := 0
-	for s := range sh.known() {
-		if s.next < s.counted {
-			if slabs++; rand.IntN(slabs) == 0 {
-				from = s
-			}
-		}
-	}
-	return from.takeSlot(from.any())
-}
-
-// known yields the slabs that have counted entries. Track may add others meanwhile.
-func (sh *shard) known() iter.Seq[*slab] {
-	return func(yield func(*slab) bool) {
-		for s := sh.first; yield(s) && s != sh.counting; {
-			s = s.after
-		}
-	}
-}
-
-// newest returns the slab with the newest waiting entry, and when that was added. There must
-// be one.
-func (sh *shard) newest() (from *slab, at int64) {
-	for s := range sh.known() {
-		if s.next < s.counted {
-			from = s
-		}
-	}
-	return from, from.entries[from.newest()].at
-}
-
-// takeNewest takes the newest event of a slab that newest has found.
-func (sh *shard) takeNewest(from *slab) Ref {
-	sh.waiting--
-	return from.takeSlot(from.newest())
+	return sh.first.take()
 }
 
 // release notes that an event of s is settled.

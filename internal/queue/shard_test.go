@@ -186,36 +186,20 @@ func TestDropOldestDropsTheOldestOfAllShards(t *testing.T) {
 	}
 }
 
-func TestDropOldestDropsTheOlderOfADelayedAndAWaitingEvent(t *testing.T) {
+func TestDropOldestDropsADelayedEventBeforeOnesThatWait(t *testing.T) {
 	t.Parallel()
-	for name, row := range map[string]struct {
-		take             func(*shardTest, []item)
-		waiting, delayed []int // what is left
-	}{
-		"the delayed one": {func(q *shardTest, one []item) { q.Take(one) }, []int{1, 2, 3}, nil},
-		"the waiting one": {func(q *shardTest, one []item) { r, _ := q.TakeNewest(time.Time{}); one[0] = newItem(r) }, []int{1, 3}, []int{2}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			q := newShardTest(1, func(c *Options) { c.MaxEvents, c.DropOldest = 3, true })
-			for n := range 3 {
-				require.NoError(t, q.Put(&Hint{}, number(n), 0))
-			}
-			one := make([]item, 1)
-			row.take(q, one)
-			q.source.delay(t, one[0])
-			require.NoError(t, q.Put(&Hint{}, number(3), 0))
-			assert.Equal(t, Counters{Tracked: 4, Dropped: 1, Queued: 3, QueuedBytes: 24}, q.Counters())
-			var delayed []int
-			for _, r := range q.source.delayed {
-				delayed = append(delayed, int(binary.BigEndian.Uint64(r.Body)))
-			}
-			assert.Equal(t, row.delayed, delayed)
-			for _, want := range row.waiting {
-				n, _ := q.takeOne(t)
-				assert.Equal(t, want, n)
-			}
-		})
+	q := newShardTest(1, func(c *Options) { c.MaxEvents, c.DropOldest = 3, true })
+	for n := range 3 {
+		require.NoError(t, q.Put(&Hint{}, number(n), 0))
+	}
+	_, first := q.takeOne(t)
+	q.source.delay(t, first)
+	require.NoError(t, q.Put(&Hint{}, number(3), 0))
+	assert.Equal(t, Counters{Tracked: 4, Dropped: 1, Queued: 3, QueuedBytes: 24}, q.Counters())
+	assert.Empty(t, q.source.delayed)
+	for want := 1; want <= 3; want++ {
+		n, _ := q.takeOne(t)
+		assert.Equal(t, want, n)
 	}
 }
 

@@ -180,31 +180,12 @@ func (s *slab) epoch(slot int) *epoch {
 	return s.runs[i].epoch
 }
 
-// takeSlot takes the event of a waiting slot.
-func (s *slab) takeSlot(slot int) Ref {
+// take takes the first waiting event.
+func (s *slab) take() Ref {
+	slot := s.next
 	s.states[slot] = taken
-	for s.next < s.counted && s.states[s.next] != waiting {
-		s.next++
-	}
+	s.next++
 	return s.ref(slot)
-}
-
-// any returns a random waiting slot. There must be one.
-func (s *slab) any() int {
-	slot := s.next + rand.IntN(s.counted-s.next)
-	for s.states[slot] != waiting {
-		slot-- // the entry at next waits
-	}
-	return slot
-}
-
-// newest returns the last waiting slot. There must be one.
-func (s *slab) newest() int {
-	slot := s.counted - 1
-	for s.states[slot] != waiting {
-		slot--
-	}
-	return slot
 }
 
 // drained reports whether all counted events are settled.

@@ -68,13 +68,6 @@ func (s *sourceTest) Blocks() bool { return false }
 
 func (s *sourceTest) IsBlocked([]byte) bool { return false }
 
-func (s *sourceTest) Oldest() (id uuid.UUID, ok bool) {
-	if len(s.delayed) == 0 {
-		return id, false
-	}
-	return s.delayed[0].ID, true
-}
-
 func (s *sourceTest) Reclaim() (r Ref, ok bool) {
 	if len(s.delayed) == 0 {
 		return r, false

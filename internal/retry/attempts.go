@@ -8,9 +8,11 @@ type Attempts struct {
 	Strikes  int32     // those while others of its kind were accepted
 	Last     time.Time // the last failure
 	Unsure   bool      // its answer was a 4xx that may not be the API's
+	Asked    bool      // its answer had a Retry-After
 	AtClose  bool      // the last attempt began when the tracker was closing
 
 	Interrupted bool // an attempt ended early, because other events waited for the sender
+	Waived      bool // another one did, although it was to get all its time
 }
 
 // suspectAfter is how many strikes make an event a suspect. An API that fails now and then fails
@@ -31,9 +33,9 @@ func (a *Attempts) Strike(slow bool) (suspect bool) {
 	return a.Suspect() && !before
 }
 
-// Interrupt notes that an attempt has ended early. The event becomes a suspect, so that it keeps few
+// Interrupt notes that an attempt has ended early; waived says that it was to get all its time. The event becomes a suspect, so that it keeps few
 // senders from others, and its next attempts get all their time.
-func (a *Attempts) Interrupt() {
-	a.Interrupted = true
+func (a *Attempts) Interrupt(waived bool) {
+	a.Interrupted, a.Waived = true, a.Waived || waived
 	a.Strikes = max(a.Strikes, suspectAfter)
 }

@@ -6,15 +6,15 @@ import "time"
 // function of answers and times: the methods return the next value. It is in one of these states:
 //
 //   - closed: events are sent. Failures are counted until the scope accepts an event.
-//   - open: too much has failed. Events wait, and a probe is sent now and then. If a site or the API
-//     has just accepted an event, its breaker is partial: events of kinds that have not failed since
-//     are sent.
+//   - open: too much has failed. Events of kinds that have failed since wait, and a probe is sent now and
+//     then. Other kinds may differ, so one event of each is sent to find out.
 //   - half open: a probe is in flight.
 type breaker struct {
 	streak
 	probes
 	since   time.Time // when it opened; zero while it is closed
-	partial bool      // it holds only kinds that have failed since the scope accepted an event
+	trial   bool      // of a kind: its first event since a wider breaker opened is in flight
+	limited time.Time // of a kind: an event that had a Retry-After was last accepted
 	told    uint8     // a bit for each Class that the log names as the reason
 }
 
@@ -39,13 +39,16 @@ func (b breaker) state() State {
 
 func (b breaker) isOpen() bool { return !b.since.IsZero() }
 
-// holdsKind reports whether b holds the events of a kind. fails says whether the kind has failed since it
-// accepted an event.
-func (b *breaker) holdsKind(fails bool) bool { return b.isOpen() && (fails || !b.partial) }
+// fails reports whether events of a kind wait for a wider breaker that is open.
+func (b *breaker) fails() bool { return b.isOpen() || b.trial || b.fresh+b.again > 0 }
+
+// isLimited reports whether the API bounds the rate of a kind, as far as is known: an event was accepted
+// after an answer with Retry-After. Other events would wait in vain for such an answer to end.
+func (b *breaker) isLimited(now time.Time) bool { return now.Sub(b.limited) <= lately }
 
 // opens returns b as it is after it opened because of f.
-func (b breaker) opens(f *Failure, partial bool, now time.Time, w *Waits) breaker {
-	b.since, b.partial, b.probes = now, partial, opened(f, now, w)
+func (b breaker) opens(f *Failure, now time.Time, w *Waits) breaker {
+	b.since, b.probes = now, opened(f, now, w)
 	return b
 }
 
@@ -59,24 +62,27 @@ func (b breaker) opensAtOnce(now time.Time) breaker {
 // bounds what b learns from the failures before it. An open breaker closes, unless the API has named
 // a time that is not over: an event that was sent before may be accepted then.
 func (b breaker) accepts(now time.Time, probe bool, most int) breaker {
+	b.trial = false
 	if b.isOpen() && !probe && b.asked.After(now) {
 		b.accepted = now
 		return b
 	}
 	next := b.end(now, most)
 	next.reopens = b.isOpen()
-	return breaker{streak: next}
+	return breaker{streak: next, limited: b.limited}
 }
 
 // isIdle reports whether b is as if nothing had failed.
-func (b breaker) isIdle() bool { return !b.isOpen() && b.longest+b.fresh+b.again == 0 }
+func (b breaker) isIdle(now time.Time) bool {
+	return !b.fails() && b.longest == 0 && !b.isLimited(now)
+}
 
 // Failure is a failed attempt.
 type Failure struct {
 	First bool          // no attempt of the event has failed before
 	Class Class         // of the answer
 	NoAPI bool          // it is not about the event: there was no answer, or not the API's
-	Asked time.Duration // by Retry-After
+	Asked time.Duration // by Retry-After, of a scope that may heed it
 	Took  time.Duration // from the beginning of the attempt
 	Err   error         // for people
 }

@@ -4,13 +4,29 @@ import "time"
 
 // groups are the events of open breakers.
 type groups[T any] struct {
-	of       map[Group]*group[T]
+	of       map[scope]*group[T]
 	waiting  map[Kind]int // how many events
 	accepted time.Time    // when the API last accepted an event while a breaker was open
 }
 
+// scope identifies an open breaker.
+type scope struct {
+	at   level
+	site uint64
+	kind Kind
+}
+
+// scope returns the breaker of b.
+func (b Block) scope() scope {
+	in := scope{at: b.at, site: b.site}
+	if b.at == kindLevel {
+		in.kind = b.kind
+	}
+	return in
+}
+
 func newGroups[T any]() groups[T] {
-	return groups[T]{of: make(map[Group]*group[T]), waiting: make(map[Kind]int)}
+	return groups[T]{of: make(map[scope]*group[T]), waiting: make(map[Kind]int)}
 }
 
 // clear removes all groups.
@@ -19,11 +35,25 @@ func (gs *groups[T]) clear() {
 	clear(gs.waiting)
 }
 
-// count counts e if its place is in g, which may be nil.
-func (gs *groups[T]) count(e *heldEvent[T], g *group[T]) {
-	if e.counts = g != nil && (e.in == &g.fresh || e.in == &g.again); e.counts {
-		gs.waiting[e.Kind]++
+// pile returns the pile for events that wait for b.
+func (gs *groups[T]) pile(b Block) *pile[T] {
+	g := gs.of[b.scope()]
+	if g == nil {
+		g = &group[T]{due: b.due, piles: make(map[Kind]*pile[T])}
+		gs.of[b.scope()] = g
 	}
+	p := g.piles[b.kind]
+	if p == nil {
+		p = &pile[T]{again: byTime[T]()}
+		g.piles[b.kind] = p
+	}
+	return p
+}
+
+// count counts e, which waits in a group.
+func (gs *groups[T]) count(e *heldEvent[T]) {
+	e.counts = true
+	gs.waiting[e.Kind]++
 }
 
 // uncount stops counting e.
@@ -31,50 +61,90 @@ func (gs *groups[T]) uncount(e *heldEvent[T]) {
 	if !e.counts {
 		return
 	}
+	e.counts = false
 	if gs.waiting[e.Kind]--; gs.waiting[e.Kind] == 0 {
 		delete(gs.waiting, e.Kind)
 	}
 }
 
-// group holds the events of an open breaker.
+// group holds the events of an open breaker, a pile for each kind.
 type group[T any] struct {
 	due   Due
-	fresh list[T]
-	again eventHeap[T] // by time
-	turn  uint
+	piles map[Kind]*pile[T]
+	turn  uint // counts candidates
 }
 
-// candidate returns the next event to probe with, if it may be sent: an event that was never sent
-// and one that has failed in turns, and of the former the newest and the oldest in turns.
+// pile holds the events of a kind.
+type pile[T any] struct {
+	fresh list[T]
+	again eventHeap[T] // by time
+	turn  uint         // counts candidates
+	tried uint         // turn of the group
+}
+
+// candidate returns the next event to probe with, if one may be sent. The kinds take turns, because one
+// may be accepted although all others fail.
 func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
-	if g.at().After(now) {
+	var next *pile[T]
+	for _, o := range g.piles {
+		may := !o.at(&g.due).After(now) && (p != Early || len(o.fresh.events) > 0)
+		if may && (next == nil || o.tried < next.tried) {
+			next = o
+		}
+	}
+	if next == nil {
 		return nil
 	}
 	g.turn++
-	again := g.again.due(now)
-	if g.due.Next.After(now) || p == Early {
-		again = nil
-	}
-	switch {
-	case again != nil && (g.turn%2 == 0 || len(g.fresh.events) == 0):
-		return again
-	case g.due.Early.After(now):
-		return g.fresh.newest()
-	}
-	return g.fresh.either()
+	next.tried = g.turn
+	return next.candidate(p, &g.due, now)
 }
 
 // at returns when the next event of the group may be sent.
 func (g *group[T]) at() time.Time {
-	if n := len(g.fresh.events); n > 0 {
-		at := earlier(g.due.Early, g.due.Next)
-		if !g.fresh.events[n-1].failed.Before(g.due.Since) {
-			at = earlier(at, g.due.New)
+	at := never
+	for _, p := range g.piles {
+		at = earlier(at, p.at(&g.due))
+	}
+	return at
+}
+
+// place returns where an event of the pile is.
+func (p *pile[T]) place(e *heldEvent[T]) place[T] {
+	if e.Fresh {
+		return &p.fresh
+	}
+	return &p.again
+}
+
+// candidate returns an event that was never sent and one that has failed in turns, and of the former the
+// newest, a random and the oldest in turns.
+func (p *pile[T]) candidate(pick Pick, due *Due, now time.Time) *heldEvent[T] {
+	p.turn++
+	again := p.again.due(now)
+	if due.Next.After(now) || pick == Early {
+		again = nil
+	}
+	switch {
+	case again != nil && (p.turn%2 == 0 || len(p.fresh.events) == 0):
+		return again
+	case due.Early.After(now):
+		return p.fresh.newest()
+	}
+	return p.fresh.some()
+}
+
+// at returns when the next event of the pile may be sent.
+func (p *pile[T]) at(due *Due) time.Time {
+	if n := len(p.fresh.events); n > 0 {
+		at := earlier(due.Early, due.Next)
+		if !p.fresh.events[n-1].failed.Before(due.Since) {
+			at = earlier(at, due.New)
 		}
 		return at
 	}
-	if e := g.again.first(); e != nil {
-		return later(e.due, g.due.Next)
+	if e := p.again.first(); e != nil {
+		return later(e.due, due.Next)
 	}
 	return never
 }

@@ -2,6 +2,7 @@ package retry
 
 import (
 	"container/heap"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -86,12 +87,12 @@ func (l *list[T]) remove(e *heldEvent[T]) {
 		l.events = l.events[:last]
 		return
 	}
-	i := slices.Index(l.events, e)
-	if i == 0 {
+	if l.events[0] == e {
 		l.events[0] = nil
 		l.events = l.events[1:]
 		return
 	}
+	i := slices.Index(l.events, e)
 	l.events = slices.Delete(l.events, i, i+1)
 }
 
@@ -103,15 +104,19 @@ func (l *list[T]) newest() *heldEvent[T] {
 	return l.events[len(l.events)-1]
 }
 
-// either returns the newest and the oldest event in turns, or nil. Events that fail for the same
-// reason are often neighbours.
-func (l *list[T]) either() *heldEvent[T] {
-	if len(l.events) == 0 {
+// some returns the newest, a random and the oldest event in turns, or nil. Events that fail for the same
+// reason are often neighbors.
+func (l *list[T]) some() *heldEvent[T] {
+	n := len(l.events)
+	if n == 0 {
 		return nil
 	}
 	l.turn++
-	if l.turn%2 == 1 {
+	switch l.turn % 3 {
+	case 1:
 		return l.newest()
+	case 2:
+		return l.events[rand.IntN(n)]
 	}
 	return l.events[0]
 }

@@ -2,9 +2,7 @@ package retry
 
 import (
 	"bytes"
-	"cmp"
 	"container/heap"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -111,25 +109,25 @@ func (h *Held[T]) Size() (events, bytes int) {
 	return int(h.n.Load()), h.bytes
 }
 
-// Add holds an event. If a breaker is open, in is the group of the events that wait for it.
-func (h *Held[T]) Add(event Event[T], in Group, due Due, now time.Time) {
+// Add holds an event, which waits for b, too, if that is set.
+func (h *Held[T]) Add(event Event[T], b Block, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add(&heldEvent[T]{Event: event, failed: now, due: now.Add(event.Wait)}, in, due, now)
+	h.add(&heldEvent[T]{Event: event, failed: now, due: now.Add(event.Wait)}, b, now)
 }
 
 // Return holds an event again that was taken and not sent. It stays due.
-func (h *Held[T]) Return(event Event[T], in Group, due Due, now time.Time) {
+func (h *Held[T]) Return(event Event[T], b Block, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e := &heldEvent[T]{Event: event, failed: now, due: now}
 	if last, ok := h.inFlight[event.ID]; ok {
 		e.failed = last.at
 	}
-	h.add(e, in, due, now)
+	h.add(e, b, now)
 }
 
-func (h *Held[T]) add(e *heldEvent[T], in Group, due Due, now time.Time) {
+func (h *Held[T]) add(e *heldEvent[T], b Block, now time.Time) {
 	h.n.Add(1)
 	h.bytes += e.Size
 	delete(h.inFlight, e.ID)
@@ -137,16 +135,8 @@ func (h *Held[T]) add(e *heldEvent[T], in Group, due Due, now time.Time) {
 	if h.close.began && !e.AtClose {
 		e.due = time.Time{}
 	}
-	h.ensure(in, due)
-	h.put(e, in)
+	h.put(e, b)
 	h.arm(now)
-}
-
-func (h *Held[T]) ensure(in Group, due Due) {
-	if in != (Group{}) && h.groups.of[in] == nil {
-		h.groups.of[in] = &group[T]{due: due, again: byTime[T]()}
-		h.blocks.Store(true)
-	}
 }
 
 // Blocks reports whether events wait for an open breaker of a kind or site. It takes no lock.
@@ -167,13 +157,11 @@ func (h *Held[T]) Accepted(now time.Time) {
 }
 
 // put puts e in its place.
-func (h *Held[T]) put(e *heldEvent[T], in Group) {
-	g := h.groups.of[in]
+func (h *Held[T]) put(e *heldEvent[T], b Block) {
 	if h.close.began && !e.AtClose {
-		g = nil // it gets an attempt in any case
+		b = Block{} // it gets an attempt in any case
 	}
-	e.in = h.place(e, g)
-	h.groups.count(e, g)
+	e.in = h.place(e, b)
 	e.in.add(e)
 }
 
@@ -183,14 +171,14 @@ func (h *Held[T]) leave(e *heldEvent[T]) {
 	h.groups.uncount(e)
 }
 
-func (h *Held[T]) place(e *heldEvent[T], g *group[T]) place[T] {
+func (h *Held[T]) place(e *heldEvent[T], b Block) place[T] {
 	switch {
 	case h.close.began && e.AtClose && !h.close.accepts:
 		return &h.close.aside
-	case g != nil && e.Fresh:
-		return &g.fresh
-	case g != nil:
-		return &g.again
+	case b.IsSet():
+		h.blocks.Store(true)
+		h.groups.count(e)
+		return h.groups.pile(b).place(e)
 	case e.Fresh:
 		return &h.ready
 	case e.Suspect:
@@ -199,28 +187,27 @@ func (h *Held[T]) place(e *heldEvent[T], g *group[T]) place[T] {
 	return &h.retries
 }
 
-// Regroup moves every event to the group of its kind, which groupOf returns. It is called when a
-// breaker has opened or closed.
-func (h *Held[T]) Regroup(groupOf func(Kind) (Group, Due), now time.Time) {
+// Regroup moves every event to the group that it waits in now. It is called when a breaker has opened or
+// closed.
+func (h *Held[T]) Regroup(blockOf func(Kind) Block, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.groups.clear()
 	h.blocks.Store(false)
 	h.retries.events, h.suspects.events, h.ready.events, h.close.aside.events = nil, nil, nil, nil
 	for _, e := range slices.SortedFunc(slices.Values(h.ages.events), compareAge) {
-		in, due := groupOf(e.Kind)
-		h.ensure(in, due)
-		h.put(e, in)
+		e.counts = false
+		h.put(e, blockOf(e.Kind))
 	}
 	h.arm(now)
 }
 
-// SetDue sets when events of a group may be sent.
-func (h *Held[T]) SetDue(in Group, due Due, now time.Time) {
+// SetDue sets when events that wait for b may be sent.
+func (h *Held[T]) SetDue(b Block, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if g := h.groups.of[in]; g != nil {
-		g.due = due
+	if g := h.groups.of[b.scope()]; g != nil {
+		g.due = b.due
 		h.arm(now)
 	}
 }
@@ -235,7 +222,6 @@ const (
 	Probe               // one of a group whose next probe is due
 	Early               // the same, but never sent
 	Untried             // one that has had no attempt since the tracker began to close
-	Any                 // one to probe the API with; it need not be due, unless it is a suspect
 )
 
 // Take takes an event that is due at now.
@@ -261,21 +247,16 @@ func (h *Held[T]) find(p Pick, now time.Time) *heldEvent[T] {
 	case Suspect:
 		return h.suspects.due(now)
 	case Ready:
-		return h.ready.either()
+		return h.ready.some()
 	case Probe, Early:
 		return h.probe(p, now)
-	case Untried:
-		return h.untried()
 	}
-	return h.any(now)
+	return h.untried()
 }
 
 // probe returns an event of a group that may be sent.
 func (h *Held[T]) probe(p Pick, now time.Time) *heldEvent[T] {
 	for _, g := range h.groups.of { // in random order, which is fair
-		if p == Early && len(g.fresh.events) == 0 {
-			continue
-		}
 		if e := g.candidate(p, now); e != nil {
 			return e
 		}
@@ -283,36 +264,10 @@ func (h *Held[T]) probe(p Pick, now time.Time) *heldEvent[T] {
 	return nil
 }
 
-// any returns an event to probe the API with: one that was never sent, and one that has failed, in
-// turns.
-func (h *Held[T]) any(now time.Time) *heldEvent[T] {
-	h.turn++
-	if h.turn%2 == 0 {
-		return cmp.Or(h.ready.either(), h.anyFailed(now))
-	}
-	return cmp.Or(h.anyFailed(now), h.ready.either())
-}
-
-// anyFailed returns an event that has failed and is due. Among a few, it chooses the one whose last
-// attempt is the longest ago: an event that is due again soon would keep others from being a probe.
-func (h *Held[T]) anyFailed(now time.Time) (e *heldEvent[T]) {
-	const few = 8
-	for _, in := range []*eventHeap[T]{&h.retries, &h.suspects} {
-		for i := range min(few, in.Len()) {
-			for _, o := range []*heldEvent[T]{in.events[i], in.events[rand.IntN(in.Len())]} {
-				if !o.due.After(now) && (e == nil || o.failed.Before(e.failed)) {
-					e = o
-				}
-			}
-		}
-	}
-	return e
-}
-
 // untried returns an event that was never sent, or one that has failed and has had no attempt since the
 // tracker began to close. The latter may take long.
 func (h *Held[T]) untried() *heldEvent[T] {
-	if e := h.ready.either(); e != nil {
+	if e := h.ready.some(); e != nil {
 		return e
 	}
 	for _, in := range []*eventHeap[T]{&h.retries, &h.suspects} {
@@ -356,16 +311,6 @@ func (h *Held[T]) LastError() (at time.Time, err error) {
 		}
 	}
 	return at, err
-}
-
-// Oldest returns the id of the oldest event.
-func (h *Held[T]) Oldest() (id uuid.UUID, ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if e := h.ages.first(); e != nil {
-		return e.ID, true
-	}
-	return id, false
 }
 
 // Reclaim takes the oldest event.

@@ -21,9 +21,8 @@ func (h *Held[T]) Close() {
 	for _, e := range h.ages.events {
 		h.leave(e)
 		e.due = time.Time{}
-		h.put(e, Group{})
+		h.put(e, Block{})
 	}
-	h.timer.Stop()
 }
 
 // Resume makes the events that failed since Close due again, because the API accepts events.
@@ -44,20 +43,19 @@ func (h *Held[T]) setAccepts(yes bool) (changed bool) {
 	for _, e := range h.ages.events {
 		if e.AtClose {
 			h.leave(e)
-			h.put(e, Group{})
+			h.put(e, Block{})
 		}
 	}
 	h.arm(time.Now())
 	return true
 }
 
-// GiveUp takes the events that are aside.
+// GiveUp takes the events that are aside. The caller settles them.
 func (h *Held[T]) GiveUp() (events []Event[T]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Clone(h.close.aside.events) {
 		h.remove(e)
-		delete(h.inFlight, e.ID)
 		events = append(events, e.Event)
 	}
 	return events

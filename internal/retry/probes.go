@@ -28,8 +28,13 @@ type probes struct {
 	early    int // events that were never sent that may be tried before next
 }
 
-// quickSteps is how many probes fail before the wait grows.
-const quickSteps = 5
+const (
+	// quickSteps is how many probes fail before the wait grows.
+	quickSteps = 5
+
+	// earlyAgain is how many events may be sent early after a probe whose wait is long.
+	earlyAgain = 4
+)
 
 // Waits are the waits between probes.
 type Waits struct {
@@ -131,7 +136,7 @@ func (p probes) fail(f *Failure, early bool, now time.Time, w *Waits) probes {
 		p.step++
 		refill := 1
 		if f.Class.holds() {
-			refill = quickSteps // because the waits are long
+			refill = earlyAgain // because the waits are long
 			if p.step > quickSteps {
 				p.holds++
 			}
@@ -144,10 +149,5 @@ func (p probes) fail(f *Failure, early bool, now time.Time, w *Waits) probes {
 
 // hurry makes the next probe due by limit, unless the API has asked for a later time.
 func (p *probes) hurry(limit time.Time) {
-	if p.next.After(limit) {
-		p.next = limit
-	}
-	if p.asked.After(p.next) {
-		p.next = p.asked
-	}
+	p.next = later(earlier(p.next, limit), p.asked)
 }

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -68,24 +69,35 @@ func (s *Scopes) kindOf(k Kind) Kind {
 	return k
 }
 
-// open returns the widest open breaker that holds events of k, or nil.
+// open returns the widest open breaker that holds events of k, or nil. A kind that has not failed since
+// the wider scopes accepted an event is not held.
 func (s *Scopes) open(k Kind) (*breaker, level) {
 	kind := s.kinds[s.kindOf(k)]
-	fails := kind != nil && kind.fresh+kind.again > 0
-	if s.api.holdsKind(fails) {
-		return &s.api, apiLevel
+	if kind == nil || !kind.fails() {
+		return nil, noLevel
 	}
-	if b := s.sites[s.siteOf(k)]; b != nil && b.holdsKind(fails) {
-		return b, siteLevel
+	if b, at := s.wide(k); b != nil {
+		return b, at
 	}
-	if kind != nil && kind.isOpen() {
+	if kind.isOpen() {
 		return kind, kindLevel
 	}
 	return nil, noLevel
 }
 
+// wide returns the breaker of the API, or else of the site of k, if that is open, or nil.
+func (s *Scopes) wide(k Kind) (*breaker, level) {
+	if s.api.isOpen() {
+		return &s.api, apiLevel
+	}
+	if b := s.sites[s.siteOf(k)]; b != nil && b.isOpen() {
+		return b, siteLevel
+	}
+	return nil, noLevel
+}
+
 // Quiet reports whether nothing has failed for a while.
-func (s *Scopes) Quiet() bool { return len(s.kinds) == 0 && s.api.isIdle() }
+func (s *Scopes) Quiet() bool { return len(s.kinds) == 0 && !s.api.fails() && s.api.longest == 0 }
 
 // AnyOpen reports whether any breaker is open.
 func (s *Scopes) AnyOpen() bool { return s.opened > 0 }
@@ -106,39 +118,35 @@ func (s *Scopes) Doubts(k Kind) (wait time.Duration, doubts bool) {
 	return recently, b != nil && b.fresh+b.again > fewFailures
 }
 
-// APIOpen reports whether the breaker of the API is open and holds all events.
-func (s *Scopes) APIOpen() bool { return s.api.holdsKind(false) }
+// APIOpen reports whether the breaker of the API is open.
+func (s *Scopes) APIOpen() bool { return s.api.isOpen() }
 
 // Accepted returns when the API last settled an event, or zero.
 func (s *Scopes) Accepted() time.Time { return s.accepted }
 
-// Group identifies an open breaker of a site or a kind, or of the API if that does not hold all events.
-// The zero Group stands for none.
-type Group struct {
-	level level
-	kind  Kind
+// Block says what events of a kind wait for: an open breaker. The zero Block stands for none.
+type Block struct {
+	at   level
+	site uint64 // of the breaker of a site or kind
+	kind Kind   // that has a streak of its own, or the zero Kind for others
+	due  Due
 }
 
-// GroupOf returns the breaker that events of k wait for, and when they may be sent.
-func (s *Scopes) GroupOf(k Kind) (in Group, due Due) {
+// IsSet reports whether events wait.
+func (b Block) IsSet() bool { return b.at != noLevel }
+
+// BlockOf returns what events of k wait for.
+func (s *Scopes) BlockOf(k Kind) Block {
 	b, at := s.open(k)
-	switch {
-	case s.APIOpen():
-		return Group{}, Due{}
-	case at == apiLevel:
-		in = Group{level: at}
-	case at == siteLevel:
-		in = Group{at, Kind{Site: s.siteOf(k)}}
-	case at == kindLevel:
-		in = Group{at, s.kindOf(k)}
-	default:
-		return Group{}, Due{}
+	if b == nil {
+		return Block{}
 	}
-	return in, s.due(b)
+	block := Block{at: at, kind: s.kindOf(k), due: s.due(b)}
+	if at == siteLevel {
+		block.site = s.siteOf(k)
+	}
+	return block
 }
-
-// APIDue returns when events may be sent, if the breaker of the API is open.
-func (s *Scopes) APIDue() Due { return s.due(&s.api) }
 
 func (s *Scopes) due(b *breaker) Due { return b.due(b.fresh <= fewFailures, s.waits.Retry.Base) }
 
@@ -156,6 +164,10 @@ const (
 func (s *Scopes) Admit(k Kind, age Age, now time.Time) (p Pass, ok bool) {
 	b, at := s.open(k)
 	if b == nil {
+		if wide, _ := s.wide(k); wide != nil {
+			kind, _ := s.ensure(k)
+			kind.trial = true
+		}
 		return Pass{Began: now}, true
 	}
 	due := s.due(b)
@@ -187,6 +199,9 @@ func (s *Scopes) probed(k Kind, p Pass) *breaker {
 
 // Cancel reports that an attempt was not made, or was ended by the caller.
 func (s *Scopes) Cancel(k Kind, p Pass) {
+	if kind := s.kinds[s.kindOf(k)]; kind != nil {
+		kind.trial = false
+	}
 	if b := s.probed(k, p); b != nil {
 		b.probes = b.canceled(p.early)
 	}
@@ -239,10 +254,10 @@ func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
 	} else if siteClosed {
 		s.inherit(now, func(o Kind) bool { return o.Site == k.Site })
 	}
-	if b := s.kinds[kind]; b != nil && b.isIdle() {
+	if b := s.kinds[kind]; b != nil && b.isIdle(now) {
 		delete(s.kinds, kind)
 	}
-	if b := s.sites[site]; b != nil && b.isIdle() {
+	if b := s.sites[site]; b != nil && b.isIdle(now) {
 		delete(s.sites, site)
 	}
 	return c
@@ -286,30 +301,37 @@ func (s *Scopes) relax(now time.Time) {
 // Fail reports a failed attempt of an event of k.
 func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 	kind, site := s.ensure(k)
-	count := func(b *breaker, child uint64) {
-		if !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
+	kind.trial = false
+	limited := f.Asked > 0 && kind.isLimited(now)
+	count := func(b *breaker, child uint64, always bool) {
+		if always || !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
 			b.streak = b.add(f, child, now)
 		}
 	}
-	count(&s.api, k.Site)
-	count(site, k.Name)
-	count(kind, 0)
-	c.Opened = s.bindAll(site, now)
-	if b := s.probed(k, p); b != nil {
-		of := *f
-		if now.Sub(s.api.accepted) <= lately {
-			of.Class = Later // neither the key nor the address is wrong
-		}
+	count(&s.api, k.Site, false)
+	count(site, k.Name, false)
+	count(kind, 0, limited)
+	probed := s.probed(k, p)
+	open, _ := s.open(k)
+	opens := s.concerned(kind, site, f, limited, now)
+	b := cmp.Or(probed, open, opens)
+	if b == nil {
+		return c
+	}
+	of := *f
+	if !limited && now.Sub(b.accepted) <= longAgo {
+		of.Asked = 0 // others are accepted, so it is about the event
+	}
+	if now.Sub(s.api.accepted) <= lately && probed != nil {
+		of.Class = Later // neither the key nor the address is wrong
+	}
+	switch b {
+	case probed:
 		b.probes = b.fail(&of, p.early, now, &s.waits)
-		return c
-	}
-	if b, _ := s.open(k); b != nil {
-		b.probes = b.ask(f, now)
-		return c
-	}
-	if b := s.concerned(kind, site, f, now); b != nil {
-		partial := b != kind && now.Sub(b.accepted) <= recently
-		*b = b.opens(f, partial, now, &s.waits)
+	case open:
+		b.probes = b.ask(&of, now)
+	default:
+		*b = b.opens(&of, now, &s.waits)
 		s.opened++
 		c.Opened = true
 	}
@@ -317,27 +339,17 @@ func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 }
 
 // concerned returns the widest breaker that f is seen to concern, or nil.
-func (s *Scopes) concerned(kind, site *breaker, f *Failure, now time.Time) *breaker {
+func (s *Scopes) concerned(kind, site *breaker, f *Failure, limited bool, now time.Time) *breaker {
 	noAPI := f.NoAPI && now.Sub(s.api.accepted) > recently
 	switch {
 	case (s.api.several || noAPI) && s.api.exceeds(now, f.Class):
 		return &s.api
 	case site.several && site.exceeds(now, f.Class):
 		return site
-	case kind.exceeds(now, f.Class):
+	case kind.exceeds(now, f.Class), limited && kind.fresh+kind.again > fewFailures:
 		return kind
 	}
 	return nil
-}
-
-// bindAll makes partial breakers hold all their kinds, because they have accepted nothing for a while.
-func (s *Scopes) bindAll(site *breaker, now time.Time) (changed bool) {
-	for _, b := range []*breaker{&s.api, site} {
-		if b.partial && now.Sub(b.accepted) > recently {
-			b.partial, changed = false, true
-		}
-	}
-	return changed
 }
 
 // ensure returns the breakers of k and of its site, and makes those that do not exist. A scope in
@@ -361,15 +373,30 @@ func (s *Scopes) ensure(k Kind) (kind, site *breaker) {
 	return kind, site
 }
 
-// evict removes a closed breaker, if there is one.
+// evict removes a breaker without failures, if there is one. That of the others stays, so that the
+// next one does not take the place of a breaker with failures.
 func evict[K comparable](from map[K]*breaker) bool {
+	var others K
 	for k, b := range from {
-		if !b.isOpen() {
+		if k != others && !b.fails() {
 			delete(from, k)
 			return true
 		}
 	}
 	return false
+}
+
+// Recovered notes that an event of k is accepted whose last answer had a Retry-After.
+func (s *Scopes) Recovered(k Kind, now time.Time) {
+	if b := s.kinds[s.kindOf(k)]; b != nil {
+		b.limited = now
+	}
+}
+
+// IsLimited reports whether the API bounds the rate of events of k, as far as is known.
+func (s *Scopes) IsLimited(k Kind, now time.Time) bool {
+	b := s.kinds[s.kindOf(k)]
+	return b != nil && b.isLimited(now)
 }
 
 // Retried notes whether a repeated attempt has succeeded.
@@ -393,7 +420,7 @@ func (s *Scopes) Tell(k Kind, c Class, now time.Time) (tell, all bool) {
 	b, _ := s.open(k)
 	switch {
 	case b != nil && b.step > 0:
-		all = !b.partial && !s.api.accepted.After(b.since)
+		all = !s.api.accepted.After(b.since)
 	case s.fails(now):
 		b, all = &s.api, true
 	default:
@@ -419,7 +446,7 @@ func (s *Scopes) Outage(now time.Time) (since time.Time, err error, out bool) {
 
 func (s *Scopes) isOut(now time.Time) bool {
 	out := func(b *breaker) bool {
-		return b.isOpen() && !b.partial && (b.step > 0 || b.fresh > fewFailures || !b.asked.IsZero()) && !s.api.accepted.After(b.since)
+		return b.isOpen() && (b.step > 0 || b.fresh > fewFailures) && !s.api.accepted.After(b.since)
 	}
 	if out(&s.api) || s.fails(now) {
 		return true
@@ -437,17 +464,20 @@ func (s *Scopes) isOut(now time.Time) bool {
 	return false
 }
 
-// Hurry makes waits at most limit, because the tracker closes. It does not shorten a wait that the
-// API has asked for.
+// Hurry makes waits at most limit, because the tracker closes, also those that the API has asked for.
 func (s *Scopes) Hurry(limit time.Duration, now time.Time) {
 	s.waits.Retry.Max = min(s.waits.Retry.Max, limit)
 	s.waits.Retry.Base = min(s.waits.Retry.Base, limit)
 	s.waits.Hold = s.waits.Retry
-	s.api.hurry(now.Add(limit))
-	for _, b := range s.sites {
+	hurry := func(b *breaker) {
+		b.asked = earlier(b.asked, now.Add(limit))
 		b.hurry(now.Add(limit))
 	}
+	hurry(&s.api)
+	for _, b := range s.sites {
+		hurry(b)
+	}
 	for _, b := range s.kinds {
-		b.hurry(now.Add(limit))
+		hurry(b)
 	}
 }

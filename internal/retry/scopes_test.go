@@ -84,6 +84,7 @@ func TestAFailureOpensTheWidestBreakerThatItConcerns(t *testing.T) {
 		"no answer":                           {nil, 0, noAPI, []Kind{kind(1, 1)}, 4, apiOpen},
 		"a refused key":                       {nil, 0, key, []Kind{kind(1, 1)}, 4, apiOpen},
 		"one kind, accepted long ago":         {[]Kind{kind(1, 1)}, time.Minute, later, []Kind{kind(1, 1)}, 4, kindOpen},
+		"one kind, accepted seconds ago":      {[]Kind{kind(1, 1)}, 5 * time.Second, later, []Kind{kind(1, 1)}, 4, kindOpen},
 		"one kind, accepted lately":           {[]Kind{kind(1, 1)}, 0, later, []Kind{kind(1, 1)}, 100, kindOpen},
 		"several kinds, another accepted":     {[]Kind{kind(1, 3)}, 0, later, []Kind{kind(1, 1), kind(1, 2)}, 100, siteOpen},
 		"no answer, accepted lately":          {[]Kind{kind(1, 1)}, 0, noAPI, []Kind{kind(1, 1)}, 100, kindOpen},
@@ -102,7 +103,7 @@ func TestAFailureOpensTheWidestBreakerThatItConcerns(t *testing.T) {
 			assert.Equal(t, closed, w.states(row.kinds[0]), "one failure before")
 			w.fail(1, row.fail, row.kinds[row.n%len(row.kinds)])
 			assert.Equal(t, row.want, w.states(row.kinds[row.n%len(row.kinds)]))
-			assert.Equal(t, row.want != apiOpen, w.try(kind(9, 9), nil), "an event of another site")
+			assert.True(t, w.try(kind(9, 9), nil), "an event of another site has not failed")
 		})
 	}
 }
@@ -146,9 +147,14 @@ func TestABreakerThatOpensBesideAcceptedEventsHoldsKindsThatFail(t *testing.T) {
 				w.fail(101, Failure{}, kinds...)
 				w.pass(2 * time.Second)
 				w.fail(1, Failure{}, kinds[0]) // the probe
-				assert.False(t, w.try(healthy, nil), "nothing was accepted for a while")
 				_, _, out := w.Outage(w.now)
 				assert.True(t, out)
+				first, ok := w.Admit(healthy, Unsent, w.now)
+				assert.True(t, ok, "it has not failed")
+				assert.False(t, w.try(healthy, nil), "one event shows whether it fails, too")
+				w.Cancel(healthy, first)
+				assert.True(t, w.try(healthy, &Failure{First: true}), "the first one was not sent")
+				assert.False(t, w.try(healthy, nil), "it fails, too")
 			})
 		}
 	}
@@ -180,27 +186,46 @@ func TestTheLongestRowThatEndedIsLearnt(t *testing.T) {
 
 func TestStatesOfABreaker(t *testing.T) {
 	t.Parallel()
-	w, k := newWorld(), kind(1, 1)
-	w.fail(5, Failure{}, k)
-	opened := w.now
-	for n, wait := range []time.Duration{500, 500, 500, 500, 500, 1000, 2000, 4000, 8000, 15_000, 15_000} {
-		wait *= time.Millisecond
-		w.now = opened.Add(wait - 2*time.Millisecond)
-		_, ok := w.Admit(k, Sent, w.now)
-		assert.False(t, ok, "probe %d is not due", n)
-		w.now = opened.Add(wait)
-		p, ok := w.Admit(k, Sent, w.now)
-		assert.True(t, ok, "probe %d", n)
-		assert.Equal(t, [3]State{Closed, Closed, HalfOpen}, w.states(k))
-		_, ok = w.Admit(k, Sent, w.now.Add(time.Hour))
-		assert.False(t, ok, "one probe at a time")
-		w.Fail(k, p, &Failure{}, w.now)
-		assert.Equal(t, kindOpen, w.states(k))
-		opened = w.now
+	grows := []time.Duration{500, 500, 500, 500, 500, 1000, 2000, 4000, 8000, 15_000, 15_000}
+	for name, row := range map[string]struct {
+		class  Class
+		others bool // are accepted
+		waits  []time.Duration
+	}{
+		"retry later":                          {Later, false, grows},
+		"a refused key":                        {KeyRefused, false, []time.Duration{500, 500, 500, 500, 500, 30_000, 60_000, 120_000, 240_000, 300_000, 300_000}},
+		"a refused key, others are accepted":   {KeyRefused, true, grows},
+		"not the API, others are accepted":     {NotAPI, true, grows},
+		"retry later, and others are accepted": {Later, true, grows},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(), kind(1, 1)
+			w.fail(5, Failure{Class: row.class}, k)
+			opened := w.now
+			for n, wait := range row.waits {
+				wait *= time.Millisecond
+				w.now = opened.Add(wait - 2*time.Millisecond)
+				_, ok := w.Admit(k, Sent, w.now)
+				assert.False(t, ok, "probe %d is not due", n)
+				w.now = opened.Add(wait)
+				if row.others {
+					assert.True(t, w.try(kind(2, 1), nil))
+				}
+				p, ok := w.Admit(k, Sent, w.now)
+				assert.True(t, ok, "probe %d", n)
+				assert.Equal(t, [3]State{Closed, Closed, HalfOpen}, w.states(k))
+				_, ok = w.Admit(k, Sent, w.now.Add(time.Hour))
+				assert.False(t, ok, "one probe at a time")
+				w.Fail(k, p, &Failure{Class: row.class}, w.now)
+				assert.Equal(t, kindOpen, w.states(k))
+				opened = w.now
+			}
+			w.pass(5 * time.Minute)
+			assert.True(t, w.try(k, nil))
+			assert.Equal(t, closed, w.states(k))
+		})
 	}
-	w.pass(15 * time.Second)
-	assert.True(t, w.try(k, nil))
-	assert.Equal(t, closed, w.states(k))
 }
 
 func TestOnlyAProbeEndsATimeThatTheAPINamed(t *testing.T) {
@@ -224,42 +249,85 @@ func TestOnlyAProbeEndsATimeThatTheAPINamed(t *testing.T) {
 
 func TestAKindThatStillFailsIsProbedWhenTheAPIAcceptsEventsAgain(t *testing.T) {
 	t.Parallel()
-	w, bad, good := newWorld(), kind(1, 1), kind(2, 1)
-	w.fail(4, Failure{}, bad)
-	w.fail(1, Failure{}, good)
-	assert.Equal(t, apiOpen, w.states(bad))
-	w.pass(time.Second)
-	w.try(bad, &Failure{First: true})
-	w.pass(time.Second)
-	assert.True(t, w.try(good, nil))
-	assert.Equal(t, kindOpen, w.states(bad))
-	assert.Equal(t, closed, w.states(good))
-	assert.True(t, w.try(bad, &Failure{First: true}), "a probe is due at once")
-	assert.False(t, w.try(bad, nil))
+	for name, row := range map[string]struct {
+		good Kind
+		open [3]State
+	}{
+		"the API accepts events":  {kind(2, 1), apiOpen},
+		"the site accepts events": {kind(1, 2), siteOpen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, bad := newWorld(), kind(1, 1)
+			w.fail(4, Failure{}, bad)
+			w.fail(1, Failure{}, row.good)
+			assert.Equal(t, row.open, w.states(bad))
+			w.pass(time.Second)
+			w.try(bad, &Failure{First: true})
+			w.pass(time.Second)
+			assert.True(t, w.try(row.good, nil))
+			assert.Equal(t, kindOpen, w.states(bad))
+			assert.Equal(t, closed, w.states(row.good))
+			assert.True(t, w.try(bad, &Failure{First: true}), "a probe is due at once")
+			assert.False(t, w.try(bad, nil))
+		})
+	}
 }
 
-func TestANewEventIsTriedEarlyAFewTimes(t *testing.T) {
+func TestAProbeOfABreakerThatHasClosedSinceIsNoProbe(t *testing.T) {
 	t.Parallel()
 	w, k := newWorld(), kind(1, 1)
-	w.fail(10, Failure{}, k)
+	before, _ := w.Admit(k, Unsent, w.now)
+	w.fail(5, Failure{}, k)
+	w.pass(time.Second)
+	probe, ok := w.Admit(k, Sent, w.now)
+	assert.True(t, ok)
+	w.Accept(k, before, w.now)
 	w.pass(time.Minute)
-	for range 6 { // failed probes, so that the wait is long
+	w.fail(5, Failure{}, k)
+	assert.Equal(t, kindOpen, w.states(k))
+	w.Cancel(k, probe)
+	assert.Equal(t, kindOpen, w.states(k), "no probe is in flight")
+}
+
+func TestAnAttemptThatBeganBeforeAnAcceptanceDoesNotCount(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	w.fail(1, Failure{}, k) // the kind has a breaker
+	before, _ := w.Admit(k, Unsent, w.now)
+	w.pass(time.Second)
+	assert.True(t, w.try(k, nil))
+	for range 200 {
+		w.Fail(k, before, &Failure{First: true}, w.now)
+	}
+	assert.Equal(t, closed, w.states(k))
+}
+
+func TestRetriesDoNotCountWhileAKindAcceptsEvents(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	assert.True(t, w.try(k, nil))
+	for range 200 {
 		w.try(k, &Failure{})
-		w.pass(time.Minute)
+		w.pass(time.Millisecond)
 	}
-	w.try(k, &Failure{})
-	tried := 0
-	for range 12 {
-		p, ok := w.Admit(k, New, w.now)
-		if ok {
-			tried++
-			w.Fail(k, p, &Failure{First: true}, w.now)
-			_, ok = w.Admit(k, New, w.now.Add(499*time.Millisecond))
-			assert.False(t, ok, "half a second apart")
-		}
-		w.pass(100 * time.Millisecond)
+	assert.Equal(t, closed, w.states(k))
+}
+
+func TestAnAPIThatAcceptsAnEventShortensTheWaitsOfOthers(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	key := Failure{Class: KeyRefused, First: true}
+	w.fail(5, key, k)
+	for range 10 {
+		w.pass(5 * time.Minute)
+		assert.True(t, w.try(k, &key))
 	}
-	assert.Equal(t, 2, tried, "in 1.2 s")
+	assert.True(t, w.Accept(kind(2, 1), Pass{Began: w.now}, w.now).Opened, "held events are told")
+	w.pass(14 * time.Second)
+	assert.False(t, w.try(k, nil))
+	w.pass(time.Second)
+	assert.True(t, w.try(k, nil))
 }
 
 func TestBreakersAreBounded(t *testing.T) {
@@ -275,6 +343,17 @@ func TestBreakersAreBounded(t *testing.T) {
 	}
 	assert.LessOrEqual(t, len(w.kinds), maxKinds+1)
 	assert.LessOrEqual(t, len(w.sites), maxSites+1)
+}
+
+func TestAnOpenBreakerIsKeptWhenOthersAreEvicted(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	w.fail(5, Failure{}, k)
+	for n := range 5000 {
+		w.try(kind(2, 1), nil)
+		w.try(kind(n+10, 1), &Failure{First: true})
+	}
+	assert.Equal(t, kindOpen, w.states(k))
 }
 
 func TestNothingIsKeptOnceAllIsAccepted(t *testing.T) {
@@ -324,5 +403,61 @@ func TestAnEventThatKeepsFailingMakesOthersOfItsKindWait(t *testing.T) {
 			_, doubts = w.Doubts(kind(1, 1))
 			assert.False(t, doubts, "an event is accepted")
 		})
+	}
+}
+
+func TestABreakerThatOpensIsAnOutageIfMuchHasFailed(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		fail Failure
+		n    int
+		want bool
+	}{
+		"few refused keys":                 {Failure{Class: KeyRefused}, 5, false},
+		"many events":                      {Failure{}, 101, true},
+		"many events before it has opened": {Failure{}, 100, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(), kind(1, 1)
+			assert.True(t, w.try(k, nil))
+			w.fail(row.n, row.fail, k)
+			_, _, out := w.Outage(w.now)
+			assert.Equal(t, row.want, out)
+		})
+	}
+}
+
+func TestTheRowOfAnOutageIsNotLearnt(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	before, _ := w.Admit(k, Unsent, w.now)
+	w.fail(5, Failure{}, k)
+	for range 60 { // were in flight
+		w.Fail(k, before, &Failure{First: true}, w.now)
+	}
+	w.pass(3 * time.Second)
+	probe, _ := w.Admit(k, Sent, w.now)
+	w.Accept(k, probe, w.now)
+	w.pass(5 * time.Second)
+	w.fail(5, Failure{}, kind(1, 1), kind(2, 1))
+	assert.Equal(t, apiOpen, w.states(k))
+}
+
+func TestHurryShortensTheWaitsOfARefusedKey(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	key := Failure{Class: KeyRefused}
+	w.fail(5, key, k)
+	for range 10 {
+		w.pass(5 * time.Minute)
+		assert.True(t, w.try(k, &key))
+	}
+	w.Hurry(2*time.Second, w.now)
+	for range 3 {
+		w.pass(2 * time.Second)
+		p, ok := w.Admit(k, Sent, w.now)
+		assert.True(t, ok)
+		w.Fail(k, p, &key, w.now)
 	}
 }

@@ -37,6 +37,9 @@ const (
 
 	// lately is recently for a scope where events have failed between two acceptances before.
 	lately = 10 * time.Second
+
+	// longAgo is how long a scope must not have accepted an event for a Retry-After to concern all of it.
+	longAgo = 30 * time.Second
 )
 
 // add counts an attempt of an event of child that failed at now. An attempt that takes long counts

@@ -3,6 +3,7 @@
 package senders
 
 import (
+	"cmp"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -18,27 +19,33 @@ type Crew struct {
 	interval time.Duration // in which waiting events should be taken
 	slots    *semaphore.Weighted
 
-	running int
-	moving  int
-	looks   uint64        // calls of Wanted
-	usual   time.Duration // that an attempt takes
-	busy    []*Member     // that have an attempt in flight
+	running  int
+	moving   int
+	looks    uint64        // calls of Wanted
+	usual    time.Duration // that an attempt takes
+	busy     []*Member     // that have an attempt in flight
+	whole    int           // of those, the ones that get all their time
+	most     int           // of whole
+	answered time.Time     // when the API last answered an attempt
 }
 
 // NewCrew returns the count of no senders, of which at most most may run.
 func NewCrew(most int, interval time.Duration) Crew {
-	return Crew{interval: interval, slots: semaphore.NewWeighted(int64(most))}
+	return Crew{interval: interval, slots: semaphore.NewWeighted(int64(most)), most: max(1, most/2)}
 }
 
 // Member is a running sender.
 type Member struct {
 	Early *Interruption // of its attempts
 
-	look     uint64 // when it was last counted as moving
-	attempts int
-	began    time.Time // of the attempt in flight
-	whole    bool      // which gets all its time
-	index    int       // in Crew.busy
+	look      uint64 // when it was last counted as moving
+	attempts  int
+	began     time.Time // of the attempt in flight
+	whole     bool      // which gets all its time
+	ends      bool      // which was interrupted
+	protected bool      // it gets all its time even if the API answers others meanwhile
+	waived    bool      // it was, although it was to get all its time
+	index     int       // in Crew.busy
 }
 
 // Running returns how many senders run.
@@ -66,13 +73,21 @@ func (c *Crew) Start() bool {
 	return true
 }
 
-// Begin counts an attempt of m that begins at now. If whole is true, it is not interrupted.
-func (c *Crew) Begin(m *Member, whole bool, now time.Time) {
+// Waived reports whether the last attempt of m was interrupted although it was to get all its time.
+func (m *Member) Waived() bool { return m.waived }
+
+// Begin counts an attempt of m that begins at now. If whole is true, it gets all its time, unless half of
+// the senders have such attempts. If waived is true, that holds even if the API answers others meanwhile.
+func (c *Crew) Begin(m *Member, whole, waived bool, now time.Time) {
 	if m.attempts++; m.attempts > 1 && m.look != c.looks {
 		m.look = c.looks
 		c.moving++
 	}
-	m.began, m.whole, m.index = now, whole, len(c.busy)
+	m.began, m.whole, m.index = now, whole && c.whole < c.most, len(c.busy)
+	m.ends, m.waived, m.protected = false, false, waived
+	if m.whole {
+		c.whole++
+	}
 	c.busy = append(c.busy, m)
 }
 
@@ -84,7 +99,13 @@ func (c *Crew) Rest(m *Member, answered bool, now time.Time) {
 	c.busy[m.index].index = m.index
 	c.busy[last] = nil
 	c.busy = c.busy[:last]
+	if m.whole {
+		c.whole--
+	}
 	took := now.Sub(m.began)
+	if answered {
+		c.answered = now
+	}
 	switch {
 	case !answered || took <= 0:
 	case c.usual == 0:
@@ -111,30 +132,42 @@ const (
 	timesUsual = 4
 )
 
-// Stuck returns functions that interrupt up to n attempts that take so long that they should end
-// early, if no other sender may start, or if all is true. It returns one for each attempt only once.
-// It also returns how long it takes until there may be others, or 0.
-func (c *Crew) Stuck(n int, all bool, now time.Time) (stuck []func(), next time.Duration) {
-	switch {
-	case n == 0:
-		return nil, 0
-	case all:
-		next = leastPatience // of an attempt that has not begun
-	case c.slots.TryAcquire(1):
+// Patience is which attempts are interrupted.
+type Patience uint8
+
+const (
+	Usual   Patience = iota // up to n, if no other sender may start
+	Outage                  // all that take long
+	Closing                 // as Usual, and those that began before the API answered another one
+)
+
+// Stuck returns functions that interrupt attempts that take long. It returns one for each attempt only
+// once. It also returns how long it takes until there may be others, or 0.
+func (c *Crew) Stuck(n int, p Patience, now time.Time) (stuck []func(), next time.Duration) {
+	if n > 0 && c.slots.TryAcquire(1) {
 		c.slots.Release(1)
-		return nil, 0
+		n = 0
+	}
+	if p != Usual && c.running > 0 {
+		next = leastPatience // of an attempt that has not begun
+	}
+	if p == Outage {
+		n = len(c.busy)
 	}
 	patience := max(leastPatience, timesUsual*c.usual)
 	for _, m := range c.busy {
-		if m.whole || len(stuck) == n {
+		dead := p == Closing && !m.protected && m.began.Before(c.answered) // its answer may never arrive
+		if m.ends || !dead && (m.whole || n == 0) {
 			continue
 		}
-		left := patience - now.Sub(m.began)
-		if left <= 0 {
-			m.whole = true
-			stuck = append(stuck, m.Early.Interrupter())
-		} else if next == 0 || left < next {
-			next = left
+		if left := patience - now.Sub(m.began); left > 0 {
+			next = min(cmp.Or(next, left), left)
+			continue
+		}
+		m.ends, m.waived = true, m.whole
+		stuck = append(stuck, m.Early.Interrupter())
+		if !dead {
+			n--
 		}
 	}
 	return stuck, next

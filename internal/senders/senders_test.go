@@ -18,7 +18,7 @@ func busy(began ...time.Duration) (c Crew, members []*Member) {
 	for _, d := range began {
 		m := &Member{Early: &Interruption{}}
 		c.Start()
-		c.Begin(m, false, at(d))
+		c.Begin(m, false, false, at(d))
 		m.Early.Begin()
 		members = append(members, m)
 	}
@@ -43,12 +43,14 @@ func TestCrewWantsASenderForEightEventsThatNoMovingSenderTakes(t *testing.T) {
 	m := &Member{}
 	c.Start()
 	for range 2 { // it moves from its second attempt on
-		c.Begin(m, false, at(0))
+		c.Begin(m, false, false, at(0))
 		c.Rest(m, false, at(0))
 	}
+	c.Start()
+	c.Begin(&Member{}, false, false, at(0)) // may get no answer
 	assert.Equal(t, 1, c.Wanted(16))
 	assert.Equal(t, 2, c.Wanted(16), "it has not moved since")
-	c.Begin(m, false, at(0))
+	c.Begin(m, false, false, at(0))
 	c.Rest(m, false, at(0))
 	c.End(m)
 	assert.Equal(t, 2, c.Wanted(16), "it has ended")
@@ -58,7 +60,7 @@ func TestCrewWantsMoreSendersIfAttemptsTakeLong(t *testing.T) {
 	c := NewCrew(64, interval)
 	m := &Member{}
 	for range 100 {
-		c.Begin(m, false, at(0))
+		c.Begin(m, false, false, at(0))
 		c.Rest(m, true, at(10*time.Millisecond))
 	}
 	assert.Equal(t, 4, (&c).Wanted(8), "two events in each interval")
@@ -66,10 +68,10 @@ func TestCrewWantsMoreSendersIfAttemptsTakeLong(t *testing.T) {
 
 func TestAttemptsThatTakeLongAreStuckOnce(t *testing.T) {
 	c, members := busy(0, 500*time.Millisecond, 0)
-	stuck, next := c.Stuck(8, false, at(900*time.Millisecond))
+	stuck, next := c.Stuck(8, Usual, at(900*time.Millisecond))
 	assert.Empty(t, stuck)
 	assert.Equal(t, 100*time.Millisecond, next)
-	stuck, next = c.Stuck(8, false, at(time.Second))
+	stuck, next = c.Stuck(8, Usual, at(time.Second))
 	assert.Len(t, stuck, 2)
 	assert.Equal(t, 500*time.Millisecond, next)
 	for _, interrupt := range stuck {
@@ -78,7 +80,7 @@ func TestAttemptsThatTakeLongAreStuckOnce(t *testing.T) {
 	assert.True(t, members[0].Early.End())
 	assert.False(t, members[1].Early.End())
 	assert.True(t, members[2].Early.End())
-	stuck, _ = c.Stuck(8, false, at(time.Second))
+	stuck, _ = c.Stuck(8, Usual, at(time.Second))
 	assert.Empty(t, stuck)
 }
 
@@ -87,30 +89,52 @@ func TestNoAttemptIsStuckWithoutNeed(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(c *Crew, members []*Member)
 		n      int
-		all    bool
+		of     Patience
 		want   int
 	}{
-		"as many as senders are missing": {func(*Crew, []*Member) {}, 1, false, 1},
-		"no sender is missing":           {func(*Crew, []*Member) {}, 0, false, 0},
-		"a sender may start":             {func(c *Crew, _ []*Member) { c.End(&Member{}) }, 8, false, 0},
-		"a sender may start, but all":    {func(c *Crew, _ []*Member) { c.End(&Member{}) }, 8, true, 3},
-		"one attempt has ended":          {func(c *Crew, m []*Member) { c.Rest(m[0], false, now) }, 8, false, 2},
+		"as many as senders are missing": {func(*Crew, []*Member) {}, 1, Usual, 1},
+		"no sender is missing":           {func(*Crew, []*Member) {}, 0, Usual, 0},
+		"a sender may start":             {func(c *Crew, _ []*Member) { c.End(&Member{}) }, 8, Usual, 0},
+		"a sender may start, but all":    {func(c *Crew, _ []*Member) { c.End(&Member{}) }, 8, Outage, 3},
+		"one attempt has ended":          {func(c *Crew, m []*Member) { c.Rest(m[0], false, now) }, 8, Usual, 2},
 		"one gets all its time": {func(c *Crew, m []*Member) {
 			c.Rest(m[1], false, now)
-			c.Begin(m[1], true, at(0))
-		}, 8, false, 2},
+			c.Begin(m[1], true, false, at(0))
+		}, 8, Usual, 2},
+		"while the tracker closes, none was answered since": {func(*Crew, []*Member) {}, 0, Closing, 0},
+		"while the tracker closes, one was answered since":  {func(c *Crew, m []*Member) { c.Rest(m[0], true, at(time.Second)) }, 0, Closing, 2},
+		"the same, and one was interrupted so before": {func(c *Crew, m []*Member) {
+			c.Rest(m[1], false, now)
+			c.Begin(m[1], true, true, at(0))
+			c.Rest(m[0], true, at(time.Second))
+		}, 0, Closing, 1},
 		"attempts usually take 20 s": {func(c *Crew, m []*Member) {
 			c.Rest(m[2], true, at(20*time.Second))
-			c.Begin(m[2], false, at(0))
-		}, 8, false, 0},
+			c.Begin(m[2], false, false, at(0))
+		}, 8, Usual, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, members := busy(0, 0, 0)
 			row.change(&c, members)
-			stuck, _ := c.Stuck(row.n, row.all, now)
+			stuck, next := c.Stuck(row.n, row.of, now)
 			assert.Len(t, stuck, row.want)
+			assert.Equal(t, row.of != Usual, next == time.Second, "an attempt may begin")
 		})
 	}
+}
+
+func TestHalfOfTheSendersMayHaveAttemptsThatGetAllTheirTime(t *testing.T) {
+	c := NewCrew(6, interval)
+	for i := range 6 {
+		m := &Member{Early: &Interruption{}}
+		c.Start()
+		c.Begin(m, true, false, at(0))
+		assert.Equal(t, i < 3, m.whole, i)
+	}
+	c.Rest(c.busy[0], false, at(0))
+	m := &Member{Early: &Interruption{}}
+	c.Begin(m, true, false, at(0))
+	assert.True(t, m.whole)
 }
 
 func TestShareIsATenthOfTheSendersAndOfTheirTime(t *testing.T) {

@@ -2,11 +2,7 @@
 // another transport takes.
 package window
 
-import (
-	"math/rand/v2"
-	"slices"
-	"time"
-)
+import "slices"
 
 // Window is a list of values, oldest first. The zero Window is empty. It has no lock.
 type Window[T any] struct {
@@ -15,9 +11,8 @@ type Window[T any] struct {
 }
 
 type entry[T any] struct {
-	value   T
-	size    int
-	arrived time.Time
+	value T
+	size  int
 }
 
 // Len returns the number of values.
@@ -26,9 +21,9 @@ func (w *Window[T]) Len() int { return len(w.entries) }
 // Bytes returns the sum of their sizes.
 func (w *Window[T]) Bytes() int { return w.bytes }
 
-// Add adds the newest value. arrived is zero if the value has waited elsewhere before.
-func (w *Window[T]) Add(value T, size int, arrived time.Time) {
-	w.entries = append(w.entries, entry[T]{value, size, arrived})
+// Add adds the newest value.
+func (w *Window[T]) Add(value T, size int) {
+	w.entries = append(w.entries, entry[T]{value, size})
 	w.bytes += size
 }
 
@@ -62,23 +57,6 @@ func (w *Window[T]) TakeOldest() (value T, ok bool) {
 	return first.value, true
 }
 
-// TakeAny takes a random value.
-func (w *Window[T]) TakeAny() (value T, ok bool) {
-	if len(w.entries) == 0 {
-		return value, false
-	}
-	return w.take(rand.IntN(len(w.entries))), true
-}
-
-// TakeNewest takes the newest value, if it arrived after since.
-func (w *Window[T]) TakeNewest(since time.Time) (value T, ok bool) {
-	last := len(w.entries) - 1
-	if last < 0 || !w.entries[last].arrived.After(since) {
-		return value, false
-	}
-	return w.take(last), true
-}
-
 // TakeIf takes the values for which match returns true, oldest first.
 func (w *Window[T]) TakeIf(match func(T) bool) (values []T) {
 	w.entries = slices.DeleteFunc(w.entries, func(e entry[T]) bool {
@@ -90,11 +68,4 @@ func (w *Window[T]) TakeIf(match func(T) bool) (values []T) {
 		return true
 	})
 	return values
-}
-
-func (w *Window[T]) take(i int) T {
-	e := w.entries[i]
-	w.entries = slices.Delete(w.entries, i, i+1)
-	w.bytes -= e.size
-	return e.value
 }

@@ -23,7 +23,7 @@ type api struct {
 	settled  time.Duration  // when an event was last settled; negative before
 	conns    map[*pipe]bool // open on the side of the API
 	inFlight int
-	most     int // requests in flight at one time
+	peak     int // requests in flight at one time
 	problems []problem
 }
 
@@ -160,7 +160,7 @@ func (a *api) begin(id, body string) (*exchange, error) {
 	h.attempts = append(h.attempts, attempt{from: now})
 	a.requests = append(a.requests, request{at: now, event: n})
 	a.inFlight++
-	a.most = max(a.most, a.inFlight)
+	a.peak = max(a.peak, a.inFlight)
 	return x, nil
 }
 
@@ -240,7 +240,7 @@ func (a *api) decide(h *history, now time.Duration) reply {
 func (a *api) failure(f fate, r reply) reply {
 	switch f.kind {
 	case Fails, Poison, SlowFails, Limited, Forbidden:
-		return reply{after: r.after, status: f.status, body: errorBody("failed", f.status), retry: time.Duration(f.asks) * time.Second}
+		return reply{after: r.after, status: f.status, body: errorBody("failed", f.status), retry: time.Duration(f.retryAfter) * time.Second}
 	case Hangs:
 		return reply{after: -1}
 	case Resets:
@@ -282,8 +282,8 @@ func (a *api) lag(h *history) time.Duration {
 	return time.Duration(float64(a.script.latency) * (0.5 + r.Float64()))
 }
 
-// longest is the longest lag of an event that neither hangs nor is slow.
-func (a *api) longest() time.Duration { return a.script.latency * 3 / 2 }
+// maxLag is the longest lag of an event that neither hangs nor is slow.
+func (a *api) maxLag() time.Duration { return a.script.latency * 3 / 2 }
 
 // end records the end of an exchange.
 func (a *api) end(x *exchange, how result) {

@@ -146,8 +146,8 @@ func (r *run) checkEnd() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.most > r.config.MaxInFlight && !r.options.Wire {
-		r.problem("in flight", none, "%d requests were in flight at once, and MaxInFlight is %d", r.most, r.config.MaxInFlight)
+	if r.peak > r.config.MaxInFlight && !r.options.Wire {
+		r.problem("in flight", none, "%d requests were in flight at once, and MaxInFlight is %d", r.peak, r.config.MaxInFlight)
 	}
 }
 

@@ -15,7 +15,7 @@ type closing struct {
 	before   footfall.Stats
 	left     []*history // accepted and not settled
 	attempts []int      // so far, of the events in left
-	accepts  bool       // the API had settled an event before
+	accepted bool       // the API had settled an event before
 	within   time.Duration
 }
 
@@ -68,7 +68,7 @@ func (r *run) beginClose() closing {
 			c.attempts = append(c.attempts, len(h.attempts))
 		}
 	}
-	c.accepts = r.settled >= 0
+	c.accepted = r.settled >= 0
 	r.closeBegan = r.now()
 	r.closed.Store(true)
 	r.note("Close within %v, with %d events left", c.within, len(c.left))
@@ -100,19 +100,19 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 			delivered++
 		}
 	}
-	early := took < c.within-moment
+	beforeDeadline := took < c.within-moment
 	switch {
 	case r.options.Store:
-	case c.accepts || delivered+rejected > 0:
-		if lost > 0 && early && r.now() < last+patience {
+	case c.accepted || delivered+rejected > 0:
+		if lost > 0 && beforeDeadline && r.now() < last+patience {
 			r.problem("close gives up", none, "Close gave up %d events after %v of %v, and the API has settled events", lost, took, c.within)
 		}
 	case lost > 0:
-		r.checkLastAttempts(c, took, early)
+		r.checkLastAttempts(c, took, beforeDeadline)
 	}
 	if lost > 0 {
 		r.checkHeldUp(c)
-		r.checkCause(c, err, early)
+		r.checkCause(c, err, beforeDeadline)
 	}
 }
 
@@ -132,7 +132,7 @@ func (r *run) checkHeldUp(c *closing) {
 	busy := min(r.config.AttemptTimeout, time.Second) + 2*leastLook
 	rounds := time.Duration(2 * (bad/r.config.MaxInFlight + 1))
 	quick := time.Duration(2*len(c.left)/r.config.MaxInFlight + eventsPerSender)
-	need := rounds*busy + quick*r.longest() + 2*r.config.AttemptTimeout + r.config.BackoffMin + moment + r.options.Slack
+	need := rounds*busy + quick*r.maxLag() + 2*r.config.AttemptTimeout + r.config.BackoffMin + moment + r.options.Slack
 	for _, h := range c.left {
 		if !h.settled && h.fate.settlesAtOnce() && !h.fate.isSlow() && c.within > need {
 			r.problem("close held up", h.n, "#%d (%v) was lost in a Close of %v, and %d events that fail need %v", h.n, h.fate, c.within, bad, need)
@@ -162,14 +162,14 @@ func (r *run) checkAccount(c *closing, after footfall.Stats, err error) {
 
 // checkLastAttempts checks Close with an API that has never settled an event: each event gets one
 // attempt, and then Close returns.
-func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
+func (r *run) checkLastAttempts(c *closing, took time.Duration, beforeDeadline bool) {
 	rounds := time.Duration(len(c.left)/r.config.MaxInFlight + 2)
 	each := r.config.AttemptTimeout
 	if each >= time.Second {
 		each += time.Second // it may be interrupted, and is made again
 	}
-	if most := rounds*each + time.Second; took > most {
-		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), most)
+	if limit := rounds*each + time.Second; took > limit {
+		r.problem("close waits", none, "Close took %v, and %d last attempts take at most %v: nothing was accepted", took, len(c.left), limit)
 	}
 	if r.options.Wire {
 		return // an HTTP client may repeat requests by itself
@@ -179,7 +179,7 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, early bool) {
 		n := h.attemptsSince(c.attempts[i], r.config.AttemptTimeout)
 		if n == 0 && dropped > 0 {
 			dropped--
-		} else if n > 1 || n == 0 && early {
+		} else if n > 1 || n == 0 && beforeDeadline {
 			r.problem("close attempts", h.n, "#%d (%v) had %d attempts after Close began, and nothing was accepted", h.n, h.fate, n)
 			return
 		}
@@ -201,7 +201,7 @@ func (h *history) attemptsSince(first int, timeout time.Duration) (n int) {
 
 // checkCause checks that the error of Close names its reason: the context ended, or the last
 // failure of one of the lost events.
-func (r *run) checkCause(c *closing, err error, early bool) {
+func (r *run) checkCause(c *closing, err error, beforeDeadline bool) {
 	failures := cause{at: -1, none: c.before.Dropped > 0}
 	for _, h := range c.left {
 		if !h.settled {
@@ -215,10 +215,10 @@ func (r *run) checkCause(c *closing, err error, early bool) {
 	}
 	failures.none = failures.none || r.options.Wire && failures.isOfConnections()
 	failures = r.unseen(failures)
-	if !early && c.within > 0 && !errors.Is(err, context.DeadlineExceeded) && len(failures.also) == 0 {
+	if !beforeDeadline && c.within > 0 && !errors.Is(err, context.DeadlineExceeded) && len(failures.also) == 0 {
 		r.problem("close cause", none, "Close returned %q when its context ended", err)
 	}
-	if early && len(failures.words)+len(failures.also) == 0 {
+	if beforeDeadline && len(failures.words)+len(failures.also) == 0 {
 		r.problem("close cause", none, "Close returned %q before its context ended, and no attempt has failed", err)
 	}
 	if !failures.isIn(err) {

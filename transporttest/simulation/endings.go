@@ -54,7 +54,7 @@ func (r *run) endings() (all []ending) {
 		switch {
 		case e.settles:
 			step = r.config.BackoffMax
-		case e.holds():
+		case e.stopsAll():
 			step = max(step, r.config.ProbeMax)
 		}
 		e.step = step
@@ -90,7 +90,7 @@ func (r *run) countFailures(failed map[[2]int]failures, e *ending) {
 				f.first += e.weight()
 			}
 			if f.failed >= quickSteps {
-				f.until = max(f.until, e.at+r.asks(e.history))
+				f.until = max(f.until, e.at+r.retryAfter(e.history))
 			}
 		case f.until <= e.at:
 			f = failures{}
@@ -111,27 +111,27 @@ func (r *run) shared(a, b int) int {
 }
 
 // failed returns how many attempts have failed in one of the first scopes of e.
-func (e *ending) failed(scopes int) (most int) {
+func (e *ending) failed(scopes int) (highest int) {
 	for _, f := range e.after[:scopes] {
-		most = max(most, f.failed)
+		highest = max(highest, f.failed)
 	}
-	return most
+	return highest
 }
 
-// row returns how many first attempts have failed in one of the first scopes of e.
-func (e *ending) row(scopes int) (most int) {
+// firstFailures returns how many first attempts have failed in one of the first scopes of e.
+func (e *ending) firstFailures(scopes int) (highest int) {
 	for _, f := range e.after[:scopes] {
-		most = max(most, f.first)
+		highest = max(highest, f.first)
 	}
-	return most
+	return highest
 }
 
-// met is row before the attempt ended.
-func (e *ending) met(scopes int) (most int) {
+// firstFailuresBefore is firstFailures before the attempt ended.
+func (e *ending) firstFailuresBefore(scopes int) (highest int) {
 	for _, f := range e.before[:scopes] {
-		most = max(most, f.first)
+		highest = max(highest, f.first)
 	}
-	return most
+	return highest
 }
 
 // mayBeProbe reports whether an attempt had failed by a time and none succeeded since.
@@ -161,8 +161,8 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// holds reports whether the answer stops all senders, such as 401 or 403.
-func (e *ending) holds() bool {
+// stopsAll reports whether the answer stops all senders, such as 401 or 403.
+func (e *ending) stopsAll() bool {
 	status := e.attempts[e.n].status
 	return !e.settles && status != 0 && status < 500 && !slices.Contains([]int{408, 425, 429}, status)
 }

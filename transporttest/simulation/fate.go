@@ -52,10 +52,10 @@ var (
 
 // fate is how the API treats one event while it works.
 type fate struct {
-	kind   Kind
-	status int // of the answers that refuse it
-	times  int // attempts that fail before one is accepted; forever if none is
-	asks   int // seconds of Retry-After in those answers
+	kind       Kind
+	status     int // of the answers that refuse it
+	times      int // attempts that fail before one is accepted; forever if none is
+	retryAfter int // seconds of Retry-After in those answers
 }
 
 const forever = 1 << 30
@@ -66,8 +66,8 @@ func (f fate) String() string {
 	if f.status != 0 {
 		s += fmt.Sprintf(":%d", f.status)
 	}
-	if f.asks != 0 {
-		s += fmt.Sprintf("~%d", f.asks)
+	if f.retryAfter != 0 {
+		s += fmt.Sprintf("~%d", f.retryAfter)
 	}
 	switch f.times {
 	case 0:
@@ -88,9 +88,9 @@ func parseFate(s string) (f fate, err error) {
 			return f, err
 		}
 	}
-	s, asks, limited := strings.Cut(s, "~")
+	s, retryAfter, limited := strings.Cut(s, "~")
 	if limited {
-		if f.asks, err = strconv.Atoi(asks); err != nil {
+		if f.retryAfter, err = strconv.Atoi(retryAfter); err != nil {
 			return f, err
 		}
 	}

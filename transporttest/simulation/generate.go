@@ -53,7 +53,7 @@ func generate(seed uint64, allowed []Kind) script {
 	for steps := 3 + g.IntN(38); len(g.steps) < steps && g.next < g.mood.budget && g.requests() < 10_000; {
 		g.step()
 	}
-	g.early = g.has(EarlyClose)
+	g.closeAtOnce = g.has(EarlyClose)
 	g.closing = g.atMost(pick(g.Rand, 0, 50*time.Millisecond, time.Second, 10*time.Second, 10*time.Second, 2*time.Minute, 10*time.Minute))
 	if g.closing > time.Second {
 		g.closing += 13 * time.Millisecond // so that it does not coincide with a Retry-After
@@ -140,10 +140,10 @@ func (g *generator) atMost(d time.Duration) time.Duration {
 // choose draws up to three kinds for events, and up to two for the API and the application.
 // More failures would hide each other.
 func (g *generator) choose(allowed []Kind) {
-	draw := func(from []Kind, most int) (drawn []Kind) {
+	draw := func(from []Kind, limit int) (drawn []Kind) {
 		from = slices.DeleteFunc(slices.Clone(from), func(k Kind) bool { return !slices.Contains(allowed, k) })
 		g.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
-		return from[:min(len(from), g.IntN(most+1))]
+		return from[:min(len(from), g.IntN(limit+1))]
 	}
 	if g.IntN(12) == 0 {
 		return // nothing goes wrong
@@ -222,8 +222,8 @@ func (g *generator) events(n int) []event {
 	events := make([]event, n)
 	for i := range events {
 		e := event{n: g.next, fate: fate{kind: good}}
-		const most = 70 // more than MaxInFlight ever is
-		if len(g.fates) > 0 && g.forever < most && (g.Float64() < g.mood.bad || g.next == 0 && g.mood.first) {
+		const limit = 70 // more than MaxInFlight ever is
+		if len(g.fates) > 0 && g.forever < limit && (g.Float64() < g.mood.bad || g.next == 0 && g.mood.first) {
 			e.fate = g.fate(pick(g.Rand, g.fates...))
 		}
 		if !e.fate.settles() {
@@ -250,7 +250,7 @@ func (g *generator) fate(kind Kind) fate {
 		f.status, f.times = pick(g.Rand, 500, 503), pick(g.Rand, 1, 2, forever)
 	case Limited:
 		f.status, f.times = pick(g.Rand, 429, 503), pick(g.Rand, 1, 1, 3, forever)
-		f.asks = pick(g.Rand, 1, 5, 60, 300)
+		f.retryAfter = pick(g.Rand, 1, 5, 60, 300)
 	case Forbidden:
 		f.status, f.times = 403, forever
 	case Invalid:

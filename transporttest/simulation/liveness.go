@@ -45,7 +45,7 @@ type load struct {
 // Retries have every second turn, so an event may count twice. A sender is started for up to
 // eight events.
 func (r *run) loadAt(h *history, at time.Duration) load {
-	l := load{batch: r.config.FlushInterval, own: r.serves(h) + r.interrupted(h), attempt: r.longest()}
+	l := load{batch: r.config.FlushInterval, own: r.serves(h) + r.interrupted(h), attempt: r.maxLag()}
 	quick, slow := 0, 0
 	for _, o := range r.events {
 		if o == nil || o == h || !o.accepted || o.tracked > at || o.settled && o.at < at {
@@ -55,7 +55,7 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		if o.tracked < at-r.config.FlushInterval && (len(o.attempts) == 0 || o.attempts[0].from >= at) {
 			l.batch = max(l.batch, time.Second)
 		}
-		if r.serves(o) > r.longest() {
+		if r.serves(o) > r.maxLag() {
 			slow++
 		} else {
 			quick++
@@ -67,7 +67,7 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		free = r.config.MaxInFlight
 		l.turn = time.Duration(2*slow/free) * r.config.AttemptTimeout
 	}
-	l.turn += time.Duration(2*quick/free+min(l.ahead, eventsPerSender)) * r.longest()
+	l.turn += time.Duration(2*quick/free+min(l.ahead, eventsPerSender)) * r.maxLag()
 	look := r.config.FlushInterval
 	if h.hasFailedBefore(at) {
 		look = max(look, leastLook)
@@ -87,7 +87,7 @@ func (r *run) serves(h *history) time.Duration {
 	if h.fate.hangs() || h.fate.isSlow() {
 		return r.config.AttemptTimeout
 	}
-	return r.longest()
+	return r.maxLag()
 }
 
 // interrupted returns how much later h is settled because the library has ended an attempt early,
@@ -112,16 +112,16 @@ func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	wait := r.config.BackoffMin
 	if e.settles {
 		wait = 0
-	} else if e.row(scopes) > quickSteps || retry {
+	} else if e.firstFailures(scopes) > quickSteps || retry {
 		wait = e.step
 	}
 	if e.failed(scopes) >= quickSteps { // a circuit breaker may be open
-		wait = max(wait, r.asks(e.history))
+		wait = max(wait, r.retryAfter(e.history))
 	}
 	took := e.at - e.from()
 	switch {
 	case e.probe:
-		if max(e.row(scopes), e.met(scopes)) <= quickSteps && !retry && r.hasSenderBeside(e, all) {
+		if max(e.firstFailures(scopes), e.firstFailuresBefore(scopes)) <= quickSteps && !retry && r.hasSenderBeside(e, all) {
 			took = min(took, r.config.BackoffMin) // then another probe is sent as well
 		}
 		wait += took
@@ -131,9 +131,9 @@ func (r *run) setback(h *history, e ending, all []ending) time.Duration {
 	return wait
 }
 
-// asks returns how long the answers to h ask to wait.
-func (r *run) asks(h *history) time.Duration {
-	return min(time.Duration(h.fate.asks)*time.Second, r.config.MaxRetryAfter)
+// retryAfter returns how long the answers to h ask to wait.
+func (r *run) retryAfter(h *history) time.Duration {
+	return min(time.Duration(h.fate.retryAfter)*time.Second, r.config.MaxRetryAfter)
 }
 
 // hasSenderBeside reports whether a sender is free for another event once an attempt has taken
@@ -182,7 +182,7 @@ func (r *run) recovery(o *spell, all []ending) time.Duration {
 	case o.how == silent:
 		wait += r.config.AttemptTimeout
 	}
-	return wait + r.longest()
+	return wait + r.maxLag()
 }
 
 // doubt is how long an event waits at least that has failed in a row of others.
@@ -231,7 +231,7 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) t
 	counted := make(map[once]bool)
 	firsts, retries := 0, 0
 	first, _ := slices.BinarySearchFunc(all.ended, from, func(e ending, t time.Duration) int { return cmp.Compare(e.at, t) })
-	at += max(r.step(h, from, all.ended[:first]), r.asked(h, from, all.ended[:first]))
+	at += max(r.step(h, from, all.ended[:first]), r.retryAfterLeft(h, from, all.ended[:first]))
 	for _, e := range all.begun {
 		if e.from() > at {
 			break
@@ -253,7 +253,7 @@ func (r *run) setBack(h *history, from, works, at time.Duration, all attempts) t
 				firsts++
 			}
 			at += r.setback(h, e, all.ended)
-			if e.failed(r.shared(h.kind, e.kind)) >= quickSteps && r.asks(e.history) > 0 {
+			if e.failed(r.shared(h.kind, e.kind)) >= quickSteps && r.retryAfter(e.history) > 0 {
 				clear(counted) // after that wait, others may be due again
 			}
 		}
@@ -285,14 +285,14 @@ func (r *run) step(h *history, at time.Duration, before []ending) (left time.Dur
 	return left
 }
 
-// asked returns how long a circuit breaker may still wait at a time because an answer asked for it.
-func (r *run) asked(h *history, at time.Duration, before []ending) (left time.Duration) {
+// retryAfterLeft returns how long a circuit breaker may still wait at a time because an answer asked for it.
+func (r *run) retryAfterLeft(h *history, at time.Duration, before []ending) (left time.Duration) {
 	for _, e := range slices.Backward(before) {
 		if e.at+r.config.MaxRetryAfter < at {
 			break
 		}
 		if e.failed(r.shared(h.kind, e.kind)) >= quickSteps {
-			left = max(left, e.at+r.asks(e.history)-at)
+			left = max(left, e.at+r.retryAfter(e.history)-at)
 		}
 	}
 	return left
@@ -353,7 +353,7 @@ func (r *run) late(h *history, due time.Duration, l load) {
 func (r *run) patience() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	wait, attempt := r.config.BackoffMax, r.longest()
+	wait, attempt := r.config.BackoffMax, r.maxLag()
 	unsettled, bad := 0, 0
 	for _, h := range r.events {
 		if h == nil || !h.accepted || h.settled {
@@ -369,7 +369,7 @@ func (r *run) patience() time.Duration {
 		if h.fate.kind == Forbidden {
 			wait = max(wait, r.config.ProbeMax)
 		}
-		wait = max(wait, r.asks(h))
+		wait = max(wait, r.retryAfter(h))
 	}
 	const retries = 5 + 2 // for the events that fail most often, and some more
 	turn := time.Duration(unsettled/r.config.MaxInFlight+min(unsettled, 8)+1) * (attempt + r.config.BackoffMin)

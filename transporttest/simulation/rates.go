@@ -102,7 +102,7 @@ func (r *run) unsettledIn(from, to time.Duration) (n int) {
 const patienceOfRetries = 40
 
 // attemptsLately is how many attempts of an event may fail before it opens, if many events fail: one
-// for each doubt in the time in which it may be closed, and the first.
+// for each doubt while it may be closed, and the first.
 const attemptsLately = int(lately/doubt) + 1
 
 // trackedBetween counts the events that are tracked in a span.

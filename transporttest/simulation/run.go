@@ -62,7 +62,7 @@ func (r *run) execute() {
 	}
 	r.readers.Go(r.readStats)
 	r.play()
-	if !r.early {
+	if !r.closeAtOnce {
 		r.recover()
 	}
 	r.checkLiveness(r.now())

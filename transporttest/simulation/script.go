@@ -9,16 +9,16 @@ import (
 
 // script determines a simulation, except for the scheduler and the library's jitter.
 type script struct {
-	seed    uint64
-	kinds   []Kind          // allowed kinds
-	config  footfall.Config // numbers and durations only
-	latency time.Duration   // usual time of an answer
-	names   int             // of events
-	sites   int             // that have them
-	apart   scope           // the events that may fail
-	steps   []step
-	early   bool          // Close is called right after the last step
-	closing time.Duration // deadline of Close
+	seed        uint64
+	kinds       []Kind          // allowed kinds
+	config      footfall.Config // numbers and durations only
+	latency     time.Duration   // usual time of an answer
+	names       int             // of events
+	sites       int             // that have them
+	apart       scope           // the events that may fail
+	steps       []step
+	closeAtOnce bool          // Close is called right after the last step
+	closing     time.Duration // deadline of Close
 }
 
 // scope is a set of kinds of events.

@@ -328,58 +328,10 @@ func TestOutageIsOneLineWhenItBeginsAndOneWhenItEnds(t *testing.T) {
 		time.Sleep(time.Hour)
 		f.set(answerStatus(202))
 		require.NoError(t, tracker.Flush(context.Background()))
+		synctest.Wait() // the line is written after the event is settled
 		assert.Equal(t, 1, j.Lines(slog.LevelWarn), j.String())
 		assert.Equal(t, 1, j.Lines(slog.LevelInfo), j.String())
 		require.NoError(t, closeWithin(tracker, time.Minute))
-	})
-}
-
-func TestBatchIsDueAfterTheIntervalOrAtItsSize(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		tracker := start(t, f, func(c *footfall.Config) { c.FlushInterval = time.Second })
-		track(t, tracker, 1)
-		synctest.Wait()
-		assert.Equal(t, 1, f.requests(), "the first")
-		track(t, tracker, 99)
-		time.Sleep(999 * time.Millisecond)
-		synctest.Wait()
-		assert.Equal(t, 1, f.requests(), "neither is reached")
-		time.Sleep(time.Millisecond)
-		synctest.Wait()
-		assert.Equal(t, 100, f.requests(), "the interval is over")
-		track(t, tracker, 100)
-		synctest.Wait()
-		assert.Equal(t, 200, f.requests(), "the batch is full")
-		require.NoError(t, closeWithin(tracker, time.Second))
-	})
-}
-
-// Waking the transport for every hundred events of a burst would slow down the callers.
-func TestBatchesAreDueAtMostOnceAMillisecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var woken []time.Duration
-		began := time.Now()
-		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
-			batch := make([]footfall.Record, 100)
-			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
-				woken = append(woken, time.Since(began))
-				for n := src.Take(batch); n > 0; n = src.Take(batch) {
-					src.Settle(batch[:n], footfall.OutcomeDelivered, nil)
-				}
-			}
-		})
-		track(t, tracker, 1) // the first event is sent alone
-		synctest.Wait()
-		for range 10 {
-			track(t, tracker, 100)
-			synctest.Wait()
-		}
-		time.Sleep(500 * time.Millisecond)
-		synctest.Wait()
-		assert.Equal(t, []time.Duration{0, 0, time.Millisecond}, woken)
-		assert.Equal(t, uint64(1001), tracker.Stats().Delivered)
-		require.NoError(t, closeWithin(tracker, time.Second))
 	})
 }
 

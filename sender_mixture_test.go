@@ -1,14 +1,11 @@
 package footfall_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -377,79 +374,100 @@ func TestAnAPIThatFailsAtRandomDelaysEventsLittle(t *testing.T) {
 	}
 }
 
-// padded tracks n events of some thousand bytes each.
-func padded(t *testing.T, tracker *footfall.Tracker, n int) {
-	t.Helper()
-	for range n {
-		require.NoError(t, tracker.Track(context.Background(), "padded", footfall.P("p", strings.Repeat("x", 1000))))
+// A process starts, or the API comes back, while events of other kinds and sites go on failing. They must
+// not be all of the probes.
+func TestAGoodKindIsFoundAmongOthersThatGoOnFailing(t *testing.T) {
+	answers := badAnswers()
+	answers["429 with Retry-After"] = answerRetryAfter(429, "60")
+	for _, outage := range []time.Duration{0, time.Minute} {
+		for name, bad := range answers {
+			for _, row := range []struct{ kinds, sites, perSecond int }{{1, 1, 9}, {20, 1, 49}, {20, 20, 49}} {
+				if outage > 0 && row.kinds > 1 {
+					continue // each probe may be another kind
+				}
+				t.Run(fmt.Sprint(name, " for ", row, " after an outage of ", outage), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						began := time.Now()
+						good := &flow{name: "seen", every: time.Second, begins: 3 * time.Second, answer: func(int) answerFunc {
+							if time.Since(began) < outage {
+								return answerStatus(503)
+							}
+							return answerStatus(202)
+						}}
+						flows := []*flow{good}
+						for k := range row.kinds {
+							flows = append(flows, &flow{name: fmt.Sprint("bad_", k), site: fmt.Sprint("site_", 2+k%row.sites), every: time.Second * time.Duration(row.kinds) / time.Duration(row.perSecond), answer: always(bad)})
+						}
+						m := newMixture(t, flows)
+						m.run(t, outage+10*time.Second)
+						for m.read(good).delivered == 0 && time.Since(began) < outage+5*time.Minute {
+							time.Sleep(time.Second)
+						}
+						limit := outage + 11*time.Second
+						if outage > 0 { // it is one of two kinds that are probed in turns
+							limit += 2 * time.Minute
+						}
+						assert.LessOrEqual(t, time.Since(began), limit)
+						assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+					})
+				})
+			}
+		}
 	}
 }
 
-func small(c *footfall.Config) {
-	c.DropOldest, c.MaxQueueBytes, c.MaxInFlight, c.Limits.PropText = true, 40_000, 1, 20_000
-}
-
-func TestDropOldestRefusesNothingAfterManyEventsHaveEnded(t *testing.T) {
+// Half of the events of each kind always ask to wait for a minute. The others are accepted.
+func TestARetryAfterOfHalfOfAKindHoldsThatHalfOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		tracker := start(t, f, small)
-		for range 50 {
-			padded(t, tracker, 20)
-			require.NoError(t, tracker.Flush(context.Background()))
-		}
-		f.set(answerHang) // one event is in flight
-		padded(t, tracker, 200)
-		s := tracker.Stats()
-		assert.Zero(t, s.Refused)
-		assert.Positive(t, s.Dropped)
-		balanced(t, s)
-		assert.Error(t, closeWithin(tracker, time.Second))
-	})
-}
-
-func TestDropOldestDropsNoMoreThanNeededAfterManyRetries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(failFirstOfEvery(1, 500))
-		tracker := start(t, f, small)
-		for range 50 {
-			padded(t, tracker, 20)
-			require.NoError(t, tracker.Flush(context.Background()))
-		}
-		f.set(answerHang)
-		large := footfall.P("p", strings.Repeat("x", 20_000))
-		require.NoError(t, tracker.Track(context.Background(), "on_its_way", large))
-		time.Sleep(500 * time.Millisecond) // shorter than an attempt that may be interrupted
-		padded(t, tracker, 5)
-		assert.ErrorIs(t, tracker.Track(context.Background(), "too_large", large), footfall.ErrQueueFull)
-		assert.Zero(t, tracker.Stats().Dropped)
-		assert.Error(t, closeWithin(tracker, time.Second))
-	})
-}
-
-func TestDropOldestDropsTheOldestFailedEvent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.latency = 10 * time.Millisecond
-		f.set(answerDown)
-		tracker := start(t, f, func(c *footfall.Config) { c.DropOldest, c.MaxQueueEvents = true, 64 })
-		track(t, tracker, 64)
-		time.Sleep(5 * time.Second) // eight events were sent at once, and some as probes
-		track(t, tracker, 4)
-		f.set(answerStatus(202))
-		f.bodies = nil
-		require.NoError(t, tracker.Flush(context.Background()))
-		assert.Equal(t, uint64(4), tracker.Stats().Dropped)
-		for n := range 4 {
-			of := `"n":` + strconv.Itoa(n) + `}`
-			times := 0
-			for _, body := range f.bodies {
-				if strings.Contains(body, of) {
-					times++
-				}
+		var flows []*flow
+		for k := range 5 {
+			r := rand.New(rand.NewPCG(uint64(k), 1))
+			bad := make([]bool, 2000)
+			for n := range bad {
+				bad[n] = r.IntN(2) == 0
 			}
-			assert.Equal(t, 1, times, "number %d of the new events only", n)
+			flows = append(flows, &flow{name: fmt.Sprint("kind_", k), every: 500 * time.Millisecond, answer: func(n int) answerFunc {
+				if bad[n] {
+					return answerRetryAfter(429, "60")
+				}
+				return answerStatus(202)
+			}})
 		}
-		require.NoError(t, closeWithin(tracker, time.Minute))
+		m := newMixture(t, flows)
+		m.run(t, 15*time.Minute)
+		time.Sleep(time.Minute)
+		for _, f := range flows {
+			assert.Less(t, m.read(f).longest, 30*time.Second, f.name)
+		}
+		assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+	})
+}
+
+// An API that accepts 20 events a second needs 150 s for 3,000.
+func TestAnAPIThatLimitsTheRateGetsAsManyEventsAsItAccepts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var second time.Time
+		n := 0
+		limited := &flow{name: "seen", every: 20 * time.Millisecond, most: 3000, answer: func(int) answerFunc {
+			mu.Lock()
+			defer mu.Unlock()
+			if now := time.Now().Truncate(time.Second); now != second {
+				second, n = now, 0
+			}
+			if n++; n > 20 {
+				return answerRetryAfter(429, "1")
+			}
+			return answerStatus(202)
+		}}
+		m := newMixture(t, []*flow{limited})
+		m.run(t, time.Minute)
+		require.NoError(t, m.tracker.Flush(t.Context()))
+		assert.Less(t, time.Since(m.began), 175*time.Second)
+		got := m.read(limited)
+		assert.Equal(t, 3000, got.delivered)
+		assert.Less(t, got.requests, 16_000)
+		require.NoError(t, closeWithin(m.tracker, time.Second))
 	})
 }

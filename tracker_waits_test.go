@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -219,39 +219,6 @@ func TestFlushOfAStoringTransportMeansDelivered(t *testing.T) {
 	})
 }
 
-func TestHTTPTransportWorksBehindAnotherTransport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(answerRefused(422))
-		var refused []error
-		transport, err := footfall.NewHTTPTransport(footfall.Config{
-			BaseURL: "https://api.example.com", APIKey: testKey, HTTPClient: &http.Client{Transport: f},
-			Logger: slog.New(slog.DiscardHandler), OnRejected: func(err *footfall.RejectedError) { refused = append(refused, err) },
-		})
-		require.NoError(t, err)
-		tracker := start(t, f, func(c *footfall.Config) {
-			c.BaseURL, c.APIKey, c.HTTPClient, c.OnRejected = "", "", nil, nil
-			c.Transport = transport
-		})
-		track(t, tracker, 1)
-		require.NoError(t, tracker.Flush(t.Context()))
-		f.set(answerStatus(202))
-		track(t, tracker, 1)
-		require.NoError(t, closeWithin(tracker, time.Second))
-		assert.Equal(t, footfall.Stats{Tracked: 2, Delivered: 1, Rejected: 1}, tracker.Stats())
-		require.Len(t, refused, 1)
-		assert.ErrorContains(t, refused[0], "422")
-	})
-}
-
-func TestHTTPTransportNamesMissingFields(t *testing.T) {
-	_, err := footfall.NewHTTPTransport(footfall.Config{})
-	require.Error(t, err)
-	assert.ErrorContains(t, err, "Config.BaseURL")
-	assert.ErrorContains(t, err, "Config.APIKey")
-	assert.NotContains(t, err.Error(), "SiteID", "which is the tracker's")
-}
-
 // While the first attempt is under way nothing is known about the API, and the error says so.
 func TestAnErrorBeforeTheFirstAnswerSaysThatThereWasNone(t *testing.T) {
 	const none = "context deadline exceeded; no attempt has failed in the 300ms of this call"
@@ -422,4 +389,75 @@ func TestCheckOfATrackerThatDoesNothing(t *testing.T) {
 	for _, tracker := range []*footfall.Tracker{nil, off} {
 		assert.NoError(t, tracker.Check(t.Context()))
 	}
+}
+
+func TestErrorsOfCallsThatRanOutOfTimeNameTheLastAnswer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer func(*http.Request, string) (*http.Response, error)
+		want   string
+	}{
+		"a refused key": {answerStatus(401), "401"},
+		"a dead API":    {answerDown, "connection refused"},
+		"a hang":        {answerHang, "no answer in 500ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				f.set(tc.answer)
+				tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = 500 * time.Millisecond })
+				track(t, tracker, 3)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				err := tracker.Flush(ctx)
+				late, ok := errors.AsType[*footfall.FlushError](err)
+				require.True(t, ok, "%v", err)
+				assert.Equal(t, uint64(3), late.Unsettled)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorContains(t, err, tc.want)
+				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				err = tracker.TrackDurable(ctx, footfall.Event{Name: "paid"})
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorContains(t, err, tc.want)
+				assert.ErrorContains(t, closeWithin(tracker, 2*time.Second), tc.want)
+			})
+		})
+	}
+}
+
+func TestFlushThatRunsOutOfTimeWithAnAPIThatWorksNamesNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerStatus(503))
+		tracker := start(t, f)
+		track(t, tracker, 1)
+		time.Sleep(2 * time.Second)
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(t.Context()))
+		f.latency = time.Second
+		track(t, tracker, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		late, ok := errors.AsType[*footfall.FlushError](tracker.Flush(ctx))
+		require.True(t, ok)
+		require.NoError(t, late.Cause)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// deaf is a Transport that takes no event.
+type deaf struct{}
+
+func (deaf) Deliver(_ context.Context, src *footfall.Source) { <-src.Closing() }
+
+func TestTrackDurableThatRunsOutOfTimeKeepsNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, err := footfall.New(footfall.Config{SiteID: "site_1", DefaultURL: "https://example.com/", Transport: deaf{}})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, tracker.TrackDurable(ctx, footfall.Event{Name: "paid"}), context.Canceled)
+		assert.Zero(t, reflect.ValueOf(tracker).Elem().FieldByName("queue").Elem().FieldByName("waiters").Len())
+		assert.Error(t, tracker.Close(t.Context()))
+	})
 }

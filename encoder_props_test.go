@@ -1,6 +1,8 @@
 package footfall
 
 import (
+	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -324,4 +326,95 @@ func TestTheLastOfManyPropsWithOneKeyWins(t *testing.T) {
 		want = append(want, `"key`+strconv.Itoa(i%200)+`":`+strconv.Itoa(i))
 	}
 	assert.Equal(t, `,"props":{`+strings.Join(want, ",")+"}", string(got))
+}
+
+func TestEncodeKeepsTheLastOfPropsWithOneKey(t *testing.T) {
+	t.Parallel()
+	rows := map[string]struct {
+		props []Prop
+		want  string
+	}{
+		"first and last":               {[]Prop{P("k", 1), P("other", 2), P("k", 3)}, `"props":{"other":2,"k":3}}`},
+		"three in a row":               {[]Prop{P("k", 1), P("k", 2), P("k", "x")}, `"props":{"k":"x"}}`},
+		"a bad one that is overridden": {[]Prop{P("k", math.NaN()), P("k", 1)}, `"props":{"k":1}}`},
+	}
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, _ := mustEncode(t, plainEncoder(), draftOf(row.props...))
+			assert.True(t, strings.HasSuffix(body, row.want), body)
+		})
+	}
+}
+
+// Track never blocks. The search for repeated keys is quadratic, so it must not run for props
+// that cannot fit in an event: these took seconds.
+func TestEncodeRefusesTooManyPropsWithoutSearchingThem(t *testing.T) {
+	t.Parallel()
+	props := make([]Prop, 50_000)
+	for i := range props {
+		props[i] = P("key_"+strconv.Itoa(1_000_000+i), i)
+	}
+	e, d := plainEncoder(), draftOf(props...)
+	_, _, err := e.append(nil, &d)
+	bad, ok := errors.AsType[*FieldError](err)
+	require.True(t, ok, "%T", err)
+	assert.Equal(t, "props", bad.Field, "found before the props are looked at")
+}
+
+// Not parallel: testing.AllocsPerRun counts the allocations of the whole process.
+func TestEncodeOfFourPropsAllocatesNothing(t *testing.T) {
+	e := plainEncoder()
+	buf := make([]byte, 0, 4096)
+	page := Page{rules: pagerOf(Config{}), https: true, host: "example.com", path: "/checkout"}
+	rows := map[string]draft{
+		"explicit URL": {url: "https://example.com/checkout?utm_source=x"},
+		"page":         {page: &page},
+		"default URL":  {},
+	}
+	for name, d := range rows {
+		t.Run(name, func(t *testing.T) {
+			d.name = "checkout_completed"
+			d.props = []Prop{P("plan", "pro \"plus\""), P("amount", 4999), P("rate", 0.19), P("id", uint64(7))}
+			allocs := testing.AllocsPerRun(1000, func() {
+				if _, _, err := e.append(buf, &d); err != nil {
+					panic(err)
+				}
+			})
+			assert.Zero(t, allocs)
+		})
+	}
+}
+
+func BenchmarkEncodeOfFourProps(b *testing.B) {
+	e, d := plainEncoder(), draftOf(P("plan", "pro"), P("amount", 4999), P("rate", 0.19), P("currency", "EUR"))
+	buf := make([]byte, 0, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := e.append(buf, &d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestHundredthsAreWrittenAsAnyOtherNumber(t *testing.T) {
+	check := func(f float64) {
+		p := P("amount", f)
+		got, err := appendFloat(nil, &p, 64)
+		require.NoError(t, err)
+		want, err := json.Marshal(f)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
+	}
+	for _, f := range []float64{0, math.Copysign(0, -1), 0.01, -0.01, 0.1, 0.19, -1.5, 49.99, 1e13, 9999999999999.99, -9999999999999.99, 1e15, 0.29, 1.005, 0.015} {
+		check(f)
+	}
+	for range 100_000 {
+		f := float64(rand.Int64N(2e15)-1e15) / 100
+		check(f)
+		check(math.Nextafter(f, 0)) // times 100 it may still be a whole number
+		f = float64(rand.Int64N(2e6)-1e6) / 1000
+		check(f)
+		check(math.Nextafter(f, 1e9))
+	}
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,82 +166,6 @@ func TestCloseWithoutADeadlineEndsAlthoughAnEventIsNeverAccepted(t *testing.T) {
 	})
 }
 
-func TestErrorsOfCallsThatRanOutOfTimeNameTheLastAnswer(t *testing.T) {
-	for name, tc := range map[string]struct {
-		answer func(*http.Request, string) (*http.Response, error)
-		want   string
-	}{
-		"a refused key": {answerStatus(401), "401"},
-		"a dead API":    {answerDown, "connection refused"},
-		"a hang":        {answerHang, "no answer in 500ms"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFakeNet()
-				f.set(tc.answer)
-				tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = 500 * time.Millisecond })
-				track(t, tracker, 3)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				err := tracker.Flush(ctx)
-				late, ok := errors.AsType[*footfall.FlushError](err)
-				require.True(t, ok, "%v", err)
-				assert.Equal(t, uint64(3), late.Unsettled)
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				require.ErrorContains(t, err, tc.want)
-				ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				err = tracker.TrackDurable(ctx, footfall.Event{Name: "paid"})
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				require.ErrorContains(t, err, tc.want)
-				assert.ErrorContains(t, closeWithin(tracker, 2*time.Second), tc.want)
-			})
-		})
-	}
-}
-
-func TestFlushThatRunsOutOfTimeWithAnAPIThatWorksNamesNoFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.set(answerStatus(503))
-		tracker := start(t, f)
-		track(t, tracker, 1)
-		time.Sleep(2 * time.Second)
-		f.set(answerStatus(202))
-		require.NoError(t, tracker.Flush(t.Context()))
-		f.latency = time.Second
-		track(t, tracker, 1)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		late, ok := errors.AsType[*footfall.FlushError](tracker.Flush(ctx))
-		require.True(t, ok)
-		require.NoError(t, late.Cause)
-		require.NoError(t, closeWithin(tracker, time.Minute))
-	})
-}
-
-func TestAQueueFullOfFailingEventsRefusesNewEventsAndLogsTheReasonOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, j := newFakeNet(), &journal{}
-		f.set(poisoned(answerStatus(500)))
-		tracker := start(t, f, j.into, func(c *footfall.Config) { c.MaxQueueEvents = 100 })
-		track(t, tracker, 1)
-		require.NoError(t, tracker.Flush(t.Context()))
-		poison(t, tracker, 100) // before it is known that they fail
-		time.Sleep(50 * time.Second)
-		require.ErrorIs(t, tracker.Track(t.Context(), "one_more"), footfall.ErrQueueFull)
-		time.Sleep(5 * time.Second)
-		for range 10 {
-			require.ErrorIs(t, tracker.Track(t.Context(), "one_more"), footfall.ErrQueueFull)
-		}
-		synctest.Wait()
-		assert.Equal(t, 1, strings.Count(j.String(), "refused="), j.String())
-		assert.Contains(t, j.String(), "500", "why the queue is full")
-		balanced(t, tracker.Stats())
-		assert.Error(t, closeWithin(tracker, time.Second))
-	})
-}
-
 func TestAnAPIThatAcceptsEverySecondAttemptReceivesAllEvents(t *testing.T) {
 	for _, inFlight := range []int{1, 8, 64} {
 		t.Run(fmt.Sprint(inFlight), func(t *testing.T) {
@@ -260,49 +184,6 @@ func TestAnAPIThatAcceptsEverySecondAttemptReceivesAllEvents(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestDropOldestDropsAnEventThatWaitsForItsNextAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeNet()
-		f.latency = time.Millisecond // so that nothing is delivered before the clock advances
-		f.set(poisoned(answerStatus(500)))
-		tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueEvents, c.DropOldest = 10, true })
-		poison(t, tracker, 10)
-		time.Sleep(time.Minute)
-		track(t, tracker, 4)
-		s := tracker.Stats()
-		assert.Equal(t, []uint64{14, 4, 10}, []uint64{s.Tracked, s.Dropped, s.Queued})
-		time.Sleep(time.Minute)
-		track(t, tracker, 10)
-		time.Sleep(time.Minute)
-		s = tracker.Stats()
-		assert.Equal(t, uint64(14), s.Delivered, "%+v", s)
-		balanced(t, s)
-		sent := f.requests()
-		time.Sleep(time.Hour)
-		assert.LessOrEqual(t, f.requests()-sent, 100, "what was dropped is not sent again")
-		_ = closeWithin(tracker, time.Second)
-	})
-}
-
-func TestFailingEventsDoNotKeepSlabsFromBeingReused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		answer := poisoned(answerStatus(500))
-		tracker := start(t, roundTripper(func(r *http.Request) (*http.Response, error) {
-			body, err := io.ReadAll(r.Body)
-			require.NoError(t, err)
-			return answer(r, string(body))
-		}))
-		before := heap()
-		for range 300 { // one in a slab of 64 KiB each
-			poison(t, tracker, 1)
-			track(t, tracker, 600)
-			time.Sleep(2 * time.Second)
-		}
-		assert.Less(t, int64(heap())-int64(before), int64(12<<20), "300 slabs would be 19 MiB")
-		_ = closeWithin(tracker, time.Second)
-	})
 }
 
 // A new event is news and is tried at once, even after many fresh events have failed.
@@ -402,5 +283,161 @@ func TestANewEventAmongFailingEventsIsTriedSoon(t *testing.T) {
 				assert.Error(t, closeWithin(tracker, time.Second))
 			})
 		}
+	}
+}
+
+// reply is a delayed answer to one request.
+type reply struct {
+	after  time.Duration
+	answer func(*http.Request, string) (*http.Response, error)
+}
+
+// inTurn gives the replies to requests in the order of their arrival. All further requests get
+// the last reply.
+func inTurn(replies ...reply) func(*http.Request, string) (*http.Response, error) {
+	var requests atomic.Int64
+	return func(r *http.Request, body string) (*http.Response, error) {
+		mine := replies[min(int(requests.Add(1)), len(replies))-1]
+		time.Sleep(mine.after)
+		return mine.answer(r, body)
+	}
+}
+
+func TestSendingResumesAfterALongerRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(inTurn(
+			reply{time.Millisecond, answerStatus(503)},
+			reply{2 * time.Millisecond, answerRetryAfter(429, "60")},
+			reply{0, answerStatus(202)},
+		))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight, c.FlushInterval = 2, time.Hour })
+		track(t, tracker, 100)
+		time.Sleep(61 * time.Second)
+		assert.Equal(t, uint64(100), tracker.Stats().Delivered)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// While the API accepts other events, the answer to an event that keeps failing does not affect
+// them. Its Retry-After applies to that event only.
+func TestRetryAfterOfARetryDelaysThatEventOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		began := time.Now()
+		var told time.Time
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			switch {
+			case !strings.Contains(body, "retried"):
+				return answerStatus(202)(r, body)
+			case time.Since(began) < 20*time.Second:
+				return answerStatus(500)(r, body)
+			case told.IsZero():
+				told = time.Now()
+				return answerRetryAfter(429, "60")(r, body)
+			}
+			assert.GreaterOrEqual(t, time.Since(told), time.Minute)
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		require.NoError(t, tracker.Track(context.Background(), "retried"))
+		for n := range 600 {
+			track(t, tracker, 1)
+			time.Sleep(100 * time.Millisecond)
+			if n%10 == 9 { // each second
+				assert.Equal(t, uint64(n+1), tracker.Stats().Delivered)
+			}
+		}
+		require.False(t, told.IsZero())
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+// All events have been sent before, so only retries can be probes.
+func TestAnOutageWithRetriesOnlyCostsFewRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, "held") {
+				return answerStatus(500)(r, body)
+			}
+			return answerStatus(202)(r, body)
+		})
+		tracker := start(t, f)
+		for range 200 {
+			require.NoError(t, tracker.Track(context.Background(), "held"))
+		}
+		trackFor(tracker, 30*time.Second)
+		time.Sleep(2 * time.Second)
+		require.Equal(t, uint64(200), tracker.Stats().Queued)
+		f.set(answerStatus(500))
+		before := f.requests()
+		time.Sleep(10 * time.Minute)
+		assert.Less(t, f.requests()-before, 200)
+		f.set(answerStatus(202))
+		require.NoError(t, tracker.Flush(context.Background()))
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAllSendersStartWhenTheAPITakesEventsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(answerDown)
+		tracker := start(t, f, func(c *footfall.Config) { c.FlushInterval = time.Hour })
+		track(t, tracker, 1000)
+		time.Sleep(time.Minute)
+		f.set(inTurn(reply{100 * time.Millisecond, answerStatus(202)}))
+		time.Sleep(20 * time.Second) // the next probe is sent within 15 s
+		assert.Equal(t, uint64(1000), tracker.Stats().Delivered)
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAnEventWaitsForItsOwnRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(named("asked", inTurn(
+			reply{time.Millisecond, answerStatus(500)},
+			reply{time.Second, answerRetryAfter(503, "60")}, // after the others are delivered
+			reply{0, answerStatus(202)},
+		)))
+		tracker := start(t, f)
+		require.NoError(t, tracker.Track(context.Background(), "asked"))
+		track(t, tracker, 99)
+		time.Sleep(50 * time.Second)
+		assert.Equal(t, 101, f.requests())
+		time.Sleep(20 * time.Second)
+		assert.Equal(t, 102, f.requests())
+		require.NoError(t, closeWithin(tracker, time.Minute))
+	})
+}
+
+func TestAnOutageOfChangingAnswersCostsFewRequests(t *testing.T) {
+	for name, row := range map[string]struct {
+		answers []int
+		most    int // requests in an hour
+	}{
+		"of each kind":              {[]int{503, 401, 302, 500}, 100},
+		"that refuse now and then":  {[]int{503, 503, 503, 403}, 300},
+		"that are down and refused": {[]int{503, 403}, 120},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFakeNet()
+				n := 0
+				f.set(func(r *http.Request, body string) (*http.Response, error) {
+					n++
+					return answerStatus(row.answers[n%len(row.answers)])(r, body)
+				})
+				tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 1 })
+				track(t, tracker, 1000)
+				time.Sleep(time.Hour)
+				assert.Less(t, f.requests(), row.most)
+				f.set(answerStatus(202))
+				require.NoError(t, closeWithin(tracker, time.Minute))
+			})
+		})
 	}
 }

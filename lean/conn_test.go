@@ -69,7 +69,7 @@ func TestAnswerBetweenTwoEventsIsNotTheSecondEvents(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, 202, a.Status)
 			assert.Len(t, server.made(), 2)
-			assert.Equal(t, int64(2), server.asked.Load(), "nothing is sent on the first connection")
+			assert.Equal(t, int64(2), server.requests.Load(), "nothing is sent on the first connection")
 			assert.NotSame(t, first, idleOf(t, p), "the first connection is dropped")
 		})
 	}
@@ -92,7 +92,7 @@ func TestAnswerBeforeTheFirstRequestIsNotTheEvents(t *testing.T) {
 		greet func(net.Conn)
 		want  error
 	}{
-		"an answer":           {func(c net.Conn) { _, _ = io.WriteString(c, refusal) }, errUnasked},
+		"an answer":           {func(c net.Conn) { _, _ = io.WriteString(c, refusal) }, errUnsolicited},
 		"the connection ends": {func(c net.Conn) { c.Close() }, errNoAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestAnswerThatTLSHasReadAheadIsNotTheNextEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var server api
-			server.onAsked = func(c net.Conn, n int) {
+			server.onRequest = func(c net.Conn, n int) {
 				cork := corkOf(c)
 				if len(server.made()) > 1 {
 					return
@@ -265,7 +265,7 @@ func TestCheckForUnsolicitedDataAllocatesNothing(t *testing.T) {
 	used := newConn(c)
 	defer used.close()
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if err := used.unasked(); err != nil {
+		if err := used.unsolicited(); err != nil {
 			t.Error(err)
 		}
 	}))

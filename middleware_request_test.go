@@ -9,15 +9,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"net/netip"
 	"net/textproto"
+	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/footfall-dev/footfall"
-	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/footfalltest"
 )
 
 func writeFile(t *testing.T, path string, size int64) {
@@ -306,4 +310,150 @@ func TestFilesTakeTheSendfilePath(t *testing.T) {
 	assert.Equal(t, []string{"downloaded"}, site.names())
 	assert.Equal(t, int64(size), counter.readFrom, "io.ReaderFrom of the server gets the file")
 	assert.Zero(t, counter.written)
+}
+
+func TestPageIsTheRequestedOneEvenIfTheHandlerChangesTheRequest(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*http.Request){
+		"the path":        func(r *http.Request) { r.URL.Path, r.URL.RawPath = "/changed", "" },
+		"the query":       func(r *http.Request) { r.URL.RawQuery = "ref=changed" },
+		"the whole URL":   func(r *http.Request) { *r.URL = url.URL{Scheme: "ftp", Host: "changed", Path: "/changed"} },
+		"another URL":     func(r *http.Request) { r.URL = &url.URL{Path: "/changed"} },
+		"the host":        func(r *http.Request) { r.Host = "changed.example.com" },
+		"forwarding":      func(r *http.Request) { r.Header.Set("X-Forwarded-Host", "changed.example.com") },
+		"the request URI": func(r *http.Request) { r.RequestURI = "/changed" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mux := http.NewServeMux()
+			mux.HandleFunc("GET /basket/{id}", func(_ http.ResponseWriter, r *http.Request) {
+				change(r)
+				assert.NoError(t, footfall.Track(r.Context(), "inside"))
+			})
+			site := setup{
+				rules: []footfall.Rule{{Route: "GET /basket/{id}", Event: "by_rule"}},
+				config: func(c *footfall.Config) {
+					c.PublicURL = ""
+					c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+				},
+			}.open(t, mux)
+			site.get(t, "/basket/a%2Fb?ref=mail&token=secret")
+			want := site.URL + "/basket/a%2Fb?ref=mail"
+			assert.Equal(t, []string{want, want}, urls(site.events()))
+		})
+	}
+}
+
+func TestPageOfTheRequest(t *testing.T) {
+	t.Parallel()
+	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	forwarded := []string{"X-Forwarded-Proto", "https", "X-Forwarded-Host", "evil.example, www.example.com"}
+	for name, tc := range map[string]struct {
+		config func(*footfall.Config)
+		path   string
+		header []string
+		want   string // %s is the server's own URL
+	}{
+		"its own host and scheme": {func(*footfall.Config) {}, "/a", nil, "%s/a"},
+		"listed query keys only":  {func(*footfall.Config) {}, "/a?utm_source=x&email=j@x.de&ref=y&source=z&refer=n", nil, "%s/a?utm_source=x&ref=y&source=z"},
+		"keys of its own":         {func(c *footfall.Config) { c.QueryKeys = []string{"page"} }, "/a?utm_source=x&page=2", nil, "%s/a?page=2"},
+		"no keys":                 {func(c *footfall.Config) { c.QueryKeys = []string{} }, "/a?utm_source=x", nil, "%s/a"},
+		"personal data in a key":  {func(*footfall.Config) {}, "/a?ref=jane%40example.com&source=mail", nil, "%s/a?source=mail"},
+		"a proxy not trusted":     {func(*footfall.Config) {}, "/a", forwarded, "%s/a"},
+		"another proxy trusted":   {func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }, "/a", forwarded, "%s/a"},
+		"a trusted proxy":         {func(c *footfall.Config) { c.TrustedProxies = loopback }, "/a", forwarded, "https://www.example.com/a"},
+		"PublicURL before proxies": {func(c *footfall.Config) { c.TrustedProxies, c.PublicURL = loopback, "https://shop.example.com/eu/" },
+			"/a", forwarded, "https://shop.example.com/eu/a"},
+		"an encoded path": {func(*footfall.Config) {}, "/k%C3%B6ln/a%2Fb%20c", nil, "%s/k%C3%B6ln/a%2Fb%20c"},
+		"a quote":         {func(*footfall.Config) {}, "/a%22b%5C?ref=%22", nil, "%s/a%22b%5C?ref=%22"},
+		"hostile forwarding": {func(c *footfall.Config) { c.TrustedProxies = loopback }, "/a",
+			[]string{"X-Forwarded-Proto", "javascript", "X-Forwarded-Host", `evil.com/"x`}, "%s/a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := setup{
+				rules: []footfall.Rule{{Route: "GET /", Event: "by_rule"}},
+				config: func(c *footfall.Config) {
+					c.PublicURL = ""
+					tc.config(c)
+				},
+			}.open(t, mounted("GET /", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				assert.NoError(t, footfall.Track(r.Context(), "inside"))
+			})))
+			site.get(t, tc.path, tc.header...)
+			want := strings.Replace(tc.want, "%s", site.URL, 1)
+			assert.Equal(t, []string{want, want}, urls(site.events()))
+		})
+	}
+}
+
+func TestPageOverTLSIsHTTPS(t *testing.T) {
+	t.Parallel()
+	site := setup{
+		http2:  true,
+		rules:  []footfall.Rule{{Route: "GET /a"}},
+		config: func(c *footfall.Config) { c.PublicURL = "" },
+	}.open(t, muxOf("GET /a"))
+	require.True(t, strings.HasPrefix(site.URL, "https://"))
+	site.get(t, "/a")
+	assert.Equal(t, []string{site.URL + "/a"}, urls(site.events()))
+}
+
+func TestInvalidHostFallsBackToTheDefaultURL(t *testing.T) {
+	t.Parallel()
+	site := setup{
+		rules:  []footfall.Rule{{Route: "GET /a"}},
+		config: func(c *footfall.Config) { c.PublicURL = "" },
+	}.open(t, muxOf("GET /a"))
+	hosts := []string{
+		"", ":80", "a'b", "a;b", "(a)", "a b", "a,b", "shop.example.com:port", "a:1:2",
+		"[::1", "[::1]]", "[::1]x", "[::1]:x", "[]", "[1.2.3.4", "[::1%25a]", "[::1%a,b]",
+	}
+	for _, host := range hosts {
+		site.rawly(t, "GET /a HTTP/1.1", "Host: "+host)
+	}
+	for i, e := range site.events() {
+		assert.Equal(t, "https://example.com/", e.URL, "event %d", i)
+	}
+}
+
+func TestHostOfTheRequestMayBeAnAddressWithAPort(t *testing.T) {
+	t.Parallel()
+	for _, host := range []string{"shop.example.com", "shop.example.com:8080", "localhost", "192.0.2.1:80", "[2001:db8::1]", "[2001:db8::1]:8080"} {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			site := setup{
+				rules:  []footfall.Rule{{Route: "GET /a"}},
+				config: func(c *footfall.Config) { c.PublicURL = "" },
+			}.open(t, muxOf("GET /a"))
+			site.rawly(t, "GET /a HTTP/1.1", "Host: "+host)
+			assert.Equal(t, []string{"http://" + host + "/a"}, urls(site.events()))
+		})
+	}
+}
+
+func TestHostFromAHeaderCannotBreakOutOfTheURL(t *testing.T) {
+	t.Parallel()
+	const hostile = `[::1%25","name":"evil]`
+	for name, header := range map[string][]string{
+		"the Referer":           {"Referer", "http://" + hostile + "/"},
+		"the Referer, escaped":  {"Referer", "http://[::1%25%22,%22name%22:%22evil]/"},
+		"what the proxy passes": {"X-Forwarded-Host", strings.Replace(hostile, "%25", "%", 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := setup{
+				rules: []footfall.Rule{{Route: "GET /a", Event: "viewed", Page: footfall.PageReferer}},
+				config: func(c *footfall.Config) {
+					c.PublicURL = ""
+					c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+				},
+			}.open(t, muxOf("GET /a"))
+			site.get(t, "/a", header...)
+			events := site.events()
+			require.Len(t, events, 1, "an event whose JSON is broken is refused")
+			assert.Equal(t, "viewed", events[0].Name)
+			assert.Equal(t, site.URL+"/a", events[0].URL)
+		})
+	}
 }

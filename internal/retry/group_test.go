@@ -1,0 +1,89 @@
+package retry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestEventsOfAGroupTakeTurnsAsProbes(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	later := now.Add(time.Minute)
+	for name, row := range map[string]struct {
+		fresh, failed string        // a letter for each event, oldest first
+		wait          time.Duration // of those that failed
+		due           Due
+		pick          Pick
+		want          string // the events that may be sent, in that order
+	}{
+		"those never sent and those that failed":      {fresh: "ab", failed: "xy", due: Due{now, now, now, now}, pick: Probe, want: "bxay"},
+		"before the next probe only those never sent": {fresh: "ab", failed: "x", due: Due{later, now, now, now}, pick: Probe, want: "ba"},
+		"early only those never sent":                 {fresh: "ab", failed: "x", due: Due{now, now, now, now}, pick: Early, want: "ba"},
+		"while many fail only the newest is early":    {fresh: "abc", due: Due{later, later, now, now}, pick: Probe, want: "cba"},
+		"none is early that is older than one sent":   {fresh: "ab", due: Due{later, later, now, now.Add(1)}, pick: Probe},
+		"none before its own wait":                    {failed: "x", wait: time.Second, due: Due{now, now, now, now}, pick: Probe},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := NewHeld[string](func() {})
+			t.Cleanup(h.Stop)
+			b := Block{at: kindLevel, due: row.due}
+			for _, c := range row.fresh {
+				e := event(string(c), 0)
+				e.Fresh = true
+				h.Add(e, b, now)
+			}
+			for _, c := range row.failed {
+				h.Add(event(string(c), row.wait), b, now)
+			}
+			assert.Equal(t, min(1, len(row.want)), h.Due(now))
+			sent := ""
+			for e, ok := h.Take(row.pick, now); ok; e, ok = h.Take(row.pick, now) {
+				sent += e.Value
+			}
+			assert.Equal(t, row.want, sent)
+		})
+	}
+}
+
+// One kind may be accepted although all others fail.
+func TestKindsTakeTurnsAsProbes(t *testing.T) {
+	t.Parallel()
+	h := NewHeld[string](func() {})
+	t.Cleanup(h.Stop)
+	now := time.Unix(1_000_000, 0)
+	for i, kinds := range []string{"aaaaaaaaaa", "b", "cc"} {
+		for range kinds {
+			e := event(kinds[:1], 0)
+			e.Kind, e.Fresh = kind(1, i), i < 2
+			h.Add(e, Block{at: apiLevel, kind: e.Kind, due: Due{now, now, now, now}}, now)
+		}
+	}
+	for range 4 {
+		seen := map[string]int{}
+		for range 3 {
+			e, ok := h.Take(Probe, now)
+			assert.True(t, ok)
+			seen[e.Value]++
+			h.Add(e, Block{at: apiLevel, kind: e.Kind, due: Due{now, now, now, now}}, now)
+		}
+		assert.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1}, seen)
+	}
+}
+
+func TestProbesAreTheNewestARandomAndTheOldestInTurns(t *testing.T) {
+	t.Parallel()
+	var l list[string]
+	for n := range 100 {
+		l.add(&heldEvent[string]{Event: Event[string]{Value: string(rune('a' + n))}})
+	}
+	random := map[string]bool{}
+	for range 1000 {
+		assert.Equal(t, l.events[99], l.some())
+		random[l.some().Value] = true
+		assert.Equal(t, l.events[0], l.some())
+	}
+	assert.Greater(t, len(random), 90)
+}

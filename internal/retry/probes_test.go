@@ -1,0 +1,86 @@
+package retry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A probe is in flight when an earlier attempt is answered. Neither ends the time that the other has named.
+func TestAShortRetryAfterDoesNotEndALongOne(t *testing.T) {
+	t.Parallel()
+	for _, asked := range [][2]time.Duration{{time.Minute, time.Second}, {time.Second, time.Minute}} {
+		w, k := newWorld(), kind(1, 1)
+		before, _ := w.Admit(k, Unsent, w.now)
+		w.fail(5, Failure{}, k)
+		w.pass(time.Second)
+		probe, ok := w.Admit(k, Sent, w.now)
+		assert.True(t, ok)
+		w.Fail(k, before, &Failure{Asked: asked[0]}, w.now)
+		w.Fail(k, probe, &Failure{Asked: asked[1]}, w.now)
+		w.pass(59 * time.Second)
+		assert.False(t, w.try(k, nil), asked)
+		w.pass(time.Second)
+		assert.True(t, w.try(k, nil), asked)
+	}
+}
+
+func TestEarlyProbesAreBounded(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		class  Class
+		wait   time.Duration // between probes
+		refill int           // early ones for each probe
+	}{
+		"retry later":   {Later, 15 * time.Second, 1},
+		"a refused key": {KeyRefused, 5 * time.Minute, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, k := newWorld(), kind(1, 1)
+			f := Failure{Class: row.class, First: true}
+			early := func() (n int) {
+				for range 10 {
+					w.pass(time.Second)
+					p, ok := w.Admit(k, New, w.now)
+					if !ok {
+						continue
+					}
+					n++
+					w.Fail(k, p, &f, w.now)
+					w.pass(499 * time.Millisecond)
+					_, ok = w.Admit(k, New, w.now)
+					assert.False(t, ok, "half a second apart")
+					w.pass(-499 * time.Millisecond)
+				}
+				return n
+			}
+			w.fail(10, f, k)
+			for range 12 {
+				w.pass(time.Hour)
+				assert.True(t, w.try(k, &f))
+			}
+			p, ok := w.Admit(k, New, w.now.Add(time.Second))
+			assert.True(t, ok)
+			w.Cancel(k, p)
+			assert.Equal(t, 5, early())
+			w.pass(row.wait - 10*time.Second)
+			assert.True(t, w.try(k, &f), "early ones do not move the next probe")
+			assert.Equal(t, row.refill, early())
+		})
+	}
+}
+
+func TestAnEventThatWasNeverSentIsTriedEarlyIfFewHaveFailed(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	w.fail(5, Failure{}, k)
+	w.pass(time.Second)
+	_, ok := w.Admit(k, Sent, w.now) // a probe that hangs
+	assert.True(t, ok)
+	w.pass(time.Second)
+	assert.True(t, w.try(k, &Failure{First: true}), "five events have failed")
+	w.pass(time.Second)
+	assert.False(t, w.try(k, nil), "six events have failed")
+}

@@ -1,0 +1,125 @@
+package footfall
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/internal/retry"
+	"github.com/footfall-dev/footfall/internal/senders"
+	"github.com/footfall-dev/footfall/internal/wire"
+)
+
+func TestAnEventThatFailsTwiceWhileOthersAreAcceptedIsASuspect(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(p *picking, w *worker)
+		want   bool
+	}{
+		"others are accepted":     {func(*picking, *worker) {}, true},
+		"no other since":          {func(_ *picking, w *worker) { w.one[0].attempts.Last = time.Now() }, false},
+		"the tracker closes":      {func(_ *picking, w *worker) { w.closing = true }, false},
+		"the API fails at random": {func(p *picking, _ *worker) { acceptRetries(p, 64) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inPicking(t, func(t *testing.T, p *picking) {
+				r, kind := named("x")
+				w := &worker{one: [1]Record{r}, pass: retry.Pass{Began: time.Now()}}
+				w.one[0].attempts = retry.Attempts{Failures: 1, Strikes: 1, Last: time.Now()}
+				p.scopes.Fail(kind, w.pass, &retry.Failure{First: true}, time.Now())
+				time.Sleep(time.Millisecond)
+				p.scopes.Accept(kind, w.pass, time.Now())
+				row.change(p, w)
+				p.crew.Begin(&w.member, false, false, time.Now())
+				p.fail(p.src, w, &ending{verdict: wire.Later, status: http.StatusInternalServerError, err: errors.New("500")})
+				_, ok := p.src.held.Take(retry.Suspect, time.Now().Add(time.Hour))
+				assert.Equal(t, row.want, ok)
+			})
+		})
+	}
+}
+
+// acceptRetries has the API accept n events that have failed before.
+func acceptRetries(p *picking, n int) {
+	for range n {
+		w := &worker{pass: retry.Pass{Began: time.Now()}}
+		w.one[0].attempts.Failures = 1
+		p.crew.Begin(&w.member, false, false, time.Now())
+		p.accept(p.src, w)
+	}
+}
+
+func TestAnAPIThatAcceptsRetriesFailsAtRandom(t *testing.T) {
+	inPicking(t, func(t *testing.T, p *picking) {
+		acceptRetries(p, 64)
+		assert.True(t, p.scopes.FailsAtRandom())
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestCloseStopsEveryTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var requests atomic.Int64
+		var closes atomic.Bool
+		api := roundTrip(func(r *http.Request) (*http.Response, error) {
+			switch n := requests.Add(1); {
+			case n == 1:
+				return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody}, nil
+			case n%2 == 0 && closes.Load():
+				<-r.Context().Done()
+			case closes.Load():
+				later := http.Header{"Retry-After": {"60"}}
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: later, Body: http.NoBody}, nil
+			}
+			return nil, errors.New("away")
+		})
+		tracker, err := New(Config{
+			BaseURL: "https://api.example.com", APIKey: "sk_x", SiteID: "site_1", DefaultURL: "https://example.com/",
+			HTTPClient: &http.Client{Transport: api}, Logger: slog.New(slog.DiscardHandler), FlushInterval: time.Hour,
+		})
+		require.NoError(t, err)
+		for range 20 {
+			require.NoError(t, tracker.Track(t.Context(), "tested"))
+		}
+		time.Sleep(2 * time.Hour) // some events wait for their next attempt
+		closes.Store(true)
+		require.NoError(t, tracker.Track(t.Context(), "tested"))
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		require.Error(t, tracker.Close(ctx))
+		synctest.Wait()
+		tracker.source.woken.Store(false)
+		time.Sleep(24 * time.Hour)
+		assert.False(t, tracker.source.woken.Load(), "nothing is due")
+		select {
+		case <-tracker.queue.Timer():
+			t.Error("the timer of batches")
+		default:
+		}
+	})
+}
+
+func TestAnInterruptionDoesNotEndTheNextAttempt(t *testing.T) {
+	api := roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("away") })
+	cfg := Config{BaseURL: "https://api.example.com", HTTPClient: &http.Client{Transport: api}}
+	cfg = cfg.withDefaults()
+	p := newNetPoster(&cfg)
+	defer p.Close()
+	var early senders.Interruption
+	early.Begin()
+	interrupt := early.Interrupter()
+	assert.Error(t, p.Post(t.Context(), Record{ID: EventID(uuid.New()), early: &early}, &Answer{}))
+	interrupt() // before the sender has noted the end of the attempt
+	assert.NoError(t, p.attempts.Begin(t.Context()).Err())
+}
