@@ -61,6 +61,7 @@ func reportPages(f *furnished) []page {
 		{name: "overview-today", path: shop + "?range=today"},
 		{name: "overview-12-months", path: shop + "?range=12m"},
 		{name: "overview-bad-range", path: shop + "?range=custom&from=x&to=y", status: http.StatusUnprocessableEntity},
+		{name: "overview-unknown-range", path: shop + "?range=banana", status: http.StatusUnprocessableEntity},
 		{name: "overview-hostile", path: hostile},
 		{name: "overview-empty", path: empty},
 		{name: "overview-backend", path: backend},

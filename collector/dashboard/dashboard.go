@@ -219,6 +219,7 @@ func (b *board) publicURL(r *http.Request) string {
 func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	badRange, isRange := errors.AsType[rangeError](err)
 	switch {
 	case r.Context().Err() != nil:
 		return // the client is gone
@@ -230,6 +231,9 @@ func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusBadRequest
 	case errors.Is(err, errBusy):
 		status = http.StatusServiceUnavailable
+	case isRange:
+		b.showErrorPage(w, r, errorPage{http.StatusUnprocessableEntity, "There is no such range", string(badRange)})
+		return
 	case errors.Is(err, errStopping):
 		b.showErrorPage(w, r, stoppingPage)
 		return

@@ -65,7 +65,7 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 	if err != nil {
 		return err
 	}
-	return b.show(w, r, http.StatusOK, "event", view{
+	return b.show(w, r, p.status(), "event", view{
 		Title: name, Tab: "overview", Site: site, Period: p, Data: page,
 	})
 }

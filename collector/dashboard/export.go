@@ -25,13 +25,26 @@ var exportColumns = []string{
 // exportAll is the range of all events.
 const exportAll = "all"
 
+// rangeError says why the range of an export is invalid. There is no page that could show it beside
+// other figures.
+type rangeError string
+
+func (e rangeError) Error() string { return "dashboard: the range of an export: " + string(e) }
+
 // exported returns the range of an export, and the range's name in the file name.
-func (b *board) exported(r *http.Request, site account.Site) (store.Query, string) {
+func (b *board) exported(r *http.Request, site account.Site) (store.Query, string, error) {
 	if r.URL.Query().Get("range") == exportAll {
-		return ever(site.ID), exportAll
+		return ever(site.ID), exportAll, nil
 	}
 	p := readPeriod(r, b.Now())
-	return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly)
+	switch p.Problem {
+	case "":
+		return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly), nil
+	case unknownRange:
+		return store.Query{}, "", rangeError(unknownExportRange)
+	default:
+		return store.Query{}, "", rangeError(p.Problem)
+	}
 }
 
 // exportTypes are the media types by kind of export.
@@ -50,7 +63,10 @@ var errStopping = errors.New("dashboard: the service is stopping")
 
 // exportTo streams the events of the range, with constant memory.
 func (b *board) exportTo(w http.ResponseWriter, r *http.Request, site account.Site, kind string, format func(*bufio.Writer) exportFile) error {
-	q, span := b.exported(r, site)
+	q, span, err := b.exported(r, site)
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", exportTypes[kind])
 	w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(site.Domain)+"_"+span+"."+kind+`"`)
 	if r.Method == http.MethodHead {

@@ -128,6 +128,26 @@ func TestFormulasAreGuardedBehindInvisibleCharacters(t *testing.T) {
 	}
 }
 
+func TestAnExportOfAnInvalidRangeIsRefused(t *testing.T) {
+	t.Parallel()
+	f, path := exportFixture(t)
+	b := f.signedIn()
+	for query, reason := range map[string]string{
+		"range=banana":                               "Range must be today, 7d, 30d, 12m, custom or all.",
+		"range=custom&from=x&to=2026-01-01":          "From must be a date such as 2026-01-31.",
+		"range=custom&from=2026-01-02&to=2026-01-01": "To is before From.",
+		"from=2026-01-02":                            "To must be a date such as 2026-01-31.",
+	} {
+		for _, kind := range []string{".csv", ".json"} {
+			a := b.get(path + kind + "?" + query)
+			assert.Equal(t, http.StatusUnprocessableEntity, a.status, query)
+			assert.Contains(t, a.body, reason)
+			assert.Contains(t, a.header.Get("Content-Type"), "text/html")
+			assert.Empty(t, a.header.Get("Content-Disposition"))
+		}
+	}
+}
+
 // cut fails in the middle of an export.
 type cut struct {
 	store.Store
