@@ -48,6 +48,8 @@ type Collector struct {
 	idle       chan struct{} // receives when the last request ends during closing
 	endLive    context.Context
 	endLives   context.CancelFunc
+	endExport  context.Context
+	endExports context.CancelFunc
 	ending     context.Context // of the background
 	end        context.CancelFunc
 	background sync.WaitGroup
@@ -83,9 +85,11 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		c.keys = newLimiter[string](cfg.KeyRate, cfg.KeyBurst)
 	}
 	c.endLive, c.endLives = context.WithCancel(context.WithoutCancel(ctx))
+	c.endExport, c.endExports = context.WithCancel(context.WithoutCancel(ctx))
 	c.ending, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := c.begin(ctx); err != nil {
 		c.endLives()
+		c.endExports()
 		c.end()
 		return nil, err
 	}
@@ -190,6 +194,7 @@ func (c *Collector) logPanic(r *http.Request, v any) {
 // called again.
 func (c *Collector) Close(ctx context.Context) error {
 	c.closing.Store(true)
+	defer c.endExports()
 	c.endLives()
 	c.end()
 	select {

@@ -91,8 +91,8 @@ type Config struct {
 	// IdleTimeout is how long Serve keeps an idle connection. Defaults to 2m.
 	IdleTimeout time.Duration
 
-	// ShutdownTimeout is how long Serve waits for open requests when it ends. Defaults to
-	// 10s.
+	// ShutdownTimeout is how long Serve waits for open requests when it ends. An export that is
+	// not complete after nine tenths of it ends with a line that says so. Defaults to 10s.
 	ShutdownTimeout time.Duration
 
 	// Logger logs failures of the store and the collector, without addresses or contents of

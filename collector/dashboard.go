@@ -11,14 +11,15 @@ import (
 // newDashboard returns the handler of all other paths.
 func newDashboard(c *Collector) http.Handler {
 	return dashboard.New(dashboard.Config{
-		Account:   c.account,
-		Store:     c.store,
-		Live:      &c.live,
-		Logger:    c.log,
-		PublicURL: c.cfg.PublicURL,
-		Secure:    strings.HasPrefix(c.cfg.PublicURL, "https://"),
-		Client:    c.client,
-		Done:      c.endLive.Done(),
+		Account:    c.account,
+		Store:      c.store,
+		Live:       &c.live,
+		Logger:     c.log,
+		PublicURL:  c.cfg.PublicURL,
+		Secure:     strings.HasPrefix(c.cfg.PublicURL, "https://"),
+		Client:     c.client,
+		Done:       c.endLive.Done(),
+		EndExports: c.endExport.Done(),
 	})
 }
 

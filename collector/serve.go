@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/footfall-dev/footfall/collector/internal/connlimit"
 )
@@ -14,8 +15,9 @@ import (
 const maxHeader = 32 << 10
 
 // Serve answers requests on listener until ctx ends. Then it stops listening, ends live
-// views, and gives other requests Config.ShutdownTimeout to finish. It returns nil if they
-// did. Call Close next, then close the Store. Serve must be called only once.
+// views, and gives other requests Config.ShutdownTimeout to finish, of which exports have nine
+// tenths. It returns nil if they did. Call Close next, then close the Store. Serve must be called
+// only once.
 func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
 	limit := connlimit.New(min(c.cfg.MaxConnections, connlimit.Files()))
 	server := &http.Server{
@@ -39,6 +41,7 @@ func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.ShutdownTimeout)
 	defer cancel()
+	defer time.AfterFunc(c.cfg.ShutdownTimeout-c.cfg.ShutdownTimeout/10, c.endExports).Stop() // a file then says so
 	err := server.Shutdown(grace)
 	if err != nil {
 		err = errors.Join(err, server.Close())

@@ -194,6 +194,10 @@ func orders(site account.Site) (all []store.Event) {
 			{Key: "order", Value: fmt.Sprint("A-", 10000+i)},
 			{Key: "items", Value: fmt.Sprint(1 + i%5), Numeric: true},
 		}
+		if e.Name == "refund_issued" { // some amounts are text
+			e.Props[0].Numeric = i%3 != 0
+			e.Props = append(e.Props, store.Prop{Key: "currency", Value: []string{"EUR", "EUR", "JPY", "CHF"}[i%4]})
+		}
 		all = append(all, e)
 	}
 	return all

@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector"
+	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -144,4 +148,41 @@ func TestVisitorsBehindNginx(t *testing.T) {
 			assert.Equal(t, c.warnings, strings.Count(log.String(), "sends no X-Forwarded-For"), log.String())
 		})
 	}
+}
+
+// failing is a store whose exports fail after a thousand events.
+type failing struct{ store.Store }
+
+func (failing) Export(_ context.Context, q store.Query, each func(store.Event) error) error {
+	for range 1000 {
+		if err := each(store.Event{Site: q.Site, URL: "https://shop.example.com/", Path: "/", At: time.Now()}); err != nil {
+			return err
+		}
+	}
+	return errors.New("the disk is gone")
+}
+
+// nginx speaks HTTP/1.0 to a service unless it is told otherwise, and the end of the connection is
+// then the end of the answer.
+func TestAnExportThatWasCutIsIncompleteBehindNginx(t *testing.T) {
+	t.Parallel()
+	var site account.Site
+	s := startServiceWith(t, func(_ store.Store, a *account.Account) {
+		owned(t, a)
+		site = addSite(t, a, "", "shop.example.com")
+	}, func(cfg *collector.Config) {
+		cfg.Store, cfg.Logger = failing{cfg.Store}, slog.New(slog.DiscardHandler)
+	})
+	token, _, err := s.account.SignIn(t.Context(), password)
+	require.NoError(t, err)
+	addr := startNginx(t, s.url, documentedLocation(t))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/sites/"+site.ID+"/export.csv", nil)
+	require.NoError(t, err)
+	r.AddCookie(&http.Cookie{Name: "footfall_session", Value: token})
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	assert.Contains(t, string(body), "ended after 1,000 events")
 }

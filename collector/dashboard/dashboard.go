@@ -55,6 +55,11 @@ type Config struct {
 	// Done ends the live views when it is closed; http.Server.Shutdown would wait for them.
 	// Defaults to nil: live views end with their requests.
 	Done <-chan struct{}
+
+	// EndExports ends exports when it is closed: each then ends with a line that says so, and its
+	// connection is cut. Close it before the connections are closed. Defaults to nil: exports end
+	// with their requests.
+	EndExports <-chan struct{}
 }
 
 // board is the handler that New returns.
@@ -214,6 +219,7 @@ func (b *board) publicURL(r *http.Request) string {
 func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	badRange, isRange := errors.AsType[rangeError](err)
 	switch {
 	case r.Context().Err() != nil:
 		return // the client is gone
@@ -225,6 +231,12 @@ func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusBadRequest
 	case errors.Is(err, errBusy):
 		status = http.StatusServiceUnavailable
+	case isRange:
+		b.showErrorPage(w, r, errorPage{http.StatusUnprocessableEntity, "There is no such range", string(badRange)})
+		return
+	case errors.Is(err, errStopping):
+		b.showErrorPage(w, r, stoppingPage)
+		return
 	case errors.Is(err, errSlow), errors.Is(err, store.ErrTooLarge):
 		b.Logger.WarnContext(r.Context(), "dashboard: a report took too long or is too large", "path", r.URL.Path)
 		b.showErrorPage(w, r, slowPage)

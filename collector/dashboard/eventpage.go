@@ -28,11 +28,17 @@ type eventPage struct {
 	Props   []propTable
 	Hidden  store.PropRow // sum of the keys left out
 	Back    string
-	others  map[string]int64 // events whose value of a prop is store.Other, by key
+
+	Currencies string           // the values of the prop currency, if they differ
+	others     map[string]int64 // events whose value of a prop is store.Other, by key
 }
 
 // Sums are the numbers that the page begins with.
 func (p eventPage) Sums() []store.Number { return p.Numbers[:min(len(p.Numbers), 2)] }
+
+// Without returns how many events have no number in a prop. The number of events is from another
+// query, and may lack the latest ones.
+func (p eventPage) Without(n store.Number) int64 { return max(p.Row.Count-n.Count, 0) }
 
 // Missing returns in how many events a numeric prop became "(other)", so that its sum lacks them.
 func (p eventPage) Missing(key string) int64 { return p.others[key] }
@@ -65,7 +71,7 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 	if err != nil {
 		return err
 	}
-	return b.show(w, r, http.StatusOK, "event", view{
+	return b.show(w, r, p.status(), "event", view{
 		Title: name, Tab: "overview", Site: site, Period: p, Data: page,
 	})
 }
@@ -89,6 +95,7 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name str
 	of, _ := store.EventPages.Info()
 	page.Pages = newTable(of, p, site, pages)
 	page.Numbers = props.Numbers
+	page.Currencies = currencies(props.Rows)
 	page.others = make(map[string]int64)
 	for _, row := range props.Rows {
 		if row.Value == store.Other && row.Rest == 0 {
@@ -99,6 +106,36 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name str
 	page.Props = slices.DeleteFunc(page.Props, page.onlySum)
 	slices.SortStableFunc(page.Props, func(a, b propTable) int { return a.Rest.Rest - b.Rest.Rest })
 	return page, nil
+}
+
+// currencies describes the values of the props named currency, or returns "" if they do not differ.
+// Until amounts have a currency, sums add up all of them.
+func currencies(rows []store.PropRow) string {
+	var all []store.Row
+	var texts []string
+	for _, row := range rows {
+		value := strings.TrimSpace(row.Value)
+		if !strings.EqualFold(row.Key, "currency") || value == "" && row.Rest == 0 {
+			continue
+		}
+		known := slices.IndexFunc(all, func(c store.Row) bool { return strings.EqualFold(c.Value, value) })
+		switch {
+		case row.Rest > 0:
+			texts = append(texts, "and "+count(int64(row.Rest))+" more")
+		case known >= 0:
+			all[known].Count += row.Count
+		default:
+			all = append(all, store.Row{Value: value, Count: row.Count})
+		}
+	}
+	if len(all)+len(texts) < 2 {
+		return ""
+	}
+	slices.SortStableFunc(all, func(a, b store.Row) int { return cmp.Compare(b.Count, a.Count) })
+	for i, c := range all {
+		texts = slices.Insert(texts, i, c.Value+" ("+plural(c.Count, "event")+")")
+	}
+	return strings.Join(texts, ", ")
 }
 
 // onlySum reports whether a prop is a number in each event, and has more values than are shown or

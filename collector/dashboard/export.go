@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -24,41 +25,103 @@ var exportColumns = []string{
 // exportAll is the range of all events.
 const exportAll = "all"
 
+// rangeError says why the range of an export is invalid. There is no page that could show it beside
+// other figures.
+type rangeError string
+
+func (e rangeError) Error() string { return "dashboard: the range of an export: " + string(e) }
+
 // exported returns the range of an export, and the range's name in the file name.
-func (b *board) exported(r *http.Request, site account.Site) (store.Query, string) {
+func (b *board) exported(r *http.Request, site account.Site) (store.Query, string, error) {
 	if r.URL.Query().Get("range") == exportAll {
-		return ever(site.ID), exportAll
+		return ever(site.ID), exportAll, nil
 	}
 	p := readPeriod(r, b.Now())
-	return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly)
+	switch p.Problem {
+	case "":
+		return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly), nil
+	case unknownRange:
+		return store.Query{}, "", rangeError(unknownExportRange)
+	default:
+		return store.Query{}, "", rangeError(p.Problem)
+	}
 }
 
 // exportTypes are the media types by kind of export.
 var exportTypes = map[string]string{"csv": "text/csv; charset=utf-8", "json": "application/json"}
 
-// exporter writes the events of q.
-type exporter func(out *bufio.Writer, q store.Query) error
+// exportFile writes the events of an export in a format. After the last event follows a call to end
+// or cut.
+type exportFile interface {
+	event(store.Event) error
+	end() error
+	cut(notice string) error // programs must not be able to read the file as a complete one
+}
 
-// exportTo streams the events of the range, with constant memory. On an error halfway it cuts
-// the connection, so that the client notices that the file is incomplete.
-func (b *board) exportTo(w http.ResponseWriter, r *http.Request, site account.Site, kind string, write exporter) error {
-	q, span := b.exported(r, site)
-	w.Header().Set("Content-Type", exportTypes[kind])
-	w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(site.Domain)+"_"+span+"."+kind+`"`)
-	to := patient.New(w, patience) // the server's write deadline is too short for a large export
-	out := bufio.NewWriterSize(to, 32<<10)
-	err := write(out, q)
-	if err == nil {
-		return out.Flush() // fails if the client is gone
-	}
-	if !to.Begun() {
-		w.Header().Del("Content-Disposition")
+// errStopping is returned for an export that ends because Config.EndExports is closed.
+var errStopping = errors.New("dashboard: the service is stopping")
+
+// exportTo streams the events of the range, with constant memory.
+func (b *board) exportTo(w http.ResponseWriter, r *http.Request, site account.Site, kind string, format func(*bufio.Writer) exportFile) error {
+	q, span, err := b.exported(r, site)
+	if err != nil {
 		return err
 	}
-	if r.Context().Err() == nil {
-		b.Logger.ErrorContext(r.Context(), "dashboard: an export failed", "site", site.ID, "error", err)
+	w.Header().Set("Content-Type", exportTypes[kind])
+	w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(site.Domain)+"_"+span+"."+kind+`"`)
+	if r.Method == http.MethodHead {
+		return nil
 	}
-	panic(http.ErrAbortHandler)
+	to := patient.New(w, patience) // the server's write deadline is too short for a large export
+	out := bufio.NewWriterSize(to, 32<<10)
+	file := format(out)
+	written, err := b.writeEvents(r, q, file)
+	if err == nil {
+		err = errors.Join(file.end(), out.Flush())
+	}
+	if err != nil && to.Begun() {
+		b.logCut(r, site, written, err)
+		_ = file.cut(cutNotice(written, err)) // fails if the client is gone
+		_ = out.Flush()
+		_ = to.FlushError()
+		panic(http.ErrAbortHandler) // cuts the connection, so that the answer does not end like a complete one
+	}
+	if err != nil {
+		w.Header().Del("Content-Disposition")
+	}
+	return err
+}
+
+// writeEvents writes the events of q, and returns their number.
+func (b *board) writeEvents(r *http.Request, q store.Query, file exportFile) (written int64, err error) {
+	err = b.Store.Export(r.Context(), q, func(e store.Event) error {
+		select {
+		case <-b.EndExports:
+			return errStopping
+		default:
+		}
+		if err := file.event(e); err != nil {
+			return err
+		}
+		written++
+		return nil
+	})
+	return written, err
+}
+
+func (b *board) logCut(r *http.Request, site account.Site, written int64, err error) {
+	if r.Context().Err() == nil { // else the client has cut it
+		b.Logger.ErrorContext(r.Context(), "dashboard: an export was cut", "site", site.ID, "events", written, "error", err)
+	}
+}
+
+// cutNotice is the last text of an export that was cut.
+func cutNotice(written int64, err error) string {
+	reason := "of an error, which the log of the service describes"
+	if errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) {
+		reason = "the service was stopped"
+	}
+	return "This export is incomplete: it ended after " + plural(written, "event") + " because " + reason + ". Export again."
 }
 
 // fileName replaces characters that are unsafe in a header or a file name.
@@ -73,18 +136,24 @@ func fileName(domain string) string {
 
 // exportCSV exports CSV with a header line. See guardCell for cells that look like formulas.
 func (b *board) exportCSV(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	return b.exportTo(w, r, site, "csv", func(out *bufio.Writer, q store.Query) error {
+	return b.exportTo(w, r, site, "csv", func(out *bufio.Writer) exportFile {
 		rows := csv.NewWriter(out)
-		if err := rows.Write(exportColumns); err != nil {
-			return err
-		}
-		if err := b.Store.Export(r.Context(), q, func(e store.Event) error { return rows.Write(csvRow(e)) }); err != nil {
-			return err
-		}
-		rows.Flush()
-		return rows.Error()
+		_ = rows.Write(exportColumns) // out keeps its error
+		return csvFile{rows}
 	})
 }
+
+type csvFile struct{ *csv.Writer }
+
+func (f csvFile) event(e store.Event) error { return f.Write(csvRow(e)) }
+
+func (f csvFile) end() error {
+	f.Flush()
+	return f.Error()
+}
+
+// cut writes a row with a single cell, which is an error for programs.
+func (f csvFile) cut(notice string) error { return errors.Join(f.Write([]string{notice}), f.end()) }
 
 func csvRow(e store.Event) []string {
 	row := []string{
@@ -139,30 +208,49 @@ func visitor(e store.Event) string {
 
 // exportJSON exports an array with one object per line.
 func (b *board) exportJSON(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	return b.exportTo(w, r, site, "json", func(out *bufio.Writer, q store.Query) error {
-		before := "[\n"
-		err := b.Store.Export(r.Context(), q, func(e store.Event) error {
-			data, err := json.Marshal(exportedEvent{
-				e.At.UTC().Format(exportTime), e.Name, e.URL, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign,
-				e.Browser, e.Device, visitor(e), propsJSON(e.Props),
-			})
-			if err != nil {
-				return err
-			}
-			_, _ = out.WriteString(before) // the Writer keeps its error
-			before = ",\n"
-			_, err = out.Write(data)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if before == "[\n" {
-			_, _ = out.WriteString("[")
-		}
-		_, err = out.WriteString("\n]\n")
-		return err
+	return b.exportTo(w, r, site, "json", func(out *bufio.Writer) exportFile {
+		return &jsonFile{out, "[\n"}
 	})
+}
+
+type jsonFile struct {
+	*bufio.Writer
+	before string // the next object
+}
+
+func (f *jsonFile) event(e store.Event) error {
+	return f.object(exportedEvent{
+		e.At.UTC().Format(exportTime), e.Name, e.URL, e.Path, e.Referrer, e.Source, e.Medium, e.Campaign,
+		e.Browser, e.Device, visitor(e), propsJSON(e.Props),
+	})
+}
+
+func (f *jsonFile) object(of any) error {
+	data, err := json.Marshal(of)
+	if err != nil {
+		return err
+	}
+	_, _ = f.WriteString(f.before) // the Writer keeps its error
+	f.before = ",\n"
+	_, err = f.Write(data)
+	return err
+}
+
+func (f *jsonFile) end() error {
+	if f.before == "[\n" {
+		_, _ = f.WriteString("[")
+	}
+	_, err := f.WriteString("\n]\n")
+	return err
+}
+
+// cut writes an object in the form of the API's errors, and does not end the array.
+func (f *jsonFile) cut(notice string) error {
+	err := f.object(struct {
+		Error   string `json:"error"`
+		Message string `json:"message"`
+	}{"export_incomplete", notice})
+	return errors.Join(err, f.WriteByte('\n'))
 }
 
 // exportedEvent has the members of exportColumns.

@@ -128,11 +128,34 @@ func TestFormulasAreGuardedBehindInvisibleCharacters(t *testing.T) {
 	}
 }
 
+func TestAnExportOfAnInvalidRangeIsRefused(t *testing.T) {
+	t.Parallel()
+	f, path := exportFixture(t)
+	b := f.signedIn()
+	for query, reason := range map[string]string{
+		"range=banana":                               "Range must be today, 7d, 30d, 12m, custom or all.",
+		"range=custom&from=x&to=2026-01-01":          "From must be a date such as 2026-01-31.",
+		"range=custom&from=2026-01-02&to=2026-01-01": "To is before From.",
+		"from=2026-01-02":                            "To must be a date such as 2026-01-31.",
+	} {
+		for _, kind := range []string{".csv", ".json"} {
+			a := b.get(path + kind + "?" + query)
+			assert.Equal(t, http.StatusUnprocessableEntity, a.status, query)
+			assert.Contains(t, a.body, reason)
+			assert.Contains(t, a.header.Get("Content-Type"), "text/html")
+			assert.Empty(t, a.header.Get("Content-Disposition"))
+		}
+	}
+}
+
 // cut fails in the middle of an export.
-type cut struct{ store.Store }
+type cut struct {
+	store.Store
+	after *int
+}
 
 func (c cut) Export(_ context.Context, _ store.Query, each func(store.Event) error) error {
-	for range 2000 {
+	for range *c.after {
 		if err := each(viewed("s", "/", noon, 1)); err != nil {
 			return err
 		}
@@ -157,17 +180,85 @@ func TestAnExportThatCannotBeginIsAnErrorPage(t *testing.T) {
 	assert.Empty(t, a.header.Get("Content-Disposition"))
 }
 
-func TestAFailedExportIsVisiblyIncomplete(t *testing.T) {
+func TestACutExportSaysSoInTheFileAndByItsConnection(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, func(c *Config) { c.Store = cut{c.Store} })
+	events := 2000
+	f := newFixtureWith(t, func(c *Config) { c.Store = cut{c.Store, &events} })
 	site := f.site("Shop", "shop.example.com")
 	b := f.signedIn()
-	for _, kind := range []string{".csv", ".json"} {
-		res, err := b.client.Do(b.request(t.Context(), http.MethodGet, "/sites/"+site.ID+"/export"+kind, nil))
+	const notice = "This export is incomplete: it ended after 2,000 events because of an error, which the log of the service describes. Export again."
+	body := b.begunAnswer("/sites/" + site.ID + "/export.csv")
+	rows := csv.NewReader(strings.NewReader(body))
+	for range 2001 { // and the header
+		_, err := rows.Read()
 		require.NoError(t, err)
-		_, err = io.Copy(io.Discard, res.Body)
-		assert.Error(t, err, kind)
-		require.NoError(t, res.Body.Close())
 	}
-	assert.Contains(t, f.log.String(), "the disk is gone")
+	last, err := rows.Read()
+	assert.Equal(t, []string{notice}, last)
+	assert.ErrorIs(t, err, csv.ErrFieldCount, "programs notice it, too")
+
+	body = b.begunAnswer("/sites/" + site.ID + "/export.json")
+	assert.True(t, strings.HasSuffix(body, ",\n"+`{"error":"export_incomplete","message":"`+notice+"\"}\n"), body[len(body)-300:])
+	var objects []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(body+"]"), &objects), "it lacks only the end of the array")
+	assert.Len(t, objects, 2001)
+	assert.Equal(t, 2, strings.Count(f.log.String(), "the disk is gone"))
+
+	for events = 1200; events < 2000; events += 30 { // whatever the buffers hold
+		assert.Contains(t, b.begunAnswer("/sites/"+site.ID+"/export.csv"), count(int64(events))+" events because of an error")
+	}
+}
+
+// begunAnswer returns the part of an answer that arrived before its connection was cut.
+func (b *browser) begunAnswer(path string) string {
+	b.t.Helper()
+	res, err := b.client.Do(b.request(b.t.Context(), http.MethodGet, path, nil))
+	require.NoError(b.t, err)
+	defer func() { _ = res.Body.Close() }()
+	assert.Equal(b.t, http.StatusOK, res.StatusCode)
+	body, err := io.ReadAll(res.Body)
+	assert.ErrorIs(b.t, err, io.ErrUnexpectedEOF, path)
+	return string(body)
+}
+
+// stopped ends exports in the middle of the first one.
+type stopped struct {
+	store.Store
+	end func()
+}
+
+func (s stopped) Export(_ context.Context, _ store.Query, each func(store.Event) error) error {
+	for i := 0; ; i++ {
+		if err := each(viewed("s", "/", noon, 1)); err != nil {
+			return err
+		}
+		if i == 1499 {
+			s.end()
+		}
+	}
+}
+
+func TestAnExportEndsWithTheService(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	f := newFixtureWith(t, func(c *Config) {
+		c.Store, c.EndExports = stopped{c.Store, func() { close(end) }}, end
+	})
+	site := f.site("Shop", "shop.example.com")
+	b := f.signedIn()
+	body := b.begunAnswer("/sites/" + site.ID + "/export.csv")
+	assert.True(t, strings.HasSuffix(body, "\n\"This export is incomplete: it ended after 1,500 events because the service was stopped. Export again.\"\n"), body[len(body)-300:])
+	a := b.get("/sites/" + site.ID + "/export.csv")
+	assert.Equal(t, http.StatusServiceUnavailable, a.status, "nothing was sent yet")
+	assert.Contains(t, a.body, "The service is stopping")
+}
+
+func TestAHeadOfAnExportReadsNoEvents(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, func(c *Config) { c.Store = shut{c.Store} })
+	site := f.site("Shop", "shop.example.com")
+	b := f.signedIn()
+	a := b.do(b.request(t.Context(), http.MethodHead, "/sites/"+site.ID+"/export.csv?range=all", nil))
+	assert.Equal(t, http.StatusOK, a.status)
+	assert.Equal(t, `attachment; filename="shop.example.com_all.csv"`, a.header.Get("Content-Disposition"))
 }

@@ -28,19 +28,25 @@ func (b *board) funnelOf(r *http.Request, site account.Site) (account.Funnel, er
 // funnelReport is the data of a funnel's page.
 type funnelReport struct {
 	account.Funnel
-	ByVisitor   []funnelBar
-	ByCount     []funnelBar
+	ByVisitor   funnelBars
+	ByCount     funnelBars
 	Visitorless int64
 }
 
-// funnelBar is a step, counted by visitor or by event.
+// funnelBars are the steps of a funnel, counted by visitor or by event.
+type funnelBars struct {
+	Steps []funnelBar
+	Fewer string // what it means that a step has fewer than the previous one
+}
+
+// funnelBar is a step.
 type funnelBar struct {
 	What  matchText
 	N     int64
 	Share string // of the longest bar
 	Rate  string // of the first step
-	Lost  int64  // since the previous step
-	Drop  string // Lost in percent; "" for the first step and if nothing was lost
+	Fewer int64  // than in the previous step
+	Drop  string // Fewer in percent; "" for the first step and if there are not fewer
 }
 
 func (b *board) showFunnel(w http.ResponseWriter, r *http.Request, site account.Site) error {
@@ -54,9 +60,9 @@ func (b *board) showFunnel(w http.ResponseWriter, r *http.Request, site account.
 		return err
 	}
 	report := funnelReport{Funnel: funnel, Visitorless: found.Visitorless}
-	report.ByVisitor = bars(funnel.Steps, found.Steps, func(s store.FunnelStep) int64 { return s.Visitors })
-	report.ByCount = bars(funnel.Steps, found.Steps, func(s store.FunnelStep) int64 { return s.Count })
-	return b.show(w, r, http.StatusOK, "funnel", view{
+	report.ByVisitor = funnelBars{bars(funnel.Steps, found.Steps, func(s store.FunnelStep) int64 { return s.Visitors }), "lost"}
+	report.ByCount = funnelBars{bars(funnel.Steps, found.Steps, func(s store.FunnelStep) int64 { return s.Count }), "fewer"}
+	return b.show(w, r, p.status(), "funnel", view{
 		Title: funnel.Name, Tab: "funnels", Site: site, Period: p, Data: report,
 	})
 }
@@ -70,8 +76,8 @@ func bars(matches []store.Match, steps []store.FunnelStep, n func(store.FunnelSt
 	for i, s := range steps {
 		bar := funnelBar{What: describe(matches[i]), N: n(s), Share: share(n(s), most), Rate: rate(n(s), n(steps[0]))}
 		if i > 0 && n(s) < n(steps[i-1]) {
-			bar.Lost = n(steps[i-1]) - n(s)
-			bar.Drop = rate(bar.Lost, n(steps[i-1]))
+			bar.Fewer = n(steps[i-1]) - n(s)
+			bar.Drop = rate(bar.Fewer, n(steps[i-1]))
 		}
 		all = append(all, bar)
 	}

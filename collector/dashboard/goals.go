@@ -43,15 +43,15 @@ func (b *board) listGoals(w http.ResponseWriter, r *http.Request, site account.S
 	if err != nil {
 		return err
 	}
-	list := goalList{Visitors: all.Visitors}
+	list, status := goalList{Visitors: all.Visitors}, http.StatusOK
 	for _, goal := range b.Account.Goals(site.ID) {
 		line, err := b.goalLine(r.Context(), goal, p, all.Visitors)
 		if err != nil {
 			return err
 		}
-		list.Goals = append(list.Goals, line)
+		list.Goals, status = append(list.Goals, line), p.status()
 	}
-	return b.show(w, r, http.StatusOK, "goals", view{
+	return b.show(w, r, status, "goals", view{
 		Title: "Goals of " + site.Name, Tab: "goals", Site: site, Period: p, Data: list,
 	})
 }

@@ -121,6 +121,25 @@ func TestFunnelsShowBothReadings(t *testing.T) {
 	require.NoError(t, err)
 	body := f.signedIn().page("/sites/" + site.ID + "/funnels/" + funnel.ID).body
 	assert.Regexp(t, `(?s)By visitor.*2 matching events without a visitor.*<strong>4</strong>.*100%.*3 lost, 75\.0%.*<strong>1</strong>.*25\.0%.*<strong>0</strong>.*By count`, body)
-	assert.Regexp(t, `(?s)By count.*<strong>4</strong>.*<strong>2</strong>.*<strong>2</strong>`, body)
+	assert.Regexp(t, `(?s)By count.*<strong>4</strong>.*2 fewer, 50\.0%.*<strong>2</strong>.*<strong>2</strong>`, body)
 	assert.Contains(t, body, "within 24 hours of their first")
+}
+
+// Events of a step without the steps before it count, too, so no visitor is lost if there are fewer.
+func TestAFunnelByCountLosesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	at := noon.Add(-3 * time.Hour)
+	f.add(happened(site.ID, "cart", at, 0), happened(site.ID, "cart", at, 0))
+	for range 5 {
+		f.add(happened(site.ID, "paid", at, 0))
+	}
+	f.add(happened(site.ID, "sent", at, 0))
+	funnel, err := f.account.SaveFunnel(t.Context(), account.Funnel{Site: site.ID, Name: "Order", Steps: []store.Match{{Event: "cart"}, {Event: "paid"}, {Event: "sent"}}})
+	require.NoError(t, err)
+	body := between(f.signedIn().page("/sites/"+site.ID+"/funnels/"+funnel.ID).body, "By count", "</section>")
+	assert.NotContains(t, body, "lost")
+	assert.Regexp(t, `(?s)<strong>2</strong> <span class="muted">100%</span>.*<strong>5</strong> <span class="muted">250\.0%</span>.*4 fewer, 80\.0%.*<strong>1</strong> <span class="muted">50\.0%</span>`, body)
+	assert.Contains(t, body, "Percentages beside the counts are of the first step, and can be above 100%.")
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ type line struct {
 
 func newLine(e store.Event, now time.Time) line {
 	l := line{
-		At: e.At.UTC().Format(time.RFC3339), Time: e.At.UTC().Format("15:04:05"), Name: e.Name, Page: page(e),
+		At: e.At.UTC().Format(time.RFC3339), Time: e.At.UTC().Format("15:04:05"), Name: e.Name, Page: e.Path,
 		Server: e.Name != "" && e.Visitor == 0,
 	}
 	if today := now.UTC().Truncate(24 * time.Hour); e.At.Before(today) {
@@ -49,14 +48,6 @@ func newLine(e store.Event, now time.Time) line {
 	}
 	l.Props = strings.Join(props, ", ")
 	return l
-}
-
-// page returns the event's path, unescaped if possible.
-func page(e store.Event) string {
-	if text, err := url.PathUnescape(e.Path); err == nil {
-		return text
-	}
-	return e.Path
 }
 
 func (b *board) live(w http.ResponseWriter, r *http.Request, site account.Site) error {

@@ -173,11 +173,27 @@ func TestLiveViewShowsTheDayOfOlderEvents(t *testing.T) {
 	assert.Equal(t, "00:00:00", newLine(viewed("s", "/", noon.Truncate(24*time.Hour), 1), noon).Time)
 }
 
+// Paths in the store are unescaped. To unescape one again makes /a%2Fb the page /a/b.
+func TestLiveViewShowsThePathsOfTheTables(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	f.add(viewed(site.ID, "/a%2Fb", noon, 1))
+	b := f.signedIn()
+	for _, path := range []string{"/live", "/top/pages"} {
+		assert.Contains(t, b.page("/sites/"+site.ID+path).body, `title="/a%2Fb">/a%2Fb<`, path)
+	}
+	w := b.watch(site.ID)
+	assert.Equal(t, "/a%2Fb", w.next().Page)
+	f.hub.Publish(viewed(site.ID, "/100%25", noon, 1))
+	assert.Equal(t, "/100%25", w.next().Page)
+}
+
 func TestLiveViewWorksWithoutScript(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")
-	f.add(happened(site.ID, "signup", noon.Add(-time.Minute), 0, "plan", "pro"), viewed(site.ID, "/caf%C3%A9", noon, 1))
+	f.add(happened(site.ID, "signup", noon.Add(-time.Minute), 0, "plan", "pro"), viewed(site.ID, "/café", noon, 1))
 	body := f.signedIn().page("/sites/" + site.ID + "/live").body
 	assert.Regexp(t, `(?s)12:00:00.*Pageview.*/café.*11:59:00.*signup.*/cart.*plan: pro`, body, "newest first")
 	assert.Contains(t, body, fmt.Sprintf(`<a href="/sites/%s/live">Reload</a>`, site.ID))

@@ -64,16 +64,12 @@ type overview struct {
 
 func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	p := readPeriod(r, b.Now())
-	status := http.StatusOK
-	if p.Problem != "" {
-		status = http.StatusUnprocessableEntity
-	}
 	data, err := b.report(r.Context(), site.ID, p, readChoice(r))
 	if err != nil {
 		return fmt.Errorf("overview of %s: %w", site.ID, err)
 	}
 	data.Setup = b.snippets(r, site)
-	return b.show(w, r, status, "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
+	return b.show(w, r, p.status(), "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
 }
 
 // report runs queries concurrently.

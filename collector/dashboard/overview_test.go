@@ -85,13 +85,13 @@ func TestRangesAreWholeDaysOfUTC(t *testing.T) {
 	t.Parallel()
 	late := time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("behind", -3600)) // the 2nd in UTC
 	for query, want := range map[string]string{
-		"range=today":    "2026-03-02 2026-03-03 today",
-		"range=7d":       "2026-02-24 2026-03-03 7d",
-		"range=30d":      "2026-02-01 2026-03-03 30d",
-		"range=12m":      "2025-03-03 2026-03-03 12m",
-		"":               "2026-02-01 2026-03-03 30d",
-		"range=nonsense": "2026-02-01 2026-03-03 30d",
+		"range=today": "2026-03-02 2026-03-03 today",
+		"range=7d":    "2026-02-24 2026-03-03 7d",
+		"range=30d":   "2026-02-01 2026-03-03 30d",
+		"range=12m":   "2025-03-03 2026-03-03 12m",
+		"":            "2026-02-01 2026-03-03 30d",
 		"range=custom&from=2025-12-31&to=2026-01-01": "2025-12-31 2026-01-02 custom",
+		"from=2025-12-31&to=2026-01-01":              "2025-12-31 2026-01-02 custom",
 	} {
 		p := readPeriod(httptest.NewRequest(http.MethodGet, "/?"+query, nil), late)
 		assert.Equal(t, want, p.From.Format(time.DateOnly)+" "+p.To.Format(time.DateOnly)+" "+p.Name, query)
@@ -107,22 +107,46 @@ func TestAnInvalidRangeIsReportedAndKept(t *testing.T) {
 	f.add(viewed(site.ID, "/", noon, 1))
 	b := f.signedIn()
 	for query, problem := range map[string]string{
-		"from=x&to=2026-01-01":          "From must be a date",
-		"from=2026-01-01&to=x":          "To must be a date",
-		"from=2026-01-02&to=2026-01-01": "To is before From",
-		"from=2020-01-01&to=2026-01-01": "longer than three years",
-		"from=0001-01-01&to=0001-01-02": "year must be from 1970",
+		"range=custom&from=x&to=2026-01-01":          "From must be a date",
+		"range=custom&from=2026-01-01&to=x":          "To must be a date",
+		"range=custom&from=2026-01-01":               "To must be a date",
+		"from=2026-01-01":                            "To must be a date",
+		"range=custom&from=2026-01-02&to=2026-01-01": "To is before From",
+		"range=custom&from=2020-01-01&to=2026-01-01": "longer than three years",
+		"range=custom&from=0001-01-01&to=0001-01-02": "year must be from 1970",
+		"range=banana":                               "Range must be today, 7d, 30d, 12m or custom.",
+		"range=all":                                  "Range must be today, 7d, 30d, 12m or custom.",
 	} {
-		a := b.get("/sites/" + site.ID + "?range=custom&" + query)
+		a := b.get("/sites/" + site.ID + "?" + query)
 		assert.Equal(t, http.StatusUnprocessableEntity, a.status, query)
 		assert.Contains(t, a.body, problem)
 		for typed := range strings.SplitSeq(query, "&") {
-			if _, day, _ := strings.Cut(typed, "="); day != "x" {
+			if name, day, _ := strings.Cut(typed, "="); name != "range" && day != "x" {
 				assert.Contains(t, a.body, `value="`+day+`"`, "%s is kept", typed)
 			}
 		}
 		assert.NotContains(t, a.body, `value="x"`, "no browser shows it in a field for days")
+		assert.Contains(t, a.body, ">22 Oct – 20 Nov 2026<", "the page says which days it shows")
 	}
+}
+
+func TestEveryPageWithFiguresReportsAnInvalidRange(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.furnish()
+	b := f.signedIn()
+	for _, path := range []string{"", "/top/pages", "/events", "/events?name=signup", "/goals", "/funnels/" + f.account.Funnels(site.ID)[0].ID} {
+		for _, query := range []string{"range=banana", "range=custom&from=x"} {
+			before := "?"
+			if strings.Contains(path, "?") {
+				before = "&"
+			}
+			a := b.get("/sites/" + site.ID + path + before + query)
+			assert.Equal(t, http.StatusUnprocessableEntity, a.status, a.path)
+			assert.Equal(t, 1, strings.Count(a.body, `role="alert"`), a.path)
+		}
+	}
+	b.page("/sites/" + f.site("Empty", "empty.example.com").ID + "/goals?range=banana") // without figures
 }
 
 func TestChartHasHoursForUpToTwoDaysElseDays(t *testing.T) {

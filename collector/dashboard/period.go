@@ -16,50 +16,73 @@ type period struct {
 	Now      time.Time
 
 	FirstDay, LastDay string // of a custom range, as typed
-	Problem           string // why the custom range is invalid
+	Problem           string // why the range in the query is invalid
 }
 
-// defaultPeriod is the range if none was chosen.
-const defaultPeriod = "30d"
+// defaultPeriod is the range if none was chosen, and customPeriod the one of typed days.
+const (
+	defaultPeriod = "30d"
+	customPeriod  = "custom"
+)
+
+// unknownRange is the Problem of a range that does not exist. Exports have one more.
+const (
+	unknownRange       = "Range must be today, 7d, 30d, 12m or custom."
+	unknownExportRange = "Range must be today, 7d, 30d, 12m, custom or all."
+)
 
 // maxDays is the longest range: three years, one of them a leap year.
 const maxDays = 3*365 + 1
 
-// readPeriod returns the range in the query. An invalid custom range becomes the default
-// range, with a Problem.
+// readPeriod returns the range in the query. An invalid range becomes the default range, with a
+// Problem.
 func readPeriod(r *http.Request, now time.Time) period {
-	now = now.UTC()
 	query := r.URL.Query()
-	p := period{Now: now, FirstDay: query.Get("from"), LastDay: query.Get("to")}
-	if name := query.Get("range"); name == "custom" {
-		if p.Problem = p.setDays(); p.Problem == "" {
-			p.Name = name
-			return p
+	p := period{Now: now.UTC(), FirstDay: query.Get("from"), LastDay: query.Get("to")}
+	name := cmp.Or(query.Get("range"), defaultPeriod)
+	if query.Get("range") == "" && p.FirstDay+p.LastDay != "" {
+		name = customPeriod
+	}
+	if name == customPeriod {
+		if p.Problem = p.setDays(); p.Problem != "" {
+			p.setName(defaultPeriod)
+			p.keepDays()
 		}
+		return p
+	}
+	if !p.setName(name) {
+		p.Problem = unknownRange
 		p.setName(defaultPeriod)
-		p.keepDays()
-	} else {
-		p.setName(cmp.Or(name, defaultPeriod))
 	}
-	if p.Problem == "" {
-		p.FirstDay, p.LastDay = p.From.Format(time.DateOnly), p.lastDay().Format(time.DateOnly)
-	}
+	p.FirstDay, p.LastDay = p.From.Format(time.DateOnly), p.lastDay().Format(time.DateOnly)
 	return p
 }
 
-func (p *period) setName(name string) {
+// status returns the status of a page with figures of the range.
+func (p period) status() int {
+	if p.Problem != "" {
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusOK
+}
+
+// setName sets a predefined range, or returns false if there is none with the name.
+func (p *period) setName(name string) bool {
 	today := p.Now.Truncate(24 * time.Hour)
-	p.Name, p.To = name, today.AddDate(0, 0, 1)
 	switch name {
 	case "today":
 		p.From = today
 	case "7d":
 		p.From = today.AddDate(0, 0, -6)
+	case "30d":
+		p.From = today.AddDate(0, 0, -29)
 	case "12m":
 		p.From = today.AddDate(-1, 0, 1)
 	default:
-		p.Name, p.From = defaultPeriod, today.AddDate(0, 0, -29)
+		return false
 	}
+	p.Name, p.To = name, today.AddDate(0, 0, 1)
+	return true
 }
 
 // setDays sets the typed days, or returns what is wrong with them.
@@ -79,7 +102,7 @@ func (p *period) setDays() (problem string) {
 	case from.Year() < 1970 || to.Year() > 9998:
 		return "The year must be from 1970 to 9998."
 	}
-	p.From, p.To = from, to.AddDate(0, 0, 1)
+	p.Name, p.From, p.To = customPeriod, from, to.AddDate(0, 0, 1)
 	return ""
 }
 
@@ -131,7 +154,7 @@ func (p period) OnEvent(path, name string) string {
 
 func (p period) values() url.Values {
 	v := url.Values{"range": {p.Name}}
-	if p.Name == "custom" {
+	if p.Name == customPeriod {
 		v.Set("from", p.FirstDay)
 		v.Set("to", p.LastDay)
 	}

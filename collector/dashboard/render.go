@@ -100,6 +100,11 @@ var slowPage = errorPage{
 	Status: http.StatusServiceUnavailable, Title: "This report takes too long", Words: "Choose a shorter range, or try again later.",
 }
 
+// stoppingPage is shown for an export that begins while the service stops.
+var stoppingPage = errorPage{
+	Status: http.StatusServiceUnavailable, Title: "The service is stopping", Words: "Try again when it runs.",
+}
+
 func (b *board) showError(w http.ResponseWriter, r *http.Request, status int) {
 	page := errorPages[status]
 	page.Status = status

@@ -70,5 +70,11 @@ if err != nil {
 	log.Fatal(err)
 }
 page := footfall.WithURL(context.Background(), ` + strconv.Quote("https://"+domain+"/signup") + `)
-log.Println(tracker.Track(page, "signup", footfall.P("plan", "pro")), tracker.Close(page), tracker.Stats().Delivered)`}
+if err := tracker.Track(page, "signup", footfall.P("plan", "pro")); err != nil {
+	log.Fatal(err)
+}
+if err := tracker.Close(page); err != nil {
+	log.Fatal(err)
+}
+log.Println("events that arrived:", tracker.Stats().Delivered)`}
 }

@@ -106,7 +106,7 @@ func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.S
 	if twin, ok := d.Twin(); ok {
 		t.Switch = tableSwitch{To: p.On("/sites/" + site.ID + "/top/" + twin.Slug), Counts: twin.Counts}
 	}
-	return b.show(w, r, http.StatusOK, "top", view{
+	return b.show(w, r, p.status(), "top", view{
 		Title: d.Title + " of " + site.Name, Tab: "overview", Site: site, Period: p, Data: t,
 	})
 }

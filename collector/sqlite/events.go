@@ -2,36 +2,34 @@ package sqlite
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// page is how many events an export reads at a time, so that a slow reader does not hold a
+// exportPage is how many events an export reads at a time, so that a slow reader does not hold a
 // snapshot of the file.
-const page = 1000
+const exportPage = 1000
 
 func (rd *reader) recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
 	var events []store.Event
 	err := rd.read(ctx, q, func(r *reading) (err error) {
-		events, err = r.events("ORDER BY at DESC, seq DESC LIMIT ?", max(limit, 0))
+		events, err = r.events("at >= ? AND at < ? ORDER BY at DESC, seq DESC LIMIT ?", r.from, r.to, max(limit, 0))
 		return err
 	})
 	return events, err
 }
 
 func (rd *reader) export(ctx context.Context, q store.Query, each func(store.Event) error) error {
-	var at, seq int64
-	for after := "TRUE"; ; after = "(at, seq) > (?, ?)" {
+	last := place{at: millis(q.From) - 1, seq: math.MaxInt64}
+	for {
 		var events []store.Event
 		err := rd.read(ctx, q, func(r *reading) (err error) {
-			args := []any{at, seq, page}
-			if after == "TRUE" {
-				args = args[2:]
-			}
-			events, err = r.events("AND "+after+" ORDER BY at, seq LIMIT ?", args...)
-			at, seq = r.lastAt, r.lastSeq
+			r.last = last
+			events, err = r.page()
+			last = r.last
 			return err
 		})
 		if err != nil {
@@ -45,23 +43,40 @@ func (rd *reader) export(ctx context.Context, q store.Query, each func(store.Eve
 				return err
 			}
 		}
-		if len(events) < page {
+		if len(events) < rd.exportPage {
 			return nil
 		}
 	}
 }
 
-// row is an event as stored in the file.
-type row struct {
-	at, seq, visitor int64
-	origin           uint32
-	texts            []uint32 // of textColumns
-	rest             string
-	props            []byte
+// place orders the events of a site: by time, and then as they were added.
+type place struct{ at, seq int64 }
+
+// page reads the events of an export that follow the last one. Two queries find them by their whole
+// key. A single one with (at, seq) > (?, ?) would search from the start of the range: SQLite does not
+// use such a condition for the key, of which the site is a part.
+func (r *reading) page() ([]store.Event, error) {
+	length := r.reader.exportPage
+	events, err := r.events("at = ? AND seq > ? ORDER BY seq LIMIT ?", r.last.at, r.last.seq, length)
+	if err != nil || len(events) == length {
+		return events, err
+	}
+	later, err := r.events("at > ? AND at < ? ORDER BY at, seq LIMIT ?", r.last.at, r.to, length-len(events))
+	return append(events, later...), err
 }
 
-// events reads the events of the query's range.
-func (r *reading) events(order string, args ...any) ([]store.Event, error) {
+// row is an event as stored in the file.
+type row struct {
+	place
+	visitor int64
+	origin  uint32
+	texts   []uint32 // of textColumns
+	rest    string
+	props   []byte
+}
+
+// events reads the site's events with a condition, in an order.
+func (r *reading) events(condition string, args ...any) ([]store.Event, error) {
 	e := row{texts: make([]uint32, len(textColumns))}
 	into := []any{&e.at, &e.seq, &e.visitor, &e.origin, &e.rest, &e.props}
 	for i := range e.texts {
@@ -70,12 +85,12 @@ func (r *reading) events(order string, args ...any) ([]store.Event, error) {
 	var found []row
 	var ids []uint32
 	err := eachRow(r.ctx, r.tx, "SELECT at, seq, visitor, origin, rest, props, "+textColumnNames+`
-		FROM event WHERE site = ? AND at >= ? AND at < ? `+order, into, func() {
+		FROM event WHERE site = ? AND `+condition, into, func() {
 		found, ids = append(found, e), append(append(ids, e.texts...), e.origin)
 		found[len(found)-1].texts = slices.Clone(e.texts)
-		r.lastAt, r.lastSeq = e.at, e.seq
+		r.last = e.place
 		e.props = nil // not shared with the next row
-	}, append([]any{r.site, r.from, r.to}, args...)...)
+	}, append([]any{r.site}, args...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	driver "modernc.org/sqlite"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 	"github.com/footfall-dev/footfall/collector/store"
@@ -122,6 +123,35 @@ func LimitSegmentProps(s *Store, bytes int) { s.compactor.planner.props = bytes 
 
 // LimitPropBytes sets the bytes of props that a report may hold.
 func LimitPropBytes(s *Store, bytes int) { s.reader.maxPropBytes = bytes }
+
+// LimitExportPage sets the number of events that an export reads at a time.
+func LimitExportPage(s *Store, events int) { s.reader.exportPage = events }
+
+// VisitedPages returns how many pages of the file the reports in f visit.
+func VisitedPages(t testing.TB, s *Store, f func()) int {
+	t.Helper()
+	s.reader.db.SetMaxOpenConns(1) // each connection counts for itself
+	defer s.reader.db.SetMaxOpenConns(readers)
+	visited := func() (pages int) {
+		conn, err := s.reader.db.Conn(t.Context())
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.Raw(func(c any) error {
+			for _, op := range []driver.DBStatusOp{driver.DBStatusCacheHit, driver.DBStatusCacheMiss} {
+				n, _, err := c.(driver.DBStatus).Status(op, false)
+				if err != nil {
+					return err
+				}
+				pages += n
+			}
+			return nil
+		}))
+		return pages
+	}
+	before := visited()
+	f()
+	return visited() - before
+}
 
 // HoldCounting keeps reports from counting the props of a day until release is called.
 func HoldCounting(t testing.TB, s *Store) (release func()) {

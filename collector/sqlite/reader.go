@@ -30,6 +30,7 @@ type reader struct {
 	counting turn                                // held while counting the props of a day
 
 	maxPropBytes int // bytes of the tables of a report
+	exportPage   int // events that an export reads at a time
 }
 
 func newReader(f *file, damaged func(siteDay, ...int64)) (*reader, error) {
@@ -41,7 +42,7 @@ func newReader(f *file, damaged func(siteDay, ...int64)) (*reader, error) {
 	db.SetMaxIdleConns(readers)
 	return &reader{
 		file: f, db: db, damaged: damaged, decoding: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		counting: make(turn, 1), maxPropBytes: maxPropBytes,
+		counting: make(turn, 1), maxPropBytes: maxPropBytes, exportPage: exportPage,
 	}, nil
 }
 
@@ -68,8 +69,8 @@ type reading struct {
 	q      store.Query
 	site   uint32
 
-	from, to        int64 // of q, in milliseconds
-	lastAt, lastSeq int64 // of the last event read
+	from, to int64 // of q, in milliseconds
+	last     place // of the last event read
 }
 
 // read calls f with a snapshot of the file, unless it cannot contain events of q.

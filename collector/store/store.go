@@ -234,7 +234,8 @@ type Store interface {
 	// Recent returns the latest events, newest first, at most limit.
 	Recent(ctx context.Context, q Query, limit int) ([]Event, error)
 
-	// Export calls each for every event, oldest first. Their Key is empty.
+	// Export calls each for every event, oldest first. Their Key is empty. The cost of an event does
+	// not depend on the number of events before it.
 	Export(ctx context.Context, q Query, each func(Event) error) error
 
 	// Put adds or replaces a record of a kind, such as "site", and commits it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -191,6 +192,33 @@ var reading = []promise{
 			return nil
 		}))
 		assert.EqualValues(f, 4, f.totals(days(0, 9)).Events)
+	}},
+	{"an export of many events equals the one of the reference while others are added", func(f *fixture) {
+		rng := rand.New(rand.NewPCG(4, 0))
+		ref := NewReference()
+		kept := make(map[string]bool)
+		for i, e := range RandomEvents(rng, 1500, at(0, 0), at(0, 0).Add(3*time.Millisecond)) { // so most share their time
+			e.Key, e.URL = "", e.URL+fmt.Sprint("&n=", i)
+			kept[e.URL] = true
+			f.add(e)
+			Add(f, ref, e)
+		}
+		for _, q := range []store.Query{days(0, 1), {Site: "s", From: at(0, 0).Add(time.Millisecond), To: at(0, 0).Add(2 * time.Millisecond)}} {
+			want, err := exported(f.Context(), ref, q)
+			require.NoError(f, err)
+			var got []store.Event
+			calls := 0
+			require.NoError(f, f.Export(f.Context(), q, func(e store.Event) error {
+				if calls++; calls%100 == 0 {
+					f.add(RandomEvents(rng, 1, at(0, 0), at(0, 0).Add(3*time.Millisecond))...)
+				}
+				if kept[e.URL] {
+					got = append(got, e)
+				}
+				return nil
+			}))
+			require.Equal(f, want, got)
+		}
 	}},
 	{"events of another site are not seen", func(f *fixture) {
 		other := pageview(at(0, 0), 7, "/other")
