@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -110,6 +111,32 @@ func TestStoreThatFailsIsAnswered503(t *testing.T) {
 	assert.NotContains(t, lines.String(), "secret_name")
 }
 
+func TestAServiceStartsAlthoughItsDiskIsFull(t *testing.T) {
+	t.Parallel()
+	st := storetest.NewReference()
+	before := prepare(t, Config{Store: st})
+	require.Equal(t, 202, before.post(t.Context(), before.event("x", pageURL, "{}")).Code)
+	require.NoError(t, st.Remove(t.Context(), kindSalt, dayOf(time.Now()).Format(time.DateOnly))) // another day has begun
+	var log bytes.Buffer
+	c, err := New(t.Context(), Config{Store: unwritable{st}, Logger: textLogger(&log)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close(context.Background())) }()
+	s := &service{Collector: c, key: before.key, site: before.site}
+	assert.Equal(t, 503, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+	for path, want := range map[string]int{"/livez": 200, "/healthz": 503, "/login": 200} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		assert.Equal(t, want, w.Code, path)
+	}
+	assert.Contains(t, log.String(), "no event can be stored")
+}
+
+// unwritable is a store on a disk without space.
+type unwritable struct{ store.Store }
+
+func (unwritable) Put(context.Context, string, store.Record) error { return store.ErrFull }
+func (unwritable) Add(context.Context, store.Event) (bool, error)  { return false, store.ErrFull }
+
 func TestCommitThatTakesTooLongIsAnswered503(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,84 +224,6 @@ func TestCloseWaitsForRequestsUnderWayAndRefusesOthers(t *testing.T) {
 		assert.Equal(t, 202, <-answered)
 		assert.NoError(t, <-closed)
 	}) // fails if a goroutine is left
-}
-
-// full is a store that is read, and takes no writes while full is set. It counts its writes.
-type full struct {
-	store.Store
-	full   *atomic.Bool
-	writes *atomic.Int64
-}
-
-func (f full) Put(ctx context.Context, kind string, r store.Record) error {
-	f.writes.Add(1)
-	if f.full.Load() {
-		return errors.New("disk full")
-	}
-	return f.Store.Put(ctx, kind, r)
-}
-
-func TestHealthSaysWhetherTheStoreTakesEvents(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var isFull atomic.Bool
-		var writes atomic.Int64
-		s := prepare(t, Config{Store: full{storetest.NewReference(), &isFull, &writes}})
-		get := func(path string) (int, string) {
-			w := httptest.NewRecorder()
-			s.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-			return w.Code, w.Body.String()
-		}
-		before := writes.Load()
-		for range 100 {
-			status, body := get("/healthz")
-			assert.Equal(t, 200, status)
-			assert.Equal(t, `{"status":"ok","ignored":0}`, body)
-		}
-		assert.EqualValues(t, 1, writes.Load()-before, "a check a second")
-		isFull.Store(true)
-		time.Sleep(checkEvery)
-		status, body := get("/healthz")
-		assert.Equal(t, 503, status)
-		assert.Equal(t, `{"error":"unavailable","message":"the store takes no events","status":503}`, body)
-		status, body = get("/livez")
-		assert.Equal(t, 200, status, "the process lives")
-		assert.Equal(t, `{"status":"ok"}`, body)
-		isFull.Store(false)
-		time.Sleep(checkEvery)
-		status, _ = get("/healthz")
-		assert.Equal(t, 200, status)
-	})
-}
-
-// slow is a store in which the write of a health check takes a second.
-type slow struct{ full }
-
-func (s slow) Put(ctx context.Context, kind string, r store.Record) error {
-	if kind == kindHealth {
-		time.Sleep(time.Second)
-	}
-	return s.full.Put(ctx, kind, r)
-}
-
-func TestHealthChecksAtOnceShareOneWrite(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var writes atomic.Int64
-		s := prepare(t, Config{Store: slow{full{storetest.NewReference(), new(atomic.Bool), &writes}}})
-		before, began := writes.Load(), time.Now()
-		var checks sync.WaitGroup
-		for range 100 {
-			checks.Go(func() {
-				w := httptest.NewRecorder()
-				s.ServeHTTP(w, httptest.NewRequest("GET", "/healthz", nil))
-				assert.Equal(t, 200, w.Code)
-			})
-		}
-		checks.Wait()
-		assert.EqualValues(t, 1, writes.Load()-before)
-		assert.Equal(t, time.Second, time.Since(began), "none waits for a check before its own")
-	})
 }
 
 func TestOtherPathsBelongToTheDashboard(t *testing.T) {

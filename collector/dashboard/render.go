@@ -84,6 +84,7 @@ func (b *board) show(w http.ResponseWriter, r *http.Request, status int, page st
 type errorPage struct {
 	Status       int
 	Title, Words string
+	Backlog      string // of the store; the page then reloads itself
 }
 
 var errorPages = map[int]errorPage{
@@ -103,6 +104,11 @@ var slowPage = errorPage{
 // stoppingPage is shown for an export that begins while the service stops.
 var stoppingPage = errorPage{
 	Status: http.StatusServiceUnavailable, Title: "The service is stopping", Words: "Try again when it runs.",
+}
+
+// fullPage is shown if a change cannot be stored.
+var fullPage = errorPage{
+	Status: http.StatusServiceUnavailable, Title: "The disk is full", Words: "Nothing was changed. Free some space on the disk of the service, and try again.",
 }
 
 func (b *board) showError(w http.ResponseWriter, r *http.Request, status int) {

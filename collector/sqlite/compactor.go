@@ -19,6 +19,9 @@ type compactor struct {
 	due     *due
 	damage  *damage
 
+	progress   progress   // after the start
+	unreadable unreadable // used by rounds
+
 	compacting turn // held while making segments and rollups
 	forgetting turn // held while removing events, and while making one segment or rollup
 	done       chan struct{}
@@ -89,6 +92,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 		return err
 	}
 	defer c.compacting.done()
+	defer c.progress.end()
 	if err := c.removeDamaged(ctx); err != nil {
 		return err
 	}
@@ -101,13 +105,20 @@ func (c *compactor) catchUp(ctx context.Context) error {
 		more, _ := c.due.takeReady(c.planner.now().UnixMilli())
 		days = slices.Concat(days, more)
 	}
+	c.progress.begin(len(days))
 	for i, of := range days {
-		if err := c.compactDay(ctx, of); err != nil {
+		if c.unreadable.has(of) {
+			continue
+		}
+		if err := c.compactDay(ctx, of); isDamage(err) {
+			c.leaveOut(ctx, of, err)
+		} else if err != nil {
 			for _, of := range days[i:] {
 				c.due.addDay(of)
 			}
 			return err
 		}
+		c.progress.next()
 	}
 	return nil
 }
@@ -116,7 +127,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 func (c *compactor) findDue(ctx context.Context) error {
 	var found []siteDay
 	err := c.reader.viewOf(ctx, 0, math.MinInt64/2, math.MaxInt64/2, func(r *reading) error {
-		sites, err := r.sites()
+		sites, err := r.readableSites()
 		if err != nil {
 			return err
 		}
@@ -125,11 +136,10 @@ func (c *compactor) findDue(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			err = r.days(func(d *span) error {
-				if !rolled[d.day] {
-					found = append(found, siteDay{d.site, d.day})
+			err = r.eachDay(func(day int64) {
+				if !rolled[day] {
+					found = append(found, siteDay{r.site, day})
 				}
-				return nil
 			})
 			if err != nil {
 				return err
@@ -170,9 +180,12 @@ func (c *compactor) compactNext(ctx context.Context, of siteDay) (more bool, err
 	case err != nil || next.nothing:
 		return false, err
 	case next.from < next.to:
-		saved, err := newSegment(of.site, next.from, next.to).make(ctx, c.writer, c.reader)
+		segment := newSegment(of.site, next.from, next.to)
+		saved, err := segment.make(ctx, c.writer, c.reader)
 		if err == nil && !saved {
 			c.due.addDay(of)
+		} else if err == nil {
+			c.progress.packed(segment.events)
 		}
 		return saved, err
 	case next.rollUp:
@@ -201,6 +214,10 @@ func (c *compactor) removeDamaged(ctx context.Context) error {
 	days := c.damage.take()
 	for of, segments := range days {
 		err := c.writer.write(ctx, func(conn *connection) error { return conn.removeDamaged(of, segments) })
+		if isDamage(err) {
+			c.leaveOut(ctx, of, err)
+			continue
+		}
 		if err != nil {
 			for of, segments := range days { // removing one twice does no harm
 				c.damage.note(of, segments...)

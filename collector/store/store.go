@@ -163,6 +163,9 @@ type Record struct {
 // ErrClosed is returned by all methods after Close.
 var ErrClosed = errors.New("store: closed")
 
+// ErrFull is returned for a write for which the disk has no space. It may have space later.
+var ErrFull = errors.New("store: the disk is full")
+
 // ErrBusy is returned for work that cannot be done while a report is read. Try it again.
 var ErrBusy = errors.New("store: busy")
 
@@ -171,6 +174,20 @@ type Inspector interface {
 	// Damage returns the first error by which a method found that data is damaged and cannot be
 	// repaired; nil if there is none.
 	Damage() error
+}
+
+// Backlogged is implemented by a Store that computes figures in advance, in the background.
+type Backlogged interface {
+	// Backlog returns how far the store is with the figures that it did not have when it was opened;
+	// false if it has all of them, or cannot compute them now.
+	Backlog() (Backlog, bool)
+}
+
+// Backlog is the work of a store with a backlog.
+type Backlog struct {
+	Days   int   // of all sites, whose figures were missing; 0 until the store knows
+	Done   int   // of these days
+	Events int64 // of the next one that are done
 }
 
 // ErrTooLarge is returned for a report that would need too much memory. Request a shorter range.
