@@ -14,7 +14,7 @@ import (
 // one, so that no message is lost on the way until AckWait returns it.
 const fetchWait = time.Second
 
-// fetch fetches messages while there is room, until ctx ends or the stream has other settings.
+// fetch fetches messages while there is room, until ctx ends or the stream cannot be used any more.
 func (r *Relay) fetch(ctx context.Context) error {
 	wait := retry.Backoff{Base: 100 * time.Millisecond, Max: 5 * time.Second}
 	var consumer jetstream.Consumer

@@ -49,14 +49,8 @@ func OpenRejections(ctx context.Context, cfg Config) (*Rejections, error) {
 	defer cancel()
 	s, err := link.js.Stream(ctx, cfg.rejectedName())
 	if err != nil {
-		switch {
-		case !link.nc.IsConnected():
-			err = fmt.Errorf("%w: %w", link.away(), err)
-		case link.forbidden(): // NATS answers nothing else
-			err = link.nc.LastError()
-		}
-		link.close()
-		return nil, fmt.Errorf("stream: NATS stream %q: %w", cfg.rejectedName(), err)
+		defer link.close()
+		return nil, link.refused(cfg.rejectedName(), err)
 	}
 	return &Rejections{link, s}, nil
 }

@@ -239,7 +239,7 @@ func (r *Relay) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()
-	if err := r.link.ensure(ctx, r.link.cfg.wantedRejected()); err != nil {
+	if err := r.link.ensureRejected(ctx); err != nil {
 		return nil, err
 	}
 	c, err := r.link.js.CreateOrUpdateConsumer(ctx, r.link.cfg.Name, jetstream.ConsumerConfig{

@@ -44,12 +44,7 @@ func rejectedCommand(stdout, stderr io.Writer) *cli.Command {
 			sub("purge", "remove them for good; all with -yes", "[SEQ|ID …]", (*rejections).purge,
 				&cli.BoolFlag{Name: "yes", Usage: "remove all rejected events"}),
 		},
-		Action: func(_ context.Context, c *cli.Command) error {
-			if c.Args().Present() {
-				return shell.UsageError("there is no command %q; %s -help lists the commands", c.Args().First(), c.FullName())
-			}
-			return shell.UsageError("which command? %s list, retry or purge", c.FullName())
-		},
+		Action: shell.NeedsCommand("list, retry or purge"),
 	}
 }
 

@@ -163,6 +163,11 @@ func ReadStream(v *shell.Values) stream.Config {
 	return cfg
 }
 
+// BoundsGiven reports whether cfg has a bound of a stream.
+func BoundsGiven(cfg stream.Config) bool {
+	return cfg.Replicas != 0 || cfg.MaxBytes != 0 || cfg.MaxAge != 0 || cfg.DuplicateWindow != 0 || cfg.RejectedMaxBytes != 0 || cfg.RejectedMaxAge != 0
+}
+
 // Require reports that no address is set. or names what may be set in its place.
 func (s *Servers) Require(v *shell.Values, or string) {
 	if v.Err() == nil && len(s.URLs) == 0 {
