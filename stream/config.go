@@ -47,7 +47,9 @@ type Config struct {
 	MaxBytes int64
 
 	// MaxAge is how long an event may wait in the stream. NATS removes older events unsent.
-	// Negative means no bound. Defaults to 7 days.
+	// Negative means no bound. An event that a relay sends again after that time counts twice
+	// unless the API still remembers its Idempotency-Key: the collector does for its
+	// -idempotency-window. Defaults to 7 days.
 	MaxAge time.Duration
 
 	// DuplicateWindow is how long NATS remembers the ids of events. An event that is published

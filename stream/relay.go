@@ -116,7 +116,7 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 		r.limit = rate.NewLimiter(rate.Limit(relay.Rate), 1)
 	}
 	if _, err := r.consumer(context.Background()); err != nil {
-		if _, ok := errors.AsType[*SettingsError](err); ok {
+		if isMistake(err) {
 			link.close()
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (r *Relay) isOut() bool { _, out := r.Outage(); return out }
 // Run delivers events until ctx ends. Then it returns the events that are not in flight to the
 // stream, waits up to StopTimeout for the API's answers, returns the remaining events, closes the
 // connection and returns nil. Run may be called once. The error is a [*SettingsError] of a stream
-// that was changed while the relay ran, or says that Next has stopped.
+// that the relay cannot use any more, wraps [ErrAckDenied], or says that Next has stopped.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.runs.Swap(true) {
 		return errors.New("stream: Relay.Run was called before")
@@ -233,7 +233,7 @@ func (r *Relay) extend() (stop func()) {
 }
 
 // consumer returns the consumer that relays share, after it has created what is missing.
-func (r *Relay) consumer(ctx context.Context) (jetstream.Consumer, error) {
+func (r *Relay) consumer(ctx context.Context) (*origin, error) {
 	if err := r.link.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -253,5 +253,5 @@ func (r *Relay) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stream: consumer %q of NATS stream %q: %w", r.cfg.Consumer, r.link.cfg.Name, err)
 	}
-	return c, nil
+	return &origin{Consumer: c}, nil
 }

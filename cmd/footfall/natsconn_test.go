@@ -249,3 +249,17 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 		assert.Equal(t, 1, p.wait(patience).status)
 	}
 }
+
+func TestARelayThatMayNotAcknowledgeEndsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "all", Password: "a"}, {Username: "relay", Password: "r", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{"$JS.ACK.>"}},
+		}}}
+	}), footfalltest.NewAPI(t)
+	publish(t, "nats://all:a@"+s.Addr().String(), 3)
+	got := run(t, at(s, api).with("FOOTFALL_NATS_USER", "relay").with("FOOTFALL_NATS_PASSWORD", "r"), "relay")
+	assert.Equal(t, 1, got.status, "%+v", got)
+	assert.Regexp(t, `the relay may not acknowledge events, and NATS would deliver them again and again: .*Publish to "\$JS\.ACK\.FOOTFALL.*": user "relay" of FOOTFALL_NATS_USER: give the user permission for it: .*\$JS\.ACK\.>`, got.err)
+	assert.Empty(t, api.Requests())
+}

@@ -101,6 +101,9 @@ func (s *Servers) Diagnose(err error) (found, remedy string) {
 		return differences(e)
 	}
 	found = strings.TrimPrefix(err.Error(), "stream: ")
+	if errors.Is(err, stream.ErrAckDenied) {
+		found, _, _ = strings.Cut(found, ": give its user")
+	}
 	return strings.TrimPrefix(strings.TrimPrefix(found, "NATS: "), "nats: "), s.remedy(err)
 }
 
@@ -154,7 +157,7 @@ func (s *Servers) remedy(err error) string {
 	case errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
 		return s.as + ": they have expired: issue new ones"
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return s.as + ": give the user permission for the subjects of JetStream ($JS.API.>, $JS.ACK.>, _INBOX.>) and of the events"
+		return s.as + ": give the user permission for it: a program publishes to the subject of the events, a relay to $JS.API.>, $JS.ACK.> and the subject of rejected events, and both subscribe to _INBOX.>"
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		return "JetStream does not answer: add jetstream { store_dir: … } to the configuration of each server and enable it for the account, and see that a majority of the servers runs"
 	case errors.Is(err, jetstream.ErrStreamNotFound):
