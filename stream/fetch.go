@@ -20,6 +20,7 @@ const fetchWait = time.Second
 // origin is where a relay fetches messages from. The goroutine of fetch owns it.
 type origin struct {
 	jetstream.Consumer
+	born      time.Time // when the stream was created
 	confirmed time.Time // when NATS last confirmed that acknowledgements arrive
 }
 
@@ -31,6 +32,8 @@ func (r *Relay) fetch(ctx context.Context) error {
 		var err error
 		if from == nil {
 			from, err = r.consumer(ctx)
+		} else if !from.born.Equal(r.link.born()) {
+			err = errOtherStream
 		}
 		if err == nil {
 			r.trouble.Store(nil)
@@ -54,6 +57,9 @@ func (r *Relay) fetch(ctx context.Context) error {
 	}
 	return nil
 }
+
+// errOtherStream is the error of a consumer whose stream was deleted.
+var errOtherStream = errors.New("stream: the NATS stream was deleted")
 
 // tell logs the first of several failures in a row, and their end.
 func (r *Relay) tell(failures *int, err error) {
@@ -148,7 +154,7 @@ func (r *Relay) receive(ctx context.Context, from *origin, messages <-chan jetst
 		if r.limit != nil {
 			_ = r.limit.Wait(ctx) // when ctx ends, the feed returns the message to the stream
 		}
-		r.feed.put(some)
+		r.feed.put(some, from.born)
 	}
 	if errors.Is(err, ErrAckDenied) {
 		return received, err // the relay may not return them either

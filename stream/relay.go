@@ -110,7 +110,7 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Relay{cfg: relay, link: link, feed: newFeed(relay.MaxHeld, relay.AckWait)}
+	r := &Relay{cfg: relay, link: link, feed: newFeed(link, relay.MaxHeld, relay.AckWait)}
 	r.trouble.Store(&errNotYet)
 	if relay.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(relay.Rate), 1)
@@ -189,7 +189,6 @@ func (r *Relay) Run(ctx context.Context) error {
 	timer.Stop()
 	extending()
 	r.feed.abandon()
-	r.feed.flushAcks()
 	r.flush()
 	r.runs.Store(false)
 	if ctx.Err() != nil {
@@ -203,11 +202,11 @@ var errNotYet = errors.New("it has not reached the stream yet")
 
 var errNextStopped = errors.New("stream: RelayConfig.Next has stopped")
 
-// flush waits until NATS has what was written.
+// flush sends the last acknowledgements, and waits until NATS has what was written.
 func (r *Relay) flush() {
 	ctx, cancel := context.WithTimeout(context.Background(), r.link.cfg.Timeout)
 	defer cancel()
-	if r.link.nc.IsConnected() {
+	if r.feed.acks.close(ctx) == nil && r.link.nc.IsConnected() {
 		_ = r.link.nc.FlushWithContext(ctx) // otherwise AckWait returns the events
 	}
 }
@@ -237,6 +236,7 @@ func (r *Relay) consumer(ctx context.Context) (*origin, error) {
 	if err := r.link.ready(ctx); err != nil {
 		return nil, err
 	}
+	born := r.link.born()
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()
 	if err := r.link.ensureRejected(ctx); err != nil {
@@ -253,5 +253,5 @@ func (r *Relay) consumer(ctx context.Context) (*origin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stream: consumer %q of NATS stream %q: %w", r.cfg.Consumer, r.link.cfg.Name, err)
 	}
-	return &origin{Consumer: c}, nil
+	return &origin{Consumer: c, born: born}, nil
 }

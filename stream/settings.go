@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,9 +87,7 @@ func (c *Config) wantedRejected() jetstream.StreamConfig {
 // of the stream of events.
 func (l *link) ensureRejected(ctx context.Context) error {
 	want := l.cfg.wantedRejected()
-	if seen := l.seen.Load(); seen != nil {
-		want.Replicas = seen.Config.Replicas
-	}
+	want.Replicas = cmp.Or(int(l.replicas.Load()), want.Replicas)
 	return l.ensure(ctx, want)
 }
 
@@ -106,7 +105,7 @@ func (l *link) ensure(ctx context.Context, want jetstream.StreamConfig) error {
 	switch {
 	case err == nil:
 		if want.Name == l.cfg.Name {
-			l.seen.Store(s.CachedInfo())
+			l.note(s.CachedInfo())
 		}
 		return l.follow(want.Name, compare(s.CachedInfo().Config, want))
 	case l.forbidden():
