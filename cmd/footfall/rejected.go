@@ -142,7 +142,9 @@ func (r *rejections) move(ctx context.Context, f func(context.Context, ...uint64
 	n := 0
 	seqs, err := r.seqs(ctx)
 	if err == nil {
-		n, err = f(ctx, seqs...)
+		if n, err = f(ctx, seqs...); errors.Is(err, jetstream.ErrMsgNotFound) {
+			err = fmt.Errorf("another command has retried or purged an event meanwhile: %w; %w", err, errNoneSuch)
+		}
 	}
 	if r.Bool("json") {
 		return errors.Join(err, shell.WriteJSON(r.out, map[string]int{key: n}))
