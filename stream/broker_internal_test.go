@@ -158,6 +158,9 @@ func (d *delivery) Metadata() (*jetstream.MsgMetadata, error) {
 	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: d.seq}, NumDelivered: d.n}, nil
 }
 
+// Reply is a subject that the server of pings answers.
+func (d *delivery) Reply() string { return ackPrefix + "simulated" }
+
 func (d *delivery) Ack() error {
 	b := d.broker
 	b.change(func() {
@@ -184,10 +187,16 @@ func (d *delivery) InProgress() error {
 }
 
 // simulatedLink returns a link to a broker. Its connection is one to a server that only answers
-// pings.
+// pings and requests.
 func simulatedLink(b *broker, cfg Config) (*link, error) {
 	nc, err := nats.Connect("nats://127.0.0.1", nats.SetCustomDialer(pings{}), nats.NoReconnect(), nats.PingInterval(1000*time.Hour))
 	if err != nil {
+		return nil, err
+	}
+	// The first request of JetStream starts a goroutine, which receives the answers to all.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if _, err := nc.RequestWithContext(ctx, "any", nil); err != nil {
 		return nil, err
 	}
 	return &link{cfg: cfg, log: cfg.Logger, nc: nc, js: b}, nil
@@ -203,11 +212,22 @@ func (pings) Dial(string, string) (net.Conn, error) {
 		if _, err := server.Write([]byte("INFO {\"headers\":true,\"max_payload\":1048576}\r\n")); err != nil {
 			return
 		}
+		inbox := "" // the number of its subscription
 		for lines := bufio.NewScanner(server); lines.Scan(); {
-			if !strings.HasPrefix(lines.Text(), "PING") {
+			answer := ""
+			switch words := strings.Fields(lines.Text()); {
+			case len(words) == 0:
+			case words[0] == "PING":
+				answer = "PONG\r\n"
+			case words[0] == "SUB":
+				inbox = words[2]
+			case words[0] == "PUB" && len(words) == 4:
+				answer = "MSG " + words[2] + " " + inbox + " 0\r\n\r\n"
+			}
+			if answer == "" {
 				continue
 			}
-			if _, err := server.Write([]byte("PONG\r\n")); err != nil {
+			if _, err := server.Write([]byte(answer)); err != nil {
 				return
 			}
 		}

@@ -3,7 +3,6 @@ package stream
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -16,9 +15,9 @@ func (c Config) Validate() error {
 }
 
 // Check compares the stream of events and the stream of rejected events with cfg. It creates and
-// changes nothing. The error joins a [*SettingsError] for each stream that differs, or matches
-// jetstream.ErrStreamNotFound if there is no stream of events. A stream of rejected events may be
-// missing, because the first relay creates it.
+// changes nothing. The error joins a [*SettingsError] for each stream that differs, also if only
+// bounds do, or matches jetstream.ErrStreamNotFound if there is no stream of events. A stream of
+// rejected events may be missing, because the first relay creates it.
 func Check(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults(nil)
 	if err := cfg.check(); err != nil {
@@ -48,7 +47,7 @@ func (l *link) differences(ctx context.Context, want jetstream.StreamConfig) err
 	defer cancel()
 	s, err := l.js.Stream(ctx, want.Name)
 	if err != nil {
-		return fmt.Errorf("stream: NATS stream %q: %w", want.Name, err)
+		return l.refused(want.Name, err)
 	}
 	return compare(s.CachedInfo().Config, want)
 }

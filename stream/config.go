@@ -14,8 +14,9 @@ import (
 )
 
 // Config says where the streams are and how to create them. The zero value of a field means its
-// default. Every program and relay of a fleet uses the same Config, because an existing stream
-// with other settings is an error.
+// default. Every program and relay of a fleet uses the same Name and Subject. Replicas, MaxBytes,
+// MaxAge and the other bounds are for a stream that does not exist yet: if an existing stream has
+// other bounds, programs and relays log them and use it as it is. [Apply] changes them.
 type Config struct {
 	// URL is the address of the NATS servers, separated by commas, such as
 	// "nats://nats-1:4222,nats://nats-2:4222". Defaults to "nats://127.0.0.1:4222".
@@ -46,7 +47,9 @@ type Config struct {
 	MaxBytes int64
 
 	// MaxAge is how long an event may wait in the stream. NATS removes older events unsent.
-	// Negative means no bound. Defaults to 7 days.
+	// Negative means no bound. An event that a relay sends again after that time counts twice
+	// unless the API still remembers its Idempotency-Key: the collector does for its
+	// -idempotency-window. Defaults to 7 days.
 	MaxAge time.Duration
 
 	// DuplicateWindow is how long NATS remembers the ids of events. An event that is published

@@ -1,7 +1,6 @@
 package stream_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -193,18 +192,4 @@ func TestRejectedEventsThatCannotBeMovedDoNotHoldUpOthers(t *testing.T) {
 		lag, err := next.Lag(t.Context())
 		return err == nil && lag.Events == 0 && lag.Rejected == 100 // each once
 	}, patience, 10*time.Millisecond)
-}
-
-func TestSettingsErrorNamesReplicasAndBytes(t *testing.T) {
-	t.Parallel()
-	s := startServer(t)
-	publish(t, open(t, quick(&footfalltest.Log{}), single(s.ClientURL())), 1)
-	cfg := single(s.ClientURL())
-	cfg.Replicas, cfg.MaxBytes = 3, 1<<20
-	_, err := stream.Open(quick(&footfalltest.Log{}), cfg)
-	other, ok := errors.AsType[*stream.SettingsError](err)
-	require.True(t, ok, "%v", err)
-	assert.Equal(t, []stream.Difference{
-		{Setting: "replicas", Have: "1", Want: "3"}, {Setting: "max bytes", Have: "67108864", Want: "1048576"},
-	}, other.Differences)
 }

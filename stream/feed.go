@@ -21,6 +21,7 @@ type feed struct {
 	retry   time.Duration // before a message that fails is redelivered, if there is no room
 	changed chan struct{} // of capacity 1: there is room
 	refused chan struct{} // of capacity 1: there is a rejected event
+	acks    *acker
 
 	mu       sync.Mutex
 	items    map[footfall.EventID]*item
@@ -32,25 +33,21 @@ type feed struct {
 	ended    bool // no more messages are put
 	stats    Stats
 	late     []jetstream.Msg // to return once ended
-
-	acks     []jetstream.Msg // of events that are settled
-	ackTimer *time.Timer     // calls flushAcks
 }
 
 // item is a message that the relay holds.
 type item struct {
-	rec footfall.Record
-	msg jetstream.Msg // the newest delivery
-	seq uint64        // of the message in the stream
-	err error         // why the API rejected it
+	rec  footfall.Record
+	msg  jetstream.Msg // the newest delivery
+	seq  uint64        // of the message in the stream
+	born time.Time     // when the stream was created
+	err  error         // why the API rejected it
 }
 
 var _ footfall.Store = (*feed)(nil)
 
-func newFeed(maxHeld int, retry time.Duration) *feed {
-	f := &feed{maxHeld: maxHeld, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), items: make(map[footfall.EventID]*item)}
-	f.ackTimer = time.AfterFunc(time.Hour, f.flushAcks)
-	f.ackTimer.Stop()
+func newFeed(l *link, maxHeld int, retry time.Duration) *feed {
+	f := &feed{maxHeld: maxHeld, retry: retry, changed: make(chan struct{}, 1), refused: make(chan struct{}, 1), acks: newAcker(l), items: make(map[footfall.EventID]*item)}
 	f.src = footfall.NewSource(f)
 	return f
 }
@@ -131,7 +128,7 @@ func (f *feed) handBack(id footfall.EventID, nak func(jetstream.Msg) error) {
 		}
 	}
 	f.mu.Unlock()
-	if it != nil {
+	if it != nil && f.acks.link.has(it) {
 		_ = nak(it.msg) // otherwise AckWait returns it
 	}
 }
@@ -149,14 +146,14 @@ func (f *feed) end() {
 	}
 }
 
-// put adds messages. A message that the relay holds already is a redelivery and is not sent
+// put adds messages of the stream that was created at born. A message that the relay holds already is a redelivery and is not sent
 // again. Another message of an event that it holds is one that Rejections.Retry has put into the
 // stream: it waits there until the first one is settled.
-func (f *feed) put(messages []jetstream.Msg) {
+func (f *feed) put(messages []jetstream.Msg, born time.Time) {
 	var others []jetstream.Msg
 	f.mu.Lock()
 	for _, m := range messages {
-		if !f.add(m) {
+		if !f.add(m, born) {
 			others = append(others, m)
 		}
 	}
@@ -172,7 +169,7 @@ func (f *feed) put(messages []jetstream.Msg) {
 
 // add adds a message, unless the relay stops or holds another one of the same event. It is called
 // with the lock held.
-func (f *feed) add(m jetstream.Msg) bool {
+func (f *feed) add(m jetstream.Msg, born time.Time) bool {
 	f.stats.Taken++
 	if f.closed {
 		f.stats.HandedBack++
@@ -190,13 +187,13 @@ func (f *feed) add(m jetstream.Msg) bool {
 	it := f.items[id]
 	switch {
 	case it != nil && it.seq == seq:
-		it.msg = m
+		it.msg, it.born = m, born
 		return true
 	case it != nil:
 		f.stats.HandedBack++
 		return false
 	}
-	it = &item{rec: footfall.Record{ID: id, Body: m.Data()}, msg: m, seq: seq, err: err}
+	it = &item{rec: footfall.Record{ID: id, Body: m.Data()}, msg: m, seq: seq, born: born, err: err}
 	f.items[id] = it
 	if err != nil {
 		f.rejected = append(f.rejected, it)
@@ -285,37 +282,14 @@ func (f *feed) ack(id footfall.EventID, count *uint64) {
 	f.mu.Lock()
 	it := f.items[id]
 	delete(f.items, id)
-	n := 0
 	if it != nil {
 		*count++
-		f.acks = append(f.acks, it.msg)
-		n = len(f.acks)
 	}
 	f.mu.Unlock()
-	switch n {
-	case 1:
-		f.ackTimer.Reset(ackDelay)
-	case maxAcks:
-		f.flushAcks()
+	if it != nil {
+		f.acks.add(it)
 	}
 }
-
-// flushAcks acknowledges the messages of events that are settled.
-func (f *feed) flushAcks() {
-	f.mu.Lock()
-	acks := f.acks
-	f.acks = nil
-	f.mu.Unlock()
-	for _, m := range acks {
-		_ = m.Ack() // otherwise AckWait redelivers it, and the API counts it once
-	}
-}
-
-// A relay acknowledges several messages at once, which costs it and the server fewer system calls.
-const (
-	ackDelay = time.Millisecond
-	maxAcks  = 256
-)
 
 // reject queues an event for the stream of rejected events.
 func (f *feed) reject(id footfall.EventID, err error) {
@@ -368,7 +342,9 @@ func (f *feed) extend() {
 	f.mu.Lock()
 	held := make([]jetstream.Msg, 0, len(f.items))
 	for _, it := range f.items {
-		held = append(held, it.msg)
+		if f.acks.link.has(it) {
+			held = append(held, it.msg)
+		}
 	}
 	f.mu.Unlock()
 	for _, m := range held {

@@ -22,6 +22,7 @@ type message struct {
 	seq           uint64
 	delivered     uint64
 	acks, naks    int
+	extended      int
 	delay         time.Duration
 }
 
@@ -33,6 +34,7 @@ func (m *message) Headers() nats.Header { return m.header }
 func (m *message) Data() []byte         { return []byte("{}") }
 func (m *message) Ack() error           { m.acks++; return nil }
 func (m *message) Nak() error           { m.naks++; return nil }
+func (m *message) InProgress() error    { m.extended++; return nil }
 
 func (m *message) NakWithDelay(d time.Duration) error {
 	m.naks++
@@ -51,15 +53,15 @@ func take(f *feed) []footfall.Record {
 }
 
 func TestARedeliveryOfAHeldMessageIsNotSentAgain(t *testing.T) {
-	f, first := newFeed(10, time.Second), newMessage()
+	f, first := newFeed(&link{}, 10, time.Second), newMessage()
 	again := &message{header: first.header, delivered: 2}
-	f.put([]jetstream.Msg{first})
+	f.put([]jetstream.Msg{first}, time.Time{})
 	records := take(f)
 	require.Len(t, records, 1)
-	f.put([]jetstream.Msg{again})
+	f.put([]jetstream.Msg{again}, time.Time{})
 	assert.Empty(t, take(f))
 	f.Settle(records, footfall.OutcomeDelivered, nil)
-	f.flushAcks()
+	require.NoError(t, f.acks.send(t.Context()))
 	assert.Equal(t, []int{0, 1}, []int{first.acks, again.acks}, "the newest delivery is acknowledged")
 	assert.Equal(t, Stats{Taken: 2, Redelivered: 1, Delivered: 1}, f.read())
 	f.Settle(records, footfall.OutcomeDelivered, nil)
@@ -67,14 +69,14 @@ func TestARedeliveryOfAHeldMessageIsNotSentAgain(t *testing.T) {
 }
 
 func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
-	f := newFeed(10, time.Second)
+	f := newFeed(&link{}, 10, time.Second)
 	inFlight, delayed, waiting, late := newMessage(), newMessage(), newMessage(), newMessage()
-	f.put([]jetstream.Msg{inFlight, delayed})
+	f.put([]jetstream.Msg{inFlight, delayed}, time.Time{})
 	records := take(f)
 	f.src.Retry(records[1], time.Hour, errors.New("away"))
-	f.put([]jetstream.Msg{waiting})
+	f.put([]jetstream.Msg{waiting}, time.Time{})
 	f.close()
-	f.put([]jetstream.Msg{late})
+	f.put([]jetstream.Msg{late}, time.Time{})
 	assert.Equal(t, []int{0, 0, 0, 0}, []int{inFlight.naks, delayed.naks, waiting.naks, late.naks}, "the last request would take them again")
 	f.end()
 	assert.Equal(t, []int{0, 1, 1, 1}, []int{inFlight.naks, delayed.naks, waiting.naks, late.naks})
@@ -88,30 +90,22 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 
 func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, single, messages := newFeed(2*maxAcks, time.Second), newMessage(), make([]jetstream.Msg, maxAcks)
-		f.put([]jetstream.Msg{single})
-		f.Settle(take(f), footfall.OutcomeDelivered, nil)
-		f.mu.Lock()
-		assert.Len(t, f.acks, 1, "it waits")
-		f.mu.Unlock()
-		time.Sleep(ackDelay)
+		f, first, second := newFeed(&link{}, 10, time.Second), newMessage(), newMessage()
+		f.put([]jetstream.Msg{first, second}, time.Time{})
+		records := take(f)
+		f.Settle(records[:1], footfall.OutcomeDelivered, nil)
+		time.Sleep(ackDelay / 2)
+		f.Settle(records[1:], footfall.OutcomeDelivered, nil)
 		synctest.Wait()
-		assert.Equal(t, 1, single.acks)
-		for i := range messages {
-			messages[i] = newMessage()
-		}
-		f.put(messages)
-		for records := take(f); len(records) > 0; records = take(f) {
-			f.Settle(records, footfall.OutcomeDelivered, nil)
-		}
-		for _, m := range messages {
-			assert.Equal(t, 1, m.(*message).acks, "without a wait")
-		}
+		assert.Equal(t, []int{0, 0}, []int{first.acks, second.acks}, "they wait")
+		time.Sleep(ackDelay / 2)
+		synctest.Wait()
+		assert.Equal(t, []int{1, 1}, []int{first.acks, second.acks})
 	})
 }
 
 func TestAMessageThatKeepsFailingIsReturnedForLonger(t *testing.T) {
-	f := newFeed(10, 30*time.Second)
+	f := newFeed(&link{}, 10, 30*time.Second)
 	for delivered, want := range map[uint64]time.Duration{
 		1: 30 * time.Second, 2: time.Minute, 3: 2 * time.Minute, 7: 32 * time.Minute, 1000: 32 * time.Minute,
 	} {

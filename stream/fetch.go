@@ -1,8 +1,11 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -14,27 +17,36 @@ import (
 // one, so that no message is lost on the way until AckWait returns it.
 const fetchWait = time.Second
 
-// fetch fetches messages while there is room, until ctx ends or the stream has other settings.
+// origin is where a relay fetches messages from. The goroutine of fetch owns it.
+type origin struct {
+	jetstream.Consumer
+	born      time.Time // when the stream was created
+	confirmed time.Time // when NATS last confirmed that acknowledgements arrive
+}
+
+// fetch fetches messages while there is room, until ctx ends or the relay cannot work any more.
 func (r *Relay) fetch(ctx context.Context) error {
 	wait := retry.Backoff{Base: 100 * time.Millisecond, Max: 5 * time.Second}
-	var consumer jetstream.Consumer
+	var from *origin
 	for failures := 0; ctx.Err() == nil; {
 		var err error
-		if consumer == nil {
-			consumer, err = r.consumer(ctx)
+		if from == nil {
+			from, err = r.consumer(ctx)
+		} else if !from.born.Equal(r.link.born()) {
+			err = errOtherStream
 		}
 		if err == nil {
 			r.trouble.Store(nil)
-			err = r.fetchSome(ctx, consumer)
+			err = r.fetchSome(ctx, from)
 		}
 		if err == nil || ctx.Err() != nil {
 			r.logFetch(&failures, nil)
 			continue
 		}
-		if _, ok := errors.AsType[*SettingsError](err); ok {
+		if isMistake(err) {
 			return err
 		}
-		consumer = nil // it may be deleted
+		from = nil // it may be deleted
 		r.link.checked.Store(false)
 		r.link.failed(err)
 		r.logFetch(&failures, err)
@@ -45,6 +57,9 @@ func (r *Relay) fetch(ctx context.Context) error {
 	}
 	return nil
 }
+
+// errOtherStream is the error of a consumer whose stream was deleted.
+var errOtherStream = errors.New("stream: the NATS stream was deleted")
 
 // logFetch logs the first of several failures in a row, and their end.
 func (r *Relay) logFetch(failures *int, err error) {
@@ -63,7 +78,7 @@ func (r *Relay) logFetch(failures *int, err error) {
 }
 
 // fetchSome makes one request for as many messages as there is room for.
-func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
+func (r *Relay) fetchSome(ctx context.Context, from *origin) error {
 	limit := r.cfg.MaxHeld
 	if r.limit != nil { // messages wait for the limit without being extended
 		limit = max(1, min(limit, int(r.cfg.Rate*r.cfg.AckWait.Seconds()/4)))
@@ -82,12 +97,12 @@ func (r *Relay) fetchSome(ctx context.Context, c jetstream.Consumer) error {
 		return r.link.away()
 	}
 	began := time.Now()
-	batch, err := c.Fetch(n, jetstream.FetchMaxWait(fetchWait))
+	batch, err := from.Fetch(n, jetstream.FetchMaxWait(fetchWait))
 	if err != nil {
 		return err
 	}
-	some := r.receive(ctx, batch.Messages())
-	if err := batch.Error(); err != nil {
+	some, err := r.receive(ctx, from, batch.Messages())
+	if err = cmp.Or(err, batch.Error()); err != nil {
 		return err
 	}
 	if !some && time.Since(began) > fetchWait+fetchWait/2 {
@@ -121,27 +136,82 @@ func (r *Relay) fetchable(least int) int {
 // waits a second longer for it than fetchWait.
 var errSilent = errors.New("stream: NATS does not answer the request for messages")
 
-// receive passes messages to the feed as they arrive, those that have arrived together at once.
-// It reports whether there were any.
-func (r *Relay) receive(ctx context.Context, messages <-chan jetstream.Msg) (received bool) {
-	var some []jetstream.Msg
+// receive passes messages to the feed as they arrive, those that have arrived together at once. It
+// reports whether there were any. If NATS does not confirm that acknowledgements arrive, receive
+// returns the messages to the stream, and an error.
+func (r *Relay) receive(ctx context.Context, from *origin, messages <-chan jetstream.Msg) (received bool, err error) {
+	var some, unconfirmed []jetstream.Msg
 	for m := range messages {
 		received = true
-		some = append(some[:0], m)
-		for more := r.limit == nil; more; {
-			select {
-			case m, ok := <-messages:
-				if more = ok; ok {
-					some = append(some, m)
-				}
-			default:
-				more = false
-			}
+		some = r.arrived(append(some[:0], m), messages)
+		if err == nil {
+			err = r.confirm(ctx, from, m)
+		}
+		if err != nil {
+			unconfirmed = append(unconfirmed, some...)
+			continue
 		}
 		if r.limit != nil {
 			_ = r.limit.Wait(ctx) // when ctx ends, the feed returns the message to the stream
 		}
-		r.feed.put(some)
+		r.feed.put(some, from.born)
 	}
-	return received
+	if errors.Is(err, ErrAckDenied) {
+		return received, err // the relay may not return them either
+	}
+	for _, m := range unconfirmed {
+		_ = m.Nak() // otherwise AckWait returns it
+	}
+	return received, err
+}
+
+// arrived adds the messages that have arrived to some. With a limit it adds none, because each of
+// them waits for the limit.
+func (r *Relay) arrived(some []jetstream.Msg, messages <-chan jetstream.Msg) []jetstream.Msg {
+	for r.limit == nil {
+		select {
+		case m, ok := <-messages:
+			if !ok {
+				return some
+			}
+			some = append(some, m)
+		default:
+			return some
+		}
+	}
+	return some
+}
+
+// confirm asks NATS to confirm that it gets what the relay publishes about a message, before the
+// first one is sent to the API and three times in AckWait. NATS does not answer an acknowledgement,
+// so a relay that may not publish one would send the same events for ever.
+func (r *Relay) confirm(ctx context.Context, from *origin, m jetstream.Msg) error {
+	if time.Since(from.confirmed) < r.cfg.AckWait/3 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
+	defer cancel()
+	_, err := r.link.nc.RequestWithContext(ctx, m.Reply(), []byte(inProgress))
+	if err == nil {
+		from.confirmed = time.Now()
+		return nil
+	}
+	if denied := r.link.nc.LastError(); r.link.forbidden() && strings.Contains(denied.Error(), ackPrefix) {
+		return fmt.Errorf(`%w, and NATS would deliver them again and again: %w: give its user permission to publish to "%s>"`, ErrAckDenied, denied, ackPrefix)
+	}
+	return fmt.Errorf("stream: NATS does not confirm that it gets the relay's acknowledgements: %w", err)
+}
+
+// ErrAckDenied is wrapped by the error of a [Relay] whose user may not acknowledge events.
+var ErrAckDenied = errors.New("stream: the relay may not acknowledge events")
+
+const (
+	inProgress = "+WPI"     // extends the AckWait of a message
+	ackPrefix  = "$JS.ACK." // of the subjects of acknowledgements
+)
+
+// isMistake reports whether err does not end without a change by an operator.
+func isMistake(err error) bool {
+	_, other := errors.AsType[*SettingsError](err)
+	return other || errors.Is(err, ErrAckDenied)
 }

@@ -23,10 +23,13 @@ type link struct {
 	nc  *nats.Conn
 	js  jetstream.JetStream
 
-	failing  atomic.Int64 // time since when requests fail; 0 if the last one worked
-	checked  atomic.Bool  // the streams exist with the settings of cfg
-	mu       sync.Mutex   // held while they are checked
-	failure  error        // of the last check
+	failing  atomic.Int64              // time since when requests fail; 0 if the last one worked
+	checked  atomic.Bool               // the streams exist with the settings of cfg
+	created  atomic.Pointer[time.Time] // when the stream of events was; nil if the account may not read it
+	replicas atomic.Int64              // of the stream of events; 0 if the account may not read it
+	said     sync.Map                  // by stream: the different bounds that were logged last
+	mu       sync.Mutex                // held while they are checked
+	failure  error                     // of the last check
 	failedAt time.Time
 }
 
@@ -153,6 +156,17 @@ func (l *link) away() error {
 		return fmt.Errorf("%w: %w", errAway, err)
 	}
 	return errAway
+}
+
+// refused explains an error of a request about a stream.
+func (l *link) refused(stream string, err error) error {
+	switch {
+	case !l.nc.IsConnected():
+		err = fmt.Errorf("%w: %w", l.away(), err)
+	case l.forbidden() && errors.Is(err, context.DeadlineExceeded): // NATS answers nothing else
+		err = l.nc.LastError()
+	}
+	return fmt.Errorf("stream: NATS stream %q: %w", stream, err)
 }
 
 // close closes a connection that was not given in Config.

@@ -38,7 +38,7 @@ func (r *Relay) moveRejected(ctx context.Context, last <-chan struct{}) {
 			if !failed {
 				r.link.log.Warn("stream: rejected events cannot be stored; they stay in the stream", "error", err)
 			}
-			_ = r.link.ensure(ctx, r.link.cfg.wantedRejected()) // it may be deleted
+			_ = r.link.ensureRejected(ctx) // it may be deleted
 			again, refused, ending = time.After(time.Second), nil, nil
 		}
 		failed = err != nil

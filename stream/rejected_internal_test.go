@@ -41,7 +41,8 @@ func (s *slow) Stream(_ context.Context, name string) (jetstream.Stream, error) 
 // rejecting returns a relay that holds n rejected events.
 func rejecting(n int, js jetstream.JetStream) *Relay {
 	cfg := Config{}.withDefaults(slog.New(slog.DiscardHandler))
-	r := &Relay{link: &link{cfg: cfg, log: cfg.Logger, js: js}, feed: newFeed(n, time.Second)}
+	l := &link{cfg: cfg, log: cfg.Logger, js: js}
+	r := &Relay{link: l, feed: newFeed(l, n, time.Second)}
 	for range n {
 		r.reject(newMessage())
 	}
@@ -54,7 +55,7 @@ func rejecting(n int, js jetstream.JetStream) *Relay {
 
 // reject gives the relay a message that the API rejects.
 func (r *Relay) reject(m *message) {
-	r.feed.put([]jetstream.Msg{m})
+	r.feed.put([]jetstream.Msg{m}, time.Time{})
 	r.feed.Settle(take(r.feed), footfall.OutcomeRejected, &footfall.APIError{Status: 422})
 }
 
@@ -105,10 +106,11 @@ func TestAnEventThatIsRetriedWhileItIsMovedIsKept(t *testing.T) {
 		go func() { assert.NoError(t, r.moveAll(t.Context(), moveAtOnce)) }()
 		time.Sleep(500 * time.Millisecond)
 		redelivered := &message{header: first.header, seq: 5, delivered: 2}
-		r.feed.put([]jetstream.Msg{redelivered})
-		r.feed.put([]jetstream.Msg{again})
+		r.feed.put([]jetstream.Msg{redelivered}, time.Time{})
+		r.feed.put([]jetstream.Msg{again}, time.Time{})
 		time.Sleep(time.Second)
 		synctest.Wait()
+		require.NoError(t, r.feed.acks.send(t.Context()))
 		assert.Equal(t, 1, redelivered.acks, "it is among the rejected events")
 		assert.Equal(t, []int{0, 1}, []int{again.acks, again.naks}, "nobody has sent it again")
 		assert.Equal(t, Stats{Taken: 3, Redelivered: 1, Rejected: 1, HandedBack: 1}, r.feed.read())

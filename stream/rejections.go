@@ -49,14 +49,8 @@ func OpenRejections(ctx context.Context, cfg Config) (*Rejections, error) {
 	defer cancel()
 	s, err := link.js.Stream(ctx, cfg.rejectedName())
 	if err != nil {
-		switch {
-		case !link.nc.IsConnected():
-			err = fmt.Errorf("%w: %w", link.away(), err)
-		case link.forbidden(): // NATS answers nothing else
-			err = link.nc.LastError()
-		}
-		link.close()
-		return nil, fmt.Errorf("stream: NATS stream %q: %w", cfg.rejectedName(), err)
+		defer link.close()
+		return nil, link.refused(cfg.rejectedName(), err)
 	}
 	return &Rejections{link, s}, nil
 }
@@ -110,7 +104,9 @@ func rejectedOf(m *jetstream.RawStreamMsg) Rejected {
 
 // Retry moves rejected events back to the stream, and a relay sends them again with their ids.
 // Without seqs it moves all that were rejected before the call. It returns how many it has
-// moved. After an error it may be called again: an event that is in both streams is moved once.
+// moved. Positions without an event are skipped, and the error matches jetstream.ErrMsgNotFound.
+// After an error Retry may be called again, and several calls may run at once: an event that is in
+// both streams is moved once, and counted by one call.
 func (r *Rejections) Retry(ctx context.Context, seqs ...uint64) (n int, err error) {
 	events := r.at(ctx, seqs)
 	if len(seqs) == 0 {
@@ -120,18 +116,40 @@ func (r *Rejections) Retry(ctx context.Context, seqs ...uint64) (n int, err erro
 		}
 		events = r.upTo(ctx, info.State.LastSeq)
 	}
-	return r.each(ctx, events, func(ctx context.Context, e Rejected) error {
-		m := &nats.Msg{Subject: r.link.cfg.Subject, Header: nats.Header{}, Data: e.Body}
-		m.Header.Set(jetstream.MsgIDHeader, e.ID+"."+strconv.FormatUint(e.Seq, 10))
-		if _, err := r.link.js.PublishMsg(ctx, m); err != nil {
-			return fmt.Errorf("stream: rejected event %d: %w", e.Seq, err)
+	return r.each(ctx, events, func(ctx context.Context, e Rejected) (bool, error) {
+		if err := r.publish(ctx, e); err != nil {
+			return false, fmt.Errorf("stream: rejected event %d: %w", e.Seq, err)
 		}
 		return r.remove(ctx, e)
 	})
 }
 
+// publish puts an event into the stream, unless another call to Retry has done so.
+func (r *Rejections) publish(ctx context.Context, e Rejected) error {
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
+	defer cancel()
+	m := &nats.Msg{Subject: r.link.cfg.Subject, Header: nats.Header{}, Data: e.Body}
+	m.Header.Set(jetstream.MsgIDHeader, e.ID+"."+strconv.FormatUint(e.Seq, 10))
+	for {
+		_, err := r.link.js.PublishMsg(ctx, m)
+		if api, ok := errors.AsType[*jetstream.APIError](err); !ok || api.ErrorCode != inProcess {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// inProcess is the code of JetStream for a message whose id is the one of a message that is not
+// replicated yet.
+const inProcess = 10158
+
 // Purge removes rejected events for good. Without seqs it removes all that were rejected before
-// the call. It returns how many it has removed.
+// the call. It returns how many it has removed. Positions without an event are skipped as by
+// [Rejections.Retry].
 func (r *Rejections) Purge(ctx context.Context, seqs ...uint64) (n int, err error) {
 	if len(seqs) > 0 {
 		return r.each(ctx, r.at(ctx, seqs), r.remove)
@@ -156,23 +174,29 @@ func (r *Rejections) info(ctx context.Context) (*jetstream.StreamInfo, error) {
 	return info, nil
 }
 
-func (r *Rejections) remove(ctx context.Context, e Rejected) error {
-	if err := r.s.DeleteMsg(ctx, e.Seq); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-		return fmt.Errorf("stream: rejected event %d: %w", e.Seq, err)
+// remove removes an event, and reports whether no other call has removed it.
+func (r *Rejections) remove(ctx context.Context, e Rejected) (bool, error) {
+	err := r.s.DeleteMsg(ctx, e.Seq)
+	if err == nil {
+		return true, nil
 	}
-	return nil
+	if _, gone := r.get(ctx, e.Seq); errors.Is(gone, jetstream.ErrMsgNotFound) {
+		return false, nil // NATS has several errors for it
+	}
+	return false, fmt.Errorf("stream: rejected event %d: %w", e.Seq, err)
 }
 
-// at yields the rejected events at the given positions.
+// at yields the rejected events at the given positions, and an error for each that has none.
 func (r *Rejections) at(ctx context.Context, seqs []uint64) iter.Seq2[Rejected, error] {
 	return func(yield func(Rejected, error) bool) {
 		for _, seq := range slices.Compact(slices.Sorted(slices.Values(seqs))) { // one may be there twice
 			m, err := r.get(ctx, seq)
-			if err != nil {
-				yield(Rejected{}, err)
-				return
-			}
-			if !yield(rejectedOf(m), nil) {
+			switch {
+			case err == nil:
+				if !yield(rejectedOf(m), nil) {
+					return
+				}
+			case !yield(Rejected{}, err) || !errors.Is(err, jetstream.ErrMsgNotFound):
 				return
 			}
 		}
@@ -190,25 +214,37 @@ func (r *Rejections) upTo(ctx context.Context, last uint64) iter.Seq2[Rejected, 
 	}
 }
 
-// each calls f for events, for several at once, and counts them. The error is the first one, after
-// which no other event is begun.
-func (r *Rejections) each(ctx context.Context, events iter.Seq2[Rejected, error], f func(context.Context, Rejected) error) (int, error) {
+// each calls f for events, for several at once, and counts those for which f returns true. The error
+// is the first one, after which no other event is begun, or about positions without an event.
+func (r *Rejections) each(ctx context.Context, events iter.Seq2[Rejected, error], f func(context.Context, Rejected) (bool, error)) (int, error) {
 	var done atomic.Int64
+	var missing []error
 	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(moveAtOnce)
 	for e, err := range events {
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			missing = append(missing, err)
+			continue
+		}
 		if err = cmp.Or(err, running.Err()); err != nil {
 			group.Go(func() error { return err })
 			break
 		}
 		group.Go(func() error {
-			err := f(ctx, e)
-			if err == nil {
+			counts, err := f(ctx, e)
+			if counts {
 				done.Add(1)
 			}
 			return err
 		})
 	}
 	err := group.Wait()
+	switch {
+	case err != nil || len(missing) == 0:
+	case len(missing) == 1:
+		err = missing[0]
+	default:
+		err = fmt.Errorf("%w, and %d more are missing", missing[0], len(missing)-1)
+	}
 	return int(done.Load()), err
 }

@@ -2,9 +2,11 @@ package stream_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -15,13 +17,22 @@ import (
 // rejectedEvents returns the stream of n rejected events.
 func rejectedEvents(t testing.TB, n int) *stream.Rejections {
 	t.Helper()
-	s, api := startServer(t), footfalltest.NewAPI(t)
-	cfg := single(s.ClientURL())
+	return rejectedEventsOf(t, single(startServer(t).ClientURL()), n)
+}
+
+func rejectedEventsOf(t testing.TB, cfg stream.Config, n int) *stream.Rejections {
+	t.Helper()
+	api := footfalltest.NewAPI(t)
 	api.Always(footfalltest.Status(422))
 	r := relay(t, api, cfg, stream.RelayConfig{})
 	publish(t, open(t, quick(&footfalltest.Log{}), cfg), n)
 	require.Eventually(t, func() bool { return r.Stats().Rejected == uint64(n) }, patience, time.Millisecond)
 	require.NoError(t, r.stop())
+	return rejectionsOf(t, cfg)
+}
+
+func rejectionsOf(t testing.TB, cfg stream.Config) *stream.Rejections {
+	t.Helper()
 	rejections, err := stream.OpenRejections(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(rejections.Close)
@@ -52,4 +63,80 @@ func TestRetryAndPurgeSayThatTheirContextHasEnded(t *testing.T) {
 		assert.Zero(t, n)
 	}
 	assert.Len(t, list(t, r), 2)
+}
+
+// Commands of several operators, or of one whose terminal was closed.
+func TestRetriesAndPurgesAtTheSameTimeDoNotStopEachOther(t *testing.T) {
+	t.Parallel()
+	_, urls := startCluster(t, "")
+	for name, url := range map[string]string{"one server": "", "three replicas": urls} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := single(url)
+			if url == "" {
+				cfg = single(startServer(t).ClientURL())
+			} else {
+				cfg.Replicas = 3
+			}
+			const n = 1000
+			first := rejectedEventsOf(t, cfg, n)
+			seqs := make([]uint64, n)
+			for i := range seqs {
+				seqs[i] = uint64(i + 1)
+			}
+			calls := []func() (int, error){
+				func() (int, error) { return first.Retry(t.Context()) },
+				func() (int, error) { return rejectionsOf(t, cfg).Retry(t.Context()) },
+				func() (int, error) { return rejectionsOf(t, cfg).Retry(t.Context(), seqs[:n/2]...) },
+				func() (int, error) { return rejectionsOf(t, cfg).Purge(t.Context(), seqs[n*3/4:]...) },
+			}
+			moved, errs := make([]int, len(calls)), make([]error, len(calls))
+			var running sync.WaitGroup
+			for i, call := range calls {
+				running.Go(func() { moved[i], errs[i] = call() })
+			}
+			running.Wait()
+			for i, err := range errs {
+				if i < 2 { // Others have removed what the last two name.
+					require.NoError(t, err)
+				} else if err != nil {
+					require.ErrorIs(t, err, jetstream.ErrMsgNotFound)
+				}
+			}
+			assert.Equal(t, n, moved[0]+moved[1]+moved[2]+moved[3], "each counts once: %v", moved)
+			assert.Empty(t, list(t, first))
+			api := footfalltest.NewAPI(t)
+			relay(t, api, cfg, stream.RelayConfig{})
+			empty(t, manage(t, cfg.URL))
+			got := len(api.Events())
+			assert.Len(t, api.Requests(), got, "none twice")
+			assert.GreaterOrEqual(t, got, n-moved[3], "what was not purged")
+		})
+	}
+}
+
+func TestARetryBesideAPurgeOfAllEndsWithoutAnError(t *testing.T) {
+	t.Parallel()
+	cfg := single(startServer(t).ClientURL())
+	first, second := rejectedEventsOf(t, cfg, 500), rejectionsOf(t, cfg)
+	retried := make(chan error)
+	go func() { _, err := first.Retry(t.Context()); retried <- err }()
+	_, err := second.Purge(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, <-retried)
+	assert.Empty(t, list(t, first))
+}
+
+func TestPositionsWithoutAnEventAreSkipped(t *testing.T) {
+	t.Parallel()
+	r := rejectedEvents(t, 3)
+	n, err := r.Purge(t.Context(), 7, 2, 8)
+	require.ErrorIs(t, err, jetstream.ErrMsgNotFound)
+	require.ErrorContains(t, err, "rejected event 7: ")
+	require.ErrorContains(t, err, "and 1 more are missing")
+	assert.Equal(t, 1, n)
+	n, err = r.Retry(t.Context(), 3, 2, 1)
+	require.ErrorContains(t, err, "rejected event 2: ")
+	assert.Equal(t, 2, n)
+	assert.Empty(t, list(t, r))
 }

@@ -110,13 +110,13 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Relay{cfg: relay, link: link, feed: newFeed(relay.MaxHeld, relay.AckWait)}
+	r := &Relay{cfg: relay, link: link, feed: newFeed(link, relay.MaxHeld, relay.AckWait)}
 	r.trouble.Store(&errNotYet)
 	if relay.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(relay.Rate), 1)
 	}
 	if _, err := r.consumer(context.Background()); err != nil {
-		if _, ok := errors.AsType[*SettingsError](err); ok {
+		if isMistake(err) {
 			link.close()
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (r *Relay) isOut() bool { _, out := r.Outage(); return out }
 // Run delivers events until ctx ends. Then it returns the events that are not in flight to the
 // stream, waits up to StopTimeout for the API's answers, returns the remaining events, closes the
 // connection and returns nil. Run may be called once. The error is a [*SettingsError] of a stream
-// that was changed while the relay ran, or says that Next has stopped.
+// that the relay cannot use any more, wraps [ErrAckDenied], or says that Next has stopped.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.runs.Swap(true) {
 		return errors.New("stream: Relay.Run was called before")
@@ -189,7 +189,6 @@ func (r *Relay) Run(ctx context.Context) error {
 	timer.Stop()
 	extending()
 	r.feed.abandon()
-	r.feed.flushAcks()
 	r.flush()
 	r.runs.Store(false)
 	if ctx.Err() != nil {
@@ -203,11 +202,11 @@ var errNotYet = errors.New("it has not reached the stream yet")
 
 var errNextStopped = errors.New("stream: RelayConfig.Next has stopped")
 
-// flush waits until NATS has what was written.
+// flush sends the last acknowledgements, and waits until NATS has what was written.
 func (r *Relay) flush() {
 	ctx, cancel := context.WithTimeout(context.Background(), r.link.cfg.Timeout)
 	defer cancel()
-	if r.link.nc.IsConnected() {
+	if r.feed.acks.close(ctx) == nil && r.link.nc.IsConnected() {
 		_ = r.link.nc.FlushWithContext(ctx) // otherwise AckWait returns the events
 	}
 }
@@ -233,13 +232,14 @@ func (r *Relay) extend() (stop func()) {
 }
 
 // consumer returns the consumer that relays share, after it has created what is missing.
-func (r *Relay) consumer(ctx context.Context) (jetstream.Consumer, error) {
+func (r *Relay) consumer(ctx context.Context) (*origin, error) {
 	if err := r.link.ready(ctx); err != nil {
 		return nil, err
 	}
+	born := r.link.born()
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()
-	if err := r.link.ensure(ctx, r.link.cfg.wantedRejected()); err != nil {
+	if err := r.link.ensureRejected(ctx); err != nil {
 		return nil, err
 	}
 	c, err := r.link.js.CreateOrUpdateConsumer(ctx, r.link.cfg.Name, jetstream.ConsumerConfig{
@@ -253,5 +253,5 @@ func (r *Relay) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stream: consumer %q of NATS stream %q: %w", r.cfg.Consumer, r.link.cfg.Name, err)
 	}
-	return c, nil
+	return &origin{Consumer: c, born: born}, nil
 }

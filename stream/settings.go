@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// SettingsError reports a stream of NATS whose settings differ from Config.
+// SettingsError reports a stream of NATS whose settings differ from Config. [Open], [NewRelay] and
+// [Relay.Run] return it if the stream does not do with an event what this package promises. [Check]
+// returns it for other differences, too.
 type SettingsError struct {
 	Stream      string
 	Differences []Difference
@@ -23,19 +26,27 @@ type Difference struct {
 	Setting string // as the nats command names it, such as "retention"
 	Have    string // of the stream
 	Want    string // of Config
+	Bound   bool   // programs and relays log the difference and use the stream as it is
+}
+
+// Fatal reports whether programs and relays cannot use the stream: not only bounds differ.
+func (e *SettingsError) Fatal() bool {
+	return slices.ContainsFunc(e.Differences, func(d Difference) bool { return !d.Bound })
 }
 
 func (e *SettingsError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "stream: the NATS stream %q exists with other settings: ", e.Stream)
-	for i, d := range e.Differences {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		fmt.Fprintf(&b, "%s is %s, not %s", d.Setting, d.Have, d.Want)
+	return fmt.Sprintf("stream: the NATS stream %q exists with other settings: %s: "+
+		`set stream.Config to the settings of the stream, or change its bounds with "footfall stream apply" and other settings with "nats stream edit", or use another Name and Subject`,
+		e.Stream, e.list())
+}
+
+// list describes the differences.
+func (e *SettingsError) list() string {
+	var texts []string
+	for _, d := range e.Differences {
+		texts = append(texts, fmt.Sprintf("%s is %s, not %s", d.Setting, d.Have, d.Want))
 	}
-	b.WriteString(`: set stream.Config to the settings of the stream, or change the stream with "nats stream edit", or use another Name and Subject`)
-	return b.String()
+	return strings.Join(texts, "; ")
 }
 
 // wanted returns the settings of the stream of events.
@@ -72,6 +83,14 @@ func (c *Config) wantedRejected() jetstream.StreamConfig {
 	}
 }
 
+// ensureRejected does what ensure does for the stream of rejected events. A new one has the replicas
+// of the stream of events.
+func (l *link) ensureRejected(ctx context.Context) error {
+	want := l.cfg.wantedRejected()
+	want.Replicas = cmp.Or(int(l.replicas.Load()), want.Replicas)
+	return l.ensure(ctx, want)
+}
+
 // ensure creates the stream, or compares the settings of the existing one. It returns nil if the
 // account may do neither: then only a publish shows whether the stream exists.
 func (l *link) ensure(ctx context.Context, want jetstream.StreamConfig) error {
@@ -85,7 +104,10 @@ func (l *link) ensure(ctx context.Context, want jetstream.StreamConfig) error {
 	}
 	switch {
 	case err == nil:
-		return compare(s.CachedInfo().Config, want)
+		if want.Name == l.cfg.Name {
+			l.note(s.CachedInfo())
+		}
+		return l.follow(want.Name, compare(s.CachedInfo().Config, want))
 	case l.forbidden():
 		l.log.Warn("stream: the account of NATS may neither create nor read the stream; its settings are not checked", "stream", want.Name)
 		return nil
@@ -96,26 +118,46 @@ func (l *link) ensure(ctx context.Context, want jetstream.StreamConfig) error {
 // forbidden reports whether the last error of the connection is a missing permission.
 func (l *link) forbidden() bool { return errors.Is(l.nc.LastError(), nats.ErrPermissionViolation) }
 
+// follow returns an error of compare if the link cannot use the stream. It logs other differences,
+// and the same ones once, because an operator may change a stream before or after the programs.
+func (l *link) follow(stream string, err error) error {
+	other, _ := errors.AsType[*SettingsError](err)
+	if other != nil && other.Fatal() {
+		return err
+	}
+	text := ""
+	if other != nil {
+		text = other.list()
+	}
+	if said, ok := l.said.Swap(stream, text); other != nil && (!ok || said != text) {
+		l.log.Warn("stream: the NATS stream has other bounds than Config; it is used as it is. footfall stream apply changes it", "stream", stream, "bounds", text)
+	}
+	return nil
+}
+
 // compare returns a *SettingsError if have differs from want.
 func compare(have, want jetstream.StreamConfig) error {
 	var d []Difference
-	check := func(setting string, have, want any) {
+	add := func(bound bool, setting string, have, want any) {
 		if h, w := fmt.Sprint(have), fmt.Sprint(want); h != w {
-			d = append(d, Difference{setting, h, w})
+			d = append(d, Difference{setting, h, w, bound})
 		}
 	}
+	// What decides whether an acknowledged event is kept until a relay has delivered it.
+	check := func(setting string, have, want any) { add(false, setting, have, want) }
+	bound := func(setting string, have, want any) { add(true, setting, have, want) }
 	slices.Sort(have.Subjects)
 	check("subjects", strings.Join(have.Subjects, " "), strings.Join(want.Subjects, " "))
 	check("retention", lower(have.Retention), lower(want.Retention))
 	check("storage", lower(have.Storage), lower(want.Storage))
-	check("replicas", have.Replicas, want.Replicas)
+	bound("replicas", have.Replicas, want.Replicas)
 	check("discard", lower(have.Discard), lower(want.Discard))
-	check("max bytes", have.MaxBytes, want.MaxBytes)
-	check("max age", age(have.MaxAge), age(want.MaxAge))
-	check("duplicate window", have.Duplicates, want.Duplicates)
-	check("max messages", have.MaxMsgs, want.MaxMsgs)
-	check("max messages per subject", max(have.MaxMsgsPerSubject, 0), 0)
-	check("max message size", max(have.MaxMsgSize, 0), 0)
+	bound("max bytes", have.MaxBytes, want.MaxBytes)
+	bound("max age", age(have.MaxAge), age(want.MaxAge))
+	bound("duplicate window", have.Duplicates, want.Duplicates)
+	bound("max messages", have.MaxMsgs, want.MaxMsgs)
+	check("max messages per subject", max(have.MaxMsgsPerSubject, 0), 0) // removes the oldest
+	bound("max message size", max(have.MaxMsgSize, 0), 0)
 	check("no ack", have.NoAck, false)
 	check("sealed", have.Sealed, false)
 	check("mirror", have.Mirror != nil, false)

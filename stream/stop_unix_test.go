@@ -3,6 +3,7 @@
 package stream_test
 
 import (
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,4 +64,46 @@ func TestEventsOfARelayThatHangsAreRedelivered(t *testing.T) {
 		bodies[q.ID] = string(q.Body)
 	}
 	assert.Len(t, bodies, 300)
+}
+
+// A relay that hung while its stream was deleted and created again acknowledges positions that other
+// events have now.
+func TestAcknowledgementsOfADeletedStreamRemoveNothing(t *testing.T) {
+	t.Parallel()
+	s, first, second := startServer(t), footfalltest.NewAPI(t), footfalltest.NewAPI(t)
+	answer := make(chan struct{})
+	first.Always(func(a *footfalltest.API, w http.ResponseWriter, r *http.Request, e footfalltest.Event) {
+		<-answer
+		footfalltest.Accept()(a, w, r, e)
+	})
+	second.Always(footfalltest.Status(http.StatusServiceUnavailable))
+	js := manage(t, s.ClientURL())
+	held := func(n int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			c, err := js.Consumer(t.Context(), "FOOTFALL", "footfall-relay")
+			return err == nil && c.CachedInfo().NumAckPending == n
+		}, patience, 10*time.Millisecond)
+	}
+	store := func() {
+		t.Helper()
+		tr := open(t, quick(&footfalltest.Log{}), single(s.ClientURL()))
+		publish(t, tr, 300)
+		require.NoError(t, closeWithin(tr, patience))
+	}
+	store()
+	hung := victim(t, s.ClientURL(), first.Config().BaseURL, "1")
+	held(300)
+	require.NoError(t, hung.Process.Signal(syscall.SIGSTOP))
+
+	require.NoError(t, js.DeleteStream(t.Context(), "FOOTFALL"))
+	store()
+	killed := victim(t, s.ClientURL(), second.Config().BaseURL, "1")
+	held(300)
+	require.NoError(t, killed.Process.Kill())
+	_ = killed.Wait()
+	close(answer)
+	require.NoError(t, hung.Process.Signal(syscall.SIGCONT))
+	arrive(t, first, 600)
+	empty(t, js)
 }

@@ -63,9 +63,9 @@ func TestAStreamOfOtherSettingsIsRefusedWithEachDifference(t *testing.T) {
 		{Setting: "retention", Have: "limits", Want: "workqueue"},
 		{Setting: "storage", Have: "memory", Want: "file"},
 		{Setting: "discard", Have: "discardold", Want: "discardnew"},
-		{Setting: "max age", Have: "1h0m0s", Want: "168h0m0s"},
-		{Setting: "duplicate window", Have: "1m0s", Want: "2m0s"},
-		{Setting: "max messages", Have: "10", Want: "-1"},
+		{Setting: "max age", Have: "1h0m0s", Want: "168h0m0s", Bound: true},
+		{Setting: "duplicate window", Have: "1m0s", Want: "2m0s", Bound: true},
+		{Setting: "max messages", Have: "10", Want: "-1", Bound: true},
 		{Setting: "max messages per subject", Have: "5", Want: "0"},
 	}, other.Differences)
 	require.ErrorContains(t, err, `the NATS stream "FOOTFALL" exists with other settings: subjects is footfall.events other, not footfall.events; retention is limits, not workqueue;`)

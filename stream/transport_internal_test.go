@@ -83,10 +83,7 @@ func (o *observed) Settle(records []footfall.Record, out footfall.Outcome, err e
 		return // it is in the stream again
 	}
 	for _, id := range ids {
-		if r, ok := o.through.settled(id); ok {
-			o.through.src.Settle([]footfall.Record{r}, out, err)
-			signal(o.through.changed)
-		}
+		o.through.settle(id, out, err)
 	}
 }
 
@@ -96,12 +93,14 @@ func (o *observed) Retry(r footfall.Record, err error) (footfall.Record, bool) {
 	return o.feed.Retry(r, err)
 }
 
-func (t *through) settled(id footfall.EventID) (footfall.Record, bool) {
+func (t *through) settle(id footfall.EventID, out footfall.Outcome, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r, ok := t.pending[id]
-	delete(t.pending, id)
-	return r, ok
+	if r, ok := t.pending[id]; ok {
+		delete(t.pending, id)
+		t.src.Settle([]footfall.Record{r}, out, err)
+		signal(t.changed)
+	}
 }
 
 // Waiting implements footfall.Store, of the stream.
@@ -120,7 +119,13 @@ func (t *through) Take(dst []footfall.Record) int {
 
 // Retry implements footfall.Store.
 func (t *through) Retry(r footfall.Record, err error) (footfall.Record, bool) {
-	return t.src.Keep(r, err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept, ok := t.src.Keep(r, err)
+	if _, pending := t.pending[r.ID]; pending && ok {
+		t.pending[r.ID] = kept // to settle in its place
+	}
+	return kept, ok
 }
 
 // Settle implements footfall.Store. What is Stored stays pending.
@@ -129,11 +134,8 @@ func (t *through) Settle(records []footfall.Record, o footfall.Outcome, err erro
 		if o == footfall.OutcomeStored {
 			continue
 		}
-		if r, ok := t.settled(records[i].ID); ok {
-			t.src.Settle([]footfall.Record{r}, o, err)
-		}
+		t.settle(records[i].ID, o, err)
 	}
-	signal(t.changed)
 }
 
 // Deliver implements footfall.Transport.

@@ -53,12 +53,15 @@ func TestDoctorChecksNATS(t *testing.T) {
 	checked(t, findings, "stream", doctor.Good, "has the settings", "")
 	checked(t, findings, "replicas", doctor.Warn, "1: events are lost with the disk", "run three servers and set -replicas 3")
 	findings, status = examined(t, e, "-replicas", "3", "-rejected-max-age", "1h", "-max-bytes", "2GiB")
-	assert.Equal(t, 1, status)
+	assert.Equal(t, 0, status, "programs and relays use the stream as it is")
 	checked(t, findings, "-max-bytes", doctor.Good, "2GiB (from the command line)", "")
-	checked(t, findings, "stream", doctor.Bad, `"FOOTFALL_REJECTED" exists with other settings: replicas is 1, not 3 (-replicas); max age is 720h0m0s, not 1h0m0s (-rejected-max-age)`, "nats stream edit FOOTFALL_REJECTED")
-	checked(t, findings, "stream", doctor.Bad, "", "give -replicas 1 -rejected-max-age 720h0m0s, and programs the same in stream.Config")
+	checked(t, findings, "stream", doctor.Warn, `"FOOTFALL_REJECTED" exists with other settings: replicas is 1, not 3 (-replicas); max age is 720h0m0s, not 1h0m0s (-rejected-max-age)`, "footfall stream apply -replicas 3 -rejected-max-age 1h0m0s")
+	checked(t, findings, "stream", doctor.Warn, "", "or give -replicas 1 -rejected-max-age 720h0m0s, and programs the same in stream.Config")
 	got := run(t, e, "doctor", "-replicas", "3", "-max-bytes", "2GiB")
-	assert.Contains(t, got.out, `the NATS stream "FOOTFALL" exists with other settings: replicas is 1, not 3 (-replicas); max bytes is 1073741824, not 2147483648 (-max-bytes)`)
+	assert.Contains(t, got.out, `warn  stream                   the NATS stream "FOOTFALL" exists with other settings: replicas is 1, not 3 (-replicas); max bytes is 1073741824, not 2147483648 (-max-bytes)`)
+	findings, status = examined(t, e, "-subject", "shop.events")
+	assert.Equal(t, 1, status)
+	checked(t, findings, "stream", doctor.Bad, "subjects is footfall.events.rejected, not shop.events.rejected (-subject)", "give -subject footfall.events, and programs")
 }
 
 func TestDoctorWarnsAboutSyncInterval(t *testing.T) {

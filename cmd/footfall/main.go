@@ -8,6 +8,7 @@
 //	footfall relay -embedded ./events
 //	footfall tail -nats nats://nats-1:4222 -event checkout_completed
 //	footfall rejected list -nats nats://nats-1:4222
+//	footfall stream apply -nats nats://nats-1:4222 -max-bytes 2GiB
 //	footfall version
 //
 // It reads the environment variables of footfall.ConfigFromEnv. -help lists commands, options and
@@ -49,6 +50,7 @@ func newCommand(stdout, stderr io.Writer) *cli.Command {
 		relayCommand(stdout, stderr),
 		tailCommand(stdout, stderr),
 		rejectedCommand(stdout, stderr),
+		streamCommand(stdout, stderr),
 		versionCommand(stdout),
 	}
 	for _, c := range commands {

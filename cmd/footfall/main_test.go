@@ -104,7 +104,7 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 	t.Parallel()
 	got := run(t, env{}, "-help")
 	assert.Equal(t, 0, got.status)
-	for _, command := range []string{"doctor", "sites", "send", "relay", "tail", "rejected", "version", "completion", "The exit status is 0 after success"} {
+	for _, command := range []string{"doctor", "sites", "send", "relay", "tail", "rejected", "stream", "version", "completion", "The exit status is 0 after success"} {
 		assert.Contains(t, got.out, command)
 	}
 	got = run(t, env{}, "send", "-help")
@@ -118,7 +118,7 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 		assert.Contains(t, got.out, "complet", shell)
 	}
 	for command, want := range map[string][]string{
-		"": {"doctor", "sites", "send", "relay", "tail", "rejected", "version"}, "rejected": {"list", "retry", "purge"},
+		"": {"doctor", "sites", "send", "relay", "tail", "rejected", "stream", "version"}, "rejected": {"list", "retry", "purge"},
 		"relay -": {"-nats", "-creds", "-rate", "-embedded", "-metrics"}, "tail -": {"-site", "-event"}, "rejected purge -": {"-yes"},
 	} {
 		got = run(t, env{}, append(strings.Fields(command), "--generate-shell-completion")...)
@@ -162,6 +162,9 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		"needs -embedded or FOOTFALL_EMBEDDED":                                                                   relay("-embedded-listen", "127.0.0.1:0"),
 		`"x" is neither a SEQ nor an ID`:                                                                         {"rejected", "retry", "-nats", "127.0.0.1:1", "x"},
 		"purge removes events for good: give SEQs or IDs, or -yes":                                               {"rejected", "purge", "-nats", "127.0.0.1:1"},
+		`which command? footfall stream apply`:                                                                   {"stream"},
+		`there is no command "aply"; footfall stream -help`:                                                      {"stream", "aply"},
+		"which bound? give at least one, such as -max-bytes 2GiB; footfall stream apply -help":                   {"stream", "apply", "-nats", "127.0.0.1:1"},
 		`which command? footfall rejected list, retry or purge`:                                                  {"rejected"},
 		`there is no command "lits"`:                                                                             {"rejected", "lits"},
 		`takes no argument "7"`:                                                                                  {"rejected", "list", "7"},

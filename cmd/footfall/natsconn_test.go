@@ -168,21 +168,18 @@ func TestACredentialsFileIsSent(t *testing.T) {
 	assert.Contains(t, got.err, "credentials of "+file+": set -creds")
 }
 
-func TestAStreamOfOtherSettingsIsNamed(t *testing.T) {
+func TestAStreamThatARelayCannotUseIsNamed(t *testing.T) {
 	t.Parallel()
 	s, api := startNATSServer(t), footfalltest.NewAPI(t)
 	publish(t, s.ClientURL(), 1)
-	got := run(t, at(s, api), "relay", "-max-bytes", "2GiB", "-max-age", "unlimited")
+	got := run(t, at(s, api), "relay", "-subject", "shop.events")
 	assert.Equal(t, 1, got.status)
-	assert.Contains(t, got.err, `the NATS stream "FOOTFALL" exists with other settings: max bytes is 1073741824, not 2147483648 (-max-bytes); max age is 168h0m0s, not unlimited (-max-age): give -max-bytes 1073741824 -max-age 168h0m0s, and programs the same in stream.Config, or`)
-
-	p, _ := relayed(t, at(s, api)) // creates the stream of rejected events
-	assert.Equal(t, 0, p.stop().status)
-	got = run(t, at(s, api), "relay", "-rejected-max-bytes", "1MiB")
+	assert.Contains(t, got.err, `the NATS stream "FOOTFALL" exists with other settings: subjects is footfall.events, not shop.events (-subject): give -subject footfall.events, and programs the same in stream.Config, or`)
+	got = run(t, at(s, api), "relay", "-subject", "shop.events", "-max-bytes", "2GiB")
 	assert.Equal(t, 1, got.status)
-	assert.Contains(t, got.err, `"FOOTFALL_REJECTED" exists with other settings: max bytes is 67108864, not 1048576 (-rejected-max-bytes)`)
+	assert.Contains(t, got.err, `subjects is footfall.events, not shop.events (-subject); max bytes is 1073741824, not 2147483648 (-max-bytes): change the stream with nats stream edit FOOTFALL, or use another -stream and -subject`)
 
-	p, _ = relayed(t, at(s, api), "-stream", "OTHER", "-subject", "other.events", "-max-bytes", "2GiB", "-duplicate-window", "30s")
+	p, _ := relayed(t, at(s, api), "-stream", "OTHER", "-subject", "other.events", "-max-bytes", "2GiB", "-duplicate-window", "30s")
 	assert.Equal(t, 0, p.stop().status)
 	assert.Zero(t, messages(t, s.ClientURL(), "OTHER_REJECTED"))
 }
@@ -251,4 +248,18 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 		p.sees(`footfall: NATS at .*` + regexp.QuoteMeta(subject) + `: user "shop" of FOOTFALL_NATS_USER: give the user permission`)
 		assert.Equal(t, 1, p.wait(patience).status)
 	}
+}
+
+func TestARelayThatMayNotAcknowledgeEndsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "all", Password: "a"}, {Username: "relay", Password: "r", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{"$JS.ACK.>"}},
+		}}}
+	}), footfalltest.NewAPI(t)
+	publish(t, "nats://all:a@"+s.Addr().String(), 3)
+	got := run(t, at(s, api).with("FOOTFALL_NATS_USER", "relay").with("FOOTFALL_NATS_PASSWORD", "r"), "relay")
+	assert.Equal(t, 1, got.status, "%+v", got)
+	assert.Regexp(t, `the relay may not acknowledge events, and NATS would deliver them again and again: .*Publish to "\$JS\.ACK\.FOOTFALL.*": user "relay" of FOOTFALL_NATS_USER: give the user permission for it: .*\$JS\.ACK\.>`, got.err)
+	assert.Empty(t, api.Requests())
 }

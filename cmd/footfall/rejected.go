@@ -44,12 +44,7 @@ func rejectedCommand(stdout, stderr io.Writer) *cli.Command {
 			sub("purge", "remove them for good; all with -yes", "[SEQ|ID …]", (*rejections).purge,
 				&cli.BoolFlag{Name: "yes", Usage: "remove all rejected events"}),
 		},
-		Action: func(_ context.Context, c *cli.Command) error {
-			if c.Args().Present() {
-				return shell.UsageError("there is no command %q; %s -help lists the commands", c.Args().First(), c.FullName())
-			}
-			return shell.UsageError("which command? %s list, retry or purge", c.FullName())
-		},
+		Action: shell.NeedsCommand("list, retry or purge"),
 	}
 }
 
@@ -147,7 +142,9 @@ func (r *rejections) move(ctx context.Context, f func(context.Context, ...uint64
 	n := 0
 	seqs, err := r.seqs(ctx)
 	if err == nil {
-		n, err = f(ctx, seqs...)
+		if n, err = f(ctx, seqs...); errors.Is(err, jetstream.ErrMsgNotFound) {
+			err = fmt.Errorf("another command has retried or purged an event meanwhile: %w; %w", err, errNoneSuch)
+		}
 	}
 	if r.Bool("json") {
 		return errors.Join(err, shell.WriteJSON(r.out, map[string]int{key: n}))

@@ -88,3 +88,19 @@ func TestPurgeOfAllNeedsYes(t *testing.T) {
 	assert.Empty(t, listed(t, e))
 	assert.Equal(t, 0, p.stop().status)
 }
+
+func TestCommandsAtTheSameTimeDoNotStopEachOther(t *testing.T) {
+	t.Parallel()
+	e, api, _ := rejecting(t, 300)
+	api.Always(footfalltest.Accept())
+	var running []*process
+	for _, args := range [][]string{{"retry"}, {"retry", "-json"}, {"purge", "-yes"}} {
+		running = append(running, begin(t, e, append([]string{"rejected"}, args...)...))
+	}
+	for _, p := range running {
+		got := p.wait(patience)
+		assert.Equal(t, 0, got.status, "%+v", got)
+		assert.Empty(t, got.err)
+	}
+	assert.Empty(t, listed(t, e))
+}

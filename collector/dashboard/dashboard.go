@@ -216,7 +216,7 @@ func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errBusy):
 		status = http.StatusServiceUnavailable
 	case isRange:
-		b.showErrorPage(w, r, errorPage{http.StatusUnprocessableEntity, "There is no such range", string(badRange)})
+		b.showErrorPage(w, r, errorPage{Status: http.StatusUnprocessableEntity, Title: "There is no such range", Words: string(badRange)})
 		return
 	case errors.Is(err, errStopping):
 		b.showErrorPage(w, r, stoppingPage)

@@ -119,7 +119,11 @@ func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
 		return
 	}
 	for _, e := range shell.Each(err) {
-		x.diagnose("stream", Bad, e)
+		level := Bad
+		if other, ok := errors.AsType[*stream.SettingsError](e); ok && !other.Fatal() {
+			level = Warn
+		}
+		x.diagnose("stream", level, e)
 	}
 	if err == nil {
 		x.add("stream", Good, "has the settings of -stream, -subject, -replicas and the other flags", "")
@@ -135,7 +139,7 @@ func (x *NATSExam) replicas(ctx context.Context, js jetstream.JetStream) {
 	}
 	info := s.CachedInfo()
 	if info.Config.Replicas == 1 {
-		x.add("replicas", Warn, "1: events are lost with the disk of their server", "for a fleet, run three servers and set -replicas 3, with nats stream edit for a stream that exists")
+		x.add("replicas", Warn, "1: events are lost with the disk of their server", "for a fleet, run three servers and set -replicas 3, with footfall stream apply -replicas 3 for a stream that exists")
 		return
 	}
 	var behind []string

@@ -49,7 +49,7 @@ func StreamFlags() []cli.Flag {
 	return append(NameFlags(),
 		shell.Option("replicas", "FOOTFALL_NATS_REPLICAS", "`NUMBER` of servers that keep each event, 1, 3 or 5; without it 3"),
 		shell.Option("max-bytes", "FOOTFALL_NATS_MAX_BYTES", "`SIZE` above which the stream refuses events; without it 1GiB"),
-		shell.Option("max-age", "FOOTFALL_NATS_MAX_AGE", "`DURATION` after which events are removed unsent, or unlimited; without it 168h"),
+		shell.Option("max-age", "FOOTFALL_NATS_MAX_AGE", "`DURATION` after which events are removed unsent, or unlimited; without it 168h. The collector's -idempotency-window should be as long"),
 		shell.Option("duplicate-window", "FOOTFALL_NATS_DUPLICATE_WINDOW", "`DURATION` in which an event that is published twice is kept once; without it 2m"),
 		shell.Option("rejected-max-bytes", "FOOTFALL_NATS_REJECTED_MAX_BYTES", "`SIZE` above which the oldest rejected events are removed; without it 64MiB"),
 		shell.Option("rejected-max-age", "FOOTFALL_NATS_REJECTED_MAX_AGE", "`DURATION` after which rejected events are removed, or unlimited; without it 720h"),
@@ -161,6 +161,11 @@ func ReadStream(v *shell.Values) stream.Config {
 		v.Wrong(cmp.Or(name, field), "is wrong: "+reason)
 	}
 	return cfg
+}
+
+// BoundsGiven reports whether cfg has a bound of a stream.
+func BoundsGiven(cfg stream.Config) bool {
+	return cfg.Replicas != 0 || cfg.MaxBytes != 0 || cfg.MaxAge != 0 || cfg.DuplicateWindow != 0 || cfg.RejectedMaxBytes != 0 || cfg.RejectedMaxAge != 0
 }
 
 // Require reports that no address is set. or names what may be set in its place.

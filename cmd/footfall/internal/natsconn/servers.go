@@ -101,6 +101,9 @@ func (s *Servers) Diagnose(err error) (found, remedy string) {
 		return differences(e)
 	}
 	found = strings.TrimPrefix(err.Error(), "stream: ")
+	if errors.Is(err, stream.ErrAckDenied) {
+		found, _, _ = strings.Cut(found, ": give its user")
+	}
 	return strings.TrimPrefix(strings.TrimPrefix(found, "NATS: "), "nats: "), s.remedy(err)
 }
 
@@ -115,22 +118,29 @@ var flagOf = map[string]string{
 
 // differences says what differs between an existing stream and the flags, and what to do.
 func differences(e *stream.SettingsError) (found, remedy string) {
-	var list, flags []string
+	var list, as, to []string // as the stream is, and as the flags want it
 	for _, d := range e.Differences {
 		text := fmt.Sprintf("%s is %s, not %s", d.Setting, d.Have, d.Want)
-		name := flagOf[d.Setting]
-		if strings.HasSuffix(e.Stream, "_REJECTED") && strings.HasPrefix(name, "max-") {
-			name = "rejected-" + name
+		name, have := flagOf[d.Setting], d.Have
+		if strings.HasSuffix(e.Stream, "_REJECTED") {
+			have = strings.TrimSuffix(have, ".rejected") // of the subject
+			if strings.HasPrefix(name, "max-") {
+				name = "rejected-" + name
+			}
 		}
 		if name != "" {
 			text += " (-" + name + ")"
-			flags = append(flags, "-"+name+" "+d.Have)
+			as, to = append(as, "-"+name+" "+have), append(to, "-"+name+" "+d.Want)
 		}
 		list = append(list, text)
 	}
-	remedy = "change the stream with nats stream edit " + e.Stream + ", or use another -stream and -subject"
-	if len(flags) == len(list) {
-		remedy = "give " + strings.Join(flags, " ") + ", and programs the same in stream.Config, or " + remedy
+	switch {
+	case len(as) < len(list) || e.Fatal() && len(list) > 1:
+		remedy = "change the stream with nats stream edit " + e.Stream + ", or use another -stream and -subject"
+	case e.Fatal(): // the subject
+		remedy = "give " + as[0] + ", and programs the same in stream.Config, or use another -stream"
+	default:
+		remedy = "change the stream with footfall stream apply " + strings.Join(to, " ") + ", or give " + strings.Join(as, " ") + ", and programs the same in stream.Config"
 	}
 	return fmt.Sprintf("the NATS stream %q exists with other settings: %s", e.Stream, strings.Join(list, "; ")), remedy
 }
@@ -147,7 +157,7 @@ func (s *Servers) remedy(err error) string {
 	case errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
 		return s.as + ": they have expired: issue new ones"
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return s.as + ": give the user permission for the subjects of JetStream ($JS.API.>, $JS.ACK.>, _INBOX.>) and of the events"
+		return s.as + ": give the user permission for it: a program publishes to the subject of the events, a relay to $JS.API.>, $JS.ACK.> and the subject of rejected events, and both subscribe to _INBOX.>"
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		return "JetStream does not answer: add jetstream { store_dir: … } to the configuration of each server and enable it for the account, and see that a majority of the servers runs"
 	case errors.Is(err, jetstream.ErrStreamNotFound):

@@ -147,3 +147,13 @@ func NoArguments(_ context.Context, c *cli.Command) (context.Context, error) {
 	}
 	return nil, nil
 }
+
+// NeedsCommand is the Action of a command that only has subcommands. names lists them.
+func NeedsCommand(names string) cli.ActionFunc {
+	return func(_ context.Context, c *cli.Command) error {
+		if c.Args().Present() {
+			return UsageError("there is no command %q; %s -help lists the commands", c.Args().First(), c.FullName())
+		}
+		return UsageError("which command? %s %s", c.FullName(), names)
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/urfave/cli/v3"
+
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/natsconn"
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
+	"github.com/footfall-dev/footfall/stream"
+)
+
+func streamCommand(stdout, stderr io.Writer) *cli.Command {
+	apply := &cli.Command{
+		Name: "apply", Usage: "change the bounds of the streams to those that are given",
+		Description: "It changes -replicas, -max-bytes, -max-age, -duplicate-window, -rejected-max-bytes and -rejected-max-age\n" +
+			"of streams that exist, those of them that are given. Programs and relays go on meanwhile. A bound that\n" +
+			"would remove events is refused.",
+		Flags:  slices.Concat(natsconn.Flags(), natsconn.StreamFlags(), []cli.Flag{shell.JSONFlag()}),
+		Before: shell.NoArguments, OnUsageError: shell.WrongUsage,
+		Action: func(ctx context.Context, c *cli.Command) error { return applyBounds(ctx, c, stdout, stderr) },
+	}
+	return &cli.Command{
+		Name: "stream", Usage: "change the NATS stream of the events",
+		Commands: []*cli.Command{apply},
+		Action:   shell.NeedsCommand("apply"),
+	}
+}
+
+// appliedChange is a change in JSON.
+type appliedChange struct {
+	Stream  string `json:"stream"`
+	Setting string `json:"setting"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+}
+
+// applyBounds changes the streams, and prints the changes, also those before an error.
+func applyBounds(ctx context.Context, c *cli.Command, stdout, stderr io.Writer) error {
+	v := shell.Read(c)
+	s, cfg := natsconn.Read(v), natsconn.ReadStream(v)
+	s.Require(v, "")
+	if !natsconn.BoundsGiven(cfg) {
+		v.Problem("which bound? give at least one, such as -max-bytes 2GiB; %s -help lists them", c.FullName())
+	}
+	if err := v.Err(); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	nc, err := s.Connect("stream apply", log)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	cfg = s.Config(cfg, log)
+	cfg.Conn = nc
+	changes, err := stream.Apply(ctx, cfg)
+	if err = s.Explain(err); errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = fmt.Errorf("NATS at %s has no stream %q: the first program or relay creates it with its own settings, or correct -stream", s, cfg.Name)
+	}
+	return errors.Join(err, writeChanges(stdout, changes, err == nil, c.Bool("json")))
+}
+
+func writeChanges(out io.Writer, changes []stream.Change, all, json bool) error {
+	if json {
+		list := []appliedChange{}
+		for _, c := range changes {
+			list = append(list, appliedChange(c))
+		}
+		return shell.WriteJSON(out, map[string]any{"changed": list})
+	}
+	for _, c := range changes {
+		if _, err := fmt.Fprintf(out, "%s: %s was %s, is %s\n", c.Stream, c.Setting, c.From, c.To); err != nil {
+			return err
+		}
+	}
+	if all && len(changes) == 0 {
+		fmt.Fprintln(out, "The streams have these bounds.")
+	}
+	return nil
+}

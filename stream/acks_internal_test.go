@@ -1,0 +1,82 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall"
+)
+
+// deleted is a JetStream whose stream may be deleted and created again.
+type deleted struct {
+	jetstream.JetStream // nil
+	born                time.Time
+	err                 error
+}
+
+func (d *deleted) Stream(context.Context, string) (jetstream.Stream, error) {
+	return &bornStream{born: d.born}, d.err
+}
+
+type bornStream struct {
+	jetstream.Stream // nil
+	born             time.Time
+}
+
+func (s *bornStream) CachedInfo() *jetstream.StreamInfo {
+	return &jetstream.StreamInfo{Created: s.born}
+}
+
+func TestAMessageIsAnsweredOnlyInTheStreamThatItCameFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		js := &deleted{born: time.Now()}
+		l, err := simulatedLink(nil, Config{}.withDefaults(nil))
+		require.NoError(t, err)
+		defer l.nc.Close()
+		l.js = js
+		l.note(&jetstream.StreamInfo{Created: js.born})
+		f := newFeed(l, 10, time.Second)
+		settled, failing, another := newMessage(), newMessage(), newMessage()
+		f.put([]jetstream.Msg{settled, failing}, js.born)
+		records := take(f)
+		f.Settle(records[:1], footfall.OutcomeDelivered, nil)
+		js.born = js.born.Add(time.Second)
+		f.put([]jetstream.Msg{another}, js.born)
+		require.NoError(t, f.acks.send(t.Context()))
+		f.extend()
+		f.handBack(records[1].ID, jetstream.Msg.Nak)
+		f.Settle(take(f), footfall.OutcomeDelivered, nil)
+		require.NoError(t, f.acks.send(t.Context()))
+		assert.Equal(t, []int{0, 0, 1}, []int{settled.acks, failing.naks, another.acks})
+		assert.Equal(t, []int{0, 1}, []int{failing.extended, another.extended})
+		assert.Equal(t, Stats{Taken: 3, Delivered: 2, HandedBack: 1}, f.read())
+	})
+}
+
+func TestAcknowledgementsWaitUntilNATSKnowsTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		js := &deleted{born: time.Now(), err: errors.New("no leader")}
+		l, err := simulatedLink(nil, Config{}.withDefaults(nil))
+		require.NoError(t, err)
+		defer l.nc.Close()
+		l.js = js
+		l.note(&jetstream.StreamInfo{Created: js.born})
+		f, m := newFeed(l, 10, time.Second), newMessage()
+		f.put([]jetstream.Msg{m}, js.born)
+		f.Settle(take(f), footfall.OutcomeDelivered, nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Zero(t, m.acks)
+		js.err = nil
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, 1, m.acks)
+	})
+}

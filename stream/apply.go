@@ -1,0 +1,124 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Change is a bound of a stream that [Apply] has changed.
+type Change struct {
+	Stream  string
+	Setting string // as in [Difference]
+	From    string
+	To      string
+}
+
+// Apply changes the bounds of the stream of events and of the stream of rejected events to the
+// fields of cfg that are not zero: Replicas, MaxBytes, MaxAge, DuplicateWindow, RejectedMaxBytes and
+// RejectedMaxAge. Programs and relays go on meanwhile. Apply returns the changes, also those before
+// an error. It creates no stream. The error matches jetstream.ErrStreamNotFound if there is no
+// stream of events, and is a [*SettingsError] if a stream cannot be used whatever its bounds are. A
+// bound that would remove events of a stream is an error, too.
+func Apply(ctx context.Context, cfg Config) ([]Change, error) {
+	given := cfg
+	cfg = cfg.withDefaults(nil)
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	link, err := dial(cfg, "footfall stream apply", 0)
+	if err != nil {
+		return nil, err
+	}
+	defer link.close()
+	if !link.nc.IsConnected() {
+		return nil, link.away()
+	}
+	changes, err := link.apply(ctx, cfg.wanted(), bounds{given.Replicas, given.MaxBytes, given.MaxAge, given.DuplicateWindow})
+	if err != nil {
+		return changes, err
+	}
+	more, err := link.apply(ctx, cfg.wantedRejected(), bounds{given.Replicas, given.RejectedMaxBytes, given.RejectedMaxAge, given.DuplicateWindow})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = nil // the first relay creates it
+	}
+	return append(changes, more...), err
+}
+
+// bounds are the bounds of a stream. Zero keeps a bound.
+type bounds struct {
+	replicas  int
+	bytes     int64
+	age       time.Duration // negative for none
+	duplicate time.Duration
+}
+
+// apply changes the bounds of a stream, in one request.
+func (l *link) apply(ctx context.Context, want jetstream.StreamConfig, b bounds) ([]Change, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
+	defer cancel()
+	s, err := l.js.Stream(ctx, want.Name)
+	if err != nil {
+		return nil, l.refused(want.Name, err)
+	}
+	info := s.CachedInfo()
+	if other, ok := errors.AsType[*SettingsError](compare(info.Config, want)); ok && other.Fatal() {
+		return nil, other
+	}
+	before, after := info.Config, b.in(info.Config)
+	changes := changed(before, after)
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	if err := keeps(info, after); err != nil {
+		return nil, err
+	}
+	if _, err := l.js.UpdateStream(ctx, after); err != nil {
+		return nil, l.refused(want.Name, err)
+	}
+	return changes, nil
+}
+
+// in returns c with the bounds that are not zero.
+func (b bounds) in(c jetstream.StreamConfig) jetstream.StreamConfig {
+	if b.replicas != 0 {
+		c.Replicas = b.replicas
+	}
+	if b.bytes != 0 {
+		c.MaxBytes = b.bytes
+	}
+	if b.age != 0 {
+		c.MaxAge = max(b.age, 0)
+	}
+	if b.duplicate != 0 {
+		c.Duplicates = b.duplicate
+	}
+	return c
+}
+
+// changed lists what differs between two settings of a stream.
+func changed(before, after jetstream.StreamConfig) (list []Change) {
+	if other, ok := errors.AsType[*SettingsError](compare(before, after)); ok {
+		for _, d := range other.Differences {
+			list = append(list, Change{after.Name, d.Setting, d.Have, d.Want})
+		}
+	}
+	return list
+}
+
+// keeps returns an error if the stream would lose events with the bounds of after. A stream that
+// discards new messages keeps those that are there.
+func keeps(info *jetstream.StreamInfo, after jetstream.StreamConfig) error {
+	state := info.State
+	oldest := info.TimeStamp.Sub(state.FirstTime)
+	switch {
+	case state.Msgs > 0 && after.MaxAge > 0 && oldest > after.MaxAge:
+		return fmt.Errorf("stream: max age %v would remove events of NATS stream %q, whose oldest is %v old: deliver or purge them first", after.MaxAge, after.Name, oldest.Round(time.Second))
+	case after.Discard == jetstream.DiscardOld && after.MaxBytes > 0 && state.Bytes > uint64(after.MaxBytes):
+		return fmt.Errorf("stream: max bytes %d would remove events of NATS stream %q, which has %d bytes: retry or purge them first", after.MaxBytes, after.Name, state.Bytes)
+	}
+	return nil
+}
