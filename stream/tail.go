@@ -46,6 +46,9 @@ func Tail(ctx context.Context, cfg Config, f func(Event)) error {
 		case <-closed:
 			return fmt.Errorf("stream: NATS has closed the connection: %w", cmp.Or(link.nc.LastError(), nats.ErrConnectionClosed))
 		case m := <-messages:
+			if only := m.Header.Get(jetstream.ExpectedStreamHeader); only != "" && only != cfg.Name {
+				continue // NATS refuses it: footfall doctor asks whether it may publish
+			}
 			f(Event{ID: eventID(m.Header.Get(jetstream.MsgIDHeader)), Body: m.Data})
 		case <-ctx.Done():
 			return ctx.Err()

@@ -33,7 +33,7 @@ func (x *Exam) Run(ctx context.Context) *Report {
 		r.add("event", Bad, "none sent, because there is no API to send it to", "-send asks the API: set FOOTFALL_BASE_URL and FOOTFALL_API_KEY, or omit -send")
 	}
 	if viaNATS {
-		x.NATS.Report = r
+		x.NATS.Report, x.NATS.use = r, u
 		x.NATS.run(ctx)
 	}
 	return r

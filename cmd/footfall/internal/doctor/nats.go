@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -26,6 +24,9 @@ type NATSExam struct {
 	Settings []Finding         // that are set
 	Stream   stream.Config
 	Monitors []string // URLs of monitoring ports
+
+	use     use
+	denials denials
 }
 
 // run checks the servers of NATS and the streams.
@@ -39,6 +40,7 @@ func (x *NATSExam) run(ctx context.Context) {
 	defer nc.Close()
 	if js := x.jetStream(ctx, nc); js != nil {
 		x.streams(ctx, js)
+		x.permissions(ctx, nc)
 	}
 	x.syncing(ctx)
 }
@@ -49,7 +51,7 @@ func (x *NATSExam) reachServers() (nc *nats.Conn) {
 	failed := make(map[string]error)
 	for _, text := range x.Servers.URLs {
 		begin := time.Now()
-		c, err := x.Servers.Only(text).Connect("doctor", slog.New(slog.DiscardHandler), nats.NoReconnect())
+		c, err := x.Servers.Only(text).Connect("doctor", slog.New(slog.DiscardHandler), nats.NoReconnect(), nats.ErrorHandler(x.denials.handle))
 		if err != nil {
 			failed[text] = err
 			continue
@@ -96,68 +98,18 @@ func (x *NATSExam) jetStream(ctx context.Context, nc *nats.Conn) jetstream.JetSt
 		x.diagnose("JetStream", Bad, err)
 		return nil
 	}
-	account, err := js.AccountInfo(ctx)
+	var account *jetstream.AccountInfo
+	err = x.denials.during(ctx, func(ctx context.Context) (err error) { account, err = js.AccountInfo(ctx); return err })
 	switch {
 	case err == nil:
 		x.add("JetStream", Good, fmt.Sprintf("enabled, %d streams", account.Streams), "")
-		return js
-	case errors.Is(nc.LastError(), nats.ErrPermissionViolation):
-		x.add("JetStream", Skipped, "the user has no permission to ask; a program that only publishes needs none", "to check the stream, run doctor with -creds of a user that may use $JS.API.>")
+	case isDenied(err):
+		x.add("JetStream", Skipped, "the user has no permission to ask for the account; programs and relays need none", "")
 	default:
 		x.diagnose("JetStream", Bad, err)
+		return nil
 	}
-	return nil
-}
-
-// streams compares the streams with the settings, and reports what keeps them.
-func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
-	cfg := x.Stream
-	cfg.Conn, cfg.Logger = js.Conn(), slog.New(slog.DiscardHandler)
-	err := stream.Check(ctx, cfg)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		x.diagnose("stream", Skipped, err)
-		return
-	}
-	for _, e := range shell.Each(err) {
-		level := Bad
-		if other, ok := errors.AsType[*stream.SettingsError](e); ok && !other.Fatal() {
-			level = Warn
-		}
-		x.diagnose("stream", level, e)
-	}
-	if err == nil {
-		x.add("stream", Good, "has the settings of -stream, -subject, -replicas and the other flags", "")
-	}
-	x.replicas(ctx, js)
-}
-
-// replicas reports which servers keep the events.
-func (x *NATSExam) replicas(ctx context.Context, js jetstream.JetStream) {
-	s, err := js.Stream(ctx, x.Stream.Name)
-	if err != nil {
-		return // streams has reported it
-	}
-	info := s.CachedInfo()
-	if info.Config.Replicas == 1 {
-		x.add("replicas", Warn, "1: events are lost with the disk of their server", "for a fleet, run three servers and set -replicas 3, with footfall stream apply -replicas 3 for a stream that exists")
-		return
-	}
-	var behind []string
-	leader := ""
-	if info.Cluster != nil {
-		leader = info.Cluster.Leader
-		for _, p := range info.Cluster.Replicas {
-			if p.Offline || !p.Current {
-				behind = append(behind, p.Name)
-			}
-		}
-	}
-	if len(behind) == 0 {
-		x.add("replicas", Good, fmt.Sprintf("%d current, leader %s", info.Config.Replicas, leader), "")
-		return
-	}
-	x.add("replicas", Warn, fmt.Sprintf("%d of %d current, leader %s; offline or behind: %s", info.Config.Replicas-len(behind), info.Config.Replicas, leader, strings.Join(behind, ", ")),
-		"start these servers, or wait until they have caught up: without a majority, NATS accepts no events")
+	return js
 }
 
 // syncRemedy says how to set sync_interval.

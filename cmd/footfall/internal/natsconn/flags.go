@@ -147,7 +147,7 @@ func (s *Servers) certificates(v *shell.Values) {
 func ReadStream(v *shell.Values) stream.Config {
 	cfg := stream.Config{
 		Name:             cmp.Or(v.String("stream"), "FOOTFALL"),
-		Subject:          v.String("subject"),
+		Subject:          cmp.Or(v.String("subject"), "footfall.events"),
 		Replicas:         v.Number("replicas", "1, 3 or 5"),
 		MaxBytes:         v.Size("max-bytes"),
 		MaxAge:           v.Duration("max-age", true),

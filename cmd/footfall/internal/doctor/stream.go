@@ -1,0 +1,160 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
+	"github.com/footfall-dev/footfall/stream"
+)
+
+// consumer is the one that relays share.
+const consumer = "footfall-relay"
+
+// streams compares the streams with the settings, and reports what is in the stream of events, who
+// takes it and what keeps it.
+func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
+	cfg := x.Stream
+	cfg.Conn, cfg.Logger = js.Conn(), slog.New(slog.DiscardHandler)
+	err := x.denials.during(ctx, func(ctx context.Context) error { return stream.Check(ctx, cfg) })
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		x.diagnose("stream", Skipped, err)
+		return
+	}
+	var s jetstream.Stream
+	problem := x.denials.during(ctx, func(ctx context.Context) (err error) { s, err = js.Stream(ctx, cfg.Name); return err })
+	if isDenied(problem) {
+		x.add("stream", Skipped, "the user has no permission to read it; a program that only publishes needs none", "to check the stream, give the user permission to publish to $JS.API.STREAM.INFO."+cfg.Name)
+		return
+	}
+	same := true
+	for _, e := range shell.Each(err) {
+		other, different := errors.AsType[*stream.SettingsError](e)
+		switch {
+		case different && !other.Fatal():
+			x.diagnose("stream", Warn, e)
+		case different || !isDenied(err): // a program need not read the stream of rejected events
+			x.diagnose("stream", Bad, e)
+		default:
+			continue
+		}
+		same = false
+	}
+	if same {
+		x.add("stream", Good, "has the settings of -stream, -subject, -replicas and the other flags", "")
+	}
+	if problem == nil {
+		info := s.CachedInfo()
+		x.replicas(info)
+		x.fill(info)
+		x.lag(ctx, s)
+	}
+}
+
+// replicas reports which servers keep the events.
+func (x *NATSExam) replicas(info *jetstream.StreamInfo) {
+	if info.Config.Replicas == 1 {
+		x.add("replicas", Warn, "1: events are lost with the disk of their server", "for a fleet, run three servers and set -replicas 3, with footfall stream apply -replicas 3 for a stream that exists")
+		return
+	}
+	var behind []string
+	leader := ""
+	if info.Cluster != nil {
+		leader = info.Cluster.Leader
+		for _, p := range info.Cluster.Replicas {
+			if p.Offline || !p.Current {
+				behind = append(behind, p.Name)
+			}
+		}
+	}
+	if len(behind) == 0 {
+		x.add("replicas", Good, fmt.Sprintf("%d current, leader %s", info.Config.Replicas, leader), "")
+		return
+	}
+	x.add("replicas", Warn, fmt.Sprintf("%d of %d current, leader %s; offline or behind: %s", info.Config.Replicas-len(behind), info.Config.Replicas, leader, strings.Join(behind, ", ")),
+		"start these servers, or wait until they have caught up: without a majority, NATS accepts no events")
+}
+
+// fill reports how full the stream is.
+func (x *NATSExam) fill(info *jetstream.StreamInfo) {
+	state, most := info.State, info.Config.MaxBytes
+	if most <= 0 {
+		x.add("fill", Good, humanize.IBytes(state.Bytes)+", without a bound", "")
+		return
+	}
+	found := fmt.Sprintf("%s of %s", humanize.IBytes(state.Bytes), humanize.IBytes(uint64(most)))
+	const remedy = "see that relays deliver the events, or raise the bound with footfall stream apply -max-bytes"
+	event := state.Bytes / max(state.Msgs, 1)
+	switch free := uint64(max(most-int64(state.Bytes), 0)); {
+	case free <= 2*event || info.Config.MaxMsgs > 0 && state.Msgs >= uint64(info.Config.MaxMsgs):
+		x.add("fill", Bad, "full, NATS refuses events: "+found, remedy)
+	case free < uint64(most)/5:
+		x.add("fill", Warn, found, remedy)
+	default:
+		x.add("fill", Good, found, "")
+	}
+}
+
+// late is the age of an event in the stream that needs attention.
+const late = 5 * time.Minute
+
+// lag reports whether relays take the events.
+func (x *NATSExam) lag(ctx context.Context, s jetstream.Stream) {
+	info := s.CachedInfo()
+	state := info.State
+	found := "no events"
+	oldest := time.Duration(0)
+	if state.Msgs > 0 {
+		oldest = max(0, info.TimeStamp.Sub(state.FirstTime))
+		found = fmt.Sprintf("%d events, the oldest %v old", state.Msgs, oldest.Round(time.Second))
+	}
+	var held *jetstream.ConsumerInfo
+	err := x.denials.during(ctx, func(ctx context.Context) error {
+		c, err := s.Consumer(ctx, consumer)
+		if err == nil {
+			held = c.CachedInfo()
+		}
+		return err
+	})
+	missing := errors.Is(err, jetstream.ErrConsumerNotFound)
+	switch {
+	case missing && state.Consumers > 0:
+		x.foreign(ctx, s)
+		return
+	case missing && state.Msgs > 0:
+		x.add("lag", Warn, found+", and no relay has connected yet", "start a relay, such as footfall relay")
+		return
+	case held != nil:
+		found += fmt.Sprintf(", %d of them with relays", held.NumAckPending)
+	}
+	if oldest > late {
+		x.add("lag", Warn, found, "see that relays run, and what /readyz or the log of each says")
+		return
+	}
+	x.add("lag", Good, found, "")
+}
+
+// foreign reports the consumers that keep relays from the stream.
+func (x *NATSExam) foreign(ctx context.Context, s jetstream.Stream) {
+	names := "of another name"
+	_ = x.denials.during(ctx, func(ctx context.Context) error { // otherwise the name is not known
+		list := s.ConsumerNames(ctx)
+		var all []string
+		for name := range list.Name() {
+			all = append(all, fmt.Sprintf("%q", name))
+		}
+		if len(all) > 0 {
+			names = strings.Join(all, ", ")
+		}
+		return list.Err()
+	})
+	x.add("consumer", Bad, fmt.Sprintf("the stream has a consumer %s, and a work queue takes no second one: footfall relay cannot take events", names),
+		fmt.Sprintf("remove it with nats consumer rm %s, unless it is the RelayConfig.Consumer of your own relays", x.Stream.Name))
+}
