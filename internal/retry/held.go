@@ -37,7 +37,6 @@ type Held[T any] struct {
 	ready    list[T]
 	groups   groups[T]
 	inFlight map[uuid.UUID]attemptError
-	turn     uint // of any
 	timer    *time.Timer
 	woken    time.Time // wake was called for the events that were due then
 	close    closing[T]
