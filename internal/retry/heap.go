@@ -104,6 +104,14 @@ func (l *list[T]) newest() *heldEvent[T] {
 	return l.events[len(l.events)-1]
 }
 
+// oldest returns the oldest event, or nil.
+func (l *list[T]) oldest() *heldEvent[T] {
+	if len(l.events) == 0 {
+		return nil
+	}
+	return l.events[0]
+}
+
 // some returns the newest, a random and the oldest event in turns, or nil. Events that fail for the same
 // reason are often neighbors.
 func (l *list[T]) some() *heldEvent[T] {
@@ -118,5 +126,5 @@ func (l *list[T]) some() *heldEvent[T] {
 	case 2:
 		return l.events[rand.IntN(n)]
 	}
-	return l.events[0]
+	return l.oldest()
 }

@@ -246,7 +246,7 @@ func (h *Held[T]) find(p Pick, now time.Time) *heldEvent[T] {
 	case Suspect:
 		return h.suspects.due(now)
 	case Ready:
-		return h.ready.some()
+		return h.ready.oldest()
 	case Probe, Early:
 		return h.probe(p, now)
 	}
