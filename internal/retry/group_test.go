@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -39,11 +40,11 @@ func TestEventsOfAGroupTakeTurnsAsProbes(t *testing.T) {
 				h.Add(event(string(c), row.wait), b, now)
 			}
 			assert.Equal(t, min(1, len(row.want)), h.Due(now))
-			sent := ""
+			var sent strings.Builder
 			for e, ok := h.Take(row.pick, now); ok; e, ok = h.Take(row.pick, now) {
-				sent += e.Value
+				sent.WriteString(e.Value)
 			}
-			assert.Equal(t, row.want, sent)
+			assert.Equal(t, row.want, sent.String())
 		})
 	}
 }
