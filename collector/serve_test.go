@@ -388,3 +388,51 @@ func TestRequestsThatDoNotArriveAreClosedAboveTheBound(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, answer.StatusCode)
 }
+
+// readNothing opens one connection after the other until ctx ends. On each it sends requests and reads no
+// answer, until the service closes it.
+func (s *service) readNothing(ctx context.Context) {
+	requests := strings.Repeat("GET /openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n", 100)
+	for ctx.Err() == nil {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			return
+		}
+		stop := context.AfterFunc(ctx, func() { conn.Close() })
+		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+		for err == nil {
+			_, err = io.WriteString(conn, requests)
+		}
+		stop()
+		conn.Close()
+	}
+}
+
+func TestClientsThatReadNoAnswersShutNobodyOut(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	s := serve(t, Config{MaxConnections: most})
+	ctx, stop := context.WithCancel(t.Context())
+	var floods sync.WaitGroup
+	for range 2 * most {
+		floods.Go(func() { s.readNothing(ctx) })
+	}
+	defer floods.Wait()
+	defer stop()
+	require.Eventually(t, func() bool { return s.inFlight.Load() == most }, 10*time.Second, time.Millisecond)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second} // Config.WriteTimeout is 30 s
+	for range 2 {
+		response, err := client.Get(s.url + "/livez")
+		require.NoError(t, err)
+		response.Body.Close()
+		assert.Equal(t, http.StatusOK, response.StatusCode)
+		r, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/v1/events", strings.NewReader(s.event("x", pageURL, "{}")))
+		require.NoError(t, err)
+		r.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}}
+		response, err = client.Do(r)
+		require.NoError(t, err)
+		response.Body.Close()
+		assert.Equal(t, http.StatusAccepted, response.StatusCode)
+	}
+	assert.Len(t, s.stored(t), 2)
+}

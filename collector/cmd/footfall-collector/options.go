@@ -72,7 +72,7 @@ func (s *settings) forServe() {
 	s.text(&s.proxies, "trusted-proxies", "FOOTFALL_TRUSTED_PROXIES", "", "`addresses` or networks of your proxies, separated by commas, such as 127.0.0.1 or\n10.0.0.0/8. Their X-Forwarded-For header is trusted. If a proxy is not listed, all\nvisitors behind it count as one. nginx sends it with\nproxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")
 	s.text(&s.retention, "retention", "FOOTFALL_RETENTION", "", "`duration` to keep events, such as 90d; by default forever")
 	s.text(&s.keyRate, "key-rate", "FOOTFALL_KEY_RATE", "", "maximum `number` of events per second for each API key, -1 for no limit;\nby default 50000")
-	s.text(&s.conns, "max-connections", "FOOTFALL_MAX_CONNECTIONS", "", "maximum `number` of connections; by default 4000. Above it the connection is closed that\nwaits the longest for a request, or for the rest of one")
+	s.text(&s.conns, "max-connections", "FOOTFALL_MAX_CONNECTIONS", "", "maximum `number` of connections; by default 4000. Above it the connection is closed that\nhas waited the longest for its client to send a request or to read an answer")
 	s.text(&s.window, "idempotency-window", "FOOTFALL_IDEMPOTENCY_WINDOW", "", "`duration` to remember Idempotency-Keys, from 1m to 30d; by default 24h. Events that\nrepeat a remembered key count once. Each key takes about 110 bytes on disk")
 	s.text(&s.options.metrics, "metrics", "FOOTFALL_METRICS", "", "`address` of a second listener that serves metrics for Prometheus at /metrics, to anyone\nwho reaches it, such as 127.0.0.1:9090; by default none")
 }

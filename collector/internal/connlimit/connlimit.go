@@ -9,47 +9,37 @@ import (
 	"time"
 )
 
-// shortIdle is how long a connection may wait for a request while more than three quarters of the
-// bound are in use and others connect.
-const shortIdle = 5 * time.Second
+const (
+	// shortIdle is how long a connection may wait for its client while more than three quarters of
+	// the bound are in use and others connect.
+	shortIdle = 5 * time.Second
+
+	// sendBuffer bounds the bytes of answers that the kernel keeps for a client. Linux lets them take
+	// twice as much memory. By itself it would keep 4 MB for a client that reads nothing.
+	sendBuffer = 64 << 10
+)
 
 // Limit bounds the connections of one server: give the server the listener of [Limit.Listen], the
 // handler of [Limit.Handler], [Limit.ConnState] as its ConnState and [Limit.ConnContext] as its
-// ConnContext. At the bound, the connection that has waited longest is closed for a new one. A
-// waiting connection is idle, or its request has not arrived completely. If the requests of all
-// connections have arrived, the new connection waits.
+// ConnContext. At the bound, the connection that has waited for its client longest is closed for a
+// new one. A connection waits if it is idle, if its request has not arrived completely, or if its
+// client does not read a part of the answer. If no connection has waited long enough, the new
+// connection waits.
 type Limit struct {
 	most int
 
-	mu     sync.Mutex
-	change sync.Cond // of the fields below
-	conns  map[net.Conn]*conn
-	quiet  conn // of the circular list of waiting connections: next is the oldest, prev the newest
-	closed bool
-}
-
-// conn is a connection within the limit.
-type conn struct {
-	net.Conn
-
-	since      time.Time // when it began to wait
-	prev, next *conn     // in the list, nil if the connection does not wait
-	gone       bool
-}
-
-// remove removes c from the list.
-func (c *conn) remove() {
-	if c.next != nil {
-		c.prev.next, c.next.prev = c.next, c.prev
-		c.prev, c.next = nil, nil
-	}
+	mu      sync.Mutex
+	change  sync.Cond // of the fields below
+	conns   map[net.Conn]*conn
+	waiting list
+	closed  bool
 }
 
 // New returns a limit of this many connections.
 func New(most int) *Limit {
 	l := &Limit{most: max(most, 1), conns: make(map[net.Conn]*conn)}
 	l.change.L = &l.mu
-	l.quiet.prev, l.quiet.next = &l.quiet, &l.quiet
+	l.waiting.init()
 	return l
 }
 
@@ -72,7 +62,18 @@ func (l *listener) Accept() (net.Conn, error) {
 		_ = conn.Close() // was never used
 		return nil, net.ErrClosed
 	}
+	boundSendBuffer(conn)
 	return conn, nil
+}
+
+// boundSendBuffer does nothing if the system has no such bound, or conn is not one of the system.
+func boundSendBuffer(conn net.Conn) {
+	if tls, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = tls.NetConn()
+	}
+	if tcp, ok := conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		_ = tcp.SetWriteBuffer(sendBuffer)
+	}
 }
 
 // Close implements net.Listener.
@@ -88,14 +89,21 @@ func (l *listener) Close() error {
 func (l *Limit) enter(accepted net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.conns) > l.most*3/4 && l.anyQuiet() && time.Since(l.quiet.next.since) > shortIdle {
-		l.dropOldest()
+	for len(l.conns) > l.most*3/4 {
+		c := l.waiting.first()
+		if c == nil || time.Since(c.since) <= shortIdle {
+			break
+		}
+		l.drop(c)
 	}
 	for len(l.conns) >= l.most && !l.closed {
-		if l.anyQuiet() {
-			l.dropOldest()
-		} else {
+		c := l.waiting.first()
+		if c == nil {
 			l.change.Wait()
+		} else if left := c.waits.patience() - time.Since(c.since); left > 0 {
+			l.waitFor(left)
+		} else {
+			l.drop(c)
 		}
 	}
 	if l.closed {
@@ -103,29 +111,30 @@ func (l *Limit) enter(accepted net.Conn) bool {
 	}
 	c := &conn{Conn: accepted}
 	l.conns[accepted] = c
-	l.append(c)
+	l.waiting.add(c, request)
 	return true
 }
 
-func (l *Limit) anyQuiet() bool { return l.quiet.next != &l.quiet }
-
-// append makes c the newest of the waiting connections.
-func (l *Limit) append(c *conn) {
-	c.since = time.Now()
-	c.prev, c.next = l.quiet.prev, &l.quiet
-	c.prev.next, c.next.prev = c, c
+// waitFor waits for a change, but not longer than left.
+func (l *Limit) waitFor(left time.Duration) {
+	timer := time.AfterFunc(left, func() {
+		l.mu.Lock() // after the call of Wait
+		defer l.mu.Unlock()
+		l.change.Broadcast()
+	})
+	defer timer.Stop()
+	l.change.Wait()
 }
 
-// dropOldest closes the connection that has waited longest.
-func (l *Limit) dropOldest() {
-	c := l.quiet.next
+// drop closes c.
+func (l *Limit) drop(c *conn) {
 	l.forget(c)
 	_ = c.Close() // the server notices
 }
 
 // forget removes c.
 func (l *Limit) forget(c *conn) {
-	c.remove()
+	c.leave()
 	c.gone = true
 	delete(l.conns, c.Conn)
 }
@@ -139,34 +148,48 @@ func (l *Limit) ConnState(changed net.Conn, state http.ConnState) {
 		return
 	}
 	switch state {
-	case http.StateNew, http.StateIdle:
-		l.becomeQuiet(c)
-	case http.StateActive: // the header has arrived
-		c.remove()
+	case http.StateNew:
+		l.waiting.add(c, request)
+	case http.StateActive: // waits until Handler is called, because the server answers some requests by itself
+	case http.StateIdle:
+		l.waiting.add(c, another)
 	default:
 		l.forget(c)
+	}
+	l.change.Signal()
+}
+
+// await notes that c waits for the rest of a request.
+func (l *Limit) await(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting.add(c, request)
+	l.change.Signal()
+}
+
+// work notes that the request of c has arrived and that c does not wait.
+func (l *Limit) work(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.leave()
+}
+
+// write notes that a part of an answer is written, so that c waits for its client to read it, unless c
+// already waits for the rest of the request.
+func (l *Limit) write(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.waits == nothing {
+		l.waiting.add(c, reading)
 		l.change.Signal()
 	}
 }
 
-// await makes c a waiting connection until its request has arrived.
-func (l *Limit) await(c *conn) {
+// wrote notes that the part was written.
+func (l *Limit) wrote(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !c.gone {
-		l.becomeQuiet(c)
+	if c.waits == reading {
+		c.leave()
 	}
-}
-
-func (l *Limit) becomeQuiet(c *conn) {
-	c.remove()
-	l.append(c)
-	l.change.Signal()
-}
-
-// arrived notes that the request of c has arrived.
-func (l *Limit) arrived(c *conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c.remove()
 }

@@ -223,24 +223,76 @@ func TestAConnectionWithACompleteRequestIsNeverClosed(t *testing.T) {
 	}
 }
 
-func TestShutdownEndsAWaitingAccept(t *testing.T) {
-	t.Parallel()
-	limit := connlimit.New(1)
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	listener := limit.Listen(inner)
-	dial(t, inner.Addr().String())
-	first, err := listener.Accept()
-	require.NoError(t, err)
-	defer first.Close()
-	limit.ConnState(first, http.StateActive)
-	dial(t, inner.Addr().String())
-	ended := make(chan error, 1)
+// readNothing is a client that sends requests until its connection is closed, and reads no answer.
+func readNothing(t *testing.T, addr, request string) {
+	t.Helper()
+	c := dial(t, addr)
+	require.NoError(t, c.Conn.(*net.TCPConn).SetReadBuffer(4<<10))
+	many := strings.Repeat(request, 100)
 	go func() {
-		_, err := listener.Accept()
-		ended <- err
+		for err := error(nil); err == nil; {
+			_, err = io.WriteString(c, many)
+		}
 	}()
-	time.Sleep(20 * time.Millisecond)
-	require.NoError(t, listener.Close())
-	require.ErrorIs(t, <-ended, net.ErrClosed)
+}
+
+// endless writes an answer until the connection is closed, and returns its bytes.
+func endless(w http.ResponseWriter) (written int) {
+	for {
+		n, err := w.Write(make([]byte, 1000))
+		if written += n; err != nil {
+			return written
+		}
+	}
+}
+
+func TestAnswersThatAreNotReadDoNotShutOutANewcomer(t *testing.T) {
+	t.Parallel()
+	for name, request := range map[string]string{
+		"a long answer":         "GET /endless HTTP/1.1\r\nHost: x\r\n\r\n",
+		"a flushed answer":      "GET /flushed HTTP/1.1\r\nHost: x\r\n\r\n",
+		"many answers":          "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"answers of the server": "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", // which it makes without the handler
+		"answers to a body":     "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := serve(t, 3, func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/endless":
+					endless(w)
+				case "/flushed":
+					for err := error(nil); err == nil; {
+						_, _ = io.WriteString(w, "x")
+						err = http.NewResponseController(w).Flush()
+					}
+				default:
+					readAll(w, r)
+				}
+			})
+			for range 6 {
+				readNothing(t, addr, request)
+			}
+			for range 6 {
+				newcomer := dial(t, addr)
+				newcomer.send(t)
+				require.NoError(t, newcomer.answer())
+			}
+		})
+	}
+}
+
+func TestTheKernelKeepsLittleOfAnAnswerThatIsNotRead(t *testing.T) {
+	t.Parallel()
+	written := make(chan int, 1)
+	addr := serve(t, 1, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/endless" {
+			written <- endless(w)
+		}
+	})
+	readNothing(t, addr, "GET /endless HTTP/1.1\r\nHost: x\r\n\r\n")
+	newcomer := dial(t, addr)
+	newcomer.send(t)
+	require.NoError(t, newcomer.answer())
+	assert.Less(t, <-written, 1<<20)
 }
