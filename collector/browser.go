@@ -55,8 +55,7 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 	}
 	salt, at, err := c.salts.today(r.Context())
 	if err != nil {
-		c.trouble("no salt for visitor hashes", err)
-		return unavailable("the event could not be stored")
+		return c.notStored("no salt for visitor hashes", err)
 	}
 	e := d.Event(s.ID, s.Domain, at)
 	e.Visitor = visitorOf(&salt, s.ID, from, r.UserAgent())

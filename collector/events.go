@@ -97,14 +97,20 @@ func (c *Collector) keep(ctx context.Context, s *account.Site, e store.Event) *f
 	c.limit(&e)
 	added, err := c.store.Add(ctx, e)
 	if err != nil {
-		c.trouble("an event could not be stored", err)
-		return unavailable("the event could not be stored")
+		return c.notStored("an event could not be stored", err)
 	}
 	c.activity.saw(e.Site, e.At)
 	if added {
 		c.live.Publish(e)
 	}
 	return nil
+}
+
+// notStored is the answer to an event that the store does not take.
+func (c *Collector) notStored(why string, err error) *failure {
+	c.health.failed.Store(true)
+	c.trouble(why, err)
+	return unavailable("the event could not be stored")
 }
 
 // trouble logs a failure of the store, at most once per quiet period, because every request

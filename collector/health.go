@@ -2,6 +2,8 @@ package collector
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -23,8 +25,10 @@ const (
 
 // health shares one check, and its result, among all requests.
 type health struct {
+	failed atomic.Bool // an event could not be stored since the last check
 	checks singleflight.Group
 	last   atomic.Pointer[checked]
+	doubt  bool // the last check failed; of the check that runs
 }
 
 // checked is the result of a check.
@@ -33,20 +37,38 @@ type checked struct {
 	err error
 }
 
-// check reports whether the store takes a write, as an event needs it. It commits a record.
+// errNotStored is the result of a check after events that could not be stored.
+var errNotStored = errors.New("an event could not be stored since the last check")
+
+// check reports whether the store takes events.
 func (h *health) check(ctx context.Context, st store.Store) error {
 	_, err, _ := h.checks.Do("", func() (any, error) {
 		now := time.Now()
 		if last := h.last.Load(); last != nil && now.Sub(last.at) < checkEvery && !now.Before(last.at) {
 			return nil, last.err
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
-		defer cancel()
-		err := st.Put(ctx, kindHealth, store.Record{ID: "last", Data: []byte(now.UTC().Format(time.RFC3339))})
+		err := h.try(context.WithoutCancel(ctx), st, now)
+		h.doubt = err != nil
 		h.last.Store(&checked{time.Now(), err})
 		return nil, err
 	})
 	return err
+}
+
+// try commits a record, unless an event could not be stored since the last check. On a full disk a small
+// record may fit although no event does, so after an error the record is as large as an event may be.
+func (h *health) try(ctx context.Context, st store.Store, now time.Time) error {
+	if h.failed.Swap(false) {
+		return errNotStored
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	record := store.Record{ID: "last", Data: []byte(now.UTC().Format(time.RFC3339))}
+	if h.doubt {
+		record.Data = make([]byte, store.MaxBody)
+		_, _ = rand.Read(record.Data) // never fails; a file system may compress what is not random
+	}
+	return st.Put(ctx, kindHealth, record)
 }
 
 // serveHealth reports whether events can be stored and whether the store has met damage. The endpoint is public and reveals nothing
@@ -61,7 +83,9 @@ func (c *Collector) serveHealth(w http.ResponseWriter, r *http.Request) *failure
 			return unavailable("the store is damaged; the log says which file")
 		}
 	}
-	if err := c.health.check(r.Context(), c.store); err != nil {
+	if err := c.health.check(r.Context(), c.store); err == errNotStored {
+		return unavailable(err.Error())
+	} else if err != nil {
 		c.trouble("the store takes no events", err)
 		return unavailable("the store takes no events")
 	}
