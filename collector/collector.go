@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -108,6 +109,10 @@ func (c *Collector) begin(ctx context.Context) error {
 		return err
 	}
 	_, _, err := c.salts.today(ctx) // fail now rather than with each event of a browser
+	if errors.Is(err, store.ErrFull) {
+		c.trouble("no event can be stored", err)
+		return nil
+	}
 	return err
 }
 

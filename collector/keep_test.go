@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -109,6 +110,32 @@ func TestStoreThatFailsIsAnswered503(t *testing.T) {
 	assert.Contains(t, lines.String(), "disk is full")
 	assert.NotContains(t, lines.String(), "secret_name")
 }
+
+func TestAServiceStartsAlthoughItsDiskIsFull(t *testing.T) {
+	t.Parallel()
+	st := storetest.NewReference()
+	before := prepare(t, Config{Store: st})
+	require.Equal(t, 202, before.post(t.Context(), before.event("x", pageURL, "{}")).Code)
+	require.NoError(t, st.Remove(t.Context(), kindSalt, dayOf(time.Now()).Format(time.DateOnly))) // another day has begun
+	var log bytes.Buffer
+	c, err := New(t.Context(), Config{Store: unwritable{st}, Logger: textLogger(&log)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close(context.Background())) }()
+	s := &service{Collector: c, key: before.key, site: before.site}
+	assert.Equal(t, 503, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+	for path, want := range map[string]int{"/livez": 200, "/healthz": 503, "/login": 200} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		assert.Equal(t, want, w.Code, path)
+	}
+	assert.Contains(t, log.String(), "no event can be stored")
+}
+
+// unwritable is a store on a disk without space.
+type unwritable struct{ store.Store }
+
+func (unwritable) Put(context.Context, string, store.Record) error { return store.ErrFull }
+func (unwritable) Add(context.Context, store.Event) (bool, error)  { return false, store.ErrFull }
 
 func TestCommitThatTakesTooLongIsAnswered503(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"time"
 	"unicode/utf8"
+
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // ErrPassword is returned for a wrong password and for a wrong or used setup token.
@@ -143,7 +145,8 @@ const (
 	maxSessions = 100
 )
 
-// SignIn returns a token for [Account.SignedIn]. Only its hash is stored.
+// SignIn returns a token for [Account.SignedIn]. Only its hash is stored. If the store has no space,
+// the session ends with the process.
 func (a *Account) SignIn(ctx context.Context, text string) (token string, expires time.Time, err error) {
 	checked := a.current()
 	if !checked.is(text) {
@@ -155,10 +158,13 @@ func (a *Account) SignIn(ctx context.Context, text string) (token string, expire
 	if a.password != checked {
 		return "", time.Time{}, ErrPassword // it was changed meanwhile
 	}
-	if err := a.dropSessions(ctx); err != nil {
-		return "", time.Time{}, err
+	if err = a.dropSessions(ctx); err == nil {
+		err = save(ctx, a, kindSession, hashOf(token), a.sessions, session{expires})
 	}
-	return token, expires, save(ctx, a, kindSession, hashOf(token), a.sessions, session{expires})
+	if errors.Is(err, store.ErrFull) { // one who wants to look at a full disk's service must get in
+		a.sessions[hashOf(token)], err = session{expires}, nil
+	}
+	return token, expires, err
 }
 
 // dropSessions removes expired sessions, and makes room for one more.

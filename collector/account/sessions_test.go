@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 func signedUp(t *testing.T) (*Account, func() string) {
@@ -80,4 +82,27 @@ func TestAPasswordThatChangesWhileItIsCheckedIsWrong(t *testing.T) {
 			assert.Empty(t, a.sessions)
 		})
 	}
+}
+
+// full is a store on a disk without space.
+type full struct{ store.Store }
+
+func (full) Put(context.Context, string, store.Record) error { return store.ErrFull }
+func (full) Remove(context.Context, string, string) error    { return store.ErrFull }
+
+func TestTheOwnerCanSignInWhileTheDiskIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, signIn := signedUp(t)
+		first := signIn()
+		time.Sleep(sessionFor) // it cannot be removed, either
+		a.store = full{a.store}
+		token := signIn()
+		assert.True(t, a.SignedIn(token))
+		assert.False(t, a.SignedIn(first))
+		_, _, err := a.SignIn(t.Context(), "another horse battery")
+		require.ErrorIs(t, err, ErrPassword)
+		again, err := Open(t.Context(), a.store)
+		require.NoError(t, err)
+		assert.False(t, again.SignedIn(token), "it was not stored")
+	})
 }

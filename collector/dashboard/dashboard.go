@@ -225,6 +225,10 @@ func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusBadRequest
 	case errors.Is(err, errBusy):
 		status = http.StatusServiceUnavailable
+	case errors.Is(err, store.ErrFull):
+		b.Logger.ErrorContext(r.Context(), "dashboard: nothing can be changed", "path", r.URL.Path, "error", err)
+		b.showErrorPage(w, r, fullPage)
+		return
 	case errors.Is(err, errSlow), errors.Is(err, store.ErrTooLarge):
 		b.Logger.WarnContext(r.Context(), "dashboard: a report took too long or is too large", "path", r.URL.Path)
 		b.showErrorPage(w, r, slowPage)

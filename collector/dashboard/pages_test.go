@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -358,4 +360,25 @@ func TestThePageOfAnEventReadsThePropsOnce(t *testing.T) {
 	assert.Contains(t, body, "Sum of amount")
 	assert.Contains(t, body, "Values of plan")
 	assert.Equal(t, int64(1), calls.Load())
+}
+
+// unwritable is a store on a disk without space.
+type unwritable struct{ store.Store }
+
+func (unwritable) Put(context.Context, string, store.Record) error {
+	return fmt.Errorf("file: %w", store.ErrFull)
+}
+
+func TestAChangeOnAFullDiskSaysSo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	a, err := account.Open(t.Context(), unwritable{f.store})
+	require.NoError(t, err)
+	f.handler = New(Config{Account: a, Store: f.store, Live: f.hub, Logger: slog.New(slog.NewTextHandler(f.log, nil))})
+	b := f.signedIn()
+	got := b.post("/sites/new", url.Values{"name": {"Shop"}, "domain": {"shop.example.com"}})
+	assert.Equal(t, http.StatusServiceUnavailable, got.status)
+	assert.Contains(t, got.body, "The disk is full")
+	assert.Contains(t, got.body, "Nothing was changed")
+	assert.Contains(t, f.log.String(), "level=ERROR")
 }

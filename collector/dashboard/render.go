@@ -100,6 +100,11 @@ var slowPage = errorPage{
 	Status: http.StatusServiceUnavailable, Title: "This report takes too long", Words: "Choose a shorter range, or try again later.",
 }
 
+// fullPage is shown if a change cannot be stored.
+var fullPage = errorPage{
+	Status: http.StatusServiceUnavailable, Title: "The disk is full", Words: "Nothing was changed. Free some space on the disk of the service, and try again.",
+}
+
 func (b *board) showError(w http.ResponseWriter, r *http.Request, status int) {
 	page := errorPages[status]
 	page.Status = status

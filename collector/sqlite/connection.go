@@ -16,6 +16,8 @@ import (
 // it at a time.
 type connection struct {
 	conn       *sql.Conn
+	file       string
+	claimed    bool // the log belongs to the file
 	statements []*sql.Stmt
 	insert     *sql.Stmt
 	args       []any // of insert
@@ -27,13 +29,13 @@ type connection struct {
 	seq, seqEnd int64 // next number, and end of the reserved ones
 }
 
-func newConnection(ctx context.Context, db *sql.DB, cfg *Config, changed func(map[siteDay]change)) (*connection, error) {
+func newConnection(ctx context.Context, db *sql.DB, file string, cfg *Config, changed func(map[siteDay]change)) (*connection, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := &connection{
-		conn: conn, args: make([]any, fixedParameters+len(textColumns)), changed: changed,
+		conn: conn, file: file, args: make([]any, fixedParameters+len(textColumns)), changed: changed,
 		keys:    keys{conn: conn, now: cfg.Now, window: cfg.IdempotencyWindow},
 		changes: changes{touched: make(map[siteDay]change)},
 	}
@@ -68,9 +70,23 @@ func (c *connection) exec(statement string, args ...any) error {
 	return err
 }
 
+// claim makes the log belong to the file, unless it does already. Nothing may be written before. If the
+// disk is full when the store is opened, the next writes try it again.
+func (c *connection) claim(ctx context.Context) error {
+	if c.claimed {
+		return nil
+	}
+	err := claimLog(ctx, c.file, c.conn)
+	c.claimed = err == nil
+	return err
+}
+
 // transact runs f in a transaction. After an error it rolls back the file and clears the
 // cached state.
 func (c *connection) transact(f func() error) error {
+	if err := c.claim(background); err != nil {
+		return err
+	}
 	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -163,6 +179,9 @@ func splitURL(url, path string) (origin, rest string) {
 }
 
 func (c *connection) scrub() error {
+	if err := c.claim(background); err != nil {
+		return err
+	}
 	if err := c.exec("PRAGMA busy_timeout(0)"); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -64,6 +65,9 @@ type fileError struct {
 func (e *fileError) Error() string { return "sqlite: " + e.file + ": " + e.err.Error() }
 func (e *fileError) Unwrap() error { return e.err }
 
+// Is implements the interface that errors.Is looks for.
+func (e *fileError) Is(target error) bool { return target == store.ErrFull && isFull(e.err) }
+
 // makeFile creates the file and its directory if necessary, readable only by their owner.
 // SQLite by itself would use the umask.
 func makeFile(file string) error {
@@ -118,6 +122,14 @@ func isDamage(err error) bool {
 		return primary == codes.SQLITE_CORRUPT || primary == codes.SQLITE_NOTADB
 	}
 	return false
+}
+
+// isFull reports whether the disk has no space.
+func isFull(err error) bool {
+	if of, ok := errors.AsType[*driver.Error](err); ok {
+		return of.Code()&0xff == codes.SQLITE_FULL
+	}
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // background is the context of the writer's statements. A caller's context would interrupt

@@ -52,17 +52,17 @@ func hasLog(file string) bool {
 // claimLog gives the file another identity and notes it as the owner of the log. A copy of the
 // file that was made before does not have it. There is no note while the file changes, so that
 // the log belongs to the file wherever the process ends.
-func claimLog(ctx context.Context, file string, db *sql.DB) error {
+func claimLog(ctx context.Context, file string, conn *sql.Conn) error {
 	if err := removeFile(file + "-id"); err != nil {
 		return err
 	}
 	var id string
-	if err := db.QueryRowContext(ctx, newIdentity+" RETURNING id").Scan(&id); err != nil {
+	if err := conn.QueryRowContext(ctx, newIdentity+" RETURNING id").Scan(&id); err != nil {
 		return err
 	}
 	// The identity must not be in the log alone.
 	var busy, pages, copied int
-	err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
+	err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &copied)
 	if err != nil || busy != 0 {
 		return err // a backup reads the file: the next start notes it
 	}

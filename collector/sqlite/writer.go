@@ -68,10 +68,14 @@ func newWriter(ctx context.Context, f *file, cfg *Config, changed func(map[siteD
 		queue: make(chan *job, queueLength), stopped: make(chan struct{}),
 	}
 	if err = migrate(ctx, db); err == nil {
-		err = claimLog(ctx, f.path, db)
+		w.conn, err = newConnection(ctx, db, f.path, cfg, changed)
 	}
 	if err == nil {
-		w.conn, err = newConnection(ctx, db, cfg, changed)
+		err = w.conn.claim(ctx)
+		if isFull(err) {
+			cfg.Logger.Error("sqlite: the disk is full, so nothing can be stored until it has space", "file", f.path)
+			err = nil
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.close())

@@ -141,6 +141,7 @@ func TestAddReturnsTheErrorOfAFullDiskAndWorksAgainAfterIt(t *testing.T) {
 				if _, err := s.Add(t.Context(), e); err == nil {
 					added.Add(1)
 				} else {
+					assert.ErrorIs(t, err, store.ErrFull)
 					assert.ErrorContains(t, err, "full")
 					assert.ErrorContains(t, err, "events.db")
 					failed <- e

@@ -163,6 +163,9 @@ type Record struct {
 // ErrClosed is returned by all methods after Close.
 var ErrClosed = errors.New("store: closed")
 
+// ErrFull is returned for a write for which the disk has no space. It may have space later.
+var ErrFull = errors.New("store: the disk is full")
+
 // ErrBusy is returned for work that cannot be done while a report is read. Try it again.
 var ErrBusy = errors.New("store: busy")
 

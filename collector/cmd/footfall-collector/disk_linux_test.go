@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// onSmallDisk runs a test again in a process that has a disk of 8 MB, and gives it the disk's
+// directory. The process has its own mounts, which end with it.
+func onSmallDisk(t *testing.T, test func(t *testing.T, dir string)) {
+	t.Helper()
+	const variable = "FOOTFALL_TEST_DISK"
+	if dir := os.Getenv(variable); dir != "" {
+		require.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"))
+		test(t, dir)
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), variable+"="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || bytes.Contains(out, []byte(syscall.EPERM.Error())) {
+		t.Skip("this machine does not let tests mount anything")
+	}
+	require.NoError(t, err, "%s", out)
+}
+
+// process is a service in a process of its own.
+type process struct {
+	service
+	log output
+	cmd *exec.Cmd
+}
+
+// startProcess starts a service and waits until it says that it serves.
+func startProcess(t *testing.T, dir string) *process {
+	t.Helper()
+	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], "-listen", "127.0.0.1:0", "-data", dir)}
+	p.cmd.Env = append(os.Environ(), "FOOTFALL_TEST_AS_COMMAND=1")
+	p.cmd.Stderr = &p.log
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	lines := bufio.NewReader(out)
+	for p.url == "" {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			_ = p.cmd.Wait()
+			require.NoError(t, err, "the service ended: %s", p.log.after(""))
+		}
+		if url, ok := strings.CutPrefix(line, "Footfall serves "); ok {
+			p.url = strings.TrimSpace(url)
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	return p
+}
+
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Kill())
+	_ = p.cmd.Wait() // it was killed
+}
+
+// get returns the status and the text of a page.
+func get(t *testing.T, client *http.Client, page string) (int, string) {
+	t.Helper()
+	response, err := client.Get(page)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(text)
+}
+
+// fill takes all of the disk's space, until free is called.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	name := filepath.Join(dir, "fill")
+	f, err := os.Create(name)
+	require.NoError(t, err)
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NoError(t, f.Close())
+	return func() { require.NoError(t, os.Remove(name)) }
+}
+
+func TestAServiceStartsOnAFullDiskAndStoresEventsWhenThereIsSpace(t *testing.T) {
+	t.Parallel()
+	onSmallDisk(t, func(t *testing.T, dir string) {
+		site, key := withSite(t, dir)
+		p := startProcess(t, dir)
+		p.post(t, site, key)
+		p.kill(t)
+		p = startProcess(t, dir) // empties the log, which could be overwritten on a full disk
+		free := fill(t, dir)
+		require.Equal(t, 503, p.try(t, site, key))
+		p.kill(t)
+
+		p = startProcess(t, dir)
+		for range 3 {
+			assert.Equal(t, 503, p.try(t, site, key))
+		}
+		status, _ := get(t, http.DefaultClient, p.url+"/healthz")
+		assert.Equal(t, 503, status)
+		status, _ = get(t, http.DefaultClient, p.url+"/livez")
+		assert.Equal(t, 200, status)
+		owner := p.signIn(t)
+		status, page := get(t, owner, p.url+"/sites/"+site)
+		assert.Equal(t, 200, status)
+		assert.Contains(t, page, "signup", "the events from before")
+		assert.NotEmpty(t, p.log.after("the disk is full, so nothing"))
+
+		free()
+		p.post(t, site, key)
+		assert.Eventually(t, func() bool {
+			status, _ := get(t, http.DefaultClient, p.url+"/healthz")
+			return status == 200
+		}, 10*time.Second, 100*time.Millisecond)
+		p.kill(t)
+		p = startProcess(t, dir)
+		p.post(t, site, key)
+		p.kill(t)
+		assert.EqualValues(t, 3, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
+	})
+}
