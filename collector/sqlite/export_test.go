@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -22,6 +24,18 @@ func AddAll(ctx context.Context, s *Store, events []store.Event) error {
 		}
 		return c.changes.removeStale()
 	})
+}
+
+// Version is the newest version of the file.
+var Version = len(migrations)
+
+// Migrate migrates a file and leaves its parts as they are.
+func Migrate(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite", dsn(file)+writerPragmas)
+	if err != nil {
+		return err
+	}
+	return errors.Join(migrate(ctx, db), db.Close())
 }
 
 // Rollups returns the number of days with a rollup.

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"fmt"
 	"math"
 	"strconv"
@@ -92,5 +93,148 @@ func TestARollupWithoutAPartIsNotRolledUpYet(t *testing.T) {
 		assert.Equal(t, before, sqlite.Scalar[int](t, s, "SELECT count(*) FROM rollup"), "the next start makes the part %d", part)
 		storetest.Compare(t, ref, s, q)
 		require.NoError(t, s.Close())
+	}
+}
+
+// rawPart is a part of a file, without its checksum.
+type rawPart struct {
+	table       string
+	owner, when int64 // the site and the day, or the segment and 0
+	part        int
+	data        string
+}
+
+// rawParts returns all parts of a file that was not opened since its version wrote it.
+func rawParts(t *testing.T, file string, version int) (all []rawPart) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	rows, err := db.QueryContext(t.Context(), "SELECT 'rollup', site, day, part, data FROM rollup UNION ALL SELECT 'packed', piece, 0, part, data FROM packed")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	for rows.Next() {
+		var p rawPart
+		var data []byte
+		require.NoError(t, rows.Scan(&p.table, &p.owner, &p.when, &p.part, &data))
+		if version >= 4 {
+			data, err = colstore.Unseal(p.part, data)
+			require.NoError(t, err)
+		}
+		p.data = string(data)
+		all = append(all, p)
+	}
+	require.NoError(t, rows.Err())
+	return all
+}
+
+func TestAnUpgradeKeepsWhatWasPrecomputed(t *testing.T) {
+	t.Parallel()
+	for version := 2; version <= 5; version++ {
+		t.Run(strconv.Itoa(version), func(t *testing.T) {
+			t.Parallel()
+			file := goldenFile(t, version)
+			before := rawParts(t, file, version)
+			require.NoError(t, sqlite.Migrate(t.Context(), file))
+			after := rawParts(t, file, 6)
+			kept := 0
+			for _, part := range before {
+				if part.table == "rollup" && part.part == colstore.PartProps {
+					assert.NotContains(t, after, part, "it has an old form")
+				} else {
+					assert.Contains(t, after, part)
+					kept++
+				}
+			}
+			assert.GreaterOrEqual(t, kept, 6*7+6*10, "of six days")
+			require.NoError(t, sqlite.Check(t.Context(), file), "all segments and rollups have the new form")
+			assert.Len(t, after, 6*9+6*12)
+		})
+	}
+}
+
+// compareFigures compares reports of which none returns single events.
+func compareFigures(t *testing.T, want, got store.Store, q store.Query) {
+	t.Helper()
+	for name, ask := range map[string]func(store.Store) (any, error){
+		"totals": func(s store.Store) (any, error) { return s.Totals(t.Context(), q) },
+		"days":   func(s store.Store) (any, error) { return s.Series(t.Context(), q, store.Day) },
+		"hours":  func(s store.Store) (any, error) { return s.Series(t.Context(), q, store.Hour) },
+		"props":  func(s store.Store) (any, error) { return s.Props(t.Context(), q, "paid", 100) },
+		"funnel": func(s store.Store) (any, error) {
+			return s.Funnel(t.Context(), q, []store.Match{{Page: "/*"}, {Event: "paid"}})
+		},
+	} {
+		w, err := ask(want)
+		require.NoError(t, err)
+		g, err := ask(got)
+		require.NoError(t, err)
+		assert.Equal(t, w, g, name)
+	}
+	for _, d := range store.Dimensions() {
+		w, err := want.Top(t.Context(), q, d.By, 100)
+		require.NoError(t, err)
+		g, err := got.Top(t.Context(), q, d.By, 100)
+		require.NoError(t, err)
+		assert.Equal(t, w, g, d.Column)
+	}
+}
+
+// Without its events, the figures of a day can only come from what was precomputed.
+func TestAnUpgradeKeepsTheFiguresOfDaysWithoutReadingTheirEvents(t *testing.T) {
+	t.Parallel()
+	for version := 2; version <= 5; version++ {
+		t.Run(strconv.Itoa(version), func(t *testing.T) {
+			t.Parallel()
+			want := openWithSegments(t, goldenFile(t, version), midday, 7)
+			defer func() { require.NoError(t, want.Close()) }()
+			file := goldenFile(t, version)
+			db, err := sql.Open("sqlite", file)
+			require.NoError(t, err)
+			_, err = db.ExecContext(t.Context(), "DELETE FROM event WHERE EXISTS (SELECT 1 FROM event AS earlier WHERE earlier.site = event.site AND earlier.at / 86400000 = event.at / 86400000 AND (earlier.at, earlier.seq) < (event.at, event.seq))")
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			got := openWithSegments(t, file, midday, 7)
+			defer func() { require.NoError(t, got.Close()) }()
+			for _, site := range []string{"s", "t"} {
+				compareFigures(t, want, got, store.Query{Site: site, From: begin, To: end})
+			}
+			sqlite.Settle(t, got)
+			assert.Equal(t, 6, sqlite.Rollups(t, got))
+			for _, site := range []string{"s", "t"} {
+				compareFigures(t, want, got, store.Query{Site: site, From: begin, To: end})
+			}
+		})
+	}
+}
+
+// Parts are damaged before an upgrade.
+func TestAnUpgradeGoesOnAfterDamagedParts(t *testing.T) {
+	t.Parallel()
+	for version := 2; version <= 5; version++ {
+		for _, cut := range []string{"UPDATE rollup SET data = substr(data, 1, length(data) / 2) WHERE part IN (0, 10)", "UPDATE packed SET data = substr(data, 1, length(data) / 2)", "UPDATE packed SET data = x'' WHERE part = 6"} {
+			t.Run(fmt.Sprint(version, " ", cut), func(t *testing.T) {
+				t.Parallel()
+				want := openWithSegments(t, goldenFile(t, version), midday, 7)
+				defer func() { require.NoError(t, want.Close()) }()
+				file := goldenFile(t, version)
+				db, err := sql.Open("sqlite", file)
+				require.NoError(t, err)
+				_, err = db.ExecContext(t.Context(), cut)
+				require.NoError(t, err)
+				require.NoError(t, db.Close())
+				got, err := sqlite.OpenWithSegments(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent}, 7)
+				require.NoError(t, err)
+				defer func() { require.NoError(t, got.Close()) }()
+				for range 2 {
+					for _, site := range []string{"s", "t"} {
+						storetest.Compare(t, want, got, store.Query{Site: site, From: begin, To: end})
+					}
+					sqlite.Settle(t, got)
+				}
+				assert.Equal(t, 6, sqlite.Rollups(t, got))
+				require.NoError(t, sqlite.Check(t.Context(), file))
+			})
+		}
 	}
 }

@@ -78,23 +78,16 @@ var migrations = []string{
 	`CREATE TABLE identity (id TEXT NOT NULL);
 	INSERT INTO identity VALUES (hex(randomblob(16)));`,
 
-	// From here on each part of a rollup or segment ends with a checksum. All are computed anew in
-	// the background.
-	remakeParts,
+	// From here on each part of a rollup or segment ends with a checksum: see convert.go.
+	"",
 
-	// Events of browsers have the browser and the kind of device.
+	// Events of browsers have the browser and the kind of device: see convert.go.
 	`ALTER TABLE event ADD COLUMN browser INTEGER NOT NULL DEFAULT 0;
-	ALTER TABLE event ADD COLUMN device INTEGER NOT NULL DEFAULT 0;` + remakeParts,
+	ALTER TABLE event ADD COLUMN device INTEGER NOT NULL DEFAULT 0;`,
 
-	// Tables of props say how many values are numbers.
-	remakeParts,
+	// Tables of props say how many values are numbers: see convert.go.
+	"",
 }
-
-// remakeParts removes all rollups and segments, without reading them.
-const remakeParts = `DROP TABLE rollup;
-	DROP TABLE packed;
-	DROP TABLE piece;
-	` + makeParts
 
 const makeParts = `CREATE TABLE rollup (
 		site INTEGER NOT NULL,
@@ -173,6 +166,11 @@ func step(ctx context.Context, db *sql.DB, version int) error {
 	mark := fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, version+1)
 	for _, statements := range []string{migrations[version], mark} {
 		if _, err := tx.ExecContext(ctx, statements); err != nil {
+			return err
+		}
+	}
+	if convert, ok := conversions[version]; ok {
+		if err := convert(&converter{ctx, tx}); err != nil {
 			return err
 		}
 	}

@@ -198,3 +198,10 @@ func eachText(data []byte, f func(text []byte)) error {
 	}
 	return d.err()
 }
+
+// EmptyTexts encodes a column of empty texts for the segment with these times.
+func EmptyTexts(times []byte) ([]byte, error) {
+	d := decoder{data: times}
+	rows := make([]uint32, d.length())
+	return encodeNumbers(&dictionary[uint32]{values: []uint32{0}, rows: rows}), d.err()
+}
