@@ -44,6 +44,11 @@ type Config struct {
 	// transaction waits for it. Defaults to nil, which calls nothing.
 	OnCommit func(events int, took time.Duration)
 
+	// OnUpgrade is called before each step of the upgrade of a file that an earlier version wrote, with
+	// the number of steps that are done and the number of all steps. A step may take seconds.
+	// Defaults to nil, which calls nothing.
+	OnUpgrade func(done, all int)
+
 	segmentLength int // set by tests only
 }
 

@@ -35,7 +35,7 @@ func Migrate(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(migrate(ctx, db), db.Close())
+	return errors.Join(migrate(ctx, &Config{File: file}, db), db.Close())
 }
 
 // Rollups returns the number of days with a rollup.

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"math"
@@ -206,6 +207,24 @@ func TestAnUpgradeKeepsTheFiguresOfDaysWithoutReadingTheirEvents(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnUpgradeThatIsInterruptedSaysSoAndContinues(t *testing.T) {
+	t.Parallel()
+	file := goldenFile(t, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	var steps []string
+	_, err := sqlite.Open(ctx, sqlite.Config{File: file, Logger: silent, OnUpgrade: func(done, all int) {
+		steps = append(steps, fmt.Sprint(done, " of ", all))
+		if done == 2 {
+			cancel()
+		}
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.ErrorContains(t, err, "the upgrade was interrupted: the file has version 4 of "+strconv.Itoa(sqlite.Version)+", and the next start continues")
+	s := openWithSegments(t, file, midday, 7)
+	require.NoError(t, s.Close())
+	assert.Equal(t, []string{"0 of 4", "1 of 4", "2 of 4"}, steps[:3])
 }
 
 // Parts are damaged before an upgrade.

@@ -120,19 +120,27 @@ var (
 )
 
 // migrate migrates the file to the newest version. It refuses files of other programs.
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, cfg *Config, db *sql.DB) error {
 	db.SetMaxOpenConns(1)
 	version, err := inspect(ctx, db)
 	if err != nil {
+		return err
+	}
+	if err := checkSpace(ctx, cfg.File, db, version); err != nil {
 		return err
 	}
 	// Not earlier: it would change a foreign file.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
-	for ; version < len(migrations); version++ {
-		if err := step(ctx, db, version); err != nil {
-			return fmt.Errorf("migrating to version %d: %w", version+1, err)
+	for from := version; version < len(migrations); version++ {
+		if from > 0 && cfg.OnUpgrade != nil {
+			cfg.OnUpgrade(version-from, len(migrations)-from)
+		}
+		if err := step(ctx, db, version); ctx.Err() != nil {
+			return fmt.Errorf("the upgrade was interrupted: the file has version %d of %d, and the next start continues: %w", version, len(migrations), ctx.Err())
+		} else if err != nil {
+			return fmt.Errorf("the upgrade to version %d failed, and the file has version %d as before: %w", version+1, version, err)
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func newWriter(ctx context.Context, f *file, cfg *Config, changed func(map[siteD
 		file: f, db: db, every: cfg.CommitEvery, onCommit: cfg.OnCommit,
 		queue: make(chan *job, queueLength), stopped: make(chan struct{}),
 	}
-	if err = migrate(ctx, db); err == nil {
+	if err = migrate(ctx, cfg, db); err == nil {
 		w.conn, err = newConnection(ctx, db, f.path, cfg, changed)
 	}
 	if err == nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"database/sql"
 	"errors"
 	"io"
 	"net/http"
@@ -141,5 +142,34 @@ func TestAServiceStartsOnAFullDiskAndStoresEventsWhenThereIsSpace(t *testing.T) 
 		p.post(t, site, key)
 		p.kill(t)
 		assert.EqualValues(t, 3, eventsIn(t, filepath.Join(dir, "footfall.db"), site))
+	})
+}
+
+func TestAnUpgradeWithoutSpaceSaysHowMuchItNeedsAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	onSmallDisk(t, func(t *testing.T, dir string) {
+		file := filepath.Join(dir, "footfall.db")
+		statements, err := os.ReadFile("../../sqlite/testdata/version2.sql")
+		require.NoError(t, err)
+		db, err := sql.Open("sqlite", file)
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), string(statements))
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+		before, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file+"-lock", nil, 0o600))
+		free := fill(t, dir)
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-listen", "127.0.0.1:0", "-data", dir)
+		cmd.Env = append(os.Environ(), "FOOTFALL_TEST_AS_COMMAND=1")
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		assert.Equal(t, 1, cmd.ProcessState.ExitCode())
+		assert.Regexp(t, `the upgrade from version 2 to \d+ needs 3 MB of free space on the disk of the file, which has 0 MB: nothing was changed`, string(out))
+		after, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, before, after)
+		free()
+		startProcess(t, dir).kill(t)
 	})
 }
