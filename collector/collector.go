@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/internal/client"
@@ -35,6 +34,7 @@ type Collector struct {
 	browsers *limiter[netip.Prefix] // events of browsers, by client
 	keys     *limiter[string]       // events of backends, by key; nil for no limit
 	limits   *distinct.Limits
+	counted  chan struct{} // closed when limits has the texts of earlier runs
 	order    order.Times
 	ignored  atomic.Int64
 	health   health
@@ -58,7 +58,7 @@ type Collector struct {
 var _ http.Handler = (*Collector)(nil)
 
 // New returns a Collector that is ready to serve. ctx bounds the reading of the account and
-// of recent activity. Call [Collector.Close] when the Collector is no longer needed.
+// of recent activity. The Collector counts the distinct texts of today's events in the background. Call [Collector.Close] when the Collector is no longer needed.
 func New(ctx context.Context, cfg Config) (*Collector, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -78,6 +78,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
 		limits:   distinct.New(),
 		idle:     make(chan struct{}, 1),
+		counted:  make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
 	if cfg.KeyRate > 0 {
@@ -91,6 +92,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		return nil, err
 	}
 	c.dashboard = newDashboard(c)
+	c.background.Go(c.countToday)
 	c.background.Go(c.doChores)
 	c.background.Go(c.finishDeletions)
 	go func() {
@@ -103,9 +105,6 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 // begin reads the state of earlier runs.
 func (c *Collector) begin(ctx context.Context) error {
 	if err := c.activity.load(ctx, c.store, c.account.Sites()); err != nil {
-		return err
-	}
-	if err := c.loadLimits(ctx, time.Now()); err != nil {
 		return err
 	}
 	_, _, err := c.salts.today(ctx) // fail now rather than with each event of a browser

@@ -8,6 +8,48 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
+// countToday counts the texts of earlier runs. That may take a minute, so it does not delay the start:
+// until it has ended, events of browsers may have as many new texts as the bounds allow.
+func (c *Collector) countToday() {
+	c.awaitFigures()
+	for {
+		err := c.loadLimits(c.ending, time.Now())
+		if err == nil {
+			close(c.counted)
+			return
+		}
+		if c.ending.Err() == nil {
+			c.trouble("the distinct texts of today's events are not counted, will retry", err)
+		}
+		select {
+		case <-time.After(choreEvery):
+		case <-c.ending.Done():
+			return
+		}
+	}
+}
+
+// awaitFigures waits, for a minute at most, until the store has computed the figures that it did not have
+// when it was opened: they make counting many times faster.
+func (c *Collector) awaitFigures() {
+	st, ok := c.store.(store.Backlogged)
+	if !ok {
+		return
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for begun := time.Now(); time.Since(begun) < choreEvery; {
+		if _, some := st.Backlog(); !some {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-c.ending.Done():
+			return
+		}
+	}
+}
+
 // loadLimits counts the texts and props of the day's events of browsers, so that the bounds survive
 // a restart.
 func (c *Collector) loadLimits(ctx context.Context, now time.Time) error {

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,6 +22,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/internal/distinct"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // attack sends events as strangers can, each with 100 props that were never sent before.
@@ -65,6 +69,7 @@ func TestDistinctPropsOfStrangersAreBounded(t *testing.T) {
 		st, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
 		require.NoError(t, err)
 		s = prepare(t, Config{Store: st, Logger: slog.New(slog.NewTextHandler(&log, nil)), BrowserBurst: 1000})
+		<-s.counted
 		return s, sync.OnceFunc(func() {
 			require.NoError(t, s.Close(context.Background()))
 			require.NoError(t, st.Close())
@@ -105,6 +110,7 @@ func TestDistinctNamesOfStrangersAreBounded(t *testing.T) {
 		st, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
 		require.NoError(t, err)
 		s := prepare(t, Config{Store: st, Logger: slog.New(slog.NewTextHandler(&log, nil)), BrowserBurst: 2000})
+		<-s.counted
 		defer func() {
 			require.NoError(t, s.Close(context.Background()))
 			require.NoError(t, st.Close())
@@ -183,4 +189,87 @@ func TestSlowReportsDoNotStopEventsOrHealth(t *testing.T) {
 		<-holding
 	}
 	reports.Wait()
+}
+
+// counting is a store that takes long to say which texts and props the events have.
+type counting struct {
+	store.Store
+	counted chan struct{}
+}
+
+func (c counting) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
+	<-c.counted
+	return c.Store.Top(ctx, q, by, limit)
+}
+
+func (c counting) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
+	<-c.counted
+	return c.Store.EachProp(ctx, q, each)
+}
+
+func TestAServiceAnswersBeforeItHasCountedTheTextsOfTheDay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := storetest.NewReference()
+		before := prepare(t, Config{Store: st, BrowserBurst: 2000})
+		browse := func(s *service, name string) {
+			r := httptest.NewRequest("POST", "/e", strings.NewReader(fmt.Sprintf(`{"s":%q,"n":%q,"u":%q}`, domain, name, pageURL)))
+			r.Header = http.Header{"Content-Type": {"text/plain"}, "User-Agent": {firefox}}
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			require.Equal(t, 202, w.Code, w.Body.String())
+		}
+		for i := range distinct.MaxNames {
+			browse(before, fmt.Sprint("name ", i))
+		}
+		slow := counting{st, make(chan struct{})}
+		s := prepare(t, Config{Store: slow})
+		browse(s, "name 0")
+		assert.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		for _, path := range []string{"/livez", "/healthz", "/login"} {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			assert.Equal(t, 200, w.Code, path)
+		}
+		close(slow.counted)
+		synctest.Wait()
+		browse(s, "one too many")
+		names := make(map[string]int)
+		for _, e := range s.stored(t) {
+			names[e.Name]++
+		}
+		assert.Equal(t, 1, names[store.Other])
+		assert.Zero(t, names["one too many"])
+	})
+}
+
+// behind is a store that computes figures until it is told that it is done.
+type behind struct {
+	counting
+	done *atomic.Bool
+}
+
+func (b behind) Backlog() (store.Backlog, bool) { return store.Backlog{}, !b.done.Load() }
+
+func TestTheTextsOfTheDayAreCountedWhenTheStoreHasItsFigures(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		doneAfter, want time.Duration
+	}{
+		"soon":  {9500 * time.Millisecond, 10 * time.Second},
+		"never": {time.Hour, time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			st := storetest.NewReference()
+			prepare(t, Config{Store: st}) // adds a site
+			var done atomic.Bool
+			time.AfterFunc(row.doneAfter, func() { done.Store(true) })
+			counted := make(chan struct{})
+			close(counted)
+			began := time.Now()
+			s := prepare(t, Config{Store: behind{counting{st, counted}, &done}})
+			<-s.counted
+			assert.Equal(t, row.want, time.Since(began), name)
+		})
+	}
 }

@@ -7,9 +7,7 @@ package dashboard
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -49,7 +47,9 @@ type Config struct {
 	Client func(*http.Request) netip.Addr
 
 	// ReportTimeout is how long the figures of a page may take; after it the answer is 503.
-	// Exports and live views take as long as they need. Defaults to 20s.
+	// While a [store.Backlogged] store has a backlog, that is 5s at most. The page of sites shows
+	// sites without their figures instead. Exports and live views take as long as they need.
+	// Defaults to 20s.
 	ReportTimeout time.Duration
 
 	// Done ends the live views when it is closed; http.Server.Shutdown would wait for them.
@@ -180,22 +180,6 @@ func (b *board) ofSite(do siteAction) action {
 	}
 }
 
-// errSlow is returned if the figures of a page take longer than Config.ReportTimeout.
-var errSlow = errors.New("dashboard: the report took too long")
-
-// inTime bounds the time of do.
-func (b *board) inTime(do siteAction) siteAction {
-	return func(w http.ResponseWriter, r *http.Request, site account.Site) error {
-		ctx, cancel := context.WithTimeoutCause(r.Context(), b.ReportTimeout, errSlow)
-		defer cancel()
-		err := do(w, r.WithContext(ctx), site)
-		if err != nil && context.Cause(ctx) == errSlow {
-			return fmt.Errorf("%w: %w", errSlow, err)
-		}
-		return err
-	}
-}
-
 func notFound(http.ResponseWriter, *http.Request) error { return account.ErrNotFound }
 
 // publicURL returns the collector's URL without a trailing slash.
@@ -231,7 +215,9 @@ func (b *board) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	case errors.Is(err, errSlow), errors.Is(err, store.ErrTooLarge):
 		b.Logger.WarnContext(r.Context(), "dashboard: a report took too long or is too large", "path", r.URL.Path)
-		b.showErrorPage(w, r, slowPage)
+		page := slowPage
+		page.Backlog = b.backlog()
+		b.showErrorPage(w, r, page)
 		return
 	default:
 		b.Logger.ErrorContext(r.Context(), "dashboard: a page failed", "path", r.URL.Path, "error", err)

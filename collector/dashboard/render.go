@@ -84,6 +84,7 @@ func (b *board) show(w http.ResponseWriter, r *http.Request, status int, page st
 type errorPage struct {
 	Status       int
 	Title, Words string
+	Backlog      string // of the store; the page then reloads itself
 }
 
 var errorPages = map[int]errorPage{

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -18,9 +20,12 @@ type siteList struct {
 	Days      int
 	Deletions []account.Deletion
 	Orphans   []orphanLine
+	Late      bool   // a site has no figures
+	Backlog   string // of the store, if Late is set; the page then reloads itself
 }
 
-// orphanLine is a site that does not exist, with the number of its events.
+// orphanLine is a site that does not exist, with the number of its events, or -1 if counting them takes
+// too long.
 type orphanLine struct {
 	account.Orphan
 	Events int64
@@ -32,28 +37,59 @@ type siteLine struct {
 	Today []figure
 	Spark sparkline
 	State string
+	Late  bool // there are no figures, because they take too long
 }
+
+// lines is how many lines of the list of sites are computed concurrently.
+const lines = 4
 
 func (b *board) listSites(w http.ResponseWriter, r *http.Request) error {
 	list := siteList{Days: 30, Deletions: b.Account.Deletions()}
 	if r.URL.Query().Get("days") == "7" {
 		list.Days = 7
 	}
-	for _, site := range b.Account.Sites() {
-		line, err := b.siteLine(r.Context(), site, list.Days)
-		if err != nil {
-			return err
-		}
-		list.Sites = append(list.Sites, line)
+	ctx, cancel := b.limited(r.Context())
+	defer cancel()
+	if err := b.fill(ctx, &list); err != nil {
+		return err
 	}
-	for _, o := range b.Account.Orphans() {
-		all, err := b.Store.Totals(r.Context(), ever(o.Site))
-		if err != nil {
-			return err
-		}
-		list.Orphans = append(list.Orphans, orphanLine{o, all.Pageviews + all.Events})
+	if list.Late {
+		list.Backlog = b.backlog()
 	}
 	return b.show(w, r, http.StatusOK, "sites", view{Title: "Sites", Tab: "sites", Data: list})
+}
+
+// fill adds the sites with their figures, and those that do not exist. What takes too long has none.
+func (b *board) fill(ctx context.Context, list *siteList) error {
+	sites := b.Account.Sites()
+	list.Sites = make([]siteLine, len(sites))
+	ask, all := errgroup.WithContext(ctx)
+	ask.SetLimit(lines)
+	for i, site := range sites {
+		ask.Go(func() (err error) {
+			list.Sites[i], err = b.siteLine(all, site, list.Days)
+			if err != nil && isSlow(ctx) {
+				list.Sites[i], err = siteLine{Site: site, Late: true}, nil
+			}
+			return err
+		})
+	}
+	if err := ask.Wait(); err != nil {
+		return err
+	}
+	list.Late = slices.ContainsFunc(list.Sites, func(l siteLine) bool { return l.Late })
+	for _, o := range b.Account.Orphans() {
+		line := orphanLine{o, -1}
+		all, err := b.Store.Totals(ctx, ever(o.Site))
+		switch {
+		case err == nil:
+			line.Events = all.Pageviews + all.Events
+		case !isSlow(ctx):
+			return err
+		}
+		list.Orphans = append(list.Orphans, line)
+	}
+	return nil
 }
 
 func (b *board) siteLine(ctx context.Context, site account.Site, days int) (siteLine, error) {

@@ -19,6 +19,8 @@ type compactor struct {
 	due     *due
 	damage  *damage
 
+	progress progress
+
 	compacting turn // held while making segments and rollups
 	forgetting turn // held while removing events, and while making one segment or rollup
 	done       chan struct{}
@@ -89,6 +91,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 		return err
 	}
 	defer c.compacting.done()
+	defer c.progress.end()
 	if err := c.removeDamaged(ctx); err != nil {
 		return err
 	}
@@ -101,6 +104,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 		more, _ := c.due.takeReady(c.planner.now().UnixMilli())
 		days = slices.Concat(days, more)
 	}
+	c.progress.begin(len(days))
 	for i, of := range days {
 		if err := c.compactDay(ctx, of); err != nil {
 			for _, of := range days[i:] {
@@ -108,6 +112,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 			}
 			return err
 		}
+		c.progress.next()
 	}
 	return nil
 }
@@ -170,9 +175,12 @@ func (c *compactor) compactNext(ctx context.Context, of siteDay) (more bool, err
 	case err != nil || next.nothing:
 		return false, err
 	case next.from < next.to:
-		saved, err := newSegment(of.site, next.from, next.to).make(ctx, c.writer, c.reader)
+		segment := newSegment(of.site, next.from, next.to)
+		saved, err := segment.make(ctx, c.writer, c.reader)
 		if err == nil && !saved {
 			c.due.addDay(of)
+		} else if err == nil {
+			c.progress.packed(segment.events)
 		}
 		return saved, err
 	case next.rollUp:

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
@@ -182,4 +184,49 @@ func TestEventsOfLaterTimesAreNotDueUntilThen(t *testing.T) {
 	require.True(t, settle())
 	assert.Equal(t, 2, sqlite.Segments(t, s))
 	assert.EqualValues(t, 27, all(t, s).Events)
+}
+
+// A store that is opened again has lost all of its segments and rollups. Each look for work asks for the
+// time, so the clock sees how far it is.
+func TestAStoreSaysHowFarItIsWithItsFiguresAfterTheStart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	s := openWithSegments(t, file, midday, 7)
+	for i := range 3 * 20 {
+		e := numbered(i)
+		e.At = begin.AddDate(0, 0, i/20).Add(time.Duration(i) * time.Minute)
+		storetest.Add(t, s, e)
+	}
+	sqlite.Settle(t, s)
+	_, some := s.Backlog()
+	assert.False(t, some)
+	sqlite.Exec(t, s, "DELETE FROM rollup")
+	sqlite.Exec(t, s, "DELETE FROM piece")
+	require.NoError(t, s.Close())
+
+	var mu sync.Mutex
+	var seen []store.Backlog
+	opened := make(chan *sqlite.Store, 1)
+	again := openWithSegments(t, file, func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		s := <-opened
+		if log, some := s.Backlog(); some {
+			seen = append(seen, log)
+		}
+		opened <- s
+		return midday()
+	}, 7)
+	opened <- again
+	defer func() { require.NoError(t, again.Close()) }()
+	sqlite.Settle(t, again)
+	_, some = again.Backlog()
+	assert.False(t, some)
+	mu.Lock()
+	defer mu.Unlock()
+	require.NotEmpty(t, seen)
+	assert.Equal(t, store.Backlog{}, seen[0], "it looks for the days")
+	for _, want := range []store.Backlog{{Days: 3}, {Days: 3, Events: 20}, {Days: 3, Done: 1}, {Days: 3, Done: 2, Events: 20}} {
+		assert.Contains(t, seen, want)
+	}
 }

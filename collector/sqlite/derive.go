@@ -15,6 +15,8 @@ type derived struct {
 	read  func(*reading) error
 	save  func(*connection) error
 	saved bool
+
+	events int // that were read for a segment
 }
 
 // make computes and saves d. Only one call may run at a time.
@@ -45,17 +47,17 @@ func (d *derived) make(ctx context.Context, w *writer, rd *reader) (saved bool, 
 // newSegment returns the segment of a span with events.
 func newSegment(site uint32, from, to int64) *derived {
 	var parts colstore.Parts
-	return &derived{
-		watch: watch{site: site, from: from, to: to},
-		read: func(r *reading) error {
-			c, err := r.scan(from, to, colstore.AllColumns()...)
-			if err == nil {
-				parts, err = c.EncodeSegment(r.textsOf)
-			}
-			return err
-		},
-		save: func(c *connection) error { return c.saveSegment(site, from, to, parts) },
+	d := &derived{watch: watch{site: site, from: from, to: to}}
+	d.read = func(r *reading) error {
+		c, err := r.scan(from, to, colstore.AllColumns()...)
+		if err == nil {
+			parts, err = c.EncodeSegment(r.textsOf)
+			d.events = c.Len()
+		}
+		return err
 	}
+	d.save = func(c *connection) error { return c.saveSegment(site, from, to, parts) }
+	return d
 }
 
 // A rollup holds the totals and tables of a closed day. It is always exact: a transaction

@@ -9,8 +9,9 @@ import (
 )
 
 var (
-	_ store.Store     = (*Store)(nil)
-	_ store.Inspector = (*Store)(nil)
+	_ store.Store      = (*Store)(nil)
+	_ store.Inspector  = (*Store)(nil)
+	_ store.Backlogged = (*Store)(nil)
 )
 
 // Store is safe for concurrent use.
@@ -51,6 +52,9 @@ func (s *Store) Forget(ctx context.Context, site string, before time.Time) error
 // Damage implements store.Inspector. The error names the file. It stays until the store is opened
 // again.
 func (s *Store) Damage() error { return s.file.firstDamage() }
+
+// Backlog implements store.Backlogged.
+func (s *Store) Backlog() (store.Backlog, bool) { return s.compactor.progress.backlog() }
 
 // Backup implements store.Store.
 func (s *Store) Backup(ctx context.Context, to string) error {

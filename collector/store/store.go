@@ -176,6 +176,20 @@ type Inspector interface {
 	Damage() error
 }
 
+// Backlogged is implemented by a Store that computes figures in advance, in the background.
+type Backlogged interface {
+	// Backlog returns how far the store is with the figures that it did not have when it was opened;
+	// false if it has all of them, or cannot compute them now.
+	Backlog() (Backlog, bool)
+}
+
+// Backlog is the work of a store with a backlog.
+type Backlog struct {
+	Days   int   // of all sites, whose figures were missing; 0 until the store knows
+	Done   int   // of these days
+	Events int64 // of the next one that are done
+}
+
 // ErrTooLarge is returned for a report that would need too much memory. Request a shorter range.
 var ErrTooLarge = errors.New("store: the report is too large: ask for a shorter range")
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"flag"
 	"io"
@@ -435,5 +436,46 @@ func TestHealthOfTheCommand(t *testing.T) {
 	var health struct{ Status string }
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&health))
 	assert.Equal(t, "ok", health.Status)
+	require.NoError(t, c.stop())
+}
+
+// Another program holds the lock of the data, so that the service cannot open it.
+func TestItAnswersWhileTheDataIsOpened(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site, key := withSite(t, dir)
+	db, err := sql.Open("sqlite", filepath.Join(dir, "footfall.db"))
+	require.NoError(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := free.Addr().String()
+	require.NoError(t, free.Close())
+
+	started := make(chan *service, 1)
+	go func() { started <- start(t, "-listen", address, "-data", dir) }()
+	c := &service{url: "http://" + address}
+	require.Eventually(t, func() bool {
+		response, err := http.Get(c.url + "/livez")
+		if err == nil {
+			response.Body.Close()
+		}
+		return err == nil && response.StatusCode == http.StatusOK
+	}, 10*time.Second, time.Millisecond)
+	assert.Equal(t, 503, c.try(t, site, key))
+	response, err := http.Get(c.url + "/")
+	require.NoError(t, err)
+	page, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	assert.Contains(t, string(page), "the data is being opened. This page reloads itself.")
+
+	_, err = db.ExecContext(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	c = <-started
+	c.post(t, site, key)
 	require.NoError(t, c.stop())
 }

@@ -29,10 +29,17 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	return opts.command.run(ctx, &opts, stdout, stderr)
 }
 
-// runServe serves until ctx ends.
+// runServe serves until ctx ends. It answers requests from the beginning, because opening the data may
+// take long.
 func runServe(ctx context.Context, opts *options, stdout, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	cfg := sqlite.Config{File: opts.database(), IdempotencyWindow: opts.window, Logger: log}
+	listener, err := net.Listen("tcp", opts.listen)
+	if err != nil {
+		return fmt.Errorf("%w; choose another address with -listen", err)
+	}
+	defer listener.Close()
+	first := answer(listener.(*net.TCPListener), log)
+	cfg := sqlite.Config{File: opts.database(), IdempotencyWindow: opts.window, Logger: log, OnUpgrade: first.upgrade}
 	var m *metrics.Metrics
 	if opts.metrics != "" {
 		m = metrics.New(cfg.File, version())
@@ -40,25 +47,14 @@ func runServe(ctx context.Context, opts *options, stdout, stderr io.Writer) erro
 	}
 	st, err := sqlite.Open(ctx, cfg)
 	if err != nil {
-		return err
+		return errors.Join(err, first.stop())
 	}
+	var used store.Store = st
 	if m != nil {
-		err = serve(ctx, opts, m.Store(st), m, log, stdout)
-	} else {
-		err = serve(ctx, opts, st, nil, log, stdout)
+		used = m.Store(st)
 	}
-	return errors.Join(err, st.Close()) // close the store last: requests may use it until here
-}
-
-// serve serves until ctx ends. m may be nil.
-func serve(ctx context.Context, opts *options, st store.Store, m *metrics.Metrics, log *slog.Logger, stdout io.Writer) (err error) {
-	listener, err := net.Listen("tcp", opts.listen)
-	if err != nil {
-		return fmt.Errorf("%w; choose another address with -listen", err)
-	}
-	defer listener.Close()
 	c, err := collector.New(ctx, collector.Config{
-		Store:          st,
+		Store:          used,
 		PublicURL:      opts.publicURL,
 		TrustedProxies: opts.proxies,
 		Retention:      opts.retention,
@@ -66,21 +62,29 @@ func serve(ctx context.Context, opts *options, st store.Store, m *metrics.Metric
 		MaxConnections: opts.conns,
 		Logger:         log,
 	})
-	if err != nil {
-		return err
+	if err = errors.Join(err, first.stop()); err == nil {
+		err = serve(ctx, opts, c, m, listener, log, stdout)
 	}
+	if c != nil {
+		err = errors.Join(err, closeCollector(ctx, c))
+	}
+	return errors.Join(err, st.Close()) // close the store last: requests may use it until here
+}
+
+// serve serves until ctx ends. m may be nil.
+func serve(ctx context.Context, opts *options, c *collector.Collector, m *metrics.Metrics, listener net.Listener, log *slog.Logger, stdout io.Writer) (err error) {
 	if m != nil {
 		m.Watch(c)
 		addr, stop, failed := serveMetrics(opts.metrics, m, log)
 		if failed != nil {
-			return errors.Join(failed, closeCollector(ctx, c))
+			return failed
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 		fmt.Fprintf(stdout, "Metrics: http://%s/metrics\n", browsable(addr))
 	}
 	greet(stdout, c, opts, listener.Addr())
 	defer takeLeave(ctx, stdout)()
-	return errors.Join(c.Serve(ctx, listener), closeCollector(ctx, c))
+	return c.Serve(ctx, listener)
 }
 
 func closeCollector(ctx context.Context, c *collector.Collector) error {

@@ -19,8 +19,9 @@ type timed struct {
 }
 
 var (
-	_ store.Store     = timed{}
-	_ store.Inspector = timed{}
+	_ store.Store      = timed{}
+	_ store.Inspector  = timed{}
+	_ store.Backlogged = timed{}
 )
 
 // Store returns st with a measurement of each report.
