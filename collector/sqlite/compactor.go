@@ -19,7 +19,8 @@ type compactor struct {
 	due     *due
 	damage  *damage
 
-	progress progress
+	progress   progress   // after the start
+	unreadable unreadable // used by rounds
 
 	compacting turn // held while making segments and rollups
 	forgetting turn // held while removing events, and while making one segment or rollup
@@ -106,7 +107,12 @@ func (c *compactor) catchUp(ctx context.Context) error {
 	}
 	c.progress.begin(len(days))
 	for i, of := range days {
-		if err := c.compactDay(ctx, of); err != nil {
+		if c.unreadable.has(of) {
+			continue
+		}
+		if err := c.compactDay(ctx, of); isDamage(err) {
+			c.leaveOut(ctx, of, err)
+		} else if err != nil {
 			for _, of := range days[i:] {
 				c.due.addDay(of)
 			}
@@ -121,7 +127,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 func (c *compactor) findDue(ctx context.Context) error {
 	var found []siteDay
 	err := c.reader.viewOf(ctx, 0, math.MinInt64/2, math.MaxInt64/2, func(r *reading) error {
-		sites, err := r.sites()
+		sites, err := r.readableSites()
 		if err != nil {
 			return err
 		}
@@ -130,11 +136,10 @@ func (c *compactor) findDue(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			err = r.days(func(d *span) error {
-				if !rolled[d.day] {
-					found = append(found, siteDay{d.site, d.day})
+			err = r.eachDay(func(day int64) {
+				if !rolled[day] {
+					found = append(found, siteDay{r.site, day})
 				}
-				return nil
 			})
 			if err != nil {
 				return err
@@ -209,6 +214,10 @@ func (c *compactor) removeDamaged(ctx context.Context) error {
 	days := c.damage.take()
 	for of, segments := range days {
 		err := c.writer.write(ctx, func(conn *connection) error { return conn.removeDamaged(of, segments) })
+		if isDamage(err) {
+			c.leaveOut(ctx, of, err)
+			continue
+		}
 		if err != nil {
 			for of, segments := range days { // removing one twice does no harm
 				c.damage.note(of, segments...)

@@ -42,7 +42,7 @@ func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
 	s.compactor = &compactor{
 		file: s.file, writer: s.writer, reader: s.reader, logger: cfg.Logger, due: due, damage: damage,
 		planner:    planner{now: cfg.Now, length: cfg.segmentLength, props: segmentProps},
-		compacting: make(turn, 1), forgetting: make(turn, 1), done: make(chan struct{}),
+		compacting: make(turn, 1), forgetting: make(turn, 1), done: make(chan struct{}), unreadable: make(unreadable),
 	}
 	go s.writer.run()
 	go s.compactor.run(s.file.closing)

@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+)
+
+// A damaged page of the file may make events unreadable. The compactor leaves out the days that it cannot
+// compute because of that, and goes on with all others. What is precomputed of such a day stays.
+
+// unreadable has the days that the compactor leaves out until the file is opened again.
+type unreadable map[siteDay]struct{}
+
+func (u unreadable) has(of siteDay) bool {
+	_, left := u[of]
+	return left
+}
+
+// kindUnreadable is the kind of the records of days that were left out. Their IDs are site/day. A later
+// start does not report their damage again, because nothing else would end that.
+const kindUnreadable = "unreadable"
+
+// mostNamed bounds the lines in the log.
+const mostNamed = 20
+
+// leaveOut leaves out a day, names it in the log, and notes the damage unless an earlier start has.
+func (c *compactor) leaveOut(ctx context.Context, of siteDay, cause error) {
+	if c.unreadable.has(of) {
+		return
+	}
+	c.unreadable[of] = struct{}{}
+	site, day, known := "", timeOf(of.begin()).Format(time.DateOnly), 0
+	_ = c.reader.view(ctx, func(r *reading) error { // without the name if this page is damaged, too
+		texts, err := r.textsOf([]uint32{of.site})
+		if err != nil {
+			return err
+		}
+		site = texts[of.site]
+		_, err = r.find(&known, "SELECT 1 FROM record WHERE kind = ? AND id = ?", kindUnreadable, site+"/"+day)
+		return err
+	})
+	if len(c.unreadable) <= mostNamed {
+		c.logger.Error("sqlite: the figures of a day cannot be computed, because the file is damaged: reports that need its events fail, other days are not affected",
+			"file", c.file.path, "site", site, "day", day, "error", cause)
+	}
+	if known == 0 {
+		c.file.noteBroken(cause)
+		_ = c.writer.exec(ctx, "INSERT OR REPLACE INTO record VALUES (?, ?, x'')", kindUnreadable, site+"/"+day) // otherwise the next start reports it again
+	}
+}
+
+// readableSites is like sites. Sites between two damaged pages may be missing.
+func (r *reading) readableSites() ([]uint32, error) {
+	all, err := r.sites()
+	if !isDamage(err) {
+		return all, err
+	}
+	var site uint32
+	err = eachRow(r.ctx, r.tx, `WITH RECURSIVE site (id) AS (SELECT max(site) FROM event
+		UNION ALL SELECT (SELECT max(site) FROM event WHERE site < id) FROM site WHERE id IS NOT NULL)
+		SELECT id FROM site WHERE id IS NOT NULL`, []any{&site}, func() { all = append(all, site) })
+	if err != nil && !isDamage(err) {
+		return nil, err
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// mostUnread bounds the days around a damaged page.
+const mostUnread = 31
+
+// eachDay calls f with each day that may have events. If the search for the next day meets a damaged
+// page, it goes on from the last day backwards; the days in between may have events.
+func (r *reading) eachDay(f func(day int64)) error {
+	next, some := r.from, false
+	err := r.days(func(d *span) error {
+		next, some = (d.day+1)*colstore.MsPerDay, true
+		f(d.day)
+		return nil
+	})
+	if !isDamage(err) {
+		return err
+	}
+	end := r.to
+	for {
+		var at int64
+		found, err := r.find(&at, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at DESC LIMIT 1", r.site, next, end)
+		if err != nil && !isDamage(err) {
+			return err
+		}
+		if !found {
+			break
+		}
+		f(colstore.DayOf(at))
+		end = colstore.DayOf(at) * colstore.MsPerDay
+	}
+	last := colstore.DayOf(end - 1)
+	switch {
+	case !some && end == r.to:
+		return nil // no event can be read
+	case !some:
+		f(last)
+	case end == r.to:
+		f(colstore.DayOf(next))
+	default:
+		for day := max(colstore.DayOf(next), last-mostUnread+1); day <= last; day++ {
+			f(day)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/sqlite"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// The file of these tests has this many events on each of some days, of two sites. Each event has its own
+// URL query, so that a test finds the page that has it.
+const (
+	damagedDays   = 12
+	damagedEvents = 120
+)
+
+func queryOf(site string, day, i int) string {
+	return fmt.Sprintf("event=%s-%03d-%03d-", site, day, i)
+}
+
+// manyDays creates a file with all segments and rollups.
+func manyDays(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "events.db")
+	s := open(t, file, midday)
+	var all []store.Event
+	for _, site := range []string{"s", "t"} {
+		for day := range damagedDays {
+			for i := range damagedEvents {
+				e := numbered(i % 10)
+				e.Site, e.URL = site, "https://shop.example.com/?"+queryOf(site, day, i)+strings.Repeat("x", 100)
+				e.At = begin.AddDate(0, 0, day-damagedDays).Add(time.Duration(i) * 11 * time.Minute)
+				all = append(all, e)
+			}
+		}
+	}
+	require.NoError(t, sqlite.AddAll(t.Context(), s, all))
+	sqlite.Settle(t, s)
+	require.Equal(t, 2*damagedDays, sqlite.Rollups(t, s))
+	require.NoError(t, s.Close())
+	return file
+}
+
+// execIn runs statements on a file that no store has open.
+func execIn(t *testing.T, file, statements string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), statements)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}
+
+// overwritePage overwrites the page of a file that has a text.
+func overwritePage(t *testing.T, file, text string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	const page = 4096
+	at := bytes.Index(data, []byte(text))
+	require.Positive(t, at, text)
+	copy(data[at/page*page:], bytes.Repeat([]byte{0xa5}, page))
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+}
+
+func TestTheCompactorLeavesOutADayThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, texts := range map[string][]string{
+		"in the middle":                        {queryOf("s", 7, 50)},
+		"at its beginning":                     {queryOf("s", 7, 0)},
+		"at the beginning of its site":         {queryOf("t", 0, 0)},
+		"the last one of a site":               {queryOf("s", damagedDays-1, damagedEvents-1)},
+		"the first one of all":                 {queryOf("s", 0, 0)},
+		"two days of a site":                   {queryOf("s", 3, 0), queryOf("s", 9, 0)},
+		"the last one of all, and of its site": {queryOf("t", damagedDays-1, damagedEvents-1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := manyDays(t)
+			execIn(t, file, "DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece; PRAGMA wal_checkpoint(TRUNCATE)")
+			for _, text := range texts {
+				overwritePage(t, file, text)
+			}
+			for start := range 3 {
+				log := &lines{}
+				s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: slog.New(slog.NewTextHandler(log, nil))})
+				require.NoError(t, err)
+				require.NoError(t, sqlite.TrySettle(t.Context(), s))
+				require.NoError(t, sqlite.TrySettle(t.Context(), s))
+				assert.GreaterOrEqual(t, sqlite.Rollups(t, s), 2*damagedDays-2*len(texts), "a page has events of two days at most")
+				assert.Less(t, sqlite.Rollups(t, s), 2*damagedDays)
+				named := strings.Count(log.String(), "cannot be computed")
+				assert.GreaterOrEqual(t, named, 1, log.String())
+				assert.LessOrEqual(t, named, 4*len(texts), "each day once, and perhaps the day beside it: %s", log.String())
+				assert.Regexp(t, `site=[st] day=2026-02-\d\d`, log.String())
+				if start == 0 {
+					assert.ErrorContains(t, s.Damage(), "malformed")
+				} else {
+					assert.NoError(t, s.Damage(), "it was known")
+				}
+				require.NoError(t, s.Close())
+			}
+		})
+	}
+}
+
+// A file of version 5 has what precomputed figures need, except for the events of damaged pages.
+func TestAnUpgradeComputesADayThatCannotBeReadFromWhatIsPrecomputed(t *testing.T) {
+	t.Parallel()
+	file := manyDays(t)
+	want := open(t, file, midday)
+	q := store.Query{Site: "s", From: begin.AddDate(0, 0, -damagedDays), To: begin}
+	totals, err := want.Totals(t.Context(), q)
+	require.NoError(t, err)
+	pages, err := want.Top(t.Context(), q, store.EventPages, 10)
+	require.NoError(t, err)
+	require.NoError(t, want.Close())
+	execIn(t, file, "DELETE FROM rollup WHERE part IN (2, 3, 18, 19, 20, 21); PRAGMA user_version = 5; PRAGMA wal_checkpoint(TRUNCATE)")
+	overwritePage(t, file, queryOf("s", 7, 50))
+
+	s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for range 2 {
+		got, err := s.Totals(t.Context(), q)
+		require.NoError(t, err)
+		assert.Equal(t, totals, got)
+		rows, err := s.Top(t.Context(), q, store.EventPages, 10)
+		require.NoError(t, err)
+		assert.Equal(t, pages, rows)
+		require.NoError(t, sqlite.TrySettle(t.Context(), s))
+	}
+	assert.Equal(t, 2*damagedDays, sqlite.Scalar[int](t, s, "SELECT count(*) FROM rollup WHERE part = 1"), "all days have their props again")
+	assert.NoError(t, s.Damage())
+}
