@@ -182,6 +182,7 @@ func TestAddressIsNeitherStoredNorLogged(t *testing.T) {
 	t.Parallel()
 	var written bytes.Buffer
 	s := prepare(t, Config{Store: capturing{storetest.NewReference(), &written}, Logger: textLogger(&written)})
+	<-s.counted // the background reads s.store until then
 	require.Equal(t, 202, s.view("192.0.2.123", firefox))
 	s.store = adding{s.store, func(context.Context, store.Event) (bool, error) { return false, store.ErrClosed }}
 	require.Equal(t, 503, s.view("192.0.2.123", firefox))

@@ -294,3 +294,12 @@ func StoredParts(t testing.TB, s *Store) (all []StoredPart) {
 	}))
 	return all
 }
+
+// ViewUntilItsEnd calls f with a function that waits until the context of a report has ended.
+func ViewUntilItsEnd(t testing.TB, s *Store, f func(wait func())) {
+	t.Helper()
+	_ = s.reader.view(context.Background(), func(r *reading) error {
+		f(func() { <-r.ctx.Done() })
+		return nil
+	})
+}

@@ -276,3 +276,28 @@ func reports(t *testing.T, s store.Store) (errs []error) {
 	}
 	return errs
 }
+
+// A report may still use its connection when its context has ended and database/sql has rolled its
+// transaction back.
+func TestCloseWaitsForReportsThatEnd(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "events.db"), nil)
+	storetest.Add(t, s, numbered(1))
+	began, closed, ended := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
+	go func() {
+		sqlite.ViewUntilItsEnd(t, s, func(wait func()) {
+			close(began)
+			wait()
+			select {
+			case <-closed:
+				ended <- false
+			case <-time.After(100 * time.Millisecond): // what Close would have needed
+				ended <- true
+			}
+		})
+	}()
+	<-began
+	require.NoError(t, s.Close())
+	close(closed)
+	assert.True(t, <-ended, "the file was closed beneath a report")
+}

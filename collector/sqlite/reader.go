@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -28,6 +29,7 @@ type reader struct {
 	damaged  func(of siteDay, segments ...int64) // called with what a report finds damaged
 	decoding chan struct{}                       // has room for the goroutines that decode
 	counting turn                                // held while counting the props of a day
+	views    views                               // reports in progress
 
 	maxPropBytes int // bytes of the tables of a report
 	exportPage   int // events that an export reads at a time
@@ -46,18 +48,45 @@ func newReader(f *file, damaged func(siteDay, ...int64)) (*reader, error) {
 	}, nil
 }
 
+// close waits for the reports in progress, whose context has ended: a report may still use its
+// connection after database/sql has rolled its transaction back and has taken the connection.
 func (rd *reader) close() error {
-	rd.waitForViews()
+	rd.views.wait()
+	rd.waitForConnections()
 	return rd.db.Close()
 }
 
-// waitForViews waits until no snapshot has a connection. If the context of a transaction ends,
+// waitForConnections waits until no snapshot has a connection. If the context of a transaction ends,
 // database/sql rolls it back in another goroutine, which may be after view has returned.
-func (rd *reader) waitForViews() {
+func (rd *reader) waitForConnections() {
 	for range readers {
 		if conn, err := rd.db.Conn(background); err == nil {
 			defer func() { _ = conn.Close() }()
 		}
+	}
+}
+
+// views counts reports. Unlike a sync.WaitGroup, it allows a report to begin during a wait.
+type views struct {
+	mu    sync.Mutex
+	ended sync.Cond
+	n     int
+}
+
+func (v *views) add(n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.n += n
+	v.ended.Signal()
+}
+
+// wait waits until there is no report.
+func (v *views) wait() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.ended.L = &v.mu
+	for v.n > 0 {
+		v.ended.Wait()
 	}
 }
 
@@ -102,6 +131,8 @@ func (rd *reader) view(ctx context.Context, f func(*reading) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(rd.file.closing, cancel)()
+	rd.views.add(1)
+	defer rd.views.add(-1)
 	tx, err := rd.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
