@@ -86,6 +86,10 @@ func TestDoctorSaysWhetherRelaysTakeEvents(t *testing.T) {
 	findings, status = examined(t, e)
 	assert.Equal(t, 1, status)
 	checked(t, findings, "consumer", doctor.Bad, `the stream has a consumer "other", and a work queue takes no second one`, "nats consumer rm FOOTFALL")
+	got := run(t, e, "relay")
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, "err_code=10099")
+	assert.Contains(t, got.err, "another consumer takes the events: remove it with nats consumer rm")
 }
 
 // documentedUsers makes the users of docs/stream.md, without permission for the subjects denied.
