@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/footfall-dev/footfall/collector/account"
-	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
@@ -94,15 +92,7 @@ func main() {
 // TestGeneratedClientsSendAnEvent makes clients with generators, which needs a module proxy.
 func TestGeneratedClientsSendAnEvent(t *testing.T) {
 	t.Parallel()
-	var key string
-	var site account.Site
-	s := startService(t, func(_ store.Store, a *account.Account) {
-		var err error
-		site, err = a.AddSite(t.Context(), "Shop", "shop.example.com")
-		require.NoError(t, err)
-		key, _, err = a.IssueKey(t.Context(), "test")
-		require.NoError(t, err)
-	})
+	s, key, site := startKeyed(t)
 	for name, g := range generators {
 		t.Run(name, func(t *testing.T) {
 			client := g.build(t)

@@ -54,6 +54,15 @@ func dial(cfg Config, name string, buffer int, options ...jetstream.JetStreamOpt
 	return l, nil
 }
 
+// open checks a Config and connects to NATS with it.
+func open(cfg Config, name string) (*link, error) {
+	cfg = cfg.withDefaults(nil)
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	return dial(cfg, name, 0)
+}
+
 func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name(name),

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,17 +17,6 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/footfall-dev/footfall/stream"
 )
-
-// jetStreamOf returns JetStream for the inspection of streams.
-func jetStreamOf(t *testing.T, url string) jetstream.JetStream {
-	t.Helper()
-	nc, err := nats.Connect(url)
-	require.NoError(t, err)
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	require.NoError(t, err)
-	return js
-}
 
 func TestDoctorSaysHowFullTheStreamIs(t *testing.T) {
 	t.Parallel()
@@ -40,7 +28,7 @@ func TestDoctorSaysHowFullTheStreamIs(t *testing.T) {
 	checked(t, findings, "fill", doctor.Good, "of 1.0 GiB", "")
 	checked(t, findings, "lag", doctor.Warn, "50 events, the oldest 0s old, and no relay has connected yet", "start a relay")
 
-	js := jetStreamOf(t, s.ClientURL())
+	js := connected(t, s.ClientURL())
 	st, err := js.Stream(t.Context(), "FOOTFALL")
 	require.NoError(t, err)
 	used := int64(st.CachedInfo().State.Bytes)
@@ -79,7 +67,7 @@ func TestDoctorSaysWhetherRelaysTakeEvents(t *testing.T) {
 	checked(t, findings, "permission", doctor.Good, "the user may take, acknowledge and move events", "")
 	assert.Equal(t, 0, p.stop().status)
 
-	js := jetStreamOf(t, s.ClientURL())
+	js := connected(t, s.ClientURL())
 	require.NoError(t, js.DeleteConsumer(t.Context(), "FOOTFALL", "footfall-relay"))
 	_, err := js.CreateConsumer(t.Context(), "FOOTFALL", jetstream.ConsumerConfig{Durable: "other", AckPolicy: jetstream.AckExplicitPolicy})
 	require.NoError(t, err)

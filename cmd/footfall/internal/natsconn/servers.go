@@ -66,6 +66,18 @@ func (s *Servers) Connect(name string, log *slog.Logger, more ...nats.Option) (*
 	return nc, nil
 }
 
+// Open connects for a command, and returns the settings of its stream with the connection. Call stop
+// to end it.
+func (s *Servers) Open(name string, cfg stream.Config, log *slog.Logger) (opened stream.Config, stop func(), err error) {
+	nc, err := s.Connect(name, log)
+	if err != nil {
+		return cfg, nil, err
+	}
+	opened = s.Config(cfg, log)
+	opened.Conn = nc
+	return opened, nc.Close, nil
+}
+
 // explained is an error of NATS with what to do about it.
 type explained struct {
 	at, found, remedy string
