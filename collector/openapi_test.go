@@ -211,3 +211,18 @@ var beyondSchema = map[string]bool{
 	"name half a pair": true, "name wrong pair": true, "number too long": true,
 	"name blank": true, "url bad host": true, "url only port": true,
 }
+
+// What the rules spectral:oas ask for.
+func TestTheDescriptionNamesAContactAndDescribesEachOperation(t *testing.T) {
+	t.Parallel()
+	document, err := libopenapi.NewDocument(description)
+	require.NoError(t, err)
+	model, err := document.BuildV3Model()
+	require.NoError(t, err)
+	assert.NotEmpty(t, model.Model.Info.Contact.URL)
+	for path, item := range model.Model.Paths.PathItems.FromOldest() {
+		for method, operation := range item.GetOperations().FromOldest() {
+			assert.NotEmpty(t, operation.Description, "%s %s", method, path)
+		}
+	}
+}

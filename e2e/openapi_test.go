@@ -66,19 +66,24 @@ func (c *checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// TestRequestsAndAnswersAreDescribed runs a tracker and a client against the collector and
-// against the API of footfalltest.
-func TestRequestsAndAnswersAreDescribed(t *testing.T) {
-	t.Parallel()
-	var key string
-	var site account.Site
-	s := startService(t, func(_ store.Store, a *account.Account) {
+// startKeyed starts a service with a site and a key.
+func startKeyed(t *testing.T) (s *service, key string, site account.Site) {
+	t.Helper()
+	s = startService(t, func(_ store.Store, a *account.Account) {
 		var err error
 		site, err = a.AddSite(t.Context(), "Shop", "shop.example.com")
 		require.NoError(t, err)
 		key, _, err = a.IssueKey(t.Context(), "test")
 		require.NoError(t, err)
 	})
+	return s, key, site
+}
+
+// TestRequestsAndAnswersAreDescribed runs a tracker and a client against the collector and
+// against the API of footfalltest.
+func TestRequestsAndAnswersAreDescribed(t *testing.T) {
+	t.Parallel()
+	s, key, site := startKeyed(t)
 	api := footfalltest.NewAPI(t)
 	for name, cfg := range map[string]footfall.Config{
 		"collector":    {BaseURL: s.url, APIKey: key, SiteID: site.ID, DefaultURL: "https://shop.example.com/"},

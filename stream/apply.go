@@ -24,12 +24,7 @@ type Change struct {
 // stream of events, and is a [*SettingsError] if a stream cannot be used whatever its bounds are. A
 // bound that would remove events of a stream is an error, too.
 func Apply(ctx context.Context, cfg Config) ([]Change, error) {
-	given := cfg
-	cfg = cfg.withDefaults(nil)
-	if err := cfg.check(); err != nil {
-		return nil, err
-	}
-	link, err := dial(cfg, "footfall stream apply", 0)
+	link, err := open(cfg, "footfall stream apply")
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +32,11 @@ func Apply(ctx context.Context, cfg Config) ([]Change, error) {
 	if !link.nc.IsConnected() {
 		return nil, link.away()
 	}
-	changes, err := link.apply(ctx, cfg.wanted(), bounds{given.Replicas, given.MaxBytes, given.MaxAge, given.DuplicateWindow})
+	changes, err := link.apply(ctx, link.cfg.wanted(), bounds{cfg.Replicas, cfg.MaxBytes, cfg.MaxAge, cfg.DuplicateWindow})
 	if err != nil {
 		return changes, err
 	}
-	more, err := link.apply(ctx, cfg.wantedRejected(), bounds{given.Replicas, given.RejectedMaxBytes, given.RejectedMaxAge, given.DuplicateWindow})
+	more, err := link.apply(ctx, link.cfg.wantedRejected(), bounds{cfg.Replicas, cfg.RejectedMaxBytes, cfg.RejectedMaxAge, cfg.DuplicateWindow})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = nil // the first relay creates it
 	}

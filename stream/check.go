@@ -19,11 +19,7 @@ func (c Config) Validate() error {
 // bounds do, or matches jetstream.ErrStreamNotFound if there is no stream of events. A stream of
 // rejected events may be missing, because the first relay creates it.
 func Check(ctx context.Context, cfg Config) error {
-	cfg = cfg.withDefaults(nil)
-	if err := cfg.check(); err != nil {
-		return err
-	}
-	link, err := dial(cfg, "footfall check", 0)
+	link, err := open(cfg, "footfall check")
 	if err != nil {
 		return err
 	}
@@ -31,10 +27,10 @@ func Check(ctx context.Context, cfg Config) error {
 	if !link.nc.IsConnected() {
 		return link.away()
 	}
-	if err = link.differences(ctx, cfg.wanted()); errors.Is(err, jetstream.ErrStreamNotFound) {
+	if err = link.differences(ctx, link.cfg.wanted()); errors.Is(err, jetstream.ErrStreamNotFound) {
 		return err
 	}
-	rejected := link.differences(ctx, cfg.wantedRejected())
+	rejected := link.differences(ctx, link.cfg.wantedRejected())
 	if errors.Is(rejected, jetstream.ErrStreamNotFound) {
 		rejected = nil
 	}

@@ -3,6 +3,7 @@ package stream
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -86,8 +87,16 @@ func (c Config) withDefaults(log *slog.Logger) Config {
 	return c
 }
 
-func (c *Config) rejectedName() string    { return c.Name + "_REJECTED" }
+func (c *Config) rejectedName() string    { return c.Name + rejectedSuffix }
 func (c *Config) rejectedSubject() string { return c.Subject + ".rejected" }
+
+const (
+	rejectedSuffix = "_REJECTED"
+	longestName    = 255 // of a stream or consumer of NATS
+)
+
+// hasSpecial reports whether NATS does not allow name for a stream or consumer.
+func hasSpecial(name string) bool { return strings.ContainsAny(name, " .*>/\\\t\r\n") }
 
 // check reports every problem.
 func (c *Config) check() error {
@@ -97,7 +106,12 @@ func (c *Config) check() error {
 			problems = append(problems, &footfall.FieldError{Field: "stream.Config." + field, Reason: reason})
 		}
 	}
-	report(strings.ContainsAny(c.Name, " .*>/\\\t\r\n"), "Name", "contains a space, '.', '*', '>', '/' or '\\', which NATS does not allow in the name of a stream")
+	if c.Conn == nil {
+		wrong := wrongURL(c.URL)
+		report(wrong != "", "URL", wrong)
+	}
+	report(hasSpecial(c.Name), "Name", "contains a space, '.', '*', '>', '/' or '\\', which NATS does not allow in the name of a stream")
+	report(len(c.rejectedName()) > longestName, "Name", fmt.Sprintf("longer than %d bytes, which with _REJECTED is more than NATS allows", longestName-len(rejectedSuffix)))
 	report(!isSubject(c.Subject), "Subject", "not one subject of NATS: use words separated by '.', without spaces and wildcards")
 	report(c.Replicas != 1 && c.Replicas != 3 && c.Replicas != 5, "Replicas", "not 1, 3 or 5")
 	report(c.MaxBytes < 0, "MaxBytes", "negative: the stream needs a bound")

@@ -88,6 +88,13 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 	assert.Zero(t, f.read().Held)
 }
 
+// waitingAcks returns how many messages wait to be acknowledged.
+func waitingAcks(f *feed) int {
+	f.acks.mu.Lock()
+	defer f.acks.mu.Unlock()
+	return len(f.acks.waiting)
+}
+
 func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, first, second := newFeed(&link{}, 10, time.Second), newMessage(), newMessage()
@@ -97,7 +104,7 @@ func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 		time.Sleep(ackDelay / 2)
 		f.Settle(records[1:], footfall.OutcomeDelivered, nil)
 		synctest.Wait()
-		assert.Equal(t, []int{0, 0}, []int{first.acks, second.acks}, "they wait")
+		assert.Equal(t, 2, waitingAcks(f))
 		time.Sleep(ackDelay / 2)
 		synctest.Wait()
 		assert.Equal(t, []int{1, 1}, []int{first.acks, second.acks})

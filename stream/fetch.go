@@ -209,9 +209,3 @@ const (
 	inProgress = "+WPI"     // extends the AckWait of a message
 	ackPrefix  = "$JS.ACK." // of the subjects of acknowledgements
 )
-
-// isMistake reports whether err does not end without a change by an operator.
-func isMistake(err error) bool {
-	_, other := errors.AsType[*SettingsError](err)
-	return other || errors.Is(err, ErrAckDenied)
-}

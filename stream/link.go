@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,6 +54,15 @@ func dial(cfg Config, name string, buffer int, options ...jetstream.JetStreamOpt
 	return l, nil
 }
 
+// open checks a Config and connects to NATS with it.
+func open(cfg Config, name string) (*link, error) {
+	cfg = cfg.withDefaults(nil)
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	return dial(cfg, name, 0)
+}
+
 func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name(name),
@@ -75,13 +83,13 @@ func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 	if err == nil {
 		return nc, nil
 	}
-	if isFinal(err) {
-		return nil, fmt.Errorf("stream: NATS: %w", withoutURL(err))
+	if final := finalOf(cfg.URL, options, err); final != nil {
+		return nil, fmt.Errorf("stream: NATS: %w", cause(final))
 	}
 	cfg.Logger.Warn("stream: NATS is away; events wait until it can be reached", "servers", hosts(cfg.URL), "error", err)
 	nc, err = nats.Connect(cfg.URL, append(options, nats.RetryOnFailedConnect(true))...)
 	if err != nil {
-		return nil, fmt.Errorf("stream: NATS: %w", withoutURL(err))
+		return nil, fmt.Errorf("stream: NATS: %w", cause(err))
 	}
 	return nc, nil
 }
@@ -89,39 +97,12 @@ func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 // hosts returns the hosts and ports of a list of URLs, without the passwords that they may contain.
 func hosts(urls string) string {
 	var list []string
-	for one := range strings.SplitSeq(urls, ",") {
-		one = strings.TrimSpace(one)
-		if !strings.Contains(one, "://") {
-			one = "nats://" + one
-		}
+	for _, one := range addresses(urls) {
 		if u, err := url.Parse(one); err == nil {
 			list = append(list, u.Host)
 		}
 	}
 	return strings.Join(list, ",")
-}
-
-// withoutURL removes the URL from an error of the parser, because it may contain a password.
-func withoutURL(err error) error {
-	if parsing, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("stream.Config.URL: %w", parsing.Err)
-	}
-	return err
-}
-
-// isFinal reports whether err does not end without a change by an operator.
-func isFinal(err error) bool {
-	for _, final := range []error{
-		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired,
-		nats.ErrSecureConnRequired, nats.ErrSecureConnWanted, nats.ErrNkeysNotSupported,
-	} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, parsing := errors.AsType[*url.Error](err)
-	return untrusted || parsing
 }
 
 // ready returns nil if NATS is connected and its streams have the settings of Config.

@@ -37,20 +37,16 @@ type Rejections struct {
 // OpenRejections connects to NATS and to the stream of rejected events, which the first relay
 // creates. The error matches jetstream.ErrStreamNotFound if there is none.
 func OpenRejections(ctx context.Context, cfg Config) (*Rejections, error) {
-	cfg = cfg.withDefaults(nil)
-	if err := cfg.check(); err != nil {
-		return nil, err
-	}
-	link, err := dial(cfg, "footfall rejections", 0)
+	link, err := open(cfg, "footfall rejections")
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, link.cfg.Timeout)
 	defer cancel()
-	s, err := link.js.Stream(ctx, cfg.rejectedName())
+	s, err := link.js.Stream(ctx, link.cfg.rejectedName())
 	if err != nil {
 		defer link.close()
-		return nil, link.refused(cfg.rejectedName(), err)
+		return nil, link.refused(link.cfg.rejectedName(), err)
 	}
 	return &Rejections{link, s}, nil
 }

@@ -56,11 +56,14 @@ func (c RelayConfig) withDefaults() RelayConfig {
 
 func (c *RelayConfig) check() error {
 	var problems []error
-	positive := func(field string, ok bool) {
-		if !ok {
-			problems = append(problems, &footfall.FieldError{Field: "stream.RelayConfig." + field, Reason: "not positive"})
+	report := func(wrong bool, field, reason string) {
+		if wrong {
+			problems = append(problems, &footfall.FieldError{Field: "stream.RelayConfig." + field, Reason: reason})
 		}
 	}
+	positive := func(field string, ok bool) { report(!ok, field, "not positive") }
+	report(hasSpecial(c.Consumer), "Consumer", "contains a space, '.', '*', '>', '/' or '\\', which NATS does not allow in the name of a consumer")
+	report(len(c.Consumer) > longestName, "Consumer", fmt.Sprintf("longer than %d bytes, which NATS does not allow", longestName))
 	positive("AckWait", c.AckWait > 0)
 	positive("MaxAckPending", c.MaxAckPending > 0)
 	positive("MaxHeld", c.MaxHeld > 0)
@@ -95,8 +98,8 @@ type Stats struct {
 
 // NewRelay connects to NATS and returns a relay. It uses the same fields of api as
 // footfall.NewHTTPTransport. The error joins the errors of the three Configs, or is a
-// [*SettingsError], or says why NATS refuses the connection. An unreachable NATS server is not
-// an error.
+// [*SettingsError], or says why NATS refuses the connection, or does not create the streams or the
+// consumer. An unreachable NATS server is not an error.
 func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error) {
 	cfg, relay = cfg.withDefaults(api.Logger), relay.withDefaults()
 	var problem error
@@ -160,7 +163,8 @@ func (r *Relay) isOut() bool { _, out := r.Outage(); return out }
 // Run delivers events until ctx ends. Then it returns the events that are not in flight to the
 // stream, waits up to StopTimeout for the API's answers, returns the remaining events, closes the
 // connection and returns nil. Run may be called once. The error is a [*SettingsError] of a stream
-// that the relay cannot use any more, wraps [ErrAckDenied], or says that Next has stopped.
+// that the relay cannot use any more, says why NATS does not create it or the consumer again, wraps
+// [ErrAckDenied], or says that Next has stopped.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.runs.Swap(true) {
 		return errors.New("stream: Relay.Run was called before")

@@ -416,11 +416,7 @@ func TestAMessageThatIsNoEventIsRejected(t *testing.T) {
 
 func TestRejectedEventsStayInTheStreamUntilTheyAreStored(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, func(o *server.Options) {
-		o.Users = []*server.User{{Username: "all", Password: "a"}, {Username: "relay", Password: "r", Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Deny: []string{"footfall.events.rejected"}},
-		}}}
-	})
+	s := startServer(t, func(o *server.Options) { o.Users = users("footfall.events.rejected") })
 	api, cfg := footfalltest.NewAPI(t), single(s.ClientURL())
 	cfg.Timeout = 300 * time.Millisecond
 	cfg.Options = []nats.Option{nats.UserInfo("all", "a")}

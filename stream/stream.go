@@ -77,8 +77,8 @@ func Open(tracker footfall.Config, cfg Config) (*footfall.Tracker, error) {
 // Close of the tracker closes the connection, or [Stream.Close] if no tracker uses the Stream.
 //
 // The error joins a [*footfall.FieldError] for every wrong field, or is a [*SettingsError], or
-// says why NATS refuses the connection. An unreachable NATS server is not an error: the Stream
-// connects later and compares the settings then.
+// says why NATS refuses the connection or does not create the stream. An unreachable NATS server is
+// not an error: the Stream connects later and compares the settings then.
 func New(tracker footfall.Config, cfg Config) (*Stream, error) {
 	cfg = cfg.withDefaults(tracker.Logger)
 	if err := cfg.check(); err != nil {
@@ -93,7 +93,7 @@ func New(tracker footfall.Config, cfg Config) (*Stream, error) {
 	}
 	p := &publisher{link: link, options: []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}}
 	if err := p.ready(context.Background()); err != nil {
-		if _, ok := errors.AsType[*SettingsError](err); ok {
+		if isMistake(err) {
 			p.Close()
 			return nil, err
 		}

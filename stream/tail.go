@@ -21,11 +21,7 @@ type Event struct {
 // drops events for Tail. Tail returns the error of ctx, or says why NATS refuses the connection
 // or the subject, or that a Config.Conn is closed.
 func Tail(ctx context.Context, cfg Config, f func(Event)) error {
-	cfg = cfg.withDefaults(nil)
-	if err := cfg.check(); err != nil {
-		return err
-	}
-	link, err := dial(cfg, "footfall tail", 0)
+	link, err := open(cfg, "footfall tail")
 	if err != nil {
 		return err
 	}
@@ -33,7 +29,7 @@ func Tail(ctx context.Context, cfg Config, f func(Event)) error {
 	closed := link.nc.StatusChanged(nats.CLOSED)
 	defer link.nc.RemoveStatusListener(closed)
 	messages := make(chan *nats.Msg, 1024)
-	sub, err := link.nc.ChanSubscribe(cfg.Subject, messages)
+	sub, err := link.nc.ChanSubscribe(link.cfg.Subject, messages)
 	if err != nil {
 		return fmt.Errorf("stream: %w", err)
 	}
@@ -46,7 +42,7 @@ func Tail(ctx context.Context, cfg Config, f func(Event)) error {
 		case <-closed:
 			return fmt.Errorf("stream: NATS has closed the connection: %w", cmp.Or(link.nc.LastError(), nats.ErrConnectionClosed))
 		case m := <-messages:
-			if only := m.Header.Get(jetstream.ExpectedStreamHeader); only != "" && only != cfg.Name {
+			if only := m.Header.Get(jetstream.ExpectedStreamHeader); only != "" && only != link.cfg.Name {
 				continue // NATS refuses it: footfall doctor asks whether it may publish
 			}
 			f(Event{ID: eventID(m.Header.Get(jetstream.MsgIDHeader)), Body: m.Data})

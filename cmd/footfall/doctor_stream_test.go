@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,17 +17,6 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/footfall-dev/footfall/stream"
 )
-
-// jetStreamOf returns JetStream for the inspection of streams.
-func jetStreamOf(t *testing.T, url string) jetstream.JetStream {
-	t.Helper()
-	nc, err := nats.Connect(url)
-	require.NoError(t, err)
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	require.NoError(t, err)
-	return js
-}
 
 func TestDoctorSaysHowFullTheStreamIs(t *testing.T) {
 	t.Parallel()
@@ -40,7 +28,7 @@ func TestDoctorSaysHowFullTheStreamIs(t *testing.T) {
 	checked(t, findings, "fill", doctor.Good, "of 1.0 GiB", "")
 	checked(t, findings, "lag", doctor.Warn, "50 events, the oldest 0s old, and no relay has connected yet", "start a relay")
 
-	js := jetStreamOf(t, s.ClientURL())
+	js := connected(t, s.ClientURL())
 	st, err := js.Stream(t.Context(), "FOOTFALL")
 	require.NoError(t, err)
 	used := int64(st.CachedInfo().State.Bytes)
@@ -79,13 +67,23 @@ func TestDoctorSaysWhetherRelaysTakeEvents(t *testing.T) {
 	checked(t, findings, "permission", doctor.Good, "the user may take, acknowledge and move events", "")
 	assert.Equal(t, 0, p.stop().status)
 
-	js := jetStreamOf(t, s.ClientURL())
+	js := connected(t, s.ClientURL())
+	publish(t, s.ClientURL(), 5)
+	findings, _ = examined(t, e)
+	checked(t, findings, "lag", doctor.Good, "5 events, the oldest 0s old, 0 of them with relays", "")
+	c, err := js.Consumer(t.Context(), "FOOTFALL", "footfall-relay")
+	require.NoError(t, err)
+	assert.Zero(t, c.CachedInfo().Delivered.Consumer, "doctor takes nothing")
 	require.NoError(t, js.DeleteConsumer(t.Context(), "FOOTFALL", "footfall-relay"))
-	_, err := js.CreateConsumer(t.Context(), "FOOTFALL", jetstream.ConsumerConfig{Durable: "other", AckPolicy: jetstream.AckExplicitPolicy})
+	_, err = js.CreateConsumer(t.Context(), "FOOTFALL", jetstream.ConsumerConfig{Durable: "other", AckPolicy: jetstream.AckExplicitPolicy})
 	require.NoError(t, err)
 	findings, status = examined(t, e)
 	assert.Equal(t, 1, status)
 	checked(t, findings, "consumer", doctor.Bad, `the stream has a consumer "other", and a work queue takes no second one`, "nats consumer rm FOOTFALL")
+	got := run(t, e, "relay")
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, "err_code=10099")
+	assert.Contains(t, got.err, "another consumer takes the events: remove it with nats consumer rm")
 }
 
 // documentedUsers makes the users of docs/stream.md, without permission for the subjects denied.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -251,4 +252,42 @@ func TestAnAnswerCannotSteerATerminal(t *testing.T) {
 		assert.Contains(t, got.out+got.err, "the API answered 404 bad?[31m: none?2J?", args)
 		assert.NotContains(t, got.err, "footfall: footfall: ", args)
 	}
+}
+
+// through sets a proxy of HTTP. Requests to a loopback address would not use it.
+func through(proxy, scheme string) env {
+	e := envOf(scheme+"://stats.footfall.invalid").with("FOOTFALL_ALLOW_HTTP", "true")
+	return e.with("HTTP_PROXY", proxy).with("HTTPS_PROXY", proxy)
+}
+
+func TestDoctorNamesTheProxyThatFails(t *testing.T) {
+	t.Parallel()
+	closed := plain(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Proxy-Authenticate", "Basic")
+		w.WriteHeader(http.StatusProxyAuthRequired)
+	})
+	gone := "http://" + freeAddress(t)
+	for _, scheme := range []string{"http", "https"} {
+		variable := strings.ToUpper(scheme) + "_PROXY"
+		findings, status := examined(t, through(closed, scheme))
+		assert.Equal(t, 1, status)
+		checked(t, findings, "proxy", doctor.Good, "requests go through "+closed, "")
+		checked(t, findings, "API", doctor.Bad, "", "the proxy "+closed+" wants a user: add user and password to "+variable+", or add stats.footfall.invalid to NO_PROXY")
+		findings, status = examined(t, through(gone, scheme))
+		assert.Equal(t, 1, status)
+		checked(t, findings, "API", doctor.Bad, "refused", "the proxy "+gone+" does not connect: correct "+variable+", or add stats.footfall.invalid to NO_PROXY")
+	}
+	findings, _ := examined(t, through("http://shop:secret-3@"+strings.TrimPrefix(closed, "http://"), "http"))
+	assert.NotContains(t, fmt.Sprint(findings), "secret-3")
+}
+
+func TestDoctorDoesNotTakeASilentServerForTheAPI(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	silent := plain(t, func(http.ResponseWriter, *http.Request) { <-ended })
+	t.Cleanup(func() { close(ended) })
+	findings, status := examined(t, envOf(silent))
+	assert.Equal(t, 1, status)
+	checked(t, findings, "API", doctor.Bad, "no answer within 10s", "see that the service listens on this port, and look at its log")
+	assert.NotContains(t, findings["API"].Remedy, "the address is right")
 }

@@ -138,6 +138,8 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-nats or FOOTFALL_NATS_URL: not set: set it to":                                                         {"tail"},
 		"not set: set it to the addresses of the NATS servers, such as nats://nats-1:4222, or set -embedded DIR": {"relay"},
+		"-nats or FOOTFALL_NATS_URL: entry 1: the port 99999 is not from 1 to 65535":                             {"tail", "-nats", "nats-1:99999"},
+		`is wrong: longer than 246 bytes`:                                                                        relay("-stream", strings.Repeat("A", 300)),
 		"-nats or FOOTFALL_NATS_URL: entry 2 is not an address":                                                  {"tail", "-nats", "nats-1,http://nats-2:4222"},
 		"flag provided but not defined: -stream; footfall tail -help":                                            {"tail", "-stream", "SHOP"}, // it listens to the subject
 		`"x" is not a number of events a second above zero`:                                                      relay("-rate", "x"),

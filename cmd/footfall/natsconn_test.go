@@ -59,11 +59,13 @@ func (a *authority) write(kind string, raw []byte) string {
 }
 
 // issue returns the files of a certificate and its key.
-func (a *authority) issue() (cert, key string) {
+func (a *authority) issue() (cert, key string) { return a.issueUntil(time.Now().Add(time.Hour)) }
+
+func (a *authority) issueUntil(end time.Time) (cert, key string) {
 	a.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
-	raw, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour),
+	raw, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: end,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a.cert, &private.PublicKey, a.key)
 	require.NoError(a.t, err)
@@ -111,6 +113,30 @@ func TestTLSAndClientCertificates(t *testing.T) {
 	clear := startNATSServer(t)
 	got = run(t, e.with("FOOTFALL_NATS_URL", clear.ClientURL()), "rejected", "list", "-tlsca", ours.file)
 	assert.Contains(t, got.err, "the server does not offer TLS")
+}
+
+func TestACertificateThatHasExpiredIsNamed(t *testing.T) {
+	t.Parallel()
+	ours, api := newAuthority(t), footfalltest.NewAPI(t)
+	pool := x509.NewCertPool()
+	pool.AddCert(ours.cert)
+	cert, key := ours.issue()
+	oldCert, oldKey := ours.issueUntil(time.Now().Add(-time.Hour))
+	serve := func(cert, key string) env {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		require.NoError(t, err)
+		s := startNATSServer(t, func(o *server.Options) {
+			o.TLS, o.TLSVerify, o.TLSTimeout = true, true, 5
+			o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}
+		})
+		return envOf(api.URL).with("FOOTFALL_NATS_URL", "tls://"+s.Addr().String()).with("FOOTFALL_NATS_REPLICAS", "1")
+	}
+	got := run(t, serve(oldCert, oldKey), "rejected", "list", "-tlsca", ours.file, "-tlscert", cert, "-tlskey", key)
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, "the server's certificate has expired or is not valid yet: renew it, or correct the clock of this machine")
+	assert.NotContains(t, got.err, "set -tlscert")
+	got = run(t, serve(cert, key), "rejected", "list", "-tlsca", ours.file, "-tlscert", oldCert, "-tlskey", oldKey)
+	assert.Contains(t, got.err, "the server does not accept this client's certificate: set -tlscert and -tlskey to one that is valid")
 }
 
 // natsCommands are the commands that connect to NATS and end.

@@ -73,13 +73,11 @@ func (r *rejections) run(ctx context.Context, action func(*rejections, context.C
 	if err := v.Err(); err != nil {
 		return err
 	}
-	nc, err := s.Connect("rejected", r.log)
+	cfg, stop, err := s.Open("rejected", cfg, r.log)
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
-	cfg = s.Config(cfg, r.log)
-	cfg.Conn = nc
+	defer stop()
 	if r.stored, err = stream.OpenRejections(ctx, cfg); errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("NATS at %s has no stream %q: the first relay creates it: start one, or correct -stream", s, cfg.Name+"_REJECTED")
 	}

@@ -223,3 +223,14 @@ func TestAnEmbeddedServerThatCannotStartSaysWhy(t *testing.T) {
 	assert.Contains(t, got.err, "-metrics or FOOTFALL_METRICS: ")
 	assert.Contains(t, got.err, "choose another address")
 }
+
+func TestARelayNamesAProxyThatWantsAUser(t *testing.T) {
+	t.Parallel()
+	s := startNATSServer(t)
+	closed := plain(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
+	e := through(closed, "http").with("FOOTFALL_NATS_URL", s.ClientURL()).with("FOOTFALL_NATS_REPLICAS", "1")
+	got := run(t, e, "relay")
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, "the proxy "+closed+" wants a user: add user and password to HTTP_PROXY")
+	assert.NotContains(t, got.err, "set FOOTFALL_BASE_URL")
+}

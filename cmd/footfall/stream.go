@@ -53,13 +53,11 @@ func applyBounds(ctx context.Context, c *cli.Command, stdout, stderr io.Writer) 
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	nc, err := s.Connect("stream apply", log)
+	cfg, stop, err := s.Open("stream apply", cfg, log)
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
-	cfg = s.Config(cfg, log)
-	cfg.Conn = nc
+	defer stop()
 	changes, err := stream.Apply(ctx, cfg)
 	if err = s.Explain(err); errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = fmt.Errorf("NATS at %s has no stream %q: the first program or relay creates it with its own settings, or correct -stream", s, cfg.Name)

@@ -35,15 +35,13 @@ func tailCommand(stdout, stderr io.Writer) *cli.Command {
 				return err
 			}
 			log := slog.New(slog.NewTextHandler(stderr, nil))
-			nc, err := s.Connect("tail", log)
+			cfg, stop, err := s.Open("tail", cfg, log)
 			if err != nil {
 				return err
 			}
-			defer nc.Close()
+			defer stop()
 			log.Info("events from now on; Ctrl+C ends", "nats", s)
 			t := &tail{out: stdout, site: c.String("site"), event: c.String("event"), json: c.Bool("json")}
-			cfg = s.Config(cfg, log)
-			cfg.Conn = nc
 			return t.run(ctx, cfg, s)
 		},
 	}

@@ -67,14 +67,26 @@ func (a *apiExam) refused(err error) {
 	if ok {
 		reason = check.Reason
 	}
+	status := 0
+	if a.answer != nil {
+		status = a.answer.StatusCode
+	}
+	proxy := shell.ProxyRemedy(a.cfg.BaseURL, status, err)
+	timedOut := errors.Is(err, context.DeadlineExceeded)
 	switch {
+	case proxy != "":
+		a.add("API", Bad, reason, proxy)
+	case status == 0 && timedOut:
+		a.add("API", Bad, fmt.Sprintf("no answer within %v", shell.Timeout), "something takes the connection and does not answer: see that the service listens on this port, and look at its log")
+	case status == 0:
+		a.add("API", Bad, reason, "the connection ends without an answer of HTTP: check scheme and port of FOOTFALL_BASE_URL, and the reverse proxy")
 	case ok && check.Field == "Config.APIKey":
 		a.add("API", Good, "answers", "")
 		a.add("key", Bad, reason, "issue a key in the dashboard of the service, and set FOOTFALL_API_KEY to it")
 		return
 	case ok && check.Field == "":
 		a.add("API", Bad, reason, "the address is right, but the service has trouble: look at its log, and try again")
-	case a.answer != nil && a.answer.StatusCode >= 300 && a.answer.StatusCode < 400:
+	case status >= 300 && status < 400:
 		a.add("API", Bad, reason, fmt.Sprintf("the server redirects to %q, and redirects are not followed: set FOOTFALL_BASE_URL to the address of the API itself", a.answer.Header.Get("Location")))
 	default:
 		a.add("API", Bad, reason, "something other than the API answers: check host, port and path of FOOTFALL_BASE_URL, which ends before /v1, and the reverse proxy")

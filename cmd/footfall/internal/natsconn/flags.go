@@ -79,6 +79,9 @@ func addresses(v *shell.Values) (urls []string) {
 		case err != nil || u.Hostname() == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
 			v.Problem("%s: entry %d is not an address such as nats://nats-1:4222 or tls://nats-1:4222", v.Label("nats"), i+1)
 			continue
+		case stream.Config{URL: text}.Validate() != nil:
+			v.Problem("%s: entry %d: the port %s is not from 1 to 65535", v.Label("nats"), i+1, u.Port())
+			continue
 		}
 		urls = append(urls, text)
 	}

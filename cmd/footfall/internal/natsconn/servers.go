@@ -2,17 +2,13 @@ package natsconn
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 	"github.com/footfall-dev/footfall/stream"
@@ -68,6 +64,18 @@ func (s *Servers) Connect(name string, log *slog.Logger, more ...nats.Option) (*
 		return nil, s.Explain(err)
 	}
 	return nc, nil
+}
+
+// Open connects for a command, and returns the settings of its stream with the connection. Call stop
+// to end it.
+func (s *Servers) Open(name string, cfg stream.Config, log *slog.Logger) (opened stream.Config, stop func(), err error) {
+	nc, err := s.Connect(name, log)
+	if err != nil {
+		return cfg, nil, err
+	}
+	opened = s.Config(cfg, log)
+	opened.Conn = nc
+	return opened, nc.Close, nil
 }
 
 // explained is an error of NATS with what to do about it.
@@ -143,50 +151,4 @@ func differences(e *stream.SettingsError) (found, remedy string) {
 		remedy = "change the stream with footfall stream apply " + strings.Join(to, " ") + ", or give " + strings.Join(as, " ") + ", and programs the same in stream.Config"
 	}
 	return fmt.Sprintf("the NATS stream %q exists with other settings: %s", e.Stream, strings.Join(list, "; ")), remedy
-}
-
-// remedy says what to do about an error of NATS.
-func (s *Servers) remedy(err error) string {
-	if text := tlsRemedy(err); text != "" {
-		return text
-	}
-	_, unknown := errors.AsType[*net.DNSError](err)
-	switch {
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthRevoked):
-		return s.as + ": set -creds to a credentials file, or " + UserVariable + " and " + PasswordVariable + ", to those of a user that the servers know"
-	case errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
-		return s.as + ": they have expired: issue new ones"
-	case errors.Is(err, nats.ErrPermissionViolation):
-		return s.as + ": give the user permission for it: a program publishes to the subject of the events, a relay to $JS.API.>, $JS.ACK.> and the subject of rejected events, and both subscribe to _INBOX.>"
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
-		return "JetStream does not answer: add jetstream { store_dir: … } to the configuration of each server and enable it for the account, and see that a majority of the servers runs"
-	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return "a relay or a program that uses stream.Open creates it: start one, or correct -stream"
-	case unknown:
-		return "no DNS server knows the host: check the host in " + s.flag
-	}
-	return "check host and port in " + s.flag + ", that the servers run and listen there, and firewalls"
-}
-
-// tlsRemedy says what to do about an error of TLS. It returns "" for other errors.
-func tlsRemedy(err error) string {
-	var untrusted x509.UnknownAuthorityError
-	var other x509.HostnameError
-	var remote *net.OpError
-	_, invalid := errors.AsType[*tls.CertificateVerificationError](err)
-	switch {
-	case errors.Is(err, nats.ErrSecureConnWanted):
-		return "the server does not offer TLS: omit -tlsca, -tlscert, -tlskey and tls://, or configure tls { … } there"
-	case errors.Is(err, nats.ErrSecureConnRequired):
-		return "the server requires TLS: use tls:// addresses, and -tlsca if a private authority signs its certificate"
-	case errors.As(err, &untrusted):
-		return "this machine does not trust the authority of the server's certificate: set -tlsca to the authority's certificate"
-	case errors.As(err, &other):
-		return "the certificate is for another host: use its name in -nats, or correct the certificate"
-	case errors.As(err, &remote) && remote.Op == "remote error", errors.Is(err, nats.ErrTLS): // an alert, or closed after the handshake
-		return "the server does not accept this client's certificate: set -tlscert and -tlskey to one that the server's authority has signed"
-	case invalid:
-		return "the server's certificate cannot be verified: renew it, or correct the clock of this machine"
-	}
-	return ""
 }

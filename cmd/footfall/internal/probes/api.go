@@ -39,9 +39,13 @@ func (c *apiCheck) CheckAPI(cfg footfall.Config) error {
 	}
 	check, ok := errors.AsType[*footfall.CheckError](err)
 	if ok && check.Field != "" && seen.whole {
-		remedy := "something other than the API answers: set FOOTFALL_BASE_URL to the address of the API, which ends before /v1"
-		if check.Field == "Config.APIKey" {
+		remedy := shell.ProxyRemedy(cfg.BaseURL, seen.status, err)
+		switch {
+		case remedy != "":
+		case check.Field == "Config.APIKey":
 			remedy = "issue a key in the dashboard of the service, and set FOOTFALL_API_KEY to it"
+		default:
+			remedy = "something other than the API answers: set FOOTFALL_BASE_URL to the address of the API, which ends before /v1"
 		}
 		return fmt.Errorf("the API at %s: %w: %s; run footfall doctor for details", cfg.BaseURL, err, remedy)
 	}
@@ -52,17 +56,18 @@ func (c *apiCheck) CheckAPI(cfg footfall.Config) error {
 	return nil
 }
 
-// answered reads an answer, and notes whether all of it has come.
+// answered reads an answer, and notes its status and whether all of it has come.
 type answered struct {
 	io.ReadCloser
-	whole bool
+	status int
+	whole  bool
 }
 
 // RoundTrip implements http.RoundTripper.
 func (a *answered) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := http.DefaultTransport.RoundTrip(r)
 	if a.whole = err == nil; a.whole {
-		a.ReadCloser, answer.Body = answer.Body, a
+		a.status, a.ReadCloser, answer.Body = answer.StatusCode, answer.Body, a
 	}
 	return answer, err
 }
