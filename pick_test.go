@@ -408,8 +408,8 @@ func TestAnOutageDuringCloseCostsFewRequests(t *testing.T) {
 		accepts, fails time.Duration // how long the answers take
 		most           int
 	}{
-		"an event is accepted before the others fail": {0, time.Millisecond, 700},
-		"an event is accepted after a row has failed": {time.Millisecond, 0, 700}, // the row counts as usual then
+		"an event is accepted before the others fail": {0, time.Millisecond, 600},
+		"an event is accepted after a row has failed": {time.Millisecond, 0, 600}, // the row counts as usual then
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

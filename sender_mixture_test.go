@@ -443,31 +443,3 @@ func TestARetryAfterOfHalfOfAKindHoldsThatHalfOnly(t *testing.T) {
 		assert.Error(t, closeWithin(m.tracker, time.Millisecond))
 	})
 }
-
-// An API that accepts 20 events a second needs 150 s for 3,000.
-func TestAnAPIThatLimitsTheRateGetsAsManyEventsAsItAccepts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var second time.Time
-		n := 0
-		limited := &flow{name: "seen", every: 20 * time.Millisecond, most: 3000, answer: func(int) answerFunc {
-			mu.Lock()
-			defer mu.Unlock()
-			if now := time.Now().Truncate(time.Second); now != second {
-				second, n = now, 0
-			}
-			if n++; n > 20 {
-				return answerRetryAfter(429, "1")
-			}
-			return answerStatus(202)
-		}}
-		m := newMixture(t, []*flow{limited})
-		m.run(t, time.Minute)
-		require.NoError(t, m.tracker.Flush(t.Context()))
-		assert.Less(t, time.Since(m.began), 175*time.Second)
-		got := m.read(limited)
-		assert.Equal(t, 3000, got.delivered)
-		assert.Less(t, got.requests, 16_000)
-		require.NoError(t, closeWithin(m.tracker, time.Second))
-	})
-}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -409,6 +410,57 @@ func TestTenMinutesOfOutageCostFewRequests(t *testing.T) {
 					})
 				})
 			}
+		}
+	}
+}
+
+// Probes come from anywhere. The other events of a kind keep their order, up to the requests that are in flight.
+func TestEventsKeepTheirOrderInAnOutage(t *testing.T) {
+	for name, away := range map[string]answerFunc{"503": answerStatus(503), "no answer": answerDown, "401": answerStatus(401)} {
+		for _, kinds := range []int{1, 5, 20} {
+			t.Run(fmt.Sprint(name, " for ", kinds, " kinds"), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					f := newFakeNet()
+					f.latency = time.Millisecond
+					var mu sync.Mutex
+					var arrived []int
+					accept := func(r *http.Request, body string) (*http.Response, error) {
+						_, n, _ := strings.Cut(body, `"n":`)
+						at, err := strconv.Atoi(strings.TrimRight(n, "}"))
+						mu.Lock()
+						defer mu.Unlock()
+						arrived = append(arrived, at)
+						if err != nil {
+							return nil, err
+						}
+						return answerStatus(202)(r, body)
+					}
+					tracker := start(t, f, func(c *footfall.Config) { c.MaxInFlight = 4 })
+					f.set(away)
+					for n := range 3000 {
+						require.NoError(t, tracker.Track(t.Context(), fmt.Sprint("kind_", n%kinds), footfall.P("n", n)))
+						time.Sleep(20 * time.Millisecond)
+					}
+					requests := f.requests()
+					f.set(accept)
+					require.NoError(t, tracker.Flush(t.Context()))
+					early := 0 // events that came before several older ones
+					for i, n := range arrived {
+						older := 0
+						for _, o := range arrived[i:] {
+							if o < n && o%kinds == n%kinds {
+								older++
+							}
+						}
+						if older > 8 {
+							early++
+						}
+					}
+					assert.LessOrEqual(t, early, requests+1, "events that were probes and failed, and the last probe")
+					require.NoError(t, closeWithin(tracker, time.Second))
+				})
+			})
 		}
 	}
 }

@@ -468,6 +468,7 @@ func (s *Scopes) isOut(now time.Time) bool {
 func (s *Scopes) Hurry(limit time.Duration, now time.Time) {
 	s.waits.Retry.Max = min(s.waits.Retry.Max, limit)
 	s.waits.Retry.Base = min(s.waits.Retry.Base, limit)
+	s.waits.Retry.Low = 0.5 // short waits would only cost requests
 	s.waits.Hold = s.waits.Retry
 	hurry := func(b *breaker) {
 		b.asked = earlier(b.asked, now.Add(limit))

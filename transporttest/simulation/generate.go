@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -74,7 +75,7 @@ func (g *generator) divide() {
 }
 
 // floods generates one kind of events that the API accepts, about one a second, and hundreds of all
-// other kinds that fail between two of them.
+// other kinds that fail between two of them, perhaps from the beginning.
 func (g *generator) floods(allowed []Kind) bool {
 	lasting := slices.DeleteFunc([]Kind{Poison, SlowFails, Limited, Forbidden, Resets}, func(k Kind) bool { return !slices.Contains(allowed, k) })
 	if len(lasting) == 0 {
@@ -82,19 +83,20 @@ func (g *generator) floods(allowed []Kind) bool {
 	}
 	g.fates, g.outages = []Kind{pick(g.mix, lasting...)}, nil
 	g.kinds = g.fates
-	g.names, g.sites, g.apart = pick(g.mix, 2, 3, 10), pick(g.mix, 1, 1, 3, 10), butOne
+	g.names, g.sites, g.apart = pick(g.mix, 2, 3, 10, 20), pick(g.mix, 1, 1, 3, 10), butOne
 	g.config.MaxInFlight, g.config.FlushInterval = pick(g.mix, 16, 64), 20*time.Millisecond
 	g.config.BackoffMin, g.config.BackoffMax = 500*time.Millisecond, 15*time.Second
 	g.latency, g.closing = 5*time.Millisecond, time.Second
-	calm := step{do: track, callers: 1, gap: 900 * time.Millisecond}
+	calm := step{do: track, callers: 1, gap: 900 * time.Millisecond, at: pick(g.mix, 0, 8*time.Second)}
 	for range 40 {
 		calm.events = append(calm.events, event{n: g.next, kind: g.names*g.sites - 1, fate: fate{kind: good}})
 		g.next++
 	}
 	g.steps = append(g.steps, calm)
-	for at := 5 * time.Second; at < 30*time.Second; at += time.Duration(g.mix.IntN(5000)) * time.Millisecond {
+	for at := pick(g.mix, 0, 5*time.Second); at < 30*time.Second; at += time.Duration(g.mix.IntN(5000)) * time.Millisecond {
 		g.steps = append(g.steps, g.flood(at))
 	}
+	slices.SortStableFunc(g.steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	return true
 }
 

@@ -311,9 +311,9 @@ func (r *run) checkLiveness(until time.Duration) {
 			continue
 		}
 		at, l := r.due(h, all)
-		if r.isApart(h) {
-			l = r.loadAt(h, h.tracked)
-			at = h.tracked + r.bound(l)
+		if load := r.loadAt(h, h.tracked); r.isApart(h, h.tracked+r.bound(load)) {
+			l = load
+			at = h.tracked + r.bound(l) + r.serves(h)
 		}
 		switch {
 		case at >= until || h.settled && h.at <= at:
@@ -326,18 +326,33 @@ func (r *run) checkLiveness(until time.Duration) {
 	}
 }
 
-// isApart reports whether nothing but an event's turn may delay it: the API works all the time, only
-// events of another kind fail, and an event of its kind was settled in the second before.
-func (r *run) isApart(h *history) bool {
-	if r.mayFail(h.kind) || len(r.outages) > 0 || len(r.refusals) > 0 || slices.Contains(r.kinds, Unsolicited) || h.tracked < time.Second {
+// isApart reports whether nothing but an event's turn, and one event of its kind that is sent to find out,
+// may delay it until a time: only events of other kinds fail, whether the API accepts any of them or not,
+// and no attempt of its kind has failed since one of its kind was settled.
+func (r *run) isApart(h *history, until time.Duration) bool {
+	if r.mayFail(h.kind) || len(r.refusals) > 0 || slices.Contains(r.kinds, Unsolicited) {
 		return false
 	}
+	if i := len(r.outages) - 1; i >= 0 && r.outages[i].to >= h.tracked {
+		return false
+	}
+	settled := time.Duration(-1)
 	for _, o := range r.events {
-		if o != nil && o.kind == h.kind && o.settled && o.at <= h.tracked && o.at > h.tracked-time.Second {
-			return true
+		if o != nil && o.kind == h.kind && o.settled && o.at <= h.tracked {
+			settled = max(settled, o.at)
 		}
 	}
-	return false
+	for _, o := range r.events {
+		if o == nil || o.kind != h.kind {
+			continue
+		}
+		for _, a := range o.attempts {
+			if a.words != nil && a.to > settled && a.from < until {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (r *run) late(h *history, due time.Duration, l load) {
