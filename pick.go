@@ -45,8 +45,8 @@ func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
 	doubtful := func() bool { return from(first) || from(second) }
 	switch {
 	case t.turn%2 == 0 && from(retry.Retry),
-		t.turn%4 == 1 && from(retry.Ready),
 		t.turn%10 == 3 && turn && doubtful(),
+		t.turn%8 != 1 && from(retry.Ready), // they are older than those that were never taken
 		t.pickWaiting(src, w, t.share.FreeForNew(), now),
 		from(retry.Ready),
 		from(retry.Retry):

@@ -11,7 +11,8 @@ import (
 
 const (
 	// windowEvents and windowBytes bound the events that are read from the file before
-	// Config.Next takes them.
+	// Config.Next takes them, and as many that were never sent and wait in memory because others have
+	// failed.
 	windowEvents = 1024
 	windowBytes  = 1 << 20
 
@@ -40,8 +41,8 @@ type item struct {
 	stored   time.Duration   // reading of the file's clock at that time
 	own      bool            // tracked by this run, and settled as Stored
 	taken    bool
-	large    bool // too large for the file
-	failed   bool // counted as failing
+	large    bool   // too large for the file
+	waits    *count // where it is counted, if it waits for an attempt
 	failures int
 }
 
@@ -78,7 +79,7 @@ type feed struct {
 	direct  []footfall.Record          // failed while in memory only, to be written to the file
 	ended   []parcel
 	file    progress
-	failing failing
+	waits   waits
 	end     ending
 	own     own
 	clock   clock
@@ -95,10 +96,28 @@ type progress struct {
 	reading    bool   // it is read again for them
 }
 
-// failing are the events of the file that have failed and are not settled.
-type failing struct{ events, bytes int }
+// waits are the events of the file that are in memory because they, or others, have failed.
+type waits struct{ failed, unsent count }
 
-func (l *failing) add(n, bytes int) { l.events, l.bytes = l.events+n, l.bytes+bytes }
+// hasHalf reports whether half of the room is free.
+func (w *waits) hasHalf() bool {
+	return w.failed.fits(failedEvents/2, failedBytes/2) && w.unsent.fits(windowEvents/2, windowBytes/2)
+}
+
+// count counts events and their bytes.
+type count struct{ events, bytes int }
+
+func (c *count) fits(events, bytes int) bool { return c.events < events && c.bytes < bytes }
+
+// note counts it in c, or in none if c is nil, and no longer where it was counted.
+func (it *item) note(c *count) {
+	if it.waits != nil {
+		it.waits.events, it.waits.bytes = it.waits.events-1, it.waits.bytes-it.length()
+	}
+	if it.waits = c; c != nil {
+		c.events, c.bytes = c.events+1, c.bytes+it.length()
+	}
+}
 
 // ending is what has happened since the tracker began to close.
 type ending struct {
@@ -196,7 +215,7 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 		if err != nil {
 			it.failures++
 		}
-		ok = f.keep(it, &r)
+		ok = f.keep(it, &r, err != nil)
 	}
 	f.mu.Unlock()
 	f.moved(gone, footfall.OutcomeLost)
@@ -205,23 +224,25 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 
 // keep reports whether an event of the file that has failed, or that must wait because others
 // have, stays in memory. Otherwise it stays in the file.
-func (f *feed) keep(it *item, r *footfall.Record) bool {
+func (f *feed) keep(it *item, r *footfall.Record, failed bool) bool {
+	in, fits := &f.waits.unsent, f.waits.unsent.fits(windowEvents, windowBytes)
+	if failed || it.waits == &f.waits.failed {
+		in, fits = &f.waits.failed, f.waits.failed.fits(failedEvents, failedBytes)
+	}
 	switch {
 	case f.end.closed && it.failures >= closingAttempts:
 		it.taken = false
-		f.forget(it)
+		it.note(nil)
 		return false
-	case it.failed:
-		return true
-	case f.failing.events >= failedEvents || f.failing.bytes+len(r.Body) > failedBytes:
+	case it.waits == nil && !fits:
 		delete(f.out, r.ID)
 		f.file.inFileOnly++
 		return false
+	case it.waits == nil:
+		r.Body = bytes.Clone(r.Body) // do not keep its block alive
+		it.rec.Body = r.Body
 	}
-	it.failed = true
-	f.failing.add(1, len(r.Body))
-	r.Body = bytes.Clone(r.Body) // do not keep its block alive
-	it.rec.Body = r.Body
+	it.note(in)
 	return true
 }
 
@@ -253,8 +274,15 @@ func (f *feed) failedDirect() (records []footfall.Record) {
 // reloadFailed reads the file again from its beginning when there is room in memory for failed
 // events that are in the file only.
 func (f *feed) reloadFailed() {
-	if f.file.inFileOnly == 0 || f.failing.events >= failedEvents/2 || f.failing.bytes >= failedBytes/2 || len(f.ended) > 0 || f.file.behind || f.end.closed {
+	if f.file.inFileOnly == 0 || !f.waits.hasHalf() || len(f.ended) > 0 || f.file.behind || f.end.closed {
 		return
+	}
+	for it, ok := f.window.TakeOldest(); ok; it, ok = f.window.TakeOldest() {
+		if it.isInMemoryOnly() {
+			f.again = append(f.again, it)
+			continue
+		}
+		delete(f.out, it.rec.ID) // it comes after older ones
 	}
 	f.file.inFileOnly, f.file.loaded, f.file.behind, f.file.reading = 0, 0, true, true
 	f.wake()
@@ -288,21 +316,13 @@ func (f *feed) expire(it *item) int {
 // as Stored, and 0 otherwise.
 func (f *feed) endEvent(it *item) int {
 	delete(f.out, it.rec.ID)
-	f.forget(it)
+	it.note(nil)
 	f.ended = append(f.ended, parcel{it.key, it.size})
 	if !it.own {
 		return 0
 	}
 	f.own.live--
 	return 1
-}
-
-// forget notes that the event no longer fails.
-func (f *feed) forget(it *item) {
-	if it.failed {
-		it.failed = false
-		f.failing.add(-1, -it.length())
-	}
 }
 
 // moved reports the outcome of stored events to the tracker. It is called without the lock,
@@ -351,7 +371,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 // giveBack keeps an event of the file that Next gives up.
 func (f *feed) giveBack(it *item) {
 	it.taken = false
-	f.forget(it)
+	it.note(nil)
 	if !f.end.closed {
 		f.again = append(f.again, it)
 		return

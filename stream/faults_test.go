@@ -20,7 +20,7 @@ import (
 // Not parallel: testing.AllocsPerRun counts the allocations of the whole process.
 func TestTrackAllocatesNothing(t *testing.T) {
 	tracker := quick(&footfalltest.Log{})
-	tracker.FlushInterval, tracker.MaxQueueBytes = time.Hour, 64<<20
+	tracker.FlushInterval, tracker.BatchSize, tracker.MaxQueueBytes = time.Hour, 10_000, 64<<20 // no event is taken meanwhile
 	tr := open(t, tracker, single("nats://"+hostPort(freePort(t))))
 	ctx := t.Context()
 	assert.Zero(t, testing.AllocsPerRun(5000, func() {

@@ -33,8 +33,8 @@ func (a *Attempts) Strike(slow bool) (suspect bool) {
 	return a.Suspect() && !before
 }
 
-// Interrupt notes that an attempt has ended early; waived says that it was to get all its time. The event becomes a suspect, so that it keeps few
-// senders from others, and its next attempts get all their time.
+// Interrupt notes that an attempt has ended early; waived says that it was to get all its time. The event
+// becomes a suspect, so that it keeps few senders from others, and its next attempts get all their time.
 func (a *Attempts) Interrupt(waived bool) {
 	a.Interrupted, a.Waived = true, a.Waived || waived
 	a.Strikes = max(a.Strikes, suspectAfter)
