@@ -10,7 +10,7 @@ import (
 // an attempt even if they are open. It is called with the lock held.
 func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 	now := time.Now()
-	w.known, w.doubtful, w.pass = false, false, retry.Pass{Began: now}
+	w.known, w.doubtful, w.admission = false, false, retry.Admission{Began: now}
 	w.closing = src.isClosing()
 	if w.closing && !t.closing {
 		t.beginClose(src, now)
@@ -34,19 +34,19 @@ func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 
 // pickTurn takes an event while some are held. They take turns with those that were never sent.
 func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
-	t.turn++
+	t.picks++
 	free := t.share.Free()
-	turn := free && t.share.Turn(now)
+	hasTime := free && t.share.HasTime(now)
 	from := func(p retry.Pick) bool { return t.pickHeld(src, w, p, now) }
 	first, second := retry.Probe, retry.Suspect
-	if (t.turn+t.turn/10)%2 == 0 { // so that they take turns in the turns that they have below
+	if (t.picks+t.picks/10)%2 == 0 { // so that they take turns in the turns that they have below
 		first, second = second, first
 	}
 	doubtful := func() bool { return from(first) || from(second) }
 	switch {
-	case t.turn%2 == 0 && from(retry.Retry),
-		t.turn%10 == 3 && turn && doubtful(),
-		t.turn%8 != 1 && from(retry.Ready), // they are older than those that were never taken
+	case t.picks%2 == 0 && from(retry.Retry),
+		t.picks%10 == 3 && hasTime && doubtful(),
+		t.picks%8 != 1 && from(retry.Ready), // they are older than those that were never taken
 		t.pickWaiting(src, w, t.share.FreeForNew(), now),
 		from(retry.Ready),
 		from(retry.Retry):
@@ -113,8 +113,8 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 // admit reports whether the breakers admit the event of w.
 func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Time) (ok bool) {
 	kind := w.kindOf()
-	w.pass, ok = t.scopes.Admit(kind, age, now)
-	if !ok || !w.pass.IsProbe() {
+	w.admission, ok = t.scopes.Admit(kind, age, now)
+	if !ok || !w.admission.IsProbe() {
 		return ok
 	}
 	w.doubtful = true

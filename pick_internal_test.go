@@ -66,7 +66,7 @@ func (p *picking) hold(name string, e retry.Event[*Record]) {
 
 // open opens the breaker of a kind with n failures, while another kind is accepted.
 func (p *picking) open(name string, n int) {
-	pass := retry.Pass{Began: time.Now()}
+	pass := retry.Admission{Began: time.Now()}
 	_, good := named("good")
 	p.scopes.Accept(good, pass, time.Now())
 	_, kind := named(name)
@@ -129,7 +129,7 @@ func TestProbesAndSuspectsTakeTurnsInABacklog(t *testing.T) {
 				switch name := p.take(w); {
 				case name == "suspect":
 					suspects++
-				case w.pass.IsProbe():
+				case w.admission.IsProbe():
 					probes++
 				}
 				if w.doubtful {

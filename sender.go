@@ -20,39 +20,39 @@ import (
 // httpTransport is the default Transport. It posts events to the API, one per request, on as
 // many senders as the backlog needs.
 type httpTransport struct {
-	poster   Poster
-	key      func() string // see wire.Cleaner
-	backoff  retry.Backoff // of an event that failed
-	longest  time.Duration // of Retry-After
-	interval time.Duration // Config.FlushInterval
-	rejected func(*RejectedError)
-	accepted Outcome       // of an event that the API accepted: OutcomeDelivered, or OutcomeStored
-	patience time.Duration // of Close while no event is settled
-	workers  sync.Pool     // of *worker
+	poster        Poster
+	key           func() string // see wire.Cleaner
+	backoff       retry.Backoff // of an event that failed
+	maxRetryAfter time.Duration
+	interval      time.Duration // Config.FlushInterval
+	rejected      func(*RejectedError)
+	accepted      Outcome       // of an event that the API accepted: OutcomeDelivered, or OutcomeStored
+	patience      time.Duration // of Close while no event is settled
+	workers       sync.Pool     // of *worker
 
-	mu      sync.Mutex // held while a sender takes an event, or reports the result of an attempt
-	crew    senders.Crew
-	share   senders.Share // of doubtful events
-	scopes  *retry.Scopes
-	log     retry.Log
-	turn    uint      // counts events that were taken while others had failed
-	closing bool      // a sender has noticed that the tracker closes
-	early   bool      // the last attempt that failed was interrupted
-	settled time.Time // when the API last settled an event after that; if it ever did before, when that was
+	mu          sync.Mutex // held while a sender takes an event, or reports the result of an attempt
+	pool        senders.Pool
+	share       senders.Share // of doubtful events
+	scopes      *retry.Scopes
+	log         retry.Log
+	picks       uint      // counts events that were taken while others had failed
+	closing     bool      // a sender has noticed that the tracker closes
+	interrupted bool      // the last attempt that failed was interrupted
+	settled     time.Time // when the API last settled an event after that; if it ever did before, when that was
 }
 
 // worker is the state of a sender. Workers are pooled, so that starting a sender does not
 // allocate.
 type worker struct {
-	one      [1]Record
-	kind     retry.Kind // of the event, if known
-	known    bool
-	pass     retry.Pass
-	doubtful bool // the attempt is counted in the share of doubtful events
-	closing  bool // it began when the tracker was closing
-	answer   Answer
-	member   senders.Member
-	early    senders.Interruption // of the attempt
+	one          [1]Record
+	kind         retry.Kind // of the event, if known
+	known        bool
+	admission    retry.Admission
+	doubtful     bool // the attempt is counted in the share of doubtful events
+	closing      bool // it began when the tracker was closing
+	answer       Answer
+	sender       senders.Sender
+	interruption senders.Interruption // of the attempt
 }
 
 var _ Transport = (*httpTransport)(nil)
@@ -62,19 +62,19 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 	probe := retry.Backoff{Base: cfg.ProbeMin, Max: cfg.ProbeMax, Low: 0.5}
 	key := cfg.APIKey
 	return &httpTransport{
-		poster:   p,
-		key:      func() string { return key },
-		backoff:  wait,
-		longest:  cfg.MaxRetryAfter,
-		interval: cfg.FlushInterval,
-		log:      retry.Log{To: cfg.Logger, Of: "the API"},
-		crew:     senders.NewCrew(cfg.MaxInFlight, cfg.FlushInterval),
-		share:    senders.Share{Most: cfg.MaxInFlight},
-		scopes:   retry.NewScopes(retry.Waits{Retry: wait, Hold: probe}),
-		rejected: r.rejected,
-		accepted: OutcomeDelivered,
-		patience: closePatience,
-		workers:  sync.Pool{New: func() any { return new(worker) }},
+		poster:        p,
+		key:           func() string { return key },
+		backoff:       wait,
+		maxRetryAfter: cfg.MaxRetryAfter,
+		interval:      cfg.FlushInterval,
+		log:           retry.Log{To: cfg.Logger, Of: "the API"},
+		pool:          senders.NewPool(cfg.MaxInFlight, cfg.FlushInterval),
+		share:         senders.Share{Senders: cfg.MaxInFlight},
+		scopes:        retry.NewScopes(retry.Waits{Retry: wait, Hold: probe}),
+		rejected:      r.rejected,
+		accepted:      OutcomeDelivered,
+		patience:      closePatience,
+		workers:       sync.Pool{New: func() any { return new(worker) }},
 	}
 }
 
@@ -109,7 +109,7 @@ const leastLook = 100 * time.Millisecond
 func (t *httpTransport) wanted(waiting int, src *Source) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n = t.crew.Wanted(waiting)
+	n = t.pool.Wanted(waiting)
 	if src.isClosing() {
 		return waiting
 	}
@@ -121,14 +121,14 @@ func (t *httpTransport) wanted(waiting int, src *Source) (n int) {
 // be others, or 0.
 func (t *httpTransport) interruptStuck(src *Source, n int, running *sync.WaitGroup) (again time.Duration) {
 	t.mu.Lock()
-	p := senders.Usual
+	p := senders.Normal
 	switch {
 	case t.scopes.APIOpen():
 		p = senders.Outage
 	case src.isClosing():
 		p = senders.Closing
 	}
-	stuck, again := t.crew.Stuck(n, p, time.Now())
+	stuck, again := t.pool.Stuck(n, p, time.Now())
 	t.mu.Unlock()
 	for _, interrupt := range stuck {
 		running.Go(interrupt)
@@ -140,19 +140,19 @@ func (t *httpTransport) interruptStuck(src *Source, n int, running *sync.WaitGro
 func (t *httpTransport) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.crew.Running() == 0
+	return t.pool.Running() == 0
 }
 
 // start counts a new sender and reports whether one may start.
 func (t *httpTransport) start() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.crew.Start()
+	return t.pool.Start()
 }
 
 // endSender stops counting a sender. It is called with the lock held.
 func (t *httpTransport) endSender(src *Source, w *worker) {
-	t.crew.End(&w.member)
+	t.pool.End(&w.sender)
 	if src.isClosing() {
 		src.signal() // Wait may return now
 	}
@@ -161,7 +161,7 @@ func (t *httpTransport) endSender(src *Source, w *worker) {
 // send delivers events one after another until there is none that may be sent.
 func (t *httpTransport) send(ctx context.Context, src *Source) {
 	w := t.workers.Get().(*worker)
-	w.member = senders.Member{Early: &w.early}
+	w.sender = senders.Sender{Interruption: &w.interruption}
 	over := false
 	defer func() {
 		if !over { // runtime.Goexit in code of the application
@@ -186,8 +186,8 @@ func (t *httpTransport) takeEvent(ctx context.Context, src *Source, w *worker) b
 	defer t.mu.Unlock()
 	if ctx.Err() == nil && t.pick(src, w) {
 		a := &w.one[0].attempts
-		slow := t.early && !w.closing && t.scopes.APIOpen() // perhaps the API accepts events, but takes long
-		t.crew.Begin(&w.member, slow || a.Interrupted, a.Waived, w.pass.Began)
+		slow := t.interrupted && !w.closing && t.scopes.APIOpen() // perhaps the API accepts events, but takes long
+		t.pool.BeginAttempt(&w.sender, slow || a.Interrupted, a.Waived, w.admission.Began)
 		return true
 	}
 	t.endSender(src, w)
@@ -208,12 +208,12 @@ func (t *httpTransport) deliver(ctx context.Context, src *Source, w *worker) {
 
 // ending is the result of an attempt.
 type ending struct {
-	verdict wire.Verdict
-	status  int
-	cut     bool // the context ended, which is no failure of the API
-	early   bool // the attempt was interrupted, because other events waited for the sender
-	err     error
-	asked   time.Duration // from Retry-After
+	verdict     wire.Verdict
+	status      int
+	cut         bool // the context ended, which is no failure of the API
+	interrupted bool // the attempt was interrupted, because other events waited for the sender
+	err         error
+	retryAfter  time.Duration // from Retry-After
 }
 
 // errEnded is the error of an attempt that ended its goroutine.
@@ -222,20 +222,20 @@ var errEnded = fmt.Errorf("footfall: the Poster or Config.HTTPClient ended its g
 // attempt posts the event once.
 func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	w.answer.reset()
-	w.early.Begin()
+	w.interruption.Begin()
 	r := w.one[0]
-	r.early = &w.early
+	r.interruption = &w.interruption
 	err := t.poster.Post(ctx, r, &w.answer)
-	early := w.early.End()
+	interrupted := w.interruption.End()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		*end = ending{cut: true, err: ctx.Err()}
 		return
-	case err != nil && early:
-		err = fmt.Errorf("no answer in %v, and other events wait for the sender", time.Since(w.pass.Began).Round(time.Millisecond))
+	case err != nil && interrupted:
+		err = fmt.Errorf("no answer in %v, and other events wait for the sender", time.Since(w.admission.Began).Round(time.Millisecond))
 	}
 	a := wire.Answer{Status: w.answer.Status, Body: w.answer.Body, RetryAfter: w.answer.RetryAfter, Cut: w.answer.Cut, Err: err, Key: t.key}
-	*end = ending{verdict: a.Verdict(), status: a.Status, early: early}
+	*end = ending{verdict: a.Verdict(), status: a.Status, interrupted: interrupted}
 	switch {
 	case end.verdict == wire.Accepted:
 		return
@@ -245,11 +245,11 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	}
 	end.err = failure(&a)
 	if end.verdict != wire.Refused {
-		limit := t.longest
+		limit := t.maxRetryAfter
 		if w.closing {
 			limit = min(limit, closeWait)
 		}
-		end.asked = retry.After(a.RetryAfter, w.answer.Date, time.Now(), limit)
+		end.retryAfter = retry.After(a.RetryAfter, w.answer.Date, time.Now(), limit)
 	}
 }
 
@@ -287,9 +287,9 @@ func (t *httpTransport) reject(src *Source, w *worker, end *ending) {
 // ended notes that the attempt of w has ended. answered says that the API has settled the event. It
 // is called with the lock held.
 func (t *httpTransport) ended(w *worker, answered bool, now time.Time) {
-	t.crew.Rest(&w.member, answered, now)
+	t.pool.EndAttempt(&w.sender, answered, now)
 	if w.doubtful {
-		t.share.End(w.pass.Began, answered, now)
+		t.share.End(w.admission.Began, answered, now)
 	}
 }
 
@@ -306,8 +306,8 @@ func (t *httpTransport) cancel(w *worker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended(w, false, time.Now())
-	if w.pass.IsProbe() {
-		t.scopes.Cancel(w.kindOf(), w.pass)
+	if w.admission.IsProbe() {
+		t.scopes.Cancel(w.kindOf(), w.admission)
 	}
 }
 
@@ -321,22 +321,22 @@ func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
 		t.settled = now
 	}
 	again := w.one[0].attempts.Failures > 0
-	if t.scopes.Quiet() && !again {
-		t.scopes.Accept(retry.Kind{}, w.pass, now)
+	if t.scopes.NothingFailed() && !again {
+		t.scopes.Accept(retry.Kind{}, w.admission, now)
 		return nil
 	}
 	if again {
 		t.scopes.Retried(true)
-		if w.one[0].attempts.Asked {
+		if w.one[0].attempts.RetryAfter {
 			t.scopes.Recovered(w.kindOf(), now)
 		}
 	}
 	if t.scopes.AnyOpen() {
 		src.held.Accepted(now)
 	}
-	c := t.scopes.Accept(w.kindOf(), w.pass, now)
+	c := t.scopes.Accept(w.kindOf(), w.admission, now)
 	t.changed(src, w, c, now)
-	if !c.Told {
+	if !c.Logged {
 		return nil
 	}
 	return t.log.Ended(now)
@@ -368,9 +368,9 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended(w, false, now)
-	t.early = end.early
+	t.interrupted = end.interrupted
 	if unsure && a.Unsure && t.scopes.Accepted().After(a.Last) {
-		t.scopes.Cancel(kind, w.pass)
+		t.scopes.Cancel(kind, w.admission)
 		t.changed(src, w, retry.Change{}, now)
 		return nil, true
 	}
@@ -378,49 +378,49 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		t.scopes.Retried(false)
 	}
 	f := retry.Failure{
-		First: a.Failures == 0,
-		Class: failureClass(end),
-		NoAPI: !unsure && (end.status == 0 || end.verdict == wire.NotAPI || end.status == http.StatusUnauthorized),
-		Asked: end.asked,
-		Took:  now.Sub(w.pass.Began),
-		Err:   end.err,
+		First:      a.Failures == 0,
+		Class:      failureClass(end),
+		NoAPI:      !unsure && (end.status == 0 || end.verdict == wire.NotAPI || end.status == http.StatusUnauthorized),
+		RetryAfter: end.retryAfter,
+		Took:       now.Sub(w.admission.Began),
+		Err:        end.err,
 	}
-	c := t.scopes.Fail(kind, w.pass, &f, now)
-	since := w.pass.Began
+	c := t.scopes.Fail(kind, w.admission, &f, now)
+	since := w.admission.Began
 	if a.Failures > 0 {
 		since = a.Last
 	}
-	suspect, limited := false, end.asked > 0 && t.scopes.IsLimited(kind, now)
+	suspect, limited := false, end.retryAfter > 0 && t.scopes.IsLimited(kind, now)
 	if !w.closing && !limited && t.scopes.AcceptedSince(kind, since) {
 		suspect = a.Strike(f.Took >= slowFailure)
 	}
-	if end.early {
-		a.Interrupt(w.member.Waived())
+	if end.interrupted {
+		a.Interrupt(w.sender.Waived())
 		w.closing, a.AtClose = false, false // it gets all its time once
 	}
-	a.Failures, a.Last, a.Unsure, a.Asked = a.Failures+1, now, unsure, end.asked > 0
+	a.Failures, a.Last, a.Unsure, a.RetryAfter = a.Failures+1, now, unsure, end.retryAfter > 0
 	doubted := a.Suspect() && !t.scopes.FailsAtRandom() && !limited
-	wait := max(t.wait(a, w, doubted, limited), end.asked)
+	wait := max(t.wait(a, w, doubted, limited), end.retryAfter)
 	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing {
 		wait = max(wait, least+t.backoff.Delay(0))
 	}
 	if t.closing && !t.settled.IsZero() && now.Sub(t.settled) > t.patience {
 		src.held.Suspend()
 	}
-	line = t.tell(w, end, suspect && !w.pass.IsProbe(), now)
+	line = t.logLine(w, end, suspect && !w.admission.IsProbe(), now)
 	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Wait: wait, Err: end.err}, t.scopes.BlockOf(kind), now)
 	t.changed(src, w, c, now)
 	return line, false
 }
 
-// tell returns a function that writes to the log why events are not accepted, or nil. suspect says
+// logLine returns a function that writes to the log why events are not accepted, or nil. suspect says
 // that the event of w has become one.
-func (t *httpTransport) tell(w *worker, end *ending, suspect bool, now time.Time) (line func()) {
+func (t *httpTransport) logLine(w *worker, end *ending, suspect bool, now time.Time) (line func()) {
 	if suspect {
 		return t.log.Suspect(uuid.UUID(w.one[0].ID), end.err, now)
 	}
 	class := failureClass(end)
-	tell, all := t.scopes.Tell(w.kindOf(), class, now)
+	tell, all := t.scopes.ShouldLog(w.kindOf(), class, now)
 	if !tell {
 		return nil
 	}
@@ -454,7 +454,7 @@ func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect, limited bool
 		return t.backoff.Delay(min(step, 1))
 	case suspect:
 		own.Low = 0.5
-	case w.pass.IsProbe():
+	case w.admission.IsProbe():
 		return 0 // it waits for the breaker
 	}
 	return own.Delay(step)

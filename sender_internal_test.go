@@ -32,13 +32,13 @@ func TestAnEventThatFailsTwiceWhileOthersAreAcceptedIsASuspect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inPicking(t, func(t *testing.T, p *picking) {
 				r, kind := named("x")
-				w := &worker{one: [1]Record{r}, pass: retry.Pass{Began: time.Now()}}
+				w := &worker{one: [1]Record{r}, admission: retry.Admission{Began: time.Now()}}
 				w.one[0].attempts = retry.Attempts{Failures: 1, Strikes: 1, Last: time.Now()}
-				p.scopes.Fail(kind, w.pass, &retry.Failure{First: true}, time.Now())
+				p.scopes.Fail(kind, w.admission, &retry.Failure{First: true}, time.Now())
 				time.Sleep(time.Millisecond)
-				p.scopes.Accept(kind, w.pass, time.Now())
+				p.scopes.Accept(kind, w.admission, time.Now())
 				row.change(p, w)
-				p.crew.Begin(&w.member, false, false, time.Now())
+				p.pool.BeginAttempt(&w.sender, false, false, time.Now())
 				p.fail(p.src, w, &ending{verdict: wire.Later, status: http.StatusInternalServerError, err: errors.New("500")})
 				_, ok := p.src.held.Take(retry.Suspect, time.Now().Add(time.Hour))
 				assert.Equal(t, row.want, ok)
@@ -50,9 +50,9 @@ func TestAnEventThatFailsTwiceWhileOthersAreAcceptedIsASuspect(t *testing.T) {
 // acceptRetries has the API accept n events that have failed before.
 func acceptRetries(p *picking, n int) {
 	for range n {
-		w := &worker{pass: retry.Pass{Began: time.Now()}}
+		w := &worker{admission: retry.Admission{Began: time.Now()}}
 		w.one[0].attempts.Failures = 1
-		p.crew.Begin(&w.member, false, false, time.Now())
+		p.pool.BeginAttempt(&w.sender, false, false, time.Now())
 		p.accept(p.src, w)
 	}
 }
@@ -119,7 +119,7 @@ func TestAnInterruptionDoesNotEndTheNextAttempt(t *testing.T) {
 	var early senders.Interruption
 	early.Begin()
 	interrupt := early.Interrupter()
-	assert.Error(t, p.Post(t.Context(), Record{ID: EventID(uuid.New()), early: &early}, &Answer{}))
+	assert.Error(t, p.Post(t.Context(), Record{ID: EventID(uuid.New()), interruption: &early}, &Answer{}))
 	interrupt() // before the sender has noted the end of the attempt
 	assert.NoError(t, p.attempts.Begin(t.Context()).Err())
 }

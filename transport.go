@@ -23,9 +23,9 @@ type Record struct {
 	ID   EventID // the Idempotency-Key of every attempt
 	Body []byte  // JSON body of the POST; valid and unchanged until the record is settled
 
-	ref      queue.Ref
-	attempts retry.Attempts
-	early    *senders.Interruption // of the attempt in flight
+	ref          queue.Ref
+	attempts     retry.Attempts
+	interruption *senders.Interruption // of the attempt in flight
 }
 
 // OnInterrupt is for a [Poster], which may call it in Post. It registers f in place of an earlier
@@ -35,7 +35,7 @@ type Record struct {
 // registers none. A Poster that does not call OnInterrupt has all its time in each attempt.
 //
 // OnInterrupt returns false if the attempt should have ended already. It then has not registered f.
-func (r Record) OnInterrupt(f func()) bool { return r.early == nil || r.early.On(f) }
+func (r Record) OnInterrupt(f func()) bool { return r.interruption == nil || r.interruption.On(f) }
 
 // Outcome says how a record was settled.
 type Outcome uint8

@@ -49,7 +49,7 @@ func (q *Queue) TimeOver() {
 
 // makeDue makes the waiting events a batch.
 func (q *Queue) makeDue() {
-	q.schedule.due, q.ring = true, true
+	q.schedule.due, q.mustTrigger = true, true
 }
 
 func (q *Queue) wake() {
@@ -59,16 +59,16 @@ func (q *Queue) wake() {
 	}
 }
 
-// quietEach returns how many events each shard in use may add until one must trigger the
+// untilTriggerEach returns how many events each shard in use may add until one must trigger the
 // transport; 0 means never.
-func (q *Queue) quietEach() int {
+func (q *Queue) untilTriggerEach() int {
 	inUse := 0
 	for _, sh := range q.shards {
 		if sh.inUse {
 			inUse++
 		}
 	}
-	n := q.schedule.quiet()
+	n := q.schedule.untilTrigger()
 	if n == 0 || q.closed {
 		return 0
 	}

@@ -73,7 +73,7 @@ func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
 		q.waiters[w.id] = w
 		q.makeDue()
 	}
-	q.ring = q.ring || q.schedule.triggers()
+	q.mustTrigger = q.mustTrigger || q.schedule.triggers()
 	return nil
 }
 
@@ -152,10 +152,10 @@ func (q *Queue) unlock() {
 		q.timer.Reset(q.alarm)
 		q.alarm = 0
 	}
-	ring := q.ring
-	q.ring = false
+	trigger := q.mustTrigger
+	q.mustTrigger = false
 	q.mu.Unlock()
-	if ring {
+	if trigger {
 		q.wake()
 	}
 }
@@ -164,11 +164,11 @@ func (q *Queue) unlock() {
 // the shards.
 func (q *Queue) unlockShards() {
 	events, bytes := q.credit()
-	quiet := q.quietEach()
+	each := q.untilTriggerEach()
 	for _, sh := range q.shards {
-		sh.left, sh.room, sh.quiet = events, bytes, quiet
+		sh.left, sh.room, sh.untilTrigger = events, bytes, each
 		if !sh.inUse {
-			sh.quiet = min(quiet, 1)
+			sh.untilTrigger = min(each, 1)
 		}
 		sh.mu.Unlock()
 	}

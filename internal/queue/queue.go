@@ -30,17 +30,17 @@ type Queue struct {
 
 	_ cacheLinePad // Put reads the fields above, which never change
 
-	mu       sync.Mutex // locked before the locks of shards
-	ledger   ledger
-	schedule schedule
-	epochs   epochs
-	waiters  map[uuid.UUID]*Waiter
-	spares   spares
-	closed   bool
-	ended    bool          // every event is counted; later calls of Settle change nothing
-	lastErr  error         // why an event was last settled as Lost
-	alarm    time.Duration // unlock sets the timer to it, unless it is zero
-	ring     bool          // unlock triggers the transport
+	mu          sync.Mutex // locked before the locks of shards
+	ledger      ledger
+	schedule    schedule
+	epochs      epochs
+	waiters     map[uuid.UUID]*Waiter
+	spares      spares
+	closed      bool
+	ended       bool          // every event is counted; later calls of Settle change nothing
+	lastErr     error         // why an event was last settled as Lost
+	alarm       time.Duration // unlock sets the timer to it, unless it is zero
+	mustTrigger bool          // unlock triggers the transport
 }
 
 // maxShards bounds the memory of the shards, and the time to lock them all, on many cores.
@@ -127,7 +127,7 @@ func (q *Queue) oldestShard() *shard {
 func (q *Queue) Retry(r Ref, err error) (kept Ref, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ended || !r.home.holds(r, &q.spares) {
+	if q.ended || !r.slab.has(r, &q.spares) {
 		return kept, false
 	}
 	if err != nil && len(q.waiters) > 0 {
@@ -135,18 +135,18 @@ func (q *Queue) Retry(r Ref, err error) (kept Ref, ok bool) {
 			w.failure = err
 		}
 	}
-	if r.home.shard == nil { // has separate memory already
-		r.home.turn++ // older Refs of the event are void
-		return r.home.ref(r.slot), true
+	if r.slab.shard == nil { // has separate memory already
+		r.slab.returns++ // older Refs of the event are void
+		return r.slab.ref(r.slot), true
 	}
-	if kept, ok = r.home.split(r.slot); !ok {
+	if kept, ok = r.slab.split(r.slot); !ok {
 		q.settle(r, Lost, errFault)
 		q.lastErr = errFault
 		return kept, false
 	}
-	r.home.mark(r.slot)
-	r.home.states[r.slot] = settled
-	r.home.shard.release(r.home)
+	r.slab.mark(r.slot)
+	r.slab.states[r.slot] = settled
+	r.slab.shard.release(r.slab)
 	return kept, true
 }
 
@@ -157,7 +157,7 @@ func (q *Queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
 	defer q.mu.Unlock()
 	for i := range n {
 		r := ref(i)
-		if q.ended || !r.home.holds(r, &q.spares) {
+		if q.ended || !r.slab.has(r, &q.spares) {
 			continue
 		}
 		if o == Lost && (q.lastErr == nil || err != context.Canceled) {
@@ -168,15 +168,15 @@ func (q *Queue) Settle(n int, ref func(int) Ref, o Outcome, err error) {
 }
 
 func (q *Queue) settle(r Ref, o Outcome, err error) {
-	r.home.mark(r.slot)
-	r.home.states[r.slot] = settled
+	r.slab.mark(r.slot)
+	r.slab.states[r.slot] = settled
 	q.ledger.settle(r.size(), o)
-	q.epochs.settled(r.home.epoch(r.slot))
+	q.epochs.settled(r.slab.epoch(r.slot))
 	if len(q.waiters) > 0 {
 		q.endWaiter(r.ID(), o, err)
 	}
-	if sh := r.home.shard; sh != nil {
-		sh.release(r.home) // last, because another shard may use the slab from now on
+	if sh := r.slab.shard; sh != nil {
+		sh.release(r.slab) // last, because another shard may use the slab from now on
 	}
 }
 

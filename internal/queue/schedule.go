@@ -101,9 +101,9 @@ func (s *schedule) timeOver() (alarm time.Duration) {
 	return 0
 }
 
-// quiet returns how many events may be added until one must trigger the transport; 0 means
+// untilTrigger returns how many events may be added until one must trigger the transport; 0 means
 // never.
-func (s *schedule) quiet() int {
+func (s *schedule) untilTrigger() int {
 	switch s.phase {
 	case idle:
 		return 1
@@ -113,7 +113,7 @@ func (s *schedule) quiet() int {
 	return max(1, s.batch-s.fresh)
 }
 
-// triggers reports whether an event that did not count down quiet must trigger the transport.
+// triggers reports whether an event that did not count down untilTrigger must trigger the transport.
 func (s *schedule) triggers() bool {
 	return s.phase == idle || s.phase == waits && s.fresh >= s.batch
 }

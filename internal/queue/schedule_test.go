@@ -216,7 +216,7 @@ func TestScheduleInEachOrderOfCalls(t *testing.T) {
 				}
 			}
 			require.LessOrEqual(t, s.wait, max(interval, LookAgain))
-			require.Equal(t, s.phase == rests, s.quiet() == 0)
+			require.Equal(t, s.phase == rests, s.untilTrigger() == 0)
 			require.True(t, s.phase == idle || alarm > 0, "the timer runs")
 		}
 	}

@@ -10,14 +10,14 @@ type shard struct {
 	clock  *clock
 	spares *spares
 
-	mu       sync.Mutex
-	left     int   // credit: events that may be added without asking
-	room     int   // credit: bytes of them
-	quiet    int   // events until the queue must be triggered; 0 for never
-	last     *slab // where events are added
-	used     int   // bytes of last
-	n        int   // entries of last
-	redacted int   // of events that are not counted
+	mu           sync.Mutex
+	left         int   // credit: events that may be added without asking
+	room         int   // credit: bytes of them
+	untilTrigger int   // events until the queue must be triggered; 0 for never
+	last         *slab // where events are added
+	used         int   // bytes of last
+	n            int   // entries of last
+	redacted     int   // of events that are not counted
 
 	_ cacheLinePad // the queue's lock guards what follows, once an event is counted
 
@@ -54,8 +54,8 @@ func (sh *shard) hasCredit(n int) bool { return sh.left > 0 && n <= sh.room }
 func (sh *shard) spend(n int) (trigger bool) {
 	sh.left--
 	sh.room -= n
-	sh.quiet--
-	return sh.quiet == 0
+	sh.untilTrigger--
+	return sh.untilTrigger == 0
 }
 
 func (sh *shard) add(body []byte, redacted int) {

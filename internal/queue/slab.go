@@ -32,7 +32,7 @@ type slab struct {
 	counted int     // entries that the queue has counted
 	next    int     // index of the first waiting entry
 	live    int     // entries counted and not settled
-	turn    int32   // how often its event was given back, in a slab of one delayed event
+	returns int32   // how often its event was given back, in a slab of one delayed event
 	passed  bool    // all its events are taken and the shard uses a later slab
 }
 
@@ -121,7 +121,7 @@ func (s *slab) start(slot int) int { return s.end(slot-1) + s.header() }
 
 func (s *slab) size(slot int) int { return s.entries[slot].end - s.start(slot) }
 
-func (s *slab) ref(slot int) Ref { return Ref{home: s, slot: slot, seed: s.seed, turn: s.turn} }
+func (s *slab) ref(slot int) Ref { return Ref{slab: s, slot: slot, seed: s.seed, returns: s.returns} }
 
 // body returns the body of an event. Its capacity ends where the next body begins.
 func (s *slab) body(slot int) []byte {
@@ -149,11 +149,11 @@ func (s *slab) put(slot, used int, at int64, body []byte) (end int, ok bool) {
 	return used + copy(s.mem[used:], body), true
 }
 
-// holds reports whether r is an event of the slab that is in flight, and the slab is of the
-// queue with those spares. An event may be settled twice, the second time when its slab holds
+// has reports whether r is an event of the slab that is in flight, and the slab is of the
+// queue with those spares. An event may be settled twice, the second time when its slab has
 // other events.
-func (s *slab) holds(r Ref, of *spares) bool {
-	return s != nil && s.owner == of && r.turn == s.turn && r.slot < s.counted && r.seed == s.seed && s.states[r.slot] == taken
+func (s *slab) has(r Ref, of *spares) bool {
+	return s != nil && s.owner == of && r.returns == s.returns && r.slot < s.counted && r.seed == s.seed && s.states[r.slot] == taken
 }
 
 // countAdded counts the entries up to n, which belong to e, and returns their bytes.

@@ -51,11 +51,11 @@ func (s *slabTest) take() item {
 
 // settle settles a record like the queue, and reports whether it was held.
 func (s *slabTest) settle(r item) bool {
-	if !r.Ref.home.holds(r.Ref, r.Ref.home.owner) {
+	if !r.Ref.slab.has(r.Ref, r.Ref.slab.owner) {
 		return false
 	}
-	r.Ref.home.states[r.Ref.slot] = settled
-	s.release(r.Ref.home)
+	r.Ref.slab.states[r.Ref.slot] = settled
+	s.release(r.Ref.slab)
 	return true
 }
 
@@ -273,8 +273,8 @@ func TestSlabsInSteadyUseAllocateNothing(t *testing.T) {
 		s.look()
 		for range 20 {
 			r := s.take()
-			r.Ref.home.states[r.Ref.slot] = settled
-			s.release(r.Ref.home)
+			r.Ref.slab.states[r.Ref.slot] = settled
+			s.release(r.Ref.slab)
 		}
 	}
 	cycle()
@@ -308,9 +308,9 @@ func TestSlabsTellEachEventItsOwnID(t *testing.T) {
 		require.False(t, seen[r.ID], "in a slab, or in one that is used again")
 		seen[r.ID] = true
 		require.Equal(t, uuid.Version(7), r.ID.Version())
-		require.NotEqual(t, last.ID, r.Ref.home.id(r.Ref.slot))
+		require.NotEqual(t, last.ID, r.Ref.slab.id(r.Ref.slot))
 		last = r
-		require.Equal(t, r.ID, r.Ref.home.id(r.Ref.slot), "the same each time it is asked for")
+		require.Equal(t, r.ID, r.Ref.slab.id(r.Ref.slot), "the same each time it is asked for")
 		require.True(t, s.settle(r))
 	}
 	ms := int64(binary.BigEndian.Uint64(last.ID[:8]) >> 16)
@@ -331,7 +331,7 @@ func TestSlabKnowsTheEpochOfEachEvent(t *testing.T) {
 	}
 	for i, want := range epochs {
 		r := s.take()
-		assert.Same(t, want, r.Ref.home.epoch(r.Ref.slot), "event %d", i)
+		assert.Same(t, want, r.Ref.slab.epoch(r.Ref.slot), "event %d", i)
 	}
 }
 

@@ -70,10 +70,10 @@ func (p *spares) put(s *slab) {
 // bytes.
 func (p *spares) leaveMemory(n int) *slab {
 	p.mu.Lock()
-	told := !p.mapped
+	reported := !p.mapped
 	p.mapped, p.memory, p.first, p.n = false, nil, nil, 0
 	p.mu.Unlock()
-	if !told {
+	if !reported {
 		p.fault()
 	}
 	return p.get(n)

@@ -15,7 +15,7 @@ type breaker struct {
 	since   time.Time // when it opened; zero while it is closed
 	trial   bool      // of a kind: its first event since a wider breaker opened is in flight
 	limited time.Time // of a kind: an event that had a Retry-After was last accepted
-	told    uint8     // a bit for each Class that the log names as the reason
+	logged  uint8     // a bit for each Class that the log names as the reason
 }
 
 // State is the state of a circuit breaker.
@@ -54,20 +54,20 @@ func (b breaker) opens(f *Failure, now time.Time, w *Waits) breaker {
 
 // opensAtOnce returns b open and with a probe that is due.
 func (b breaker) opensAtOnce(now time.Time) breaker {
-	b.since, b.probes = now, probes{next: now, last: now, newest: now, early: quickSteps}
+	b.since, b.probes = now, probes{next: now, last: now, newest: now, earlyLeft: quickSteps}
 	return b
 }
 
 // accepts returns b after an event was accepted. probe says that the event was a probe, and most
 // bounds what b learns from the failures before it. An open breaker closes, unless the API has named
 // a time that is not over: an event that was sent before may be accepted then.
-func (b breaker) accepts(now time.Time, probe bool, most int) breaker {
+func (b breaker) accepts(now time.Time, probe bool, limit int) breaker {
 	b.trial = false
-	if b.isOpen() && !probe && b.asked.After(now) {
+	if b.isOpen() && !probe && b.notBefore.After(now) {
 		b.accepted = now
 		return b
 	}
-	next := b.end(now, most)
+	next := b.end(now, limit)
 	next.reopens = b.isOpen()
 	return breaker{streak: next, limited: b.limited}
 }
@@ -79,10 +79,10 @@ func (b breaker) isIdle(now time.Time) bool {
 
 // Failure is a failed attempt.
 type Failure struct {
-	First bool          // no attempt of the event has failed before
-	Class Class         // of the answer
-	NoAPI bool          // it is not about the event: there was no answer, or not the API's
-	Asked time.Duration // by Retry-After, of a scope that may heed it
-	Took  time.Duration // from the beginning of the attempt
-	Err   error         // for people
+	First      bool          // no attempt of the event has failed before
+	Class      Class         // of the answer
+	NoAPI      bool          // it is not about the event: there was no answer, or not the API's
+	RetryAfter time.Duration // by Retry-After, of a scope that may heed it
+	Took       time.Duration // from the beginning of the attempt
+	Err        error         // for people
 }

@@ -14,7 +14,7 @@ func TestARetryAfterHoldsAKindThatAcceptsNothing(t *testing.T) {
 		w, k := newWorld(), kind(1, 1)
 		assert.True(t, w.try(k, nil))
 		w.pass(ago)
-		w.fail(5, Failure{Asked: time.Minute}, k)
+		w.fail(5, Failure{RetryAfter: time.Minute}, k)
 		assert.Equal(t, kindOpen, w.states(k))
 		w.pass(time.Second)
 		assert.Equal(t, ago == 20*time.Second, w.try(k, nil), ago)
@@ -25,7 +25,7 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 	t.Parallel()
 	for _, limited := range []bool{false, true} {
 		w, k := newWorld(), kind(1, 1)
-		asks := Failure{Asked: time.Second}
+		asks := Failure{RetryAfter: time.Second}
 		w.fail(1, asks, k)
 		if limited {
 			w.Recovered(k, w.now)
@@ -54,7 +54,7 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 func TestHurryShortensATimeThatTheAPINamed(t *testing.T) {
 	t.Parallel()
 	w, k := newWorld(), kind(1, 1)
-	w.fail(5, Failure{Asked: time.Minute}, k)
+	w.fail(5, Failure{RetryAfter: time.Minute}, k)
 	w.Hurry(time.Second, w.now)
 	w.pass(time.Second)
 	assert.True(t, w.try(k, nil))

@@ -69,17 +69,17 @@ func (gs *groups[T]) uncount(e *heldEvent[T]) {
 
 // group holds the events of an open breaker, a pile for each kind.
 type group[T any] struct {
-	due   Due
-	piles map[Kind]*pile[T]
-	turn  uint // counts candidates
+	due        Due
+	piles      map[Kind]*pile[T]
+	candidates uint // counts candidates
 }
 
 // pile holds the events of a kind.
 type pile[T any] struct {
-	fresh list[T]
-	again eventHeap[T] // by time
-	turn  uint         // counts candidates
-	tried uint         // turn of the group
+	fresh      list[T]
+	again      eventHeap[T] // by time
+	candidates uint         // counts candidates
+	tried      uint         // turn of the group
 }
 
 // candidate returns the next event to probe with, if one may be sent. The kinds take turns, because one
@@ -95,8 +95,8 @@ func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 	if next == nil {
 		return nil
 	}
-	g.turn++
-	next.tried = g.turn
+	g.candidates++
+	next.tried = g.candidates
 	return next.candidate(p, &g.due, now)
 }
 
@@ -120,13 +120,13 @@ func (p *pile[T]) place(e *heldEvent[T]) place[T] {
 // candidate returns an event that was never sent and one that has failed in turns, and of the former the
 // newest, a random and the oldest in turns.
 func (p *pile[T]) candidate(pick Pick, due *Due, now time.Time) *heldEvent[T] {
-	p.turn++
+	p.candidates++
 	again := p.again.due(now)
 	if due.Next.After(now) || pick == Early {
 		again = nil
 	}
 	switch {
-	case again != nil && (p.turn%2 == 0 || len(p.fresh.events) == 0):
+	case again != nil && (p.candidates%2 == 0 || len(p.fresh.events) == 0):
 		return again
 	case due.Early.After(now):
 		return p.fresh.newest()

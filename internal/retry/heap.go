@@ -65,18 +65,18 @@ func (h *eventHeap[T]) due(now time.Time) *heldEvent[T] {
 }
 
 // count counts the events at index i and below it that are due, up to most.
-func (h *eventHeap[T]) count(i int, now time.Time, most int) int {
-	if i >= len(h.events) || most <= 0 || h.events[i].due.After(now) {
+func (h *eventHeap[T]) count(i int, now time.Time, limit int) int {
+	if i >= len(h.events) || limit <= 0 || h.events[i].due.After(now) {
 		return 0
 	}
-	n := 1 + h.count(2*i+1, now, most-1)
-	return n + h.count(2*i+2, now, most-n)
+	n := 1 + h.count(2*i+1, now, limit-1)
+	return n + h.count(2*i+2, now, limit-n)
 }
 
 // list is a list of events, oldest first.
 type list[T any] struct {
 	events []*heldEvent[T]
-	turn   uint
+	picks  uint
 }
 
 func (l *list[T]) add(e *heldEvent[T]) { l.events = append(l.events, e) }
@@ -119,8 +119,8 @@ func (l *list[T]) some() *heldEvent[T] {
 	if n == 0 {
 		return nil
 	}
-	l.turn++
-	switch l.turn % 3 {
+	l.picks++
+	switch l.picks % 3 {
 	case 1:
 		return l.newest()
 	case 2:

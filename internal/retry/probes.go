@@ -12,20 +12,20 @@ const (
 	NotAPI                  // something other than the API answers
 )
 
-// holds reports whether the cause of such answers is probably removed by a person, so that probes
+// lasts reports whether the cause of such answers is probably removed by a person, so that probes
 // may wait longer.
-func (c Class) holds() bool { return c != Later }
+func (c Class) lasts() bool { return c != Later }
 
 // probes is the schedule of an open circuit breaker. It is a value; its methods return the next one.
 type probes struct {
-	step     int       // failed probes in a row
-	holds    int       // of those, after quickSteps, the answers whose Class holds
-	next     time.Time // when the next probe is due
-	asked    time.Time // the API asked to wait until then
-	last     time.Time // when the last probe began
-	newest   time.Time // when the last one began that was the newest event
-	inFlight int
-	early    int // events that were never sent that may be tried before next
+	step      int       // failed probes in a row
+	lasting   int       // of those, after quickSteps, the answers whose Class holds
+	next      time.Time // when the next probe is due
+	notBefore time.Time // the API asked to wait until then
+	last      time.Time // when the last probe began
+	newest    time.Time // when the last one began that was the newest event
+	inFlight  int
+	earlyLeft int // events that were never sent that may be tried before next
 }
 
 const (
@@ -44,8 +44,8 @@ type Waits struct {
 
 // opened returns the schedule of a breaker that opens because of f.
 func opened(f *Failure, now time.Time, w *Waits) probes {
-	p := probes{last: now, newest: now, early: quickSteps, next: now.Add(w.after(probes{}, f.Class))}
-	return p.ask(f, now)
+	p := probes{last: now, newest: now, earlyLeft: quickSteps, next: now.Add(w.after(probes{}, f.Class))}
+	return p.retryAfter(f, now)
 }
 
 // after returns how long to wait for the next probe.
@@ -53,19 +53,19 @@ func (w *Waits) after(p probes, c Class) time.Duration {
 	switch {
 	case p.step < quickSteps:
 		return w.Retry.Delay(0)
-	case c.holds():
-		return w.Hold.Delay(p.holds)
+	case c.lasts():
+		return w.Hold.Delay(p.lasting)
 	}
 	return w.Retry.Delay(p.step - quickSteps + 1)
 }
 
-// ask notes how long the API asked to wait.
-func (p probes) ask(f *Failure, now time.Time) probes {
-	if until := now.Add(f.Asked); f.Asked > 0 && until.After(p.asked) {
-		p.asked = until
+// retryAfter notes how long the API asked to wait.
+func (p probes) retryAfter(f *Failure, now time.Time) probes {
+	if until := now.Add(f.RetryAfter); f.RetryAfter > 0 && until.After(p.notBefore) {
+		p.notBefore = until
 	}
-	if p.asked.After(p.next) {
-		p.next = p.asked
+	if p.notBefore.After(p.next) {
+		p.next = p.notBefore
 	}
 	return p
 }
@@ -82,21 +82,21 @@ type Due struct {
 // they may differ from those that have failed: those that arrive, and others as long as few have
 // failed. They wait until gap after the last probe, and do not wait for the answer to a probe that
 // takes longer.
-func (p probes) due(few bool, gap time.Duration) (d Due) {
+func (p probes) due(fewFailed bool, gap time.Duration) (d Due) {
 	d.Next = p.next
 	if p.inFlight > 0 {
 		d.Next = never
 	}
 	d.Early, d.New, d.Since = d.Next, d.Next, p.newest
 	soon := p.last.Add(gap)
-	if soon.Before(p.asked) {
-		soon = p.asked
+	if soon.Before(p.notBefore) {
+		soon = p.notBefore
 	}
-	if p.early <= 0 && !few || !soon.Before(d.Next) {
+	if p.earlyLeft <= 0 && !fewFailed || !soon.Before(d.Next) {
 		return d
 	}
 	d.New = soon
-	if few {
+	if fewFailed {
 		d.Early = soon
 	}
 	return d
@@ -110,7 +110,7 @@ var never = time.Unix(1<<40, 0)
 func (p probes) begins(newest bool, now time.Time) (next probes, early bool) {
 	early = p.inFlight > 0 || now.Before(p.next)
 	if early {
-		p.early = max(0, p.early-1)
+		p.earlyLeft = max(0, p.earlyLeft-1)
 	}
 	if newest {
 		p.newest = now
@@ -124,7 +124,7 @@ func (p probes) begins(newest bool, now time.Time) (next probes, early bool) {
 func (p probes) canceled(early bool) probes {
 	p.inFlight--
 	if early {
-		p.early++
+		p.earlyLeft++
 	}
 	return p
 }
@@ -135,19 +135,19 @@ func (p probes) fail(f *Failure, early bool, now time.Time, w *Waits) probes {
 	if !early {
 		p.step++
 		refill := 1
-		if f.Class.holds() {
+		if f.Class.lasts() {
 			refill = earlyAgain // because the waits are long
 			if p.step > quickSteps {
-				p.holds++
+				p.lasting++
 			}
 		}
-		p.early = min(p.early+refill, quickSteps)
+		p.earlyLeft = min(p.earlyLeft+refill, quickSteps)
 		p.next = now.Add(w.after(p, f.Class))
 	}
-	return p.ask(f, now)
+	return p.retryAfter(f, now)
 }
 
 // hurry makes the next probe due by limit, unless the API has asked for a later time.
 func (p *probes) hurry(limit time.Time) {
-	p.next = later(earlier(p.next, limit), p.asked)
+	p.next = later(earlier(p.next, limit), p.notBefore)
 }

@@ -35,8 +35,8 @@ func NewScopes(w Waits) *Scopes {
 	return &Scopes{waits: w, sites: make(map[uint64]*breaker), kinds: make(map[Kind]*breaker)}
 }
 
-// Pass is the permission to send one event. The result of the attempt is reported with it.
-type Pass struct {
+// Admission is the permission to send one event. The result of the attempt is reported with it.
+type Admission struct {
 	Began time.Time
 	probe level     // of the breaker that the event is a probe of
 	since time.Time // when that opened
@@ -44,7 +44,7 @@ type Pass struct {
 }
 
 // IsProbe reports whether the event is sent as a probe.
-func (p *Pass) IsProbe() bool { return p.probe != noLevel }
+func (p *Admission) IsProbe() bool { return p.probe != noLevel }
 
 type level uint8
 
@@ -96,8 +96,10 @@ func (s *Scopes) wide(k Kind) (*breaker, level) {
 	return nil, noLevel
 }
 
-// Quiet reports whether nothing has failed for a while.
-func (s *Scopes) Quiet() bool { return len(s.kinds) == 0 && !s.api.fails() && s.api.longest == 0 }
+// NothingFailed reports whether nothing has failed for a while.
+func (s *Scopes) NothingFailed() bool {
+	return len(s.kinds) == 0 && !s.api.fails() && s.api.longest == 0
+}
 
 // AnyOpen reports whether any breaker is open.
 func (s *Scopes) AnyOpen() bool { return s.opened > 0 }
@@ -160,28 +162,28 @@ const (
 )
 
 // Admit reports whether an event of k may be sent now. The caller must report the result of the
-// attempt with the Pass.
-func (s *Scopes) Admit(k Kind, age Age, now time.Time) (p Pass, ok bool) {
+// attempt with the Admission.
+func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 	b, at := s.open(k)
 	if b == nil {
 		if wide, _ := s.wide(k); wide != nil {
 			kind, _ := s.ensure(k)
 			kind.trial = true
 		}
-		return Pass{Began: now}, true
+		return Admission{Began: now}, true
 	}
 	due := s.due(b)
 	if at := [...]time.Time{due.Next, due.Early, due.New}[age]; at.After(now) {
-		return Pass{}, false
+		return Admission{}, false
 	}
-	p = Pass{Began: now, probe: at, since: b.since}
-	b.probes, p.early = b.begins(age == New, now)
-	return p, true
+	a = Admission{Began: now, probe: at, since: b.since}
+	b.probes, a.early = b.begins(age == New, now)
+	return a, true
 }
 
 // probed returns the breaker that p is a probe of. It returns nil if p is no probe, or if the
 // breaker has closed since.
-func (s *Scopes) probed(k Kind, p Pass) *breaker {
+func (s *Scopes) probed(k Kind, p Admission) *breaker {
 	var b *breaker
 	switch p.probe {
 	case apiLevel:
@@ -198,7 +200,7 @@ func (s *Scopes) probed(k Kind, p Pass) *breaker {
 }
 
 // Cancel reports that an attempt was not made, or was ended by the caller.
-func (s *Scopes) Cancel(k Kind, p Pass) {
+func (s *Scopes) Cancel(k Kind, p Admission) {
 	if kind := s.kinds[s.kindOf(k)]; kind != nil {
 		kind.trial = false
 	}
@@ -211,23 +213,23 @@ func (s *Scopes) Cancel(k Kind, p Pass) {
 type Change struct {
 	Opened bool // a breaker has opened, or others are tried earlier
 	Closed bool
-	Told   bool // the log says that events were not accepted, and they are
+	Logged bool // the log says that events were not accepted, and they are
 }
 
 // Accept reports that the API has settled an event of k.
-func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
+func (s *Scopes) Accept(k Kind, p Admission, now time.Time) (c Change) {
 	s.accepted = now
-	if s.Quiet() {
+	if s.NothingFailed() {
 		s.api.accepted = now
 		return c
 	}
 	probe := s.probed(k, p) != nil
-	most := s.learns(k, now)
+	limit := s.learns(k, now)
 	accept := func(b *breaker) (closed bool) {
 		if b == nil {
 			return false
 		}
-		was, most := *b, most
+		was, most := *b, limit
 		if b.isOpen() {
 			most = min(most, fewFailures)
 		}
@@ -235,7 +237,7 @@ func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
 		if b.isOpen() {
 			return false
 		}
-		c.Told = c.Told || was.told != 0
+		c.Logged = c.Logged || was.logged != 0
 		if closed = was.isOpen(); closed {
 			s.opened--
 			c.Closed = true
@@ -265,7 +267,7 @@ func (s *Scopes) Accept(k Kind, p Pass, now time.Time) (c Change) {
 
 // learns returns the most failures in a row that the scopes of k learn from, now that an event of k
 // is accepted. If a breaker was open, the row may be that of an outage.
-func (s *Scopes) learns(k Kind, now time.Time) (most int) {
+func (s *Scopes) learns(k Kind, now time.Time) (limit int) {
 	switch b, _ := s.open(k); {
 	case b == nil:
 		return math.MaxInt
@@ -299,10 +301,10 @@ func (s *Scopes) relax(now time.Time) {
 }
 
 // Fail reports a failed attempt of an event of k.
-func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
+func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change) {
 	kind, site := s.ensure(k)
 	kind.trial = false
-	limited := f.Asked > 0 && kind.isLimited(now)
+	limited := f.RetryAfter > 0 && kind.isLimited(now)
 	count := func(b *breaker, child uint64, always bool) {
 		if always || !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
 			b.streak = b.add(f, child, now)
@@ -320,7 +322,7 @@ func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 	}
 	of := *f
 	if !limited && now.Sub(b.accepted) <= longAgo {
-		of.Asked = 0 // others are accepted, so it is about the event
+		of.RetryAfter = 0 // others are accepted, so it is about the event
 	}
 	if now.Sub(s.api.accepted) <= lately && probed != nil {
 		of.Class = Later // neither the key nor the address is wrong
@@ -329,7 +331,7 @@ func (s *Scopes) Fail(k Kind, p Pass, f *Failure, now time.Time) (c Change) {
 	case probed:
 		b.probes = b.fail(&of, p.early, now, &s.waits)
 	case open:
-		b.probes = b.ask(&of, now)
+		b.probes = b.retryAfter(&of, now)
 	default:
 		*b = b.opens(&of, now, &s.waits)
 		s.opened++
@@ -412,11 +414,11 @@ func (s *Scopes) Retried(ok bool) {
 // times is then no different from the others.
 func (s *Scopes) FailsAtRandom() bool { return s.retried > 0.25 }
 
-// Tell reports whether the log should say that events of k are not accepted because of answers of a
+// ShouldLog reports whether the log should say that events of k are not accepted because of answers of a
 // class. It should once for each class until events are accepted: after a probe has failed, or after
 // two attempts if nothing was accepted lately. all says that nothing was accepted since, so that it
 // concerns all events, as far as is known.
-func (s *Scopes) Tell(k Kind, c Class, now time.Time) (tell, all bool) {
+func (s *Scopes) ShouldLog(k Kind, c Class, now time.Time) (should, all bool) {
 	b, _ := s.open(k)
 	switch {
 	case b != nil && b.step > 0:
@@ -426,9 +428,9 @@ func (s *Scopes) Tell(k Kind, c Class, now time.Time) (tell, all bool) {
 	default:
 		return false, false
 	}
-	tell = b.told&(1<<c) == 0
-	b.told |= 1 << c
-	return tell, all
+	should = b.logged&(1<<c) == 0
+	b.logged |= 1 << c
+	return should, all
 }
 
 // fails reports whether attempts have failed and nothing was accepted lately.
@@ -471,7 +473,7 @@ func (s *Scopes) Hurry(limit time.Duration, now time.Time) {
 	s.waits.Retry.Low = 0.5 // short waits would only cost requests
 	s.waits.Hold = s.waits.Retry
 	hurry := func(b *breaker) {
-		b.asked = earlier(b.asked, now.Add(limit))
+		b.notBefore = earlier(b.notBefore, now.Add(limit))
 		b.hurry(now.Add(limit))
 	}
 	hurry(&s.api)

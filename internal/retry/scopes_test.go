@@ -114,7 +114,7 @@ func TestAKindStaysClosedWhileItAcceptsOneEventASecond(t *testing.T) {
 		w, k := newWorld(), kind(1, 1)
 		for range 600 {
 			assert.True(t, w.try(k, nil), "%d fail between two", failing)
-			w.fail(failing, Failure{Asked: 5 * time.Minute}, k)
+			w.fail(failing, Failure{RetryAfter: 5 * time.Minute}, k)
 			w.pass(time.Second - time.Duration(failing)*time.Millisecond)
 		}
 		w.pass(12 * time.Second)
@@ -164,10 +164,10 @@ func TestAPartialBreakerStaysPartialWhileOthersAreAccepted(t *testing.T) {
 	t.Parallel()
 	w, healthy := newWorld(), kind(1, 3)
 	assert.True(t, w.try(healthy, nil))
-	w.fail(101, Failure{Asked: time.Minute}, kind(1, 1), kind(1, 2))
+	w.fail(101, Failure{RetryAfter: time.Minute}, kind(1, 1), kind(1, 2))
 	for range 120 {
 		w.pass(time.Second)
-		w.try(kind(1, 1), &Failure{Asked: time.Minute})
+		w.try(kind(1, 1), &Failure{RetryAfter: time.Minute})
 		assert.True(t, w.try(healthy, nil))
 	}
 }
@@ -233,7 +233,7 @@ func TestOnlyAProbeEndsATimeThatTheAPINamed(t *testing.T) {
 	for _, asked := range []time.Duration{0, time.Minute} {
 		w, k := newWorld(), kind(1, 1)
 		before, _ := w.Admit(k, Unsent, w.now)
-		w.fail(5, Failure{Asked: asked}, k)
+		w.fail(5, Failure{RetryAfter: asked}, k)
 		w.Accept(k, before, w.now)
 		assert.Equal(t, asked == 0, w.states(k) == closed, "an event that was sent before is accepted")
 		if asked == 0 {
@@ -323,7 +323,7 @@ func TestAnAPIThatAcceptsAnEventShortensTheWaitsOfOthers(t *testing.T) {
 		w.pass(5 * time.Minute)
 		assert.True(t, w.try(k, &key))
 	}
-	assert.True(t, w.Accept(kind(2, 1), Pass{Began: w.now}, w.now).Opened, "held events are told")
+	assert.True(t, w.Accept(kind(2, 1), Admission{Began: w.now}, w.now).Opened, "held events are told")
 	w.pass(14 * time.Second)
 	assert.False(t, w.try(k, nil))
 	w.pass(time.Second)
@@ -370,7 +370,7 @@ func TestNothingIsKeptOnceAllIsAccepted(t *testing.T) {
 		}
 		w.pass(time.Second)
 	}
-	assert.True(t, w.Quiet(), fmt.Sprint(len(w.kinds), " kinds ", w.api))
+	assert.True(t, w.NothingFailed(), fmt.Sprint(len(w.kinds), " kinds ", w.api))
 	assert.Empty(t, w.sites)
 	assert.False(t, w.AnyOpen())
 }

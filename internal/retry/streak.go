@@ -62,8 +62,8 @@ func (s streak) add(f *Failure, child uint64, now time.Time) streak {
 
 // end returns the streak after an event was accepted. It learns how many events may fail between two
 // that are accepted: as many as in this row, but no more than most.
-func (s streak) end(now time.Time, most int) streak {
-	return streak{accepted: now, longest: max(s.longest-(s.longest+63)/64, min(s.fresh, most))}
+func (s streak) end(now time.Time, limit int) streak {
+	return streak{accepted: now, longest: max(s.longest-(s.longest+63)/64, min(s.fresh, limit))}
 }
 
 // exceeds reports whether too much has failed for events of the scope to be sent as before. While
