@@ -55,7 +55,7 @@ lowest: ## Test each adapter with the lowest version of its framework that it wo
 .PHONY: race
 # The packages with the longest tests come first, so that no processor waits at the end.
 race: ## Test every module with the race detector, in random order, except bench, examples and e2e
-	$(GO) test $(WHOLE) -race -shuffle=on ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /bench -e /examples -e /e2e)
+	$(GO) test $(WHOLE) -race -shuffle=on -timeout 20m ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /bench -e /examples -e /e2e)
 
 .PHONY: check
 check: fmt vet vet32 fix lint race docs alone ## What to run before a commit: all but fuzzing and the main job
