@@ -13,7 +13,7 @@ type breaker struct {
 	streak
 	probes
 	since   time.Time // when it opened; zero while it is closed
-	trial   bool      // of a kind: its first event since a wider breaker opened is in flight
+	trial   bool      // of a kind: an event was sent since a wider breaker opened, and none was accepted since
 	limited time.Time // of a kind: an event that had a Retry-After was last accepted
 	logged  uint8     // a bit for each Class that the log names as the reason
 }
@@ -72,10 +72,8 @@ func (b breaker) accepts(now time.Time, probe bool, limit int) breaker {
 	return breaker{streak: next, limited: b.limited}
 }
 
-// isIdle reports whether b is as if nothing had failed.
-func (b breaker) isIdle(now time.Time) bool {
-	return !b.fails() && b.longest == 0 && !b.isLimited(now)
-}
+// isIdle reports whether b is as if nothing had failed, except that it may be limited.
+func (b *breaker) isIdle() bool { return !b.fails() && b.longest == 0 && !b.reopens }
 
 // Failure is a failed attempt.
 type Failure struct {

@@ -35,6 +35,9 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 			w.pass(time.Second)
 		}
 		assert.Equal(t, limited, w.IsLimited(k, w.now))
+		w.fail(6, Failure{}, k)
+		assert.Equal(t, closed, w.states(k), "failures without Retry-After")
+		assert.True(t, w.try(k, nil))
 		w.fail(5, asks, k)
 		assert.Equal(t, closed, w.states(k), "five failures")
 		w.fail(1, asks, k)
@@ -48,6 +51,92 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 		assert.True(t, w.try(k, nil))
 		w.pass(11 * time.Second)
 		assert.False(t, w.IsLimited(k, w.now), "ten seconds after an event recovered")
+	}
+}
+
+// Attempts that were in flight when the API accepted an event show the limit, too.
+func TestLateAnswersCountInAKindWhoseRateIsLimited(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	w.fail(1, Failure{RetryAfter: time.Second}, k)
+	w.Recovered(k, w.now)
+	before := Admission{Began: w.now}
+	w.pass(time.Millisecond)
+	assert.True(t, w.try(k, nil))
+	for range 6 {
+		w.Fail(k, before, &Failure{RetryAfter: time.Second, First: true}, w.now)
+	}
+	assert.Equal(t, kindOpen, w.states(k))
+}
+
+// The event may have been an exception. Failures of less than two seconds may be no outage.
+func TestAScopeThatHasAcceptedOneEventSinceItWasOpenOpensEarlier(t *testing.T) {
+	t.Parallel()
+	for open, most := range map[time.Duration]int{time.Second: 8 * 5, 3 * time.Second: 20} {
+		w, k := newWorld(), kind(1, 1)
+		w.fail(5, Failure{}, k)
+		w.pass(open)
+		assert.True(t, w.try(k, nil))
+		w.fail(most, Failure{}, k)
+		assert.Equal(t, closed, w.states(k), open)
+		w.fail(1, Failure{}, k)
+		assert.Equal(t, kindOpen, w.states(k), open)
+	}
+}
+
+func TestAProbeThatIsAcceptedClosesTheBreakerWhateverTheAPIAskedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	before, _ := w.Admit(k, Unsent, w.now)
+	w.fail(5, Failure{}, k)
+	w.pass(time.Second)
+	probe, ok := w.Admit(k, Sent, w.now)
+	assert.True(t, ok)
+	w.Fail(k, before, &Failure{RetryAfter: time.Minute}, w.now)
+	assert.False(t, w.try(k, nil))
+	w.Accept(k, probe, w.now)
+	assert.Equal(t, closed, w.states(k))
+}
+
+// The log says it after a probe has failed, once for each class until events are accepted.
+func TestTheLogNamesEachReasonOnce(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	logs := func(c Class) bool {
+		should, all := w.ShouldLog(k, c, w.now)
+		assert.False(t, should && all, "other events are accepted")
+		return should
+	}
+	w.try(kind(2, 1), nil)
+	w.fail(101, Failure{}, k)
+	assert.Equal(t, kindOpen, w.states(k))
+	assert.False(t, logs(Later), "no probe has failed")
+	w.pass(time.Second)
+	w.try(k, &Failure{})
+	w.try(kind(2, 1), nil)
+	assert.True(t, logs(Later))
+	assert.False(t, logs(Later))
+	assert.True(t, logs(NotAPI), "another reason")
+	w.pass(time.Minute)
+	assert.True(t, w.Accept(k, must(w.Admit(k, Sent, w.now)), w.now).Logged)
+}
+
+func must(a Admission, ok bool) Admission {
+	if !ok {
+		panic("not admitted")
+	}
+	return a
+}
+
+func TestTwoFailedAttemptsAreAnOutageIfNothingIsAccepted(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	for _, want := range []bool{false, true} {
+		w.fail(1, Failure{}, k)
+		_, _, out := w.Outage(w.now)
+		assert.Equal(t, want, out)
+		should, all := w.ShouldLog(k, Later, w.now)
+		assert.Equal(t, want, should && all)
 	}
 }
 

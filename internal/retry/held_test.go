@@ -99,6 +99,7 @@ func TestAReturnedEventKeepsTheTimeOfItsFailure(t *testing.T) {
 	at, err := h.LastError()
 	assert.Equal(t, second.Err, err)
 	assert.Equal(t, now.Add(time.Second), at)
+	assert.Empty(t, h.inFlight)
 	_, ok = h.Take(Retry, now.Add(2*time.Second))
 	assert.True(t, ok, "it is still due")
 }

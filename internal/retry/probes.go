@@ -92,7 +92,7 @@ func (p probes) due(fewFailed bool, gap time.Duration) (d Due) {
 	if soon.Before(p.notBefore) {
 		soon = p.notBefore
 	}
-	if p.earlyLeft <= 0 && !fewFailed || !soon.Before(d.Next) {
+	if p.earlyLeft <= 0 || !soon.Before(d.Next) {
 		return d
 	}
 	d.New = soon

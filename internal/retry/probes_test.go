@@ -48,6 +48,7 @@ func TestEarlyProbesAreBounded(t *testing.T) {
 						continue
 					}
 					n++
+					assert.Equal(t, w.now, w.BlockOf(k).due.Since, "no older event is sent as the newest one")
 					w.Fail(k, p, &f, w.now)
 					w.pass(499 * time.Millisecond)
 					_, ok = w.Admit(k, New, w.now)

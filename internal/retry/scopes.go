@@ -97,9 +97,7 @@ func (s *Scopes) wide(k Kind) (*breaker, level) {
 }
 
 // NothingFailed reports whether nothing has failed for a while.
-func (s *Scopes) NothingFailed() bool {
-	return len(s.kinds) == 0 && !s.api.fails() && s.api.longest == 0
-}
+func (s *Scopes) NothingFailed() bool { return len(s.kinds) == 0 && s.api.isIdle() }
 
 // AnyOpen reports whether any breaker is open.
 func (s *Scopes) AnyOpen() bool { return s.opened > 0 }
@@ -251,15 +249,13 @@ func (s *Scopes) Accept(k Kind, p Admission, now time.Time) (c Change) {
 	kind, site := s.kindOf(k), s.siteOf(k)
 	accept(s.kinds[kind])
 	siteClosed := accept(s.sites[site])
-	if accept(&s.api) {
-		s.inherit(now, func(Kind) bool { return true })
-	} else if siteClosed {
-		s.inherit(now, func(o Kind) bool { return o.Site == k.Site })
+	if apiClosed := accept(&s.api); apiClosed || siteClosed {
+		s.inherit(now)
 	}
-	if b := s.kinds[kind]; b != nil && b.isIdle(now) {
+	if b := s.kinds[kind]; b != nil && b.isIdle() && !b.isLimited(now) {
 		delete(s.kinds, kind)
 	}
-	if b := s.sites[site]; b != nil && b.isIdle(now) {
+	if b := s.sites[site]; b != nil && b.isIdle() {
 		delete(s.sites, site)
 	}
 	return c
@@ -279,9 +275,9 @@ func (s *Scopes) learns(k Kind, now time.Time) (limit int) {
 
 // inherit opens the breakers of kinds that have failed too often, because a wider breaker has
 // closed: the API accepts events again, but not necessarily theirs. A probe is due at once.
-func (s *Scopes) inherit(now time.Time, match func(Kind) bool) {
-	for k, b := range s.kinds {
-		if match(k) && !b.isOpen() && b.exceeds(now, Later) {
+func (s *Scopes) inherit(now time.Time) {
+	for _, b := range s.kinds {
+		if !b.isOpen() && b.exceeds(now, Later) {
 			*b = b.opensAtOnce(now)
 			s.opened++
 		}
@@ -303,7 +299,6 @@ func (s *Scopes) relax(now time.Time) {
 // Fail reports a failed attempt of an event of k.
 func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change) {
 	kind, site := s.ensure(k)
-	kind.trial = false
 	limited := f.RetryAfter > 0 && kind.isLimited(now)
 	count := func(b *breaker, child uint64, always bool) {
 		if always || !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event

@@ -402,6 +402,11 @@ func TestAnEventThatKeepsFailingMakesOthersOfItsKindWait(t *testing.T) {
 			w.try(kind(1, 1), nil)
 			_, doubts = w.Doubts(kind(1, 1))
 			assert.False(t, doubts, "an event is accepted")
+			w.pass(time.Minute)
+			w.fail(10, Failure{}, kind(1, 1))
+			assert.Equal(t, kindOpen, w.states(kind(1, 1)))
+			_, doubts = w.Doubts(kind(1, 1))
+			assert.False(t, doubts, "the breaker decides when one is sent")
 		})
 	}
 }
