@@ -223,7 +223,7 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 }
 
 // keep reports whether an event of the file that has failed, or that must wait because others
-// have, stays in memory. Otherwise it stays in the file.
+// have, stays in memory. Otherwise it stays in the file, if that can be read.
 func (f *feed) keep(it *item, r *footfall.Record, failed bool) bool {
 	in, fits := &f.waits.unsent, f.waits.unsent.fits(windowEvents, windowBytes)
 	if failed || it.waits == &f.waits.failed {
@@ -234,7 +234,7 @@ func (f *feed) keep(it *item, r *footfall.Record, failed bool) bool {
 		it.taken = false
 		it.note(nil)
 		return false
-	case it.waits == nil && !fits:
+	case it.waits == nil && !fits && !f.stats.Degraded:
 		delete(f.out, r.ID)
 		f.file.inFileOnly++
 		return false

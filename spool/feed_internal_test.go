@@ -375,13 +375,50 @@ func TestEventsThatWaitForOthersTakeAsMuchMemoryAsTheWindow(t *testing.T) {
 	assert.Equal(t, 2*windowEvents, f.file.inFileOnly)
 	f.reloadFailed()
 	assert.False(t, f.file.reading, "there is no room")
+	flush := f.await()
 	for n := range windowEvents/2 + 1 {
 		f.Settle([]footfall.Record{some(n+1, 1)[0].rec}, footfall.OutcomeDelivered, nil)
 	}
 	f.ended = nil // removed from the file
-	f.reloadFailed()
+	f.answer()
+	assert.Len(t, f.flushes, 1, "a Flush waits for events that are in the file only")
+	f.leave(flush)
+	f.atEnd(true)
 	assert.True(t, f.file.reading)
 	assert.Zero(t, f.file.inFileOnly)
+}
+
+// Events that are in the file only are no less Stored when it is opened again. Those that are missing in it
+// are lost, except those in memory.
+func TestEventsThatAreOnlyInTheFileAreCountedWhenItIsOpenedAgain(t *testing.T) {
+	const n = 3 * windowEvents
+	for missing, want := range map[int]int{0: 0, 1: 0, n: 1} {
+		f, q := newTestFeed()
+		one := make([]footfall.Record, 1)
+		for first := 1; first <= n; first += windowEvents / 2 {
+			f.stored(some(first, windowEvents/2))
+			for f.Take(one) == 1 {
+				f.Retry(one[0], nil)
+			}
+		}
+		ended := []footfall.Record{some(2, 1)[0].rec}
+		f.Settle(ended, footfall.OutcomeDelivered, nil)
+		f.failed()
+		e := expect{known: f.known(), uncertain: none}
+		f.stored(nil)
+		f.Settle([]footfall.Record{some(3, 1)[0].rec}, footfall.OutcomeDelivered, nil)
+		_, ok := f.Retry(some(4, 1)[0].rec, nil)
+		assert.True(t, ok, "the file cannot be read")
+		var c contents
+		for key := 1; key <= n; key++ {
+			if key != missing {
+				c.add(&record{key: uint64(key)}, &e)
+			}
+		}
+		f.opened(&store{next: n + 1, events: c.events}, &c, false)
+		assert.Equal(t, want, q.moved[footfall.OutcomeLost], missing)
+		assert.Equal(t, uint64(n-2-want), f.own.live)
+	}
 }
 
 func TestAnEventThatWaitedAndThenFailedCountsAsFailed(t *testing.T) {

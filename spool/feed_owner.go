@@ -52,6 +52,7 @@ func (f *feed) atEnd(yes bool) {
 	if yes {
 		f.file.reading = false
 		f.signal() // no events may be left when the tracker closes
+		f.reloadFailed()
 	}
 }
 
@@ -173,11 +174,19 @@ func (f *feed) endedEvents() int {
 
 func (f *feed) hasEnded() bool { return f.endedEvents() > 0 }
 
-// position returns the first key that was not loaded.
-func (f *feed) position() uint64 {
+// known returns the keys of the file's records that are in memory or have ended. Until the file is
+// opened again, no others are in the file only.
+func (f *feed) known() map[uint64]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.file.loaded
+	keys := make(map[uint64]bool, len(f.out)+len(f.ended))
+	for _, it := range f.out {
+		keys[it.key] = true
+	}
+	for _, p := range f.ended {
+		keys[p.key] = true
+	}
+	return keys
 }
 
 // oldest returns the first event of the window if it is in the file.
@@ -365,8 +374,11 @@ func (f *feed) answer() {
 	})
 }
 
-// firstOpen returns the smallest key in the file.
+// firstOpen returns the smallest key in the file, or less.
 func (f *feed) firstOpen() uint64 {
+	if f.file.inFileOnly > 0 {
+		return 0 // at most
+	}
 	first := uint64(none)
 	if f.file.behind {
 		first = f.file.loaded

@@ -14,7 +14,7 @@ type contents struct {
 	bytes     int64
 	last      uint64        // key
 	clock     time.Duration // last reading of the file's clock
-	own       int           // events of this run that are not loaded
+	own       int           // events of this run that are in the file only
 	uncertain []uint64      // keys of a transaction that may have failed
 	damaged   int
 }
@@ -22,9 +22,9 @@ type contents struct {
 // expect describes the expected contents of a file that is opened again.
 type expect struct {
 	run       uint64
-	loaded    uint64 // records below are in memory
-	uncertain uint64 // records from here on were being written when the file failed
-	fault     error  // error of guard, after which the file must be replaced
+	known     map[uint64]bool // keys of records that are in memory or have ended
+	uncertain uint64          // records from here on were being written when the file failed
+	fault     error           // error of guard, after which the file must be replaced
 }
 
 // nothing returns the expectation for a file of another process.
@@ -41,7 +41,7 @@ func (t *contents) add(r *record, e *expect) {
 	switch {
 	case r.key >= e.uncertain:
 		t.uncertain = append(t.uncertain, r.key)
-	case r.key >= e.loaded && r.run == e.run:
+	case r.run == e.run && !e.known[r.key]:
 		t.own++
 	}
 }

@@ -156,7 +156,7 @@ func (o *owner) open() (t contents, err error) {
 		return t, err
 	}
 	if o.claim != nil {
-		o.store, t, err = openClaimed(o.claim, expect{o.runID, o.feed.position(), o.uncertain, o.fault}, o.log)
+		o.store, t, err = openClaimed(o.claim, expect{o.runID, o.feed.known(), o.uncertain, o.fault}, o.log)
 		return t, err
 	}
 	paths, err := o.folder.files()
