@@ -178,6 +178,15 @@ func TestOpenRefusesAFileOfANewerVersion(t *testing.T) {
 	assert.ErrorContains(t, err, "newer version")
 }
 
+func TestOpenRefusesAFileWhoseVersionIsNegative(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	require.NoError(t, open(t, file, nil).Close())
+	run(t, file, "PRAGMA user_version=-1")
+	_, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
+	require.ErrorContains(t, err, file+": not a database of the service")
+}
+
 func TestAFileHasOneWriterAtATime(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "events.db")

@@ -155,7 +155,7 @@ func inspect(ctx context.Context, db *sql.DB) (version int, err error) {
 		return 0, err
 	case application == 0 && version == 0 && tables == 0:
 		return 0, nil
-	case application != applicationID:
+	case application != applicationID || version < 0:
 		return 0, errForeign
 	case version > len(migrations):
 		return 0, fmt.Errorf("%w (the file has version %d, this program supports %d)", errNewer, version, len(migrations))
