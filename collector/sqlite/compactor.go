@@ -20,22 +20,12 @@ type compactor struct {
 	damage  *damage
 
 	compacting turn // held while making segments and rollups
-	forgetting turn // held while removing events, and while making one segment or rollup
+	forgetting turn // held in a transaction that removes events, and while making one segment or rollup
 	done       chan struct{}
 }
 
-const (
-	// compactEvery is how often the compactor checks for work.
-	compactEvery = time.Second
-
-	// busyRate is the rate of commits per second above which the machine counts as busy. The
-	// compactor then waits up to patience, and pauses pauseShare times as long as it has
-	// worked.
-	busyRate   = 100
-	patience   = 30 * time.Second
-	pauseShare = 39
-	maxPause   = 15 * time.Second
-)
+// compactEvery is how often the compactor checks for work.
+const compactEvery = time.Second
 
 // run compacts until ctx ends.
 func (c *compactor) run(ctx context.Context) {
@@ -53,23 +43,6 @@ func (c *compactor) run(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// pace decides at each tick whether the compactor waits for a busy writer.
-type pace struct {
-	commits int64
-	waited  time.Duration
-}
-
-func (p *pace) waits(commits int64) bool {
-	busy := commits-p.commits > busyRate
-	p.commits = commits
-	if busy && p.waited < patience {
-		p.waited += compactEvery
-		return true
-	}
-	p.waited = 0
-	return false
 }
 
 // tryCatchUp does the work that is due, and reports whether it succeeded. It logs only the
@@ -151,7 +124,7 @@ func (c *compactor) compactDay(ctx context.Context, of siteDay) error {
 		if more, err = c.compactNext(ctx, of); err != nil {
 			return err
 		}
-		if err := c.giveWay(ctx, time.Since(begin), c.writer.commits.Load()-commits); err != nil {
+		if err := giveWay(ctx, time.Since(begin), c.writer.commits.Load()-commits); err != nil {
 			return err
 		}
 	}
@@ -181,19 +154,6 @@ func (c *compactor) compactNext(ctx context.Context, of siteDay) (more bool, err
 	}
 	c.due.add(of, next.left)
 	return false, nil
-}
-
-// giveWay pauses the compactor while the writer is busy.
-func (c *compactor) giveWay(ctx context.Context, worked time.Duration, commits int64) error {
-	if float64(commits) < busyRate*worked.Seconds() {
-		return nil
-	}
-	select {
-	case <-time.After(min(worked*pauseShare, maxPause)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // removeDamaged removes the segments and rollups that are damaged, and marks their days as due.

@@ -19,6 +19,7 @@ type connection struct {
 	statements []*sql.Stmt
 	insert     *sql.Stmt
 	args       []any // of insert
+	note       *sql.Stmt
 	changed    func(map[siteDay]change)
 
 	intern      interner
@@ -44,11 +45,16 @@ func newConnection(ctx context.Context, db *sql.DB, cfg *Config, changed func(ma
 		keyQuery:      &c.keys.insert,
 		findText:      &c.intern.find,
 		insertText:    &c.intern.insert,
+		keepText:      &c.intern.keep,
+		noteText:      &c.note,
 	} {
 		if *stmt, err = conn.PrepareContext(ctx, query); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 		c.statements = append(c.statements, *stmt)
+	}
+	if err := conn.QueryRowContext(ctx, anyUnswept).Scan(&c.intern.noted); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }

@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -214,23 +216,41 @@ func deriveWhile(t testing.TB, s *Store, d *derived, f func()) bool {
 	return saved
 }
 
-// SweepWhile searches for unused texts, calls f, and then removes the texts that are still
-// unused.
-func SweepWhile(t testing.TB, s *Store, f func()) {
+// HoldSweeper blocks the sweeper until release is called.
+func HoldSweeper(t testing.TB, s *Store) (release func()) {
 	t.Helper()
-	require.NoError(t, s.compactor.noteIDs(t.Context(), make(map[int64]struct{})))
-	unused, err := s.compactor.unused(t.Context())
-	require.NoError(t, err)
-	f()
-	require.NoError(t, s.compactor.removeTexts(t.Context(), unused))
-	require.NoError(t, s.compactor.noteIDs(t.Context(), nil))
+	require.NoError(t, s.sweeper.stepping.wait(t.Context()))
+	return s.sweeper.stepping.done
 }
 
-// RemoveEvents removes all events and leaves their texts unused.
-func RemoveEvents(t testing.TB, s *Store) {
+// SweepStep does a step of a sweep while HoldSweeper holds the sweeper, and reports whether there is more to do.
+func SweepStep(t testing.TB, s *Store) (more bool) {
 	t.Helper()
-	Exec(t, s, "DELETE FROM event")
+	return retryBusy(t, func() (bool, error) { return s.sweeper.stepInTurn(t.Context()) })
 }
+
+// Sweep removes all unused texts.
+func Sweep(t testing.TB, s *Store) {
+	t.Helper()
+	for retryBusy(t, func() (bool, error) { return s.sweeper.step(t.Context()) }) {
+	}
+}
+
+// retryBusy repeats a step while the compactor reads.
+func retryBusy(t testing.TB, step func() (more bool, err error)) bool {
+	t.Helper()
+	for {
+		more, err := step()
+		if !errors.Is(err, store.ErrBusy) {
+			require.NoError(t, err)
+			return more
+		}
+		runtime.Gosched()
+	}
+}
+
+// LimitSweep sets the rows that a step of a sweep reads, and the texts that a transaction removes.
+func LimitSweep(s *Store, rows, texts int) { s.sweeper.rows, s.sweeper.texts = rows, texts }
 
 // StoredPart is a part of a rollup or of a segment.
 type StoredPart struct {

@@ -88,6 +88,21 @@ var migrations = []string{
 
 	// Tables of props say how many values are numbers.
 	remakeParts,
+
+	// See sweep.go. Earlier versions may have left texts that no event uses, so they are searched for.
+	`CREATE TABLE unswept (
+		id    INTEGER PRIMARY KEY, -- a text; without a row, an event uses it
+		round INTEGER NOT NULL     -- of the sweep that decides whether it is removed
+	);
+	CREATE TABLE sweep ( -- one row
+		searched INTEGER NOT NULL, -- 0 until all texts that no event uses are in unswept
+		round    INTEGER NOT NULL, -- the last one that began
+		begun    INTEGER NOT NULL, -- 1 until it has ended
+		site     INTEGER NOT NULL, -- the event up to which it has read
+		at       INTEGER NOT NULL,
+		seq      INTEGER NOT NULL
+	);
+	INSERT INTO sweep SELECT NOT EXISTS (SELECT 1 FROM text), 0, 0, 0, 0, 0;`,
 }
 
 // remakeParts removes all rollups and segments, without reading them.
@@ -117,8 +132,11 @@ const makeParts = `CREATE TABLE rollup (
 		PRIMARY KEY (piece, part)
 	);`
 
-// versionWithIdentity is the first version that has the table identity.
-const versionWithIdentity = 3
+// The first versions with some tables.
+const (
+	versionWithIdentity = 3
+	versionWithSweep    = 7
+)
 
 // Errors of files that are not opened.
 var (
@@ -198,6 +216,18 @@ var textColumnNames = func() string {
 	}
 	return strings.Join(names, ", ")
 }()
+
+// eventTexts are all columns of an event that hold IDs of texts.
+var eventTexts = "site, origin, " + textColumnNames
+
+// textDestinations returns to as the destination of each of eventTexts.
+func textDestinations(to sql.Scanner) []any {
+	all := []any{to, to} // site and origin
+	for range textColumns {
+		all = append(all, to)
+	}
+	return all
+}
 
 // insertEvent inserts an event. Its parameters are those columns and then all textColumns.
 var insertEvent = "INSERT INTO event (site, at, seq, visitor, origin, rest, props, " + textColumnNames +

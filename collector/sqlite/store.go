@@ -19,6 +19,7 @@ type Store struct {
 	writer    *writer
 	reader    *reader
 	compactor *compactor
+	sweeper   *sweeper
 	closed    atomic.Bool // by the first Close
 }
 
@@ -43,8 +44,10 @@ func (s *Store) Remove(ctx context.Context, kind, id string) error {
 // block all writes: while a report is being read it returns store.ErrBusy.
 func (s *Store) Scrub(ctx context.Context) error { return s.writer.scrub(ctx) }
 
-// Forget implements store.Store. It also removes texts that no event uses any more.
+// Forget implements store.Store. Texts that no event uses any more, such as paths, are removed later,
+// in the background, also if the process ends before.
 func (s *Store) Forget(ctx context.Context, site string, before time.Time) error {
+	defer s.sweeper.wakeUp()
 	return s.compactor.forget(ctx, site, before)
 }
 

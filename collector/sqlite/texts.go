@@ -3,11 +3,9 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
-	"math"
+	"maps"
 	"slices"
 	"sync"
-
-	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
 // Limits of the cached texts. Other texts are looked up in the file.
@@ -53,17 +51,16 @@ func (t *texts) remember(id uint32, text string) {
 const (
 	findText   = "SELECT id FROM text WHERE value = ?"
 	insertText = "INSERT INTO text (value) VALUES (?)"
+	keepText   = "DELETE FROM unswept WHERE id = ?"
 )
 
-// interner maps texts to their IDs. It belongs to a connection.
+// interner maps texts to their IDs. It belongs to a connection. A text that it caches is not in the
+// table unswept, so no sweep removes it.
 type interner struct {
-	find, insert *sql.Stmt
-	ids          map[string]int64
-	bytes        int
-
-	// given are the IDs returned while a sweep searches for unused texts; nil without a
-	// sweep.
-	given map[int64]struct{}
+	find, insert, keep *sql.Stmt
+	ids                map[string]int64
+	bytes              int
+	noted              bool // unswept may have rows
 }
 
 // reset clears the cache, because a rollback may have removed its texts from the file.
@@ -84,15 +81,36 @@ func (in *interner) id(text string) (int64, error) {
 		}
 		in.remember(text, id)
 	}
-	if in.given != nil {
-		in.given[id] = struct{}{}
-	}
 	return id, nil
 }
 
-func (in *interner) look(text string) (id int64, err error) {
+// existing returns the ID of a text, or false if it has none. It does not keep a text from being
+// removed.
+func (in *interner) existing(text string) (id int64, found bool, err error) {
 	err = in.find.QueryRowContext(background, text).Scan(&id)
-	if !errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}
+
+// drop removes texts from the cache.
+func (in *interner) drop(ids idSet) {
+	maps.DeleteFunc(in.ids, func(text string, id int64) bool {
+		_, drop := ids[id]
+		if drop {
+			in.bytes -= len(text)
+		}
+		return drop
+	})
+}
+
+func (in *interner) look(text string) (id int64, err error) {
+	id, found, err := in.existing(text)
+	if found && in.noted {
+		_, err = in.keep.ExecContext(background, id)
+	}
+	if found || err != nil {
 		return id, err
 	}
 	result, err := in.insert.ExecContext(background, text)
@@ -111,24 +129,4 @@ func (in *interner) remember(text string, id int64) {
 	}
 	in.ids[text] = id
 	in.bytes += len(text)
-}
-
-// marks is a set of IDs of texts, as bits.
-type marks []uint64
-
-// Scan implements sql.Scanner. It adds an ID.
-func (m *marks) Scan(value any) error {
-	id, ok := value.(int64)
-	if !ok || id < 0 || id > math.MaxUint32 {
-		return colstore.ErrDamaged
-	}
-	if word := int(id / 64); word >= len(*m) {
-		*m = append(*m, make([]uint64, word+1-len(*m)+len(*m)/2)...)
-	}
-	(*m)[id/64] |= 1 << (id % 64)
-	return nil
-}
-
-func (m marks) has(id int64) bool {
-	return id/64 < int64(len(m)) && m[id/64]>>(id%64)&1 != 0
 }

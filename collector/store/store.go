@@ -247,8 +247,9 @@ type Store interface {
 	// Sites returns the sites that have events, sorted.
 	Sites(ctx context.Context) ([]string, error)
 
-	// Forget removes the events of a site before a time, or all events if the time is zero,
-	// and their figures.
+	// Forget removes the events of a site before a time, and their figures. If the time is zero, it
+	// removes all events of the site, and every Key. Texts of removed events, such as paths, may
+	// stay in files for some minutes.
 	Forget(ctx context.Context, site string, before time.Time) error
 
 	// Backup writes a consistent copy to a new file. Events may be added meanwhile.
