@@ -26,6 +26,18 @@ func AddAll(ctx context.Context, s *Store, events []store.Event) error {
 	})
 }
 
+// AddAndFail adds events in a transaction that fails.
+func AddAndFail(ctx context.Context, s *Store, events []store.Event, err error) error {
+	return s.writer.write(ctx, func(c *connection) error {
+		for _, e := range events {
+			if _, err := c.addEvent(&e); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
 // Rollups returns the number of days with a rollup.
 func Rollups(t testing.TB, s *Store) (days int) {
 	t.Helper()
@@ -251,6 +263,15 @@ func retryBusy(t testing.TB, step func() (more bool, err error)) bool {
 
 // LimitSweep sets the rows that a step of a sweep reads, and the texts that a transaction removes.
 func LimitSweep(s *Store, rows, texts int) { s.sweeper.rows, s.sweeper.texts = rows, texts }
+
+// LimitIDs sets the number of IDs of a block, and the number of blocks. Call it before the first event is added.
+func LimitIDs(t testing.TB, s *Store, length, blocks int64) {
+	t.Helper()
+	require.NoError(t, s.writer.write(t.Context(), func(c *connection) error {
+		c.intern.new.length, c.intern.new.blocks = length, blocks
+		return nil
+	}))
+}
 
 // StoredPart is a part of a rollup or of a segment.
 type StoredPart struct {

@@ -17,12 +17,11 @@ const applicationID = 0x466f6f74
 // migrations lead from each version of the file to the next. The user_version of a file is
 // the number of migrations applied. Released migrations never change.
 //
-// Foreign keys are enabled, but events do not use them: only the writer creates IDs, after
-// their text, and it never removes an ID in use. Checks would cost eight look-ups for each
+// Foreign keys are enabled, but events do not use them: only the writer creates texts, before
+// their events, and it never removes a text in use. Checks would cost eight look-ups for each
 // event and a scan of all events for each removed text.
 var migrations = []string{
-	// IDs of texts are never reused (AUTOINCREMENT), because readers cache them. ID 0 is the
-	// empty text, which has no row.
+	// ID 0 is the empty text, which has no row.
 	`CREATE TABLE text (
 		id    INTEGER PRIMARY KEY AUTOINCREMENT,
 		value TEXT NOT NULL UNIQUE
@@ -103,6 +102,18 @@ var migrations = []string{
 		seq      INTEGER NOT NULL
 	);
 	INSERT INTO sweep SELECT NOT EXISTS (SELECT 1 FROM text), 0, 0, 0, 0, 0;`,
+
+	// See ids.go. From here on AUTOINCREMENT of the table text has no effect.
+	`CREATE TABLE block (
+		id   INTEGER PRIMARY KEY, -- number of a block of IDs that was in use
+		free INTEGER NOT NULL     -- how many of its IDs were freed since then
+	);
+	INSERT INTO block
+		WITH RECURSIVE used (id) AS (SELECT min(id) >> 16 FROM text
+			UNION ALL SELECT (SELECT min(id) >> 16 FROM text WHERE id >= (used.id + 1) << 16) FROM used WHERE id IS NOT NULL)
+		SELECT id, 0 FROM used WHERE id IS NOT NULL;
+	INSERT INTO counter VALUES ('generation', 0);
+	INSERT INTO counter SELECT 'block', min(coalesce(max(id), 0) >> 16, 0xEFFF) FROM text;`,
 }
 
 // remakeParts removes all rollups and segments, without reading them.

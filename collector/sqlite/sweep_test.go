@@ -215,8 +215,15 @@ func sweepAtRandom(t *testing.T, rng *rand.Rand) {
 			}
 			require.NoError(t, s.Forget(t.Context(), site, before))
 			require.NoError(t, ref.Forget(t.Context(), site, before))
-		case n < 19:
+		case n < 18:
 			sqlite.SweepStep(t, s)
+		case n < 19:
+			q := store.Query{Site: site, From: begin, To: end}
+			want, err := ref.Top(t.Context(), q, store.Pages, 100)
+			require.NoError(t, err)
+			got, err := s.Top(t.Context(), q, store.Pages, 100)
+			require.NoError(t, err)
+			require.ElementsMatch(t, want, got)
 		default:
 			crashed := copyOf(t, s, file)
 			hold()
@@ -243,6 +250,7 @@ func openHeld(t *testing.T, file string) (s *sqlite.Store, hold func()) {
 	s = open(t, file, midday)
 	hold = sqlite.HoldSweeper(t, s)
 	sqlite.LimitSweep(s, 8, 3)
+	sqlite.LimitIDs(t, s, 8, 1<<20)
 	return s, hold
 }
 

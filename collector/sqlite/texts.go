@@ -14,20 +14,22 @@ const (
 	internedBytes = 16 << 20
 )
 
-// texts caches texts by ID for the readers. IDs are never reused, so the cache is never
-// stale.
+// texts caches texts by ID for the readers. They are of one generation of IDs, because an ID may have
+// another text in another one.
 type texts struct {
-	mu    sync.Mutex
-	of    map[uint32]string
-	bytes int
+	mu         sync.Mutex
+	generation int64
+	of         map[uint32]string
+	bytes      int
 }
 
-// known fills in the cached texts and returns the IDs of all others.
-func (t *texts) known(of map[uint32]string) (missing []uint32) {
+// known fills in the cached texts of a generation and returns the IDs of all others.
+func (t *texts) known(generation int64, of map[uint32]string) (missing []uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id := range of {
-		if text, ok := t.of[id]; ok {
+		text, ok := t.of[id]
+		if ok && generation == t.generation {
 			of[id] = text
 		} else if id != 0 {
 			missing = append(missing, id)
@@ -37,11 +39,15 @@ func (t *texts) known(of map[uint32]string) (missing []uint32) {
 	return missing
 }
 
-func (t *texts) remember(id uint32, text string) {
+// remember caches a text of a generation, unless the cache has a later one.
+func (t *texts) remember(generation int64, id uint32, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of == nil || len(t.of) >= internedTexts || t.bytes+len(text) > internedBytes {
-		t.of, t.bytes = make(map[uint32]string), 0
+	if generation < t.generation {
+		return
+	}
+	if t.of == nil || generation > t.generation || len(t.of) >= internedTexts || t.bytes+len(text) > internedBytes {
+		t.of, t.bytes, t.generation = make(map[uint32]string), 0, generation
 	}
 	t.of[id] = text
 	t.bytes += len(text)
@@ -50,7 +56,7 @@ func (t *texts) remember(id uint32, text string) {
 // Statements of interner.
 const (
 	findText   = "SELECT id FROM text WHERE value = ?"
-	insertText = "INSERT INTO text (value) VALUES (?)"
+	insertText = "INSERT INTO text (id, value) VALUES (?, ?)"
 	keepText   = "DELETE FROM unswept WHERE id = ?"
 )
 
@@ -61,6 +67,7 @@ type interner struct {
 	ids                map[string]int64
 	bytes              int
 	noted              bool // unswept may have rows
+	new                allocator
 }
 
 // reset clears the cache, because a rollback may have removed its texts from the file.
@@ -113,11 +120,11 @@ func (in *interner) look(text string) (id int64, err error) {
 	if found || err != nil {
 		return id, err
 	}
-	result, err := in.insert.ExecContext(background, text)
-	if err != nil {
+	if id, err = in.new.next(); err != nil {
 		return 0, err
 	}
-	return result.LastInsertId()
+	_, err = in.insert.ExecContext(background, id, text)
+	return id, err
 }
 
 func (in *interner) remember(text string, id int64) {

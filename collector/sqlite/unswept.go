@@ -71,13 +71,15 @@ func (c *connection) removeTexts(round, after int64, limit int) (last int64, err
 	if err != nil || last == 0 {
 		return 0, err
 	}
-	for _, table := range []string{"text", "unswept"} { // in this order: the second has the batch
-		err := c.exec("DELETE FROM "+table+" WHERE id IN ("+batch+") AND NOT EXISTS (SELECT 1 FROM key WHERE site = "+table+".id)", after, round, limit)
-		if err != nil {
-			return 0, err
-		}
+	const unless = " AND NOT EXISTS (SELECT 1 FROM key WHERE site = "
+	removed, err := listOf(c.conn, "DELETE FROM text WHERE id IN ("+batch+")"+unless+"text.id) RETURNING id", after, round, limit)
+	if err != nil {
+		return 0, err
 	}
-	return last, nil
+	if err := c.exec("DELETE FROM unswept WHERE id IN ("+batch+")"+unless+"unswept.id)", after, round, limit); err != nil {
+		return 0, err
+	}
+	return last, c.intern.new.freed(removed)
 }
 
 // endSweep ends a sweep, and reports whether texts were noted meanwhile.
