@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type compactor struct {
 	logger  *slog.Logger
 	due     *due
 	damage  *damage
+	left    atomic.Int64 // days of the round that are not done
 
 	compacting turn // held while making segments and rollups
 	forgetting turn // held in a transaction that removes events, and while making one segment or rollup
@@ -74,7 +76,9 @@ func (c *compactor) catchUp(ctx context.Context) error {
 		more, _ := c.due.takeReady(c.planner.now().UnixMilli())
 		days = slices.Concat(days, more)
 	}
+	defer c.left.Store(0)
 	for i, of := range days {
+		c.left.Store(int64(len(days) - i))
 		if err := c.compactDay(ctx, of); err != nil {
 			for _, of := range days[i:] {
 				c.due.addDay(of)
@@ -84,6 +88,9 @@ func (c *compactor) catchUp(ctx context.Context) error {
 	}
 	return nil
 }
+
+// backlog returns the number of days that have work at a time in milliseconds.
+func (c *compactor) backlog(now int64) int { return c.due.count(now) + int(c.left.Load()) }
 
 // findDue adds all days without a complete rollup.
 func (c *compactor) findDue(ctx context.Context) error {

@@ -216,6 +216,18 @@ func splitURL(url, path string) (origin, rest string) {
 	return "", url
 }
 
+// shrink gives back free pages. Each row of the statement is a page.
+func (c *connection) shrink(pages int64) error {
+	rows, err := c.conn.QueryContext(background, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", pages))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
+
 func (c *connection) scrub() error {
 	if err := c.exec("PRAGMA busy_timeout(0)"); err != nil {
 		return err

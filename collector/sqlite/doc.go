@@ -20,8 +20,8 @@
 //
 // A [Store] forwards each call to one of its parts. Calls go down this list, never up:
 //
-//   - sweeper removes texts that no event uses any more. Only the holder of its turn, which each of its
-//     steps takes, uses its state.
+//   - sweeper removes texts that no event uses any more, and gives back space. Only the holder of its turn,
+//     which each of its steps takes, uses its state.
 //   - compactor makes segments and rollups, and removes events. It owns two sets, due and damage, which
 //     have one mutex each, and two turns: one for its rounds, one that its steps and those of Forget take.
 //   - reader owns the pool of connections that read, the limits of concurrent work, and a cache of

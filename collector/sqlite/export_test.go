@@ -107,6 +107,13 @@ func HoldCompactor(t testing.TB, s *Store) (release func()) {
 	return s.compactor.compacting.done
 }
 
+// HoldSteps keeps the compactor from making a segment or a rollup until release is called.
+func HoldSteps(t testing.TB, s *Store) (release func()) {
+	t.Helper()
+	require.NoError(t, s.compactor.forgetting.wait(t.Context()))
+	return s.compactor.forgetting.done
+}
+
 // LimitPages makes the disk appear full when the file has this many pages.
 func LimitPages(t testing.TB, s *Store, pages int) {
 	t.Helper()
@@ -166,18 +173,6 @@ func TryCatchUp(ctx context.Context, s *Store) (well bool) {
 	return s.compactor.tryCatchUp(ctx, true)
 }
 
-// ready reports whether takeReady would return any day.
-func (d *due) ready(now int64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for of, day := range d.days {
-		if day.ready(of, now, d.enough) {
-			return true
-		}
-	}
-	return d.all
-}
-
 // CatchUpHeld does the work that is due while HoldCompactor holds the compactor.
 func CatchUpHeld(t testing.TB, s *Store) {
 	t.Helper()
@@ -187,7 +182,13 @@ func CatchUpHeld(t testing.TB, s *Store) {
 }
 
 // IsDue reports whether the compactor has work.
-func IsDue(s *Store) bool { return s.compactor.due.ready(s.compactor.planner.now().UnixMilli()) }
+func IsDue(s *Store) bool {
+	d := s.compactor.due
+	d.mu.Lock()
+	all := d.all
+	d.mu.Unlock()
+	return all || d.count(s.compactor.planner.now().UnixMilli()) > 0
+}
 
 // Segments returns the number of segments.
 func Segments(t testing.TB, s *Store) int {
@@ -261,8 +262,13 @@ func retryBusy(t testing.TB, step func() (more bool, err error)) bool {
 	}
 }
 
-// LimitSweep sets the rows that a step of a sweep reads, and the texts that a transaction removes.
+// LimitSweep sets the rows that a step of a sweep reads, and the texts that a transaction removes,
+// while HoldSweeper holds the sweeper.
 func LimitSweep(s *Store, rows, texts int) { s.sweeper.rows, s.sweeper.texts = rows, texts }
+
+// LimitSpace sets how many pages a transaction gives back, and how many may be free, while HoldSweeper
+// holds the sweeper.
+func LimitSpace(s *Store, given, spare int64) { s.sweeper.given, s.sweeper.spare = given, spare }
 
 // LimitIDs sets the number of IDs of a block, and the number of blocks. Call it before the first event is added.
 func LimitIDs(t testing.TB, s *Store, length, blocks int64) {

@@ -162,6 +162,11 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
+	if version == 0 {
+		if err := requireEntries(ctx, db); err != nil {
+			return err
+		}
+	}
 	// Not earlier: it would change a foreign file.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err

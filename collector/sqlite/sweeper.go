@@ -10,7 +10,8 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// sweeper removes texts that no event uses any more, in a goroutine, concurrently with the writer.
+// sweeper removes texts that no event uses any more and gives back space, in a goroutine, concurrently
+// with the writer.
 type sweeper struct {
 	file   *file
 	writer *writer
@@ -25,20 +26,23 @@ type sweeper struct {
 	sweep *sweep // nil between two sweeps, and until it is read from the file
 	dirty bool   // the log may have texts that were removed from the file
 
-	rows  int // that a step reads
-	texts int // that a transaction removes
+	rows  int   // that a step reads
+	texts int   // that a transaction removes
+	given int64 // pages that a transaction gives back
+	spare int64 // pages that may be free
 }
 
-// Limits of a step, and the pause after one that failed.
+// Limits of a step, the pause after one that failed, and the interval at which free pages are counted.
 const (
 	sweptRows  = 20_000
 	sweptTexts = 1000
 	sweepRetry = 10 * time.Second
+	countEvery = 10 * time.Minute
 )
 
 func newSweeper(f *file, w *writer, rd *reader, logger *slog.Logger) *sweeper {
 	s := &sweeper{
-		file: f, writer: w, reader: rd, logger: logger, rows: sweptRows, texts: sweptTexts,
+		file: f, writer: w, reader: rd, logger: logger, rows: sweptRows, texts: sweptTexts, given: givenPages, spare: sparePages,
 		wake: make(chan struct{}, 1), done: make(chan struct{}), stepping: make(turn, 1),
 	}
 	s.due.Store(true) // a sweep of an earlier process may not have ended
@@ -68,7 +72,7 @@ func (s *sweeper) run(ctx context.Context) {
 		case more:
 			_ = giveWay(ctx, time.Since(begin), s.writer.commits.Load()-commits) // fails if ctx ends
 		default:
-			sleep(ctx, s.wake, nil)
+			sleep(ctx, s.wake, time.After(countEvery))
 		}
 		well = err == nil
 	}
@@ -87,7 +91,7 @@ func sleep(ctx context.Context, wake <-chan struct{}, until <-chan time.Time) {
 // the log from being emptied is no failure.
 func (s *sweeper) complain(err error, well bool) {
 	if well && !errors.Is(err, store.ErrBusy) && s.file.closing.Err() == nil {
-		s.logger.Warn("sqlite: cannot remove the texts of removed events, will retry", "file", s.file.path, "error", err)
+		s.logger.Warn("sqlite: cannot remove the texts of removed events or give back their space, will retry", "file", s.file.path, "error", err)
 	}
 }
 
@@ -106,12 +110,15 @@ func (s *sweeper) stepInTurn(ctx context.Context) (more bool, err error) {
 		return true, s.sweepOn(ctx)
 	case s.due.Load():
 		return true, s.begin(ctx)
-	case s.dirty:
-		err := s.writer.scrub(ctx)
-		s.dirty = err != nil
-		return false, err
 	}
-	return false, nil
+	if given, err := s.giveBack(ctx); given || err != nil {
+		return given, err
+	}
+	if s.dirty {
+		err = s.writer.scrub(ctx)
+		s.dirty = err != nil
+	}
+	return false, err
 }
 
 // begin continues the sweep of the file, or begins one if texts are noted.
