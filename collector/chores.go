@@ -8,46 +8,49 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// choreEvery is the interval of chores. A timer until midnight would be late on a laptop
+// choreEvery is the interval of work in the background. A timer until midnight would be late on a laptop
 // that slept.
 const choreEvery = time.Minute
 
-// doChores destroys the salts of past days and removes old events, until the collector
-// closes.
-func (c *Collector) doChores() {
+// repeat does work at once, at intervals, and when wake receives, until the collector closes. It logs
+// what failed.
+func (c *Collector) repeat(wake <-chan struct{}, failed string, work func(context.Context) error) {
 	ticker := time.NewTicker(choreEvery)
 	defer ticker.Stop()
-	var forgetting, searching daily
 	for {
-		if err := c.chore(&forgetting, &searching); err != nil && c.ending.Err() == nil {
-			c.trouble("daily maintenance failed, will retry", err)
+		if err := work(c.ending); err != nil && c.ending.Err() == nil {
+			c.trouble(failed+", will retry", err)
 		}
 		select {
 		case <-ticker.C:
+		case <-wake:
 		case <-c.ending.Done():
 			return
 		}
 	}
 }
 
-// finishDeletions removes the events of deleted sites, until the collector closes. It is no chore,
-// because it may take minutes.
+// doChores destroys the salts of past days and does other short work.
+func (c *Collector) doChores() {
+	var searching daily
+	c.repeat(nil, "daily maintenance failed", func(ctx context.Context) error { return c.chore(ctx, &searching) })
+}
+
+// finishDeletions removes the events of deleted sites. It is no chore, because it may take minutes.
 func (c *Collector) finishDeletions() {
-	ticker := time.NewTicker(choreEvery)
-	defer ticker.Stop()
-	for {
+	c.repeat(c.account.Deleted(), "the events of a deleted site are not removed yet", func(ctx context.Context) error {
+		var problems []error
 		for _, d := range c.account.Deletions() {
-			if err := c.account.FinishDeletion(c.ending, d); err != nil && c.ending.Err() == nil {
-				c.trouble("the events of a deleted site are not removed yet, will retry", err)
-			}
+			problems = append(problems, c.account.FinishDeletion(ctx, d))
 		}
-		select {
-		case <-ticker.C:
-		case <-c.account.Deleted():
-		case <-c.ending.Done():
-			return
-		}
-	}
+		return errors.Join(problems...)
+	})
+}
+
+// keepRetention removes old events once a day. It is no chore, because it may take minutes.
+func (c *Collector) keepRetention() {
+	var forgetting daily
+	c.repeat(nil, "old events are not removed yet", func(ctx context.Context) error { return forgetting.do(ctx, c.forget) })
 }
 
 // daily does work once a day.
@@ -66,8 +69,8 @@ func (d *daily) do(ctx context.Context, work func(ctx context.Context, today tim
 	return err
 }
 
-func (c *Collector) chore(forgetting, searching *daily) error {
-	ctx, cancel := context.WithTimeout(c.ending, choreEvery)
+func (c *Collector) chore(ctx context.Context, searching *daily) error {
+	ctx, cancel := context.WithTimeout(ctx, choreEvery)
 	defer cancel()
 	c.failures.prune()
 	c.browsers.prune()
@@ -76,7 +79,7 @@ func (c *Collector) chore(forgetting, searching *daily) error {
 		_, ok := c.account.Site(site)
 		return ok
 	})
-	return errors.Join(c.salts.roll(ctx), searching.do(ctx, c.findOrphans), forgetting.do(ctx, c.forget))
+	return errors.Join(c.salts.roll(ctx), searching.do(ctx, c.findOrphans))
 }
 
 // findOrphans warns of events whose site does not exist, and of their removal.

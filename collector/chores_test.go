@@ -3,6 +3,8 @@ package collector
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -105,5 +107,39 @@ func TestCloseWaitsForChoresAsLongAsItMay(t *testing.T) {
 		close(st.end)
 		assert.NoError(t, s.Close(t.Context()))
 		synctest.Wait()
+	})
+}
+
+// sluggish is a store whose Forget takes five minutes.
+type sluggish struct {
+	store.Store
+	forgotten *atomic.Int64
+}
+
+func (s sluggish) Forget(ctx context.Context, site string, before time.Time) error {
+	select {
+	case <-time.After(5 * time.Minute):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.forgotten.Add(1)
+	return s.Store.Forget(ctx, site, before)
+}
+
+func TestRetentionEndsAlthoughTheRemovalOfASiteTakesMinutes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var forgotten atomic.Int64
+		var log lockedBuffer
+		s := prepare(t, Config{Retention: time.Hour, Store: sluggish{storetest.NewReference(), &forgotten}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		require.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+		_, err := s.Account().AddSite(t.Context(), "", "other.example")
+		require.NoError(t, err)
+		time.Sleep(48*time.Hour + 15*time.Minute)
+		synctest.Wait()
+		assert.Empty(t, s.stored(t))
+		assert.LessOrEqual(t, forgotten.Load(), int64(2*3), "once a day for each site")
+		assert.False(t, strings.Contains(log.String(), "level=ERROR"), "the log has an error")
+		require.NoError(t, s.Close(t.Context()))
 	})
 }

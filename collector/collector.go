@@ -99,6 +99,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 	c.background.Go(c.countToday)
 	c.background.Go(c.doChores)
 	c.background.Go(c.finishDeletions)
+	c.background.Go(c.keepRetention)
 	go func() {
 		c.background.Wait()
 		close(c.ended)

@@ -71,8 +71,8 @@ func (h *health) try(ctx context.Context, st store.Store, now time.Time) error {
 	return st.Put(ctx, kindHealth, record)
 }
 
-// serveHealth reports whether events can be stored and whether the store has met damage. The endpoint is public and reveals nothing
-// about sites; ignored counts events of bots and prefetching browsers since the start.
+// serveHealth reports whether all events can be stored and whether the store has met damage. The endpoint is public and reveals
+// nothing about sites; ignored counts events of bots and prefetching browsers since the start.
 func (c *Collector) serveHealth(w http.ResponseWriter, r *http.Request) *failure {
 	if !allows(http.MethodGet, r.Method) {
 		return wrongMethod(http.MethodGet)
@@ -81,6 +81,12 @@ func (c *Collector) serveHealth(w http.ResponseWriter, r *http.Request) *failure
 		if err := inspected.Damage(); err != nil {
 			c.trouble("the store is damaged: restore a backup", err)
 			return unavailable("the store is damaged; the log says which file")
+		}
+	}
+	if bounded, ok := c.store.(store.Bounded); ok {
+		if err := bounded.Full(); err != nil {
+			c.trouble("the store takes only some events", err)
+			return unavailable("the store takes only some events; the log says why")
 		}
 	}
 	if err := c.health.check(r.Context(), c.store); err == errNotStored {

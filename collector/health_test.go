@@ -167,3 +167,40 @@ func TestHealthIsBadWhileOnlySomeEventsAreStored(t *testing.T) {
 		assert.Equal(t, `{"error":"unavailable","message":"an event could not be stored since the last check","status":503}`, w.Body.String())
 	})
 }
+
+// bounded is a store that refuses some events.
+type bounded struct {
+	store.Store
+	refuses *atomic.Bool
+}
+
+func (b bounded) Full() error {
+	if b.refuses.Load() {
+		return errors.New("no room for new texts")
+	}
+	return nil
+}
+
+func TestHealthIsBadWhileTheStoreRefusesSomeEvents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var refuses atomic.Bool
+		s := prepare(t, Config{Store: bounded{storetest.NewReference(), &refuses}})
+		health := func() (int, string) {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest("GET", "/healthz", nil))
+			return w.Code, w.Body.String()
+		}
+		refuses.Store(true)
+		for range 3 {
+			assert.Equal(t, 202, s.post(t.Context(), s.event("x", pageURL, "{}")).Code)
+			status, body := health()
+			assert.Equal(t, 503, status)
+			assert.Equal(t, `{"error":"unavailable","message":"the store takes only some events; the log says why","status":503}`, body)
+			time.Sleep(checkEvery)
+		}
+		refuses.Store(false)
+		status, _ := health()
+		assert.Equal(t, 200, status)
+	})
+}

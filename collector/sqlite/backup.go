@@ -6,13 +6,37 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Backup writes a consistent copy of a store's file to a new file. The copy is readable only
 // by its owner, and synced to disk when Backup returns. The store may be open, also in
 // another process. Records of the kinds in leaveOut are not copied. After an error there is
-// no new file.
+// no new file. Backup notes its time in a file beside the store's file, for [Stats], if it may.
 func Backup(ctx context.Context, file, to string, leaveOut ...string) error {
+	err := copyTo(ctx, file, to, leaveOut...)
+	if err == nil {
+		_ = writeFile(resolve(file)+backupSuffix, time.Now().UTC().Format(time.RFC3339)) // the copy is good without it
+	}
+	return err
+}
+
+const backupSuffix = "-last-backup"
+
+// lastBackup returns when the last backup of a file was made, or the zero time.
+func lastBackup(file string) (time.Time, error) {
+	text, err := os.ReadFile(file + backupSuffix)
+	if errors.Is(err, os.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339, string(text))
+}
+
+// copyTo is Backup without a note.
+func copyTo(ctx context.Context, file, to string, leaveOut ...string) error {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
@@ -48,7 +72,11 @@ func vacuumInto(ctx context.Context, file, to string) error {
 	if err != nil {
 		return err
 	}
+	db.SetMaxOpenConns(1) // the setting is of the connection
 	_, err = inspect(ctx, db)
+	if err == nil {
+		err = requireEntries(ctx, db)
+	}
 	if err == nil {
 		_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
 	}

@@ -126,7 +126,7 @@ func (c *checker) grave(version int) error {
 	if err := c.readTexts(); err != nil {
 		return errors.Join(append(problems, fmt.Errorf("texts: %w", err))...)
 	}
-	problems = append(problems, c.events(), c.lost())
+	problems = append(problems, c.events(), c.lost(), c.unnoted(version))
 	if version == len(migrations) { // other versions have other parts, which the migration replaces
 		problems = append(problems, c.segmentsOfAll(), c.rollupsOfAll())
 	}
@@ -165,6 +165,58 @@ func (c *checker) counter() error {
 		err = errNoCounter
 	}
 	return err
+}
+
+// unnoted finds texts that no event uses and no sweep removes.
+func (c *checker) unnoted(version int) error {
+	searched, err := c.searched(version)
+	if err != nil || !searched {
+		return err // the service searches for them when it starts
+	}
+	var id, found int64
+	err = eachRow(c.ctx, c.tx, "SELECT id FROM text WHERE id NOT IN (SELECT id FROM unswept)", []any{&id}, func() {
+		if !c.used.has(id) {
+			found++
+		}
+	})
+	if err == nil && found > 0 {
+		err = fmt.Errorf("is damaged: it has %d texts that no event uses and that would never be removed", found)
+	}
+	return err
+}
+
+// searched reports whether all texts that no event uses are in the table unswept.
+func (c *checker) searched(version int) (searched bool, err error) {
+	if version < versionWithSweep {
+		return false, nil
+	}
+	err = c.tx.QueryRowContext(c.ctx, "SELECT searched FROM sweep").Scan(&searched)
+	return searched, err
+}
+
+// Unswept returns how many texts of removed events, such as paths, a store's file still has. A store
+// that is open removes them. Unswept reads a file that was not opened since an earlier version wrote
+// it like [Check], and others in less time.
+func Unswept(ctx context.Context, file string) (texts int64, err error) {
+	err = snapshot(ctx, file, func(c *checker, version int) error {
+		searched, err := c.searched(version)
+		if err != nil {
+			return err
+		}
+		if searched {
+			return c.tx.QueryRowContext(c.ctx, "SELECT count(*) FROM unswept").Scan(&texts)
+		}
+		if err := cmp.Or(c.readTexts(), c.events()); err != nil {
+			return err
+		}
+		for _, id := range c.texts.after(0, c.texts.count) {
+			if !c.used.has(id) {
+				texts++
+			}
+		}
+		return nil
+	})
+	return texts, err
 }
 
 // lost finds sites that have events, but no record of a kind in c.siteKinds.

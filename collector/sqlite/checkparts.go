@@ -20,7 +20,8 @@ var ErrPrecomputed = errors.New("is damaged; the service makes it again from the
 type checker struct {
 	*reading
 	siteKinds []string
-	texts     marks
+	texts     marks   // that exist
+	used      marks   // by events
 	light     []error // the first damage of each kind that matches ErrPrecomputed
 }
 
@@ -55,6 +56,9 @@ func (c *checker) events() error {
 	}
 	var bad error
 	err = eachRow(c.ctx, c.tx, "SELECT at, seq, props, "+strings.Join(columns, ", ")+" FROM event", into, func() {
+		for _, id := range ids {
+			c.used.add(int64(id))
+		}
 		err := colstore.CheckProps(props)
 		if err == nil && !c.known(ids...) {
 			err = errNoText

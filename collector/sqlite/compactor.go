@@ -19,26 +19,16 @@ type compactor struct {
 	due     *due
 	damage  *damage
 
-	progress   progress   // after the start
+	progress   progress
 	unreadable unreadable // used by rounds
 
 	compacting turn // held while making segments and rollups
-	forgetting turn // held while removing events, and while making one segment or rollup
+	forgetting turn // held in a transaction that removes events, and while making one segment or rollup
 	done       chan struct{}
 }
 
-const (
-	// compactEvery is how often the compactor checks for work.
-	compactEvery = time.Second
-
-	// busyRate is the rate of commits per second above which the machine counts as busy. The
-	// compactor then waits up to patience, and pauses pauseShare times as long as it has
-	// worked.
-	busyRate   = 100
-	patience   = 30 * time.Second
-	pauseShare = 39
-	maxPause   = 15 * time.Second
-)
+// compactEvery is how often the compactor checks for work.
+const compactEvery = time.Second
 
 // run compacts until ctx ends.
 func (c *compactor) run(ctx context.Context) {
@@ -56,23 +46,6 @@ func (c *compactor) run(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// pace decides at each tick whether the compactor waits for a busy writer.
-type pace struct {
-	commits int64
-	waited  time.Duration
-}
-
-func (p *pace) waits(commits int64) bool {
-	busy := commits-p.commits > busyRate
-	p.commits = commits
-	if busy && p.waited < patience {
-		p.waited += compactEvery
-		return true
-	}
-	p.waited = 0
-	return false
 }
 
 // tryCatchUp does the work that is due, and reports whether it succeeded. It logs only the
@@ -107,12 +80,7 @@ func (c *compactor) catchUp(ctx context.Context) error {
 	}
 	c.progress.begin(len(days))
 	for i, of := range days {
-		if c.unreadable.has(of) {
-			continue
-		}
-		if err := c.compactDay(ctx, of); isDamage(err) {
-			c.leaveOut(ctx, of, err)
-		} else if err != nil {
+		if err := c.compactReadable(ctx, of); err != nil {
 			for _, of := range days[i:] {
 				c.due.addDay(of)
 			}
@@ -122,6 +90,9 @@ func (c *compactor) catchUp(ctx context.Context) error {
 	}
 	return nil
 }
+
+// backlog returns the number of days that have work at a time in milliseconds.
+func (c *compactor) backlog(now int64) int { return c.due.count(now) + c.progress.left() }
 
 // findDue adds all days without a complete rollup.
 func (c *compactor) findDue(ctx context.Context) error {
@@ -153,6 +124,19 @@ func (c *compactor) findDue(ctx context.Context) error {
 	return err
 }
 
+// compactReadable compacts a day, unless its events cannot be read.
+func (c *compactor) compactReadable(ctx context.Context, of siteDay) error {
+	if c.unreadable.has(of) {
+		return nil
+	}
+	err := c.compactDay(ctx, of)
+	if isDamage(err) {
+		c.leaveOut(ctx, of, err)
+		return nil
+	}
+	return err
+}
+
 // compactDay makes the segments of a day, and its rollup if the day is over.
 func (c *compactor) compactDay(ctx context.Context, of siteDay) error {
 	for more := true; more; {
@@ -161,7 +145,7 @@ func (c *compactor) compactDay(ctx context.Context, of siteDay) error {
 		if more, err = c.compactNext(ctx, of); err != nil {
 			return err
 		}
-		if err := c.giveWay(ctx, time.Since(begin), c.writer.commits.Load()-commits); err != nil {
+		if err := giveWay(ctx, time.Since(begin), c.writer.commits.Load()-commits); err != nil {
 			return err
 		}
 	}
@@ -194,19 +178,6 @@ func (c *compactor) compactNext(ctx context.Context, of siteDay) (more bool, err
 	}
 	c.due.add(of, next.left)
 	return false, nil
-}
-
-// giveWay pauses the compactor while the writer is busy.
-func (c *compactor) giveWay(ctx context.Context, worked time.Duration, commits int64) error {
-	if float64(commits) < busyRate*worked.Seconds() {
-		return nil
-	}
-	select {
-	case <-time.After(min(worked*pauseShare, maxPause)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // removeDamaged removes the segments and rollups that are damaged, and marks their days as due.

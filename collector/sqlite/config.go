@@ -13,7 +13,8 @@ import (
 // Config configures a [Store].
 type Config struct {
 	// File is the path of the database. If its directory does not exist, it is created,
-	// readable only by its owner. While the store is open, four more files are beside it.
+	// readable only by its owner. While the store is open, four more files are beside it, and
+	// after a backup another one with its time.
 	// If File is a symbolic link, they are beside the file that it leads to. Open refuses a file
 	// that another store has open, on Linux by any of its names. Hard links of a file that was not
 	// closed do not share its log: use one name.

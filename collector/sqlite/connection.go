@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -21,6 +22,7 @@ type connection struct {
 	statements []*sql.Stmt
 	insert     *sql.Stmt
 	args       []any // of insert
+	note       *sql.Stmt
 	changed    func(map[siteDay]change)
 
 	intern      interner
@@ -36,6 +38,7 @@ func newConnection(ctx context.Context, db *sql.DB, file string, cfg *Config, ch
 	}
 	c := &connection{
 		conn: conn, file: file, args: make([]any, fixedParameters+len(textColumns)), changed: changed,
+		intern:  interner{new: allocator{conn: conn, length: blockLength, blocks: blockCount}},
 		keys:    keys{conn: conn, now: cfg.Now, window: cfg.IdempotencyWindow},
 		changes: changes{touched: make(map[siteDay]change)},
 	}
@@ -46,11 +49,16 @@ func newConnection(ctx context.Context, db *sql.DB, file string, cfg *Config, ch
 		keyQuery:      &c.keys.insert,
 		findText:      &c.intern.find,
 		insertText:    &c.intern.insert,
+		keepText:      &c.intern.keep,
+		noteText:      &c.note,
 	} {
 		if *stmt, err = conn.PrepareContext(ctx, query); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 		c.statements = append(c.statements, *stmt)
+	}
+	if err := conn.QueryRowContext(ctx, anyUnswept).Scan(&c.intern.noted); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
@@ -81,6 +89,23 @@ func (c *connection) claim(ctx context.Context) error {
 	return err
 }
 
+// listOf returns the numbers that a statement selects.
+func listOf(conn *sql.Conn, statement string, args ...any) (all []int64, err error) {
+	rows, err := conn.QueryContext(background, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
+}
+
 // transact runs f in a transaction. After an error it rolls back the file and clears the
 // cached state.
 func (c *connection) transact(f func() error) error {
@@ -98,6 +123,7 @@ func (c *connection) transact(f func() error) error {
 		// SQLite may have rolled back already: then this fails harmlessly.
 		_ = c.exec("ROLLBACK")
 		c.intern.reset()
+		c.intern.new.reset()
 		c.seq, c.seqEnd = 0, 0
 		c.keys.cleaned = time.Time{}
 		clear(c.changes.touched)
@@ -108,7 +134,8 @@ func (c *connection) transact(f func() error) error {
 	return nil
 }
 
-// addEvent adds an event to the transaction, unless it is a duplicate.
+// addEvent adds an event to the transaction, unless it is a duplicate. After errNoIDs nothing of the
+// event is in the transaction, which may go on.
 func (c *connection) addEvent(e *store.Event) (added bool, err error) {
 	site, err := c.intern.id(e.Site)
 	if err != nil {
@@ -119,29 +146,56 @@ func (c *connection) addEvent(e *store.Event) (added bool, err error) {
 			return false, err
 		}
 	}
+	origin, rest := splitURL(e.URL, e.Path)
+	if err := c.internTexts(e, origin); err != nil {
+		if errors.Is(err, errNoIDs) {
+			err = cmp.Or(c.takeBack(site, e.Key), err)
+		}
+		return false, err
+	}
 	seq, err := c.nextSeq()
 	if err != nil {
 		return false, err
 	}
 	at, a := e.At.UnixMilli(), c.args
-	origin, rest := splitURL(e.URL, e.Path)
 	a[0], a[1], a[2], a[3], a[5], a[6] = site, at, seq, int64(e.Visitor), rest, nil
 	if len(e.Props) > 0 {
 		a[6] = colstore.EncodeProps(e.Props)
-	}
-	if a[4], err = c.intern.id(origin); err != nil {
-		return false, err
-	}
-	for i := range textColumns {
-		if a[fixedParameters+i], err = c.intern.id(textColumns[i].Text(e)); err != nil {
-			return false, err
-		}
 	}
 	if _, err := c.insert.ExecContext(background, a...); err != nil {
 		return false, err
 	}
 	c.changes.touch(uint32(site), at)
 	return true, nil
+}
+
+// internTexts sets the arguments of insert that are IDs of texts, except the site.
+func (c *connection) internTexts(e *store.Event, origin string) (err error) {
+	a := c.args
+	clear(a)
+	if a[4], err = c.intern.id(origin); err != nil {
+		return err
+	}
+	for i := range textColumns {
+		if a[fixedParameters+i], err = c.intern.id(textColumns[i].Text(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeBack removes the key of an event that is not added, and notes its texts, which may be new.
+func (c *connection) takeBack(site int64, key string) error {
+	texts := idSet{site: {}}
+	for _, id := range c.args {
+		if id != nil {
+			_ = texts.Scan(id) // only IDs are set
+		}
+	}
+	if err := c.exec("DELETE FROM key WHERE site = ? AND key = ?", site, key); err != nil {
+		return err
+	}
+	return c.noteTexts(texts)
 }
 
 // reservedSeqs is how many numbers of events are reserved at a time.
@@ -176,6 +230,18 @@ func splitURL(url, path string) (origin, rest string) {
 		return url[:end], after
 	}
 	return "", url
+}
+
+// shrink gives back free pages. Each row of the statement is a page.
+func (c *connection) shrink(pages int64) error {
+	rows, err := c.conn.QueryContext(background, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", pages))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+	}
+	return rows.Err()
 }
 
 func (c *connection) scrub() error {

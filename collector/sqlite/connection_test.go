@@ -46,6 +46,7 @@ func TestScrubLeavesNothingOfWhatWasRemoved(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	defer HoldCompactor(t, s)() // a reader keeps the log
+	defer HoldSweeper(t, s)()
 	const secret = "0123456789-a-secret-of-one-day-0"
 	inFiles := func() (found bool) {
 		files, err := filepath.Glob(filepath.Join(dir, "*"))

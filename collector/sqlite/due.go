@@ -87,6 +87,18 @@ func (d *due) takeReady(now int64) (days []siteDay, all bool) {
 	return days, all
 }
 
+// count returns the number of days that are ready at a time in milliseconds.
+func (d *due) count(now int64) (days int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for of, day := range d.days {
+		if day.ready(of, now, d.enough) {
+			days++
+		}
+	}
+	return days
+}
+
 func (d dueDay) ready(of siteDay, now int64, enough int) bool {
 	today := colstore.DayOf(now)
 	return of.day < today || of.day == today && (d.events >= enough || d.again != 0 && d.again <= now)

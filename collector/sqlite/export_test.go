@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -37,6 +38,27 @@ func Migrate(ctx context.Context, file string) error {
 		return err
 	}
 	return errors.Join(migrate(ctx, &Config{File: file}, db), db.Close())
+}
+
+// AddAndFail adds events in a transaction that fails.
+func AddAndFail(ctx context.Context, s *Store, events []store.Event, err error) error {
+	return s.writer.write(ctx, func(c *connection) error {
+		for _, e := range events {
+			if _, err := c.addEvent(&e); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+// SpaceFor returns how much space the upgrade of a file needs.
+func SpaceFor(ctx context.Context, file string, version int) (int64, error) {
+	db, err := sql.Open("sqlite", dsn(file))
+	if err != nil {
+		return 0, err
+	}
+	return spaceFor(ctx, db, version), db.Close()
 }
 
 // Rollups returns the number of days with a rollup.
@@ -106,6 +128,13 @@ func HoldCompactor(t testing.TB, s *Store) (release func()) {
 	t.Helper()
 	require.NoError(t, s.compactor.compacting.wait(t.Context()))
 	return s.compactor.compacting.done
+}
+
+// HoldSteps keeps the compactor from making a segment or a rollup until release is called.
+func HoldSteps(t testing.TB, s *Store) (release func()) {
+	t.Helper()
+	require.NoError(t, s.compactor.forgetting.wait(t.Context()))
+	return s.compactor.forgetting.done
 }
 
 // LimitPages makes the disk appear full when the file has this many pages.
@@ -196,18 +225,6 @@ func TryCatchUp(ctx context.Context, s *Store) (well bool) {
 	return s.compactor.tryCatchUp(ctx, true)
 }
 
-// ready reports whether takeReady would return any day.
-func (d *due) ready(now int64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for of, day := range d.days {
-		if day.ready(of, now, d.enough) {
-			return true
-		}
-	}
-	return d.all
-}
-
 // CatchUpHeld does the work that is due while HoldCompactor holds the compactor.
 func CatchUpHeld(t testing.TB, s *Store) {
 	t.Helper()
@@ -217,7 +234,13 @@ func CatchUpHeld(t testing.TB, s *Store) {
 }
 
 // IsDue reports whether the compactor has work.
-func IsDue(s *Store) bool { return s.compactor.due.ready(s.compactor.planner.now().UnixMilli()) }
+func IsDue(s *Store) bool {
+	d := s.compactor.due
+	d.mu.Lock()
+	all := d.all
+	d.mu.Unlock()
+	return all || d.count(s.compactor.planner.now().UnixMilli()) > 0
+}
 
 // Segments returns the number of segments.
 func Segments(t testing.TB, s *Store) int {
@@ -258,22 +281,57 @@ func deriveWhile(t testing.TB, s *Store, d *derived, f func()) bool {
 	return saved
 }
 
-// SweepWhile searches for unused texts, calls f, and then removes the texts that are still
-// unused.
-func SweepWhile(t testing.TB, s *Store, f func()) {
+// HoldSweeper blocks the sweeper until release is called.
+func HoldSweeper(t testing.TB, s *Store) (release func()) {
 	t.Helper()
-	require.NoError(t, s.compactor.noteIDs(t.Context(), make(map[int64]struct{})))
-	unused, err := s.compactor.unused(t.Context())
-	require.NoError(t, err)
-	f()
-	require.NoError(t, s.compactor.removeTexts(t.Context(), unused))
-	require.NoError(t, s.compactor.noteIDs(t.Context(), nil))
+	require.NoError(t, s.sweeper.stepping.wait(t.Context()))
+	return s.sweeper.stepping.done
 }
 
-// RemoveEvents removes all events and leaves their texts unused.
-func RemoveEvents(t testing.TB, s *Store) {
+// AwaitSweeper waits until the sweeper has met damage.
+func AwaitSweeper(s *Store) { <-s.sweeper.done }
+
+// SweepStep does a step of a sweep while HoldSweeper holds the sweeper, and reports whether there is more to do.
+func SweepStep(t testing.TB, s *Store) (more bool) {
 	t.Helper()
-	Exec(t, s, "DELETE FROM event")
+	return retryBusy(t, func() (bool, error) { return s.sweeper.stepInTurn(t.Context()) })
+}
+
+// Sweep removes all unused texts.
+func Sweep(t testing.TB, s *Store) {
+	t.Helper()
+	for retryBusy(t, func() (bool, error) { return s.sweeper.step(t.Context()) }) {
+	}
+}
+
+// retryBusy repeats a step while the compactor reads.
+func retryBusy(t testing.TB, step func() (more bool, err error)) bool {
+	t.Helper()
+	for {
+		more, err := step()
+		if !errors.Is(err, store.ErrBusy) {
+			require.NoError(t, err)
+			return more
+		}
+		runtime.Gosched()
+	}
+}
+
+// LimitSweep sets the rows that a step of a sweep reads, and the texts that a transaction removes,
+// while HoldSweeper holds the sweeper.
+func LimitSweep(s *Store, rows, texts int) { s.sweeper.rows, s.sweeper.texts = rows, texts }
+
+// LimitSpace sets how many pages a transaction gives back, and how many may be free, while HoldSweeper
+// holds the sweeper.
+func LimitSpace(s *Store, given, spare int64) { s.sweeper.given, s.sweeper.spare = given, spare }
+
+// LimitIDs sets the number of IDs of a block, and the number of blocks. Call it before the first event is added.
+func LimitIDs(t testing.TB, s *Store, length, blocks int64) {
+	t.Helper()
+	require.NoError(t, s.writer.write(t.Context(), func(c *connection) error {
+		c.intern.new.length, c.intern.new.blocks = length, blocks
+		return nil
+	}))
 }
 
 // StoredPart is a part of a rollup or of a segment.

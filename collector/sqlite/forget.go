@@ -1,144 +1,134 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
-// Forget uses small transactions, so that events are added between them.
-const (
-	forgottenEvents = 5000
-	forgottenTexts  = 1000
-)
+// forgottenAtOnce is how many events or keys a transaction of Forget removes. Events are added between
+// two of them.
+const forgottenAtOnce = 5000
+
+// removal is a transaction of Forget. It gets the ID of the site, and reports whether to repeat it.
+type removal func(conn *connection, site int64) (more bool, err error)
 
 func (c *compactor) forget(ctx context.Context, site string, before time.Time) error {
-	if err := c.file.enter(ctx); err != nil {
-		return err
+	removals := []removal{eventsBefore(millis(before))}
+	if before.IsZero() {
+		removals = []removal{eventsBefore(math.MaxInt64), (*connection).forgetKeys, (*connection).forgetSite}
 	}
-	if err := c.forgetting.wait(ctx); err != nil {
-		return err
-	}
-	defer c.forgetting.done()
-	end := int64(math.MaxInt64)
-	if !before.IsZero() {
-		end = millis(before)
-	}
-	some := false
-	for more := true; more; {
-		err := c.writer.write(ctx, func(conn *connection) (err error) {
-			more, err = conn.forget(site, end)
-			return err
-		})
-		if err != nil {
-			return err
+	for _, remove := range removals {
+		for more := true; more; {
+			var err error
+			if more, err = c.forgetSome(ctx, site, remove); err != nil {
+				return err
+			}
 		}
-		some = some || more
 	}
-	if !some {
-		return nil
-	}
-	return c.sweep(ctx)
+	return nil
 }
 
-// forget removes the oldest events before a time, with their segments and rollups, and reports
-// whether there were any.
-func (c *connection) forget(site string, end int64) (more bool, err error) {
-	id, err := c.intern.id(site)
-	if err != nil {
+func eventsBefore(end int64) removal {
+	return func(conn *connection, site int64) (bool, error) { return conn.forgetEvents(site, end) }
+}
+
+// forgetSome does a removal, unless the file has nothing of the site.
+func (c *compactor) forgetSome(ctx context.Context, site string, remove removal) (bool, error) {
+	if err := c.file.enter(ctx); err != nil {
 		return false, err
 	}
-	var last sql.NullInt64 // time of the last event to remove
-	err = c.conn.QueryRowContext(background, "SELECT max(at) FROM (SELECT at FROM event WHERE site = ? AND at < ? ORDER BY at LIMIT ?)", id, end, forgottenEvents).Scan(&last)
-	if err != nil || !last.Valid {
+	if err := c.forgetting.wait(ctx); err != nil {
+		return false, err
+	}
+	defer c.forgetting.done()
+	more := false
+	err := c.writer.write(ctx, func(conn *connection) error {
+		id, found, err := conn.intern.existing(site)
+		if err == nil && found {
+			more, err = remove(conn, id)
+		}
+		return err
+	})
+	if err != nil { // the writer may still be using more
+		return false, err
+	}
+	return more, nil
+}
+
+// forgetEvents removes the oldest events before a time, with their segments and rollups, notes their
+// texts, and reports whether there are more.
+func (c *connection) forgetEvents(site, end int64) (more bool, err error) {
+	at, seq := end, int64(math.MinInt64) // of the first event that stays
+	err = c.conn.QueryRowContext(background, "SELECT at, seq FROM event WHERE site = ? AND at < ? ORDER BY at, seq LIMIT 1 OFFSET ?", site, end, forgottenAtOnce).Scan(&at, &seq)
+	more = err == nil
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, err
+	}
+	texts := make(idSet)
+	last, err := c.removeEvents(site, at, seq, texts)
+	if err != nil || len(texts) == 0 {
 		return false, err
 	}
 	if c.changes.watch != nil {
 		c.changes.watch.changed = true
 	}
-	for _, statement := range []string{
-		"DELETE FROM rollup WHERE site = ?1 AND day <= ?3",
-		"DELETE FROM piece WHERE site = ?1 AND first <= ?2",
-		"DELETE FROM event WHERE site = ?1 AND at <= ?2",
-	} {
-		if err := c.exec(statement, id, last.Int64, colstore.DayOf(last.Int64)); err != nil {
-			return false, err
-		}
+	if err := c.exec("DELETE FROM rollup WHERE site = ? AND day <= ?", site, colstore.DayOf(last)); err != nil {
+		return false, err
 	}
-	return true, nil
+	if err := c.exec("DELETE FROM piece WHERE site = ? AND first <= ?", site, last); err != nil {
+		return false, err
+	}
+	return more, c.noteTexts(texts)
 }
 
-// sweep removes unused texts. It searches for them concurrently with the writer, which
-// notes the IDs that it returns meanwhile, so that their texts stay.
-func (c *compactor) sweep(ctx context.Context) error {
-	if err := c.noteIDs(ctx, make(map[int64]struct{})); err != nil {
-		return err
+// removeEvents removes the events of a site before one, and returns the time of the last one and the
+// IDs of their texts.
+func (c *connection) removeEvents(site, at, seq int64, texts idSet) (last int64, err error) {
+	rows, err := c.conn.QueryContext(background, "DELETE FROM event WHERE site = ? AND (at, seq) < (?, ?) RETURNING at, "+eventTexts, site, at, seq)
+	if err != nil {
+		return 0, err
 	}
-	unused, err := c.unused(ctx)
-	if err == nil {
-		err = c.removeTexts(ctx, unused)
+	defer func() { _ = rows.Close() }()
+	var of int64
+	last = math.MinInt64
+	into := append([]any{&of}, textDestinations(texts)...)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return 0, err
+		}
+		last = max(last, of)
 	}
-	// Not ctx: noting must end in any case.
-	return c.file.failed(ctx, cmp.Or(err, c.noteIDs(context.WithoutCancel(ctx), nil)))
+	return last, rows.Err()
 }
 
-// noteIDs starts noting the IDs that the writer returns, or ends it if given is nil.
-func (c *compactor) noteIDs(ctx context.Context, given map[int64]struct{}) error {
-	return c.writer.write(ctx, func(conn *connection) error {
-		conn.intern.given = given
-		return nil
-	})
+// forgetKeys removes keys of a site and reports whether there are more.
+func (c *connection) forgetKeys(site int64) (more bool, err error) {
+	result, err := c.conn.ExecContext(background, "DELETE FROM key WHERE site = ?1 AND key IN (SELECT key FROM key WHERE site = ?1 LIMIT ?2)", site, forgottenAtOnce)
+	if err != nil {
+		return false, err
+	}
+	removed, err := result.RowsAffected()
+	return removed == forgottenAtOnce, err
 }
 
-func (c *compactor) removeTexts(ctx context.Context, ids []int64) error {
-	for some := range slices.Chunk(ids, forgottenTexts) {
-		if err := c.writer.write(ctx, func(conn *connection) error { return conn.removeTexts(some) }); err != nil {
-			return err
-		}
-	}
-	return nil
+// forgetSite notes the ID of a site as unused. A sweep keeps it if an event uses it.
+func (c *connection) forgetSite(site int64) (more bool, err error) {
+	return false, c.noteTexts(idSet{site: {}})
 }
 
-// unused returns the IDs of unused texts. It reads all events, which takes a second for a
-// million.
-func (c *compactor) unused(ctx context.Context) (unused []int64, err error) {
-	var used marks
-	m := &used
-	texts := []any{m, m} // site and origin
-	for range textColumns {
-		texts = append(texts, m)
-	}
-	err = c.reader.view(ctx, func(r *reading) error {
-		if err := eachRow(r.ctx, r.tx, "SELECT site, origin, "+textColumnNames+" FROM event", texts, func() {}); err != nil {
-			return err
-		}
-		if err := eachRow(r.ctx, r.tx, "SELECT DISTINCT site FROM key", []any{m}, func() {}); err != nil {
-			return err
-		}
-		var id int64
-		return eachRow(r.ctx, r.tx, "SELECT id FROM text", []any{&id}, func() {
-			if !used.has(id) {
-				unused = append(unused, id)
-			}
-		})
-	})
-	return unused, err
-}
+// idSet is a set of IDs of texts.
+type idSet map[int64]struct{}
 
-func (c *connection) removeTexts(ids []int64) error {
-	for _, id := range ids {
-		if _, given := c.intern.given[id]; given {
-			continue
-		}
-		if err := c.exec("DELETE FROM text WHERE id = ?", id); err != nil {
-			return err
-		}
+// Scan implements sql.Scanner. It adds an ID.
+func (s idSet) Scan(value any) error {
+	id, err := textID(value)
+	if err == nil && id != 0 {
+		s[id] = struct{}{}
 	}
-	c.intern.reset()
-	return nil
+	return err
 }

@@ -44,8 +44,10 @@ func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
 		planner:    planner{now: cfg.Now, length: cfg.segmentLength, props: segmentProps},
 		compacting: make(turn, 1), forgetting: make(turn, 1), done: make(chan struct{}), unreadable: make(unreadable),
 	}
+	s.sweeper = newSweeper(s.file, s.writer, s.reader, cfg.Logger)
 	go s.writer.run()
 	go s.compactor.run(s.file.closing)
+	go s.sweeper.run(s.file.closing)
 	return nil
 }
 
@@ -74,6 +76,7 @@ func (s *Store) Close() error {
 	s.file.end()
 	<-s.writer.stopped
 	<-s.compactor.done
+	<-s.sweeper.done
 	if err := s.closeFiles(); err != nil {
 		return s.file.named(err)
 	}

@@ -29,7 +29,6 @@ func TestTheCompactorWaitsForABusyWriterButNotForEver(t *testing.T) {
 func TestTheCompactorPausesWhileTheWriterIsBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := compactor{}
 		for _, row := range []struct {
 			worked  time.Duration
 			commits int64
@@ -40,11 +39,11 @@ func TestTheCompactorPausesWhileTheWriterIsBusy(t *testing.T) {
 			{time.Minute, 60 * busyRate, maxPause},
 		} {
 			begin := time.Now()
-			assert.NoError(t, c.giveWay(t.Context(), row.worked, row.commits))
+			assert.NoError(t, giveWay(t.Context(), row.worked, row.commits))
 			assert.Equal(t, row.pauses, time.Since(begin))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		assert.ErrorIs(t, c.giveWay(ctx, time.Second, 1000), context.Canceled)
+		assert.ErrorIs(t, giveWay(ctx, time.Second, 1000), context.Canceled)
 	})
 }

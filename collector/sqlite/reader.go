@@ -100,6 +100,8 @@ type reading struct {
 
 	from, to int64 // of q, in milliseconds
 	last     place // of the last event read
+
+	generation func() (int64, error) // of the IDs of texts
 }
 
 // read calls f with a snapshot of the file, unless it cannot contain events of q.
@@ -138,7 +140,16 @@ func (rd *reader) view(ctx context.Context, f func(*reading) error) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to commit
-	return f(&reading{reader: rd, ctx: ctx, tx: tx})
+	return f(newReading(ctx, rd, tx))
+}
+
+func newReading(ctx context.Context, rd *reader, tx *sql.Tx) *reading {
+	r := &reading{reader: rd, ctx: ctx, tx: tx}
+	r.generation = sync.OnceValues(func() (generation int64, err error) {
+		err = tx.QueryRowContext(ctx, "SELECT value FROM counter WHERE name = 'generation'").Scan(&generation)
+		return generation, err
+	})
+	return r
 }
 
 // viewOf is like view for a span of a site.
@@ -198,15 +209,19 @@ func (r *reading) textsOf(ids []uint32) (map[uint32]string, error) {
 	for _, id := range ids {
 		of[id] = ""
 	}
-	for some := range slices.Chunk(r.reader.texts.known(of), 500) {
-		if err := r.lookTexts(some, of); err != nil {
+	generation, err := r.generation()
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(r.reader.texts.known(generation, of), 500) {
+		if err := r.lookTexts(generation, some, of); err != nil {
 			return nil, err
 		}
 	}
 	return of, nil
 }
 
-func (r *reading) lookTexts(ids []uint32, of map[uint32]string) error {
+func (r *reading) lookTexts(generation int64, ids []uint32, of map[uint32]string) error {
 	wanted, err := json.Marshal(ids)
 	if err != nil {
 		return err
@@ -215,7 +230,7 @@ func (r *reading) lookTexts(ids []uint32, of map[uint32]string) error {
 	var text string
 	return eachRow(r.ctx, r.tx, "SELECT id, value FROM text WHERE id IN (SELECT value FROM json_each(?))", []any{&id, &text}, func() {
 		of[id] = text
-		r.reader.texts.remember(id, text)
+		r.reader.texts.remember(generation, id, text)
 	}, string(wanted))
 }
 

@@ -28,7 +28,7 @@ func Restore(ctx context.Context, file, backup string, records ...RecordCheck) (
 	}
 	next := file + ".restoring"
 	_ = os.Remove(next) // of a Restore that was interrupted
-	if err := Backup(ctx, backup, next); err != nil {
+	if err := copyTo(ctx, backup, next); err != nil {
 		return nil, &fileError{backup, err}
 	}
 	return replace(file, next)

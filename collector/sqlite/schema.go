@@ -17,12 +17,11 @@ const applicationID = 0x466f6f74
 // migrations lead from each version of the file to the next. The user_version of a file is
 // the number of migrations applied. Released migrations never change.
 //
-// Foreign keys are enabled, but events do not use them: only the writer creates IDs, after
-// their text, and it never removes an ID in use. Checks would cost eight look-ups for each
+// Foreign keys are enabled, but events do not use them: only the writer creates texts, before
+// their events, and it never removes a text in use. Checks would cost eight look-ups for each
 // event and a scan of all events for each removed text.
 var migrations = []string{
-	// IDs of texts are never reused (AUTOINCREMENT), because readers cache them. ID 0 is the
-	// empty text, which has no row.
+	// ID 0 is the empty text, which has no row.
 	`CREATE TABLE text (
 		id    INTEGER PRIMARY KEY AUTOINCREMENT,
 		value TEXT NOT NULL UNIQUE
@@ -87,6 +86,33 @@ var migrations = []string{
 
 	// Tables of props say how many values are numbers: see convert.go.
 	"",
+
+	// See sweep.go. Earlier versions may have left texts that no event uses, so they are searched for.
+	`CREATE TABLE unswept (
+		id    INTEGER PRIMARY KEY, -- a text; without a row, an event uses it
+		round INTEGER NOT NULL     -- of the sweep that decides whether it is removed
+	);
+	CREATE TABLE sweep ( -- one row
+		searched INTEGER NOT NULL, -- 0 until all texts that no event uses are in unswept
+		round    INTEGER NOT NULL, -- the last one that began
+		begun    INTEGER NOT NULL, -- 1 until it has ended
+		site     INTEGER NOT NULL, -- the event up to which it has read
+		at       INTEGER NOT NULL,
+		seq      INTEGER NOT NULL
+	);
+	INSERT INTO sweep SELECT NOT EXISTS (SELECT 1 FROM text), 0, 0, 0, 0, 0;`,
+
+	// See ids.go. From here on AUTOINCREMENT of the table text has no effect.
+	`CREATE TABLE block (
+		id   INTEGER PRIMARY KEY, -- number of a block of IDs that was in use
+		free INTEGER NOT NULL     -- how many of its IDs were freed since then
+	);
+	INSERT INTO block
+		WITH RECURSIVE used (id) AS (SELECT min(id) >> 16 FROM text
+			UNION ALL SELECT (SELECT min(id) >> 16 FROM text WHERE id >= (used.id + 1) << 16) FROM used WHERE id IS NOT NULL)
+		SELECT id, 0 FROM used WHERE id IS NOT NULL;
+	INSERT INTO counter VALUES ('generation', 0);
+	INSERT INTO counter SELECT 'block', min(coalesce(max(id), 0) >> 16, 0xEFFF) FROM text;`,
 }
 
 const makeParts = `CREATE TABLE rollup (
@@ -110,8 +136,11 @@ const makeParts = `CREATE TABLE rollup (
 		PRIMARY KEY (piece, part)
 	);`
 
-// versionWithIdentity is the first version that has the table identity.
-const versionWithIdentity = 3
+// The first versions with some tables.
+const (
+	versionWithIdentity = 3
+	versionWithSweep    = 7
+)
 
 // Errors of files that are not opened.
 var (
@@ -128,6 +157,11 @@ func migrate(ctx context.Context, cfg *Config, db *sql.DB) error {
 	}
 	if err := checkSpace(ctx, cfg.File, db, version); err != nil {
 		return err
+	}
+	if version == 0 {
+		if err := requireEntries(ctx, db); err != nil {
+			return err
+		}
 	}
 	// Not earlier: it would change a foreign file.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
@@ -204,6 +238,18 @@ var textColumnNames = func() string {
 	}
 	return strings.Join(names, ", ")
 }()
+
+// eventTexts are all columns of an event that hold IDs of texts.
+var eventTexts = "site, origin, " + textColumnNames
+
+// textDestinations returns to as the destination of each of eventTexts.
+func textDestinations(to sql.Scanner) []any {
+	all := []any{to, to} // site and origin
+	for range textColumns {
+		all = append(all, to)
+	}
+	return all
+}
 
 // insertEvent inserts an event. Its parameters are those columns and then all textColumns.
 var insertEvent = "INSERT INTO event (site, at, seq, visitor, origin, rest, props, " + textColumnNames +

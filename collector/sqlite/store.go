@@ -12,6 +12,7 @@ var (
 	_ store.Store      = (*Store)(nil)
 	_ store.Inspector  = (*Store)(nil)
 	_ store.Backlogged = (*Store)(nil)
+	_ store.Bounded    = (*Store)(nil)
 )
 
 // Store is safe for concurrent use.
@@ -20,6 +21,7 @@ type Store struct {
 	writer    *writer
 	reader    *reader
 	compactor *compactor
+	sweeper   *sweeper
 	closed    atomic.Bool // by the first Close
 }
 
@@ -44,14 +46,25 @@ func (s *Store) Remove(ctx context.Context, kind, id string) error {
 // block all writes: while a report is being read it returns store.ErrBusy.
 func (s *Store) Scrub(ctx context.Context) error { return s.writer.scrub(ctx) }
 
-// Forget implements store.Store. It also removes texts that no event uses any more.
+// Forget implements store.Store. Texts that no event uses any more, such as paths, are removed later,
+// in the background, also if the process ends before.
 func (s *Store) Forget(ctx context.Context, site string, before time.Time) error {
+	defer s.sweeper.wakeUp()
 	return s.compactor.forget(ctx, site, before)
 }
 
 // Damage implements store.Inspector. The error names the file. It stays until the store is opened
 // again.
 func (s *Store) Damage() error { return s.file.firstDamage() }
+
+// Full implements store.Bounded: the events of a file have a bounded number of different texts. Texts
+// of removed events make room.
+func (s *Store) Full() error {
+	if s.writer.conn.intern.new.full.Load() {
+		return s.file.named(errNoIDs)
+	}
+	return nil
+}
 
 // Backlog implements store.Backlogged.
 func (s *Store) Backlog() (store.Backlog, bool) { return s.compactor.progress.backlog() }

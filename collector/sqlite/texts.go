@@ -3,11 +3,9 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
-	"math"
+	"maps"
 	"slices"
 	"sync"
-
-	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
 // Limits of the cached texts. Other texts are looked up in the file.
@@ -16,20 +14,22 @@ const (
 	internedBytes = 16 << 20
 )
 
-// texts caches texts by ID for the readers. IDs are never reused, so the cache is never
-// stale.
+// texts caches texts by ID for the readers. They are of one generation of IDs, because an ID may have
+// another text in another one.
 type texts struct {
-	mu    sync.Mutex
-	of    map[uint32]string
-	bytes int
+	mu         sync.Mutex
+	generation int64
+	of         map[uint32]string
+	bytes      int
 }
 
-// known fills in the cached texts and returns the IDs of all others.
-func (t *texts) known(of map[uint32]string) (missing []uint32) {
+// known fills in the cached texts of a generation and returns the IDs of all others.
+func (t *texts) known(generation int64, of map[uint32]string) (missing []uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id := range of {
-		if text, ok := t.of[id]; ok {
+		text, ok := t.of[id]
+		if ok && generation == t.generation {
 			of[id] = text
 		} else if id != 0 {
 			missing = append(missing, id)
@@ -39,11 +39,15 @@ func (t *texts) known(of map[uint32]string) (missing []uint32) {
 	return missing
 }
 
-func (t *texts) remember(id uint32, text string) {
+// remember caches a text of a generation, unless the cache has a later one.
+func (t *texts) remember(generation int64, id uint32, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of == nil || len(t.of) >= internedTexts || t.bytes+len(text) > internedBytes {
-		t.of, t.bytes = make(map[uint32]string), 0
+	if generation < t.generation {
+		return
+	}
+	if t.of == nil || generation > t.generation || len(t.of) >= internedTexts || t.bytes+len(text) > internedBytes {
+		t.of, t.bytes, t.generation = make(map[uint32]string), 0, generation
 	}
 	t.of[id] = text
 	t.bytes += len(text)
@@ -52,18 +56,18 @@ func (t *texts) remember(id uint32, text string) {
 // Statements of interner.
 const (
 	findText   = "SELECT id FROM text WHERE value = ?"
-	insertText = "INSERT INTO text (value) VALUES (?)"
+	insertText = "INSERT INTO text (id, value) VALUES (?, ?)"
+	keepText   = "DELETE FROM unswept WHERE id = ?"
 )
 
-// interner maps texts to their IDs. It belongs to a connection.
+// interner maps texts to their IDs. It belongs to a connection. A text that it caches is not in the
+// table unswept, so no sweep removes it.
 type interner struct {
-	find, insert *sql.Stmt
-	ids          map[string]int64
-	bytes        int
-
-	// given are the IDs returned while a sweep searches for unused texts; nil without a
-	// sweep.
-	given map[int64]struct{}
+	find, insert, keep *sql.Stmt
+	ids                map[string]int64
+	bytes              int
+	noted              bool // unswept may have rows
+	new                allocator
 }
 
 // reset clears the cache, because a rollback may have removed its texts from the file.
@@ -84,22 +88,43 @@ func (in *interner) id(text string) (int64, error) {
 		}
 		in.remember(text, id)
 	}
-	if in.given != nil {
-		in.given[id] = struct{}{}
-	}
 	return id, nil
 }
 
-func (in *interner) look(text string) (id int64, err error) {
+// existing returns the ID of a text, or false if it has none. It does not keep a text from being
+// removed.
+func (in *interner) existing(text string) (id int64, found bool, err error) {
 	err = in.find.QueryRowContext(background, text).Scan(&id)
-	if !errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}
+
+// drop removes texts from the cache.
+func (in *interner) drop(ids idSet) {
+	maps.DeleteFunc(in.ids, func(text string, id int64) bool {
+		_, drop := ids[id]
+		if drop {
+			in.bytes -= len(text)
+		}
+		return drop
+	})
+}
+
+func (in *interner) look(text string) (id int64, err error) {
+	id, found, err := in.existing(text)
+	if found && in.noted {
+		_, err = in.keep.ExecContext(background, id)
+	}
+	if found || err != nil {
 		return id, err
 	}
-	result, err := in.insert.ExecContext(background, text)
-	if err != nil {
+	if id, err = in.new.next(); err != nil {
 		return 0, err
 	}
-	return result.LastInsertId()
+	_, err = in.insert.ExecContext(background, id, text)
+	return id, err
 }
 
 func (in *interner) remember(text string, id int64) {
@@ -111,24 +136,4 @@ func (in *interner) remember(text string, id int64) {
 	}
 	in.ids[text] = id
 	in.bytes += len(text)
-}
-
-// marks is a set of IDs of texts, as bits.
-type marks []uint64
-
-// Scan implements sql.Scanner. It adds an ID.
-func (m *marks) Scan(value any) error {
-	id, ok := value.(int64)
-	if !ok || id < 0 || id > math.MaxUint32 {
-		return colstore.ErrDamaged
-	}
-	if word := int(id / 64); word >= len(*m) {
-		*m = append(*m, make([]uint64, word+1-len(*m)+len(*m)/2)...)
-	}
-	(*m)[id/64] |= 1 << (id % 64)
-	return nil
-}
-
-func (m marks) has(id int64) bool {
-	return id/64 < int64(len(m)) && m[id/64]>>(id%64)&1 != 0
 }

@@ -23,6 +23,9 @@ func (u unreadable) has(of siteDay) bool {
 // start does not report their damage again, because nothing else would end that.
 const kindUnreadable = "unreadable"
 
+// unreadableSweep is the ID of such a record about a sweep that met damage.
+const unreadableSweep = "sweep"
+
 // mostNamed bounds the lines in the log.
 const mostNamed = 20
 
@@ -32,23 +35,29 @@ func (c *compactor) leaveOut(ctx context.Context, of siteDay, cause error) {
 		return
 	}
 	c.unreadable[of] = struct{}{}
-	site, day, known := "", timeOf(of.begin()).Format(time.DateOnly), 0
+	site, day := "", timeOf(of.begin()).Format(time.DateOnly)
 	_ = c.reader.view(ctx, func(r *reading) error { // without the name if this page is damaged, too
 		texts, err := r.textsOf([]uint32{of.site})
-		if err != nil {
-			return err
-		}
 		site = texts[of.site]
-		_, err = r.find(&known, "SELECT 1 FROM record WHERE kind = ? AND id = ?", kindUnreadable, site+"/"+day)
 		return err
 	})
 	if len(c.unreadable) <= mostNamed {
 		c.logger.Error("sqlite: the figures of a day cannot be computed, because the file is damaged: reports that need its events fail, other days are not affected",
 			"file", c.file.path, "site", site, "day", day, "error", cause)
 	}
+	reportOnce(ctx, c.reader, c.writer, site+"/"+day, cause)
+}
+
+// reportOnce notes damage, unless a record of kindUnreadable says that it was noted.
+func reportOnce(ctx context.Context, rd *reader, w *writer, id string, cause error) {
+	known := 0
+	_ = rd.view(ctx, func(r *reading) (err error) {
+		_, err = r.find(&known, "SELECT 1 FROM record WHERE kind = ? AND id = ?", kindUnreadable, id)
+		return err
+	})
 	if known == 0 {
-		c.file.noteBroken(cause)
-		_ = c.writer.exec(ctx, "INSERT OR REPLACE INTO record VALUES (?, ?, x'')", kindUnreadable, site+"/"+day) // otherwise the next start reports it again
+		rd.file.noteBroken(cause)
+		_ = w.exec(ctx, "INSERT OR REPLACE INTO record VALUES (?, ?, x'')", kindUnreadable, id) // otherwise the next start reports it again
 	}
 }
 

@@ -2,11 +2,11 @@ package sqlite_test
 
 import (
 	"bytes"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,16 +52,6 @@ func manyDays(t *testing.T) (file string) {
 	return file
 }
 
-// execIn runs statements on a file that no store has open.
-func execIn(t *testing.T, file, statements string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", file)
-	require.NoError(t, err)
-	_, err = db.ExecContext(t.Context(), statements)
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
-}
-
 // overwritePage overwrites the page of a file that has a text.
 func overwritePage(t *testing.T, file, text string) {
 	t.Helper()
@@ -88,7 +78,7 @@ func TestTheCompactorLeavesOutADayThatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := manyDays(t)
-			execIn(t, file, "DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece; PRAGMA wal_checkpoint(TRUNCATE)")
+			run(t, file, "DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece; PRAGMA wal_checkpoint(TRUNCATE)")
 			for _, text := range texts {
 				overwritePage(t, file, text)
 			}
@@ -126,7 +116,7 @@ func TestAnUpgradeComputesADayThatCannotBeReadFromWhatIsPrecomputed(t *testing.T
 	pages, err := want.Top(t.Context(), q, store.EventPages, 10)
 	require.NoError(t, err)
 	require.NoError(t, want.Close())
-	execIn(t, file, "DELETE FROM rollup WHERE part IN (2, 3, 18, 19, 20, 21); PRAGMA user_version = 5; PRAGMA wal_checkpoint(TRUNCATE)")
+	run(t, file, "DELETE FROM rollup WHERE part IN (2, 3, 18, 19, 20, 21); DROP TABLE unswept; DROP TABLE sweep; DROP TABLE block; DELETE FROM counter WHERE name <> 'seq'; PRAGMA user_version = 5; PRAGMA wal_checkpoint(TRUNCATE)")
 	overwritePage(t, file, queryOf("s", 7, 50))
 
 	s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent})
@@ -142,5 +132,55 @@ func TestAnUpgradeComputesADayThatCannotBeReadFromWhatIsPrecomputed(t *testing.T
 		require.NoError(t, sqlite.TrySettle(t.Context(), s))
 	}
 	assert.Equal(t, 2*damagedDays, sqlite.Scalar[int](t, s, "SELECT count(*) FROM rollup WHERE part = 1"), "all days have their props again")
-	assert.NoError(t, s.Damage())
+	sqlite.AwaitSweeper(s)
+	assert.ErrorContains(t, s.Damage(), "malformed", "the search for texts has met it")
+}
+
+// Without all events it is not known which texts are in use.
+func TestASweepThatMeetsDamageRemovesNothingAndReportsItOnce(t *testing.T) {
+	t.Parallel()
+	file := manyDays(t)
+	s := open(t, file, midday)
+	hold := sqlite.HoldSweeper(t, s)
+	require.NoError(t, s.Forget(t.Context(), "t", time.Time{}))
+	require.NoError(t, s.Close())
+	hold()
+	left, err := sqlite.Unswept(t.Context(), file)
+	require.NoError(t, err)
+	require.NotZero(t, left)
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	overwritePage(t, file, queryOf("s", 7, 50))
+	for start := range 3 {
+		log := &lines{}
+		s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		require.NoError(t, err)
+		sqlite.AwaitSweeper(s)
+		assert.Equal(t, 1, strings.Count(log.String(), "the texts of removed events stay"), log.String())
+		if start == 0 {
+			assert.ErrorContains(t, s.Damage(), "malformed")
+		} else {
+			assert.NoError(t, s.Damage(), "it was known")
+		}
+		require.NoError(t, s.Close())
+		unswept, err := sqlite.Unswept(t.Context(), file)
+		require.NoError(t, err)
+		assert.Equal(t, left, unswept)
+	}
+
+	damaged, err := os.ReadFile(file)
+	require.NoError(t, err)
+	page := bytes.Index(whole, []byte(queryOf("s", 7, 50))) / 4096 * 4096
+	require.NoError(t, os.WriteFile(file, slices.Concat(damaged[:page], whole[page:page+4096], damaged[page+4096:]), 0o600))
+	s = open(t, file, midday)
+	sqlite.Sweep(t, s)
+	require.NoError(t, s.Close())
+	assert.NoError(t, sqlite.Check(t.Context(), file))
+	overwritePage(t, file, queryOf("s", 7, 50))
+	run(t, file, "INSERT INTO unswept SELECT max(id), 1 FROM text")
+	s, err = sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent})
+	require.NoError(t, err)
+	sqlite.AwaitSweeper(s)
+	assert.Error(t, s.Damage(), "a sweep has ended since the last report")
+	require.NoError(t, s.Close())
 }

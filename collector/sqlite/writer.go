@@ -29,6 +29,7 @@ type job struct {
 	ctx   context.Context // the caller's
 	event *store.Event
 	added bool // event is not a duplicate
+	none  bool // no ID is left for a text of event
 	run   func(*connection) error
 	alone bool       // run needs no transaction
 	done  chan error // of length 1, so that the writer never blocks
@@ -234,7 +235,8 @@ func (w *writer) commit() {
 				continue
 			}
 			var err error
-			if j.added, err = w.conn.addEvent(j.event); err != nil {
+			j.added, err = w.conn.addEvent(j.event)
+			if j.none = errors.Is(err, errNoIDs); err != nil && !j.none {
 				return err
 			}
 		}
@@ -246,9 +248,12 @@ func (w *writer) commit() {
 		w.onCommit(len(w.batch), w.last.Sub(began))
 	}
 	for _, j := range w.batch {
-		if j.event == nil {
+		switch {
+		case j.event == nil:
 			w.answer(j, j.ctx.Err())
-		} else {
+		case err == nil && j.none:
+			w.answer(j, errNoIDs)
+		default:
 			w.answer(j, err)
 		}
 	}

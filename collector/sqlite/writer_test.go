@@ -185,31 +185,3 @@ func TestKeysOlderThanADayAreRemoved(t *testing.T) {
 	storetest.Add(t, s, e)
 	assert.Equal(t, 1, sqlite.Scalar[int](t, s, "SELECT count(*) FROM key"))
 }
-
-func TestForgetRemovesTextsThatNoEventHas(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	kept, gone := numbered(1), numbered(2)
-	kept.At, gone.Referrer, gone.Path = begin.AddDate(0, 0, 3), "gone.example", "/gone"
-	storetest.Add(t, s, kept)
-	storetest.Add(t, s, gone)
-	sqlite.Settle(t, s)
-	require.Equal(t, 2, sqlite.Rollups(t, s))
-	require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 2)))
-	assert.Equal(t, 1, sqlite.Rollups(t, s))
-	assert.Equal(t, 1, sqlite.Segments(t, s))
-	assert.Equal(t, "/ 1 https://s.example s", sqlite.Scalar[string](t, s, "SELECT group_concat(value, ' ') FROM (SELECT value FROM text ORDER BY value)"))
-	storetest.Add(t, s, gone)
-	assert.EqualValues(t, 2, all(t, s).Events)
-}
-
-func TestATextThatIsUsedAgainWhileUnusedOnesAreRemovedStays(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	storetest.Add(t, s, numbered(1))
-	sqlite.RemoveEvents(t, s)
-	sqlite.SweepWhile(t, s, func() { storetest.Add(t, s, numbered(1)) })
-	rows, err := s.Top(t.Context(), store.Query{Site: "s", From: begin, To: end}, store.Names, 10)
-	require.NoError(t, err)
-	assert.Equal(t, []store.Row{{Value: "1", Count: 1}}, rows)
-}

@@ -176,6 +176,12 @@ type Inspector interface {
 	Damage() error
 }
 
+// Bounded is implemented by a Store that may have to refuse some events while it stores others.
+type Bounded interface {
+	// Full returns why the store refuses some events, since it has refused one; nil if it refuses none.
+	Full() error
+}
+
 // Backlogged is implemented by a Store that computes figures in advance, in the background.
 type Backlogged interface {
 	// Backlog returns how far the store is with the figures that it did not have when it was opened;
@@ -265,8 +271,9 @@ type Store interface {
 	// Sites returns the sites that have events, sorted.
 	Sites(ctx context.Context) ([]string, error)
 
-	// Forget removes the events of a site before a time, or all events if the time is zero,
-	// and their figures.
+	// Forget removes the events of a site before a time, and their figures. If the time is zero, it
+	// removes all events of the site, and every Key. Texts of removed events, such as paths, may
+	// stay in files for some minutes.
 	Forget(ctx context.Context, site string, before time.Time) error
 
 	// Backup writes a consistent copy to a new file. Events may be added meanwhile.

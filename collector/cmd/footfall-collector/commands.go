@@ -67,7 +67,8 @@ service runs.
 		name: "check", args: " [FILE]", files: [2]int{0, 1}, wants: "takes one file at most",
 		summary: "look for damage in the data, or in a backup",
 		about: `Check reads all of the data, or of the backup FILE, and reports damage. It changes nothing.
-The service may be running. A million events take some seconds. The exit status is 1 if
+The service may be running. A million events take some seconds. It also says how many texts of
+removed events, such as paths of a deleted site, are still in the file. The exit status is 1 if
 events, settings or the file are damaged or events belong to a site that does not exist, and
 3 if only precomputed figures are damaged: the service computes these again from the events.
 `,
@@ -164,8 +165,15 @@ func check(ctx context.Context, o *options, stdout, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(stdout, "No damage found in", file)
-	return err
+	left, err := sqlite.Unswept(ctx, file)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, "No damage found in", file)
+	if left > 0 {
+		fmt.Fprintf(stdout, "Texts of removed events, such as paths: %d are still in the file. The service removes them while it runs.\n", left)
+	}
+	return nil
 }
 
 // database returns the file of the data.

@@ -215,3 +215,18 @@ func TestCheckFindsTheEventsOfALostSite(t *testing.T) {
 	require.ErrorContains(t, err, "has events of the site site_lost, which does not exist")
 	assert.Equal(t, 1, status(err))
 }
+
+// A service that was killed may not have removed the texts of a deleted site yet.
+func TestCheckSaysHowManyTextsOfRemovedEventsAreLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	withSite(t, dir)
+	db, err := sql.Open("sqlite", filepath.Join(dir, "footfall.db"))
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "INSERT INTO text (value) VALUES ('/secret'), ('secret'); INSERT INTO unswept SELECT id, 1 FROM text")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"check", "-data", dir}, noEnv, &out, io.Discard))
+	assert.Regexp(t, `^No damage found in .+\nTexts of removed events, such as paths: 2 are still in the file. The service removes them while it runs.\n$`, out.String())
+}

@@ -80,17 +80,6 @@ func (p *process) kill(t *testing.T) {
 	_ = p.cmd.Wait() // it was killed
 }
 
-// get returns the status and the text of a page.
-func get(t *testing.T, client *http.Client, page string) (int, string) {
-	t.Helper()
-	response, err := client.Get(page)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, string(text)
-}
-
 // fill takes all of the disk's space, until free is called.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()

@@ -117,12 +117,12 @@ func (c *service) post(t *testing.T, site, key string) {
 // try posts an event and returns the status of the answer.
 func (c *service) try(t *testing.T, site, key string) int {
 	t.Helper()
-	return c.tryWith(t, site, key, "")
+	return c.tryWith(t, site, key, "signup", "")
 }
 
-func (c *service) tryWith(t *testing.T, site, key, idempotencyKey string) int {
+func (c *service) tryWith(t *testing.T, site, key, name, idempotencyKey string) int {
 	t.Helper()
-	body := `{"site_id":"` + site + `","name":"signup","url":"https://shop.example.com/"}`
+	body := `{"site_id":"` + site + `","name":"` + name + `","url":"https://shop.example.com/"}`
 	r, err := http.NewRequest("POST", c.url+"/v1/events", strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}}
@@ -345,7 +345,7 @@ func TestIdempotencyWindowIsPassedToTheStore(t *testing.T) {
 		storetest.Add(t, st, store.Event{Site: site, At: time.Now(), Name: "signup", URL: "https://shop.example.com/", Path: "/", Key: "k"})
 		require.NoError(t, st.Close())
 		c := start(t, "-listen", "127.0.0.1:0", "-data", dir, "-idempotency-window", window)
-		assert.Equal(t, 202, c.tryWith(t, site, key, "k"))
+		assert.Equal(t, 202, c.tryWith(t, site, key, "signup", "k"))
 		require.NoError(t, c.stop())
 		assert.Equal(t, want, eventsIn(t, file, site), window)
 	}

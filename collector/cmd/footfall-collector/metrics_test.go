@@ -7,11 +7,13 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -203,4 +205,20 @@ func TestDocumentationListsEachMetric(t *testing.T) {
 	require.NoError(t, c.stop())
 	assert.ElementsMatch(t, served, listed)
 	assert.NotEmpty(t, served)
+}
+
+func TestMetricsShowTheStateOfTheStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	site, key := withSite(t, dir)
+	c := start(t, "-listen", "127.0.0.1:0", "-data", dir, "-metrics", "127.0.0.1:0")
+	c.post(t, site, key)
+	scrape := body(t, c.metrics)
+	for _, name := range []string{"store_free_bytes", "store_unswept_texts", "store_expired_keys", "store_compaction_backlog", "last_backup_timestamp_seconds"} {
+		assert.Zero(t, valueOf(t, scrape, "footfall_"+name), name)
+	}
+	assert.Greater(t, valueOf(t, scrape, "footfall_store_free_text_ids"), 4e9)
+	require.NoError(t, run(t.Context(), []string{"backup", "-data", dir, filepath.Join(dir, "backup.db")}, noEnv, io.Discard, io.Discard))
+	assert.InDelta(t, float64(time.Now().Unix()), valueOf(t, body(t, c.metrics), "footfall_last_backup_timestamp_seconds"), 600)
+	require.NoError(t, c.stop())
 }

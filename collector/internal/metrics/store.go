@@ -22,10 +22,14 @@ var (
 	_ store.Store      = timed{}
 	_ store.Inspector  = timed{}
 	_ store.Backlogged = timed{}
+	_ store.Bounded    = timed{}
 )
 
-// Store returns st with a measurement of each report.
-func (m *Metrics) Store(st *sqlite.Store) store.Store { return timed{st, m} }
+// Store returns st with a measurement of each report, and adds the figures of st. Call it once.
+func (m *Metrics) Store(st *sqlite.Store) store.Store {
+	m.registry.MustRegister(stored{st})
+	return timed{st, m}
+}
 
 // took observes the time of a report since began.
 func (t timed) took(report string, began time.Time) {

@@ -72,6 +72,23 @@ var forgetting = []promise{
 		kept.Site = "s2"
 		assert.EqualValues(f, 1, f.totals(kept).Pageviews)
 	}},
+	{"Forget keeps the keys of a site, unless its time is zero", func(f *fixture) {
+		keyed := func(site string) store.Event {
+			e := pageview(at(0, 5), 1, "/a")
+			e.Site, e.Key = site, "k"
+			return e
+		}
+		f.add(keyed("s"), keyed("s2"))
+		require.NoError(f, f.Forget(f.Context(), "s", at(1, 0)))
+		f.add(keyed("s"))
+		assert.Empty(f, f.export(days(0, 1)), "it is a duplicate")
+		require.NoError(f, f.Forget(f.Context(), "s", time.Time{}))
+		f.add(keyed("s"), keyed("s2"))
+		assert.Len(f, f.export(days(0, 1)), 1)
+		kept := days(0, 1)
+		kept.Site = "s2"
+		assert.Len(f, f.export(kept), 1)
+	}},
 	{"Sites returns the sites that have events", func(f *fixture) {
 		sites, err := f.Sites(f.Context())
 		require.NoError(f, err)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -455,6 +456,7 @@ func (r *Reference) Forget(ctx context.Context, site string, before time.Time) e
 	r.events = slices.DeleteFunc(r.events, func(e store.Event) bool {
 		return e.Site == site && (before.IsZero() || e.At.Before(before))
 	})
+	maps.DeleteFunc(r.keys, func(k siteKey, _ time.Time) bool { return k.site == site && before.IsZero() })
 	return nil
 }
 
