@@ -47,12 +47,15 @@ func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
 	case t.picks%2 == 0 && from(retry.Retry),
 		t.picks%10 == 3 && hasTime && doubtful(),
 		t.picks%8 != 1 && from(retry.Ready), // they are older than those that were never taken
-		t.pickWaiting(src, w, t.share.FreeForNew(), now),
+		t.pickWaiting(src, w, t.share.FreeForNew(true) && (hasTime || t.share.Senders > 1), now),
 		from(retry.Ready),
 		from(retry.Retry):
 		return true
 	}
-	return free && doubtful() || t.share.FreeForNew() && from(retry.Early)
+	if t.share.Senders == 1 && !hasTime && t.scopes.AcceptsEvents(now) {
+		return false // the only sender is for events that may come
+	}
+	return free && doubtful() || t.share.FreeForNew(false) && from(retry.Early)
 }
 
 // pickWaiting takes an event that was never sent. It holds those whose breaker does not admit them.
@@ -141,6 +144,8 @@ const (
 // leader.
 func (t *httpTransport) beginClose(src *Source, now time.Time) {
 	t.closing = true
+	t.share.Close()
+	t.pool.Close()
 	t.scopes.Hurry(closeWait, now)
 	src.held.Regroup(t.scopes.BlockOf, now)
 	if t.accepted == OutcomeStored || !t.scopes.Accepted().IsZero() {

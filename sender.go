@@ -24,7 +24,7 @@ type httpTransport struct {
 	key           func() string // see wire.Cleaner
 	backoff       retry.Backoff // of an event that failed
 	maxRetryAfter time.Duration
-	interval      time.Duration // Config.FlushInterval
+	look          time.Duration // after which held events that are due and not sent are looked at
 	rejected      func(*RejectedError)
 	accepted      Outcome       // of an event that the API accepted: OutcomeDelivered, or OutcomeStored
 	patience      time.Duration // of Close while no event is settled
@@ -38,6 +38,7 @@ type httpTransport struct {
 	picks       uint      // counts events that were taken while others had failed
 	closing     bool      // a sender has noticed that the tracker closes
 	interrupted bool      // the last attempt that failed was interrupted
+	delivered   time.Time // when the API last accepted an event
 	settled     time.Time // when the API last settled an event after that; if it ever did before, when that was
 }
 
@@ -61,12 +62,16 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 	wait := retry.Backoff{Base: cfg.BackoffMin, Max: cfg.BackoffMax}
 	probe := retry.Backoff{Base: cfg.ProbeMin, Max: cfg.ProbeMax, Low: 0.5}
 	key := cfg.APIKey
+	look := max(cfg.FlushInterval, leastLook)
+	if cfg.MaxInFlight == 1 {
+		look = leastLook // the sender does not wait with doubtful events only
+	}
 	return &httpTransport{
 		poster:        p,
 		key:           func() string { return key },
 		backoff:       wait,
 		maxRetryAfter: cfg.MaxRetryAfter,
-		interval:      cfg.FlushInterval,
+		look:          look,
 		log:           retry.Log{To: cfg.Logger, Of: "the API"},
 		pool:          senders.NewPool(cfg.MaxInFlight, cfg.FlushInterval),
 		share:         senders.Share{Senders: cfg.MaxInFlight},
@@ -93,7 +98,7 @@ func (t *httpTransport) Deliver(ctx context.Context, src *Source) {
 			running.Go(func() { t.send(ctx, src) })
 		}
 		again := t.interruptStuck(src, n, &running)
-		src.lookLater(max(t.interval, leastLook), again)
+		src.lookLater(t.look, again)
 	}
 	src.again.Stop()
 	running.Wait()
@@ -121,13 +126,8 @@ func (t *httpTransport) wanted(waiting int, src *Source) (n int) {
 // be others, or 0.
 func (t *httpTransport) interruptStuck(src *Source, n int, running *sync.WaitGroup) (again time.Duration) {
 	t.mu.Lock()
-	p := senders.Normal
-	switch {
-	case t.scopes.APIOpen():
-		p = senders.Outage
-	case src.isClosing():
-		p = senders.Closing
-	}
+	p := senders.Patience{Closing: src.isClosing(), All: t.scopes.APIOpen()}
+	p.All = p.All || p.Closing && t.scopes.AnyOpen()
 	stuck, again := t.pool.Stuck(n, p, time.Now())
 	t.mu.Unlock()
 	for _, interrupt := range stuck {
@@ -262,11 +262,11 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) (line func()
 		src.Settle(w.one[:], OutcomeLost, cmp.Or(src.Failure(), end.err))
 		return nil
 	case end.verdict == wire.Accepted:
-		line = t.accept(src, w)
+		line = t.accept(src, w, true)
 		src.Settle(w.one[:], t.accepted, nil)
 		return line
 	case end.verdict == wire.Refused:
-		line = t.accept(src, w)
+		line = t.accept(src, w, false)
 		t.reject(src, w, end)
 		return line
 	}
@@ -311,11 +311,14 @@ func (t *httpTransport) cancel(w *worker) {
 	}
 }
 
-// accept reports that the API has settled the event.
-func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
+// accept reports that the API has settled the event. delivered says that it has accepted it.
+func (t *httpTransport) accept(src *Source, w *worker, delivered bool) (line func()) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if delivered {
+		t.delivered = now
+	}
 	t.ended(w, true, now)
 	if t.closing {
 		t.settled = now
@@ -327,7 +330,7 @@ func (t *httpTransport) accept(src *Source, w *worker) (line func()) {
 	}
 	if again {
 		t.scopes.Retried(true)
-		if w.one[0].attempts.RetryAfter {
+		if w.one[0].attempts.Limited {
 			t.scopes.Recovered(w.kindOf(), now)
 		}
 	}
@@ -354,6 +357,10 @@ func (t *httpTransport) changed(src *Source, w *worker, c retry.Change, now time
 	}
 }
 
+// unsureTime is how long an event must have got a 4xx without the API's error body before that is final. A
+// proxy may answer so while its servers restart.
+const unsureTime = time.Minute
+
 // slowFailure is the time after which a failed attempt counts twice, because it occupied a
 // sender for that time.
 const slowFailure = time.Second
@@ -365,11 +372,12 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	r, kind := w.one[0], w.kindOf()
 	a := &r.attempts
 	unsure := end.verdict == wire.NotAPI && end.status >= 400 && end.status != http.StatusProxyAuthRequired
+	limits := end.retryAfter > 0 || end.status == http.StatusTooManyRequests
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended(w, false, now)
 	t.interrupted = end.interrupted
-	if unsure && a.Unsure && t.scopes.Accepted().After(a.Last) {
+	if unsure && !a.Unsure.IsZero() && now.Sub(a.Unsure) >= unsureTime && t.delivered.After(a.Last) {
 		t.scopes.Cancel(kind, w.admission)
 		t.changed(src, w, retry.Change{}, now)
 		return nil, true
@@ -381,6 +389,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		First:      a.Failures == 0,
 		Class:      failureClass(end),
 		NoAPI:      !unsure && (end.status == 0 || end.verdict == wire.NotAPI || end.status == http.StatusUnauthorized),
+		Limits:     limits,
 		RetryAfter: end.retryAfter,
 		Took:       now.Sub(w.admission.Began),
 		Err:        end.err,
@@ -390,7 +399,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	if a.Failures > 0 {
 		since = a.Last
 	}
-	suspect, limited := false, end.retryAfter > 0 && t.scopes.IsLimited(kind, now)
+	suspect, limited := false, limits && t.scopes.IsLimited(kind, now)
 	if !w.closing && !limited && t.scopes.AcceptedSince(kind, since) {
 		suspect = a.Strike(f.Took >= slowFailure)
 	}
@@ -398,7 +407,13 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		a.Interrupt(w.sender.Waived())
 		w.closing, a.AtClose = false, false // it gets all its time once
 	}
-	a.Failures, a.Last, a.Unsure, a.RetryAfter = a.Failures+1, now, unsure, end.retryAfter > 0
+	switch {
+	case !unsure:
+		a.Unsure = time.Time{}
+	case a.Unsure.IsZero():
+		a.Unsure = now
+	}
+	a.Failures, a.Last, a.Limited = a.Failures+1, now, limits
 	doubted := a.Suspect() && !t.scopes.FailsAtRandom() && !limited
 	wait := max(t.wait(a, w, doubted, limited), end.retryAfter)
 	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing {

@@ -53,7 +53,7 @@ func acceptRetries(p *picking, n int) {
 		w := &worker{admission: retry.Admission{Began: time.Now()}}
 		w.one[0].attempts.Failures = 1
 		p.pool.BeginAttempt(&w.sender, false, false, time.Now())
-		p.accept(p.src, w)
+		p.accept(p.src, w, true)
 	}
 }
 

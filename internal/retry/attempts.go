@@ -4,12 +4,12 @@ import "time"
 
 // Attempts is what has become of the attempts of an event.
 type Attempts struct {
-	Failures   int32     // all of them
-	Strikes    int32     // those while others of its kind were accepted
-	Last       time.Time // the last failure
-	Unsure     bool      // its answer was a 4xx that may not be the API's
-	RetryAfter bool      // its answer had a Retry-After
-	AtClose    bool      // the last attempt began when the tracker was closing
+	Failures int32     // all of them
+	Strikes  int32     // those while others of its kind were accepted
+	Last     time.Time // the last failure
+	Unsure   time.Time // when it first got a 4xx that may not be the API's, and nothing else since
+	Limited  bool      // its answer showed that the API bounds the rate
+	AtClose  bool      // the last attempt began when the tracker was closing
 
 	Interrupted bool // an attempt ended early, because other events waited for the sender
 	Waived      bool // another one did, although it was to get all its time

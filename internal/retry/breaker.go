@@ -52,18 +52,18 @@ func (b breaker) opens(f *Failure, now time.Time, w *Waits) breaker {
 	return b
 }
 
-// opensAtOnce returns b open and with a probe that is due.
-func (b breaker) opensAtOnce(now time.Time) breaker {
-	b.since, b.probes = now, probes{next: now, last: now, newest: now, earlyLeft: quickSteps}
+// inherits returns b open and with a probe that is due, or as late as the API asked of the wider breaker.
+func (b breaker) inherits(notBefore, now time.Time) breaker {
+	b.since, b.probes = now, probes{next: later(now, notBefore), notBefore: notBefore, last: now, newest: now, earlyLeft: quickSteps}
 	return b
 }
 
-// accepts returns b after an event was accepted. probe says that the event was a probe, and most
-// bounds what b learns from the failures before it. An open breaker closes, unless the API has named
-// a time that is not over: an event that was sent before may be accepted then.
-func (b breaker) accepts(now time.Time, probe bool, limit int) breaker {
+// accepts returns b after an event was accepted whose attempt began at a time. limit bounds what b learns
+// from the failures before it. An open breaker closes, unless the API has named a time that is not over
+// and the attempt began before b opened.
+func (b breaker) accepts(began, now time.Time, limit int) breaker {
 	b.trial = false
-	if b.isOpen() && !probe && b.notBefore.After(now) {
+	if b.isOpen() && began.Before(b.since) && b.notBefore.After(now) {
 		b.accepted = now
 		return b
 	}
@@ -80,6 +80,7 @@ type Failure struct {
 	First      bool          // no attempt of the event has failed before
 	Class      Class         // of the answer
 	NoAPI      bool          // it is not about the event: there was no answer, or not the API's
+	Limits     bool          // the answer shows that the API bounds the rate
 	RetryAfter time.Duration // by Retry-After, of a scope that may heed it
 	Took       time.Duration // from the beginning of the attempt
 	Err        error         // for people

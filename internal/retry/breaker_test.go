@@ -25,7 +25,7 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 	t.Parallel()
 	for _, limited := range []bool{false, true} {
 		w, k := newWorld(), kind(1, 1)
-		asks := Failure{RetryAfter: time.Second}
+		asks := Failure{Limits: true, RetryAfter: time.Second}
 		w.fail(1, asks, k)
 		if limited {
 			w.Recovered(k, w.now)
@@ -58,13 +58,13 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 func TestLateAnswersCountInAKindWhoseRateIsLimited(t *testing.T) {
 	t.Parallel()
 	w, k := newWorld(), kind(1, 1)
-	w.fail(1, Failure{RetryAfter: time.Second}, k)
+	w.fail(1, Failure{Limits: true, RetryAfter: time.Second}, k)
 	w.Recovered(k, w.now)
 	before := Admission{Began: w.now}
 	w.pass(time.Millisecond)
 	assert.True(t, w.try(k, nil))
 	for range 6 {
-		w.Fail(k, before, &Failure{RetryAfter: time.Second, First: true}, w.now)
+		w.Fail(k, before, &Failure{Limits: true, RetryAfter: time.Second, First: true}, w.now)
 	}
 	assert.Equal(t, kindOpen, w.states(k))
 }

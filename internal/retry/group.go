@@ -44,7 +44,7 @@ func (gs *groups[T]) pile(b Block) *pile[T] {
 	}
 	p := g.piles[b.kind]
 	if p == nil {
-		p = &pile[T]{again: byTime[T]()}
+		p = &pile[T]{again: byTime[T](), accepted: b.accepted}
 		g.piles[b.kind] = p
 	}
 	return p
@@ -79,23 +79,32 @@ type pile[T any] struct {
 	fresh      list[T]
 	again      eventHeap[T] // by time
 	candidates uint         // counts candidates
-	tried      uint         // turn of the group
+	tried      uint         // candidates of the group at its last turn
+	accepted   time.Time    // when the kind last accepted an event
 }
 
 // candidate returns the next event to probe with, if one may be sent. The kinds take turns, because one
-// may be accepted although all others fail.
+// may be accepted although all others fail. Every second time it is the kind that accepted an event last: it
+// probably accepts one again when an outage is over.
 func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
-	var next *pile[T]
+	var next, last *pile[T]
 	for _, o := range g.piles {
-		may := !o.at(&g.due).After(now) && (p != Early || len(o.fresh.events) > 0)
-		if may && (next == nil || o.tried < next.tried) {
+		if o.at(&g.due).After(now) || p == Early && len(o.fresh.events) == 0 {
+			continue
+		}
+		if next == nil || o.tried < next.tried {
 			next = o
+		}
+		if last == nil || o.accepted.After(last.accepted) {
+			last = o
 		}
 	}
 	if next == nil {
 		return nil
 	}
-	g.candidates++
+	if g.candidates++; g.candidates%2 == 0 && !last.accepted.IsZero() {
+		next = last
+	}
 	next.tried = g.candidates
 	return next.candidate(p, &g.due, now)
 }

@@ -33,7 +33,7 @@ const (
 	quickSteps = 5
 
 	// earlyAgain is how many events may be sent early after a probe whose wait is long.
-	earlyAgain = 4
+	earlyAgain = 3
 )
 
 // Waits are the waits between probes.
@@ -129,17 +129,21 @@ func (p probes) canceled(early bool) probes {
 	return p
 }
 
-// fail notes that a probe has failed. An early one leaves the next probe where it is.
-func (p probes) fail(f *Failure, early bool, now time.Time, w *Waits) probes {
+// fail notes that a probe has failed. An early one leaves the next probe where it is. Others allow more early
+// ones: every second one if the failures are those of several kinds, which take turns.
+func (p probes) fail(f *Failure, early, several bool, now time.Time, w *Waits) probes {
 	p.inFlight--
 	if !early {
 		p.step++
 		refill := 1
-		if f.Class.lasts() {
+		switch {
+		case f.Class.lasts():
 			refill = earlyAgain // because the waits are long
 			if p.step > quickSteps {
 				p.lasting++
 			}
+		case several:
+			refill = p.step % 2
 		}
 		p.earlyLeft = min(p.earlyLeft+refill, quickSteps)
 		p.next = now.Add(w.after(p, f.Class))

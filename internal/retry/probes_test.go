@@ -34,7 +34,7 @@ func TestEarlyProbesAreBounded(t *testing.T) {
 		refill int           // early ones for each probe
 	}{
 		"retry later":   {Later, 15 * time.Second, 1},
-		"a refused key": {KeyRefused, 5 * time.Minute, 4},
+		"a refused key": {KeyRefused, 5 * time.Minute, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,21 +14,35 @@ import (
 // Scopes are not safe for concurrent use. They are a function of the attempts and times that they
 // are told, except for the jitter of waits.
 type Scopes struct {
-	waits  Waits
-	api    breaker
-	sites  map[uint64]*breaker // in which events have failed; the key 0 stands for others
-	kinds  map[Kind]*breaker   // in which events have failed; the zero Kind stands for others
-	opened int                 // breakers that are open
+	waits   Waits
+	api     breaker
+	sites   map[uint64]*breaker // in which events have failed
+	kinds   map[Kind]*breaker   // the same
+	opened  int                 // breakers that are open
+	closing bool                // the tracker closes
 
 	accepted time.Time // when the API last settled an event
 	retried  float64   // share of repeated attempts that have succeeded lately
 }
 
-// The bounds of the breakers that exist at a time.
+// The bounds of the breakers that exist at a time. Further sites and kinds share others.
 const (
-	maxSites = 64
-	maxKinds = 256
+	maxSites    = 64
+	maxKinds    = 256
+	sharedSites = 16
+	sharedKinds = 64
 )
+
+// isShared reports whether a site stands for several.
+func isShared(site uint64) bool { return site > math.MaxUint64-sharedSites }
+
+// sharedSite returns the site that stands for a site without a breaker of its own.
+func sharedSite(site uint64) uint64 { return math.MaxUint64 - site%sharedSites }
+
+// sharedKind returns the kind that stands for a kind without a breaker of its own.
+func sharedKind(k Kind) Kind {
+	return Kind{Site: math.MaxUint64, Name: (k.Site ^ k.Name) % sharedKinds}
+}
 
 // NewScopes returns Scopes that are closed.
 func NewScopes(w Waits) *Scopes {
@@ -57,14 +71,14 @@ const (
 
 func (s *Scopes) siteOf(k Kind) uint64 {
 	if s.sites[k.Site] == nil {
-		return 0
+		return sharedSite(k.Site)
 	}
 	return k.Site
 }
 
 func (s *Scopes) kindOf(k Kind) Kind {
 	if s.kinds[k] == nil {
-		return Kind{}
+		return sharedKind(k)
 	}
 	return k
 }
@@ -121,6 +135,9 @@ func (s *Scopes) Doubts(k Kind) (wait time.Duration, doubts bool) {
 // APIOpen reports whether the breaker of the API is open.
 func (s *Scopes) APIOpen() bool { return s.api.isOpen() }
 
+// AcceptsEvents reports whether the API has lately accepted an event.
+func (s *Scopes) AcceptsEvents(now time.Time) bool { return now.Sub(s.accepted) <= recently }
+
 // Accepted returns when the API last settled an event, or zero.
 func (s *Scopes) Accepted() time.Time { return s.accepted }
 
@@ -128,8 +145,10 @@ func (s *Scopes) Accepted() time.Time { return s.accepted }
 type Block struct {
 	at   level
 	site uint64 // of the breaker of a site or kind
-	kind Kind   // that has a streak of its own, or the zero Kind for others
+	kind Kind   // that has a breaker
 	due  Due
+
+	accepted time.Time // when the kind last accepted an event, as far as is known
 }
 
 // IsSet reports whether events wait.
@@ -141,7 +160,8 @@ func (s *Scopes) BlockOf(k Kind) Block {
 	if b == nil {
 		return Block{}
 	}
-	block := Block{at: at, kind: s.kindOf(k), due: s.due(b)}
+	kind := s.kindOf(k)
+	block := Block{at: at, kind: kind, due: s.due(b), accepted: s.kinds[kind].accepted}
 	if at == siteLevel {
 		block.site = s.siteOf(k)
 	}
@@ -215,42 +235,31 @@ type Change struct {
 }
 
 // Accept reports that the API has settled an event of k.
-func (s *Scopes) Accept(k Kind, p Admission, now time.Time) (c Change) {
+func (s *Scopes) Accept(k Kind, a Admission, now time.Time) (c Change) {
 	s.accepted = now
 	if s.NothingFailed() {
 		s.api.accepted = now
 		return c
 	}
-	probe := s.probed(k, p) != nil
 	limit := s.learns(k, now)
-	accept := func(b *breaker) (closed bool) {
-		if b == nil {
-			return false
-		}
-		was, most := *b, limit
-		if b.isOpen() {
-			most = min(most, fewFailures)
-		}
-		*b = b.accepts(now, probe, most)
-		if b.isOpen() {
-			return false
-		}
-		c.Logged = c.Logged || was.logged != 0
-		if closed = was.isOpen(); closed {
-			s.opened--
-			c.Closed = true
-		}
-		return closed
-	}
 	if s.opened > 0 && !s.api.isOpen() && now.Sub(s.api.accepted) > lately {
 		s.relax(now)
 		c.Opened = true
 	}
 	kind, site := s.kindOf(k), s.siteOf(k)
-	accept(s.kinds[kind])
-	siteClosed := accept(s.sites[site])
-	if apiClosed := accept(&s.api); apiClosed || siteClosed {
-		s.inherit(now)
+	s.accept(s.kinds[kind], a, limit, now, &c)
+	asked, closed := time.Time{}, false
+	for _, wide := range []*breaker{s.sites[site], &s.api} {
+		if wide == nil {
+			continue
+		}
+		notBefore := wide.notBefore
+		if s.accept(wide, a, limit, now, &c) {
+			asked, closed = later(asked, notBefore), true
+		}
+	}
+	if closed {
+		s.inherit(asked, now)
 	}
 	if b := s.kinds[kind]; b != nil && b.isIdle() && !b.isLimited(now) {
 		delete(s.kinds, kind)
@@ -259,6 +268,27 @@ func (s *Scopes) Accept(k Kind, p Admission, now time.Time) (c Change) {
 		delete(s.sites, site)
 	}
 	return c
+}
+
+// accept notes in b that an event was accepted, and reports whether b has closed.
+func (s *Scopes) accept(b *breaker, a Admission, limit int, now time.Time, c *Change) (closed bool) {
+	if b == nil {
+		return false
+	}
+	was := *b
+	if was.isOpen() {
+		limit = min(limit, fewFailures)
+	}
+	*b = b.accepts(a.Began, now, limit)
+	if b.isOpen() {
+		return false
+	}
+	c.Logged = c.Logged || was.logged != 0
+	if was.isOpen() {
+		s.opened--
+		c.Closed = true
+	}
+	return was.isOpen()
 }
 
 // learns returns the most failures in a row that the scopes of k learn from, now that an event of k
@@ -274,11 +304,12 @@ func (s *Scopes) learns(k Kind, now time.Time) (limit int) {
 }
 
 // inherit opens the breakers of kinds that have failed too often, because a wider breaker has
-// closed: the API accepts events again, but not necessarily theirs. A probe is due at once.
-func (s *Scopes) inherit(now time.Time) {
+// closed: the API accepts events again, but not necessarily theirs. The wait that the API has asked for is
+// theirs.
+func (s *Scopes) inherit(notBefore, now time.Time) {
 	for _, b := range s.kinds {
 		if !b.isOpen() && b.exceeds(now, Later) {
-			*b = b.opensAtOnce(now)
+			*b = b.inherits(notBefore, now)
 			s.opened++
 		}
 	}
@@ -299,7 +330,7 @@ func (s *Scopes) relax(now time.Time) {
 // Fail reports a failed attempt of an event of k.
 func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change) {
 	kind, site := s.ensure(k)
-	limited := f.RetryAfter > 0 && kind.isLimited(now)
+	limited := f.Limits && kind.isLimited(now)
 	count := func(b *breaker, child uint64, always bool) {
 		if always || !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
 			b.streak = b.add(f, child, now)
@@ -316,7 +347,11 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 		return c
 	}
 	of := *f
-	if !limited && now.Sub(b.accepted) <= longAgo {
+	switch {
+	case now.Sub(b.accepted) > longAgo:
+	case limited:
+		of.RetryAfter = min(of.RetryAfter, recently) // the API may fail at random
+	default:
 		of.RetryAfter = 0 // others are accepted, so it is about the event
 	}
 	if now.Sub(s.api.accepted) <= lately && probed != nil {
@@ -324,7 +359,7 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 	}
 	switch b {
 	case probed:
-		b.probes = b.fail(&of, p.early, now, &s.waits)
+		b.probes = b.fail(&of, p.early, p.probe != kindLevel && (site.several || s.api.several), now, &s.waits)
 	case open:
 		b.probes = b.retryAfter(&of, now)
 	default:
@@ -339,11 +374,13 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 func (s *Scopes) concerned(kind, site *breaker, f *Failure, limited bool, now time.Time) *breaker {
 	noAPI := f.NoAPI && now.Sub(s.api.accepted) > recently
 	switch {
+	case s.closing:
 	case (s.api.several || noAPI) && s.api.exceeds(now, f.Class):
 		return &s.api
 	case site.several && site.exceeds(now, f.Class):
 		return site
-	case kind.exceeds(now, f.Class), limited && kind.fresh+kind.again > fewFailures:
+	}
+	if kind.exceeds(now, f.Class) || limited && kind.fresh+kind.again > fewFailures {
 		return kind
 	}
 	return nil
@@ -353,15 +390,15 @@ func (s *Scopes) concerned(kind, site *breaker, f *Failure, limited bool, now ti
 // which nothing has failed yet counts as accepting as long as the one that contains it does.
 func (s *Scopes) ensure(k Kind) (kind, site *breaker) {
 	at := k.Site
-	if s.sites[at] == nil && len(s.sites) >= maxSites && !evict(s.sites) {
-		at = 0
+	if s.sites[at] == nil && len(s.sites) >= maxSites && !evict(s.sites, isShared) {
+		at = sharedSite(at)
 	}
 	if site = s.sites[at]; site == nil {
 		site = &breaker{streak: streak{accepted: s.api.accepted}}
 		s.sites[at] = site
 	}
-	if s.kinds[k] == nil && len(s.kinds) >= maxKinds && !evict(s.kinds) {
-		k = Kind{}
+	if s.kinds[k] == nil && len(s.kinds) >= maxKinds && !evict(s.kinds, func(k Kind) bool { return isShared(k.Site) }) {
+		k = sharedKind(k)
 	}
 	if kind = s.kinds[k]; kind == nil {
 		kind = &breaker{streak: streak{accepted: site.accepted}}
@@ -370,12 +407,10 @@ func (s *Scopes) ensure(k Kind) (kind, site *breaker) {
 	return kind, site
 }
 
-// evict removes a breaker without failures, if there is one. That of the others stays, so that the
-// next one does not take the place of a breaker with failures.
-func evict[K comparable](from map[K]*breaker) bool {
-	var others K
+// evict removes a breaker without failures, if there is one that is not shared.
+func evict[K comparable](from map[K]*breaker, shared func(K) bool) bool {
 	for k, b := range from {
-		if k != others && !b.fails() {
+		if !shared(k) && !b.fails() {
 			delete(from, k)
 			return true
 		}
@@ -442,27 +477,14 @@ func (s *Scopes) Outage(now time.Time) (since time.Time, err error, out bool) {
 }
 
 func (s *Scopes) isOut(now time.Time) bool {
-	out := func(b *breaker) bool {
-		return b.isOpen() && (b.step > 0 || b.fresh > fewFailures) && !s.api.accepted.After(b.since)
-	}
-	if out(&s.api) || s.fails(now) {
-		return true
-	}
-	for _, b := range s.kinds {
-		if out(b) {
-			return true
-		}
-	}
-	for _, b := range s.sites {
-		if out(b) {
-			return true
-		}
-	}
-	return false
+	b := &s.api
+	return b.isOpen() && (b.step > 0 || b.fresh > fewFailures) && !b.accepted.After(b.since) || s.fails(now)
 }
 
-// Hurry makes waits at most limit, because the tracker closes, also those that the API has asked for.
+// Hurry makes waits at most limit, because the tracker closes, also those that the API has asked for. From
+// now on only kinds have breakers: each is probed by itself, because there is no time for turns.
 func (s *Scopes) Hurry(limit time.Duration, now time.Time) {
+	s.closing = true
 	s.waits.Retry.Max = min(s.waits.Retry.Max, limit)
 	s.waits.Retry.Base = min(s.waits.Retry.Base, limit)
 	s.waits.Retry.Low = 0.5 // short waits would only cost requests
@@ -471,11 +493,20 @@ func (s *Scopes) Hurry(limit time.Duration, now time.Time) {
 		b.notBefore = earlier(b.notBefore, now.Add(limit))
 		b.hurry(now.Add(limit))
 	}
-	hurry(&s.api)
+	s.shut(&s.api)
 	for _, b := range s.sites {
-		hurry(b)
+		s.shut(b)
 	}
+	s.inherit(time.Time{}, now)
 	for _, b := range s.kinds {
 		hurry(b)
+	}
+}
+
+// shut closes the breaker of a site or of the API.
+func (s *Scopes) shut(b *breaker) {
+	if b.isOpen() {
+		b.since, b.probes = time.Time{}, probes{}
+		s.opened--
 	}
 }

@@ -89,7 +89,7 @@ func TestAFailureOpensTheWidestBreakerThatItConcerns(t *testing.T) {
 		"several kinds, another accepted":     {[]Kind{kind(1, 3)}, 0, later, []Kind{kind(1, 1), kind(1, 2)}, 100, siteOpen},
 		"no answer, accepted lately":          {[]Kind{kind(1, 1)}, 0, noAPI, []Kind{kind(1, 1)}, 100, kindOpen},
 		"a refused key, accepted lately":      {[]Kind{kind(1, 1)}, 0, key, []Kind{kind(1, 1)}, 4, kindOpen},
-		"a key of several kinds, accepted":    {[]Kind{kind(1, 3)}, 0, key, []Kind{kind(1, 1), kind(1, 2), kind(1, 3), kind(1, 4), kind(1, 5), kind(1, 6)}, 20, siteOpen},
+		"a key of several kinds, accepted":    {[]Kind{kind(1, 3)}, 0, key, []Kind{kind(1, 1), kind(1, 2), kind(1, 3), kind(1, 4), kind(1, 5), kind(1, 6)}, 9, siteOpen},
 		"one kind that takes seconds to fail": {nil, 0, Failure{Took: 4 * time.Second}, []Kind{kind(1, 1)}, 0, kindOpen},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -341,8 +341,8 @@ func TestBreakersAreBounded(t *testing.T) {
 		}
 		w.pass(time.Millisecond)
 	}
-	assert.LessOrEqual(t, len(w.kinds), maxKinds+1)
-	assert.LessOrEqual(t, len(w.sites), maxSites+1)
+	assert.LessOrEqual(t, len(w.kinds), maxKinds+sharedKinds)
+	assert.LessOrEqual(t, len(w.sites), maxSites+sharedSites)
 }
 
 func TestAnOpenBreakerIsKeptWhenOthersAreEvicted(t *testing.T) {
@@ -411,25 +411,50 @@ func TestAnEventThatKeepsFailingMakesOthersOfItsKindWait(t *testing.T) {
 	}
 }
 
-func TestABreakerThatOpensIsAnOutageIfMuchHasFailed(t *testing.T) {
+func TestAnOutageIsThatTheAPIAcceptsNothing(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		fail Failure
-		n    int
-		want bool
+		fail       Failure
+		n          int
+		kinds      []Kind
+		now, later bool // two seconds later
 	}{
-		"few refused keys":                 {Failure{Class: KeyRefused}, 5, false},
-		"many events":                      {Failure{}, 101, true},
-		"many events before it has opened": {Failure{}, 100, false},
+		"few refused keys":                 {Failure{Class: KeyRefused}, 5, []Kind{kind(1, 1)}, false, true},
+		"many events of a kind":            {Failure{}, 101, []Kind{kind(1, 1)}, false, true},
+		"many events of two sites":         {Failure{}, 101, []Kind{kind(1, 1), kind(2, 1)}, true, true},
+		"many events before it has opened": {Failure{}, 100, []Kind{kind(1, 1), kind(2, 1)}, false, true},
+		"one event":                        {Failure{}, 1, []Kind{kind(1, 1)}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, k := newWorld(), kind(1, 1)
-			assert.True(t, w.try(k, nil))
-			w.fail(row.n, row.fail, k)
+			w := newWorld()
+			assert.True(t, w.try(kind(1, 2), nil))
+			began := w.now
+			w.fail(row.n, row.fail, row.kinds...)
 			_, _, out := w.Outage(w.now)
-			assert.Equal(t, row.want, out)
+			assert.Equal(t, row.now, out)
+			w.pass(3 * time.Second)
+			since, err, out := w.Outage(w.now)
+			assert.Equal(t, row.later, out)
+			assert.Equal(t, began, since)
+			assert.Equal(t, row.fail.Err, err)
 		})
+	}
+}
+
+// A kind that fails slowly opens beside one that is accepted.
+func TestAKindThatFailsBesideOthersIsNoOutage(t *testing.T) {
+	t.Parallel()
+	w, bad := newWorld(), kind(1, 1)
+	for range 100 {
+		slow, ok := w.Admit(bad, Unsent, w.now)
+		w.pass(time.Second)
+		assert.True(t, w.try(kind(1, 2), nil))
+		if ok {
+			w.Fail(bad, slow, &Failure{First: true, Took: time.Second}, w.now)
+		}
+		_, _, out := w.Outage(w.now)
+		assert.False(t, out)
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 	reopenFailures = 4 * fewFailures
 
 	// refusedKeys is manyFailures for answers of 401, which are hardly ever about an event. Of a
-	// scope with events of several kinds or sites it takes four times as many.
+	// scope with events of several kinds or sites it takes twice as many.
 	refusedKeys = 5
 
 	// recently is how long an acceptance shows that the scope accepts events. It is longer than a
@@ -79,7 +79,7 @@ func (s streak) exceeds(now time.Time, c Class) bool {
 	case c == KeyRefused && !s.several:
 		return s.fresh > max(refusedKeys-1, known)
 	case c == KeyRefused:
-		return s.fresh > max(4*refusedKeys, known)
+		return s.fresh > max(2*refusedKeys-1, known)
 	}
 	if s.reopens {
 		return s.fresh+s.again > max(reopenFailures, known)

@@ -48,6 +48,9 @@ type Sender struct {
 	index     int       // in Pool.busy
 }
 
+// Close leaves a sender of those that may have doubtful events to attempts that end early. See [Share.Close].
+func (p *Pool) Close() { p.maxWhole = max(1, p.maxWhole-1) }
+
 // Running returns how many senders run.
 func (p *Pool) Running() int { return p.running }
 
@@ -132,31 +135,29 @@ const (
 	timesMean = 4
 )
 
-// Patience is which attempts are interrupted.
-type Patience uint8
+// Patience says which attempts are interrupted besides those that other events need.
+type Patience struct {
+	All     bool // all that take long
+	Closing bool // those that began before the API answered another one, also if they were to get all their time
+}
 
-const (
-	Normal  Patience = iota // up to n, if no other sender may start
-	Outage                  // all that take long
-	Closing                 // as Normal, and those that began before the API answered another one
-)
-
-// Stuck returns functions that interrupt attempts that take long. It returns one for each attempt only
-// once. It also returns how long it takes until there may be others, or 0.
+// Stuck returns functions that interrupt attempts that take long, up to n if no other sender may start, and
+// more as patience says. It returns one for each attempt only once. It also returns how long it takes until
+// there may be others, or 0.
 func (p *Pool) Stuck(n int, patience Patience, now time.Time) (stuck []func(), next time.Duration) {
 	if n > 0 && p.slots.TryAcquire(1) {
 		p.slots.Release(1)
 		n = 0
 	}
-	if patience != Normal && p.running > 0 {
+	if (patience.All || patience.Closing) && p.running > 0 {
 		next = leastPatience // of an attempt that has not begun
 	}
-	if patience == Outage {
+	if patience.All {
 		n = len(p.busy)
 	}
 	limit := max(leastPatience, timesMean*p.meanAttempt)
 	for _, m := range p.busy {
-		dead := patience == Closing && !m.protected && m.began.Before(p.answered) // its answer may never arrive
+		dead := patience.Closing && !m.protected && m.began.Before(p.answered) // its answer may never arrive
 		if m.ends || !dead && (m.whole || n == 0) {
 			continue
 		}
@@ -179,17 +180,31 @@ func (p *Pool) Stuck(n int, patience Patience, now time.Time) (stuck []func(), n
 type Share struct {
 	Senders int
 
+	closing  bool
 	inFlight int
 	earned   int       // senders above a tenth
 	next     time.Time // when a doubtful event may be sent in place of another one
 }
 
 // Free reports whether a sender may have a doubtful event.
-func (s *Share) Free() bool { return s.inFlight < max(1, s.Senders/10)+s.earned }
+func (s *Share) Free() bool {
+	if s.closing {
+		return s.inFlight < max(1, s.Senders/2)
+	}
+	return s.inFlight < max(1, s.Senders/10)+s.earned
+}
+
+// Close makes half of the senders free for doubtful events: there is no time for turns.
+func (s *Share) Close() { s.closing = true }
 
 // FreeForNew reports whether a sender may have a doubtful event that has just arrived. It may differ
-// from those that have failed, so it does not wait for them.
-func (s *Share) FreeForNew() bool { return s.inFlight < max(2, s.Senders-1) }
+// from those that have failed, so it does not wait for them. One sender is for other events if some wait.
+func (s *Share) FreeForNew(othersWait bool) bool {
+	if !othersWait {
+		return s.inFlight < max(2, s.Senders-1)
+	}
+	return s.inFlight < max(1, s.Senders-1)
+}
 
 // HasTime reports whether a doubtful event may be sent in place of another one.
 func (s *Share) HasTime(now time.Time) bool { return !now.Before(s.next) }
@@ -201,12 +216,16 @@ func (s *Share) Begin() { s.inFlight++ }
 func (s *Share) End(began time.Time, settled bool, now time.Time) {
 	s.inFlight--
 	if settled {
-		s.earned = min(s.earned+1, s.Senders/2)
+		s.earned, s.next = min(s.earned+1, s.Senders/2), time.Time{} // others like it may be settled, too
 		return
 	}
 	s.earned /= 2
 	if s.next.Before(began) {
 		s.next = began
 	}
-	s.next = s.next.Add(10 * now.Sub(began) / time.Duration(s.Senders))
+	took := 10 * now.Sub(began)
+	s.next = s.next.Add(took / time.Duration(s.Senders))
+	if latest := now.Add(took); s.next.After(latest) {
+		s.next = latest // while no others waited, it took nothing from them
+	}
 }

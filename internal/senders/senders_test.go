@@ -68,10 +68,10 @@ func TestPoolWantsMoreSendersIfAttemptsTakeLong(t *testing.T) {
 
 func TestAttemptsThatTakeLongAreStuckOnce(t *testing.T) {
 	c, members := busy(0, 500*time.Millisecond, 0)
-	stuck, next := c.Stuck(8, Normal, at(900*time.Millisecond))
+	stuck, next := c.Stuck(8, normal, at(900*time.Millisecond))
 	assert.Empty(t, stuck)
 	assert.Equal(t, 100*time.Millisecond, next)
-	stuck, next = c.Stuck(8, Normal, at(time.Second))
+	stuck, next = c.Stuck(8, normal, at(time.Second))
 	assert.Len(t, stuck, 2)
 	assert.Equal(t, 500*time.Millisecond, next)
 	for _, interrupt := range stuck {
@@ -80,9 +80,15 @@ func TestAttemptsThatTakeLongAreStuckOnce(t *testing.T) {
 	assert.True(t, members[0].Interruption.End())
 	assert.False(t, members[1].Interruption.End())
 	assert.True(t, members[2].Interruption.End())
-	stuck, _ = c.Stuck(8, Normal, at(time.Second))
+	stuck, _ = c.Stuck(8, normal, at(time.Second))
 	assert.Empty(t, stuck)
 }
+
+var (
+	normal  = Patience{}
+	all     = Patience{All: true}
+	closing = Patience{Closing: true}
+)
 
 func TestNoAttemptIsStuckWithoutNeed(t *testing.T) {
 	now := at(time.Minute)
@@ -92,33 +98,33 @@ func TestNoAttemptIsStuckWithoutNeed(t *testing.T) {
 		of     Patience
 		want   int
 	}{
-		"as many as senders are missing": {func(*Pool, []*Sender) {}, 1, Normal, 1},
-		"no sender is missing":           {func(*Pool, []*Sender) {}, 0, Normal, 0},
-		"a sender may start":             {func(c *Pool, _ []*Sender) { c.End(&Sender{}) }, 8, Normal, 0},
-		"a sender may start, but all":    {func(c *Pool, _ []*Sender) { c.End(&Sender{}) }, 8, Outage, 3},
-		"one attempt has ended":          {func(c *Pool, m []*Sender) { c.EndAttempt(m[0], false, now) }, 8, Normal, 2},
+		"as many as senders are missing": {func(*Pool, []*Sender) {}, 1, normal, 1},
+		"no sender is missing":           {func(*Pool, []*Sender) {}, 0, normal, 0},
+		"a sender may start":             {func(c *Pool, _ []*Sender) { c.End(&Sender{}) }, 8, normal, 0},
+		"a sender may start, but all":    {func(c *Pool, _ []*Sender) { c.End(&Sender{}) }, 8, all, 3},
+		"one attempt has ended":          {func(c *Pool, m []*Sender) { c.EndAttempt(m[0], false, now) }, 8, normal, 2},
 		"one gets all its time": {func(c *Pool, m []*Sender) {
 			c.EndAttempt(m[1], false, now)
 			c.BeginAttempt(m[1], true, false, at(0))
-		}, 8, Normal, 2},
-		"while the tracker closes, none was answered since": {func(*Pool, []*Sender) {}, 0, Closing, 0},
-		"while the tracker closes, one was answered since":  {func(c *Pool, m []*Sender) { c.EndAttempt(m[0], true, at(time.Second)) }, 0, Closing, 2},
+		}, 8, normal, 2},
+		"while the tracker closes, none was answered since": {func(*Pool, []*Sender) {}, 0, closing, 0},
+		"while the tracker closes, one was answered since":  {func(c *Pool, m []*Sender) { c.EndAttempt(m[0], true, at(time.Second)) }, 0, closing, 2},
 		"the same, and one was interrupted so before": {func(c *Pool, m []*Sender) {
 			c.EndAttempt(m[1], false, now)
 			c.BeginAttempt(m[1], true, true, at(0))
 			c.EndAttempt(m[0], true, at(time.Second))
-		}, 0, Closing, 1},
+		}, 0, closing, 1},
 		"attempts usually take 20 s": {func(c *Pool, m []*Sender) {
 			c.EndAttempt(m[2], true, at(20*time.Second))
 			c.BeginAttempt(m[2], false, false, at(0))
-		}, 8, Normal, 0},
+		}, 8, normal, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, members := busy(0, 0, 0)
 			row.change(&c, members)
 			stuck, next := c.Stuck(row.n, row.of, now)
 			assert.Len(t, stuck, row.want)
-			assert.Equal(t, row.of != Normal, next == time.Second, "an attempt may begin")
+			assert.Equal(t, row.of != normal, next == time.Second, "an attempt may begin")
 		})
 	}
 }
@@ -153,6 +159,28 @@ func TestShareIsATenthOfTheSendersAndOfTheirTime(t *testing.T) {
 	assert.True(t, s.HasTime(at(500*time.Millisecond)))
 }
 
+func TestShareForgetsTheTimeThatDoubtfulEventsTookFromNoOther(t *testing.T) {
+	s := Share{Senders: 1}
+	for i := range 100 {
+		s.Begin()
+		s.End(at(time.Duration(i)*time.Second), false, at(time.Duration(i+1)*time.Second))
+	}
+	assert.False(t, s.HasTime(at(109*time.Second)))
+	assert.True(t, s.HasTime(at(110*time.Second)))
+}
+
+func TestShareIsHalfOfTheSendersWhileTheTrackerCloses(t *testing.T) {
+	for most, want := range map[int]int{1: 1, 2: 1, 4: 2, 64: 32} {
+		s := Share{Senders: most}
+		s.Close()
+		for range want {
+			assert.True(t, s.Free(), most)
+			s.Begin()
+		}
+		assert.False(t, s.Free(), most)
+	}
+}
+
 func TestShareGrowsWhileDoubtfulEventsAreSettled(t *testing.T) {
 	s := Share{Senders: 20}
 	free := func() (n int) {
@@ -179,12 +207,14 @@ func TestShareGrowsWhileDoubtfulEventsAreSettled(t *testing.T) {
 }
 
 func TestShareLeavesASenderToEventsThatAreNotDoubtful(t *testing.T) {
-	for most, want := range map[int]int{1: 2, 2: 2, 3: 2, 8: 7} {
-		s := Share{Senders: most}
-		for range want {
-			assert.True(t, s.FreeForNew(), most)
-			s.Begin()
+	for most, want := range map[int][2]int{1: {1, 2}, 2: {1, 2}, 3: {2, 2}, 8: {7, 7}} {
+		for i, othersWait := range []bool{true, false} {
+			s := Share{Senders: most}
+			for range want[i] {
+				assert.True(t, s.FreeForNew(othersWait), most)
+				s.Begin()
+			}
+			assert.False(t, s.FreeForNew(othersWait), most)
 		}
-		assert.False(t, s.FreeForNew(), most)
 	}
 }

@@ -21,6 +21,7 @@ type api struct {
 	requests []request
 	pauses   []pause
 	settled  time.Duration  // when an event was last settled; negative before
+	accepted time.Duration  // when one was last accepted; negative before
 	conns    map[*pipe]bool // open on the side of the API
 	inFlight int
 	peak     int // requests in flight at one time
@@ -316,17 +317,24 @@ func (a *api) end(x *exchange, how result) {
 		if !again { // otherwise it was not the API that answered
 			a.settled = now
 		}
+		if !x.reject {
+			a.accepted = now
+		}
 	}
 }
 
-// refusedAgain reports whether the answer is a 4xx without the API's error body, like the last one
-// for the event, and the API has settled another event in between. The event is then rejected.
+// refusedAgain reports whether the answer is a 4xx without the API's error body, like all for the event in the
+// last minute, and the API has accepted another event since the last one. The event is then rejected.
 func (a *api) refusedAgain(x *exchange) bool {
-	if x.status != 404 || x.act != answer || x.n == 0 || x.body == errorBody("invalid", 404) {
+	odd := func(status int) bool { return status == 404 }
+	if !odd(x.status) || x.act != answer || x.n == 0 || x.body == errorBody("invalid", 404) {
 		return false
 	}
-	last := x.h.attempts[x.n-1]
-	return last.status == 404 && a.settled > last.to
+	first := x.n
+	for first > 0 && odd(x.h.attempts[first-1].status) {
+		first--
+	}
+	return first < x.n && x.h.attempts[x.n].to-x.h.attempts[first].to >= time.Minute && a.accepted > x.h.attempts[x.n-1].to
 }
 
 func (r result) String() string {
