@@ -216,7 +216,7 @@ func (s *Share) Begin() { s.inFlight++ }
 func (s *Share) End(began time.Time, settled bool, now time.Time) {
 	s.inFlight--
 	if settled {
-		s.earned, s.next = min(s.earned+1, s.Senders/2), time.Time{} // others like it may be settled, too
+		s.earned = min(s.earned+1, s.Senders/2)
 		return
 	}
 	s.earned /= 2
