@@ -62,7 +62,7 @@ type scratch struct {
 // Config.Transport is a [Memory]. The error joins a [*FieldError] for every problem of cfg.
 func New(cfg Config) (*Tracker, error) {
 	if cfg.Disabled {
-		return &Tracker{shutdownTimeout: cfg.withDefaults().ShutdownTimeout}, nil
+		return newDisabled(cfg.withDefaults()), nil
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -83,6 +83,15 @@ func New(cfg Config) (*Tracker, error) {
 	t.stop = stop
 	go t.run(ctx, transport)
 	return t, nil
+}
+
+// newDisabled returns a tracker that does nothing. It logs a line if the application did not
+// decide that itself.
+func newDisabled(cfg Config) *Tracker {
+	if cfg.unset {
+		safelog.New(cfg.Logger).Warn("footfall: the tracker is disabled, because no environment variable FOOTFALL_* is set: no events are sent")
+	}
+	return &Tracker{shutdownTimeout: cfg.ShutdownTimeout}
 }
 
 func newTracker(cfg *Config) *Tracker {
