@@ -4,13 +4,10 @@ go 1.26
 
 require (
 	github.com/footfall-dev/footfall v0.1.0
-	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/gin-gonic/gin v1.8.1
-	github.com/stretchr/testify v1.12.1
 )
 
 require (
-	github.com/coder/websocket v1.8.15 // indirect
 	github.com/gin-contrib/sse v0.1.0 // indirect
 	github.com/go-playground/locales v0.14.0 // indirect
 	github.com/go-playground/universal-translator v0.18.0 // indirect
@@ -24,7 +21,6 @@ require (
 	github.com/modern-go/reflect2 v1.0.2 // indirect
 	github.com/pelletier/go-toml/v2 v2.0.1 // indirect
 	github.com/ugorji/go/codec v1.2.7 // indirect
-	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.0.0-20210711020723-a769d52b0f97 // indirect
 	golang.org/x/net v0.0.0-20210226172049-e18ecbb05110 // indirect
 	golang.org/x/sync v0.22.0 // indirect
@@ -34,7 +30,4 @@ require (
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 )
 
-replace (
-	github.com/footfall-dev/footfall => ../..
-	github.com/footfall-dev/footfall/adapters/adaptertest => ../adaptertest
-)
+replace github.com/footfall-dev/footfall => ../..

@@ -128,6 +128,7 @@ func (s Subject[C, R]) on(st *adaptertest.Stage, path string, handlers ...func(C
 // Adapter is the subject for adaptertest.
 func (s Subject[C, R]) Adapter() adaptertest.Subject {
 	a := adaptertest.Subject{
+		Readme:      "../README.md",
 		New:         func() adaptertest.App { return s.app(false) },
 		Strict:      func() adaptertest.App { return s.app(true) },
 		Pattern:     adaptertest.Replace(":", "*"),

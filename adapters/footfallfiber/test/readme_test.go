@@ -1,6 +1,6 @@
 //go:build ci
 
-package footfallgin_test
+package footfallfiber_test
 
 import (
 	"testing"
@@ -10,5 +10,5 @@ import (
 
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {
 	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
+	adaptertest.ReadmeCompiles(t, "..")
 }

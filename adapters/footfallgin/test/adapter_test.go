@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 // subject returns the adapter with this version of gin.
 func subject() adaptertest.Subject {
 	s := adaptertest.Subject{
+		Readme:  "../README.md",
 		New:     newApp,
 		Handler: func(a adaptertest.App) http.Handler { return a.(app).engine },
 		Pattern: adaptertest.Replace(":", "*rest"), Opaque: true, AbortStatus: abortStatus(),

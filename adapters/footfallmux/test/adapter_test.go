@@ -107,6 +107,7 @@ var compositions = []composition{
 // subject is the adapter with Wrap, or with Middleware.
 func subject(wrap bool) adaptertest.Subject {
 	s := adaptertest.Subject{
+		Readme:  "../README.md",
 		New:     newApp(wrap),
 		Pattern: adaptertest.ReplaceRest("{rest:.*}"),
 		Handler: func(a adaptertest.App) http.Handler { return a.(*app).Handler() },

@@ -10,5 +10,5 @@ import (
 
 func TestTheProgramOfTheREADMECompiles(t *testing.T) {
 	t.Parallel()
-	adaptertest.ReadmeCompiles(t)
+	adaptertest.ReadmeCompiles(t, "..")
 }

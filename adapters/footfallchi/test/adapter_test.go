@@ -95,6 +95,7 @@ func used(app footfalltest.App, compose func(*chi.Mux)) http.Handler {
 // subject is the adapter with the middleware around the router, or in Use.
 func subject(outside bool) adaptertest.Subject {
 	s := adaptertest.Subject{
+		Readme:  "../README.md",
 		New:     newApp(outside),
 		Pattern: adaptertest.ReplaceRest("*"),
 		Handler: func(a adaptertest.App) http.Handler { return a.(*app).Handler() },
