@@ -3,9 +3,9 @@ module github.com/footfall-dev/footfall/adapters/footfallconnect
 go 1.26
 
 require (
-	connectrpc.com/connect v1.16.2
+	connectrpc.com/connect v1.11.0
 	github.com/footfall-dev/footfall v0.1.0
-	google.golang.org/protobuf v1.33.0
+	google.golang.org/protobuf v1.31.0
 )
 
 require (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"testing"
@@ -26,6 +27,9 @@ func answered(err error) int {
 
 func TestEveryErrorHasTheStatusThatConnectAnswersWith(t *testing.T) {
 	t.Parallel()
+	if answered(connect.NewError(connect.CodeCanceled, nil)) == http.StatusRequestTimeout {
+		t.Skip("connect before v1.16.2 answers some codes with other statuses than the Connect protocol has now")
+	}
 	failures := []error{
 		nil,
 		errors.New("it fails"),

@@ -4,7 +4,7 @@ go 1.26
 
 require (
 	github.com/footfall-dev/footfall v0.1.0
-	github.com/labstack/echo/v5 v5.1.0
+	github.com/labstack/echo/v5 v5.0.4
 )
 
 require (

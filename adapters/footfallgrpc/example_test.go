@@ -46,7 +46,8 @@ func ExampleUnaryServerInterceptor() {
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
 
-	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	//lint:ignore SA1019 NewClient is new in v1.63
+	conn, err := grpc.Dial(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/modfile"
 )
 
 // A user of an adapter gets the root, the framework and what they need. The conformance suite and the
@@ -36,6 +37,38 @@ func TestAdaptersRequireOnlyWhatTheirPackagesImport(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 9, adapters)
+}
+
+// lowest has the lowest versions that the adapters work with, and the lowest version of testify that the
+// root's tests compile with. A higher one in a go.mod would raise the version of an application that has it.
+var lowest = map[string]string{
+	".":                        "github.com/stretchr/testify v1.8.0",
+	"adapters/footfallchi":     "github.com/go-chi/chi/v5 v5.0.11",
+	"adapters/footfallconnect": "connectrpc.com/connect v1.11.0",
+	"adapters/footfallecho":    "github.com/labstack/echo/v5 v5.0.4",
+	"adapters/footfallechov4":  "github.com/labstack/echo/v4 v4.8.0",
+	"adapters/footfallfiber":   "github.com/gofiber/fiber/v3 v3.0.0",
+	"adapters/footfallfiberv2": "github.com/gofiber/fiber/v2 v2.40.0",
+	"adapters/footfallgin":     "github.com/gin-gonic/gin v1.7.0",
+	"adapters/footfallgrpc":    "google.golang.org/grpc v1.55.0",
+	"adapters/footfallmux":     "github.com/gorilla/mux v1.7.4",
+}
+
+func TestModulesRaiseNoVersionThatTheyWorkWith(t *testing.T) {
+	t.Parallel()
+	r, err := openRepo(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	compared := 0
+	for _, m := range r.modules {
+		want, ok := lowest[strings.TrimSuffix(m.dir, "/test")]
+		if !ok {
+			continue
+		}
+		compared++
+		required := slices.ContainsFunc(m.file.Require, func(r *modfile.Require) bool { return r.Mod.String() == strings.Replace(want, " ", "@", 1) })
+		assert.True(t, required, "%s does not require %s", m.dir, want)
+	}
+	assert.Equal(t, 2*len(lowest)-1, compared, "the adapters and their tests, and the root")
 }
 
 // importsOf returns the imports of all Go files of a folder, which go mod tidy of a user reads, too.

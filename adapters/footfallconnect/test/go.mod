@@ -3,12 +3,12 @@ module github.com/footfall-dev/footfall/adapters/footfallconnect/test
 go 1.26
 
 require (
-	connectrpc.com/connect v1.16.2
+	connectrpc.com/connect v1.11.0
 	github.com/footfall-dev/footfall v0.1.0
 	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallconnect v0.1.0
 	github.com/stretchr/testify v1.12.1
-	google.golang.org/protobuf v1.33.0
+	google.golang.org/protobuf v1.31.0
 )
 
 require (

@@ -6,7 +6,7 @@ require (
 	github.com/footfall-dev/footfall v0.1.0
 	github.com/footfall-dev/footfall/adapters/adaptertest v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallecho v0.1.0
-	github.com/labstack/echo/v5 v5.1.0
+	github.com/labstack/echo/v5 v5.0.4
 	github.com/stretchr/testify v1.12.1
 )
 

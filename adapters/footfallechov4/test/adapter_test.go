@@ -33,7 +33,9 @@ var subject = echotest.Subject[echo.Context, echo.HandlerFunc, echo.MiddlewareFu
 	},
 	Any:    func(e *echo.Echo, path string, h echo.HandlerFunc) { e.Any(path, h) },
 	Static: func(e *echo.Echo, prefix, folder string) { e.Static(prefix, folder) },
-	Error:  func(status int, cause error) error { return echo.NewHTTPError(status, "it fails").WithInternal(cause) },
+	Error: func(status int, cause error) error {
+		return &echo.HTTPError{Code: status, Message: "it fails", Internal: cause}
+	},
 	OnError: func(e *echo.Echo, answer func(echo.Context, error)) {
 		e.HTTPErrorHandler = func(err error, c echo.Context) { answer(c, err) }
 	},
@@ -46,10 +48,16 @@ var subject = echotest.Subject[echo.Context, echo.HandlerFunc, echo.MiddlewareFu
 	Refuse: func() echo.MiddlewareFunc {
 		return middleware.BasicAuth(func(string, string, echo.Context) (bool, error) { return false, nil })
 	},
-	Logger: func() echo.MiddlewareFunc {
-		return middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
-			HandleError: true, LogValuesFunc: func(echo.Context, middleware.RequestLoggerValues) error { return nil },
-		})
+	Logger: func() echo.MiddlewareFunc { // as middleware.RequestLogger with HandleError, which echo v4.8 does not have
+		return func(next echo.HandlerFunc) echo.HandlerFunc {
+			return func(c echo.Context) error {
+				err := next(c)
+				if err != nil {
+					c.Error(err)
+				}
+				return err
+			}
+		}
 	},
 
 	Register: func(e *echo.Echo) { e.Host("shop.example.com").Group("/carts").GET("/:id", nothing) },
