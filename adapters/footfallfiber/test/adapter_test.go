@@ -2,6 +2,7 @@ package footfallfiber_test
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"net/http"
 	"strings"
@@ -56,8 +57,8 @@ var subject = fibertest.Subject[fiber.Ctx, fiber.Router]{
 		return app.(*fiber.App).Listener(l, fiber.ListenConfig{DisableStartupMessage: true})
 	},
 	Shutdown: func(app fiber.Router, most time.Duration) error { return app.(*fiber.App).ShutdownWithTimeout(most) },
-	Server: func(app fiber.Router, addr string) footfall.Server {
-		return footfallfiber.Server(app.(*fiber.App), addr, fiber.ListenConfig{DisableStartupMessage: true})
+	Serve: func(ctx context.Context, tracker *footfall.Tracker, app fiber.Router, addr string) error {
+		return footfallfiber.Run(ctx, tracker, app.(*fiber.App), addr, fiber.ListenConfig{DisableStartupMessage: true})
 	},
 	OnListen: func(app fiber.Router, do func()) {
 		app.(*fiber.App).Hooks().OnListen(func(fiber.ListenData) error { do(); return nil })

@@ -50,8 +50,8 @@ var subject = fibertest.Subject[*fiber.Ctx, fiber.Router]{
 	Mount:    func(r fiber.Router, prefix string, app fiber.Router) { r.Mount(prefix, app.(*fiber.App)) },
 	Listen:   func(app fiber.Router, l net.Listener) error { return app.(*fiber.App).Listener(l) },
 	Shutdown: shutdown,
-	Server: func(app fiber.Router, addr string) footfall.Server {
-		return footfallfiberv2.Server(app.(*fiber.App), addr)
+	Serve: func(ctx context.Context, tracker *footfall.Tracker, app fiber.Router, addr string) error {
+		return footfallfiberv2.Run(ctx, tracker, app.(*fiber.App), addr)
 	},
 	OnListen: onListen,
 	OnShutdown: func(app fiber.Router, do func()) {

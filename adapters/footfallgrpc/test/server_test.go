@@ -21,7 +21,7 @@ func TestServerStopsAlthoughItHasNotBegunToServe(t *testing.T) {
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
-		require.NoError(t, tracker.Run(ctx, footfallgrpc.Server(grpc.NewServer(), listener)))
+		require.NoError(t, footfallgrpc.Run(ctx, tracker, grpc.NewServer(), listener))
 		_, err = listener.Accept()
 		assert.ErrorIs(t, err, net.ErrClosed)
 	}
@@ -33,5 +33,5 @@ func TestServerSaysWhyItCannotServe(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	var tracker *footfall.Tracker
-	assert.ErrorIs(t, tracker.Run(t.Context(), footfallgrpc.Server(grpc.NewServer(), listener)), net.ErrClosed)
+	assert.ErrorIs(t, footfallgrpc.Run(t.Context(), tracker, grpc.NewServer(), listener), net.ErrClosed)
 }
