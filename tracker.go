@@ -236,7 +236,7 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 		return err
 	}
 	if redacted > 0 {
-		t.reportRedacted(d, redacted)
+		t.reportRedacted(d, redacted, body)
 	}
 	if w != nil {
 		err = t.queue.PutWaiter(&s.hint, body, redacted, w)
@@ -250,13 +250,14 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 }
 
 // reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.
-func (t *Tracker) reportRedacted(d *draft, redacted int) {
+// body is the encoded event.
+func (t *Tracker) reportRedacted(d *draft, redacted int, body []byte) {
 	t.encoder.eachRedacted(d.props, func(key string) {
-		t.reporter.redacted(place{fromProp, key}, d.name)
+		t.reporter.redacted(place{fromProp, key}, d.name, nil)
 		redacted--
 	})
 	if redacted > 0 {
-		t.reporter.redacted(place{kind: fromPage}, d.name)
+		t.reporter.redacted(place{kind: fromPage}, d.name, body)
 	}
 }
 
