@@ -33,6 +33,9 @@ func TestDoctorSaysWhichSegmentsOfAPageAreReplaced(t *testing.T) {
 			assert.Contains(t, findings["page"].Remedy, row.remedy)
 		})
 	}
+	got := run(t, envOf(footfalltest.NewAPI(t).URL), "doctor", "-url", "https://shop.example.com/products/"+slug)
+	assert.Empty(t, got.err, "the tracker's log is not shown")
+	assert.Contains(t, got.out, "is sent as [redacted]")
 	findings, _ := examined(t, envOf(footfalltest.NewAPI(t).URL))
 	assert.Empty(t, findings["page"], "without -url there is nothing to say")
 	findings, status := examined(t, envOf(footfalltest.NewAPI(t).URL), "-url", "shop.example.com/a")

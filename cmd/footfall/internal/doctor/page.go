@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -61,7 +62,7 @@ func exemption(by string) string {
 // sentPath returns the escaped path of a page as a middleware sends it.
 func sentPath(ctx context.Context, page *url.URL, route string) (string, error) {
 	into := &kept{}
-	tracker, err := footfall.New(footfall.Config{SiteID: "site", Transport: into})
+	tracker, err := footfall.New(footfall.Config{SiteID: "site", Transport: into, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return "", err
 	}
