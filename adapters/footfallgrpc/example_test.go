@@ -46,7 +46,6 @@ func ExampleUnaryServerInterceptor() {
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
 
-	//lint:ignore SA1019 NewClient is new in v1.63
 	conn, err := grpc.Dial(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		fmt.Println(err)

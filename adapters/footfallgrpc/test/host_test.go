@@ -205,7 +205,6 @@ func dial(tb testing.TB, to adaptertest.Address, authority string) rpctest.Clien
 	if to.TLS != nil {
 		creds = credentials.NewTLS(to.TLS)
 	}
-	//lint:ignore SA1019 NewClient is new in v1.63
 	conn, err := grpc.Dial(to.Host, grpc.WithTransportCredentials(creds), grpc.WithAuthority(authority), grpc.WithDisableRetry())
 	if err != nil {
 		tb.Fatal(err)
