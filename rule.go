@@ -74,7 +74,7 @@ type Rule struct {
 	// visitor. It runs after the handler, on the request's goroutine, and must not keep r or change
 	// it. The context of r has the values of middlewares above this one; rely on no others. In
 	// Fiber, gRPC and connect, r has method, host, URL, headers and address only.
-	// Texts are cut and cleaned as those of PathProps. A panic or runtime.Goexit has the effects
+	// Texts are cut and cleaned like values of PathProps. A panic or runtime.Goexit has the effects
 	// that Config.Skip describes. Without PropsOf, a request costs no more. Defaults to none.
 	PropsOf func(r *http.Request) []Prop
 
