@@ -44,13 +44,13 @@ docs: ## Test the documents, the lengths of files and functions, and the recorde
 	$(GO) test -count 1 ./e2e/docs ./e2e/release
 
 .PHONY: stranger
-stranger: ## Get, build, test and run every public module from a module proxy made of this tree
-	$(GO) test $(WHOLE) -count 1 -run TestAStranger ./e2e/release
+stranger: ## Get, build, test and run every public module from a module proxy made of this tree; follow the README in a clone
+	$(GO) test $(WHOLE) -count 1 -run 'TestAStranger|TestStepsOfTheREADME' ./e2e/release ./e2e/docs
 
-# go.mod of each adapter names the lowest version of its framework, examples/go.mod the newest.
+# go.mod of each adapter and of its tests names the lowest version of its framework, examples/go.mod the newest.
 .PHONY: lowest
 lowest: ## Test each adapter with the lowest version of its framework that it works with
-	@set -e; for dir in adapters/footfall*; do (cd $$dir && GOWORK=off $(GO) test ./...); done
+	@set -e; for dir in adapters/footfall* adapters/footfall*/test; do (cd $$dir && GOWORK=off $(GO) test ./...); done
 
 .PHONY: race
 # The packages with the longest tests come first, so that no processor waits at the end.

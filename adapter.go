@@ -39,7 +39,7 @@ type Observation struct {
 	// [WithSite] set in it. Nil means the context of Request.
 	Context context.Context
 
-	// Request is used by Config.Skip, by the check for a prefetch and by PageReferer. It is nil
+	// Request is used by Config.Skip, Rule.PropsOf, the check for a prefetch and PageReferer. It is nil
 	// in frameworks that do not use net/http; their adapters make these checks.
 	Request *http.Request
 }
@@ -54,7 +54,7 @@ type HeaderGetter interface {
 type NeededHeaders struct {
 	Page     []string // by Tracker.Page
 	Observed []string // by Rules.Observe
-	All      bool     // by Rules.Observe, because Config.Skip is set
+	All      bool     // by Rules.Observe, because Config.Skip or Rule.PropsOf is set
 }
 
 // Needed reports whether Observe looks at the headers of a request with this method. Browsers
@@ -68,7 +68,7 @@ func (s *Rules) NeededHeaders() (h NeededHeaders) {
 	if s.tracker.inactive() {
 		return h
 	}
-	h.All = s.tracker.skip != nil
+	h.All = s.tracker.skip != nil || s.propsOf
 	h.Observed = append(h.Observed, prefetchHeaders[:]...)
 	h.Page = s.tracker.pager.headers()
 	if s.referer {
@@ -87,7 +87,7 @@ func (t *Tracker) Page(r *http.Request) Page {
 }
 
 // Observe makes the events of one answered request. Like Track, it never blocks. It logs a panic
-// or runtime.Goexit in Config.Skip, and then makes no event of the request.
+// or runtime.Goexit in Config.Skip or Rule.PropsOf, and then makes no event of the request.
 func (s *Rules) Observe(o *Observation) {
 	if s.empty() {
 		return
@@ -106,11 +106,11 @@ func (s *Rules) Observe(o *Observation) {
 
 // panicked reports a panic in a function of the application or of an adapter.
 func (s *Rules) panicked(v any) {
-	s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip or in an adapter: %v", v))
+	s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip, Rule.PropsOf or an adapter: %v", v))
 }
 
 // errGoexit is reported if a function of the application ended the goroutine of a request.
-var errGoexit = errors.New("footfall: runtime.Goexit was called in Config.Skip or in an adapter")
+var errGoexit = errors.New("footfall: runtime.Goexit was called in Config.Skip, Rule.PropsOf or an adapter")
 
 func (s *Rules) observe(o *Observation) {
 	rules, route := s.candidates(o)
@@ -184,7 +184,7 @@ func (r *rule) wants(o *Observation) bool {
 	if isSilent(o.Method) && r.pattern.Method != o.Method {
 		return false
 	}
-	if r.Route == AnyRoute && !r.Assets && o.isAsset() {
+	if r.Route == AnyRoute && (!r.Assets && o.isAsset() || isForPrograms(o.Page.path)) {
 		return false
 	}
 	classes := r.Status
@@ -219,7 +219,7 @@ func (s *Rules) emit(r *rule, o *Observation) {
 		own := o.Page.from(r.Page, o.referer())
 		d.page = &own
 	}
-	if len(r.PathProps) > 0 && o.Path != nil || r.StatusProp != "" {
+	if len(r.PathProps) > 0 && o.Path != nil || r.StatusProp != "" || r.PropsOf != nil {
 		d.props = r.propsOf(o, &d, min(maxPathProp, s.tracker.encoder.limits.PropText))
 	}
 	_ = s.tracker.accept(&d, nil) // accept counts and reports the error
@@ -227,9 +227,9 @@ func (s *Rules) emit(r *rule, o *Observation) {
 
 func (s *Rules) autoName(r *rule, o *Observation) string {
 	if r.Route == NoRoute {
-		return s.tracker.autoName(o.Method, NoRoute, "", false)
+		return s.tracker.autoName(&r.Rule, o.Method, NoRoute, "", false)
 	}
-	return s.tracker.autoName(o.Method, o.Route, o.Page.path, o.Subtree)
+	return s.tracker.autoName(&r.Rule, o.Method, o.Route, o.Page.path, o.Subtree)
 }
 
 func (o *Observation) referer() string {
@@ -247,23 +247,39 @@ func (o *Observation) site() string {
 	return siteFrom(o.Context)
 }
 
-// propsOf returns the props of r and the props of the answer. It sanitizes the values of
-// wildcards, which the client chose, and cuts them to limit bytes.
+// propsOf returns the props of r and the props of the request and the answer. It sanitizes the
+// values of wildcards and the texts of PropsOf, which the client may have chosen, and cuts them to
+// limit bytes.
 func (r *rule) propsOf(o *Observation, d *draft, limit int) []Prop {
 	props := make([]Prop, 0, len(r.Props)+len(r.PathProps)+1)
 	props = append(props, r.Props...)
 	if r.StatusProp != "" {
 		props = append(props, P(r.StatusProp, o.Status))
 	}
-	if o.Path == nil {
-		return props
+	add := func(p Prop) {
+		text, sanitized := sanitize(p.str, limit)
+		p.str, d.sanitized = text, d.sanitized || sanitized
+		props = append(props, p)
 	}
-	for _, name := range r.PathProps {
-		value, sanitized := sanitize(o.Path.PathValue(name), limit)
-		d.sanitized = d.sanitized || sanitized
-		props = append(props, P(name, value))
+	if o.Path != nil {
+		for _, name := range r.PathProps {
+			add(P(name, o.Path.PathValue(name)))
+		}
+	}
+	if r.PropsOf != nil && o.Request != nil {
+		for _, p := range r.PropsOf(o.request()) {
+			add(p)
+		}
 	}
 	return props
+}
+
+// request returns Request with Context, which frameworks without net/http keep apart.
+func (o *Observation) request() *http.Request {
+	if o.Context == nil {
+		return o.Request
+	}
+	return o.Request.WithContext(o.Context)
 }
 
 // Visit is one request in a middleware. It begins before the handler, which may change the

@@ -114,7 +114,7 @@ func (t *Tracker) checkNames(registered []string, rules []Rule, isSubtree func(s
 // nameOf returns the name of the events of a route. For a catch-all it is the name of a path that
 // is longer than the route.
 func (t *Tracker) nameOf(a *autoNamed, method string) string {
-	return t.autoName(method, a.route, a.pattern.Path+"/longer/path", a.subtree)
+	return t.autoName(a.rule, method, a.route, a.pattern.Path+"/longer/path", a.subtree)
 }
 
 // unnamedRoutes returns the registered routes that only AnyRoute applies to, sorted.
@@ -124,7 +124,7 @@ func unnamedRoutes(registered []string, rules []Rule) (routes []string) {
 			p := rule{Rule: r, pattern: pattern.Parse(r.Route)}
 			return r.Route != AnyRoute && r.Route != NoRoute && p.namesListed(route)
 		})
-		if !named && !isSilent(pattern.Parse(route).Method) {
+		if p := pattern.Parse(route); !named && !isSilent(p.Method) && !isForPrograms(p.Path) {
 			routes = append(routes, route)
 		}
 	}

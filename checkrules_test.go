@@ -273,6 +273,8 @@ func TestCheckRulesNamesRoutesThatShareAnAutomaticName(t *testing.T) {
 			`{"/a/b/c"}.Event: empty, and /a/b_c and /a/b/c have the same automatic name, get_a_b_c`},
 		"no route": {[]footfall.Rule{{Route: footfall.NoRoute}, {Route: "/no-route"}},
 			`{"/no-route"}.Event: empty, and - and /no-route have the same automatic name, get_no_route`},
+		"a prefix that is left out": {[]footfall.Rule{{Route: "GET /users"}, {Route: "GET /api/users", TrimPrefix: "/api"}},
+			`{"GET /api/users"}.Event: empty, and GET /users and GET /api/users have the same automatic name, get_users`},
 		"other methods":                 {[]footfall.Rule{{Route: "GET /users/{id}"}, {Route: "PUT /users/id"}}, ""},
 		"other sites":                   {[]footfall.Rule{{Route: "GET /users/{id}", SiteID: "a"}, {Route: "GET /users/id", SiteID: "b"}}, ""},
 		"an event of one":               {[]footfall.Rule{{Route: "GET /users/{id}"}, {Route: "GET /users/id", Event: "own_profile_viewed"}}, ""},
@@ -297,7 +299,7 @@ func TestCheckRulesNamesRoutesThatShareAnAutomaticName(t *testing.T) {
 func TestCheckRoutesNamesRegisteredRoutesThatShareAnAutomaticName(t *testing.T) {
 	t.Parallel()
 	anyRoute := footfall.Rule{Route: footfall.AnyRoute}
-	routes := []string{"GET /users/:id", "GET /users/id", "GET /a/b_c", "/a/b/c", "GET /files/*", "GET /files", "GET /files/any", "HEAD /users/:id", "HEAD /users/id", "GET /docs", "GET /docs/"}
+	routes := []string{"GET /users/:id", "GET /users/id", "GET /a/b_c", "/a/b/c", "GET /files/*", "GET /files", "GET /files/any", "HEAD /users/:id", "HEAD /users/id", "GET /docs", "GET /docs/", "GET /csp-report", "GET /csp_report"}
 	check := func(rules ...footfall.Rule) error { return footfalltest.New(t, quiet).CheckRoutes(routes, rules...) }
 	err := check(anyRoute)
 	require.Error(t, err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/internal/chars"
+	"github.com/footfall-dev/footfall/internal/env"
 )
 
 // Config configures a [Tracker]. The zero value of a field means its default. [New] copies the
@@ -207,6 +208,7 @@ type Config struct {
 	Disabled bool
 
 	environment error // what ConfigFromEnv could not read
+	unset       bool  // ConfigFromEnvOrDisabled found no variable
 }
 
 // ConfigFromEnv returns a Config with fields from environment variables:
@@ -220,71 +222,38 @@ type Config struct {
 //	FOOTFALL_ALLOW_HTTP       AllowHTTP, true or false
 //	FOOTFALL_DISABLED         Disabled, true or false
 //
-// [New] reports required fields that are missing, and variables whose value cannot be read.
+// [New] reports required fields that are missing, and variables whose value cannot be read. See
+// [ConfigFromEnvOrDisabled] for an application that also runs without them.
 func ConfigFromEnv() Config {
-	var e environment
+	var p problems
+	e := env.Reader{Report: func(name, reason string) { p = append(p, &FieldError{name, reason}) }}
 	cfg := Config{
 		BaseURL:        os.Getenv("FOOTFALL_BASE_URL"),
 		APIKey:         os.Getenv("FOOTFALL_API_KEY"),
 		SiteID:         os.Getenv("FOOTFALL_SITE_ID"),
-		DefaultURL:     e.url("FOOTFALL_DEFAULT_URL", checkURL),
-		PublicURL:      e.url("FOOTFALL_PUBLIC_URL", checkPublicURL),
-		TrustedProxies: e.prefixes("FOOTFALL_TRUSTED_PROXIES"),
-		AllowHTTP:      e.bool("FOOTFALL_ALLOW_HTTP"),
-		Disabled:       e.bool("FOOTFALL_DISABLED"),
+		DefaultURL:     e.Text("FOOTFALL_DEFAULT_URL", checkURL),
+		PublicURL:      e.Text("FOOTFALL_PUBLIC_URL", checkPublicURL),
+		TrustedProxies: e.Prefixes("FOOTFALL_TRUSTED_PROXIES"),
+		AllowHTTP:      e.Bool("FOOTFALL_ALLOW_HTTP"),
+		Disabled:       e.Bool("FOOTFALL_DISABLED"),
 	}
-	cfg.environment = errors.Join(e.problems...)
+	cfg.environment = errors.Join(p...)
 	return cfg
 }
 
-// environment reads environment variables. An empty one counts as not set.
-type environment struct{ problems []error }
-
-func (e *environment) report(name, reason string) {
-	e.problems = append(e.problems, &FieldError{name, reason})
-}
-
-func (e *environment) url(name string, check func(string) string) string {
-	raw := os.Getenv(name)
-	if raw == "" {
-		return ""
+// ConfigFromEnvOrDisabled is [ConfigFromEnv] for an application that also runs without analytics,
+// such as on the machines of its developers. If the environment has no variable whose name begins
+// with FOOTFALL_, the Config is Disabled, and [New] logs a line that says so. With any such
+// variable, even an empty one, New reports the required fields that are missing, as with
+// ConfigFromEnv.
+//
+// A production environment that lacks all variables is then silent except for that line. Use
+// ConfigFromEnv where events must not be missing.
+func ConfigFromEnvOrDisabled() Config {
+	if env.HasPrefix("FOOTFALL_") {
+		return ConfigFromEnv()
 	}
-	if reason := check(raw); reason != "" {
-		e.report(name, reason)
-		return ""
-	}
-	return raw
-}
-
-func (e *environment) bool(name string) bool {
-	raw := os.Getenv(name)
-	if raw == "" {
-		return false
-	}
-	b, err := strconv.ParseBool(raw)
-	if err != nil {
-		e.report(name, "neither true nor false")
-	}
-	return b
-}
-
-func (e *environment) prefixes(name string) (list []netip.Prefix) {
-	for i, raw := range strings.Split(os.Getenv(name), ",") {
-		raw = strings.TrimSpace(raw)
-		if raw == "" {
-			continue
-		}
-		prefix, err := netip.ParsePrefix(raw)
-		if addr, bad := netip.ParseAddr(raw); bad == nil {
-			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
-		}
-		if err != nil {
-			e.report(name, fmt.Sprintf("entry %d is neither an address nor a prefix such as 10.0.0.0/8", i+1))
-			continue
-		}
-		list = append(list, prefix)
-	}
-	return list
+	return Config{Disabled: true, unset: true}
 }
 
 // defaultShutdownTimeout applies also to a nil tracker, which has no Config.

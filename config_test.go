@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -310,6 +311,68 @@ func TestConfigFromEnvReadsItsVariables(t *testing.T) {
 
 	t.Setenv("FOOTFALL_DISABLED", "true")
 	assert.True(t, ConfigFromEnv().Disabled)
+}
+
+// emptyEnvironment removes the variables of the project for the time of a test.
+func emptyEnvironment(t *testing.T) {
+	t.Helper()
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "FOOTFALL_") {
+			t.Setenv(name, "") // which restores it
+			require.NoError(t, os.Unsetenv(name))
+		}
+	}
+}
+
+// Not parallel: it sets environment variables.
+func TestNothingInTheEnvironmentDisablesTheTrackerOnlyIfAsked(t *testing.T) {
+	emptyEnvironment(t)
+	_, err := New(ConfigFromEnv())
+	assert.Equal(t, []string{"BaseURL", "APIKey", "SiteID"}, fieldsOf(t, err), "a forgotten environment is an error")
+
+	log := &bytes.Buffer{}
+	cfg := ConfigFromEnvOrDisabled()
+	cfg.SiteID, cfg.BatchSize, cfg.Logger = "site_1", -1, slog.New(slog.NewTextHandler(log, nil)) // which code may set
+	tracker, err := New(cfg)
+	require.NoError(t, err)
+	assert.NoError(t, tracker.Track(t.Context(), "x"))
+	assert.NoError(t, tracker.Close(t.Context()))
+	assert.Equal(t, Stats{}, tracker.Stats())
+	assert.Equal(t, 1, strings.Count(log.String(), "\n"))
+	assert.Contains(t, log.String(), "level=WARN")
+	assert.Contains(t, log.String(), "the tracker is disabled, because no environment variable FOOTFALL_* is set")
+}
+
+// Not parallel: it sets environment variables.
+func TestAnyVariableInTheEnvironmentDemandsTheOthers(t *testing.T) {
+	for name, want := range map[string][]string{
+		"FOOTFALL_BASE_URL":   {"APIKey", "SiteID"},
+		"FOOTFALL_SITE_ID":    {"BaseURL", "APIKey"},
+		"FOOTFALL_PUBLIC_URL": {"BaseURL", "APIKey", "SiteID"},
+		"FOOTFALL_APIKEY":     {"BaseURL", "APIKey", "SiteID"}, // misspelt
+	} {
+		t.Run(name, func(t *testing.T) {
+			emptyEnvironment(t)
+			t.Setenv(name, "https://shop.example.com")
+			_, err := New(ConfigFromEnvOrDisabled())
+			assert.Equal(t, want, fieldsOf(t, err))
+			t.Setenv(name, "") // as Compose passes on a variable that is missing
+			_, err = New(ConfigFromEnvOrDisabled())
+			assert.Equal(t, []string{"BaseURL", "APIKey", "SiteID"}, fieldsOf(t, err))
+		})
+	}
+}
+
+// Not parallel: it sets environment variables.
+func TestADisabledConfigOfTheApplicationIsNotLogged(t *testing.T) {
+	emptyEnvironment(t)
+	t.Setenv("FOOTFALL_DISABLED", "true")
+	log := &bytes.Buffer{}
+	cfg := ConfigFromEnvOrDisabled()
+	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+	_, err := New(cfg)
+	require.NoError(t, err)
+	assert.Empty(t, log.String())
 }
 
 // Not parallel: it sets environment variables.

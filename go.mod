@@ -4,8 +4,12 @@ go 1.26
 
 require (
 	github.com/google/uuid v1.6.0
-	github.com/stretchr/testify v1.12.1
+	github.com/stretchr/testify v1.8.0
 	golang.org/x/sync v0.22.0
 )
 
-require go.yaml.in/yaml/v3 v3.0.5 // indirect
+require (
+	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
+)

@@ -3,6 +3,7 @@ package footfall
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"strings"
@@ -150,11 +151,12 @@ const (
 type redaction struct {
 	from  place
 	event string
+	page  string // as sent, without what was redacted; empty for props
 }
 
 // redacted logs, at most once an hour for each place, that the guard redacted a value of an
-// event. It does not keep the strings of the caller.
-func (r *reporter) redacted(from place, event string) {
+// event. body is the encoded event if the place is its page. It does not keep what the caller passes.
+func (r *reporter) redacted(from place, event string, body []byte) {
 	from.key = from.key[:min(len(from.key), maxLogged)]
 	now := time.Now()
 	r.mu.Lock()
@@ -169,8 +171,18 @@ func (r *reporter) redacted(from place, event string) {
 		}
 	}
 	r.reported[kept] = now
-	r.redactions = append(r.redactions, redaction{kept, strings.Clone(event[:min(len(event), maxLogged)])})
+	r.redactions = append(r.redactions, redaction{kept, strings.Clone(event[:min(len(event), maxLogged)]), pageOf(body)})
 	r.schedule()
+}
+
+// pageOf returns the URL of an encoded event without its query, or "".
+func pageOf(body []byte) string {
+	var sent struct {
+		URL string `json:"url"`
+	}
+	_ = json.Unmarshal(body, &sent) // the encoder made it; it may be nil
+	page, _, _ := strings.Cut(sent.URL, "?")
+	return page
 }
 
 func (r *reporter) isReported(from place, now time.Time) bool {
@@ -191,7 +203,7 @@ func (r *reporter) makeRoom(now time.Time) bool {
 func (d redaction) write(log *slog.Logger) {
 	switch d.from.kind {
 	case fromPage:
-		log.Info("footfall: a part of a page's URL was redacted; Config.AllowPIIKeys exempts the name of a wildcard of the route", "event", d.event)
+		log.Info("footfall: a part of a page's URL was redacted; Config.AllowPIIKeys exempts the name of a wildcard of the route, and footfall doctor -url shows what becomes of a URL", "page", d.page, "event", d.event)
 	case fromOthers:
 		log.Warn("footfall: values of many more props were redacted; Config.AllowPIIKeys exempts keys", "event", d.event)
 	default:

@@ -338,11 +338,12 @@ func TestARedactedPageLeavesALineOfLevelInfo(t *testing.T) {
 	mux.HandleFunc("GET /user/{name}", func(http.ResponseWriter, *http.Request) {})
 	site := setup{config: log.into, rules: []footfall.Rule{{Route: "GET /user/{name}", Event: "user_viewed"}}}.open(t, mux)
 	for range 3 {
-		site.get(t, "/user/joe@example.com")
+		site.get(t, "/user/joe@example.com?utm_source=x")
 	}
 	site.events()
 	assert.Eventually(t, func() bool { return strings.Contains(log.String(), "event=user_viewed") }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, 1, log.Lines(slog.LevelInfo), log.String())
+	assert.Contains(t, log.String(), "page="+shopURL+"/user/%7Bname%7D event=user_viewed", "the segment that was replaced")
 	assert.NotContains(t, log.String(), "joe@example.com")
 }
 

@@ -14,7 +14,12 @@ import (
 // Routes of a [Rule] that are not patterns.
 const (
 	// AnyRoute means every route that no other rule names, whatever the Status of that rule.
-	// It leaves out the answers that [Rule.Assets] lists.
+	// It leaves out the answers that [Rule.Assets] lists, and requests for paths that programs
+	// ask for, not visitors, of which a rule that names the route makes events all the same:
+	// /robots.txt, /ads.txt, /favicon.ico, /apple-touch-icon.png,
+	// /apple-touch-icon-precomposed.png, /sitemap.xml, /site.webmanifest, /manifest.json,
+	// /health, /healthz, /livez, /readyz, /ready, /live, /ping, /metrics, /csp, /csp-report,
+	// all below /.well-known/ and /debug/, and the methods of grpc.health.v1.Health.
 	AnyRoute = "*"
 	// NoRoute means requests that no route matches: 404 and 405. A 404 or 405 of a catch-all,
 	// such as "/files/*", "/files/{path...}" and net/http's "/files/", counts too, except for
@@ -42,6 +47,10 @@ type Rule struct {
 	// longer than [Limits].Name is cut and ends with a hash of the whole name.
 	Event string
 
+	// TrimPrefix is left out of automatic names if the path of the route begins with it: with
+	// "/api", the name for "GET /api/products" is get_products. Defaults to none.
+	TrimPrefix string
+
 	// SiteID is the site of the rule's events, for programs that serve several sites. It
 	// does not apply to Track in the handler, because the middleware evaluates the rules
 	// after the handler returns. Empty means the site of the request's context ([WithSite]),
@@ -60,6 +69,14 @@ type Rule struct {
 	// wildcard. A value is cut after 1,000 bytes, or [Limits].PropText if that is less, and
 	// U+FFFD replaces control characters and invalid UTF-8.
 	PathProps []string
+
+	// PropsOf returns more props for an event of the rule, such as the tenant or the plan of the
+	// visitor. It runs after the handler, on the request's goroutine, and must not keep r or change
+	// it. The context of r has the values of middlewares above this one; rely on no others. In
+	// Fiber, gRPC and connect, r has method, host, URL, headers and address only.
+	// Texts are cut and cleaned like values of PathProps. A panic or runtime.Goexit has the effects
+	// that Config.Skip describes. Without PropsOf, a request costs no more. Defaults to none.
+	PropsOf func(r *http.Request) []Prop
 
 	// StatusProp is the key of a prop with the status of the answer, such as 201. Defaults
 	// to none.
@@ -145,6 +162,7 @@ type Rules struct {
 	any     []rule
 	none    []rule
 	referer bool         // a rule has PageReferer
+	propsOf bool         // a rule has PropsOf
 	routes  *routeFinder // of the net/http middleware; nil in adapters
 }
 
@@ -218,7 +236,7 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 func (s *Rules) empty() bool { return len(s.byPath)+len(s.any)+len(s.none) == 0 }
 
 func (s *Rules) add(r rule) {
-	s.referer = s.referer || r.Page == PageReferer
+	s.referer, s.propsOf = s.referer || r.Page == PageReferer, s.propsOf || r.PropsOf != nil
 	switch r.Route {
 	case AnyRoute:
 		s.any = append(s.any, r)
@@ -250,7 +268,7 @@ func (t *Tracker) checkRule(r *Rule) error {
 	}
 	name := r.Event
 	if name == "" {
-		name = t.autoName("GET", r.Route, "", false)
+		name = t.autoName(r, "GET", r.Route, "", false)
 	}
 	d := draft{siteID: r.SiteID, name: name, url: "https://example.com/", props: slices.Clip(r.Props)}
 	if r.StatusProp != "" {
@@ -309,11 +327,26 @@ func (r *rule) names(route *pattern.Pattern, method string) bool {
 }
 
 // autoName is pattern.EventName within the limit of names. The route may be NoRoute.
-func (t *Tracker) autoName(method, route, path string, subtree bool) string {
+func (t *Tracker) autoName(r *Rule, method, route, path string, subtree bool) string {
 	if route == NoRoute {
 		route = ""
 	}
+	if r.TrimPrefix != "" {
+		route, path = pattern.TrimPrefix(route, path, r.TrimPrefix)
+	}
 	return pattern.ShortName(pattern.EventName(method, route, path, subtree), t.encoder.limits.Name)
+}
+
+// isForPrograms reports whether programs ask for a path: crawlers, probes, and browsers by themselves.
+// AnyRoute documents the list.
+func isForPrograms(path string) bool {
+	switch strings.TrimSuffix(path, "/") {
+	case "/robots.txt", "/ads.txt", "/favicon.ico", "/apple-touch-icon.png", "/apple-touch-icon-precomposed.png",
+		"/sitemap.xml", "/site.webmanifest", "/manifest.json",
+		"/health", "/healthz", "/livez", "/readyz", "/ready", "/live", "/ping", "/metrics", "/csp", "/csp-report":
+		return true
+	}
+	return strings.HasPrefix(path, "/.well-known/") || strings.HasPrefix(path, "/debug/") || strings.HasPrefix(path, "/grpc.health.v1.Health/")
 }
 
 // isAsset reports whether the answer is a part of a page, unchanged since the client's last

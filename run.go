@@ -65,6 +65,47 @@ func (t *Tracker) Run(ctx context.Context, server Server) error {
 	return err
 }
 
+// RunFunc is [Tracker.Run] for what is no [Server]: a framework that starts and stops its server
+// itself, a worker, a consumer of a queue. It calls serve, and closes the tracker once serve has
+// returned, so serve returns only when nothing tracks any more. The context of serve ends when ctx
+// ends or the process receives SIGINT or SIGTERM; serve then has Config.ShutdownTimeout to return.
+// A framework that waits for these signals itself may ignore the context.
+//
+// The error joins the error of serve and the [*CloseError] of [Tracker.Close]. A serve that returns
+// context.Canceled once its context has ended has not failed.
+func (t *Tracker) RunFunc(ctx context.Context, serve func(context.Context) error) error {
+	inner, stop := context.WithCancel(context.WithoutCancel(orBackground(ctx)))
+	defer stop()
+	return t.Run(ctx, &funcServer{serve, inner, stop, make(chan struct{})})
+}
+
+// funcServer is a Server that is a function.
+type funcServer struct {
+	serve  func(context.Context) error
+	ctx    context.Context // of serve
+	stop   context.CancelFunc
+	served chan struct{} // closed when serve has returned
+}
+
+func (s *funcServer) ListenAndServe() error {
+	defer close(s.served)
+	err := s.serve(s.ctx)
+	if s.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (s *funcServer) Shutdown(ctx context.Context) error {
+	s.stop()
+	select {
+	case <-s.served:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (t *Tracker) shutdownTime() time.Duration {
 	if t == nil {
 		return defaultShutdownTimeout

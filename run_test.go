@@ -357,3 +357,58 @@ func TestRunCutsAnOpenStreamAndDeliversItsEvent(t *testing.T) {
 	require.Len(t, api.Events(), 1)
 	assert.Equal(t, "watched", api.Events()[0].Name)
 }
+
+// runFuncFor is runFor with RunFunc.
+func runFuncFor(tracker *footfall.Tracker, d time.Duration, serve func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return tracker.RunFunc(ctx, serve)
+}
+
+func TestRunFuncClosesTheTrackerOnceTheFunctionHasReturned(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		api := newFakeNet()
+		tracker := start(t, api)
+		assert.NoError(t, runFuncFor(tracker, time.Minute, func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(4 * time.Second) // what is in progress ends
+			track(t, tracker, 50)
+			return ctx.Err()
+		}))
+		delivered, most := api.delivered()
+		assert.Equal(t, []int{50, 1}, []int{delivered, most})
+		assert.ErrorIs(t, tracker.Track(context.Background(), "late"), footfall.ErrClosed)
+	})
+}
+
+func TestRunFuncReturnsTheErrorOfTheFunction(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var none context.Context
+		for _, fails := range []error{errors.New("no socket left"), context.Canceled, nil} { // before its context has ended
+			tracker := start(t, newFakeNet())
+			assert.ErrorIs(t, tracker.RunFunc(none, func(context.Context) error { return fails }), fails)
+			assert.ErrorIs(t, tracker.Track(context.Background(), "late"), footfall.ErrClosed)
+		}
+	})
+}
+
+func TestRunFuncDoesNotWaitForAFunctionThatIgnoresItsContext(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		api := newFakeNet()
+		tracker, release := start(t, api), make(chan struct{})
+		track(t, tracker, 50)
+		assert.ErrorIs(t, runFuncFor(tracker, time.Minute, func(context.Context) error { <-release; return nil }), context.DeadlineExceeded)
+		delivered, _ := api.delivered()
+		assert.Equal(t, 50, delivered)
+		close(release)
+	})
+}
+
+func TestRunFuncPassesOnAPanicOnceTheTrackerIsClosed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		tracker := start(t, newFakeNet())
+		track(t, tracker, 3)
+		assert.PanicsWithValue(t, "boom", func() { _ = tracker.RunFunc(context.Background(), func(context.Context) error { panic("boom") }) })
+		assert.Equal(t, footfall.Stats{Tracked: 3, Delivered: 3}, tracker.Stats())
+	})
+}

@@ -62,7 +62,7 @@ type scratch struct {
 // Config.Transport is a [Memory]. The error joins a [*FieldError] for every problem of cfg.
 func New(cfg Config) (*Tracker, error) {
 	if cfg.Disabled {
-		return &Tracker{shutdownTimeout: cfg.withDefaults().ShutdownTimeout}, nil
+		return newDisabled(cfg.withDefaults()), nil
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -83,6 +83,15 @@ func New(cfg Config) (*Tracker, error) {
 	t.stop = stop
 	go t.run(ctx, transport)
 	return t, nil
+}
+
+// newDisabled returns a tracker that does nothing. It logs a line if the application did not
+// decide that itself.
+func newDisabled(cfg Config) *Tracker {
+	if cfg.unset {
+		safelog.New(cfg.Logger).Warn("footfall: the tracker is disabled, because no environment variable FOOTFALL_* is set: no events are sent")
+	}
+	return &Tracker{shutdownTimeout: cfg.ShutdownTimeout}
 }
 
 func newTracker(cfg *Config) *Tracker {
@@ -227,7 +236,7 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 		return err
 	}
 	if redacted > 0 {
-		t.reportRedacted(d, redacted)
+		t.reportRedacted(d, redacted, body)
 	}
 	if w != nil {
 		err = t.queue.PutWaiter(&s.hint, body, redacted, w)
@@ -241,13 +250,14 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 }
 
 // reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.
-func (t *Tracker) reportRedacted(d *draft, redacted int) {
+// body is the encoded event.
+func (t *Tracker) reportRedacted(d *draft, redacted int, body []byte) {
 	t.encoder.eachRedacted(d.props, func(key string) {
-		t.reporter.redacted(place{fromProp, key}, d.name)
+		t.reporter.redacted(place{fromProp, key}, d.name, nil)
 		redacted--
 	})
 	if redacted > 0 {
-		t.reporter.redacted(place{kind: fromPage}, d.name)
+		t.reporter.redacted(place{kind: fromPage}, d.name, body)
 	}
 }
 

@@ -118,7 +118,6 @@ require (
 
 replace (
 	github.com/footfall-dev/footfall => ..
-	github.com/footfall-dev/footfall/adapters/adaptertest => ../adapters/adaptertest
 	github.com/footfall-dev/footfall/adapters/footfallchi => ../adapters/footfallchi
 	github.com/footfall-dev/footfall/adapters/footfallconnect => ../adapters/footfallconnect
 	github.com/footfall-dev/footfall/adapters/footfallecho => ../adapters/footfallecho

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -18,7 +19,7 @@ import (
 
 // Conform runs the conformance suite of footfalltest with a real WebSocket library, which
 // footfalltest does not import. The test is not parallel, because the row about uploads sets an
-// environment variable. The adapter's README.md must contain the reason of each impossible row.
+// environment variable. Subject.Readme must contain the reason of each impossible row.
 func Conform(t *testing.T, s Subject) {
 	t.Helper()
 	if s.Pattern == nil {
@@ -33,7 +34,7 @@ func Conform(t *testing.T, s Subject) {
 			continue // of Run
 		}
 		f.Impossible[name] = why
-		readme, err := os.ReadFile("README.md")
+		readme, err := os.ReadFile(cmp.Or(s.Readme, "README.md"))
 		if err != nil || !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), why) {
 			t.Errorf("README.md does not say of %q: %s (%v)", name, why, err)
 		}

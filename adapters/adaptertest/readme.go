@@ -14,28 +14,31 @@ import (
 // version matches the versions of the framework in a README.
 var version = regexp.MustCompile("It works with `(.+)` (v[0-9.]+[0-9]) to (v[0-9.]+[0-9]);")
 
-// readmeNamesVersions checks that the README names the version in go.mod, which make
-// lowest tests, and the version in the examples' go.mod, which go test work tests.
-func readmeNamesVersions(t *testing.T, readme []byte) {
+// readmeNamesVersions checks that the README names the version in go.mod of the adapter and of its
+// tests, which make lowest runs, and the version in the examples' go.mod, which go test work tests.
+func readmeNamesVersions(t *testing.T, adapter string, readme []byte) {
 	t.Helper()
 	said := version.FindSubmatch(readme)
 	require.NotNil(t, said, "README.md does not say with which versions the adapter works")
 	module, lowest, newest := string(said[1]), string(said[2]), string(said[3])
-	own, err := os.ReadFile("go.mod")
-	require.NoError(t, err)
-	assert.Contains(t, string(own), "\t"+module+" "+lowest+"\n")
-	examples, err := os.ReadFile("../../examples/go.mod")
-	require.NoError(t, err)
-	assert.Contains(t, string(examples), "\t"+module+" "+newest+"\n")
+	for file, version := range map[string]string{
+		filepath.Join(adapter, "go.mod"): lowest, "go.mod": lowest,
+		filepath.Join(adapter, "..", "..", "examples", "go.mod"): newest,
+	} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "\t"+module+" "+version+"\n", file)
+	}
 }
 
-// ReadmeCompiles checks that the first Go block of README.md is a whole program that
-// compiles with the adapter's module alone, and that README.md names the framework's versions.
-func ReadmeCompiles(t *testing.T) {
+// ReadmeCompiles checks that the first Go block of README.md in the folder of an adapter is a
+// whole program that compiles with the requirements of the adapter's tests, in whose folder it runs,
+// and that README.md names the framework's versions.
+func ReadmeCompiles(t *testing.T, adapter string) {
 	t.Helper()
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile(filepath.Join(adapter, "README.md"))
 	require.NoError(t, err)
-	readmeNamesVersions(t, readme)
+	readmeNamesVersions(t, adapter, readme)
 	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
 	require.NotNil(t, block, "README.md has no program")
 	program := filepath.Join(t.TempDir(), "main.go")

@@ -56,9 +56,11 @@ type Subject struct {
 	// Nested are the framework's own ways to compose routers.
 	Nested []footfalltest.Nested
 
-	// Impossible has the rows that are impossible with the framework, and the reasons. README.md
-	// has the reasons of rows of the conformance suite word for word.
+	// Impossible has the rows that are impossible with the framework, and the reasons. Readme, the
+	// README of the adapter, has the reasons of rows of the conformance suite word for word. It
+	// defaults to README.md in the folder of the test.
 	Impossible map[string]string
+	Readme     string
 }
 
 // Values are the values of a route's wildcards in a request.

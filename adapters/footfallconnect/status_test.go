@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
-	"github.com/stretchr/testify/assert"
 	"google.golang.org/protobuf/types/known/emptypb"
-
-	"github.com/footfall-dev/footfall/adapters/adaptertest/rpctest"
 )
 
 // answered is the status that connect itself answers an error of a unary RPC with.
@@ -30,6 +27,9 @@ func answered(err error) int {
 
 func TestEveryErrorHasTheStatusThatConnectAnswersWith(t *testing.T) {
 	t.Parallel()
+	if answered(connect.NewError(connect.CodeCanceled, nil)) == http.StatusRequestTimeout {
+		t.Skip("connect before v1.16.2 answers some codes with other statuses than the Connect protocol has now")
+	}
 	failures := []error{
 		nil,
 		errors.New("it fails"),
@@ -48,16 +48,8 @@ func TestEveryErrorHasTheStatusThatConnectAnswersWith(t *testing.T) {
 		failures = append(failures, connect.NewError(code, errors.New("it fails")))
 	}
 	for _, err := range failures {
-		assert.Equal(t, answered(err), statusOf(err), "%v", err)
+		if want, got := answered(err), statusOf(err); got != want {
+			t.Errorf("the status of %v is %d, not %d", err, got, want)
+		}
 	}
-}
-
-// The table in the package's documentation names each code once, with its status.
-func TestTheDocumentedTableIsTheOneInUse(t *testing.T) {
-	t.Parallel()
-	want := make(map[string]int)
-	for code := connect.CodeCanceled; code <= connect.CodeUnauthenticated; code++ {
-		want[strings.ReplaceAll(code.String(), "_", "")] = statusOf(connect.NewError(code, nil))
-	}
-	assert.Equal(t, want, rpctest.DocumentedStatuses(t))
 }

@@ -85,7 +85,7 @@ func routeOf(c echo.Context, r *http.Request, known *sync.Map) string {
 	if !ok {
 		has = make(map[[2]string]bool)
 		catches := false
-		for _, route := range router.Routes() {
+		for _, route := range routesOf(c.Echo(), router) {
 			has[[2]string{route.Method, route.Path}] = true
 			catches = catches || route.Method == echo.RouteNotFound
 		}
@@ -98,6 +98,15 @@ func routeOf(c echo.Context, r *http.Request, known *sync.Map) string {
 		return ""
 	}
 	return host + path
+}
+
+// routesOf lists the routes of a router of e. Before v4.10, echo lists the routes of all hosts
+// together, so CheckRules accepts a route of another host that e knows.
+func routesOf(e *echo.Echo, router *echo.Router) []*echo.Route {
+	if lister, ok := any(router).(interface{ Routes() []*echo.Route }); ok {
+		return lister.Routes()
+	}
+	return e.Routes()
 }
 
 // isMissing reports whether no route matches. For such a request Path is the request's own
@@ -128,7 +137,7 @@ func CheckRules(tracker *footfall.Tracker, e *echo.Echo, rules ...footfall.Rule)
 	routers := map[string]*echo.Router{"": e.Router()}
 	maps.Copy(routers, e.Routers())
 	for host, router := range routers {
-		for _, route := range router.Routes() {
+		for _, route := range routesOf(e, router) {
 			if route.Method != echo.RouteNotFound {
 				registered = append(registered, route.Method+" "+host+route.Path)
 			}

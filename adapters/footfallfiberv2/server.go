@@ -10,6 +10,13 @@ import (
 	"github.com/footfall-dev/footfall/adapters/internal/fiberserver"
 )
 
+// Run serves app on the address as app.Listen does, until ctx ends, the process receives SIGINT or
+// SIGTERM, or the app fails. Then it stops the app and closes the tracker: see [footfall.Tracker.Run],
+// which it calls with [Server].
+func Run(ctx context.Context, tracker *footfall.Tracker, app *fiber.App, addr string) error {
+	return tracker.Run(ctx, Server(app, addr))
+}
+
 // Server returns a server for [footfall.Tracker.Run], which serves app on the address as
 // app.Listen does. It does not support Prefork.
 //

@@ -108,12 +108,14 @@ type observer struct {
 	rules   *footfall.Rules
 	named   map[string]bool      // full methods that a rule names
 	keys    []string             // of metadata that becomes headers
+	all     bool                 // all metadata becomes headers
 	secure  *tls.ConnectionState // says that there is TLS, and nothing more
 }
 
 func newObserver(tracker *footfall.Tracker, rules []footfall.Rule) *observer {
 	o := &observer{tracker: tracker, rules: tracker.Rules(rules...), named: make(map[string]bool), secure: new(tls.ConnectionState)}
 	headers := o.rules.NeededHeaders()
+	o.all = slices.ContainsFunc(rules, func(r footfall.Rule) bool { return r.PropsOf != nil })
 	for _, name := range headers.Page {
 		o.keys = append(o.keys, strings.ToLower(name))
 	}
@@ -144,14 +146,7 @@ func (o *observer) begin(ctx context.Context, method string) *call {
 	if authority := metadata.ValueFromIncomingContext(ctx, ":authority"); len(authority) > 0 {
 		c.request.Host = authority[0]
 	}
-	for _, key := range o.keys {
-		if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
-			if c.request.Header == nil {
-				c.request.Header = make(http.Header)
-			}
-			c.request.Header[http.CanonicalHeaderKey(key)] = values
-		}
-	}
+	c.request.Header = o.header(ctx)
 	if p, ok := peer.FromContext(ctx); ok {
 		if p.AuthInfo != nil && p.AuthInfo.AuthType() == "tls" {
 			c.request.TLS = o.secure
@@ -162,6 +157,31 @@ func (o *observer) begin(ctx context.Context, method string) *call {
 	}
 	c.page = o.tracker.Page(&c.request).WithRoute(method)
 	return c
+}
+
+// header returns the metadata that the rules use, or nil if there is none.
+func (o *observer) header(ctx context.Context) (header http.Header) {
+	add := func(key string, values []string) {
+		if header == nil {
+			header = make(http.Header)
+		}
+		header[http.CanonicalHeaderKey(key)] = values
+	}
+	if o.all {
+		md, _ := metadata.FromIncomingContext(ctx)
+		for key, values := range md {
+			if !strings.HasPrefix(key, ":") {
+				add(key, values)
+			}
+		}
+		return header
+	}
+	for _, key := range o.keys {
+		if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
+			add(key, values)
+		}
+	}
+	return header
 }
 
 // end is deferred. It passes on a panic with its value.

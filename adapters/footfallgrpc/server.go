@@ -10,6 +10,12 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
+// Run serves s on the listener until ctx ends, the process receives SIGINT or SIGTERM, or s fails. Then
+// it stops s and closes the tracker: see [footfall.Tracker.Run], which it calls with [Server].
+func Run(ctx context.Context, tracker *footfall.Tracker, s *grpc.Server, listener net.Listener) error {
+	return tracker.Run(ctx, Server(s, listener))
+}
+
 // Server returns a server for [footfall.Tracker.Run], which serves s on the listener. Run stops
 // it with GracefulStop, and with Stop when RPCs, such as open streams, are under way after
 // Config.ShutdownTimeout.

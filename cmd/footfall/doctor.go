@@ -21,7 +21,8 @@ import (
 func doctorCommand(out io.Writer) *cli.Command {
 	flags := []cli.Flag{
 		&cli.BoolFlag{Name: "send", Usage: "also send an event, footfall_doctor, which counts in the dashboard"},
-		&cli.StringFlag{Name: "url", Usage: "the `PAGE` of that event; without it FOOTFALL_DEFAULT_URL, or the site's domain"},
+		&cli.StringFlag{Name: "url", Usage: "a `PAGE`: say which segments of its path a middleware replaces; also the page of the event of -send, which is FOOTFALL_DEFAULT_URL or the site's domain without it"},
+		&cli.StringFlag{Name: "route", Usage: "the `PATTERN` of the route of that page, such as /products/{slug}"},
 		monitorFlag(),
 		shell.JSONFlag(),
 	}
@@ -31,7 +32,7 @@ func doctorCommand(out io.Writer) *cli.Command {
 		Before: shell.NoArguments,
 		Action: func(ctx context.Context, c *cli.Command) error {
 			v := shell.Read(c)
-			x := &doctor.Exam{Config: footfall.ConfigFromEnv(), Send: c.Bool("send"), Page: c.String("url"),
+			x := &doctor.Exam{Config: footfall.ConfigFromEnv(), Send: c.Bool("send"), Page: c.String("url"), Route: c.String("route"),
 				NATS: doctor.NATSExam{Servers: natsconn.Read(v), Stream: natsconn.ReadStream(v), Monitors: monitors(v)}}
 			if err := v.Err(); err != nil {
 				return err

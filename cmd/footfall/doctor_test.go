@@ -233,9 +233,9 @@ func TestDoctorSaysWhyTheEventWasRefused(t *testing.T) {
 		assert.Equal(t, doctor.Bad, findings["event"].Level)
 		assert.Contains(t, findings["event"].Remedy, remedy)
 	}
-	findings, code := examined(t, envOf(footfalltest.NewAPI(t).URL), "-send", "-url", "example.com")
+	findings, code := examined(t, envOf(footfalltest.NewAPI(t).URL), "-send", "-url", "https://example.com/"+strings.Repeat("a", 2048))
 	assert.Equal(t, 1, code)
-	assert.Contains(t, findings["event"].Found, "url: not absolute")
+	assert.Contains(t, findings["event"].Found, "url: longer than 2048 bytes")
 	assert.Equal(t, "set -url or FOOTFALL_DEFAULT_URL to a page, such as https://example.com/", findings["event"].Remedy)
 }
 

@@ -27,7 +27,9 @@ type eventPage struct {
 	Pages   table
 	Props   []propTable
 	Hidden  store.PropRow // sum of the keys left out
-	Back    string
+
+	Replaced *replaced // in Pages; nil for nothing
+	Back     string
 
 	Currencies string           // the values of the prop currency, if they differ
 	others     map[string]int64 // events whose value of a prop is store.Other, by key
@@ -93,7 +95,7 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name str
 	}
 	page.Chart = newEventChart(points, p.step())
 	of, _ := store.EventPages.Info()
-	page.Pages = newTable(of, p, site, pages)
+	page.Pages, page.Replaced = newTable(of, p, site, pages), replacedIn(pages)
 	page.Numbers = props.Numbers
 	page.Currencies = currencies(props.Rows)
 	page.others = make(map[string]int64)

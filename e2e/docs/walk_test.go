@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -62,8 +63,10 @@ func TestStepsOfTheREADMEWorkInAnEmptyFolder(t *testing.T) {
 	assert.Equal(t, "checkout_completed", api.Events()[0].Name)
 }
 
+var adapterLink = regexp.MustCompile(`\]\(adapters/(\w+)\)`)
+
 // A reader who follows "With another router" of the README, with the program of an adapter's README,
-// gets a program that builds.
+// gets a program that builds. The reader does nothing that the README does not print.
 func TestStepsOfTheREADMEWorkWithAnAdapter(t *testing.T) {
 	t.Parallel()
 	readme := readFile(t, "README.md")
@@ -75,7 +78,12 @@ func TestStepsOfTheREADMEWorkWithAnAdapter(t *testing.T) {
 	use, _, _ = strings.Cut(use, "```go")
 	steps := append(stepsOf(use), stepsOf(section)...)
 	require.Greater(t, len(steps), 3)
-	for _, adapter := range []string{"footfallchi", "footfallgin"} {
+	adapters := make(map[string]bool)
+	for _, link := range adapterLink.FindAllStringSubmatch(section, -1) {
+		adapters[link[1]] = true
+	}
+	require.Len(t, adapters, 9)
+	for adapter := range adapters {
 		t.Run(adapter, func(t *testing.T) {
 			t.Parallel()
 			w := newWalk(t, "GOSUMDB=off", "GOPROXY="+cacheFirst(t))

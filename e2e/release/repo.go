@@ -37,11 +37,11 @@ func (m mod) at(version string) module.Version {
 // tag returns the tag of a version of m.
 func (m mod) tag(version string) string { return path.Join(m.dir, version) }
 
-// isPublic reports whether users can require m. The other modules hold tests, benchmarks and
-// examples, which people read and run in a checkout.
+// isPublic reports whether users can require m. The other modules hold tests, such as those in the
+// folder test of an adapter, benchmarks and examples, which people read and run in a checkout.
 func (m mod) isPublic() bool {
 	first, _, _ := strings.Cut(m.dir, "/")
-	return first != "bench" && first != "e2e" && first != "examples"
+	return first != "bench" && first != "e2e" && first != "examples" && path.Base(m.dir) != "test"
 }
 
 func openRepo(dir string) (*repo, error) {

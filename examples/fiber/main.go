@@ -58,7 +58,7 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 		lines.Printf("listening on http://%s: try curl http://%[1]s/products/7", net.JoinHostPort(at.Host, at.Port))
 		return nil
 	})
-	err = tracker.Run(ctx, footfallfiber.Server(app, address, fiber.ListenConfig{DisableStartupMessage: true})) // until SIGTERM, SIGINT or the end of ctx
+	err = footfallfiber.Run(ctx, tracker, app, address, fiber.ListenConfig{DisableStartupMessage: true}) // until SIGTERM, SIGINT or the end of ctx
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return err
 }

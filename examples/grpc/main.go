@@ -68,7 +68,7 @@ func run(ctx context.Context, address string, customer bool, rules []footfall.Ru
 			}
 		})
 	}
-	err = tracker.Run(ctx, footfallgrpc.Server(server, listener)) // until SIGTERM, SIGINT or the end of ctx
+	err = footfallgrpc.Run(ctx, tracker, server, listener) // until SIGTERM, SIGINT or the end of ctx
 	customers.Wait()
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return err

@@ -12,8 +12,6 @@ import (
 	"log"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/pocketbase/pocketbase"
@@ -39,8 +37,7 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "`address` of the server; port 0 takes any free one")
 	open := flag.Duration("for", 0, "stop after this `time`, such as 30s; 0 is until Ctrl-C")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from then on a second signal ends the program at once
+	ctx, stop := context.WithCancel(context.Background())
 	if *open > 0 {
 		time.AfterFunc(*open, stop)
 	}
@@ -58,8 +55,11 @@ func run(ctx context.Context, address string, rules []footfall.Rule, out io.Writ
 	if err != nil {
 		return err
 	}
-	if err := serve(ctx, address, lines, func(app core.App) { count(app, tracker, rules) }); err != nil {
-		return errors.Join(err, tracker.Close(ctx))
+	err = tracker.RunFunc(ctx, func(ctx context.Context) error { // until SIGTERM, SIGINT or the end of ctx
+		return serve(ctx, address, lines, func(app core.App) { count(app, tracker, rules) })
+	})
+	if err != nil {
+		return err
 	}
 	lines.Printf("delivered %d, lost %d", tracker.Stats().Delivered, tracker.Stats().Dropped)
 	return nil
@@ -77,14 +77,9 @@ func count(app core.App, tracker *footfall.Tracker, rules []footfall.Rule) {
 		e.Server.Handler = tracker.Middleware(rules...)(handler)
 		return tracker.CheckRules(handler, rules...)
 	})
-	app.OnTerminate().BindFunc(func(e *core.TerminateEvent) error { // PocketBase has stopped its server by then
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		return errors.Join(tracker.Close(ctx), e.Next())
-	})
 }
 
-// serve runs PocketBase until ctx ends. A program that calls app.Start has only the hooks.
+// serve runs PocketBase until ctx ends. A program that calls app.Start needs only the hooks.
 func serve(ctx context.Context, address string, lines *log.Logger, hooks func(core.App)) error {
 	dir, err := os.MkdirTemp("", "pocketbase")
 	if err != nil {

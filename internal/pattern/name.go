@@ -38,6 +38,22 @@ func EventName(method, route, path string, subtree bool) string {
 	return strings.Join(words, "_")
 }
 
+// TrimPrefix removes a prefix, such as "/api", from the path of a route, and as many segments from a
+// path that matched it. It changes nothing if the route does not begin with the segments of prefix.
+func TrimPrefix(route, path, prefix string) (shortRoute, shortPath string) {
+	p := Parse(route)
+	prefix = "/" + strings.Trim(prefix, "/")
+	rest, found := strings.CutPrefix(p.Path, prefix)
+	if !found || rest != "" && rest[0] != '/' {
+		return route, path
+	}
+	for range strings.Count(prefix, "/") {
+		segment, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		path = strings.TrimPrefix(strings.TrimPrefix(path, "/"), segment)
+	}
+	return p.Method + " " + p.Host + "/" + strings.TrimPrefix(rest, "/"), path
+}
+
 // ShortName returns name, or its beginning and a hash of all of it, which have limit bytes at
 // most. The hash keeps long names with the same beginning apart. It never changes, because goals
 // and reports refer to names.

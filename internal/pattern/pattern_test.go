@@ -238,3 +238,25 @@ func covers(rule, route, method string) bool {
 	p, r := Parse(rule), Parse(route)
 	return p.Covers(&r, method)
 }
+
+func TestAPrefixOfARouteIsTrimmed(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ route, path, prefix, wantRoute, wantPath string }{
+		"a route":              {"GET /api/users/{id}", "/api/users/7", "/api", "GET /users/{id}", "/users/7"},
+		"without slashes":      {"GET /api/users", "/api/users", "api/", "GET /users", "/users"},
+		"two segments":         {"GET /api/{v}/users", "/api/v2/users", "/api/{v}", "GET /users", "/users"},
+		"all of it":            {"GET /api", "/api", "/api", "GET /", ""},
+		"a subtree":            {"/api/", "/api/a/b", "/api", " /", "/a/b"},
+		"a host":               {"GET example.com/api/a", "/api/a", "/api", "GET example.com/a", "/a"},
+		"a part of a segment":  {"GET /apis/a", "/apis/a", "/api", "GET /apis/a", "/apis/a"},
+		"another prefix":       {"GET /a", "/a", "/api", "GET /a", "/a"},
+		"no route":             {"", "/api/a", "/api", "", "/api/a"},
+		"a slash as a prefix":  {"GET /a", "/a", "/", "GET /a", "/a"},
+		"a path that is short": {"GET /api/{v}/users", "/", "/api/{v}", "GET /users", ""},
+	} {
+		route, path := TrimPrefix(row.route, row.path, row.prefix)
+		assert.Equal(t, [2]string{row.wantRoute, row.wantPath}, [2]string{route, path}, name)
+	}
+	assert.Equal(t, "get_root", EventName("GET", "GET /", "", false))
+	assert.Equal(t, "get_any", EventName("GET", " /", "/a/b", true))
+}

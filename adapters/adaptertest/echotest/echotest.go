@@ -83,6 +83,7 @@ var errBoom = errors.New("boom")
 // Adapter is the subject for adaptertest.
 func (s Subject[C, H, M, R, G, E]) Adapter() adaptertest.Subject {
 	a := adaptertest.Subject{
+		Readme:  "../README.md",
 		New:     func() adaptertest.App { return s.app(s.New()) },
 		Pattern: adaptertest.Replace(":", "*"), Opaque: true,
 		Handler: func(a adaptertest.App) http.Handler { return s.echo(a) },

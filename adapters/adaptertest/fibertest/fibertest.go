@@ -64,8 +64,8 @@ type Subject[C Context, R Router[R]] struct {
 	// Listen serves an app until Shutdown, which waits until all is answered.
 	Listen   func(app R, l net.Listener) error
 	Shutdown func(app R, most time.Duration) error
-	// Server is the adapter's. OnListen and OnShutdown add hooks to an app.
-	Server     func(app R, addr string) footfall.Server
+	// Serve is the adapter's Run. OnListen and OnShutdown add hooks to an app.
+	Serve      func(ctx context.Context, tracker *footfall.Tracker, app R, addr string) error
 	OnListen   func(app R, do func())
 	OnShutdown func(app R, do func())
 	// Requests returns a function that sends a request with this head for path to an
@@ -128,6 +128,7 @@ func (s Subject[C, R]) on(st *adaptertest.Stage, path string, handlers ...func(C
 // Adapter is the subject for adaptertest.
 func (s Subject[C, R]) Adapter() adaptertest.Subject {
 	a := adaptertest.Subject{
+		Readme:      "../README.md",
 		New:         func() adaptertest.App { return s.app(false) },
 		Strict:      func() adaptertest.App { return s.app(true) },
 		Pattern:     adaptertest.Replace(":", "*"),

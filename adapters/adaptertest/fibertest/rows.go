@@ -28,6 +28,7 @@ func (s Subject[C, R]) Run(t *testing.T) {
 		{Name: "an error of a mounted app is answered once and recorded as seen", Test: s.errorIsAnsweredOnce},
 		{Name: "an error that no rule needs is passed on", Test: s.errorGoesOn},
 		{Name: "a handler of Use is not a route", Test: s.whatUseAnswersIsNoRoute},
+		{Name: "a refusal has a route if the route has the middleware, and else can be tracked", Test: s.refusalsAreCounted},
 		{Name: "HEAD of a GET route makes no event", Test: s.headIsNoVisit},
 		{Name: "a request that is routed again is counted once", Test: s.routedAgainIsCountedOnce},
 		{Name: "one middleware serves a group, a route and two apps", Test: s.oneMiddlewareServesAll},

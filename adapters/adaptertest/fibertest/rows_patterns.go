@@ -1,6 +1,7 @@
 package fibertest
 
 import (
+	"net/http"
 	"strings"
 
 	"github.com/stretchr/testify/assert"
@@ -66,4 +67,22 @@ func (s Subject[C, R]) plusIsACatchAll(st *adaptertest.Stage) {
 	st.Get("/help/me")
 	st.Get("/articles/none/")
 	st.Expect("missing")
+}
+
+// docs/middleware.md says how to count a refusal, because Fiber does not know the route of one by a
+// middleware of a group.
+func (s Subject[C, R]) refusalsAreCounted(st *adaptertest.Stage) {
+	st.Watch(footfall.Rule{Route: footfall.AnyRoute, Status: footfall.Failure})
+	refuse := func(c C) error { return c.SendStatus(http.StatusUnauthorized) }
+	app := s.fiber(st.App)
+	s.Add(app, http.MethodGet, "/admin", Handlers[C]{refuse, fine[C]})
+	group := s.Group(app, "/api", Handlers[C]{func(c C) error {
+		assert.NoError(st, s.Track(c, "access_refused"))
+		return refuse(c)
+	}})
+	s.Add(group, http.MethodGet, "/orders", Handlers[C]{fine[C]})
+	assert.Equal(st, http.StatusUnauthorized, st.Get("/admin"))
+	assert.Equal(st, http.StatusUnauthorized, st.Get("/api/orders"))
+	events := st.Expect("get_admin", "access_refused")
+	assert.Equal(st, st.URL("/api/orders"), events[1].URL)
 }

@@ -25,7 +25,7 @@ func (s Subject[C, R]) serverAnswersAndStopsOnce(st *adaptertest.Stage) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	address, ended := freeAddress(t), make(chan error, 1)
-	go func() { ended <- tracker.Run(ctx, s.Server(app, address)) }()
+	go func() { ended <- s.Serve(ctx, tracker.Tracker, app, address) }()
 	select {
 	case <-listens:
 	case err := <-ended:
@@ -61,7 +61,7 @@ func (s Subject[C, R]) serverStopsBeforeFiberServes(st *adaptertest.Stage) {
 				ctx, stop := context.WithCancel(t.Context())
 				app := s.New(Config[C]{})
 				begin(app, stop)
-				require.NoError(t, tracker.Run(ctx, s.Server(app, "127.0.0.1:0")))
+				require.NoError(t, s.Serve(ctx, tracker, app, "127.0.0.1:0"))
 				stop()
 			}
 		})
@@ -73,6 +73,6 @@ func (s Subject[C, R]) serverSaysThatThePortIsInUse(st *adaptertest.Stage) {
 	require.NoError(st, err)
 	defer taken.Close()
 	var tracker *footfall.Tracker
-	err = tracker.Run(st.Context(), s.Server(s.New(Config[C]{}), taken.Addr().String()))
+	err = s.Serve(st.Context(), tracker, s.New(Config[C]{}), taken.Addr().String())
 	assert.ErrorContains(st, err, taken.Addr().String())
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// DocumentedStatuses reads the table in the documentation of an adapter's package. It returns
-// the recorded status of each code, by the code's name in lower case.
-func DocumentedStatuses(t *testing.T) map[string]int {
+// DocumentedStatuses reads the table in the documentation of an adapter's package, which is in
+// file. It returns the recorded status of each code, by the code's name in lower case.
+func DocumentedStatuses(t *testing.T, file string) map[string]int {
 	t.Helper()
-	source, err := os.ReadFile("adapter.go")
+	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ type Exam struct {
 	Config footfall.Config
 	Send   bool   // an event
 	Page   string // of the event; may be empty
+	Route  string // of the page, as a middleware knows it; may be empty
 	NATS   NATSExam
 }
 
@@ -22,6 +23,7 @@ func (x *Exam) Run(ctx context.Context) *Report {
 	u := useOf(x.Config, viaNATS)
 	r := &Report{OK: true}
 	r.settings(x.Config, u)
+	r.page(ctx, x.Page, x.Route)
 	if !r.OK {
 		r.WrongSettings = true
 		r.add("network", Skipped, "not checked, because a setting is wrong", "")
