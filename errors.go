@@ -15,9 +15,12 @@ import (
 
 // Errors that callers compare with errors.Is.
 var (
-	// ErrQueueFull is returned by Track when the event would exceed
-	// Config.MaxQueueEvents or Config.MaxQueueBytes. The event was not
-	// accepted; Stats.Refused counts it.
+	// ErrQueueFull is returned by Track when the event would exceed Config.MaxQueueEvents or
+	// Config.MaxQueueBytes. While events of a name or site fail and others are accepted, the last
+	// quarter of both bounds is for the others, unless Config.DropOldest is set: Track then returns
+	// an error that matches ErrQueueFull and says so. The event was not accepted; Stats.Refused
+	// counts it. The error of [Tracker.TrackDurable] matches ErrQueueFull, too, if the event was
+	// accepted and then dropped as the oldest.
 	ErrQueueFull = queue.ErrFull // "footfall: queue full: the event was not accepted"
 
 	// ErrClosed is returned by Track after Close was called. The event was not

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
@@ -61,7 +62,7 @@ func (r *reporter) misused(err error) {
 	r.once.Do(func() { r.countEvent(func(t *tally) { t.misuse = err }, nil) })
 }
 
-func (r *reporter) dropped() { r.countEvent(func(t *tally) { t.dropped++ }, ErrQueueFull) }
+func (r *reporter) dropped() { r.countEvent(func(t *tally) { t.dropped++ }, queue.ErrDropped) }
 
 const (
 	// onRejectedPatience is how long a sender waits for Config.OnRejected.

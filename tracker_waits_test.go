@@ -145,7 +145,9 @@ func TestTrackDurableFailsIfItsEventIsDroppedAsTheOldest(t *testing.T) {
 		go func() { result <- tracker.TrackDurable(t.Context(), footfall.Event{Name: "first"}) }()
 		synctest.Wait()
 		track(t, tracker, 1)
-		assert.ErrorIs(t, <-result, footfall.ErrQueueFull)
+		err := <-result
+		assert.ErrorIs(t, err, footfall.ErrQueueFull)
+		assert.EqualError(t, err, "footfall: the event was lost: queue full: the oldest event was dropped")
 		_ = closeWithin(tracker, time.Second)
 	})
 }
