@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/queue"
@@ -123,6 +124,23 @@ func checkKey(key string) string {
 		if key[i] <= ' ' || key[i] >= 0x7f {
 			return "contains a space, a line break or another character that is not valid in an HTTP header"
 		}
+	}
+	return ""
+}
+
+func checkSiteID(id string) string {
+	if strings.TrimSpace(id) == "" {
+		return "empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)"
+	}
+	if strings.ContainsFunc(id, unicode.IsSpace) {
+		return "contains white space: set it to the id of a site of the account alone (FOOTFALL_SITE_ID)"
+	}
+	if strings.Contains(id, "://") {
+		return "is a URL: set it to the id of the site, which Tracker.Check finds (FOOTFALL_SITE_ID)"
+	}
+	_, err := appendHead(nil, id)
+	if bad, ok := errors.AsType[*FieldError](err); ok {
+		return bad.Reason
 	}
 	return ""
 }
@@ -268,8 +286,9 @@ func (e *CheckError) Unwrap() error { return e.Err }
 // Config.Transport is set, is a [*FieldError].
 //
 // [New] does no I/O, so call Check when a program starts, or in its readiness probe. An error does
-// not stop the tracker: events wait until the API accepts them. Config.AttemptTimeout and ctx bound
-// the call. Check does not use Config.Transport. It returns nil if the tracker is nil or disabled.
+// not stop the tracker. While the API is away or refuses the key, events wait. If the site does not
+// exist, the API rejects each of its events, and they are lost: Stats.Rejected counts them.
+// Config.AttemptTimeout and ctx bound the call. Check does not use Config.Transport. It returns nil if the tracker is nil or disabled.
 func (t *Tracker) Check(ctx context.Context) error {
 	if t.inactive() {
 		return nil

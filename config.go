@@ -33,8 +33,9 @@ type Config struct {
 	APIKey string `json:"-"`
 
 	// SiteID is the site of events for which neither [Event.SiteID], nor [Rule.SiteID], nor the
-	// context ([WithSite]) names one. It is the id of a site of the API, not a domain.
-	// Required.
+	// context ([WithSite]) names one. It is the id of a site of the API, not a domain, and has no
+	// white space. [Tracker.Check] finds out whether the site exists: the API rejects every event of
+	// one that does not. Required.
 	SiteID string
 
 	// DefaultURL is the URL of events that have no page, such as events of background jobs. It
@@ -444,17 +445,6 @@ func checkDuration(d time.Duration) string {
 		return "negative"
 	case d > maxDuration:
 		return fmt.Sprintf("%v is more than a year", d)
-	}
-	return ""
-}
-
-func checkSiteID(id string) string {
-	if strings.TrimSpace(id) == "" {
-		return "empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)"
-	}
-	_, err := appendHead(nil, id)
-	if bad, ok := errors.AsType[*FieldError](err); ok {
-		return bad.Reason
 	}
 	return ""
 }

@@ -17,7 +17,7 @@
 //	}
 //	defer tracker.Close(ctx)
 //	if err := tracker.Check(ctx); err != nil {
-//		log.Print(err) // such as a refused key; events wait until the API accepts them
+//		log.Print(err) // a refused key, for which events wait, or a wrong site, whose events are lost
 //	}
 //
 //	tracker.Track(ctx, "invoice_paid", footfall.P("plan", "pro"), footfall.P("amount", 4999))

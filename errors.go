@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/footfall-dev/footfall/internal/chars"
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
@@ -91,30 +93,51 @@ type RejectedError struct {
 	Err  error   // why, usually an *APIError
 }
 
+// Error names the event, by name, site and id, and why the API refused it. If the site does not exist,
+// it says where to set it.
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("footfall: event %s rejected: %s", e.ID, withoutPrefix(e.Err)) + domainHint(e.siteID())
+	siteID, name := e.siteAndName()
+	event := e.ID.String()
+	if siteID != "" || name != "" {
+		event = fmt.Sprintf("%s of %s (%s)", shown(name), shown(siteID), event)
+	}
+	return "footfall: event " + event + " rejected: " + withoutPrefix(e.Err) + e.siteHint(siteID)
 }
 
-// siteID returns the site of the event, or "".
-func (e *RejectedError) siteID() string {
+// siteAndName returns the site and the name of the event, or "".
+func (e *RejectedError) siteAndName() (siteID, name string) {
 	var event struct {
 		SiteID string `json:"site_id"`
+		Name   string `json:"name"`
 	}
 	_ = json.Unmarshal(e.Body, &event) // of another transport, it may be anything
-	return event.SiteID
+	return event.SiteID, event.Name
 }
 
-// domainHint returns what to add to the refusal of an event whose site looks like a domain, or "".
-// The contract refers to sites by id, never by domain. It does not fix the form of an id, so an id
-// with dots is not refused before the API has refused the event.
-func domainHint(siteID string) string {
-	if !looksLikeDomain(siteID) {
-		return ""
+// shown returns text of the application for an error: its beginning, quoted if it is not a word.
+func shown(text string) string {
+	text = text[:min(len(text), maxLogged)]
+	if text != "" && chars.IsToken(text) {
+		return text
 	}
-	return "; its site_id looks like a domain: use the id of the site (see Tracker.Check)"
+	return strconv.Quote(text)
 }
 
-// looksLikeDomain reports whether id is a URL, or a host whose last label has letters only.
+// siteHint returns what to add to the refusal of an event whose site does not exist, or looks like a
+// domain.
+func (e *RejectedError) siteHint(siteID string) string {
+	switch {
+	case looksLikeDomain(siteID):
+		return "; its site_id looks like a domain: use the id of the site (see Tracker.Check)"
+	case errors.Is(e.Err, ErrNotFound):
+		return "; set Config.SiteID, or the site of the event, to the id of a site of the account (Tracker.Check lists them)"
+	}
+	return ""
+}
+
+// looksLikeDomain reports whether id is a URL, or a host whose last label has letters only. The
+// contract refers to sites by id, never by domain. It does not fix the form of an id, so an id with dots
+// is not refused before the API has refused the event.
 func looksLikeDomain(id string) bool {
 	_, label, dotted := strings.Cut(hostname(id), ".")
 	label = label[strings.LastIndexByte(label, '.')+1:]

@@ -211,3 +211,31 @@ func TestARejectedEventOfADomainSaysThatSitesHaveIDs(t *testing.T) {
 	}
 	assert.NotContains(t, (&RejectedError{Body: []byte("shop.example.com"), Err: io.EOF}).Error(), hint)
 }
+
+func TestARejectedEventOfAMissingSiteSaysWhereTheSiteIsSet(t *testing.T) {
+	t.Parallel()
+	const hint = "; set Config.SiteID, or the site of the event, to the id of a site of the account (Tracker.Check lists them)"
+	body := []byte(`{"site_id":"site_nothere","name":"n"}`)
+	for err, hinted := range map[error]bool{
+		&APIError{Code: "not_found", Status: 404, Message: "no"}: true,
+		&APIError{Code: "invalid", Status: 400, Message: "no"}:   false,
+		io.EOF: false,
+	} {
+		assert.Equal(t, hinted, strings.HasSuffix((&RejectedError{Body: body, Err: err}).Error(), hint), err)
+	}
+}
+
+func TestARejectedEventHasItsNameAndSite(t *testing.T) {
+	t.Parallel()
+	for body, event := range map[string]string{
+		`{"site_id":"site_1","name":"order_paid","url":"https://example.com/"}`: `event order_paid of site_1 (00000000-0000-0000-0000-000000000000)`,
+		`{"site_id":"site 1","name":"Order \"paid\"\n"}`:                        `event "Order \"paid\"\n" of "site 1" (00000000-0000-0000-0000-000000000000)`,
+		`{"site_id":"s","name":"` + strings.Repeat("n", 200) + `"}`:             `event ` + strings.Repeat("n", 100) + ` of s (00000000-0000-0000-0000-000000000000)`,
+		`{"site_id":"s","name":""}`:                                             `event "" of s (00000000-0000-0000-0000-000000000000)`,
+		"no JSON":                                                               `event 00000000-0000-0000-0000-000000000000`,
+		"{}":                                                                    `event 00000000-0000-0000-0000-000000000000`,
+	} {
+		e := &RejectedError{Body: []byte(body), Err: &APIError{Code: "invalid", Status: 400, Message: "no"}}
+		assert.EqualError(t, e, "footfall: "+event+" rejected: the API answered 400 invalid: no")
+	}
+}

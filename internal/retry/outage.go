@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -22,7 +23,8 @@ type Log struct {
 // logEvery is the least time between two lines for the same reason.
 const logEvery = time.Minute
 
-// Began returns a line about events that are not accepted. If all is false, others are.
+// Began returns a line about events that are not accepted. If all is false, others are. The site and
+// the name of an event are JSON texts, which the line has as plain text.
 func (l *Log) Began(c Class, all bool, site, name string, err error, now time.Time) (line func()) {
 	if now.Sub(l.last[c]) < logEvery {
 		return nil
@@ -33,7 +35,7 @@ func (l *Log) Began(c Class, all bool, site, name string, err error, now time.Ti
 	}
 	if !all {
 		return func() {
-			l.To.Warn("footfall: "+l.Of+" does not accept events of this name or site; they are kept and retried, others are sent", "site", site, "name", name, "error", err)
+			l.To.Warn("footfall: "+l.Of+" does not accept events of this name or site; they are kept and retried, others are sent", "site", plain(site), "name", plain(name), "error", err)
 		}
 	}
 	return func() {
@@ -46,6 +48,14 @@ func (l *Log) Began(c Class, all bool, site, name string, err error, now time.Ti
 			l.To.Error("footfall: the server is not the Site Analytics API; events are held; check BaseURL", "error", err)
 		}
 	}
+}
+
+// plain returns the string that a JSON text is, or the text itself if it is none.
+func plain(text string) (s string) {
+	if json.Unmarshal([]byte(text), &s) != nil {
+		return text
+	}
+	return s
 }
 
 // Ended returns a line about events that are accepted again.
