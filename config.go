@@ -187,11 +187,12 @@ type Config struct {
 	Transport Transport
 
 	// Logger receives a line when an outage, a refused key or a loss of events begins, and when
-	// it ends, and a line an hour for each key whose values are redacted; none per event, and
-	// none once Close has returned. A handler that panics or calls
-	// runtime.Goexit loses the line and nothing else. A handler that blocks holds its goroutine
-	// for a second; up to 64 later lines wait, and the others are counted. Track never logs.
-	// Defaults to slog.Default().
+	// it ends; at most one a minute about events that Track or the API refused; one if Close has
+	// lost events; and one an hour for each key whose values are redacted. There are none per
+	// event, and none once Close has returned. Goroutines of the tracker write the lines, never the
+	// caller of Track. A handler that panics or calls runtime.Goexit loses the line and nothing
+	// else. A handler that blocks holds its goroutine for a second; up to 64 later lines wait, and
+	// the others are counted. Defaults to slog.Default().
 	Logger *slog.Logger
 
 	// OnRejected is called for each accepted event that the API refused for good. Goroutines of

@@ -35,17 +35,17 @@ func (l *Log) Began(c Class, all bool, site, name string, err error, now time.Ti
 	}
 	if !all {
 		return func() {
-			l.To.Warn("footfall: "+l.Of+" does not accept events of this name or site; they are kept and retried, others are sent", "site", plain(site), "name", plain(name), "error", err)
+			l.To.Warn("footfall: "+l.Of+" does not accept events of this name or site; they are retried until the tracker closes, and others are sent", "site", plain(site), "name", plain(name), "error", err)
 		}
 	}
 	return func() {
 		switch c {
 		case Later:
-			l.To.Warn("footfall: "+l.Of+" does not accept events; they are kept and retried", "error", err)
+			l.To.Warn("footfall: "+l.Of+" does not accept events; they are retried until the tracker closes", "error", err)
 		case Forbidden, KeyRefused:
-			l.To.Error("footfall: the API refuses the key; events are held until it is accepted", "error", err)
+			l.To.Error("footfall: the API refuses the key; events are held until it is accepted or the tracker closes", "error", err)
 		default:
-			l.To.Error("footfall: the server is not the Site Analytics API; events are held; check BaseURL", "error", err)
+			l.To.Error("footfall: the server is not the Site Analytics API; events are held until it is or the tracker closes; check BaseURL", "error", err)
 		}
 	}
 }
@@ -77,6 +77,6 @@ func (l *Log) Suspect(id uuid.UUID, err error, now time.Time) (line func()) {
 	}
 	l.suspect = now
 	return func() {
-		l.To.Warn("footfall: an event fails although "+l.Of+" accepts others; it is kept and retried", "id", id, "error", err)
+		l.To.Warn("footfall: an event fails although "+l.Of+" accepts others; it is retried until the tracker closes", "id", id, "error", err)
 	}
 }
