@@ -228,7 +228,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	}
 	if err := json.Unmarshal(a.Body, into); err != nil {
 		// Not wrapped: errors of encoding/json and time contain the value, which may be long.
-		return fmt.Errorf("footfall: the API answered 200 without the documented JSON; check BaseURL: %s", a.Excerpt(err.Error()))
+		return fmt.Errorf("footfall: the server answered 200 without the documented JSON; something other than the API answers; check BaseURL: %s", a.Excerpt(err.Error()))
 	}
 	return nil
 }

@@ -54,9 +54,10 @@ func (e *FieldError) Error() string { return "footfall: " + e.Field + ": " + e.R
 
 // APIError is an answer of the API other than success.
 //
-// Code, Message and Status come from the API's error body (contract, section Errors). If the
-// answer has no such body, Code is empty and Message holds the beginning of the answer, at most
-// 512 bytes and without the API key.
+// Code, Message and Status come from the API's error body, which is a JSON object with the fields
+// error, message and status (contract, section Errors). If the answer has no such body, Code is empty
+// and Message says what to check and has the beginning of the answer, at most 512 bytes and without
+// the API key.
 type APIError struct {
 	Code    string // machine-readable, such as "not_found"; may be empty
 	Message string // for humans
@@ -65,7 +66,7 @@ type APIError struct {
 
 func (e *APIError) Error() string {
 	if e.Code == "" {
-		return fmt.Sprintf("footfall: the API answered %d: %s", e.Status, e.Message)
+		return fmt.Sprintf("footfall: the server answered %d: %s", e.Status, e.Message) // perhaps not the API
 	}
 	return fmt.Sprintf("footfall: the API answered %d %s: %s", e.Status, e.Code, e.Message)
 }
