@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -65,21 +64,21 @@ type Client struct {
 // NewClient checks cfg. It does no I/O.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	timeout := cmp.Or(cfg.Timeout, 30*time.Second)
-	maxBytes := cmp.Or(cfg.MaxEventBytes, 32<<10)
+	eventBytes := cmp.Or(cfg.MaxEventBytes, defaultEventBytes)
 	limits := cfg.Limits.withDefaults()
 	var p problems
 	p.report("BaseURL", checkBaseURL(cfg.BaseURL, cfg.AllowHTTP))
 	p.report("APIKey", checkKey(cfg.APIKey))
 	p.report("Timeout", checkDuration(timeout))
-	p.report("MaxEventBytes", checkCount(maxBytes, math.MaxInt))
-	limits.check(p.report)
+	p.report("MaxEventBytes", checkEventBytes(eventBytes))
+	limits.check(eventBytes, p.report)
 	if err := errors.Join(p...); err != nil {
 		return nil, err
 	}
 	const idle = 4 // connections kept
 	return &Client{
 		api:     wire.New(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, idle),
-		encoder: newEncoder("", "", maxBytes, limits, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
+		encoder: newEncoder("", "", eventBytes, limits, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
 		timeout: timeout,
 	}, nil
 }
@@ -141,6 +140,35 @@ func checkSiteID(id string) string {
 	_, err := appendHead(nil, id)
 	if bad, ok := errors.AsType[*FieldError](err); ok {
 		return bad.Reason
+	}
+	return ""
+}
+
+// checkCount checks a number whose zero was replaced by the default.
+func checkCount(n, limit int) string {
+	switch {
+	case n < 0:
+		return fmt.Sprintf("%d is negative; 0 is the default", n)
+	case n > limit:
+		return fmt.Sprintf("%d is more than %d", n, limit)
+	}
+	return ""
+}
+
+func checkEventBytes(n int) string {
+	if n >= 0 && n < leastEventBytes {
+		return fmt.Sprintf("%d is less than %d", n, leastEventBytes)
+	}
+	return checkCount(n, maxBytes)
+}
+
+// checkDuration checks a duration whose zero was replaced by the default.
+func checkDuration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return fmt.Sprintf("%v is negative; 0 is the default", d)
+	case d > maxDuration:
+		return fmt.Sprintf("%v is more than a year", d)
 	}
 	return ""
 }

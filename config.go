@@ -100,7 +100,8 @@ type Config struct {
 	MaxQueueBytes int
 
 	// MaxEventBytes bounds the encoded size of one event; Track refuses a larger one. Below 8
-	// KiB, a long URL or path of a request may make its event too large. Defaults to 32 KiB.
+	// KiB, a long URL or path of a request may make its event too large. At least 256. Defaults to
+	// 32 KiB.
 	MaxEventBytes int
 
 	// Limits bounds the fields of an event. Defaults to the limits of this project's collector.
@@ -265,7 +266,7 @@ func (e *environment) bool(name string) bool {
 	}
 	b, err := strconv.ParseBool(raw)
 	if err != nil {
-		e.report(name, "neither true nor false")
+		e.report(name, strconv.Quote(raw[:min(len(raw), 20)])+" is neither true nor false")
 	}
 	return b
 }
@@ -298,7 +299,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.MaxQueueEvents = cmp.Or(c.MaxQueueEvents, 50_000)
 	c.MaxQueueBytes = cmp.Or(c.MaxQueueBytes, 16<<20)
-	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, 32<<10)
+	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, defaultEventBytes)
 	c.Limits = c.Limits.withDefaults()
 	c.BatchSize = cmp.Or(c.BatchSize, 100)
 	c.FlushInterval = cmp.Or(c.FlushInterval, 20*time.Millisecond)
@@ -363,20 +364,19 @@ func (c *Config) checkPages(report func(field, reason string)) {
 	if !c.Page.valid() {
 		report("Page", "not one of PagePath, PageRoute and PageReferer")
 	}
-	switch {
-	case c.PageHeader == "":
-	case !chars.IsToken(c.PageHeader):
+	if c.PageHeader != "" && !chars.IsToken(c.PageHeader) {
 		report("PageHeader", "not the name of a header")
-	case len(c.Hosts) == 0:
+	}
+	if c.PageHeader != "" && len(c.Hosts) == 0 {
 		report("PageHeader", "requires Hosts, because otherwise a client could name any page")
 	}
 }
 
 func (c *Config) checkQueue(report func(field, reason string)) {
-	c.Limits.check(report)
+	c.Limits.check(c.MaxEventBytes, report)
 	report("MaxQueueEvents", checkCount(c.MaxQueueEvents, math.MaxInt))
-	report("MaxQueueBytes", checkCount(c.MaxQueueBytes, math.MaxInt))
-	report("MaxEventBytes", checkCount(c.MaxEventBytes, math.MaxInt))
+	report("MaxQueueBytes", checkCount(c.MaxQueueBytes, maxBytes))
+	report("MaxEventBytes", checkEventBytes(c.MaxEventBytes))
 	report("BatchSize", checkCount(c.BatchSize, math.MaxInt))
 	report("ShutdownTimeout", checkDuration(c.ShutdownTimeout))
 	report("CloseTimeout", checkDuration(c.CloseTimeout))
@@ -424,31 +424,18 @@ const (
 	// tracker sets some bytes aside for each that may be. No account needs as many.
 	maxInFlight = 4096
 
+	// maxBytes bounds the bounds in bytes: no computer has as much memory.
+	maxBytes = min(1<<40, math.MaxInt)
+
+	// defaultEventBytes is the default of MaxEventBytes.
+	defaultEventBytes = 32 << 10
+
+	// leastEventBytes is the least Config.MaxEventBytes. An event has a site, a name and a URL.
+	leastEventBytes = 256
+
 	// maxDuration bounds all durations, because sums and multiples of them must not overflow.
 	maxDuration = 365 * 24 * time.Hour
 )
-
-// checkCount checks a number whose zero was replaced by the default.
-func checkCount(n, limit int) string {
-	switch {
-	case n < 0:
-		return "negative"
-	case n > limit:
-		return fmt.Sprintf("%d is more than %d", n, limit)
-	}
-	return ""
-}
-
-// checkDuration checks a duration whose zero was replaced by the default.
-func checkDuration(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "negative"
-	case d > maxDuration:
-		return fmt.Sprintf("%v is more than a year", d)
-	}
-	return ""
-}
 
 func checkDefaultURL(raw string, limit int) string {
 	if len(raw) > limit {

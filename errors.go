@@ -43,8 +43,10 @@ var (
 	ErrNotFound = errors.New("footfall: not found")
 )
 
-// FieldError reports a wrong field of an event, a Config or a Rule. It never repeats the value,
-// which may be personal or secret.
+// FieldError reports a wrong field of an event, a Config or a Rule. It never repeats the API key, a
+// URL, the name of an event or the value of a prop, which may be personal or secret. It may repeat
+// numbers and hosts of a Config, the beginning of an environment variable that is true or false, and
+// the route and the wildcards of a Rule. Field has the key of a prop, shortened.
 type FieldError struct {
 	Field  string // such as `name`, `props["plan"]` or `Config.BaseURL`
 	Reason string
