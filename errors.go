@@ -38,8 +38,7 @@ var (
 	// not counted.
 	ErrNoTracker = errors.New("footfall: no tracker in the context: pass the context of a request below the middleware (in gin c.Request.Context())")
 
-	// ErrNotFound matches an [*APIError] that says that the account has no such site (contract,
-	// section Errors).
+	// ErrNotFound matches an [*APIError] whose code is not_found: the account has no such site.
 	ErrNotFound = errors.New("footfall: not found")
 )
 
@@ -57,7 +56,7 @@ func (e *FieldError) Error() string { return "footfall: " + e.Field + ": " + e.R
 // APIError is an answer of the API other than success.
 //
 // Code, Message and Status come from the API's error body, which is a JSON object with the fields
-// error, message and status (contract, section Errors). If the answer has no such body, Code is empty
+// error, message and status. If the answer has no such body, Code is empty
 // and Message says what to check and has the beginning of the answer, at most 512 bytes and without
 // the API key.
 type APIError struct {

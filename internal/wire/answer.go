@@ -18,7 +18,7 @@ type Answer struct {
 	Key        func() string // the API key, which a server may repeat; nil if there is none
 }
 
-// errorBody is the error shape of the contract, section Errors.
+// errorBody is the API's error body, which docs/delivery.md describes.
 type errorBody struct {
 	Error   string `json:"error"`
 	Message string `json:"message"`
