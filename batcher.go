@@ -240,7 +240,9 @@ func (s *Source) takeHeld(one []Record, p retry.Pick) bool {
 
 // Retry gives back a record whose attempt failed because of err. The record is due again after
 // wait, or at once when the tracker closes. A record that was taken while the tracker was
-// closing is due again only if the API has settled one since it began to close.
+// closing is due again only if a record of this Source is settled after that, other than as
+// OutcomeLost. The transports of this package, which do not call Retry, also send such a record
+// again if the API has settled an event at any time in the life of the process, or if they store events.
 func (s *Source) Retry(r Record, wait time.Duration, err error) {
 	r.attempts.Failures++
 	s.hold(r, retry.Event[*Record]{Wait: wait, Err: err}, retry.Block{}, time.Now())

@@ -357,3 +357,40 @@ func TestAnyAnswerWhileTheTrackerClosesMakesFailedEventsDueAgain(t *testing.T) {
 		assert.Equal(t, due, waiting, o)
 	}
 }
+
+// Three quarters of the queue are in use when the API accepts no event of a name and accepts others.
+func TestARefusalForTheLastQuarterOfTheQueueSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(poisoned(answerStatus(500)))
+		tracker := start(t, f, func(c *footfall.Config) { c.MaxQueueEvents = 100 })
+		var err error
+		for range 300 {
+			track(t, tracker, 1)
+			err = tracker.Track(t.Context(), "poison")
+			if err != nil {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		require.ErrorIs(t, err, footfall.ErrQueueFull)
+		require.Less(t, tracker.Stats().Queued, uint64(80))
+		assert.EqualError(t, err, "footfall: queue full: the event was not accepted, because others of its name or site fail, and the last quarter of the queue is for events that do not")
+		assert.NotErrorIs(t, err, footfall.ErrClosed)
+		assert.Zero(t, testing.AllocsPerRun(10, func() { _ = tracker.Track(t.Context(), "poison") }))
+		assert.Error(t, closeWithin(tracker, time.Second))
+	})
+}
+
+func TestAnEventThatIsDroppedAsTheOldestIsNotLoggedAsNotAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(answerDown)
+		tracker := start(t, f, j.into, func(c *footfall.Config) { c.DropOldest, c.MaxQueueEvents = true, 10 })
+		track(t, tracker, 100)
+		synctest.Wait()
+		assert.Contains(t, j.String(), `last_error="footfall: queue full: the oldest event was dropped"`)
+		assert.NotContains(t, j.String(), "not accepted")
+		assert.Error(t, closeWithin(tracker, time.Millisecond))
+	})
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/queue"
@@ -64,21 +64,21 @@ type Client struct {
 // NewClient checks cfg. It does no I/O.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	timeout := cmp.Or(cfg.Timeout, 30*time.Second)
-	maxBytes := cmp.Or(cfg.MaxEventBytes, 32<<10)
+	eventBytes := cmp.Or(cfg.MaxEventBytes, defaultEventBytes)
 	limits := cfg.Limits.withDefaults()
 	var p problems
 	p.report("BaseURL", checkBaseURL(cfg.BaseURL, cfg.AllowHTTP))
 	p.report("APIKey", checkKey(cfg.APIKey))
 	p.report("Timeout", checkDuration(timeout))
-	p.report("MaxEventBytes", checkCount(maxBytes, math.MaxInt))
-	limits.check(p.report)
+	p.report("MaxEventBytes", checkEventBytes(eventBytes))
+	limits.check(eventBytes, p.report)
 	if err := errors.Join(p...); err != nil {
 		return nil, err
 	}
 	const idle = 4 // connections kept
 	return &Client{
 		api:     wire.New(cfg.BaseURL, cfg.APIKey, cfg.HTTPClient, idle),
-		encoder: newEncoder("", "", maxBytes, limits, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
+		encoder: newEncoder("", "", eventBytes, limits, pii.New(cfg.AllowPII, cfg.AllowPIIKeys)),
 		timeout: timeout,
 	}, nil
 }
@@ -123,6 +123,52 @@ func checkKey(key string) string {
 		if key[i] <= ' ' || key[i] >= 0x7f {
 			return "contains a space, a line break or another character that is not valid in an HTTP header"
 		}
+	}
+	return ""
+}
+
+func checkSiteID(id string) string {
+	if strings.TrimSpace(id) == "" {
+		return "empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)"
+	}
+	if strings.ContainsFunc(id, unicode.IsSpace) {
+		return "contains white space: set it to the id of a site of the account alone (FOOTFALL_SITE_ID)"
+	}
+	if strings.Contains(id, "://") {
+		return "is a URL: set it to the id of the site, which Tracker.Check finds (FOOTFALL_SITE_ID)"
+	}
+	_, err := appendHead(nil, id)
+	if bad, ok := errors.AsType[*FieldError](err); ok {
+		return bad.Reason
+	}
+	return ""
+}
+
+// checkCount checks a number whose zero was replaced by the default.
+func checkCount(n, limit int) string {
+	switch {
+	case n < 0:
+		return fmt.Sprintf("%d is negative; 0 is the default", n)
+	case n > limit:
+		return fmt.Sprintf("%d is more than %d", n, limit)
+	}
+	return ""
+}
+
+func checkEventBytes(n int) string {
+	if n >= 0 && n < leastEventBytes {
+		return fmt.Sprintf("%d is less than %d", n, leastEventBytes)
+	}
+	return checkCount(n, maxBytes)
+}
+
+// checkDuration checks a duration whose zero was replaced by the default.
+func checkDuration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return fmt.Sprintf("%v is negative; 0 is the default", d)
+	case d > maxDuration:
+		return fmt.Sprintf("%v is more than a year", d)
 	}
 	return ""
 }
@@ -210,7 +256,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	}
 	if err := json.Unmarshal(a.Body, into); err != nil {
 		// Not wrapped: errors of encoding/json and time contain the value, which may be long.
-		return fmt.Errorf("footfall: the API answered 200 without the documented JSON; check BaseURL: %s", a.Excerpt(err.Error()))
+		return fmt.Errorf("footfall: the server answered 200 without the documented JSON; something other than the API answers; check BaseURL: %s", a.Excerpt(err.Error()))
 	}
 	return nil
 }
@@ -268,8 +314,9 @@ func (e *CheckError) Unwrap() error { return e.Err }
 // Config.Transport is set, is a [*FieldError].
 //
 // [New] does no I/O, so call Check when a program starts, or in its readiness probe. An error does
-// not stop the tracker: events wait until the API accepts them. Config.AttemptTimeout and ctx bound
-// the call. Check does not use Config.Transport. It returns nil if the tracker is nil or disabled.
+// not stop the tracker. While the API is away or refuses the key, events wait. If the site does not
+// exist, the API rejects each of its events, and they are lost: Stats.Rejected counts them.
+// Config.AttemptTimeout and ctx bound the call. Check does not use Config.Transport. It returns nil if the tracker is nil or disabled.
 func (t *Tracker) Check(ctx context.Context) error {
 	if t.inactive() {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
@@ -70,6 +71,39 @@ func TestCloseReturnsAtItsDeadlineWithTheAccount(t *testing.T) {
 		assert.Equal(t, uint64(60), s.Dropped)
 		balanced(t, s)
 	})
+}
+
+// An application may not look at the error, such as with defer tracker.Close(ctx).
+func TestEventsThatCloseLosesAreALineOfTheLog(t *testing.T) {
+	for name, row := range map[string]struct {
+		answer answerFunc
+		time   time.Duration // of Close; zero is a context that has ended
+		line   string        // none if it is empty
+	}{
+		"its context has ended":  {answerHang, 0, `msg="footfall: Close has lost events" lost=100 delivered=0 rejected=0 stored=0 error="context deadline exceeded`},
+		"the API is away":        {answerDown, time.Minute, `msg="footfall: Close has lost events" lost=100 delivered=0 rejected=0 stored=0 error="footfall: api.example.com: connection refused"`},
+		"no event is lost":       {answerStatus(202), time.Minute, ""},
+		"all events are refused": {answerRefused(400), time.Minute, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, j := newFakeNet(), &journal{}
+				f.set(row.answer)
+				tracker := start(t, f, j.into)
+				track(t, tracker, 100)
+				err := closeWithin(tracker, row.time)
+				if row.line == "" {
+					require.NoError(t, err)
+					assert.Zero(t, j.Lines(slog.LevelError), j.String())
+					return
+				}
+				require.Error(t, err)
+				assert.Equal(t, 1, j.Lines(slog.LevelError), j.String())
+				assert.Contains(t, j.String(), "level=ERROR "+row.line)
+				assert.NotContains(t, j.String(), "are kept")
+			})
+		})
+	}
 }
 
 func TestCloseGivesEveryEventOneLastAttempt(t *testing.T) {

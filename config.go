@@ -34,8 +34,9 @@ type Config struct {
 	APIKey string `json:"-"`
 
 	// SiteID is the site of events for which neither [Event.SiteID], nor [Rule.SiteID], nor the
-	// context ([WithSite]) names one. It is the id of a site of the API, not a domain.
-	// Required.
+	// context ([WithSite]) names one. It is the id of a site of the API, not a domain, and has no
+	// white space. [Tracker.Check] finds out whether the site exists: the API rejects every event of
+	// one that does not. Required.
 	SiteID string
 
 	// DefaultURL is the URL of events that have no page, such as events of background jobs. It
@@ -100,7 +101,8 @@ type Config struct {
 	MaxQueueBytes int
 
 	// MaxEventBytes bounds the encoded size of one event; Track refuses a larger one. Below 8
-	// KiB, a long URL or path of a request may make its event too large. Defaults to 32 KiB.
+	// KiB, a long URL or path of a request may make its event too large. At least 256. Defaults to
+	// 32 KiB.
 	MaxEventBytes int
 
 	// Limits bounds the fields of an event. Defaults to the limits of this project's collector.
@@ -187,11 +189,12 @@ type Config struct {
 	Transport Transport
 
 	// Logger receives a line when an outage, a refused key or a loss of events begins, and when
-	// it ends, and a line an hour for each key whose values are redacted; none per event, and
-	// none once Close has returned. A handler that panics or calls
-	// runtime.Goexit loses the line and nothing else. A handler that blocks holds its goroutine
-	// for a second; up to 64 later lines wait, and the others are counted. Track never logs.
-	// Defaults to slog.Default().
+	// it ends; at most one a minute about events that Track or the API refused; one if Close has
+	// lost events; and one an hour for each key whose values are redacted. There are none per
+	// event, and none once Close has returned. Goroutines of the tracker write the lines, never the
+	// caller of Track. A handler that panics or calls runtime.Goexit loses the line and nothing
+	// else. A handler that blocks holds its goroutine for a second; up to 64 later lines wait, and
+	// the others are counted. Defaults to slog.Default().
 	Logger *slog.Logger
 
 	// OnRejected is called for each accepted event that the API refused for good. Goroutines of
@@ -265,7 +268,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.MaxQueueEvents = cmp.Or(c.MaxQueueEvents, 50_000)
 	c.MaxQueueBytes = cmp.Or(c.MaxQueueBytes, 16<<20)
-	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, 32<<10)
+	c.MaxEventBytes = cmp.Or(c.MaxEventBytes, defaultEventBytes)
 	c.Limits = c.Limits.withDefaults()
 	c.BatchSize = cmp.Or(c.BatchSize, 100)
 	c.FlushInterval = cmp.Or(c.FlushInterval, 20*time.Millisecond)
@@ -330,20 +333,19 @@ func (c *Config) checkPages(report func(field, reason string)) {
 	if !c.Page.valid() {
 		report("Page", "not one of PagePath, PageRoute and PageReferer")
 	}
-	switch {
-	case c.PageHeader == "":
-	case !chars.IsToken(c.PageHeader):
+	if c.PageHeader != "" && !chars.IsToken(c.PageHeader) {
 		report("PageHeader", "not the name of a header")
-	case len(c.Hosts) == 0:
+	}
+	if c.PageHeader != "" && len(c.Hosts) == 0 {
 		report("PageHeader", "requires Hosts, because otherwise a client could name any page")
 	}
 }
 
 func (c *Config) checkQueue(report func(field, reason string)) {
-	c.Limits.check(report)
+	c.Limits.check(c.MaxEventBytes, report)
 	report("MaxQueueEvents", checkCount(c.MaxQueueEvents, math.MaxInt))
-	report("MaxQueueBytes", checkCount(c.MaxQueueBytes, math.MaxInt))
-	report("MaxEventBytes", checkCount(c.MaxEventBytes, math.MaxInt))
+	report("MaxQueueBytes", checkCount(c.MaxQueueBytes, maxBytes))
+	report("MaxEventBytes", checkEventBytes(c.MaxEventBytes))
 	report("BatchSize", checkCount(c.BatchSize, math.MaxInt))
 	report("ShutdownTimeout", checkDuration(c.ShutdownTimeout))
 	report("CloseTimeout", checkDuration(c.CloseTimeout))
@@ -391,42 +393,18 @@ const (
 	// tracker sets some bytes aside for each that may be. No account needs as many.
 	maxInFlight = 4096
 
+	// maxBytes bounds the bounds in bytes: no computer has as much memory.
+	maxBytes = min(1<<40, math.MaxInt)
+
+	// defaultEventBytes is the default of MaxEventBytes.
+	defaultEventBytes = 32 << 10
+
+	// leastEventBytes is the least Config.MaxEventBytes. An event has a site, a name and a URL.
+	leastEventBytes = 256
+
 	// maxDuration bounds all durations, because sums and multiples of them must not overflow.
 	maxDuration = 365 * 24 * time.Hour
 )
-
-// checkCount checks a number whose zero was replaced by the default.
-func checkCount(n, limit int) string {
-	switch {
-	case n < 0:
-		return "negative"
-	case n > limit:
-		return fmt.Sprintf("%d is more than %d", n, limit)
-	}
-	return ""
-}
-
-// checkDuration checks a duration whose zero was replaced by the default.
-func checkDuration(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "negative"
-	case d > maxDuration:
-		return fmt.Sprintf("%v is more than a year", d)
-	}
-	return ""
-}
-
-func checkSiteID(id string) string {
-	if strings.TrimSpace(id) == "" {
-		return "empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)"
-	}
-	_, err := appendHead(nil, id)
-	if bad, ok := errors.AsType[*FieldError](err); ok {
-		return bad.Reason
-	}
-	return ""
-}
 
 func checkDefaultURL(raw string, limit int) string {
 	if len(raw) > limit {

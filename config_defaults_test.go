@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// New sets nothing aside for bounds of the queue, so any number is fine.
+// New sets nothing aside for bounds of the queue.
 func TestTheLargestNumbersWork(t *testing.T) {
 	t.Parallel()
 	cfg := rightConfig()
-	cfg.MaxQueueEvents, cfg.MaxQueueBytes, cfg.MaxEventBytes, cfg.BatchSize = math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt
-	cfg.Limits = noLimits
+	cfg.MaxQueueEvents, cfg.MaxQueueBytes, cfg.MaxEventBytes, cfg.BatchSize = math.MaxInt, maxBytes, maxBytes, math.MaxInt
+	cfg.Limits = Limits{Name: maxBytes, URL: maxBytes, Props: math.MaxInt, PropKey: maxBytes, PropText: maxBytes}
 	cfg.DefaultURL, cfg.Transport = "https://example.com/", settling{}
 	tracker, err := New(cfg)
 	require.NoError(t, err)

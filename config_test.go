@@ -1,6 +1,7 @@
 package footfall
 
 import (
+	"cmp"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -173,31 +174,47 @@ func TestConfigOtherFields(t *testing.T) {
 		change func(*Config)
 		wrong  []string
 	}{
-		"key with a blank":               {func(c *Config) { c.APIKey = "sk live" }, []string{"APIKey"}},
-		"key with a line break":          {func(c *Config) { c.APIKey = "sk\r\nX: y" }, []string{"APIKey"}},
-		"key that is not ASCII":          {func(c *Config) { c.APIKey = "schlüssel" }, []string{"APIKey"}},
-		"key with DEL":                   {func(c *Config) { c.APIKey = "sk\x7f" }, []string{"APIKey"}},
-		"key in quotation marks":         {func(c *Config) { c.APIKey = `"sk_live"` }, []string{"APIKey"}},
-		"site of bad UTF-8":              {func(c *Config) { c.SiteID = "\xff" }, []string{"SiteID"}},
-		"default URL, relative":          {func(c *Config) { c.DefaultURL = "/x" }, []string{"DefaultURL"}},
-		"default URL":                    {func(c *Config) { c.DefaultURL = "https://example.com/?a=b#c" }, nil},
-		"public URL with a query":        {func(c *Config) { c.PublicURL = "https://example.com/?a" }, []string{"PublicURL"}},
-		"public URL with a hash":         {func(c *Config) { c.PublicURL = "https://example.com/#a" }, []string{"PublicURL"}},
-		"public URL without scheme":      {func(c *Config) { c.PublicURL = "example.com" }, []string{"PublicURL"}},
-		"public URL with a quote":        {func(c *Config) { c.PublicURL = `https://example.com/"` }, []string{"PublicURL"}},
-		"public URL that is long":        {func(c *Config) { c.PublicURL = "https://example.com/" + strings.Repeat("x", 1100) }, []string{"PublicURL"}},
-		"hosts":                          {func(c *Config) { c.Hosts = []string{"example.com", "*.example.com", "127.0.0.1:8080", "[::1]"} }, nil},
-		"a host with a scheme":           {func(c *Config) { c.Hosts = []string{"https://example.com"} }, []string{"Hosts"}},
-		"a host that is empty":           {func(c *Config) { c.Hosts = []string{"example.com", ""} }, []string{"Hosts"}},
-		"a wildcard as the first host":   {func(c *Config) { c.Hosts = []string{"*.example.com"} }, []string{"Hosts"}},
-		"a page of the route":            {func(c *Config) { c.Page = PageRoute }, nil},
-		"a page that is none":            {func(c *Config) { c.Page = PageReferer + 1 }, []string{"Page"}},
-		"a header for the page":          {func(c *Config) { c.PageHeader, c.Hosts = "X-Page", []string{"example.com"} }, nil},
-		"a header without hosts":         {func(c *Config) { c.PageHeader = "X-Page" }, []string{"PageHeader"}},
-		"a header that is none":          {func(c *Config) { c.PageHeader, c.Hosts = "X Page", []string{"example.com"} }, []string{"PageHeader"}},
-		"public URL with a path":         {func(c *Config) { c.PublicURL = "https://example.com/shop/" }, nil},
-		"queue less than an event":       {func(c *Config) { c.MaxQueueBytes = 100 }, []string{"MaxQueueBytes"}},
-		"event as large as the queue":    {func(c *Config) { c.MaxQueueBytes, c.MaxEventBytes = 100, 100 }, nil},
+		"key with a blank":              {func(c *Config) { c.APIKey = "sk live" }, []string{"APIKey"}},
+		"key with a line break":         {func(c *Config) { c.APIKey = "sk\r\nX: y" }, []string{"APIKey"}},
+		"key that is not ASCII":         {func(c *Config) { c.APIKey = "schlüssel" }, []string{"APIKey"}},
+		"key with DEL":                  {func(c *Config) { c.APIKey = "sk\x7f" }, []string{"APIKey"}},
+		"key in quotation marks":        {func(c *Config) { c.APIKey = `"sk_live"` }, []string{"APIKey"}},
+		"site of bad UTF-8":             {func(c *Config) { c.SiteID = "\xff" }, []string{"SiteID"}},
+		"site with a space in front":    {func(c *Config) { c.SiteID = " site_1" }, []string{"SiteID"}},
+		"site with a line break":        {func(c *Config) { c.SiteID = "site_1\n" }, []string{"SiteID"}},
+		"site with a space":             {func(c *Config) { c.SiteID = "site 1" }, []string{"SiteID"}},
+		"site that is a URL":            {func(c *Config) { c.SiteID = "https://shop.example.com" }, []string{"SiteID"}},
+		"site that may be a domain":     {func(c *Config) { c.SiteID = "shop.example.com" }, nil},
+		"site of any other form":        {func(c *Config) { c.SiteID = "01JD:/ä#?" }, nil},
+		"default URL, relative":         {func(c *Config) { c.DefaultURL = "/x" }, []string{"DefaultURL"}},
+		"default URL":                   {func(c *Config) { c.DefaultURL = "https://example.com/?a=b#c" }, nil},
+		"public URL with a query":       {func(c *Config) { c.PublicURL = "https://example.com/?a" }, []string{"PublicURL"}},
+		"public URL with a hash":        {func(c *Config) { c.PublicURL = "https://example.com/#a" }, []string{"PublicURL"}},
+		"public URL without scheme":     {func(c *Config) { c.PublicURL = "example.com" }, []string{"PublicURL"}},
+		"public URL with a quote":       {func(c *Config) { c.PublicURL = `https://example.com/"` }, []string{"PublicURL"}},
+		"public URL that is long":       {func(c *Config) { c.PublicURL = "https://example.com/" + strings.Repeat("x", 1100) }, []string{"PublicURL"}},
+		"hosts":                         {func(c *Config) { c.Hosts = []string{"example.com", "*.example.com", "127.0.0.1:8080", "[::1]"} }, nil},
+		"a host with a scheme":          {func(c *Config) { c.Hosts = []string{"https://example.com"} }, []string{"Hosts"}},
+		"a host that is empty":          {func(c *Config) { c.Hosts = []string{"example.com", ""} }, []string{"Hosts"}},
+		"a wildcard as the first host":  {func(c *Config) { c.Hosts = []string{"*.example.com"} }, []string{"Hosts"}},
+		"a page of the route":           {func(c *Config) { c.Page = PageRoute }, nil},
+		"a page that is none":           {func(c *Config) { c.Page = PageReferer + 1 }, []string{"Page"}},
+		"a header for the page":         {func(c *Config) { c.PageHeader, c.Hosts = "X-Page", []string{"example.com"} }, nil},
+		"a header without hosts":        {func(c *Config) { c.PageHeader = "X-Page" }, []string{"PageHeader"}},
+		"a bad header without hosts":    {func(c *Config) { c.PageHeader = "X Page" }, []string{"PageHeader", "PageHeader"}},
+		"a header that is none":         {func(c *Config) { c.PageHeader, c.Hosts = "X Page", []string{"example.com"} }, []string{"PageHeader"}},
+		"public URL with a path":        {func(c *Config) { c.PublicURL = "https://example.com/shop/" }, nil},
+		"queue less than an event":      {func(c *Config) { c.MaxQueueBytes = 100 }, []string{"MaxQueueBytes"}},
+		"event as large as the queue":   {func(c *Config) { c.MaxQueueBytes, c.MaxEventBytes = 256, 256 }, nil},
+		"event without room for a name": {func(c *Config) { c.MaxEventBytes = 255 }, []string{"MaxEventBytes"}},
+		"the largest queue":             {func(c *Config) { c.MaxQueueBytes = maxBytes }, nil},
+		"queue larger than memory":      {func(c *Config) { c.MaxQueueBytes = math.MaxInt }, []string{"MaxQueueBytes"}},
+		"event larger than memory":      {func(c *Config) { c.MaxEventBytes = math.MaxInt }, []string{"MaxEventBytes", "MaxQueueBytes"}},
+		"text as large as an event":     {func(c *Config) { c.Limits.PropText = 32 << 10 }, nil},
+		"texts larger than an event": {func(c *Config) {
+			c.Limits = Limits{Name: 1 << 16, URL: 1 << 16, PropKey: 1 << 16, PropText: math.MaxInt}
+		}, []string{"Limits.Name", "Limits.URL", "Limits.PropKey", "Limits.PropText"}},
+		"an event less than its limits":  {func(c *Config) { c.MaxEventBytes = 1000 }, nil},
 		"backoff upside down":            {func(c *Config) { c.BackoffMin = time.Hour }, []string{"BackoffMax"}},
 		"probe upside down":              {func(c *Config) { c.ProbeMax = time.Second }, []string{"ProbeMax"}},
 		"the most requests":              {func(c *Config) { c.MaxInFlight = 4096 }, nil},
@@ -353,7 +370,7 @@ func TestAnyVariableInTheEnvironmentDemandsTheOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			emptyEnvironment(t)
-			t.Setenv(name, "https://shop.example.com")
+			t.Setenv(name, cmp.Or(map[string]string{"FOOTFALL_SITE_ID": "site_1"}[name], "https://shop.example.com"))
 			_, err := New(ConfigFromEnvOrDisabled())
 			assert.Equal(t, want, fieldsOf(t, err))
 			t.Setenv(name, "") // as Compose passes on a variable that is missing
@@ -386,8 +403,8 @@ func TestNewReportsVariablesThatCannotBeRead(t *testing.T) {
 		{"FOOTFALL_DEFAULT_URL", "shop.example.com", "not absolute: it needs http:// or https:// and a host"},
 		{"FOOTFALL_PUBLIC_URL", "https://shop.example.com/?a=b", "must be a scheme, a host and a path in ASCII, without a query"},
 		{"FOOTFALL_TRUSTED_PROXIES", "10.0.0.1,10.0.0.0/40", "entry 2 is neither an address nor a prefix such as 10.0.0.0/8"},
-		{"FOOTFALL_ALLOW_HTTP", "yes", "neither true nor false"},
-		{"FOOTFALL_DISABLED", "tru", "neither true nor false"},
+		{"FOOTFALL_ALLOW_HTTP", "yes", `"yes" is neither true nor false`},
+		{"FOOTFALL_DISABLED", strings.Repeat("tru", 20), `"trutrutrutrutrutrutr" is neither true nor false`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			setRequired(t)
@@ -444,6 +461,28 @@ func (settling) Deliver(ctx context.Context, src *Source) {
 	}
 }
 
+func TestAReasonSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*Config){
+		"BatchSize: -3 is negative; 0 is the default":                                     func(c *Config) { c.BatchSize = -3 },
+		"FlushInterval: -1s is negative; 0 is the default":                                func(c *Config) { c.FlushInterval = -time.Second },
+		"MaxEventBytes: 10 is less than 256":                                              func(c *Config) { c.MaxEventBytes = 10 },
+		"MaxQueueBytes: 9223372036854775807 is more than 1099511627776":                   func(c *Config) { c.MaxQueueBytes = math.MaxInt },
+		"Limits.PropText: 65536 is more than MaxEventBytes, which is 32768 (the default)": func(c *Config) { c.Limits.PropText = 1 << 16 },
+		"Limits.Name: 19 is less than 20":                                                 func(c *Config) { c.Limits.Name = 19 },
+		"BaseURL: scheme is neither http nor https: begin with http:// or https://":       func(c *Config) { c.BaseURL = "localhost:8090" },
+		"BaseURL: not a URL: begin with http:// or https://":                              func(c *Config) { c.BaseURL = "127.0.0.1:8090" },
+		"BaseURL: not a URL": func(c *Config) { c.BaseURL = "https://api.example.com/%zz" },
+		"BaseURL: contains a user name or a password: remove them":    func(c *Config) { c.BaseURL = "https://u:p@api.example.com" },
+		"BaseURL: contains a control character, such as a line break": func(c *Config) { c.BaseURL = "https://api.example.com\n" },
+		"DefaultURL: contains a user name or a password: remove them": func(c *Config) { c.DefaultURL = "https://u:p@example.com" },
+	} {
+		cfg := rightConfig()
+		change(&cfg)
+		assert.EqualError(t, cfg.checkAsNewDoes(), "footfall: Config."+want)
+	}
+}
+
 func TestAFieldThatIsLessThanAnotherNamesBothValues(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Config){
@@ -451,8 +490,8 @@ func TestAFieldThatIsLessThanAnotherNamesBothValues(t *testing.T) {
 		"BackoffMax: 1ms is less than BackoffMin, which is 500ms (the default)": func(c *Config) { c.BackoffMax = time.Millisecond },
 		"BackoffMax: 1s is less than BackoffMin, which is 2s":                   func(c *Config) { c.BackoffMin, c.BackoffMax = 2*time.Second, time.Second },
 		"ProbeMax: 5m0s (the default) is less than ProbeMin, which is 1h0m0s":   func(c *Config) { c.ProbeMin = time.Hour },
-		"MaxQueueBytes: 100 is less than MaxEventBytes, which is 32768 (the default): the largest event could never be queued": func(c *Config) {
-			c.MaxQueueBytes = 100
+		"MaxQueueBytes: 300 is less than MaxEventBytes, which is 32768 (the default): the largest event could never be queued": func(c *Config) {
+			c.MaxQueueBytes = 300
 		},
 	} {
 		cfg := rightConfig()

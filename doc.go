@@ -15,9 +15,9 @@
 //	if err != nil {
 //		return err // names every mistake of the configuration
 //	}
-//	defer tracker.Close(ctx)
+//	defer tracker.Close(ctx) // it logs how many events are lost, if any
 //	if err := tracker.Check(ctx); err != nil {
-//		log.Print(err) // such as a refused key; events wait until the API accepts them
+//		log.Print(err) // a refused key, for which events wait, or a wrong site, whose events are lost
 //	}
 //
 //	tracker.Track(ctx, "invoice_paid", footfall.P("plan", "pro"), footfall.P("amount", 4999))
@@ -66,12 +66,17 @@
 // Transport that keeps it on disk. While the API is down, refuses the key, or gives
 // answers outside of its contract, events wait in the queue and delivery resumes by
 // itself; [Tracker.Outage] says since when and why. If the queue is full or the event is
-// bad, Track returns an error, counts it, and logs it at most once a minute.
+// bad, Track returns an error. [Stats] counts it, and the tracker logs such errors at most
+// once a minute, not on the caller's goroutine. Only [ErrNoTracker] is neither counted nor
+// logged, because there is no tracker.
 //
-// An event that the API does not accept delays no other: it waits by itself until its
-// next attempt. Close retries the remaining events while the API accepts anything and
-// its context allows. Its error, a [*CloseError], is the account of the lost events.
-// If the process is killed, the queue is lost.
+// An event that the API does not accept waits by itself until its next attempt. While the
+// API accepts one event a second of a name and site, an event of them is delivered within
+// [Config.FlushInterval], its turn and one attempt, whatever else fails; if it accepts none,
+// ten good events behind 200 that fail take at most 30 s. Close retries the remaining events
+// while its context allows, if the API has ever accepted one; if it never has, each event
+// gets one attempt. Its error, a [*CloseError], is the account of the lost events, and is
+// logged. If the process is killed, the queue is lost.
 //
 // Values that look like an e-mail address, an IP address, a payment card number or
 // a bearer token are replaced by "[redacted]"; see [Config.AllowPII]. URLs taken

@@ -6,18 +6,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/footfall-dev/footfall/internal/chars"
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // Errors that callers compare with errors.Is.
 var (
-	// ErrQueueFull is returned by Track when the event would exceed
-	// Config.MaxQueueEvents or Config.MaxQueueBytes. The event was not
-	// accepted; Stats.Refused counts it.
+	// ErrQueueFull is returned by Track when the event would exceed Config.MaxQueueEvents or
+	// Config.MaxQueueBytes. While events of a name or site fail and others are accepted, the last
+	// quarter of both bounds is for the others, unless Config.DropOldest is set: Track then returns
+	// an error that matches ErrQueueFull and says so. The event was not accepted; Stats.Refused
+	// counts it. The error of [Tracker.TrackDurable] matches ErrQueueFull, too, if the event was
+	// accepted and then dropped as the oldest.
 	ErrQueueFull = queue.ErrFull // "footfall: queue full: the event was not accepted"
 
 	// ErrClosed is returned by Track after Close was called. The event was not
@@ -33,13 +38,14 @@ var (
 	// not counted.
 	ErrNoTracker = errors.New("footfall: no tracker in the context: pass the context of a request below the middleware (in gin c.Request.Context())")
 
-	// ErrNotFound matches an [*APIError] that says that the account has no such site (contract,
-	// section Errors).
+	// ErrNotFound matches an [*APIError] whose code is not_found: the account has no such site.
 	ErrNotFound = errors.New("footfall: not found")
 )
 
-// FieldError reports a wrong field of an event, a Config or a Rule. It never repeats the value,
-// which may be personal or secret.
+// FieldError reports a wrong field of an event, a Config or a Rule. It never repeats the API key, a
+// URL, the name of an event or the value of a prop, which may be personal or secret. It may repeat
+// numbers and hosts of a Config, the beginning of an environment variable that is true or false, and
+// the route and the wildcards of a Rule. Field has the key of a prop, shortened.
 type FieldError struct {
 	Field  string // such as `name`, `props["plan"]` or `Config.BaseURL`
 	Reason string
@@ -49,9 +55,10 @@ func (e *FieldError) Error() string { return "footfall: " + e.Field + ": " + e.R
 
 // APIError is an answer of the API other than success.
 //
-// Code, Message and Status come from the API's error body (contract, section Errors). If the
-// answer has no such body, Code is empty and Message holds the beginning of the answer, at most
-// 512 bytes and without the API key.
+// Code, Message and Status come from the API's error body, which is a JSON object with the fields
+// error, message and status. If the answer has no such body, Code is empty
+// and Message says what to check and has the beginning of the answer, at most 512 bytes and without
+// the API key.
 type APIError struct {
 	Code    string // machine-readable, such as "not_found"; may be empty
 	Message string // for humans
@@ -60,7 +67,7 @@ type APIError struct {
 
 func (e *APIError) Error() string {
 	if e.Code == "" {
-		return fmt.Sprintf("footfall: the API answered %d: %s", e.Status, e.Message)
+		return fmt.Sprintf("footfall: the server answered %d: %s", e.Status, e.Message) // perhaps not the API
 	}
 	return fmt.Sprintf("footfall: the API answered %d %s: %s", e.Status, e.Code, e.Message)
 }
@@ -88,30 +95,51 @@ type RejectedError struct {
 	Err  error   // why, usually an *APIError
 }
 
+// Error names the event, by name, site and id, and why the API refused it. If the site does not exist,
+// it says where to set it.
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("footfall: event %s rejected: %s", e.ID, withoutPrefix(e.Err)) + domainHint(e.siteID())
+	siteID, name := e.siteAndName()
+	event := e.ID.String()
+	if siteID != "" || name != "" {
+		event = fmt.Sprintf("%s of %s (%s)", shown(name), shown(siteID), event)
+	}
+	return "footfall: event " + event + " rejected: " + withoutPrefix(e.Err) + e.siteHint(siteID)
 }
 
-// siteID returns the site of the event, or "".
-func (e *RejectedError) siteID() string {
+// siteAndName returns the site and the name of the event, or "".
+func (e *RejectedError) siteAndName() (siteID, name string) {
 	var event struct {
 		SiteID string `json:"site_id"`
+		Name   string `json:"name"`
 	}
 	_ = json.Unmarshal(e.Body, &event) // of another transport, it may be anything
-	return event.SiteID
+	return event.SiteID, event.Name
 }
 
-// domainHint returns what to add to the refusal of an event whose site looks like a domain, or "".
-// The contract refers to sites by id, never by domain. It does not fix the form of an id, so an id
-// with dots is not refused before the API has refused the event.
-func domainHint(siteID string) string {
-	if !looksLikeDomain(siteID) {
-		return ""
+// shown returns text of the application for an error: its beginning, quoted if it is not a word.
+func shown(text string) string {
+	text = text[:min(len(text), maxLogged)]
+	if text != "" && chars.IsToken(text) {
+		return text
 	}
-	return "; its site_id looks like a domain: use the id of the site (see Tracker.Check)"
+	return strconv.Quote(text)
 }
 
-// looksLikeDomain reports whether id is a URL, or a host whose last label has letters only.
+// siteHint returns what to add to the refusal of an event whose site does not exist, or looks like a
+// domain.
+func (e *RejectedError) siteHint(siteID string) string {
+	switch {
+	case looksLikeDomain(siteID):
+		return "; its site_id looks like a domain: use the id of the site (see Tracker.Check)"
+	case errors.Is(e.Err, ErrNotFound):
+		return "; set Config.SiteID, or the site of the event, to the id of a site of the account (Tracker.Check lists them)"
+	}
+	return ""
+}
+
+// looksLikeDomain reports whether id is a URL, or a host whose last label has letters only. The
+// contract refers to sites by id, never by domain. It does not fix the form of an id, so an id with dots
+// is not refused before the API has refused the event.
 func looksLikeDomain(id string) bool {
 	_, label, dotted := strings.Cut(hostname(id), ".")
 	label = label[strings.LastIndexByte(label, '.')+1:]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -43,15 +44,23 @@ func TestAPIErrorOfAnUnknownAnswerQuotesIt(t *testing.T) {
 		body   string
 		want   string
 	}{
-		"page":      {404, " <h1>\n\tNot\r\nFound</h1> ", "footfall: the API answered 404: not the API's error body: <h1> Not Found</h1>"},
-		"no body":   {502, " \n", "footfall: the API answered 502: no body; check BaseURL if this is not expected"},
-		"401":       {401, "", "footfall: the API answered 401: the key is refused; check APIKey; no body"},
-		"401 page":  {401, "<p>Log in</p>", "footfall: the API answered 401: the key is refused; check APIKey; not the API's error body: <p>Log in</p>"},
-		"401 JSON":  {401, `{"message":"Unauthorized"}`, `footfall: the API answered 401: the key is refused; check APIKey; not the API's error body: {"message":"Unauthorized"}`},
-		"403":       {403, "", "footfall: the API answered 403: the key is refused, or a firewall refuses this request; check APIKey; no body"},
-		"403 page":  {403, "blocked", "footfall: the API answered 403: the key is refused, or a firewall refuses this request; check APIKey; not the API's error body: blocked"},
-		"redirect":  {302, htmlPage, "footfall: the API answered 302: a redirect, which is never followed; check BaseURL"},
-		"not UTF-8": {500, "a\xff\xfeb", "footfall: the API answered 500: not the API's error body: a\uFFFDb"},
+		"page":      {404, " <h1>\n\tNot\r\nFound</h1> ", "footfall: the server answered 404: something other than the API answers; check BaseURL; the answer begins with <h1> Not Found</h1>"},
+		"long page": {404, "<!doctype html><html lang=\"en\"><head><title>Shop</title>" + strings.Repeat("<p>", 100), "footfall: the server answered 404: something other than the API answers; check BaseURL; the answer begins with <!doctype html><html lang=\"en\"><head><title>Shop</title><p><p…"},
+		"200":       {200, "ok", "footfall: the server answered 200: something other than the API answers; check BaseURL; the answer begins with ok"},
+		"nothing":   {404, "", "footfall: the server answered 404: something other than the API answers; check BaseURL; no body"},
+		"no body":   {502, " \n", "footfall: the server answered 502: no body; look at the log of the service, and of a proxy before it"},
+		"503":       {503, "", "footfall: the server answered 503: no body; look at the log of the service, and of a proxy before it"},
+		"503 page":  {503, "<p>Back soon</p>", "footfall: the server answered 503: not the API's error body: <p>Back soon</p>"},
+		"429":       {429, "", "footfall: the server answered 429: no body; the service, or a proxy before it, limits the rate of requests"},
+		"429 page":  {429, "slow down", "footfall: the server answered 429: not the API's error body: slow down"},
+		"408":       {408, "", "footfall: the server answered 408: no body"},
+		"401":       {401, "", "footfall: the server answered 401: the key is refused; check APIKey; no body"},
+		"401 page":  {401, "<p>Log in</p>", "footfall: the server answered 401: the key is refused; check APIKey; not the API's error body: <p>Log in</p>"},
+		"401 JSON":  {401, `{"message":"Unauthorized"}`, `footfall: the server answered 401: the key is refused; check APIKey; not the API's error body: {"message":"Unauthorized"}`},
+		"403":       {403, "", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check APIKey; no body"},
+		"403 page":  {403, "blocked", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check APIKey; not the API's error body: blocked"},
+		"redirect":  {302, htmlPage, "footfall: the server answered 302: a redirect, which is never followed; check BaseURL"},
+		"not UTF-8": {500, "a\xff\xfeb", "footfall: the server answered 500: not the API's error body: a\uFFFDb"},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +81,7 @@ func TestFailureWithoutAnAnswerIsTheErrorOfTheNetwork(t *testing.T) {
 func TestAPIErrorOfARefused202SaysSo(t *testing.T) {
 	t.Parallel()
 	a := wire.Answer{Status: 202, Body: []byte(`{"accepted":false}`)}
-	assert.EqualError(t, failure(&a), "footfall: the API answered 202: accepted is false")
+	assert.EqualError(t, failure(&a), "footfall: the server answered 202: accepted is false")
 }
 
 func TestErrorsInOtherErrorsHaveNoPrefix(t *testing.T) {
@@ -210,4 +219,50 @@ func TestARejectedEventOfADomainSaysThatSitesHaveIDs(t *testing.T) {
 		assert.Equal(t, domain, strings.HasSuffix(e.Error(), hint), site)
 	}
 	assert.NotContains(t, (&RejectedError{Body: []byte("shop.example.com"), Err: io.EOF}).Error(), hint)
+}
+
+func TestARejectedEventOfAMissingSiteSaysWhereTheSiteIsSet(t *testing.T) {
+	t.Parallel()
+	const hint = "; set Config.SiteID, or the site of the event, to the id of a site of the account (Tracker.Check lists them)"
+	body := []byte(`{"site_id":"site_nothere","name":"n"}`)
+	for err, hinted := range map[error]bool{
+		&APIError{Code: "not_found", Status: 404, Message: "no"}: true,
+		&APIError{Code: "invalid", Status: 400, Message: "no"}:   false,
+		io.EOF: false,
+	} {
+		assert.Equal(t, hinted, strings.HasSuffix((&RejectedError{Body: body, Err: err}).Error(), hint), err)
+	}
+}
+
+func TestARejectedEventHasItsNameAndSite(t *testing.T) {
+	t.Parallel()
+	for body, event := range map[string]string{
+		`{"site_id":"site_1","name":"order_paid","url":"https://example.com/"}`: `event order_paid of site_1 (00000000-0000-0000-0000-000000000000)`,
+		`{"site_id":"site 1","name":"Order \"paid\"\n"}`:                        `event "Order \"paid\"\n" of "site 1" (00000000-0000-0000-0000-000000000000)`,
+		`{"site_id":"s","name":"` + strings.Repeat("n", 200) + `"}`:             `event ` + strings.Repeat("n", 100) + ` of s (00000000-0000-0000-0000-000000000000)`,
+		`{"site_id":"s","name":""}`:                                             `event "" of s (00000000-0000-0000-0000-000000000000)`,
+		"no JSON":                                                               `event 00000000-0000-0000-0000-000000000000`,
+		"{}":                                                                    `event 00000000-0000-0000-0000-000000000000`,
+	} {
+		e := &RejectedError{Body: []byte(body), Err: &APIError{Code: "invalid", Status: 400, Message: "no"}}
+		assert.EqualError(t, e, "footfall: "+event+" rejected: the API answered 400 invalid: no")
+	}
+}
+
+func TestAClientThatUsesTheWrongSchemeSaysWhatToCheck(t *testing.T) {
+	t.Parallel()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	secured := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secured.StartTLS()
+	t.Cleanup(secured.Close)
+	for base, want := range map[string]string{
+		strings.Replace(plain.URL, "http:", "https:", 1):   "the server does not speak TLS on this port: check scheme and port of BaseURL",
+		strings.Replace(secured.URL, "https:", "http:", 1): "something other than the API answers; check BaseURL; the answer begins with Client sent an HTTP request to an HTTPS server.",
+	} {
+		client, err := NewClient(ClientConfig{BaseURL: base, APIKey: secretKey})
+		require.NoError(t, err)
+		assert.ErrorContains(t, client.Check(t.Context()), want)
+	}
 }

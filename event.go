@@ -54,7 +54,8 @@ func (id EventID) MarshalText() ([]byte, error) { return uuid.UUID(id).MarshalTe
 // Limits bounds the fields of an event. Track refuses an event beyond them, with the name of the
 // field, because the API would refuse it. The contract names no limits (section Limits): the
 // defaults are the limits of this project's collector. Set other limits for a service that has
-// others. [Config.MaxEventBytes] bounds the whole event and so every field, too.
+// others. [Config.MaxEventBytes] bounds the whole event and so every field, too; a limit of a text may
+// not exceed it, unless it is the default.
 type Limits struct {
 	// Name bounds the name, in characters. At least 20, because the middleware cuts longer
 	// automatic names and adds a hash. Defaults to 120.
@@ -85,18 +86,29 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// check reports limits below the least that the library itself needs.
-func (l Limits) check(report func(field, reason string)) {
+// check reports limits below the least that the library itself needs, and those of texts that no event
+// of maxEvent bytes can reach.
+func (l Limits) check(maxEvent int, report func(field, reason string)) {
 	atLeast := func(field string, n, least int) {
 		if n < least {
 			report("Limits."+field, fmt.Sprintf("%d is less than %d", n, least))
 		}
 	}
+	inEvent := func(field string, n, byDefault int) {
+		if n > maxEvent && n != byDefault && maxEvent >= leastEventBytes {
+			report("Limits."+field, fmt.Sprintf("%d is more than MaxEventBytes, which is %s", n, valueOf(maxEvent, defaultEventBytes)))
+		}
+	}
+	defaults := Limits{}.withDefaults()
 	atLeast("Name", l.Name, 20)
 	atLeast("URL", l.URL, 512)
 	atLeast("Props", l.Props, 1)
 	atLeast("PropKey", l.PropKey, 1)
 	atLeast("PropText", l.PropText, 10)
+	inEvent("Name", l.Name, defaults.Name)
+	inEvent("URL", l.URL, defaults.URL)
+	inEvent("PropKey", l.PropKey, defaults.PropKey)
+	inEvent("PropText", l.PropText, defaults.PropText)
 }
 
 // within returns the limits of an event of at most n bytes. A longer field need not be read.

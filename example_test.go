@@ -43,7 +43,7 @@ func ExampleNew() {
 	// footfall: Config.BaseURL: plain http would send the API key in clear: use https, or set AllowHTTP (FOOTFALL_ALLOW_HTTP=true)
 	// footfall: Config.APIKey: empty: set it to an API key of the account (FOOTFALL_API_KEY)
 	// footfall: Config.SiteID: empty: set it to the id of a site of the account (FOOTFALL_SITE_ID)
-	// footfall: Config.MaxInFlight: negative
+	// footfall: Config.MaxInFlight: -1 is negative; 0 is the default
 }
 
 func ExampleTracker_Middleware() {

@@ -369,20 +369,24 @@ func checkUnusualURL(raw string) string {
 	if !utf8.ValidString(raw) {
 		return "not valid UTF-8"
 	}
+	if strings.ContainsFunc(raw, isControl) {
+		return "contains a control character, such as a line break"
+	}
 	u, err := url.Parse(strings.Clone(raw)) // a parse error would keep raw, and the props beside it, alive
+	_, begins := cutScheme(raw)
 	switch {
-	case err != nil:
+	case err != nil && begins:
 		return "not a URL"
+	case err != nil:
+		return "not a URL: begin with http:// or https://"
 	case u.Scheme == "":
 		return "not absolute: it needs http:// or https:// and a host"
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "scheme is neither http nor https"
+		return "scheme is neither http nor https: begin with http:// or https://"
 	case u.Hostname() == "":
 		return "no host"
 	case u.User != nil:
-		return "contains a user name or a password"
-	case strings.ContainsFunc(raw, isControl): // of the fragment, where net/url accepts it
-		return "contains a control character"
+		return "contains a user name or a password: remove them"
 	}
 	return ""
 }

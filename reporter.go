@@ -11,13 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/safelog"
 )
 
 // reportEvery is the least time between two lines about events not accepted.
 const reportEvery = time.Minute
 
-// reporter logs errors that Track returned, events that were dropped or rejected, and redacted
+// reporter logs errors that Track returned, events that were dropped, rejected or lost, and redacted
 // values, because the application may not check them. It counts on the caller's goroutine and writes on another
 // one: the first line at once, later lines at most once a minute. After close it writes
 // nothing.
@@ -44,7 +45,8 @@ type tally struct {
 	invalid, refused, dropped, rejected uint64
 	example                             error
 	misuse                              error
-	onRejected                          error // its panic
+	onRejected                          error       // its panic
+	account                             *CloseError // of Close, if it has lost events
 }
 
 func newReporter(log *slog.Logger, onRejected func(*RejectedError)) *reporter {
@@ -62,7 +64,14 @@ func (r *reporter) misused(err error) {
 	r.once.Do(func() { r.countEvent(func(t *tally) { t.misuse = err }, nil) })
 }
 
-func (r *reporter) dropped() { r.countEvent(func(t *tally) { t.dropped++ }, ErrQueueFull) }
+func (r *reporter) dropped() { r.countEvent(func(t *tally) { t.dropped++ }, queue.ErrDropped) }
+
+// lost notes the account of Close, which close writes.
+func (r *reporter) lost(account *CloseError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.account = account
+}
 
 const (
 	// onRejectedPatience is how long a sender waits for Config.OnRejected.
@@ -211,7 +220,7 @@ func (d redaction) write(log *slog.Logger) {
 	}
 }
 
-// write writes a line if the tally is not empty.
+// write writes the lines that are due.
 func (r *reporter) write() {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
@@ -222,23 +231,29 @@ func (r *reporter) write() {
 	for _, d := range redactions {
 		d.write(r.log)
 	}
-	if counts.misuse != nil {
-		r.log.Error("footfall: Config.Transport breaks its contract; the counts are corrected", "error", counts.misuse)
-		counts.misuse = nil
-	}
-	if counts.onRejected != nil {
-		r.log.Error("footfall: Config.OnRejected has failed", "error", counts.onRejected)
-		counts.onRejected = nil
-	}
-	if counts == (tally{}) {
-		return
-	}
-	r.log.Warn("footfall: events were refused, rejected or dropped",
-		"invalid", counts.invalid, "refused", counts.refused,
-		"dropped", counts.dropped, "rejected", counts.rejected, "last_error", counts.example)
+	counts.write(r.log)
 }
 
-// close writes the last line, after a line that is in progress, and silences the log. If the
+// write writes a line for each kind of problem.
+func (t *tally) write(log *slog.Logger) {
+	if t.misuse != nil {
+		log.Error("footfall: Config.Transport breaks its contract; the counts are corrected", "error", t.misuse)
+	}
+	if t.onRejected != nil {
+		log.Error("footfall: Config.OnRejected has failed", "error", t.onRejected)
+	}
+	if t.invalid+t.refused+t.dropped+t.rejected > 0 {
+		log.Warn("footfall: events were refused, rejected or dropped",
+			"invalid", t.invalid, "refused", t.refused,
+			"dropped", t.dropped, "rejected", t.rejected, "last_error", t.example)
+	}
+	if a := t.account; a != nil {
+		log.Error("footfall: Close has lost events", "lost", a.Lost,
+			"delivered", a.Delivered, "rejected", a.Rejected, "stored", a.Stored, "error", a.Err)
+	}
+}
+
+// close writes the last lines, after a line that is in progress, and silences the log. If the
 // handler blocks, close waits a second, or a tenth of a second after ctx has ended.
 func (r *reporter) close(ctx context.Context) {
 	defer safelog.Silence(r.log)

@@ -14,7 +14,7 @@ type Stats struct {
 	Rejected  uint64 // the API refused the event for good; passed to OnRejected
 	Dropped   uint64 // lost since: the oldest of a full queue (Config.DropOldest), undelivered when Close ended, given up by the Transport, or beyond the bounds of a store
 	Stored    uint64 // kept by the Transport: on disk, not delivered yet; with a stream, all that NATS has acknowledged
-	Queued    uint64 // waiting, delayed or in flight
+	Queued    uint64 // waiting, held for another attempt, or in flight
 
 	QueuedBytes uint64 // bytes of encoded events in Queued
 

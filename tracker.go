@@ -351,7 +351,8 @@ func (t *Tracker) Stats() Stats {
 // none for 5 minutes. If it never has, every event gets one attempt.
 //
 // Close returns when all events are settled or ctx has ended, whichever is first. The error is
-// nil if no event was lost, or else a [*CloseError]. Call Close after the server has shut down,
+// nil if no event was lost, or else a [*CloseError], which is also a line of Config.Logger. Events that
+// the API rejected are not lost in this sense: Stats.Rejected counts them. Call Close after the server has shut down,
 // with a context that has a deadline. A transport that does not stop when ctx has ended delays
 // Close by a tenth of a second, and a log handler that blocks by another tenth. Once Close has
 // returned, the tracker logs nothing, except a line that was in progress and lines of a
@@ -391,17 +392,20 @@ func (t *Tracker) shutDown(ctx context.Context) error {
 	t.lastMoment()
 	after, lastErr := t.queue.End(t.source.Failure())
 	t.source.held.Stop()
+	var err error
+	if after.Dropped > before.Dropped {
+		account := &CloseError{
+			Delivered: after.Delivered - before.Delivered,
+			Rejected:  after.Rejected - before.Rejected,
+			Stored:    after.Stored,
+			Lost:      after.Dropped - before.Dropped,
+			Err:       because(cause, lastErr, ended.Sub(began)),
+		}
+		t.reporter.lost(account)
+		err = account
+	}
 	t.reporter.close(ctx)
-	if after.Dropped == before.Dropped {
-		return nil
-	}
-	return &CloseError{
-		Delivered: after.Delivered - before.Delivered,
-		Rejected:  after.Rejected - before.Rejected,
-		Stored:    after.Stored,
-		Lost:      after.Dropped - before.Dropped,
-		Err:       because(cause, lastErr, ended.Sub(began)),
-	}
+	return err
 }
 
 // lastMoment gives a transport that was stopped time to settle its records and to release its

@@ -145,7 +145,9 @@ func TestTrackDurableFailsIfItsEventIsDroppedAsTheOldest(t *testing.T) {
 		go func() { result <- tracker.TrackDurable(t.Context(), footfall.Event{Name: "first"}) }()
 		synctest.Wait()
 		track(t, tracker, 1)
-		assert.ErrorIs(t, <-result, footfall.ErrQueueFull)
+		err := <-result
+		assert.ErrorIs(t, err, footfall.ErrQueueFull)
+		assert.EqualError(t, err, "footfall: the event was lost: queue full: the oldest event was dropped")
 		_ = closeWithin(tracker, time.Second)
 	})
 }
@@ -263,7 +265,7 @@ func TestAnErrorAfterAnAnswerNamesIt(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		err := tracker.Flush(ctx)
-		assert.ErrorContains(t, err, "context deadline exceeded; the last attempt failed: the API answered 503")
+		assert.ErrorContains(t, err, "context deadline exceeded; the last attempt failed: the server answered 503")
 		assert.NotContains(t, err.Error(), "no attempt")
 		_ = closeWithin(tracker, time.Second)
 	})
@@ -292,9 +294,9 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		"many other sites":       {200, strings.Replace(siteList(12), `"2"`, `"x"`, 1), "Config.SiteID", `"10" (10.example) and 2 more`},
 		"the domain of a site":   {200, strings.Replace(siteList(1), "1.example", "2", 1), "Config.SiteID", `this is the domain of the site "1": use that id`},
 		"no site":                {200, siteList(0), "Config.SiteID", "it has none: add one in the dashboard of the service"},
-		"a page":                 {200, html, "Config.BaseURL", "the API answered 200 without the documented JSON"},
+		"a page":                 {200, html, "Config.BaseURL", "the server answered 200 without the documented JSON; something other than the API answers; check BaseURL"},
 		"JSON of something else": {200, `{"status":"ok"}`, "Config.BaseURL", "lacks data"},
-		"a page that is missing": {404, html, "Config.BaseURL", "Welcome to nginx!"},
+		"a page that is missing": {404, html, "Config.BaseURL", "something other than the API answers; check BaseURL; the answer begins with <html><body>Welcome to nginx!"},
 		"a redirect":             {302, "", "Config.BaseURL", "a redirect, which is never followed"},
 		"a refused key":          {401, `{"error":"unauthorized","message":"wrong key","status":401}`, "Config.APIKey", "wrong key"},
 		"a firewall":             {403, html, "Config.APIKey", "a firewall refuses this request"},

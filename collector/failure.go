@@ -20,7 +20,7 @@ type failure struct {
 	hangUp     bool   // close the connection: the rest of the request is not worth reading
 }
 
-// errorBody is the shape of the contract, section Errors.
+// errorBody is the error body of the API, which docs/delivery.md describes.
 type errorBody struct {
 	Error   string `json:"error"`
 	Message string `json:"message"`

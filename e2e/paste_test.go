@@ -20,6 +20,7 @@ const pasted = `package main
 import (
 	"context"
 	"log"
+	"time"
 
 	"github.com/footfall-dev/footfall"
 )

@@ -96,7 +96,7 @@ func TestAWrongCommandLineEndsWithStatus2(t *testing.T) {
 	assert.NotContains(t, got.err, "FOOTFALL_SITE_ID")
 	got = run(t, envOf(api.URL).with("FOOTFALL_ALLOW_HTTP", "maybe"), "sites")
 	assert.Equal(t, 2, got.status)
-	assert.Contains(t, got.err, "FOOTFALL_ALLOW_HTTP: neither true nor false")
+	assert.Contains(t, got.err, `FOOTFALL_ALLOW_HTTP: "maybe" is neither true nor false`)
 	assert.Empty(t, api.Events())
 }
 

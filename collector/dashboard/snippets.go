@@ -42,7 +42,7 @@ func (b *board) snippets(r *http.Request, site account.Site) snippets {
 // server is what a program in Go needs to send events.
 type server struct {
 	Env string // lines for a shell
-	Go  string // lines of a function, which import context, log and the library
+	Go  string // lines of a function, which import context, log, time and the library
 }
 
 // maxSites bounds the sites that Env lists.
@@ -69,11 +69,13 @@ func (b *board) server(r *http.Request, key string, sites ...account.Site) serve
 if err != nil {
 	log.Fatal(err)
 }
-page := footfall.WithURL(context.Background(), ` + strconv.Quote("https://"+domain+"/signup") + `)
+ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+defer cancel()
+page := footfall.WithURL(ctx, ` + strconv.Quote("https://"+domain+"/signup") + `)
 if err := tracker.Track(page, "signup", footfall.P("plan", "pro")); err != nil {
 	log.Fatal(err)
 }
-if err := tracker.Close(page); err != nil {
+if err := tracker.Close(ctx); err != nil {
 	log.Fatal(err)
 }
 log.Println("events that arrived:", tracker.Stats().Delivered)`}

@@ -47,11 +47,13 @@ func TestASiteWithoutEventsHasLinesOfGo(t *testing.T) {
 if err != nil {
 	log.Fatal(err)
 }
-page := footfall.WithURL(context.Background(), "https://shop.example.com/signup")
+ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+defer cancel()
+page := footfall.WithURL(ctx, "https://shop.example.com/signup")
 if err := tracker.Track(page, "signup", footfall.P("plan", "pro")); err != nil {
 	log.Fatal(err)
 }
-if err := tracker.Close(page); err != nil {
+if err := tracker.Close(ctx); err != nil {
 	log.Fatal(err)
 }
 log.Println("events that arrived:", tracker.Stats().Delivered)`, page.code("Lines of Go"), path)

@@ -42,11 +42,14 @@ func TestOneEventArrives(t *testing.T) {
 
 func TestErrorNamesTheMissingEnvironment(t *testing.T) {
 	t.Parallel()
-	out, err := run(t, "FOOTFALL_BASE_URL=")
+	variables := []string{"FOOTFALL_BASE_URL", "FOOTFALL_API_KEY", "FOOTFALL_SITE_ID"}
+	out, err := run(t, variables[0]+"=", variables[1]+"=", variables[2]+"=")
 	if err == nil {
 		t.Fatal("it ended as if all were well")
 	}
-	if strings.Count(out, "\n") != 1 || !strings.Contains(out, "FOOTFALL_BASE_URL") {
-		t.Fatalf("printed %q", out)
+	for _, name := range variables {
+		if strings.Count(out, name) != 1 {
+			t.Fatalf("printed %q", out)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (r Reader) Bool(name string) bool {
 	}
 	b, err := strconv.ParseBool(raw)
 	if err != nil {
-		r.Report(name, "neither true nor false")
+		r.Report(name, strconv.Quote(raw[:min(len(raw), 20)])+" is neither true nor false")
 	}
 	return b
 }

@@ -6,6 +6,13 @@ var (
 	// ErrFull is returned by Put if the event would exceed the bounds.
 	ErrFull = errors.New("footfall: queue full: the event was not accepted")
 
+	// errScarce is returned by Put for an event that would need the last quarter of the room and that
+	// Delayed blocks.
+	errScarce error = full("footfall: queue full: the event was not accepted, because others of its name or site fail, and the last quarter of the queue is for events that do not")
+
+	// ErrDropped is the error of an event that was dropped for a newer one.
+	ErrDropped error = full("footfall: queue full: the oldest event was dropped")
+
 	// ErrClosed is returned by Put after Close.
 	ErrClosed = errors.New("footfall: tracker closed: the event was not accepted")
 
@@ -20,3 +27,11 @@ var (
 	// errGivenUp is the error of stored events that a transport has Moved to Lost.
 	errGivenUp = errors.New("the transport has discarded stored events")
 )
+
+// full is an ErrFull with a text of its own.
+type full string
+
+func (e full) Error() string { return string(e) }
+
+// Is makes errors.Is(e, ErrFull) true.
+func (e full) Is(target error) bool { return target == ErrFull }

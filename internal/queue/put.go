@@ -6,8 +6,8 @@ type Hint struct {
 	misses int // recent calls that found the shard locked
 }
 
-// Put accepts an event. It copies body, and returns [ErrFull] or [ErrClosed] if it does not
-// accept the event. The counter Redacted grows by redacted.
+// Put accepts an event. It copies body, and returns an error that matches [ErrFull], or [ErrClosed], if it
+// does not accept the event. The counter Redacted grows by redacted.
 func (q *Queue) Put(h *Hint, body []byte, redacted int) error {
 	sh := q.lockShard(h)
 	if !sh.hasCredit(len(body)) {
@@ -58,13 +58,9 @@ func (q *Queue) PutWaiter(h *Hint, body []byte, redacted int, w *Waiter) error {
 func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
 	q.lock()
 	defer q.unlock()
-	if q.closed {
+	if err := q.refusal(body); err != nil {
 		q.ledger.counters.Refused++
-		return ErrClosed
-	}
-	if q.isScarce(len(body)) && q.delayed.IsBlocked(body) || !q.makeRoom(len(body)) {
-		q.ledger.counters.Refused++
-		return ErrFull
+		return err
 	}
 	sh.add(body, redacted)
 	q.countAdded(sh)
@@ -74,6 +70,19 @@ func (q *Queue) ask(sh *shard, body []byte, redacted int, w *Waiter) error {
 		q.makeDue()
 	}
 	q.mustTrigger = q.mustTrigger || q.schedule.triggers()
+	return nil
+}
+
+// refusal returns why an event is not accepted, or nil. It makes room for the event if it can.
+func (q *Queue) refusal(body []byte) error {
+	switch {
+	case q.closed:
+		return ErrClosed
+	case q.isScarce(len(body)) && q.delayed.IsBlocked(body):
+		return errScarce
+	case !q.makeRoom(len(body)):
+		return ErrFull
+	}
 	return nil
 }
 
@@ -117,7 +126,7 @@ func (q *Queue) drop() bool {
 		r = q.oldestShard().takeOldest()
 		q.ledger.take(r.size())
 	}
-	q.settle(r, Lost, ErrFull)
+	q.settle(r, Lost, ErrDropped)
 	q.dropped()
 	return true
 }

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -22,7 +23,8 @@ type Log struct {
 // logEvery is the least time between two lines for the same reason.
 const logEvery = time.Minute
 
-// Began returns a line about events that are not accepted. If all is false, others are.
+// Began returns a line about events that are not accepted. If all is false, others are. The site and
+// the name of an event are JSON texts, which the line has as plain text.
 func (l *Log) Began(c Class, all bool, site, name string, err error, now time.Time) (line func()) {
 	if now.Sub(l.last[c]) < logEvery {
 		return nil
@@ -33,19 +35,27 @@ func (l *Log) Began(c Class, all bool, site, name string, err error, now time.Ti
 	}
 	if !all {
 		return func() {
-			l.To.Warn("footfall: "+l.Of+" does not accept events of this name or site; they are kept and retried, others are sent", "site", site, "name", name, "error", err)
+			l.To.Warn("footfall: "+l.Of+" does not accept events of this name or site; they are retried until the tracker closes, and others are sent", "site", plain(site), "name", plain(name), "error", err)
 		}
 	}
 	return func() {
 		switch c {
 		case Later:
-			l.To.Warn("footfall: "+l.Of+" does not accept events; they are kept and retried", "error", err)
+			l.To.Warn("footfall: "+l.Of+" does not accept events; they are retried until the tracker closes", "error", err)
 		case Forbidden, KeyRefused:
-			l.To.Error("footfall: the API refuses the key; events are held until it is accepted", "error", err)
+			l.To.Error("footfall: the API refuses the key; events are held until it is accepted or the tracker closes", "error", err)
 		default:
-			l.To.Error("footfall: the server is not the Site Analytics API; events are held; check BaseURL", "error", err)
+			l.To.Error("footfall: the server is not the Site Analytics API; events are held until it is or the tracker closes; check BaseURL", "error", err)
 		}
 	}
+}
+
+// plain returns the string that a JSON text is, or the text itself if it is none.
+func plain(text string) (s string) {
+	if json.Unmarshal([]byte(text), &s) != nil {
+		return text
+	}
+	return s
 }
 
 // Ended returns a line about events that are accepted again.
@@ -67,6 +77,6 @@ func (l *Log) Suspect(id uuid.UUID, err error, now time.Time) (line func()) {
 	}
 	l.suspect = now
 	return func() {
-		l.To.Warn("footfall: an event fails although "+l.Of+" accepts others; it is kept and retried", "id", id, "error", err)
+		l.To.Warn("footfall: an event fails although "+l.Of+" accepts others; it is retried until the tracker closes", "id", id, "error", err)
 	}
 }

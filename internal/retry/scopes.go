@@ -25,25 +25,6 @@ type Scopes struct {
 	retried  float64   // share of repeated attempts that have succeeded lately
 }
 
-// The bounds of the breakers that exist at a time. Further sites and kinds share others.
-const (
-	maxSites    = 64
-	maxKinds    = 256
-	sharedSites = 16
-	sharedKinds = 64
-)
-
-// isShared reports whether a site stands for several.
-func isShared(site uint64) bool { return site > math.MaxUint64-sharedSites }
-
-// sharedSite returns the site that stands for a site without a breaker of its own.
-func sharedSite(site uint64) uint64 { return math.MaxUint64 - site%sharedSites }
-
-// sharedKind returns the kind that stands for a kind without a breaker of its own.
-func sharedKind(k Kind) Kind {
-	return Kind{Site: math.MaxUint64, Name: (k.Site ^ k.Name) % sharedKinds}
-}
-
 // NewScopes returns Scopes that are closed.
 func NewScopes(w Waits) *Scopes {
 	return &Scopes{waits: w, sites: make(map[uint64]*breaker), kinds: make(map[Kind]*breaker)}
@@ -68,20 +49,6 @@ const (
 	siteLevel
 	apiLevel
 )
-
-func (s *Scopes) siteOf(k Kind) uint64 {
-	if s.sites[k.Site] == nil {
-		return sharedSite(k.Site)
-	}
-	return k.Site
-}
-
-func (s *Scopes) kindOf(k Kind) Kind {
-	if s.kinds[k] == nil {
-		return sharedKind(k)
-	}
-	return k
-}
 
 // open returns the widest open breaker that holds events of k, or nil. A kind that has not failed since
 // the wider scopes accepted an event is not held.
@@ -384,38 +351,6 @@ func (s *Scopes) concerned(kind, site *breaker, f *Failure, limited bool, now ti
 		return kind
 	}
 	return nil
-}
-
-// ensure returns the breakers of k and of its site, and makes those that do not exist. A scope in
-// which nothing has failed yet counts as accepting as long as the one that contains it does.
-func (s *Scopes) ensure(k Kind) (kind, site *breaker) {
-	at := k.Site
-	if s.sites[at] == nil && len(s.sites) >= maxSites && !evict(s.sites, isShared) {
-		at = sharedSite(at)
-	}
-	if site = s.sites[at]; site == nil {
-		site = &breaker{streak: streak{accepted: s.api.accepted}}
-		s.sites[at] = site
-	}
-	if s.kinds[k] == nil && len(s.kinds) >= maxKinds && !evict(s.kinds, func(k Kind) bool { return isShared(k.Site) }) {
-		k = sharedKind(k)
-	}
-	if kind = s.kinds[k]; kind == nil {
-		kind = &breaker{streak: streak{accepted: site.accepted}}
-		s.kinds[k] = kind
-	}
-	return kind, site
-}
-
-// evict removes a breaker without failures, if there is one that is not shared.
-func evict[K comparable](from map[K]*breaker, shared func(K) bool) bool {
-	for k, b := range from {
-		if !shared(k) && !b.fails() {
-			delete(from, k)
-			return true
-		}
-	}
-	return false
 }
 
 // Recovered notes that an event of k is accepted whose last answer had a Retry-After.

@@ -18,7 +18,7 @@ type Answer struct {
 	Key        func() string // the API key, which a server may repeat; nil if there is none
 }
 
-// errorBody is the error shape of the contract, section Errors.
+// errorBody is the API's error body, which docs/delivery.md describes.
 type errorBody struct {
 	Error   string `json:"error"`
 	Message string `json:"message"`
@@ -50,24 +50,47 @@ func (a *Answer) Excerpt(text string) string { return bounded(a.scrub(text), max
 // maxMessage bounds the part of an answer that an error repeats, in bytes.
 const maxMessage = 512
 
+// maxHTML bounds the part of a page that an error repeats, in bytes. A page says more in its title than
+// behind it.
+const maxHTML = 64
+
 // describe describes an answer without the API's error body, and says what to check.
 func (a *Answer) describe() string {
-	text := bounded(strings.Join(strings.Fields(a.scrub(string(a.Body))), " "), maxMessage/2)
+	text := strings.Join(strings.Fields(a.scrub(string(a.Body))), " ")
+	if strings.HasPrefix(text, "<") {
+		text = bounded(text, maxHTML)
+	}
+	text = bounded(text, maxMessage/2)
 	came := "not the API's error body: " + text
 	if text == "" {
 		came = "no body"
 	}
-	switch {
-	case a.Status == http.StatusUnauthorized:
+	switch s := a.Status; {
+	case s == http.StatusUnauthorized:
 		return "the key is refused; check APIKey; " + came
-	case a.Status == http.StatusForbidden:
+	case s == http.StatusForbidden:
 		return "the key is refused, or a firewall refuses this request; check APIKey; " + came
-	case a.Status >= 300 && a.Status < 400:
+	case s >= 300 && s < 400:
 		return "a redirect, which is never followed; check BaseURL"
-	case text == "":
-		return came + "; check BaseURL if this is not expected"
+	case isTemporary(s):
+		return came + temporaryHint(s, text)
+	case text != "":
+		came = "the answer begins with " + text
 	}
-	return came
+	return "something other than the API answers; check BaseURL; " + came
+}
+
+// temporaryHint says what to check after an answer with a temporary status and the given text.
+func temporaryHint(status int, text string) string {
+	switch {
+	case text != "":
+		return ""
+	case status == http.StatusTooManyRequests:
+		return "; the service, or a proxy before it, limits the rate of requests"
+	case status >= 500:
+		return "; look at the log of the service, and of a proxy before it"
+	}
+	return ""
 }
 
 func (a *Answer) scrub(text string) string {

@@ -14,7 +14,7 @@ func TestReasonOfAnAnswer(t *testing.T) {
 		code, message string
 	}{
 		"the API's error body":     {400, `{"error":"bad","message":"of sk_key","status":400}`, "bad", "of [key]"},
-		"another status":           {400, `{"error":"bad","message":"x","status":500}`, "", `not the API's error body: {"error":"bad","message":"x","status":500}`},
+		"another status":           {400, `{"error":"bad","message":"x","status":500}`, "", `something other than the API answers; check BaseURL; the answer begins with {"error":"bad","message":"x","status":500}`},
 		"202 that does not accept": {202, `{"accepted":false}`, "", "accepted is false"},
 	} {
 		t.Run(name, func(t *testing.T) {

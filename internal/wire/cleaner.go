@@ -1,9 +1,12 @@
 package wire
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,7 +26,8 @@ func NewCleaner(baseURL, key string) Cleaner {
 	return Cleaner{base.Host, func() string { return key }}
 }
 
-// Clean wraps an error of the network. The result never contains the key.
+// Clean wraps an error of the network, and says what to check if the error does not. The result never
+// contains the key.
 func (c Cleaner) Clean(err error) error {
 	if wrapper, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapper.Err // without method and URL
@@ -32,7 +36,19 @@ func (c Cleaner) Clean(err error) error {
 	if clean := c.Scrub(text); clean != text {
 		return errors.New("footfall: " + clean)
 	}
-	return fmt.Errorf("footfall: %s: %w", c.host, err)
+	return fmt.Errorf("footfall: %s: %w%s", c.host, err, networkHint(err))
+}
+
+// networkHint says what to check after an error of the network, or "".
+func networkHint(err error) string {
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case noTLS, errors.Is(err, http.ErrSchemeMismatch):
+		return "; the server does not speak TLS on this port: check scheme and port of BaseURL"
+	case errors.Is(err, io.EOF):
+		return "; the connection ended without an answer: if every one does, check scheme and port of BaseURL"
+	}
+	return ""
 }
 
 // Scrub replaces the key in text.

@@ -2,8 +2,13 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,4 +53,25 @@ func TestAKeyIsReplacedWhereverAServerMayRepeatIt(t *testing.T) {
 	}
 	long := strings.Repeat("s3cret_0", 3)
 	assert.Equal(t, "[key][key][key]", scrub(long, "s3cret_0"), "a long key is replaced everywhere")
+}
+
+func TestAnErrorOfTheNetworkSaysWhatToCheck(t *testing.T) {
+	t.Parallel()
+	const plain = "; the server does not speak TLS on this port: check scheme and port of BaseURL"
+	for name, row := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no TLS":                      {tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, "tls: first record does not look like a TLS handshake" + plain},
+		"no TLS, from an http.Client": {&url.Error{Op: "Post", URL: "https://a", Err: http.ErrSchemeMismatch}, http.ErrSchemeMismatch.Error() + plain},
+		"no answer":                   {&url.Error{Op: "Post", URL: "http://a", Err: io.EOF}, "EOF; the connection ended without an answer: if every one does, check scheme and port of BaseURL"},
+		"a part of an answer":         {io.ErrUnexpectedEOF, "unexpected EOF"},
+		"no connection":               {syscall.ECONNREFUSED, "connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := NewCleaner("http://api.example.com:81", "sk_key").Clean(row.err)
+			assert.EqualError(t, err, "footfall: api.example.com:81: "+row.want)
+		})
+	}
 }

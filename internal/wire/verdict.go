@@ -31,7 +31,7 @@ func (a *Answer) Verdict() Verdict {
 		return Accepted
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return BadKey
-	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500:
+	case isTemporary(s):
 		return Later
 	case s < 400, s == http.StatusProxyAuthRequired:
 		return NotAPI
@@ -43,6 +43,11 @@ func (a *Answer) Verdict() Verdict {
 		return Later // the API may have sent it
 	}
 	return NotAPI
+}
+
+// isTemporary reports whether a later request may be answered otherwise.
+func isTemporary(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests || status >= 500
 }
 
 func saysRefused(body []byte) bool {

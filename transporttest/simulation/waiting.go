@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/footfall-dev/footfall"
@@ -133,7 +134,7 @@ func unsettled(err error) (n uint64, ok bool) {
 }
 
 // isRefusal reports whether err says that the event was not accepted. An event that a full
-// queue dropped later has a longer error.
+// queue dropped later has another error.
 func isRefusal(err error) bool {
-	return err != nil && (err.Error() == footfall.ErrQueueFull.Error() || err.Error() == footfall.ErrClosed.Error())
+	return err != nil && (strings.HasPrefix(err.Error(), footfall.ErrQueueFull.Error()) || err.Error() == footfall.ErrClosed.Error())
 }
