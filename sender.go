@@ -432,7 +432,8 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 // that the event of w has become one.
 func (t *httpTransport) logLine(w *worker, end *ending, suspect bool, now time.Time) (line func()) {
 	if suspect {
-		return t.log.Suspect(uuid.UUID(w.one[0].ID), end.err, now)
+		site, name := wire.SiteAndName(w.one[0].Body)
+		return t.log.Suspect(uuid.UUID(w.one[0].ID), string(site), string(name), end.err, now)
 	}
 	class := failureClass(end)
 	tell, all := t.scopes.ShouldLog(w.kindOf(), class, now)

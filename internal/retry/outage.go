@@ -70,13 +70,13 @@ func (l *Log) Ended(now time.Time) (line func()) {
 	}
 }
 
-// Suspect returns a line about an event that keeps failing.
-func (l *Log) Suspect(id uuid.UUID, err error, now time.Time) (line func()) {
+// Suspect returns a line about an event that keeps failing. Its site and name are JSON texts.
+func (l *Log) Suspect(id uuid.UUID, site, name string, err error, now time.Time) (line func()) {
 	if now.Sub(l.suspect) < logEvery {
 		return nil
 	}
 	l.suspect = now
 	return func() {
-		l.To.Warn("footfall: an event fails although "+l.Of+" accepts others; it is retried until the tracker closes", "id", id, "error", err)
+		l.To.Warn("footfall: an event fails although "+l.Of+" accepts others; it is retried until the tracker closes", "id", id, "site", plain(site), "name", plain(name), "error", err)
 	}
 }

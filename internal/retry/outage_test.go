@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 )
 
-// Began gets JSON texts, which wire.SiteAndName returns.
+// Began and Suspect get JSON texts, which wire.SiteAndName returns.
 func TestTheLogNamesSiteAndNameAsTheApplicationWroteThem(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ site, name, want string }{
@@ -25,6 +26,10 @@ func TestTheLogNamesSiteAndNameAsTheApplicationWroteThem(t *testing.T) {
 			l := Log{To: slog.New(slog.NewTextHandler(&out, nil)), Of: "the API"}
 			l.Began(Later, false, row.site, row.name, errors.New("no"), time.Now())()
 			assert.Contains(t, out.String(), row.want)
+
+			out.Reset()
+			l.Suspect(uuid.UUID{}, row.site, row.name, errors.New("no"), time.Now())()
+			assert.Contains(t, out.String(), "id=00000000-0000-0000-0000-000000000000 "+row.want)
 		})
 	}
 }
