@@ -1,8 +1,8 @@
 package footfall
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -360,7 +360,6 @@ func TestNothingInTheEnvironmentDisablesTheTrackerOnlyIfAsked(t *testing.T) {
 	assert.Contains(t, log.String(), "the tracker is disabled, because no environment variable FOOTFALL_* is set")
 }
 
-// Not parallel: it sets environment variables.
 func TestAnyVariableInTheEnvironmentDemandsTheOthers(t *testing.T) {
 	for name, want := range map[string][]string{
 		"FOOTFALL_BASE_URL":   {"APIKey", "SiteID"},
