@@ -16,8 +16,8 @@ func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 		t.beginClose(src, now)
 	}
 	switch {
-	case w.closing && (t.pickUnsent(src, w, now) || t.pickHeld(src, w, retry.Untried, now)):
-		ok = true
+	case w.closing:
+		ok = t.pickClosing(src, w, now)
 	case !src.held.Some() && !t.scopes.AnyOpen():
 		ok = src.takeWaiting(w.one[:])
 	default:
@@ -30,6 +30,20 @@ func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 		t.share.Begin()
 	}
 	return ok
+}
+
+// pickClosing takes an event while the tracker closes: those that have had no attempt since it began come
+// before others, but leave every second turn to probes and retries.
+func (t *httpTransport) pickClosing(src *Source, w *worker, now time.Time) bool {
+	from := func(p retry.Pick) bool { return t.pickHeld(src, w, p, now) }
+	t.picks++
+	switch {
+	case t.picks%2 == 0 && (t.share.Free() && from(retry.Probe) || from(retry.Retry)),
+		t.pickUnsent(src, w, now),
+		from(retry.Untried):
+		return true
+	}
+	return (src.held.Some() || t.scopes.AnyOpen()) && t.pickTurn(src, w, now)
 }
 
 // pickTurn takes an event while some are held. They take turns with those that were never sent.

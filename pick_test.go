@@ -3,6 +3,7 @@ package footfall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -425,5 +426,37 @@ func TestAnOutageDuringCloseCostsFewRequests(t *testing.T) {
 				assert.LessOrEqual(t, f.requests()-before, row.most, "and the probes of half a minute")
 			})
 		})
+	}
+}
+
+// The API is away when the tracker closes, and comes back in time. Other kinds go on failing.
+func TestCloseInAnOutageReachesAKindBesideOthersThatFail(t *testing.T) {
+	for _, row := range []struct {
+		kinds, events, inFlight int
+		bad                     answerFunc
+		name                    string
+	}{
+		{3, 40, 64, answerHang, "hang"}, {3, 300, 64, answerHang, "hang"}, {3, 40, 16, answerHang, "hang"}, {1, 100, 4, answerHang, "hang"},
+		{20, 40, 64, answerStatus(503), "503"}, {60, 60, 64, answerRetryAfter(429, "60"), "429"}, {60, 60, 4, answerStatus(503), "503"},
+	} {
+		for seed := range 6 {
+			t.Run(fmt.Sprintf("%d of %d kinds %s, MaxInFlight %d, run %d", row.events, row.kinds, row.name, row.inFlight, seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					good := &flow{name: "seen", every: 10 * time.Millisecond, most: 300}
+					flows := []*flow{good}
+					for k := range row.kinds {
+						flows = append(flows, &flow{name: fmt.Sprint("bad_", k), begins: 2 * time.Second, most: row.events / row.kinds, answer: always(row.bad)})
+					}
+					m := newMixture(t, flows, func(c *footfall.Config) { c.MaxInFlight = row.inFlight })
+					time.AfterFunc(2*time.Second, func() { m.set(answerStatus(503)) })
+					time.AfterFunc(4*time.Second, func() { m.set(m.reply) })
+					m.run(t, 3*time.Second)
+					assert.Error(t, closeWithin(m.tracker, 10*time.Second))
+					got := m.read(good)
+					assert.Equal(t, got.tracked, got.delivered)
+				})
+			})
+		}
 	}
 }

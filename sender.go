@@ -404,8 +404,10 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		suspect = a.Strike(f.Took >= slowFailure)
 	}
 	if end.interrupted {
+		if !a.Interrupted || t.settled.IsZero() {
+			w.closing, a.AtClose = false, false // it gets all its time once
+		}
 		a.Interrupt(w.sender.Waived())
-		w.closing, a.AtClose = false, false // it gets all its time once
 	}
 	switch {
 	case !unsure:

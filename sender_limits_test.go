@@ -105,3 +105,73 @@ func TestAnAPIThatLimitsTheRateIsSlowedDownByNothingElse(t *testing.T) {
 		require.NoError(t, closeWithin(m.tracker, time.Second))
 	})
 }
+
+// whileFirst answers the first attempt of every nth event with answer and accepts all other attempts.
+func whileFirst(n int, answer answerFunc) func(int) answerFunc {
+	var mu sync.Mutex
+	tried := make(map[int]bool)
+	return func(i int) answerFunc {
+		mu.Lock()
+		defer mu.Unlock()
+		first := !tried[i]
+		tried[i] = true
+		if first && i%n == 0 {
+			return answer
+		}
+		return answerStatus(202)
+	}
+}
+
+// Two sites, or two names, are over their quota before the events of another one come.
+func TestRetryAfterOfTwoHoldsNoThird(t *testing.T) {
+	for _, seconds := range []string{"60", "300"} {
+		for _, sites := range []bool{true, false} {
+			for _, fails := range []int{1 << 30, 100} {
+				t.Run(fmt.Sprint(seconds, " s, of sites ", sites, ", one in ", fails, " fails once"), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						good := &flow{name: "seen", every: 20 * time.Millisecond, begins: 10 * time.Second, answer: whileFirst(fails, answerStatus(503))}
+						flows := []*flow{good}
+						for k := range 2 {
+							over := &flow{name: fmt.Sprint("over_", k), every: 300 * time.Millisecond, answer: always(answerRetryAfter(429, seconds))}
+							if sites {
+								over.site = fmt.Sprint("site_", 2+k)
+							}
+							flows = append(flows, over)
+						}
+						m := newMixture(t, flows)
+						m.latency = 50 * time.Millisecond
+						m.run(t, 10*time.Minute)
+						time.Sleep(time.Second)
+						got := m.read(good)
+						assert.Equal(t, got.tracked, got.delivered)
+						assert.Less(t, got.longest, time.Second)
+						assert.Error(t, closeWithin(m.tracker, time.Second))
+					})
+				})
+			}
+		}
+	}
+}
+
+// A third of the events fail once, and have a long Retry-After. The others of their kind do not wait for it.
+func TestRetryAfterAtRandomHoldsNoOtherEvent(t *testing.T) {
+	for _, status := range []int{429, 503} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				good := &flow{name: "seen", every: 14 * time.Millisecond}
+				fails := &flow{name: "seen", every: 33 * time.Millisecond, answer: whileFirst(1, answerRetryAfter(status, "60"))}
+				m := newMixture(t, []*flow{good, fails})
+				m.run(t, 5*time.Minute)
+				time.Sleep(61 * time.Second)
+				got := m.read(good)
+				assert.Equal(t, got.tracked, got.delivered)
+				assert.Less(t, got.longest, 5*time.Second)
+				got = m.read(fails)
+				assert.Equal(t, got.tracked, got.delivered)
+				require.NoError(t, closeWithin(m.tracker, time.Second))
+			})
+		})
+	}
+}

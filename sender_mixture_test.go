@@ -299,6 +299,55 @@ func TestKindsThatFailOftenHoldNoOther(t *testing.T) {
 	}
 }
 
+// There are breakers for 256 kinds. Others share some.
+func TestMoreKindsThanBreakersHoldNoOther(t *testing.T) {
+	for _, kinds := range []int{300, 600} {
+		t.Run(fmt.Sprint(kinds), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				good := &flow{name: "seen", every: time.Second}
+				flows := []*flow{good}
+				each := time.Duration(kinds) * 12500 * time.Microsecond
+				for k := range kinds {
+					flows = append(flows, &flow{name: fmt.Sprint("bad_", k), every: each, begins: 5*time.Second + each*time.Duration(k)/time.Duration(kinds), answer: always(answerStatus(503))})
+				}
+				m := newMixture(t, flows)
+				m.run(t, 2*time.Minute)
+				time.Sleep(time.Second)
+				got := m.read(good)
+				assert.Equal(t, got.tracked, got.delivered)
+				assert.Less(t, got.longest, aTurn)
+				assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+			})
+		})
+	}
+}
+
+// Once it is known that they hang, few senders suffice for the others.
+func TestKindsThatHangLeaveFewSendersToOthers(t *testing.T) {
+	for inFlight, most := range map[int]time.Duration{1: 5*time.Second + aTurn, 2: time.Second + aTurn, 4: aTurn} {
+		for _, kinds := range []int{1, 3, 8} {
+			t.Run(fmt.Sprint(kinds, " kinds, MaxInFlight ", inFlight), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					good := &flow{name: "seen", every: 200 * time.Millisecond, begins: time.Minute}
+					flows := []*flow{{name: "seen", every: 200 * time.Millisecond, most: 250}, good}
+					for k := range kinds {
+						flows = append(flows, &flow{name: fmt.Sprint("hang_", k), every: time.Second, answer: always(answerHang)})
+					}
+					m := newMixture(t, flows, func(c *footfall.Config) { c.MaxInFlight = inFlight })
+					m.run(t, 6*time.Minute)
+					time.Sleep(6 * time.Second)
+					got := m.read(good)
+					assert.Equal(t, got.tracked, got.delivered)
+					assert.LessOrEqual(t, got.longest, most)
+					assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+				})
+			})
+		}
+	}
+}
+
 // Events of a name that is not accepted leave room in the queue for the others.
 func TestEventsThatAreNotAcceptedDoNotFillTheQueue(t *testing.T) {
 	for name, change := range map[string]func(*footfall.Config){
@@ -382,9 +431,6 @@ func TestAGoodKindIsFoundAmongOthersThatGoOnFailing(t *testing.T) {
 	for _, outage := range []time.Duration{0, time.Minute} {
 		for name, bad := range answers {
 			for _, row := range []struct{ kinds, sites, perSecond int }{{1, 1, 9}, {20, 1, 49}, {20, 20, 49}} {
-				if outage > 0 && row.kinds > 1 {
-					continue // each probe may be another kind
-				}
 				t.Run(fmt.Sprint(name, " for ", row, " after an outage of ", outage), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
@@ -405,8 +451,8 @@ func TestAGoodKindIsFoundAmongOthersThatGoOnFailing(t *testing.T) {
 							time.Sleep(time.Second)
 						}
 						limit := outage + 11*time.Second
-						if outage > 0 { // it is one of two kinds that are probed in turns
-							limit += 2 * time.Minute
+						if outage > 0 { // of the kinds that are probed in turns, none was accepted before
+							limit += 2*time.Minute + time.Duration(row.kinds)*15*time.Second
 						}
 						assert.LessOrEqual(t, time.Since(began), limit)
 						assert.Error(t, closeWithin(m.tracker, time.Millisecond))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -440,4 +441,44 @@ func TestAnOutageOfChangingAnswersCostsFewRequests(t *testing.T) {
 			})
 		})
 	}
+}
+
+// While servers restart, a proxy answers for some of them.
+func TestA4xxOfAProxyIsNotFinalForAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		restarts := time.Now().Add(50 * time.Second)
+		seen := &flow{name: "seen", every: 10 * time.Millisecond, answer: func(int) answerFunc {
+			if rand.IntN(2) == 0 && time.Now().Before(restarts) {
+				return answerStatus(404)
+			}
+			return answerStatus(202)
+		}}
+		m := newMixture(t, []*flow{seen})
+		m.run(t, time.Minute)
+		require.NoError(t, m.tracker.Flush(t.Context()))
+		got := m.read(seen)
+		assert.Equal(t, got.tracked, got.delivered)
+		require.NoError(t, closeWithin(m.tracker, time.Second))
+	})
+}
+
+// A refusal shows that the API answers, and not that it accepts events.
+func TestA4xxWithoutTheErrorBodyIsNotFinalIfTheAPIRefusesOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeNet()
+		f.set(func(r *http.Request, body string) (*http.Response, error) {
+			if strings.Contains(body, "poison") {
+				return answerStatus(404)(r, body)
+			}
+			return answerRefused(400)(r, body)
+		})
+		tracker := start(t, f)
+		poison(t, tracker, 3)
+		for range 300 {
+			track(t, tracker, 1)
+			time.Sleep(time.Second)
+		}
+		assert.Equal(t, uint64(300), tracker.Stats().Rejected)
+		assert.Error(t, closeWithin(tracker, time.Second))
+	})
 }

@@ -14,6 +14,7 @@ type breaker struct {
 	probes
 	since   time.Time // when it opened; zero while it is closed
 	trial   bool      // of a kind: an event was sent since a wider breaker opened, and none was accepted since
+	asks    bool      // of a kind: the last answer named a time
 	limited time.Time // of a kind: an event that had a Retry-After was last accepted
 	logged  uint8     // a bit for each Class that the log names as the reason
 }
@@ -54,7 +55,7 @@ func (b breaker) opens(f *Failure, now time.Time, w *Waits) breaker {
 
 // inherits returns b open and with a probe that is due, or as late as the API asked of the wider breaker.
 func (b breaker) inherits(notBefore, now time.Time) breaker {
-	b.since, b.probes = now, probes{next: later(now, notBefore), notBefore: notBefore, last: now, newest: now, earlyLeft: quickSteps}
+	b.since, b.probes = now, probes{next: now, notBefore: notBefore, last: now, newest: now, earlyLeft: quickSteps}
 	return b
 }
 

@@ -44,9 +44,10 @@ func (gs *groups[T]) pile(b Block) *pile[T] {
 	}
 	p := g.piles[b.kind]
 	if p == nil {
-		p = &pile[T]{again: byTime[T](), accepted: b.accepted}
+		p = &pile[T]{again: byTime[T]()}
 		g.piles[b.kind] = p
 	}
+	p.asks, p.accepted = b.asks, b.accepted
 	return p
 }
 
@@ -80,6 +81,7 @@ type pile[T any] struct {
 	again      eventHeap[T] // by time
 	candidates uint         // counts candidates
 	tried      uint         // candidates of the group at its last turn
+	asks       bool         // see Block
 	accepted   time.Time    // when the kind last accepted an event
 }
 
@@ -89,7 +91,7 @@ type pile[T any] struct {
 func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 	var next, last *pile[T]
 	for _, o := range g.piles {
-		if o.at(&g.due).After(now) || p == Early && len(o.fresh.events) == 0 {
+		if o.at(g.due).After(now) || p == Early && len(o.fresh.events) == 0 {
 			continue
 		}
 		if next == nil || o.tried < next.tried {
@@ -106,14 +108,14 @@ func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 		next = last
 	}
 	next.tried = g.candidates
-	return next.candidate(p, &g.due, now)
+	return next.candidate(p, g.due, now)
 }
 
 // at returns when the next event of the group may be sent.
 func (g *group[T]) at() time.Time {
 	at := never
 	for _, p := range g.piles {
-		at = earlier(at, p.at(&g.due))
+		at = earlier(at, p.at(g.due))
 	}
 	return at
 }
@@ -128,7 +130,8 @@ func (p *pile[T]) place(e *heldEvent[T]) place[T] {
 
 // candidate returns an event that was never sent and one that has failed in turns, and of the former the
 // newest, a random and the oldest in turns.
-func (p *pile[T]) candidate(pick Pick, due *Due, now time.Time) *heldEvent[T] {
+func (p *pile[T]) candidate(pick Pick, group Due, now time.Time) *heldEvent[T] {
+	due := group.of(p.asks)
 	p.candidates++
 	again := p.again.due(now)
 	if due.Next.After(now) || pick == Early {
@@ -144,7 +147,8 @@ func (p *pile[T]) candidate(pick Pick, due *Due, now time.Time) *heldEvent[T] {
 }
 
 // at returns when the next event of the pile may be sent.
-func (p *pile[T]) at(due *Due) time.Time {
+func (p *pile[T]) at(group Due) time.Time {
+	due := group.of(p.asks)
 	if n := len(p.fresh.events); n > 0 {
 		at := earlier(due.Early, due.Next)
 		if !p.fresh.events[n-1].failed.Before(due.Since) {

@@ -19,12 +19,12 @@ func TestEventsOfAGroupTakeTurnsAsProbes(t *testing.T) {
 		pick          Pick
 		want          string // the events that may be sent, in that order
 	}{
-		"those never sent and those that failed":      {fresh: "ab", failed: "xy", due: Due{now, now, now, now}, pick: Probe, want: "bxay"},
-		"before the next probe only those never sent": {fresh: "ab", failed: "x", due: Due{later, now, now, now}, pick: Probe, want: "ba"},
-		"early only those never sent":                 {fresh: "ab", failed: "x", due: Due{now, now, now, now}, pick: Early, want: "ba"},
-		"while many fail only the newest is early":    {fresh: "abc", due: Due{later, later, now, now}, pick: Probe, want: "cba"},
-		"none is early that is older than one sent":   {fresh: "ab", due: Due{later, later, now, now.Add(1)}, pick: Probe},
-		"none before its own wait":                    {failed: "x", wait: time.Second, due: Due{now, now, now, now}, pick: Probe},
+		"those never sent and those that failed":      {fresh: "ab", failed: "xy", due: Due{Next: now, Early: now, New: now, Since: now}, pick: Probe, want: "bxay"},
+		"before the next probe only those never sent": {fresh: "ab", failed: "x", due: Due{Next: later, Early: now, New: now, Since: now}, pick: Probe, want: "ba"},
+		"early only those never sent":                 {fresh: "ab", failed: "x", due: Due{Next: now, Early: now, New: now, Since: now}, pick: Early, want: "ba"},
+		"while many fail only the newest is early":    {fresh: "abc", due: Due{Next: later, Early: later, New: now, Since: now}, pick: Probe, want: "cba"},
+		"none is early that is older than one sent":   {fresh: "ab", due: Due{Next: later, Early: later, New: now, Since: now.Add(1)}, pick: Probe},
+		"none before its own wait":                    {failed: "x", wait: time.Second, due: Due{Next: now, Early: now, New: now, Since: now}, pick: Probe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +59,7 @@ func TestKindsTakeTurnsAsProbes(t *testing.T) {
 		for range kinds {
 			e := event(kinds[:1], 0)
 			e.Kind, e.Fresh = kind(1, i), i < 2
-			h.Add(e, Block{at: apiLevel, kind: e.Kind, due: Due{now, now, now, now}}, now)
+			h.Add(e, Block{at: apiLevel, kind: e.Kind, due: Due{Next: now, Early: now, New: now, Since: now}}, now)
 		}
 	}
 	for range 4 {
@@ -68,7 +68,7 @@ func TestKindsTakeTurnsAsProbes(t *testing.T) {
 			e, ok := h.Take(Probe, now)
 			assert.True(t, ok)
 			seen[e.Value]++
-			h.Add(e, Block{at: apiLevel, kind: e.Kind, due: Due{now, now, now, now}}, now)
+			h.Add(e, Block{at: apiLevel, kind: e.Kind, due: Due{Next: now, Early: now, New: now, Since: now}}, now)
 		}
 		assert.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1}, seen)
 	}

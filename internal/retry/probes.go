@@ -64,18 +64,26 @@ func (p probes) retryAfter(f *Failure, now time.Time) probes {
 	if until := now.Add(f.RetryAfter); f.RetryAfter > 0 && until.After(p.notBefore) {
 		p.notBefore = until
 	}
-	if p.notBefore.After(p.next) {
-		p.next = p.notBefore
-	}
 	return p
 }
 
-// Due is when events may be sent while a breaker is open.
+// Due is when events may be sent while a breaker is open. Events of kinds for which the API has named a time
+// are not sent before it: see [Due.of].
 type Due struct {
 	Next  time.Time // any event
 	Early time.Time // an event that was never sent
 	New   time.Time // an event that arrived after Since
 	Since time.Time // when an event was last sent that was the newest one
+
+	notBefore time.Time
+}
+
+// of returns when events of a kind may be sent. asks says that the API has named a time for that kind.
+func (d Due) of(asks bool) Due {
+	if asks {
+		d.Next, d.Early, d.New = later(d.Next, d.notBefore), later(d.Early, d.notBefore), later(d.New, d.notBefore)
+	}
+	return d
 }
 
 // due returns when events may be sent. A few events that were never sent are sent early, because
@@ -87,11 +95,8 @@ func (p probes) due(fewFailed bool, gap time.Duration) (d Due) {
 	if p.inFlight > 0 {
 		d.Next = never
 	}
-	d.Early, d.New, d.Since = d.Next, d.Next, p.newest
+	d.Early, d.New, d.Since, d.notBefore = d.Next, d.Next, p.newest, p.notBefore
 	soon := p.last.Add(gap)
-	if soon.Before(p.notBefore) {
-		soon = p.notBefore
-	}
 	if p.earlyLeft <= 0 || !soon.Before(d.Next) {
 		return d
 	}
@@ -151,7 +156,5 @@ func (p probes) fail(f *Failure, early, several bool, now time.Time, w *Waits) p
 	return p.retryAfter(f, now)
 }
 
-// hurry makes the next probe due by limit, unless the API has asked for a later time.
-func (p *probes) hurry(limit time.Time) {
-	p.next = later(earlier(p.next, limit), p.notBefore)
-}
+// hurry makes the next probe due by limit.
+func (p *probes) hurry(limit time.Time) { p.next = earlier(p.next, limit) }

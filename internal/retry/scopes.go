@@ -115,6 +115,7 @@ type Block struct {
 	kind Kind   // that has a breaker
 	due  Due
 
+	asks     bool      // the API has named a time for the kind
 	accepted time.Time // when the kind last accepted an event, as far as is known
 }
 
@@ -128,7 +129,7 @@ func (s *Scopes) BlockOf(k Kind) Block {
 		return Block{}
 	}
 	kind := s.kindOf(k)
-	block := Block{at: at, kind: kind, due: s.due(b), accepted: s.kinds[kind].accepted}
+	block := Block{at: at, kind: kind, due: s.due(b), asks: s.kinds[kind].asks, accepted: s.kinds[kind].accepted}
 	if at == siteLevel {
 		block.site = s.siteOf(k)
 	}
@@ -152,12 +153,12 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 	b, at := s.open(k)
 	if b == nil {
 		if wide, _ := s.wide(k); wide != nil {
-			kind, _ := s.ensure(k)
+			kind, _ := s.ensure(k, now)
 			kind.trial = true
 		}
 		return Admission{Began: now}, true
 	}
-	due := s.due(b)
+	due := s.due(b).of(s.kinds[s.kindOf(k)].asks)
 	if at := [...]time.Time{due.Next, due.Early, due.New}[age]; at.After(now) {
 		return Admission{}, false
 	}
@@ -228,12 +229,7 @@ func (s *Scopes) Accept(k Kind, a Admission, now time.Time) (c Change) {
 	if closed {
 		s.inherit(asked, now)
 	}
-	if b := s.kinds[kind]; b != nil && b.isIdle() && !b.isLimited(now) {
-		delete(s.kinds, kind)
-	}
-	if b := s.sites[site]; b != nil && b.isIdle() {
-		delete(s.sites, site)
-	}
+	s.tidy(k, now)
 	return c
 }
 
@@ -296,7 +292,8 @@ func (s *Scopes) relax(now time.Time) {
 
 // Fail reports a failed attempt of an event of k.
 func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change) {
-	kind, site := s.ensure(k)
+	kind, site := s.ensure(k, now)
+	kind.asks = f.RetryAfter > 0
 	limited := f.Limits && kind.isLimited(now)
 	count := func(b *breaker, child uint64, always bool) {
 		if always || !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event

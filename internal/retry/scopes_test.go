@@ -341,7 +341,7 @@ func TestBreakersAreBounded(t *testing.T) {
 		}
 		w.pass(time.Millisecond)
 	}
-	assert.LessOrEqual(t, len(w.kinds), maxKinds+sharedKinds)
+	assert.LessOrEqual(t, len(w.kinds), 2*maxKinds+sharedKinds)
 	assert.LessOrEqual(t, len(w.sites), maxSites+sharedSites)
 }
 

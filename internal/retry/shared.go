@@ -1,6 +1,9 @@
 package retry
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // The bounds of the breakers that exist at a time. Further sites and kinds share others.
 const (
@@ -37,16 +40,16 @@ func (s *Scopes) kindOf(k Kind) Kind {
 
 // ensure returns the breakers of k and of its site, and makes those that do not exist. A scope in
 // which nothing has failed yet counts as accepting as long as the one that contains it does.
-func (s *Scopes) ensure(k Kind) (kind, site *breaker) {
+func (s *Scopes) ensure(k Kind, now time.Time) (kind, site *breaker) {
 	at := k.Site
-	if s.sites[at] == nil && len(s.sites) >= maxSites && !evict(s.sites, isShared) {
+	if s.sites[at] == nil && len(s.sites) >= maxSites && !evict(s.sites, isShared, now) {
 		at = sharedSite(at)
 	}
 	if site = s.sites[at]; site == nil {
 		site = &breaker{streak: streak{accepted: s.api.accepted}}
 		s.sites[at] = site
 	}
-	if s.kinds[k] == nil && len(s.kinds) >= maxKinds && !evict(s.kinds, func(k Kind) bool { return isShared(k.Site) }) {
+	if s.kinds[k] == nil && len(s.kinds) >= maxKinds && !evict(s.kinds, func(k Kind) bool { return isShared(k.Site) }, now) {
 		k = sharedKind(k)
 	}
 	if kind = s.kinds[k]; kind == nil {
@@ -56,10 +59,30 @@ func (s *Scopes) ensure(k Kind) (kind, site *breaker) {
 	return kind, site
 }
 
-// evict removes a breaker without failures, if there is one that is not shared.
-func evict[K comparable](from map[K]*breaker, shared func(K) bool) bool {
+// tidy removes the breakers of a kind and its site that are as if nothing had failed, now that an event of the
+// kind is accepted. If the kind shares a breaker with others that fail, it gets one of its own.
+func (s *Scopes) tidy(k Kind, now time.Time) {
+	b, others := s.kinds[k], s.kinds[sharedKind(k)]
+	switch {
+	case b == nil && others != nil && len(s.kinds) < 2*maxKinds:
+		s.kinds[k] = &breaker{streak: streak{accepted: now}}
+	case b != nil && others == nil && b.isIdle() && !b.isLimited(now):
+		delete(s.kinds, k)
+	}
+	if others != nil && others.isIdle() {
+		delete(s.kinds, sharedKind(k))
+	}
+	site := s.siteOf(k)
+	if b := s.sites[site]; b != nil && b.isIdle() {
+		delete(s.sites, site)
+	}
+}
+
+// evict removes a breaker without failures, if there is one that is not shared and has not accepted an event
+// lately.
+func evict[K comparable](from map[K]*breaker, shared func(K) bool, now time.Time) bool {
 	for k, b := range from {
-		if !shared(k) && !b.fails() {
+		if !shared(k) && !b.fails() && now.Sub(b.accepted) > lately {
 			delete(from, k)
 			return true
 		}
