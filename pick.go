@@ -128,11 +128,15 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 }
 
 // admit reports whether the breakers admit the event of w.
-func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Time) (ok bool) {
+func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Time) bool {
 	kind := w.kindOf()
-	w.admission, ok = t.scopes.Admit(kind, age, now)
-	if !ok || !w.admission.IsProbe() {
-		return ok
+	a, ok := t.scopes.Admit(kind, age, now)
+	if !ok {
+		return false
+	}
+	w.admission = a
+	if !a.IsProbe() {
+		return true
 	}
 	w.doubtful = true
 	src.held.SetDue(t.scopes.BlockOf(kind), now)
