@@ -73,8 +73,8 @@ func (b breaker) accepts(began, now time.Time, limit int) breaker {
 	return breaker{streak: next, limited: b.limited}
 }
 
-// isIdle reports whether b is as if nothing had failed, except that it may be limited.
-func (b *breaker) isIdle() bool { return !b.fails() && b.longest == 0 && !b.reopens }
+// isIdle reports whether nothing has failed for a while.
+func (b *breaker) isIdle() bool { return !b.fails() && b.longest == 0 }
 
 // Failure is a failed attempt.
 type Failure struct {

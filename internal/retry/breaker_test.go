@@ -70,17 +70,23 @@ func TestLateAnswersCountInAKindWhoseRateIsLimited(t *testing.T) {
 }
 
 // The event may have been an exception. Failures of less than two seconds may be no outage.
-func TestAScopeThatHasAcceptedOneEventSinceItWasOpenOpensEarlier(t *testing.T) {
+func TestAnAPIThatHasAcceptedOneEventSinceItWasAwayOpensEarlier(t *testing.T) {
 	t.Parallel()
-	for open, most := range map[time.Duration]int{time.Second: 8 * 5, 3 * time.Second: 20} {
-		w, k := newWorld(), kind(1, 1)
-		w.fail(5, Failure{}, k)
-		w.pass(open)
-		assert.True(t, w.try(k, nil))
-		w.fail(most, Failure{}, k)
-		assert.Equal(t, closed, w.states(k), open)
-		w.fail(1, Failure{}, k)
-		assert.Equal(t, kindOpen, w.states(k), open)
+	for away, most := range map[time.Duration]int{time.Second: 8 * 5, 3 * time.Second: 20} {
+		for accepted, reopens := range map[int]bool{1: true, 200: false} {
+			w := newWorld()
+			w.fail(5, Failure{}, kind(1, 1), kind(2, 1))
+			w.pass(away)
+			for range accepted { // what was learnt decays
+				assert.True(t, w.try(kind(3, 1), nil))
+			}
+			for n := range most {
+				w.fail(1, Failure{}, kind(10+n, 1))
+			}
+			assert.Equal(t, closed[0], w.states(kind(3, 1))[0], away)
+			w.fail(1, Failure{}, kind(100, 1))
+			assert.Equal(t, reopens, w.states(kind(3, 1))[0] == Open, away)
+		}
 	}
 }
 

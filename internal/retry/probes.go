@@ -97,7 +97,7 @@ func (p probes) due(fewFailed bool, gap time.Duration) (d Due) {
 	}
 	d.Early, d.New, d.Since, d.notBefore = d.Next, d.Next, p.newest, p.notBefore
 	soon := p.last.Add(gap)
-	if p.earlyLeft <= 0 || !soon.Before(d.Next) {
+	if p.earlyLeft <= 0 && !fewFailed || !soon.Before(d.Next) {
 		return d
 	}
 	d.New = soon

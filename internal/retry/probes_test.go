@@ -85,3 +85,23 @@ func TestAnEventThatWasNeverSentIsTriedEarlyIfFewHaveFailed(t *testing.T) {
 	w.pass(time.Second)
 	assert.False(t, w.try(k, nil), "six events have failed")
 }
+
+func TestEventsThatWereNeverSentAreTriedEarlyWhileFewHaveFailed(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	for name, row := range map[string]struct {
+		left       int
+		few        bool
+		early, new time.Duration // until they may be sent
+	}{
+		"few have failed":                         {0, true, time.Second, time.Second},
+		"many have failed":                        {0, false, time.Hour, time.Hour},
+		"many have failed, one is left to arrive": {1, false, time.Hour, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := probes{next: now.Add(time.Hour), last: now, earlyLeft: row.left}.due(row.few, time.Second)
+			assert.Equal(t, []time.Time{now.Add(row.early), now.Add(row.new)}, []time.Time{d.Early, d.New})
+		})
+	}
+}

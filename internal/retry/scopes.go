@@ -78,7 +78,7 @@ func (s *Scopes) wide(k Kind) (*breaker, level) {
 }
 
 // NothingFailed reports whether nothing has failed for a while.
-func (s *Scopes) NothingFailed() bool { return len(s.kinds) == 0 && s.api.isIdle() }
+func (s *Scopes) NothingFailed() bool { return len(s.kinds) == 0 && s.api.isIdle() && !s.api.reopens }
 
 // AnyOpen reports whether any breaker is open.
 func (s *Scopes) AnyOpen() bool { return s.opened > 0 }

@@ -73,7 +73,7 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		look = max(look, leastLook)
 	}
 	l.turn += time.Duration(2*slow) * look
-	if r.config.MaxInFlight == 1 && r.mayFail(h.kind) { // such events get a tenth of the only sender's time
+	if r.config.MaxInFlight == 1 && (r.mayFail(h.kind) || h.hasFailedBefore(at)) { // such events get a tenth of the only sender's time
 		l.turn += time.Duration(min(l.ahead, eventsPerSender)+2) * (10*r.maxLag() + leastLook)
 		if slow > 0 || len(r.outages) > 0 {
 			l.turn += 10 * r.config.AttemptTimeout
