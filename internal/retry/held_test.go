@@ -2,6 +2,7 @@ package retry
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func held(t *testing.T) (h *Held[string], wakes *int) {
-	wakes = new(int)
-	h = NewHeld[string](func() { *wakes++ })
+func held(t *testing.T) (h *Held[string], wakes *atomic.Int32) {
+	wakes = new(atomic.Int32)
+	h = NewHeld[string](func() { wakes.Add(1) })
 	t.Cleanup(h.Stop)
 	return h, wakes
 }
@@ -44,7 +45,7 @@ func TestHeldWakesForEventsThatBecameDueBeforeTheTimerRan(t *testing.T) {
 				act(h, now.Add(3*time.Second))
 				time.Sleep(500 * time.Millisecond)
 				synctest.Wait()
-				assert.Equal(t, 1, *wakes)
+				assert.Equal(t, int32(1), wakes.Load())
 			})
 		})
 	}
@@ -58,12 +59,12 @@ func TestHeldWakesOnceForEventsThatAreDueAndNotTaken(t *testing.T) {
 		h.Add(event("b", 2*time.Second), Block{}, now)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, 1, *wakes)
+		assert.Equal(t, int32(1), wakes.Load())
 		_, ok := h.Take(Retry, time.Now())
 		require.True(t, ok)
 		synctest.Wait()
 		time.Sleep(time.Millisecond)
-		assert.Equal(t, 2, *wakes)
+		assert.Equal(t, int32(2), wakes.Load())
 	})
 }
 
