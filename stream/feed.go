@@ -188,6 +188,7 @@ func (f *feed) add(m jetstream.Msg, born time.Time) bool {
 	switch {
 	case it != nil && it.seq == seq:
 		it.msg, it.born = m, born
+		f.stats.Repeated++
 		return true
 	case it != nil:
 		f.stats.HandedBack++

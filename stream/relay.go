@@ -86,10 +86,12 @@ type Relay struct {
 	saidRejected atomic.Bool
 }
 
-// Stats counts the events of a relay since it was created.
+// Stats counts the events of a relay since it was created. Taken is the sum of Repeated, Delivered,
+// Rejected, HandedBack and Held.
 type Stats struct {
 	Taken       uint64 // deliveries of NATS to this relay
 	Redelivered uint64 // deliveries that were not the first of their event
+	Repeated    uint64 // redeliveries of events that the relay still held, which it settles once
 	Delivered   uint64 // events that the API accepted
 	Rejected    uint64 // events that are in the stream of rejected events
 	HandedBack  uint64 // deliveries that the relay returned to the stream

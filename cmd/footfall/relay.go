@@ -144,17 +144,18 @@ func runRelay(ctx context.Context, o relayOptions, stdout, stderr io.Writer) err
 type account struct {
 	Taken       uint64 `json:"taken"`
 	Redelivered uint64 `json:"redelivered"`
+	Repeated    uint64 `json:"repeated"`
 	Delivered   uint64 `json:"delivered"`
 	Rejected    uint64 `json:"rejected"`
 	HandedBack  uint64 `json:"handed_back"`
 }
 
 func writeAccount(out io.Writer, s stream.Stats, json bool) error {
-	a := account{s.Taken, s.Redelivered, s.Delivered, s.Rejected, s.HandedBack}
+	a := account{s.Taken, s.Redelivered, s.Repeated, s.Delivered, s.Rejected, s.HandedBack}
 	if json {
 		return shell.WriteJSON(out, a)
 	}
-	_, err := fmt.Fprintf(out, "Account: %d taken, of them %d redelivered: %d delivered, %d rejected, %d handed back to the stream.\n",
-		a.Taken, a.Redelivered, a.Delivered, a.Rejected, a.HandedBack)
+	_, err := fmt.Fprintf(out, "Account: %d taken, of them %d redelivered: %d delivered, %d rejected, %d handed back to the stream, %d repeats of held events.\n",
+		a.Taken, a.Redelivered, a.Delivered, a.Rejected, a.HandedBack, a.Repeated)
 	return err
 }

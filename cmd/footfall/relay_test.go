@@ -116,7 +116,7 @@ func TestARelayDeliversAndServesMetrics(t *testing.T) {
 	m := scraped(t, base)
 	for name, want := range map[string]float64{
 		"footfall_relay_events_total delivered": 49, "footfall_relay_events_total rejected": 1, "footfall_relay_events_total handed_back": 0,
-		"footfall_relay_taken_total": 50, "footfall_relay_redelivered_total": 0, "footfall_relay_held_events": 0, "footfall_relay_breaker_open": 0,
+		"footfall_relay_taken_total": 50, "footfall_relay_redelivered_total": 0, "footfall_relay_repeated_total": 0, "footfall_relay_held_events": 0, "footfall_relay_breaker_open": 0,
 		"footfall_relay_ready": 1, "footfall_relay_lag_seconds": 0, "footfall_relay_rejected_stored_events": 1, "footfall_build_info devel": 1,
 	} {
 		got, found := m[name]
@@ -141,7 +141,7 @@ func TestARelayDeliversAndServesMetrics(t *testing.T) {
 
 	got := p.stop()
 	assert.Equal(t, 0, got.status)
-	assert.Contains(t, got.out, "Account: 50 taken, of them 0 redelivered: 49 delivered, 1 rejected, 0 handed back to the stream.\n")
+	assert.Contains(t, got.out, "Account: 50 taken, of them 0 redelivered: 49 delivered, 1 rejected, 0 handed back to the stream, 0 repeats of held events.\n")
 }
 
 func TestSIGTERMHandsBackUndeliveredEvents(t *testing.T) {

@@ -115,6 +115,7 @@ var (
 	eventsDesc      = describe("events_total", "Events that this relay delivered, moved to the stream of rejected events, or handed back to the stream.", "outcome")
 	takenDesc       = describe("taken_total", "Deliveries of NATS to this relay.")
 	redeliveredDesc = describe("redelivered_total", "Deliveries of NATS to this relay that were not the first of their event.")
+	repeatedDesc    = describe("repeated_total", "Redeliveries of events that this relay still held. taken_total is the sum of these, of events_total and of held_events.")
 	heldDesc        = describe("held_events", "Events that this relay holds.")
 	breakerDesc     = describe("breaker_open", "1 while the circuit breaker is open because the API accepts no events, otherwise 0.")
 	readyDesc       = describe("ready", "1 if /readyz answers 200, otherwise 0.")
@@ -126,7 +127,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (s scrape) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, rejectedDesc, buildDesc} {
+	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, repeatedDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, rejectedDesc, buildDesc} {
 		to <- d
 	}
 }
@@ -149,6 +150,7 @@ func (s scrape) Collect(to chan<- prometheus.Metric) {
 	}
 	send(takenDesc, prometheus.CounterValue, float64(stats.Taken))
 	send(redeliveredDesc, prometheus.CounterValue, float64(stats.Redelivered))
+	send(repeatedDesc, prometheus.CounterValue, float64(stats.Repeated))
 	gauge(heldDesc, float64(stats.Held))
 	_, out := relay.Outage()
 	gauge(breakerDesc, number(out))
