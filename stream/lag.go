@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Lag describes the events that the relays have not delivered.
 type Lag struct {
 	Events   uint64        // in the stream, including events that relays have taken
 	Held     int           // taken by relays and not acknowledged
-	Oldest   time.Duration // age of the oldest event in the stream
+	Oldest   time.Duration // age of the oldest event in the stream, by the clock of NATS
 	Rejected uint64        // in the stream of rejected events
 }
 
@@ -23,11 +25,8 @@ func (r *Relay) Lag(ctx context.Context) (Lag, error) {
 	if err != nil {
 		return Lag{}, fmt.Errorf("stream: NATS stream %q: %w", cfg.Name, err)
 	}
-	state := s.CachedInfo().State
-	l := Lag{Events: state.Msgs}
-	if state.Msgs > 0 {
-		l.Oldest = max(0, time.Since(state.FirstTime))
-	}
+	info := s.CachedInfo()
+	l := Lag{Events: info.State.Msgs, Oldest: oldest(info)}
 	if c, err := s.Consumer(ctx, r.cfg.Consumer); err == nil {
 		l.Held = c.CachedInfo().NumAckPending
 	}
@@ -35,4 +34,16 @@ func (r *Relay) Lag(ctx context.Context) (Lag, error) {
 		l.Rejected = rejected.CachedInfo().State.Msgs
 	}
 	return l, nil
+}
+
+// oldest returns the age of the oldest message of a stream, or 0 if there is none.
+func oldest(info *jetstream.StreamInfo) time.Duration {
+	if info.State.Msgs == 0 {
+		return 0
+	}
+	now := info.TimeStamp
+	if now.IsZero() { // NATS before 2.10
+		now = time.Now()
+	}
+	return max(0, now.Sub(info.State.FirstTime))
 }
