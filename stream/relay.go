@@ -82,6 +82,8 @@ type Relay struct {
 	runs    atomic.Bool
 	trouble atomic.Pointer[error] // why the last fetch did not reach the consumer
 	looked  time.Time             // when fetch last looked for others in the stream
+	hurried context.Context       // ends with a call to HandBack
+	hurry   context.CancelFunc
 
 	saidRejected atomic.Bool
 }
@@ -116,6 +118,7 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 		return nil, err
 	}
 	r := &Relay{cfg: relay, link: link, feed: newFeed(link, relay.MaxHeld, relay.AckWait)}
+	r.hurried, r.hurry = context.WithCancel(context.Background())
 	r.trouble.Store(&errNotYet)
 	if relay.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(relay.Rate), 1)
@@ -189,6 +192,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	<-work.Done()
 	r.feed.close()
 	timer := time.AfterFunc(r.cfg.StopTimeout, abort)
+	defer context.AfterFunc(r.hurried, abort)()
 	<-delivered
 	parts.Wait()
 	<-moving
@@ -202,6 +206,10 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 	return context.Cause(work)
 }
+
+// HandBack ends the wait for the API's answers with which Run ends: Run returns the remaining events to
+// the stream at once. It is for programs that are told twice to end.
+func (r *Relay) HandBack() { r.hurry() }
 
 // errNotYet is the trouble of a relay before its first fetch.
 var errNotYet = errors.New("it has not reached the stream yet")

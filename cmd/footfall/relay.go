@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -23,7 +25,8 @@ func relayCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "relay", Usage: "deliver the events of a NATS stream to the API",
 		Description: "Several relays share a stream. On SIGTERM or SIGINT a relay hands back the events that it has not\n" +
-			"delivered, prints an account, and exits with status 0 within -stop-timeout and a few seconds.\n\n" +
+			"delivered, prints an account, and exits with status 0 within -stop-timeout and a few seconds. A second\n" +
+			"signal ends the wait of -stop-timeout, a third one the process.\n\n" +
 			"-embedded DIR runs a NATS server inside the relay, without credentials, for one machine. It keeps the events in DIR.",
 		Flags: append(flags,
 			shell.Option("rate", "FOOTFALL_RATE", "`EVENTS` a second that this relay takes from the stream, for an API that limits them; retries are not counted; without it no bound"),
@@ -133,11 +136,32 @@ func runRelay(ctx context.Context, o relayOptions, stdout, stderr io.Writer) err
 		return o.servers.Explain(err)
 	}
 	p.Started(relay)
+	defer onSecondSignal(relay.HandBack)()
 	say("The relay takes events from NATS at %s and delivers them to %s", o.servers, o.api.BaseURL)
 	if err = relay.Run(ctx); err != nil {
 		err = o.servers.Explain(err)
 	}
 	return errors.Join(err, writeAccount(stdout, relay.Stats(), o.json))
+}
+
+// onSecondSignal calls f when the program has been told twice to end, unless stop is called before.
+// Without it, a second signal ends the program at once, and its events wait for AckWait. A third one
+// does.
+func onSecondSignal(f func()) (stop func()) {
+	signals, ended := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer signal.Stop(signals)
+		for range 2 {
+			select {
+			case <-signals:
+			case <-ended:
+				return
+			}
+		}
+		f()
+	}()
+	return func() { close(ended) }
 }
 
 // account says what a relay has done.

@@ -168,6 +168,21 @@ func TestSIGTERMHandsBackUndeliveredEvents(t *testing.T) {
 	assert.Len(t, api.Events(), 40)
 }
 
+// A terminal may pass an interrupt to a relay, and a script another one.
+func TestASecondSignalHandsBackAtOnce(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	publish(t, s.ClientURL(), 20)
+	api.Always(footfalltest.Hang())
+	p, base := relayed(t, at(s, api), "-stop-timeout", "10m")
+	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
+	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+	require.Eventually(t, func() bool { status, _ := get(t, base, "/readyz"); return status == 503 }, patience, time.Millisecond)
+	got := p.stop()
+	assert.Equal(t, 0, got.status)
+	assert.Regexp(t, `Account: (\d+) taken, .* 0 delivered, 0 rejected, \d+ handed back`, got.out)
+}
+
 func TestRateBoundsDeliveries(t *testing.T) {
 	t.Parallel()
 	s, api := startNATSServer(t), footfalltest.NewAPI(t)
