@@ -54,6 +54,13 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	return c
 }
 
+// Validate returns the errors of wrong fields that [NewRelay] returns, each a [*footfall.FieldError],
+// without a connection.
+func (c RelayConfig) Validate() error {
+	c = c.withDefaults()
+	return c.check()
+}
+
 func (c *RelayConfig) check() error {
 	var problems []error
 	report := func(wrong bool, field, reason string) {

@@ -30,6 +30,10 @@ func relayCommand(stdout, stderr io.Writer) *cli.Command {
 			"-embedded DIR runs a NATS server inside the relay, without credentials, for one machine. It keeps the events in DIR.",
 		Flags: append(flags,
 			shell.Option("rate", "FOOTFALL_RATE", "`EVENTS` a second that this relay takes from the stream, for an API that limits them; retries are not counted; without it no bound"),
+			natsconn.ConsumerFlag(),
+			shell.Option("ack-wait", "FOOTFALL_ACK_WAIT", "`DURATION` after which NATS gives the events of a relay that was killed to another one; without it 30s"),
+			shell.Option("max-held", "FOOTFALL_MAX_HELD", "`NUMBER` of events in the memory of this relay; without it 1024"),
+			shell.Option("max-ack-pending", "FOOTFALL_MAX_ACK_PENDING", "`NUMBER` of events that all relays together have taken and not acknowledged; without it 8192. Give all relays the same -consumer, -ack-wait and -max-ack-pending"),
 			shell.Option("stop-timeout", "FOOTFALL_STOP_TIMEOUT", "`DURATION` to wait for the API's answers when the relay stops; without it 5s"),
 			shell.Option("metrics", "FOOTFALL_METRICS", "`ADDRESS` of a listener with /metrics for Prometheus, /readyz and /livez, such as 127.0.0.1:9091; without it none"),
 			shell.Option("embedded", "FOOTFALL_EMBEDDED", "`DIR` of a NATS server inside the relay, in place of -nats"),
@@ -63,7 +67,11 @@ func relayOptionsOf(c *cli.Command) (relayOptions, error) {
 	v := shell.Read(c)
 	o := relayOptions{
 		api: footfall.ConfigFromEnv(), servers: natsconn.Read(v), stream: natsconn.ReadStream(v), json: c.Bool("json"),
-		relay:    stream.RelayConfig{Rate: v.Rate("rate"), StopTimeout: v.Duration("stop-timeout", false)},
+		relay: stream.RelayConfig{
+			Consumer: natsconn.ReadConsumer(v), AckWait: v.Duration("ack-wait", false),
+			MaxHeld: v.Number("max-held", "a number above zero"), MaxAckPending: v.Number("max-ack-pending", "a number above zero"),
+			Rate: v.Rate("rate"), StopTimeout: v.Duration("stop-timeout", false),
+		},
 		metrics:  v.Address("metrics", "127.0.0.1:9091"),
 		embedded: embeddedOptions(v),
 	}
