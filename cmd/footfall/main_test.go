@@ -110,8 +110,11 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 	got = run(t, env{}, "send", "-help")
 	assert.Equal(t, 0, got.status)
 	assert.Contains(t, got.out, "KEY=VALUE")
-	got = run(t, env{}, "version")
-	assert.Regexp(t, `^footfall \S+, go1\.\d+`, got.out)
+	version := run(t, env{}, "version")
+	assert.Regexp(t, `^footfall \S+, go1\.\d+`, version.out)
+	for _, flag := range []string{"-version", "--version"} {
+		assert.Equal(t, version, run(t, env{}, flag), flag)
+	}
 	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {
 		got = run(t, env{}, "completion", shell)
 		assert.Equal(t, 0, got.status, shell)
@@ -126,6 +129,25 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 			assert.Contains(t, got.out, word, "completion of %q", command)
 		}
 	}
+}
+
+// The documents write options with one hyphen, and both work.
+func TestHelpAndCompletionsWriteOptionsAsTheDocumentsDo(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"doctor", "sites", "send", "relay", "tail", "rejected list", "rejected purge", "stream apply", "version"} {
+		words := strings.Fields(command)
+		got := run(t, env{}, append(words, "-help")...)
+		assert.Equal(t, 0, got.status)
+		assert.Contains(t, got.out, "-help, -h")
+		assert.NotContains(t, got.out, "--", command)
+		for start, want := range map[string]string{"-": "-help:", "--": "--help:"} {
+			got = run(t, env{}, append(words, start, "--generate-shell-completion")...)
+			assert.Contains(t, "\n"+got.out, "\n"+want, "%s %s", command, start)
+			assert.NotContains(t, got.out, "`", command)
+		}
+	}
+	got := run(t, env{}, "-", "--generate-shell-completion")
+	assert.Contains(t, got.out, "-version:")
 }
 
 func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
