@@ -92,8 +92,24 @@ func (r *Relay) moveAll(ctx context.Context, first int) error {
 // sayRejected logs once that there are rejected events, and where.
 func (r *Relay) sayRejected() {
 	if !r.saidRejected.Swap(true) {
-		r.link.log.Warn("stream: the API rejects events; they move to a stream of their own, which footfall rejected list shows", "stream", r.link.cfg.rejectedName())
+		r.link.log.Warn("stream: the API rejects events; they move to a stream of their own, which a command lists", "stream", r.link.cfg.rejectedName(), "command", r.link.listCommand())
 	}
+}
+
+// listCommand returns the command that lists the rejected events.
+func (l *link) listCommand() string {
+	urls := l.cfg.URL
+	if l.cfg.Conn != nil {
+		urls = strings.Join(l.nc.Servers(), ",")
+	}
+	command := "footfall rejected list -nats " + withoutUsers(urls)
+	if l.cfg.Name != defaultName {
+		command += " -stream " + l.cfg.Name
+	}
+	if l.cfg.Subject != defaultSubject {
+		command += " -subject " + l.cfg.Subject
+	}
+	return command
 }
 
 // move publishes an event to the stream of rejected events. A message of NATS has a largest size,

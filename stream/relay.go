@@ -124,12 +124,7 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Relay{cfg: relay, link: link, feed: newFeed(link, relay.MaxHeld, relay.AckWait)}
-	r.hurried, r.hurry = context.WithCancel(context.Background())
-	r.trouble.Store(&errNotYet)
-	if relay.Rate > 0 {
-		r.limit = rate.NewLimiter(rate.Limit(relay.Rate), 1)
-	}
+	r := newRelay(link, relay)
 	if _, err := r.consumer(context.Background()); err != nil {
 		if isMistake(err) {
 			link.close()
@@ -138,6 +133,17 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 		link.log.Warn("stream: NATS cannot be used; the relay waits until it can", "error", err)
 	}
 	return r, nil
+}
+
+// newRelay returns a relay with a connection.
+func newRelay(link *link, cfg RelayConfig) *Relay {
+	r := &Relay{cfg: cfg, link: link, feed: newFeed(link, cfg.MaxHeld, cfg.AckWait)}
+	r.hurried, r.hurry = context.WithCancel(context.Background())
+	r.trouble.Store(&errNotYet)
+	if cfg.Rate > 0 {
+		r.limit = rate.NewLimiter(rate.Limit(cfg.Rate), 1)
+	}
+	return r
 }
 
 // Stats returns the counts so far. They are one consistent snapshot.

@@ -51,9 +51,10 @@ func rejectedCommand(stdout, stderr io.Writer) *cli.Command {
 // rejections is a run of one of the commands.
 type rejections struct {
 	*cli.Command
-	out    io.Writer
-	log    *slog.Logger
-	stored *stream.Rejections
+	out     io.Writer
+	log     *slog.Logger
+	listing string // the command that lists the events
+	stored  *stream.Rejections
 }
 
 // run checks the command line, connects and calls the action.
@@ -64,7 +65,7 @@ func (r *rejections) run(ctx context.Context, action func(*rejections, context.C
 	for _, arg := range r.Args().Slice() {
 		seq, err := strconv.ParseUint(arg, 10, 64)
 		if (err != nil || seq == 0) && uuid.Validate(arg) != nil {
-			v.Problem("%s: %q is neither a SEQ nor an ID; footfall rejected list shows them", r.FullName(), arg)
+			v.Problem("%s: %q is neither a SEQ nor an ID; %s shows them", r.FullName(), arg, r.listCommand(s, cfg))
 		}
 	}
 	if r.Name == "purge" && r.Args().Present() == r.Bool("yes") {
@@ -78,6 +79,7 @@ func (r *rejections) run(ctx context.Context, action func(*rejections, context.C
 		return err
 	}
 	defer stop()
+	r.listing = r.listCommand(s, cfg)
 	if r.stored, err = stream.OpenRejections(ctx, cfg); errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("NATS at %s has no stream %q: the first relay creates it: start one, or correct -stream", s, cfg.Name+"_REJECTED")
 	}
@@ -141,7 +143,7 @@ func (r *rejections) move(ctx context.Context, f func(context.Context, ...uint64
 	seqs, err := r.seqs(ctx)
 	if err == nil {
 		if n, err = f(ctx, seqs...); errors.Is(err, jetstream.ErrMsgNotFound) {
-			err = fmt.Errorf("another command has retried or purged an event meanwhile: %w; %w", err, errNoneSuch)
+			err = fmt.Errorf("another command has retried or purged an event meanwhile: %w; %s %w", err, r.listing, errNoneSuch)
 		}
 	}
 	if r.Bool("json") {
@@ -154,7 +156,22 @@ func (r *rejections) move(ctx context.Context, f func(context.Context, ...uint64
 }
 
 // errNoneSuch is wrapped by an error about an event that is not among the rejected ones.
-var errNoneSuch = errors.New("footfall rejected list shows the existing ones")
+var errNoneSuch = errors.New("shows the existing ones")
+
+// listCommand returns the command that lists the events of the same stream.
+func (r *rejections) listCommand(s *natsconn.Servers, cfg stream.Config) string {
+	command := "footfall rejected list"
+	if r.String("nats") != "" {
+		command += " -nats " + s.String()
+	}
+	if r.String("stream") != "" {
+		command += " -stream " + cfg.Name
+	}
+	if r.String("subject") != "" {
+		command += " -subject " + cfg.Subject
+	}
+	return command
+}
 
 // seqs returns the positions that the arguments name. All of them must be there.
 func (r *rejections) seqs(ctx context.Context) (seqs []uint64, err error) {
@@ -171,7 +188,7 @@ func (r *rejections) seqs(ctx context.Context) (seqs []uint64, err error) {
 	}
 	for _, arg := range r.Args().Slice() {
 		if found[arg] == nil {
-			return nil, fmt.Errorf("there is no rejected event %s: %w", arg, errNoneSuch)
+			return nil, fmt.Errorf("there is no rejected event %s: %s %w", arg, r.listing, errNoneSuch)
 		}
 		seqs = append(seqs, found[arg]...)
 	}
