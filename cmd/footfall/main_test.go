@@ -121,7 +121,7 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 		assert.Contains(t, got.out, "complet", shell)
 	}
 	for command, want := range map[string][]string{
-		"": {"doctor", "sites", "send", "relay", "tail", "rejected", "stream", "version"}, "rejected": {"list", "retry", "purge"},
+		"": {"doctor", "sites", "send", "relay", "tail", "rejected", "stream", "version"}, "rejected": {"list", "show", "retry", "purge"},
 		"relay -": {"-nats", "-creds", "-rate", "-embedded", "-metrics"}, "tail -": {"-site", "-event"}, "rejected purge -": {"-yes"},
 	} {
 		got = run(t, env{}, append(strings.Fields(command), "--generate-shell-completion")...)
@@ -194,8 +194,13 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		`which command? footfall stream apply`:                                                                   {"stream"},
 		`there is no command "aply"; footfall stream -help`:                                                      {"stream", "aply"},
 		"which bound? give at least one, such as -max-bytes 2GiB; footfall stream apply -help":                   {"stream", "apply", "-nats", "127.0.0.1:1"},
-		`which command? footfall rejected list, retry or purge`:                                                  {"rejected"},
+		`which command? footfall rejected list, show, retry or purge`:                                            {"rejected"},
 		`there is no command "lits"`:                                                                             {"rejected", "lits"},
+		`-limit: "0" is not a number above zero`:                                                                 {"rejected", "list", "-nats", "127.0.0.1:1", "-limit", "0"},
+		`-since: "yesterday" is not a duration`:                                                                  {"rejected", "list", "-nats", "127.0.0.1:1", "-since", "yesterday"},
+		"give either SEQs and IDs, or options that choose events":                                                {"rejected", "retry", "-nats", "127.0.0.1:1", "-site", "a", "7"},
+		"which events? give SEQs or IDs; footfall rejected list -nats nats://127.0.0.1:1 shows them":             {"rejected", "show", "-nats", "127.0.0.1:1"},
+		"give SEQs or IDs, or -yes for all":                                                                      {"rejected", "purge", "-nats", "127.0.0.1:1", "-site", "a"},
 		`takes no argument "7"`:                                                                                  {"rejected", "list", "7"},
 		"-nats-monitor or FOOTFALL_NATS_MONITOR: \"nats-1:8222\" is not a list of URLs":                          {"doctor", "-nats-monitor", "nats-1:8222"},
 	} {
