@@ -191,7 +191,7 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		"needs -embedded or FOOTFALL_EMBEDDED":                                                                   relay("-embedded-listen", "127.0.0.1:0"),
 		`"x" is neither a SEQ nor an ID`:                                                                         {"rejected", "retry", "-nats", "127.0.0.1:1", "x"},
 		"purge removes events for good: give SEQs or IDs, or -yes":                                               {"rejected", "purge", "-nats", "127.0.0.1:1"},
-		`which command? footfall stream apply`:                                                                   {"stream"},
+		`which command? footfall stream info or apply`:                                                           {"stream"},
 		`there is no command "aply"; footfall stream -help`:                                                      {"stream", "aply"},
 		"which bound? give at least one, such as -max-bytes 2GiB; footfall stream apply -help":                   {"stream", "apply", "-nats", "127.0.0.1:1"},
 		`which command? footfall rejected list, show, retry or purge`:                                            {"rejected"},

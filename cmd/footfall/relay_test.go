@@ -117,12 +117,13 @@ func TestARelayDeliversAndServesMetrics(t *testing.T) {
 	for name, want := range map[string]float64{
 		"footfall_relay_events_total delivered": 49, "footfall_relay_events_total rejected": 1, "footfall_relay_events_total handed_back": 0,
 		"footfall_relay_taken_total": 50, "footfall_relay_redelivered_total": 0, "footfall_relay_repeated_total": 0, "footfall_relay_held_events": 0, "footfall_relay_breaker_open": 0,
-		"footfall_relay_ready": 1, "footfall_relay_lag_seconds": 0, "footfall_relay_rejected_stored_events": 1, "footfall_build_info devel": 1,
+		"footfall_relay_ready": 1, "footfall_relay_lag_seconds": 0, "footfall_relay_rejected_stored_events": 1, "footfall_relay_stream_bytes": 0, "footfall_relay_stream_max_bytes": 1 << 30, "footfall_relay_stream_max_age_seconds": 604800, "footfall_relay_rejected_max_bytes": 64 << 20, "footfall_build_info devel": 1,
 	} {
 		got, found := m[name]
 		assert.True(t, found, "%s is missing in %v", name, m)
 		assert.InDelta(t, want, got, 0, name)
 	}
+	assert.Positive(t, m["footfall_relay_rejected_stored_bytes"])
 	assert.Contains(t, m, "go_goroutines")
 	page, err := os.ReadFile("../../docs/tools.md")
 	require.NoError(t, err)

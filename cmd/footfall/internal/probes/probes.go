@@ -122,12 +122,17 @@ var (
 	lagDesc         = describe("lag_events", "Events in the stream, including those that relays hold. The same from each relay; absent while the relay cannot reach the stream.")
 	ageDesc         = describe("lag_seconds", "Age of the oldest event in the stream, 0 if there is none. The same from each relay; absent while the relay cannot reach the stream.")
 	rejectedDesc    = describe("rejected_stored_events", "Events in the stream of rejected events. The same from each relay; absent while the relay cannot reach the stream.")
+	bytesDesc       = describe("stream_bytes", "Bytes of the stream. The same from each relay; absent while the relay cannot reach the stream.")
+	maxBytesDesc    = describe("stream_max_bytes", "Bytes above which the stream refuses events. The same from each relay; absent if there is no bound, and while the relay cannot reach the stream.")
+	maxAgeDesc      = describe("stream_max_age_seconds", "Age at which the stream removes events unsent. The same from each relay; absent if there is no bound, and while the relay cannot reach the stream.")
+	refusedDesc     = describe("rejected_stored_bytes", "Bytes of the stream of rejected events. The same from each relay; absent while the relay cannot reach the stream.")
+	maxRefusedDesc  = describe("rejected_max_bytes", "Bytes above which the stream of rejected events removes its oldest ones. The same from each relay; absent if there is no bound, and while the relay cannot reach the stream.")
 	buildDesc       = prometheus.NewDesc("footfall_build_info", "Always 1, with the version of the program as a label.", []string{"version"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (s scrape) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, repeatedDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, rejectedDesc, buildDesc} {
+	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, repeatedDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, rejectedDesc, bytesDesc, maxBytesDesc, maxAgeDesc, refusedDesc, maxRefusedDesc, buildDesc} {
 		to <- d
 	}
 }
@@ -164,6 +169,13 @@ func (s scrape) Collect(to chan<- prometheus.Metric) {
 	gauge(lagDesc, float64(lag.Events))
 	gauge(ageDesc, lag.Oldest.Seconds())
 	gauge(rejectedDesc, float64(lag.Rejected))
+	gauge(bytesDesc, float64(lag.Bytes))
+	gauge(refusedDesc, float64(lag.RejectedBytes))
+	for desc, bound := range map[*prometheus.Desc]float64{maxBytesDesc: float64(lag.MaxBytes), maxAgeDesc: lag.MaxAge.Seconds(), maxRefusedDesc: float64(lag.RejectedMaxBytes)} {
+		if bound > 0 {
+			gauge(desc, bound)
+		}
+	}
 }
 
 func number(b bool) float64 {
