@@ -179,6 +179,8 @@ func (c *Collector) leave() {
 // answer writes the failure that handle returns. A panic becomes a failure, too, so that
 // API clients get an answer that they can parse.
 func (c *Collector) answer(w http.ResponseWriter, r *http.Request, handle func(http.ResponseWriter, *http.Request) *failure) {
+	w, end := c.watch(w, r)
+	defer end()
 	defer c.recoverPanic(w, r)
 	if c.closing.Load() {
 		unavailable("the service is closing").write(w)

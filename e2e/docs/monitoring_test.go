@@ -43,7 +43,7 @@ func assertKnown(t *testing.T, known map[string]bool, query string) {
 	names := regexp.MustCompile(`footfall_[a-z_]+`).FindAllString(query, -1)
 	assert.NotEmpty(t, names, query)
 	for _, name := range names {
-		name = regexp.MustCompile(`_seconds_bucket$`).ReplaceAllString(name, "_seconds")
+		name = regexp.MustCompile(`_seconds_(bucket|count)$`).ReplaceAllString(name, "_seconds")
 		assert.True(t, known[name], "%s in %s", name, query)
 	}
 }
