@@ -54,6 +54,9 @@ func New(file, version string) *Metrics {
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(m.commits, m.batches, m.reports, m.answers, build, storeSize(file),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for endpoint, status := range map[string]string{"events": "202", "sites": "200", "browser": "202"} {
+		m.answers.WithLabelValues(endpoint, status)
+	}
 	for _, name := range reportNames {
 		m.reports.WithLabelValues(name)
 	}
