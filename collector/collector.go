@@ -137,6 +137,9 @@ func (c *Collector) SetupURL() string {
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.inFlight.Add(1)
 	defer c.leave()
+	if isAmbiguous(r) {
+		w.Header().Set("Connection", "close")
+	}
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, "/v1/") || path == "/v1":
 		c.answer(w, r, c.serveAPI)
@@ -155,6 +158,13 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// isAmbiguous reports whether a proxy may have seen another end of the request, so that the connection
+// must end with the answer (RFC 9112, section 6.1): it may have a Content-Length beside its
+// Transfer-Encoding, or a Transfer-Encoding in HTTP/1.0. net/http removes what it ignores.
+func isAmbiguous(r *http.Request) bool {
+	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) && r.Body != http.NoBody
+}
+
 // leave runs at the end of each request.
 func (c *Collector) leave() {
 	if c.inFlight.Add(-1) > 0 || !c.closing.Load() {
@@ -169,6 +179,8 @@ func (c *Collector) leave() {
 // answer writes the failure that handle returns. A panic becomes a failure, too, so that
 // API clients get an answer that they can parse.
 func (c *Collector) answer(w http.ResponseWriter, r *http.Request, handle func(http.ResponseWriter, *http.Request) *failure) {
+	w, end := c.watch(w, r)
+	defer end()
 	defer c.recoverPanic(w, r)
 	if c.closing.Load() {
 		unavailable("the service is closing").write(w)

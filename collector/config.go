@@ -97,6 +97,11 @@ type Config struct {
 	// not complete after nine tenths of it ends with a line that says so. Defaults to 10s.
 	ShutdownTimeout time.Duration
 
+	// OnAnswer is called after each answer of the API and to browsers, with the endpoint ("events",
+	// "sites" or "browser"), the status, and the time that the answer took. It must return quickly, and
+	// be safe for concurrent use. Defaults to nil, which calls nothing.
+	OnAnswer func(endpoint string, status int, took time.Duration)
+
 	// Logger logs failures of the store and the collector, without addresses or contents of
 	// events. Defaults to slog.Default().
 	Logger *slog.Logger

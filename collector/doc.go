@@ -56,6 +56,10 @@
 //	501  Transfer-Encoding: anything but chunked
 //	505  a version of HTTP that is neither 1.0 nor 1.1
 //
+// A connection ends with the answer to a request with a Transfer-Encoding, or with a body in HTTP/1.0,
+// because a proxy may have seen another end of such a request (RFC 9112, section 6.1). So clients that
+// send events with a Content-Length need fewer connections.
+//
 // It answers OPTIONS * with 200. If a header does not arrive within Config.HeaderTimeout, it
 // closes the connection without an answer.
 //

@@ -103,6 +103,7 @@ func refusals(s *service) map[string]refusal {
 		"url password":    event("x", "https://u:p@a.example/", "{}", "url: contains a user name or password"),
 		"url with a tab":  event("x", `https://a.example/\t`, "{}", "url: contains a control character"),
 
+		"props null":         event("x", pageURL, "null", "props: must be a JSON object"),
 		"props array":        event("x", pageURL, "[]", "props: must be a JSON object"),
 		"props too many":     event("x", pageURL, props(101), "props: has more than 100 entries"),
 		"key empty":          event("x", pageURL, `{"":1}`, `props[""]: has an empty key`),

@@ -183,13 +183,12 @@ func TestEventsAreDescribed(t *testing.T) {
 		return ok
 	}
 	for name, body := range map[string]string{
-		"props":      s.event("x", pageURL, `{"plan":"pro","amount":4999,"share":0.5,"text":"a\nb"}`),
-		"no props":   `{"site_id":"` + s.site.ID + `","name":"x","url":"` + pageURL + `"}`,
-		"null props": s.event("x", pageURL, "null"),
-		"name":       s.event(strings.Repeat("ä", store.MaxName), pageURL, "{}"),
-		"text":       s.event("x", pageURL, `{"k":"`+long[:store.MaxPropText]+`"}`),
-		"key":        s.event("x", pageURL, `{"`+long[:store.MaxPropKey]+`":1}`),
-		"scheme":     s.event("x", "HTTPS://shop.example.com", "{}"),
+		"props":    s.event("x", pageURL, `{"plan":"pro","amount":4999,"share":0.5,"text":"a\nb"}`),
+		"no props": `{"site_id":"` + s.site.ID + `","name":"x","url":"` + pageURL + `"}`,
+		"name":     s.event(strings.Repeat("ä", store.MaxName), pageURL, "{}"),
+		"text":     s.event("x", pageURL, `{"k":"`+long[:store.MaxPropText]+`"}`),
+		"key":      s.event("x", pageURL, `{"`+long[:store.MaxPropKey]+`":1}`),
+		"scheme":   s.event("x", "HTTPS://shop.example.com", "{}"),
 	} {
 		assert.True(t, validates(body), name)
 		assert.Equal(t, 202, s.api(t, "POST", "/v1/events", body).status, name)

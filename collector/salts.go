@@ -47,16 +47,20 @@ type salts struct {
 	clean bool      // no salt was removed since the last scrub; false at the start, because a crash may have prevented it
 }
 
-// today returns the salt, and the time for an event that arrives now. The time is never
-// before the salt's day, even if the clock is set back.
+// today returns the salt, and the time for an event that arrives now.
 func (s *salts) today(ctx context.Context) (salt [saltSize]byte, at time.Time, err error) {
-	now := time.Now().UTC()
+	return s.on(ctx, time.Now().UTC())
+}
+
+// on returns the salt for an event that arrives at now, and its time. The time is never before the
+// salt's day: a clock that is corrected at midnight does not need another salt.
+func (s *salts) on(ctx context.Context, now time.Time) (salt [saltSize]byte, at time.Time, err error) {
 	if salt, at, ok := s.current(now); ok {
 		return salt, at, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.renew(ctx, dayOf(now)); err != nil {
+	if err := s.renew(ctx, now); err != nil {
 		return salt, at, err
 	}
 	return [saltSize]byte(s.salt), later(now, s.day), nil
@@ -65,7 +69,7 @@ func (s *salts) today(ctx context.Context) (salt [saltSize]byte, at time.Time, e
 func (s *salts) current(now time.Time) (salt [saltSize]byte, at time.Time, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.isStale(dayOf(now)) {
+	if s.isStale(now) {
 		return salt, at, false
 	}
 	return [saltSize]byte(s.salt), later(now, s.day), true
@@ -80,13 +84,21 @@ func later(a, b time.Time) time.Time {
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-func (s *salts) isStale(today time.Time) bool { return s.salt == nil || today.After(s.day) }
+// corrected is how far before the salt's day the clock may be, and the salt is still used.
+const corrected = time.Hour
+
+// isStale reports whether an event at now needs another salt. That includes a clock that was a day
+// ahead and is right again: the visitors of the rest of the day count anew, because the salt that they
+// had is destroyed, but their events are not stored as events of tomorrow.
+func (s *salts) isStale(now time.Time) bool {
+	return s.salt == nil || dayOf(now).After(s.day) || now.Before(s.day.Add(-corrected))
+}
 
 // roll replaces the salt when the day is over and scrubs removed salts from the store.
 // Chores call it regularly, which retries failures.
 func (s *salts) roll(ctx context.Context) error {
 	s.mu.Lock()
-	err := s.renew(ctx, dayOf(time.Now()))
+	err := s.renew(ctx, time.Now())
 	due := err == nil && !s.clean
 	s.clean = s.clean || due // before the scrub: a removal during the scrub needs another one
 	s.mu.Unlock()
@@ -119,12 +131,13 @@ func (s *salts) scrubbed(err error, now time.Time) error {
 	return err
 }
 
-// renew destroys the salts of other days and creates one for today. It creates none before
+// renew destroys the salts of other days and creates one for the day of now. It creates none before
 // the old ones are destroyed.
-func (s *salts) renew(ctx context.Context, today time.Time) error {
-	if !s.isStale(today) {
+func (s *salts) renew(ctx context.Context, now time.Time) error {
+	if !s.isStale(now) {
 		return nil
 	}
+	today := dayOf(now)
 	clear(s.salt)
 	s.salt = nil
 	salt, err := s.keepOnly(ctx, today.Format(time.DateOnly))

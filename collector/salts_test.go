@@ -122,6 +122,37 @@ func TestFirstEventOfADayDestroysTheSaltOfTheLast(t *testing.T) {
 	})
 }
 
+// A clock may be set wrong, and right again.
+func TestAClockThatWasADayAheadStampsNoEventsOfTomorrow(t *testing.T) {
+	t.Parallel()
+	st := storetest.NewReference()
+	s := &salts{store: st}
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	tomorrow := noon.AddDate(0, 0, 1)
+	first, at, err := s.on(t.Context(), noon)
+	require.NoError(t, err)
+	assert.Equal(t, noon, at)
+	_, at, err = s.on(t.Context(), tomorrow)
+	require.NoError(t, err)
+	assert.Equal(t, tomorrow, at)
+	again, at, err := s.on(t.Context(), noon.Add(time.Minute))
+	require.NoError(t, err)
+	assert.Equal(t, noon.Add(time.Minute), at)
+	assert.NotEqual(t, first, again, "the first salt is destroyed")
+	salts := saltsIn(t, st)
+	assert.Len(t, salts, 1)
+	assert.Contains(t, salts, "2026-11-23")
+
+	midnight := dayOf(tomorrow)
+	third, _, err := s.on(t.Context(), midnight.Add(time.Second))
+	require.NoError(t, err)
+	for _, back := range []time.Duration{time.Millisecond, time.Minute, time.Hour} {
+		salt, at, err := s.on(t.Context(), midnight.Add(-back))
+		require.NoError(t, err)
+		assert.Equal(t, []any{third, midnight}, []any{salt, at}, "a clock that is corrected by %v at midnight", back)
+	}
+}
+
 func TestRestartKeepsTodaysSaltAndNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -182,3 +182,41 @@ func TestOtherPathsDoNotReachTheAPI(t *testing.T) {
 	}
 	assert.Empty(t, s.stored(t))
 }
+
+// TestAConnectionEndsAfterARequestWhoseLengthIsInDoubt tests RFC 9112, section 6.1. A proxy may believe the
+// Content-Length that net/http ignores, and pass what follows as the request of another client.
+func TestAConnectionEndsAfterARequestWhoseLengthIsInDoubt(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	text := s.event("x", pageURL, "{}")
+	post := func(version, header, body string) string {
+		return fmt.Sprintf("POST /v1/events HTTP/%s\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s\r\n%s", version, s.key, header, body)
+	}
+	length := fmt.Sprintf("Content-Length: %d\r\n", len(text))
+	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(text), text)
+	const chunked, next = "Transfer-Encoding: chunked\r\n", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, row := range map[string]struct {
+		request string
+		closed  bool
+	}{
+		"both":                        {post("1.1", length+chunked, chunks), true},
+		"both, in the other order":    {post("1.1", chunked+length, chunks), true},
+		"a wrong length":              {post("1.1", chunked+"Content-Length: 3\r\n", chunks), true},
+		"a coding in HTTP/1.0":        {post("1.0", "Connection: keep-alive\r\n"+length+chunked, text), true},
+		"a coding of a page":          {"GET /livez HTTP/1.1\r\nHost: x\r\n" + chunked + "Content-Length: 3\r\n\r\n0\r\n\r\n", true},
+		"a coding of the dashboard":   {"GET /login HTTP/1.1\r\nHost: x\r\n" + chunked + "\r\n0\r\n\r\n", true},
+		"a length":                    {post("1.1", length, text), false},
+		"neither, and the connection": {"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", false},
+	} {
+		got, rest := s.raw(t, row.request+next)
+		assert.Less(t, got.status, 300, "%s: %s", name, got.body)
+		if row.closed {
+			assertClosed(t, rest, name)
+			continue
+		}
+		answer, err := http.ReadResponse(rest, nil)
+		if assert.NoError(t, err, name) {
+			assert.Equal(t, 200, answer.StatusCode, name)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func main() {
 	}
 	answer, err := client.SendEvent(context.Background(), &api.Event{
 		SiteID: os.Getenv("SITE_ID"), Name: "generated", URL: "https://shop.example.com/",
-		Props: api.NewOptNilEventProps(api.EventProps{"plan": api.NewStringEventPropsItem("pro"), "amount": api.NewFloat64EventPropsItem(16777217.5)}),
+		Props: api.NewOptEventProps(api.EventProps{"plan": api.NewStringEventPropsItem("pro"), "amount": api.NewFloat64EventPropsItem(16777217.5)}),
 	}, api.SendEventParams{IdempotencyKey: api.NewOptString("one")})
 	accepted, ok := answer.(*api.Accepted)
 	fmt.Println(err, ok && accepted.Accepted)

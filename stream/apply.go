@@ -108,10 +108,10 @@ func changed(before, after jetstream.StreamConfig) (list []Change) {
 // discards new messages keeps those that are there.
 func keeps(info *jetstream.StreamInfo, after jetstream.StreamConfig) error {
 	state := info.State
-	oldest := info.TimeStamp.Sub(state.FirstTime)
+	age := oldest(info)
 	switch {
-	case state.Msgs > 0 && after.MaxAge > 0 && oldest > after.MaxAge:
-		return fmt.Errorf("stream: max age %v would remove events of NATS stream %q, whose oldest is %v old: deliver or purge them first", after.MaxAge, after.Name, oldest.Round(time.Second))
+	case after.MaxAge > 0 && age > after.MaxAge:
+		return fmt.Errorf("stream: max age %v would remove events of NATS stream %q, whose oldest is %v old: deliver or purge them first", after.MaxAge, after.Name, age.Round(time.Second))
 	case after.Discard == jetstream.DiscardOld && after.MaxBytes > 0 && state.Bytes > uint64(after.MaxBytes):
 		return fmt.Errorf("stream: max bytes %d would remove events of NATS stream %q, which has %d bytes: retry or purge them first", after.MaxBytes, after.Name, state.Bytes)
 	}

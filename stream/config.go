@@ -74,8 +74,8 @@ type Config struct {
 
 func (c Config) withDefaults(log *slog.Logger) Config {
 	c.URL = cmp.Or(c.URL, nats.DefaultURL)
-	c.Name = cmp.Or(c.Name, "FOOTFALL")
-	c.Subject = cmp.Or(c.Subject, "footfall.events")
+	c.Name = cmp.Or(c.Name, defaultName)
+	c.Subject = cmp.Or(c.Subject, defaultSubject)
 	c.Replicas = cmp.Or(c.Replicas, 3)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 1<<30)
 	c.MaxAge = cmp.Or(c.MaxAge, 7*24*time.Hour)
@@ -91,6 +91,8 @@ func (c *Config) rejectedName() string    { return c.Name + rejectedSuffix }
 func (c *Config) rejectedSubject() string { return c.Subject + ".rejected" }
 
 const (
+	defaultName    = "FOOTFALL"
+	defaultSubject = "footfall.events"
 	rejectedSuffix = "_REJECTED"
 	longestName    = 255 // of a stream or consumer of NATS
 )

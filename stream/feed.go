@@ -42,6 +42,8 @@ type item struct {
 	seq  uint64        // of the message in the stream
 	born time.Time     // when the stream was created
 	err  error         // why the API rejected it
+
+	named bool // in the log, because it cannot be moved; of moveRejected
 }
 
 var _ footfall.Store = (*feed)(nil)
@@ -188,6 +190,7 @@ func (f *feed) add(m jetstream.Msg, born time.Time) bool {
 	switch {
 	case it != nil && it.seq == seq:
 		it.msg, it.born = m, born
+		f.stats.Repeated++
 		return true
 	case it != nil:
 		f.stats.HandedBack++

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,7 +64,7 @@ func TestARedeliveryOfAHeldMessageIsNotSentAgain(t *testing.T) {
 	f.Settle(records, footfall.OutcomeDelivered, nil)
 	require.NoError(t, f.acks.send(t.Context()))
 	assert.Equal(t, []int{0, 1}, []int{first.acks, again.acks}, "the newest delivery is acknowledged")
-	assert.Equal(t, Stats{Taken: 2, Redelivered: 1, Delivered: 1}, f.read())
+	assert.Equal(t, Stats{Taken: 2, Redelivered: 1, Repeated: 1, Delivered: 1}, f.read())
 	f.Settle(records, footfall.OutcomeDelivered, nil)
 	assert.Equal(t, uint64(1), f.read().Delivered, "once")
 }
@@ -86,6 +87,44 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 	assert.Equal(t, 1, inFlight.naks, "it fails while the relay stops")
 	assert.Equal(t, []uint64{4, 4}, []uint64{f.read().Taken, f.read().HandedBack})
 	assert.Zero(t, f.read().Held)
+}
+
+// Every delivery that a relay has taken is in one of the other counts.
+func TestTheAccountOfARelayIsComplete(t *testing.T) {
+	f := newFeed(&link{}, 100, time.Second)
+	r := rand.New(rand.NewPCG(1, 2))
+	var sent []*message
+	for range 2000 {
+		switch records := take(f); {
+		case len(records) > 0 && r.IntN(3) == 0:
+			f.Settle(records[:1], footfall.Outcome(r.IntN(4)), errors.New("refused"))
+			for i := range records[1:] {
+				f.src.Retry(records[1+i], time.Duration(r.IntN(2))*time.Hour, errors.New("away"))
+			}
+		case len(sent) > 0 && r.IntN(2) == 0:
+			again := *sent[r.IntN(len(sent))]
+			again.delivered++
+			f.put([]jetstream.Msg{&again}, time.Time{})
+		default:
+			m := newMessage()
+			m.seq = uint64(len(sent) + 1)
+			sent = append(sent, m)
+			f.put([]jetstream.Msg{m}, time.Time{})
+		}
+		for _, it := range f.takeRejected(2) {
+			f.moved(it)
+		}
+		s := f.read()
+		require.Equal(t, s.Taken, s.Delivered+s.Rejected+s.HandedBack+s.Repeated+uint64(s.Held), "%+v", s)
+	}
+	f.close()
+	f.end()
+	f.abandon()
+	s := f.read()
+	assert.Equal(t, s.Taken, s.Delivered+s.Rejected+s.HandedBack+s.Repeated)
+	assert.NotZero(t, s.Repeated)
+	assert.NotZero(t, s.Rejected)
+	assert.NotZero(t, s.HandedBack)
 }
 
 // waitingAcks returns how many messages wait to be acknowledged.

@@ -2,37 +2,77 @@ package stream
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Lag describes the events that the relays have not delivered.
+// Lag describes the events that the relays have not delivered, and the bounds of the streams.
 type Lag struct {
 	Events   uint64        // in the stream, including events that relays have taken
 	Held     int           // taken by relays and not acknowledged
-	Oldest   time.Duration // age of the oldest event in the stream
-	Rejected uint64        // in the stream of rejected events
+	Oldest   time.Duration // age of the oldest event in the stream, by the clock of NATS
+	Bytes    uint64        // of the stream
+	MaxBytes int64         // above which it refuses events; not positive if it has no bound
+	MaxAge   time.Duration // after which it removes events unsent; 0 if it has no bound
+	Replicas int           // servers that keep each event
+
+	Rejected         uint64 // events in the stream of rejected events
+	RejectedBytes    uint64 // of that stream
+	RejectedMaxBytes int64  // above which it removes its oldest events; not positive if it has no bound
 }
 
 // Lag returns the lag of all relays together. It requests it from NATS.
-func (r *Relay) Lag(ctx context.Context) (Lag, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
-	defer cancel()
-	cfg := &r.link.cfg
-	s, err := r.link.js.Stream(ctx, cfg.Name)
+func (r *Relay) Lag(ctx context.Context) (Lag, error) { return r.link.lag(ctx, r.cfg.Consumer) }
+
+// Inspect returns what [Relay.Lag] returns, for a program that is no relay. relay names the Consumer. The
+// error matches jetstream.ErrStreamNotFound if there is no stream of events.
+func Inspect(ctx context.Context, cfg Config, relay RelayConfig) (Lag, error) {
+	relay = relay.withDefaults()
+	if err := relay.check(); err != nil {
+		return Lag{}, err
+	}
+	link, err := open(cfg, "footfall stream info")
 	if err != nil {
-		return Lag{}, fmt.Errorf("stream: NATS stream %q: %w", cfg.Name, err)
+		return Lag{}, err
 	}
-	state := s.CachedInfo().State
-	l := Lag{Events: state.Msgs}
-	if state.Msgs > 0 {
-		l.Oldest = max(0, time.Since(state.FirstTime))
+	defer link.close()
+	if !link.nc.IsConnected() {
+		return Lag{}, link.away()
 	}
-	if c, err := s.Consumer(ctx, r.cfg.Consumer); err == nil {
-		l.Held = c.CachedInfo().NumAckPending
+	return link.lag(ctx, relay.Consumer)
+}
+
+func (l *link) lag(ctx context.Context, consumer string) (Lag, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
+	defer cancel()
+	s, err := l.js.Stream(ctx, l.cfg.Name)
+	if err != nil {
+		return Lag{}, l.refused(l.cfg.Name, err)
 	}
-	if rejected, err := r.link.js.Stream(ctx, cfg.rejectedName()); err == nil {
-		l.Rejected = rejected.CachedInfo().State.Msgs
+	info := s.CachedInfo()
+	is := Lag{
+		Events: info.State.Msgs, Oldest: oldest(info), Bytes: info.State.Bytes,
+		MaxBytes: info.Config.MaxBytes, MaxAge: info.Config.MaxAge, Replicas: info.Config.Replicas,
 	}
-	return l, nil
+	if c, err := s.Consumer(ctx, consumer); err == nil {
+		is.Held = c.CachedInfo().NumAckPending
+	}
+	if rejected, err := l.js.Stream(ctx, l.cfg.rejectedName()); err == nil {
+		info := rejected.CachedInfo()
+		is.Rejected, is.RejectedBytes, is.RejectedMaxBytes = info.State.Msgs, info.State.Bytes, info.Config.MaxBytes
+	}
+	return is, nil
+}
+
+// oldest returns the age of the oldest message of a stream, or 0 if there is none.
+func oldest(info *jetstream.StreamInfo) time.Duration {
+	if info.State.Msgs == 0 {
+		return 0
+	}
+	now := info.TimeStamp
+	if now.IsZero() { // NATS before 2.10
+		now = time.Now()
+	}
+	return max(0, now.Sub(info.State.FirstTime))
 }

@@ -86,7 +86,7 @@ func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 	if final := finalOf(cfg.URL, options, err); final != nil {
 		return nil, fmt.Errorf("stream: NATS: %w", cause(final))
 	}
-	cfg.Logger.Warn("stream: NATS is away; events wait until it can be reached", "servers", hosts(cfg.URL), "error", err)
+	cfg.Logger.Warn("stream: NATS is away; events wait until it can be reached", "servers", withoutUsers(cfg.URL), "error", err)
 	nc, err = nats.Connect(cfg.URL, append(options, nats.RetryOnFailedConnect(true))...)
 	if err != nil {
 		return nil, fmt.Errorf("stream: NATS: %w", cause(err))
@@ -94,12 +94,13 @@ func connect(cfg *Config, name string, buffer int) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// hosts returns the hosts and ports of a list of URLs, without the passwords that they may contain.
-func hosts(urls string) string {
+// withoutUsers returns a list of URLs without the users and passwords that they may contain.
+func withoutUsers(urls string) string {
 	var list []string
 	for _, one := range addresses(urls) {
 		if u, err := url.Parse(one); err == nil {
-			list = append(list, u.Host)
+			u.User = nil
+			list = append(list, u.String())
 		}
 	}
 	return strings.Join(list, ",")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,6 +76,7 @@ func (r *Relay) moveAll(ctx context.Context, first int) error {
 				continue
 			}
 			failure, left = errs[i], append(left, it)
+			r.sayTooLarge(it, errs[i])
 		}
 		if len(left) < len(items) {
 			r.sayRejected()
@@ -90,20 +92,73 @@ func (r *Relay) moveAll(ctx context.Context, first int) error {
 // sayRejected logs once that there are rejected events, and where.
 func (r *Relay) sayRejected() {
 	if !r.saidRejected.Swap(true) {
-		r.link.log.Warn("stream: the API rejects events; they move to a stream of their own, which footfall rejected list shows", "stream", r.link.cfg.rejectedName())
+		r.link.log.Warn("stream: the API rejects events; they move to a stream of their own, which a command lists", "stream", r.link.cfg.rejectedName(), "command", r.link.listCommand())
 	}
 }
 
-func (r *Relay) move(ctx context.Context, it *item) error {
+// listCommand returns the command that lists the rejected events.
+func (l *link) listCommand() string {
+	urls := l.cfg.URL
+	if l.cfg.Conn != nil {
+		urls = strings.Join(l.nc.Servers(), ",")
+	}
+	command := "footfall rejected list -nats " + withoutUsers(urls)
+	if l.cfg.Name != defaultName {
+		command += " -stream " + l.cfg.Name
+	}
+	if l.cfg.Subject != defaultSubject {
+		command += " -subject " + l.cfg.Subject
+	}
+	return command
+}
+
+// move publishes an event to the stream of rejected events. A message of NATS has a largest size,
+// headers included, and the event had fewer of them before: move leaves out what does not fit.
+func (r *Relay) move(ctx context.Context, it *item) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()
-	m := &nats.Msg{Subject: r.link.cfg.rejectedSubject(), Header: reasons(it.err), Data: it.rec.Body}
-	m.Header.Set(idHeader, it.rec.ID.String())
-	// The event may be retried and rejected again.
-	m.Header.Set(jetstream.MsgIDHeader, it.rec.ID.String()+"."+strconv.FormatUint(it.seq, 10))
-	_, err := r.link.js.PublishMsg(ctx, m)
-	return err
+	for _, h := range headers(it) {
+		m := &nats.Msg{Subject: r.link.cfg.rejectedSubject(), Header: h, Data: it.rec.Body}
+		if _, err = r.link.js.PublishMsg(ctx, m); !errors.Is(err, nats.ErrMaxPayload) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("event %s: %w", it.rec.ID, err)
+	}
+	return nil
 }
+
+// headers returns the headers of a rejected event, and less and less of them. The last ones are no
+// larger than those of the event in the stream of events.
+func headers(it *item) []nats.Header {
+	id := it.rec.ID.String()
+	all := reasons(it.err)
+	all.Set(idHeader, id)
+	// The event may be retried and rejected again.
+	all.Set(jetstream.MsgIDHeader, id+"."+strconv.FormatUint(it.seq, 10))
+	short := maps.Clone(all)
+	short.Del(messageHeader)
+	list := []nats.Header{all, short, {idHeader: {id}}}
+	if errors.Is(it.err, errNoID) {
+		list = append(list, nil)
+	}
+	return list
+}
+
+// sayTooLarge logs once that an event stays in the stream because of its size.
+func (r *Relay) sayTooLarge(it *item, err error) {
+	api, _ := errors.AsType[*jetstream.APIError](err)
+	if it.named || !errors.Is(err, nats.ErrMaxPayload) && (api == nil || api.ErrorCode != tooLarge) {
+		return
+	}
+	it.named = true
+	r.link.log.Warn("stream: a rejected event is larger than NATS accepts; it stays in the stream: raise max_payload of the servers or the max message size of the stream of rejected events",
+		"event", it.rec.ID, "bytes", len(it.rec.Body), "stream", r.link.cfg.rejectedName(), "error", err)
+}
+
+// tooLarge is the code of JetStream for a message above the max message size of its stream.
+const tooLarge = 10054
 
 // reasons returns the headers that say why the API rejected an event.
 func reasons(err error) nats.Header {

@@ -113,7 +113,7 @@ func TestAnEventThatIsRetriedWhileItIsMovedIsKept(t *testing.T) {
 		require.NoError(t, r.feed.acks.send(t.Context()))
 		assert.Equal(t, 1, redelivered.acks, "it is among the rejected events")
 		assert.Equal(t, []int{0, 1}, []int{again.acks, again.naks}, "nobody has sent it again")
-		assert.Equal(t, Stats{Taken: 3, Redelivered: 1, Rejected: 1, HandedBack: 1}, r.feed.read())
+		assert.Equal(t, Stats{Taken: 3, Redelivered: 1, Repeated: 1, Rejected: 1, HandedBack: 1}, r.feed.read())
 	})
 }
 

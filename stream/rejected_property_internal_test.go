@@ -145,7 +145,7 @@ func (f *fickle) run(t *testing.T, ctx context.Context) {
 	require.NoError(t, err)
 	link.js = f.b
 	rc := RelayConfig{Next: next, AckWait: f.b.ackWait, MaxHeld: 32, StopTimeout: 100 * time.Millisecond}.withDefaults()
-	r := &Relay{cfg: rc, link: link, feed: newFeed(link, rc.MaxHeld, rc.AckWait)}
+	r := newRelay(link, rc)
 	assert.NoError(t, r.Run(ctx))
 }
 

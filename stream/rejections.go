@@ -21,7 +21,7 @@ type Rejected struct {
 	Seq     uint64    // its position among the rejected events, for Retry and Purge
 	ID      string    // of the event, its Idempotency-Key
 	Time    time.Time // when it was rejected
-	Status  int       // of the API's answer; 0 if a message of the stream was no event
+	Status  int       // of the API's answer; 0 if a message of the stream was no event, or if NATS accepts no larger message
 	Code    string    // of the API's answer; may be empty
 	Message string
 	Body    []byte // JSON, as it was sent

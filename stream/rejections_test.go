@@ -2,14 +2,20 @@ package stream_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/footfall-dev/footfall/stream"
 )
@@ -139,4 +145,63 @@ func TestPositionsWithoutAnEventAreSkipped(t *testing.T) {
 	require.ErrorContains(t, err, "rejected event 2: ")
 	assert.Equal(t, 2, n)
 	assert.Empty(t, list(t, r))
+}
+
+// NATS refuses a message above max_payload, headers included, and a rejected event has more headers
+// than the event had.
+func TestARejectedEventOfTheLargestSizeMoves(t *testing.T) {
+	t.Parallel()
+	const most = 8 << 10
+	cfg := single(startServer(t, func(o *server.Options) { o.MaxPayload = most }).ClientURL())
+	api := footfalltest.NewAPI(t)
+	api.Always(footfalltest.Body(422, "application/json", `{"error":"invalid_request","message":"`+strings.Repeat("too long ", 30)+`","status":422}`))
+	js := manage(t, cfg.URL)
+	r := relay(t, api, cfg, stream.RelayConfig{})
+	header := nats.Header{jetstream.MsgIDHeader: {uuid.NewString()}}
+	const fixed = len("NATS/1.0\r\n" + "Nats-Msg-Id: 01234567-89ab-cdef-0123-456789abcdef\r\n" + "\r\n")
+	sizes := []int{most - fixed, most - fixed - 150, most - fixed - 1000}
+	for _, size := range sizes {
+		header.Set(jetstream.MsgIDHeader, uuid.NewString())
+		body := `{"site_id":"site_test","name":"large","url":"https://example.com/","props":{"text":""}}`
+		body = strings.Replace(body, `""`, `"`+strings.Repeat("x", size-len(body))+`"`, 1)
+		_, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: "footfall.events", Header: header, Data: []byte(body)})
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return r.Stats().Rejected == 3 }, patience, time.Millisecond)
+	all := list(t, rejectionsOf(t, cfg))
+	slices.SortFunc(all, func(a, b stream.Rejected) int { return len(b.Body) - len(a.Body) }) // they move at once
+	for i, e := range all {
+		assert.Equal(t, sizes[i], len(e.Body))
+		assert.NoError(t, uuid.Validate(e.ID))
+		assert.Equal(t, []any{[]int{0, 422, 422}[i], i == 2}, []any{e.Status, e.Message != ""}, "as much as fits")
+	}
+}
+
+func TestTheLogNamesRejectedEventsThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	cfg, log := single(startServer(t).ClientURL()), &footfalltest.Log{}
+	cfg.Logger = log.Logger()
+	js, api := manage(t, cfg.URL), footfalltest.NewAPI(t)
+	api.Always(footfalltest.Status(422))
+	first := relay(t, api, cfg, stream.RelayConfig{})
+	require.Eventually(t, func() bool { return first.Ready() == nil }, patience, time.Millisecond)
+	require.NoError(t, first.stop())
+	s, err := js.Stream(t.Context(), "FOOTFALL_REJECTED")
+	require.NoError(t, err)
+	small := s.CachedInfo().Config
+	small.MaxMsgSize = 1000
+	_, err = js.UpdateStream(t.Context(), small)
+	require.NoError(t, err)
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	require.NoError(t, tr.Track(t.Context(), "large", footfall.P("text", strings.Repeat("x", 1000))))
+	publish(t, tr, 3)
+	r := relay(t, api, cfg, stream.RelayConfig{})
+	require.Eventually(t, func() bool { return r.Stats().Rejected == 3 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "a rejected event is larger than NATS accepts") }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return messages(t, js, "FOOTFALL") == 1 }, patience, time.Millisecond, "the others are acknowledged")
+	m, err := js.Stream(t.Context(), "FOOTFALL")
+	require.NoError(t, err)
+	left, err := m.GetLastMsgForSubject(t.Context(), "footfall.events")
+	require.NoError(t, err)
+	assert.Contains(t, log.String(), "event="+left.Header.Get(jetstream.MsgIDHeader))
 }

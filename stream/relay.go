@@ -54,6 +54,13 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	return c
 }
 
+// Validate returns the errors of wrong fields that [NewRelay] returns, each a [*footfall.FieldError],
+// without a connection.
+func (c RelayConfig) Validate() error {
+	c = c.withDefaults()
+	return c.check()
+}
+
 func (c *RelayConfig) check() error {
 	var problems []error
 	report := func(wrong bool, field, reason string) {
@@ -82,14 +89,18 @@ type Relay struct {
 	runs    atomic.Bool
 	trouble atomic.Pointer[error] // why the last fetch did not reach the consumer
 	looked  time.Time             // when fetch last looked for others in the stream
+	hurried context.Context       // ends with a call to HandBack
+	hurry   context.CancelFunc
 
 	saidRejected atomic.Bool
 }
 
-// Stats counts the events of a relay since it was created.
+// Stats counts the events of a relay since it was created. Taken is the sum of Repeated, Delivered,
+// Rejected, HandedBack and Held.
 type Stats struct {
 	Taken       uint64 // deliveries of NATS to this relay
 	Redelivered uint64 // deliveries that were not the first of their event
+	Repeated    uint64 // redeliveries of events that the relay still held, which it settles once
 	Delivered   uint64 // events that the API accepted
 	Rejected    uint64 // events that are in the stream of rejected events
 	HandedBack  uint64 // deliveries that the relay returned to the stream
@@ -113,11 +124,7 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Relay{cfg: relay, link: link, feed: newFeed(link, relay.MaxHeld, relay.AckWait)}
-	r.trouble.Store(&errNotYet)
-	if relay.Rate > 0 {
-		r.limit = rate.NewLimiter(rate.Limit(relay.Rate), 1)
-	}
+	r := newRelay(link, relay)
 	if _, err := r.consumer(context.Background()); err != nil {
 		if isMistake(err) {
 			link.close()
@@ -126,6 +133,17 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 		link.log.Warn("stream: NATS cannot be used; the relay waits until it can", "error", err)
 	}
 	return r, nil
+}
+
+// newRelay returns a relay with a connection.
+func newRelay(link *link, cfg RelayConfig) *Relay {
+	r := &Relay{cfg: cfg, link: link, feed: newFeed(link, cfg.MaxHeld, cfg.AckWait)}
+	r.hurried, r.hurry = context.WithCancel(context.Background())
+	r.trouble.Store(&errNotYet)
+	if cfg.Rate > 0 {
+		r.limit = rate.NewLimiter(rate.Limit(cfg.Rate), 1)
+	}
+	return r
 }
 
 // Stats returns the counts so far. They are one consistent snapshot.
@@ -187,6 +205,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	<-work.Done()
 	r.feed.close()
 	timer := time.AfterFunc(r.cfg.StopTimeout, abort)
+	defer context.AfterFunc(r.hurried, abort)()
 	<-delivered
 	parts.Wait()
 	<-moving
@@ -200,6 +219,10 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 	return context.Cause(work)
 }
+
+// HandBack ends the wait for the API's answers with which Run ends: Run returns the remaining events to
+// the stream at once. It is for programs that are told twice to end.
+func (r *Relay) HandBack() { r.hurry() }
 
 // errNotYet is the trouble of a relay before its first fetch.
 var errNotYet = errors.New("it has not reached the stream yet")

@@ -447,3 +447,20 @@ func TestTheStreamOfRejectedEventsIsCreatedAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return r.Stats().Rejected == 3 }, patience, time.Millisecond)
 	assert.Equal(t, 3, messages(t, js, "FOOTFALL_REJECTED"))
 }
+
+func TestHandBackEndsTheWaitForAnswers(t *testing.T) {
+	t.Parallel()
+	cfg, api := single(startServer(t).ClientURL()), footfalltest.NewAPI(t)
+	publish(t, open(t, quick(&footfalltest.Log{}), cfg), 20)
+	api.Always(footfalltest.Hang())
+	r := relay(t, api, cfg, stream.RelayConfig{AckWait: time.Hour, StopTimeout: time.Hour}, func(c *footfall.Config) { c.AttemptTimeout = time.Hour })
+	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
+	r.HandBack()
+	require.NoError(t, r.stop())
+	s := r.Stats()
+	assert.Positive(t, s.Taken)
+	assert.Equal(t, stream.Stats{Taken: s.Taken, HandedBack: s.Taken}, s)
+	api.Always(footfalltest.Accept())
+	relay(t, api, cfg, stream.RelayConfig{AckWait: time.Hour})
+	arrive(t, api, 20)
+}

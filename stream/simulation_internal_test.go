@@ -56,7 +56,7 @@ func openSimulated(cfg footfall.Config, b *broker) (*footfall.Tracker, error) {
 	}
 	t := &simulated{broker: b, next: &ending{next, make(chan struct{})}, own: make(map[footfall.EventID]bool), changed: make(chan struct{})}
 	rc := RelayConfig{Next: t.next, AckWait: b.ackWait, StopTimeout: time.Millisecond}.withDefaults()
-	t.relay = &Relay{cfg: rc, link: link, feed: newFeed(link, rc.MaxHeld, rc.AckWait)}
+	t.relay = newRelay(link, rc)
 	t.relay.feed.src = footfall.NewSource(&counted{t.relay.feed, t})
 	cfg.Transport = t
 	return footfall.New(cfg)

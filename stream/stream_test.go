@@ -133,7 +133,7 @@ func TestAProgramStartsWhileNATSIsAway(t *testing.T) {
 	defer cancel()
 	require.ErrorContains(t, tr.TrackDurable(ctx, footfall.Event{Name: "paid"}), "not connected to NATS")
 	assert.Contains(t, log.String(), "NATS is away; events wait")
-	assert.Contains(t, log.String(), "servers="+hostPort(port)+","+hostPort(port)+" ")
+	assert.Contains(t, log.String(), "servers=nats://"+hostPort(port)+",nats://"+hostPort(port)+" ")
 	assert.NotContains(t, log.String(), "secret")
 	startServer(t, func(o *server.Options) { o.Port = port })
 	require.NoError(t, flushWithin(tr, patience))

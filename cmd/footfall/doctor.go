@@ -28,12 +28,12 @@ func doctorCommand(out io.Writer) *cli.Command {
 	}
 	return &cli.Command{
 		Name: "doctor", Usage: "check settings, network, key and site, and NATS if it is set, and say what to do",
-		Flags:  slices.Concat(flags, natsconn.Flags(), natsconn.StreamFlags()),
+		Flags:  slices.Concat(flags, natsconn.Flags(), natsconn.StreamFlags(), []cli.Flag{natsconn.ConsumerFlag()}),
 		Before: shell.NoArguments,
 		Action: func(ctx context.Context, c *cli.Command) error {
 			v := shell.Read(c)
 			x := &doctor.Exam{Config: footfall.ConfigFromEnv(), Send: c.Bool("send"), Page: c.String("url"), Route: c.String("route"),
-				NATS: doctor.NATSExam{Servers: natsconn.Read(v), Stream: natsconn.ReadStream(v), Monitors: monitors(v)}}
+				NATS: doctor.NATSExam{Servers: natsconn.Read(v), Stream: natsconn.ReadStream(v), Consumer: natsconn.ReadConsumer(v), Monitors: monitors(v)}}
 			if err := v.Err(); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func natsSettings(v *shell.Values, x *doctor.NATSExam) (list []doctor.Finding) {
 		list = append(list, doctor.Finding{Check: name, Level: doctor.Good, Found: value + " (from the " + source + ")"})
 	}
 	shown := map[string]string{"nats": x.Servers.String(), "nats-monitor": shell.ShownURLs(x.Monitors)}
-	for _, f := range slices.Concat(natsconn.Flags(), natsconn.StreamFlags(), []cli.Flag{monitorFlag()}) {
+	for _, f := range slices.Concat(natsconn.Flags(), natsconn.StreamFlags(), []cli.Flag{natsconn.ConsumerFlag(), monitorFlag()}) {
 		name, variable := f.Names()[0], f.(cli.DocGenerationFlag).GetEnvVars()[0]
 		value := v.String(name)
 		switch value {

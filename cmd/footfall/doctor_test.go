@@ -272,6 +272,11 @@ func TestDoctorNamesTheProxyThatFails(t *testing.T) {
 		findings, status := examined(t, through(closed, scheme))
 		assert.Equal(t, 1, status)
 		checked(t, findings, "proxy", doctor.Good, "requests go through "+closed, "")
+		if scheme == "http" {
+			checked(t, findings, "TLS", doctor.Warn, "the key and the events are sent in clear", "use https://")
+		} else {
+			assert.NotContains(t, findings, "TLS")
+		}
 		checked(t, findings, "API", doctor.Bad, "", "the proxy "+closed+" wants a user: add user and password to "+variable+", or add stats.footfall.invalid to NO_PROXY")
 		findings, status = examined(t, through(gone, scheme))
 		assert.Equal(t, 1, status)

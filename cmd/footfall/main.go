@@ -36,6 +36,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // after the first signal, a second one ends the program at once
+	shell.OneHyphen()
 	err := newCommand(os.Stdout, os.Stderr).Run(ctx, os.Args)
 	stop()
 	shell.PrintError(os.Stderr, err)
@@ -64,13 +65,17 @@ func newCommand(stdout, stderr io.Writer) *cli.Command {
 			"The exit status is 0 after success, 1 if a check fails, the API does not accept a request or NATS\n" +
 			"cannot be used, and 2 if the command line or a setting is wrong.",
 		Commands:                        commands,
+		Flags:                           []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", Local: true}},
 		EnableShellCompletion:           true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) { c.Hidden = false },
-		Writer:                          stdout,
+		Writer:                          shell.Output(stdout),
 		ErrWriter:                       stderr,
 		ExitErrHandler:                  func(context.Context, *cli.Command, error) {}, // main exits
 		OnUsageError:                    shell.WrongUsage,
 		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Bool("version") {
+				return printVersion(stdout)
+			}
 			if c.Args().Present() {
 				return shell.UsageError("there is no command %q; -help lists the commands", c.Args().First())
 			}
@@ -82,9 +87,11 @@ func newCommand(stdout, stderr io.Writer) *cli.Command {
 func versionCommand(out io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version", Before: shell.NoArguments,
-		Action: func(context.Context, *cli.Command) error {
-			_, err := fmt.Fprintf(out, "footfall %s, %s\n", shell.Version(), runtime.Version())
-			return err
-		},
+		Action: func(context.Context, *cli.Command) error { return printVersion(out) },
 	}
+}
+
+func printVersion(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "footfall %s, %s\n", shell.Version(), runtime.Version())
+	return err
 }

@@ -110,15 +110,18 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 	got = run(t, env{}, "send", "-help")
 	assert.Equal(t, 0, got.status)
 	assert.Contains(t, got.out, "KEY=VALUE")
-	got = run(t, env{}, "version")
-	assert.Regexp(t, `^footfall \S+, go1\.\d+`, got.out)
+	version := run(t, env{}, "version")
+	assert.Regexp(t, `^footfall \S+, go1\.\d+`, version.out)
+	for _, flag := range []string{"-version", "--version"} {
+		assert.Equal(t, version, run(t, env{}, flag), flag)
+	}
 	for _, shell := range []string{"bash", "zsh", "fish", "pwsh"} {
 		got = run(t, env{}, "completion", shell)
 		assert.Equal(t, 0, got.status, shell)
 		assert.Contains(t, got.out, "complet", shell)
 	}
 	for command, want := range map[string][]string{
-		"": {"doctor", "sites", "send", "relay", "tail", "rejected", "stream", "version"}, "rejected": {"list", "retry", "purge"},
+		"": {"doctor", "sites", "send", "relay", "tail", "rejected", "stream", "version"}, "rejected": {"list", "show", "retry", "purge"},
 		"relay -": {"-nats", "-creds", "-rate", "-embedded", "-metrics"}, "tail -": {"-site", "-event"}, "rejected purge -": {"-yes"},
 	} {
 		got = run(t, env{}, append(strings.Fields(command), "--generate-shell-completion")...)
@@ -126,6 +129,25 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 			assert.Contains(t, got.out, word, "completion of %q", command)
 		}
 	}
+}
+
+// The documents write options with one hyphen, and both work.
+func TestHelpAndCompletionsWriteOptionsAsTheDocumentsDo(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"doctor", "sites", "send", "relay", "tail", "rejected list", "rejected purge", "stream apply", "version"} {
+		words := strings.Fields(command)
+		got := run(t, env{}, append(words, "-help")...)
+		assert.Equal(t, 0, got.status)
+		assert.Contains(t, got.out, "-help, -h")
+		assert.NotContains(t, got.out, "--", command)
+		for start, want := range map[string]string{"-": "-help:", "--": "--help:"} {
+			got = run(t, env{}, append(words, start, "--generate-shell-completion")...)
+			assert.Contains(t, "\n"+got.out, "\n"+want, "%s %s", command, start)
+			assert.NotContains(t, got.out, "`", command)
+		}
+	}
+	got := run(t, env{}, "-", "--generate-shell-completion")
+	assert.Contains(t, got.out, "-version:")
 }
 
 func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
@@ -150,6 +172,11 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		`-max-age or FOOTFALL_NATS_MAX_AGE: "7" is not a duration such as 90s`:                                   relay("-max-age", "7"),
 		`"5m" is wrong: longer than MaxAge`:                                                                      relay("-max-age", "1m", "-duplicate-window", "5m"),
 		`-stop-timeout or FOOTFALL_STOP_TIMEOUT: "0s" is not a duration`:                                         relay("-stop-timeout", "0s"),
+		`-ack-wait or FOOTFALL_ACK_WAIT: "30" is not a duration`:                                                 relay("-ack-wait", "30"),
+		`-max-held or FOOTFALL_MAX_HELD: "0" is not a number above zero`:                                         relay("-max-held", "0"),
+		`-max-ack-pending or FOOTFALL_MAX_ACK_PENDING: "x" is not a number above zero`:                           relay("-max-ack-pending", "x"),
+		`-consumer or FOOTFALL_NATS_CONSUMER: "a.b" is wrong: contains a space`:                                  relay("-consumer", "a.b"),
+		`-consumer or FOOTFALL_NATS_CONSUMER: "a b" is wrong: contains a space`:                                  {"doctor", "-consumer", "a b"},
 		`-metrics or FOOTFALL_METRICS: "9091" is not an address such as 127.0.0.1:909`:                           relay("-metrics", "9091"),
 		`-stream or FOOTFALL_NATS_STREAM: "A B" is wrong: contains a space`:                                      relay("-stream", "A B"),
 		`-subject or FOOTFALL_NATS_SUBJECT: "a.*" is wrong: not one subject`:                                     relay("-subject", "a.*"),
@@ -164,11 +191,16 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		"needs -embedded or FOOTFALL_EMBEDDED":                                                                   relay("-embedded-listen", "127.0.0.1:0"),
 		`"x" is neither a SEQ nor an ID`:                                                                         {"rejected", "retry", "-nats", "127.0.0.1:1", "x"},
 		"purge removes events for good: give SEQs or IDs, or -yes":                                               {"rejected", "purge", "-nats", "127.0.0.1:1"},
-		`which command? footfall stream apply`:                                                                   {"stream"},
+		`which command? footfall stream info or apply`:                                                           {"stream"},
 		`there is no command "aply"; footfall stream -help`:                                                      {"stream", "aply"},
 		"which bound? give at least one, such as -max-bytes 2GiB; footfall stream apply -help":                   {"stream", "apply", "-nats", "127.0.0.1:1"},
-		`which command? footfall rejected list, retry or purge`:                                                  {"rejected"},
+		`which command? footfall rejected list, show, retry or purge`:                                            {"rejected"},
 		`there is no command "lits"`:                                                                             {"rejected", "lits"},
+		`-limit: "0" is not a number above zero`:                                                                 {"rejected", "list", "-nats", "127.0.0.1:1", "-limit", "0"},
+		`-since: "yesterday" is not a duration`:                                                                  {"rejected", "list", "-nats", "127.0.0.1:1", "-since", "yesterday"},
+		"give either SEQs and IDs, or options that choose events":                                                {"rejected", "retry", "-nats", "127.0.0.1:1", "-site", "a", "7"},
+		"which events? give SEQs or IDs; footfall rejected list -nats nats://127.0.0.1:1 shows them":             {"rejected", "show", "-nats", "127.0.0.1:1"},
+		"give SEQs or IDs, or -yes for all":                                                                      {"rejected", "purge", "-nats", "127.0.0.1:1", "-site", "a"},
 		`takes no argument "7"`:                                                                                  {"rejected", "list", "7"},
 		"-nats-monitor or FOOTFALL_NATS_MONITOR: \"nats-1:8222\" is not a list of URLs":                          {"doctor", "-nats-monitor", "nats-1:8222"},
 	} {

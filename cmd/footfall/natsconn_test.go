@@ -289,3 +289,36 @@ func TestARelayThatMayNotAcknowledgeEndsAndSaysSo(t *testing.T) {
 	assert.Regexp(t, `the relay may not acknowledge events, and NATS would deliver them again and again: .*Publish to "\$JS\.ACK\.FOOTFALL.*": user "relay" of FOOTFALL_NATS_USER: give the user permission for it: .*\$JS\.ACK\.>`, got.err)
 	assert.Empty(t, api.Requests())
 }
+
+// The settings of the consumer and of the memory of a relay are flags, and the documents have their defaults.
+func TestTheFlagsOfTheConsumerReachNATS(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/tools.md")
+	require.NoError(t, err)
+	api := footfalltest.NewAPI(t)
+	for name, row := range map[string]struct {
+		args       []string
+		consumer   string
+		ackWait    time.Duration
+		ackPending int
+		held       float64
+	}{
+		"the documented defaults": {nil, "footfall-relay", 30 * time.Second, 8192, 20},
+		"flags":                   {[]string{"-consumer", "mine", "-ack-wait", "90s", "-max-ack-pending", "77", "-max-held", "5"}, "mine", 90 * time.Second, 77, 5},
+	} {
+		s := startNATSServer(t)
+		publish(t, s.ClientURL(), 20)
+		api.Always(footfalltest.Status(503))
+		p, base := relayed(t, at(s, api), row.args...)
+		require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_held_events"] == row.held }, patience, 10*time.Millisecond, name)
+		c, err := connected(t, s.ClientURL()).Consumer(t.Context(), "FOOTFALL", row.consumer)
+		require.NoError(t, err, name)
+		assert.Equal(t, []any{row.ackWait, row.ackPending}, []any{c.CachedInfo().Config.AckWait, c.CachedInfo().Config.MaxAckPending}, name)
+		findings, _ := examined(t, at(s, api), "-consumer", row.consumer)
+		checked(t, findings, "lag", doctor.Good, " of them with relays", "")
+		assert.Equal(t, 0, p.stop().status)
+	}
+	for flag, value := range map[string]string{"-consumer": "footfall-relay", "-ack-wait": "30s", "-max-held": "1024", "-max-ack-pending": "8192"} {
+		assert.Regexp(t, "(?m)^\\| `"+flag+"` \\|.*\\| `?"+value, string(page))
+	}
+}

@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,7 +67,7 @@ func TestRejectedEventsAreListedRetriedAndPurged(t *testing.T) {
 	for _, command := range []string{"retry", "purge"} {
 		got = run(t, e, "rejected", command, all[3].ID, "1")
 		assert.Equal(t, 1, got.status)
-		assert.Contains(t, got.err, "there is no rejected event 1: footfall rejected list shows")
+		assert.Contains(t, got.err, "there is no rejected event 1: footfall rejected list -nats "+e["FOOTFALL_NATS_URL"]+" shows the existing ones")
 		assert.Empty(t, got.out)
 		assert.Len(t, listed(t, e), 3, "nothing is done if one is missing")
 	}
@@ -103,4 +105,27 @@ func TestCommandsAtTheSameTimeDoNotStopEachOther(t *testing.T) {
 		assert.Empty(t, got.err)
 	}
 	assert.Empty(t, listed(t, e))
+}
+
+// A line of the log, or of an error, names a command that works in another shell.
+func TestACommandAsPrintedListsTheRejectedEvents(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	api.Always(footfalltest.Status(422))
+	e := at(s, api)
+	args := []string{"-stream", "OTHER", "-subject", "other.events"}
+	p, _ := relayed(t, e, args...)
+	_, err := connected(t, s.ClientURL()).Publish(t.Context(), "other.events", []byte(`{"name":"lost","site_id":"site_9"}`))
+	require.NoError(t, err)
+	logged := p.sees(`command="footfall (rejected list [^"]*)"`)
+	missing := run(t, env{}, append([]string{"rejected", "retry", "-nats", s.ClientURL()}, append(args, "77")...)...)
+	for _, command := range []string{
+		logged,
+		regexp.MustCompile(`footfall (rejected list .*) shows`).FindStringSubmatch(missing.err)[1],
+	} {
+		require.Eventually(t, func() bool {
+			got := run(t, env{}, strings.Fields(command)...)
+			return got.status == 0 && strings.Contains(got.out, "site_9")
+		}, patience, 50*time.Millisecond, command)
+	}
 }

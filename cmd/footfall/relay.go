@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -23,10 +25,15 @@ func relayCommand(stdout, stderr io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "relay", Usage: "deliver the events of a NATS stream to the API",
 		Description: "Several relays share a stream. On SIGTERM or SIGINT a relay hands back the events that it has not\n" +
-			"delivered, prints an account, and exits with status 0 within -stop-timeout and a few seconds.\n\n" +
+			"delivered, prints an account, and exits with status 0 within -stop-timeout and a few seconds. A second\n" +
+			"signal ends the wait of -stop-timeout, a third one the process.\n\n" +
 			"-embedded DIR runs a NATS server inside the relay, without credentials, for one machine. It keeps the events in DIR.",
 		Flags: append(flags,
 			shell.Option("rate", "FOOTFALL_RATE", "`EVENTS` a second that this relay takes from the stream, for an API that limits them; retries are not counted; without it no bound"),
+			natsconn.ConsumerFlag(),
+			shell.Option("ack-wait", "FOOTFALL_ACK_WAIT", "`DURATION` after which NATS gives the events of a relay that was killed to another one; without it 30s"),
+			shell.Option("max-held", "FOOTFALL_MAX_HELD", "`NUMBER` of events in the memory of this relay; without it 1024"),
+			shell.Option("max-ack-pending", "FOOTFALL_MAX_ACK_PENDING", "`NUMBER` of events that all relays together have taken and not acknowledged; without it 8192. Give all relays the same -consumer, -ack-wait and -max-ack-pending"),
 			shell.Option("stop-timeout", "FOOTFALL_STOP_TIMEOUT", "`DURATION` to wait for the API's answers when the relay stops; without it 5s"),
 			shell.Option("metrics", "FOOTFALL_METRICS", "`ADDRESS` of a listener with /metrics for Prometheus, /readyz and /livez, such as 127.0.0.1:9091; without it none"),
 			shell.Option("embedded", "FOOTFALL_EMBEDDED", "`DIR` of a NATS server inside the relay, in place of -nats"),
@@ -60,7 +67,11 @@ func relayOptionsOf(c *cli.Command) (relayOptions, error) {
 	v := shell.Read(c)
 	o := relayOptions{
 		api: footfall.ConfigFromEnv(), servers: natsconn.Read(v), stream: natsconn.ReadStream(v), json: c.Bool("json"),
-		relay:    stream.RelayConfig{Rate: v.Rate("rate"), StopTimeout: v.Duration("stop-timeout", false)},
+		relay: stream.RelayConfig{
+			Consumer: natsconn.ReadConsumer(v), AckWait: v.Duration("ack-wait", false),
+			MaxHeld: v.Number("max-held", "a number above zero"), MaxAckPending: v.Number("max-ack-pending", "a number above zero"),
+			Rate: v.Rate("rate"), StopTimeout: v.Duration("stop-timeout", false),
+		},
 		metrics:  v.Address("metrics", "127.0.0.1:9091"),
 		embedded: embeddedOptions(v),
 	}
@@ -133,6 +144,7 @@ func runRelay(ctx context.Context, o relayOptions, stdout, stderr io.Writer) err
 		return o.servers.Explain(err)
 	}
 	p.Started(relay)
+	defer onSecondSignal(relay.HandBack)()
 	say("The relay takes events from NATS at %s and delivers them to %s", o.servers, o.api.BaseURL)
 	if err = relay.Run(ctx); err != nil {
 		err = o.servers.Explain(err)
@@ -140,21 +152,42 @@ func runRelay(ctx context.Context, o relayOptions, stdout, stderr io.Writer) err
 	return errors.Join(err, writeAccount(stdout, relay.Stats(), o.json))
 }
 
+// onSecondSignal calls f when the program has been told twice to end, unless stop is called before.
+// Without it, a second signal ends the program at once, and its events wait for AckWait. A third one
+// does.
+func onSecondSignal(f func()) (stop func()) {
+	signals, ended := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer signal.Stop(signals)
+		for range 2 {
+			select {
+			case <-signals:
+			case <-ended:
+				return
+			}
+		}
+		f()
+	}()
+	return func() { close(ended) }
+}
+
 // account says what a relay has done.
 type account struct {
 	Taken       uint64 `json:"taken"`
 	Redelivered uint64 `json:"redelivered"`
+	Repeated    uint64 `json:"repeated"`
 	Delivered   uint64 `json:"delivered"`
 	Rejected    uint64 `json:"rejected"`
 	HandedBack  uint64 `json:"handed_back"`
 }
 
 func writeAccount(out io.Writer, s stream.Stats, json bool) error {
-	a := account{s.Taken, s.Redelivered, s.Delivered, s.Rejected, s.HandedBack}
+	a := account{s.Taken, s.Redelivered, s.Repeated, s.Delivered, s.Rejected, s.HandedBack}
 	if json {
 		return shell.WriteJSON(out, a)
 	}
-	_, err := fmt.Fprintf(out, "Account: %d taken, of them %d redelivered: %d delivered, %d rejected, %d handed back to the stream.\n",
-		a.Taken, a.Redelivered, a.Delivered, a.Rejected, a.HandedBack)
+	_, err := fmt.Fprintf(out, "Account: %d taken, of them %d redelivered: %d delivered, %d rejected, %d handed back to the stream, %d repeats of held events.\n",
+		a.Taken, a.Redelivered, a.Delivered, a.Rejected, a.HandedBack, a.Repeated)
 	return err
 }

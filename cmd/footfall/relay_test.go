@@ -116,13 +116,14 @@ func TestARelayDeliversAndServesMetrics(t *testing.T) {
 	m := scraped(t, base)
 	for name, want := range map[string]float64{
 		"footfall_relay_events_total delivered": 49, "footfall_relay_events_total rejected": 1, "footfall_relay_events_total handed_back": 0,
-		"footfall_relay_taken_total": 50, "footfall_relay_redelivered_total": 0, "footfall_relay_held_events": 0, "footfall_relay_breaker_open": 0,
-		"footfall_relay_ready": 1, "footfall_relay_lag_seconds": 0, "footfall_relay_rejected_stored_events": 1, "footfall_build_info devel": 1,
+		"footfall_relay_taken_total": 50, "footfall_relay_redelivered_total": 0, "footfall_relay_repeated_total": 0, "footfall_relay_held_events": 0, "footfall_relay_breaker_open": 0,
+		"footfall_relay_ready": 1, "footfall_relay_lag_seconds": 0, "footfall_relay_rejected_stored_events": 1, "footfall_relay_stream_bytes": 0, "footfall_relay_stream_max_bytes": 1 << 30, "footfall_relay_stream_max_age_seconds": 604800, "footfall_relay_rejected_max_bytes": 64 << 20, "footfall_build_info devel": 1,
 	} {
 		got, found := m[name]
 		assert.True(t, found, "%s is missing in %v", name, m)
 		assert.InDelta(t, want, got, 0, name)
 	}
+	assert.Positive(t, m["footfall_relay_rejected_stored_bytes"])
 	assert.Contains(t, m, "go_goroutines")
 	page, err := os.ReadFile("../../docs/tools.md")
 	require.NoError(t, err)
@@ -141,7 +142,7 @@ func TestARelayDeliversAndServesMetrics(t *testing.T) {
 
 	got := p.stop()
 	assert.Equal(t, 0, got.status)
-	assert.Contains(t, got.out, "Account: 50 taken, of them 0 redelivered: 49 delivered, 1 rejected, 0 handed back to the stream.\n")
+	assert.Contains(t, got.out, "Account: 50 taken, of them 0 redelivered: 49 delivered, 1 rejected, 0 handed back to the stream, 0 repeats of held events.\n")
 }
 
 func TestSIGTERMHandsBackUndeliveredEvents(t *testing.T) {
@@ -166,6 +167,21 @@ func TestSIGTERMHandsBackUndeliveredEvents(t *testing.T) {
 	require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_events_total delivered"] == 40 }, patience, 50*time.Millisecond)
 	assert.GreaterOrEqual(t, scraped(t, base)["footfall_relay_redelivered_total"], float64(a.Taken), "without waiting for AckWait")
 	assert.Len(t, api.Events(), 40)
+}
+
+// A terminal may pass an interrupt to a relay, and a script another one.
+func TestASecondSignalHandsBackAtOnce(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	publish(t, s.ClientURL(), 20)
+	api.Always(footfalltest.Hang())
+	p, base := relayed(t, at(s, api), "-stop-timeout", "10m")
+	require.Eventually(t, func() bool { return len(api.Requests()) > 0 }, patience, time.Millisecond)
+	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+	require.Eventually(t, func() bool { status, _ := get(t, base, "/readyz"); return status == 503 }, patience, time.Millisecond)
+	got := p.stop()
+	assert.Equal(t, 0, got.status)
+	assert.Regexp(t, `Account: (\d+) taken, .* 0 delivered, 0 rejected, \d+ handed back`, got.out)
 }
 
 func TestRateBoundsDeliveries(t *testing.T) {

@@ -27,9 +27,9 @@ func streamCommand(stdout, stderr io.Writer) *cli.Command {
 		Action: func(ctx context.Context, c *cli.Command) error { return applyBounds(ctx, c, stdout, stderr) },
 	}
 	return &cli.Command{
-		Name: "stream", Usage: "change the NATS stream of the events",
-		Commands: []*cli.Command{apply},
-		Action:   shell.NeedsCommand("apply"),
+		Name: "stream", Usage: "show or change the NATS stream of the events",
+		Commands: []*cli.Command{infoCommand(stdout, stderr), apply},
+		Action:   shell.NeedsCommand("info or apply"),
 	}
 }
 
@@ -59,9 +59,7 @@ func applyBounds(ctx context.Context, c *cli.Command, stdout, stderr io.Writer) 
 	}
 	defer stop()
 	changes, err := stream.Apply(ctx, cfg)
-	if err = s.Explain(err); errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = fmt.Errorf("NATS at %s has no stream %q: the first program or relay creates it with its own settings, or correct -stream", s, cfg.Name)
-	}
+	err = noStream(s.Explain(err), s, cfg)
 	return errors.Join(err, writeChanges(stdout, changes, err == nil, c.Bool("json")))
 }
 
@@ -82,4 +80,12 @@ func writeChanges(out io.Writer, changes []stream.Change, all, json bool) error 
 		fmt.Fprintln(out, "The streams have these bounds.")
 	}
 	return nil
+}
+
+// noStream explains that there is no stream.
+func noStream(err error, s *natsconn.Servers, cfg stream.Config) error {
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("NATS at %s has no stream %q: the first program or relay creates it with its own settings, or correct -stream", s, cfg.Name)
+	}
+	return err
 }

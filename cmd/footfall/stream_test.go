@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/footfalltest"
 )
@@ -32,4 +34,27 @@ func TestStreamApplyChangesTheBoundsThatAreGiven(t *testing.T) {
 	got = run(t, e, "stream", "apply", "-replicas", "3")
 	assert.Equal(t, 1, got.status)
 	assert.Contains(t, got.err, "replicas > 1 not supported in non-clustered mode")
+}
+
+func TestStreamInfoShowsWhatIsInTheStreams(t *testing.T) {
+	t.Parallel()
+	s, api := startNATSServer(t), footfalltest.NewAPI(t)
+	e := at(s, api)
+	got := run(t, e, "stream", "info")
+	assert.Equal(t, 1, got.status)
+	assert.Contains(t, got.err, `has no stream "FOOTFALL": the first program or relay creates it`)
+	publish(t, s.ClientURL(), 3)
+	got = run(t, e, "stream", "info")
+	assert.Equal(t, 0, got.status)
+	assert.Regexp(t, `^FOOTFALL\n  events    3, of them 0 with relays\n  oldest    \ds old, of at most 168h0m0s\n  size      \d+ B of 1.0 GiB\n  replicas  1\nFOOTFALL_REJECTED\n  events    0\n`, got.out)
+	api.Next(footfalltest.Status(422))
+	p, base := relayed(t, e)
+	idle(t, base)
+	assert.Equal(t, 0, p.stop().status)
+	got = run(t, e, "stream", "info", "-json")
+	var is streamInfo
+	require.NoError(t, json.Unmarshal([]byte(got.out), &is))
+	assert.Positive(t, is.RejectedBytes)
+	is.RejectedBytes = 0
+	assert.Equal(t, streamInfo{MaxBytes: 1 << 30, MaxAgeSeconds: 604800, Replicas: 1, Rejected: 1, RejectedMaxBytes: 64 << 20}, is)
 }

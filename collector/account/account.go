@@ -84,10 +84,13 @@ const (
 	kindKey      = "key"
 	kindGoal     = "goal"
 	kindFunnel   = "funnel"
-	kindSession  = "session"
 	kindPassword = "password"
 	kindDeletion = "deletion"
 )
+
+// KindSession is the kind of the records of sessions. A restored backup should have none: sessions that
+// ended since it was made would be valid again.
+const KindSession = "session"
 
 // SiteKinds are the kinds of records whose ID is the ID of a site that exists, or whose events are
 // being removed.
@@ -114,7 +117,7 @@ func (a *Account) load(read func(kind string) ([]store.Record, error)) (err erro
 	load(read, kindKey, &a.keys, &err)
 	load(read, kindGoal, &a.goals, &err)
 	load(read, kindFunnel, &a.funnels, &err)
-	load(read, kindSession, &a.sessions, &err)
+	load(read, KindSession, &a.sessions, &err)
 	load(read, kindDeletion, &a.deletions, &err)
 	load(read, KindOrphan, &a.orphans, &err)
 	var passwords map[string]*password

@@ -112,7 +112,7 @@ func (a *Account) ChangePassword(ctx context.Context, old, text string) error {
 		return err
 	}
 	for id := range a.sessions {
-		if err := remove(ctx, a, kindSession, id, a.sessions); err != nil {
+		if err := remove(ctx, a, KindSession, id, a.sessions); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (a *Account) SignIn(ctx context.Context, text string) (token string, expire
 		return "", time.Time{}, ErrPassword // it was changed meanwhile
 	}
 	if err = a.dropSessions(ctx); err == nil {
-		err = save(ctx, a, kindSession, hashOf(token), a.sessions, session{expires})
+		err = save(ctx, a, KindSession, hashOf(token), a.sessions, session{expires})
 	}
 	if errors.Is(err, store.ErrFull) { // one who wants to look at a full disk's service must get in
 		a.sessions[hashOf(token)], err = session{expires}, nil
@@ -179,7 +179,7 @@ func (a *Account) dropSessions(ctx context.Context) error {
 		if oldest == "" || len(a.sessions) < maxSessions && a.sessions[oldest].Expires.After(time.Now()) {
 			return nil
 		}
-		if err := remove(ctx, a, kindSession, oldest, a.sessions); err != nil {
+		if err := remove(ctx, a, KindSession, oldest, a.sessions); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func (a *Account) SignedIn(token string) bool {
 func (a *Account) SignOut(ctx context.Context, token string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err := remove(ctx, a, kindSession, hashOf(token), a.sessions)
+	err := remove(ctx, a, KindSession, hashOf(token), a.sessions)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

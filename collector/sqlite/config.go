@@ -21,8 +21,9 @@ type Config struct {
 	// Required.
 	File string
 
-	// Now is the clock for the expiry of keys and the end of days.
-	// Defaults to time.Now.
+	// Now is the clock for the expiry of keys and the end of days. Defaults to time.Now. If Now is nil, a
+	// clock that is set ahead expires keys only after it was ahead for IdempotencyWindow, so that a
+	// wrong time does not make repeated events count twice.
 	Now func() time.Time
 
 	// IdempotencyWindow is how long the Key of an event is remembered, from one minute to 30
@@ -50,7 +51,8 @@ type Config struct {
 	// Defaults to nil, which calls nothing.
 	OnUpgrade func(done, all int)
 
-	segmentLength int // set by tests only
+	segmentLength int              // set by tests only
+	keyNow        func() time.Time // the clock for the expiry of keys; set by tests only
 }
 
 func (cfg Config) withDefaults() (Config, error) {
@@ -63,6 +65,12 @@ func (cfg Config) withDefaults() (Config, error) {
 	cfg.segmentLength = cmp.Or(cfg.segmentLength, defaultSegmentLength)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+		if cfg.keyNow == nil {
+			cfg.keyNow = newClock(cfg.IdempotencyWindow).now
+		}
+	}
+	if cfg.keyNow == nil {
+		cfg.keyNow = cfg.Now
 	}
 	if window := cfg.IdempotencyWindow; window < store.MinDuplicateFor || window > store.MaxDuplicateFor {
 		return cfg, fmt.Errorf("sqlite: Config.IdempotencyWindow: %v is not from %v to %v", window, store.MinDuplicateFor, store.MaxDuplicateFor)

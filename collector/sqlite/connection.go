@@ -39,7 +39,7 @@ func newConnection(ctx context.Context, db *sql.DB, file string, cfg *Config, ch
 	c := &connection{
 		conn: conn, file: file, args: make([]any, fixedParameters+len(textColumns)), changed: changed,
 		intern:  interner{new: allocator{conn: conn, length: blockLength, blocks: blockCount}},
-		keys:    keys{conn: conn, now: cfg.Now, window: cfg.IdempotencyWindow},
+		keys:    keys{conn: conn, now: cfg.keyNow, window: cfg.IdempotencyWindow},
 		changes: changes{touched: make(map[siteDay]change)},
 	}
 	for query, stmt := range map[string]**sql.Stmt{

@@ -361,3 +361,14 @@ func ViewUntilItsEnd(t testing.TB, s *Store, f func(wait func())) {
 		return nil
 	})
 }
+
+// OpenWithClock opens a store whose keys expire by a clock that can be set, and another one that cannot.
+func OpenWithClock(t testing.TB, cfg Config, wall func() time.Time, elapsed func() time.Duration) *Store {
+	t.Helper()
+	c := newClock(store.DuplicateFor)
+	c.wall, c.elapsed = wall, elapsed
+	cfg.keyNow = c.now
+	s, err := Open(t.Context(), cfg)
+	require.NoError(t, err)
+	return s
+}

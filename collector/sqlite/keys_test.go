@@ -80,3 +80,44 @@ func TestManyKeysThatAreRememberedNoLongerAreRemovedBitByBit(t *testing.T) {
 	}
 	assert.Equal(t, []int{300, 100, 0, 0}, left)
 }
+
+func TestAClockThatIsAheadForAWhileExpiresNoKey(t *testing.T) {
+	t.Parallel()
+	var ahead, elapsed time.Duration
+	wall := func() time.Time { return begin.Add(elapsed + ahead) }
+	s := sqlite.OpenWithClock(t, sqlite.Config{File: filepath.Join(t.TempDir(), "events.db"), Logger: silent}, wall, func() time.Duration { return elapsed })
+	defer func() { require.NoError(t, s.Close()) }()
+	added := int64(0)
+	add := func(key string, isNew bool, why string) {
+		t.Helper()
+		e := numbered(int(added))
+		e.Key = key
+		storetest.Add(t, s, e)
+		if isNew {
+			added++
+		}
+		assert.Equal(t, added, all(t, s).Events, why)
+	}
+	add("a", true, "new")
+	for _, step := range []time.Duration{25 * time.Hour, 365 * 24 * time.Hour} {
+		ahead = step
+		add("a", false, "the clock is wrong")
+		elapsed += time.Hour
+		add("b"+step.String(), true, "events go on")
+		ahead = 0
+		add("a", false, "the clock is right again")
+		add("b"+step.String(), false, "it was added while the clock was wrong")
+	}
+	ahead = -48 * time.Hour
+	add("a", false, "the clock is behind")
+	ahead = 0
+	elapsed += 25 * time.Hour
+	add("a", true, "the window is over")
+
+	ahead = 48 * time.Hour // for good
+	add("a", false, "not yet")
+	elapsed += store.DuplicateFor - time.Minute
+	add("a", false, "it was added a minute less than the window ago")
+	elapsed += 2 * time.Minute
+	add("a", true, "the window is over by any clock")
+}

@@ -26,7 +26,7 @@ func TestAFileThatIsOpenIsRefusedByAnyName(t *testing.T) {
 	for _, name := range []string{link, file} {
 		_, err := sqlite.Open(t.Context(), sqlite.Config{File: name})
 		require.ErrorContains(t, err, "in use by a running service; stop it first")
-		_, err = sqlite.Restore(t.Context(), name, backup)
+		_, err = sqlite.Restore(t.Context(), name, backup, nil)
 		require.ErrorContains(t, err, "in use by a running service; stop it first")
 	}
 	_, err := s.Add(t.Context(), numbered(1))

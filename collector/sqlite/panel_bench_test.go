@@ -140,3 +140,24 @@ func (w workload) questions() []func(context.Context, store.Store) error {
 	}
 	return all
 }
+
+// BenchmarkPanelBeforeSegments measures a site's main page while the events of today are in no segment,
+// such as after many came at once, and how long the segments then take.
+func BenchmarkPanelBeforeSegments(b *testing.B) {
+	cfg := sqlite.Config{File: filepath.Join(b.TempDir(), "events.db"), Now: func() time.Time { return benchNow }}
+	s, err := sqlite.OpenWithSegments(b.Context(), cfg, 1<<30)
+	require.NoError(b, err)
+	workloads[4].fill(b, s)
+	b.Run("page at once", func(b *testing.B) {
+		var asking sync.WaitGroup
+		workloads[4].page(b, s, asking.Go)
+		asking.Wait()
+	})
+	require.NoError(b, s.Close())
+	s, err = sqlite.Open(b.Context(), cfg)
+	require.NoError(b, err)
+	defer func() { require.NoError(b, s.Close()) }()
+	began := time.Now()
+	sqlite.Settle(b, s)
+	b.Logf("%d segments of %d events after %v", sqlite.Segments(b, s), workloads[4].events, time.Since(began))
+}

@@ -12,8 +12,8 @@ import (
 // Restore puts a copy of the backup in the place of a store's file, which may not exist yet. It
 // keeps the file that was there and its log under other names, which it returns. It refuses while
 // a store has the file open, and it reads all of the backup first, and calls each of records: if it
-// is damaged, the file is unchanged.
-func Restore(ctx context.Context, file, backup string, records ...RecordCheck) (kept []string, err error) {
+// is damaged, the file is unchanged. Records of the kinds in leaveOut are not restored.
+func Restore(ctx context.Context, file, backup string, leaveOut []string, records ...RecordCheck) (kept []string, err error) {
 	file = resolve(file)
 	lock, err := lockFile(ctx, file)
 	if err != nil {
@@ -28,7 +28,7 @@ func Restore(ctx context.Context, file, backup string, records ...RecordCheck) (
 	}
 	next := file + ".restoring"
 	_ = os.Remove(next) // of a Restore that was interrupted
-	if err := copyTo(ctx, backup, next); err != nil {
+	if err := copyTo(ctx, backup, next, leaveOut...); err != nil {
 		return nil, &fileError{backup, err}
 	}
 	return replace(file, next)

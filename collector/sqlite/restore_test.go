@@ -109,7 +109,7 @@ func TestRestoreAfterACrashGivesBackWhatTheBackupHas(t *testing.T) {
 			if overwritten {
 				overwrite(t, file, backup)
 			}
-			kept, err := sqlite.Restore(t.Context(), file, backup)
+			kept, err := sqlite.Restore(t.Context(), file, backup, nil)
 			require.NoError(t, err)
 			for round := range 3 { // later crashes included
 				assert.GreaterOrEqual(t, events(t, file), before)
@@ -132,7 +132,7 @@ func TestRestoreIntoAnEmptyDirectory(t *testing.T) {
 	t.Parallel()
 	_, backup, before := crashed(t)
 	file := filepath.Join(t.TempDir(), "new", "footfall.db")
-	kept, err := sqlite.Restore(t.Context(), file, backup)
+	kept, err := sqlite.Restore(t.Context(), file, backup, nil)
 	require.NoError(t, err)
 	assert.Empty(t, kept)
 	assert.Equal(t, before, events(t, file))
@@ -161,7 +161,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	for from, reason := range map[string]string{
 		damaged: "damaged.db: ", empty: "is empty", text: "not a database", file: "is the file to replace", filepath.Join(dir, "none"): "no such file",
 	} {
-		_, err := sqlite.Restore(t.Context(), file, from)
+		_, err := sqlite.Restore(t.Context(), file, from, nil)
 		assert.ErrorContains(t, err, reason, from)
 		now, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -174,10 +174,10 @@ func TestRestoreRefusesAFileThatIsOpen(t *testing.T) {
 	t.Parallel()
 	_, backup, before := crashed(t)
 	file := filepath.Join(t.TempDir(), "footfall.db")
-	_, err := sqlite.Restore(t.Context(), file, backup)
+	_, err := sqlite.Restore(t.Context(), file, backup, nil)
 	require.NoError(t, err)
 	s := open(t, file, nil)
-	_, err = sqlite.Restore(t.Context(), file, backup)
+	_, err = sqlite.Restore(t.Context(), file, backup, nil)
 	require.ErrorContains(t, err, "in use by a running service; stop it first")
 	require.NoError(t, s.Close())
 	assert.Equal(t, before, events(t, file))

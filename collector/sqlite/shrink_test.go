@@ -95,7 +95,7 @@ func TestAFileOfAnEarlierVersionGivesSpaceBackAfterARestore(t *testing.T) {
 	assert.Zero(t, forget())
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	require.NoError(t, sqlite.Backup(t.Context(), file, backup))
-	_, err := sqlite.Restore(t.Context(), file, backup)
+	_, err := sqlite.Restore(t.Context(), file, backup, nil)
 	require.NoError(t, err)
 	assert.NotZero(t, forget())
 	require.NoError(t, sqlite.Check(t.Context(), file))

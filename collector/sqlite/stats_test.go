@@ -86,7 +86,7 @@ func TestStatsHaveTheTimeOfTheLastBackup(t *testing.T) {
 	assert.Equal(t, first, statsOf(t, s).LastBackup)
 	require.NoError(t, s.Close())
 
-	_, err := sqlite.Restore(t.Context(), file, backup)
+	_, err := sqlite.Restore(t.Context(), file, backup, nil)
 	require.NoError(t, err)
 	entries, err := filepath.Glob(backup + "*")
 	require.NoError(t, err)

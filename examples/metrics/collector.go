@@ -7,14 +7,15 @@ import (
 )
 
 // collector gives Prometheus one snapshot of Stats for each scrape.
+// Names begin with footfall_tracker: those of relays and of the collector mean other things.
 type collector struct{ tracker *footfall.Tracker }
 
 var (
-	events = prometheus.NewDesc("footfall_events_total", "Events by outcome.", []string{"outcome"}, nil)
-	values = prometheus.NewDesc("footfall_redacted_values_total", "Values that the personal-data guard replaced.", nil, nil)
-	queue  = prometheus.NewDesc("footfall_queue_events", "Events that wait or are in flight.", nil, nil)
-	memory = prometheus.NewDesc("footfall_queue_bytes", "Encoded size of the events that wait or are in flight.", nil, nil)
-	stored = prometheus.NewDesc("footfall_stored_events", "Events that a spool keeps on disk now, or that a stream has taken since the start.", nil, nil)
+	events = prometheus.NewDesc("footfall_tracker_events_total", "Events by outcome.", []string{"outcome"}, nil)
+	values = prometheus.NewDesc("footfall_tracker_redacted_values_total", "Values that the personal-data guard replaced.", nil, nil)
+	queue  = prometheus.NewDesc("footfall_tracker_queue_events", "Events that wait or are in flight.", nil, nil)
+	memory = prometheus.NewDesc("footfall_tracker_queue_bytes", "Encoded size of the events that wait or are in flight.", nil, nil)
+	stored = prometheus.NewDesc("footfall_tracker_stored_events", "Events that a spool keeps on disk now, or that a stream has taken since the start.", nil, nil)
 )
 
 func (collector) Describe(to chan<- *prometheus.Desc) {

@@ -58,15 +58,20 @@ func TestAScrapeHasTheCountsOfTheTracker(t *testing.T) {
 	}
 	text := scrape(t, collector{tracker})
 	for _, line := range []string{
-		`footfall_events_total{outcome="delivered"} 1`, `footfall_events_total{outcome="rejected"} 1`,
-		`footfall_events_total{outcome="dropped"} 0`, `footfall_events_total{outcome="invalid"} 1`,
-		`footfall_events_total{outcome="refused"} 0`, `footfall_redacted_values_total 1`,
-		`footfall_queue_events 0`, `footfall_queue_bytes 0`, `footfall_stored_events 0`,
-		`# HELP footfall_queue_bytes Encoded size of the events that wait or are in flight.`,
-		`# TYPE footfall_events_total counter`, `# TYPE footfall_queue_events gauge`,
+		`footfall_tracker_events_total{outcome="delivered"} 1`, `footfall_tracker_events_total{outcome="rejected"} 1`,
+		`footfall_tracker_events_total{outcome="dropped"} 0`, `footfall_tracker_events_total{outcome="invalid"} 1`,
+		`footfall_tracker_events_total{outcome="refused"} 0`, `footfall_tracker_redacted_values_total 1`,
+		`footfall_tracker_queue_events 0`, `footfall_tracker_queue_bytes 0`, `footfall_tracker_stored_events 0`,
+		`# HELP footfall_tracker_queue_bytes Encoded size of the events that wait or are in flight.`,
+		`# TYPE footfall_tracker_events_total counter`, `# TYPE footfall_tracker_queue_events gauge`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("no line %s in:\n%s", line, text)
+		}
+	}
+	for line := range strings.Lines(text) { // the collector and relays have footfall_events_total and footfall_relay_events_total
+		if strings.HasPrefix(line, "footfall_") && !strings.HasPrefix(line, "footfall_tracker_") {
+			t.Errorf("a tracker's metric with the name of another program: %s", line)
 		}
 	}
 	problems, err := testutil.CollectAndLint(collector{tracker})

@@ -56,7 +56,8 @@ be running. The copy does not have the salt of the day's visitors.
 		summary: "put a backup in the place of the data",
 		about: `Restore puts a copy of the backup FILE in the place of the data. It reads all of the backup
 first, and keeps the old data under another name, which it prints. It refuses while the
-service runs.
+service runs. Everyone has to sign in again. A key that was revoked since the backup is
+valid again, and one that was issued since is not.
 `,
 		flags: (*settings).forData,
 		run: func(ctx context.Context, o *options, stdout, _ io.Writer) error {
@@ -139,7 +140,7 @@ func (c *command) help(s *settings, out io.Writer) {
 
 // restore puts a backup in the place of the file.
 func restore(ctx context.Context, file, backup string, stdout io.Writer) error {
-	kept, err := sqlite.Restore(ctx, file, backup, account.Check)
+	kept, err := sqlite.Restore(ctx, file, backup, []string{account.KindSession}, account.Check)
 	if err != nil {
 		return err
 	}
@@ -150,6 +151,7 @@ func restore(ctx context.Context, file, backup string, stdout io.Writer) error {
 	if len(kept) > 0 {
 		fmt.Fprintln(stdout, "Delete the old data when you do not need it: it has the salt of its last day's visitors.")
 	}
+	fmt.Fprintln(stdout, "Keys and the password are those of the backup: revoke the keys that were revoked since. All sessions have ended.")
 	return nil
 }
 

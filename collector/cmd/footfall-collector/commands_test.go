@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/collector/store/storetest"
@@ -115,6 +116,39 @@ func TestCheckAndRestoreReadTheSettings(t *testing.T) {
 		assert.ErrorContains(t, err, `account: site "site_`, "%q", args)
 	}
 	assert.NoError(t, run(t.Context(), []string{"check", "-data", other}, noEnv, io.Discard, io.Discard), "it is as it was")
+}
+
+// A backup may be older than the end of a session, such as by a new password.
+func TestRestoreEndsSessionsAndKeepsKeys(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, backup := filepath.Join(dir, "footfall.db"), filepath.Join(dir, "backup.db")
+	opened := func() (*account.Account, func()) {
+		st, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
+		require.NoError(t, err)
+		a, err := account.Open(t.Context(), st)
+		require.NoError(t, err)
+		return a, func() { require.NoError(t, st.Close()) }
+	}
+	a, stop := opened()
+	require.NoError(t, a.SetUp(t.Context(), a.SetupToken(), "a long password"))
+	token, _, err := a.SignIn(t.Context(), "a long password")
+	require.NoError(t, err)
+	secret, k, err := a.IssueKey(t.Context(), "server")
+	require.NoError(t, err)
+	require.NoError(t, run(t.Context(), []string{"backup", "-data", dir, backup}, noEnv, io.Discard, io.Discard))
+	require.NoError(t, a.SignOut(t.Context(), token))
+	require.NoError(t, a.RevokeKey(t.Context(), k.ID))
+	stop()
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"restore", "-data", dir, backup}, noEnv, &out, io.Discard))
+	assert.Contains(t, out.String(), "revoke the keys that were revoked since. All sessions have ended.")
+	a, stop = opened()
+	defer stop()
+	assert.False(t, a.SignedIn(token))
+	assert.True(t, a.Authenticate(secret), "as the documents say")
+	_, _, err = a.SignIn(t.Context(), "a long password")
+	assert.NoError(t, err)
 }
 
 func TestExitStatus(t *testing.T) {

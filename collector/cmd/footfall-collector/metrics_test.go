@@ -91,6 +91,12 @@ func TestMetricsCountEventsByOutcome(t *testing.T) {
 	assert.NoError(t, testutil.ScrapeAndCompare(c.metrics, strings.NewReader(want.String()), "footfall_events_total"))
 
 	scrape := body(t, c.metrics)
+	for labels, n := range map[string]int{
+		`endpoint="events",status="202"`: 3, `endpoint="events",status="401"`: 1, `endpoint="events",status="404"`: 1, `endpoint="events",status="405"`: 1,
+		`endpoint="browser",status="202"`: 3, `endpoint="browser",status="400"`: 1,
+	} {
+		assert.EqualValues(t, n, valueOf(t, scrape, "footfall_answer_duration_seconds_count{"+labels+"}"))
+	}
 	assert.Zero(t, valueOf(t, scrape, "footfall_pending_events"))
 	assert.EqualValues(t, 5, valueOf(t, scrape, "footfall_commit_duration_seconds_count"), "events one after the other share no commit")
 	assert.EqualValues(t, 5, valueOf(t, scrape, "footfall_commit_events_sum"))

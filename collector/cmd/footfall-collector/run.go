@@ -50,8 +50,9 @@ func runServe(ctx context.Context, opts *options, stdout, stderr io.Writer) erro
 		return errors.Join(err, first.stop())
 	}
 	var used store.Store = st
+	var onAnswer func(string, int, time.Duration)
 	if m != nil {
-		used = m.Store(st)
+		used, onAnswer = m.Store(st), m.ObserveAnswer
 	}
 	c, err := collector.New(ctx, collector.Config{
 		Store:          used,
@@ -60,6 +61,7 @@ func runServe(ctx context.Context, opts *options, stdout, stderr io.Writer) erro
 		Retention:      opts.retention,
 		KeyRate:        opts.keyRate,
 		MaxConnections: opts.conns,
+		OnAnswer:       onAnswer,
 		Logger:         log,
 	})
 	if err = errors.Join(err, first.stop()); err == nil {

@@ -158,14 +158,11 @@ func (d *Draft) checkURL(raw string) (reason string) {
 	return reason
 }
 
-// readProps accepts null for no props: some encoders write an empty map as null.
+// readProps refuses null: an event without props leaves them out (contract, section Event).
 func (r *reader) readProps() *Invalid {
 	what := r.names.Props
 	if bad := r.once(3, what); bad != nil {
 		return bad
-	}
-	if r.null() {
-		return nil
 	}
 	return r.object(what, func(name []byte) *Invalid { return r.prop(what, string(name)) })
 }

@@ -53,15 +53,6 @@ func (s *scanner) take(b byte) bool {
 	return true
 }
 
-// null takes the word null.
-func (s *scanner) null() bool {
-	if s.peek() != 'n' || len(s.data)-s.pos < 4 || string(s.data[s.pos:s.pos+4]) != "null" {
-		return false
-	}
-	s.pos += 4
-	return true
-}
-
 // object calls member for each name, with the scanner before the value. The name is valid
 // until member reads on. Messages call the object what.
 func (s *scanner) object(what string, member func(name []byte) *Invalid) *Invalid {

@@ -4,6 +4,7 @@ package metrics
 import (
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,7 @@ type Metrics struct {
 	commits  prometheus.Histogram
 	batches  prometheus.Histogram
 	reports  *prometheus.HistogramVec
+	answers  *prometheus.HistogramVec
 }
 
 // New returns Metrics of a collector whose database is file.
@@ -40,13 +42,21 @@ func New(file, version string) *Metrics {
 			Help:    "Time of a report of the dashboard, by the method of the store.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15), // to 16 s
 		}, []string{"report"}),
+		answers: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "footfall_answer_duration_seconds",
+			Help:    "Time of an answer of the API and to browsers, by endpoint and status.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14), // to 8 s
+		}, []string{"endpoint", "status"}),
 	}
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "footfall_build_info", Help: "Always 1, with the version of the program as a label.",
 		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.commits, m.batches, m.reports, build, storeSize(file),
+	m.registry.MustRegister(m.commits, m.batches, m.reports, m.answers, build, storeSize(file),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for endpoint, status := range map[string]string{"events": "202", "sites": "200", "browser": "202"} {
+		m.answers.WithLabelValues(endpoint, status)
+	}
 	for _, name := range reportNames {
 		m.reports.WithLabelValues(name)
 	}
@@ -60,6 +70,11 @@ func (m *Metrics) Watch(c *collector.Collector) { m.registry.MustRegister(watche
 func (m *Metrics) ObserveCommit(events int, took time.Duration) {
 	m.commits.Observe(took.Seconds())
 	m.batches.Observe(float64(events))
+}
+
+// ObserveAnswer is for Config.OnAnswer of package collector.
+func (m *Metrics) ObserveAnswer(endpoint string, status int, took time.Duration) {
+	m.answers.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // Handler serves /metrics.

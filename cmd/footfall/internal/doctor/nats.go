@@ -23,6 +23,7 @@ type NATSExam struct {
 	Servers  *natsconn.Servers // may be none
 	Settings []Finding         // that are set
 	Stream   stream.Config
+	Consumer string   // that relays share
 	Monitors []string // URLs of monitoring ports
 
 	use     use

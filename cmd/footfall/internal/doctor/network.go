@@ -19,7 +19,7 @@ import (
 // reach reports whether a connection to the host of base is possible, with TLS for https.
 func (r *Report) reach(ctx context.Context, base *url.URL) bool {
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: base}); err != nil || proxy != nil {
-		return r.proxied(proxy, err)
+		return r.proxied(base, proxy, err)
 	}
 	host := base.Hostname()
 	port := cmp.Or(base.Port(), map[string]string{"https": "443", "http": "80"}[base.Scheme])
@@ -32,20 +32,33 @@ func (r *Report) reach(ctx context.Context, base *url.URL) bool {
 	}
 	defer conn.Close()
 	if base.Scheme != "https" {
-		r.add("TLS", Skipped, "plain http: the key is sent in clear", "")
+		r.unencrypted(conn.RemoteAddr())
 		return true
 	}
 	return r.handshake(ctx, conn, host)
 }
 
 // proxied reports a proxy, which looks up and connects in place of this program.
-func (r *Report) proxied(proxy *url.URL, err error) bool {
+func (r *Report) proxied(base, proxy *url.URL, err error) bool {
 	if err != nil {
 		r.add("proxy", Bad, err.Error(), "correct HTTP_PROXY or HTTPS_PROXY")
 		return false
 	}
 	r.add("proxy", Good, "requests go through "+proxy.Redacted(), "")
+	if base.Scheme != "https" {
+		r.unencrypted(nil)
+	}
 	return true
+}
+
+// unencrypted reports that requests to an address, or through a proxy if it is nil, have no TLS.
+func (r *Report) unencrypted(to net.Addr) {
+	if at, ok := to.(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		r.add("TLS", Skipped, "plain http to this machine", "")
+		return
+	}
+	r.add("TLS", Warn, "plain http: the key and the events are sent in clear, and anyone on the way can read them",
+		"use https:// in FOOTFALL_BASE_URL, unless the whole way is a private network")
 }
 
 func (r *Report) lookUp(ctx context.Context, host string) bool {

@@ -63,9 +63,9 @@ func (x *NATSExam) tries() []try {
 	}
 	const broken = "{"
 	return []try{
-		{"$JS.API.CONSUMER.CREATE." + cfg.Name + "." + consumer, nil, broken, "relays cannot take events"},
-		{"$JS.API.CONSUMER.MSG.NEXT." + cfg.Name + "." + consumer, nil, broken, "relays cannot take events"},
-		{"$JS.ACK." + cfg.Name + "." + consumer + ".1.0.0.0.0", nil, "+WPI", "relays cannot acknowledge events and stop"},
+		{"$JS.API.CONSUMER.CREATE." + cfg.Name + "." + x.Consumer, nil, broken, "relays cannot take events"},
+		{"$JS.API.CONSUMER.MSG.NEXT." + cfg.Name + "." + x.Consumer, nil, broken, "relays cannot take events"},
+		{"$JS.ACK." + cfg.Name + "." + x.Consumer + ".1.0.0.0.0", nil, "+WPI", "relays cannot acknowledge events and stop"},
 		{cfg.Subject + ".rejected", elsewhere, "", "relays cannot move events that the API rejects"},
 	}
 }

@@ -15,9 +15,6 @@ import (
 	"github.com/footfall-dev/footfall/stream"
 )
 
-// consumer is the one that relays share.
-const consumer = "footfall-relay"
-
 // streams compares the streams with the settings, and reports what is in the stream of events, who
 // takes it and what keeps it.
 func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
@@ -117,7 +114,7 @@ func (x *NATSExam) lag(ctx context.Context, s jetstream.Stream) {
 	}
 	var held *jetstream.ConsumerInfo
 	err := x.denials.during(ctx, func(ctx context.Context) error {
-		c, err := s.Consumer(ctx, consumer)
+		c, err := s.Consumer(ctx, x.Consumer)
 		if err == nil {
 			held = c.CachedInfo()
 		}
@@ -156,5 +153,5 @@ func (x *NATSExam) foreign(ctx context.Context, s jetstream.Stream) {
 		return list.Err()
 	})
 	x.add("consumer", Bad, fmt.Sprintf("the stream has a consumer %s, and a work queue takes no second one: footfall relay cannot take events", names),
-		fmt.Sprintf("remove it with nats consumer rm %s, unless it is the RelayConfig.Consumer of your own relays", x.Stream.Name))
+		fmt.Sprintf("remove it with nats consumer rm %s, or give -consumer if your relays have it", x.Stream.Name))
 }

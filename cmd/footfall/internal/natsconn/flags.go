@@ -56,6 +56,20 @@ func StreamFlags() []cli.Flag {
 	)
 }
 
+// ConsumerFlag names the consumer that relays share.
+func ConsumerFlag() cli.Flag {
+	return shell.Option("consumer", "FOOTFALL_NATS_CONSUMER", "the `NAME` of the consumer that relays share; without it footfall-relay")
+}
+
+// ReadConsumer reads the flag of ConsumerFlag.
+func ReadConsumer(v *shell.Values) string {
+	name := cmp.Or(v.String("consumer"), "footfall-relay")
+	for _, reason := range shell.FieldErrors((stream.RelayConfig{Consumer: name}).Validate()) {
+		v.Wrong("consumer", "is wrong: "+reason)
+	}
+	return name
+}
+
 // Read reads the flags of Flags, without a connection.
 func Read(v *shell.Values) *Servers {
 	s := &Servers{URLs: addresses(v), flag: v.Label("nats")}

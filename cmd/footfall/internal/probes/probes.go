@@ -115,18 +115,24 @@ var (
 	eventsDesc      = describe("events_total", "Events that this relay delivered, moved to the stream of rejected events, or handed back to the stream.", "outcome")
 	takenDesc       = describe("taken_total", "Deliveries of NATS to this relay.")
 	redeliveredDesc = describe("redelivered_total", "Deliveries of NATS to this relay that were not the first of their event.")
+	repeatedDesc    = describe("repeated_total", "Redeliveries of events that this relay still held. taken_total is the sum of these, of events_total and of held_events.")
 	heldDesc        = describe("held_events", "Events that this relay holds.")
 	breakerDesc     = describe("breaker_open", "1 while the circuit breaker is open because the API accepts no events, otherwise 0.")
 	readyDesc       = describe("ready", "1 if /readyz answers 200, otherwise 0.")
 	lagDesc         = describe("lag_events", "Events in the stream, including those that relays hold. The same from each relay; absent while the relay cannot reach the stream.")
 	ageDesc         = describe("lag_seconds", "Age of the oldest event in the stream, 0 if there is none. The same from each relay; absent while the relay cannot reach the stream.")
 	rejectedDesc    = describe("rejected_stored_events", "Events in the stream of rejected events. The same from each relay; absent while the relay cannot reach the stream.")
+	bytesDesc       = describe("stream_bytes", "Bytes of the stream. The same from each relay; absent while the relay cannot reach the stream.")
+	maxBytesDesc    = describe("stream_max_bytes", "Bytes above which the stream refuses events. The same from each relay; absent if there is no bound, and while the relay cannot reach the stream.")
+	maxAgeDesc      = describe("stream_max_age_seconds", "Age at which the stream removes events unsent. The same from each relay; absent if there is no bound, and while the relay cannot reach the stream.")
+	refusedDesc     = describe("rejected_stored_bytes", "Bytes of the stream of rejected events. The same from each relay; absent while the relay cannot reach the stream.")
+	maxRefusedDesc  = describe("rejected_max_bytes", "Bytes above which the stream of rejected events removes its oldest ones. The same from each relay; absent if there is no bound, and while the relay cannot reach the stream.")
 	buildDesc       = prometheus.NewDesc("footfall_build_info", "Always 1, with the version of the program as a label.", []string{"version"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (s scrape) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, rejectedDesc, buildDesc} {
+	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, repeatedDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, rejectedDesc, bytesDesc, maxBytesDesc, maxAgeDesc, refusedDesc, maxRefusedDesc, buildDesc} {
 		to <- d
 	}
 }
@@ -149,6 +155,7 @@ func (s scrape) Collect(to chan<- prometheus.Metric) {
 	}
 	send(takenDesc, prometheus.CounterValue, float64(stats.Taken))
 	send(redeliveredDesc, prometheus.CounterValue, float64(stats.Redelivered))
+	send(repeatedDesc, prometheus.CounterValue, float64(stats.Repeated))
 	gauge(heldDesc, float64(stats.Held))
 	_, out := relay.Outage()
 	gauge(breakerDesc, number(out))
@@ -162,6 +169,13 @@ func (s scrape) Collect(to chan<- prometheus.Metric) {
 	gauge(lagDesc, float64(lag.Events))
 	gauge(ageDesc, lag.Oldest.Seconds())
 	gauge(rejectedDesc, float64(lag.Rejected))
+	gauge(bytesDesc, float64(lag.Bytes))
+	gauge(refusedDesc, float64(lag.RejectedBytes))
+	for desc, bound := range map[*prometheus.Desc]float64{maxBytesDesc: float64(lag.MaxBytes), maxAgeDesc: lag.MaxAge.Seconds(), maxRefusedDesc: float64(lag.RejectedMaxBytes)} {
+		if bound > 0 {
+			gauge(desc, bound)
+		}
+	}
 }
 
 func number(b bool) float64 {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
@@ -142,7 +141,7 @@ func WrongUsage(_ context.Context, c *cli.Command, err error, _ bool) error {
 // NoArguments is the Before of commands that take no arguments. In a completion, the beginning of a
 // flag counts as one.
 func NoArguments(_ context.Context, c *cli.Command) (context.Context, error) {
-	if c.Args().Present() && os.Args[len(os.Args)-1] != "--generate-shell-completion" {
+	if c.Args().Present() && !completing() {
 		return nil, UsageError("%s takes no argument %q", c.FullName(), c.Args().First())
 	}
 	return nil, nil
