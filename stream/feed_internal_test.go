@@ -102,9 +102,9 @@ func TestTheAccountOfARelayIsComplete(t *testing.T) {
 				f.src.Retry(records[1+i], time.Duration(r.IntN(2))*time.Hour, errors.New("away"))
 			}
 		case len(sent) > 0 && r.IntN(2) == 0:
-			again := *sent[r.IntN(len(sent))]
-			again.delivered++
-			f.put([]jetstream.Msg{&again}, time.Time{})
+			first, again := sent[r.IntN(len(sent))], newMessage()
+			again.header, again.seq, again.delivered = first.header, first.seq, first.delivered+1
+			f.put([]jetstream.Msg{again}, time.Time{})
 		default:
 			m := newMessage()
 			m.seq = uint64(len(sent) + 1)
