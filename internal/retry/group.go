@@ -73,6 +73,7 @@ type group[T any] struct {
 	due        Due
 	piles      map[Kind]*pile[T]
 	candidates uint // counts candidates
+	preferred  bool // the last choice between two kinds was the one that accepted an event last
 }
 
 // pile holds the events of a kind.
@@ -104,9 +105,12 @@ func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 	if next == nil {
 		return nil
 	}
-	if g.candidates++; g.candidates%2 == 0 && !last.accepted.IsZero() {
-		next = last
+	if last != next && !last.accepted.IsZero() {
+		if g.preferred = !g.preferred; g.preferred {
+			next = last
+		}
 	}
+	g.candidates++
 	next.tried = g.candidates
 	return next.candidate(p, g.due, now)
 }

@@ -88,3 +88,26 @@ func TestProbesAreTheNewestARandomAndTheOldestInTurns(t *testing.T) {
 	}
 	assert.Greater(t, len(random), 90)
 }
+
+// At least every second probe is of the kind that was accepted last, and others have their turns, whatever is sent while only others are due.
+func TestTheKindThatWasAcceptedLastHasEverySecondProbe(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	for between := range 4 {
+		g := &group[string]{due: Due{Next: now, Early: now, New: now, notBefore: now.Add(time.Minute)}, piles: make(map[Kind]*pile[string])}
+		for n, name := range []string{"other", "rare", "last"} {
+			p := &pile[string]{again: byTime[string](), asks: n > 0, accepted: now.Add(time.Duration(n) * time.Second)}
+			p.again.add(&heldEvent[string]{Event: Event[string]{Value: name}, due: now})
+			g.piles[kind(1, n)] = p
+		}
+		taken := map[string]int{}
+		for range 40 {
+			for range between {
+				assert.Equal(t, "other", g.candidate(Probe, now).Value)
+			}
+			taken[g.candidate(Probe, now.Add(time.Minute)).Value]++
+		}
+		assert.GreaterOrEqual(t, taken["last"], 20, "%d between", between)
+		assert.GreaterOrEqual(t, taken["rare"], 5, "%d between", between)
+	}
+}
