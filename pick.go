@@ -60,9 +60,8 @@ func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
 	switch {
 	case t.picks%2 == 0 && from(retry.Retry),
 		t.picks%10 == 3 && hasTime && doubtful(),
-		t.picks%8 != 1 && from(retry.Ready), // they are older than those that were never taken
+		from(retry.Ready), // they are older than those that were never taken
 		t.pickWaiting(src, w, t.share.FreeForNew(true) && (hasTime || t.share.Senders > 1), now),
-		from(retry.Ready),
 		from(retry.Retry):
 		return true
 	}

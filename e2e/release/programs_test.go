@@ -98,6 +98,9 @@ func instead(t *testing.T, text, statement, imported string) string {
 	require.Contains(t, text, root)
 	statement = strings.NewReplacer("base", `os.Getenv("FOOTFALL_BASE_URL")`, "key", `os.Getenv("FOOTFALL_API_KEY")`,
 		"site_1", "site_test").Replace(strings.TrimSpace(statement))
+	if strings.Contains(statement, "os.") && !strings.Contains(text, "\t\"os\"\n") {
+		text = strings.Replace(text, "import (\n", "import (\n\t\"os\"\n", 1)
+	}
 	text = strings.Replace(text, root, root+fmt.Sprintf("\t%q\n", imported), 1)
 	return strings.Replace(text, usual, statement, 1)
 }

@@ -50,7 +50,7 @@ var lowest = map[string]string{
 	"adapters/footfallfiber":   "github.com/gofiber/fiber/v3 v3.0.0",
 	"adapters/footfallfiberv2": "github.com/gofiber/fiber/v2 v2.40.0",
 	"adapters/footfallgin":     "github.com/gin-gonic/gin v1.7.0",
-	"adapters/footfallgrpc":    "google.golang.org/grpc v1.55.0",
+	"adapters/footfallgrpc":    "google.golang.org/grpc v1.63.0",
 	"adapters/footfallmux":     "github.com/gorilla/mux v1.7.4",
 }
 
