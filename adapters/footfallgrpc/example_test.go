@@ -46,7 +46,7 @@ func ExampleUnaryServerInterceptor() {
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
 
-	conn, err := grpc.Dial(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		fmt.Println(err)
 		return

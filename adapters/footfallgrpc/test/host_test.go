@@ -205,7 +205,7 @@ func dial(tb testing.TB, to adaptertest.Address, authority string) rpctest.Clien
 	if to.TLS != nil {
 		creds = credentials.NewTLS(to.TLS)
 	}
-	conn, err := grpc.Dial(to.Host, grpc.WithTransportCredentials(creds), grpc.WithAuthority(authority), grpc.WithDisableRetry())
+	conn, err := grpc.NewClient(to.Host, grpc.WithTransportCredentials(creds), grpc.WithAuthority(authority), grpc.WithDisableRetry())
 	if err != nil {
 		tb.Fatal(err)
 	}
