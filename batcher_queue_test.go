@@ -377,7 +377,11 @@ func TestARefusalForTheLastQuarterOfTheQueueSaysSo(t *testing.T) {
 		require.Less(t, tracker.Stats().Queued, uint64(80))
 		assert.EqualError(t, err, "footfall: queue full: the event was not accepted, because others of its name or site fail, and the last quarter of the queue is for events that do not")
 		assert.NotErrorIs(t, err, footfall.ErrClosed)
-		assert.Zero(t, testing.AllocsPerRun(10, func() { _ = tracker.Track(t.Context(), "poison") }))
+		least := math.Inf(1) // the race detector has a sync.Pool forget now and then
+		for range 20 {
+			least = min(least, testing.AllocsPerRun(10, func() { _ = tracker.Track(t.Context(), "poison") }))
+		}
+		assert.Zero(t, least)
 		assert.Error(t, closeWithin(tracker, time.Second))
 	})
 }
