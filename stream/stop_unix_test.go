@@ -78,32 +78,36 @@ func TestAcknowledgementsOfADeletedStreamRemoveNothing(t *testing.T) {
 	})
 	second.Always(footfalltest.Status(http.StatusServiceUnavailable))
 	js := manage(t, s.ClientURL())
-	held := func(n int) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			c, err := js.Consumer(t.Context(), "FOOTFALL", "footfall-relay")
-			return err == nil && c.CachedInfo().NumAckPending == n
-		}, patience, 10*time.Millisecond)
-	}
-	store := func() {
+	store := func(name string) {
 		t.Helper()
 		tr := open(t, quick(&footfalltest.Log{}), single(s.ClientURL()))
-		publish(t, tr, 300)
+		for range 300 {
+			require.NoError(t, tr.Track(t.Context(), name))
+		}
 		require.NoError(t, closeWithin(tr, patience))
 	}
-	store()
+	store("deleted")
 	hung := victim(t, s.ClientURL(), first.Config().BaseURL, "1")
-	held(300)
+	require.Eventually(t, func() bool { return len(first.Requests()) >= 10 }, patience, 10*time.Millisecond)
 	require.NoError(t, hung.Process.Signal(syscall.SIGSTOP))
 
 	require.NoError(t, js.DeleteStream(t.Context(), "FOOTFALL"))
-	store()
+	store("remaining")
 	killed := victim(t, s.ClientURL(), second.Config().BaseURL, "1")
-	held(300)
+	require.Eventually(t, func() bool {
+		c, err := js.Consumer(t.Context(), "FOOTFALL", "footfall-relay")
+		return err == nil && c.CachedInfo().NumAckPending == 300
+	}, patience, 10*time.Millisecond)
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait()
 	close(answer)
 	require.NoError(t, hung.Process.Signal(syscall.SIGCONT))
-	arrive(t, first, 600)
 	empty(t, js)
+	remaining := 0
+	for _, e := range first.Events() {
+		if e.Name == "remaining" {
+			remaining++
+		}
+	}
+	assert.Equal(t, 300, remaining)
 }
