@@ -12,6 +12,7 @@ type Lag struct {
 	Events   uint64        // in the stream, including events that relays have taken
 	Held     int           // taken by relays and not acknowledged
 	Oldest   time.Duration // age of the oldest event in the stream, by the clock of NATS
+	Expired  uint64        // removed before a relay had taken them, because of their age or by a purge, until a relay takes a later one
 	Bytes    uint64        // of the stream
 	MaxBytes int64         // above which it refuses events; not positive if it has no bound
 	MaxAge   time.Duration // after which it removes events unsent; 0 if it has no bound
@@ -56,13 +57,18 @@ func (l *link) lag(ctx context.Context, consumer string) (Lag, error) {
 		MaxBytes: info.Config.MaxBytes, MaxAge: info.Config.MaxAge, Replicas: info.Config.Replicas,
 	}
 	if c, err := s.Consumer(ctx, consumer); err == nil {
-		is.Held = c.CachedInfo().NumAckPending
+		is.Held, is.Expired = c.CachedInfo().NumAckPending, expired(info, c.CachedInfo())
 	}
 	if rejected, err := l.js.Stream(ctx, l.cfg.rejectedName()); err == nil {
 		info := rejected.CachedInfo()
 		is.Rejected, is.RejectedBytes, is.RejectedMaxBytes = info.State.Msgs, info.State.Bytes, info.Config.MaxBytes
 	}
 	return is, nil
+}
+
+// expired returns how many messages the stream has removed after the last one that a consumer has delivered.
+func expired(s *jetstream.StreamInfo, c *jetstream.ConsumerInfo) uint64 {
+	return max(s.State.FirstSeq, c.Delivered.Stream+1) - c.Delivered.Stream - 1
 }
 
 // oldest returns the age of the oldest message of a stream, or 0 if there is none.

@@ -280,5 +280,17 @@ func (r *Relay) consumer(ctx context.Context) (*origin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stream: consumer %q of NATS stream %q: %w", r.cfg.Consumer, r.link.cfg.Name, err)
 	}
+	r.logExpired(ctx, c)
 	return &origin{Consumer: c, born: born}, nil
+}
+
+// logExpired logs events that are lost because no relay has taken them in time.
+func (r *Relay) logExpired(ctx context.Context, c jetstream.Consumer) {
+	s, err := r.link.js.Stream(ctx, r.link.cfg.Name)
+	if err != nil {
+		return // the account of NATS may not read it
+	}
+	if n := expired(s.CachedInfo(), c.CachedInfo()); n > 0 {
+		r.link.log.Error("stream: NATS has removed events that no relay had taken, because of their age or by a purge", "stream", r.link.cfg.Name, "events", n)
+	}
 }

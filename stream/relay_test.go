@@ -82,6 +82,32 @@ func TestARelayExtendsAckWaitWhileTheAPIIsDown(t *testing.T) {
 	assert.Zero(t, one.Stats().Redelivered+two.Stats().Redelivered)
 }
 
+func TestEventsThatExpireBeforeARelayTakesThemAreCountedAndLogged(t *testing.T) {
+	t.Parallel()
+	s, api := startServer(t), footfalltest.NewAPI(t)
+	cfg := single(s.ClientURL())
+	cfg.MaxAge, cfg.DuplicateWindow = time.Second, time.Second
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	one := relay(t, api, cfg, stream.RelayConfig{})
+	publish(t, tr, 5)
+	arrive(t, api, 5)
+	require.NoError(t, one.stop())
+	publish(t, tr, 20)
+	empty(t, manage(t, s.ClientURL()))
+	lag, err := stream.Inspect(t.Context(), cfg, stream.RelayConfig{})
+	require.NoError(t, err)
+	assert.EqualValues(t, 20, lag.Expired)
+	var log footfalltest.Log
+	cfg.Logger = log.Logger()
+	two := relay(t, api, cfg, stream.RelayConfig{})
+	assert.Contains(t, log.String(), "NATS has removed events that no relay had taken, because of their age or by a purge\" stream=FOOTFALL events=20")
+	publish(t, tr, 3)
+	arrive(t, api, 8)
+	lag, err = two.Lag(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, lag.Expired)
+}
+
 func TestASlowAPIGetsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	s, api := startServer(t), footfalltest.NewAPI(t)

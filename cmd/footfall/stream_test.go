@@ -46,7 +46,7 @@ func TestStreamInfoShowsWhatIsInTheStreams(t *testing.T) {
 	publish(t, s.ClientURL(), 3)
 	got = run(t, e, "stream", "info")
 	assert.Equal(t, 0, got.status)
-	assert.Regexp(t, `^FOOTFALL\n  events    3, of them 0 with relays\n  oldest    \ds old, of at most 168h0m0s\n  size      \d+ B of 1.0 GiB\n  replicas  1\nFOOTFALL_REJECTED\n  events    0\n`, got.out)
+	assert.Regexp(t, `^FOOTFALL\n  events    3, of them 0 with relays\n  oldest    \ds old, of at most 168h0m0s\n  expired   0, which no relay had taken\n  size      \d+ B of 1.0 GiB\n  replicas  1\nFOOTFALL_REJECTED\n  events    0\n`, got.out)
 	api.Next(footfalltest.Status(422))
 	p, base := relayed(t, e)
 	idle(t, base)

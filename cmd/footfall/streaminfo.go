@@ -50,6 +50,7 @@ type streamInfo struct {
 	Events           uint64  `json:"events"`
 	Held             int     `json:"held"`
 	OldestSeconds    float64 `json:"oldest_seconds"`
+	Expired          uint64  `json:"expired"`
 	Bytes            uint64  `json:"bytes"`
 	MaxBytes         int64   `json:"max_bytes"`
 	MaxAgeSeconds    float64 `json:"max_age_seconds"`
@@ -60,7 +61,7 @@ type streamInfo struct {
 }
 
 func infoOf(l stream.Lag) streamInfo {
-	return streamInfo{l.Events, l.Held, l.Oldest.Seconds(), l.Bytes, l.MaxBytes, l.MaxAge.Seconds(), l.Replicas, l.Rejected, l.RejectedBytes, l.RejectedMaxBytes}
+	return streamInfo{l.Events, l.Held, l.Oldest.Seconds(), l.Expired, l.Bytes, l.MaxBytes, l.MaxAge.Seconds(), l.Replicas, l.Rejected, l.RejectedBytes, l.RejectedMaxBytes}
 }
 
 func writeInfo(out io.Writer, name string, l stream.Lag) error {
@@ -68,8 +69,8 @@ func writeInfo(out io.Writer, name string, l stream.Lag) error {
 	if l.MaxAge > 0 {
 		age = l.MaxAge.String()
 	}
-	_, err := fmt.Fprintf(out, "%s\n  events    %d, of them %d with relays\n  oldest    %v old, of at most %s\n  size      %s of %s\n  replicas  %d\n%s_REJECTED\n  events    %d\n  size      %s of %s\n",
-		name, l.Events, l.Held, l.Oldest.Round(time.Second), age, humanize.IBytes(l.Bytes), size(l.MaxBytes), l.Replicas,
+	_, err := fmt.Fprintf(out, "%s\n  events    %d, of them %d with relays\n  oldest    %v old, of at most %s\n  expired   %d, which no relay had taken\n  size      %s of %s\n  replicas  %d\n%s_REJECTED\n  events    %d\n  size      %s of %s\n",
+		name, l.Events, l.Held, l.Oldest.Round(time.Second), age, l.Expired, humanize.IBytes(l.Bytes), size(l.MaxBytes), l.Replicas,
 		name, l.Rejected, humanize.IBytes(l.RejectedBytes), size(l.RejectedMaxBytes))
 	return err
 }

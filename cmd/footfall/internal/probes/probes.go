@@ -121,6 +121,7 @@ var (
 	readyDesc       = describe("ready", "1 if /readyz answers 200, otherwise 0.")
 	lagDesc         = describe("lag_events", "Events in the stream, including those that relays hold. The same from each relay; absent while the relay cannot reach the stream.")
 	ageDesc         = describe("lag_seconds", "Age of the oldest event in the stream, 0 if there is none. The same from each relay; absent while the relay cannot reach the stream.")
+	expiredDesc     = describe("stream_expired_events", "Events that the stream has removed before a relay had taken them, until a relay takes a later one. The same from each relay; absent while the relay cannot reach the stream.")
 	rejectedDesc    = describe("rejected_stored_events", "Events in the stream of rejected events. The same from each relay; absent while the relay cannot reach the stream.")
 	bytesDesc       = describe("stream_bytes", "Bytes of the stream. The same from each relay; absent while the relay cannot reach the stream.")
 	maxBytesDesc    = describe("stream_max_bytes", "Bytes above which the stream refuses events. The same from each relay; absent if there is no bound, and while the relay cannot reach the stream.")
@@ -132,7 +133,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (s scrape) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, repeatedDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, rejectedDesc, bytesDesc, maxBytesDesc, maxAgeDesc, refusedDesc, maxRefusedDesc, buildDesc} {
+	for _, d := range []*prometheus.Desc{eventsDesc, takenDesc, redeliveredDesc, repeatedDesc, heldDesc, breakerDesc, readyDesc, lagDesc, ageDesc, expiredDesc, rejectedDesc, bytesDesc, maxBytesDesc, maxAgeDesc, refusedDesc, maxRefusedDesc, buildDesc} {
 		to <- d
 	}
 }
@@ -168,6 +169,7 @@ func (s scrape) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(lagDesc, float64(lag.Events))
 	gauge(ageDesc, lag.Oldest.Seconds())
+	gauge(expiredDesc, float64(lag.Expired))
 	gauge(rejectedDesc, float64(lag.Rejected))
 	gauge(bytesDesc, float64(lag.Bytes))
 	gauge(refusedDesc, float64(lag.RejectedBytes))
