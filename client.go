@@ -240,7 +240,7 @@ func (c *Client) Send(ctx context.Context, e Event) error {
 	if a.Verdict() == wire.Accepted {
 		return nil
 	}
-	return failure(&a)
+	return failure(&a, "")
 }
 
 // get fetches path and decodes the body of a 200 into into.
@@ -249,7 +249,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	defer cancel()
 	a := c.api.Get(ctx, path, maxSites)
 	if a.Err != nil || a.Status != http.StatusOK {
-		return failure(&a)
+		return failure(&a, "")
 	}
 	if a.Cut != nil {
 		return a.Cut

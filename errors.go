@@ -63,13 +63,15 @@ type APIError struct {
 	Code    string // machine-readable, such as "not_found"; may be empty
 	Message string // for humans
 	Status  int    // HTTP status code
+
+	by string // what answered, if it is not the API
 }
 
 func (e *APIError) Error() string {
 	if e.Code == "" {
 		return fmt.Sprintf("footfall: the server answered %d: %s", e.Status, e.Message) // perhaps not the API
 	}
-	return fmt.Sprintf("footfall: the API answered %d %s: %s", e.Status, e.Code, e.Message)
+	return fmt.Sprintf("footfall: %s answered %d %s: %s", cmp.Or(e.by, "the API"), e.Status, e.Code, e.Message)
 }
 
 // Is makes errors.Is(err, ErrNotFound) true for the API's own not_found only. A 404 of a proxy
@@ -78,13 +80,13 @@ func (e *APIError) Is(target error) bool {
 	return target == ErrNotFound && e.Code == "not_found"
 }
 
-// failure returns the error of an answer that is not success.
-func failure(a *wire.Answer) error {
+// failure returns the error of an answer that is not success. by is what answered, if it is not the API.
+func failure(a *wire.Answer, by string) error {
 	if a.Err != nil {
 		return a.Err
 	}
 	code, message := a.Reason()
-	return &APIError{Code: code, Message: message, Status: a.Status}
+	return &APIError{Code: code, Message: message, Status: a.Status, by: by}
 }
 
 // RejectedError is passed to Config.OnRejected for an accepted event that the API refused for good.

@@ -29,7 +29,7 @@ func errorOf(status int, code, message string) string {
 func TestAPIErrorIsTheErrorBodyOfTheContract(t *testing.T) {
 	t.Parallel()
 	a := wire.Answer{Status: 404, Body: []byte(`{"error":"not_found","message":"no site \"x\"","status":404,"more":1}`)}
-	err := failure(&a)
+	err := failure(&a, "")
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	assert.Equal(t, APIError{Code: "not_found", Message: `no site "x"`, Status: 404}, *api)
@@ -66,8 +66,8 @@ func TestAPIErrorOfAnUnknownAnswerQuotesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := wire.Answer{Status: row.status, Body: []byte(row.body)}
-			assert.EqualError(t, failure(&a), row.want)
-			assert.NotErrorIs(t, failure(&a), ErrNotFound)
+			assert.EqualError(t, failure(&a, ""), row.want)
+			assert.NotErrorIs(t, failure(&a, ""), ErrNotFound)
 		})
 	}
 }
@@ -75,13 +75,13 @@ func TestAPIErrorOfAnUnknownAnswerQuotesIt(t *testing.T) {
 func TestFailureWithoutAnAnswerIsTheErrorOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	a := wire.Answer{Status: 202, Body: []byte(`{"accepted":true}`), Err: io.ErrUnexpectedEOF}
-	assert.Equal(t, io.ErrUnexpectedEOF, failure(&a))
+	assert.Equal(t, io.ErrUnexpectedEOF, failure(&a, ""))
 }
 
 func TestAPIErrorOfARefused202SaysSo(t *testing.T) {
 	t.Parallel()
 	a := wire.Answer{Status: 202, Body: []byte(`{"accepted":false}`)}
-	assert.EqualError(t, failure(&a), "footfall: the server answered 202: accepted is false")
+	assert.EqualError(t, failure(&a, ""), "footfall: the server answered 202: accepted is false")
 }
 
 func TestErrorsInOtherErrorsHaveNoPrefix(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAPIErrorIsBounded(t *testing.T) {
 				{Status: 400, Body: []byte(text)},
 				{Status: 400, Body: []byte(errorOf(400, text, text))},
 			} {
-				api, _ := errors.AsType[*APIError](failure(&a))
+				api, _ := errors.AsType[*APIError](failure(&a, ""))
 				assert.LessOrEqual(t, len(api.Message), 512)
 				assert.LessOrEqual(t, len(api.Code), 64)
 				assert.True(t, utf8.ValidString(api.Error()), "%q", api.Error())

@@ -72,7 +72,7 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		backoff:       wait,
 		maxRetryAfter: cfg.MaxRetryAfter,
 		look:          look,
-		log:           retry.Log{To: cfg.Logger, Of: "the API"},
+		log:           retry.Log{To: cfg.Logger},
 		pool:          senders.NewPool(cfg.MaxInFlight, cfg.FlushInterval),
 		share:         senders.Share{Senders: cfg.MaxInFlight},
 		scopes:        retry.NewScopes(retry.Waits{Retry: wait, Hold: probe}),
@@ -243,7 +243,7 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 		*end = ending{cut: true, err: ctx.Err()}
 		return
 	}
-	end.err = failure(&a)
+	end.err = failure(&a, t.log.Of)
 	if end.verdict != wire.Refused {
 		limit := t.maxRetryAfter
 		if w.closing {

@@ -201,7 +201,9 @@ func TestAMessageThatNATSDoesNotTakeIsRejected(t *testing.T) {
 	tr := open(t, tracker, single(s.ClientURL()))
 	require.NoError(t, tr.Track(t.Context(), "big", footfall.P("text", strings.Repeat("x", 1500))))
 	require.NoError(t, flushWithin(tr, patience))
-	require.ErrorContains(t, <-refused, "raise max_payload")
+	err := <-refused
+	require.ErrorContains(t, err, "the store answered 413 too_large: ")
+	require.ErrorContains(t, err, "raise max_payload")
 	publish(t, tr, 1)
 	assert.Equal(t, uint64(1), tr.Stats().Rejected)
 }

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"time"
@@ -13,12 +14,14 @@ import (
 // write.
 type Log struct {
 	To *slog.Logger
-	Of string // what accepts events: "the API"
+	Of string // what accepts events; "the API" if empty
 
 	last    [NotAPI + 1]time.Time // when each reason was logged
 	since   time.Time             // when one was logged first, since events were accepted
 	suspect time.Time
 }
+
+func (l *Log) of() string { return cmp.Or(l.Of, "the API") }
 
 // logEvery is the least time between two lines for the same reason.
 const logEvery = time.Minute
@@ -35,13 +38,13 @@ func (l *Log) Began(c Class, all bool, site, name string, err error, now time.Ti
 	}
 	if !all {
 		return func() {
-			l.To.Warn("footfall: "+l.Of+" does not accept events of this name or site; they are retried until the tracker closes, and others are sent", "site", plain(site), "name", plain(name), "error", err)
+			l.To.Warn("footfall: "+l.of()+" does not accept events of this name or site; they are retried until the tracker closes, and others are sent", "site", plain(site), "name", plain(name), "error", err)
 		}
 	}
 	return func() {
 		switch c {
 		case Later:
-			l.To.Warn("footfall: "+l.Of+" does not accept events; they are retried until the tracker closes", "error", err)
+			l.To.Warn("footfall: "+l.of()+" does not accept events; they are retried until the tracker closes", "error", err)
 		case Forbidden, KeyRefused:
 			l.To.Error("footfall: the API refuses the key; events are held until it is accepted or the tracker closes", "error", err)
 		default:
@@ -66,7 +69,7 @@ func (l *Log) Ended(now time.Time) (line func()) {
 	after := now.Sub(l.since)
 	l.since = time.Time{}
 	return func() {
-		l.To.Info("footfall: "+l.Of+" accepts events again", "after", after.Round(time.Millisecond))
+		l.To.Info("footfall: "+l.of()+" accepts events again", "after", after.Round(time.Millisecond))
 	}
 }
 
@@ -77,6 +80,6 @@ func (l *Log) Suspect(id uuid.UUID, site, name string, err error, now time.Time)
 	}
 	l.suspect = now
 	return func() {
-		l.To.Warn("footfall: an event fails although "+l.Of+" accepts others; it is retried until the tracker closes", "id", id, "site", plain(site), "name", plain(name), "error", err)
+		l.To.Warn("footfall: an event fails although "+l.of()+" accepts others; it is retried until the tracker closes", "id", id, "site", plain(site), "name", plain(name), "error", err)
 	}
 }

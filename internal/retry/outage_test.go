@@ -23,7 +23,7 @@ func TestTheLogNamesSiteAndNameAsTheApplicationWroteThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			l := Log{To: slog.New(slog.NewTextHandler(&out, nil)), Of: "the API"}
+			l := Log{To: slog.New(slog.NewTextHandler(&out, nil))}
 			l.Began(Later, false, row.site, row.name, errors.New("no"), time.Now())()
 			assert.Contains(t, out.String(), row.want)
 
