@@ -130,6 +130,9 @@ func HoldCompactor(t testing.TB, s *Store) (release func()) {
 	return s.compactor.compacting.done
 }
 
+// SetSegmentLength changes the number of events in a segment while HoldCompactor holds the compactor.
+func SetSegmentLength(s *Store, n int) { s.compactor.planner.length, s.reader.many = n, n*lateFactor }
+
 // HoldSteps keeps the compactor from making a segment or a rollup until release is called.
 func HoldSteps(t testing.TB, s *Store) (release func()) {
 	t.Helper()

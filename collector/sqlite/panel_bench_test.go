@@ -106,18 +106,22 @@ func BenchmarkPanel(b *testing.B) {
 // page requests the reports of a site's main page.
 func (w workload) page(b *testing.B, s store.Store, run func(func())) {
 	for b.Loop() {
-		var all sync.WaitGroup
-		for _, ask := range w.questions() {
-			all.Add(1)
-			run(func() {
-				defer all.Done()
-				if err := ask(b.Context(), s); err != nil {
-					b.Error(err)
-				}
-			})
-		}
-		all.Wait()
+		w.onePage(b, s, run)
 	}
+}
+
+func (w workload) onePage(b *testing.B, s store.Store, run func(func())) {
+	var all sync.WaitGroup
+	for _, ask := range w.questions() {
+		all.Add(1)
+		run(func() {
+			defer all.Done()
+			if err := ask(b.Context(), s); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func (w workload) questions() []func(context.Context, store.Store) error {
@@ -141,23 +145,25 @@ func (w workload) questions() []func(context.Context, store.Store) error {
 	return all
 }
 
-// BenchmarkPanelBeforeSegments measures a site's main page while the events of today are in no segment,
-// such as after many came at once, and how long the segments then take.
-func BenchmarkPanelBeforeSegments(b *testing.B) {
+// BenchmarkPageBeforeSegments measures a site's main page while the events of today are in no segment, such
+// as after many came at once: if its reports read them one by one, if they have the segments made first, and
+// the next page.
+func BenchmarkPageBeforeSegments(b *testing.B) {
 	cfg := sqlite.Config{File: filepath.Join(b.TempDir(), "events.db"), Now: func() time.Time { return benchNow }}
 	s, err := sqlite.OpenWithSegments(b.Context(), cfg, 1<<30)
 	require.NoError(b, err)
-	workloads[4].fill(b, s)
-	b.Run("page at once", func(b *testing.B) {
-		var asking sync.WaitGroup
-		workloads[4].page(b, s, asking.Go)
-		asking.Wait()
-	})
-	require.NoError(b, s.Close())
-	s, err = sqlite.Open(b.Context(), cfg)
-	require.NoError(b, err)
 	defer func() { require.NoError(b, s.Close()) }()
-	began := time.Now()
-	sqlite.Settle(b, s)
-	b.Logf("%d segments of %d events after %v", sqlite.Segments(b, s), workloads[4].events, time.Since(began))
+	workloads[4].fill(b, s)
+	defer sqlite.HoldCompactor(b, s)()
+	page := func() time.Duration {
+		began := time.Now()
+		var asking sync.WaitGroup
+		workloads[4].onePage(b, s, asking.Go)
+		return time.Since(began)
+	}
+	oneByOne := page()
+	sqlite.SetSegmentLength(s, 1<<14)
+	first, next := page(), page()
+	b.Logf("%d events: one by one %v, with segments made first %v, next %v; %d segments",
+		workloads[4].events, oneByOne, first, next, sqlite.Segments(b, s))
 }

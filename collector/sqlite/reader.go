@@ -31,6 +31,10 @@ type reader struct {
 	counting turn                                // held while counting the props of a day
 	views    views                               // reports in progress
 
+	now  func() time.Time
+	pack func(context.Context, siteDay) // makes the segments of a day
+	many int                            // events without a segment, for which a report calls pack
+
 	maxPropBytes int // bytes of the tables of a report
 	exportPage   int // events that an export reads at a time
 }
@@ -288,7 +292,7 @@ func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 // readOf is like read for reports about the events with a name, whose ID f gets. It does not call
 // f if there are none.
 func (rd *reader) readOf(ctx context.Context, q store.Query, event string, f func(r *reading, id uint32) error) error {
-	return rd.read(ctx, q, func(r *reading) error {
+	return rd.report(ctx, q, func(r *reading) error {
 		id, found, err := r.nameID(event)
 		if err != nil || !found {
 			return err

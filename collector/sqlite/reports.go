@@ -103,7 +103,7 @@ func (rd *reader) top(ctx context.Context, q store.Query, by store.Dimension, li
 		return nil, fmt.Errorf("sqlite: unknown dimension %d", by)
 	}
 	var rows []store.Row
-	err := rd.read(ctx, q, func(r *reading) error {
+	err := rd.report(ctx, q, func(r *reading) error {
 		table, err := r.topTable(info)
 		if err == nil {
 			rows, err = table.Rows(limit, r.textsOf)
@@ -201,7 +201,7 @@ func (d *span) propTables(name uint32, most int) ([][]byte, error) {
 
 func (rd *reader) count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
 	var all colstore.Tally
-	err := rd.read(ctx, q, func(r *reading) error {
+	err := rd.report(ctx, q, func(r *reading) error {
 		match, err := colstore.NewMatcher([]store.Match{m}, r.idOf)
 		if err != nil {
 			return err
@@ -251,7 +251,7 @@ func (rd *reader) funnel(ctx context.Context, q store.Query, steps []store.Match
 		return store.Funnel{}, errors.New("sqlite: a funnel has eight steps at most")
 	}
 	funnel := colstore.NewFunnel(len(steps))
-	err := rd.read(ctx, q, func(r *reading) error {
+	err := rd.report(ctx, q, func(r *reading) error {
 		match, err := colstore.NewMatcher(steps, r.idOf)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func (d *span) full() bool { return d.to-d.from == colstore.MsPerDay }
 
 // days calls f with each day that has events in the range.
 func (rd *reader) days(ctx context.Context, q store.Query, f func(*span) error) error {
-	return rd.read(ctx, q, func(r *reading) error { return r.days(f) })
+	return rd.report(ctx, q, func(r *reading) error { return r.days(f) })
 }
 
 func (r *reading) days(f func(*span) error) error {
