@@ -92,6 +92,9 @@ type simulatedConsumer struct {
 	broker             *broker
 }
 
+// CachedInfo implements a method of jetstream.Consumer.
+func (c *simulatedConsumer) CachedInfo() *jetstream.ConsumerInfo { return &jetstream.ConsumerInfo{} }
+
 // Fetch implements a method of jetstream.Consumer. It waits for fetchWait.
 func (c *simulatedConsumer) Fetch(n int, _ ...jetstream.FetchOpt) (jetstream.MessageBatch, error) {
 	b := make(batch, n)

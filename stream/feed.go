@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -212,7 +213,7 @@ var errNoID = errors.New("stream: Nats-Msg-Id of the message is not the id of an
 
 // idOf returns the id of an event, and a random one for another message.
 func idOf(m jetstream.Msg) (footfall.EventID, error) {
-	if text := eventID(m.Headers().Get(jetstream.MsgIDHeader)); text != "" {
+	if text := cmp.Or(eventID(m.Headers().Get(jetstream.MsgIDHeader)), eventID(m.Headers().Get(idHeader))); text != "" {
 		return footfall.EventID(uuid.MustParse(text)), nil // eventID has parsed it
 	}
 	return footfall.EventID(uuid.New()), errNoID

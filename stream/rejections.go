@@ -128,6 +128,10 @@ func (r *Rejections) publish(ctx context.Context, e Rejected) error {
 	m.Header.Set(jetstream.MsgIDHeader, e.ID+"."+strconv.FormatUint(e.Seq, 10))
 	for {
 		_, err := r.link.js.PublishMsg(ctx, m)
+		if errors.Is(err, nats.ErrMaxPayload) && m.Header.Get(idHeader) == "" { // without a number it is as large as it was
+			m.Header = nats.Header{idHeader: {e.ID}}
+			continue
+		}
 		if api, ok := errors.AsType[*jetstream.APIError](err); !ok || api.ErrorCode != inProcess {
 			return err
 		}

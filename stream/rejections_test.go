@@ -175,6 +175,17 @@ func TestARejectedEventOfTheLargestSizeMoves(t *testing.T) {
 		assert.NoError(t, uuid.Validate(e.ID))
 		assert.Equal(t, []any{[]int{0, 422, 422}[i], i == 2}, []any{e.Status, e.Message != ""}, "as much as fits")
 	}
+
+	api.Always(footfalltest.Accept())
+	n, err := rejectionsOf(t, cfg).Retry(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 3, n)
+	arrive(t, api, 3)
+	var ids []string
+	for _, e := range api.Events() {
+		ids = append(ids, e.ID)
+	}
+	assert.ElementsMatch(t, []string{all[0].ID, all[1].ID, all[2].ID}, ids)
 }
 
 func TestTheLogNamesRejectedEventsThatAreTooLarge(t *testing.T) {
