@@ -73,8 +73,8 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		look = max(look, leastLook)
 	}
 	l.turn += time.Duration(2*slow) * look
-	if r.config.MaxInFlight == 1 && (r.mayFail(h.kind) || h.hasFailedBefore(at)) { // such events get a tenth of the only sender's time
-		l.turn += time.Duration(min(l.ahead, eventsPerSender)+2) * (10*r.maxLag() + leastLook)
+	if r.config.MaxInFlight == 1 && (r.mayFail(h.kind) || h.hasFailedBefore(at) || len(r.outages) > 0) { // such events get a tenth of the only sender's time
+		l.turn += time.Duration(l.ahead+2) * (10*r.maxLag() + leastLook)
 		if slow > 0 || len(r.outages) > 0 {
 			l.turn += 10 * r.config.AttemptTimeout
 		}
@@ -392,8 +392,9 @@ func (r *run) patience() time.Duration {
 		}
 		wait = max(wait, r.retryAfter(h))
 	}
-	const retries = 5 + 2 // for the events that fail most often, and some more
+	const retries = 5 + 2              // for the events that fail most often, and some more
+	probes := time.Duration(2*bad + 1) // every second one is of the kind that was accepted last
 	turn := time.Duration(unsettled/r.config.MaxInFlight+min(unsettled, 8)+1) * (attempt + r.config.BackoffMin)
-	patience := r.config.FlushInterval + r.config.ProbeMax + time.Minute + retries*(wait*time.Duration(bad+1)+turn)
+	patience := r.config.FlushInterval + r.config.ProbeMax + time.Minute + retries*(wait*probes+turn)
 	return patience + r.options.Slack
 }
