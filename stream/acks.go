@@ -1,8 +1,11 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,10 +16,11 @@ import (
 // request, and cost the relay and the server fewer system calls.
 const ackDelay = 10 * time.Millisecond
 
-// acker acknowledges the messages of settled events. A message has a number, and the first one of a
-// stream that was deleted and created again has the first number again: an acknowledgement would
-// remove another event, which may not be delivered. So the acker asks before it acknowledges whether
-// the stream is the one that the messages came from.
+// acker acknowledges the messages of settled events. An acknowledgement names the number of a message
+// in its stream, and another message may get it: the stream is deleted and created again, or its server
+// loses the last messages in a power cut. The acknowledgement would remove that one, which may not be
+// delivered. So the acker asks first whether the stream is the one that the messages came from, and
+// leaves those out that came over an earlier connection: AckWait redelivers them.
 type acker struct {
 	link    *link
 	timer   *time.Timer // calls send
@@ -93,29 +97,26 @@ func (a *acker) send(ctx context.Context) error {
 	return nil
 }
 
-// born returns when the stream of events was created, as NATS has said last. It is zero if there is
-// no stream, or if the account may not read it.
-func (l *link) born() time.Time {
-	if t := l.created.Load(); t != nil {
-		return *t
-	}
-	return time.Time{}
+// origin is where messages came from.
+type origin struct {
+	born       int64  // when the stream was created, in nanoseconds; 0 if there is none, or the account may not read it
+	connection uint64 // number of the connection to NATS
 }
 
-// has reports whether a message came from the stream that exists.
-func (l *link) has(it *item) bool { return it.born.Equal(l.born()) }
+// origin returns where a message comes from now, as far as NATS has said.
+func (l *link) origin() origin { return origin{l.created.Load(), l.nc.Stats().Reconnects} }
+
+// has reports whether a message came from the stream that exists, over this connection.
+func (l *link) has(it *item) bool { return it.from == l.origin() }
 
 // note notes what NATS says about the stream of events.
 func (l *link) note(info *jetstream.StreamInfo) {
 	l.replicas.Store(int64(info.Config.Replicas))
-	l.created.Store(&info.Created)
+	l.created.Store(info.Created.UnixNano())
 }
 
-// look asks NATS when the stream of events was created, unless the account may not read it.
+// look asks NATS when the stream of events was created. The error is final if the account may not read it.
 func (l *link) look(ctx context.Context) error {
-	if l.created.Load() == nil {
-		return nil
-	}
 	if !l.nc.IsConnected() {
 		return l.away()
 	}
@@ -123,11 +124,31 @@ func (l *link) look(ctx context.Context) error {
 	defer cancel()
 	s, err := l.js.Stream(ctx, l.cfg.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		l.created.Store(&time.Time{})
+		l.created.Store(0)
 		return nil
 	}
 	if err == nil {
 		l.note(s.CachedInfo())
+		return nil
 	}
-	return err
+	return cmp.Or(l.denied(infoSubject+l.cfg.Name), l.refused(l.cfg.Name, err))
 }
+
+// denied returns an error if the last one of NATS says that the user may not publish to subjects. NATS does
+// not answer such a request.
+func (l *link) denied(subjects string) error {
+	err := l.nc.LastError()
+	if !l.forbidden() || !strings.Contains(err.Error(), strings.TrimSuffix(subjects, ">")) {
+		return nil
+	}
+	return fmt.Errorf("%w, and NATS would deliver them again and again: %w: give its user permission to publish to %q", ErrAckDenied, err, subjects)
+}
+
+// ErrAckDenied is wrapped by the error of a [Relay] whose user may not acknowledge events, or may not
+// read the stream, without which a relay would acknowledge events that it has not delivered.
+var ErrAckDenied = errors.New("stream: the relay may not acknowledge events")
+
+const (
+	ackSubjects = "$JS.ACK.>"
+	infoSubject = "$JS.API.STREAM.INFO." // and the name of the stream
+)

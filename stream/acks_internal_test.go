@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -29,6 +30,17 @@ func (d *deleted) Stream(context.Context, string) (jetstream.Stream, error) {
 	return &bornStream{born: d.born}, nil
 }
 
+// linkTo returns a link to the streams of js.
+func linkTo(t testing.TB, js jetstream.JetStream) *link {
+	t.Helper()
+	l, err := simulatedLink(nil, Config{}.withDefaults(slog.New(slog.DiscardHandler)))
+	require.NoError(t, err)
+	t.Cleanup(l.nc.Close)
+	l.js = js
+	require.NoError(t, l.look(t.Context()))
+	return l
+}
+
 type bornStream struct {
 	jetstream.Stream // nil
 	born             time.Time
@@ -41,18 +53,14 @@ func (s *bornStream) CachedInfo() *jetstream.StreamInfo {
 func TestAMessageIsAnsweredOnlyInTheStreamThatItCameFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js := &deleted{born: time.Now()}
-		l, err := simulatedLink(nil, Config{}.withDefaults(nil))
-		require.NoError(t, err)
-		defer l.nc.Close()
-		l.js = js
-		l.note(&jetstream.StreamInfo{Created: js.born})
+		l := linkTo(t, js)
 		f := newFeed(l, 10, time.Second)
 		settled, failing, another := newMessage(), newMessage(), newMessage()
-		f.put([]jetstream.Msg{settled, failing}, js.born)
+		f.put([]jetstream.Msg{settled, failing}, l.origin())
 		records := take(f)
 		f.Settle(records[:1], footfall.OutcomeDelivered, nil)
 		js.born = js.born.Add(time.Second)
-		f.put([]jetstream.Msg{another}, js.born)
+		f.put([]jetstream.Msg{another}, origin{born: js.born.UnixNano()})
 		require.NoError(t, f.acks.send(t.Context()))
 		f.extend()
 		f.handBack(records[1].ID, jetstream.Msg.Nak)
@@ -64,17 +72,33 @@ func TestAMessageIsAnsweredOnlyInTheStreamThatItCameFrom(t *testing.T) {
 	})
 }
 
+// A server that was set back gives the numbers of the messages that it has lost to others.
+func TestAMessageIsAnsweredOnlyOverTheConnectionThatItCameOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		js := &deleted{born: time.Now()}
+		l := linkTo(t, js)
+		f := newFeed(l, 10, time.Second)
+		before, after := newMessage(), newMessage()
+		f.put([]jetstream.Msg{before}, l.origin())
+		l.nc.Reconnects++
+		f.put([]jetstream.Msg{after}, l.origin())
+		f.Settle(take(f), footfall.OutcomeDelivered, nil)
+		require.NoError(t, f.acks.send(t.Context()))
+		assert.Equal(t, []int{0, 1}, []int{before.acks, after.acks})
+		f.put([]jetstream.Msg{before}, l.origin())
+		f.Settle(take(f), footfall.OutcomeDelivered, nil)
+		require.NoError(t, f.acks.send(t.Context()))
+		assert.Equal(t, 1, before.acks, "redelivered")
+	})
+}
+
 func TestAcknowledgementsWaitUntilNATSKnowsTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js, noLeader := &deleted{born: time.Now()}, errors.New("no leader")
+		l := linkTo(t, js)
 		js.err.Store(&noLeader)
-		l, err := simulatedLink(nil, Config{}.withDefaults(nil))
-		require.NoError(t, err)
-		defer l.nc.Close()
-		l.js = js
-		l.note(&jetstream.StreamInfo{Created: js.born})
 		f, m := newFeed(l, 10, time.Second), newMessage()
-		f.put([]jetstream.Msg{m}, js.born)
+		f.put([]jetstream.Msg{m}, l.origin())
 		f.Settle(take(f), footfall.OutcomeDelivered, nil)
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -40,8 +40,8 @@ type feed struct {
 type item struct {
 	rec  footfall.Record
 	msg  jetstream.Msg // the newest delivery
-	seq  uint64        // of the message in the stream
-	born time.Time     // when the stream was created
+	from origin        // of that delivery
+	at   time.Time     // when the stream stored the message
 	err  error         // why the API rejected it
 
 	named bool // in the log, because it cannot be moved; of moveRejected
@@ -149,14 +149,13 @@ func (f *feed) end() {
 	}
 }
 
-// put adds messages of the stream that was created at born. A message that the relay holds already is a redelivery and is not sent
-// again. Another message of an event that it holds is one that Rejections.Retry has put into the
+// put adds messages. A message that the relay holds already is a redelivery and is not sent again. Another message of an event that it holds is one that Rejections.Retry has put into the
 // stream: it waits there until the first one is settled.
-func (f *feed) put(messages []jetstream.Msg, born time.Time) {
+func (f *feed) put(messages []jetstream.Msg, from origin) {
 	var others []jetstream.Msg
 	f.mu.Lock()
 	for _, m := range messages {
-		if !f.add(m, born) {
+		if !f.add(m, from) {
 			others = append(others, m)
 		}
 	}
@@ -172,15 +171,15 @@ func (f *feed) put(messages []jetstream.Msg, born time.Time) {
 
 // add adds a message, unless the relay stops or holds another one of the same event. It is called
 // with the lock held.
-func (f *feed) add(m jetstream.Msg, born time.Time) bool {
+func (f *feed) add(m jetstream.Msg, from origin) bool {
 	f.stats.Taken++
 	if f.closed {
 		f.stats.HandedBack++
 		return false
 	}
-	var seq uint64
+	var at time.Time
 	if meta, err := m.Metadata(); err == nil {
-		seq = meta.Sequence.Stream
+		at = meta.Timestamp
 		f.pending = meta.NumPending
 		if meta.NumDelivered > 1 {
 			f.stats.Redelivered++
@@ -189,15 +188,15 @@ func (f *feed) add(m jetstream.Msg, born time.Time) bool {
 	id, err := idOf(m)
 	it := f.items[id]
 	switch {
-	case it != nil && it.seq == seq:
-		it.msg, it.born = m, born
+	case it != nil && it.at.Equal(at):
+		it.msg, it.from = m, from
 		f.stats.Repeated++
 		return true
 	case it != nil:
 		f.stats.HandedBack++
 		return false
 	}
-	it = &item{rec: footfall.Record{ID: id, Body: m.Data()}, msg: m, seq: seq, born: born, err: err}
+	it = &item{rec: footfall.Record{ID: id, Body: m.Data()}, msg: m, from: from, at: at, err: err}
 	f.items[id] = it
 	if err != nil {
 		f.rejected = append(f.rejected, it)

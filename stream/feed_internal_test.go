@@ -44,7 +44,7 @@ func (m *message) NakWithDelay(d time.Duration) error {
 }
 
 func (m *message) Metadata() (*jetstream.MsgMetadata, error) {
-	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: m.seq}, NumDelivered: m.delivered}, nil
+	return &jetstream.MsgMetadata{Timestamp: time.Unix(int64(m.seq), 0), NumDelivered: m.delivered}, nil
 }
 
 // take takes every waiting record.
@@ -54,12 +54,12 @@ func take(f *feed) []footfall.Record {
 }
 
 func TestARedeliveryOfAHeldMessageIsNotSentAgain(t *testing.T) {
-	f, first := newFeed(&link{}, 10, time.Second), newMessage()
+	f, first := newFeed(linkTo(t, &deleted{}), 10, time.Second), newMessage()
 	again := &message{header: first.header, delivered: 2}
-	f.put([]jetstream.Msg{first}, time.Time{})
+	f.put([]jetstream.Msg{first}, f.acks.link.origin())
 	records := take(f)
 	require.Len(t, records, 1)
-	f.put([]jetstream.Msg{again}, time.Time{})
+	f.put([]jetstream.Msg{again}, f.acks.link.origin())
 	assert.Empty(t, take(f))
 	f.Settle(records, footfall.OutcomeDelivered, nil)
 	require.NoError(t, f.acks.send(t.Context()))
@@ -70,14 +70,14 @@ func TestARedeliveryOfAHeldMessageIsNotSentAgain(t *testing.T) {
 }
 
 func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
-	f := newFeed(&link{}, 10, time.Second)
+	f := newFeed(linkTo(t, &deleted{}), 10, time.Second)
 	inFlight, delayed, waiting, late := newMessage(), newMessage(), newMessage(), newMessage()
-	f.put([]jetstream.Msg{inFlight, delayed}, time.Time{})
+	f.put([]jetstream.Msg{inFlight, delayed}, f.acks.link.origin())
 	records := take(f)
 	f.src.Retry(records[1], time.Hour, errors.New("away"))
-	f.put([]jetstream.Msg{waiting}, time.Time{})
+	f.put([]jetstream.Msg{waiting}, f.acks.link.origin())
 	f.close()
-	f.put([]jetstream.Msg{late}, time.Time{})
+	f.put([]jetstream.Msg{late}, f.acks.link.origin())
 	assert.Equal(t, []int{0, 0, 0, 0}, []int{inFlight.naks, delayed.naks, waiting.naks, late.naks}, "the last request would take them again")
 	f.end()
 	assert.Equal(t, []int{0, 1, 1, 1}, []int{inFlight.naks, delayed.naks, waiting.naks, late.naks})
@@ -91,7 +91,7 @@ func TestCloseHandsBackAtOnceWhatIsNotInFlight(t *testing.T) {
 
 // Every delivery that a relay has taken is in one of the other counts.
 func TestTheAccountOfARelayIsComplete(t *testing.T) {
-	f := newFeed(&link{}, 100, time.Second)
+	f := newFeed(linkTo(t, &deleted{}), 100, time.Second)
 	r := rand.New(rand.NewPCG(1, 2))
 	var sent []*message
 	for range 2000 {
@@ -104,12 +104,12 @@ func TestTheAccountOfARelayIsComplete(t *testing.T) {
 		case len(sent) > 0 && r.IntN(2) == 0:
 			first, again := sent[r.IntN(len(sent))], newMessage()
 			again.header, again.seq, again.delivered = first.header, first.seq, first.delivered+1
-			f.put([]jetstream.Msg{again}, time.Time{})
+			f.put([]jetstream.Msg{again}, f.acks.link.origin())
 		default:
 			m := newMessage()
 			m.seq = uint64(len(sent) + 1)
 			sent = append(sent, m)
-			f.put([]jetstream.Msg{m}, time.Time{})
+			f.put([]jetstream.Msg{m}, f.acks.link.origin())
 		}
 		for _, it := range f.takeRejected(2) {
 			f.moved(it)
@@ -136,8 +136,8 @@ func waitingAcks(f *feed) int {
 
 func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, first, second := newFeed(&link{}, 10, time.Second), newMessage(), newMessage()
-		f.put([]jetstream.Msg{first, second}, time.Time{})
+		f, first, second := newFeed(linkTo(t, &deleted{}), 10, time.Second), newMessage(), newMessage()
+		f.put([]jetstream.Msg{first, second}, f.acks.link.origin())
 		records := take(f)
 		f.Settle(records[:1], footfall.OutcomeDelivered, nil)
 		time.Sleep(ackDelay / 2)
@@ -151,7 +151,7 @@ func TestMessagesAreAcknowledgedTogetherAndSoon(t *testing.T) {
 }
 
 func TestAMessageThatKeepsFailingIsReturnedForLonger(t *testing.T) {
-	f := newFeed(&link{}, 10, 30*time.Second)
+	f := newFeed(linkTo(t, &deleted{}), 10, 30*time.Second)
 	for delivered, want := range map[uint64]time.Duration{
 		1: 30 * time.Second, 2: time.Minute, 3: 2 * time.Minute, 7: 32 * time.Minute, 1000: 32 * time.Minute,
 	} {

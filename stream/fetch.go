@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -17,22 +16,22 @@ import (
 // one, so that no message is lost on the way until AckWait returns it.
 const fetchWait = time.Second
 
-// origin is where a relay fetches messages from. The goroutine of fetch owns it.
-type origin struct {
+// consumer is where a relay fetches messages from. The goroutine of fetch owns it.
+type consumer struct {
 	jetstream.Consumer
-	born      time.Time // when the stream was created
+	from      origin
 	confirmed time.Time // when NATS last confirmed that acknowledgements arrive
 }
 
 // fetch fetches messages while there is room, until ctx ends or the relay cannot work any more.
 func (r *Relay) fetch(ctx context.Context) error {
 	wait := retry.Backoff{Base: 100 * time.Millisecond, Max: 5 * time.Second}
-	var from *origin
+	var from *consumer
 	for failures := 0; ctx.Err() == nil; {
 		var err error
 		if from == nil {
 			from, err = r.consumer(ctx)
-		} else if !from.born.Equal(r.link.born()) {
+		} else if from.from.born != r.link.origin().born {
 			err = errOtherStream
 		}
 		if err == nil {
@@ -78,7 +77,7 @@ func (r *Relay) logFetch(failures *int, err error) {
 }
 
 // fetchSome makes one request for as many messages as there is room for.
-func (r *Relay) fetchSome(ctx context.Context, from *origin) error {
+func (r *Relay) fetchSome(ctx context.Context, from *consumer) error {
 	limit := r.cfg.MaxHeld
 	if r.limit != nil { // messages wait for the limit without being extended
 		limit = max(1, min(limit, int(r.cfg.Rate*r.cfg.AckWait.Seconds()/4)))
@@ -96,6 +95,7 @@ func (r *Relay) fetchSome(ctx context.Context, from *origin) error {
 	if !r.link.nc.IsConnected() {
 		return r.link.away()
 	}
+	from.from.connection = r.link.origin().connection
 	began := time.Now()
 	batch, err := from.Fetch(n, jetstream.FetchMaxWait(fetchWait))
 	if err != nil {
@@ -139,7 +139,7 @@ var errSilent = errors.New("stream: NATS does not answer the request for message
 // receive passes messages to the feed as they arrive, those that have arrived together at once. It
 // reports whether there were any. If NATS does not confirm that acknowledgements arrive, receive
 // returns the messages to the stream, and an error.
-func (r *Relay) receive(ctx context.Context, from *origin, messages <-chan jetstream.Msg) (received bool, err error) {
+func (r *Relay) receive(ctx context.Context, from *consumer, messages <-chan jetstream.Msg) (received bool, err error) {
 	var some, unconfirmed []jetstream.Msg
 	for m := range messages {
 		received = true
@@ -154,7 +154,7 @@ func (r *Relay) receive(ctx context.Context, from *origin, messages <-chan jetst
 		if r.limit != nil {
 			_ = r.limit.Wait(ctx) // when ctx ends, the feed returns the message to the stream
 		}
-		r.feed.put(some, from.born)
+		r.feed.put(some, from.from)
 	}
 	if errors.Is(err, ErrAckDenied) {
 		return received, err // the relay may not return them either
@@ -182,30 +182,24 @@ func (r *Relay) arrived(some []jetstream.Msg, messages <-chan jetstream.Msg) []j
 	return some
 }
 
-// confirm asks NATS to confirm that it gets what the relay publishes about a message, before the
-// first one is sent to the API and three times in AckWait. NATS does not answer an acknowledgement,
-// so a relay that may not publish one would send the same events for ever.
-func (r *Relay) confirm(ctx context.Context, from *origin, m jetstream.Msg) error {
+// confirm asks NATS to confirm that it gets what the relay publishes about a message, and that the relay
+// may read the stream, before the first one is sent to the API and three times in AckWait. NATS does not
+// answer an acknowledgement, so a relay that may not publish one would send the same events for ever.
+func (r *Relay) confirm(ctx context.Context, from *consumer, m jetstream.Msg) error {
 	if time.Since(from.confirmed) < r.cfg.AckWait/3 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()
 	_, err := r.link.nc.RequestWithContext(ctx, m.Reply(), []byte(inProgress))
-	if err == nil {
-		from.confirmed = time.Now()
-		return nil
+	if err != nil {
+		return cmp.Or(r.link.denied(ackSubjects), fmt.Errorf("stream: NATS does not confirm that it gets the relay's acknowledgements: %w", err))
 	}
-	if denied := r.link.nc.LastError(); r.link.forbidden() && strings.Contains(denied.Error(), ackPrefix) {
-		return fmt.Errorf(`%w, and NATS would deliver them again and again: %w: give its user permission to publish to "%s>"`, ErrAckDenied, denied, ackPrefix)
+	if err := r.link.look(ctx); err != nil {
+		return err
 	}
-	return fmt.Errorf("stream: NATS does not confirm that it gets the relay's acknowledgements: %w", err)
+	from.confirmed = time.Now()
+	return nil
 }
 
-// ErrAckDenied is wrapped by the error of a [Relay] whose user may not acknowledge events.
-var ErrAckDenied = errors.New("stream: the relay may not acknowledge events")
-
-const (
-	inProgress = "+WPI"     // extends the AckWait of a message
-	ackPrefix  = "$JS.ACK." // of the subjects of acknowledgements
-)
+const inProgress = "+WPI" // extends the AckWait of a message

@@ -22,13 +22,13 @@ type link struct {
 	nc  *nats.Conn
 	js  jetstream.JetStream
 
-	failing  atomic.Int64              // time since when requests fail; 0 if the last one worked
-	checked  atomic.Bool               // the streams exist with the settings of cfg
-	created  atomic.Pointer[time.Time] // when the stream of events was; nil if the account may not read it
-	replicas atomic.Int64              // of the stream of events; 0 if the account may not read it
-	said     sync.Map                  // by stream: the different bounds that were logged last
-	mu       sync.Mutex                // held while they are checked
-	failure  error                     // of the last check
+	failing  atomic.Int64 // time since when requests fail; 0 if the last one worked
+	checked  atomic.Bool  // the streams exist with the settings of cfg
+	created  atomic.Int64 // when the stream of events was, in nanoseconds; 0 if there is none, or the account may not read it
+	replicas atomic.Int64 // of the stream of events; 0 if the account may not read it
+	said     sync.Map     // by stream: the different bounds that were logged last
+	mu       sync.Mutex   // held while they are checked
+	failure  error        // of the last check
 	failedAt time.Time
 }
 

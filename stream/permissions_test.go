@@ -60,29 +60,52 @@ func TestARelayThatMayNotAcknowledgeSendsNothingAndStops(t *testing.T) {
 
 func TestARelayThatMayNotAcknowledgeAnyMoreStops(t *testing.T) {
 	t.Parallel()
-	var options *server.Options
-	s := startServer(t, func(o *server.Options) { o.Users = users("none"); options = o.Clone() })
+	for _, denied := range []string{"$JS.ACK.>", "$JS.API.STREAM.INFO.FOOTFALL"} {
+		t.Run(denied, func(t *testing.T) {
+			t.Parallel()
+			var options *server.Options
+			s := startServer(t, func(o *server.Options) { o.Users = users("none"); options = o.Clone() })
+			api, cfg := footfalltest.NewAPI(t), single(s.ClientURL())
+			cfg.Timeout = 500 * time.Millisecond
+			cfg.Options = []nats.Option{nats.UserInfo("all", "a")}
+			tr := open(t, quick(&footfalltest.Log{}), cfg)
+			cfg.Options = []nats.Option{nats.UserInfo("relay", "r")}
+			stopped := make(chan error, 1)
+			go func() { stopped <- ended(t, api.Config(), cfg, stream.RelayConfig{AckWait: time.Second}) }()
+			publish(t, tr, 10)
+			arrive(t, api, 10)
+			options.Users = users(denied)
+			require.NoError(t, s.ReloadOptions(options))
+			var err error
+			require.Eventually(t, func() bool {
+				publish(t, tr, 1)
+				select {
+				case err = <-stopped:
+					return true
+				default:
+					return false
+				}
+			}, patience, 10*time.Millisecond)
+			require.ErrorIs(t, err, stream.ErrAckDenied)
+			require.ErrorContains(t, err, denied)
+		})
+	}
+}
+
+func TestARelayThatMayNotReadTheStreamDoesNotStart(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, func(o *server.Options) {
+		o.Users = users("$JS.API.STREAM.INFO.FOOTFALL", "$JS.API.STREAM.CREATE.FOOTFALL")
+	})
 	api, cfg := footfalltest.NewAPI(t), single(s.ClientURL())
 	cfg.Timeout = 500 * time.Millisecond
+	cfg.Options = []nats.Option{nats.UserInfo("all", "a")}
+	publish(t, open(t, quick(&footfalltest.Log{}), cfg), 10)
 	cfg.Options = []nats.Option{nats.UserInfo("relay", "r")}
-	tr := open(t, quick(&footfalltest.Log{}), cfg)
-	stopped := make(chan error, 1)
-	go func() { stopped <- ended(t, api.Config(), cfg, stream.RelayConfig{AckWait: time.Second}) }()
-	publish(t, tr, 10)
-	arrive(t, api, 10)
-	options.Users = users("$JS.ACK.>")
-	require.NoError(t, s.ReloadOptions(options))
-	var err error
-	require.Eventually(t, func() bool {
-		publish(t, tr, 1)
-		select {
-		case err = <-stopped:
-			return true
-		default:
-			return false
-		}
-	}, patience, 10*time.Millisecond)
+	_, err := stream.NewRelay(api.Config(), cfg, stream.RelayConfig{})
 	require.ErrorIs(t, err, stream.ErrAckDenied)
+	require.ErrorContains(t, err, `give its user permission to publish to "$JS.API.STREAM.INFO.FOOTFALL"`)
+	assert.Empty(t, api.Requests())
 }
 
 // documentedUsers returns the options of a server with the authorization block of docs/stream.md.

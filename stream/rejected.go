@@ -136,7 +136,7 @@ func headers(it *item) []nats.Header {
 	all := reasons(it.err)
 	all.Set(idHeader, id)
 	// The event may be retried and rejected again.
-	all.Set(jetstream.MsgIDHeader, id+"."+strconv.FormatUint(it.seq, 10))
+	all.Set(jetstream.MsgIDHeader, numbered(id, it.at))
 	short := maps.Clone(all)
 	short.Del(messageHeader)
 	list := []nats.Header{all, short, {idHeader: {id}}}
@@ -144,6 +144,13 @@ func headers(it *item) []nats.Header {
 		list = append(list, nil)
 	}
 	return list
+}
+
+// numbered returns the Nats-Msg-Id of an event that moves from one stream to the other. It has the time at
+// which the message was stored: its number may be that of another message once, if the stream was created
+// again, and NATS would drop the second one.
+func numbered(id string, at time.Time) string {
+	return id + "." + strconv.FormatInt(at.UnixNano(), 10)
 }
 
 // sayTooLarge logs once that an event stays in the stream because of its size.

@@ -3,7 +3,6 @@ package stream
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,9 +38,9 @@ func (s *slow) Stream(_ context.Context, name string) (jetstream.Stream, error) 
 }
 
 // rejecting returns a relay that holds n rejected events.
-func rejecting(n int, js jetstream.JetStream) *Relay {
-	cfg := Config{}.withDefaults(slog.New(slog.DiscardHandler))
-	l := &link{cfg: cfg, log: cfg.Logger, js: js}
+func rejecting(t testing.TB, n int, js jetstream.JetStream) *Relay {
+	t.Helper()
+	l := linkTo(t, js)
 	r := &Relay{link: l, feed: newFeed(l, n, time.Second)}
 	for range n {
 		r.reject(newMessage())
@@ -55,13 +54,13 @@ func rejecting(n int, js jetstream.JetStream) *Relay {
 
 // reject gives the relay a message that the API rejects.
 func (r *Relay) reject(m *message) {
-	r.feed.put([]jetstream.Msg{m}, time.Time{})
+	r.feed.put([]jetstream.Msg{m}, r.link.origin())
 	r.feed.Settle(take(r.feed), footfall.OutcomeRejected, &footfall.APIError{Status: 422})
 }
 
 func TestRejectedEventsAreMovedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := rejecting(640, &slow{})
+		r := rejecting(t, 640, &slow{})
 		began := time.Now()
 		require.NoError(t, r.moveAll(t.Context(), moveAtOnce))
 		assert.Equal(t, 10*time.Second, time.Since(began))
@@ -75,7 +74,7 @@ func TestOneRejectedEventIsTriedWhenNoneCanBeMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js, full := &slow{}, errors.New("full")
 		js.err.Store(&full)
-		r := rejecting(200, js)
+		r := rejecting(t, 200, js)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go r.moveRejected(ctx, nil)
@@ -98,7 +97,7 @@ func TestOneRejectedEventIsTriedWhenNoneCanBeMoved(t *testing.T) {
 // An event that is retried before its relay knows that it was moved is in the stream twice.
 func TestAnEventThatIsRetriedWhileItIsMovedIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := rejecting(0, &slow{})
+		r := rejecting(t, 0, &slow{})
 		first := newMessage()
 		first.seq = 5
 		again := &message{header: nats.Header{jetstream.MsgIDHeader: {first.header.Get(jetstream.MsgIDHeader) + ".1"}}, seq: 6, delivered: 1}
@@ -106,8 +105,8 @@ func TestAnEventThatIsRetriedWhileItIsMovedIsKept(t *testing.T) {
 		go func() { assert.NoError(t, r.moveAll(t.Context(), moveAtOnce)) }()
 		time.Sleep(500 * time.Millisecond)
 		redelivered := &message{header: first.header, seq: 5, delivered: 2}
-		r.feed.put([]jetstream.Msg{redelivered}, time.Time{})
-		r.feed.put([]jetstream.Msg{again}, time.Time{})
+		r.feed.put([]jetstream.Msg{redelivered}, r.link.origin())
+		r.feed.put([]jetstream.Msg{again}, r.link.origin())
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.NoError(t, r.feed.acks.send(t.Context()))
@@ -123,7 +122,7 @@ func TestARejectedEventThatCannotBeMovedHoldsUpNoOther(t *testing.T) {
 		large, tooLarge := newMessage(), nats.ErrMaxPayload
 		js := &slow{onlyFor: large.header.Get(jetstream.MsgIDHeader)}
 		js.err.Store(&tooLarge)
-		r := rejecting(0, js)
+		r := rejecting(t, 0, js)
 		r.reject(large)
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.moveRejected(ctx, nil)

@@ -125,7 +125,7 @@ func (r *Rejections) publish(ctx context.Context, e Rejected) error {
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()
 	m := &nats.Msg{Subject: r.link.cfg.Subject, Header: nats.Header{}, Data: e.Body}
-	m.Header.Set(jetstream.MsgIDHeader, e.ID+"."+strconv.FormatUint(e.Seq, 10))
+	m.Header.Set(jetstream.MsgIDHeader, numbered(e.ID, e.Time))
 	for {
 		_, err := r.link.js.PublishMsg(ctx, m)
 		if errors.Is(err, nats.ErrMaxPayload) && m.Header.Get(idHeader) == "" { // without a number it is as large as it was

@@ -147,6 +147,55 @@ func TestPositionsWithoutAnEventAreSkipped(t *testing.T) {
 	assert.Empty(t, list(t, r))
 }
 
+// The numbers of a stream begin again when it is created again, and NATS drops a message whose id it has
+// seen within the duplicate window.
+func TestEventsOfAStreamThatWasCreatedAgainAreNotDuplicates(t *testing.T) {
+	t.Parallel()
+	for _, created := range []string{"FOOTFALL", "FOOTFALL_REJECTED"} {
+		t.Run(created, func(t *testing.T) {
+			t.Parallel()
+			cfg, api := single(startServer(t).ClientURL()), footfalltest.NewAPI(t)
+			api.Always(footfalltest.Status(422))
+			js := manage(t, cfg.URL)
+			first := relay(t, api, cfg, stream.RelayConfig{})
+			publish(t, open(t, quick(&footfalltest.Log{}), cfg), 3)
+			rejected := func(r *running, n uint64) {
+				t.Helper()
+				require.Eventually(t, func() bool { return r.Stats().Rejected == n }, patience, time.Millisecond)
+				empty(t, js)
+				require.Equal(t, 3, messages(t, js, "FOOTFALL_REJECTED"))
+			}
+			retry := func() {
+				t.Helper()
+				n, err := rejectionsOf(t, cfg).Retry(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, 3, n)
+			}
+			rejected(first, 3)
+			if created == "FOOTFALL_REJECTED" {
+				retry()
+				rejected(first, 6)
+				all := list(t, rejectionsOf(t, cfg))
+				require.NoError(t, first.stop())
+				require.NoError(t, js.DeleteStream(t.Context(), created))
+				second := relay(t, api, cfg, stream.RelayConfig{})
+				for _, e := range all { // the same numbers as before
+					_, err := js.PublishMsg(t.Context(), &nats.Msg{Subject: "footfall.events.rejected", Header: nats.Header{"Footfall-Id": {e.ID}}, Data: e.Body})
+					require.NoError(t, err)
+				}
+				retry()
+				rejected(second, 3)
+				return
+			}
+			require.NoError(t, first.stop())
+			require.NoError(t, js.DeleteStream(t.Context(), created))
+			second := relay(t, api, cfg, stream.RelayConfig{})
+			retry()
+			rejected(second, 3)
+		})
+	}
+}
+
 // NATS refuses a message above max_payload, headers included, and a rejected event has more headers
 // than the event had.
 func TestARejectedEventOfTheLargestSizeMoves(t *testing.T) {

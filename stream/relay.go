@@ -259,11 +259,14 @@ func (r *Relay) extend() (stop func()) {
 }
 
 // consumer returns the consumer that relays share, after it has created what is missing.
-func (r *Relay) consumer(ctx context.Context) (*origin, error) {
+func (r *Relay) consumer(ctx context.Context) (*consumer, error) {
 	if err := r.link.ready(ctx); err != nil {
 		return nil, err
 	}
-	born := r.link.born()
+	if err := r.link.denied(infoSubject + r.link.cfg.Name); err != nil && r.link.created.Load() == 0 {
+		return nil, err
+	}
+	from := r.link.origin()
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()
 	if err := r.link.ensureRejected(ctx); err != nil {
@@ -281,7 +284,7 @@ func (r *Relay) consumer(ctx context.Context) (*origin, error) {
 		return nil, fmt.Errorf("stream: consumer %q of NATS stream %q: %w", r.cfg.Consumer, r.link.cfg.Name, err)
 	}
 	r.logExpired(ctx, c)
-	return &origin{Consumer: c, born: born}, nil
+	return &consumer{Consumer: c, from: from}, nil
 }
 
 // logExpired logs events that are lost because no relay has taken them in time.
