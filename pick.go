@@ -122,7 +122,9 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 		w.doubtful = w.doubtful || p == retry.Suspect
 		return true
 	}
-	src.held.Return(e, t.scopes.BlockOf(e.Kind), now)
+	b := t.scopes.BlockOf(e.Kind)
+	src.held.Return(e, b, now)
+	src.held.SetDue(b, now) // another kind of the site may have moved it
 	return false
 }
 

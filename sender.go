@@ -382,7 +382,8 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		t.changed(src, w, retry.Change{}, now)
 		return nil, true
 	}
-	if a.Failures > 0 {
+	slow := now.Sub(w.admission.Began) >= slowFailure
+	if a.Failures > 0 && !slow {
 		t.scopes.Retried(false)
 	}
 	f := retry.Failure{
@@ -401,7 +402,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	}
 	suspect, limited := false, limits && t.scopes.IsLimited(kind, now)
 	if !w.closing && !limited && t.scopes.AcceptedSince(kind, since) {
-		suspect = a.Strike(f.Took >= slowFailure)
+		suspect = a.Strike(slow)
 	}
 	if end.interrupted {
 		if !a.Interrupted || t.settled.IsZero() {
@@ -416,9 +417,10 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		a.Unsure = now
 	}
 	a.Failures, a.Last, a.Limited = a.Failures+1, now, limits
-	doubted := a.Suspect() && !t.scopes.FailsAtRandom() && !limited
-	wait := max(t.wait(a, w, doubted, limited), end.retryAfter)
-	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing {
+	random := t.scopes.FailsAtRandom() && !a.Slow
+	doubted := a.Suspect() && !random && !limited
+	wait := max(t.wait(a, w, doubted, limited || random), end.retryAfter)
+	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing && !random {
 		wait = max(wait, least+t.backoff.Delay(0))
 	}
 	if t.closing && !t.settled.IsZero() && now.Sub(t.settled) > t.patience {
@@ -463,12 +465,13 @@ func failureClass(end *ending) retry.Class {
 // of other events.
 const longestWait = 20
 
-// wait returns how long an event that has failed waits.
-func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect, limited bool) time.Duration {
+// wait returns how long an event that has failed waits. chance says that whether it is accepted depends on
+// the time alone.
+func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect, chance bool) time.Duration {
 	step := max(int(a.Strikes)-1, min(int(a.Failures)-1, 3))
 	own := retry.Backoff{Base: t.backoff.Base, Max: longestWait * t.backoff.Max}
 	switch {
-	case w.closing || limited || t.scopes.FailsAtRandom():
+	case w.closing || chance:
 		return t.backoff.Delay(min(step, 1))
 	case suspect:
 		own.Low = 0.5

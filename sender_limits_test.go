@@ -20,7 +20,7 @@ import (
 type rateLimit struct {
 	perSecond  int
 	burst      int // of a token bucket; 0 for a number in each second of the clock
-	retryAfter int // seconds
+	retryAfter int // seconds; 0 for none
 
 	mu     sync.Mutex
 	since  time.Time
@@ -28,8 +28,11 @@ type rateLimit struct {
 }
 
 func (l *rateLimit) answer(r *http.Request, body string) (*http.Response, error) {
-	if l.accepts(time.Now()) {
+	switch {
+	case l.accepts(time.Now()):
 		return answerStatus(202)(r, body)
+	case l.retryAfter == 0:
+		return answerStatus(429)(r, body)
 	}
 	return answerRetryAfter(429, strconv.Itoa(l.retryAfter))(r, body)
 }
@@ -51,24 +54,14 @@ func (l *rateLimit) accepts(now time.Time) bool {
 	return true
 }
 
-// asked returns how many events a second the API takes from a client that sends nothing while the API asks it
-// to wait.
-func (l *rateLimit) asked() float64 {
-	each := float64(l.perSecond)
-	if l.burst > 0 {
-		each = min(float64(l.burst), each*float64(l.retryAfter))
-	}
-	return each / float64(l.retryAfter)
-}
-
-func TestAnAPIThatLimitsTheRateGetsAsManyEventsAsItAsksFor(t *testing.T) {
-	for seed := range uint64(24) {
+func TestAnAPIThatLimitsTheRateGetsNearlyAsManyEventsAsItTakes(t *testing.T) {
+	for seed := range uint64(32) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		api := &rateLimit{perSecond: 5 + r.IntN(100), retryAfter: 1 + r.IntN(3)}
-		if r.IntN(2) == 0 {
-			api.burst = 1 + r.IntN(api.perSecond)
+		api := &rateLimit{perSecond: 5 + r.IntN(100), retryAfter: r.IntN(4)}
+		if r.IntN(4) > 0 {
+			api.burst = 1 + r.IntN(api.perSecond)*r.IntN(2)
 		}
-		kinds, inFlight, over := 1+r.IntN(5), []int{1, 4, 16, 64}[r.IntN(4)], 1.1+3*r.Float64()
+		kinds, inFlight, over := 1+r.IntN(5), []int{2, 4, 16, 64}[r.IntN(4)], 1.1+3*r.Float64()
 		events := api.perSecond * 60
 		name := fmt.Sprintf("seed %d, %d a second, burst %d, Retry-After %d, %d kinds, MaxInFlight %d", seed, api.perSecond, api.burst, api.retryAfter, kinds, inFlight)
 		t.Run(name, func(t *testing.T) {
@@ -82,9 +75,12 @@ func TestAnAPIThatLimitsTheRateGetsAsManyEventsAsItAsksFor(t *testing.T) {
 				m := newMixture(t, flows, func(c *footfall.Config) { c.MaxInFlight = inFlight })
 				m.run(t, 2*time.Minute)
 				require.NoError(t, m.tracker.Flush(t.Context()))
-				limit := time.Duration(1.2*float64(events)/api.asked()*float64(time.Second)) + 15*time.Second
+				limit := 105 * time.Second
+				if api.retryAfter > 1 {
+					limit = 3 * time.Minute // each such answer stops the events of its kind for 2 s
+				}
 				assert.Less(t, time.Since(m.began), limit)
-				assert.Less(t, m.requests(), 20*events)
+				assert.Less(t, m.requests(), events+events/2+200*kinds)
 				assert.Zero(t, m.tracker.Stats().Refused)
 				require.NoError(t, closeWithin(m.tracker, time.Second))
 			})
@@ -92,18 +88,77 @@ func TestAnAPIThatLimitsTheRateGetsAsManyEventsAsItAsksFor(t *testing.T) {
 	}
 }
 
-// An API that accepts 20 events a second needs 150 s for 3,000.
-func TestAnAPIThatLimitsTheRateIsSlowedDownByNothingElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		api := &rateLimit{perSecond: 20, retryAfter: 1}
-		limited := &flow{name: "seen", every: 20 * time.Millisecond, most: 3000, answer: always(api.answer)}
-		m := newMixture(t, []*flow{limited})
-		m.run(t, time.Minute)
-		require.NoError(t, m.tracker.Flush(t.Context()))
-		assert.Less(t, time.Since(m.began), 175*time.Second)
-		assert.Less(t, m.requests(), 16_000)
-		require.NoError(t, closeWithin(m.tracker, time.Second))
-	})
+// An API that takes twice as many events in the long run, but one at a time, such as nginx's limit_req.
+func TestAnAPIThatLimitsTheRateGetsBurstsInTime(t *testing.T) {
+	for _, retryAfter := range []int{0, 1} {
+		t.Run(fmt.Sprint("Retry-After ", retryAfter), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := &rateLimit{perSecond: 20, burst: 1, retryAfter: retryAfter}
+				var flows []*flow
+				for range 10 {
+					flows = append(flows, &flow{name: "seen", every: time.Second, answer: always(api.answer)})
+				}
+				m := newMixture(t, flows)
+				m.run(t, 10*time.Minute)
+				assert.Less(t, m.requests(), 7000, "for 6,000 events")
+				assert.Less(t, int(m.tracker.Stats().Queued), 60)
+				require.NoError(t, closeWithin(m.tracker, 10*time.Second))
+			})
+		})
+	}
+}
+
+func TestCloseAtAnAPIThatLimitsTheRateDeliversWhatItTakes(t *testing.T) {
+	for _, retryAfter := range []int{0, 1} {
+		for _, burst := range []int{1, 5} {
+			t.Run(fmt.Sprint("Retry-After ", retryAfter, ", burst ", burst), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					api := &rateLimit{perSecond: 50, burst: burst, retryAfter: retryAfter}
+					flows := []*flow{
+						{name: "seen", every: 2 * time.Millisecond, most: 900, answer: always(api.answer)},
+						{name: "other", every: 20 * time.Millisecond, most: 90, answer: always(api.answer)},
+					}
+					m := newMixture(t, flows)
+					m.run(t, 2*time.Second)
+					require.NoError(t, closeWithin(m.tracker, time.Minute))
+					assert.EqualValues(t, 990, m.tracker.Stats().Delivered)
+					assert.Less(t, m.requests(), 2000)
+				})
+			})
+		}
+	}
+}
+
+// Two sites, or two names, are away at the same time. One asks for 2 s, the other one for 5 min.
+func TestARetryAfterHoldsForItsOwnTime(t *testing.T) {
+	for _, sites := range []bool{true, false} {
+		t.Run(fmt.Sprint("of sites ", sites), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				between := func(from, to time.Duration, bad answerFunc) func(int) answerFunc {
+					return func(int) answerFunc {
+						if at := time.Since(began); at > from && at < to {
+							return bad
+						}
+						return answerStatus(202)
+					}
+				}
+				good := &flow{name: "seen", every: 50 * time.Millisecond, answer: between(20*time.Second, 90*time.Second, answerRetryAfter(503, "2"))}
+				over := &flow{name: "over", every: time.Second, answer: between(10*time.Second, time.Hour, answerRetryAfter(429, "300"))}
+				if sites {
+					over.site = "site_2"
+				}
+				m := newMixture(t, []*flow{good, over})
+				m.run(t, 2*time.Minute)
+				assert.Less(t, good.longest, 70*time.Second+20*time.Second)
+				assert.GreaterOrEqual(t, good.delivered, good.tracked-2)
+				_ = closeWithin(m.tracker, time.Millisecond)
+			})
+		})
+	}
 }
 
 // whileFirst answers the first attempt of every nth event with answer and accepts all other attempts.

@@ -9,6 +9,7 @@ type Attempts struct {
 	Last     time.Time // the last failure
 	Unsure   time.Time // when it first got a 4xx that may not be the API's, and nothing else since
 	Limited  bool      // its answer showed that the API bounds the rate
+	Slow     bool      // one failed after a long time, while others of its kind were accepted
 	AtClose  bool      // the last attempt began when the tracker was closing
 
 	Interrupted bool // an attempt ended early, because other events waited for the sender
@@ -28,6 +29,7 @@ func (a *Attempts) Strike(slow bool) (suspect bool) {
 	before := a.Suspect()
 	a.Strikes++
 	if slow {
+		a.Slow = true
 		a.Strikes = max(a.Strikes, suspectAfter)
 	}
 	return a.Suspect() && !before

@@ -9,13 +9,17 @@ import "time"
 //   - open: too much has failed. Events of kinds that have failed since wait, and a probe is sent now and
 //     then. Other kinds may differ, so one event of each is sent to find out.
 //   - half open: a probe is in flight.
+//   - paced: the API bounds the rate. Events are sent at the rate that it accepts, several at once.
 type breaker struct {
 	streak
 	probes
 	since   time.Time // when it opened; zero while it is closed
 	trial   bool      // of a kind: an event was sent since a wider breaker opened, and none was accepted since
-	asks    bool      // of a kind: the last answer named a time
+	asked   time.Time // of a kind: until when the last answer asked to wait
 	limited time.Time // of a kind: an event that had a Retry-After was last accepted
+	over    int       // of a kind: more answers that show the bound than events that were accepted
+	paced   bool      // of a kind: it is open because the API bounds its rate, and events are sent at the pace of the site
+	pace    pace      // of a site
 	logged  uint8     // a bit for each Class that the log names as the reason
 }
 
@@ -26,12 +30,15 @@ const (
 	Closed State = iota
 	Open
 	HalfOpen
+	Paced
 )
 
 func (b breaker) state() State {
 	switch {
 	case b.since.IsZero():
 		return Closed
+	case b.paced:
+		return Paced
 	case b.inFlight == 0:
 		return Open
 	}
@@ -45,11 +52,22 @@ func (b *breaker) fails() bool { return b.isOpen() || b.trial || b.fresh+b.again
 
 // isLimited reports whether the API bounds the rate of a kind, as far as is known: an event was accepted
 // after an answer with Retry-After. Other events would wait in vain for such an answer to end.
-func (b *breaker) isLimited(now time.Time) bool { return now.Sub(b.limited) <= lately }
+func (b *breaker) isLimited(site *breaker, now time.Time) bool {
+	return now.Sub(b.limited) <= lately || site != nil && site.pace.isKnown(now) && now.Sub(b.accepted) <= lately
+}
 
 // opens returns b as it is after it opened because of f.
 func (b breaker) opens(f *Failure, now time.Time, w *Waits) breaker {
-	b.since, b.probes = now, opened(f, now, w)
+	b.since, b.probes, b.paced = now, opened(f, now, w), false
+	return b
+}
+
+// limits returns b paced.
+func (b breaker) limits(now time.Time) breaker {
+	if !b.isOpen() {
+		b.since, b.probes = now, probes{}
+	}
+	b.paced = true
 	return b
 }
 
@@ -63,14 +81,18 @@ func (b breaker) inherits(notBefore, now time.Time) breaker {
 // from the failures before it. An open breaker closes, unless the API has named a time that is not over
 // and the attempt began before b opened.
 func (b breaker) accepts(began, now time.Time, limit int) breaker {
-	b.trial = false
+	b.trial, b.over = false, max(0, b.over-1)
+	if b.paced {
+		b.streak = b.end(now, limit)
+		return b
+	}
 	if b.isOpen() && began.Before(b.since) && b.notBefore.After(now) {
 		b.accepted = now
 		return b
 	}
 	next := b.end(now, limit)
 	next.reopens = b.isOpen()
-	return breaker{streak: next, limited: b.limited}
+	return breaker{streak: next, limited: b.limited, over: b.over, pace: b.pace}
 }
 
 // isIdle reports whether nothing has failed for a while.

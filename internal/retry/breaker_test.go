@@ -41,7 +41,7 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 		w.fail(5, asks, k)
 		assert.Equal(t, closed, w.states(k), "five failures")
 		w.fail(1, asks, k)
-		assert.Equal(t, limited, w.states(k) == kindOpen)
+		assert.Equal(t, limited, w.states(k) == kindPaced)
 		if !limited {
 			continue
 		}
@@ -66,7 +66,7 @@ func TestLateAnswersCountInAKindWhoseRateIsLimited(t *testing.T) {
 	for range 6 {
 		w.Fail(k, before, &Failure{Limits: true, RetryAfter: time.Second, First: true}, w.now)
 	}
-	assert.Equal(t, kindOpen, w.states(k))
+	assert.Equal(t, kindPaced, w.states(k))
 }
 
 // The event may have been an exception. Failures of less than two seconds may be no outage.

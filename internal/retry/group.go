@@ -47,7 +47,7 @@ func (gs *groups[T]) pile(b Block) *pile[T] {
 		p = &pile[T]{again: byTime[T]()}
 		g.piles[b.kind] = p
 	}
-	p.asks, p.accepted = b.asks, b.accepted
+	p.paced, p.asked, p.accepted = b.paced, b.asked, b.accepted
 	return p
 }
 
@@ -82,7 +82,8 @@ type pile[T any] struct {
 	again      eventHeap[T] // by time
 	candidates uint         // counts candidates
 	tried      uint         // candidates of the group at its last turn
-	asks       bool         // see Block
+	paced      bool         // see Block
+	asked      time.Time    // the same
 	accepted   time.Time    // when the kind last accepted an event
 }
 
@@ -135,7 +136,7 @@ func (p *pile[T]) place(e *heldEvent[T]) place[T] {
 // candidate returns an event that was never sent and one that has failed in turns, and of the former the
 // newest, a random and the oldest in turns.
 func (p *pile[T]) candidate(pick Pick, group Due, now time.Time) *heldEvent[T] {
-	due := group.of(p.asks)
+	due := group.of(p.asked)
 	p.candidates++
 	again := p.again.due(now)
 	if due.Next.After(now) || pick == Early {
@@ -146,13 +147,15 @@ func (p *pile[T]) candidate(pick Pick, group Due, now time.Time) *heldEvent[T] {
 		return again
 	case due.Early.After(now):
 		return p.fresh.newest()
+	case p.paced:
+		return p.fresh.oldest()
 	}
 	return p.fresh.some()
 }
 
 // at returns when the next event of the pile may be sent.
 func (p *pile[T]) at(group Due) time.Time {
-	due := group.of(p.asks)
+	due := group.of(p.asked)
 	if n := len(p.fresh.events); n > 0 {
 		at := earlier(due.Early, due.Next)
 		if !p.fresh.events[n-1].failed.Before(due.Since) {

@@ -96,7 +96,7 @@ func TestTheKindThatWasAcceptedLastHasEverySecondProbe(t *testing.T) {
 	for between := range 4 {
 		g := &group[string]{due: Due{Next: now, Early: now, New: now, notBefore: now.Add(time.Minute)}, piles: make(map[Kind]*pile[string])}
 		for n, name := range []string{"other", "rare", "last"} {
-			p := &pile[string]{again: byTime[string](), asks: n > 0, accepted: now.Add(time.Duration(n) * time.Second)}
+			p := &pile[string]{again: byTime[string](), asked: now.Add(time.Duration(n) * time.Hour), accepted: now.Add(time.Duration(n) * time.Second)}
 			p.again.add(&heldEvent[string]{Event: Event[string]{Value: name}, due: now})
 			g.piles[kind(1, n)] = p
 		}

@@ -157,7 +157,7 @@ func (h *Held[T]) Accepted(now time.Time) {
 
 // put puts e in its place.
 func (h *Held[T]) put(e *heldEvent[T], b Block) {
-	if h.close.began && !e.AtClose {
+	if h.close.began && !e.AtClose && !b.paced {
 		b = Block{} // it gets an attempt in any case
 	}
 	e.in = h.place(e, b)

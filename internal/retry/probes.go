@@ -78,11 +78,11 @@ type Due struct {
 	notBefore time.Time
 }
 
-// of returns when events of a kind may be sent. asks says that the API has named a time for that kind.
-func (d Due) of(asks bool) Due {
-	if asks {
-		d.Next, d.Early, d.New = later(d.Next, d.notBefore), later(d.Early, d.notBefore), later(d.New, d.notBefore)
-	}
+// of returns when events of a kind may be sent. asked is the time that the API has named for that kind: the
+// time that it has named for another one may be later.
+func (d Due) of(asked time.Time) Due {
+	until := earlier(d.notBefore, asked)
+	d.Next, d.Early, d.New = later(d.Next, until), later(d.Early, until), later(d.New, until)
 	return d
 }
 

@@ -115,7 +115,8 @@ type Block struct {
 	kind Kind   // that has a breaker
 	due  Due
 
-	asks     bool      // the API has named a time for the kind
+	paced    bool      // the API bounds the rate
+	asked    time.Time // until when the API has asked to wait, of the kind
 	accepted time.Time // when the kind last accepted an event, as far as is known
 }
 
@@ -129,14 +130,23 @@ func (s *Scopes) BlockOf(k Kind) Block {
 		return Block{}
 	}
 	kind := s.kindOf(k)
-	block := Block{at: at, kind: kind, due: s.due(b), asks: s.kinds[kind].asks, accepted: s.kinds[kind].accepted}
+	block := Block{at: at, kind: kind, due: s.due(b, k), paced: b.paced, asked: s.kinds[kind].asked, accepted: s.kinds[kind].accepted}
 	if at == siteLevel {
 		block.site = s.siteOf(k)
 	}
 	return block
 }
 
-func (s *Scopes) due(b *breaker) Due { return b.due(b.fresh <= fewFailures, s.waits.Retry.Base) }
+func (s *Scopes) due(b *breaker, k Kind) Due {
+	if b.paced {
+		var next time.Time
+		if site := s.sites[s.siteOf(k)]; site != nil { // otherwise nothing was sent for long
+			next = site.pace.next
+		}
+		return Due{Next: next, Early: next, New: next}
+	}
+	return b.due(b.fresh <= fewFailures, s.waits.Retry.Base)
+}
 
 // Age is how much is known about how new an event is.
 type Age uint8
@@ -158,11 +168,16 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 		}
 		return Admission{Began: now}, true
 	}
-	due := s.due(b).of(s.kinds[s.kindOf(k)].asks)
+	due := s.due(b, k).of(s.kinds[s.kindOf(k)].asked)
 	if at := [...]time.Time{due.Next, due.Early, due.New}[age]; at.After(now) {
 		return Admission{}, false
 	}
 	a = Admission{Began: now, probe: at, since: b.since}
+	if b.paced {
+		_, site := s.ensure(k, now)
+		site.pace = site.pace.begins(now)
+		return a, true
+	}
 	b.probes, a.early = b.begins(age == New, now)
 	return a, true
 }
@@ -190,7 +205,7 @@ func (s *Scopes) Cancel(k Kind, p Admission) {
 	if kind := s.kinds[s.kindOf(k)]; kind != nil {
 		kind.trial = false
 	}
-	if b := s.probed(k, p); b != nil {
+	if b := s.probed(k, p); b != nil && !b.paced {
 		b.probes = b.canceled(p.early)
 	}
 }
@@ -215,6 +230,11 @@ func (s *Scopes) Accept(k Kind, a Admission, now time.Time) (c Change) {
 		c.Opened = true
 	}
 	kind, site := s.kindOf(k), s.siteOf(k)
+	if b := s.kinds[kind]; b != nil && b.paced {
+		_, site := s.ensure(k, now)
+		site.pace = site.pace.accepted(now)
+		b.paced = !site.pace.isOver(now)
+	}
 	s.accept(s.kinds[kind], a, limit, now, &c)
 	asked, closed := time.Time{}, false
 	for _, wide := range []*breaker{s.sites[site], &s.api} {
@@ -293,29 +313,48 @@ func (s *Scopes) relax(now time.Time) {
 // Fail reports a failed attempt of an event of k.
 func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change) {
 	kind, site := s.ensure(k, now)
-	kind.asks = f.RetryAfter > 0
-	limited := f.Limits && kind.isLimited(now)
-	count := func(b *breaker, child uint64, always bool) {
-		if always || !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
+	if f.RetryAfter > 0 {
+		kind.asked = later(kind.asked, now.Add(f.RetryAfter))
+	} else {
+		kind.asked = time.Time{}
+	}
+	limited := f.Limits && kind.isLimited(site, now)
+	if limited {
+		kind.over++
+	}
+	count := func(b *breaker, child uint64) {
+		if !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
 			b.streak = b.add(f, child, now)
 		}
 	}
-	count(&s.api, k.Site, false)
-	count(site, k.Name, false)
-	count(kind, 0, limited)
+	count(&s.api, k.Site)
+	count(site, k.Name)
+	count(kind, 0)
 	probed := s.probed(k, p)
 	open, _ := s.open(k)
 	opens := s.concerned(kind, site, f, limited, now)
 	b := cmp.Or(probed, open, opens)
-	if b == nil {
+	if b == kind && kind.paced && opens == kind && !limited {
+		*kind = kind.opens(f, now, &s.waits)
+		c.Opened = true
+		return c
+	}
+	if b == nil || b.paced && !limited {
 		return c
 	}
 	of := *f
-	switch {
-	case now.Sub(b.accepted) > longAgo:
-	case limited:
-		of.RetryAfter = min(of.RetryAfter, recently) // the API may fail at random
-	default:
+	if limited && b == kind {
+		of.RetryAfter = min(of.RetryAfter, time.Second) // the API may fail at random
+		c.Opened = !kind.paced
+		if !kind.isOpen() {
+			s.opened++
+		}
+		*kind = kind.limits(now)
+		site.pace = site.pace.limited(p.Began, now)
+		site.pace.next = later(site.pace.next, now.Add(of.RetryAfter))
+		return c
+	}
+	if now.Sub(b.accepted) <= longAgo {
 		of.RetryAfter = 0 // others are accepted, so it is about the event
 	}
 	if now.Sub(s.api.accepted) <= lately && probed != nil {
@@ -344,7 +383,7 @@ func (s *Scopes) concerned(kind, site *breaker, f *Failure, limited bool, now ti
 	case site.several && site.exceeds(now, f.Class):
 		return site
 	}
-	if kind.exceeds(now, f.Class) || limited && kind.fresh+kind.again > fewFailures {
+	if kind.exceeds(now, f.Class) || limited && (kind.over > fewFailures || site.pace.isKnown(now)) {
 		return kind
 	}
 	return nil
@@ -359,8 +398,8 @@ func (s *Scopes) Recovered(k Kind, now time.Time) {
 
 // IsLimited reports whether the API bounds the rate of events of k, as far as is known.
 func (s *Scopes) IsLimited(k Kind, now time.Time) bool {
-	b := s.kinds[s.kindOf(k)]
-	return b != nil && b.isLimited(now)
+	kind, site := s.kinds[s.kindOf(k)], s.sites[s.siteOf(k)]
+	return kind != nil && kind.isLimited(site, now)
 }
 
 // Retried notes whether a repeated attempt has succeeded.

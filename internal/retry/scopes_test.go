@@ -61,10 +61,11 @@ func (w *world) states(k Kind) (s [3]State) {
 }
 
 var (
-	closed   = [3]State{}
-	kindOpen = [3]State{Closed, Closed, Open}
-	siteOpen = [3]State{Closed, Open, Closed}
-	apiOpen  = [3]State{Open, Closed, Closed}
+	closed    = [3]State{}
+	kindPaced = [3]State{Closed, Closed, Paced}
+	kindOpen  = [3]State{Closed, Closed, Open}
+	siteOpen  = [3]State{Closed, Open, Closed}
+	apiOpen   = [3]State{Open, Closed, Closed}
 )
 
 func TestAFailureOpensTheWidestBreakerThatItConcerns(t *testing.T) {

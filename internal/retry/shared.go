@@ -66,23 +66,23 @@ func (s *Scopes) tidy(k Kind, now time.Time) {
 	switch {
 	case b == nil && others != nil && len(s.kinds) < 2*maxKinds:
 		s.kinds[k] = &breaker{streak: streak{accepted: now}}
-	case b != nil && others == nil && b.isIdle() && !b.isLimited(now):
+	case b != nil && others == nil && b.isIdle() && now.Sub(b.limited) > lately:
 		delete(s.kinds, k)
 	}
 	if others != nil && others.isIdle() {
 		delete(s.kinds, sharedKind(k))
 	}
 	site := s.siteOf(k)
-	if b := s.sites[site]; b != nil && b.isIdle() {
+	if b := s.sites[site]; b != nil && b.isIdle() && !b.pace.isKnown(now) {
 		delete(s.sites, site)
 	}
 }
 
 // evict removes a breaker without failures, if there is one that is not shared and has not accepted an event
-// lately.
+// lately, and whose pace is not known.
 func evict[K comparable](from map[K]*breaker, shared func(K) bool, now time.Time) bool {
 	for k, b := range from {
-		if !shared(k) && !b.fails() && now.Sub(b.accepted) > lately {
+		if !shared(k) && !b.fails() && now.Sub(b.accepted) > lately && !b.pace.isKnown(now) {
 			delete(from, k)
 			return true
 		}
