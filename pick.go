@@ -136,11 +136,10 @@ func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Ti
 		return false
 	}
 	w.admission = a
-	if !a.IsProbe() {
-		return true
+	w.doubtful = a.IsProbe()
+	if a.IsProbe() || a.IsPaced() {
+		src.held.SetDue(t.scopes.BlockOf(kind), now)
 	}
-	w.doubtful = true
-	src.held.SetDue(t.scopes.BlockOf(kind), now)
 	return true
 }
 

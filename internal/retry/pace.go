@@ -23,7 +23,7 @@ type pace struct {
 const (
 	paceFall  = 0.2             // of the rate
 	paceRise  = 5 * time.Second // until the rate is the same again
-	paceLeast = 0.1             // events a second
+	paceLeast = 2               // events a second
 	paceFirst = 5               // events a second, if nothing was accepted
 	paceVain  = 5               // answers without an accepted event, after which the rate halves
 	meterTime = 2 * time.Second // that gone is a mean of
@@ -84,7 +84,7 @@ func (p pace) limited(began, now time.Time) pace {
 		p.top = min(was, max(2*got, paceFirst)) // while few events came, the rate has risen without need
 	}
 	p.top, p.cut = max(p.top, paceLeast), now
-	p.next = now.Add(min(p.every(now)<<(p.vain%paceVain), recently))
+	p.next = now.Add(min(p.every(now)<<(p.vain%paceVain), time.Second))
 	return p
 }
 

@@ -36,10 +36,14 @@ type Admission struct {
 	probe level     // of the breaker that the event is a probe of
 	since time.Time // when that opened
 	early bool      // the probe is not the one that was due
+	paced bool      // the API bounds the rate
 }
 
 // IsProbe reports whether the event is sent as a probe.
 func (p *Admission) IsProbe() bool { return p.probe != noLevel }
+
+// IsPaced reports whether it has moved the time of the next event, because the API bounds the rate.
+func (p *Admission) IsPaced() bool { return p.paced }
 
 type level uint8
 
@@ -172,12 +176,12 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 	if at := [...]time.Time{due.Next, due.Early, due.New}[age]; at.After(now) {
 		return Admission{}, false
 	}
-	a = Admission{Began: now, probe: at, since: b.since}
 	if b.paced {
 		_, site := s.ensure(k, now)
 		site.pace = site.pace.begins(now)
-		return a, true
+		return Admission{Began: now, paced: true}, true
 	}
+	a = Admission{Began: now, probe: at, since: b.since}
 	b.probes, a.early = b.begins(age == New, now)
 	return a, true
 }
@@ -205,7 +209,7 @@ func (s *Scopes) Cancel(k Kind, p Admission) {
 	if kind := s.kinds[s.kindOf(k)]; kind != nil {
 		kind.trial = false
 	}
-	if b := s.probed(k, p); b != nil && !b.paced {
+	if b := s.probed(k, p); b != nil {
 		b.probes = b.canceled(p.early)
 	}
 }
@@ -332,14 +336,11 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 	count(kind, 0)
 	probed := s.probed(k, p)
 	open, _ := s.open(k)
-	opens := s.concerned(kind, site, f, limited, now)
-	b := cmp.Or(probed, open, opens)
-	if b == kind && kind.paced && opens == kind && !limited {
-		*kind = kind.opens(f, now, &s.waits)
-		c.Opened = true
-		return c
+	if open == kind && kind.paced {
+		open = nil // as if it were closed
 	}
-	if b == nil || b.paced && !limited {
+	b := cmp.Or(probed, open, s.concerned(kind, site, f, limited, now))
+	if b == nil {
 		return c
 	}
 	of := *f
@@ -366,8 +367,10 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 	case open:
 		b.probes = b.retryAfter(&of, now)
 	default:
+		if !b.isOpen() { // otherwise it was paced
+			s.opened++
+		}
 		*b = b.opens(&of, now, &s.waits)
-		s.opened++
 		c.Opened = true
 	}
 	return c

@@ -101,7 +101,8 @@ func (r *run) serves(h *history) time.Duration {
 func (r *run) interrupted(h *history) time.Duration {
 	for _, at := range h.attempts {
 		if took := at.to - at.from; h.fate.kind == Slow && at.result == givenUp && took < r.config.AttemptTimeout {
-			return took + 2*r.config.BackoffMin + r.config.AttemptTimeout
+			share := 10 * r.config.AttemptTimeout / time.Duration(r.config.MaxInFlight) // after another one has failed
+			return took + 2*r.config.BackoffMin + 2*r.config.AttemptTimeout + share
 		}
 	}
 	return 0
