@@ -196,6 +196,22 @@ func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
 	assert.EqualValues(t, 2, eventsIn(t, s.file, s.site))
 }
 
+func TestBackupToAFileThatExistsSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := backedUp(t)
+	before, err := os.ReadFile(s.backup)
+	require.NoError(t, err)
+	err = run(t.Context(), []string{"backup", "-data", s.dir, s.backup}, noEnv, io.Discard, io.Discard)
+	require.ErrorIs(t, err, os.ErrExist)
+	assert.ErrorContains(t, err, s.backup)
+	assert.ErrorContains(t, err, "choose the name of a new file, such as one with the date and the time, or remove this one")
+	assert.Equal(t, 1, status(err))
+	after, err := os.ReadFile(s.backup)
+	require.NoError(t, err)
+	assert.Equal(t, before, after)
+	require.NoError(t, s.stop())
+}
+
 func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
 	t.Parallel()
 	s := backedUp(t)
