@@ -22,6 +22,8 @@ func TestSystemdTakesTheTimerOfBackups(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "./footfall-backup.timer", "./footfall-backup.service").CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Empty(t, string(out))
+	out, err = exec.CommandContext(t.Context(), "systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=15", "./footfall-backup.service").CombinedOutput()
+	require.NoError(t, err, string(out))
 }
 
 // TestTimerMakesBackupsAndRemovesOldOnes runs the commands of the unit.
@@ -43,7 +45,7 @@ func TestTimerMakesBackupsAndRemovesOldOnes(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(data, "footfall.db")})
 	require.NoError(t, err)
 	defer store.Close()
-	for name, days := range map[string]int{"footfall-2026-01-01T000000Z.db": 16, "footfall-2026-01-03T000000Z.db": 13, "mine.db": 16} {
+	for name, days := range map[string]int{"footfall-2020-01-01T000000Z.db": 16, "footfall-2020-01-03T000000Z.db": 13, "mine.db": 16} {
 		file := filepath.Join(backups, name)
 		require.NoError(t, os.WriteFile(file, nil, 0o600))
 		at := time.Now().AddDate(0, 0, -days)
@@ -53,16 +55,12 @@ func TestTimerMakesBackupsAndRemovesOldOnes(t *testing.T) {
 		out, err := run(plain.Replace(command[1]))
 		require.NoError(t, err, "%s", out)
 	}
-	var made []string
-	entries, err := os.ReadDir(backups)
+	entries, err := os.ReadDir(backups) // sorted
 	require.NoError(t, err)
-	for _, entry := range entries {
-		if name := entry.Name(); name != "mine.db" && name != "footfall-2026-01-03T000000Z.db" {
-			made = append(made, name)
-		}
-	}
-	require.Len(t, made, 1, "%v", entries)
-	assert.Regexp(t, `^footfall-\d{4}-\d\d-\d\dT\d{6}Z\.db$`, made[0])
-	out, err := run(binary(t) + " check " + made[0])
+	require.Len(t, entries, 3, "%v", entries)
+	made := entries[1].Name()
+	assert.Equal(t, []string{"footfall-2020-01-03T000000Z.db", "mine.db"}, []string{entries[0].Name(), entries[2].Name()})
+	assert.Regexp(t, `^footfall-\d{4}-\d\d-\d\dT\d{6}Z\.db$`, made)
+	out, err := run(binary(t) + " check " + made)
 	assert.NoError(t, err, "%s", out)
 }
