@@ -128,7 +128,7 @@ func TestARelayDeliversAndServesMetrics(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tools.md")
 	require.NoError(t, err)
 	for name := range m {
-		if strings.HasPrefix(name, "footfall_relay_") {
+		if strings.HasPrefix(name, "footfall_") {
 			name, _, _ = strings.Cut(name, " ")
 			assert.Contains(t, string(page), "`"+name, "docs/tools.md")
 		}

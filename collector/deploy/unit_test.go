@@ -40,6 +40,17 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 	assert.Empty(t, string(out))
 }
 
+// Without StartLimitIntervalSec systemd starts a unit five times in ten seconds at most. Then the unit has failed for good.
+func TestSystemdRestartsTheServiceAfterAnyNumberOfFailures(t *testing.T) {
+	text, err := os.ReadFile(unit)
+	require.NoError(t, err)
+	section, _, found := strings.Cut(string(text), "\n[Service]\n")
+	require.True(t, found)
+	assert.Contains(t, section, "\nStartLimitIntervalSec=0\n")
+	assert.Contains(t, string(text), "\nRestart=on-failure\n")
+	assert.Contains(t, string(text), "\nRestartPreventExitStatus=2\n")
+}
+
 // The scale goes from 0 to 10. A unit without options has 9.6.
 func TestUnitIsHardened(t *testing.T) {
 	file := withBinary(t)

@@ -6,33 +6,19 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // Backup writes a consistent copy of a store's file to a new file. The copy is readable only
 // by its owner, and synced to disk when Backup returns. The store may be open, also in
 // another process. Records of the kinds in leaveOut are not copied. After an error there is
-// no new file. Backup notes its time in a file beside the store's file, for [Stats], if it may.
+// no new file. Backup notes its time in a file beside the store's file, for [Stats], if it may. Every user
+// may read the note.
 func Backup(ctx context.Context, file, to string, leaveOut ...string) error {
 	err := copyTo(ctx, file, to, leaveOut...)
 	if err == nil {
-		_ = writeFile(resolve(file)+backupSuffix, time.Now().UTC().Format(time.RFC3339)) // the copy is good without it
+		_ = noteBackup(resolve(file)) // the copy is good without it
 	}
 	return err
-}
-
-const backupSuffix = "-last-backup"
-
-// lastBackup returns when the last backup of a file was made, or the zero time.
-func lastBackup(file string) (time.Time, error) {
-	text, err := os.ReadFile(file + backupSuffix)
-	if errors.Is(err, os.ErrNotExist) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.Parse(time.RFC3339, string(text))
 }
 
 // copyTo is Backup without a note.

@@ -66,7 +66,7 @@ func claimLog(ctx context.Context, file string, conn *sql.Conn) error {
 	if err != nil || busy != 0 {
 		return err // a backup reads the file: the next start notes it
 	}
-	return writeFile(file+"-id", id)
+	return writeFile(file+"-id", id, 0o600)
 }
 
 // identityOf returns the identity in a file, without its log. It is empty if the file has none.
@@ -91,10 +91,10 @@ func removeFile(file string) error {
 	return syncDir(filepath.Dir(file))
 }
 
-// writeFile replaces a file, durably and as a whole.
-func writeFile(file, text string) error {
+// writeFile replaces a file, durably and as a whole. The mode is for a new file, before the umask.
+func writeFile(file, text string, mode os.FileMode) error {
 	next := file + ".new"
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
 	}
 	s.reader.now, s.reader.pack, s.reader.many = cfg.Now, s.compactor.pack, cfg.segmentLength*lateFactor
 	s.sweeper = newSweeper(s.file, s.writer, s.reader, cfg.Logger)
+	s.backups = &backupNote{file: nameOfNote(s.file.path), logger: cfg.Logger}
 	go s.writer.run()
 	go s.compactor.run(s.file.closing)
 	go s.sweeper.run(s.file.closing)

@@ -12,7 +12,7 @@ type Stats struct {
 	UnsweptTexts int64     // texts of removed events that are still in the file; at most 1,000,000 are counted
 	ExpiredKeys  int64     // keys that are not remembered and still in the file; at most 1,000,000 are counted
 	BacklogDays  int       // days of sites whose figures are not precomputed; reports about them take longer
-	LastBackup   time.Time // in whole seconds; zero if there is none of this file
+	LastBackup   time.Time // in whole seconds; zero if there is none of this file, or if its note cannot be read
 }
 
 // countedRows bounds what Stats counts.
@@ -39,6 +39,6 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	stats.LastBackup, err = lastBackup(s.file.path)
-	return stats, err
+	stats.LastBackup = s.backups.last()
+	return stats, nil
 }

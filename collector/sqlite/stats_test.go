@@ -1,7 +1,12 @@
 package sqlite_test
 
 import (
+	"bytes"
+	"log/slog"
+	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -93,5 +98,52 @@ func TestStatsHaveTheTimeOfTheLastBackup(t *testing.T) {
 	assert.Equal(t, []string{backup}, entries, "a restore is no backup")
 	s = open(t, file, midday)
 	assert.Equal(t, first, statsOf(t, s).LastBackup)
+	require.NoError(t, s.Close())
+}
+
+// A backup is often a cron job of root, and the service has a user of its own.
+func TestEveryUserMayReadTheTimeOfTheLastBackup(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("windows has no such modes")
+	}
+	file := filepath.Join(t.TempDir(), "events.db")
+	s := open(t, file, midday)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	require.NoError(t, os.WriteFile(file+"-last-backup.new", nil, 0o600)) // as with umask 077
+	require.NoError(t, s.Backup(t.Context(), backup))
+	require.NoError(t, s.Close())
+	for name, mode := range map[string]os.FileMode{file + "-last-backup": 0o644, backup: 0o600} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		assert.Equal(t, mode, info.Mode(), name)
+	}
+}
+
+func TestStatsAreThereIfTheTimeOfTheLastBackupCannotBeRead(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	var log bytes.Buffer
+	s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	noted := file + "-last-backup"
+	lines := 0
+	for _, unreadable := range []func() error{
+		func() error { return os.Mkdir(noted, 0o700) }, // also for root
+		func() error { return os.WriteFile(noted, []byte("yesterday"), 0o600) },
+	} {
+		require.NoError(t, unreadable())
+		for range 3 {
+			stats := statsOf(t, s)
+			assert.Zero(t, stats.LastBackup)
+			assert.NotZero(t, stats.FreeTextIDs)
+		}
+		lines++
+		assert.Equal(t, lines, strings.Count(log.String(), "level=WARN"), "%s", &log)
+		require.NoError(t, os.Remove(noted))
+		statsOf(t, s)
+	}
+	assert.Contains(t, log.String(), "the time of the last backup cannot be read; metrics have 0")
+	assert.Contains(t, log.String(), noted)
 	require.NoError(t, s.Close())
 }

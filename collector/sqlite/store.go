@@ -22,6 +22,7 @@ type Store struct {
 	reader    *reader
 	compactor *compactor
 	sweeper   *sweeper
+	backups   *backupNote
 	closed    atomic.Bool // by the first Close
 }
 

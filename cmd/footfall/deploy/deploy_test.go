@@ -37,7 +37,7 @@ func testMain(m *testing.M) int {
 	binary = filepath.Join(dir, "footfall")
 	build := regexp.MustCompile(`(?m)^RUN (CGO_ENABLED=0 go build .*)$`).FindStringSubmatch(read("Dockerfile"))[1]
 	cmd := exec.Command("sh", "-c", strings.Replace(build, "-o /footfall ", "-o "+binary+" ", 1))
-	cmd.Dir = "../../.."
+	cmd.Dir, cmd.Env = "../../..", append(os.Environ(), "VERSION=v1.2.3")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		panic(string(out))
 	}
@@ -57,6 +57,13 @@ func knows(t *testing.T, variable string) {
 	t.Helper()
 	page := read("../../../docs/tools.md") + read("../../../docs/configuration.md") // tested against the command
 	assert.Contains(t, page, "`"+variable+"`")
+}
+
+func TestDockerfileBuildsTheCommandWithItsVersion(t *testing.T) {
+	assert.Contains(t, read("Dockerfile"), "\nARG VERSION\nRUN CGO_ENABLED=0 go build ")
+	out, err := exec.CommandContext(t.Context(), binary, "version").Output()
+	require.NoError(t, err)
+	assert.Regexp(t, `^footfall v1\.2\.3, go1\.\d+`, string(out))
 }
 
 func TestDockerfileRunsTheRelayAsAnotherUserThanRoot(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,13 +44,12 @@ start prints a link that sets the password.
 	{
 		name: "backup", args: " FILE", files: [2]int{1, 1}, wants: "needs the name of a new file",
 		summary: "write a copy of all data to a new file",
-		about: `Backup writes a consistent copy of all data to FILE, which must not exist. The service may
-be running. The copy does not have the salt of the day's visitors.
+		about: `Backup writes a consistent copy of all data to FILE, which must not exist: give each backup
+a name of its own, such as one with the date. The service may be running. The copy does not
+have the salt of the day's visitors.
 `,
 		flags: (*settings).forData,
-		run: func(ctx context.Context, o *options, _, _ io.Writer) error {
-			return sqlite.Backup(ctx, o.database(), o.file, collector.DayRecords...)
-		},
+		run:   backup,
 	},
 	{
 		name: "restore", args: " FILE", files: [2]int{1, 1}, wants: "needs the file of a backup",
@@ -136,6 +136,14 @@ func (c *command) help(s *settings, out io.Writer) {
 		s.SetOutput(out)
 		s.PrintDefaults()
 	}
+}
+
+func backup(ctx context.Context, o *options, _, _ io.Writer) error {
+	err := sqlite.Backup(ctx, o.database(), o.file, collector.DayRecords...)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: choose the name of a new file, such as one with the date and the time, or remove this one", err)
+	}
+	return err
 }
 
 // restore puts a backup in the place of the file.

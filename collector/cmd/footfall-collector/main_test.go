@@ -196,6 +196,22 @@ func TestBackupIsWrittenWhileTheCollectorRuns(t *testing.T) {
 	assert.EqualValues(t, 2, eventsIn(t, s.file, s.site))
 }
 
+func TestBackupToAFileThatExistsSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := backedUp(t)
+	before, err := os.ReadFile(s.backup)
+	require.NoError(t, err)
+	err = run(t.Context(), []string{"backup", "-data", s.dir, s.backup}, noEnv, io.Discard, io.Discard)
+	require.ErrorIs(t, err, os.ErrExist)
+	assert.ErrorContains(t, err, s.backup)
+	assert.ErrorContains(t, err, "choose the name of a new file, such as one with the date and the time, or remove this one")
+	assert.Equal(t, 1, status(err))
+	after, err := os.ReadFile(s.backup)
+	require.NoError(t, err)
+	assert.Equal(t, before, after)
+	require.NoError(t, s.stop())
+}
+
 func TestRestorePutsABackupInThePlaceOfTheData(t *testing.T) {
 	t.Parallel()
 	s := backedUp(t)
@@ -275,7 +291,7 @@ func TestSignalsEndItGracefully(t *testing.T) {
 		}
 		require.NoError(t, cmd.Process.Signal(signal))
 		rest, _ := io.ReadAll(lines)
-		assert.Contains(t, string(rest), "press Ctrl+C again to stop now")
+		assert.Contains(t, string(rest), "a second signal, such as Ctrl+C, stops it now", "it may be the line of a log")
 		assert.NoError(t, cmd.Wait(), "%s", &log)
 		assert.Empty(t, log.String())
 	}
@@ -418,7 +434,7 @@ func TestVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-version"}, noEnv, &out, io.Discard))
-	assert.Regexp(t, `^footfall-collector \S+\n$`, out.String())
+	assert.Regexp(t, `^footfall-collector [^\s()]+\n$`, out.String(), "it is devel in a checkout, as of the command footfall")
 }
 
 func TestPrintedAddressCanBeOpened(t *testing.T) {

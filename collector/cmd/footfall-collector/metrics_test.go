@@ -228,3 +228,14 @@ func TestMetricsShowTheStateOfTheStore(t *testing.T) {
 	assert.InDelta(t, float64(time.Now().Unix()), valueOf(t, body(t, c.metrics), "footfall_last_backup_timestamp_seconds"), 600)
 	require.NoError(t, c.stop())
 }
+
+func TestMetricsAreThereIfTheTimeOfTheLastBackupCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "footfall.db-last-backup"), 0o700)) // also for root
+	c := start(t, "-listen", "127.0.0.1:0", "-data", dir, "-metrics", "127.0.0.1:0")
+	scrape := body(t, c.metrics)
+	assert.Zero(t, valueOf(t, scrape, "footfall_last_backup_timestamp_seconds"))
+	assert.Greater(t, valueOf(t, scrape, "footfall_store_free_text_ids"), 4e9)
+	require.NoError(t, c.stop())
+}

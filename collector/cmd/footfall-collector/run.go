@@ -121,7 +121,7 @@ func takeLeave(ctx context.Context, stdout io.Writer) (wait func()) {
 	said := make(chan struct{})
 	say := func() {
 		defer close(said)
-		fmt.Fprintln(stdout, "Shutting down after open requests finish; press Ctrl+C again to stop now.")
+		fmt.Fprintln(stdout, "Shutting down after open requests finish; a second signal, such as Ctrl+C, stops it now.")
 	}
 	stop := context.AfterFunc(ctx, say)
 	return func() {
@@ -163,8 +163,8 @@ func version() string {
 		return built
 	}
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
 	}
 	return info.Main.Version
 }

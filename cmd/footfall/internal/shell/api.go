@@ -67,8 +67,15 @@ func Each(err error) (list []error) {
 	return list
 }
 
-// Version returns the version of this program, or devel in a build from a checkout.
+// built is the version of a program that was built from a folder. The linker sets it.
+var built string
+
+// Version returns the version of this program, or devel in a build from a checkout to which the linker
+// gave no version.
 func Version() string {
+	if built != "" {
+		return built
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
