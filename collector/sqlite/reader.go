@@ -103,7 +103,6 @@ type reading struct {
 	site   uint32
 
 	from, to int64 // of q, in milliseconds
-	last     place // of the last event read
 
 	generation func() (int64, error) // of the IDs of texts
 }
