@@ -105,9 +105,9 @@ func (f *file) firstDamage() error {
 	return nil
 }
 
-// noteBroken keeps the first error that says that the file is damaged.
+// noteBroken keeps the first error that says that the file is damaged, unless that was reported before.
 func (f *file) noteBroken(err error) {
-	if isDamage(err) && f.broken.Load() == nil {
+	if isNews(err) && f.broken.Load() == nil {
 		err = f.named(err)
 		f.broken.CompareAndSwap(nil, &err)
 	}
