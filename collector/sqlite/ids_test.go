@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -122,6 +123,51 @@ func TestOnlyEventsWithNewTextsAreRefusedWhenNoIDIsFree(t *testing.T) {
 	assert.True(t, added, "it was not there")
 	require.NoError(t, s.Close())
 	require.NoError(t, sqlite.Check(t.Context(), file))
+}
+
+// No block has free IDs, and all of the current one are in use.
+const noFreeIDs = `INSERT OR IGNORE INTO block WITH RECURSIVE n (id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM n WHERE id < 61439) SELECT id, 0 FROM n;
+	UPDATE block SET free = 0;
+	UPDATE counter SET value = 61439 WHERE name = 'block';
+	INSERT INTO text WITH RECURSIVE n (id) AS (SELECT 61439 << 16 UNION ALL SELECT id + 1 FROM n WHERE id < (61440 << 16) - 1) SELECT id, 'text ' || id FROM n`
+
+func TestAStoreWithoutFreeIDsSaysSoFromItsStart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	s := open(t, file, midday)
+	storetest.Add(t, s, numbered(0))
+	assert.NoError(t, s.Full())
+	require.NoError(t, s.Close())
+	run(t, file, noFreeIDs)
+	for range 2 {
+		s = open(t, file, midday)
+		assert.ErrorContains(t, s.Full(), "as many different texts", "before an event is refused")
+		storetest.Add(t, s, numbered(0))
+		require.NoError(t, s.Close())
+	}
+	for name, room := range map[string]string{
+		"in the current block": "DELETE FROM text WHERE id = (61439 << 16) + 5",
+		"in another block":     "UPDATE block SET free = 1 WHERE id = 7",
+		"a new block":          "DELETE FROM block WHERE id = 7",
+	} {
+		run(t, file, room)
+		s = open(t, file, midday)
+		assert.NoError(t, s.Full(), name)
+		require.NoError(t, s.Close())
+		run(t, file, noFreeIDs[:strings.Index(noFreeIDs, "INSERT INTO text")]+"INSERT OR IGNORE INTO text VALUES ((61439 << 16) + 5, 'another')")
+	}
+}
+
+func TestATransactionThatFailsLeavesAStoreWithoutFreeIDsFull(t *testing.T) {
+	t.Parallel()
+	s, last := full(t, filepath.Join(t.TempDir(), "events.db"))
+	failed := errors.New("failed")
+	require.ErrorIs(t, sqlite.AddAndFail(t.Context(), s, []store.Event{at(last)}, failed), failed)
+	assert.Error(t, s.Full())
+	require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 1)))
+	sqlite.Sweep(t, s)
+	require.ErrorIs(t, sqlite.AddAndFail(t.Context(), s, []store.Event{at(last)}, failed), failed)
+	assert.NoError(t, s.Full())
 }
 
 // Readers know the texts of the IDs that are used again.

@@ -178,7 +178,7 @@ type Inspector interface {
 
 // Bounded is implemented by a Store that may have to refuse some events while it stores others.
 type Bounded interface {
-	// Full returns why the store refuses some events, since it has refused one; nil if it refuses none.
+	// Full returns why the store refuses some events; nil if it takes all, as far as it knows.
 	Full() error
 }
 
