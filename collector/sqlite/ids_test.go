@@ -52,6 +52,48 @@ func TestAFileThatHasGivenOutNearlyAllTextIDsTakesEventsAndIsOpenedAgain(t *test
 	}
 }
 
+// Earlier versions went on with larger IDs, and stored events that neither they nor this version could read.
+func TestTextsWhoseIDsHaveMoreThan32BitsGetNewOnes(t *testing.T) {
+	t.Parallel()
+	q := store.Query{Site: "s", From: begin.AddDate(-1, 0, 0), To: end.AddDate(1, 0, 0)}
+	for _, version := range []int{5, 7, 8} {
+		for name, which := range map[string]string{"some": "id % 3 = 0", "all, also of sites": "id > 0", "the sites": "value IN ('s', 't')"} {
+			file := goldenFile(t, version)
+			s := open(t, file, midday)
+			sites, err := s.Sites(t.Context())
+			require.NoError(t, err)
+			q.Site = sites[0]
+			want := exported(t, s, q)
+			require.NotEmpty(t, want)
+			require.NoError(t, s.Close())
+
+			file = goldenFile(t, version)
+			enlarge := "INSERT INTO key SELECT id, 'the key of ' || value, 0 FROM text WHERE value IN ('s', 't'); DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece;"
+			columns := []string{"event.site", "event.origin", "event.name", "event.path", "event.referrer", "event.source", "event.medium", "event.campaign", "key.site"}
+			for _, column := range columns {
+				table, column, _ := strings.Cut(column, ".")
+				enlarge += fmt.Sprintf("UPDATE %s SET %s = %[2]s + 5000000000 WHERE %[2]s IN (SELECT id FROM text WHERE %s);", table, column, which)
+			}
+			run(t, file, enlarge+"UPDATE text SET id = id + 5000000000 WHERE "+which)
+			for range 2 {
+				s = open(t, file, midday)
+				require.Equal(t, want, exported(t, s, q), "version %d, %s", version, name)
+				assert.Less(t, sqlite.Scalar[int64](t, s, "SELECT max(id) FROM text"), int64(65536))
+				assert.Zero(t, sqlite.Scalar[int](t, s, "SELECT count(*) FROM block WHERE id > 0"))
+				assert.Zero(t, sqlite.Scalar[int](t, s, "SELECT count(*) FROM key WHERE site NOT IN (SELECT site FROM event)"))
+				sqlite.Settle(t, s)
+				sqlite.Sweep(t, s)
+				require.NoError(t, s.Close())
+				require.NoError(t, sqlite.Check(t.Context(), file), "version %d, %s", version, name)
+			}
+			s = open(t, file, midday)
+			storetest.Add(t, s, numbered(0))
+			require.NoError(t, s.Close())
+			require.NoError(t, sqlite.Check(t.Context(), file))
+		}
+	}
+}
+
 // full returns a store that has all the texts that it can, of events with the names 0 to last.
 func full(t *testing.T, file string) (s *sqlite.Store, last int) {
 	t.Helper()
