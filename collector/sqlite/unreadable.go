@@ -22,7 +22,7 @@ func (u unreadable) has(of siteDay) bool {
 }
 
 // kindUnreadable is the kind of the records of days that were left out. Their IDs are site/day, or site/ for
-// damage of another day that a report has met. A later start does not report their damage again, because
+// damage of another day that a report or a removal of events has met. A later start does not report their damage again, because
 // nothing else would end that.
 const kindUnreadable = "unreadable"
 
@@ -72,6 +72,8 @@ func (w *writer) noteReported(ctx context.Context, id string) {
 // errReported marks damage that was reported before.
 var errReported = errors.New("the damage was reported before")
 
+func reported(damage error) error { return fmt.Errorf("%w (%w)", damage, errReported) }
+
 // isNews reports whether an error is damage that was not reported before.
 func isNews(err error) bool { return isDamage(err) && !errors.Is(err, errReported) }
 
@@ -87,7 +89,22 @@ func (r *reading) unlessReported(err error) error {
 	found, _ := r.find(&known, "SELECT 1 FROM record WHERE kind = ? AND (id = ? OR id BETWEEN ? AND ?)",
 		kindUnreadable, r.q.Site+"/", day(r.from-colstore.MsPerDay), day(r.to))
 	if found {
-		return fmt.Errorf("%w (%w)", err, errReported)
+		return reported(err)
+	}
+	return err
+}
+
+// unlessReported is like that of reading for a removal of events, which cannot be made without any of the
+// site's days either.
+func (c *connection) unlessReported(site string, err error) error {
+	if !isDamage(err) {
+		return err
+	}
+	var known bool
+	_ = c.conn.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM record WHERE kind = ? AND id BETWEEN ? AND ?)",
+		kindUnreadable, site+"/", site+"/9").Scan(&known)
+	if known {
+		return reported(err)
 	}
 	return err
 }

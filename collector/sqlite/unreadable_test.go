@@ -146,6 +146,27 @@ func TestDamageThatAnEarlierStartReportedIsNotReportedAgainByReports(t *testing.
 	}
 }
 
+// Retention tries again at each start.
+func TestDamageThatKeepsEventsFromBeingRemovedIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	file := manyDays(t)
+	overwritePage(t, file, queryOf("s", 3, 50))
+	for start := range 3 {
+		s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent})
+		require.NoError(t, err)
+		require.ErrorContains(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 5-damagedDays)), "malformed")
+		require.NoError(t, s.Forget(t.Context(), "t", begin.AddDate(0, 0, 5-damagedDays)))
+		if start == 0 {
+			assert.ErrorContains(t, s.Damage(), "malformed")
+			require.NoError(t, s.Close())
+			run(t, file, "INSERT OR REPLACE INTO record VALUES ('unreadable', 'sweep', x'')") // the sweep reports its own
+			continue
+		}
+		assert.NoError(t, s.Damage(), "it was known")
+		require.NoError(t, s.Close())
+	}
+}
+
 func TestAnotherDamagedDayIsReportedByReports(t *testing.T) {
 	t.Parallel()
 	file := manyDays(t)
