@@ -114,17 +114,44 @@ func TestASlowPageSaysHowFarTheStoreIs(t *testing.T) {
 	}
 }
 
-// failingSeries is a store whose reports fail at once.
-type failingSeries struct{ store.Store }
-
-func (failingSeries) Series(context.Context, store.Query, store.Step) ([]store.Point, error) {
-	return nil, errors.New("the disk is gone")
+// unreadable is a store whose reports about some sites fail at once.
+type unreadable struct {
+	store.Store
+	sites map[string]bool
 }
 
-func TestThePageOfSitesFailsIfAReportFails(t *testing.T) {
+var errUnreadable = errors.New("the page is malformed")
+
+func (u unreadable) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+	if u.sites[q.Site] {
+		return nil, errUnreadable
+	}
+	return u.Store.Series(ctx, q, step)
+}
+
+func (u unreadable) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
+	if u.sites[q.Site] {
+		return store.Totals{}, errUnreadable
+	}
+	return u.Store.Totals(ctx, q)
+}
+
+func TestThePageOfSitesNamesASiteWhoseFiguresCannotBeRead(t *testing.T) {
 	t.Parallel()
-	f := newHandler(t, func(c *Config) { c.Store = failingSeries{c.Store} })
-	f.site("Shop", "shop.example.com")
+	sites := map[string]bool{"site_lost": true}
+	f := newHandler(t, func(c *Config) { c.Store = unreadable{c.Store, sites} })
+	damaged, other := f.site("Damaged", "damaged.example.com"), f.site("Other", "other.example.com")
+	f.add(viewed(damaged.ID, "/", noon.Add(-time.Hour), 1), viewed(other.ID, "/", noon.Add(-time.Hour), 1), viewed("site_lost", "/", noon, 1))
+	_, err := f.account.FindOrphans(t.Context())
+	require.NoError(t, err)
+	sites[damaged.ID] = true
 	w, _ := f.timedPage("/")
-	assert.Equal(t, http.StatusInternalServerError, w.Code)
+	assert.Equal(t, http.StatusOK, w.Code)
+	body := w.Body.String()
+	assert.Regexp(t, `(?s)Damaged</a>.*The figures cannot be read.*Other</a>.*Active today.*<dt>Pageviews</dt><dd>1</dd>`, body)
+	assert.Equal(t, 1, strings.Count(body, "The figures cannot be read"))
+	assert.Regexp(t, `>Events of <code>site_lost`, body)
+	assert.NotContains(t, body, reload)
+	assert.Equal(t, 2, strings.Count(f.log.String(), "the figures of a site cannot be read"), f.log.String())
+	assert.Contains(t, f.log.String(), "site="+damaged.ID+` error="the page is malformed"`)
 }

@@ -118,8 +118,11 @@ func (b *board) logCut(r *http.Request, site account.Site, written int64, err er
 // cutNotice is the last text of an export that was cut.
 func cutNotice(written int64, err error) string {
 	reason := "of an error, which the log of the service describes"
-	if errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) {
+	switch {
+	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
 		reason = "the service was stopped"
+	case errors.Is(err, store.ErrRemoved):
+		reason = "other events of its range were removed meanwhile"
 	}
 	return "This export is incomplete: it ended after " + plural(written, "event") + " because " + reason + ". Export again."
 }

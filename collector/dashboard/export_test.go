@@ -7,13 +7,16 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -207,6 +210,38 @@ func TestACutExportSaysSoInTheFileAndByItsConnection(t *testing.T) {
 	for events = 1200; events < 2000; events += 30 { // whatever the buffers hold
 		assert.Contains(t, b.begunAnswer("/sites/"+site.ID+"/export.csv"), count(int64(events))+" events because of an error")
 	}
+}
+
+// removing is a store that removes the events of a site while it is exported.
+type removing struct{ store.Store }
+
+func (s removing) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+	remove := sync.OnceValue(func() error { return s.Forget(ctx, q.Site, time.Time{}) })
+	return s.Store.Export(ctx, q, func(e store.Event) error { return errors.Join(remove(), each(e)) })
+}
+
+func TestAnExportOfASiteThatIsDeletedMeanwhileSaysThatItWasCut(t *testing.T) {
+	t.Parallel()
+	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(t.TempDir(), "events.db"), Now: func() time.Time { return noon }})
+	require.NoError(t, err)
+	f := newFixtureWith(t, func(c *Config) { c.Store = removing{st} })
+	t.Cleanup(func() { assert.NoError(t, st.Close()) })
+	site := f.site("Shop", "shop.example.com")
+	b := f.signedIn()
+	const notice = "This export is incomplete: it ended after 1,000 events because other events of its range were removed meanwhile. Export again."
+	for kind, end := range map[string]string{"csv": "\n\"" + notice + "\"\n", "json": ",\n" + `{"error":"export_incomplete","message":"` + notice + "\"}\n"} {
+		var adding sync.WaitGroup
+		for range 1001 { // an export reads a thousand at a time
+			adding.Go(func() {
+				_, err := st.Add(t.Context(), viewed(site.ID, "/", noon, 1))
+				assert.NoError(t, err)
+			})
+		}
+		adding.Wait()
+		body := b.begunAnswer("/sites/" + site.ID + "/export." + kind)
+		assert.True(t, strings.HasSuffix(body, end), body[len(body)-300:])
+	}
+	assert.Equal(t, 2, strings.Count(f.log.String(), "an export was cut"))
 }
 
 // begunAnswer returns the part of an answer that arrived before its connection was cut.

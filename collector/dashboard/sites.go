@@ -20,12 +20,12 @@ type siteList struct {
 	Days      int
 	Deletions []account.Deletion
 	Orphans   []orphanLine
-	Late      bool   // a site has no figures
+	Late      bool   // the figures of a site take too long
 	Backlog   string // of the store, if Late is set; the page then reloads itself
 }
 
 // orphanLine is a site that does not exist, with the number of its events, or -1 if counting them takes
-// too long.
+// too long or fails.
 type orphanLine struct {
 	account.Orphan
 	Events int64
@@ -37,8 +37,14 @@ type siteLine struct {
 	Today []figure
 	Spark sparkline
 	State string
-	Late  bool // there are no figures, because they take too long
+	None  string // why there are no figures; "" if there are
 }
+
+// Reasons for a site without figures.
+const (
+	slowFigures       = "The figures take too long"
+	unreadableFigures = "The figures cannot be read"
+)
 
 // lines is how many lines of the list of sites are computed concurrently.
 const lines = 4
@@ -59,37 +65,51 @@ func (b *board) listSites(w http.ResponseWriter, r *http.Request) error {
 	return b.show(w, r, http.StatusOK, "sites", view{Title: "Sites", Tab: "sites", Data: list})
 }
 
-// fill adds the sites with their figures, and those that do not exist. What takes too long has none.
+// fill adds the sites with their figures, and those that do not exist. What takes too long or cannot be
+// read has none.
 func (b *board) fill(ctx context.Context, list *siteList) error {
 	sites := b.Account.Sites()
 	list.Sites = make([]siteLine, len(sites))
-	ask, all := errgroup.WithContext(ctx)
+	var ask errgroup.Group
 	ask.SetLimit(lines)
 	for i, site := range sites {
 		ask.Go(func() (err error) {
-			list.Sites[i], err = b.siteLine(all, site, list.Days)
-			if err != nil && isSlow(ctx) {
-				list.Sites[i], err = siteLine{Site: site, Late: true}, nil
+			list.Sites[i], err = b.siteLine(ctx, site, list.Days)
+			if err == nil {
+				return nil
 			}
+			reason, err := b.withoutFigures(ctx, site.ID, err)
+			list.Sites[i] = siteLine{Site: site, None: reason}
 			return err
 		})
 	}
 	if err := ask.Wait(); err != nil {
 		return err
 	}
-	list.Late = slices.ContainsFunc(list.Sites, func(l siteLine) bool { return l.Late })
+	list.Late = slices.ContainsFunc(list.Sites, func(l siteLine) bool { return l.None == slowFigures })
 	for _, o := range b.Account.Orphans() {
 		line := orphanLine{o, -1}
 		all, err := b.Store.Totals(ctx, ever(o.Site))
-		switch {
-		case err == nil:
+		if err == nil {
 			line.Events = all.Pageviews + all.Events
-		case !isSlow(ctx):
+		} else if _, err = b.withoutFigures(ctx, o.Site, err); err != nil {
 			return err
 		}
 		list.Orphans = append(list.Orphans, line)
 	}
 	return nil
+}
+
+// withoutFigures returns why a site has no figures, which failed, or an error if the client is gone.
+func (b *board) withoutFigures(ctx context.Context, site string, failed error) (reason string, err error) {
+	switch {
+	case isSlow(ctx):
+		return slowFigures, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	}
+	b.Logger.ErrorContext(ctx, "dashboard: the figures of a site cannot be read", "site", site, "error", failed)
+	return unreadableFigures, nil
 }
 
 func (b *board) siteLine(ctx context.Context, site account.Site, days int) (siteLine, error) {

@@ -39,6 +39,9 @@ func copyTo(ctx context.Context, file, to string, leaveOut ...string) error {
 	if err == nil {
 		err = makeOwn(ctx, to, leaveOut)
 	}
+	if isFull(err) {
+		err = &fileError{to, err}
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -60,6 +60,7 @@ func newConnection(ctx context.Context, db *sql.DB, file string, cfg *Config, ch
 	if err := conn.QueryRowContext(ctx, anyUnswept).Scan(&c.intern.noted); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	_ = c.intern.new.findFull() // otherwise the first event that is refused tells it
 	return c, nil
 }
 
@@ -115,6 +116,7 @@ func (c *connection) transact(f func() error) error {
 	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
+	full := c.intern.new.full.Load()
 	err := f()
 	if err == nil {
 		err = c.exec("COMMIT")
@@ -123,7 +125,7 @@ func (c *connection) transact(f func() error) error {
 		// SQLite may have rolled back already: then this fails harmlessly.
 		_ = c.exec("ROLLBACK")
 		c.intern.reset()
-		c.intern.new.reset()
+		c.intern.new.reset(full)
 		c.seq, c.seqEnd = 0, 0
 		c.keys.cleaned = time.Time{}
 		clear(c.changes.touched)

@@ -23,17 +23,20 @@ func (rd *reader) recent(ctx context.Context, q store.Query, limit int) ([]store
 }
 
 func (rd *reader) export(ctx context.Context, q store.Query, each func(store.Event) error) error {
-	last := place{at: millis(q.From) - 1, seq: math.MaxInt64}
+	var next *place // the first event of the next page, once it is known
 	for {
 		var events []store.Event
+		begin := next
+		next = nil
 		err := rd.read(ctx, q, func(r *reading) (err error) {
-			r.last = last
-			events, err = r.page()
-			last = r.last
+			events, next, err = r.page(begin)
 			return err
 		})
 		if err != nil {
 			return err
+		}
+		if begin != nil && len(events) == 0 {
+			return rd.file.named(store.ErrRemoved)
 		}
 		for _, e := range events {
 			if err := ctx.Err(); err != nil {
@@ -43,7 +46,7 @@ func (rd *reader) export(ctx context.Context, q store.Query, each func(store.Eve
 				return err
 			}
 		}
-		if len(events) < rd.exportPage {
+		if next == nil {
 			return nil
 		}
 	}
@@ -52,17 +55,32 @@ func (rd *reader) export(ctx context.Context, q store.Query, each func(store.Eve
 // place orders the events of a site: by time, and then as they were added.
 type place struct{ at, seq int64 }
 
-// page reads the events of an export that follow the last one. Two queries find them by their whole
-// key. A single one with (at, seq) > (?, ?) would search from the start of the range: SQLite does not
-// use such a condition for the key, of which the site is a part.
-func (r *reading) page() ([]store.Event, error) {
+// page reads some events of an export, and the place of the first event that follows them, if there is
+// one. The next page begins with that event. If it was removed meanwhile, there is no next page: events are
+// removed in their order, so as long as it is there, all later ones are, too.
+//
+// Two queries find the events by their whole key. A single one with (at, seq) >= (?, ?) would search from
+// the start of the range: SQLite does not use such a condition for the key, of which the site is a part.
+func (r *reading) page(begin *place) (events []store.Event, next *place, err error) {
 	length := r.reader.exportPage
-	events, err := r.events("at = ? AND seq > ? ORDER BY seq LIMIT ?", r.last.at, r.last.seq, length)
-	if err != nil || len(events) == length {
-		return events, err
+	from := place{r.from, math.MinInt64}
+	if begin != nil {
+		from = *begin
 	}
-	later, err := r.events("at > ? AND at < ? ORDER BY at, seq LIMIT ?", r.last.at, r.to, length-len(events))
-	return append(events, later...), err
+	found, err := r.rows("at = ? AND seq >= ? ORDER BY seq LIMIT ?", from.at, from.seq, length+1)
+	if err == nil && len(found) <= length {
+		var later []row
+		later, err = r.rows("at > ? AND at < ? ORDER BY at, seq LIMIT ?", from.at, r.to, length+1-len(found))
+		found = append(found, later...)
+	}
+	if err != nil || begin != nil && (len(found) == 0 || found[0].place != from) {
+		return nil, nil, err
+	}
+	if len(found) > length {
+		next, found = &found[length].place, found[:length]
+	}
+	events, err = r.spell(found)
+	return events, next, err
 }
 
 // row is an event as stored in the file.
@@ -77,28 +95,35 @@ type row struct {
 
 // events reads the site's events with a condition, in an order.
 func (r *reading) events(condition string, args ...any) ([]store.Event, error) {
+	found, err := r.rows(condition, args...)
+	if err != nil {
+		return nil, err
+	}
+	return r.spell(found)
+}
+
+// rows is like events, without the texts.
+func (r *reading) rows(condition string, args ...any) (found []row, err error) {
 	e := row{texts: make([]uint32, len(textColumns))}
 	into := []any{&e.at, &e.seq, &e.visitor, &e.origin, &e.rest, &e.props}
 	for i := range e.texts {
 		into = append(into, &e.texts[i])
 	}
-	var found []row
-	var ids []uint32
-	err := eachRow(r.ctx, r.tx, "SELECT at, seq, visitor, origin, rest, props, "+textColumnNames+`
+	err = eachRow(r.ctx, r.tx, "SELECT at, seq, visitor, origin, rest, props, "+textColumnNames+`
 		FROM event WHERE site = ? AND `+condition, into, func() {
-		found, ids = append(found, e), append(append(ids, e.texts...), e.origin)
+		found = append(found, e)
 		found[len(found)-1].texts = slices.Clone(e.texts)
-		r.last = e.place
 		e.props = nil // not shared with the next row
 	}, append([]any{r.site}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	return r.spell(found, ids)
+	return found, err
 }
 
 // spell returns the events of rows, with their texts.
-func (r *reading) spell(found []row, ids []uint32) ([]store.Event, error) {
+func (r *reading) spell(found []row) ([]store.Event, error) {
+	var ids []uint32
+	for _, e := range found {
+		ids = append(append(ids, e.texts...), e.origin)
+	}
 	of, err := r.textsOf(ids)
 	if err != nil {
 		return nil, err

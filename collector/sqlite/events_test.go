@@ -53,6 +53,55 @@ func TestAnExportEqualsTheReferenceForEveryLengthOfItsPages(t *testing.T) {
 	}
 }
 
+// An export reads some events at a time. Those that are removed before it has read them are missing.
+func TestAnExportDuringWhichEventsAreRemovedIsCompleteOrSaysThatItWasCut(t *testing.T) {
+	t.Parallel()
+	const page = 7
+	complete, cut := 0, 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		s := newStore(t)
+		last := begin.Add([]time.Duration{50 * time.Millisecond, 72 * time.Hour}[seed%2])
+		events := storetest.RandomEvents(rng, 120, begin, last)
+		for i := range events {
+			events[i].Key = ""
+		}
+		require.NoError(t, sqlite.AddAll(t.Context(), s, events))
+		sqlite.LimitExportPage(s, page)
+		q := store.Query{Site: "s", From: begin.Add(last.Sub(begin) / 4), To: last}
+		want := exported(t, s, q)
+		before := want[rng.IntN(len(want))].At
+		if seed%5 == 0 {
+			before = time.Time{} // all of the site
+		}
+		during := rng.IntN(len(want))
+		var got []store.Event
+		err := s.Export(t.Context(), q, func(e store.Event) error {
+			got = append(got, e)
+			if len(got) != during+1 {
+				return nil
+			}
+			require.NoError(t, s.Forget(t.Context(), "s", before))
+			if !before.IsZero() || seed%2 == 0 {
+				return nil
+			}
+			return sqlite.AddAll(t.Context(), s, events) // the site exists again
+		})
+		next := during/page*page + page // the first event that is not read yet
+		if next < len(want) && (before.IsZero() || want[next].At.Before(before)) {
+			require.ErrorIs(t, err, store.ErrRemoved, "seed %d", seed)
+			require.Equal(t, want[:next], got, "seed %d", seed)
+			cut++
+			continue
+		}
+		require.NoError(t, err, "seed %d", seed)
+		require.Equal(t, want, got, "seed %d", seed)
+		complete++
+	}
+	assert.Greater(t, complete, 10)
+	assert.Greater(t, cut, 10)
+}
+
 // The cost is the number of pages of the file that SQLite visits. An export whose pages of events
 // begin at the start of the range, or of a millisecond, visits those before again.
 func TestTheCostOfAnExportedEventDoesNotDependOnTheirNumber(t *testing.T) {

@@ -48,12 +48,14 @@ func (f *file) failed(ctx context.Context, err error) error {
 	return f.named(err)
 }
 
-// named adds the name of the file to an error that does not have it.
-func (f *file) named(err error) error {
+// named adds the name of the file to an error that has none.
+func (f *file) named(err error) error { return named(f.path, err) }
+
+func named(file string, err error) error {
 	if _, named := errors.AsType[*fileError](err); named {
 		return err
 	}
-	return &fileError{f.path, err}
+	return &fileError{file, err}
 }
 
 // fileError is an error with the name of the file.
@@ -105,9 +107,9 @@ func (f *file) firstDamage() error {
 	return nil
 }
 
-// noteBroken keeps the first error that says that the file is damaged.
+// noteBroken keeps the first error that says that the file is damaged, unless that was reported before.
 func (f *file) noteBroken(err error) {
-	if isDamage(err) && f.broken.Load() == nil {
+	if isNews(err) && f.broken.Load() == nil {
 		err = f.named(err)
 		f.broken.CompareAndSwap(nil, &err)
 	}

@@ -52,8 +52,11 @@ func (c *compactor) forgetSome(ctx context.Context, site string, remove removal)
 		if err == nil && found {
 			more, err = remove(conn, id)
 		}
-		return err
+		return conn.unlessReported(site, err)
 	})
+	if isNews(err) {
+		c.writer.noteReported(ctx, site+"/")
+	}
 	if err != nil { // the writer may still be using more
 		return false, err
 	}

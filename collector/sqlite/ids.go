@@ -45,10 +45,26 @@ type allocator struct {
 	full           atomic.Bool // no block has free IDs; anyone may read it
 }
 
-// reset drops what was read or given in a transaction that is rolled back.
-func (a *allocator) reset() {
+// reset drops what was read or given in a transaction that is rolled back. Before it, full had the given
+// value.
+func (a *allocator) reset(full bool) {
 	a.free = nil
-	a.full.Store(false)
+	a.full.Store(full)
+}
+
+// findFull sets full when the file is opened.
+func (a *allocator) findFull() error {
+	var next sql.NullInt64
+	if err := a.conn.QueryRowContext(background, nextBlock, a.length, a.blocks).Scan(&next); err != nil || next.Valid {
+		return err
+	}
+	var block int64
+	if err := a.conn.QueryRowContext(background, currentBlock).Scan(&block); err != nil {
+		return err
+	}
+	free, err := a.freeOf(block)
+	a.full.Store(err == nil && len(free) == 0)
+	return err
 }
 
 // next returns the ID for a new text.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,6 +48,48 @@ func TestAFileThatHasGivenOutNearlyAllTextIDsTakesEventsAndIsOpenedAgain(t *test
 			sqlite.Settle(t, s)
 			require.NoError(t, s.Close())
 			require.NoError(t, sqlite.Check(t.Context(), file), name)
+		}
+	}
+}
+
+// Earlier versions went on with larger IDs, and stored events that neither they nor this version could read.
+func TestTextsWhoseIDsHaveMoreThan32BitsGetNewOnes(t *testing.T) {
+	t.Parallel()
+	q := store.Query{Site: "s", From: begin.AddDate(-1, 0, 0), To: end.AddDate(1, 0, 0)}
+	for _, version := range []int{5, 7, 8} {
+		for name, which := range map[string]string{"some": "id % 3 = 0", "all, also of sites": "id > 0", "the sites": "value IN ('s', 't')"} {
+			file := goldenFile(t, version)
+			s := open(t, file, midday)
+			sites, err := s.Sites(t.Context())
+			require.NoError(t, err)
+			q.Site = sites[0]
+			want := exported(t, s, q)
+			require.NotEmpty(t, want)
+			require.NoError(t, s.Close())
+
+			file = goldenFile(t, version)
+			enlarge := "INSERT INTO key SELECT id, 'the key of ' || value, 0 FROM text WHERE value IN ('s', 't'); DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece;"
+			columns := []string{"event.site", "event.origin", "event.name", "event.path", "event.referrer", "event.source", "event.medium", "event.campaign", "key.site"}
+			for _, column := range columns {
+				table, column, _ := strings.Cut(column, ".")
+				enlarge += fmt.Sprintf("UPDATE %s SET %s = %[2]s + 5000000000 WHERE %[2]s IN (SELECT id FROM text WHERE %s);", table, column, which)
+			}
+			run(t, file, enlarge+"UPDATE text SET id = id + 5000000000 WHERE "+which)
+			for range 2 {
+				s = open(t, file, midday)
+				require.Equal(t, want, exported(t, s, q), "version %d, %s", version, name)
+				assert.Less(t, sqlite.Scalar[int64](t, s, "SELECT max(id) FROM text"), int64(65536))
+				assert.Zero(t, sqlite.Scalar[int](t, s, "SELECT count(*) FROM block WHERE id > 0"))
+				assert.Zero(t, sqlite.Scalar[int](t, s, "SELECT count(*) FROM key WHERE site NOT IN (SELECT site FROM event)"))
+				sqlite.Settle(t, s)
+				sqlite.Sweep(t, s)
+				require.NoError(t, s.Close())
+				require.NoError(t, sqlite.Check(t.Context(), file), "version %d, %s", version, name)
+			}
+			s = open(t, file, midday)
+			storetest.Add(t, s, numbered(0))
+			require.NoError(t, s.Close())
+			require.NoError(t, sqlite.Check(t.Context(), file))
 		}
 	}
 }
@@ -122,6 +165,51 @@ func TestOnlyEventsWithNewTextsAreRefusedWhenNoIDIsFree(t *testing.T) {
 	assert.True(t, added, "it was not there")
 	require.NoError(t, s.Close())
 	require.NoError(t, sqlite.Check(t.Context(), file))
+}
+
+// No block has free IDs, and all of the current one are in use.
+const noFreeIDs = `INSERT OR IGNORE INTO block WITH RECURSIVE n (id) AS (SELECT 0 UNION ALL SELECT id + 1 FROM n WHERE id < 61439) SELECT id, 0 FROM n;
+	UPDATE block SET free = 0;
+	UPDATE counter SET value = 61439 WHERE name = 'block';
+	INSERT INTO text WITH RECURSIVE n (id) AS (SELECT 61439 << 16 UNION ALL SELECT id + 1 FROM n WHERE id < (61440 << 16) - 1) SELECT id, 'text ' || id FROM n`
+
+func TestAStoreWithoutFreeIDsSaysSoFromItsStart(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	s := open(t, file, midday)
+	storetest.Add(t, s, numbered(0))
+	assert.NoError(t, s.Full())
+	require.NoError(t, s.Close())
+	run(t, file, noFreeIDs)
+	for range 2 {
+		s = open(t, file, midday)
+		assert.ErrorContains(t, s.Full(), "as many different texts", "before an event is refused")
+		storetest.Add(t, s, numbered(0))
+		require.NoError(t, s.Close())
+	}
+	for name, room := range map[string]string{
+		"in the current block": "DELETE FROM text WHERE id = (61439 << 16) + 5",
+		"in another block":     "UPDATE block SET free = 1 WHERE id = 7",
+		"a new block":          "DELETE FROM block WHERE id = 7",
+	} {
+		run(t, file, room)
+		s = open(t, file, midday)
+		assert.NoError(t, s.Full(), name)
+		require.NoError(t, s.Close())
+		run(t, file, noFreeIDs[:strings.Index(noFreeIDs, "INSERT INTO text")]+"INSERT OR IGNORE INTO text VALUES ((61439 << 16) + 5, 'another')")
+	}
+}
+
+func TestATransactionThatFailsLeavesAStoreWithoutFreeIDsFull(t *testing.T) {
+	t.Parallel()
+	s, last := full(t, filepath.Join(t.TempDir(), "events.db"))
+	failed := errors.New("failed")
+	require.ErrorIs(t, sqlite.AddAndFail(t.Context(), s, []store.Event{at(last)}, failed), failed)
+	assert.Error(t, s.Full())
+	require.NoError(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 1)))
+	sqlite.Sweep(t, s)
+	require.ErrorIs(t, sqlite.AddAndFail(t.Context(), s, []store.Event{at(last)}, failed), failed)
+	assert.NoError(t, s.Full())
 }
 
 // Readers know the texts of the IDs that are used again.

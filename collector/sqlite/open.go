@@ -44,6 +44,7 @@ func (s *Store) open(ctx context.Context, cfg *Config) (err error) {
 		planner:    planner{now: cfg.Now, length: cfg.segmentLength, props: segmentProps},
 		compacting: make(turn, 1), forgetting: make(turn, 1), done: make(chan struct{}), unreadable: make(unreadable),
 	}
+	s.reader.noted = s.writer.noteReported
 	s.reader.now, s.reader.pack, s.reader.many = cfg.Now, s.compactor.pack, cfg.segmentLength*lateFactor
 	s.sweeper = newSweeper(s.file, s.writer, s.reader, cfg.Logger)
 	s.backups = &backupNote{file: nameOfNote(s.file.path), logger: cfg.Logger}

@@ -26,10 +26,11 @@ type reader struct {
 	file     *file
 	db       *sql.DB
 	texts    texts
-	damaged  func(of siteDay, segments ...int64) // called with what a report finds damaged
-	decoding chan struct{}                       // has room for the goroutines that decode
-	counting turn                                // held while counting the props of a day
-	views    views                               // reports in progress
+	damaged  func(of siteDay, segments ...int64)  // called with what a report finds damaged
+	noted    func(ctx context.Context, id string) // notes that damage was reported
+	decoding chan struct{}                        // has room for the goroutines that decode
+	counting turn                                 // held while counting the props of a day
+	views    views                                // reports in progress
 
 	now  func() time.Time
 	pack func(context.Context, siteDay) // makes the segments of a day
@@ -103,7 +104,6 @@ type reading struct {
 	site   uint32
 
 	from, to int64 // of q, in milliseconds
-	last     place // of the last event read
 
 	generation func() (int64, error) // of the IDs of texts
 }
@@ -114,14 +114,18 @@ func (rd *reader) read(ctx context.Context, q store.Query, f func(*reading) erro
 	if from >= to {
 		return rd.file.enter(ctx)
 	}
-	return rd.look(ctx, func(r *reading) (err error) {
+	err := rd.look(ctx, func(r *reading) (err error) {
 		var found bool
 		r.q, r.from, r.to = q, from, to
 		if r.site, found, err = r.idOf(q.Site); err != nil || !found {
 			return err
 		}
-		return f(r)
+		return r.unlessReported(f(r))
 	})
+	if isNews(err) {
+		rd.noted(ctx, q.Site+"/")
+	}
+	return err
 }
 
 // look is like view for a caller of the store.
@@ -264,7 +268,7 @@ func (r *reading) sites() (all []uint32, err error) {
 
 func (rd *reader) sites(ctx context.Context) (names []string, err error) {
 	err = rd.look(ctx, func(r *reading) error {
-		ids, err := r.sites()
+		ids, err := r.readableSites()
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func Restore(ctx context.Context, file, backup string, leaveOut []string, record
 	next := file + ".restoring"
 	_ = os.Remove(next) // of a Restore that was interrupted
 	if err := copyTo(ctx, backup, next, leaveOut...); err != nil {
-		return nil, &fileError{backup, err}
+		return nil, named(backup, err)
 	}
 	return replace(file, next)
 }

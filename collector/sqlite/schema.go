@@ -148,7 +148,7 @@ var (
 	errNewer   = errors.New("written by a newer version of the service: install that version or restore a backup")
 )
 
-// migrate migrates the file to the newest version. It refuses files of other programs.
+// migrate migrates the file to the newest version and repairs IDs that are too large. It refuses files of other programs.
 func migrate(ctx context.Context, cfg *Config, db *sql.DB) error {
 	db.SetMaxOpenConns(1)
 	version, err := inspect(ctx, db)
@@ -177,7 +177,7 @@ func migrate(ctx context.Context, cfg *Config, db *sql.DB) error {
 			return fmt.Errorf("the upgrade to version %d failed, and the file has version %d as before: %w", version+1, version, err)
 		}
 	}
-	return nil
+	return renumber(ctx, db)
 }
 
 // inspect returns the version of a collector's file, or 0 for an empty file.

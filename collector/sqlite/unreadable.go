@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,8 +21,9 @@ func (u unreadable) has(of siteDay) bool {
 	return left
 }
 
-// kindUnreadable is the kind of the records of days that were left out. Their IDs are site/day. A later
-// start does not report their damage again, because nothing else would end that.
+// kindUnreadable is the kind of the records of days that were left out. Their IDs are site/day, or site/ for
+// damage of another day that a report or a removal of events has met. A later start does not report their damage again, because
+// nothing else would end that.
 const kindUnreadable = "unreadable"
 
 // unreadableSweep is the ID of such a record about a sweep that met damage.
@@ -57,8 +60,53 @@ func reportOnce(ctx context.Context, rd *reader, w *writer, id string, cause err
 	})
 	if known == 0 {
 		rd.file.noteBroken(cause)
-		_ = w.exec(ctx, "INSERT OR REPLACE INTO record VALUES (?, ?, x'')", kindUnreadable, id) // otherwise the next start reports it again
+		w.noteReported(ctx, id)
 	}
+}
+
+// noteReported adds a record of kindUnreadable. If that fails, the next start reports the damage again.
+func (w *writer) noteReported(ctx context.Context, id string) {
+	_ = w.exec(ctx, "INSERT OR REPLACE INTO record VALUES (?, ?, x'')", kindUnreadable, id)
+}
+
+// errReported marks damage that was reported before.
+var errReported = errors.New("the damage was reported before")
+
+func reported(damage error) error { return fmt.Errorf("%w (%w)", damage, errReported) }
+
+// isNews reports whether an error is damage that was not reported before.
+func isNews(err error) bool { return isDamage(err) && !errors.Is(err, errReported) }
+
+// unlessReported marks an error of a report as reported before if a record of kindUnreadable says so. Which
+// day the report cannot read is not known, but it cannot be made without any day that has a record. The
+// search for a day may read a page of the day before or after.
+func (r *reading) unlessReported(err error) error {
+	if !isDamage(err) {
+		return err
+	}
+	day := func(at int64) string { return r.q.Site + "/" + timeOf(at).Format(time.DateOnly) }
+	known := 0
+	found, _ := r.find(&known, "SELECT 1 FROM record WHERE kind = ? AND (id = ? OR id BETWEEN ? AND ?)",
+		kindUnreadable, r.q.Site+"/", day(r.from-colstore.MsPerDay), day(r.to))
+	if found {
+		return reported(err)
+	}
+	return err
+}
+
+// unlessReported is like that of reading for a removal of events, which cannot be made without any of the
+// site's days either.
+func (c *connection) unlessReported(site string, err error) error {
+	if !isDamage(err) {
+		return err
+	}
+	var known bool
+	_ = c.conn.QueryRowContext(background, "SELECT EXISTS (SELECT 1 FROM record WHERE kind = ? AND id BETWEEN ? AND ?)",
+		kindUnreadable, site+"/", site+"/9").Scan(&known)
+	if known {
+		return reported(err)
+	}
+	return err
 }
 
 // readableSites is like sites. Sites between two damaged pages may be missing.

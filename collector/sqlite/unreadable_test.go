@@ -94,6 +94,9 @@ func TestTheCompactorLeavesOutADayThatCannotBeRead(t *testing.T) {
 				assert.GreaterOrEqual(t, named, 1, log.String())
 				assert.LessOrEqual(t, named, 4*len(texts), "each day once, and perhaps the day beside it: %s", log.String())
 				assert.Regexp(t, `site=[st] day=2026-02-\d\d`, log.String())
+				sites, err := s.Sites(t.Context())
+				require.NoError(t, err)
+				assert.Equal(t, []string{"s", "t"}, sites)
 				if start == 0 {
 					assert.ErrorContains(t, s.Damage(), "malformed")
 				} else {
@@ -102,6 +105,86 @@ func TestTheCompactorLeavesOutADayThatCannotBeRead(t *testing.T) {
 				require.NoError(t, s.Close())
 			}
 		})
+	}
+}
+
+// Each start meets the damage again: a page asks for the figures of the days, and an export for the events.
+func TestDamageThatAnEarlierStartReportedIsNotReportedAgainByReports(t *testing.T) {
+	t.Parallel()
+	days := func(from, to int) store.Query {
+		return store.Query{Site: "s", From: begin.AddDate(0, 0, from-damagedDays), To: begin.AddDate(0, 0, to-damagedDays)}
+	}
+	export := func(s *sqlite.Store, q store.Query) error {
+		return s.Export(t.Context(), q, func(store.Event) error { return nil })
+	}
+	for name, prepare := range map[string]string{
+		"of a day that cannot be precomputed": "DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece; PRAGMA wal_checkpoint(TRUNCATE)",
+		"of a day that was precomputed":       "PRAGMA wal_checkpoint(TRUNCATE)", // only the export meets it
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := manyDays(t)
+			run(t, file, prepare)
+			overwritePage(t, file, queryOf("s", 3, 50))
+			for start := range 4 {
+				s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent})
+				require.NoError(t, err)
+				require.NoError(t, sqlite.TrySettle(t.Context(), s))
+				_, err = s.Series(t.Context(), days(0, damagedDays), store.Day)
+				assert.Equal(t, prepare[:6] == "DELETE", err != nil)
+				require.ErrorContains(t, export(s, days(3, 4)), "malformed")
+				require.ErrorContains(t, export(s, days(0, damagedDays)), "malformed")
+				require.NoError(t, export(s, days(5, damagedDays)))
+				if start == 0 {
+					assert.ErrorContains(t, s.Damage(), "malformed")
+				} else {
+					assert.NoError(t, s.Damage(), "it was known")
+				}
+				require.NoError(t, s.Close())
+			}
+		})
+	}
+}
+
+// Retention tries again at each start.
+func TestDamageThatKeepsEventsFromBeingRemovedIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	file := manyDays(t)
+	overwritePage(t, file, queryOf("s", 3, 50))
+	for start := range 3 {
+		s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent})
+		require.NoError(t, err)
+		require.ErrorContains(t, s.Forget(t.Context(), "s", begin.AddDate(0, 0, 5-damagedDays)), "malformed")
+		require.NoError(t, s.Forget(t.Context(), "t", begin.AddDate(0, 0, 5-damagedDays)))
+		if start == 0 {
+			assert.ErrorContains(t, s.Damage(), "malformed")
+			require.NoError(t, s.Close())
+			run(t, file, "INSERT OR REPLACE INTO record VALUES ('unreadable', 'sweep', x'')") // the sweep reports its own
+			continue
+		}
+		assert.NoError(t, s.Damage(), "it was known")
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestAnotherDamagedDayIsReportedByReports(t *testing.T) {
+	t.Parallel()
+	file := manyDays(t)
+	run(t, file, "DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece; PRAGMA wal_checkpoint(TRUNCATE)")
+	overwritePage(t, file, queryOf("s", 3, 50))
+	for start := range 3 {
+		s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent})
+		require.NoError(t, err)
+		require.NoError(t, sqlite.TrySettle(t.Context(), s))
+		if start == 1 {
+			require.NoError(t, s.Close())
+			overwritePage(t, file, queryOf("s", 9, 50)) // of a day that is precomputed now
+			continue
+		}
+		err = s.Export(t.Context(), store.Query{Site: "s", From: begin.AddDate(0, 0, 9-damagedDays), To: begin}, func(store.Event) error { return nil })
+		assert.Equal(t, start == 2, err != nil)
+		assert.Error(t, s.Damage())
+		require.NoError(t, s.Close())
 	}
 }
 

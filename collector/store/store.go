@@ -178,7 +178,7 @@ type Inspector interface {
 
 // Bounded is implemented by a Store that may have to refuse some events while it stores others.
 type Bounded interface {
-	// Full returns why the store refuses some events, since it has refused one; nil if it refuses none.
+	// Full returns why the store refuses some events; nil if it takes all, as far as it knows.
 	Full() error
 }
 
@@ -198,6 +198,9 @@ type Backlog struct {
 
 // ErrTooLarge is returned for a report that would need too much memory. Request a shorter range.
 var ErrTooLarge = errors.New("store: the report is too large: ask for a shorter range")
+
+// ErrRemoved is returned for an export that lacks events, because they were removed before it has read them.
+var ErrRemoved = errors.New("store: events of the range were removed during the export")
 
 // DuplicateFor is how long the Key of an Event is remembered by default.
 const DuplicateFor = 24 * time.Hour
@@ -258,7 +261,8 @@ type Store interface {
 	Recent(ctx context.Context, q Query, limit int) ([]Event, error)
 
 	// Export calls each for every event, oldest first. Their Key is empty. The cost of an event does
-	// not depend on the number of events before it.
+	// not depend on the number of events before it. If events of the range are removed meanwhile, Export
+	// calls each for them all the same, or returns ErrRemoved.
 	Export(ctx context.Context, q Query, each func(Event) error) error
 
 	// Put adds or replaces a record of a kind, such as "site", and commits it.
