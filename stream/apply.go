@@ -57,7 +57,7 @@ func (l *link) apply(ctx context.Context, want jetstream.StreamConfig, b bounds)
 	defer cancel()
 	s, err := l.js.Stream(ctx, want.Name)
 	if err != nil {
-		return nil, l.refused(want.Name, err)
+		return nil, l.refused(streamInfo, want.Name, err)
 	}
 	info := s.CachedInfo()
 	if other, ok := errors.AsType[*SettingsError](compare(info.Config, want)); ok && other.Fatal() {
@@ -72,7 +72,7 @@ func (l *link) apply(ctx context.Context, want jetstream.StreamConfig, b bounds)
 		return nil, err
 	}
 	if _, err := l.js.UpdateStream(ctx, after); err != nil {
-		return nil, l.refused(want.Name, err)
+		return nil, l.refused(streamUpdate, want.Name, err)
 	}
 	return changes, nil
 }

@@ -49,7 +49,7 @@ func (l *link) lag(ctx context.Context, consumer string) (Lag, error) {
 	defer cancel()
 	s, err := l.js.Stream(ctx, l.cfg.Name)
 	if err != nil {
-		return Lag{}, l.refused(l.cfg.Name, err)
+		return Lag{}, l.refused(streamInfo, l.cfg.Name, err)
 	}
 	info := s.CachedInfo()
 	is := Lag{

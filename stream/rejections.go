@@ -46,7 +46,7 @@ func OpenRejections(ctx context.Context, cfg Config) (*Rejections, error) {
 	s, err := link.js.Stream(ctx, link.cfg.rejectedName())
 	if err != nil {
 		defer link.close()
-		return nil, link.refused(link.cfg.rejectedName(), err)
+		return nil, link.refused(streamInfo, link.cfg.rejectedName(), err)
 	}
 	return &Rejections{link, s}, nil
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -114,9 +113,6 @@ func (l *link) ensure(ctx context.Context, want jetstream.StreamConfig) error {
 	}
 	return fmt.Errorf("stream: NATS stream %q: %w", want.Name, err)
 }
-
-// forbidden reports whether the last error of the connection is a missing permission.
-func (l *link) forbidden() bool { return errors.Is(l.nc.LastError(), nats.ErrPermissionViolation) }
 
 // follow returns an error of compare if the link cannot use the stream. It logs other differences,
 // and the same ones once, because an operator may change a stream before or after the programs.

@@ -190,8 +190,8 @@ func (p *publisher) explain(err error) error {
 		return fmt.Errorf("stream: no NATS stream answers for %q: it has no leader or is deleted: %w", p.cfg.Subject, err)
 	case errors.As(err, &api):
 		return fmt.Errorf("stream: NATS does not accept the event: %w", err)
-	case errors.Is(err, jetstream.ErrAsyncPublishTimeout) && p.forbidden():
-		return fmt.Errorf("stream: %w", p.nc.LastError())
+	case errors.Is(err, jetstream.ErrAsyncPublishTimeout):
+		err = cmp.Or(p.denied(p.cfg.Subject), err)
 	}
 	return fmt.Errorf("stream: %w", err)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -153,4 +154,23 @@ func TestDoctorNamesEachPermissionThatIsMissing(t *testing.T) {
 func publishAs(t *testing.T, s *server.Server, user, password string, n int) {
 	t.Helper()
 	publish(t, "nats://"+user+":"+password+"@"+s.Addr().String(), n)
+}
+
+// A stream without a leader does not answer, and the user of a relay may not ask for the account either.
+func TestDoctorFailsIfTheStreamDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	s := startNATSServer(t, documentedUsers(t), func(o *server.Options) {
+		o.JetStream = false
+		o.Users = append(o.Users, &server.User{Username: "silent", Password: "s"})
+	})
+	silent, err := nats.Connect("nats://silent:s@" + s.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(silent.Close)
+	_, err = silent.Subscribe("$JS.API.>", func(*nats.Msg) {})
+	require.NoError(t, err)
+	require.NoError(t, silent.Flush())
+	findings, status := examined(t, at(s, footfalltest.NewAPI(t)).as("relay", "r"))
+	assert.Equal(t, 1, status)
+	checked(t, findings, "JetStream", doctor.Skipped, "no permission", "")
+	checked(t, findings, "stream", doctor.Bad, `NATS stream "FOOTFALL": context deadline exceeded`, "NATS is connected and does not answer")
 }

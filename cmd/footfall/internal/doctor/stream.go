@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
@@ -18,19 +19,28 @@ import (
 // streams compares the streams with the settings, and reports what is in the stream of events, who
 // takes it and what keeps it.
 func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
-	cfg := x.Stream
-	cfg.Conn, cfg.Logger = js.Conn(), slog.New(slog.DiscardHandler)
-	err := x.denials.during(ctx, func(ctx context.Context) error { return stream.Check(ctx, cfg) })
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		x.diagnose("stream", Skipped, err)
-		return
-	}
 	var s jetstream.Stream
-	problem := x.denials.during(ctx, func(ctx context.Context) (err error) { s, err = js.Stream(ctx, cfg.Name); return err })
-	if isDenied(problem) {
-		x.add("stream", Skipped, "the user has no permission to read it; a program that only publishes needs none", "to check the stream, give the user permission to publish to $JS.API.STREAM.INFO."+cfg.Name)
-		return
+	err := x.denials.during(ctx, func(ctx context.Context) (err error) { s, err = js.Stream(ctx, x.Stream.Name); return err })
+	switch {
+	case err == nil:
+		x.compare(ctx, js.Conn())
+		x.replicas(s.CachedInfo())
+		x.fill(s.CachedInfo())
+		x.lag(ctx, s)
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		x.diagnose("stream", Skipped, fmt.Errorf("NATS stream %q: %w", x.Stream.Name, err))
+	case isDenied(err):
+		x.add("stream", Skipped, "the user has no permission to read it; a program that only publishes needs none", "to check the stream, give the user permission to publish to $JS.API.STREAM.INFO."+x.Stream.Name)
+	default:
+		x.diagnose("stream", Bad, fmt.Errorf("NATS stream %q: %w", x.Stream.Name, err))
 	}
+}
+
+// compare reports what differs between the streams and the settings.
+func (x *NATSExam) compare(ctx context.Context, nc *nats.Conn) {
+	cfg := x.Stream
+	cfg.Conn, cfg.Logger = nc, slog.New(slog.DiscardHandler)
+	err := x.denials.during(ctx, func(ctx context.Context) error { return stream.Check(ctx, cfg) })
 	same := true
 	for _, e := range shell.Each(err) {
 		other, different := errors.AsType[*stream.SettingsError](e)
@@ -46,12 +56,6 @@ func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
 	}
 	if same {
 		x.add("stream", Good, "has the settings of -stream, -subject, -replicas and the other flags", "")
-	}
-	if problem == nil {
-		info := s.CachedInfo()
-		x.replicas(info)
-		x.fill(info)
-		x.lag(ctx, s)
 	}
 }
 
