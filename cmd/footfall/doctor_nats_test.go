@@ -182,6 +182,14 @@ func TestDoctorCountsReplicas(t *testing.T) {
 	checked(t, findings, "replicas", doctor.Warn, "2 of 3 current, leader n", "start these servers")
 	assert.Contains(t, findings["replicas"].Found, "offline or behind: n2")
 	checked(t, findings, "NATS "+urls[2], doctor.Warn, "no servers available", "check host and port")
+	nodes[1].Shutdown()
+	var status int
+	require.Eventually(t, func() bool {
+		findings, status = examined(t, e)
+		return strings.HasPrefix(findings["replicas"].Found, "the stream has no leader")
+	}, patience, 100*time.Millisecond)
+	checked(t, findings, "replicas", doctor.Bad, "NATS accepts no events; offline or behind: n", "a majority of them must run")
+	assert.Equal(t, 1, status)
 }
 
 func TestDoctorSaysThatItCouldNotSend(t *testing.T) {

@@ -61,27 +61,54 @@ func (x *NATSExam) compare(ctx context.Context, nc *nats.Conn) {
 
 // replicas reports which servers keep the events.
 func (x *NATSExam) replicas(info *jetstream.StreamInfo) {
-	if info.Config.Replicas == 1 {
+	want, c := info.Config.Replicas, info.Cluster
+	switch {
+	case c != nil && c.Leader == "":
+		x.add("replicas", Bad, "the stream has no leader, and NATS accepts no events"+behind(c),
+			"start the servers that keep it: a majority of them must run. After a change of -replicas that was not settled, start the server that was its leader")
+		return
+	case want == 1:
 		x.add("replicas", Warn, "1: events are lost with the disk of their server", "for a fleet, run three servers and set -replicas 3, with footfall stream apply -replicas 3 for a stream that exists")
 		return
+	case c == nil:
+		c = &jetstream.ClusterInfo{}
 	}
-	var behind []string
-	leader := ""
-	if info.Cluster != nil {
-		leader = info.Cluster.Leader
-		for _, p := range info.Cluster.Replicas {
-			if p.Offline || !p.Current {
-				behind = append(behind, p.Name)
-			}
+	current := 1 // the leader
+	for _, p := range c.Replicas {
+		if isCurrent(p) {
+			current++
 		}
 	}
-	if len(behind) == 0 {
-		x.add("replicas", Good, fmt.Sprintf("%d current, leader %s", info.Config.Replicas, leader), "")
-		return
+	found := fmt.Sprintf("%d of %d current, leader %s", current, want, c.Leader)
+	level, remedy := Warn, "start these servers, or wait until they have caught up: without a majority, NATS accepts no events"
+	if current <= want/2 {
+		level, found = Bad, found+", and NATS accepts no events"
 	}
-	x.add("replicas", Warn, fmt.Sprintf("%d of %d current, leader %s; offline or behind: %s", info.Config.Replicas-len(behind), info.Config.Replicas, leader, strings.Join(behind, ", ")),
-		"start these servers, or wait until they have caught up: without a majority, NATS accepts no events")
+	switch {
+	case c.Desired != nil:
+		x.add("replicas", level, found+"; a change of the replicas is not settled"+behind(c), "wait half a minute, and ask again: if the leader stops before, the stream has none until that server is back")
+	case current < want:
+		x.add("replicas", level, found+behind(c), remedy)
+	default:
+		x.add("replicas", Good, fmt.Sprintf("%d current, leader %s", current, c.Leader), "")
+	}
 }
+
+// behind lists the servers that do not have all events.
+func behind(c *jetstream.ClusterInfo) string {
+	var names []string
+	for _, p := range c.Replicas {
+		if !isCurrent(p) {
+			names = append(names, p.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "; offline or behind: " + strings.Join(names, ", ")
+}
+
+func isCurrent(p *jetstream.PeerInfo) bool { return p.Current && !p.Offline }
 
 // fill reports how full the stream is.
 func (x *NATSExam) fill(info *jetstream.StreamInfo) {
