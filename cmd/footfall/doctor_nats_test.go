@@ -153,14 +153,15 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 	checked(t, findings, "FOOTFALL_NATS_USER", doctor.Good, "shop (from the environment)", "")
 }
 
-func TestDoctorCountsReplicas(t *testing.T) {
-	t.Parallel()
+// startNATSCluster starts three servers that a test may shut down.
+func startNATSCluster(t *testing.T) (nodes []*server.Server, urls []string) {
+	t.Helper()
 	ports, routes := make([]string, 3), make([]string, 3)
 	for i := range ports {
 		ports[i] = freeAddress(t)
 		routes[i] = "nats://" + ports[i]
 	}
-	nodes, urls := make([]*server.Server, 3), make([]string, 3)
+	nodes, urls = make([]*server.Server, 3), make([]string, 3)
 	for i := range nodes {
 		nodes[i] = startNATSServer(t, func(o *server.Options) {
 			o.ServerName, o.Cluster = fmt.Sprintf("n%d", i), server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: portOf(t, ports[i])}
@@ -168,6 +169,12 @@ func TestDoctorCountsReplicas(t *testing.T) {
 		})
 		urls[i] = nodes[i].ClientURL()
 	}
+	return nodes, urls
+}
+
+func TestDoctorCountsReplicas(t *testing.T) {
+	t.Parallel()
+	nodes, urls := startNATSCluster(t)
 	e := envOf(footfalltest.NewAPI(t).URL).with("FOOTFALL_NATS_URL", strings.Join(urls, ","))
 	p, base := relayed(t, e)
 	require.Eventually(t, func() bool { status, _ := get(t, base, "/readyz"); return status == 200 }, patience, 50*time.Millisecond)

@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/doctor"
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
@@ -57,4 +60,19 @@ func TestStreamInfoShowsWhatIsInTheStreams(t *testing.T) {
 	assert.Positive(t, is.RejectedBytes)
 	is.RejectedBytes = 0
 	assert.Equal(t, streamInfo{MaxBytes: 1 << 30, MaxAgeSeconds: 604800, Replicas: 1, Rejected: 1, RejectedMaxBytes: 64 << 20}, is)
+}
+
+func TestStreamApplyWaitsUntilTheReplicasAreSettled(t *testing.T) {
+	t.Parallel()
+	_, urls := startNATSCluster(t)
+	e := envOf(footfalltest.NewAPI(t).URL).with("FOOTFALL_NATS_URL", strings.Join(urls, ","))
+	p, base := relayed(t, e, "-replicas", "1")
+	require.Eventually(t, func() bool { status, _ := get(t, base, "/readyz"); return status == 200 }, patience, 50*time.Millisecond)
+	got := run(t, e, "stream", "apply", "-replicas", "3")
+	assert.Equal(t, 0, got.status, "%+v", got)
+	assert.Equal(t, "FOOTFALL: replicas was 1, is 3\nFOOTFALL_REJECTED: replicas was 1, is 3\n", got.out)
+	assert.Regexp(t, "(?s)waiting until NATS has settled the replicas.*the replicas are settled", got.err)
+	findings, _ := examined(t, e)
+	checked(t, findings, "replicas", doctor.Good, "3 current, leader n", "")
+	assert.Equal(t, 0, p.stop().status)
 }

@@ -33,7 +33,7 @@ func (s *Servers) remedy(err error) string {
 	case api != nil:
 		return apiRemedy(api.ErrorCode)
 	case !network && errors.Is(err, context.DeadlineExceeded):
-		return "NATS is connected and does not answer: see that a majority of the servers runs, and look at their log"
+		return "NATS is connected and does not answer: see that a majority of the servers runs, and, if the replicas of the stream were being changed, the server that was its leader; look at their log"
 	case unknown:
 		return "no DNS server knows the host: check the host in " + s.flag
 	}
