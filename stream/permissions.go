@@ -10,6 +10,17 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
+// denial is an error of NATS about a permission that the user needs and does not have.
+type denial struct{ error }
+
+func (d denial) Unwrap() error { return d.error }
+
+// isDenied reports whether err is a denial. Another error may contain an old one of the connection.
+func isDenied(err error) bool {
+	_, ok := errors.AsType[denial](err)
+	return ok
+}
+
 // reason returns why a request failed whose error is err. NATS does not answer a request that the user may
 // not make: it reports an error of the connection, and the request times out.
 func (l *link) reason(err error, subject string) error {
@@ -24,8 +35,8 @@ func (l *link) reason(err error, subject string) error {
 	return err
 }
 
-// denied returns the last error of the connection if it is that the user may not publish to the subject, or
-// may not receive answers. An error about another subject says nothing about this one.
+// denied returns a denial if the last error of the connection is that the user may not publish to the
+// subject, or may not receive answers. An error about another subject says nothing about this one.
 func (l *link) denied(subject string) error {
 	last := l.nc.LastError()
 	if !errors.Is(last, nats.ErrPermissionViolation) {
@@ -34,7 +45,7 @@ func (l *link) denied(subject string) error {
 	inbox := cmp.Or(l.nc.Opts.InboxPrefix, "_INBOX")
 	for _, text := range []string{fmt.Sprintf("Publish to %q", subject), `Subscription to "` + inbox + "."} {
 		if strings.Contains(last.Error(), text) {
-			return last
+			return denial{last}
 		}
 	}
 	return nil
@@ -43,9 +54,11 @@ func (l *link) denied(subject string) error {
 // forbidden reports whether the last error of the connection is a missing permission.
 func (l *link) forbidden() bool { return errors.Is(l.nc.LastError(), nats.ErrPermissionViolation) }
 
-// Subjects of requests to JetStream, without the name of the stream.
+// Subjects of requests to JetStream, without the names of the stream and of the consumer.
 const (
-	streamInfo   = "$JS.API.STREAM.INFO."
-	streamCreate = "$JS.API.STREAM.CREATE."
-	streamUpdate = "$JS.API.STREAM.UPDATE."
+	streamInfo     = "$JS.API.STREAM.INFO."
+	streamCreate   = "$JS.API.STREAM.CREATE."
+	streamUpdate   = "$JS.API.STREAM.UPDATE."
+	consumerCreate = "$JS.API.CONSUMER.CREATE."
+	consumerNext   = "$JS.API.CONSUMER.MSG.NEXT."
 )

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -36,7 +35,7 @@ const settleEvery = 250 * time.Millisecond
 func (l *link) settle(ctx context.Context, name string) error {
 	for {
 		done, err := l.settled(ctx, name)
-		if done || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, nats.ErrPermissionViolation) {
+		if done || errors.Is(err, jetstream.ErrStreamNotFound) || isDenied(err) {
 			return err
 		}
 		select {

@@ -187,7 +187,7 @@ func (p *publisher) explain(err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
 		p.checked.Store(false) // the stream may be deleted
-		return fmt.Errorf("stream: no NATS stream answers for %q: it has no leader or is deleted: %w", p.cfg.Subject, err)
+		return fmt.Errorf("stream: no NATS stream answers for %q: it does not exist or has no leader: %w", p.cfg.Subject, err)
 	case errors.As(err, &api):
 		return fmt.Errorf("stream: NATS does not accept the event: %w", err)
 	case errors.Is(err, jetstream.ErrAsyncPublishTimeout):

@@ -115,7 +115,7 @@ func TestAnAccountThatMayOnlyPublishDoesSo(t *testing.T) {
 	tr := open(t, quick(log), cfg)
 	publish(t, tr, 10)
 	assert.Equal(t, uint64(10), tr.Stats().Stored)
-	assert.Contains(t, log.String(), "may neither create nor read the stream")
+	assert.Contains(t, log.String(), "the account of NATS may not read the stream")
 }
 
 func TestAProgramStartsWhileNATSIsAway(t *testing.T) {

@@ -28,12 +28,23 @@ func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
 		x.fill(s.CachedInfo())
 		x.lag(ctx, s)
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		x.diagnose("stream", Skipped, fmt.Errorf("NATS stream %q: %w", x.Stream.Name, err))
+		x.absent(ctx, js.Conn())
 	case isDenied(err):
 		x.add("stream", Skipped, "the user has no permission to read it; a program that only publishes needs none", "to check the stream, give the user permission to publish to $JS.API.STREAM.INFO."+x.Stream.Name)
 	default:
 		x.diagnose("stream", Bad, fmt.Errorf("NATS stream %q: %w", x.Stream.Name, err))
 	}
+}
+
+// absent reports that there is no stream. A user who may not create it has to wait for another one.
+func (x *NATSExam) absent(ctx context.Context, nc *nats.Conn) {
+	found := fmt.Sprintf("there is no NATS stream %q", x.Stream.Name)
+	create := try{subject: "$JS.API.STREAM.CREATE." + x.Stream.Name, data: broken}
+	if permitted(ctx, nc, create) != nil {
+		x.add("stream", Bad, found+", and the user may not create it", "start a relay, whose user creates it, or correct -stream")
+		return
+	}
+	x.add("stream", Skipped, found+" yet", "a relay or a program that uses stream.Open creates it: start one, or correct -stream")
 }
 
 // compare reports what differs between the streams and the settings.
