@@ -31,7 +31,9 @@ func (r *Relay) fetch(ctx context.Context) error {
 	for failures := 0; ctx.Err() == nil; {
 		var err error
 		if from == nil {
-			from, err = r.consumer(ctx)
+			if from, err = r.consumer(ctx); err == nil {
+				err = r.mayAcknowledge(ctx)
+			}
 		} else if !from.born.Equal(r.link.born()) {
 			err = errOtherStream
 		}
@@ -39,11 +41,14 @@ func (r *Relay) fetch(ctx context.Context) error {
 			r.trouble.Store(nil)
 			err = r.fetchSome(ctx, from)
 		}
-		if err == nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
 			r.logFetch(&failures, nil)
 			continue
 		}
-		if isMistake(err) {
+		if isMistake(err) || isDenied(err) {
 			return err
 		}
 		from = nil // it may be deleted
@@ -106,6 +111,9 @@ func (r *Relay) fetchSome(ctx context.Context, from *origin) error {
 		return err
 	}
 	if !some && time.Since(began) > fetchWait+fetchWait/2 {
+		if denied := r.link.denied(r.subject(consumerNext)); denied != nil {
+			return r.about(denied)
+		}
 		return errSilent
 	}
 	r.link.worked()
@@ -196,10 +204,33 @@ func (r *Relay) confirm(ctx context.Context, from *origin, m jetstream.Msg) erro
 		from.confirmed = time.Now()
 		return nil
 	}
-	if denied := r.link.nc.LastError(); r.link.forbidden() && strings.Contains(denied.Error(), ackPrefix) {
-		return fmt.Errorf(`%w, and NATS would deliver them again and again: %w: give its user permission to publish to "%s>"`, ErrAckDenied, denied, ackPrefix)
+	if denied := r.ackDenied(); denied != nil {
+		return denied
 	}
 	return fmt.Errorf("stream: NATS does not confirm that it gets the relay's acknowledgements: %w", err)
+}
+
+// mayAcknowledge returns an error if the user of the relay may not acknowledge events, before there are
+// any. It extends position 0, which is no message. The server says that it may not before it answers a ping.
+func (r *Relay) mayAcknowledge(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
+	defer cancel()
+	if err := r.link.nc.Publish(r.subject(ackPrefix)+".1.0.0.0.0", []byte(inProgress)); err != nil {
+		return err
+	}
+	if err := r.link.nc.FlushWithContext(ctx); err != nil {
+		return err
+	}
+	return r.ackDenied()
+}
+
+// ackDenied returns an error if NATS has said last that the user of the relay may not acknowledge events.
+func (r *Relay) ackDenied() error {
+	denied := r.link.nc.LastError()
+	if !r.link.forbidden() || !strings.Contains(denied.Error(), ackPrefix) {
+		return nil
+	}
+	return fmt.Errorf(`%w, and NATS would deliver them again and again: %w: give its user permission to publish to "%s>"`, ErrAckDenied, denied, ackPrefix)
 }
 
 // ErrAckDenied is wrapped by the error of a [Relay] whose user may not acknowledge events.
