@@ -59,6 +59,7 @@ const (
 	streamInfo     = "$JS.API.STREAM.INFO."
 	streamCreate   = "$JS.API.STREAM.CREATE."
 	streamUpdate   = "$JS.API.STREAM.UPDATE."
+	consumerInfo   = "$JS.API.CONSUMER.INFO."
 	consumerCreate = "$JS.API.CONSUMER.CREATE."
 	consumerNext   = "$JS.API.CONSUMER.MSG.NEXT."
 )
