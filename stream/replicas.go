@@ -14,7 +14,7 @@ import (
 // has no leader while its former leader is stopped. The error says which stream is not settled when ctx
 // ends, or why AwaitReplicas cannot know. A stream of rejected events may be missing.
 func AwaitReplicas(ctx context.Context, cfg Config) error {
-	link, err := open(cfg, "footfall stream apply")
+	link, err := openExisting(cfg)
 	if err != nil {
 		return err
 	}

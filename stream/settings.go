@@ -78,7 +78,7 @@ func (c *Config) wantedRejected() jetstream.StreamConfig {
 		MaxMsgs:     -1,
 		MaxBytes:    c.RejectedMaxBytes,
 		MaxAge:      max(c.RejectedMaxAge, 0),
-		Duplicates:  c.DuplicateWindow,
+		Duplicates:  within(c.RejectedMaxAge, c.DuplicateWindow),
 	}
 }
 

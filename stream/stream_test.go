@@ -220,8 +220,8 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, field := range []string{"BaseURL", "Replicas", "AckWait", "MaxAckPending", "MaxHeld", "Rate", "StopTimeout"} {
 		require.ErrorContains(t, err, field)
 	}
-	_, err = stream.Open(quick(&footfalltest.Log{}), stream.Config{MaxAge: time.Minute})
-	require.ErrorContains(t, err, "longer than MaxAge")
+	_, err = stream.Open(quick(&footfalltest.Log{}), stream.Config{MaxAge: time.Minute, DuplicateWindow: time.Hour})
+	require.ErrorContains(t, err, "longer than MaxAge, 1m0s,")
 }
 
 func TestAnAddressThatIsNoneIsAnErrorWithoutItsPassword(t *testing.T) {

@@ -45,7 +45,7 @@ type appliedChange struct {
 // applyBounds changes the streams, and prints the changes, also those before an error.
 func applyBounds(ctx context.Context, c *cli.Command, stdout, stderr io.Writer) error {
 	v := shell.Read(c)
-	s, cfg := natsconn.Read(v), natsconn.ReadStream(v)
+	s, cfg := natsconn.Read(v), natsconn.ReadBounds(v)
 	s.Require(v, "")
 	if !natsconn.BoundsGiven(cfg) {
 		v.Problem("which bound? give at least one, such as -max-bytes 2GiB; %s -help lists them", c.FullName())

@@ -94,3 +94,24 @@ func TestStreamApplyWaitsUntilTheReplicasAreSettled(t *testing.T) {
 	checked(t, findings, "replicas", doctor.Good, "3 current, leader n", "")
 	assert.Equal(t, 0, p.stop().status)
 }
+
+func TestStreamApplyNamesTheFlagThatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := startNATSServer(t)
+	e := at(s, footfalltest.NewAPI(t))
+	delete(e, "FOOTFALL_NATS_REPLICAS")
+	publish(t, s.ClientURL(), 1)
+	for _, args := range [][]string{{"-max-age", "200h"}, {"-duplicate-window", "190h"}} {
+		got := run(t, e, append([]string{"stream", "apply"}, args...)...)
+		assert.Equal(t, 0, got.status, "%+v", got)
+	}
+	for want, args := range map[string][]string{
+		"footfall: -duplicate-window: 201h0m0s is longer than the max age": {"-duplicate-window", "201h"},
+		"footfall: -max-age: 1s is less than the duplicate window":         {"-max-age", "1s"},
+	} {
+		got := run(t, e, append([]string{"stream", "apply"}, args...)...)
+		assert.Equal(t, 1, got.status, "%+v", got)
+		assert.Contains(t, got.err, want)
+		assert.NotContains(t, got.err, "check host and port")
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 	"github.com/footfall-dev/footfall/stream"
 )
@@ -92,6 +93,11 @@ func (e *explained) Unwrap() error { return e.err }
 func (s *Servers) Explain(err error) error {
 	if _, known := errors.AsType[*explained](err); err == nil || known || errors.Is(err, context.Canceled) {
 		return err
+	}
+	if wrong, ok := errors.AsType[*footfall.FieldError](err); ok { // a bound that a stream cannot get
+		if flag := flagOf[strings.TrimPrefix(wrong.Field, "stream.Config.")]; flag != "" {
+			return fmt.Errorf("-%s: %s", flag, wrong.Reason)
+		}
 	}
 	found, remedy := s.Diagnose(err)
 	if _, different := errors.AsType[*stream.SettingsError](err); different {
