@@ -99,3 +99,16 @@ func TestReadySaysFromTheStartWhyARelayTakesNoEvents(t *testing.T) {
 	}, patience, time.Microsecond)
 	require.ErrorIs(t, err, nats.ErrNoResponders)
 }
+
+// NATS does not answer the request, so the relay waits for it first.
+func TestARelayThatMayNotReadTheStreamOfRejectedEventsDelivers(t *testing.T) {
+	t.Parallel()
+	s, api := startServer(t, func(o *server.Options) { o.Users = users("$JS.API.STREAM.INFO.FOOTFALL_REJECTED") }), footfalltest.NewAPI(t)
+	cfg := single(s.ClientURL())
+	cfg.Timeout, cfg.Options = 300*time.Millisecond, []nats.Option{nats.UserInfo("relay", "r")}
+	r := relay(t, api, cfg, stream.RelayConfig{})
+	publish(t, open(t, quick(&footfalltest.Log{}), cfg), 10)
+	arrive(t, api, 10)
+	_, err := r.Lag(t.Context())
+	require.ErrorContains(t, err, `Publish to "$JS.API.STREAM.INFO.FOOTFALL_REJECTED"`)
+}

@@ -265,11 +265,11 @@ func (r *Relay) consumer(ctx context.Context) (*origin, error) {
 		return nil, err
 	}
 	born := r.link.born()
-	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
-	defer cancel()
 	if err := r.link.ensureRejected(ctx); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout) // not the one in which ensureRejected may have waited
+	defer cancel()
 	c, err := r.link.js.CreateOrUpdateConsumer(ctx, r.link.cfg.Name, jetstream.ConsumerConfig{
 		Durable:       r.cfg.Consumer,
 		Description:   "Relays of Footfall",
