@@ -141,7 +141,7 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 	program := e(forbidden.ClientURL()).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret")
 	findings, status = examined(t, program)
 	assert.Equal(t, 1, status, "a relay may do nothing")
-	checked(t, findings, "permission", doctor.Bad, "", "$JS.API.>")
+	checked(t, findings, "permission", doctor.Bad, "", "give the user permission to publish to footfall.events.rejected")
 	delete(program, "FOOTFALL_API_KEY")
 	delete(program, "FOOTFALL_BASE_URL")
 	findings, status = examined(t, program)

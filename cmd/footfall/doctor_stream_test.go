@@ -146,7 +146,7 @@ func TestDoctorNamesEachPermissionThatIsMissing(t *testing.T) {
 		publishAs(t, s, "operator", "o", 3)
 		findings, status := examined(t, at(s, api).as(row.user, row.user[:1]))
 		assert.Equal(t, 1, status, subject)
-		checked(t, findings, "permission", doctor.Bad, row.lost+": permissions violation", "give the user permission for it")
+		checked(t, findings, "permission", doctor.Bad, row.lost+": permissions violation", "give the user permission to publish to "+subject)
 		assert.Equal(t, 3, messages(t, "nats://operator:o@"+s.Addr().String(), "FOOTFALL"), "doctor stores and takes nothing")
 	}
 }
