@@ -71,7 +71,7 @@ func TestDoctorWarnsAboutSyncInterval(t *testing.T) {
 	e := at(s, api)
 	findings, status := examined(t, e)
 	assert.Equal(t, 0, status, "a warning")
-	checked(t, findings, "sync_interval", doctor.Warn, "unknown: only the monitoring port of NATS reports it; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
+	checked(t, findings, "sync_interval", doctor.Skipped, "unknown: only the monitoring port of NATS reports it; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
 	assert.Contains(t, findings["sync_interval"].Remedy, "-nats-monitor")
 	findings, _ = examined(t, e, "-nats-monitor", monitorOf(s))
 	checked(t, findings, "sync_interval "+monitorOf(s), doctor.Warn, "2m0s: a power cut may lose events", "set jetstream { sync_interval: always }")
@@ -98,7 +98,8 @@ func TestDoctorOfAProgramThatPublishesNeedsNoKey(t *testing.T) {
 	assert.NotContains(t, findings, "API")
 	findings, status = examined(t, e.with("FOOTFALL_SITE_ID", ""))
 	assert.Equal(t, 2, status)
-	checked(t, findings, "FOOTFALL_SITE_ID", doctor.Bad, "not set", "footfall sites")
+	checked(t, findings, "FOOTFALL_SITE_ID", doctor.Bad, "not set", "set it to the id of a site, as the dashboard shows it")
+	assert.NotContains(t, findings["FOOTFALL_SITE_ID"].Remedy, "footfall sites", "it needs a key")
 
 	api := footfalltest.NewAPI(t)
 	findings, status = examined(t, at(s, api).with("FOOTFALL_SITE_ID", ""))

@@ -19,7 +19,7 @@ func (s *Servers) remedy(err error) string {
 	if text := tlsRemedy(err); text != "" {
 		return text
 	}
-	_, unknown := errors.AsType[*net.DNSError](err)
+	lookup, unresolved := errors.AsType[*net.DNSError](err)
 	_, network := errors.AsType[*net.OpError](err)
 	api, _ := errors.AsType[*jetstream.APIError](err)
 	switch {
@@ -37,8 +37,10 @@ func (s *Servers) remedy(err error) string {
 		return apiRemedy(api.ErrorCode)
 	case !network && errors.Is(err, context.DeadlineExceeded):
 		return "NATS is connected and does not answer: see that a majority of the servers runs, and, if the replicas of the stream were being changed, the server that was its leader; look at their log"
-	case unknown:
+	case unresolved && lookup.IsNotFound:
 		return "no DNS server knows the host: check the host in " + s.flag
+	case unresolved:
+		return "check the DNS server of this machine or container, and the host in " + s.flag
 	}
 	return "check host and port in " + s.flag + ", that the servers run and listen there, and firewalls"
 }

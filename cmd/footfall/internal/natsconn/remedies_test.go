@@ -30,6 +30,8 @@ func TestARemedyFitsTheErrorOfNATS(t *testing.T) {
 		"the log of the NATS server":                         api(10999),
 		"NATS is connected and does not answer":              fmt.Errorf("stream: %w", context.DeadlineExceeded),
 		"check host and port in -nats or FOOTFALL_NATS_URL":  nats.ErrNoServers,
+		"no DNS server knows the host":                       &net.DNSError{Err: "no such host", IsNotFound: true},
+		"check the DNS server of this machine":               &net.DNSError{Err: "i/o timeout", IsTimeout: true},
 		"and firewalls":                                      &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
 	} {
 		found, remedy := s.Diagnose(err)
