@@ -167,6 +167,9 @@ func (x *NATSExam) lag(ctx context.Context, s jetstream.Stream) {
 	case missing && state.Consumers > 0:
 		x.foreign(ctx, s)
 		return
+	case err != nil && !missing && !isDenied(err):
+		x.diagnose("lag", Bad, fmt.Errorf("%s, and the consumer %q of the relays does not answer: %w", found, x.Consumer, err))
+		return
 	case missing && state.Msgs > 0:
 		x.add("lag", Warn, found+", and no relay has connected yet", "start a relay, such as footfall relay")
 		return

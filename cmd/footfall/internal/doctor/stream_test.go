@@ -5,14 +5,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/footfall-dev/footfall/cmd/footfall/internal/natsconn"
 )
+
+// A consumer has replicas of its own, and may have no leader while the stream has one.
+func TestAConsumerThatDoesNotAnswerIsAFailure(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]Level{
+		context.DeadlineExceeded:    Bad,
+		nats.ErrPermissionViolation: Good,
+	} {
+		x := &NATSExam{Report: &Report{OK: true}, Servers: &natsconn.Servers{}, Consumer: "footfall-relay"}
+		s := &oldStream{err: err}
+		x.lag(t.Context(), s)
+		assert.Equal(t, want, x.Findings[0].Level, "%v", err)
+		assert.Equal(t, want != Bad, x.OK)
+	}
+}
 
 // oldStream is a stream whose oldest event waits for a while.
 type oldStream struct {
 	jetstream.Stream // nil
 	age              time.Duration
+	err              error // of the consumer
 }
 
 func (s *oldStream) CachedInfo() *jetstream.StreamInfo {
@@ -21,7 +40,7 @@ func (s *oldStream) CachedInfo() *jetstream.StreamInfo {
 }
 
 func (s *oldStream) Consumer(context.Context, string) (jetstream.Consumer, error) {
-	return &oldConsumer{}, nil
+	return &oldConsumer{}, s.err
 }
 
 type oldConsumer struct{ jetstream.Consumer }
