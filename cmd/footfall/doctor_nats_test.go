@@ -155,7 +155,7 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 }
 
 // startNATSCluster starts three servers that a test may shut down.
-func startNATSCluster(t *testing.T) (nodes []*server.Server, urls []string) {
+func startNATSCluster(t *testing.T, change ...func(*server.Options)) (nodes []*server.Server, urls []string) {
 	t.Helper()
 	ports, routes := make([]string, 3), make([]string, 3)
 	for i := range ports {
@@ -167,6 +167,9 @@ func startNATSCluster(t *testing.T) (nodes []*server.Server, urls []string) {
 		nodes[i] = startNATSServer(t, func(o *server.Options) {
 			o.ServerName, o.Cluster = fmt.Sprintf("n%d", i), server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: portOf(t, ports[i])}
 			o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
+			for _, c := range change {
+				c(o)
+			}
 		})
 		urls[i] = nodes[i].ClientURL()
 	}
@@ -190,13 +193,26 @@ func TestDoctorCountsReplicas(t *testing.T) {
 	checked(t, findings, "replicas", doctor.Warn, "2 of 3 current, leader n", "start these servers")
 	assert.Contains(t, findings["replicas"].Found, "offline or behind: n2")
 	checked(t, findings, "NATS "+urls[2], doctor.Warn, "no servers available", "check host and port")
+}
+
+// The user of a relay may not ask for the account, whose answer is an error without a majority.
+func TestDoctorFailsWithoutAMajorityOfTheServers(t *testing.T) {
+	t.Parallel()
+	nodes, urls := startNATSCluster(t, documentedUsers(t))
+	e := envOf(footfalltest.NewAPI(t).URL).with("FOOTFALL_NATS_URL", strings.Join(urls, ",")).as("relay", "r")
+	p, base := relayed(t, e)
+	require.Eventually(t, func() bool { status, _ := get(t, base, "/readyz"); return status == 200 }, patience, 50*time.Millisecond)
+	p.stop()
 	nodes[1].Shutdown()
+	nodes[2].Shutdown()
+	var findings map[string]doctor.Finding
 	var status int
-	require.Eventually(t, func() bool {
+	require.Eventually(t, func() bool { // for a moment the stream may not answer
 		findings, status = examined(t, e)
-		return strings.HasPrefix(findings["replicas"].Found, "the stream has no leader")
+		return strings.HasSuffix(findings["replicas"].Found, "offline or behind: n1, n2")
 	}, patience, 100*time.Millisecond)
-	checked(t, findings, "replicas", doctor.Bad, "NATS accepts no events; offline or behind: n", "a majority of them must run")
+	checked(t, findings, "replicas", doctor.Bad, "NATS accepts no events", "start the")
+	checked(t, findings, "JetStream", doctor.Skipped, "no permission", "")
 	assert.Equal(t, 1, status)
 }
 
