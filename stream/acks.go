@@ -131,14 +131,18 @@ func (l *link) look(ctx context.Context) error {
 		l.note(s.CachedInfo())
 		return nil
 	}
-	return cmp.Or(l.denied(infoSubject+l.cfg.Name), l.refused(l.cfg.Name, err))
+	return cmp.Or(l.ackDenied(streamInfo+l.cfg.Name), l.refused(streamInfo, l.cfg.Name, err))
 }
 
-// denied returns an error if the last one of NATS says that the user may not publish to subjects. NATS does
+// ackDenied returns an error if the last one of NATS says that the user may not publish to subjects. NATS does
 // not answer such a request.
-func (l *link) denied(subjects string) error {
+func (l *link) ackDenied(subjects string) error {
 	err := l.nc.LastError()
-	if !l.forbidden() || !strings.Contains(err.Error(), strings.TrimSuffix(subjects, ">")) {
+	text, open := strings.CutSuffix(`"`+subjects, ">")
+	if !open {
+		text += `"`
+	}
+	if !l.forbidden() || !strings.Contains(err.Error(), text) {
 		return nil
 	}
 	return fmt.Errorf("%w, and NATS would deliver them again and again: %w: give its user permission to publish to %q", ErrAckDenied, err, subjects)
@@ -148,7 +152,4 @@ func (l *link) denied(subjects string) error {
 // read the stream, without which a relay would acknowledge events that it has not delivered.
 var ErrAckDenied = errors.New("stream: the relay may not acknowledge events")
 
-const (
-	ackSubjects = "$JS.ACK.>"
-	infoSubject = "$JS.API.STREAM.INFO." // and the name of the stream
-)
+const ackSubjects = ackPrefix + ">"

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
 	"github.com/footfall-dev/footfall/stream"
 )
@@ -57,7 +58,7 @@ func TestApplyRemovesNoEvent(t *testing.T) {
 	require.NoError(t, r.stop())
 	publish(t, tr, 100)
 	_, err := stream.Apply(t.Context(), stream.Config{URL: s.ClientURL(), RejectedMaxBytes: 1000})
-	require.ErrorContains(t, err, `max bytes 1000 would remove events of NATS stream "FOOTFALL_REJECTED"`)
+	require.ErrorContains(t, err, `stream.Config.RejectedMaxBytes: 1000 would remove events of NATS stream "FOOTFALL_REJECTED"`)
 	_, err = stream.Apply(t.Context(), stream.Config{URL: s.ClientURL(), MaxBytes: 1000})
 	require.NoError(t, err, "a full stream keeps what it has")
 	js := manage(t, s.ClientURL())
@@ -92,4 +93,40 @@ func TestAFullStreamThatIsRaisedTakesTheEventsThatWait(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, flushWithin(tr, patience))
 	assert.Equal(t, 1000, messages(t, manage(t, s.ClientURL()), "FOOTFALL"))
+}
+
+func TestApplyComparesAgeAndWindowWithThoseOfTheStream(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	cfg := single(s.ClientURL())
+	cfg.MaxAge = 200 * time.Hour
+	require.NoError(t, relay(t, footfalltest.NewAPI(t), cfg, stream.RelayConfig{}).stop())
+	apply := func(change stream.Config) error {
+		change.URL = s.ClientURL()
+		_, err := stream.Apply(t.Context(), change)
+		return err
+	}
+	require.NoError(t, apply(stream.Config{DuplicateWindow: 190 * time.Hour}), "the default of MaxAge is less")
+	for want, change := range map[string]stream.Config{
+		`stream.Config.DuplicateWindow: 201h0m0s is longer than the max age of NATS stream "FOOTFALL", 200h0m0s`:              {DuplicateWindow: 201 * time.Hour},
+		`stream.Config.MaxAge: 100h0m0s is less than the duplicate window of NATS stream "FOOTFALL", 190h0m0s`:                {MaxAge: 100 * time.Hour},
+		`stream.Config.MaxAge: 1s is less than the duplicate window`:                                                          {MaxAge: time.Second},
+		`stream.Config.RejectedMaxAge: 1h0m0s is less than the duplicate window of NATS stream "FOOTFALL_REJECTED", 190h0m0s`: {RejectedMaxAge: time.Hour},
+		`stream.Config.DuplicateWindow: longer than MaxAge, 1h0m0s,`:                                                          {MaxAge: time.Hour, DuplicateWindow: 2 * time.Hour},
+	} {
+		err := apply(change)
+		require.ErrorContains(t, err, want)
+		_, field := errors.AsType[*footfall.FieldError](err)
+		assert.True(t, field)
+	}
+	require.NoError(t, apply(stream.Config{MaxAge: 100 * time.Hour, DuplicateWindow: time.Hour}))
+}
+
+// NATS refuses a duplicate window that is longer than the age.
+func TestTheDefaultOfTheDuplicateWindowIsAtMostTheAge(t *testing.T) {
+	t.Parallel()
+	cfg := single(startServer(t).ClientURL())
+	cfg.MaxAge, cfg.RejectedMaxAge = time.Minute, 30*time.Second
+	require.NoError(t, relay(t, footfalltest.NewAPI(t), cfg, stream.RelayConfig{}).stop())
+	require.NoError(t, stream.Check(t.Context(), cfg))
 }

@@ -162,7 +162,7 @@ func (d *delivery) Metadata() (*jetstream.MsgMetadata, error) {
 }
 
 // Reply is a subject that the server of pings answers.
-func (d *delivery) Reply() string { return strings.TrimSuffix(ackSubjects, ">") + "simulated" }
+func (d *delivery) Reply() string { return ackPrefix + "simulated" }
 
 func (d *delivery) Ack() error {
 	b := d.broker

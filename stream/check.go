@@ -43,7 +43,7 @@ func (l *link) differences(ctx context.Context, want jetstream.StreamConfig) err
 	defer cancel()
 	s, err := l.js.Stream(ctx, want.Name)
 	if err != nil {
-		return l.refused(want.Name, err)
+		return l.refused(streamInfo, want.Name, err)
 	}
 	return compare(s.CachedInfo().Config, want)
 }

@@ -54,7 +54,7 @@ type Config struct {
 	MaxAge time.Duration
 
 	// DuplicateWindow is how long NATS remembers the ids of events. An event that is published
-	// twice within it is kept once. Defaults to 2 minutes.
+	// twice within it is kept once. Defaults to 2 minutes, or to MaxAge if that is less.
 	DuplicateWindow time.Duration
 
 	// RejectedMaxBytes and RejectedMaxAge bound the stream of rejected events, which removes
@@ -79,12 +79,20 @@ func (c Config) withDefaults(log *slog.Logger) Config {
 	c.Replicas = cmp.Or(c.Replicas, 3)
 	c.MaxBytes = cmp.Or(c.MaxBytes, 1<<30)
 	c.MaxAge = cmp.Or(c.MaxAge, 7*24*time.Hour)
-	c.DuplicateWindow = cmp.Or(c.DuplicateWindow, 2*time.Minute)
+	c.DuplicateWindow = cmp.Or(c.DuplicateWindow, within(c.MaxAge, 2*time.Minute))
 	c.RejectedMaxBytes = cmp.Or(c.RejectedMaxBytes, 64<<20)
 	c.RejectedMaxAge = cmp.Or(c.RejectedMaxAge, 30*24*time.Hour)
 	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
 	c.Logger = safelog.New(cmp.Or(c.Logger, log, slog.Default()))
 	return c
+}
+
+// within returns d, or age if that is less. NATS allows no duplicate window that is longer than the age.
+func within(age, d time.Duration) time.Duration {
+	if age > 0 {
+		d = min(age, d)
+	}
+	return d
 }
 
 func (c *Config) rejectedName() string    { return c.Name + rejectedSuffix }
@@ -119,7 +127,7 @@ func (c *Config) check() error {
 	report(c.MaxBytes < 0, "MaxBytes", "negative: the stream needs a bound")
 	report(c.RejectedMaxBytes < 0, "RejectedMaxBytes", "negative: the stream needs a bound")
 	report(c.DuplicateWindow < 0, "DuplicateWindow", "negative: an event that is published again would be kept twice")
-	report(c.MaxAge > 0 && c.DuplicateWindow > c.MaxAge, "DuplicateWindow", "longer than MaxAge, which NATS does not allow")
+	report(c.MaxAge > 0 && c.DuplicateWindow > c.MaxAge, "DuplicateWindow", fmt.Sprintf("longer than MaxAge, %v, which NATS does not allow", c.MaxAge))
 	report(c.Timeout < 0, "Timeout", "negative")
 	return errors.Join(problems...)
 }

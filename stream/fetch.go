@@ -30,7 +30,9 @@ func (r *Relay) fetch(ctx context.Context) error {
 	for failures := 0; ctx.Err() == nil; {
 		var err error
 		if from == nil {
-			from, err = r.consumer(ctx)
+			if from, err = r.consumer(ctx); err == nil {
+				err = r.mayAcknowledge(ctx)
+			}
 		} else if from.from.born != r.link.origin().born {
 			err = errOtherStream
 		}
@@ -38,11 +40,14 @@ func (r *Relay) fetch(ctx context.Context) error {
 			r.trouble.Store(nil)
 			err = r.fetchSome(ctx, from)
 		}
-		if err == nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
 			r.logFetch(&failures, nil)
 			continue
 		}
-		if isMistake(err) {
+		if isMistake(err) || isDenied(err) {
 			return err
 		}
 		from = nil // it may be deleted
@@ -106,6 +111,9 @@ func (r *Relay) fetchSome(ctx context.Context, from *consumer) error {
 		return err
 	}
 	if !some && time.Since(began) > fetchWait+fetchWait/2 {
+		if denied := r.link.denied(r.subject(consumerNext)); denied != nil {
+			return r.about(denied)
+		}
 		return errSilent
 	}
 	r.link.worked()
@@ -193,7 +201,7 @@ func (r *Relay) confirm(ctx context.Context, from *consumer, m jetstream.Msg) er
 	defer cancel()
 	_, err := r.link.nc.RequestWithContext(ctx, m.Reply(), []byte(inProgress))
 	if err != nil {
-		return cmp.Or(r.link.denied(ackSubjects), fmt.Errorf("stream: NATS does not confirm that it gets the relay's acknowledgements: %w", err))
+		return cmp.Or(r.link.ackDenied(ackSubjects), fmt.Errorf("stream: NATS does not confirm that it gets the relay's acknowledgements: %w", err))
 	}
 	if err := r.link.look(ctx); err != nil {
 		return err
@@ -202,4 +210,21 @@ func (r *Relay) confirm(ctx context.Context, from *consumer, m jetstream.Msg) er
 	return nil
 }
 
-const inProgress = "+WPI" // extends the AckWait of a message
+// mayAcknowledge returns an error if the user of the relay may not acknowledge events, before there are
+// any. It extends position 0, which is no message. The server says that it may not before it answers a ping.
+func (r *Relay) mayAcknowledge(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
+	defer cancel()
+	if err := r.link.nc.Publish(r.subject(ackPrefix)+".1.0.0.0.0", []byte(inProgress)); err != nil {
+		return err
+	}
+	if err := r.link.nc.FlushWithContext(ctx); err != nil {
+		return err
+	}
+	return r.link.ackDenied(ackSubjects)
+}
+
+const (
+	inProgress = "+WPI"     // extends the AckWait of a message
+	ackPrefix  = "$JS.ACK." // of the subjects of acknowledgements
+)

@@ -2,6 +2,8 @@ package stream
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,9 +20,13 @@ type Lag struct {
 	MaxAge   time.Duration // after which it removes events unsent; 0 if it has no bound
 	Replicas int           // servers that keep each event
 
-	Rejected         uint64 // events in the stream of rejected events
-	RejectedBytes    uint64 // of that stream
-	RejectedMaxBytes int64  // above which it removes its oldest events; not positive if it has no bound
+	DuplicateWindow time.Duration // in which an event that is published twice is kept once
+
+	// Of the stream of rejected events, which the first relay creates. All are 0 before.
+	Rejected         uint64        // events
+	RejectedBytes    uint64        // bytes
+	RejectedMaxBytes int64         // above which it removes its oldest events; negative if it has no bound
+	RejectedMaxAge   time.Duration // after which it removes events; 0 if it has no bound
 }
 
 // Lag returns the lag of all relays together. It requests it from NATS.
@@ -49,19 +55,27 @@ func (l *link) lag(ctx context.Context, consumer string) (Lag, error) {
 	defer cancel()
 	s, err := l.js.Stream(ctx, l.cfg.Name)
 	if err != nil {
-		return Lag{}, l.refused(l.cfg.Name, err)
+		return Lag{}, l.refused(streamInfo, l.cfg.Name, err)
 	}
 	info := s.CachedInfo()
 	is := Lag{
 		Events: info.State.Msgs, Oldest: oldest(info), Bytes: info.State.Bytes,
 		MaxBytes: info.Config.MaxBytes, MaxAge: info.Config.MaxAge, Replicas: info.Config.Replicas,
+		DuplicateWindow: info.Config.Duplicates,
 	}
-	if c, err := s.Consumer(ctx, consumer); err == nil {
+	switch c, err := s.Consumer(ctx, consumer); {
+	case err == nil:
 		is.Held, is.Expired = c.CachedInfo().NumAckPending, expired(info, c.CachedInfo())
+	case !errors.Is(err, jetstream.ErrConsumerNotFound):
+		err = l.reason(err, consumerInfo+l.cfg.Name+"."+consumer)
+		return Lag{}, fmt.Errorf("stream: consumer %q of NATS stream %q: %w", consumer, l.cfg.Name, err)
 	}
-	if rejected, err := l.js.Stream(ctx, l.cfg.rejectedName()); err == nil {
+	switch rejected, err := l.js.Stream(ctx, l.cfg.rejectedName()); {
+	case err == nil:
 		info := rejected.CachedInfo()
-		is.Rejected, is.RejectedBytes, is.RejectedMaxBytes = info.State.Msgs, info.State.Bytes, info.Config.MaxBytes
+		is.Rejected, is.RejectedBytes, is.RejectedMaxBytes, is.RejectedMaxAge = info.State.Msgs, info.State.Bytes, info.Config.MaxBytes, info.Config.MaxAge
+	case !errors.Is(err, jetstream.ErrStreamNotFound):
+		return Lag{}, l.refused(streamInfo, l.cfg.rejectedName(), err)
 	}
 	return is, nil
 }

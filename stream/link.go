@@ -141,14 +141,8 @@ func (l *link) away() error {
 }
 
 // refused explains an error of a request about a stream.
-func (l *link) refused(stream string, err error) error {
-	switch {
-	case !l.nc.IsConnected():
-		err = fmt.Errorf("%w: %w", l.away(), err)
-	case l.forbidden() && errors.Is(err, context.DeadlineExceeded): // NATS answers nothing else
-		err = l.nc.LastError()
-	}
-	return fmt.Errorf("stream: NATS stream %q: %w", stream, err)
+func (l *link) refused(request, stream string, err error) error {
+	return fmt.Errorf("stream: NATS stream %q: %w", stream, l.reason(err, request+stream))
 }
 
 // close closes a connection that was not given in Config.

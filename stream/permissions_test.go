@@ -172,3 +172,28 @@ func TestTheDocumentedPermissionsAreEnough(t *testing.T) {
 	require.NoError(t, r.stop())
 	assert.NotContains(t, log.String(), "permission")
 }
+
+// doctor asks whether the user may use the account, and its connection has that error from then on.
+func TestAnOldErrorOfTheConnectionIsNotTheReasonOfATimeout(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, func(o *server.Options) { o.Users = users("$JS.API.INFO") })
+	cfg := single(s.ClientURL())
+	cfg.Options = []nats.Option{nats.UserInfo("relay", "r")}
+	open(t, quick(&footfalltest.Log{}), cfg)
+	var err error
+	cfg.Conn, err = nats.Connect(s.ClientURL(), cfg.Options[0], nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	require.NoError(t, err)
+	t.Cleanup(cfg.Conn.Close)
+	require.NoError(t, cfg.Conn.Publish("$JS.API.INFO", nil))
+	require.NoError(t, cfg.Conn.Flush())
+	require.ErrorIs(t, cfg.Conn.LastError(), nats.ErrPermissionViolation)
+	require.NoError(t, stream.Check(t.Context(), cfg))
+	cfg.Timeout = time.Nanosecond
+	for name, err := range map[string]error{
+		"Check": stream.Check(t.Context(), cfg),
+		"Apply": func() error { _, err := stream.Apply(t.Context(), cfg); return err }(),
+	} {
+		require.ErrorIs(t, err, context.DeadlineExceeded, name)
+		require.NotErrorIs(t, err, nats.ErrPermissionViolation, name)
+	}
+}

@@ -46,7 +46,7 @@ func OpenRejections(ctx context.Context, cfg Config) (*Rejections, error) {
 	s, err := link.js.Stream(ctx, link.cfg.rejectedName())
 	if err != nil {
 		defer link.close()
-		return nil, link.refused(link.cfg.rejectedName(), err)
+		return nil, link.refused(streamInfo, link.cfg.rejectedName(), err)
 	}
 	return &Rejections{link, s}, nil
 }
@@ -80,9 +80,14 @@ func (r *Rejections) get(ctx context.Context, seq uint64, options ...jetstream.G
 	defer cancel()
 	m, err := r.s.GetMsg(ctx, seq, options...)
 	if err != nil {
-		return nil, fmt.Errorf("stream: rejected event %d: %w", seq, err)
+		return nil, fmt.Errorf("stream: rejected event %d: %w", seq, r.reason(messageGet, err))
 	}
 	return m, nil
+}
+
+// reason returns why a request about the stream of rejected events failed.
+func (r *Rejections) reason(request string, err error) error {
+	return r.link.reason(err, request+r.link.cfg.rejectedName())
 }
 
 func rejectedOf(m *jetstream.RawStreamMsg) Rejected {
@@ -114,7 +119,7 @@ func (r *Rejections) Retry(ctx context.Context, seqs ...uint64) (n int, err erro
 	}
 	return r.each(ctx, events, func(ctx context.Context, e Rejected) (bool, error) {
 		if err := r.publish(ctx, e); err != nil {
-			return false, fmt.Errorf("stream: rejected event %d: %w", e.Seq, err)
+			return false, fmt.Errorf("stream: rejected event %d: %w", e.Seq, r.link.reason(err, r.link.cfg.Subject))
 		}
 		return r.remove(ctx, e)
 	})
@@ -159,7 +164,7 @@ func (r *Rejections) Purge(ctx context.Context, seqs ...uint64) (n int, err erro
 		return 0, err
 	}
 	if err := r.s.Purge(ctx, jetstream.WithPurgeSequence(info.State.LastSeq+1)); err != nil {
-		return 0, fmt.Errorf("stream: rejected events: %w", err)
+		return 0, fmt.Errorf("stream: rejected events: %w", r.reason(streamPurge, err))
 	}
 	return int(info.State.Msgs), nil
 }
@@ -169,7 +174,7 @@ func (r *Rejections) info(ctx context.Context) (*jetstream.StreamInfo, error) {
 	defer cancel()
 	info, err := r.s.Info(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("stream: rejected events: %w", err)
+		return nil, fmt.Errorf("stream: rejected events: %w", r.reason(streamInfo, err))
 	}
 	return info, nil
 }
@@ -183,7 +188,7 @@ func (r *Rejections) remove(ctx context.Context, e Rejected) (bool, error) {
 	if _, gone := r.get(ctx, e.Seq); errors.Is(gone, jetstream.ErrMsgNotFound) {
 		return false, nil // NATS has several errors for it
 	}
-	return false, fmt.Errorf("stream: rejected event %d: %w", e.Seq, err)
+	return false, fmt.Errorf("stream: rejected event %d: %w", e.Seq, r.reason(messageDelete, err))
 }
 
 // at yields the rejected events at the given positions, and an error for each that has none.

@@ -110,7 +110,7 @@ type Stats struct {
 // NewRelay connects to NATS and returns a relay. It uses the same fields of api as
 // footfall.NewHTTPTransport. The error joins the errors of the three Configs, or is a
 // [*SettingsError], or says why NATS refuses the connection, or does not create the streams or the
-// consumer. An unreachable NATS server is not an error.
+// consumer, or which permission for it is missing. An unreachable NATS server is not an error.
 func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error) {
 	cfg, relay = cfg.withDefaults(api.Logger), relay.withDefaults()
 	var problem error
@@ -126,10 +126,11 @@ func NewRelay(api footfall.Config, cfg Config, relay RelayConfig) (*Relay, error
 	}
 	r := newRelay(link, relay)
 	if _, err := r.consumer(context.Background()); err != nil {
-		if isMistake(err) {
+		if isMistake(err) || isDenied(err) {
 			link.close()
 			return nil, err
 		}
+		r.trouble.Store(&err)
 		link.log.Warn("stream: NATS cannot be used; the relay waits until it can", "error", err)
 	}
 	return r, nil
@@ -181,8 +182,8 @@ func (r *Relay) isOut() bool { _, out := r.Outage(); return out }
 // Run delivers events until ctx ends. Then it returns the events that are not in flight to the
 // stream, waits up to StopTimeout for the API's answers, returns the remaining events, closes the
 // connection and returns nil. Run may be called once. The error is a [*SettingsError] of a stream
-// that the relay cannot use any more, says why NATS does not create it or the consumer again, wraps
-// [ErrAckDenied], or says that Next has stopped.
+// that the relay cannot use any more, says why NATS does not create it or the consumer again or which
+// permission is missing, wraps [ErrAckDenied], or says that Next has stopped.
 func (r *Relay) Run(ctx context.Context) error {
 	if r.runs.Swap(true) {
 		return errors.New("stream: Relay.Run was called before")
@@ -263,15 +264,15 @@ func (r *Relay) consumer(ctx context.Context) (*consumer, error) {
 	if err := r.link.ready(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.link.denied(infoSubject + r.link.cfg.Name); err != nil && r.link.created.Load() == 0 {
+	if err := r.link.ackDenied(streamInfo + r.link.cfg.Name); err != nil && r.link.created.Load() == 0 {
 		return nil, err
 	}
 	from := r.link.origin()
-	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
-	defer cancel()
 	if err := r.link.ensureRejected(ctx); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout) // not the one in which ensureRejected may have waited
+	defer cancel()
 	c, err := r.link.js.CreateOrUpdateConsumer(ctx, r.link.cfg.Name, jetstream.ConsumerConfig{
 		Durable:       r.cfg.Consumer,
 		Description:   "Relays of Footfall",
@@ -281,10 +282,20 @@ func (r *Relay) consumer(ctx context.Context) (*consumer, error) {
 		MaxAckPending: r.cfg.MaxAckPending,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("stream: consumer %q of NATS stream %q: %w", r.cfg.Consumer, r.link.cfg.Name, err)
+		return nil, r.about(r.link.reason(err, r.subject(consumerCreate)))
 	}
 	r.logExpired(ctx, c)
 	return &consumer{Consumer: c, from: from}, nil
+}
+
+// about names the consumer in an error.
+func (r *Relay) about(err error) error {
+	return fmt.Errorf("stream: consumer %q of NATS stream %q: %w", r.cfg.Consumer, r.link.cfg.Name, err)
+}
+
+// subject returns the subject of a request about the consumer.
+func (r *Relay) subject(request string) string {
+	return request + r.link.cfg.Name + "." + r.cfg.Consumer
 }
 
 // logExpired logs events that are lost because no relay has taken them in time.

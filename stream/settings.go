@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -79,7 +78,7 @@ func (c *Config) wantedRejected() jetstream.StreamConfig {
 		MaxMsgs:     -1,
 		MaxBytes:    c.RejectedMaxBytes,
 		MaxAge:      max(c.RejectedMaxAge, 0),
-		Duplicates:  c.DuplicateWindow,
+		Duplicates:  within(c.RejectedMaxAge, c.DuplicateWindow),
 	}
 }
 
@@ -92,31 +91,42 @@ func (l *link) ensureRejected(ctx context.Context) error {
 }
 
 // ensure creates the stream, or compares the settings of the existing one. It returns nil if the
-// account may do neither: then only a publish shows whether the stream exists.
+// account may not read it: then only a publish shows whether the stream exists.
 func (l *link) ensure(ctx context.Context, want jetstream.StreamConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
 	s, err := l.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		if s, err = l.js.CreateStream(ctx, want); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			s, err = l.js.Stream(ctx, want.Name) // another program was faster
-		}
-	}
-	switch {
-	case err == nil:
-		if want.Name == l.cfg.Name {
-			l.note(s.CachedInfo())
-		}
-		return l.follow(want.Name, compare(s.CachedInfo().Config, want))
-	case l.forbidden():
-		l.log.Warn("stream: the account of NATS may neither create nor read the stream; its settings are not checked", "stream", want.Name)
+		s, err = l.create(ctx, want)
+	} else if err = l.reason(err, streamInfo+want.Name); isDenied(err) {
+		l.log.Warn("stream: the account of NATS may not read the stream; its settings are not checked", "stream", want.Name)
 		return nil
 	}
-	return fmt.Errorf("stream: NATS stream %q: %w", want.Name, err)
+	if err != nil {
+		return fmt.Errorf("stream: NATS stream %q: %w", want.Name, err)
+	}
+	if want.Name == l.cfg.Name {
+		l.note(s.CachedInfo())
+	}
+	return l.follow(want.Name, compare(s.CachedInfo().Config, want))
 }
 
-// forbidden reports whether the last error of the connection is a missing permission.
-func (l *link) forbidden() bool { return errors.Is(l.nc.LastError(), nats.ErrPermissionViolation) }
+// create creates the stream. It does not ask again after NATS has said that the account may not create it:
+// another one creates it.
+func (l *link) create(ctx context.Context, want jetstream.StreamConfig) (s jetstream.Stream, err error) {
+	err = l.denied(streamCreate + want.Name)
+	if err == nil {
+		s, err = l.js.CreateStream(ctx, want)
+		err = l.reason(err, streamCreate+want.Name)
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse):
+		return l.js.Stream(ctx, want.Name) // another program was faster
+	case isDenied(err):
+		return nil, fmt.Errorf("it does not exist, and the account may not create it: start a relay whose account may: %w", err)
+	}
+	return s, err
+}
 
 // follow returns an error of compare if the link cannot use the stream. It logs other differences,
 // and the same ones once, because an operator may change a stream before or after the programs.

@@ -32,9 +32,9 @@ func TestAMaxAgeThatWouldRemoveEventsIsRefused(t *testing.T) {
 	now := time.Now()
 	info := &jetstream.StreamInfo{TimeStamp: now, State: jetstream.StreamState{Msgs: 1, FirstTime: now.Add(-time.Hour)}}
 	after := func(d time.Duration) jetstream.StreamConfig { return (&Config{Name: "FOOTFALL", MaxAge: d}).wanted() }
-	require.ErrorContains(t, keeps(info, after(59*time.Minute)), `max age 59m0s would remove events of NATS stream "FOOTFALL", whose oldest is 1h0m0s old`)
-	require.NoError(t, keeps(info, after(time.Hour)))
-	require.NoError(t, keeps(info, after(-1)))
+	require.ErrorContains(t, (bounds{}).refused(info, after(59*time.Minute)), `stream.Config.MaxAge: 59m0s would remove events of NATS stream "FOOTFALL", whose oldest is 1h0m0s old`)
+	require.NoError(t, (bounds{}).refused(info, after(time.Hour)))
+	require.NoError(t, (bounds{}).refused(info, after(-1)))
 	info.State.Msgs = 0
-	require.NoError(t, keeps(info, after(time.Second)))
+	require.NoError(t, (bounds{}).refused(info, after(time.Second)))
 }

@@ -187,11 +187,11 @@ func (p *publisher) explain(err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
 		p.checked.Store(false) // the stream may be deleted
-		return fmt.Errorf("stream: no NATS stream answers for %q: it has no leader or is deleted: %w", p.cfg.Subject, err)
+		return fmt.Errorf("stream: no NATS stream answers for %q: it does not exist or has no leader: %w", p.cfg.Subject, err)
 	case errors.As(err, &api):
 		return fmt.Errorf("stream: NATS does not accept the event: %w", err)
-	case errors.Is(err, jetstream.ErrAsyncPublishTimeout) && p.forbidden():
-		return fmt.Errorf("stream: %w", p.nc.LastError())
+	case errors.Is(err, jetstream.ErrAsyncPublishTimeout):
+		err = cmp.Or(p.denied(p.cfg.Subject), err)
 	}
 	return fmt.Errorf("stream: %w", err)
 }

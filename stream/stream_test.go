@@ -115,7 +115,7 @@ func TestAnAccountThatMayOnlyPublishDoesSo(t *testing.T) {
 	tr := open(t, quick(log), cfg)
 	publish(t, tr, 10)
 	assert.Equal(t, uint64(10), tr.Stats().Stored)
-	assert.Contains(t, log.String(), "may neither create nor read the stream")
+	assert.Contains(t, log.String(), "the account of NATS may not read the stream")
 }
 
 func TestAProgramStartsWhileNATSIsAway(t *testing.T) {
@@ -220,8 +220,8 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 	for _, field := range []string{"BaseURL", "Replicas", "AckWait", "MaxAckPending", "MaxHeld", "Rate", "StopTimeout"} {
 		require.ErrorContains(t, err, field)
 	}
-	_, err = stream.Open(quick(&footfalltest.Log{}), stream.Config{MaxAge: time.Minute})
-	require.ErrorContains(t, err, "longer than MaxAge")
+	_, err = stream.Open(quick(&footfalltest.Log{}), stream.Config{MaxAge: time.Minute, DuplicateWindow: time.Hour})
+	require.ErrorContains(t, err, "longer than MaxAge, 1m0s,")
 }
 
 func TestAnAddressThatIsNoneIsAnErrorWithoutItsPassword(t *testing.T) {

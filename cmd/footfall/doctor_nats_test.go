@@ -71,7 +71,7 @@ func TestDoctorWarnsAboutSyncInterval(t *testing.T) {
 	e := at(s, api)
 	findings, status := examined(t, e)
 	assert.Equal(t, 0, status, "a warning")
-	checked(t, findings, "sync_interval", doctor.Warn, "unknown: only the monitoring port of NATS reports it; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
+	checked(t, findings, "sync_interval", doctor.Skipped, "unknown: only the monitoring port of NATS reports it; with the default of 2m a power cut may lose events", "set jetstream { sync_interval: always }")
 	assert.Contains(t, findings["sync_interval"].Remedy, "-nats-monitor")
 	findings, _ = examined(t, e, "-nats-monitor", monitorOf(s))
 	checked(t, findings, "sync_interval "+monitorOf(s), doctor.Warn, "2m0s: a power cut may lose events", "set jetstream { sync_interval: always }")
@@ -98,7 +98,8 @@ func TestDoctorOfAProgramThatPublishesNeedsNoKey(t *testing.T) {
 	assert.NotContains(t, findings, "API")
 	findings, status = examined(t, e.with("FOOTFALL_SITE_ID", ""))
 	assert.Equal(t, 2, status)
-	checked(t, findings, "FOOTFALL_SITE_ID", doctor.Bad, "not set", "footfall sites")
+	checked(t, findings, "FOOTFALL_SITE_ID", doctor.Bad, "not set", "set it to the id of a site, as the dashboard shows it")
+	assert.NotContains(t, findings["FOOTFALL_SITE_ID"].Remedy, "footfall sites", "it needs a key")
 
 	api := footfalltest.NewAPI(t)
 	findings, status = examined(t, at(s, api).with("FOOTFALL_SITE_ID", ""))
@@ -141,7 +142,7 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 	program := e(forbidden.ClientURL()).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret")
 	findings, status = examined(t, program)
 	assert.Equal(t, 1, status, "a relay may do nothing")
-	checked(t, findings, "permission", doctor.Bad, "", "$JS.API.>")
+	checked(t, findings, "permission", doctor.Bad, "", "give the user permission to publish to footfall.events.rejected")
 	delete(program, "FOOTFALL_API_KEY")
 	delete(program, "FOOTFALL_BASE_URL")
 	findings, status = examined(t, program)
@@ -153,21 +154,31 @@ func TestDoctorNamesTheFaultsOfNATS(t *testing.T) {
 	checked(t, findings, "FOOTFALL_NATS_USER", doctor.Good, "shop (from the environment)", "")
 }
 
-func TestDoctorCountsReplicas(t *testing.T) {
-	t.Parallel()
+// startNATSCluster starts three servers that a test may shut down.
+func startNATSCluster(t *testing.T, change ...func(*server.Options)) (nodes []*server.Server, urls []string) {
+	t.Helper()
 	ports, routes := make([]string, 3), make([]string, 3)
 	for i := range ports {
 		ports[i] = freeAddress(t)
 		routes[i] = "nats://" + ports[i]
 	}
-	nodes, urls := make([]*server.Server, 3), make([]string, 3)
+	nodes, urls = make([]*server.Server, 3), make([]string, 3)
 	for i := range nodes {
 		nodes[i] = startNATSServer(t, func(o *server.Options) {
 			o.ServerName, o.Cluster = fmt.Sprintf("n%d", i), server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: portOf(t, ports[i])}
 			o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
+			for _, c := range change {
+				c(o)
+			}
 		})
 		urls[i] = nodes[i].ClientURL()
 	}
+	return nodes, urls
+}
+
+func TestDoctorCountsReplicas(t *testing.T) {
+	t.Parallel()
+	nodes, urls := startNATSCluster(t)
 	e := envOf(footfalltest.NewAPI(t).URL).with("FOOTFALL_NATS_URL", strings.Join(urls, ","))
 	p, base := relayed(t, e)
 	require.Eventually(t, func() bool { status, _ := get(t, base, "/readyz"); return status == 200 }, patience, 50*time.Millisecond)
@@ -182,6 +193,27 @@ func TestDoctorCountsReplicas(t *testing.T) {
 	checked(t, findings, "replicas", doctor.Warn, "2 of 3 current, leader n", "start these servers")
 	assert.Contains(t, findings["replicas"].Found, "offline or behind: n2")
 	checked(t, findings, "NATS "+urls[2], doctor.Warn, "no servers available", "check host and port")
+}
+
+// The user of a relay may not ask for the account, whose answer is an error without a majority.
+func TestDoctorFailsWithoutAMajorityOfTheServers(t *testing.T) {
+	t.Parallel()
+	nodes, urls := startNATSCluster(t, documentedUsers(t))
+	e := envOf(footfalltest.NewAPI(t).URL).with("FOOTFALL_NATS_URL", strings.Join(urls, ",")).as("relay", "r")
+	p, base := relayed(t, e)
+	require.Eventually(t, func() bool { status, _ := get(t, base, "/readyz"); return status == 200 }, patience, 50*time.Millisecond)
+	p.stop()
+	nodes[1].Shutdown()
+	nodes[2].Shutdown()
+	var findings map[string]doctor.Finding
+	var status int
+	require.Eventually(t, func() bool { // for a moment the stream may not answer
+		findings, status = examined(t, e)
+		return strings.HasSuffix(findings["replicas"].Found, "offline or behind: n1, n2")
+	}, patience, 100*time.Millisecond)
+	checked(t, findings, "replicas", doctor.Bad, "NATS accepts no events", "start the")
+	checked(t, findings, "JetStream", doctor.Skipped, "no permission", "")
+	assert.Equal(t, 1, status)
 }
 
 func TestDoctorSaysThatItCouldNotSend(t *testing.T) {

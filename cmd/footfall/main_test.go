@@ -200,7 +200,8 @@ func TestWrongValuesAreRefusedBeforeAnythingIsConnected(t *testing.T) {
 		`-since: "yesterday" is not a duration`:                                                                  {"rejected", "list", "-nats", "127.0.0.1:1", "-since", "yesterday"},
 		"give either SEQs and IDs, or options that choose events":                                                {"rejected", "retry", "-nats", "127.0.0.1:1", "-site", "a", "7"},
 		"which events? give SEQs or IDs; footfall rejected list -nats nats://127.0.0.1:1 shows them":             {"rejected", "show", "-nats", "127.0.0.1:1"},
-		"give SEQs or IDs, or -yes for all":                                                                      {"rejected", "purge", "-nats", "127.0.0.1:1", "-site", "a"},
+		"give SEQs or IDs, or -yes for all\n":                                                                    {"rejected", "purge", "-nats", "127.0.0.1:1"},
+		"give SEQs or IDs, or -yes for all that the options choose\n":                                            {"rejected", "purge", "-nats", "127.0.0.1:1", "-site", "a"},
 		`takes no argument "7"`:                                                                                  {"rejected", "list", "7"},
 		"-nats-monitor or FOOTFALL_NATS_MONITOR: \"nats-1:8222\" is not a list of URLs":                          {"doctor", "-nats-monitor", "nats-1:8222"},
 	} {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -264,15 +265,37 @@ func restricted(o *server.Options) {
 
 func TestAMissingPermissionIsNamed(t *testing.T) {
 	t.Parallel()
-	e := at(startNATSServer(t, restricted), footfalltest.NewAPI(t)).with("FOOTFALL_NATS_USER", "shop").with("FOOTFALL_NATS_PASSWORD", "secret")
-	for subject, args := range map[string][]string{
-		`Subscription to "footfall.events"`:                    {"tail"},
-		`Publish to "$JS.API.STREAM.INFO.FOOTFALL_REJECTED"`:   {"rejected", "list"},
-		`Publish to "$JS.API.STREAM.INFO.FOOTFALL_B_REJECTED"`: {"rejected", "retry", "-stream", "FOOTFALL_B"},
+	s, api := startNATSServer(t, documentedUsers(t)), footfalltest.NewAPI(t)
+	p, base := relayed(t, at(s, api).as("relay", "r"))
+	api.Always(footfalltest.Status(422))
+	publishAs(t, s, "operator", "o", 1)
+	require.Eventually(t, func() bool { return scraped(t, base)["footfall_relay_rejected_stored_events"] == 1 }, patience, 50*time.Millisecond)
+	assert.Equal(t, 0, p.stop().status)
+	const operator = ", or use the user of an operator"
+	for name, row := range map[string]struct {
+		user, verb, subject string
+		args                []string
+		or                  string
+	}{
+		"tail":            {"program", "Subscription", "footfall.events", []string{"tail"}, operator},
+		"rejected list":   {"program", "Publish", "$JS.API.STREAM.INFO.FOOTFALL_REJECTED", []string{"rejected", "list"}, operator},
+		"rejected show":   {"relay", "Publish", "$JS.API.STREAM.MSG.GET.FOOTFALL_REJECTED", []string{"rejected", "show", "1"}, operator},
+		"rejected purge":  {"relay", "Publish", "$JS.API.STREAM.PURGE.FOOTFALL_REJECTED", []string{"rejected", "purge", "-yes"}, operator},
+		"another stream":  {"relay", "Publish", "$JS.API.STREAM.INFO.FOOTFALL_B_REJECTED", []string{"rejected", "retry", "-stream", "FOOTFALL_B"}, operator},
+		"stream apply":    {"relay", "Publish", "$JS.API.STREAM.UPDATE.FOOTFALL", []string{"stream", "apply", "-max-bytes", "2GiB"}, operator},
+		"another relay":   {"relay", "Publish", "$JS.API.CONSUMER.CREATE.FOOTFALL.other", []string{"relay", "-consumer", "other"}, ""},
+		"not for a relay": {"program", "Publish", "$JS.API.CONSUMER.CREATE.FOOTFALL.footfall-relay", []string{"relay"}, ""},
 	} {
-		p := begin(t, e, args...)
-		p.sees(`footfall: NATS at .*` + regexp.QuoteMeta(subject) + `: user "shop" of FOOTFALL_NATS_USER: give the user permission`)
-		assert.Equal(t, 1, p.wait(patience).status)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := at(s, api).with("FOOTFALL_NATS_USER", row.user).with("FOOTFALL_NATS_PASSWORD", row.user[:1])
+			delete(e, "FOOTFALL_NATS_REPLICAS")
+			got := run(t, e, row.args...)
+			assert.Equal(t, 1, got.status)
+			verb := strings.ToLower(strings.Replace(row.verb, "Subscription", "subscribe", 1))
+			want := fmt.Sprintf(`%s to %q: user %q of FOOTFALL_NATS_USER: give the user permission to %s to %s%s`, row.verb, row.subject, row.user, verb, row.subject, row.or)
+			assert.Regexp(t, `footfall: NATS at .*`+regexp.QuoteMeta(want)+`\n$`, got.err)
+		})
 	}
 }
 
@@ -286,7 +309,7 @@ func TestARelayThatMayNotAcknowledgeEndsAndSaysSo(t *testing.T) {
 	publish(t, "nats://all:a@"+s.Addr().String(), 3)
 	got := run(t, at(s, api).with("FOOTFALL_NATS_USER", "relay").with("FOOTFALL_NATS_PASSWORD", "r"), "relay")
 	assert.Equal(t, 1, got.status, "%+v", got)
-	assert.Regexp(t, `the relay may not acknowledge events, and NATS would deliver them again and again: .*Publish to "\$JS\.ACK\.FOOTFALL.*": user "relay" of FOOTFALL_NATS_USER: give the user permission for it: .*\$JS\.ACK\.>`, got.err)
+	assert.Regexp(t, `the relay may not acknowledge events, and NATS would deliver them again and again: .*Publish to "\$JS\.ACK\.FOOTFALL.*": user "relay" of FOOTFALL_NATS_USER: give the user permission to publish to \$JS\.ACK\.>\n$`, got.err)
 	assert.Empty(t, api.Requests())
 }
 

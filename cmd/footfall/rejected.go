@@ -80,7 +80,11 @@ func (r *rejections) run(ctx context.Context, action func(*rejections, context.C
 		v.Problem("which events? give SEQs or IDs; %s shows them", r.listCommand(s, cfg))
 	}
 	if r.Name == "purge" && r.Args().Present() == r.Bool("yes") {
-		v.Problem("purge removes events for good: give SEQs or IDs, or -yes for all")
+		which := "-yes for all"
+		if r.filter != (filter{}) {
+			which += " that the options choose"
+		}
+		v.Problem("purge removes events for good: give SEQs or IDs, or %s", which)
 	}
 	if err := v.Err(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/urfave/cli/v3"
@@ -21,7 +22,7 @@ func streamCommand(stdout, stderr io.Writer) *cli.Command {
 		Name: "apply", Usage: "change the bounds of the streams to those that are given",
 		Description: "It changes -replicas, -max-bytes, -max-age, -duplicate-window, -rejected-max-bytes and -rejected-max-age\n" +
 			"of streams that exist, those of them that are given. Programs and relays go on meanwhile. A bound that\n" +
-			"would remove events is refused.",
+			"would remove events is refused. After a change of -replicas it waits until NATS has settled them.",
 		Flags:  slices.Concat(natsconn.Flags(), natsconn.StreamFlags(), []cli.Flag{shell.JSONFlag()}),
 		Before: shell.NoArguments, OnUsageError: shell.WrongUsage,
 		Action: func(ctx context.Context, c *cli.Command) error { return applyBounds(ctx, c, stdout, stderr) },
@@ -44,7 +45,7 @@ type appliedChange struct {
 // applyBounds changes the streams, and prints the changes, also those before an error.
 func applyBounds(ctx context.Context, c *cli.Command, stdout, stderr io.Writer) error {
 	v := shell.Read(c)
-	s, cfg := natsconn.Read(v), natsconn.ReadStream(v)
+	s, cfg := natsconn.Read(v), natsconn.ReadBounds(v)
 	s.Require(v, "")
 	if !natsconn.BoundsGiven(cfg) {
 		v.Problem("which bound? give at least one, such as -max-bytes 2GiB; %s -help lists them", c.FullName())
@@ -60,7 +61,26 @@ func applyBounds(ctx context.Context, c *cli.Command, stdout, stderr io.Writer) 
 	defer stop()
 	changes, err := stream.Apply(ctx, cfg)
 	err = noStream(s.Explain(err), s, cfg)
-	return errors.Join(err, writeChanges(stdout, changes, err == nil, c.Bool("json")))
+	err = errors.Join(err, writeChanges(stdout, changes, err == nil, c.Bool("json")))
+	if slices.ContainsFunc(changes, func(c stream.Change) bool { return c.Setting == "replicas" }) {
+		log.Info("waiting until NATS has settled the replicas, about 30 s. Programs keep their events until the servers have a majority. Do not stop a server meanwhile: the stream may have no leader until it is back")
+		err = errors.Join(err, settle(ctx, cfg))
+	}
+	return err
+}
+
+// settleTime bounds the wait for the replicas. NATS takes longer for a stream with many events.
+const settleTime = 2 * time.Minute
+
+// settle waits until the replicas of the streams are settled.
+func settle(ctx context.Context, cfg stream.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	if err := stream.AwaitReplicas(ctx, cfg); err != nil {
+		return fmt.Errorf("%w: footfall doctor says when it is, in its line replicas", err)
+	}
+	cfg.Logger.Info("the replicas are settled")
+	return nil
 }
 
 func writeChanges(out io.Writer, changes []stream.Change, all, json bool) error {

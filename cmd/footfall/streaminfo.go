@@ -47,32 +47,45 @@ func infoCommand(stdout, stderr io.Writer) *cli.Command {
 
 // streamInfo is what is in the streams, in JSON.
 type streamInfo struct {
-	Events           uint64  `json:"events"`
-	Held             int     `json:"held"`
-	OldestSeconds    float64 `json:"oldest_seconds"`
-	Expired          uint64  `json:"expired"`
-	Bytes            uint64  `json:"bytes"`
-	MaxBytes         int64   `json:"max_bytes"`
-	MaxAgeSeconds    float64 `json:"max_age_seconds"`
-	Replicas         int     `json:"replicas"`
-	Rejected         uint64  `json:"rejected"`
-	RejectedBytes    uint64  `json:"rejected_bytes"`
-	RejectedMaxBytes int64   `json:"rejected_max_bytes"`
+	Events                 uint64  `json:"events"`
+	Held                   int     `json:"held"`
+	OldestSeconds          float64 `json:"oldest_seconds"`
+	Expired                uint64  `json:"expired"`
+	Bytes                  uint64  `json:"bytes"`
+	MaxBytes               int64   `json:"max_bytes"`
+	MaxAgeSeconds          float64 `json:"max_age_seconds"`
+	Replicas               int     `json:"replicas"`
+	DuplicateWindowSeconds float64 `json:"duplicate_window_seconds"`
+	Rejected               uint64  `json:"rejected"`
+	RejectedBytes          uint64  `json:"rejected_bytes"`
+	RejectedMaxBytes       int64   `json:"rejected_max_bytes"`
+	RejectedMaxAgeSeconds  float64 `json:"rejected_max_age_seconds"`
 }
 
 func infoOf(l stream.Lag) streamInfo {
-	return streamInfo{l.Events, l.Held, l.Oldest.Seconds(), l.Expired, l.Bytes, l.MaxBytes, l.MaxAge.Seconds(), l.Replicas, l.Rejected, l.RejectedBytes, l.RejectedMaxBytes}
+	return streamInfo{
+		l.Events, l.Held, l.Oldest.Seconds(), l.Expired, l.Bytes, l.MaxBytes, l.MaxAge.Seconds(), l.Replicas, l.DuplicateWindow.Seconds(),
+		l.Rejected, l.RejectedBytes, l.RejectedMaxBytes, l.RejectedMaxAge.Seconds(),
+	}
 }
 
 func writeInfo(out io.Writer, name string, l stream.Lag) error {
-	age := "no bound"
-	if l.MaxAge > 0 {
-		age = l.MaxAge.String()
+	rejected := "  none yet: the first relay creates it\n"
+	if l.RejectedMaxBytes != 0 {
+		rejected = fmt.Sprintf("  events    %d\n  max age   %s\n  size      %s of %s\n", l.Rejected, age(l.RejectedMaxAge), humanize.IBytes(l.RejectedBytes), size(l.RejectedMaxBytes))
 	}
-	_, err := fmt.Fprintf(out, "%s\n  events    %d, of them %d with relays\n  oldest    %v old, of at most %s\n  expired   %d, which no relay had taken\n  size      %s of %s\n  replicas  %d\n%s_REJECTED\n  events    %d\n  size      %s of %s\n",
-		name, l.Events, l.Held, l.Oldest.Round(time.Second), age, l.Expired, humanize.IBytes(l.Bytes), size(l.MaxBytes), l.Replicas,
-		name, l.Rejected, humanize.IBytes(l.RejectedBytes), size(l.RejectedMaxBytes))
+	_, err := fmt.Fprintf(out, "%s\n  events    %d, of them %d with relays\n  oldest    %v old, of at most %s\n  expired   %d, which no relay had taken\n  size      %s of %s\n  replicas  %d\n  window    %v for duplicates\n%s_REJECTED\n%s",
+		name, l.Events, l.Held, l.Oldest.Round(time.Second), age(l.MaxAge), l.Expired, humanize.IBytes(l.Bytes), size(l.MaxBytes), l.Replicas, l.DuplicateWindow,
+		name, rejected)
 	return err
+}
+
+// age describes a bound.
+func age(d time.Duration) string {
+	if d <= 0 {
+		return "no bound"
+	}
+	return d.String()
 }
 
 // size describes a bound.

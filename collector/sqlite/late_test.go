@@ -42,7 +42,10 @@ func TestAReportOfManyEventsWithoutASegmentMakesTheSegments(t *testing.T) {
 	}{
 		{"totals", func(s *sqlite.Store, q store.Query) error { _, err := s.Totals(t.Context(), q); return err }},
 		{"series", func(s *sqlite.Store, q store.Query) error { _, err := s.Series(t.Context(), q, store.Hour); return err }},
-		{"top", func(s *sqlite.Store, q store.Query) error { _, err := s.Top(t.Context(), q, store.Pages, 9); return err }},
+		{"top", func(s *sqlite.Store, q store.Query) error {
+			_, err := s.Top(t.Context(), q, store.Pages, 9)
+			return err
+		}},
 		{"series of an event", func(s *sqlite.Store, q store.Query) error {
 			_, err := s.SeriesOf(t.Context(), q, "", store.Hour)
 			return err

@@ -120,7 +120,7 @@ const syncRemedy = "set jetstream { sync_interval: always } in the configuration
 // not tell its clients, only its monitoring port.
 func (x *NATSExam) syncing(ctx context.Context) {
 	if len(x.Monitors) == 0 {
-		x.add("sync_interval", Warn, "unknown: only the monitoring port of NATS reports it; with the default of 2m a power cut may lose events that NATS has acknowledged",
+		x.add("sync_interval", Skipped, "unknown: only the monitoring port of NATS reports it; with the default of 2m a power cut may lose events that NATS has acknowledged",
 			syncRemedy+"; -nats-monitor http://nats-1:8222,… lets doctor ask")
 		return
 	}

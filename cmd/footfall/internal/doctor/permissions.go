@@ -53,6 +53,9 @@ type try struct {
 	lost    string // what does not work without the permission
 }
 
+// broken is a request that does nothing, because it is not JSON.
+const broken = "{"
+
 // tries returns what the settings need. NATS refuses an event for another stream than the one that it
 // names, and a request that is not JSON. An extension of position 0 is about no event.
 func (x *NATSExam) tries() []try {
@@ -61,7 +64,6 @@ func (x *NATSExam) tries() []try {
 	if x.use == publishes {
 		return []try{{cfg.Subject, elsewhere, "", "programs cannot publish events"}}
 	}
-	const broken = "{"
 	return []try{
 		{"$JS.API.CONSUMER.CREATE." + cfg.Name + "." + x.Consumer, nil, broken, "relays cannot take events"},
 		{"$JS.API.CONSUMER.MSG.NEXT." + cfg.Name + "." + x.Consumer, nil, broken, "relays cannot take events"},

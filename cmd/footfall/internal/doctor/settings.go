@@ -56,6 +56,9 @@ func (r *Report) settings(cfg footfall.Config, u use) {
 		delete(problems, "Config.APIKey")
 	}
 	for _, s := range settings {
+		if u == publishes && s.field == "Config.SiteID" { // footfall sites needs a key
+			s.correct = "the id of a site, as the dashboard shows it"
+		}
 		value, found := os.LookupEnv(s.name)
 		reason := cmp.Or(problems[s.field], problems[s.name])
 		switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
@@ -18,19 +19,39 @@ import (
 // streams compares the streams with the settings, and reports what is in the stream of events, who
 // takes it and what keeps it.
 func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
-	cfg := x.Stream
-	cfg.Conn, cfg.Logger = js.Conn(), slog.New(slog.DiscardHandler)
-	err := x.denials.during(ctx, func(ctx context.Context) error { return stream.Check(ctx, cfg) })
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		x.diagnose("stream", Skipped, err)
-		return
-	}
 	var s jetstream.Stream
-	problem := x.denials.during(ctx, func(ctx context.Context) (err error) { s, err = js.Stream(ctx, cfg.Name); return err })
-	if isDenied(problem) {
-		x.add("stream", Skipped, "the user has no permission to read it; a program that only publishes needs none", "to check the stream, give the user permission to publish to $JS.API.STREAM.INFO."+cfg.Name)
+	err := x.denials.during(ctx, func(ctx context.Context) (err error) { s, err = js.Stream(ctx, x.Stream.Name); return err })
+	switch {
+	case err == nil:
+		x.compare(ctx, js.Conn())
+		x.replicas(s.CachedInfo())
+		x.fill(s.CachedInfo())
+		x.lag(ctx, s)
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		x.absent(ctx, js.Conn())
+	case isDenied(err):
+		x.add("stream", Skipped, "the user has no permission to read it; a program that only publishes needs none", "to check the stream, give the user permission to publish to $JS.API.STREAM.INFO."+x.Stream.Name)
+	default:
+		x.diagnose("stream", Bad, fmt.Errorf("NATS stream %q: %w", x.Stream.Name, err))
+	}
+}
+
+// absent reports that there is no stream. A user who may not create it has to wait for another one.
+func (x *NATSExam) absent(ctx context.Context, nc *nats.Conn) {
+	found := fmt.Sprintf("there is no NATS stream %q", x.Stream.Name)
+	create := try{subject: "$JS.API.STREAM.CREATE." + x.Stream.Name, data: broken}
+	if permitted(ctx, nc, create) != nil {
+		x.add("stream", Bad, found+", and the user may not create it", "start a relay, whose user creates it, or correct -stream")
 		return
 	}
+	x.add("stream", Skipped, found+" yet", "a relay or a program that uses stream.Open creates it: start one, or correct -stream")
+}
+
+// compare reports what differs between the streams and the settings.
+func (x *NATSExam) compare(ctx context.Context, nc *nats.Conn) {
+	cfg := x.Stream
+	cfg.Conn, cfg.Logger = nc, slog.New(slog.DiscardHandler)
+	err := x.denials.during(ctx, func(ctx context.Context) error { return stream.Check(ctx, cfg) })
 	same := true
 	for _, e := range shell.Each(err) {
 		other, different := errors.AsType[*stream.SettingsError](e)
@@ -47,37 +68,58 @@ func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
 	if same {
 		x.add("stream", Good, "has the settings of -stream, -subject, -replicas and the other flags", "")
 	}
-	if problem == nil {
-		info := s.CachedInfo()
-		x.replicas(info)
-		x.fill(info)
-		x.lag(ctx, s)
-	}
 }
 
 // replicas reports which servers keep the events.
 func (x *NATSExam) replicas(info *jetstream.StreamInfo) {
-	if info.Config.Replicas == 1 {
+	want, c := info.Config.Replicas, info.Cluster
+	switch {
+	case c != nil && c.Leader == "":
+		x.add("replicas", Bad, "the stream has no leader, and NATS accepts no events"+behind(c),
+			"start the servers that keep it: a majority of them must run. After a change of -replicas that was not settled, start the server that was its leader")
+		return
+	case want == 1:
 		x.add("replicas", Warn, "1: events are lost with the disk of their server", "for a fleet, run three servers and set -replicas 3, with footfall stream apply -replicas 3 for a stream that exists")
 		return
+	case c == nil:
+		c = &jetstream.ClusterInfo{}
 	}
-	var behind []string
-	leader := ""
-	if info.Cluster != nil {
-		leader = info.Cluster.Leader
-		for _, p := range info.Cluster.Replicas {
-			if p.Offline || !p.Current {
-				behind = append(behind, p.Name)
-			}
+	current := 1 // the leader
+	for _, p := range c.Replicas {
+		if isCurrent(p) {
+			current++
 		}
 	}
-	if len(behind) == 0 {
-		x.add("replicas", Good, fmt.Sprintf("%d current, leader %s", info.Config.Replicas, leader), "")
-		return
+	found := fmt.Sprintf("%d of %d current, leader %s", current, want, c.Leader)
+	level, remedy := Warn, "start these servers, or wait until they have caught up: without a majority, NATS accepts no events"
+	if current <= want/2 {
+		level, found = Bad, found+", and NATS accepts no events"
 	}
-	x.add("replicas", Warn, fmt.Sprintf("%d of %d current, leader %s; offline or behind: %s", info.Config.Replicas-len(behind), info.Config.Replicas, leader, strings.Join(behind, ", ")),
-		"start these servers, or wait until they have caught up: without a majority, NATS accepts no events")
+	switch {
+	case c.Desired != nil:
+		x.add("replicas", level, found+"; a change of the replicas is not settled"+behind(c), "wait half a minute, and ask again: if the leader stops before, the stream has none until that server is back")
+	case current < want:
+		x.add("replicas", level, found+behind(c), remedy)
+	default:
+		x.add("replicas", Good, fmt.Sprintf("%d current, leader %s", current, c.Leader), "")
+	}
 }
+
+// behind lists the servers that do not have all events.
+func behind(c *jetstream.ClusterInfo) string {
+	var names []string
+	for _, p := range c.Replicas {
+		if !isCurrent(p) {
+			names = append(names, p.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "; offline or behind: " + strings.Join(names, ", ")
+}
+
+func isCurrent(p *jetstream.PeerInfo) bool { return p.Current && !p.Offline }
 
 // fill reports how full the stream is.
 func (x *NATSExam) fill(info *jetstream.StreamInfo) {
@@ -124,6 +166,9 @@ func (x *NATSExam) lag(ctx context.Context, s jetstream.Stream) {
 	switch {
 	case missing && state.Consumers > 0:
 		x.foreign(ctx, s)
+		return
+	case err != nil && !missing && !isDenied(err):
+		x.diagnose("lag", Bad, fmt.Errorf("%s, and the consumer %q of the relays does not answer: %w", found, x.Consumer, err))
 		return
 	case missing && state.Msgs > 0:
 		x.add("lag", Warn, found+", and no relay has connected yet", "start a relay, such as footfall relay")

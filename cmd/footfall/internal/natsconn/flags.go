@@ -162,7 +162,24 @@ func (s *Servers) certificates(v *shell.Values) {
 
 // ReadStream reads the flags of StreamFlags, NameFlags or SubjectFlag.
 func ReadStream(v *shell.Values) stream.Config {
-	cfg := stream.Config{
+	cfg := readStream(v)
+	validate(v, cfg)
+	return cfg
+}
+
+// ReadBounds reads the flags of StreamFlags for a stream that exists: a bound that is not given is the stream's.
+func ReadBounds(v *shell.Values) stream.Config {
+	cfg := readStream(v)
+	given := cfg
+	if given.MaxAge == 0 {
+		given.MaxAge = -1 // otherwise the duplicate window would be compared with the default
+	}
+	validate(v, given)
+	return cfg
+}
+
+func readStream(v *shell.Values) stream.Config {
+	return stream.Config{
 		Name:             cmp.Or(v.String("stream"), "FOOTFALL"),
 		Subject:          cmp.Or(v.String("subject"), "footfall.events"),
 		Replicas:         v.Number("replicas", "1, 3 or 5"),
@@ -173,11 +190,14 @@ func ReadStream(v *shell.Values) stream.Config {
 		RejectedMaxAge:   v.Duration("rejected-max-age", true),
 		Timeout:          Timeout,
 	}
+}
+
+// validate reports the fields of cfg that are wrong.
+func validate(v *shell.Values, cfg stream.Config) {
 	for field, reason := range shell.FieldErrors(cfg.Validate()) {
 		name := flagOf[strings.TrimPrefix(field, "stream.Config.")]
 		v.Wrong(cmp.Or(name, field), "is wrong: "+reason)
 	}
-	return cfg
 }
 
 // BoundsGiven reports whether cfg has a bound of a stream.

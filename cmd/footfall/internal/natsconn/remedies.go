@@ -5,7 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
+	"regexp"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -25,7 +28,7 @@ func (s *Servers) remedy(err error) string {
 	case errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAccountAuthExpired):
 		return s.as + ": they have expired: issue new ones"
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return s.as + ": give the user permission for it: a program publishes to the subject of the events, a relay to $JS.API.>, $JS.ACK.> and the subject of rejected events, and both subscribe to _INBOX.>"
+		return s.permission(err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		return "JetStream does not answer: add jetstream { store_dir: … } to the configuration of each server and enable it for the account, and see that a majority of the servers runs"
 	case errors.Is(err, jetstream.ErrStreamNotFound):
@@ -33,13 +36,37 @@ func (s *Servers) remedy(err error) string {
 	case api != nil:
 		return apiRemedy(api.ErrorCode)
 	case !network && errors.Is(err, context.DeadlineExceeded):
-		return "NATS is connected and does not answer: see that a majority of the servers runs, and look at their log"
+		return "NATS is connected and does not answer: see that a majority of the servers runs, and, if the replicas of the stream were being changed, the server that was its leader; look at their log"
 	case unresolved && lookup.IsNotFound:
 		return "no DNS server knows the host: check the host in " + s.flag
 	case unresolved:
 		return "check the DNS server of this machine or container, and the host in " + s.flag
 	}
 	return "check host and port in " + s.flag + ", that the servers run and listen there, and firewalls"
+}
+
+// violation is what NATS says about a permission that is missing.
+var violation = regexp.MustCompile(`(Publish|Subscription) to "([^"]+)"`)
+
+// permission says which permission is missing, as it is written in the configuration of the servers.
+func (s *Servers) permission(err error) string {
+	verb, subject := "publish", "the subject"
+	if found := violation.FindStringSubmatch(err.Error()); found != nil {
+		subject = found[2]
+		if found[1] == "Subscription" {
+			verb = "subscribe"
+		}
+	}
+	for _, prefix := range []string{"$JS.ACK.", "_INBOX."} { // the rest is of one event or request
+		if strings.HasPrefix(subject, prefix) {
+			subject = prefix + ">"
+		}
+	}
+	text := fmt.Sprintf("%s: give the user permission to %s to %s", s.as, verb, subject)
+	if s.operates {
+		text += ", or use the user of an operator"
+	}
+	return text
 }
 
 // apiRemedy says what to do about an answer of JetStream.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/cmd/footfall/internal/shell"
 	"github.com/footfall-dev/footfall/stream"
 )
@@ -30,6 +31,8 @@ type Servers struct {
 	flag    string // "-nats or FOOTFALL_NATS_URL"
 	as      string // the credentials, for messages
 	options []nats.Option
+
+	operates bool // the command is for an operator, whose user may do more than a program's or a relay's
 }
 
 // String returns the addresses without passwords.
@@ -66,9 +69,10 @@ func (s *Servers) Connect(name string, log *slog.Logger, more ...nats.Option) (*
 	return nc, nil
 }
 
-// Open connects for a command, and returns the settings of its stream with the connection. Call stop
+// Open connects for a command of an operator, and returns the settings of its stream with the connection. Call stop
 // to end it.
 func (s *Servers) Open(name string, cfg stream.Config, log *slog.Logger) (opened stream.Config, stop func(), err error) {
+	s.operates = true
 	nc, err := s.Connect(name, log)
 	if err != nil {
 		return cfg, nil, err
@@ -92,6 +96,11 @@ func (e *explained) Unwrap() error { return e.err }
 func (s *Servers) Explain(err error) error {
 	if _, known := errors.AsType[*explained](err); err == nil || known || errors.Is(err, context.Canceled) {
 		return err
+	}
+	if wrong, ok := errors.AsType[*footfall.FieldError](err); ok { // a bound that a stream cannot get
+		if flag := flagOf[strings.TrimPrefix(wrong.Field, "stream.Config.")]; flag != "" {
+			return fmt.Errorf("-%s: %s", flag, wrong.Reason)
+		}
 	}
 	found, remedy := s.Diagnose(err)
 	if _, different := errors.AsType[*stream.SettingsError](err); different {
