@@ -361,6 +361,10 @@ func (t *httpTransport) changed(src *Source, w *worker, c retry.Change, now time
 // proxy may answer so while its servers restart.
 const unsureTime = time.Minute
 
+// fewRefusals is how many answers to an event may show that the API bounds the rate. An event that gets more is
+// probably the only one of its kind that does.
+const fewRefusals = 5
+
 // slowFailure is the time after which a failed attempt counts twice, because it occupied a
 // sender for that time.
 const slowFailure = time.Second
@@ -372,7 +376,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	r, kind := w.one[0], w.kindOf()
 	a := &r.attempts
 	unsure := end.verdict == wire.NotAPI && end.status >= 400 && end.status != http.StatusProxyAuthRequired
-	limits := end.retryAfter > 0 || end.status == http.StatusTooManyRequests
+	limits := (end.retryAfter > 0 || end.status == http.StatusTooManyRequests) && a.Failures < fewRefusals
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended(w, false, now)

@@ -131,6 +131,21 @@ func TestCloseAtAnAPIThatLimitsTheRateDeliversWhatItTakes(t *testing.T) {
 	}
 }
 
+// One event is always answered with 429, and others once. That is no bound of the rate.
+func TestAnEventThatIsAlwaysAnsweredWith429DoesNotSlowDownItsKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		good := &flow{name: "seen", every: 200 * time.Millisecond}
+		bad := &flow{name: "seen", every: time.Minute, answer: always(answerRetryAfter(429, "1"))}
+		once := &flow{name: "seen", every: 5 * time.Second, answer: whileFirst(1, answerRetryAfter(429, "1"))}
+		m := newMixture(t, []*flow{good, bad, once})
+		m.run(t, 30*time.Minute)
+		assert.Less(t, good.longest, time.Second)
+		assert.Equal(t, good.tracked, good.delivered)
+		assert.Less(t, bad.requests, 2000, "of 30 events")
+		assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+	})
+}
+
 // Two sites, or two names, are away at the same time. One asks for 2 s, the other one for 5 min.
 func TestARetryAfterHoldsForItsOwnTime(t *testing.T) {
 	for _, sites := range []bool{true, false} {

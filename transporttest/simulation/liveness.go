@@ -73,6 +73,9 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		look = max(look, leastLook)
 	}
 	l.turn += time.Duration(2*slow) * look
+	if r.isPaced(h.kind) { // the events of a site are sent one a second if hardly any is accepted
+		l.turn += time.Duration(l.ahead+2) * time.Second
+	}
 	if r.config.MaxInFlight == 1 && (r.mayFail(h.kind) || h.hasFailedBefore(at) || len(r.outages) > 0) { // such events get a tenth of the only sender's time
 		l.turn += time.Duration(l.ahead+2) * (10*r.maxLag() + leastLook)
 		if slow > 0 || len(r.outages) > 0 {
@@ -80,6 +83,13 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		}
 	}
 	return l
+}
+
+// isPaced reports whether the library may take answers to single events of a kind for a bound of the rate.
+func (r *run) isPaced(k int) bool {
+	return slices.ContainsFunc(r.events, func(h *history) bool {
+		return h != nil && h.accepted && h.kind == k && (h.fate.status == 429 || h.fate.retryAfter > 0)
+	})
 }
 
 // leastLook is the maximum interval between checks for due retries.
