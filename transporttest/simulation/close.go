@@ -131,6 +131,9 @@ func (r *run) checkHeldUp(c *closing) {
 	}
 	busy := min(r.config.AttemptTimeout, time.Second) + 2*leastLook
 	rounds := time.Duration(2 * (bad/r.config.MaxInFlight + 1))
+	if r.config.MaxInFlight == 1 && bad > 0 {
+		rounds = time.Duration(2 * len(c.left)) // one that fails again and again has every second turn
+	}
 	quick := time.Duration(2*len(c.left)/r.config.MaxInFlight + eventsPerSender)
 	need := rounds*busy + quick*r.maxLag() + 2*r.config.AttemptTimeout + r.config.BackoffMin + moment + r.options.Slack
 	for _, h := range c.left {
@@ -187,16 +190,14 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, beforeDeadline b
 }
 
 // attemptsSince returns the number of attempts after the first ones, without those that were
-// interrupted and made again. An attempt is interrupted after a second at least, and may end in the
-// same moment as its timeout.
+// interrupted and made again. An attempt is interrupted once, after a second at least, which may be the
+// moment of its timeout.
 func (h *history) attemptsSince(first int, timeout time.Duration) (n int) {
-	for i, at := range h.attempts[first:] {
-		took, last := at.to-at.from, first+i+1 == len(h.attempts)
-		if interrupted := at.result == givenUp && (took < timeout || took == time.Second); last || !interrupted {
-			n++
-		}
+	attempts := h.attempts[first:]
+	if len(attempts) > 1 && attempts[0].result == givenUp && attempts[0].to-attempts[0].from <= timeout {
+		return len(attempts) - 1
 	}
-	return n
+	return len(attempts)
 }
 
 // checkCause checks that the error of Close names its reason: the context ended, or the last
