@@ -68,13 +68,14 @@ func TestTextsWhoseIDsHaveMoreThan32BitsGetNewOnes(t *testing.T) {
 			require.NoError(t, s.Close())
 
 			file = goldenFile(t, version)
-			enlarge := "INSERT INTO key SELECT id, 'the key of ' || value, 0 FROM text WHERE value IN ('s', 't'); DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece;"
+			var enlarge strings.Builder
+			enlarge.WriteString("INSERT INTO key SELECT id, 'the key of ' || value, 0 FROM text WHERE value IN ('s', 't'); DELETE FROM rollup; DELETE FROM packed; DELETE FROM piece;")
 			columns := []string{"event.site", "event.origin", "event.name", "event.path", "event.referrer", "event.source", "event.medium", "event.campaign", "key.site"}
 			for _, column := range columns {
 				table, column, _ := strings.Cut(column, ".")
-				enlarge += fmt.Sprintf("UPDATE %s SET %s = %[2]s + 5000000000 WHERE %[2]s IN (SELECT id FROM text WHERE %s);", table, column, which)
+				fmt.Fprintf(&enlarge, "UPDATE %s SET %s = %[2]s + 5000000000 WHERE %[2]s IN (SELECT id FROM text WHERE %s);", table, column, which)
 			}
-			run(t, file, enlarge+"UPDATE text SET id = id + 5000000000 WHERE "+which)
+			run(t, file, enlarge.String()+"UPDATE text SET id = id + 5000000000 WHERE "+which)
 			for range 2 {
 				s = open(t, file, midday)
 				require.Equal(t, want, exported(t, s, q), "version %d, %s", version, name)
