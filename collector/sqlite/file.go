@@ -109,7 +109,7 @@ func (f *file) firstDamage() error {
 
 // noteBroken keeps the first error that says that the file is damaged, unless that was reported before.
 func (f *file) noteBroken(err error) {
-	if isNews(err) && f.broken.Load() == nil {
+	if isUnreported(err) && f.broken.Load() == nil {
 		err = f.named(err)
 		f.broken.CompareAndSwap(nil, &err)
 	}

@@ -54,7 +54,7 @@ func (c *compactor) forgetSome(ctx context.Context, site string, remove removal)
 		}
 		return conn.unlessReported(site, err)
 	})
-	if isNews(err) {
+	if isUnreported(err) {
 		c.writer.noteReported(ctx, site+"/")
 	}
 	if err != nil { // the writer may still be using more

@@ -122,7 +122,7 @@ func (rd *reader) read(ctx context.Context, q store.Query, f func(*reading) erro
 		}
 		return r.unlessReported(f(r))
 	})
-	if isNews(err) {
+	if isUnreported(err) {
 		rd.noted(ctx, q.Site+"/")
 	}
 	return err

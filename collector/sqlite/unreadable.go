@@ -74,8 +74,8 @@ var errReported = errors.New("the damage was reported before")
 
 func reported(damage error) error { return fmt.Errorf("%w (%w)", damage, errReported) }
 
-// isNews reports whether an error is damage that was not reported before.
-func isNews(err error) bool { return isDamage(err) && !errors.Is(err, errReported) }
+// isUnreported reports whether an error is damage that was not reported before.
+func isUnreported(err error) bool { return isDamage(err) && !errors.Is(err, errReported) }
 
 // unlessReported marks an error of a report as reported before if a record of kindUnreadable says so. Which
 // day the report cannot read is not known, but it cannot be made without any day that has a record. The
