@@ -386,8 +386,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		t.changed(src, w, retry.Change{}, now)
 		return nil, true
 	}
-	slow := now.Sub(w.admission.Began) >= slowFailure
-	if a.Failures > 0 && !slow {
+	if a.Failures > 0 {
 		t.scopes.Retried(false)
 	}
 	f := retry.Failure{
@@ -406,7 +405,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	}
 	suspect, limited := false, limits && t.scopes.IsLimited(kind, now)
 	if !w.closing && !limited && t.scopes.AcceptedSince(kind, since) {
-		suspect = a.Strike(slow)
+		suspect = a.Strike(f.Took >= slowFailure)
 	}
 	if end.interrupted {
 		if !a.Interrupted || t.settled.IsZero() {
