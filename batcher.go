@@ -26,13 +26,13 @@ import (
 // So an event that cannot be delivered costs the others nothing except its own attempts and its room.
 // What follows from each answer is in internal/retry/DESIGN.md.
 //
-// The goroutine of [Transport.Deliver] sleeps in [Source.Wait] and starts senders, each of which is a
-// goroutine that takes events until it finds none. A Tracker's queue wakes it for the first event after a
-// pause, a full batch, and the end of the flush interval. [Source.Wake] does when a held event is
-// due, and for Flush and Close.
+// The goroutine of [Transport.Deliver] sleeps in [Source.Wait] and starts senders. A sender is a goroutine
+// that takes events until it finds none. A Tracker's queue wakes the goroutine of Deliver for the first
+// event after a pause, a full batch, and the end of the flush interval. [Source.Wake] wakes it when a held
+// event is due, and for Flush and Close.
 //
-// Locks are taken in this order: a transport's, a Store's, the queue's, those of the queue's shards, that
-// of the held events. The Source calls its Store without holding its lock, so a Store may call
+// Locks are taken in this order: the transport, the Store, the queue, the shards of the queue, the held
+// events. The Source calls its Store without holding its lock, so a Store may call
 // [Source.Reclaim] while it holds one.
 
 // Store keeps the records that a [Source] hands out. It counts each record until the record is

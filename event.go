@@ -86,7 +86,7 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// check reports limits below the least that the library itself needs, and those of texts that no event
+// check reports limits that are smaller than the library itself needs, and limits of texts that no event
 // of maxEvent bytes can reach.
 func (l Limits) check(maxEvent int, report func(field, reason string)) {
 	atLeast := func(field string, n, least int) {

@@ -14,9 +14,9 @@ import (
 // Routes of a [Rule] that are not patterns.
 const (
 	// AnyRoute means every route that no other rule names, whatever the Status of that rule.
-	// It leaves out the answers that [Rule.Assets] lists, and requests for paths that programs
-	// ask for, not visitors, of which a rule that names the route makes events all the same:
-	// /robots.txt, /ads.txt, /favicon.ico, /apple-touch-icon.png,
+	// It leaves out the answers that [Rule.Assets] lists, and requests that programs make, not
+	// visitors. A rule that names the route makes events of such requests all the same. Their
+	// paths are /robots.txt, /ads.txt, /favicon.ico, /apple-touch-icon.png,
 	// /apple-touch-icon-precomposed.png, /sitemap.xml, /site.webmanifest, /manifest.json,
 	// /health, /healthz, /livez, /readyz, /ready, /live, /ping, /metrics, /csp, /csp-report,
 	// all below /.well-known/ and /debug/, and the methods of grpc.health.v1.Health.

@@ -72,11 +72,12 @@ type Config struct {
 
 	// MaxConnections bounds the connections of Serve. A connection takes about 25 KB, and up to
 	// 128 KB of the kernel's memory for answers that its client has not read. At the limit, the
-	// connection that has waited longest for its client is closed for a new one: for another
-	// request, for the rest of a request, or for the client to read a part of an answer. A
-	// connection that does not wait for another request has at least half a second; until then
-	// the new one waits. Above three quarters of the limit, connections that have waited for more
-	// than 5 s are closed for new ones. Serve uses fewer if the process may open fewer files.
+	// connection that has waited longest for its client is closed for a new one. It may wait for
+	// the client to send another request, to send the rest of a request, or to read a part of an
+	// answer. A connection that does not wait for another request has at least half a second;
+	// until then the new one waits. Above three quarters of the limit, connections that have
+	// waited for more than 5 s are closed for new ones. Serve uses fewer if the process may open
+	// fewer files.
 	// Defaults to 4,000.
 	MaxConnections int
 

@@ -61,7 +61,7 @@ func rowOf(rows []store.PropRow, key string) store.PropRow {
 // and do not touch the props of backends.
 func TestDistinctPropsOfStrangersAreBounded(t *testing.T) {
 	if rest := time.Until(time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)); rest < 30*time.Second {
-		time.Sleep(rest) // the bounds are those of a day
+		time.Sleep(rest) // the bounds hold for one day
 	}
 	file := filepath.Join(t.TempDir(), "footfall.db")
 	var log bytes.Buffer
@@ -102,7 +102,7 @@ func TestDistinctPropsOfStrangersAreBounded(t *testing.T) {
 // of backends, and names that are known, are stored as they were sent.
 func TestDistinctNamesOfStrangersAreBounded(t *testing.T) {
 	if rest := time.Until(time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)); rest < 30*time.Second {
-		time.Sleep(rest) // the bounds are those of a day
+		time.Sleep(rest) // the bounds hold for one day
 	}
 	file := filepath.Join(t.TempDir(), "footfall.db")
 	var log bytes.Buffer

@@ -56,7 +56,7 @@ func describe(t *testing.T, text string) *described {
 }
 
 // operation returns a request that the description has for a path. Requests with other methods get
-// the errors of the path's operation, and those of other paths the errors of a missing site.
+// the errors of the path's operation. Requests for other paths get the errors of a missing site.
 func operation(path string) *http.Request {
 	switch path {
 	case "/v1/events":

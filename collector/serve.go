@@ -15,9 +15,9 @@ import (
 const maxHeader = 32 << 10
 
 // Serve answers requests on listener until ctx ends. Then it stops listening, ends live
-// views, and gives other requests Config.ShutdownTimeout to finish, of which exports have nine
-// tenths. It returns nil if they did. Call Close next, then close the Store. Serve must be called
-// only once.
+// views, and gives other requests Config.ShutdownTimeout to finish. Exports have nine tenths of
+// this time. Serve returns nil if these requests finished. Call Close next, then close the Store.
+// Serve must be called only once.
 func (c *Collector) Serve(ctx context.Context, listener net.Listener) error {
 	limit := connlimit.New(min(c.cfg.MaxConnections, connlimit.Files()))
 	server := &http.Server{

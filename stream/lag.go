@@ -32,8 +32,8 @@ type Lag struct {
 // Lag returns the lag of all relays together. It requests it from NATS.
 func (r *Relay) Lag(ctx context.Context) (Lag, error) { return r.link.lag(ctx, r.cfg.Consumer) }
 
-// Inspect returns what [Relay.Lag] returns, for a program that is no relay. relay names the Consumer. The
-// error matches jetstream.ErrStreamNotFound if there is no stream of events.
+// Inspect returns the same Lag as [Relay.Lag]. It is for programs that are not relays. relay names the
+// Consumer. The error matches jetstream.ErrStreamNotFound if there is no stream of events.
 func Inspect(ctx context.Context, cfg Config, relay RelayConfig) (Lag, error) {
 	relay = relay.withDefaults()
 	if err := relay.check(); err != nil {

@@ -129,8 +129,8 @@ func (r *Relay) move(ctx context.Context, it *item) (err error) {
 	return nil
 }
 
-// headers returns the headers of a rejected event, and less and less of them. The last ones are no
-// larger than those of the event in the stream of events.
+// headers returns the headers of a rejected event, and ever smaller versions of them. The last version is
+// no larger than the headers of the event in the stream of events.
 func headers(it *item) []nats.Header {
 	id := it.rec.ID.String()
 	all := reasons(it.err)
@@ -146,9 +146,9 @@ func headers(it *item) []nats.Header {
 	return list
 }
 
-// numbered returns the Nats-Msg-Id of an event that moves from one stream to the other. It has the time at
-// which the message was stored: its number may be that of another message once, if the stream was created
-// again, and NATS would drop the second one.
+// numbered returns the Nats-Msg-Id of an event that moves from one stream to the other. It contains the
+// time at which the message was stored, not its number: if the stream was created again, another message may
+// have the same number, and NATS would drop the second one.
 func numbered(id string, at time.Time) string {
 	return id + "." + strconv.FormatInt(at.UnixNano(), 10)
 }

@@ -221,8 +221,8 @@ func (r *Relay) Run(ctx context.Context) error {
 	return context.Cause(work)
 }
 
-// HandBack ends the wait for the API's answers with which Run ends: Run returns the remaining events to
-// the stream at once. It is for programs that are told twice to end.
+// HandBack ends the wait for the API's answers at the end of Run: Run returns the remaining events to the
+// stream at once. It is for programs that are told twice to end.
 func (r *Relay) HandBack() { r.hurry() }
 
 // errNotYet is the trouble of a relay before its first fetch.

@@ -224,8 +224,8 @@ func (r *rejections) listCommand(s *natsconn.Servers, cfg stream.Config) string 
 	return command
 }
 
-// seqs returns the positions that the arguments name, all of which must be there, or that the options
-// choose. It returns none for all.
+// seqs returns the positions that the arguments name or that the options choose. It returns none for all.
+// All positions that the arguments name must be there.
 func (r *rejections) seqs(ctx context.Context) (seqs []uint64, err error) {
 	if !r.Args().Present() {
 		if r.filter == (filter{}) {

@@ -14,8 +14,8 @@ import (
 )
 
 // Check reads all of a store's file, or of a backup, and returns an error that names the file and
-// each kind of damage found in it, or nil. It changes nothing, and makes no file beside that of a
-// stopped store. The store may be open, also in another process: Check then reads a snapshot, and
+// each kind of damage found in it, or nil. It changes nothing, and makes no file beside the file
+// of a stopped store. The store may be open, also in another process: Check then reads a snapshot, and
 // the log grows until it returns. A million events take some seconds.
 //
 // Check verifies the structure of the file, every event, every text, and the data that is
@@ -30,7 +30,7 @@ func Check(ctx context.Context, file string, siteKinds ...string) error {
 	})
 }
 
-// RecordCheck verifies records. It gets those of a kind from read.
+// RecordCheck verifies records. It gets the records of a kind from read.
 type RecordCheck func(read func(kind string) ([]store.Record, error)) error
 
 // CheckRecords checks the records of a store's file, or of a backup, like [Check].

@@ -22,9 +22,9 @@
 //
 //   - sweeper removes texts that no event uses any more, and gives back space. Only the holder of its turn,
 //     which each of its steps takes, uses its state.
-//   - compactor makes segments and rollups, and removes events. It owns two sets, due and damage, and how
-//     far it is, which have one mutex each; two turns: one for its rounds, one that its steps and those of
-//     Forget take; and the set unreadable, which its rounds use.
+//   - compactor makes segments and rollups, and removes events. It owns the sets due and damage, and its
+//     progress, which have one mutex each. It owns two turns: its rounds take one, and its steps and the
+//     steps of Forget take the other. It owns the set unreadable, which its rounds use.
 //   - reader owns the pool of connections that read, the limits of concurrent work, and a cache of
 //     texts, which has a mutex. A reading is the snapshot of one report.
 //   - writer owns the queue, and the goroutine that makes batches of it. Only that goroutine uses the

@@ -60,7 +60,7 @@ type place struct{ at, seq int64 }
 // removed in their order, so as long as it is there, all later ones are, too.
 //
 // Two queries find the events by their whole key. A single one with (at, seq) >= (?, ?) would search from
-// the start of the range: SQLite does not use such a condition for the key, of which the site is a part.
+// the start of the range: SQLite does not use such a condition for the key, which includes the site.
 func (r *reading) page(begin *place) (events []store.Event, next *place, err error) {
 	length := r.reader.exportPage
 	from := place{r.from, math.MinInt64}

@@ -7,8 +7,9 @@ import (
 )
 
 // Events, segments and rollups have texts as IDs of 32 bits, so the ID of a removed text is used again.
-// New texts get the free IDs of a block of neighbours in ascending order, and then those of another
-// block. The file has the number of the current block, and how many IDs of each other block were freed.
+// A block is a range of consecutive IDs. New texts get the free IDs of a block in ascending order, and
+// then the free IDs of another block. The file has the number of the current block, and how many IDs of
+// each other block were freed.
 //
 // Readers cache texts by ID. When free IDs are found, the generation of IDs in the file rises: a text
 // that was read in one generation is not valid in the next.
@@ -25,8 +26,9 @@ var errNoIDs = errors.New("has as many different texts, such as paths and names,
 const (
 	currentBlock = "SELECT value FROM counter WHERE name = 'block'"
 
-	// nextBlock selects a block of which a quarter is free, because all other IDs must be read to
-	// find those; else a block that was never used; else the one with the most free IDs.
+	// nextBlock selects a block with at least a quarter of its IDs free, because all other IDs of the
+	// block must be read to find them; else a block that was never used; else the one with the most
+	// free IDs.
 	nextBlock = `SELECT coalesce(
 		(SELECT id FROM block WHERE free >= ?1 / 4 AND id < ?2 ORDER BY id LIMIT 1),
 		(SELECT min(id) FROM (SELECT 0 AS id UNION ALL SELECT id + 1 FROM block) AS new WHERE id < ?2 AND NOT EXISTS (SELECT 1 FROM block WHERE id = new.id)),
@@ -45,8 +47,8 @@ type allocator struct {
 	full           atomic.Bool // no block has free IDs; anyone may read it
 }
 
-// reset drops what was read or given in a transaction that is rolled back. Before it, full had the given
-// value.
+// reset drops the free IDs that a transaction has read or given before it was rolled back. full is the
+// value that a.full had before the transaction.
 func (a *allocator) reset(full bool) {
 	a.free = nil
 	a.full.Store(full)

@@ -126,7 +126,7 @@ func TestOnlyEventsWithNewTextsAreRefusedWhenNoIDIsFree(t *testing.T) {
 		release := sqlite.Hold(t, s)
 		var callers sync.WaitGroup
 		var refused atomic.Int64
-		for i := range 20 { // one transaction, of which half of the events have no ID
+		for i := range 20 { // one transaction; half of its events get no ID
 			callers.Go(func() {
 				e := at(last - 9 + i)
 				e.Key = fmt.Sprint(round, " ", i)

@@ -8,7 +8,7 @@ import (
 )
 
 // lockItself locks a file until the returned Closer is closed. On Linux such a lock does not
-// interfere with those of SQLite (flock(2) and fcntl(2)).
+// interfere with the locks of SQLite (flock(2) and fcntl(2)).
 func lockItself(file string) (io.Closer, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -158,7 +158,7 @@ func TestAnUpgradeKeepsWhatWasPrecomputed(t *testing.T) {
 	}
 }
 
-// compareFigures compares reports of which none returns single events.
+// compareFigures compares reports. None of them returns single events.
 func compareFigures(t *testing.T, want, got store.Store, q store.Query) {
 	t.Helper()
 	for name, ask := range map[string]func(store.Store) (any, error){

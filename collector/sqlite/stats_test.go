@@ -101,7 +101,7 @@ func TestStatsHaveTheTimeOfTheLastBackup(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A backup is often a cron job of root, and the service has a user of its own.
+// A backup is often a cron job of root, but the service runs as another user.
 func TestEveryUserMayReadTheTimeOfTheLastBackup(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -7,9 +7,9 @@ import (
 )
 
 // A sweep removes the texts of the table unswept that no event uses. It reads all events and takes
-// the texts that it finds out of the table. What is left is removed. The file has how far the sweep
-// is, so a sweep goes on after a crash. Texts that are noted meanwhile wait for the next sweep: this
-// one may have read past an event that uses them.
+// the texts that they use out of the table. Then it removes the texts that are left in the table. The
+// file records how far the sweep is, so a sweep goes on after a crash. Texts that are noted meanwhile
+// wait for the next sweep: this one may have read past an event that uses them.
 //
 // A search is like a sweep of all texts: it adds those that no event uses to the table. Only a file
 // that an earlier version wrote needs it. The file does not have how far it is.
@@ -24,7 +24,7 @@ type sweep struct {
 	at     position                              // of the last event that was read
 }
 
-// position orders the events of the file: by site, and then as those of a site.
+// position orders the events of the file: by site, and the events of a site by place.
 type position struct {
 	site int64
 	place

@@ -94,8 +94,8 @@ func (r *reading) unlessReported(err error) error {
 	return err
 }
 
-// unlessReported is like that of reading for a removal of events, which cannot be made without any of the
-// site's days either.
+// unlessReported marks an error of a removal of events as reported before if a record of the site says so:
+// a removal needs every day of the site.
 func (c *connection) unlessReported(site string, err error) error {
 	if !isDamage(err) {
 		return err

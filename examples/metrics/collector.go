@@ -7,7 +7,7 @@ import (
 )
 
 // collector gives Prometheus one snapshot of Stats for each scrape.
-// Names begin with footfall_tracker: those of relays and of the collector mean other things.
+// Names begin with footfall_tracker, because the metrics of relays and of the collector mean other things.
 type collector struct{ tracker *footfall.Tracker }
 
 var (

@@ -28,7 +28,7 @@ var (
 	errGivenUp = errors.New("the transport has discarded stored events")
 )
 
-// full is an ErrFull with a text of its own.
+// full is an ErrFull with its own text.
 type full string
 
 func (e full) Error() string { return string(e) }

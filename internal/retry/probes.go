@@ -134,8 +134,8 @@ func (p probes) canceled(early bool) probes {
 	return p
 }
 
-// fail notes that a probe has failed. An early one leaves the next probe where it is. Others allow more early
-// ones: every second one if the failures are those of several kinds, which take turns.
+// fail notes that a probe has failed. An early probe leaves the next probe where it is. Other probes allow more
+// early ones. If several kinds fail, only every second probe does, because the kinds take turns.
 func (p probes) fail(f *Failure, early, several bool, now time.Time, w *Waits) probes {
 	p.inFlight--
 	if !early {

@@ -279,7 +279,7 @@ func (s *Scopes) accept(b *breaker, a Admission, limit int, now time.Time, c *Ch
 }
 
 // learns returns the most failures in a row that the scopes of k learn from, now that an event of k
-// is accepted. If a breaker was open, the row may be that of an outage.
+// is accepted. If a breaker was open, the row may come from an outage.
 func (s *Scopes) learns(k Kind, now time.Time) (limit int) {
 	switch b, _ := s.open(k); {
 	case b == nil:

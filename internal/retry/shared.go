@@ -16,10 +16,10 @@ const (
 // isShared reports whether a site stands for several.
 func isShared(site uint64) bool { return site > math.MaxUint64-sharedSites }
 
-// sharedSite returns the site that stands for a site without a breaker of its own.
+// sharedSite returns the site that stands for a site without its own breaker.
 func sharedSite(site uint64) uint64 { return math.MaxUint64 - site%sharedSites }
 
-// sharedKind returns the kind that stands for a kind without a breaker of its own.
+// sharedKind returns the kind that stands for a kind without its own breaker.
 func sharedKind(k Kind) Kind {
 	return Kind{Site: math.MaxUint64, Name: (k.Site ^ k.Name) % sharedKinds}
 }
@@ -60,7 +60,7 @@ func (s *Scopes) ensure(k Kind, now time.Time) (kind, site *breaker) {
 }
 
 // tidy removes the breakers of a kind and its site that are as if nothing had failed, now that an event of the
-// kind is accepted. If the kind shares a breaker with others that fail, it gets one of its own.
+// kind is accepted. If the kind shares a breaker with kinds that fail, it gets a separate breaker.
 func (s *Scopes) tidy(k Kind, now time.Time) {
 	b, others := s.kinds[k], s.kinds[sharedKind(k)]
 	switch {

@@ -84,8 +84,8 @@ func TestBackupIgnoresOptionsOfTheServiceInTheEnvironment(t *testing.T) {
 	assert.Equal(t, 2, status(err))
 }
 
-// withDamagedSegment returns a file of which precomputed data is damaged. No store of this test makes
-// segments, so it is one without parts.
+// withDamagedSegment returns a file whose precomputed data is damaged. No store of this test makes
+// segments, so the damaged segment is one without parts.
 func withDamagedSegment(t *testing.T) (file string) {
 	t.Helper()
 	dir := t.TempDir()

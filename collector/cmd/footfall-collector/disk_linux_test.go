@@ -43,7 +43,7 @@ func onSmallDisk(t *testing.T, test func(t *testing.T, dir string)) {
 	require.NoError(t, err, "%s", out)
 }
 
-// process is a service in a process of its own.
+// process is a service in a separate process.
 type process struct {
 	service
 	log output

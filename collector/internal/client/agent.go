@@ -27,7 +27,7 @@ var browsers = map[string]string{
 	useragent.FacebookApp: "Facebook", useragent.InstagramApp: "Instagram", useragent.TiktokApp: "TikTok",
 }
 
-// maxAgent is how much of a User-Agent is read, in bytes. Those of browsers are far shorter.
+// maxAgent is how much of a User-Agent is read, in bytes. Browsers send far shorter ones.
 const maxAgent = 512
 
 // Agent returns the browser of a User-Agent and the kind of device that it runs on. Both are of a

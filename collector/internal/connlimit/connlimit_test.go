@@ -121,7 +121,7 @@ func TestConnectionsThatSendNothingDoNotShutOutANewcomer(t *testing.T) {
 	require.NoError(t, newcomer.answer())
 }
 
-// post is a request of which all but the first byte of the body is missing.
+// post is a request with only the first byte of its body.
 const post = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
 
 // A server waits for a body that its handler does not read, too.

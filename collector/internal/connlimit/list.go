@@ -35,7 +35,7 @@ func (r reason) patience() time.Duration {
 	return 500 * time.Millisecond
 }
 
-// list is a circular list of the connections that wait, in the order in which they began to.
+// list is a circular list of the waiting connections, ordered by when they began to wait.
 type list struct{ ends conn }
 
 func (l *list) init() { l.ends.prev, l.ends.next = &l.ends, &l.ends }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Sequence is the place of an event among those of the page that sent it. It is not stored.
+// Sequence is the place of an event among the events of the page that sent it. It is not stored.
 type Sequence struct {
 	Page   string // random; empty if the event has no sequence
 	Number uint32

@@ -12,7 +12,7 @@ import (
 var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop", "seriesof", "pagesof"}
 
 // timed is a store that measures its reports. It has all methods of a *sqlite.Store, because the
-// collector asks for more than those of store.Store.
+// collector uses more methods than store.Store has.
 type timed struct {
 	*sqlite.Store
 	m *Metrics

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxShift = time.Second // of a time; the order of requests further apart is that of their arrival
+	maxShift = time.Second // of a time; requests further apart keep the order of their arrival
 	maxPages = 1 << 14     // in each half of the memory
 	maxSent  = 64          // remembered for each page
 )

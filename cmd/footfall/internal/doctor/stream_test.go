@@ -12,7 +12,7 @@ import (
 	"github.com/footfall-dev/footfall/cmd/footfall/internal/natsconn"
 )
 
-// A consumer has replicas of its own, and may have no leader while the stream has one.
+// A consumer has its own replicas, and may have no leader while the stream has one.
 func TestAConsumerThatDoesNotAnswerIsAFailure(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]Level{

@@ -70,8 +70,8 @@ func Each(err error) (list []error) {
 // built is the version of a program that was built from a folder. The linker sets it.
 var built string
 
-// Version returns the version of this program, or devel in a build from a checkout to which the linker
-// gave no version.
+// Version returns the version of this program. It returns devel if the program was built from a checkout
+// and the linker set no version.
 func Version() string {
 	if built != "" {
 		return built

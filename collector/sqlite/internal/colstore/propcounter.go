@@ -6,7 +6,7 @@ import (
 )
 
 // propCounter counts a share of the props in several passes. Each pass counts the visitors of a
-// part, so that those of all passes add up. The first pass also counts the events.
+// part, so that the visitors of all passes add up. The first pass also counts the events.
 type propCounter struct {
 	wanted   func(name uint32) bool
 	tables   map[uint32]*propTable // by the ID of the name
