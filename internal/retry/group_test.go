@@ -89,6 +89,20 @@ func TestProbesAreTheNewestARandomAndTheOldestInTurns(t *testing.T) {
 	assert.Greater(t, len(random), 90)
 }
 
+func TestEventsOfALimitedKindThatWereNeverSentKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	p := &pile[string]{again: byTime[string](), paced: true}
+	for n := range 100 {
+		p.fresh.add(&heldEvent[string]{Event: Event[string]{Value: string(rune('a' + n)), Fresh: true}})
+	}
+	for n := range 100 {
+		e := p.candidate(Probe, Due{Next: now, Early: now, New: now}, now)
+		assert.Equal(t, string(rune('a'+n)), e.Value)
+		p.fresh.remove(e)
+	}
+}
+
 // At least every second probe is of the kind that was accepted last, and others have their turns, whatever is sent while only others are due.
 func TestTheKindThatWasAcceptedLastHasEverySecondProbe(t *testing.T) {
 	t.Parallel()
