@@ -124,7 +124,7 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 	}
 	b := t.scopes.BlockOf(e.Kind)
 	src.held.Return(e, b, now)
-	src.held.SetDue(b, now) // another kind of the site may have moved it
+	src.held.SetDue(b, now) // an event that was sent has moved it
 	return false
 }
 
@@ -137,7 +137,7 @@ func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Ti
 	}
 	w.admission = a
 	w.doubtful = a.IsProbe()
-	if a.IsProbe() || a.IsPaced() {
+	if a.IsProbe() {
 		src.held.SetDue(t.scopes.BlockOf(kind), now)
 	}
 	return true

@@ -52,9 +52,7 @@ func (b *breaker) fails() bool { return b.isOpen() || b.trial || b.fresh+b.again
 
 // isLimited reports whether the API bounds the rate of a kind, as far as is known: an event was accepted
 // after an answer with Retry-After. Other events would wait in vain for such an answer to end.
-func (b *breaker) isLimited(site *breaker, now time.Time) bool {
-	return now.Sub(b.limited) <= lately || site != nil && site.pace.isKnown(now) && now.Sub(b.accepted) <= lately
-}
+func (b *breaker) isLimited(now time.Time) bool { return now.Sub(b.limited) <= lately }
 
 // opens returns b as it is after it opened because of f.
 func (b breaker) opens(f *Failure, now time.Time, w *Waits) breaker {

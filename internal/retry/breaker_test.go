@@ -54,6 +54,53 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 	}
 }
 
+func TestAPacedKindIsHeldNoLongerThanTheAPIShowsTheBound(t *testing.T) {
+	t.Parallel()
+	w, k := pacedWorld(t)
+	for range 9 {
+		w.pass(time.Second)
+		assert.True(t, w.try(k, nil))
+		assert.Equal(t, kindPaced, w.states(k))
+	}
+	w.pass(2 * time.Second)
+	assert.True(t, w.try(k, nil))
+	assert.Equal(t, closed, w.states(k))
+}
+
+func TestAnOutageOpensTheBreakerOfTheAPIBesideAPacedKind(t *testing.T) {
+	t.Parallel()
+	w, k := pacedWorld(t)
+	w.pass(20 * time.Second)
+	w.fail(5, Failure{NoAPI: true}, k)
+	assert.Equal(t, Open, w.states(k)[0])
+	assert.False(t, w.try(k, nil))
+}
+
+func TestFailuresOfAnotherReasonOpenAPacedKind(t *testing.T) {
+	t.Parallel()
+	w, k := pacedWorld(t)
+	w.pass(20 * time.Second)
+	w.fail(5, Failure{}, k)
+	assert.Equal(t, kindOpen, w.states(k))
+	w.pass(time.Second)
+	assert.True(t, w.try(k, nil))
+	assert.Equal(t, closed, w.states(k))
+	assert.False(t, w.AnyOpen())
+}
+
+// pacedWorld returns a world in which a kind is paced.
+func pacedWorld(t *testing.T) (*world, Kind) {
+	t.Helper()
+	w, k := newWorld(), kind(1, 1)
+	limits := Failure{Limits: true}
+	w.fail(1, limits, k)
+	w.Recovered(k, w.now)
+	assert.True(t, w.try(k, nil))
+	w.fail(6, limits, k)
+	assert.Equal(t, kindPaced, w.states(k))
+	return w, k
+}
+
 // Attempts that were in flight when the API accepted an event show the limit, too.
 func TestLateAnswersCountInAKindWhoseRateIsLimited(t *testing.T) {
 	t.Parallel()

@@ -36,14 +36,10 @@ type Admission struct {
 	probe level     // of the breaker that the event is a probe of
 	since time.Time // when that opened
 	early bool      // the probe is not the one that was due
-	paced bool      // the API bounds the rate
 }
 
 // IsProbe reports whether the event is sent as a probe.
 func (p *Admission) IsProbe() bool { return p.probe != noLevel }
-
-// IsPaced reports whether it has moved the time of the next event, because the API bounds the rate.
-func (p *Admission) IsPaced() bool { return p.paced }
 
 type level uint8
 
@@ -179,7 +175,7 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 	if b.paced {
 		_, site := s.ensure(k, now)
 		site.pace = site.pace.begins(now)
-		return Admission{Began: now, paced: true}, true
+		return Admission{Began: now}, true
 	}
 	a = Admission{Began: now, probe: at, since: b.since}
 	b.probes, a.early = b.begins(age == New, now)
@@ -322,7 +318,7 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 	} else {
 		kind.asked = time.Time{}
 	}
-	limited := f.Limits && kind.isLimited(site, now)
+	limited := f.Limits && kind.isLimited(now)
 	if limited {
 		kind.over++
 	}
@@ -401,8 +397,8 @@ func (s *Scopes) Recovered(k Kind, now time.Time) {
 
 // IsLimited reports whether the API bounds the rate of events of k, as far as is known.
 func (s *Scopes) IsLimited(k Kind, now time.Time) bool {
-	kind, site := s.kinds[s.kindOf(k)], s.sites[s.siteOf(k)]
-	return kind != nil && kind.isLimited(site, now)
+	kind := s.kinds[s.kindOf(k)]
+	return kind != nil && kind.isLimited(now)
 }
 
 // Retried notes whether a repeated attempt has succeeded.

@@ -79,10 +79,10 @@ func (s *Scopes) tidy(k Kind, now time.Time) {
 }
 
 // evict removes a breaker without failures, if there is one that is not shared and has not accepted an event
-// lately, and whose pace is not known.
+// lately.
 func evict[K comparable](from map[K]*breaker, shared func(K) bool, now time.Time) bool {
 	for k, b := range from {
-		if !shared(k) && !b.fails() && now.Sub(b.accepted) > lately && !b.pace.isKnown(now) {
+		if !shared(k) && !b.fails() && now.Sub(b.accepted) > lately {
 			delete(from, k)
 			return true
 		}
