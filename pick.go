@@ -122,9 +122,7 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 		w.doubtful = w.doubtful || p == retry.Suspect
 		return true
 	}
-	b := t.scopes.BlockOf(e.Kind)
-	src.held.Return(e, b, now)
-	src.held.SetDue(b, now) // an event that was sent has moved it
+	src.held.Return(e, t.scopes.BlockOf(e.Kind), now)
 	return false
 }
 

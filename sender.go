@@ -403,8 +403,8 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	if a.Failures > 0 {
 		since = a.Last
 	}
-	suspect, limited := false, limits && t.scopes.IsLimited(kind, now)
-	if !w.closing && !limited && t.scopes.AcceptedSince(kind, since) {
+	suspect := false
+	if !w.closing && t.scopes.AcceptedSince(kind, since) {
 		suspect = a.Strike(f.Took >= slowFailure)
 	}
 	if end.interrupted {
@@ -421,8 +421,8 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	}
 	a.Failures, a.Last, a.Limited = a.Failures+1, now, limits
 	random := t.scopes.FailsAtRandom() && !a.Slow
-	doubted := a.Suspect() && !random && !limited
-	wait := max(t.wait(a, w, doubted, limited || random), end.retryAfter)
+	doubted := a.Suspect() && !random
+	wait := max(t.wait(a, w, doubted, random), end.retryAfter)
 	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing && !random {
 		wait = max(wait, least+t.backoff.Delay(0))
 	}
@@ -468,13 +468,12 @@ func failureClass(end *ending) retry.Class {
 // of other events.
 const longestWait = 20
 
-// wait returns how long an event that has failed waits. chance says that whether it is accepted depends on
-// the time alone.
-func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect, chance bool) time.Duration {
+// wait returns how long an event that has failed waits. random says that the API fails at random.
+func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect, random bool) time.Duration {
 	step := max(int(a.Strikes)-1, min(int(a.Failures)-1, 3))
 	own := retry.Backoff{Base: t.backoff.Base, Max: longestWait * t.backoff.Max}
 	switch {
-	case w.closing || chance:
+	case w.closing || random:
 		return t.backoff.Delay(min(step, 1))
 	case suspect:
 		own.Low = 0.5

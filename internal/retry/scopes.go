@@ -395,12 +395,6 @@ func (s *Scopes) Recovered(k Kind, now time.Time) {
 	}
 }
 
-// IsLimited reports whether the API bounds the rate of events of k, as far as is known.
-func (s *Scopes) IsLimited(k Kind, now time.Time) bool {
-	kind := s.kinds[s.kindOf(k)]
-	return kind != nil && kind.isLimited(now)
-}
-
 // Retried notes whether a repeated attempt has succeeded.
 func (s *Scopes) Retried(ok bool) {
 	got := 0.0

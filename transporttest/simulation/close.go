@@ -190,14 +190,17 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, beforeDeadline b
 }
 
 // attemptsSince returns the number of attempts after the first ones, without those that were
-// interrupted and made again. An attempt is interrupted once, after a second at least, which may be the
-// moment of its timeout.
+// interrupted and made again. An attempt is interrupted after a second at least, and the first one may be in
+// the moment of its timeout.
 func (h *history) attemptsSince(first int, timeout time.Duration) (n int) {
-	attempts := h.attempts[first:]
-	if len(attempts) > 1 && attempts[0].result == givenUp && attempts[0].to-attempts[0].from <= timeout {
-		return len(attempts) - 1
+	for i, at := range h.attempts[first:] {
+		took, last := at.to-at.from, first+i+1 == len(h.attempts)
+		early := took < timeout || took == time.Second || i == 0 && took == timeout
+		if last || at.result != givenUp || !early {
+			n++
+		}
 	}
-	return len(attempts)
+	return n
 }
 
 // checkCause checks that the error of Close names its reason: the context ended, or the last
