@@ -247,3 +247,36 @@ func TestRetryAfterAtRandomHoldsNoOtherEvent(t *testing.T) {
 		})
 	}
 }
+
+// Events of one site hang, and those of another one fail at random: they are no reason to give the former more
+// senders.
+func TestEventsThatHangBesideRandomFailuresDelayOthersLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		good := &flow{name: "seen", every: 5 * time.Millisecond}
+		hangs := &flow{name: "seen", every: 100 * time.Millisecond, most: 300, answer: always(answerHang)}
+		random := &flow{name: "seen", site: "site_2", every: 20 * time.Millisecond, answer: atRandom(0.3)}
+		m := newMixture(t, []*flow{good, hangs, random})
+		m.run(t, 3*time.Minute)
+		assert.Less(t, m.read(good).longest, 500*time.Millisecond)
+		assert.Less(t, m.read(random).longest, 15*time.Second)
+		assert.Less(t, m.read(hangs).requests, 1200)
+		assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+	})
+}
+
+// Waits of the same length as the times in which the API accepts nothing would miss the others.
+func TestAnAPIThatAcceptsEverySecondSecondDelaysEventsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		good := &flow{name: "seen", every: 20 * time.Millisecond, answer: func(int) answerFunc {
+			if int(time.Since(began)/time.Second)%2 == 1 {
+				return answerStatus(503)
+			}
+			return answerStatus(202)
+		}}
+		m := newMixture(t, []*flow{good})
+		m.run(t, 10*time.Minute)
+		assert.Less(t, m.read(good).longest, time.Minute)
+		require.NoError(t, closeWithin(m.tracker, 30*time.Second))
+	})
+}
