@@ -1,42 +1,23 @@
 package sqlite_test
 
 import (
-	"bytes"
-	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/internal/smalldisk"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// The test runs again in a process with its own mounts, which end with it.
 func TestABackupToAFullDiskNamesTheFileThatHasNoSpace(t *testing.T) {
 	t.Parallel()
-	const variable = "FOOTFALL_TEST_FULL_DISK"
-	disk := os.Getenv(variable)
-	if disk == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), variable+"="+t.TempDir())
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-		if os.Geteuid() != 0 {
-			cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
-		}
-		out, err := cmd.CombinedOutput()
-		if errors.Is(err, syscall.EPERM) || bytes.Contains(out, []byte(syscall.EPERM.Error())) {
-			t.Skip("this machine does not let tests mount anything")
-		}
-		require.NoError(t, err, "%s", out)
-		return
-	}
-	require.NoError(t, syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"))
+	smalldisk.Run(t, "64k", testFullDisk)
+}
+
+func testFullDisk(t *testing.T, disk string) {
 	to := filepath.Join(disk, "backup.db")
 	s := newStore(t)
 	want := "sqlite: " + to + ": database or disk is full (13)"

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"database/sql"
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -17,31 +15,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// onSmallDisk runs a test again in a process that has a disk of 8 MB, and gives it the disk's
-// directory. The process has its own mounts, which end with it.
-func onSmallDisk(t *testing.T, test func(t *testing.T, dir string)) {
-	t.Helper()
-	const variable = "FOOTFALL_TEST_DISK"
-	if dir := os.Getenv(variable); dir != "" {
-		require.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"))
-		test(t, dir)
-		return
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), variable+"="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-	if os.Geteuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
-	}
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, syscall.EPERM) || bytes.Contains(out, []byte(syscall.EPERM.Error())) {
-		t.Skip("this machine does not let tests mount anything")
-	}
-	require.NoError(t, err, "%s", out)
-}
+	"github.com/footfall-dev/footfall/collector/internal/smalldisk"
+)
 
 // process is a service in a separate process.
 type process struct {
@@ -96,7 +72,7 @@ func fill(t *testing.T, dir string) (free func()) {
 
 func TestAServiceStartsOnAFullDiskAndStoresEventsWhenThereIsSpace(t *testing.T) {
 	t.Parallel()
-	onSmallDisk(t, func(t *testing.T, dir string) {
+	smalldisk.Run(t, "8m", func(t *testing.T, dir string) {
 		site, key := withSite(t, dir)
 		p := startProcess(t, dir)
 		p.post(t, site, key)
@@ -136,7 +112,7 @@ func TestAServiceStartsOnAFullDiskAndStoresEventsWhenThereIsSpace(t *testing.T) 
 
 func TestAnUpgradeWithoutSpaceSaysHowMuchItNeedsAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	onSmallDisk(t, func(t *testing.T, dir string) {
+	smalldisk.Run(t, "8m", func(t *testing.T, dir string) {
 		file := filepath.Join(dir, "footfall.db")
 		statements, err := os.ReadFile("../../sqlite/testdata/version2.sql")
 		require.NoError(t, err)
