@@ -123,6 +123,22 @@ func TestCloseGivesEveryEventOneLastAttempt(t *testing.T) {
 	})
 }
 
+// An attempt that times out just when it would give way to others has had all its time.
+func TestCloseMakesNoSecondAttemptAfterOneThatTimesOut(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeNet()
+			f.set(answerHang)
+			tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout, c.MaxInFlight = time.Second, 1 })
+			track(t, tracker, 3)
+			synctest.Wait()
+			before := f.requests()
+			assert.Error(t, closeWithin(tracker, time.Minute))
+			assert.Equal(t, 3, f.requests()-before)
+		})
+	}
+}
+
 func TestCloseCountsTheOutcomesOfQueuedEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()

@@ -122,7 +122,9 @@ func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.
 		w.doubtful = w.doubtful || p == retry.Suspect
 		return true
 	}
-	src.held.Return(e, t.scopes.BlockOf(e.Kind), now)
+	block := t.scopes.BlockOf(e.Kind)
+	src.held.Return(e, block, now)
+	src.held.SetDue(block, now) // an event of another kind may have taken its turn
 	return false
 }
 
@@ -153,6 +155,10 @@ const (
 	// closeWait is the longest wait of a circuit breaker while the tracker closes, also if the API asks
 	// for a longer one: an event that is not sent in time is lost.
 	closeWait = time.Second
+
+	// closeShare bounds the time that an event which fails again and again while the tracker closes takes of the
+	// only sender, while others are accepted: it waits for this many times what its attempt took.
+	closeShare = 4
 )
 
 // beginClose determines whether events that fail from now on are sent again: if the API has ever
@@ -160,11 +166,12 @@ const (
 // leader.
 func (t *httpTransport) beginClose(src *Source, now time.Time) {
 	t.closing = true
+	again := t.accepted == OutcomeStored || !t.scopes.Accepted().IsZero()
 	t.share.Close()
-	t.pool.Close()
+	t.pool.Close(again)
 	t.scopes.Hurry(closeWait, now)
 	src.held.Regroup(t.scopes.BlockOf, now)
-	if t.accepted == OutcomeStored || !t.scopes.Accepted().IsZero() {
+	if again {
 		t.settled = now
 		src.accept()
 	}

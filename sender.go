@@ -24,6 +24,7 @@ type httpTransport struct {
 	key           func() string // see wire.Cleaner
 	backoff       retry.Backoff // of an event that failed
 	maxRetryAfter time.Duration
+	timeout       time.Duration // of an attempt
 	look          time.Duration // after which held events that are due and not sent are looked at
 	rejected      func(*RejectedError)
 	accepted      Outcome       // of an event that the API accepted: OutcomeDelivered, or OutcomeStored
@@ -71,6 +72,7 @@ func newHTTPTransport(cfg *Config, p Poster, r *reporter) *httpTransport {
 		key:           func() string { return key },
 		backoff:       wait,
 		maxRetryAfter: cfg.MaxRetryAfter,
+		timeout:       cfg.AttemptTimeout,
 		look:          look,
 		log:           retry.Log{To: cfg.Logger},
 		pool:          senders.NewPool(cfg.MaxInFlight, cfg.FlushInterval),
@@ -226,16 +228,17 @@ func (t *httpTransport) attempt(ctx context.Context, w *worker, end *ending) {
 	r := w.one[0]
 	r.interruption = &w.interruption
 	err := t.poster.Post(ctx, r, &w.answer)
+	took := time.Since(w.admission.Began)
 	interrupted := w.interruption.End()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		*end = ending{cut: true, err: ctx.Err()}
 		return
 	case err != nil && interrupted:
-		err = fmt.Errorf("no answer in %v, and other events wait for the sender", time.Since(w.admission.Began).Round(time.Millisecond))
+		err = fmt.Errorf("no answer in %v, and other events wait for the sender", took.Round(time.Millisecond))
 	}
 	a := wire.Answer{Status: w.answer.Status, Body: w.answer.Body, RetryAfter: w.answer.RetryAfter, Cut: w.answer.Cut, Err: err, Key: t.key}
-	*end = ending{verdict: a.Verdict(), status: a.Status, interrupted: interrupted}
+	*end = ending{verdict: a.Verdict(), status: a.Status, interrupted: interrupted && took < t.timeout}
 	switch {
 	case end.verdict == wire.Accepted:
 		return
@@ -413,24 +416,15 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		}
 		a.Interrupt(w.sender.Waived())
 	}
-	switch {
-	case !unsure:
-		a.Unsure = time.Time{}
-	case a.Unsure.IsZero():
-		a.Unsure = now
-	}
-	a.Failures, a.Last, a.Limited = a.Failures+1, now, limits
+	a.Failed(unsure, limits, now)
 	random := t.scopes.FailsAtRandom() && !a.Slow
 	doubted := a.Suspect() && !random
-	wait := max(t.wait(a, w, doubted, random), end.retryAfter)
-	if least, doubts := t.scopes.Doubts(kind); doubts && !w.closing && !random {
-		wait = max(wait, least+t.backoff.Delay(0))
-	}
+	wait := max(t.wait(a, w, doubted, random), t.leastWait(w, &f, random, since))
 	if t.closing && !t.settled.IsZero() && now.Sub(t.settled) > t.patience {
 		src.held.Suspend()
 	}
 	line = t.logLine(w, end, suspect && !w.admission.IsProbe(), now)
-	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Wait: wait, Err: end.err}, t.scopes.BlockOf(kind), now)
+	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Failed: int(a.Failures), Wait: wait, Err: end.err}, t.scopes.BlockOf(kind), now)
 	t.changed(src, w, c, now)
 	return line, false
 }
@@ -467,6 +461,20 @@ func failureClass(end *ending) retry.Class {
 // longestWait is the longest wait of an event that keeps failing, in units of the longest wait
 // of other events.
 const longestWait = 20
+
+// leastWait returns how long an event that has failed because of f waits at least, because the API has asked for
+// it or for the sake of others. random says that the API fails at random. since is when the event has failed
+// before, or when its first attempt began.
+func (t *httpTransport) leastWait(w *worker, f *retry.Failure, random bool, since time.Time) time.Duration {
+	least, doubts := t.scopes.Doubts(w.kindOf())
+	switch {
+	case w.closing && t.share.Senders == 1 && t.settled.After(since):
+		return max(f.RetryAfter, closeShare*f.Took)
+	case !w.closing && doubts && !random:
+		return max(f.RetryAfter, least+t.backoff.Delay(0))
+	}
+	return f.RetryAfter
+}
 
 // wait returns how long an event that has failed waits. random says that the API fails at random.
 func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect, random bool) time.Duration {

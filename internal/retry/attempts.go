@@ -20,6 +20,18 @@ type Attempts struct {
 // few events twice.
 const suspectAfter = 2
 
+// Failed notes a failed attempt. unsure says that its answer is a 4xx that may not be the API's, and limited that
+// it showed that the API bounds the rate.
+func (a *Attempts) Failed(unsure, limited bool, now time.Time) {
+	switch {
+	case !unsure:
+		a.Unsure = time.Time{}
+	case a.Unsure.IsZero():
+		a.Unsure = now
+	}
+	a.Failures, a.Last, a.Limited = a.Failures+1, now, limited
+}
+
 // Suspect reports whether the event keeps failing while others are accepted.
 func (a *Attempts) Suspect() bool { return a.Strikes >= suspectAfter }
 

@@ -50,22 +50,9 @@ func (b breaker) isOpen() bool { return !b.since.IsZero() }
 // fails reports whether events of a kind wait for a wider breaker that is open.
 func (b *breaker) fails() bool { return b.isOpen() || b.trial || b.fresh+b.again > 0 }
 
-// isLimited reports whether the API bounds the rate of a kind, as far as is known: an event was accepted
-// after an answer with Retry-After. Other events would wait in vain for such an answer to end.
-func (b *breaker) isLimited(now time.Time) bool { return now.Sub(b.limited) <= lately }
-
 // opens returns b as it is after it opened because of f.
 func (b breaker) opens(f *Failure, now time.Time, w *Waits) breaker {
 	b.since, b.probes, b.paced = now, opened(f, now, w), false
-	return b
-}
-
-// limits returns b paced.
-func (b breaker) limits(now time.Time) breaker {
-	if !b.isOpen() {
-		b.since, b.probes = now, probes{}
-	}
-	b.paced = true
 	return b
 }
 

@@ -21,7 +21,7 @@ func TestARetryAfterHoldsAKindThatAcceptsNothing(t *testing.T) {
 	}
 }
 
-func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
+func TestAKindIsPacedIfAnEventWithSuchAnAnswerIsAccepted(t *testing.T) {
 	t.Parallel()
 	for _, limited := range []bool{false, true} {
 		w, k := newWorld(), kind(1, 1)
@@ -45,10 +45,10 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 		if !limited {
 			continue
 		}
-		w.pass(990 * time.Millisecond)
+		w.pass(198 * time.Millisecond) // since the sixth one
 		assert.False(t, w.try(k, nil))
-		w.pass(10 * time.Millisecond)
-		assert.True(t, w.try(k, nil))
+		w.pass(time.Millisecond)
+		assert.True(t, w.try(k, nil), "a Retry-After is about its event")
 		w.pass(11 * time.Second)
 		assert.False(t, isLimited(w, k), "ten seconds after an event recovered")
 	}
@@ -56,7 +56,7 @@ func TestAKindWhoseRateIsLimitedWaitsAsLongAsTheAPIAsks(t *testing.T) {
 
 func isLimited(w *world, k Kind) bool {
 	b := w.kinds[w.kindOf(k)]
-	return b != nil && b.isLimited(w.now)
+	return b != nil && b.isLimited(&breaker{}, w.now)
 }
 
 func TestAPacedKindIsHeldNoLongerThanTheAPIShowsTheBound(t *testing.T) {
@@ -104,6 +104,66 @@ func pacedWorld(t *testing.T) (*world, Kind) {
 	w.fail(6, limits, k)
 	assert.Equal(t, kindPaced, w.states(k))
 	return w, k
+}
+
+func TestAnotherKindOfAPacedSiteIsPacedAtOnceAndItsOwnAnswersTellNothingOfThePace(t *testing.T) {
+	t.Parallel()
+	w, k := pacedWorld(t)
+	other, pace := kind(1, 2), w.sites[w.siteOf(k)].pace
+	assert.True(t, w.try(other, nil))
+	w.try(other, &Failure{First: true})
+	assert.True(t, w.try(other, nil))
+	w.pass(time.Millisecond)
+	w.fail(1, Failure{Limits: true}, other)
+	assert.Equal(t, kindPaced, w.states(other))
+	assert.Equal(t, pace, w.sites[w.siteOf(k)].pace)
+}
+
+// An API that accepts two events a second accepts one that is sent alone.
+func TestAnswersToEventsThatAreSentAloneAreAboutThem(t *testing.T) {
+	t.Parallel()
+	for alone, paced := range map[bool]bool{true: false, false: true} {
+		w, k := pacedWorld(t)
+		for range 2 {
+			w.pass(paceCalm)
+			if !alone {
+				assert.True(t, w.try(k, nil))
+				w.pass(paceCalm - time.Millisecond)
+			}
+			assert.True(t, w.try(k, &Failure{Limits: true, First: true}))
+		}
+		w.pass(paceCalm)
+		assert.True(t, w.try(k, nil))
+		assert.Equal(t, paced, w.states(k) == kindPaced, "alone %t", alone)
+		w.fail(6, Failure{Limits: true}, k)
+		assert.Equal(t, paced, w.states(k) == kindPaced, "for a minute, alone %t", alone)
+	}
+}
+
+// They may share a bound, and two events at the same time would get in each other's way.
+func TestEventsOfPacedSitesAreSentInTurns(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	kinds := []Kind{kind(1, 1), kind(2, 1)}
+	for _, k := range kinds {
+		w.fail(1, Failure{Limits: true}, k)
+		w.Recovered(k, w.now)
+		assert.True(t, w.try(k, nil))
+		w.fail(6, Failure{Limits: true}, k)
+		assert.Equal(t, kindPaced, w.states(k))
+	}
+	w.pass(200 * time.Millisecond) // both may send five a second now
+	last, sent := time.Time{}, 0
+	for range 200 {
+		for _, k := range kinds {
+			if w.try(k, nil) {
+				assert.GreaterOrEqual(t, w.now.Sub(last), 50*time.Millisecond)
+				last, sent = w.now, sent+1
+			}
+		}
+		w.pass(time.Millisecond)
+	}
+	assert.GreaterOrEqual(t, sent, 3)
 }
 
 // Attempts that were in flight when the API accepted an event show the limit, too.

@@ -89,7 +89,7 @@ type pile[T any] struct {
 
 // candidate returns the next event to probe with, if one may be sent. The kinds take turns, because one
 // may be accepted although all others fail. Every second time it is the kind that accepted an event last: it
-// probably accepts one again when an outage is over.
+// probably accepts one again when an outage is over, unless its event has failed often.
 func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 	var next, last *pile[T]
 	for _, o := range g.piles {
@@ -99,14 +99,14 @@ func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 		if next == nil || o.tried < next.tried {
 			next = o
 		}
-		if last == nil || o.accepted.After(last.accepted) {
+		if o.mayPass() && (last == nil || o.accepted.After(last.accepted)) {
 			last = o
 		}
 	}
 	if next == nil {
 		return nil
 	}
-	if last != next && !last.accepted.IsZero() {
+	if last != nil && last != next && !last.accepted.IsZero() {
 		if g.preferred = !g.preferred; g.preferred {
 			next = last
 		}
@@ -124,6 +124,14 @@ func (g *group[T]) at() time.Time {
 	}
 	return at
 }
+
+// mayPass reports whether the next event of the pile has not failed often.
+func (p *pile[T]) mayPass() bool {
+	return len(p.fresh.events) > 0 || p.again.first().Failed <= oftenFailed
+}
+
+// oftenFailed is how many failed attempts an event has in an outage of two minutes, if its kind is preferred.
+const oftenFailed = 10
 
 // place returns where an event of the pile is.
 func (p *pile[T]) place(e *heldEvent[T]) place[T] {

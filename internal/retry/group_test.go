@@ -125,3 +125,24 @@ func TestTheKindThatWasAcceptedLastHasEverySecondProbe(t *testing.T) {
 		assert.GreaterOrEqual(t, taken["rare"], 5, "%d between", between)
 	}
 }
+
+// An event that fails again and again would take half of the probes for good.
+func TestAKindWhoseEventFailsOftenHasNoMoreProbesThanOthers(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	for failed, most := range map[int]int{oftenFailed: 21, oftenFailed + 1: 10} {
+		g := &group[string]{due: Due{Next: now, Early: now, New: now}, piles: make(map[Kind]*pile[string])}
+		for n := range 4 {
+			p := &pile[string]{again: byTime[string](), accepted: now.Add(-time.Duration(n) * time.Second)}
+			p.again.add(&heldEvent[string]{Event: Event[string]{Kind: kind(1, n), Failed: failed}, due: now})
+			g.piles[kind(1, n)] = p
+		}
+		last := 0
+		for range 40 {
+			if g.candidate(Probe, now).Kind == kind(1, 0) {
+				last++
+			}
+		}
+		assert.InDelta(t, most, last, 2, "%d failed attempts", failed)
+	}
+}

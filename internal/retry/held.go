@@ -51,6 +51,7 @@ type Event[T any] struct {
 	Suspect bool
 	AtClose bool // its last attempt was while the tracker was closing
 	Value   T
+	Failed  int           // how many attempts
 	Wait    time.Duration // until the next attempt
 	Err     error         // of the last attempt
 }

@@ -12,69 +12,125 @@ var zero = time.Unix(1_000_000, 0)
 
 func after(seconds float64) time.Time { return zero.Add(time.Duration(seconds * float64(time.Second))) }
 
+// found is a pace that has found a rate of 100 events a second.
+func found() pace {
+	return pace{top: 100, cut: zero, from: zero, next: zero, accepted: zero, rise: paceRise}
+}
+
+func TestTheRateIsSoughtAfterTheFirstAnswersThatShowTheBound(t *testing.T) {
+	t.Parallel()
+	p := pace{}.limited(zero, zero, false)
+	begins := 0.2 // the first event at 5 a second
+	for seconds, rate := range map[float64]float64{0: 5, 0.5: 10, 1: 20, 3: 320} {
+		assert.InDelta(t, rate, p.rate(after(begins+seconds)), 0.001, "it doubles twice a second")
+	}
+	p = p.accepts(after(0.5)).limited(after(1.2), after(1.2), false)
+	begins = 1.25
+	for seconds, rate := range map[float64]float64{0: 20, 1: 40, 4: 320} {
+		assert.InDelta(t, rate, p.rate(after(begins+seconds)), 0.001, "it doubles once a second")
+	}
+	p = p.accepts(after(2)).limited(after(5.25), after(5.25), false)
+	assert.InDelta(t, 320*0.8, p.rate(after(5.25)), 0.001)
+	assert.Zero(t, p.seek)
+}
+
 func TestTheRateFallsAfterAnAnswerThatShowsTheBoundAndRisesAgain(t *testing.T) {
 	t.Parallel()
-	p := pace{}.limited(zero, zero)
-	for seconds, rate := range map[float64]float64{0: 5, 0.5: 10, 1: 20, 3: 320} {
-		assert.InDelta(t, rate, p.rate(after(seconds)), 0.001, "the first one: it doubles twice a second")
+	for seconds, rate := range map[float64]float64{-1: 80, 0: 80, 2.5: 97.5, 5: 100, 6: 200, 8: 800} {
+		assert.InDelta(t, rate, found().rate(after(seconds)), 0.001)
 	}
-	p = p.accepted(after(0.5)).limited(after(1), after(1))
-	for seconds, rate := range map[float64]float64{0: 20, 1: 40, 4: 320} {
-		assert.InDelta(t, rate, p.rate(after(1+seconds)), 0.001, "the second one: it doubles once a second")
+	assert.False(t, found().isOver(after(10)))
+	assert.True(t, found().isOver(after(10.001)))
+	assert.True(t, found().isKnown(after(60)))
+	assert.False(t, found().isKnown(after(60.001)))
+}
+
+func TestARateThatStaysTheSameIsTriedLessOften(t *testing.T) {
+	t.Parallel()
+	p := found()
+	for _, rise := range []float64{10, 20, 20} {
+		now := p.from.Add(p.rise)
+		p = p.accepts(now).limited(now, now, false)
+		assert.InDelta(t, 100, p.top, 0.001)
+		assert.InDelta(t, rise, p.rise.Seconds(), 0)
 	}
-	p = p.accepted(after(2)).limited(after(5), after(5))
-	for seconds, rate := range map[float64]float64{0: 256, 2.5: 312, 5: 320, 6: 640, 8: 2560} {
-		assert.InDelta(t, rate, p.rate(after(5+seconds)), 0.001)
-	}
-	assert.False(t, p.isOver(after(15)))
-	assert.True(t, p.isOver(after(15.001)))
+	few := found()
+	few.top = 4
+	few = few.accepts(after(5)).limited(after(5), after(5), false)
+	assert.Equal(t, paceRise, few.rise, "in a slow rise there would be few events")
+	now := p.from.Add(p.rise / 2) // the API takes fewer events now
+	p = p.accepts(now).limited(now, now, false)
+	assert.InDelta(t, 97.5, p.top, 0.001)
+	now = p.from.Add(time.Second)
+	p = p.accepts(now).limited(now, now, false)
+	assert.Less(t, p.top, 90.0)
+	assert.Equal(t, paceRise, p.rise)
+	now = p.from.Add(paceRise + time.Second)
+	p = p.accepts(now).limited(now, now, false)
+	assert.Greater(t, p.top, 150.0)
+	assert.Equal(t, paceRise, p.rise, "it takes more")
 }
 
 func TestOneAnswerOfThoseInFlightShowsTheBound(t *testing.T) {
 	t.Parallel()
-	p := pace{}.limited(zero, after(0.1)).accepted(after(0.2)).limited(after(0.3), after(0.4))
-	assert.Equal(t, p, p.limited(after(0.35), after(0.5)), "it began before the rate fell")
-	assert.NotEqual(t, p, p.limited(after(0.45), after(0.5)))
+	p := found().accepts(after(0.2)).limited(after(0.3), after(0.4), false)
+	assert.Equal(t, p, p.limited(after(0.35), after(0.5), false), "it began before the rate fell")
+	assert.NotEqual(t, p, p.limited(after(0.45), after(0.5), false))
+}
+
+func TestEventsThatAreRefusedAloneEndThePace(t *testing.T) {
+	t.Parallel()
+	p := found().limited(after(1), after(1), true)
+	assert.False(t, p.isOff(after(1)))
+	p = p.limited(after(2), after(2), false).limited(after(3), after(3), true)
+	for _, at := range []time.Time{after(3), after(62.999)} {
+		assert.True(t, p.isOff(at))
+		assert.True(t, p.isOver(at))
+		assert.False(t, p.begins(at).next.After(at), "events are not held")
+	}
+	p = p.limited(after(63.001), after(63.001), true)
+	assert.False(t, p.isOff(after(63.001)))
+	assert.InDelta(t, paceFirst, p.rate(after(63.001)), 0.001, "it begins anew")
 }
 
 // An API that counts the events of each second accepts none until the next one.
 func TestEventsWaitLongerWhileNothingIsAccepted(t *testing.T) {
 	t.Parallel()
-	p := pace{}.limited(zero, zero).accepted(after(1)).limited(after(2), after(2))
-	top, every := p.top, p.every(after(2))
+	p := found().accepts(after(4)).limited(after(5), after(5), false)
+	every := time.Second / 80
 	for n := range 4 {
-		p = p.limited(after(2), after(2))
-		assert.InDelta(t, top, p.top, 0.001)
-		assert.Equal(t, every<<(n+1), p.next.Sub(after(2)))
+		p = p.limited(after(5), after(5), false)
+		assert.InDelta(t, 100, p.top, 0.001)
+		assert.InDelta(t, every<<(n+1), p.next.Sub(after(5)), 10)
 	}
-	p = p.limited(after(2), after(2))
-	assert.InDelta(t, top/2, p.top, 0.001, "the API takes fewer events now")
+	p = p.limited(after(5), after(5), false)
+	assert.InDelta(t, 50, p.top, 0.001, "the API takes fewer events now")
 	for range 100 {
-		p = p.limited(after(2), after(2))
+		p = p.limited(after(5), after(5), false)
 	}
-	assert.InDelta(t, paceLeast, p.rate(after(2)), 0.001)
-	assert.LessOrEqual(t, p.next.Sub(after(2)), time.Second)
+	assert.InDelta(t, paceLeast, p.rate(after(5)), 0.001)
+	assert.LessOrEqual(t, p.next.Sub(after(5)), time.Second)
 }
 
-// While few events come the rate rises without need, and a burst would show the bound many times.
-func TestTheRateIsAtMostTwiceWhatWasAccepted(t *testing.T) {
+func TestTheRateDoesNotRiseWhileNoEventWaits(t *testing.T) {
 	t.Parallel()
-	p := pace{}.limited(zero, zero).accepted(after(0.1)).limited(after(0.2), after(0.2))
-	p.seek = 0
-	now := 0.2
-	for range 80 {
-		now += 0.1
-		p = p.accepted(after(now))
+	p, now := found(), zero
+	for range 1000 { // one a second
+		now = now.Add(time.Second)
+		p = p.begins(now)
 	}
-	assert.Greater(t, p.rate(after(now)), 40.0)
-	p = p.limited(after(now), after(now))
-	assert.InDelta(t, 20, p.top, 1)
+	assert.InDelta(t, 100, p.rate(now), 20)
+	for range 1000 { // as many as may be sent
+		now = p.next
+		p = p.begins(now)
+	}
+	assert.Greater(t, p.rate(now), 200.0)
 }
 
 func TestEventsOfALimitedKindAreSentAtTheRate(t *testing.T) {
 	t.Parallel()
-	p := pace{}.limited(zero, zero)
-	p.seek = 0 // 4 events a second, and a bit more later
+	p := found()
+	p.top = 5 // and four a second at first
 	var at []time.Duration
 	for ms := range 1000 {
 		if now := after(float64(ms) / 1000); !p.next.After(now) {
@@ -82,7 +138,10 @@ func TestEventsOfALimitedKindAreSentAtTheRate(t *testing.T) {
 			at = append(at, now.Sub(zero))
 		}
 	}
-	assert.Equal(t, []time.Duration{200 * time.Millisecond, 443 * time.Millisecond, 679 * time.Millisecond, 909 * time.Millisecond}, at)
+	assert.Len(t, at, 5)
+	for i, d := range at[1:] {
+		assert.InDelta(t, time.Second/4, d-at[i], float64(30*time.Millisecond))
+	}
 	late := p.begins(after(10))
 	assert.InDelta(t, late.every(after(10)).Seconds()-paceBurst.Seconds(), late.next.Sub(after(10)).Seconds(), 0.001, "what was not sent is not sent at once")
 }
@@ -106,7 +165,7 @@ func TestThePaceFindsTheRateOfAnAPI(t *testing.T) {
 func throughput(rate, burst float64, latency time.Duration) (accepted, refused float64) {
 	type answer struct{ began, ends time.Time }
 	var flying []answer
-	p, tokens, last := pace{}.limited(zero, zero), 0.0, zero
+	p, tokens, last := pace{}.limited(zero, zero, false), 0.0, zero
 	taken, sent := 0, 0
 	for now := zero; now.Sub(zero) < 2*time.Minute; now = now.Add(time.Millisecond) {
 		for len(flying) > 0 && !flying[0].ends.After(now) {
@@ -114,12 +173,12 @@ func throughput(rate, burst float64, latency time.Duration) (accepted, refused f
 			flying = flying[1:]
 			tokens, last = min(burst, tokens+now.Sub(last).Seconds()*rate), now
 			if tokens < 1 {
-				p = p.limited(a.began, now)
+				p = p.limited(a.began, now, false)
 				continue
 			}
 			tokens--
 			taken++
-			p = p.accepted(now)
+			p = p.accepts(now)
 		}
 		for !p.next.After(now) {
 			p = p.begins(now)

@@ -22,6 +22,8 @@ type Scopes struct {
 	closing bool                // the tracker closes
 
 	accepted time.Time // when the API last settled an event
+	sent     time.Time // when the last event of a kind was sent whose rate the API may bound
+	slot     time.Time // when the next event of a paced kind may be sent, of any site
 	retried  float64   // share of repeated attempts that have succeeded lately
 }
 
@@ -36,6 +38,8 @@ type Admission struct {
 	probe level     // of the breaker that the event is a probe of
 	since time.Time // when that opened
 	early bool      // the probe is not the one that was due
+	paced bool      // it is sent at the pace of the site
+	calm  bool      // no other event was sent for paceCalm, of the kinds whose rate the API may bound
 }
 
 // IsProbe reports whether the event is sent as a probe.
@@ -141,7 +145,7 @@ func (s *Scopes) due(b *breaker, k Kind) Due {
 	if b.paced {
 		var next time.Time
 		if site := s.sites[s.siteOf(k)]; site != nil { // otherwise nothing was sent for long
-			next = site.pace.next
+			next = later(site.pace.next, s.slot)
 		}
 		return Due{Next: next, Early: next, New: next}
 	}
@@ -166,18 +170,20 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 			kind, _ := s.ensure(k, now)
 			kind.trial = true
 		}
-		return Admission{Began: now}, true
+		return Admission{Began: now, calm: s.sends(k, now)}, true
 	}
 	due := s.due(b, k).of(s.kinds[s.kindOf(k)].asked)
 	if at := [...]time.Time{due.Next, due.Early, due.New}[age]; at.After(now) {
 		return Admission{}, false
 	}
+	a = Admission{Began: now, paced: b.paced, calm: s.sends(k, now)}
 	if b.paced {
 		_, site := s.ensure(k, now)
 		site.pace = site.pace.begins(now)
-		return Admission{Began: now}, true
+		s.slot = later(s.slot, now.Add(-paceBurst)).Add(s.everyPaced(now))
+		return a, true
 	}
-	a = Admission{Began: now, probe: at, since: b.since}
+	a.probe, a.since = at, b.since
 	b.probes, a.early = b.begins(age == New, now)
 	return a, true
 }
@@ -232,7 +238,7 @@ func (s *Scopes) Accept(k Kind, a Admission, now time.Time) (c Change) {
 	kind, site := s.kindOf(k), s.siteOf(k)
 	if b := s.kinds[kind]; b != nil && b.paced {
 		_, site := s.ensure(k, now)
-		site.pace = site.pace.accepted(now)
+		site.pace = site.pace.accepts(now)
 		b.paced = !site.pace.isOver(now)
 	}
 	s.accept(s.kinds[kind], a, limit, now, &c)
@@ -318,7 +324,10 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 	} else {
 		kind.asked = time.Time{}
 	}
-	limited := f.Limits && kind.isLimited(now)
+	limited := f.Limits && kind.isLimited(site, now)
+	if f.Limits {
+		s.sent = now
+	}
 	if limited {
 		kind.over++
 	}
@@ -341,14 +350,8 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 	}
 	of := *f
 	if limited && b == kind {
-		of.RetryAfter = min(of.RetryAfter, time.Second) // the API may fail at random
 		c.Opened = !kind.paced
-		if !kind.isOpen() {
-			s.opened++
-		}
-		*kind = kind.limits(now)
-		site.pace = site.pace.limited(p.Began, now)
-		site.pace.next = later(site.pace.next, now.Add(of.RetryAfter))
+		s.limits(kind, site, p, now)
 		return c
 	}
 	if now.Sub(b.accepted) <= longAgo {
@@ -386,13 +389,6 @@ func (s *Scopes) concerned(kind, site *breaker, f *Failure, limited bool, now ti
 		return kind
 	}
 	return nil
-}
-
-// Recovered notes that an event of k is accepted whose last answer had a Retry-After.
-func (s *Scopes) Recovered(k Kind, now time.Time) {
-	if b := s.kinds[s.kindOf(k)]; b != nil {
-		b.limited = now
-	}
 }
 
 // Retried notes whether a repeated attempt has succeeded.

@@ -48,8 +48,14 @@ type Sender struct {
 	index     int       // in Pool.busy
 }
 
-// Close leaves a sender of those that may have doubtful events to attempts that end early. See [Share.Close].
-func (p *Pool) Close() { p.maxWhole = max(1, p.maxWhole-1) }
+// Close leaves a sender of those that may have doubtful events to attempts that end early. See [Share.Close]. If the
+// API has never accepted an event, each gets one attempt, and all senders except one may give it all its time.
+func (p *Pool) Close(accepted bool) {
+	if !accepted {
+		p.maxWhole *= 2
+	}
+	p.maxWhole = max(1, p.maxWhole-1)
+}
 
 // Running returns how many senders run.
 func (p *Pool) Running() int { return p.running }
@@ -217,6 +223,7 @@ func (s *Share) End(began time.Time, settled bool, now time.Time) {
 	s.inFlight--
 	if settled {
 		s.earned = min(s.earned+1, s.Senders/2)
+		s.next = s.next.Add(-max(0, s.next.Sub(now)) / 2)
 		return
 	}
 	s.earned /= 2

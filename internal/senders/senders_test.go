@@ -159,6 +159,16 @@ func TestShareIsATenthOfTheSendersAndOfTheirTime(t *testing.T) {
 	assert.True(t, s.HasTime(at(500*time.Millisecond)))
 }
 
+func TestShareForgetsHalfOfTheTimeWhenADoubtfulEventIsSettled(t *testing.T) {
+	s := Share{Senders: 1}
+	s.Begin()
+	s.End(at(0), false, at(time.Second))
+	s.Begin()
+	s.End(at(time.Second), true, at(2*time.Second))
+	assert.False(t, s.HasTime(at(5999*time.Millisecond)))
+	assert.True(t, s.HasTime(at(6*time.Second)), "of ten seconds eight were left")
+}
+
 func TestShareForgetsTheTimeThatDoubtfulEventsTookFromNoOther(t *testing.T) {
 	s := Share{Senders: 1}
 	for i := range 100 {
@@ -167,6 +177,22 @@ func TestShareForgetsTheTimeThatDoubtfulEventsTookFromNoOther(t *testing.T) {
 	}
 	assert.False(t, s.HasTime(at(109*time.Second)))
 	assert.True(t, s.HasTime(at(110*time.Second)))
+}
+
+func TestNearlyAllSendersGiveAttemptsAllTheirTimeAtCloseIfNothingWasEverAccepted(t *testing.T) {
+	for accepted, want := range map[bool]int{true: 3, false: 7} {
+		p := NewPool(8, time.Second)
+		p.Close(accepted)
+		whole := 0
+		for range 8 {
+			m := &Sender{Interruption: &Interruption{}}
+			p.BeginAttempt(m, true, false, at(0))
+			if m.whole {
+				whole++
+			}
+		}
+		assert.Equal(t, want, whole)
+	}
 }
 
 func TestShareIsHalfOfTheSendersWhileTheTrackerCloses(t *testing.T) {

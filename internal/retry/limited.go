@@ -1,0 +1,69 @@
+package retry
+
+import "time"
+
+// A kind is limited if the API bounds the rate of its events. It is paced while it shows that.
+
+// isLimited reports whether the API bounds the rate of a kind, as far as is known: an event was accepted
+// after an answer with Retry-After, or it bounds the rate of another kind of the site and accepts this one. Other
+// events would wait in vain for such an answer to end.
+func (b *breaker) isLimited(site *breaker, now time.Time) bool {
+	if site.pace.isOff(now) {
+		return false
+	}
+	return now.Sub(b.limited) <= lately || site.pace.isKnown(now) && now.Sub(b.accepted) <= lately
+}
+
+// limits returns b paced.
+func (b breaker) limits(now time.Time) breaker {
+	if !b.isOpen() {
+		b.since, b.probes = now, probes{}
+	}
+	b.paced = true
+	return b
+}
+
+// limits notes an answer that shows that the API bounds the rate of a kind.
+func (s *Scopes) limits(kind, site *breaker, p Admission, now time.Time) {
+	if !kind.isOpen() {
+		s.opened++
+	}
+	*kind = kind.limits(now)
+	if p.paced || !site.pace.isKnown(now) { // otherwise it tells nothing about the pace
+		site.pace = site.pace.limited(p.Began, now, p.calm)
+	}
+}
+
+// Recovered notes that an event of k is accepted whose last answer had a Retry-After.
+func (s *Scopes) Recovered(k Kind, now time.Time) {
+	if b := s.kinds[s.kindOf(k)]; b != nil {
+		b.limited = now
+	}
+}
+
+// sends notes that an event of k is sent, and reports whether none of a kind whose rate the API may bound was
+// sent for paceCalm.
+func (s *Scopes) sends(k Kind, now time.Time) (calm bool) {
+	b := s.kinds[s.kindOf(k)]
+	if b == nil || !b.fails() && b.over == 0 {
+		return false
+	}
+	calm = now.Sub(s.sent) >= paceCalm
+	s.sent = now
+	return calm
+}
+
+// everyPaced returns the time between two events of paced kinds of all sites. If the API bounds the rate of all of
+// them together, events at the same time would get in each other's way.
+func (s *Scopes) everyPaced(now time.Time) time.Duration {
+	rate := 0.0
+	for _, b := range s.sites {
+		if b.pace.isKnown(now) && !b.pace.isOver(now) {
+			rate += b.pace.rate(now)
+		}
+	}
+	if rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / rate)
+}
