@@ -20,6 +20,7 @@ type api struct {
 	events   []*history      // by number; nil if never tracked
 	requests []request
 	pauses   []pause
+	buckets  []bucket
 	settled  time.Duration  // when an event was last settled; negative before
 	accepted time.Duration  // when one was last accepted; negative before
 	conns    map[*pipe]bool // open on the side of the API
@@ -216,6 +217,9 @@ func (a *api) decide(h *history, now time.Duration) reply {
 	r := reply{after: a.lag(h), status: 202, body: acceptedBody, accept: true}
 	if o := a.outage(now); o != nil {
 		return o.reply(r.after)
+	}
+	if l := a.limit(h.kind, now); l != nil {
+		return reply{after: r.after, status: l.status, body: errorBody("limited", l.status), retry: l.retryAfter}
 	}
 	if h.fate.isSlow() {
 		r.after = a.script.config.AttemptTimeout*4/5 - moment/3 // not when the library looks at the clock

@@ -110,6 +110,7 @@ func (r *run) checkClose(c *closing, err error, took time.Duration) {
 	case lost > 0:
 		r.checkLastAttempts(c, took, beforeDeadline)
 	}
+	r.checkQuotaAtClose(c)
 	if lost > 0 {
 		r.checkHeldUp(c)
 		r.checkCause(c, err, beforeDeadline)
@@ -131,13 +132,10 @@ func (r *run) checkHeldUp(c *closing) {
 	}
 	busy := min(r.config.AttemptTimeout, time.Second) + 2*leastLook
 	rounds := time.Duration(2 * (bad/r.config.MaxInFlight + 1))
-	if r.config.MaxInFlight == 1 && bad > 0 {
-		rounds = time.Duration(2 * len(c.left)) // one that fails again and again has every second turn
-	}
 	quick := time.Duration(2*len(c.left)/r.config.MaxInFlight + eventsPerSender)
 	need := rounds*busy + quick*r.maxLag() + 2*r.config.AttemptTimeout + r.config.BackoffMin + moment + r.options.Slack
 	for _, h := range c.left {
-		if !h.settled && h.fate.settlesAtOnce() && !h.fate.isSlow() && c.within > need {
+		if !h.settled && h.fate.settlesAtOnce() && !h.fate.isSlow() && len(r.limitsOf(h.kind)) == 0 && c.within > need {
 			r.problem("close held up", h.n, "#%d (%v) was lost in a Close of %v, and %d events that fail need %v", h.n, h.fate, c.within, bad, need)
 			return
 		}
@@ -190,13 +188,12 @@ func (r *run) checkLastAttempts(c *closing, took time.Duration, beforeDeadline b
 }
 
 // attemptsSince returns the number of attempts after the first ones, without those that were
-// interrupted and made again. An attempt is interrupted after a second at least, and the first one may be in
-// the moment of its timeout.
+// interrupted and made again. An attempt is interrupted after a second at least, and may end in the
+// same moment as its timeout.
 func (h *history) attemptsSince(first int, timeout time.Duration) (n int) {
 	for i, at := range h.attempts[first:] {
 		took, last := at.to-at.from, first+i+1 == len(h.attempts)
-		early := took < timeout || took == time.Second || i == 0 && took == timeout
-		if last || at.result != givenUp || !early {
+		if interrupted := at.result == givenUp && (took < timeout || took == time.Second); last || !interrupted {
 			n++
 		}
 	}

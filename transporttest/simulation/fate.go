@@ -38,6 +38,12 @@ const (
 	NotAPI     Kind = "notapi"     // something else answers at the address
 )
 
+// Kinds for the whole API, or for some kinds of events or sites.
+const (
+	Quota Kind = "quota" // the API bounds the rate
+	Away  Kind = "away"  // it answers 429 or 503 for some time, perhaps with Retry-After
+)
+
 // Kinds for the application.
 const (
 	EarlyClose Kind = "earlyclose" // Close is called in the middle of everything
@@ -47,6 +53,7 @@ const (
 var (
 	eventKinds  = []Kind{Slow, Fails, Poison, SlowFails, Limited, Forbidden, Invalid, Denied, Hangs, Resets, AnswerLost, AnswerLate, HeaderCut, BodyCut}
 	outageKinds = []Kind{Outage, KeyRefused, RateLimit, NotAPI}
+	limitKinds  = []Kind{Quota, Away}
 	otherKinds  = []Kind{EarlyClose, SmallQueue}
 )
 

@@ -38,7 +38,7 @@ func generate(seed uint64, allowed []Kind) script {
 	g.configure()
 	g.mix = rand.New(rand.NewPCG(seed, 0x717e5))
 	g.divide()
-	if g.mix.IntN(16) == 0 && g.floods(allowed) {
+	if g.special(allowed) {
 		return g.script
 	}
 	g.mood = mood{
@@ -56,7 +56,7 @@ func generate(seed uint64, allowed []Kind) script {
 	}
 	g.closeAtOnce = g.has(EarlyClose)
 	g.closing = g.atMost(pick(g.Rand, 0, 50*time.Millisecond, time.Second, 10*time.Second, 10*time.Second, 2*time.Minute, 10*time.Minute))
-	if g.closing > time.Second {
+	if g.closing >= time.Second {
 		g.closing += 13 * time.Millisecond // so that it does not coincide with a Retry-After
 	}
 	return g.script
@@ -74,6 +74,25 @@ func (g *generator) divide() {
 	}
 }
 
+// special generates one script in eight in another way, if the kinds of failures that it needs are allowed.
+func (g *generator) special(allowed []Kind) bool {
+	switch g.mix.IntN(16) {
+	case 0:
+		return g.floods(allowed)
+	case 1:
+		if slices.Contains(allowed, Quota) {
+			g.quotas()
+			return true
+		}
+	case 2:
+		if slices.Contains(allowed, Away) {
+			g.absences()
+			return true
+		}
+	}
+	return false
+}
+
 // floods generates one kind of events that the API accepts, about one a second, and hundreds of all
 // other kinds that fail between two of them, perhaps from the beginning.
 func (g *generator) floods(allowed []Kind) bool {
@@ -86,7 +105,7 @@ func (g *generator) floods(allowed []Kind) bool {
 	g.names, g.sites, g.apart = pick(g.mix, 2, 3, 10, 20), pick(g.mix, 1, 1, 3, 10), butOne
 	g.config.MaxInFlight, g.config.FlushInterval = pick(g.mix, 16, 64), 20*time.Millisecond
 	g.config.BackoffMin, g.config.BackoffMax = 500*time.Millisecond, 15*time.Second
-	g.latency, g.closing = 5*time.Millisecond, time.Second
+	g.latency, g.closing = 5*time.Millisecond, time.Second+13*time.Millisecond
 	calm := step{do: track, callers: 1, gap: 900 * time.Millisecond, at: pick(g.mix, 0, 8*time.Second)}
 	for range 40 {
 		calm.events = append(calm.events, event{n: g.next, kind: g.names*g.sites - 1, fate: fate{kind: good}})

@@ -73,23 +73,13 @@ func (r *run) loadAt(h *history, at time.Duration) load {
 		look = max(look, leastLook)
 	}
 	l.turn += time.Duration(2*slow) * look
-	if r.isPaced(h.kind) { // the events of a site are sent one a second if hardly any is accepted
-		l.turn += time.Duration(l.ahead+2) * time.Second
-	}
-	if r.config.MaxInFlight == 1 && (r.mayFail(h.kind) || h.hasFailedBefore(at) || len(r.outages) > 0) { // such events get a tenth of the only sender's time
-		l.turn += time.Duration(l.ahead+2) * (10*r.maxLag() + leastLook)
+	if r.config.MaxInFlight == 1 && (r.mayFail(h.kind) || h.hasFailedBefore(at)) { // such events get a tenth of the only sender's time
+		l.turn += time.Duration(min(l.ahead, eventsPerSender)+2) * (10*r.maxLag() + leastLook)
 		if slow > 0 || len(r.outages) > 0 {
 			l.turn += 10 * r.config.AttemptTimeout
 		}
 	}
 	return l
-}
-
-// isPaced reports whether the library may take answers to single events of a kind for a bound of the rate.
-func (r *run) isPaced(k int) bool {
-	return slices.ContainsFunc(r.events, func(h *history) bool {
-		return h != nil && h.accepted && h.kind == k && (h.fate.status == 429 || h.fate.retryAfter > 0)
-	})
 }
 
 // leastLook is the maximum interval between checks for due retries.
@@ -111,8 +101,7 @@ func (r *run) serves(h *history) time.Duration {
 func (r *run) interrupted(h *history) time.Duration {
 	for _, at := range h.attempts {
 		if took := at.to - at.from; h.fate.kind == Slow && at.result == givenUp && took < r.config.AttemptTimeout {
-			share := 10 * r.config.AttemptTimeout / time.Duration(r.config.MaxInFlight) // after another one has failed
-			return took + 2*r.config.BackoffMin + 2*r.config.AttemptTimeout + share
+			return took + 2*r.config.BackoffMin + r.config.AttemptTimeout
 		}
 	}
 	return 0
@@ -324,8 +313,8 @@ func (r *run) checkLiveness(until time.Duration) {
 	defer r.mu.Unlock()
 	all := r.attempts()
 	for _, h := range r.events {
-		if h == nil || !h.accepted || !h.fate.settlesAtOnce() {
-			continue
+		if h == nil || !h.accepted || !h.fate.settlesAtOnce() || len(r.limitsOf(h.kind)) > 0 {
+			continue // checkLimits checks those that have limits
 		}
 		at, l := r.due(h, all)
 		if load := r.loadAt(h, h.tracked); r.isApart(h, h.tracked+r.bound(load)) {
@@ -402,10 +391,12 @@ func (r *run) patience() time.Duration {
 			wait = max(wait, r.config.ProbeMax)
 		}
 		wait = max(wait, r.retryAfter(h))
+		for _, l := range r.limitsOf(h.kind) {
+			wait = max(wait, min(l.retryAfter, r.config.MaxRetryAfter), l.to-r.now())
+		}
 	}
-	const retries = 5 + 2              // for the events that fail most often, and some more
-	probes := time.Duration(2*bad + 1) // every second one is of the kind that was accepted last
+	const retries = 5 + 2 // for the events that fail most often, and some more
 	turn := time.Duration(unsettled/r.config.MaxInFlight+min(unsettled, 8)+1) * (attempt + r.config.BackoffMin)
-	patience := r.config.FlushInterval + r.config.ProbeMax + time.Minute + retries*(wait*probes+turn)
+	patience := r.config.FlushInterval + r.config.ProbeMax + time.Minute + retries*(wait*time.Duration(bad+1)+turn)
 	return patience + r.options.Slack
 }

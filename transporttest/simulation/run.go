@@ -49,6 +49,9 @@ func newRun(s script, o *Options, dir string) *run {
 	}
 	r := &run{script: s, options: o, dir: dir, over: make(chan struct{}), done: make(chan struct{})}
 	r.api = &api{trace: &trace{began: time.Now()}, script: &r.script, settled: -1, accepted: -1, conns: make(map[*pipe]bool)}
+	for i := range s.limits {
+		r.buckets = append(r.buckets, bucket{limit: &s.limits[i], tokens: s.limits[i].burst})
+	}
 	r.note("MaxInFlight %d, BatchSize %d, FlushInterval %v, queue %d events and %d bytes, DropOldest %t, AttemptTimeout %v, Backoff %v to %v, Probe %v to %v, MaxRetryAfter %v, latency %v, %d names, %d sites, failures in %s, goes wrong: %v",
 		s.config.MaxInFlight, s.config.BatchSize, s.config.FlushInterval, s.config.MaxQueueEvents, s.config.MaxQueueBytes, s.config.DropOldest,
 		s.config.AttemptTimeout, s.config.BackoffMin, s.config.BackoffMax, s.config.ProbeMin, s.config.ProbeMax, s.config.MaxRetryAfter, s.latency, s.names, s.sites, [...]string{"all kinds", "one kind", "one site", "all kinds but one"}[s.apart], s.kinds)
@@ -66,6 +69,7 @@ func (r *run) execute() {
 		r.recover()
 	}
 	r.checkLiveness(r.now())
+	r.checkLimits()
 	r.shut()
 	if r.options.Store {
 		r.restart()

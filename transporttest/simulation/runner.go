@@ -42,7 +42,7 @@ func Run(t *testing.T, o Options) {
 
 // kinds returns the allowed kinds of failures.
 func kinds(o *Options) []Kind {
-	all := slices.Concat(eventKinds, outageKinds, otherKinds)
+	all := slices.Concat(eventKinds, outageKinds, limitKinds, otherKinds)
 	if o.Wire {
 		all = append(all, Unsolicited)
 	}

@@ -16,6 +16,7 @@ type script struct {
 	names       int             // of events
 	sites       int             // that have them
 	apart       scope           // the events that may fail
+	limits      []limit
 	steps       []step
 	closeAtOnce bool          // Close is called right after the last step
 	closing     time.Duration // deadline of Close
@@ -33,6 +34,9 @@ const (
 
 // mayFail reports whether events of a kind may have a fate.
 func (s *script) mayFail(kind int) bool {
+	if len(s.limits) > 0 {
+		return len(s.limitsOf(kind)) > 0
+	}
 	switch s.apart {
 	case oneKind:
 		return kind == 0

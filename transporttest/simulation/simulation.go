@@ -11,8 +11,8 @@
 // five names of events on up to three sites, and a fate for each event (fate.go): accepted, answered
 // by 5xx or with Retry-After once, several times or forever, at once or late, refused by a firewall,
 // never answered, accepted without an answer, and so on. Up to 99 of 100 events fail, of all kinds, of
-// one kind or of one site. At the
-// end either the API works for long enough before Close, or Close is called at any moment with
+// one kind or of one site. Some scripts have an API that bounds the rate, or that is away for some kinds or
+// sites (limits.go). At the end either the API works for long enough before Close, or Close is called at any moment with
 // any deadline.
 //
 // The API (api.go) is a model that decides on each request and records it. Trackers reach it
@@ -26,7 +26,7 @@
 // Flush (waiting.go) and Close (close.go) must be true. Afterwards the history of each event is
 // checked: accepted once, counted once, one id and one body in all attempts, in order where
 // order is promised (check.go), not too many requests in outages (rates.go), and delivered in
-// time, whatever other events do (liveness.go).
+// time, whatever other events do (liveness.go, limits.go).
 //
 // Each check is a rule with a short name, which begins its output.
 //
