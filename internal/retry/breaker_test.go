@@ -93,7 +93,7 @@ func TestFailuresOfAnotherReasonOpenAPacedKind(t *testing.T) {
 	assert.False(t, w.AnyOpen())
 }
 
-// pacedWorld returns a world in which a kind is paced.
+// pacedWorld returns a world with a kind that is paced.
 func pacedWorld(t *testing.T) (*world, Kind) {
 	t.Helper()
 	w, k := newWorld(), kind(1, 1)
