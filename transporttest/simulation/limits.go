@@ -193,18 +193,18 @@ func (r *run) checkAway(l *limit, of []*history) {
 	r.checkAwayRequests(l, of)
 }
 
+// checkAwayRequests bounds the requests while the API is away. It runs before Close.
 func (r *run) checkAwayRequests(l *limit, of []*history) {
 	requests := 0
 	for _, h := range of {
 		for _, at := range h.attempts {
-			if at.from > l.from && at.from < min(l.to, r.closeBegan) {
+			if at.from > l.from && at.from < l.to {
 				requests++
 			}
 		}
 	}
-	steps := r.probes(l.to-l.from, Outage) * r.names * r.sites
-	waiting := r.unsettledIn(l.from, l.from+lately)
-	if bound := r.config.MaxInFlight + steps + patienceOfRetries*(1+min(waiting, quickSteps)) + attemptsLately*waiting; requests > bound {
+	bound := r.config.MaxInFlight + r.probes(l.to-l.from, Outage)*r.names*r.sites + r.unsettledIn(l.from, l.from+doubt)
+	if requests > bound {
 		r.problem("away requests", none, "%d requests while the API was away from %v to %v, at most %d are due", requests, l.from, l.to, bound)
 	}
 }
