@@ -172,19 +172,13 @@ func (r *run) checkQuota(l *limit, of []*history) {
 // checkAway checks that the events of a kind or site are delivered soon after the API is back for them, and that
 // it got few requests for them while it was away.
 func (r *run) checkAway(l *limit, of []*history) {
-	kinds := time.Duration(0) // whose turns the probes may be
-	for k := range r.names * r.sites {
-		if len(r.limitsOf(k)) > 0 {
-			kinds++
-		}
-	}
 	for _, h := range of {
 		works, wait := h.tracked, time.Duration(0)
 		for _, o := range r.limitsOf(h.kind) {
 			works, wait = max(works, o.to), max(wait, min(o.retryAfter, r.config.MaxRetryAfter))
 		}
 		load := r.loadAt(h, works)
-		due := works + wait + (1+kinds)*r.config.BackoffMax + doubt + r.bound(load)
+		due := works + wait + 2*r.config.BackoffMax + doubt + r.bound(load)
 		if !r.closeAtOnce && h.at > due {
 			r.problem("away", h.n, "#%d, tracked at %v, was delivered at %v, due was %v after the API was back at %v", h.n, h.tracked, h.at, due, works)
 			return
