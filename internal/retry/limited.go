@@ -53,13 +53,13 @@ func (s *Scopes) sends(k Kind, now time.Time) (calm bool) {
 	return calm
 }
 
-// everyPaced returns the time between two events of paced kinds of all sites. If the API bounds the rate of all of
-// them together, events at the same time would get in each other's way.
+// everyPaced returns the time between two events of paced kinds of all sites that have such events. If the API
+// bounds the rate of all of them together, events at the same time would get in each other's way.
 func (s *Scopes) everyPaced(now time.Time) time.Duration {
 	rate := 0.0
 	for _, b := range s.sites {
-		if b.pace.isKnown(now) && !b.pace.isOver(now) {
-			rate += b.pace.rate(now)
+		if p := b.pace; p.isKnown(now) && !p.isOver(now) && now.Sub(p.next) <= paceIdle {
+			rate += p.rate(now)
 		}
 	}
 	if rate == 0 {

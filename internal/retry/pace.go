@@ -42,6 +42,9 @@ const (
 	// paceCalm is how long no event was sent before one that an API which bounds the rate accepts.
 	paceCalm = 600 * time.Millisecond
 
+	// paceIdle is how long the next event may be sent already when none is taken to wait for that.
+	paceIdle = time.Second
+
 	// paceLasts is how long after the last answer that shows the bound the rate is remembered.
 	paceLasts = time.Minute
 

@@ -127,6 +127,19 @@ func TestTheRateDoesNotRiseWhileNoEventWaits(t *testing.T) {
 	assert.Greater(t, p.rate(now), 200.0)
 }
 
+func TestSitesWithoutPacedEventsDoNotHurryOthers(t *testing.T) {
+	t.Parallel()
+	s, busy, idle := NewScopes(Waits{}), breaker{pace: found()}, breaker{pace: found()}
+	s.sites[1], s.sites[2] = &busy, &idle
+	assert.InDelta(t, busy.pace.every(zero)/2, s.everyPaced(zero), 10)
+	for ms := range 2000 {
+		if now := after(float64(ms) / 1000); !busy.pace.next.After(now) {
+			busy.pace = busy.pace.begins(now)
+		}
+	}
+	assert.InDelta(t, busy.pace.every(after(2)), s.everyPaced(after(2)), 10)
+}
+
 func TestEventsOfALimitedKindAreSentAtTheRate(t *testing.T) {
 	t.Parallel()
 	p := found()
