@@ -87,6 +87,11 @@ func (g *generator) quotas() {
 		l.site = 0
 	}
 	g.limits = []limit{l}
+	if l.site == 0 && g.mix.IntN(2) == 0 {
+		l.site, l.rate = 1, float64(2+g.mix.IntN(60)) // another one has its own
+		l.burst = max(1, l.rate*pick(g.mix, 0, 0.25, 1))
+		g.limits = append(g.limits, l)
+	}
 	load, left := rate*(0.3+2.5*g.mix.Float64()), 600+g.mix.IntN(900)
 	for at := time.Duration(0); left > 0 && at < 90*time.Second; at += 10 * time.Second {
 		n := min(left, int(10*load*2*g.mix.Float64()))
