@@ -38,9 +38,9 @@ func (t *httpTransport) pickClosing(src *Source, w *worker, now time.Time) bool 
 	from := func(p retry.Pick) bool { return t.pickHeld(src, w, p, now) }
 	t.picks++
 	switch {
-	case t.picks%2 == 0 && (t.share.Free() && from(retry.Probe) || from(retry.Retry)),
+	case t.picks%2 == 0 && (from(retry.Turn) || t.share.Free() && from(retry.Probe) || from(retry.Retry)),
 		t.pickUnsent(src, w, now),
-		from(retry.Untried):
+		t.pickUntried(src, w, now):
 		return true
 	}
 	return (src.held.Some() || t.scopes.AnyOpen()) && t.pickTurn(src, w, now)
@@ -57,11 +57,14 @@ func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
 		first, second = second, first
 	}
 	doubtful := func() bool { return from(first) || from(second) }
+	ready := func() bool { return from(retry.Ready) }
 	switch {
-	case t.picks%2 == 0 && from(retry.Retry),
+	case t.picks%2 == 0 && (from(retry.Turn) || from(retry.Retry)),
 		t.picks%10 == 3 && hasTime && doubtful(),
-		from(retry.Ready), // they are older than those that were never taken
+		t.picks%4 < 2 && ready(), // they are older than those that were never taken
 		t.pickWaiting(src, w, t.share.FreeForNew(true) && (hasTime || t.share.Senders > 1), now),
+		ready(),
+		from(retry.Turn),
 		from(retry.Retry):
 		return true
 	}
@@ -106,6 +109,16 @@ func (t *httpTransport) pickUnsent(src *Source, w *worker, now time.Time) bool {
 		t.hold(src, w, now)
 	}
 	return false
+}
+
+// pickUntried takes an event that has had no attempt since the tracker began to close. Those of open breakers leave
+// senders to events of paced kinds.
+func (t *httpTransport) pickUntried(src *Source, w *worker, now time.Time) bool {
+	if !t.share.Free() && src.held.HasTurns() || !t.pickHeld(src, w, retry.Untried, now) {
+		return false
+	}
+	w.doubtful = t.scopes.BlockOf(w.kind).IsSet()
+	return true
 }
 
 // pickHeld takes a held event, if its breaker admits it.

@@ -147,6 +147,33 @@ func TestProbesAndSuspectsTakeTurnsInABacklog(t *testing.T) {
 	})
 }
 
+func TestEventsOfALimitedKindGetTheirTurnsInABacklog(t *testing.T) {
+	inPicking(t, func(t *testing.T, p *picking) {
+		_, limited := named("limited")
+		pass := retry.Admission{Began: time.Now()}
+		p.scopes.Fail(limited, pass, &retry.Failure{First: true, Limits: true}, time.Now())
+		p.scopes.Recovered(limited, time.Now())
+		p.scopes.Accept(limited, pass, time.Now())
+		for range 6 {
+			p.scopes.Fail(limited, pass, &retry.Failure{First: true, Limits: true}, time.Now())
+		}
+		p.wait("good", 1000)
+		for range 20 {
+			p.hold("limited", retry.Event[*Record]{Fresh: true})
+		}
+		turns := 0
+		for range 10 {
+			time.Sleep(200 * time.Millisecond) // one of at least five a second
+			for range 2 {
+				if p.take(&worker{}) == "limited" {
+					turns++
+				}
+			}
+		}
+		assert.Equal(t, 10, turns)
+	})
+}
+
 func TestANewEventIsAProbeWhenItArrives(t *testing.T) {
 	inPicking(t, func(t *testing.T, p *picking) {
 		p.open("bad", 10)

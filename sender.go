@@ -366,7 +366,7 @@ const unsureTime = time.Minute
 
 // fewRefusals is how many answers to an event may show that the API bounds the rate. An event that gets more is
 // probably the only one of its kind that does.
-const fewRefusals = 5
+const fewRefusals = 10
 
 // slowFailure is the time after which a failed attempt counts twice, because it occupied a
 // sender for that time.
@@ -407,7 +407,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		since = a.Last
 	}
 	suspect := false
-	if !w.closing && t.scopes.AcceptedSince(kind, since) {
+	if !w.closing && !limits && t.scopes.AcceptedSince(kind, since) {
 		suspect = a.Strike(f.Took >= slowFailure)
 	}
 	if end.interrupted {

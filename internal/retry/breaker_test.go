@@ -29,6 +29,9 @@ func TestAKindIsPacedIfAnEventWithSuchAnAnswerIsAccepted(t *testing.T) {
 		w.fail(1, asks, k)
 		if limited {
 			w.Recovered(k, w.now)
+			w.pass(lately + 1)
+			assert.False(t, isLimited(w, k), "ten seconds after an event recovered")
+			w.Recovered(k, w.now)
 		}
 		for range 9 {
 			assert.True(t, w.try(k, nil))
@@ -49,8 +52,6 @@ func TestAKindIsPacedIfAnEventWithSuchAnAnswerIsAccepted(t *testing.T) {
 		assert.False(t, w.try(k, nil))
 		w.pass(time.Millisecond)
 		assert.True(t, w.try(k, nil), "a Retry-After is about its event")
-		w.pass(11 * time.Second)
-		assert.False(t, isLimited(w, k), "ten seconds after an event recovered")
 	}
 }
 
@@ -106,21 +107,34 @@ func pacedWorld(t *testing.T) (*world, Kind) {
 	return w, k
 }
 
-func TestAnotherKindOfAPacedSiteIsPacedAtOnceAndItsOwnAnswersTellNothingOfThePace(t *testing.T) {
+func TestAnotherKindOfAPacedSiteIsPacedForItsOwnAnswersOnly(t *testing.T) {
 	t.Parallel()
 	w, k := pacedWorld(t)
 	other, pace := kind(1, 2), w.sites[w.siteOf(k)].pace
 	assert.True(t, w.try(other, nil))
-	w.try(other, &Failure{First: true})
+	w.fail(200, Failure{Limits: true}, other) // it may be away
+	assert.NotEqual(t, kindPaced, w.states(other))
+	w.pass(30 * time.Second)
+	w.Recovered(other, w.now)
 	assert.True(t, w.try(other, nil))
-	w.pass(time.Millisecond)
 	w.fail(1, Failure{Limits: true}, other)
-	assert.Equal(t, kindPaced, w.states(other))
-	assert.Equal(t, pace, w.sites[w.siteOf(k)].pace)
+	assert.Equal(t, closed, w.states(other))
+	w.fail(1, Failure{Limits: true}, other)
+	assert.Equal(t, kindPaced, w.states(other), "two answers suffice then")
+	assert.Equal(t, pace, w.sites[w.siteOf(k)].pace, "its answers tell nothing of the pace")
 }
 
-// An API that accepts two events a second accepts one that is sent alone.
-func TestAnswersToEventsThatAreSentAloneAreAboutThem(t *testing.T) {
+func TestAKindIsPacedAsLongAsThePace(t *testing.T) {
+	t.Parallel()
+	w, k := pacedWorld(t)
+	w.pass(2 * lately)
+	assert.True(t, isLimited(w, k))
+	w.fail(1, Failure{Limits: true}, k)
+	assert.Equal(t, kindPaced, w.states(k), "although no event with such an answer was accepted lately")
+}
+
+// They are about their events if the next one is accepted.
+func TestAnswersToEventsThatAreSentAloneMayBeAboutThem(t *testing.T) {
 	t.Parallel()
 	for alone, paced := range map[bool]bool{true: false, false: true} {
 		w, k := pacedWorld(t)
@@ -131,12 +145,32 @@ func TestAnswersToEventsThatAreSentAloneAreAboutThem(t *testing.T) {
 				w.pass(paceCalm - time.Millisecond)
 			}
 			assert.True(t, w.try(k, &Failure{Limits: true, First: true}))
+			w.try(k, nil)
 		}
 		w.pass(paceCalm)
 		assert.True(t, w.try(k, nil))
 		assert.Equal(t, paced, w.states(k) == kindPaced, "alone %t", alone)
 		w.fail(6, Failure{Limits: true}, k)
 		assert.Equal(t, paced, w.states(k) == kindPaced, "for a minute, alone %t", alone)
+	}
+}
+
+// An event of another site may have taken what the API accepts, if that is limited, too.
+func TestNoEventIsSentAloneBesideAKindThatWasLimitedLately(t *testing.T) {
+	t.Parallel()
+	for _, lately := range []bool{true, false} {
+		w, k := pacedWorld(t)
+		other := kind(2, 1)
+		w.fail(1, Failure{Limits: true}, other)
+		if lately {
+			w.Recovered(other, w.now)
+		}
+		assert.True(t, w.try(other, nil))
+		w.pass(paceCalm)
+		assert.True(t, w.try(other, nil))
+		a, ok := w.Admit(k, Unsent, w.now)
+		assert.True(t, ok)
+		assert.Equal(t, lately, !a.calm)
 	}
 }
 

@@ -47,7 +47,7 @@ func (gs *groups[T]) pile(b Block) *pile[T] {
 		p = &pile[T]{again: byTime[T]()}
 		g.piles[b.kind] = p
 	}
-	p.paced, p.asked, p.accepted = b.paced, b.asked, b.accepted
+	g.paced, p.asked, p.accepted = b.paced, b.asked, b.accepted
 	return p
 }
 
@@ -74,6 +74,7 @@ type group[T any] struct {
 	piles      map[Kind]*pile[T]
 	candidates uint // counts candidates
 	preferred  bool // the last choice between two kinds was the one that accepted an event last
+	paced      bool // see Block; the group of one kind
 }
 
 // pile holds the events of a kind.
@@ -82,8 +83,7 @@ type pile[T any] struct {
 	again      eventHeap[T] // by time
 	candidates uint         // counts candidates
 	tried      uint         // candidates of the group at its last turn
-	paced      bool         // see Block
-	asked      time.Time    // the same
+	asked      time.Time    // see Block
 	accepted   time.Time    // when the kind last accepted an event
 }
 
@@ -113,7 +113,7 @@ func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 	}
 	g.candidates++
 	next.tried = g.candidates
-	return next.candidate(p, g.due, now)
+	return next.candidate(p, g, now)
 }
 
 // at returns when the next event of the group may be sent.
@@ -143,8 +143,8 @@ func (p *pile[T]) place(e *heldEvent[T]) place[T] {
 
 // candidate returns an event that was never sent and one that has failed in turns, and of the former the
 // newest, a random and the oldest in turns.
-func (p *pile[T]) candidate(pick Pick, group Due, now time.Time) *heldEvent[T] {
-	due := group.of(p.asked)
+func (p *pile[T]) candidate(pick Pick, g *group[T], now time.Time) *heldEvent[T] {
+	due := g.due.of(p.asked)
 	p.candidates++
 	again := p.again.due(now)
 	if due.Next.After(now) || pick == Early {
@@ -155,7 +155,7 @@ func (p *pile[T]) candidate(pick Pick, group Due, now time.Time) *heldEvent[T] {
 		return again
 	case due.Early.After(now):
 		return p.fresh.newest()
-	case p.paced:
+	case g.paced:
 		return p.fresh.oldest()
 	}
 	return p.fresh.some()

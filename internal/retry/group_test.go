@@ -92,12 +92,12 @@ func TestProbesAreTheNewestARandomAndTheOldestInTurns(t *testing.T) {
 func TestEventsOfALimitedKindThatWereNeverSentKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
-	p := &pile[string]{again: byTime[string](), paced: true}
+	p := &pile[string]{again: byTime[string]()}
 	for n := range 100 {
 		p.fresh.add(&heldEvent[string]{Event: Event[string]{Value: string(rune('a' + n)), Fresh: true}})
 	}
 	for n := range 100 {
-		e := p.candidate(Probe, Due{Next: now, Early: now, New: now}, now)
+		e := p.candidate(Turn, &group[string]{due: Due{Next: now, Early: now, New: now}, paced: true}, now)
 		assert.Equal(t, string(rune('a'+n)), e.Value)
 		p.fresh.remove(e)
 	}

@@ -219,7 +219,8 @@ const (
 	Retry   Pick = iota // one that failed and is due
 	Suspect             // one that keeps failing and is due
 	Ready               // one that was never sent and whose breaker has closed
-	Probe               // one of a group whose next probe is due
+	Turn                // one of a paced group whose turn it is
+	Probe               // one of another group whose next probe is due
 	Early               // the same, but never sent
 	Untried             // one that has had no attempt since the tracker began to close
 )
@@ -248,7 +249,7 @@ func (h *Held[T]) find(p Pick, now time.Time) *heldEvent[T] {
 		return h.suspects.due(now)
 	case Ready:
 		return h.ready.oldest()
-	case Probe, Early:
+	case Turn, Probe, Early:
 		return h.probe(p, now)
 	}
 	return h.untried()
@@ -257,6 +258,9 @@ func (h *Held[T]) find(p Pick, now time.Time) *heldEvent[T] {
 // probe returns an event of a group that may be sent.
 func (h *Held[T]) probe(p Pick, now time.Time) *heldEvent[T] {
 	for _, g := range h.groups.of { // in random order, which is fair
+		if g.paced != (p == Turn) {
+			continue
+		}
 		if e := g.candidate(p, now); e != nil {
 			return e
 		}
@@ -276,6 +280,18 @@ func (h *Held[T]) untried() *heldEvent[T] {
 		}
 	}
 	return nil
+}
+
+// HasTurns reports whether events of paced kinds wait for their turn.
+func (h *Held[T]) HasTurns() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.groups.of {
+		if g.paced && g.at() != never {
+			return true
+		}
+	}
+	return false
 }
 
 // remove removes e and remembers its error.

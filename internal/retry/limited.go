@@ -5,13 +5,12 @@ import "time"
 // A kind is limited if the API bounds the rate of its events. It is paced while it shows that.
 
 // isLimited reports whether the API bounds the rate of a kind, as far as is known: an event was accepted
-// after an answer with Retry-After, or it bounds the rate of another kind of the site and accepts this one. Other
-// events would wait in vain for such an answer to end.
+// after an answer that shows the bound. Other events would wait in vain for a Retry-After to end.
 func (b *breaker) isLimited(site *breaker, now time.Time) bool {
 	if site.pace.isOff(now) {
 		return false
 	}
-	return now.Sub(b.limited) <= lately || site.pace.isKnown(now) && now.Sub(b.accepted) <= lately
+	return b.paced || now.Sub(b.limited) <= lately
 }
 
 // limits returns b paced.
@@ -31,6 +30,9 @@ func (s *Scopes) limits(kind, site *breaker, p Admission, now time.Time) {
 	*kind = kind.limits(now)
 	if p.paced || !site.pace.isKnown(now) { // otherwise it tells nothing about the pace
 		site.pace = site.pace.limited(p.Began, now, p.calm)
+		if p.calm {
+			s.slot = now
+		}
 	}
 }
 
@@ -45,7 +47,7 @@ func (s *Scopes) Recovered(k Kind, now time.Time) {
 // sent for paceCalm.
 func (s *Scopes) sends(k Kind, now time.Time) (calm bool) {
 	b := s.kinds[s.kindOf(k)]
-	if b == nil || !b.fails() && b.over == 0 {
+	if b == nil || !b.fails() && b.over == 0 && now.Sub(b.limited) > lately {
 		return false
 	}
 	calm = now.Sub(s.sent) >= paceCalm

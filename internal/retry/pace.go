@@ -11,6 +11,10 @@ import (
 // rises again to what it was, slowly while it is near, and then faster, as the window of TCP's CUBIC does (RFC
 // 9438, Section 4.2). If it reaches about the same rate again, it rises more slowly the next time. It does not
 // rise while no event waits for it.
+//
+// A single answer that shows the bound does not make it fall, because an API may answer so at random. If an event got
+// one although no other was sent for paceCalm, the next one is sent at once. If the API accepts that, twice in a
+// row, its answers are about events, and there is no bound.
 type pace struct {
 	top      float64       // events a second that the API took before the last such answer; 0 if there was none
 	cut      time.Time     // when the attempt ended that got it
@@ -18,7 +22,9 @@ type pace struct {
 	rise     time.Duration // after which the rate is top again
 	seek     int           // 2 after the first one, 1 after the second one: the rate that the API accepts is not known
 	vain     int           // such answers since an event was accepted, without the first one
-	doubts   int           // such answers although no other event had been sent for paceCalm
+	level    float64       // such answers since the rate fell, less what was accepted meanwhile, times paceLeak
+	calm     time.Time     // when such an answer came although no other event had been sent for paceCalm
+	doubts   int           // events that were accepted right after that, in a row
 	off      time.Time     // until when the answers are taken to be about their events
 	next     time.Time     // when the next event may be sent
 	accepted time.Time     // when an event was accepted last
@@ -33,7 +39,10 @@ const (
 	paceLeast  = 2               // events a second
 	paceFirst  = 5               // events a second
 	paceVain   = 5               // answers without an accepted event, after which the rate halves
-	paceDoubts = 2               // such answers that show that they are not about the rate
+	paceLevel  = 2               // level above which the rate falls
+	paceFew    = 5               // events a second for each answer in level, if there are few
+	paceLeak   = 1. / 10         // of level for each event that was accepted
+	paceDoubts = 2               // doubts that show that such answers are not about the rate
 
 	// paceBurst is the time for which events that were not sent may be sent later at once, because
 	// senders start a bit late.
@@ -44,6 +53,9 @@ const (
 
 	// paceIdle is how long the next event may be sent already when none is taken to wait for that.
 	paceIdle = time.Second
+
+	// paceRight is how long after an answer an event is sent right after it.
+	paceRight = 100 * time.Millisecond
 
 	// paceLasts is how long after the last answer that shows the bound the rate is remembered.
 	paceLasts = time.Minute
@@ -65,9 +77,19 @@ func (p pace) rate(now time.Time) float64 {
 	return max(paceLeast, p.top*(1+paceFall*t*t*t))
 }
 
-// accepts notes that an event was accepted.
-func (p pace) accepts(now time.Time) pace {
-	p.accepted, p.vain = now, 0
+// accepts notes that an event was accepted, whose attempt began at a time.
+func (p pace) accepts(began, now time.Time) pace {
+	p.accepted, p.vain, p.level = now, 0, max(0, p.level-paceLeak)
+	if p.calm.IsZero() || began.Before(p.calm) {
+		return p
+	}
+	if began.Sub(p.calm) <= paceRight {
+		p.doubts++
+	}
+	p.calm = time.Time{}
+	if p.doubts >= paceDoubts {
+		return pace{top: p.top, cut: now, rise: paceRise, off: now.Add(paceLasts), next: now}
+	}
 	return p
 }
 
@@ -78,11 +100,8 @@ func (p pace) limited(began, now time.Time, calm bool) pace {
 	if began.Before(p.cut) {
 		return p
 	}
-	if calm {
-		p.doubts++
-	}
-	if p.doubts >= paceDoubts {
-		return pace{top: p.top, cut: now, rise: paceRise, off: now.Add(paceLasts), next: now}
+	if !p.calm.IsZero() && !began.Before(p.calm) {
+		p.calm, p.doubts = time.Time{}, 0
 	}
 	was := p.rate(now)
 	switch {
@@ -94,13 +113,24 @@ func (p pace) limited(began, now time.Time, calm bool) pace {
 		}
 	case p.seek > 0:
 		p.top, p.seek = was, p.seek-1
+	case p.level+1 <= min(paceLevel, p.top/paceFew):
+		p.level++
+		return p.tries(calm, now)
 	default:
 		p.rise = p.nextRise(was)
 		p.top = was
 	}
-	p.top, p.cut, p.from = max(p.top, paceLeast), now, now
+	p.top, p.cut, p.from, p.level = max(p.top, paceLeast), now, now, 0
 	p.next = now.Add(min(p.every(now)<<(p.vain%paceVain), time.Second))
 	p.from = p.next
+	return p.tries(calm, now)
+}
+
+// tries returns a pace that sends the next event at once if calm is true.
+func (p pace) tries(calm bool, now time.Time) pace {
+	if calm {
+		p.calm, p.next = now, now
+	}
 	return p
 }
 
@@ -123,10 +153,11 @@ func (p pace) begins(now time.Time) pace {
 	if p.isOff(now) {
 		return p
 	}
-	if idle := now.Sub(p.next); idle > paceBurst {
+	late, idle := paceBurst, now.Sub(p.next)
+	if idle > late {
 		p.from = p.from.Add(idle)
 	}
-	p.next = later(p.next, now.Add(-paceBurst)).Add(p.every(now))
+	p.next = later(p.next, now.Add(-late)).Add(p.every(now))
 	return p
 }
 

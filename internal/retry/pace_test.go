@@ -24,12 +24,12 @@ func TestTheRateIsSoughtAfterTheFirstAnswersThatShowTheBound(t *testing.T) {
 	for seconds, rate := range map[float64]float64{0: 5, 0.5: 10, 1: 20, 3: 320} {
 		assert.InDelta(t, rate, p.rate(after(begins+seconds)), 0.001, "it doubles twice a second")
 	}
-	p = p.accepts(after(0.5)).limited(after(1.2), after(1.2), false)
+	p = p.accepts(after(0.5), after(0.5)).limited(after(1.2), after(1.2), false)
 	begins = 1.25
 	for seconds, rate := range map[float64]float64{0: 20, 1: 40, 4: 320} {
 		assert.InDelta(t, rate, p.rate(after(begins+seconds)), 0.001, "it doubles once a second")
 	}
-	p = p.accepts(after(2)).limited(after(5.25), after(5.25), false)
+	p = p.accepts(after(2), after(2)).limited(after(5.25), after(5.25), false)
 	assert.InDelta(t, 320*0.8, p.rate(after(5.25)), 0.001)
 	assert.Zero(t, p.seek)
 }
@@ -45,58 +45,112 @@ func TestTheRateFallsAfterAnAnswerThatShowsTheBoundAndRisesAgain(t *testing.T) {
 	assert.False(t, found().isKnown(after(60.001)))
 }
 
+// falls returns p after an accepted event and as many answers that show the bound as make the rate fall.
+func falls(p pace, now time.Time) pace {
+	p = p.accepts(now, now.Add(-time.Millisecond))
+	for range paceLevel + 1 {
+		p = p.limited(now, now, false)
+	}
+	return p
+}
+
+func TestSingleAnswersThatShowTheBoundDoNotMakeTheRateFall(t *testing.T) {
+	t.Parallel()
+	for every, fall := range map[int]bool{12: false, 6: true} { // one of so many events
+		p, now := found(), zero
+		for n := range 1000 {
+			now = now.Add(time.Millisecond)
+			if n%every == 0 {
+				p = p.limited(now, now, false)
+			} else {
+				p = p.accepts(now, now)
+			}
+		}
+		assert.Equal(t, fall, p.cut.After(zero), "one of %d", every)
+	}
+}
+
 func TestARateThatStaysTheSameIsTriedLessOften(t *testing.T) {
 	t.Parallel()
 	p := found()
 	for _, rise := range []float64{10, 20, 20} {
 		now := p.from.Add(p.rise)
-		p = p.accepts(now).limited(now, now, false)
+		p = falls(p, now)
 		assert.InDelta(t, 100, p.top, 0.001)
 		assert.InDelta(t, rise, p.rise.Seconds(), 0)
 	}
 	few := found()
 	few.top = 4
-	few = few.accepts(after(5)).limited(after(5), after(5), false)
+	few = falls(few, after(5))
 	assert.Equal(t, paceRise, few.rise, "in a slow rise there would be few events")
 	now := p.from.Add(p.rise / 2) // the API takes fewer events now
-	p = p.accepts(now).limited(now, now, false)
+	p = falls(p, now)
 	assert.InDelta(t, 97.5, p.top, 0.001)
 	now = p.from.Add(time.Second)
-	p = p.accepts(now).limited(now, now, false)
+	p = falls(p, now)
 	assert.Less(t, p.top, 90.0)
 	assert.Equal(t, paceRise, p.rise)
 	now = p.from.Add(paceRise + time.Second)
-	p = p.accepts(now).limited(now, now, false)
+	p = falls(p, now)
 	assert.Greater(t, p.top, 150.0)
 	assert.Equal(t, paceRise, p.rise, "it takes more")
 }
 
 func TestOneAnswerOfThoseInFlightShowsTheBound(t *testing.T) {
 	t.Parallel()
-	p := found().accepts(after(0.2)).limited(after(0.3), after(0.4), false)
+	p := falls(found(), after(0.4))
 	assert.Equal(t, p, p.limited(after(0.35), after(0.5), false), "it began before the rate fell")
 	assert.NotEqual(t, p, p.limited(after(0.45), after(0.5), false))
 }
 
-func TestEventsThatAreRefusedAloneEndThePace(t *testing.T) {
+// refusedAlone returns p after an event was refused although no other was sent, and the next one was sent after a
+// time and accepted, or refused.
+func refusedAlone(t *testing.T, p pace, seconds float64, next time.Duration, accepted bool) pace {
+	t.Helper()
+	at := after(seconds)
+	p = p.limited(at, at, true)
+	assert.False(t, p.next.After(at), "the next one is sent at once")
+	if began := at.Add(next); accepted {
+		return p.accepts(began, began)
+	} else {
+		return p.limited(began, began, false)
+	}
+}
+
+func TestEventsThatAreRefusedAloneBesideOthersThatAreAcceptedEndThePace(t *testing.T) {
 	t.Parallel()
-	p := found().limited(after(1), after(1), true)
-	assert.False(t, p.isOff(after(1)))
-	p = p.limited(after(2), after(2), false).limited(after(3), after(3), true)
-	for _, at := range []time.Time{after(3), after(62.999)} {
+	p := refusedAlone(t, found(), 1, paceRight, true)
+	assert.False(t, p.isOff(after(1.1)))
+	p = refusedAlone(t, p, 3, paceRight, true)
+	for _, at := range []time.Time{after(3.1), after(63.099)} {
 		assert.True(t, p.isOff(at))
 		assert.True(t, p.isOver(at))
 		assert.False(t, p.begins(at).next.After(at), "events are not held")
 	}
-	p = p.limited(after(63.001), after(63.001), true)
-	assert.False(t, p.isOff(after(63.001)))
-	assert.InDelta(t, paceFirst, p.rate(after(63.001)), 0.001, "it begins anew")
+	p = p.limited(after(63.101), after(63.101), false)
+	assert.False(t, p.isOff(after(63.101)))
+	assert.InDelta(t, paceFirst, p.rate(after(63.101)), 0.001, "it begins anew")
+}
+
+// An API that takes an event in two seconds accepts one soon after it has refused another now and then.
+func TestEventsThatAreRefusedAloneShowTheBoundIfTheNextOneIsRefusedToo(t *testing.T) {
+	t.Parallel()
+	p := found()
+	for n := range 20 {
+		p = refusedAlone(t, p, float64(4*n+1), time.Millisecond, true)
+		p = refusedAlone(t, p, float64(4*n+3), time.Millisecond, false)
+		assert.False(t, p.isOff(after(float64(4*n+4))))
+	}
+	for n := range 20 {
+		p = refusedAlone(t, p, float64(4*n+101), paceRight+1, true)
+		assert.False(t, p.isOff(after(float64(4*n+104))), "the API may have begun to accept events")
+	}
 }
 
 // An API that counts the events of each second accepts none until the next one.
 func TestEventsWaitLongerWhileNothingIsAccepted(t *testing.T) {
 	t.Parallel()
-	p := found().accepts(after(4)).limited(after(5), after(5), false)
+	p := falls(found(), after(5))
 	every := time.Second / 80
 	for n := range 4 {
 		p = p.limited(after(5), after(5), false)
@@ -191,7 +245,7 @@ func throughput(rate, burst float64, latency time.Duration) (accepted, refused f
 			}
 			tokens--
 			taken++
-			p = p.accepts(now)
+			p = p.accepts(a.began, now)
 		}
 		for !p.next.After(now) {
 			p = p.begins(now)

@@ -180,7 +180,7 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 	if b.paced {
 		_, site := s.ensure(k, now)
 		site.pace = site.pace.begins(now)
-		s.slot = later(s.slot, now.Add(-paceBurst)).Add(s.everyPaced(now))
+		s.slot = later(s.slot, now.Add(-paceBurst)).Add(s.everyPaced(now) / 4 * 3)
 		return a, true
 	}
 	a.probe, a.since = at, b.since
@@ -238,7 +238,7 @@ func (s *Scopes) Accept(k Kind, a Admission, now time.Time) (c Change) {
 	kind, site := s.kindOf(k), s.siteOf(k)
 	if b := s.kinds[kind]; b != nil && b.paced {
 		_, site := s.ensure(k, now)
-		site.pace = site.pace.accepts(now)
+		site.pace = site.pace.accepts(a.Began, now)
 		b.paced = !site.pace.isOver(now)
 	}
 	s.accept(s.kinds[kind], a, limit, now, &c)
@@ -385,7 +385,7 @@ func (s *Scopes) concerned(kind, site *breaker, f *Failure, limited bool, now ti
 	case site.several && site.exceeds(now, f.Class):
 		return site
 	}
-	if kind.exceeds(now, f.Class) || limited && (kind.over > fewFailures || site.pace.isKnown(now)) {
+	if kind.exceeds(now, f.Class) || limited && (kind.paced || kind.over > fewFailures || kind.over > 1 && site.pace.isKnown(now)) {
 		return kind
 	}
 	return nil
