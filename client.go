@@ -22,10 +22,13 @@ import (
 
 // Site is a registered site of the account (contract, section Site).
 type Site struct {
-	ID             string    `json:"id"`         // unique, never changes
-	Domain         string    `json:"domain"`     // as registered
-	CreatedAt      time.Time `json:"created_at"` // when the site was added
-	TrackingActive bool      `json:"tracking_active"`
+	ID        string    `json:"id"`         // unique, never changes
+	Domain    string    `json:"domain"`     // as registered
+	CreatedAt time.Time `json:"created_at"` // when the site was added
+
+	// TrackingActive is false if the site has received no events recently, such as a new one, or if its
+	// tracking is paused. The API does not say which. It may refuse the events of a paused site.
+	TrackingActive bool `json:"tracking_active"`
 }
 
 // ClientConfig configures a [Client]. Its fields have the same meaning as the fields of the
@@ -315,7 +318,9 @@ func (e *CheckError) Unwrap() error { return e.Err }
 //
 // [New] does no I/O, so call Check when a program starts, or in its readiness probe. An error does
 // not stop the tracker. While the API is away or refuses the key, events wait. If the site does not
-// exist, the API rejects each of its events, and they are lost: Stats.Rejected counts them.
+// exist, the API rejects each of its events, and they are lost: Stats.Rejected counts them. The same
+// happens while the site is paused. Check then returns nil, because the API describes a paused site as it
+// describes a new one ([Site].TrackingActive). The first rejected event says so, to Config.OnRejected or the log.
 // Config.AttemptTimeout and ctx bound the call. Check does not use Config.Transport. It returns nil if the tracker is nil or disabled.
 func (t *Tracker) Check(ctx context.Context) error {
 	if t.inactive() {

@@ -98,7 +98,7 @@ type RejectedError struct {
 }
 
 // Error names the event, by name, site and id, and why the API refused it. If the site does not exist,
-// it says where to set it.
+// it says where to set it, and if the site is paused, that it can be resumed.
 func (e *RejectedError) Error() string {
 	siteID, name := e.siteAndName()
 	event := e.ID.String()
@@ -127,10 +127,16 @@ func shown(text string) string {
 	return strconv.Quote(text)
 }
 
-// siteHint returns what to add to the refusal of an event whose site does not exist, or looks like a
-// domain.
+// sitePaused is the code of the collector for an event of a site whose tracking is paused.
+const sitePaused = "site_paused"
+
+// siteHint returns what to add to the refusal of an event whose site is paused, does not exist, or looks
+// like a domain.
 func (e *RejectedError) siteHint(siteID string) string {
+	answer, answered := errors.AsType[*APIError](e.Err)
 	switch {
+	case answered && answer.Code == sitePaused:
+		return "; resume the site in its settings in the dashboard"
 	case looksLikeDomain(siteID):
 		return "; its site_id looks like a domain: use the id of the site (see Tracker.Check)"
 	case errors.Is(e.Err, ErrNotFound):

@@ -234,6 +234,21 @@ func TestARejectedEventOfAMissingSiteSaysWhereTheSiteIsSet(t *testing.T) {
 	}
 }
 
+func TestARejectedEventOfAPausedSiteSaysHowToResumeIt(t *testing.T) {
+	t.Parallel()
+	const hint = "; resume the site in its settings in the dashboard"
+	for site, err := range map[string]*APIError{
+		"site_1":           {Code: "site_paused", Status: 409, Message: "tracking is paused"},
+		"shop.example.com": {Code: "site_paused", Status: 409, Message: "the API knows this site"},
+	} {
+		text := (&RejectedError{Body: []byte(`{"site_id":"` + site + `","name":"n"}`), Err: err}).Error()
+		assert.True(t, strings.HasSuffix(text, err.Message+hint), text)
+	}
+	for _, err := range []error{&APIError{Code: "conflict", Status: 409, Message: "no"}, &APIError{Status: 409, Message: "site_paused"}, io.EOF} {
+		assert.NotContains(t, (&RejectedError{Body: []byte(`{"site_id":"s","name":"n"}`), Err: err}).Error(), hint)
+	}
+}
+
 func TestARejectedEventHasItsNameAndSite(t *testing.T) {
 	t.Parallel()
 	for body, event := range map[string]string{
