@@ -164,7 +164,7 @@ func withoutPrefix(err error) string {
 	return strings.TrimPrefix(fmt.Sprint(err), "footfall: ")
 }
 
-// eventError says why TrackDurable returned before the event was safe.
+// eventError says why TrackDurable returned before the event was safe, or which event an error of Track is about.
 type eventError struct {
 	text string
 	err  error
