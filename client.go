@@ -248,9 +248,13 @@ func (c *Client) Send(ctx context.Context, e Event) error {
 
 // get fetches path and decodes the body of a 200 into into.
 func (c *Client) get(ctx context.Context, path string, into any) error {
+	late, began := ctx.Err() != nil, time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	a := c.api.Get(ctx, path, maxSites)
+	if !late && errors.Is(a.Err, context.DeadlineExceeded) {
+		return &silentAPIError{a.Err, time.Since(began)}
+	}
 	if a.Err != nil || a.Status != http.StatusOK {
 		return failure(&a, "")
 	}
@@ -263,6 +267,18 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	}
 	return nil
 }
+
+// silentAPIError is the error of a GET whose time was over before an answer began.
+type silentAPIError struct {
+	err    error
+	waited time.Duration
+}
+
+func (e *silentAPIError) Error() string {
+	return fmt.Sprintf("%v; no answer in %v: see that the service listens on this port and that no firewall is in the way, and look at its log", e.err, milliseconds(e.waited))
+}
+
+func (e *silentAPIError) Unwrap() error { return e.err }
 
 // site is a Site as the API sends it. Its pointers distinguish a missing field from a zero one.
 type site struct {
@@ -292,8 +308,9 @@ func (s *site) typed() (Site, error) {
 
 // CheckError says what Check found wrong.
 type CheckError struct {
-	// Field is the field to correct: Config.BaseURL, Config.APIKey or Config.SiteID. It is empty
-	// if none is likely to be wrong, such as after a 503 or a timeout.
+	// Field is the field to correct: Config.BaseURL, Config.APIKey or Config.SiteID. It is
+	// Config.BaseURL also if nothing answers in time. It is empty if none is likely to be wrong, such
+	// as after a 503 or the cancellation of the context.
 	Field  string
 	Reason string
 	Err    error // such as an *APIError, an error of the network, or ErrNotFound
@@ -364,7 +381,10 @@ func (c *Client) checkedSites(ctx context.Context) ([]Site, error) {
 	}
 	e := &CheckError{Reason: withoutPrefix(err), Err: err}
 	answer, answered := errors.AsType[*APIError](err)
+	_, silent := errors.AsType[*silentAPIError](err)
 	switch {
+	case silent:
+		e.Field = "Config.BaseURL"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 	case !answered:
 		e.Field = "Config.BaseURL"

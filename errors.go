@@ -190,11 +190,15 @@ type silentError struct {
 }
 
 func (e *silentError) Error() string {
-	waited := max(time.Millisecond, e.waited.Round(time.Millisecond))
-	return fmt.Sprintf("%v; no attempt has failed in the %v of this call", e.ended, waited)
+	return fmt.Sprintf("%v; no attempt has failed in the %v of this call", e.ended, milliseconds(e.waited))
 }
 
 func (e *silentError) Unwrap() error { return e.ended }
+
+// milliseconds returns how long a call has waited, for its error.
+func milliseconds(d time.Duration) time.Duration {
+	return max(time.Millisecond, d.Round(time.Millisecond))
+}
 
 // because returns the reason why events are not settled: the end of a context, if ended is not
 // nil, and the last failure of an attempt. If none has failed, it says how long the call has waited.

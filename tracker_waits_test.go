@@ -349,18 +349,37 @@ func TestCheckOfAnAddressWhereNothingAnswers(t *testing.T) {
 
 func TestCheckEndsWithItsContextAndItsTimeout(t *testing.T) {
 	t.Parallel()
-	server := testServer(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	cfg := footfall.Config{BaseURL: server.URL, APIKey: testKey, SiteID: "1", AttemptTimeout: 20 * time.Millisecond}
-	tracker, err := footfall.New(cfg)
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, tracker.Close(t.Context())) }()
+	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush() // the header
+		<-r.Context().Done()
+	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for want, ctx := range map[error]context.Context{context.Canceled: canceled, context.DeadlineExceeded: t.Context()} {
-		err := tracker.Check(ctx)
-		require.ErrorIs(t, err, want)
+	past, cancel := context.WithTimeout(t.Context(), -1)
+	defer cancel()
+	for name, row := range map[string]struct {
+		handler http.HandlerFunc
+		ctx     context.Context
+		want    error
+		field   string
+		reads   string
+	}{
+		"no answer":         {silent, t.Context(), context.DeadlineExceeded, "Config.BaseURL", "s: see that the service listens on this port and that no firewall is in the way, and look at its log"},
+		"a slow answer":     {slow, t.Context(), context.DeadlineExceeded, "", "context deadline exceeded"},
+		"canceled":          {silent, canceled, context.Canceled, "", "context canceled"},
+		"its time was over": {silent, past, context.DeadlineExceeded, "", "context deadline exceeded"},
+	} {
+		cfg := footfall.Config{BaseURL: testServer(t, row.handler).URL, APIKey: testKey, SiteID: "1", AttemptTimeout: 500 * time.Millisecond}
+		tracker, err := footfall.New(cfg)
+		require.NoError(t, err)
+		err = tracker.Check(row.ctx)
+		assert.NoError(t, tracker.Close(t.Context()))
+		require.ErrorIs(t, err, row.want, name)
 		failed, _ := errors.AsType[*footfall.CheckError](err)
-		assert.Empty(t, failed.Field, "an API that is slow is not a wrong address")
+		assert.Equal(t, row.field, failed.Field, name)
+		assert.Truef(t, strings.HasSuffix(err.Error(), row.reads), "%s: %v", name, err)
+		assert.Equal(t, row.field != "", strings.Contains(err.Error(), "no answer in "), err)
 	}
 }
 
