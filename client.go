@@ -388,8 +388,8 @@ func (c *Client) checkedSites(ctx context.Context) ([]Site, error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 	case !answered:
 		e.Field = "Config.BaseURL"
-	case answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden:
-		e.Field = "Config.APIKey"
+	case answer.refusesKey():
+		e.Field, e.Reason = "Config.APIKey", strings.TrimPrefix(answer.withoutHint(), "footfall: ") // Field is the hint
 	case answer.Code == "" && answer.Status < 500 && answer.Status != http.StatusTooManyRequests:
 		e.Field = "Config.BaseURL"
 	}

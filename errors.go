@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -67,11 +68,25 @@ type APIError struct {
 	by string // what answered, if it is not the API
 }
 
+// Error describes the answer. If it is a 401 or 403, the text names the field of the key.
 func (e *APIError) Error() string {
+	text := e.withoutHint()
+	if e.Code != "" && e.by == "" && e.refusesKey() { // without a code, Message says what to check
+		text += "; check Config.APIKey"
+	}
+	return text
+}
+
+func (e *APIError) withoutHint() string {
 	if e.Code == "" {
 		return fmt.Sprintf("footfall: the server answered %d: %s", e.Status, e.Message) // perhaps not the API
 	}
 	return fmt.Sprintf("footfall: %s answered %d %s: %s", cmp.Or(e.by, "the API"), e.Status, e.Code, e.Message)
+}
+
+// refusesKey reports whether the answer says that the key is refused. After a 403 it may be something else.
+func (e *APIError) refusesKey() bool {
+	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
 // Is makes errors.Is(err, ErrNotFound) true for the API's own not_found only. A 404 of a proxy

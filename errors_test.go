@@ -54,11 +54,11 @@ func TestAPIErrorOfAnUnknownAnswerQuotesIt(t *testing.T) {
 		"429":       {429, "", "footfall: the server answered 429: no body; the service, or a proxy before it, limits the rate of requests"},
 		"429 page":  {429, "slow down", "footfall: the server answered 429: not the API's error body: slow down"},
 		"408":       {408, "", "footfall: the server answered 408: no body"},
-		"401":       {401, "", "footfall: the server answered 401: the key is refused; check APIKey; no body"},
-		"401 page":  {401, "<p>Log in</p>", "footfall: the server answered 401: the key is refused; check APIKey; not the API's error body: <p>Log in</p>"},
-		"401 JSON":  {401, `{"message":"Unauthorized"}`, `footfall: the server answered 401: the key is refused; check APIKey; not the API's error body: {"message":"Unauthorized"}`},
-		"403":       {403, "", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check APIKey; no body"},
-		"403 page":  {403, "blocked", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check APIKey; not the API's error body: blocked"},
+		"401":       {401, "", "footfall: the server answered 401: the key is refused; check Config.APIKey; no body"},
+		"401 page":  {401, "<p>Log in</p>", "footfall: the server answered 401: the key is refused; check Config.APIKey; not the API's error body: <p>Log in</p>"},
+		"401 JSON":  {401, `{"message":"Unauthorized"}`, `footfall: the server answered 401: the key is refused; check Config.APIKey; not the API's error body: {"message":"Unauthorized"}`},
+		"403":       {403, "", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check Config.APIKey; no body"},
+		"403 page":  {403, "blocked", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check Config.APIKey; not the API's error body: blocked"},
 		"redirect":  {302, htmlPage, "footfall: the server answered 302: a redirect, which is never followed; check BaseURL"},
 		"not UTF-8": {500, "a\xff\xfeb", "footfall: the server answered 500: not the API's error body: a\uFFFDb"},
 	}
@@ -69,6 +69,15 @@ func TestAPIErrorOfAnUnknownAnswerQuotesIt(t *testing.T) {
 			assert.EqualError(t, failure(&a, ""), row.want)
 			assert.NotErrorIs(t, failure(&a, ""), ErrNotFound)
 		})
+	}
+}
+
+func TestAPIErrorOfARefusedKeyNamesItsField(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{401: "; check Config.APIKey", 403: "; check Config.APIKey", 400: "", 404: ""} {
+		a := wire.Answer{Status: status, Body: []byte(errorOf(status, "refused", "no"))}
+		assert.EqualError(t, failure(&a, ""), fmt.Sprintf("footfall: the API answered %d refused: no%s", status, want))
+		assert.NotContains(t, failure(&a, "NATS").Error(), "APIKey", "it takes no key of the API")
 	}
 }
 

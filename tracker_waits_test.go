@@ -298,7 +298,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		"JSON of something else": {200, `{"status":"ok"}`, "Config.BaseURL", "lacks data"},
 		"a page that is missing": {404, html, "Config.BaseURL", "something other than the API answers; check BaseURL; the answer begins with <html><body>Welcome to nginx!"},
 		"a redirect":             {302, "", "Config.BaseURL", "a redirect, which is never followed"},
-		"a refused key":          {401, `{"error":"unauthorized","message":"wrong key","status":401}`, "Config.APIKey", "wrong key"},
+		"a refused key":          {401, `{"error":"unauthorized","message":"wrong key","status":401}`, "Config.APIKey", "footfall: check: Config.APIKey: the API answered 401 unauthorized: wrong key"},
 		"a firewall":             {403, html, "Config.APIKey", "a firewall refuses this request"},
 		"an API without sites":   {404, notFound, "", "not_found"},
 		"too many requests":      {429, "", "", "429"},
@@ -328,6 +328,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 			assert.True(t, strings.HasPrefix(err.Error(), "footfall: check: "+row.field), err)
 			assert.Equal(t, 1, strings.Count(err.Error(), "footfall:"), err)
 			assert.NotContains(t, err.Error(), testKey)
+			assert.NotContains(t, err.Error(), "wrong key; check", "the field is named once")
 			assert.Equal(t, row.field == "Config.SiteID" || row.body == notFound, errors.Is(err, footfall.ErrNotFound))
 			if row.field != "Config.SiteID" {
 				assert.Equal(t, err, clientOf(t, server.URL, func(c *footfall.ClientConfig) { c.APIKey = testKey }).Check(t.Context()))
@@ -417,15 +418,16 @@ func TestErrorsOfCallsThatRanOutOfTimeNameTheLastAnswer(t *testing.T) {
 		answer func(*http.Request, string) (*http.Response, error)
 		want   string
 	}{
-		"a refused key": {answerStatus(401), "401"},
-		"a dead API":    {answerDown, "connection refused"},
-		"a hang":        {answerHang, "no answer in 500ms"},
+		"a refused key":        {answerRefused(401), "; check Config.APIKey"},
+		"the same, from proxy": {answerStatus(401), "the key is refused; check Config.APIKey"},
+		"a dead API":           {answerDown, "connection refused"},
+		"a hang":               {answerHang, "no answer in 500ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFakeNet()
+				f, j := newFakeNet(), &journal{}
 				f.set(tc.answer)
-				tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = 500 * time.Millisecond })
+				tracker := start(t, f, j.into, func(c *footfall.Config) { c.AttemptTimeout = 500 * time.Millisecond })
 				track(t, tracker, 3)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
@@ -440,7 +442,11 @@ func TestErrorsOfCallsThatRanOutOfTimeNameTheLastAnswer(t *testing.T) {
 				err = tracker.TrackDurable(ctx, footfall.Event{Name: "paid"})
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.ErrorContains(t, err, tc.want)
-				assert.ErrorContains(t, closeWithin(tracker, 2*time.Second), tc.want)
+				line, _, _ := strings.Cut(j.String(), "\n")
+				assert.Equal(t, 1, strings.Count(line, tc.want), line)
+				err = closeWithin(tracker, 2*time.Second)
+				require.Error(t, err)
+				assert.Equal(t, 1, strings.Count(err.Error(), tc.want), err)
 			})
 		})
 	}
