@@ -102,6 +102,21 @@ func TestDoctorNamesWrongSettings(t *testing.T) {
 	assert.Empty(t, api.Events())
 }
 
+func TestDoctorWarnsOfVariablesThatNothingReads(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	e := envOf(api.URL).with("FOOTFALL_DEFAULT_UR", "https://example.com/").with("FOOTFALL_APIKEY", "secret-4").with("FOOTFALL_RETENTION", "90d")
+	findings, status := examined(t, e)
+	assert.Equal(t, 0, status, "a warning")
+	checked(t, findings, "FOOTFALL_DEFAULT_UR", doctor.Warn, "no part of Footfall reads this variable", "the nearest one is FOOTFALL_DEFAULT_URL")
+	checked(t, findings, "FOOTFALL_APIKEY", doctor.Warn, "no part of Footfall reads this variable", "the nearest one is FOOTFALL_API_KEY")
+	assert.NotContains(t, findings, "FOOTFALL_RETENTION", "the collector reads it")
+	assert.NotContains(t, fmt.Sprint(findings), "secret-4")
+	findings, status = examined(t, env{"FOOTFALL_BASE_URL": api.URL, "FOOTFALL_SITE_ID": "s", "FOOTFALL_APIKEY": "secret-4"})
+	assert.Equal(t, 2, status)
+	checked(t, findings, "FOOTFALL_APIKEY", doctor.Warn, "", "")
+}
+
 // plain returns the address of a server with one handler.
 func plain(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
