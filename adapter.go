@@ -97,7 +97,7 @@ func (s *Rules) Observe(o *Observation) {
 		if v := recover(); v != nil {
 			s.panicked(v)
 		} else if !returned {
-			s.tracker.reporter.invalid(errGoexit)
+			s.tracker.reporter.invalid("", errGoexit)
 		}
 	}()
 	s.observe(o)
@@ -106,7 +106,7 @@ func (s *Rules) Observe(o *Observation) {
 
 // panicked reports a panic in a function of the application or of an adapter.
 func (s *Rules) panicked(v any) {
-	s.tracker.reporter.invalid(fmt.Errorf("footfall: panic in Config.Skip, Rule.PropsOf or an adapter: %v", v))
+	s.tracker.reporter.invalid("", fmt.Errorf("footfall: panic in Config.Skip, Rule.PropsOf or an adapter: %v", v))
 }
 
 // errGoexit is reported if a function of the application ended the goroutine of a request.

@@ -22,10 +22,13 @@ import (
 
 // Site is a registered site of the account (contract, section Site).
 type Site struct {
-	ID             string    `json:"id"`         // unique, never changes
-	Domain         string    `json:"domain"`     // as registered
-	CreatedAt      time.Time `json:"created_at"` // when the site was added
-	TrackingActive bool      `json:"tracking_active"`
+	ID        string    `json:"id"`         // unique, never changes
+	Domain    string    `json:"domain"`     // as registered
+	CreatedAt time.Time `json:"created_at"` // when the site was added
+
+	// TrackingActive is false if the site has received no events recently, such as a new one, or if its
+	// tracking is paused. The API does not say which. It may refuse the events of a paused site.
+	TrackingActive bool `json:"tracking_active"`
 }
 
 // ClientConfig configures a [Client]. Its fields have the same meaning as the fields of the
@@ -245,9 +248,13 @@ func (c *Client) Send(ctx context.Context, e Event) error {
 
 // get fetches path and decodes the body of a 200 into into.
 func (c *Client) get(ctx context.Context, path string, into any) error {
+	late, began := ctx.Err() != nil, time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	a := c.api.Get(ctx, path, maxSites)
+	if !late && errors.Is(a.Err, context.DeadlineExceeded) {
+		return &silentAPIError{a.Err, time.Since(began)}
+	}
 	if a.Err != nil || a.Status != http.StatusOK {
 		return failure(&a, "")
 	}
@@ -260,6 +267,18 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	}
 	return nil
 }
+
+// silentAPIError is the error of a GET whose time was over before an answer began.
+type silentAPIError struct {
+	err    error
+	waited time.Duration
+}
+
+func (e *silentAPIError) Error() string {
+	return fmt.Sprintf("%v; no answer in %v: see that the service listens on this port and that no firewall is in the way, and look at its log", e.err, milliseconds(e.waited))
+}
+
+func (e *silentAPIError) Unwrap() error { return e.err }
 
 // site is a Site as the API sends it. Its pointers distinguish a missing field from a zero one.
 type site struct {
@@ -289,8 +308,9 @@ func (s *site) typed() (Site, error) {
 
 // CheckError says what Check found wrong.
 type CheckError struct {
-	// Field is the field to correct: Config.BaseURL, Config.APIKey or Config.SiteID. It is empty
-	// if none is likely to be wrong, such as after a 503 or a timeout.
+	// Field is the field to correct: Config.BaseURL, Config.APIKey or Config.SiteID. It is
+	// Config.BaseURL also if nothing answers in time. It is empty if none is likely to be wrong, such
+	// as after a 503 or the cancellation of the context.
 	Field  string
 	Reason string
 	Err    error // such as an *APIError, an error of the network, or ErrNotFound
@@ -315,7 +335,9 @@ func (e *CheckError) Unwrap() error { return e.Err }
 //
 // [New] does no I/O, so call Check when a program starts, or in its readiness probe. An error does
 // not stop the tracker. While the API is away or refuses the key, events wait. If the site does not
-// exist, the API rejects each of its events, and they are lost: Stats.Rejected counts them.
+// exist, the API rejects each of its events, and they are lost: Stats.Rejected counts them. The same
+// happens while the site is paused. Check then returns nil, because the API describes a paused site as it
+// describes a new one ([Site].TrackingActive). The first rejected event says so, to Config.OnRejected or the log.
 // Config.AttemptTimeout and ctx bound the call. Check does not use Config.Transport. It returns nil if the tracker is nil or disabled.
 func (t *Tracker) Check(ctx context.Context) error {
 	if t.inactive() {
@@ -359,12 +381,15 @@ func (c *Client) checkedSites(ctx context.Context) ([]Site, error) {
 	}
 	e := &CheckError{Reason: withoutPrefix(err), Err: err}
 	answer, answered := errors.AsType[*APIError](err)
+	_, silent := errors.AsType[*silentAPIError](err)
 	switch {
+	case silent:
+		e.Field = "Config.BaseURL"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 	case !answered:
 		e.Field = "Config.BaseURL"
-	case answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden:
-		e.Field = "Config.APIKey"
+	case answer.refusesKey():
+		e.Field, e.Reason = "Config.APIKey", strings.TrimPrefix(answer.withoutHint(), "footfall: ") // Field is the hint
 	case answer.Code == "" && answer.Status < 500 && answer.Status != http.StatusTooManyRequests:
 		e.Field = "Config.BaseURL"
 	}

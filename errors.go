@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -67,11 +68,25 @@ type APIError struct {
 	by string // what answered, if it is not the API
 }
 
+// Error describes the answer. If it is a 401 or 403, the text names the field of the key.
 func (e *APIError) Error() string {
+	text := e.withoutHint()
+	if e.Code != "" && e.by == "" && e.refusesKey() { // without a code, Message says what to check
+		text += "; check Config.APIKey"
+	}
+	return text
+}
+
+func (e *APIError) withoutHint() string {
 	if e.Code == "" {
 		return fmt.Sprintf("footfall: the server answered %d: %s", e.Status, e.Message) // perhaps not the API
 	}
 	return fmt.Sprintf("footfall: %s answered %d %s: %s", cmp.Or(e.by, "the API"), e.Status, e.Code, e.Message)
+}
+
+// refusesKey reports whether the answer says that the key is refused. After a 403 it may be something else.
+func (e *APIError) refusesKey() bool {
+	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
 // Is makes errors.Is(err, ErrNotFound) true for the API's own not_found only. A 404 of a proxy
@@ -98,7 +113,7 @@ type RejectedError struct {
 }
 
 // Error names the event, by name, site and id, and why the API refused it. If the site does not exist,
-// it says where to set it.
+// it says where to set it, and if the site is paused, that it can be resumed.
 func (e *RejectedError) Error() string {
 	siteID, name := e.siteAndName()
 	event := e.ID.String()
@@ -127,10 +142,16 @@ func shown(text string) string {
 	return strconv.Quote(text)
 }
 
-// siteHint returns what to add to the refusal of an event whose site does not exist, or looks like a
-// domain.
+// sitePaused is the code of the collector for an event of a site whose tracking is paused.
+const sitePaused = "site_paused"
+
+// siteHint returns what to add to the refusal of an event whose site is paused, does not exist, or looks
+// like a domain.
 func (e *RejectedError) siteHint(siteID string) string {
+	answer, answered := errors.AsType[*APIError](e.Err)
 	switch {
+	case answered && answer.Code == sitePaused:
+		return "; resume the site in its settings in the dashboard"
 	case looksLikeDomain(siteID):
 		return "; its site_id looks like a domain: use the id of the site (see Tracker.Check)"
 	case errors.Is(e.Err, ErrNotFound):
@@ -158,7 +179,7 @@ func withoutPrefix(err error) string {
 	return strings.TrimPrefix(fmt.Sprint(err), "footfall: ")
 }
 
-// eventError says why TrackDurable returned before the event was safe.
+// eventError says why TrackDurable returned before the event was safe, or which event an error of Track is about.
 type eventError struct {
 	text string
 	err  error
@@ -184,11 +205,15 @@ type silentError struct {
 }
 
 func (e *silentError) Error() string {
-	waited := max(time.Millisecond, e.waited.Round(time.Millisecond))
-	return fmt.Sprintf("%v; no attempt has failed in the %v of this call", e.ended, waited)
+	return fmt.Sprintf("%v; no attempt has failed in the %v of this call", e.ended, milliseconds(e.waited))
 }
 
 func (e *silentError) Unwrap() error { return e.ended }
+
+// milliseconds returns how long a call has waited, for its error.
+func milliseconds(d time.Duration) time.Duration {
+	return max(time.Millisecond, d.Round(time.Millisecond))
+}
 
 // because returns the reason why events are not settled: the end of a context, if ended is not
 // nil, and the last failure of an attempt. If none has failed, it says how long the call has waited.

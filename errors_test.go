@@ -54,11 +54,11 @@ func TestAPIErrorOfAnUnknownAnswerQuotesIt(t *testing.T) {
 		"429":       {429, "", "footfall: the server answered 429: no body; the service, or a proxy before it, limits the rate of requests"},
 		"429 page":  {429, "slow down", "footfall: the server answered 429: not the API's error body: slow down"},
 		"408":       {408, "", "footfall: the server answered 408: no body"},
-		"401":       {401, "", "footfall: the server answered 401: the key is refused; check APIKey; no body"},
-		"401 page":  {401, "<p>Log in</p>", "footfall: the server answered 401: the key is refused; check APIKey; not the API's error body: <p>Log in</p>"},
-		"401 JSON":  {401, `{"message":"Unauthorized"}`, `footfall: the server answered 401: the key is refused; check APIKey; not the API's error body: {"message":"Unauthorized"}`},
-		"403":       {403, "", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check APIKey; no body"},
-		"403 page":  {403, "blocked", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check APIKey; not the API's error body: blocked"},
+		"401":       {401, "", "footfall: the server answered 401: the key is refused; check Config.APIKey; no body"},
+		"401 page":  {401, "<p>Log in</p>", "footfall: the server answered 401: the key is refused; check Config.APIKey; not the API's error body: <p>Log in</p>"},
+		"401 JSON":  {401, `{"message":"Unauthorized"}`, `footfall: the server answered 401: the key is refused; check Config.APIKey; not the API's error body: {"message":"Unauthorized"}`},
+		"403":       {403, "", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check Config.APIKey; no body"},
+		"403 page":  {403, "blocked", "footfall: the server answered 403: the key is refused, or a firewall refuses this request; check Config.APIKey; not the API's error body: blocked"},
 		"redirect":  {302, htmlPage, "footfall: the server answered 302: a redirect, which is never followed; check BaseURL"},
 		"not UTF-8": {500, "a\xff\xfeb", "footfall: the server answered 500: not the API's error body: a\uFFFDb"},
 	}
@@ -69,6 +69,15 @@ func TestAPIErrorOfAnUnknownAnswerQuotesIt(t *testing.T) {
 			assert.EqualError(t, failure(&a, ""), row.want)
 			assert.NotErrorIs(t, failure(&a, ""), ErrNotFound)
 		})
+	}
+}
+
+func TestAPIErrorOfARefusedKeyNamesItsField(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{401: "; check Config.APIKey", 403: "; check Config.APIKey", 400: "", 404: ""} {
+		a := wire.Answer{Status: status, Body: []byte(errorOf(status, "refused", "no"))}
+		assert.EqualError(t, failure(&a, ""), fmt.Sprintf("footfall: the API answered %d refused: no%s", status, want))
+		assert.NotContains(t, failure(&a, "NATS").Error(), "APIKey", "it takes no key of the API")
 	}
 }
 
@@ -231,6 +240,21 @@ func TestARejectedEventOfAMissingSiteSaysWhereTheSiteIsSet(t *testing.T) {
 		io.EOF: false,
 	} {
 		assert.Equal(t, hinted, strings.HasSuffix((&RejectedError{Body: body, Err: err}).Error(), hint), err)
+	}
+}
+
+func TestARejectedEventOfAPausedSiteSaysHowToResumeIt(t *testing.T) {
+	t.Parallel()
+	const hint = "; resume the site in its settings in the dashboard"
+	for site, err := range map[string]*APIError{
+		"site_1":           {Code: "site_paused", Status: 409, Message: "tracking is paused"},
+		"shop.example.com": {Code: "site_paused", Status: 409, Message: "the API knows this site"},
+	} {
+		text := (&RejectedError{Body: []byte(`{"site_id":"` + site + `","name":"n"}`), Err: err}).Error()
+		assert.True(t, strings.HasSuffix(text, err.Message+hint), text)
+	}
+	for _, err := range []error{&APIError{Code: "conflict", Status: 409, Message: "no"}, &APIError{Status: 409, Message: "site_paused"}, io.EOF} {
+		assert.NotContains(t, (&RejectedError{Body: []byte(`{"site_id":"s","name":"n"}`), Err: err}).Error(), hint)
 	}
 }
 

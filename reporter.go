@@ -1,7 +1,6 @@
 package footfall
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -43,11 +42,26 @@ type reporter struct {
 // tally counts events since the last line.
 type tally struct {
 	invalid, refused, dropped, rejected uint64
-	example                             error
+	example                             error   // the last one
+	event                               excerpt // name of its event, unless example has it
 	misuse                              error
 	onRejected                          error       // its panic
 	account                             *CloseError // of Close, if it has lost events
 }
+
+// excerpt is a copy of the beginning of a text. Making one does not allocate, because an application may
+// track very many events that a full queue refuses.
+type excerpt struct {
+	bytes [maxLogged]byte
+	n     int
+}
+
+func excerptOf(text string) (e excerpt) {
+	e.n = copy(e.bytes[:], text)
+	return e
+}
+
+func (e *excerpt) String() string { return string(e.bytes[:e.n]) }
 
 func newReporter(log *slog.Logger, onRejected func(*RejectedError)) *reporter {
 	r := &reporter{log: log, onRejected: onRejected, writing: make(chan struct{}, 1), reported: make(map[place]time.Time)}
@@ -56,8 +70,14 @@ func newReporter(log *slog.Logger, onRejected func(*RejectedError)) *reporter {
 	return r
 }
 
-func (r *reporter) invalid(err error) { r.countEvent(func(t *tally) { t.invalid++ }, err) }
-func (r *reporter) refused(err error) { r.countEvent(func(t *tally) { t.refused++ }, err) }
+// invalid and refused log the error of Track for an event of the given name, which they do not keep.
+func (r *reporter) invalid(name string, err error) {
+	r.countEvent(func(t *tally) { t.invalid++; t.event = excerptOf(name) }, err)
+}
+
+func (r *reporter) refused(name string, err error) {
+	r.countEvent(func(t *tally) { t.refused++; t.event = excerptOf(name) }, err)
+}
 
 // misused logs, once, that Config.Transport breaks its contract.
 func (r *reporter) misused(err error) {
@@ -118,8 +138,10 @@ func (r *reporter) onRejectedEnded(failure error) {
 func (r *reporter) countEvent(add func(*tally), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err != nil {
+		r.counts.example, r.counts.event = err, excerpt{}
+	}
 	add(&r.counts)
-	r.counts.example = cmp.Or(err, r.counts.example)
 	r.schedule()
 }
 
@@ -245,12 +267,20 @@ func (t *tally) write(log *slog.Logger) {
 	if t.invalid+t.refused+t.dropped+t.rejected > 0 {
 		log.Warn("footfall: events were refused, rejected or dropped",
 			"invalid", t.invalid, "refused", t.refused,
-			"dropped", t.dropped, "rejected", t.rejected, "last_error", t.example)
+			"dropped", t.dropped, "rejected", t.rejected, "last_error", t.lastError())
 	}
 	if a := t.account; a != nil {
 		log.Error("footfall: Close has lost events", "lost", a.Lost,
 			"delivered", a.Delivered, "rejected", a.Rejected, "stored", a.Stored, "error", a.Err)
 	}
+}
+
+// lastError returns the last error with the name of its event. A [FieldError] does not have the name.
+func (t *tally) lastError() error {
+	if t.event.n == 0 {
+		return t.example
+	}
+	return &eventError{"event " + shown(t.event.String()), t.example}
 }
 
 // close writes the last lines, after a line that is in progress, and silences the log. If the

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"runtime"
@@ -218,6 +220,54 @@ func TestEventsNotAcceptedAreALineAtOnceAndThenOneAMinute(t *testing.T) {
 		}
 		assert.InDelta(t, 11, j.Lines(slog.LevelWarn), 1)
 		require.NoError(t, closeWithin(tracker, time.Second))
+	})
+}
+
+// A FieldError itself does not have the name, because an application may show it to a client.
+func TestTheLineAboutARefusedEventNamesIt(t *testing.T) {
+	long := strings.Repeat("n", 121)
+	for name, row := range map[string]struct {
+		event  string
+		prop   footfall.Prop
+		logged string
+	}{
+		"a bad value":    {"order_paid", footfall.P("v", math.NaN()), `"footfall: event order_paid: props[\"v\"]: NaN and infinities are not numbers in JSON"`},
+		"a secret value": {"order_paid", footfall.P("v", "secret\x00"), `"footfall: event order_paid: props[\"v\"]: value is not text: it contains a NUL character"`},
+		"no word":        {"Order paid\n", footfall.P("", 1), `"footfall: event \"Order paid\\n\": props: a key is empty"`},
+		"a long name":    {long, footfall.P("v", 1), `"footfall: event ` + long[:100] + `: name: longer than 120 characters (Config.Limits.Name)"`},
+		"no name":        {"", footfall.P("v", 1), `"footfall: name: empty"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := &journal{}
+				tracker := start(t, newFakeNet(), j.into)
+				err := tracker.Track(context.Background(), row.event, row.prop)
+				_, ok := errors.AsType[*footfall.FieldError](err)
+				assert.True(t, ok, err)
+				if row.event != "" {
+					assert.NotContains(t, err.Error(), strings.TrimSpace(row.event))
+				}
+				require.NoError(t, closeWithin(tracker, time.Second))
+				assert.Contains(t, j.String(), "last_error="+row.logged)
+				assert.NotContains(t, j.String(), "secret")
+			})
+		})
+	}
+}
+
+func TestTheLineAboutEventsNamesTheEventOfItsError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, j := newFakeNet(), &journal{}
+		f.set(answerRefused(422))
+		tracker := start(t, f, j.into)
+		assert.Error(t, tracker.Track(context.Background(), "bad", footfall.P("", 1)))
+		synctest.Wait() // the first line is written
+		assert.Error(t, tracker.Track(context.Background(), "bad", footfall.P("", 1)))
+		require.NoError(t, tracker.Track(context.Background(), "good"))
+		require.NoError(t, tracker.Flush(t.Context()))
+		require.NoError(t, closeWithin(tracker, time.Second))
+		assert.Contains(t, j.String(), `invalid=1 refused=0 dropped=0 rejected=1 last_error="footfall: event good of `)
+		assert.Equal(t, 1, strings.Count(j.String(), "event bad"), j.String())
 	})
 }
 

@@ -232,7 +232,7 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 	}
 	if err != nil {
 		t.invalid.Add(1)
-		t.reporter.invalid(err)
+		t.reporter.invalid(d.name, err)
 		return err
 	}
 	if redacted > 0 {
@@ -244,7 +244,7 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 		err = t.queue.Put(&s.hint, body, redacted)
 	}
 	if err != nil {
-		t.reporter.refused(err)
+		t.reporter.refused(d.name, err)
 	}
 	return err
 }

@@ -298,7 +298,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		"JSON of something else": {200, `{"status":"ok"}`, "Config.BaseURL", "lacks data"},
 		"a page that is missing": {404, html, "Config.BaseURL", "something other than the API answers; check BaseURL; the answer begins with <html><body>Welcome to nginx!"},
 		"a redirect":             {302, "", "Config.BaseURL", "a redirect, which is never followed"},
-		"a refused key":          {401, `{"error":"unauthorized","message":"wrong key","status":401}`, "Config.APIKey", "wrong key"},
+		"a refused key":          {401, `{"error":"unauthorized","message":"wrong key","status":401}`, "Config.APIKey", "footfall: check: Config.APIKey: the API answered 401 unauthorized: wrong key"},
 		"a firewall":             {403, html, "Config.APIKey", "a firewall refuses this request"},
 		"an API without sites":   {404, notFound, "", "not_found"},
 		"too many requests":      {429, "", "", "429"},
@@ -328,6 +328,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 			assert.True(t, strings.HasPrefix(err.Error(), "footfall: check: "+row.field), err)
 			assert.Equal(t, 1, strings.Count(err.Error(), "footfall:"), err)
 			assert.NotContains(t, err.Error(), testKey)
+			assert.NotContains(t, err.Error(), "wrong key; check", "the field is named once")
 			assert.Equal(t, row.field == "Config.SiteID" || row.body == notFound, errors.Is(err, footfall.ErrNotFound))
 			if row.field != "Config.SiteID" {
 				assert.Equal(t, err, clientOf(t, server.URL, func(c *footfall.ClientConfig) { c.APIKey = testKey }).Check(t.Context()))
@@ -349,18 +350,37 @@ func TestCheckOfAnAddressWhereNothingAnswers(t *testing.T) {
 
 func TestCheckEndsWithItsContextAndItsTimeout(t *testing.T) {
 	t.Parallel()
-	server := testServer(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	cfg := footfall.Config{BaseURL: server.URL, APIKey: testKey, SiteID: "1", AttemptTimeout: 20 * time.Millisecond}
-	tracker, err := footfall.New(cfg)
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, tracker.Close(t.Context())) }()
+	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush() // the header
+		<-r.Context().Done()
+	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for want, ctx := range map[error]context.Context{context.Canceled: canceled, context.DeadlineExceeded: t.Context()} {
-		err := tracker.Check(ctx)
-		require.ErrorIs(t, err, want)
+	past, cancel := context.WithTimeout(t.Context(), -1)
+	defer cancel()
+	for name, row := range map[string]struct {
+		handler http.HandlerFunc
+		ctx     context.Context
+		want    error
+		field   string
+		reads   string
+	}{
+		"no answer":         {silent, t.Context(), context.DeadlineExceeded, "Config.BaseURL", "s: see that the service listens on this port and that no firewall is in the way, and look at its log"},
+		"a slow answer":     {slow, t.Context(), context.DeadlineExceeded, "", "context deadline exceeded"},
+		"canceled":          {silent, canceled, context.Canceled, "", "context canceled"},
+		"its time was over": {silent, past, context.DeadlineExceeded, "", "context deadline exceeded"},
+	} {
+		cfg := footfall.Config{BaseURL: testServer(t, row.handler).URL, APIKey: testKey, SiteID: "1", AttemptTimeout: 500 * time.Millisecond}
+		tracker, err := footfall.New(cfg)
+		require.NoError(t, err)
+		err = tracker.Check(row.ctx)
+		assert.NoError(t, tracker.Close(t.Context()))
+		require.ErrorIs(t, err, row.want, name)
 		failed, _ := errors.AsType[*footfall.CheckError](err)
-		assert.Empty(t, failed.Field, "an API that is slow is not a wrong address")
+		assert.Equal(t, row.field, failed.Field, name)
+		assert.Truef(t, strings.HasSuffix(err.Error(), row.reads), "%s: %v", name, err)
+		assert.Equal(t, row.field != "", strings.Contains(err.Error(), "no answer in "), err)
 	}
 }
 
@@ -398,15 +418,16 @@ func TestErrorsOfCallsThatRanOutOfTimeNameTheLastAnswer(t *testing.T) {
 		answer func(*http.Request, string) (*http.Response, error)
 		want   string
 	}{
-		"a refused key": {answerStatus(401), "401"},
-		"a dead API":    {answerDown, "connection refused"},
-		"a hang":        {answerHang, "no answer in 500ms"},
+		"a refused key":        {answerRefused(401), "; check Config.APIKey"},
+		"the same, from proxy": {answerStatus(401), "the key is refused; check Config.APIKey"},
+		"a dead API":           {answerDown, "connection refused"},
+		"a hang":               {answerHang, "no answer in 500ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFakeNet()
+				f, j := newFakeNet(), &journal{}
 				f.set(tc.answer)
-				tracker := start(t, f, func(c *footfall.Config) { c.AttemptTimeout = 500 * time.Millisecond })
+				tracker := start(t, f, j.into, func(c *footfall.Config) { c.AttemptTimeout = 500 * time.Millisecond })
 				track(t, tracker, 3)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
@@ -421,7 +442,11 @@ func TestErrorsOfCallsThatRanOutOfTimeNameTheLastAnswer(t *testing.T) {
 				err = tracker.TrackDurable(ctx, footfall.Event{Name: "paid"})
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.ErrorContains(t, err, tc.want)
-				assert.ErrorContains(t, closeWithin(tracker, 2*time.Second), tc.want)
+				line, _, _ := strings.Cut(j.String(), "\n")
+				assert.Equal(t, 1, strings.Count(line, tc.want), line)
+				err = closeWithin(tracker, 2*time.Second)
+				require.Error(t, err)
+				assert.Equal(t, 1, strings.Count(err.Error(), tc.want), err)
 			})
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +63,54 @@ func TestDoctorChecksNATS(t *testing.T) {
 	findings, status = examined(t, e, "-subject", "shop.events")
 	assert.Equal(t, 1, status)
 	checked(t, findings, "stream", doctor.Bad, "subjects is footfall.events.rejected, not shop.events.rejected (-subject)", "give -subject footfall.events, and programs")
+}
+
+// complaints are the lines that a NATS server logs about clients.
+type complaints struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (c *complaints) Warnf(format string, v ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintf(&c.text, format+"\n", v...)
+}
+
+func (c *complaints) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text.String()
+}
+
+func (c *complaints) Errorf(format string, v ...any) { c.Warnf(format, v...) }
+func (c *complaints) Fatalf(format string, v ...any) { c.Warnf(format, v...) }
+func (c *complaints) Noticef(string, ...any)         {}
+func (c *complaints) Debugf(string, ...any)          {}
+func (c *complaints) Tracef(string, ...any)          {}
+
+// The user of a stream sees the log of its server, such as of footfall relay -embedded.
+func TestDoctorLeavesNoTraceInNATS(t *testing.T) {
+	t.Parallel()
+	s, api, log := startNATSServer(t), footfalltest.NewAPI(t), new(complaints)
+	s.SetLogger(log, false, false)
+	js := connected(t, s.ClientURL())
+	_, status := examined(t, at(s, api))
+	assert.Equal(t, 0, status)
+	streams := 0
+	for range js.ListStreams(t.Context()).Info() {
+		streams++
+	}
+	assert.Zero(t, streams, "it creates no stream")
+
+	publish(t, s.ClientURL(), 5)
+	findings, _ := examined(t, at(s, api))
+	checked(t, findings, "permission", doctor.Good, "the user may take, acknowledge and move events", "")
+	one, err := js.Stream(t.Context(), "FOOTFALL")
+	require.NoError(t, err)
+	assert.Zero(t, one.CachedInfo().State.Consumers, "it creates no consumer")
+	assert.Equal(t, 5, messages(t, s.ClientURL(), "FOOTFALL"))
+	assert.Empty(t, log.String())
 }
 
 func TestDoctorWarnsAboutSyncInterval(t *testing.T) {

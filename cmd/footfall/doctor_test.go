@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +100,21 @@ func TestDoctorNamesWrongSettings(t *testing.T) {
 	assert.Equal(t, doctor.Bad, findings["event"].Level)
 	assert.Contains(t, findings["event"].Remedy, "unset it")
 	assert.Empty(t, api.Events())
+}
+
+func TestDoctorWarnsOfVariablesThatNothingReads(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	e := envOf(api.URL).with("FOOTFALL_DEFAULT_UR", "https://example.com/").with("FOOTFALL_APIKEY", "secret-4").with("FOOTFALL_RETENTION", "90d")
+	findings, status := examined(t, e)
+	assert.Equal(t, 0, status, "a warning")
+	checked(t, findings, "FOOTFALL_DEFAULT_UR", doctor.Warn, "no part of Footfall reads this variable", "the nearest one is FOOTFALL_DEFAULT_URL")
+	checked(t, findings, "FOOTFALL_APIKEY", doctor.Warn, "no part of Footfall reads this variable", "the nearest one is FOOTFALL_API_KEY")
+	assert.NotContains(t, findings, "FOOTFALL_RETENTION", "the collector reads it")
+	assert.NotContains(t, fmt.Sprint(findings), "secret-4")
+	findings, status = examined(t, env{"FOOTFALL_BASE_URL": api.URL, "FOOTFALL_SITE_ID": "s", "FOOTFALL_APIKEY": "secret-4"})
+	assert.Equal(t, 2, status)
+	checked(t, findings, "FOOTFALL_APIKEY", doctor.Warn, "", "")
 }
 
 // plain returns the address of a server with one handler.
@@ -223,9 +240,29 @@ func TestDoctorComparesClocks(t *testing.T) {
 	}
 }
 
+// The API describes a paused site as it describes one without recent events.
+func TestDoctorWarnsOfASiteThatMayBePaused(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	server := httptest.NewServer(before(t, api, func(r *http.Response) error {
+		body, err := io.ReadAll(r.Body)
+		body = bytes.Replace(body, []byte(`"tracking_active":true`), []byte(`"tracking_active":false`), 1)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		return err
+	}))
+	t.Cleanup(server.Close)
+	findings, status := examined(t, envOf(server.URL), "-send")
+	assert.Equal(t, 0, status, "a new site is no failure")
+	checked(t, findings, "site", doctor.Warn, "site_test is example.com, paused or without recent events", "resume it in its settings")
+	checked(t, findings, "event", doctor.Good, "accepted", "")
+	findings, _ = examined(t, envOf(api.URL))
+	checked(t, findings, "site", doctor.Good, "site_test is example.com", "")
+}
+
 func TestDoctorSaysWhyTheEventWasRefused(t *testing.T) {
 	t.Parallel()
-	for status, remedy := range map[int]string{409: "resume tracking", 400: "pages of its own domain", 500: "log of the service"} {
+	for status, remedy := range map[int]string{409: "resume the site", 400: "pages of its own domain", 500: "log of the service"} {
 		api := footfalltest.NewAPI(t)
 		api.Always(footfalltest.Status(status))
 		findings, code := examined(t, envOf(api.URL), "-send")

@@ -86,8 +86,13 @@ func newCommand(stdout, stderr io.Writer) *cli.Command {
 
 func versionCommand(out io.Writer) *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version", Before: shell.NoArguments,
-		Action: func(context.Context, *cli.Command) error { return printVersion(out) },
+		Name: "version", Usage: "print the version", Flags: []cli.Flag{shell.JSONFlag()}, Before: shell.NoArguments,
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Bool("json") {
+				return shell.WriteJSON(out, map[string]string{"version": shell.Version(), "go": runtime.Version()})
+			}
+			return printVersion(out)
+		},
 	}
 }
 

@@ -3,14 +3,17 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v3"
 
 	"github.com/footfall-dev/footfall/footfalltest"
 )
@@ -100,6 +103,22 @@ func TestAWrongCommandLineEndsWithStatus2(t *testing.T) {
 	assert.Empty(t, api.Events())
 }
 
+// docs/tools.md says so.
+func TestEachCommandPrintsJSON(t *testing.T) {
+	t.Parallel()
+	var walk func(*cli.Command)
+	walk = func(c *cli.Command) {
+		for _, one := range c.Commands {
+			walk(one)
+		}
+		if len(c.Commands) == 0 {
+			hasJSON := func(f cli.Flag) bool { return slices.Contains(f.Names(), "json") }
+			assert.True(t, slices.ContainsFunc(c.Flags, hasJSON), c.Name)
+		}
+	}
+	walk(newCommand(io.Discard, io.Discard))
+}
+
 func TestHelpVersionAndCompletion(t *testing.T) {
 	t.Parallel()
 	got := run(t, env{}, "-help")
@@ -112,6 +131,7 @@ func TestHelpVersionAndCompletion(t *testing.T) {
 	assert.Contains(t, got.out, "KEY=VALUE")
 	version := run(t, env{}, "version")
 	assert.Regexp(t, `^footfall \S+, go1\.\d+`, version.out)
+	assert.Regexp(t, `^\{\s+"go": "go1\.\d+[^"]*",\s+"version": "[^"]+"\s+\}\n$`, run(t, env{}, "version", "-json").out)
 	for _, flag := range []string{"-version", "--version"} {
 		assert.Equal(t, version, run(t, env{}, flag), flag)
 	}

@@ -67,9 +67,9 @@ func (a *Answer) describe() string {
 	}
 	switch s := a.Status; {
 	case s == http.StatusUnauthorized:
-		return "the key is refused; check APIKey; " + came
+		return "the key is refused; check Config.APIKey; " + came
 	case s == http.StatusForbidden:
-		return "the key is refused, or a firewall refuses this request; check APIKey; " + came
+		return "the key is refused, or a firewall refuses this request; check Config.APIKey; " + came
 	case s >= 300 && s < 400:
 		return "a redirect, which is never followed; check BaseURL"
 	case isTemporary(s):

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -138,10 +139,31 @@ func (c *command) help(s *settings, out io.Writer) {
 	}
 }
 
-func backup(ctx context.Context, o *options, _, _ io.Writer) error {
+// backup writes a backup, and prints its file and size.
+func backup(ctx context.Context, o *options, stdout, _ io.Writer) error {
+	if err := o.checkData(); err != nil {
+		return err
+	}
 	err := sqlite.Backup(ctx, o.database(), o.file, collector.DayRecords...)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: choose the name of a new file, such as one with the date and the time, or remove this one", err)
+	}
+	if err != nil {
+		return err
+	}
+	written, err := os.Stat(o.file)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "Wrote %s, %d bytes\n", o.file, written.Size())
+	return err
+}
+
+// checkData returns an error if the directory has no data.
+func (o *options) checkData() error {
+	_, err := os.Stat(o.database())
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("-data or FOOTFALL_DATA: there is no data in this directory: %w", err)
 	}
 	return err
 }
@@ -166,6 +188,9 @@ func restore(ctx context.Context, file, backup string, stdout io.Writer) error {
 func check(ctx context.Context, o *options, stdout, _ io.Writer) error {
 	file := o.file
 	if file == "" {
+		if err := o.checkData(); err != nil {
+			return err
+		}
 		file = o.database()
 	}
 	err := sqlite.Check(ctx, file, account.SiteKinds...)

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -228,6 +230,32 @@ func TestHelpIsACommandToo(t *testing.T) {
 		if line != "-data d help" {
 			assert.Equal(t, want.String(), got.String(), line)
 		}
+	}
+}
+
+func TestBackupPrintsItsFileAndSize(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	withSite(t, dir)
+	file := filepath.Join(dir, "backup.db")
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"backup", "-data", dir, file}, noEnv, &out, io.Discard))
+	written, err := os.Stat(file)
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprintf("Wrote %s, %d bytes\n", file, written.Size()), out.String())
+}
+
+func TestCommandsOfADirectoryWithoutDataNameTheOption(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "nosuch")
+	for _, args := range [][]string{{"backup", "-data", dir, dir + ".db"}, {"check", "-data", dir}} {
+		var out bytes.Buffer
+		err := run(t.Context(), args, noEnv, &out, io.Discard)
+		require.ErrorIs(t, err, fs.ErrNotExist, args)
+		assert.ErrorContains(t, err, "-data or FOOTFALL_DATA: there is no data in this directory: stat "+dir, args)
+		assert.Empty(t, out.String())
+		assert.NoFileExists(t, dir+".db")
+		assert.NoDirExists(t, dir)
 	}
 }
 

@@ -42,8 +42,9 @@ func (e usageError) Unwrap() error { return e.error }
 // settings defines the options of a command and collects their values.
 type settings struct {
 	*flag.FlagSet
-	env     func(string) string
-	options options
+	env       func(string) string
+	options   options
+	variables []string // of the options
 
 	proxies, retention, keyRate, conns, window string // to be parsed by finish
 }
@@ -56,6 +57,7 @@ func newSettings(env func(string) string) *settings {
 
 // text defines an option. The environment variable replaces its default.
 func (s *settings) text(into *string, name, variable, value, usage string) {
+	s.variables = append(s.variables, variable)
 	s.StringVar(into, name, cmp.Or(s.env(variable), value), usage+"\n"+variable)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 // take long.
 func runServe(ctx context.Context, opts *options, stdout, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
+	warnOfMisspelled(log, os.Environ())
 	listener, err := net.Listen("tcp", opts.listen)
 	if err != nil {
 		return fmt.Errorf("%w; choose another address with -listen", err)

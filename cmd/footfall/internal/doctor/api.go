@@ -131,10 +131,12 @@ func (a *apiExam) site() bool {
 	if i >= 0 {
 		a.mine = a.sites[i]
 		found := fmt.Sprintf("%s is %s", a.mine.ID, a.mine.Domain)
-		if !a.mine.TrackingActive {
-			found += ", paused or without recent events"
+		if a.mine.TrackingActive {
+			a.add("site", Good, found, "")
+		} else {
+			a.add("site", Warn, found+", paused or without recent events; the API does not say which",
+				"if it is paused, its events are rejected and lost: resume it in its settings in the dashboard. A site without events yet needs nothing; -send shows whether an event is accepted")
 		}
-		a.add("site", Good, found, "")
 		return true
 	}
 	remedy := "the account has no site: add one in the dashboard of the service"
@@ -183,7 +185,7 @@ func (a *apiExam) send(ctx context.Context, wanted bool, page string) {
 	if _, wrong := errors.AsType[*footfall.FieldError](err); wrong {
 		remedy = "set -url or FOOTFALL_DEFAULT_URL to a page, such as https://" + a.mine.Domain + "/"
 	} else if answer, ok := errors.AsType[*footfall.APIError](err); ok && answer.Status == http.StatusConflict {
-		remedy = "resume tracking of the site in the dashboard"
+		remedy = "resume the site in its settings in the dashboard"
 	} else if ok && answer.Status == http.StatusBadRequest {
 		remedy = "the site may accept only pages of its own domain: set -url or FOOTFALL_DEFAULT_URL to one"
 	}

@@ -23,6 +23,7 @@ func (x *Exam) Run(ctx context.Context) *Report {
 	u := useOf(x.Config, viaNATS)
 	r := &Report{OK: true}
 	r.settings(x.Config, u)
+	r.unknownVariables()
 	r.page(ctx, x.Page, x.Route)
 	if !r.OK {
 		r.WrongSettings = true

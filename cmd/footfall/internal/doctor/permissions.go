@@ -53,11 +53,18 @@ type try struct {
 	lost    string // what does not work without the permission
 }
 
-// broken is a request that does nothing, because it is not JSON.
-const broken = "{"
+const (
+	// nameless creates nothing, because NATS refuses a request for another stream than the one of its
+	// subject. It is JSON, because NATS logs a warning about a request that is not.
+	nameless = "{}"
+
+	// broken takes no event, because it is not JSON. NATS logs nothing about it. Any valid request would
+	// take events.
+	broken = "{"
+)
 
 // tries returns what the settings need. NATS refuses an event for another stream than the one that it
-// names, and a request that is not JSON. An extension of position 0 is about no event.
+// names. An extension of position 0 is about no event.
 func (x *NATSExam) tries() []try {
 	cfg := x.Stream
 	elsewhere := nats.Header{jetstream.ExpectedStreamHeader: {"none"}}
@@ -65,7 +72,7 @@ func (x *NATSExam) tries() []try {
 		return []try{{cfg.Subject, elsewhere, "", "programs cannot publish events"}}
 	}
 	return []try{
-		{"$JS.API.CONSUMER.CREATE." + cfg.Name + "." + x.Consumer, nil, broken, "relays cannot take events"},
+		{"$JS.API.CONSUMER.CREATE." + cfg.Name + "." + x.Consumer, nil, nameless, "relays cannot take events"},
 		{"$JS.API.CONSUMER.MSG.NEXT." + cfg.Name + "." + x.Consumer, nil, broken, "relays cannot take events"},
 		{"$JS.ACK." + cfg.Name + "." + x.Consumer + ".1.0.0.0.0", nil, "+WPI", "relays cannot acknowledge events and stop"},
 		{cfg.Subject + ".rejected", elsewhere, "", "relays cannot move events that the API rejects"},

@@ -39,7 +39,7 @@ func (x *NATSExam) streams(ctx context.Context, js jetstream.JetStream) {
 // absent reports that there is no stream. A user who may not create it has to wait for another one.
 func (x *NATSExam) absent(ctx context.Context, nc *nats.Conn) {
 	found := fmt.Sprintf("there is no NATS stream %q", x.Stream.Name)
-	create := try{subject: "$JS.API.STREAM.CREATE." + x.Stream.Name, data: broken}
+	create := try{subject: "$JS.API.STREAM.CREATE." + x.Stream.Name, data: nameless}
 	if permitted(ctx, nc, create) != nil {
 		x.add("stream", Bad, found+", and the user may not create it", "start a relay, whose user creates it, or correct -stream")
 		return
