@@ -258,6 +258,7 @@ func TestDropOldestDropsAnEventThatWaitsForItsNextAttempt(t *testing.T) {
 }
 
 func TestFailingEventsDoNotKeepSlabsFromBeingReused(t *testing.T) {
+	long(t)
 	synctest.Test(t, func(t *testing.T) {
 		answer := poisoned(answerStatus(500))
 		tracker := start(t, roundTripper(func(r *http.Request) (*http.Response, error) {

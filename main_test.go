@@ -32,6 +32,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// long skips a test of minutes or hours of fake time with -short, because the race detector makes it slow.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long in fake time")
+	}
+}
+
 // leakedGoroutines returns the stacks of goroutines that are still in the library after a
 // while.
 func leakedGoroutines(patience time.Duration) string {

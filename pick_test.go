@@ -101,6 +101,7 @@ func TestABriefFailureIsNotLogged(t *testing.T) {
 }
 
 func TestEventThatAlwaysFailsIsTriedLessAndLess(t *testing.T) {
+	long(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeNet()
 		var mu sync.Mutex

@@ -55,6 +55,7 @@ func (l *rateLimit) accepts(now time.Time) bool {
 }
 
 func TestAnAPIThatLimitsTheRateGetsNearlyAsManyEventsAsItTakes(t *testing.T) {
+	long(t)
 	for seed := range uint64(32) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		perSecond := 5 + r.IntN(100)
@@ -101,6 +102,7 @@ func TestAnAPIThatLimitsTheRateIsSlowedDownByNothingElse(t *testing.T) {
 
 // An API that takes twice as many events in the long run, but one at a time, such as nginx's limit_req.
 func TestAnAPIThatLimitsTheRateGetsBurstsInTime(t *testing.T) {
+	long(t)
 	for _, retryAfter := range []int{0, 1} {
 		t.Run(fmt.Sprint("Retry-After ", retryAfter), func(t *testing.T) {
 			t.Parallel()
@@ -207,6 +209,7 @@ func whileFirst(n int, answer answerFunc) func(int) answerFunc {
 
 // Two sites, or two names, are over their quota before the events of another one come.
 func TestRetryAfterOfTwoHoldsNoThird(t *testing.T) {
+	long(t)
 	for _, seconds := range []string{"60", "300"} {
 		for _, sites := range []bool{true, false} {
 			for _, fails := range []int{1 << 30, 100} {
@@ -239,6 +242,7 @@ func TestRetryAfterOfTwoHoldsNoThird(t *testing.T) {
 
 // A third of the events fail once, and have a long Retry-After. The others of their kind do not wait for it.
 func TestRetryAfterAtRandomHoldsNoOtherEvent(t *testing.T) {
+	long(t)
 	for _, status := range []int{429, 503} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
@@ -262,6 +266,7 @@ func TestRetryAfterAtRandomHoldsNoOtherEvent(t *testing.T) {
 // Events of one site hang, and those of another one fail at random: they are no reason to give the former more
 // senders.
 func TestEventsThatHangBesideRandomFailuresDelayOthersLittle(t *testing.T) {
+	long(t)
 	synctest.Test(t, func(t *testing.T) {
 		good := &flow{name: "seen", every: 5 * time.Millisecond}
 		hangs := &flow{name: "seen", every: 100 * time.Millisecond, most: 300, answer: always(answerHang)}
@@ -277,6 +282,7 @@ func TestEventsThatHangBesideRandomFailuresDelayOthersLittle(t *testing.T) {
 
 // Waits of the same length as the times in which the API accepts nothing would miss the others.
 func TestAnAPIThatAcceptsEverySecondSecondDelaysEventsLittle(t *testing.T) {
+	long(t)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		good := &flow{name: "seen", every: 20 * time.Millisecond, answer: func(int) answerFunc {

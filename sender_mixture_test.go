@@ -163,6 +163,7 @@ func atRandom(share float64) func(int) answerFunc {
 const aTurn = 100 * time.Millisecond
 
 func TestRetryAfterOfOneEventInManyHoldsThatEventOnly(t *testing.T) {
+	long(t)
 	for _, status := range []int{503, 429} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -181,6 +182,7 @@ func TestRetryAfterOfOneEventInManyHoldsThatEventOnly(t *testing.T) {
 }
 
 func TestASiteOverItsQuotaHoldsThatSiteOnly(t *testing.T) {
+	long(t)
 	synctest.Test(t, func(t *testing.T) {
 		good := &flow{name: "seen", every: 53 * time.Millisecond}
 		over := &flow{name: "seen", site: "site_2", every: time.Second, answer: always(answerRetryAfter(429, "60"))}
@@ -301,6 +303,7 @@ func TestKindsThatFailOftenHoldNoOther(t *testing.T) {
 
 // There are breakers for 256 kinds. Others share some.
 func TestMoreKindsThanBreakersHoldNoOther(t *testing.T) {
+	long(t)
 	for _, kinds := range []int{300, 400} {
 		t.Run(fmt.Sprint(kinds), func(t *testing.T) {
 			t.Parallel()
@@ -407,6 +410,7 @@ func TestAnOutageMayFillTheQueue(t *testing.T) {
 
 // An API that fails at random has no events that keep failing.
 func TestAnAPIThatFailsAtRandomDelaysEventsLittle(t *testing.T) {
+	long(t)
 	for _, share := range []float64{0.2, 0.3} {
 		t.Run(fmt.Sprint(share), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -465,6 +469,7 @@ func TestAGoodKindIsFoundAmongOthersThatGoOnFailing(t *testing.T) {
 
 // Half of the events of each kind always ask to wait for a minute. The others are accepted.
 func TestARetryAfterOfHalfOfAKindHoldsThatHalfOnly(t *testing.T) {
+	long(t)
 	synctest.Test(t, func(t *testing.T) {
 		var flows []*flow
 		for k := range 5 {

@@ -377,6 +377,7 @@ func TestA4xxWithoutTheErrorBodyIsFinalIfTheAPIAcceptsOthers(t *testing.T) {
 
 // An outage costs a request for each step of the backoff, not for each event.
 func TestTenMinutesOfOutageCostFewRequests(t *testing.T) {
+	long(t)
 	for name, row := range map[string]struct {
 		answer answerFunc
 		most   int

@@ -69,6 +69,7 @@ func TestAKindIsNotPacedBecauseAnotherOneOfItsSiteIs(t *testing.T) {
 
 // Answers at random look like a bound if there was one before.
 func TestAnAPIThatRefusesOneOf100AfterALimitIsNotSlowedDown(t *testing.T) {
+	long(t)
 	synctest.Test(t, func(t *testing.T) {
 		limit, r := &rateLimit{perSecond: 50, burst: 1}, rand.New(rand.NewPCG(1, 1))
 		one := func(req *http.Request, body string) (*http.Response, error) {
@@ -136,6 +137,7 @@ func TestTheOnlySenderServesLimitedKindsAndOthers(t *testing.T) {
 }
 
 func TestSitesWithQuotasDoNotSlowEachOtherDown(t *testing.T) {
+	long(t)
 	for _, quotas := range [][]float64{{30}, {50, 50, 50}, {2, 2, 2, 2, 2, 100}, {3, 30}} {
 		least := 0.75 // of the last one
 		if len(quotas) == 2 {

@@ -202,6 +202,7 @@ func failsTimes(times int) func(int) answerFunc {
 
 // Senders that always find events that were never sent also send those that have failed.
 func TestEventsThatHaveFailedGetTheirTurnsInABacklog(t *testing.T) {
+	long(t)
 	for _, row := range []struct {
 		times int           // attempts that fail
 		most  time.Duration // until the event is delivered

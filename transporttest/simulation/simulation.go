@@ -60,8 +60,8 @@ type Options struct {
 	// Open opens the tracker under test. Defaults to footfall.New with Env.Config.
 	Open func(Env) (*footfall.Tracker, error)
 
-	// Seeds is the number of simulations. Defaults to 300. The flag -sim.seeds
-	// overrides it.
+	// Seeds is the number of simulations, a third of it with -short. Defaults to 300. The flag
+	// -sim.seeds overrides it.
 	Seeds int
 
 	// Wire connects the API by connections in memory, which also allows failures that an
