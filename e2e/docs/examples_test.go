@@ -2,8 +2,10 @@ package docs
 
 import (
 	"io/fs"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,4 +49,37 @@ func TestRulesForCompletedCheckoutsCountSuccessOnly(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, rules, 3)
+}
+
+// The README shows what the shop prints, with other times and another token.
+func TestREADMEShowsWhatTheShopPrints(t *testing.T) {
+	t.Parallel()
+	shop := exec.CommandContext(t.Context(), "go", "run", "./examples/shop", "-history", "1d", "-listen", "127.0.0.1:0", "-collector", "127.0.0.1:0", "-for", "1ms")
+	said, err := shop.CombinedOutput()
+	require.NoError(t, err, string(said))
+	readme := readFile(t, "README.md")
+	lines := 0
+	for line := range strings.Lines(string(said)) {
+		line, _, _ = strings.Cut(strings.TrimRight(line, "\n"), "http://")
+		if line == "" || strings.HasPrefix(line, "It closes in ") || strings.HasPrefix(line, "delivered ") {
+			continue // depends on -for
+		}
+		lines++
+		assert.True(t, strings.Contains(readme, "\n    "+line), "README.md lacks: %s", line)
+	}
+	assert.GreaterOrEqual(t, lines, 5, string(said))
+}
+
+var collectorOption = regexp.MustCompile(`"([a-z-]+)", "FOOTFALL_`)
+
+// A reader finds each option of footfall-collector in the documents of the service.
+func TestDocumentsNameEachOptionOfTheCollector(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, "docs/service.md") + readFile(t, "docs/deploy.md")
+	options := collectorOption.FindAllStringSubmatch(readFile(t, "collector/cmd/footfall-collector/options.go"), -1)
+	require.Greater(t, len(options), 5)
+	for _, option := range options {
+		named := regexp.MustCompile("[` ]-" + option[1] + "[` ]").MatchString(text)
+		assert.True(t, named, "-%s", option[1])
+	}
 }
