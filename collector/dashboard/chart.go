@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -9,15 +10,17 @@ import (
 )
 
 // The chart has two parts: columns of pageviews and visitors above, and below them, hanging
-// down, columns of events. Each part has its own scale, and the part with the larger counts has
-// the most room. Widths are in percent and heights in pixels, so that the chart fits any width
+// down, columns of events. Each part has its own scale, and room in proportion to its largest
+// count, within bounds. Widths are in percent and heights in pixels, so that the chart fits any width
 // without distortion.
 const (
 	chartTop    = 12.0  // top of the upper scale
 	chartBottom = 284.0 // end of the lower scale
 	chartGap    = 24.0  // between the parts, for the labels
+	bothParts   = chartBottom - chartTop - chartGap
 	largePart   = 178.0
-	smallPart   = chartBottom - chartTop - chartGap - largePart
+	smallPart   = bothParts - largePart
+	leastMiddle = 100.0 // room of a part whose middle has a line
 	maxLabels   = 6
 )
 
@@ -64,11 +67,7 @@ func newChart(points []store.Point, step store.Step) chart {
 		sum = plus(sum, p.Totals)
 	}
 	c.HasEvents = mostEvents > 0
-	views := part{niceScale(most), largePart}
-	events := part{niceScale(mostEvents), smallPart}
-	if mostEvents > most {
-		views.room, events.room = smallPart, largePart
-	}
+	views, events := parts(most, mostEvents)
 	c.Grid = slices.Concat(views.upperGrid(), events.lowerGrid(c.HasEvents))
 	for i, p := range points {
 		column := newColumn(i, len(points), p, c.when(p.At))
@@ -108,6 +107,16 @@ type part struct {
 	room  float64 // height in pixels
 }
 
+// parts returns the upper and the lower part for their largest counts.
+func parts(most, mostEvents int64) (views, events part) {
+	share := 1.0
+	if mostEvents > 0 {
+		share = float64(most) / float64(most+mostEvents)
+	}
+	room := min(max(math.Round(bothParts*share), smallPart), largePart)
+	return part{niceScale(most), room}, part{niceScale(mostEvents), bothParts - room}
+}
+
 // upperGrid returns the lines of the upper part, from its end to its base.
 func (p part) upperGrid() (lines []gridLine) {
 	for _, n := range p.marks() {
@@ -134,7 +143,7 @@ func (p part) lowerGrid(counts bool) []gridLine {
 
 // marks are the lines of a part, in halves of its scale. A small part has no room for the middle.
 func (p part) marks() []int64 {
-	if p.room < largePart {
+	if p.room < leastMiddle {
 		return []int64{2, 0}
 	}
 	return []int64{2, 1, 0}

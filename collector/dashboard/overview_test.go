@@ -216,6 +216,10 @@ func TestPartOfTheChartWithTheLargerCountsHasTheMostRoom(t *testing.T) {
 	assert.Equal(t, []gridLine{{"12.0", "16.0", "2"}, {"82.0", "86.0", "0"}, {Y: "106.0"}, {"284.0", "288.0", "60k"}, {"195.0", "199.0", "30k"}}, c.Grid)
 	assert.Equal(t, "98.0", c.LabelsY, "between the parts")
 
+	even := newChart([]store.Point{{At: noon, Totals: store.Totals{Pageviews: 8, Events: 8}}}, store.Hour)
+	assert.Equal(t, bar{"12.0", "124.0"}, even.Columns[0].Pageviews)
+	assert.Equal(t, bar{"160.0", "124.0"}, even.Columns[0].Events)
+
 	f := newFixture(t)
 	site := f.site("Shop", "shop.example.com")
 	f.add(viewed(site.ID, "/", noon, 1))
