@@ -57,6 +57,7 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 	if err != nil {
 		return c.notStored("no salt for visitor hashes", err)
 	}
+	d.Guard()
 	e := d.Event(s.ID, s.Domain, at)
 	e.Visitor = visitorOf(&salt, s.ID, from, r.UserAgent())
 	e.Browser, e.Device = client.Agent(r.UserAgent())

@@ -29,6 +29,24 @@ func TestPageviewOfABrowserIsStored(t *testing.T) {
 	}, e)
 }
 
+// Events of servers keep the URL that they have: their senders have guarded it, or chosen it.
+func TestSecretsInTheURLOfABrowserAreNotStored(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	const page = "https://Shop.example.com/reset/V1StGXR8Z5jdHi6BmyT0/jane@example.com?utm_source=mail&token=k3y#access_token=k3y"
+	require.Equal(t, 202, s.browse(t, `{"s":"shop.example.com","u":"`+page+`"}`).status)
+	require.Equal(t, 202, s.api(t, "POST", "/v1/events", s.event("mailed", page, `{}`)).status)
+	for _, e := range s.stored(t) {
+		assert.Equal(t, "mail", e.Source)
+		if e.Name == "mailed" {
+			assert.Equal(t, page, e.URL)
+			continue
+		}
+		assert.Equal(t, "https://Shop.example.com/reset/%5Bredacted%5D/%5Bredacted%5D?utm_source=mail", e.URL)
+		assert.Equal(t, "/reset/[redacted]/[redacted]", e.Path)
+	}
+}
+
 func TestCustomEventOfABrowserIsStored(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Config{})

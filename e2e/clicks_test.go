@@ -190,14 +190,14 @@ func TestKeysAreIssuedRotatedAndRevokedByClicking(t *testing.T) {
 		assert.NotContains(t, o.text(), first, "it is shown once")
 
 		o.unfold("Rotate")
-		o.press("Rotate the till")
+		o.press("Rotate the till (…" + first[len(first)-4:] + ")")
 		second := o.secret()
 		assert.NotEqual(t, first, second)
 		assert.Equal(t, http.StatusUnauthorized, o.send(first))
 		assert.Equal(t, http.StatusAccepted, o.send(second))
 
 		o.unfold("Revoke")
-		o.press("Revoke the till")
+		o.press("Revoke the till (…" + second[len(second)-4:] + ")")
 		o.shows(`The key was revoked`, `There are no keys yet`)
 		assert.Equal(t, http.StatusUnauthorized, o.send(second))
 	})

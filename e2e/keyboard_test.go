@@ -100,8 +100,9 @@ func TestEverythingIsDoneByKeyboardAlone(t *testing.T) {
 	b.enterAt("API keys")
 	b.typeAt("Name", "the till")
 	b.enterAt("Issue a key")
-	require.Len(t, s.account.Keys(), 1)
+	keys := s.account.Keys()
+	require.Len(t, keys, 1)
 	b.typeAt("Revoke", kb.Enter)
-	b.enterAt("Revoke the till")
+	b.enterAt("Revoke the till (…" + keys[0].Hint + ")")
 	assert.Empty(t, s.account.Keys())
 }

@@ -106,3 +106,31 @@ func (b *browser) inspecting() {
 	b.t.Helper()
 	eval[bool](b, inspect+"; true")
 }
+
+// The footer of a page that is shorter than the window would otherwise be in the middle of it.
+func TestTheFooterOfAShortPageIsAtTheBottom(t *testing.T) {
+	f, b := furnish(t), openBrowser(t)
+	b.signInTo(f.service)
+	for _, path := range []string{"/password", "/sites/" + f.empty.ID + "/goals"} {
+		for _, width := range widths {
+			b.look(width, 1400, "light")
+			b.open(f.service.url + path)
+			below := eval[float64](b, `innerHeight - document.querySelector(".foot").getBoundingClientRect().bottom`)
+			assert.InDelta(t, 36, below, 5, "%s at %d px", path, width)
+		}
+	}
+}
+
+// A line of code that wraps, such as in the middle of a port, is read as two.
+func TestLinesOfCodeDoNotWrapOnAPhone(t *testing.T) {
+	f, b := furnish(t), openBrowser(t)
+	b.signInTo(f.service)
+	b.look(390, 800, "light")
+	b.open(f.service.url + "/sites/" + f.empty.ID)
+	wrapped := eval[[]string](b, `[...document.querySelectorAll(".snippet pre")].filter(pre => {
+		const style = getComputedStyle(pre);
+		const height = pre.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
+		return Math.round(height / parseFloat(style.lineHeight)) > pre.textContent.trimEnd().split("\n").length;
+	}).map(pre => pre.textContent)`)
+	assert.Empty(t, wrapped)
+}

@@ -1,20 +1,26 @@
 package dashboard
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// The chart has two halves: columns of pageviews and visitors above, and below them, hanging
-// down, columns of events with a scale for their smaller counts. Widths are in percent and
-// heights in pixels, so that the chart fits any width without distortion.
+// The chart has two parts: columns of pageviews and visitors above, and below them, hanging
+// down, columns of events. Each part has its own scale, and room in proportion to its largest
+// count, within bounds. Widths are in percent and heights in pixels, so that the chart fits any width
+// without distortion.
 const (
 	chartTop    = 12.0  // top of the upper scale
-	chartFloor  = 190.0 // base of the upper columns
-	chartCeil   = 214.0 // top of the lower columns
 	chartBottom = 284.0 // end of the lower scale
+	chartGap    = 24.0  // between the parts, for the labels
+	bothParts   = chartBottom - chartTop - chartGap
+	largePart   = 178.0
+	smallPart   = bothParts - largePart
+	leastMiddle = 100.0 // room of a part whose middle has a line
 	maxLabels   = 6
 )
 
@@ -24,11 +30,11 @@ type chart struct {
 	Columns   []column
 	Grid      []gridLine
 	Labels    []label
-	Under     int64 // end of the scale of events
+	LabelsY   string
 	Hours     bool
 	Summary   string
-	HasEvents bool // in the lower half
-	Alone     bool // the columns above are events, and there is no lower half
+	HasEvents bool // in the lower part
+	Alone     bool // the columns above are events, and there is no lower part
 	Visitors  bool // the figures of events have visitors
 }
 
@@ -45,12 +51,8 @@ type column struct {
 // bar is the vertical extent of a rectangle.
 type bar struct{ Y, Height string }
 
-// gridLine is a horizontal line and its value.
-type gridLine struct {
-	Y     string
-	TextY string
-	Value int64
-}
+// gridLine is a horizontal line and its value, "" for none.
+type gridLine struct{ Y, TextY, Value string }
 
 // label is a text below the chart.
 type label struct{ X, Text, Anchor string }
@@ -64,13 +66,15 @@ func newChart(points []store.Point, step store.Step) chart {
 		mostEvents = max(mostEvents, p.Events)
 		sum = plus(sum, p.Totals)
 	}
-	scale := niceScale(most)
-	c.Under, c.HasEvents = niceScale(mostEvents), mostEvents > 0
-	c.Grid = grid(scale)
+	c.HasEvents = mostEvents > 0
+	views, events := parts(most, mostEvents)
+	c.Grid = slices.Concat(views.upperGrid(), events.lowerGrid(c.HasEvents))
 	for i, p := range points {
-		c.Columns = append(c.Columns, newColumn(i, len(points), p, scale, c.Under, c.when(p.At)))
+		column := newColumn(i, len(points), p, c.when(p.At))
+		column.Visitors, column.Pageviews, column.Events = views.above(p.Visitors), views.above(p.Pageviews), events.below(p.Events)
+		c.Columns = append(c.Columns, column)
 	}
-	c.Labels = labels(points, c.Hours)
+	c.Labels, c.LabelsY = labels(points, c.Hours), views.labelsY()
 	c.Summary = plural(sum.Visitors, "visitor") + ", " + plural(sum.Pageviews, "pageview") + " and " +
 		plural(sum.Events, "event") + " in " + plural(len(points), c.unit()) + "."
 	return c
@@ -85,31 +89,98 @@ func newEventChart(points []store.Point, step store.Step) chart {
 		most = max(most, p.Events)
 		sum = plus(sum, p.Totals)
 	}
-	scale := niceScale(most)
-	c.Grid, c.Visitors = grid(scale), sum.Visitors > 0
+	events := part{niceScale(most), largePart}
+	c.Grid, c.Visitors = events.upperGrid(), sum.Visitors > 0
 	for i, p := range points {
-		column := newColumn(i, len(points), p, scale, 1, c.when(p.At))
-		column.Events = above(p.Events, scale)
+		column := newColumn(i, len(points), p, c.when(p.At))
+		column.Events = events.above(p.Events)
 		c.Columns = append(c.Columns, column)
 	}
-	c.Labels = labels(points, c.Hours)
+	c.Labels, c.LabelsY = labels(points, c.Hours), events.labelsY()
 	c.Summary = plural(sum.Events, "event") + " in " + plural(len(points), c.unit()) + "."
 	return c
 }
 
-// grid returns the lines of the upper scale.
-func grid(scale int64) (lines []gridLine) {
-	for _, part := range []int64{2, 1, 0} {
-		y := chartFloor - (chartFloor-chartTop)*float64(part)/2
-		lines = append(lines, gridLine{px(y), px(y + 4), scale * part / 2})
+// part is the upper or the lower part of a chart.
+type part struct {
+	scale int64   // the count at the end
+	room  float64 // height in pixels
+}
+
+// parts returns the upper and the lower part for their largest counts.
+func parts(most, mostEvents int64) (views, events part) {
+	share := 1.0
+	if mostEvents > 0 {
+		share = float64(most) / float64(most+mostEvents)
+	}
+	room := min(max(math.Round(bothParts*share), smallPart), largePart)
+	return part{niceScale(most), room}, part{niceScale(mostEvents), bothParts - room}
+}
+
+// upperGrid returns the lines of the upper part, from its end to its base.
+func (p part) upperGrid() (lines []gridLine) {
+	for _, n := range p.marks() {
+		lines = append(lines, p.line(n, chartTop+p.room-p.room*float64(n)/2))
 	}
 	return lines
 }
 
-// above returns a bar of the upper scale.
-func above(count, scale int64) bar {
-	height := height(count, scale, chartFloor-chartTop)
-	return bar{px(chartFloor - height), px(height)}
+// lowerGrid returns the lines of the lower part: the base, whose count is that of the upper base, and
+// with counts the others.
+func (p part) lowerGrid(counts bool) []gridLine {
+	base := chartBottom - p.room
+	lines := []gridLine{{Y: px(base)}}
+	if !counts {
+		return lines
+	}
+	for _, n := range p.marks() {
+		if n > 0 {
+			lines = append(lines, p.line(n, base+p.room*float64(n)/2))
+		}
+	}
+	return lines
+}
+
+// marks are the lines of a part, in halves of its scale. A small part has no room for the middle.
+func (p part) marks() []int64 {
+	if p.room < leastMiddle {
+		return []int64{2, 0}
+	}
+	return []int64{2, 1, 0}
+}
+
+func (p part) line(halves int64, y float64) gridLine {
+	return gridLine{px(y), px(y + 4), short(p.scale*halves/2, p.scale)}
+}
+
+// above returns a bar of the upper part.
+func (p part) above(count int64) bar {
+	height := height(count, p.scale, p.room)
+	return bar{px(chartTop + p.room - height), px(height)}
+}
+
+// below returns a bar of the lower part.
+func (p part) below(count int64) bar {
+	return bar{px(chartBottom - p.room), px(height(count, p.scale, p.room))}
+}
+
+// labelsY is the position of the labels below the upper part.
+func (p part) labelsY() string { return px(chartTop + p.room + 16) }
+
+// short formats the value of a line. On scales from 10,000 it is in thousands, millions or
+// billions, so that it fits beside the chart of a phone.
+func short(value, scale int64) string {
+	if scale < 10_000 || value == 0 {
+		return count(value)
+	}
+	unit, name := int64(1000), "k"
+	switch {
+	case scale >= 1e9:
+		unit, name = 1e9, "B"
+	case scale >= 1e6:
+		unit, name = 1e6, "M"
+	}
+	return strconv.FormatFloat(float64(value)/float64(unit), 'f', -1, 64) + name
 }
 
 func (c chart) unit() string {
@@ -126,15 +197,14 @@ func (c chart) when(at time.Time) string {
 	return at.UTC().Format("Mon 2 Jan 2006")
 }
 
-func newColumn(i, n int, p store.Point, scale, under int64, when string) column {
+// newColumn returns a column without bars.
+func newColumn(i, n int, p store.Point, when string) column {
 	slot := 100 / float64(n)
 	gap := min(slot*0.24, 0.8)
 	return column{
 		SlotX: percent(slot * float64(i)), Slot: percent(slot),
 		X: percent(slot*float64(i) + gap/2), Width: percent(slot - gap),
-		Visitors: above(p.Visitors, scale), Pageviews: above(p.Pageviews, scale),
-		Events: bar{px(chartCeil), px(height(p.Events, under, chartBottom-chartCeil))},
-		When:   when, VisitorN: p.Visitors, PageviewN: p.Pageviews, NamedN: p.Events,
+		When: when, VisitorN: p.Visitors, PageviewN: p.Pageviews, NamedN: p.Events,
 	}
 }
 

@@ -20,7 +20,7 @@ var contrasts = []struct {
 	{"muted", "paper", 4.5}, {"muted", "card", 4.5}, {"muted", "sunken", 4.5}, {"muted", "bar", 4.5}, {"muted", "line", 4.5},
 	{"pine", "paper", 4.5}, {"pine", "card", 4.5}, {"pine", "bar", 4.5}, {"on-pine", "pine", 4.5}, {"on-pine", "pine-hover", 4.5},
 	{"clay", "card", 4.5}, {"clay", "clay-soft", 4.5}, {"bad", "card", 4.5}, {"bad", "bad-soft", 4.5}, {"card", "bad", 4.5},
-	{"edge", "card", 3}, {"focus", "paper", 3}, {"focus", "card", 3}, {"pine", "card", 3}, {"clay-bar", "card", 3}, {"server", "card", 3},
+	{"edge", "card", 3}, {"focus", "paper", 3}, {"focus", "card", 3}, {"pine", "card", 3}, {"clay-bar", "card", 3},
 }
 
 func TestColoursHaveContrastAA(t *testing.T) {
@@ -54,4 +54,27 @@ func luminance(hex string) float64 {
 		sum += weight * part
 	}
 	return sum
+}
+
+// Events have one colour on all pages, whether browsers or servers sent them.
+func TestEventsHaveOneColour(t *testing.T) {
+	t.Parallel()
+	css, err := files.ReadFile("assets/footfall.css")
+	require.NoError(t, err)
+	stripes := regexp.MustCompile(`--from-server: (.*);`).FindStringSubmatch(string(css))
+	require.NotNil(t, stripes)
+	assert.Equal(t, []string{"clay-bar"}, colourNames(stripes[1]))
+	for _, selector := range []string{".columns .events", ".headline .is-events dt::before", ".key.events::before", ".key.servers::before", ".live .server::before"} {
+		rule := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(selector) + ` \{ (.*) \}`).FindStringSubmatch(string(css))
+		require.NotNil(t, rule, selector)
+		assert.Subset(t, []string{"clay-bar", "from-server"}, colourNames(rule[1]), selector)
+	}
+}
+
+// colourNames returns the variables of a declaration.
+func colourNames(declaration string) (names []string) {
+	for _, m := range regexp.MustCompile(`var\(--([a-z-]+)\)`).FindAllStringSubmatch(declaration, -1) {
+		names = append(names, m[1])
+	}
+	return names
 }

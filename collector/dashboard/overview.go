@@ -20,13 +20,13 @@ type figure struct {
 	Before int64
 }
 
-// Change returns the change since the previous period in percent.
+// Change returns the change since the time before in percent.
 func (f figure) Change() string {
 	switch {
 	case f.Value == f.Before:
 		return "no change"
 	case f.Before == 0:
-		return "none before"
+		return "none then"
 	}
 	change := 100 * float64(f.Value-f.Before) / float64(f.Before)
 	if change > 999 {

@@ -30,6 +30,26 @@ func TestOverviewComparesWithTheTimeBefore(t *testing.T) {
 	body := f.signedIn().page("/sites/" + site.ID + "?range=today").body
 	assert.Regexp(t, `(?s)Visitors</dt><dd class="big">6</dd>.*50% more.*Pageviews</dt><dd class="big">6</dd>.*50% more.*Events</dt><dd class="big">1</dd>.*50% fewer`, body)
 	assert.Contains(t, body, "in UTC")
+	assert.Contains(t, body, "Compared with the same hours yesterday.")
+	assert.Contains(t, body, "compared with the same hours yesterday (4)")
+}
+
+func TestOverviewSaysWithWhatItCompares(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	f.add(viewed(site.ID, "/", noon, 1))
+	b := f.signedIn()
+	for query, want := range map[string]string{
+		"today":                                "the same hours yesterday",
+		"7d":                                   "the 7 days before, up to the same time of day",
+		"12m":                                  "the 365 days before, up to the same time of day",
+		"custom&from=2026-11-20&to=2026-11-20": "the same hours yesterday",
+		"custom&from=2026-11-19&to=2026-11-19": "the day before",
+		"custom&from=2026-11-18&to=2026-11-19": "the 2 days before",
+	} {
+		assert.Contains(t, b.page("/sites/"+site.ID+"?range="+query).body, "Compared with "+want+".", query)
+	}
 }
 
 func TestOverviewShowsTheTopOfEachTableAndLinksToAllOfIt(t *testing.T) {
@@ -178,12 +198,46 @@ func TestChartColumnsStayWithinTheirScale(t *testing.T) {
 		{At: noon.Add(time.Hour), Totals: store.Totals{Visitors: 1, Pageviews: 100_000, Events: 999}},
 	}
 	c := newChart(points, store.Hour)
-	assert.Equal(t, []gridLine{{"12.0", "16.0", 100_000}, {"101.0", "105.0", 50_000}, {"190.0", "194.0", 0}}, c.Grid)
+	assert.Equal(t, []gridLine{{"12.0", "16.0", "100k"}, {"101.0", "105.0", "50k"}, {"190.0", "194.0", "0"}, {Y: "214.0"}, {"284.0", "288.0", "1,000"}}, c.Grid)
+	assert.Equal(t, "206.0", c.LabelsY)
 	assert.Equal(t, bar{"12.0", "178.0"}, c.Columns[1].Pageviews)
 	assert.Equal(t, bar{"188.5", "1.5"}, c.Columns[0].Visitors, "few can be seen beside many")
-	assert.Equal(t, int64(1000), c.Under)
 	assert.Equal(t, bar{"214.0", "69.9"}, c.Columns[1].Events)
 	assert.Equal(t, "4 visitors, 100,007 pageviews and 1,000 events in 2 hours.", c.Summary)
+}
+
+// A single pageview beside very many events of a server must not look like the larger number.
+func TestPartOfTheChartWithTheLargerCountsHasTheMostRoom(t *testing.T) {
+	t.Parallel()
+	points := []store.Point{{At: noon, Totals: store.Totals{Pageviews: 1, Events: 50_000}}}
+	c := newChart(points, store.Hour)
+	assert.Equal(t, bar{"47.0", "35.0"}, c.Columns[0].Pageviews)
+	assert.Equal(t, bar{"106.0", "148.3"}, c.Columns[0].Events)
+	assert.Equal(t, []gridLine{{"12.0", "16.0", "2"}, {"82.0", "86.0", "0"}, {Y: "106.0"}, {"284.0", "288.0", "60k"}, {"195.0", "199.0", "30k"}}, c.Grid)
+	assert.Equal(t, "98.0", c.LabelsY, "between the parts")
+
+	even := newChart([]store.Point{{At: noon, Totals: store.Totals{Pageviews: 8, Events: 8}}}, store.Hour)
+	assert.Equal(t, bar{"12.0", "124.0"}, even.Columns[0].Pageviews)
+	assert.Equal(t, bar{"160.0", "124.0"}, even.Columns[0].Events)
+
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	f.add(viewed(site.ID, "/", noon, 1))
+	const note = "each with its own scale."
+	b := f.signedIn()
+	assert.NotContains(t, b.page("/sites/"+site.ID).body, note, "there is one part")
+	f.add(happened(site.ID, "paid", noon, 0))
+	assert.Contains(t, b.page("/sites/"+site.ID).body, note)
+}
+
+func TestValuesOfTheScaleAreShort(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct{ value, scale int64 }{
+		"0": {0, 16_000}, "8,000": {8000, 8000}, "8k": {8000, 16_000}, "16k": {16_000, 16_000}, "600k": {600_000, 1_200_000 / 2},
+		"0.6M": {600_000, 1_200_000}, "1.2M": {1_200_000, 1_200_000}, "5B": {5e9, 10e9},
+	} {
+		assert.Equal(t, want, short(c.value, c.scale))
+	}
 }
 
 func TestScaleIsRoundAndItsHalfIsWhole(t *testing.T) {
@@ -207,6 +261,6 @@ func TestFiguresAreFormatted(t *testing.T) {
 		assert.Equal(t, c.want, rate(c.part, c.whole))
 	}
 	assert.Equal(t, "over 10 times as many", figure{Value: 11, Before: 1}.Change())
-	assert.Equal(t, "none before", figure{Value: 11}.Change())
+	assert.Equal(t, "none then", figure{Value: 11}.Change())
 	assert.Equal(t, "no change", figure{}.Change())
 }

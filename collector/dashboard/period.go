@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -118,6 +119,8 @@ func (p *period) keepDays() {
 
 func (p period) lastDay() time.Time { return p.To.AddDate(0, 0, -1) }
 
+func (p period) includesNow() bool { return p.Now.After(p.From) && p.Now.Before(p.To) }
+
 // query returns a Query of the whole range.
 func (p period) query(site string) store.Query {
 	return store.Query{Site: site, From: p.From, To: p.To}
@@ -128,10 +131,24 @@ func (p period) query(site string) store.Query {
 func (p period) before(site string) store.Query {
 	length := p.To.Sub(p.From)
 	end := p.To
-	if p.Now.After(p.From) && p.Now.Before(p.To) {
+	if p.includesNow() {
 		end = p.Now
 	}
 	return store.Query{Site: site, From: p.From.Add(-length), To: end.Add(-length)}
+}
+
+// Against describes the time of before, with which the page compares.
+func (p period) Against() string {
+	days := int(p.To.Sub(p.From) / (24 * time.Hour))
+	switch current := p.includesNow(); {
+	case current && days == 1:
+		return "the same hours yesterday"
+	case days == 1:
+		return "the day before"
+	case current:
+		return fmt.Sprintf("the %d days before, up to the same time of day", days)
+	}
+	return fmt.Sprintf("the %d days before", days)
 }
 
 // step is an hour for ranges of up to two days, else a day.

@@ -9,9 +9,9 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// placeholder matches what a tracker sends in place of a segment of a path: [redacted], or the name of
-// a wildcard in braces, percent-encoded.
-var placeholder = regexp.MustCompile(`(?i)(%5Bredacted%5D)|%7B([^/]+?)%7D`)
+// placeholder matches what stands in place of a segment of a path: [redacted], or the name of a wildcard in
+// braces. Paths are stored unescaped, unless that is not text.
+var placeholder = regexp.MustCompile(`(?i)(%5Bredacted%5D|\[redacted\])|(?:%7B|\{)([^/{}]+?)(?:%7D|\})`)
 
 // wildcardName matches the names that the note shows. A client can send any text in braces.
 var wildcardName = regexp.MustCompile(`^[\pL\pN_.-]{1,40}$`)

@@ -226,6 +226,21 @@ func TestKeysAreShownOnce(t *testing.T) {
 	assert.False(t, f.account.Authenticate(second))
 }
 
+// Keys without a name have the same one: what revokes a key also names the end of its secret.
+func TestKeysOfTheSameNameAreToldApart(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.signedIn()
+	for range 2 {
+		b.page("/keys").submit("/keys", map[string]string{"label": ""})
+	}
+	body := b.page("/keys").body
+	for _, key := range f.account.Keys() {
+		assert.Contains(t, body, "Revoke unnamed (…"+key.Hint+")")
+		assert.Contains(t, body, "Rotate unnamed (…"+key.Hint+")")
+	}
+}
+
 func TestGoalsAndFunnelsAreReachedThroughTheirSiteOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

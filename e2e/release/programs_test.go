@@ -122,7 +122,7 @@ func TestCheckoutIsTracked(t *testing.T) {
 	tracker := footfalltest.New(t)
 	shop := http.NewServeMux()
 	shop.HandleFunc("POST /checkout", func(http.ResponseWriter, *http.Request) {})
-	handler := tracker.Middleware(footfall.Rule{Route: "POST /checkout", Event: "checkout_completed"})(shop)
+	handler := tracker.Middleware(footfall.Rule{Route: "POST /checkout", Event: "checkout_completed", Status: footfall.Success})(shop)
 	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/checkout", nil))
 	if names := tracker.Names(); !slices.Equal(names, []string{"checkout_completed"}) {
 		t.Errorf("tracked %q", names)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"expvar"
 	"log"
 	"net/http"
@@ -33,5 +34,8 @@ func main() {
 		listen = "127.0.0.1:8080"
 	}
 	log.Printf("Prometheus: http://%s/metrics  expvar: http://%s/debug/vars", listen, listen)
-	log.Fatal(http.ListenAndServe(listen, tracker.Middleware(footfall.Rule{Route: "GET /{$}", Event: "home_viewed"})(mux)))
+	handler := tracker.Middleware(footfall.Rule{Route: "GET /{$}", Event: "home_viewed"})(mux)
+	if err := tracker.Run(context.Background(), &http.Server{Addr: listen, Handler: handler}); err != nil {
+		log.Fatal(err)
+	}
 }

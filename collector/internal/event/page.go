@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/footfall-dev/footfall/collector/internal/guard"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -47,6 +48,27 @@ func ParsePage(raw string) (p Page, reason string) {
 	rest, _, _ = strings.Cut(rest[end:], "#")
 	p.Path, p.Query, _ = strings.Cut(rest, "?")
 	return p, ""
+}
+
+// Guard removes what may be personal or secret from the URL of a browser's page: the part after the #,
+// keys of the query that do not name a source, and segments of the path that package guard replaces.
+func (d *Draft) Guard() {
+	scheme, rest, _ := strings.Cut(d.URL, "://")
+	end := strings.IndexAny(rest, `/?#\`)
+	if end < 0 {
+		return
+	}
+	if rest, ok := strings.CutPrefix(d.Page.Path, `\`); ok { // browsers read a backslash as a slash
+		d.Page.Path = "/" + rest
+	}
+	d.Page.Path, d.Page.Query = guard.Path(d.Page.Path), guard.Query(d.Page.Query)
+	d.URL = scheme + "://" + rest[:end] + d.Page.Path
+	if room := store.MaxURL - len(d.URL); room < 0 { // what replaces a segment may be longer
+		d.URL = d.URL[:strings.LastIndexByte(d.URL[:store.MaxURL], '/')+1]
+		d.Page.Path = d.URL[len(scheme)+len("://")+end:]
+	} else if d.Page.Query != "" && len(d.Page.Query) < room {
+		d.URL += "?" + d.Page.Query
+	}
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

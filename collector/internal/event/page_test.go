@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 func TestPagesAreCountedByUnescapedPath(t *testing.T) {
@@ -104,4 +107,27 @@ func TestHostIsOnADomain(t *testing.T) {
 	} {
 		assert.Equal(t, row.want, IsOn(row.domain, row.host), "%+v", row)
 	}
+}
+
+func TestGuardedURLIsWithinTheLimitAndStaysTheSame(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"https://shop.example.com":                     "https://shop.example.com",
+		"https://shop.example.com?a=1#b":               "https://shop.example.com",
+		"HTTPS://Shop.example.com:443/a?ref=x#/b?c=1":  "HTTPS://Shop.example.com:443/a?ref=x",
+		`https://shop.example.com\a@example.com?ref=x`: "https://shop.example.com/%5Bredacted%5D?ref=x",
+	} {
+		d := Draft{URL: raw}
+		require.Empty(t, d.checkURL(raw))
+		d.Guard()
+		assert.Equal(t, want, d.URL)
+	}
+	d := Draft{URL: "https://shop.example.com/" + strings.Repeat("a@b.co/", 280) + "?ref=x"}
+	require.Empty(t, d.checkURL(d.URL))
+	d.Guard()
+	assert.LessOrEqual(t, len(d.URL), store.MaxURL)
+	assert.True(t, strings.HasSuffix(d.URL, "/%5Bredacted%5D/"), d.URL)
+	again, reason := ParsePage(d.URL)
+	assert.Empty(t, reason)
+	assert.Equal(t, again.Path, d.Page.Path)
 }
