@@ -2,7 +2,6 @@ package stream_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/internal/freeport"
 )
 
 // patience bounds each wait, also on a busy machine.
@@ -117,11 +118,9 @@ func startServer(t testing.TB, change ...func(*server.Options)) *server.Server {
 
 // startCluster starts three servers that keep three replicas, and returns their addresses.
 func startCluster(t testing.TB, jetstream string) ([]*node, string) {
-	ports := make([]int, 6)
+	ports, err := freeport.Ports(6)
+	require.NoError(t, err)
 	routes := make([]string, 3)
-	for i := range ports {
-		ports[i] = freePort(t)
-	}
 	for i := range routes {
 		routes[i] = fmt.Sprintf("nats://127.0.0.1:%d", ports[3+i])
 	}
@@ -149,10 +148,9 @@ func awaitJetStream(t testing.TB, url string) {
 
 // freePort returns a port of the loopback interface that is not in use.
 func freePort(t testing.TB) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := freeport.Ports(1)
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return ports[0]
 }
 
 func hostPort(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

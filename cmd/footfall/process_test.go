@@ -17,6 +17,7 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/footfalltest"
+	"github.com/footfall-dev/footfall/internal/freeport"
 	"github.com/footfall-dev/footfall/stream"
 )
 
@@ -151,10 +152,9 @@ func publish(t *testing.T, url string, n int, props ...footfall.Prop) {
 // freeAddress returns an address of the loopback interface that is not in use.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := freeport.Ports(1)
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
 }
 
 // portOf returns the port of an address.

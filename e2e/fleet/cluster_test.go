@@ -5,7 +5,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/internal/freeport"
 )
 
 // cluster is three NATS servers. The routes between them are wires.
@@ -38,7 +39,8 @@ type node struct {
 func startCluster(t *testing.T, binary string) *cluster {
 	t.Helper()
 	c := &cluster{t: t}
-	ports := freePorts(t, 6)
+	ports, err := freeport.Ports(6)
+	require.NoError(t, err)
 	for i := range c.wires {
 		for j := range c.wires {
 			if i != j {
@@ -193,19 +195,6 @@ func (c *cluster) awaitJetStream() {
 		_, err = js.AccountInfo(c.t.Context())
 		return err == nil
 	}, patience, 100*time.Millisecond)
-}
-
-// freePorts returns ports of the loopback interface that are not in use.
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports
 }
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

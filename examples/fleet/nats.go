@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/freeport"
 	"github.com/footfall-dev/footfall/stream"
 )
 
@@ -71,7 +71,7 @@ func runRelay(ctx context.Context, _ []string) error {
 // writeNATSConfigs writes the configuration files of a cluster, and returns them with the servers'
 // addresses. The servers write each message to disk before they acknowledge it.
 func writeNATSConfigs(dir string, names []string) (files []string, url string, err error) {
-	ports, err := freePorts(2 * len(names))
+	ports, err := freeport.Ports(2 * len(names))
 	if err != nil {
 		return nil, "", err
 	}
@@ -91,19 +91,6 @@ func writeNATSConfigs(dir string, names []string) (files []string, url string, e
 		files = append(files, file)
 	}
 	return files, strings.Join(urls, ","), nil
-}
-
-// freePorts returns ports of the loopback interface that are not in use.
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // after all, so that no port is returned twice
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 // leader returns the name of the server that leads the stream.
