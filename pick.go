@@ -57,13 +57,11 @@ func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
 		first, second = second, first
 	}
 	doubtful := func() bool { return from(first) || from(second) }
-	ready := func() bool { return from(retry.Ready) }
 	switch {
 	case t.picks%2 == 0 && (from(retry.Turn) || from(retry.Retry)),
 		t.picks%10 == 3 && hasTime && doubtful(),
-		t.picks%4 < 2 && ready(), // they are older than those that were never taken
+		from(retry.Ready), // they are older than those that were never taken
 		t.pickWaiting(src, w, t.share.FreeForNew(true) && (hasTime || t.share.Senders > 1), now),
-		ready(),
 		from(retry.Turn),
 		from(retry.Retry):
 		return true

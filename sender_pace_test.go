@@ -193,26 +193,3 @@ func TestCloseDeliversEventsOfALimitedKindAfterTheAPIHung(t *testing.T) {
 		})
 	}
 }
-
-// When the breaker of a kind closes, hundreds of its events are due that were never sent.
-func TestEventsOfABreakerThatClosesTakeTurnsWithNewOnes(t *testing.T) {
-	for _, status := range []int{503, 429} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				good := &flow{name: "good", site: "site_2", every: 100 * time.Millisecond}
-				bad := &flow{name: "bad", every: 200 * time.Millisecond, answer: func(n int) answerFunc {
-					if n%10 == 0 {
-						return answerStatus(202)
-					}
-					return answerStatus(status)
-				}}
-				m := newMixture(t, []*flow{good, bad}, inFlight(4))
-				m.latency = 50 * time.Millisecond
-				m.run(t, 5*time.Minute)
-				inTime(t, m, good, 5*time.Second)
-				assert.Error(t, closeWithin(m.tracker, time.Second))
-			})
-		})
-	}
-}
