@@ -3,6 +3,7 @@ module github.com/footfall-dev/footfall/collector
 go 1.26.0
 
 require (
+	github.com/agext/levenshtein v1.2.3
 	github.com/mileusna/useragent v1.3.5
 	github.com/pb33f/libopenapi v0.41.8
 	github.com/pb33f/libopenapi-validator v0.16.2

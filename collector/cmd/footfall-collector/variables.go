@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+
+	"github.com/agext/levenshtein"
 )
 
 // warnOfMisspelled logs a warning about each variable of an environment whose name nearly is the name of
@@ -27,22 +29,7 @@ func warnOfMisspelled(log *slog.Logger, environ []string) {
 // prefix begins the names of all variables.
 const prefix = "FOOTFALL_"
 
-// distance returns how many bytes have to be inserted or removed to make b of a.
+// distance returns how many runes have to be inserted or removed to make b of a.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			least := min(row[j], row[j+1]) + 1
-			if a[i] == b[j] {
-				least = diagonal
-			}
-			diagonal, row[j+1] = row[j+1], least
-		}
-	}
-	return row[len(b)]
+	return levenshtein.Distance(a, b, levenshtein.NewParams().SubCost(2))
 }

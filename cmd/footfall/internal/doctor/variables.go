@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/agext/levenshtein"
 )
 
 // variables lists all environment variables that a part of the project reads: the library, this command
@@ -51,23 +53,8 @@ func nearest(name string) string {
 	return slices.MinFunc(variables, func(a, b string) int { return distance(a, name) - distance(b, name) })
 }
 
-// distance returns how many bytes have to be inserted or removed to make b of a. A replacement counts
-// twice, so that FOOTFALL_SITE is nearer to FOOTFALL_SITE_ID than to FOOTFALL_RATE.
+// distance returns how many runes have to be inserted or removed to make b of a. A replacement counts twice, so that
+// FOOTFALL_SITE is nearer to FOOTFALL_SITE_ID than to FOOTFALL_RATE.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			least := min(row[j], row[j+1]) + 1
-			if a[i] == b[j] {
-				least = diagonal
-			}
-			diagonal, row[j+1] = row[j+1], least
-		}
-	}
-	return row[len(b)]
+	return levenshtein.Distance(a, b, levenshtein.NewParams().SubCost(2))
 }
