@@ -176,14 +176,14 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 }
 
 // lookLater wakes Wait after the given time if retries are due, because the sender that should take
-// them may be stuck with a request that gets no answer. If again is not zero, it wakes Wait after
-// that time in any case.
+// them may be stuck with a request that gets no answer, or may have left them for later. If again is not
+// zero, it wakes Wait after that time at the latest.
 func (s *Source) lookLater(after, again time.Duration) {
-	switch {
-	case again > 0:
+	if s.held.Due(time.Now()) > 0 && (again == 0 || after < again) {
+		again = after
+	}
+	if again > 0 {
 		s.again.Reset(again)
-	case s.held.Due(time.Now()) > 0:
-		s.again.Reset(after)
 	}
 }
 
