@@ -17,6 +17,7 @@ type breaker struct {
 	trial   bool      // of a kind: an event was sent since a wider breaker opened, and none was accepted since
 	asked   time.Time // of a kind: until when the last answer asked to wait
 	limited time.Time // of a kind: an event that had a Retry-After was last accepted
+	refused time.Time // of a kind: when the first attempt of an event last got an answer that shows the bound
 	over    int       // of a kind: more answers that show the bound than events that were accepted
 	paced   bool      // of a kind: it is open because the API bounds its rate, and events are sent at the pace of the site
 	pace    pace      // of a site
@@ -77,7 +78,7 @@ func (b breaker) accepts(began, now time.Time, limit int) breaker {
 	}
 	next := b.end(now, limit)
 	next.reopens = b.isOpen()
-	return breaker{streak: next, limited: b.limited, over: b.over, pace: b.pace}
+	return breaker{streak: next, limited: b.limited, refused: b.refused, over: b.over, pace: b.pace}
 }
 
 // isIdle reports whether nothing has failed for a while.

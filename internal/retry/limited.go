@@ -13,6 +13,19 @@ func (b *breaker) isLimited(site *breaker, now time.Time) bool {
 	return b.paced || now.Sub(b.limited) <= lately
 }
 
+// isPaced reports whether a kind should be paced after an answer. limited says that the answer shows the bound. If
+// another kind of the site is paced, two answers to new events suffice, because it may be the same bound.
+func (b *breaker) isPaced(site *breaker, limited bool, now time.Time) bool {
+	if !limited || b.paced || b.over > fewFailures {
+		return limited
+	}
+	return b.over > 1 && site.pace.isKnown(now) && now.Sub(b.refused) <= joinsAfter
+}
+
+// joinsAfter is how long the first attempt of an event shows the bound of another kind. Further attempts of
+// events with Retry-After come later.
+const joinsAfter = 500 * time.Millisecond
+
 // limits returns b paced.
 func (b breaker) limits(now time.Time) breaker {
 	if !b.isOpen() {

@@ -153,11 +153,10 @@ func (p pace) begins(now time.Time) pace {
 	if p.isOff(now) {
 		return p
 	}
-	late, idle := paceBurst, now.Sub(p.next)
-	if idle > late {
+	if idle := now.Sub(p.next); idle > paceBurst {
 		p.from = p.from.Add(idle)
 	}
-	p.next = later(p.next, now.Add(-late)).Add(p.every(now))
+	p.next = later(p.next, now.Add(-paceBurst)).Add(p.every(now))
 	return p
 }
 

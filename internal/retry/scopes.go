@@ -327,9 +327,12 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 	limited := f.Limits && kind.isLimited(site, now)
 	if f.Limits {
 		s.sent = now
+		if f.First {
+			kind.refused = now
+		}
 	}
 	if limited {
-		kind.over++
+		kind.over = min(kind.over, fewFailures) + 1
 	}
 	count := func(b *breaker, child uint64) {
 		if !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
@@ -349,7 +352,7 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 		return c
 	}
 	of := *f
-	if limited && b == kind {
+	if b == kind && kind.isPaced(site, limited, now) {
 		c.Opened = !kind.paced
 		s.limits(kind, site, p, now)
 		return c
@@ -385,7 +388,7 @@ func (s *Scopes) concerned(kind, site *breaker, f *Failure, limited bool, now ti
 	case site.several && site.exceeds(now, f.Class):
 		return site
 	}
-	if kind.exceeds(now, f.Class) || limited && (kind.paced || kind.over > fewFailures || kind.over > 1 && site.pace.isKnown(now)) {
+	if kind.exceeds(now, f.Class) || kind.isPaced(site, limited, now) {
 		return kind
 	}
 	return nil
