@@ -81,7 +81,7 @@ func (g *generator) special(allowed []Kind) bool {
 		return g.floods(allowed)
 	case 1:
 		if slices.Contains(allowed, Quota) {
-			g.quotas()
+			g.quotas(allowed)
 			return true
 		}
 	case 2:

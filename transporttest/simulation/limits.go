@@ -77,14 +77,21 @@ func (g *generator) plain(k Kind) {
 	g.closing = pick(g.mix, time.Second, 10*time.Second, time.Minute) + 13*time.Millisecond
 }
 
-// quotas generates an API that accepts fewer events of a site, or of all, than are tracked at times.
-func (g *generator) quotas() {
+// quotas generates an API that accepts fewer events of a site, of a kind, or of all, than are tracked at times. In the
+// second case, a few events of the other kinds fail, if that is allowed.
+func (g *generator) quotas(allowed []Kind) {
 	g.plain(Quota)
 	rate := float64(2 + g.mix.IntN(60))
 	l := limit{site: none, kind: none, rate: rate, burst: max(1, rate*pick(g.mix, 0, 0, 0.25, 1, 3)), status: 429}
 	l.retryAfter = pick(g.mix, 0, 0, time.Second, time.Second, 3*time.Second)
 	if g.sites > 1 && g.mix.IntN(2) == 0 {
 		l.site = 0
+	}
+	fates := slices.DeleteFunc([]Kind{Limited, Poison, Fails}, func(k Kind) bool { return !slices.Contains(allowed, k) })
+	if len(fates) > 0 && g.mix.IntN(3) == 0 {
+		g.names, g.config.MaxInFlight = pick(g.mix, 2, 5), pick(g.mix, 16, 64)
+		l.site, l.kind, g.fates = none, 0, []Kind{pick(g.mix, fates...)}
+		g.kinds = append(g.kinds, g.fates...)
 	}
 	g.limits = []limit{l}
 	if l.site == 0 && g.mix.IntN(2) == 0 {
@@ -126,16 +133,43 @@ func (g *generator) tracks(at time.Duration, n int, gap time.Duration) {
 	}
 	s := step{at: at, do: track, callers: 1, gap: gap}
 	for range n {
-		s.events = append(s.events, event{n: g.next, kind: g.mix.IntN(g.names * g.sites), fate: fate{kind: good}})
+		e := event{n: g.next, kind: g.mix.IntN(g.names * g.sites), fate: fate{kind: good}}
+		if len(g.fates) > 0 && len(g.limitsOf(e.kind)) == 0 && g.mix.IntN(50) == 0 {
+			e.fate = g.fate(g.fates[0])
+		}
+		s.events = append(s.events, e)
 		g.next++
 	}
 	g.steps = append(g.steps, s)
+}
+
+// checkBeside checks that events of kinds without a limit are delivered soon, also if a few events of their kind
+// fail: the limit holds for another kind. If answers to these events have a Retry-After, it may seem to hold for all.
+func (r *run) checkBeside() {
+	if len(r.limits) != 1 || r.limits[0].kind == none || r.limits[0].rate == 0 || r.closeAtOnce {
+		return
+	}
+	for _, h := range r.events {
+		if h == nil || !h.accepted || !h.fate.settlesAtOnce() || len(r.limitsOf(h.kind)) > 0 {
+			continue
+		}
+		load := r.loadAt(h, h.tracked)
+		due := h.tracked + r.bound(load) + doubt
+		if slices.Contains(r.kinds, Limited) {
+			due += time.Duration(2 * float64(load.ahead) / r.limits[0].rate * float64(time.Second))
+		}
+		if !h.settled || h.at > due {
+			r.problem("beside", h.n, "#%d, tracked at %v beside a kind with a limit, was delivered at %v, due was %v", h.n, h.tracked, h.at, due)
+			return
+		}
+	}
 }
 
 // checkLimits checks the events that limits cover, if they all could be delivered.
 func (r *run) checkLimits() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.checkBeside()
 	for i := range r.limits {
 		l := &r.limits[i]
 		of := slices.DeleteFunc(slices.Clone(r.events), func(h *history) bool {
