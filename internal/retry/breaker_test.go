@@ -98,13 +98,19 @@ func TestFailuresOfAnotherReasonOpenAPacedKind(t *testing.T) {
 func pacedWorld(t *testing.T) (*world, Kind) {
 	t.Helper()
 	w, k := newWorld(), kind(1, 1)
+	w.limit(t, k)
+	return w, k
+}
+
+// limit lets the API show that it bounds the rate of a kind.
+func (w *world) limit(t *testing.T, k Kind) {
+	t.Helper()
 	limits := Failure{Limits: true}
 	w.fail(1, limits, k)
 	w.Recovered(k, w.now)
 	assert.True(t, w.try(k, nil))
 	w.fail(6, limits, k)
 	assert.Equal(t, kindPaced, w.states(k))
-	return w, k
 }
 
 func TestAnotherKindOfAPacedSiteIsPacedForItsOwnAnswersOnly(t *testing.T) {
@@ -114,7 +120,7 @@ func TestAnotherKindOfAPacedSiteIsPacedForItsOwnAnswersOnly(t *testing.T) {
 	assert.True(t, w.try(other, nil))
 	w.fail(200, Failure{Limits: true}, other) // it may be away
 	assert.NotEqual(t, kindPaced, w.states(other))
-	w.pass(30 * time.Second)
+	w.pass(9 * time.Second)
 	w.Recovered(other, w.now)
 	assert.True(t, w.try(other, nil))
 	w.fail(1, Failure{Limits: true}, other)
@@ -122,6 +128,21 @@ func TestAnotherKindOfAPacedSiteIsPacedForItsOwnAnswersOnly(t *testing.T) {
 	w.fail(1, Failure{Limits: true}, other)
 	assert.Equal(t, kindPaced, w.states(other), "two answers suffice then")
 	assert.Equal(t, pace, w.sites[w.siteOf(k)].pace, "its answers tell nothing of the pace")
+}
+
+// The rate is remembered after the pace. If the bound shows again, an accepted event must not end the pace at once: the
+// others would be sent together, and all but one of them be refused, each second.
+func TestThePaceResumesAtTheRateThatIsRemembered(t *testing.T) {
+	t.Parallel()
+	w, k := pacedWorld(t)
+	site := w.sites[w.siteOf(k)]
+	w.pass(20 * time.Second)
+	assert.True(t, w.try(k, nil))
+	assert.Equal(t, closed, w.states(k), "the pace is over")
+	w.limit(t, k)
+	assert.InDelta(t, 0.8*paceFirst, site.pace.rate(w.now), 0.1)
+	w.Accept(k, Admission{Began: w.now, paced: true}, w.now)
+	assert.Equal(t, kindPaced, w.states(k))
 }
 
 func TestAKindIsPacedAsLongAsThePace(t *testing.T) {

@@ -41,7 +41,10 @@ func (s *Scopes) limits(kind, site *breaker, p Admission, now time.Time) {
 		s.opened++
 	}
 	*kind = kind.limits(now)
-	if p.paced || !site.pace.isKnown(now) { // otherwise it tells nothing about the pace
+	switch known := site.pace.isKnown(now); {
+	case known && site.pace.isOver(now):
+		site.pace = site.pace.resumes(now)
+	case p.paced || !known: // otherwise it tells nothing about the pace
 		site.pace = site.pace.limited(p.Began, now, p.calm)
 		if p.calm {
 			s.slot = now

@@ -126,6 +126,14 @@ func (p pace) limited(began, now time.Time, calm bool) pace {
 	return p.tries(calm, now)
 }
 
+// resumes returns the pace from its remembered rate on, because the API shows the bound again after events were sent
+// without one.
+func (p pace) resumes(now time.Time) pace {
+	p = pace{top: p.top, cut: now, from: now, rise: paceRise, accepted: p.accepted}
+	p.next = now.Add(p.every(now))
+	return p
+}
+
 // tries returns a pace that sends the next event at once if calm is true.
 func (p pace) tries(calm bool, now time.Time) pace {
 	if calm {

@@ -304,6 +304,11 @@ func (r *run) retryAfterLeft(h *history, at time.Duration, before []ending) (lef
 	return left
 }
 
+// boundsOneKind reports whether the API bounds the rate of one kind: checkBeside is about the others.
+func (r *run) boundsOneKind() bool {
+	return len(r.limits) == 1 && r.limits[0].kind != none && r.limits[0].rate > 0
+}
+
 // checkLiveness checks that every event that the API would settle at once was settled within
 // its bound, if the bound ends before a time. Dropped events are only counted, because their
 // numbers are unknown.
@@ -313,7 +318,7 @@ func (r *run) checkLiveness(until time.Duration) {
 	defer r.mu.Unlock()
 	all := r.attempts()
 	for _, h := range r.events {
-		if h == nil || !h.accepted || !h.fate.settlesAtOnce() || len(r.limitsOf(h.kind)) > 0 {
+		if h == nil || !h.accepted || !h.fate.settlesAtOnce() || len(r.limitsOf(h.kind)) > 0 || r.boundsOneKind() {
 			continue // checkLimits checks those that have limits
 		}
 		at, l := r.due(h, all)
