@@ -74,8 +74,13 @@ func (f *feed) room() (free int, stuck bool) {
 
 // makeRoom returns messages to the stream, and rejected ones that cannot be moved, so that they do not
 // delay the others that wait there. It makes room for least messages, or for one if there were no
-// others when the last one was delivered. It returns how many messages may be fetched.
-func (f *feed) makeRoom(least int) (free int) {
+// others when the last one was delivered. It returns how many messages may be fetched. out says that the API accepts
+// nothing: the messages are returned for a short time then, because all are due when it is back.
+func (f *feed) makeRoom(least int, out bool) (free int) {
+	later := f.later
+	if out {
+		later = f.soon
+	}
 	f.mu.Lock()
 	free = f.maxHeld - len(f.items)
 	if f.pending == 0 {
@@ -90,7 +95,7 @@ func (f *feed) makeRoom(least int) (free int) {
 		if !ok {
 			break
 		}
-		f.handBack(r.ID, f.later)
+		f.handBack(r.ID, later)
 	}
 	return free
 }
@@ -110,10 +115,15 @@ func (f *feed) unmoved() (r footfall.Record, ok bool) {
 
 // later returns a message that fails to the stream, each time for twice as long, at most 64 times
 // retry. A message that is due again precedes those that no relay has tried.
-func (f *feed) later(m jetstream.Msg) error {
+func (f *feed) later(m jetstream.Msg) error { return f.returnFor(m, 6) }
+
+// soon is later, but for at most 4 times retry.
+func (f *feed) soon(m jetstream.Msg) error { return f.returnFor(m, 2) }
+
+func (f *feed) returnFor(m jetstream.Msg, most uint64) error {
 	doublings := uint64(0)
 	if meta, err := m.Metadata(); err == nil {
-		doublings = min(max(meta.NumDelivered, 1)-1, 6)
+		doublings = min(max(meta.NumDelivered, 1)-1, most)
 	}
 	return m.NakWithDelay(f.retry << doublings)
 }

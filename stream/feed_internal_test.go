@@ -159,6 +159,8 @@ func TestAMessageThatKeepsFailingIsReturnedForLonger(t *testing.T) {
 		m.delivered = delivered
 		require.NoError(t, f.later(m))
 		assert.Equal(t, want, m.delay, delivered)
+		require.NoError(t, f.soon(m))
+		assert.Equal(t, min(want, 2*time.Minute), m.delay, "while the API accepts nothing")
 	}
 }
 

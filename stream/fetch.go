@@ -136,8 +136,9 @@ func (r *Relay) fetchable(least int) int {
 			return 0
 		}
 		r.looked = time.Now()
+		return r.feed.makeRoom(least, true)
 	}
-	return r.feed.makeRoom(least)
+	return r.feed.makeRoom(least, false)
 }
 
 // errSilent is the error of a server that does not even say that there are no messages. Fetch
