@@ -309,6 +309,10 @@ func (r *run) boundsOneKind() bool {
 	return len(r.limits) == 1 && r.limits[0].kind != none && r.limits[0].rate > 0
 }
 
+// manyProbes is a bound that consists of so many waits for probes that a quarter is added: which event is the next probe
+// is random.
+const manyProbes = 5 * time.Minute
+
 // checkLiveness checks that every event that the API would settle at once was settled within
 // its bound, if the bound ends before a time. Dropped events are only counted, because their
 // numbers are unknown.
@@ -325,6 +329,9 @@ func (r *run) checkLiveness(until time.Duration) {
 		if load := r.loadAt(h, h.tracked); r.isApart(h, h.tracked+r.bound(load)) {
 			l = load
 			at = h.tracked + r.bound(l) + r.serves(h)
+		}
+		if wait := at - h.tracked; wait > manyProbes {
+			at += wait / 4
 		}
 		switch {
 		case at >= until || h.settled && h.at <= at:
