@@ -17,7 +17,7 @@ import (
 const (
 	outageRate     = 2000
 	outageInFlight = 16
-	outageMemory   = 80 << 10 // KiB; the pages of the queue's file are 31 MiB of it
+	outageMemory   = 64 << 10 // KiB
 )
 
 func TestAnOutageLosesNothingKeepsTheOrderAndTakesLittleMemory(t *testing.T) {

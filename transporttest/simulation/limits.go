@@ -156,7 +156,7 @@ func (r *run) checkBeside() {
 		load := r.loadAt(h, h.tracked)
 		due := h.tracked + r.bound(load) + doubt
 		if slices.Contains(r.kinds, Limited) {
-			due += time.Duration(4 * float64(load.ahead) / r.limits[0].rate * float64(time.Second))
+			due += time.Duration(2 * float64(load.ahead) / r.limits[0].rate * float64(time.Second))
 		}
 		if !h.settled || h.at > due {
 			r.problem("beside", h.n, "#%d, tracked at %v beside a kind with a limit, was delivered at %v, due was %v", h.n, h.tracked, h.at, due)
@@ -198,10 +198,7 @@ func (r *run) checkQuota(l *limit, of []*history) {
 	ideal := max(last-of[0].tracked, time.Duration(float64(len(of))/l.rate*float64(time.Second)))
 	ideal = max(ideal, time.Duration(len(r.events)/r.config.MaxInFlight)*r.maxLag())
 	share := ideal * 7 / 4
-	switch {
-	case len(r.limits) > 1:
-		share = ideal * 7 / 2 // the events of paced sites are spread
-	case r.sites > 1 && l.site == none:
+	if r.sites > 1 && l.site == none {
 		share = ideal * 5 / 2 // each site finds its own rate
 	}
 	due := of[0].tracked + share + 15*time.Second + r.options.Slack
@@ -240,7 +237,6 @@ func (r *run) checkAwayRequests(l *limit, of []*history) {
 		}
 	}
 	bound := r.config.MaxInFlight + r.probes(l.to-l.from, Outage)*r.names*r.sites + r.unsettledIn(l.from, l.from+doubt)
-	bound += bound / 5 // waits are random
 	if requests > bound {
 		r.problem("away requests", none, "%d requests while the API was away from %v to %v, at most %d are due", requests, l.from, l.to, bound)
 	}
@@ -262,12 +258,8 @@ func (r *run) checkQuotaAtClose(c *closing) {
 		}
 	}
 	const seek = 5 * time.Second // until the rate is found
-	takes := l.rate / 2
-	if r.sites > 1 && l.site == none {
-		takes = l.rate * 2 / 5 // as in checkQuota
-	}
-	takes *= max(0, c.within-seek-l.retryAfter).Seconds()
-	if delivered < min(left, int(takes)) {
+	takes := int(l.rate / 2 * max(0, c.within-seek-l.retryAfter).Seconds())
+	if delivered < min(left, takes) {
 		r.problem("quota close", none, "Close delivered %d of %d events within %v to an API that takes %v a second", delivered, left, c.within, l.rate)
 	}
 }

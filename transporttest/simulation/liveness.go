@@ -304,14 +304,10 @@ func (r *run) retryAfterLeft(h *history, at time.Duration, before []ending) (lef
 	return left
 }
 
-// boundsOneKind reports whether the API bounds the rate of one kind: checkBeside is about the others.
+// boundsOneKind reports whether the API bounds the rate of one kind.
 func (r *run) boundsOneKind() bool {
 	return len(r.limits) == 1 && r.limits[0].kind != none && r.limits[0].rate > 0
 }
-
-// manyProbes is a bound that consists of so many waits for probes that a quarter is added: which event is the next probe
-// is random.
-const manyProbes = 5 * time.Minute
 
 // checkLiveness checks that every event that the API would settle at once was settled within
 // its bound, if the bound ends before a time. Dropped events are only counted, because their
@@ -322,16 +318,13 @@ func (r *run) checkLiveness(until time.Duration) {
 	defer r.mu.Unlock()
 	all := r.attempts()
 	for _, h := range r.events {
-		if h == nil || !h.accepted || !h.fate.settlesAtOnce() || len(r.limitsOf(h.kind)) > 0 || r.boundsOneKind() {
+		if h == nil || !h.accepted || !h.fate.settlesAtOnce() || len(r.limitsOf(h.kind)) > 0 || r.boundsOneKind() && slices.Contains(r.kinds, Limited) {
 			continue // checkLimits checks those that have limits
 		}
 		at, l := r.due(h, all)
 		if load := r.loadAt(h, h.tracked); r.isApart(h, h.tracked+r.bound(load)) {
 			l = load
 			at = h.tracked + r.bound(l) + r.serves(h)
-		}
-		if wait := at - h.tracked; wait > manyProbes {
-			at += wait / 4
 		}
 		switch {
 		case at >= until || h.settled && h.at <= at:
