@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bytes"
 	"sync"
 	"time"
 
@@ -11,18 +10,12 @@ import (
 
 const (
 	// windowEvents and windowBytes bound the events that are read from the file before
-	// Config.Next takes them, and as many that were never sent and wait in memory because others have
-	// failed.
+	// Config.Next takes them.
 	windowEvents = 1024
 	windowBytes  = 1 << 20
 
 	// lookAgain is the time after which an event that Next gave up is offered again.
 	lookAgain = time.Second
-
-	// failedEvents and failedBytes bound the failed events that wait in memory for their next
-	// attempt. Other failed events stay in the file, which is read again when there is room.
-	failedEvents = 50_000
-	failedBytes  = 16 << 20
 
 	// closingAttempts is how often an event of the file may fail while the tracker closes. It
 	// then stays in the file until the next start.
@@ -41,8 +34,9 @@ type item struct {
 	stored   time.Duration   // reading of the file's clock at that time
 	own      bool            // tracked by this run, and settled as Stored
 	taken    bool
-	large    bool   // too large for the file
-	waits    *count // where it is counted, if it waits for an attempt
+	large    bool // too large for the file
+	waits    waiting
+	share    uint8 // of its kind in waits.kinds, if it waits
 	failures int
 }
 
@@ -85,38 +79,6 @@ type feed struct {
 	clock   clock
 	stats   Stats
 	flushes []*flush
-}
-
-// progress is how far the file has been read into memory.
-type progress struct {
-	loaded     uint64 // records below are in memory or have ended
-	last       uint64 // last key
-	behind     bool   // there are records from loaded on
-	inFileOnly int    // failed events that are in the file only
-	reading    bool   // it is read again for them
-}
-
-// waits are the events of the file that are in memory because they, or others, have failed.
-type waits struct{ failed, unsent count }
-
-// hasHalf reports whether half of the room is free.
-func (w *waits) hasHalf() bool {
-	return w.failed.fits(failedEvents/2, failedBytes/2) && w.unsent.fits(windowEvents/2, windowBytes/2)
-}
-
-// count counts events and their bytes.
-type count struct{ events, bytes int }
-
-func (c *count) fits(events, bytes int) bool { return c.events < events && c.bytes < bytes }
-
-// note counts it in c, or in none if c is nil, and no longer where it was counted.
-func (it *item) note(c *count) {
-	if it.waits != nil {
-		it.waits.events, it.waits.bytes = it.waits.events-1, it.waits.bytes-it.length()
-	}
-	if it.waits = c; c != nil {
-		c.events, c.bytes = c.events+1, c.bytes+it.length()
-	}
 }
 
 // ending is what has happened since the tracker began to close.
@@ -222,30 +184,6 @@ func (f *feed) Retry(r footfall.Record, err error) (kept footfall.Record, ok boo
 	return r, ok
 }
 
-// keep reports whether an event of the file that has failed, or that must wait because others
-// have, stays in memory. Otherwise it stays in the file, if that can be read.
-func (f *feed) keep(it *item, r *footfall.Record, failed bool) bool {
-	in, fits := &f.waits.unsent, f.waits.unsent.fits(windowEvents, windowBytes)
-	if failed || it.waits == &f.waits.failed {
-		in, fits = &f.waits.failed, f.waits.failed.fits(failedEvents, failedBytes)
-	}
-	switch {
-	case f.end.closed && it.failures >= closingAttempts:
-		it.taken = false
-		it.note(nil)
-		return false
-	case it.waits == nil && !fits && !f.stats.Degraded:
-		delete(f.out, r.ID)
-		f.file.inFileOnly++
-		return false
-	case it.waits == nil:
-		r.Body = bytes.Clone(r.Body) // do not keep its block alive
-		it.rec.Body = r.Body
-	}
-	it.note(in)
-	return true
-}
-
 // keepDirect keeps an event that is in the tracker's memory only. It waits for its next
 // attempt, or for the owner if the file can be used again.
 func (f *feed) keepDirect(it *item, r footfall.Record, err error) (kept footfall.Record, ok bool) {
@@ -269,23 +207,6 @@ func (f *feed) failedDirect() (records []footfall.Record) {
 	defer f.mu.Unlock()
 	records, f.direct = f.direct, nil
 	return records
-}
-
-// reloadFailed reads the file again from its beginning when there is room in memory for failed
-// events that are in the file only.
-func (f *feed) reloadFailed() {
-	if f.file.inFileOnly == 0 || !f.waits.hasHalf() || len(f.ended) > 0 || f.file.behind || f.end.closed {
-		return
-	}
-	for it, ok := f.window.TakeOldest(); ok; it, ok = f.window.TakeOldest() {
-		if it.isInMemoryOnly() {
-			f.again = append(f.again, it)
-			continue
-		}
-		delete(f.out, it.rec.ID) // it comes after older ones
-	}
-	f.file.inFileOnly, f.file.loaded, f.file.behind, f.file.reading = 0, 0, true, true
-	f.wake()
 }
 
 // low reports whether the owner should read more events.
@@ -316,7 +237,7 @@ func (f *feed) expire(it *item) int {
 // as Stored, and 0 otherwise.
 func (f *feed) endEvent(it *item) int {
 	delete(f.out, it.rec.ID)
-	it.note(nil)
+	f.waits.move(it, notWaiting)
 	f.ended = append(f.ended, parcel{it.key, it.size})
 	if !it.own {
 		return 0
@@ -350,6 +271,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 		case o == footfall.OutcomeLost:
 			f.giveBack(it)
 		default:
+			f.reloadAfter(it)
 			f.countSettled(o)
 			f.countOutcome(o)
 			own += f.endEvent(it)
@@ -371,7 +293,7 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 // giveBack keeps an event of the file that Next gives up.
 func (f *feed) giveBack(it *item) {
 	it.taken = false
-	it.note(nil)
+	f.waits.move(it, notWaiting)
 	if !f.end.closed {
 		f.again = append(f.again, it)
 		return

@@ -356,38 +356,6 @@ func TestAnEventThatExpiresWhenItFailsIsNotRetried(t *testing.T) {
 	assert.NoError(t, f.next.Failure())
 }
 
-// In an outage the events of a file that were never sent stay there, except for about as many as the window
-// has.
-func TestEventsThatWaitForOthersTakeAsMuchMemoryAsTheWindow(t *testing.T) {
-	f, _ := newTestFeed()
-	one := make([]footfall.Record, 1)
-	kept := 0
-	for n := 1; n <= 3*windowEvents; n += windowEvents / 2 {
-		f.stored(some(n, windowEvents/2))
-		for f.Take(one) == 1 {
-			if _, ok := f.Retry(one[0], nil); ok {
-				kept++
-			}
-		}
-	}
-	assert.Equal(t, windowEvents, kept)
-	assert.Len(t, f.out, windowEvents)
-	assert.Equal(t, 2*windowEvents, f.file.inFileOnly)
-	f.reloadFailed()
-	assert.False(t, f.file.reading, "there is no room")
-	flush := f.await()
-	for n := range windowEvents/2 + 1 {
-		f.Settle([]footfall.Record{some(n+1, 1)[0].rec}, footfall.OutcomeDelivered, nil)
-	}
-	f.ended = nil // removed from the file
-	f.answer()
-	assert.Len(t, f.flushes, 1, "a Flush waits for events that are in the file only")
-	f.leave(flush)
-	f.atEnd(true)
-	assert.True(t, f.file.reading)
-	assert.Zero(t, f.file.inFileOnly)
-}
-
 // Events that are in the file only are no less Stored when it is opened again. Those that are missing in it
 // are lost, except those in memory.
 func TestEventsThatAreOnlyInTheFileAreCountedWhenItIsOpenedAgain(t *testing.T) {
@@ -419,27 +387,4 @@ func TestEventsThatAreOnlyInTheFileAreCountedWhenItIsOpenedAgain(t *testing.T) {
 		assert.Equal(t, want, q.moved[footfall.OutcomeLost], missing)
 		assert.Equal(t, uint64(n-2-want), f.own.live)
 	}
-}
-
-func TestAnEventThatWaitedAndThenFailedCountsAsFailed(t *testing.T) {
-	f, _ := newTestFeed()
-	f.stored(some(1, 1))
-	one := make([]footfall.Record, 1)
-	for _, row := range []struct {
-		err  error
-		want waits
-	}{
-		{nil, waits{unsent: count{1, 2}}},
-		{errNextStopped, waits{failed: count{1, 2}}},
-		{nil, waits{failed: count{1, 2}}},
-	} {
-		if f.out[some(1, 1)[0].rec.ID].waits == nil {
-			assert.Equal(t, 1, f.Take(one))
-		}
-		_, ok := f.Retry(one[0], row.err)
-		assert.True(t, ok)
-		assert.Equal(t, row.want, f.waits)
-	}
-	f.Settle(one, footfall.OutcomeDelivered, nil)
-	assert.Zero(t, f.waits)
 }

@@ -50,9 +50,8 @@ func (f *feed) atEnd(yes bool) {
 	defer f.mu.Unlock()
 	f.file.behind = !yes
 	if yes {
-		f.file.reading = false
+		f.file.read(time.Now())
 		f.signal() // no events may be left when the tracker closes
-		f.reloadFailed()
 	}
 }
 
@@ -98,7 +97,6 @@ func (f *feed) committed(s *store, ended int) {
 	defer f.mu.Unlock()
 	f.ended = append(f.ended[:0], f.ended[ended:]...)
 	f.copyCounts(s)
-	f.reloadFailed()
 }
 
 // copyCounts copies the counts of the file.

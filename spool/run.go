@@ -52,6 +52,7 @@ func (o *owner) step() {
 	for o.takeEvents() && o.write() && o.closing {
 	}
 	o.write()
+	o.feed.reload(time.Now())
 	o.fill()
 	o.handAgain()
 	o.adopt()
@@ -182,6 +183,9 @@ func (o *owner) pause() time.Duration {
 	wait := o.sweepEvery()
 	if o.store == nil {
 		wait = min(wait, o.retryAt.Sub(now))
+	}
+	if at, ok := o.feed.reloadAt(); ok {
+		wait = min(wait, at.Sub(now))
 	}
 	if o.store != nil && o.feed.hasEnded() {
 		wait = min(wait, o.oldest.Add(removeAfter).Sub(now)) // zero or less if oldest is not set

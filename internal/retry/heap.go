@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"container/heap"
 	"math/rand/v2"
 	"slices"
@@ -16,7 +17,7 @@ type eventHeap[T any] struct {
 
 func byTime[T any]() eventHeap[T] {
 	return eventHeap[T]{
-		less:  func(a, b *heldEvent[T]) bool { return a.due.Before(b.due) },
+		less:  func(a, b *heldEvent[T]) bool { return cmp.Or(a.due.Compare(b.due), compareAge(a, b)) < 0 },
 		index: func(e *heldEvent[T]) *int { return &e.index },
 	}
 }

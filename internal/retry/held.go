@@ -188,7 +188,8 @@ func (h *Held[T]) place(e *heldEvent[T], b Block) place[T] {
 }
 
 // Regroup moves every event to the group that it waits in now. It is called when a breaker has opened or
-// closed.
+// closed. The events of one that has closed are due, oldest first. Those that have failed often come after the others,
+// so that they all have turns if the breaker opens again.
 func (h *Held[T]) Regroup(blockOf func(Kind) Block, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -196,8 +197,13 @@ func (h *Held[T]) Regroup(blockOf func(Kind) Block, now time.Time) {
 	h.blocks.Store(false)
 	h.retries.events, h.suspects.events, h.ready.events, h.close.aside.events = nil, nil, nil, nil
 	for _, e := range slices.SortedFunc(slices.Values(h.ages.events), compareAge) {
+		b := blockOf(e.Kind)
+		if e.counts && !b.IsSet() && !e.due.IsZero() {
+			often := max(0, e.Failed-oftenFailed)
+			e.due = later(e.due, now.Add(time.Duration(often)*time.Millisecond))
+		}
 		e.counts = false
-		h.put(e, blockOf(e.Kind))
+		h.put(e, b)
 	}
 	h.arm(now)
 }

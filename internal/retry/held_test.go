@@ -2,6 +2,7 @@ package retry
 
 import (
 	"errors"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -130,4 +131,29 @@ func TestTheErrorOfAReclaimedEventIsForgotten(t *testing.T) {
 	require.True(t, ok)
 	_, err := h.LastError()
 	assert.NoError(t, err)
+}
+
+func TestFailedEventsOfABreakerThatClosesAreDueOldestFirst(t *testing.T) {
+	h, _ := held(t)
+	now := time.Now()
+	want := []string{"a", "b", "c", "d", "e", "often a", "often b", "more often"}
+	events := make([]Event[string], len(want))
+	for i, failed := range []int{12, 11, 11, 1, 10, 2, 1, 9} {
+		events[i] = event("", 0)
+		events[i].Failed = failed
+	}
+	for i, name := range map[int]string{0: "more often", 1: "often a", 2: "often b", 3: "a", 4: "b", 5: "c", 6: "d", 7: "e"} {
+		events[i].Value = name
+	}
+	for _, i := range rand.Perm(len(events)) { // as they fail as probes
+		now = now.Add(time.Second)
+		h.Add(events[i], Block{at: kindLevel, due: Due{Next: never, Early: never, New: never}}, now)
+	}
+	h.Regroup(func(Kind) Block { return Block{} }, now)
+	now = now.Add(time.Second)
+	var got []string
+	for e, ok := h.Take(Retry, now); ok; e, ok = h.Take(Retry, now) {
+		got = append(got, e.Value)
+	}
+	assert.Equal(t, want, got)
 }
