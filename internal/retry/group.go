@@ -89,12 +89,18 @@ type pile[T any] struct {
 
 // candidate returns the next event to probe with, if one may be sent. The kinds take turns, because one
 // may be accepted although all others fail. Every second time it is the kind that accepted an event last: it
-// probably accepts one again when an outage is over, unless its event has failed often.
+// probably accepts one again when an outage is over, unless its event has failed often. While probes are frequent, an
+// event that has arrived since the last one comes first.
 func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 	var next, last *pile[T]
 	for _, o := range g.piles {
 		if o.at(g.due).After(now) || p == Early && len(o.fresh.events) == 0 {
 			continue
+		}
+		if !g.due.Last.IsZero() && o.hasArrived(g.due.Last) {
+			g.candidates++
+			o.tried = g.candidates
+			return o.fresh.newest()
 		}
 		if next == nil || o.tried < next.tried {
 			next = o
@@ -125,6 +131,12 @@ func (g *group[T]) at() time.Time {
 	return at
 }
 
+// hasArrived reports whether an event has arrived after a time.
+func (p *pile[T]) hasArrived(since time.Time) bool {
+	e := p.fresh.newest()
+	return e != nil && e.failed.After(since)
+}
+
 // mayPass reports whether the next event of the pile has not failed often.
 func (p *pile[T]) mayPass() bool {
 	return len(p.fresh.events) > 0 || p.again.first().Failed <= oftenFailed
@@ -141,8 +153,8 @@ func (p *pile[T]) place(e *heldEvent[T]) place[T] {
 	return &p.again
 }
 
-// candidate returns an event that was never sent and one that has failed in turns, and of the former the
-// newest, a random and the oldest in turns.
+// candidate returns two events that were never sent, which may differ from those that have failed, and then one that has
+// failed. The former are the newest, a random and the oldest in turns.
 func (p *pile[T]) candidate(pick Pick, g *group[T], now time.Time) *heldEvent[T] {
 	due := g.due.of(p.asked)
 	p.candidates++
@@ -151,7 +163,7 @@ func (p *pile[T]) candidate(pick Pick, g *group[T], now time.Time) *heldEvent[T]
 		again = nil
 	}
 	switch {
-	case again != nil && (p.candidates%2 == 0 || len(p.fresh.events) == 0):
+	case again != nil && (p.candidates%3 == 0 || len(p.fresh.events) == 0):
 		return again
 	case due.Early.After(now):
 		return p.fresh.newest()

@@ -19,7 +19,7 @@ func TestEventsOfAGroupTakeTurnsAsProbes(t *testing.T) {
 		pick          Pick
 		want          string // the events that may be sent, in that order
 	}{
-		"those never sent and those that failed":      {fresh: "ab", failed: "xy", due: Due{Next: now, Early: now, New: now, Since: now}, pick: Probe, want: "bxay"},
+		"those never sent and those that failed":      {fresh: "ab", failed: "xy", due: Due{Next: now, Early: now, New: now, Since: now}, pick: Probe, want: "baxy"},
 		"before the next probe only those never sent": {fresh: "ab", failed: "x", due: Due{Next: later, Early: now, New: now, Since: now}, pick: Probe, want: "ba"},
 		"early only those never sent":                 {fresh: "ab", failed: "x", due: Due{Next: now, Early: now, New: now, Since: now}, pick: Early, want: "ba"},
 		"while many fail only the newest is early":    {fresh: "abc", due: Due{Next: later, Early: later, New: now, Since: now}, pick: Probe, want: "cba"},
@@ -47,6 +47,25 @@ func TestEventsOfAGroupTakeTurnsAsProbes(t *testing.T) {
 			assert.Equal(t, row.want, sent.String())
 		})
 	}
+}
+
+func TestAnEventThatArrivesWhileProbesAreFrequentIsTheNextOne(t *testing.T) {
+	t.Parallel()
+	h := NewHeld[string](func() {})
+	t.Cleanup(h.Stop)
+	now := time.Unix(1_000_000, 0)
+	b := func(kind uint64) Block { return Block{at: apiLevel, kind: Kind{Name: kind}, due: Due{Next: now, Early: now, New: now, Last: now}} }
+	for i := range 10 {
+		e := event("old", 0)
+		e.Fresh, e.Kind.Name = i%2 == 0, uint64(i)
+		h.Add(e, b(uint64(i)), now)
+	}
+	e := event("new", 0)
+	e.Fresh, e.Kind.Name = true, 2
+	h.Add(e, b(2), now.Add(1))
+	got, ok := h.Take(Probe, now.Add(time.Second))
+	assert.True(t, ok)
+	assert.Equal(t, "new", got.Value)
 }
 
 // One kind may be accepted although all others fail.

@@ -74,6 +74,7 @@ type Due struct {
 	Early time.Time // an event that was never sent
 	New   time.Time // an event that arrived after Since
 	Since time.Time // when an event was last sent that was the newest one
+	Last  time.Time // while probes are frequent, when the last one began; else zero
 
 	notBefore time.Time
 }
@@ -96,6 +97,9 @@ func (p probes) due(fewFailed bool, gap time.Duration) (d Due) {
 		d.Next = never
 	}
 	d.Early, d.New, d.Since, d.notBefore = d.Next, d.Next, p.newest, p.notBefore
+	if p.step < quickSteps {
+		d.Last = p.last
+	}
 	soon := p.last.Add(gap)
 	if p.earlyLeft <= 0 && !fewFailed || !soon.Before(d.Next) {
 		return d
@@ -134,21 +138,18 @@ func (p probes) canceled(early bool) probes {
 	return p
 }
 
-// fail notes that a probe has failed. An early probe leaves the next probe where it is. Other probes allow more
-// early ones. If several kinds fail, only every second probe does, because the kinds take turns.
-func (p probes) fail(f *Failure, early, several bool, now time.Time, w *Waits) probes {
+// fail notes that a probe has failed. An early probe leaves the next probe where it is. Every second one of the other
+// probes allows another early one.
+func (p probes) fail(f *Failure, early bool, now time.Time, w *Waits) probes {
 	p.inFlight--
 	if !early {
 		p.step++
-		refill := 1
-		switch {
-		case f.Class.lasts():
+		refill := p.step % 2
+		if f.Class.lasts() {
 			refill = earlyAgain // because the waits are long
 			if p.step > quickSteps {
 				p.lasting++
 			}
-		case several:
-			refill = p.step % 2
 		}
 		p.earlyLeft = min(p.earlyLeft+refill, quickSteps)
 		p.next = now.Add(w.after(p, f.Class))

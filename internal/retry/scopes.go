@@ -365,7 +365,7 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 	}
 	switch b {
 	case probed:
-		b.probes = b.fail(&of, p.early, p.probe != kindLevel && (site.several || s.api.several), now, &s.waits)
+		b.probes = b.fail(&of, p.early, now, &s.waits)
 	case open:
 		b.probes = b.retryAfter(&of, now)
 	default:
