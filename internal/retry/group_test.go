@@ -54,7 +54,9 @@ func TestAnEventThatArrivesWhileProbesAreFrequentIsTheNextOne(t *testing.T) {
 	h := NewHeld[string](func() {})
 	t.Cleanup(h.Stop)
 	now := time.Unix(1_000_000, 0)
-	b := func(kind uint64) Block { return Block{at: apiLevel, kind: Kind{Name: kind}, due: Due{Next: now, Early: now, New: now, Last: now}} }
+	b := func(kind uint64) Block {
+		return Block{at: apiLevel, kind: Kind{Name: kind}, due: Due{Next: now, Early: now, New: now, Last: now}}
+	}
 	for i := range 10 {
 		e := event("old", 0)
 		e.Fresh, e.Kind.Name = i%2 == 0, uint64(i)

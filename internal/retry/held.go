@@ -188,25 +188,43 @@ func (h *Held[T]) place(e *heldEvent[T], b Block) place[T] {
 }
 
 // Regroup moves every event to the group that it waits in now. It is called when a breaker has opened or
-// closed. The events of one that has closed are due, oldest first. Those that have failed often come after the others,
-// so that they all have turns if the breaker opens again.
+// closed.
 func (h *Held[T]) Regroup(blockOf func(Kind) Block, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.groups.clear()
 	h.blocks.Store(false)
 	h.retries.events, h.suspects.events, h.ready.events, h.close.aside.events = nil, nil, nil, nil
-	for _, e := range slices.SortedFunc(slices.Values(h.ages.events), compareAge) {
-		b := blockOf(e.Kind)
-		if e.counts && !b.IsSet() && !e.due.IsZero() {
-			often := max(0, e.Failed-oftenFailed)
-			e.due = later(e.due, now.Add(time.Duration(often)*time.Millisecond))
-		}
+	events := slices.SortedFunc(slices.Values(h.ages.events), compareAge)
+	h.release(events, blockOf, now)
+	for _, e := range events {
 		e.counts = false
-		h.put(e, b)
+		h.put(e, blockOf(e.Kind))
 	}
 	h.arm(now)
 }
+
+// release makes events due that have failed, and whose breaker has closed: those that failed a few times oldest first,
+// and then the others as they were due, so that each of these has its turn even if the breaker opens again soon.
+func (h *Held[T]) release(events []*heldEvent[T], blockOf func(Kind) Block, now time.Time) {
+	var often []*heldEvent[T]
+	for _, e := range events {
+		switch {
+		case !e.counts || e.Fresh || e.due.IsZero() || e.due.After(now) || blockOf(e.Kind).IsSet():
+		case e.Failed <= fewAttempts:
+			e.due = now
+		default:
+			often = append(often, e)
+		}
+	}
+	slices.SortStableFunc(often, func(a, b *heldEvent[T]) int { return a.due.Compare(b.due) })
+	for i, e := range often {
+		e.due = now.Add(time.Duration(i+1) * time.Microsecond)
+	}
+}
+
+// fewAttempts is how often most events fail in an outage that ends soon.
+const fewAttempts = 3
 
 // SetDue sets when events that wait for b may be sent.
 func (h *Held[T]) SetDue(b Block, now time.Time) {

@@ -126,10 +126,10 @@ func (p pace) limited(began, now time.Time, calm bool) pace {
 	return p.tries(calm, now)
 }
 
-// resumes returns the pace from its remembered rate on, because the API shows the bound again after events were sent
+// resumes returns the pace from the last rate on, because the API shows the bound again after events were sent
 // without one.
 func (p pace) resumes(now time.Time) pace {
-	p = pace{top: p.top, cut: now, from: now, rise: paceRise, accepted: p.accepted}
+	p = pace{top: p.rate(p.over()), cut: now, from: now, rise: paceRise, accepted: p.accepted}
 	p.next = now.Add(p.every(now))
 	return p
 }
@@ -156,20 +156,23 @@ func (p pace) every(now time.Time) time.Duration {
 	return time.Duration(float64(time.Second) / p.rate(now))
 }
 
-// begins notes that an event is sent.
-func (p pace) begins(now time.Time) pace {
+// begins notes that an event is sent, which the spread of sites allowed from slot on.
+func (p pace) begins(slot, now time.Time) pace {
 	if p.isOff(now) {
 		return p
 	}
-	if idle := now.Sub(p.next); idle > paceBurst {
+	if idle := now.Sub(later(p.next, slot)); idle > paceBurst {
 		p.from = p.from.Add(idle)
 	}
 	p.next = later(p.next, now.Add(-paceBurst)).Add(p.every(now))
 	return p
 }
 
+// over returns after which time events are sent without a bound.
+func (p pace) over() time.Time { return p.cut.Add(p.rise + paceOver) }
+
 // isOver reports whether events may be sent without a bound.
-func (p pace) isOver(now time.Time) bool { return now.Sub(p.cut) > p.rise+paceOver || p.isOff(now) }
+func (p pace) isOver(now time.Time) bool { return now.After(p.over()) || p.isOff(now) }
 
 // isOff reports whether a lower rate would be in vain: the API has refused events however long none was sent.
 func (p pace) isOff(now time.Time) bool { return now.Before(p.off) }

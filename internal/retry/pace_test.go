@@ -125,7 +125,7 @@ func TestEventsThatAreRefusedAloneBesideOthersThatAreAcceptedEndThePace(t *testi
 	for _, at := range []time.Time{after(3.1), after(63.099)} {
 		assert.True(t, p.isOff(at))
 		assert.True(t, p.isOver(at))
-		assert.False(t, p.begins(at).next.After(at), "events are not held")
+		assert.False(t, p.begins(time.Time{}, at).next.After(at), "events are not held")
 	}
 	p = p.limited(after(63.101), after(63.101), false)
 	assert.False(t, p.isOff(after(63.101)))
@@ -171,12 +171,12 @@ func TestTheRateDoesNotRiseWhileNoEventWaits(t *testing.T) {
 	p, now := found(), zero
 	for range 1000 { // one a second
 		now = now.Add(time.Second)
-		p = p.begins(now)
+		p = p.begins(time.Time{}, now)
 	}
 	assert.InDelta(t, 100, p.rate(now), 20)
 	for range 1000 { // as many as may be sent
 		now = p.next
-		p = p.begins(now)
+		p = p.begins(time.Time{}, now)
 	}
 	assert.Greater(t, p.rate(now), 200.0)
 }
@@ -188,7 +188,7 @@ func TestSitesWithoutPacedEventsDoNotHurryOthers(t *testing.T) {
 	assert.InDelta(t, busy.pace.every(zero)/2, s.everyPaced(zero), 10)
 	for ms := range 2000 {
 		if now := after(float64(ms) / 1000); !busy.pace.next.After(now) {
-			busy.pace = busy.pace.begins(now)
+			busy.pace = busy.pace.begins(time.Time{}, now)
 		}
 	}
 	assert.InDelta(t, busy.pace.every(after(2)), s.everyPaced(after(2)), 10)
@@ -201,7 +201,7 @@ func TestEventsOfALimitedKindAreSentAtTheRate(t *testing.T) {
 	var at []time.Duration
 	for ms := range 1000 {
 		if now := after(float64(ms) / 1000); !p.next.After(now) {
-			p = p.begins(now)
+			p = p.begins(time.Time{}, now)
 			at = append(at, now.Sub(zero))
 		}
 	}
@@ -209,7 +209,7 @@ func TestEventsOfALimitedKindAreSentAtTheRate(t *testing.T) {
 	for i, d := range at[1:] {
 		assert.InDelta(t, time.Second/4, d-at[i], float64(30*time.Millisecond))
 	}
-	late := p.begins(after(10))
+	late := p.begins(time.Time{}, after(10))
 	assert.InDelta(t, late.every(after(10)).Seconds()-paceBurst.Seconds(), late.next.Sub(after(10)).Seconds(), 0.001, "what was not sent is not sent at once")
 }
 
@@ -248,7 +248,7 @@ func throughput(rate, burst float64, latency time.Duration) (accepted, refused f
 			p = p.accepts(a.began, now)
 		}
 		for !p.next.After(now) {
-			p = p.begins(now)
+			p = p.begins(time.Time{}, now)
 			sent++
 			flying = append(flying, answer{now, now.Add(latency)})
 		}

@@ -179,7 +179,7 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 	a = Admission{Began: now, paced: b.paced, calm: s.sends(k, now)}
 	if b.paced {
 		_, site := s.ensure(k, now)
-		site.pace = site.pace.begins(now)
+		site.pace = site.pace.begins(s.slot, now)
 		s.slot = later(s.slot, now.Add(-paceBurst)).Add(s.everyPaced(now) / 4 * 3)
 		return a, true
 	}
