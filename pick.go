@@ -119,23 +119,29 @@ func (t *httpTransport) pickUntried(src *Source, w *worker, now time.Time) bool 
 	return true
 }
 
-// pickHeld takes a held event, if its breaker admits it.
+// mostTaken bounds the events that pickHeld takes and returns, because it has the lock.
+const mostTaken = 64
+
+// pickHeld takes a held event that its breaker admits. Others are returned: an event of another kind has taken their
+// turn, and they are due later.
 func (t *httpTransport) pickHeld(src *Source, w *worker, p retry.Pick, now time.Time) bool {
-	e, ok := src.held.Take(p, now)
-	if !ok {
-		return false
+	for range mostTaken {
+		e, ok := src.held.Take(p, now)
+		if !ok {
+			return false
+		}
+		w.one[0], w.kind, w.known = *e.Value, e.Kind, true
+		if p == retry.Untried {
+			return true
+		}
+		if t.admit(src, w, retry.Sent, now) || e.Fresh && (t.admit(src, w, retry.Unsent, now) || t.admit(src, w, retry.New, now)) {
+			w.doubtful = w.doubtful || p == retry.Suspect
+			return true
+		}
+		block := t.scopes.BlockOf(e.Kind)
+		src.held.Return(e, block, now)
+		src.held.SetDue(block, now)
 	}
-	w.one[0], w.kind, w.known = *e.Value, e.Kind, true
-	if p == retry.Untried {
-		return true
-	}
-	if t.admit(src, w, retry.Sent, now) || e.Fresh && (t.admit(src, w, retry.Unsent, now) || t.admit(src, w, retry.New, now)) {
-		w.doubtful = w.doubtful || p == retry.Suspect
-		return true
-	}
-	block := t.scopes.BlockOf(e.Kind)
-	src.held.Return(e, block, now)
-	src.held.SetDue(block, now) // an event of another kind may have taken its turn
 	return false
 }
 
