@@ -73,14 +73,16 @@ func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
 }
 
 // pickWaiting takes an event that was never sent. It holds those whose breaker does not admit them.
-// If probe is true, one of these may be sent as a probe before the next one is due.
+// If probe is true, one of these may be sent as a probe before the next one is due. Those of a paced kind have their
+// turn after older ones.
 func (t *httpTransport) pickWaiting(src *Source, w *worker, probe bool, now time.Time) bool {
 	for src.takeWaiting(w.one[:]) {
 		if !t.scopes.AnyOpen() {
 			return true
 		}
 		w.known = false
-		if (!t.scopes.BlockOf(w.kindOf()).IsSet() || probe) && t.admit(src, w, retry.New, now) {
+		b := t.scopes.BlockOf(w.kindOf())
+		if (!b.IsSet() || probe && !b.IsPaced()) && t.admit(src, w, retry.New, now) {
 			return true
 		}
 		t.hold(src, w, now)

@@ -44,8 +44,8 @@ const (
 	paceLeak   = 1. / 10         // of level for each event that was accepted
 	paceDoubts = 2               // doubts that show that such answers are not about the rate
 
-	// paceBurst is the time for which events that were not sent may be sent later at once, because
-	// senders start a bit late.
+	// paceBurst is the time for which events that were not sent may be sent later at once, because senders start
+	// a bit late, if the time between two events is less.
 	paceBurst = 10 * time.Millisecond
 
 	// paceCalm is how long no event was sent before one that an API which bounds the rate accepts.
@@ -164,8 +164,17 @@ func (p pace) begins(slot, now time.Time) pace {
 	if idle := now.Sub(later(p.next, slot)); idle > paceBurst {
 		p.from = p.from.Add(idle)
 	}
-	p.next = later(p.next, now.Add(-paceBurst)).Add(p.every(now))
+	p.next = next(p.next, now, p.every(now))
 	return p
+}
+
+// next returns when an event may be sent after one that was due at a time and is sent now. After a late one it is
+// not sent earlier, because an API that bounds the rate evenly would refuse it, unless there are very many.
+func next(due, now time.Time, every time.Duration) time.Time {
+	if every < paceBurst {
+		now = later(due, now.Add(-paceBurst))
+	}
+	return now.Add(every)
 }
 
 // over returns after which time events are sent without a bound.

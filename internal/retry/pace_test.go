@@ -210,7 +210,10 @@ func TestEventsOfALimitedKindAreSentAtTheRate(t *testing.T) {
 		assert.InDelta(t, time.Second/4, d-at[i], float64(30*time.Millisecond))
 	}
 	late := p.begins(time.Time{}, after(10))
-	assert.InDelta(t, late.every(after(10)).Seconds()-paceBurst.Seconds(), late.next.Sub(after(10)).Seconds(), 0.001, "what was not sent is not sent at once")
+	assert.InDelta(t, late.every(after(10)).Seconds(), late.next.Sub(after(10)).Seconds(), 0.001, "what was not sent is not sent at once")
+	p.top = 500
+	late = p.begins(time.Time{}, after(1.5))
+	assert.InDelta(t, late.every(after(1.5)).Seconds()-paceBurst.Seconds(), late.next.Sub(after(1.5)).Seconds(), 0.001, "at a high rate little is")
 }
 
 // An API with a token bucket of any rate and size gets nearly as many events as it takes, and few others.

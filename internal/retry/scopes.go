@@ -127,6 +127,9 @@ type Block struct {
 // IsSet reports whether events wait.
 func (b Block) IsSet() bool { return b.at != noLevel }
 
+// IsPaced reports whether they wait because the API bounds the rate.
+func (b Block) IsPaced() bool { return b.paced }
+
 // BlockOf returns what events of k wait for.
 func (s *Scopes) BlockOf(k Kind) Block {
 	b, at := s.open(k)
@@ -180,7 +183,7 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 	if b.paced {
 		_, site := s.ensure(k, now)
 		site.pace = site.pace.begins(s.slot, now)
-		s.slot = later(s.slot, now.Add(-paceBurst)).Add(s.everyPaced(now) / 4 * 3)
+		s.slot = next(s.slot, now, s.everyPaced(now)/4*3)
 		return a, true
 	}
 	a.probe, a.since = at, b.since
