@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/footfall-dev/footfall/internal/envelope"
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/wire"
@@ -394,7 +395,8 @@ var (
 )
 
 func newRecord(ref queue.Ref) Record {
-	return Record{ID: EventID(ref.ID()), Body: ref.Body(), ref: ref}
+	key, body := envelope.Split(ref.Body())
+	return Record{ID: EventID(ref.ID()), Key: key, Body: body, ref: ref}
 }
 
 // Waiting implements Store.
@@ -411,7 +413,9 @@ func (s *memoryStore) Take(dst []Record) int {
 func (s *memoryStore) Retry(r Record, err error) (kept Record, ok bool) {
 	ref, ok := s.queue.Retry(r.ref, err)
 	if ok {
-		r.ID, r.Body, r.ref = EventID(ref.ID()), ref.Body(), ref // attempts stay
+		attempts := r.attempts
+		r = newRecord(ref)
+		r.attempts = attempts
 	}
 	return r, ok
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/footfall-dev/footfall/internal/envelope"
 	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/wire"
@@ -227,24 +228,27 @@ func (c *Client) Site(ctx context.Context, id string) (Site, error) {
 
 // Send records one event (POST /v1/events) and returns nil once the API has accepted it.
 // SiteID, Name and URL are required. Calling Send again after an error may count the event
-// twice. A [Tracker] counts it once.
+// twice, unless ID is set. A [Tracker] counts it once.
 func (c *Client) Send(ctx context.Context, e Event) error {
-	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
-	body, _, err := c.encoder.append(nil, &d)
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props, id: e.ID}
+	packed, _, err := c.encoder.append(nil, &d)
 	if errors.Is(err, ErrNoURL) { // its advice is for a Tracker
 		err = &FieldError{"url", "empty"}
 	}
 	if err != nil {
 		return err
 	}
+	_, body := envelope.Split(packed)
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	a := c.api.Post(ctx, queue.NewID(time.Now().UnixNano(), rand.Uint64()), body, nil)
+	a := c.api.Post(ctx, cmp.Or(e.ID, newID()), body, nil)
 	if a.Verdict() == wire.Accepted {
 		return nil
 	}
 	return failure(&a, "")
 }
+
+func newID() string { return queue.NewID(time.Now().UnixNano(), rand.Uint64()).String() }
 
 // get fetches path and decodes the body of a 200 into into.
 func (c *Client) get(ctx context.Context, path string, into any) error {

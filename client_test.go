@@ -191,6 +191,10 @@ func TestClientSendsTheRequestOfTheContract(t *testing.T) {
 	assert.Equal(t, int64(len(body)), got.ContentLength)
 	assert.JSONEq(t, `{"site_id":"site_1","name":"checkout_completed","url":"https://example.com/<x>?token=as-given",
 		"props":{"plan":"pro","mail":"[redacted]"}}`, string(body))
+
+	require.NoError(t, client.Send(t.Context(), footfall.Event{SiteID: "site_1", Name: "paid", URL: "https://example.com/", ID: "evt_1"}))
+	assert.Equal(t, "evt_1", got.Header.Get("Idempotency-Key"))
+	assert.Equal(t, `{"site_id":"site_1","name":"paid","url":"https://example.com/"}`, string(body))
 }
 
 func TestClientReadsSitesWithoutABody(t *testing.T) {

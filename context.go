@@ -66,7 +66,7 @@ func valueFrom(ctx context.Context) *contextValue {
 
 // draft returns e with the site and the page of ctx where e names none.
 func (e *Event) draft(ctx context.Context) draft {
-	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props}
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props, id: e.ID}
 	if d.siteID == "" {
 		d.siteID = siteFrom(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/footfall-dev/footfall/internal/chars"
+	"github.com/footfall-dev/footfall/internal/envelope"
 	"github.com/footfall-dev/footfall/internal/jsontext"
 	"github.com/footfall-dev/footfall/internal/pii"
 )
@@ -45,13 +46,19 @@ type draft struct {
 	page    *Page          // may be nil
 	request *routedRequest // of page; may be nil
 	props   []Prop
+	id      string // see Event.ID
 
 	sanitized bool // a text of the client was changed
 }
 
-// append writes d after dst. On error, out ends with an unfinished event. redacted is the number
+// append writes d after dst, with its id in an envelope. On error, out ends with an unfinished event. redacted is the number
 // of values that the personal-data guard replaced.
 func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err error) {
+	if reason := envelope.Check(d.id); reason != "" {
+		return dst, 0, &FieldError{"id", reason}
+	}
+	dst = envelope.Append(dst, d.id)
+	start := len(dst)
 	if dst, err = e.appendSiteAndName(dst, d); err != nil {
 		return dst, 0, err
 	}
@@ -63,7 +70,7 @@ func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err er
 		return dst, 0, err
 	}
 	dst = append(dst, '}')
-	if len(dst) > e.maxBytes {
+	if len(dst)-start > e.maxBytes {
 		return dst, 0, e.tooLarge("event")
 	}
 	return dst, redacted + n, nil

@@ -107,16 +107,16 @@ func failure(a *wire.Answer, by string) error {
 // RejectedError is passed to Config.OnRejected for an accepted event that the API refused for good.
 // The event is not sent again.
 type RejectedError struct {
-	ID   EventID // the Idempotency-Key of its requests
-	Body []byte  // the event as it was sent, JSON; the receiver may keep it
-	Err  error   // why, usually an *APIError
+	ID   string // the Idempotency-Key of its requests: Event.ID, or else the EventID as text
+	Body []byte // the event as it was sent, JSON; the receiver may keep it
+	Err  error  // why, usually an *APIError
 }
 
 // Error names the event, by name, site and id, and why the API refused it. If the site does not exist,
 // it says where to set it, and if the site is paused, that it can be resumed.
 func (e *RejectedError) Error() string {
 	siteID, name := e.siteAndName()
-	event := e.ID.String()
+	event := e.ID
 	if siteID != "" || name != "" {
 		event = fmt.Sprintf("%s of %s (%s)", shown(name), shown(siteID), event)
 	}

@@ -32,12 +32,18 @@ type Event struct {
 
 	// Props are custom key-value pairs. If two have the same key, the last one wins.
 	Props []Prop
+
+	// ID says which event this is, such as the id of a webhook's delivery or of a job: the Idempotency-Key of
+	// every attempt. The service counts events with the same ID once, as long as it remembers the ID (see
+	// docs/delivery.md). At most 255 bytes of printable ASCII, without a space at either end. Empty means that
+	// Track makes an [EventID].
+	ID string
 }
 
 // EventID is the id that Track gives to an event: a UUIDv7 (RFC 9562). It begins with the time of the
 // call, 48 bits of milliseconds since 1970, so ids sort by time, as bytes and as text. Every attempt to
-// deliver the event sends the id as its Idempotency-Key, from any process and any transport. An API
-// that remembers the key counts the event once.
+// deliver the event sends the id as its Idempotency-Key, from any process and any transport, unless
+// [Event.ID] is set. An API that remembers the key counts the event once.
 //
 // The UUID types of other packages are arrays of 16 bytes, too, so that a conversion suffices, such as
 // uuid.UUID(id) with github.com/google/uuid.

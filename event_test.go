@@ -161,7 +161,7 @@ func TestAnEventIDIsTheTextOfItsUUIDInErrorsLogsAndJSON(t *testing.T) {
 	t.Parallel()
 	const text = "01939f6e-2a7c-7d3f-8a4b-5c6d7e8f9a0b"
 	id := EventID(uuid.MustParse(text))
-	rejected := &RejectedError{ID: id, Err: ErrNotFound}
+	rejected := &RejectedError{ID: id.String(), Err: ErrNotFound}
 	assert.Contains(t, rejected.Error(), "event "+text+" rejected")
 	var lines, jsonLines bytes.Buffer
 	slog.New(slog.NewTextHandler(&lines, nil)).Info("rejected", "id", id)

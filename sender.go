@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
 	"github.com/footfall-dev/footfall/internal/senders"
@@ -283,7 +281,7 @@ func (t *httpTransport) finish(src *Source, w *worker, end *ending) (line func()
 // reject settles an event that the API has refused for good.
 func (t *httpTransport) reject(src *Source, w *worker, end *ending) {
 	r := w.one[0]
-	t.rejected(&RejectedError{ID: r.ID, Body: bytes.Clone(r.Body), Err: end.err})
+	t.rejected(&RejectedError{ID: r.IdempotencyKey(), Body: bytes.Clone(r.Body), Err: end.err})
 	src.Settle(w.one[:], OutcomeRejected, end.err)
 }
 
@@ -424,7 +422,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		src.held.Suspend()
 	}
 	line = t.logLine(w, end, suspect && !w.admission.IsProbe(), now)
-	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Failed: int(a.Failures), Wait: wait, Err: end.err}, t.scopes.BlockOf(kind), now)
+	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Failed: int(a.Failures), Wait: wait, Err: r.name(end.err)}, t.scopes.BlockOf(kind), now)
 	t.changed(src, w, c, now)
 	return line, false
 }
@@ -434,7 +432,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 func (t *httpTransport) logLine(w *worker, end *ending, suspect bool, now time.Time) (line func()) {
 	if suspect {
 		site, name := wire.SiteAndName(w.one[0].Body)
-		return t.log.Suspect(uuid.UUID(w.one[0].ID), string(site), string(name), end.err, now)
+		return t.log.Suspect(w.one[0].IdempotencyKey(), string(site), string(name), end.err, now)
 	}
 	class := failureClass(end)
 	tell, all := t.scopes.ShouldLog(w.kindOf(), class, now)

@@ -471,3 +471,26 @@ func (f flushing) Flush(ctx context.Context) error {
 	assert.NotNil(f.t, ctx)
 	return nil
 }
+
+func TestAnIDThatNoHeaderCanCarryIsRefusedAtTheCall(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	tracker, err := footfall.New(api.Config())
+	require.NoError(t, err)
+	client := clientOf(t, api.URL)
+	for id, reason := range map[string]string{
+		"evt\r\nX-Evil: 1":          "a character that is not printable ASCII",
+		"bestellung_ü":              "a character that is not printable ASCII",
+		strings.Repeat("x", 10_000): "longer than 255 bytes",
+		" evt":                      "a space at the beginning or the end",
+	} {
+		e := footfall.Event{SiteID: "site_1", Name: "paid", URL: "https://example.com/", ID: id}
+		want := &footfall.FieldError{Field: "id", Reason: reason}
+		assert.Equal(t, want, tracker.TrackEvent(t.Context(), e))
+		assert.Equal(t, want, tracker.TrackDurable(t.Context(), e))
+		assert.Equal(t, want, client.Send(t.Context(), e))
+	}
+	assert.Equal(t, uint64(8), tracker.Stats().Invalid)
+	require.NoError(t, tracker.Close(t.Context()))
+	assert.Empty(t, api.Requests())
+}

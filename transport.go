@@ -3,6 +3,7 @@ package footfall
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/footfall-dev/footfall/internal/envelope"
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/safelog"
@@ -18,14 +20,43 @@ import (
 	"github.com/footfall-dev/footfall/internal/wire"
 )
 
-// Record is an encoded event and its id.
+// Record is an encoded event and its id. Two records may be of events with the same [Event.ID].
 type Record struct {
-	ID   EventID // the Idempotency-Key of every attempt
-	Body []byte  // JSON body of the POST; valid and unchanged until the record is settled
+	ID   EventID // of this record only
+	Key  []byte  // Event.ID, or nil; valid and unchanged until the record is settled
+	Body []byte  // JSON body of the POST; the same
 
 	ref          queue.Ref
 	attempts     retry.Attempts
 	interruption *senders.Interruption // of the attempt in flight
+}
+
+// IdempotencyKey returns the Idempotency-Key of every attempt: Event.ID, or else ID as text.
+func (r *Record) IdempotencyKey() string {
+	if len(r.Key) > 0 {
+		return string(r.Key)
+	}
+	return r.ID.String()
+}
+
+// AppendIdempotencyKey appends the Idempotency-Key to dst.
+func (r *Record) AppendIdempotencyKey(dst []byte) []byte {
+	if len(r.Key) > 0 {
+		return append(dst, r.Key...)
+	}
+	dst = hex.AppendEncode(dst, r.ID[:4])
+	for _, group := range [][]byte{r.ID[4:6], r.ID[6:8], r.ID[8:10], r.ID[10:]} {
+		dst = hex.AppendEncode(append(dst, '-'), group)
+	}
+	return dst
+}
+
+// name adds the event to an error about it, if the application has named it.
+func (r *Record) name(err error) error {
+	if len(r.Key) == 0 {
+		return err
+	}
+	return &eventError{"event " + string(r.Key), err}
 }
 
 // OnInterrupt is for a [Poster], which may call it in Post. It registers f in place of an earlier
@@ -115,11 +146,12 @@ func memoryOf(cfg *Config) (memory []byte, failed func()) {
 
 // ReadMemory returns the records that were in the memory of a tracker's queue when its process
 // was killed, and were not settled, oldest first. They have the ids that they had then. Their
-// Body is a part of memory. ReadMemory also returns how many damaged records it has found. After
+// Key and Body are parts of memory. ReadMemory also returns how many damaged records it has found. After
 // a kill there are none, only after a power failure, or if the memory was changed.
 func ReadMemory(memory []byte) (records []Record, damaged int) {
-	damaged = queue.ReadMemory(memory, func(id uuid.UUID, body []byte) {
-		records = append(records, Record{ID: EventID(id), Body: body})
+	damaged = queue.ReadMemory(memory, func(id uuid.UUID, packed []byte) {
+		key, body := envelope.Split(packed)
+		records = append(records, Record{ID: EventID(id), Key: key, Body: body})
 	})
 	slices.SortStableFunc(records, func(a, b Record) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return records, damaged
@@ -200,7 +232,7 @@ func (t *reportingTransport) Deliver(ctx context.Context, src *Source) {
 // Poster sends single events to the API. It is the replaceable part of an HTTP transport. The
 // transport limits concurrency, interprets answers, retries events and calls OnRejected.
 type Poster interface {
-	// Post sends r as one POST /v1/events below Config.BaseURL, with r.ID as Idempotency-Key,
+	// Post sends r as one POST /v1/events below Config.BaseURL, with [Record.IdempotencyKey],
 	// and stores the answer in a. An answer with any status is not an error. An error means
 	// that there was no answer; a is then ignored.
 	//
@@ -210,8 +242,8 @@ type Poster interface {
 	// again, with the same id, only if a reused connection turns out to be closed. See
 	// [Record.OnInterrupt] for attempts that take long.
 	//
-	// Post is called from at most Config.MaxInFlight goroutines at once. It must not use r.Body
-	// or a after it returns. A panic in Post counts as an error. The API key is removed from
+	// Post is called from at most Config.MaxInFlight goroutines at once. It must not use r.Key,
+	// r.Body or a after it returns. A panic in Post counts as an error. The API key is removed from
 	// errors before they are reported.
 	Post(ctx context.Context, r Record, a *Answer) error
 
@@ -336,7 +368,7 @@ func (p *netPoster) Post(ctx context.Context, r Record, into *Answer) error {
 		r.OnInterrupt(nil) // before another attempt has the deadline
 		p.attempts.End(attempt)
 	}()
-	a := p.api.Post(attempt, uuid.UUID(r.ID), r.Body, into.Body)
+	a := p.api.Post(attempt, r.IdempotencyKey(), r.Body, into.Body)
 	if a.Err != nil && attempt.Err() != nil {
 		return p.api.Clean(context.Cause(attempt))
 	}

@@ -91,7 +91,7 @@ func (r *recording) Deliver(ctx context.Context, src *footfall.Source) {
 }
 
 func (r *recording) keep(record footfall.Record) footfall.Outcome {
-	e, err := parseEvent(record.ID.String(), record.Body)
+	e, err := parseEvent(record.IdempotencyKey(), record.Body)
 	if err != nil {
 		return footfall.OutcomeRejected
 	}

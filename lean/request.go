@@ -2,7 +2,6 @@ package lean
 
 import (
 	"bytes"
-	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,18 +40,9 @@ func newHead(baseURL, key string) (head []byte, host string, err error) {
 func appendRequest(b, head []byte, r footfall.Record) []byte {
 	b = append(b, head...)
 	b = append(b, "Idempotency-Key: "...)
-	b = appendID(b, r.ID)
+	b = r.AppendIdempotencyKey(b)
 	b = append(b, "\r\nContent-Length: "...)
 	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
 	b = append(b, "\r\n\r\n"...)
 	return append(b, r.Body...)
-}
-
-// appendID appends r.ID.String() without allocating.
-func appendID(b []byte, id footfall.EventID) []byte {
-	b = hex.AppendEncode(b, id[:4])
-	for _, group := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
-		b = hex.AppendEncode(append(b, '-'), group)
-	}
-	return b
 }

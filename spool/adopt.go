@@ -113,13 +113,13 @@ func (a *adopter) copyEvents(to *store) (c *change, there []uint64, err error) {
 		if err != nil {
 			return err
 		}
-		if size += int64(headerSize + len(r.rec.Body)); !a.fits(to, size, len(there)) {
+		if size += int64(sizeOf(&r.rec)); !a.fits(to, size, len(there)) {
 			return errEnough
 		}
 		key := to.next + uint64(len(there))
 		there = append(there, r.key)
 		c.keys = append(c.keys, appendKey(nil, key))
-		c.values = append(c.values, encode(blocks.room(headerSize+len(r.rec.Body)), key, r.run, r.stored+a.adoption.ahead, &r.rec))
+		c.values = append(c.values, encode(blocks.room(sizeOf(&r.rec)), key, r.run, r.stored+a.adoption.ahead, &r.rec))
 		return nil
 	})
 	return c, there, err

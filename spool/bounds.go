@@ -8,7 +8,7 @@ func (o *owner) makeRoom() (n int) {
 	}
 	room := o.cfg.MaxBytes - o.store.bytes + o.feed.endedBytes()
 	for ; n < len(o.held); n++ {
-		room -= int64(headerSize + len(o.held[n].Body))
+		room -= int64(sizeOf(&o.held[n]))
 		for room < 0 {
 			freed, ok := o.free()
 			if !ok {

@@ -3,6 +3,7 @@ package spool_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -116,7 +117,7 @@ func (a *api) take(r footfall.Record) (footfall.Outcome, error) {
 		o, err = a.answer(len(a.got), r)
 	}
 	a.got = append(a.got, string(r.Body))
-	a.ids = append(a.ids, r.ID.String())
+	a.ids = append(a.ids, r.IdempotencyKey())
 	return o, err
 }
 
@@ -180,13 +181,17 @@ func (s *spooled) end() error {
 func (s *spooled) track(from, to int) {
 	s.t.Helper()
 	for n := from; n < to; n++ {
-		require.NoError(s.t, s.Track(context.Background(), "order_paid", footfall.P("n", n)))
+		require.NoError(s.t, s.TrackEvent(context.Background(), paid(n)))
 	}
 }
 
-// paid is the event numbered n.
-func paid[N footfall.Value](n N) footfall.Event {
-	return footfall.Event{Name: "order_paid", Props: []footfall.Prop{footfall.P("n", n)}}
+// paid is the event numbered n. A quarter of the events has an Event.ID, two of them the same.
+func paid(n int) footfall.Event {
+	e := footfall.Event{Name: "order_paid", Props: []footfall.Prop{footfall.P("n", n)}}
+	if n%4 == 1 {
+		e.ID = fmt.Sprint("evt_", n/8)
+	}
+	return e
 }
 
 // keep tracks events, the last of them durably, so that all are in the file.

@@ -41,7 +41,7 @@ type item struct {
 }
 
 // length returns the bytes of the event in memory.
-func (it *item) length() int { return len(it.rec.Body) }
+func (it *item) length() int { return len(it.rec.Key) + len(it.rec.Body) }
 
 // isInMemoryOnly reports whether the event is not in the file.
 func (it *item) isInMemoryOnly() bool { return it.key == 0 }
@@ -191,7 +191,7 @@ func (f *feed) keepDirect(it *item, r footfall.Record, err error) (kept footfall
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	it.rec = own
-	r.Body = own.Body
+	r.Key, r.Body = own.Key, own.Body
 	if ok && !it.large && !f.end.closed && !f.stats.Degraded {
 		delete(f.out, r.ID)
 		f.direct = append(f.direct, own)

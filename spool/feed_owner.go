@@ -38,7 +38,7 @@ func (f *feed) load(r *record, run uint64, now time.Time, keep func([]byte) []by
 	if f.tooOld(it, now) {
 		return true, f.expire(it)
 	}
-	it.rec.Body = keep(r.rec.Body)
+	it.rec.Key, it.rec.Body = keep(r.rec.Key), keep(r.rec.Body)
 	f.push(it)
 	f.ready()
 	return true, 0

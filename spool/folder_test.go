@@ -118,7 +118,7 @@ func TestSeveralFilesAreAdoptedWithoutSharing(t *testing.T) {
 	eventually(t, "drained", func() bool { return s.spool.Stats().Delivered == 3 })
 	assert.Equal(t, numbered(0, 3), next.bodies())
 	for i, id := range next.keys() {
-		assert.Equal(t, recent[i].ID.String(), id)
+		assert.Equal(t, recent[i].IdempotencyKey(), id)
 	}
 	eventually(t, "one file left", func() bool { return len(files(t, dir, "events-*.db")) == 1 })
 }

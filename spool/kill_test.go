@@ -59,7 +59,7 @@ func victim(dir, first string) {
 		callers.Go(func() {
 			for {
 				n := last.Add(1)
-				if err := tracker.TrackDurable(context.Background(), paid(n)); err != nil {
+				if err := tracker.TrackDurable(context.Background(), paid(int(n))); err != nil {
 					fmt.Println(err)
 					return
 				}

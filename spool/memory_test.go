@@ -54,7 +54,7 @@ func leaveQueue(t *testing.T, dir string, data []byte) {
 // ids returns the ids of records, in their order.
 func ids(records []footfall.Record) (ids []string) {
 	for _, r := range records {
-		ids = append(ids, r.ID.String())
+		ids = append(ids, r.IdempotencyKey())
 	}
 	return ids
 }

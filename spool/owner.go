@@ -54,7 +54,7 @@ func newOwner(s *Spool, src *footfall.Source) *owner {
 // than MaxBytes.
 func (o *owner) hold(records []footfall.Record) {
 	for i := range records {
-		size := headerSize + len(records[i].Body)
+		size := sizeOf(&records[i])
 		if int64(size) > o.cfg.MaxBytes {
 			if kept, ok := o.src.Keep(records[i], nil); ok {
 				o.feed.expose([]footfall.Record{kept}, true)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/envelope"
 )
 
 // record is a record of the file. Its key has eight bytes and counts up, so that the oldest
@@ -16,7 +17,7 @@ import (
 //	run       8 bytes, the Spool that wrote it
 //	id        16 bytes, UUIDv7
 //	stored    8 bytes, reading of the file's clock in nanoseconds
-//	body      the rest
+//	body      the rest, in an envelope if the application has set Event.ID
 //
 // The bits of the checksum are inverted. If they are not, an earlier version wrote the record.
 // Such a record has no stored, which is then zero.
@@ -54,10 +55,13 @@ func encode(dst []byte, key, run uint64, stored time.Duration, r *footfall.Recor
 	dst = binary.BigEndian.AppendUint64(dst, run)
 	dst = append(dst, r.ID[:]...)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(stored))
-	dst = append(dst, r.Body...)
+	dst = append(envelope.Append(dst, r.Key), r.Body...)
 	binary.BigEndian.PutUint32(dst[start:], ^checksum(key, dst[start+4:]))
 	return dst
 }
+
+// sizeOf returns the size of the value of r.
+func sizeOf(r *footfall.Record) int { return headerSize + envelope.Size(r.Key) + len(r.Body) }
 
 func checksum(key uint64, rest []byte) uint32 {
 	var k [keySize]byte
@@ -81,6 +85,6 @@ func decode(k, v []byte) (record, error) {
 		return record{}, errDamaged
 	}
 	r.rec.ID = [16]byte(v[12:plainSize])
-	r.rec.Body = v[header:len(v):len(v)]
+	r.rec.Key, r.rec.Body = envelope.Split(v[header:len(v):len(v)])
 	return r, nil
 }

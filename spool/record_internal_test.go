@@ -16,11 +16,17 @@ import (
 )
 
 func TestARecordIsReadAsItWasWritten(t *testing.T) {
-	rec := footfall.Record{ID: [16]byte{1, 2, 3, 15: 9}, Body: []byte(`{"a":1}`)}
-	k, v := appendKey(nil, 77), encode(nil, 77, 4711, time.Hour, &rec)
-	got, err := decode(k, v)
-	require.NoError(t, err)
-	assert.Equal(t, record{key: 77, run: 4711, rec: rec, stored: time.Hour, size: headerSize + 7}, got)
+	for _, id := range []string{"", "evt_1"} {
+		rec := footfall.Record{ID: [16]byte{1, 2, 3, 15: 9}, Body: []byte(`{"a":1}`)}
+		if id != "" {
+			rec.Key = []byte(id)
+		}
+		k, v := appendKey(nil, 77), encode(nil, 77, 4711, time.Hour, &rec)
+		got, err := decode(k, v)
+		require.NoError(t, err)
+		assert.Equal(t, record{key: 77, run: 4711, rec: rec, stored: time.Hour, size: sizeOf(&rec)}, got)
+		assert.Len(t, v, sizeOf(&rec))
+	}
 }
 
 func TestAFlippedBitInARecordIsDetected(t *testing.T) {

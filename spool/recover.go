@@ -85,7 +85,7 @@ func (o *owner) setQueueAside(c *claim, damaged, kept int) bool {
 // batchOf returns how many records one transaction adds.
 func batchOf(records []footfall.Record) (n int) {
 	for size := 0; n < len(records) && n < maxEvents && size < maxTransaction; n++ {
-		size += len(records[n].Body)
+		size += sizeOf(&records[n])
 	}
 	return n
 }

@@ -1,10 +1,10 @@
 package spool
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/envelope"
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/wire"
 )
@@ -106,8 +106,8 @@ func (f *feed) keep(it *item, r *footfall.Record, failed bool) bool {
 		f.leaveInFile(it, as)
 		return false
 	case it.waits == notWaiting:
-		r.Body = bytes.Clone(r.Body) // do not keep its block alive
-		it.rec.Body = r.Body
+		r.Key, r.Body = envelope.Clone(r.Key, r.Body) // do not keep its block alive
+		it.rec.Key, it.rec.Body = r.Key, r.Body
 	}
 	f.waits.move(it, as)
 	if f.file.skipped && f.waits.unsent.fits(unsentEvents/4, unsentBytes/4) {

@@ -40,7 +40,7 @@ func TestStoredEventsAreDeliveredAfterARestartWithTheSameIDAndBytes(t *testing.T
 	var ids []string
 	down := newAPI(true)
 	down.answer = func(_ int, r footfall.Record) (footfall.Outcome, error) {
-		ids = append(ids, r.ID.String())
+		ids = append(ids, r.IdempotencyKey())
 		return footfall.OutcomeLost, errRefused
 	}
 	first := open(t, dir, down)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/envelope"
 )
 
 // removeAfter is how long ended records may wait for other records or for the next transaction.
@@ -84,7 +85,7 @@ func (o *owner) write() bool {
 // release drops the first n held records.
 func (o *owner) release(n int) {
 	for i := range n {
-		o.heldBytes -= headerSize + len(o.held[i].Body)
+		o.heldBytes -= sizeOf(&o.held[i])
 	}
 	rest := copy(o.held, o.held[n:])
 	clear(o.held[rest:])
@@ -99,7 +100,7 @@ func (o *owner) rescue() {
 	for _, r := range o.held {
 		if kept, ok := o.src.Keep(r, nil); ok {
 			held = append(held, kept)
-			o.heldBytes += headerSize + len(kept.Body)
+			o.heldBytes += sizeOf(&kept)
 		}
 	}
 	clear(o.held[len(held):])
@@ -127,9 +128,10 @@ func (o *owner) prepare(n int, ended []parcel) (items []*item, ok bool) {
 		r := &o.held[i]
 		key := o.store.next + uint64(i)
 		o.keys = appendKey(o.keys, key)
-		v := encode(o.arena.room(headerSize+len(r.Body)), key, o.runID, now, r)
+		v := encode(o.arena.room(sizeOf(r)), key, o.runID, now, r)
 		c.values = append(c.values, v)
-		parts[i] = item{rec: footfall.Record{ID: r.ID, Body: v[headerSize:]}, key: key, size: len(v), stored: now, own: true}
+		parts[i] = item{rec: footfall.Record{ID: r.ID}, key: key, size: len(v), stored: now, own: true}
+		parts[i].rec.Key, parts[i].rec.Body = envelope.Split(v[headerSize:])
 		items[i] = &parts[i]
 	}
 	for i := range n {

@@ -31,8 +31,7 @@ type broker struct {
 type stored struct {
 	broker    *broker
 	seq       uint64
-	id        footfall.EventID
-	body      []byte
+	rec       footfall.Record
 	delivered uint64
 	due       time.Time // when it may be delivered
 	held      bool      // by the relay
@@ -42,10 +41,10 @@ func newBroker(ackWait time.Duration, expired *atomic.Int64) *broker {
 	return &broker{ackWait: ackWait, changed: make(chan struct{}), expired: expired}
 }
 
-func (b *broker) publish(id footfall.EventID, body []byte) {
+func (b *broker) publish(r footfall.Record) {
 	b.change(func() {
 		b.last++
-		b.messages = append(b.messages, &stored{broker: b, seq: b.last, id: id, body: body})
+		b.messages = append(b.messages, &stored{broker: b, seq: b.last, rec: r})
 	})
 }
 
@@ -152,10 +151,10 @@ type delivery struct {
 }
 
 func (d *delivery) Headers() nats.Header {
-	return nats.Header{jetstream.MsgIDHeader: {d.id.String()}}
+	return withKey(nats.Header{jetstream.MsgIDHeader: {d.rec.ID.String()}}, string(d.rec.Key))
 }
 
-func (d *delivery) Data() []byte { return d.body }
+func (d *delivery) Data() []byte { return d.rec.Body }
 
 func (d *delivery) Metadata() (*jetstream.MsgMetadata, error) {
 	return &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: d.seq}, NumDelivered: d.n}, nil

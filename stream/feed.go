@@ -206,14 +206,14 @@ func (f *feed) add(m jetstream.Msg, from origin) bool {
 		f.stats.HandedBack++
 		return false
 	}
-	it = &item{rec: footfall.Record{ID: id, Body: m.Data()}, msg: m, from: from, at: at, err: err}
+	it = &item{rec: footfall.Record{ID: id, Key: keyOf(m.Headers()), Body: m.Data()}, msg: m, from: from, at: at, err: err}
 	f.items[id] = it
 	if err != nil {
 		f.rejected = append(f.rejected, it)
 		signal(f.refused)
 		return true
 	}
-	f.waiting.Add(it, len(it.rec.Body))
+	f.waiting.Add(it, len(it.rec.Key)+len(it.rec.Body))
 	return true
 }
 

@@ -124,7 +124,7 @@ func (r *Relay) move(ctx context.Context, it *item) (err error) {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("event %s: %w", it.rec.ID, err)
+		return fmt.Errorf("event %s: %w", it.rec.IdempotencyKey(), err)
 	}
 	return nil
 }
@@ -132,14 +132,14 @@ func (r *Relay) move(ctx context.Context, it *item) (err error) {
 // headers returns the headers of a rejected event, and ever smaller versions of them. The last version is
 // no larger than the headers of the event in the stream of events.
 func headers(it *item) []nats.Header {
-	id := it.rec.ID.String()
-	all := reasons(it.err)
+	id, key := it.rec.ID.String(), string(it.rec.Key)
+	all := withKey(reasons(it.err), key)
 	all.Set(idHeader, id)
 	// The event may be retried and rejected again.
 	all.Set(jetstream.MsgIDHeader, numbered(id, it.at))
 	short := maps.Clone(all)
 	short.Del(messageHeader)
-	list := []nats.Header{all, short, {idHeader: {id}}}
+	list := []nats.Header{all, short, withKey(nats.Header{idHeader: {id}}, key)}
 	if errors.Is(it.err, errNoID) {
 		list = append(list, nil)
 	}
@@ -161,7 +161,7 @@ func (r *Relay) sayTooLarge(it *item, err error) {
 	}
 	it.named = true
 	r.link.log.Warn("stream: a rejected event is larger than NATS accepts; it stays in the stream: raise max_payload of the servers or the max message size of the stream of rejected events",
-		"event", it.rec.ID, "bytes", len(it.rec.Body), "stream", r.link.cfg.rejectedName(), "error", err)
+		"event", it.rec.IdempotencyKey(), "bytes", len(it.rec.Body), "stream", r.link.cfg.rejectedName(), "error", err)
 }
 
 // tooLarge is the code of JetStream for a message above the max message size of its stream.

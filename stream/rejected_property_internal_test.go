@@ -36,7 +36,7 @@ type rejecter struct {
 	seen     map[string]bool // Nats-Msg-Ids, of both streams
 }
 
-type rejectedMessage struct{ id, body string }
+type rejectedMessage struct{ id, key, body string }
 
 func (b *rejecter) chance(percent int) bool {
 	b.mu.Lock()
@@ -77,9 +77,9 @@ func (b *rejecter) store(m *nats.Msg) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.newest++
-		b.rejected[b.newest] = rejectedMessage{m.Header.Get(idHeader), string(m.Data)}
+		b.rejected[b.newest] = rejectedMessage{m.Header.Get(idHeader), string(keyOf(m.Header)), string(m.Data)}
 	default:
-		b.publish(footfall.EventID(uuid.MustParse(eventID(m.Header.Get(jetstream.MsgIDHeader)))), m.Data)
+		b.publish(footfall.Record{ID: footfall.EventID(uuid.MustParse(eventID(m.Header.Get(jetstream.MsgIDHeader)))), Key: keyOf(m.Header), Body: m.Data})
 	}
 }
 
@@ -95,7 +95,7 @@ func (b *rejecter) retry(ctx context.Context) {
 	if e.id == "" {
 		return
 	}
-	m := &nats.Msg{Subject: "footfall.events", Header: nats.Header{}, Data: []byte(e.body)}
+	m := &nats.Msg{Subject: "footfall.events", Header: withKey(nats.Header{}, e.key), Data: []byte(e.body)}
 	m.Header.Set(jetstream.MsgIDHeader, e.id+"."+strconv.FormatUint(seq, 10))
 	if _, err := b.PublishMsg(ctx, m); err == nil {
 		b.mu.Lock()
@@ -114,7 +114,7 @@ func (b *rejecter) left() int {
 type fickle struct {
 	b        *rejecter
 	mu       sync.Mutex
-	accepted map[footfall.EventID]bool
+	accepted map[footfall.EventID]string // Event.ID
 }
 
 func (f *fickle) Post(_ context.Context, r footfall.Record, a *footfall.Answer) error {
@@ -128,7 +128,7 @@ func (f *fickle) Post(_ context.Context, r footfall.Record, a *footfall.Answer) 
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.accepted[r.ID] = true
+	f.accepted[r.ID] = string(r.Key)
 	a.Status = 202
 	a.Body = append(a.Body, `{"accepted":true}`...)
 	return nil
@@ -165,7 +165,7 @@ func rejectAndRetry(t *testing.T, seed uint64) {
 		broker: newBroker(30*time.Second, &expired), rng: rand.New(rand.NewPCG(seed, 1)),
 		rejected: make(map[uint64]rejectedMessage), seen: make(map[string]bool),
 	}
-	api := &fickle{b: b, accepted: make(map[footfall.EventID]bool)}
+	api := &fickle{b: b, accepted: make(map[footfall.EventID]string)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var relays sync.WaitGroup
 	for range 2 {
@@ -183,11 +183,14 @@ func rejectAndRetry(t *testing.T, seed uint64) {
 			b.retry(ctx)
 		}
 	})
-	ids := make(map[footfall.EventID]bool)
-	for range 200 {
-		id := footfall.EventID(uuid.New())
-		ids[id] = true
-		b.publish(id, []byte("{}"))
+	ids := make(map[footfall.EventID]string)
+	for i := range 200 {
+		id, key := footfall.EventID(uuid.New()), ""
+		if i%2 == 0 {
+			key = fmt.Sprint("evt_", i%25)
+		}
+		ids[id] = key
+		b.publish(footfall.Record{ID: id, Key: []byte(key), Body: []byte("{}")})
 		b.pause(200 * time.Millisecond)
 	}
 	time.Sleep(time.Minute)

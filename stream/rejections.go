@@ -25,6 +25,9 @@ type Rejected struct {
 	Code    string    // of the API's answer; may be empty
 	Message string
 	Body    []byte // JSON, as it was sent
+
+	record string // Nats-Msg-Id of the event in the stream of events
+	key    string // footfall.Event.ID, or ""
 }
 
 // Rejections reads the stream of rejected events. Its methods may be called from several
@@ -92,14 +95,17 @@ func (r *Rejections) reason(request string, err error) error {
 
 func rejectedOf(m *jetstream.RawStreamMsg) Rejected {
 	status, _ := strconv.Atoi(m.Header.Get(statusHeader)) // 0 if there is none
+	record, key := m.Header.Get(idHeader), string(keyOf(m.Header))
 	return Rejected{
 		Seq:     m.Sequence,
-		ID:      m.Header.Get(idHeader),
+		ID:      cmp.Or(key, record),
 		Time:    m.Time,
 		Status:  status,
 		Code:    m.Header.Get(codeHeader),
 		Message: m.Header.Get(messageHeader),
 		Body:    m.Data,
+		record:  record,
+		key:     key,
 	}
 }
 
@@ -129,12 +135,12 @@ func (r *Rejections) Retry(ctx context.Context, seqs ...uint64) (n int, err erro
 func (r *Rejections) publish(ctx context.Context, e Rejected) error {
 	ctx, cancel := context.WithTimeout(ctx, r.link.cfg.Timeout)
 	defer cancel()
-	m := &nats.Msg{Subject: r.link.cfg.Subject, Header: nats.Header{}, Data: e.Body}
-	m.Header.Set(jetstream.MsgIDHeader, numbered(e.ID, e.Time))
+	m := &nats.Msg{Subject: r.link.cfg.Subject, Header: withKey(nats.Header{}, e.key), Data: e.Body}
+	m.Header.Set(jetstream.MsgIDHeader, numbered(e.record, e.Time))
 	for {
 		_, err := r.link.js.PublishMsg(ctx, m)
 		if errors.Is(err, nats.ErrMaxPayload) && m.Header.Get(idHeader) == "" { // without a number it is as large as it was
-			m.Header = nats.Header{idHeader: {e.ID}}
+			m.Header = withKey(nats.Header{idHeader: {e.record}}, e.key)
 			continue
 		}
 		if api, ok := errors.AsType[*jetstream.APIError](err); !ok || api.ErrorCode != inProcess {

@@ -121,17 +121,13 @@ func (t *simulated) store(records []footfall.Record) {
 		t.own[records[i].ID] = true
 	}
 	t.mu.Unlock()
-	type copied struct {
-		id   footfall.EventID
-		body []byte
-	}
-	var all []copied
+	var all []footfall.Record
 	for _, r := range records {
-		all = append(all, copied{r.ID, slices.Clone(r.Body)})
+		all = append(all, footfall.Record{ID: r.ID, Key: slices.Clone(r.Key), Body: slices.Clone(r.Body)})
 	}
 	t.src.Settle(records, footfall.OutcomeStored, nil)
-	for _, c := range all {
-		t.broker.publish(c.id, c.body)
+	for _, r := range all {
+		t.broker.publish(r)
 	}
 }
 

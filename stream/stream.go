@@ -154,7 +154,7 @@ func (p *publisher) Post(ctx context.Context, r footfall.Record, a *footfall.Ans
 func (p *publisher) publish(ctx context.Context, r footfall.Record, a *footfall.Answer) error {
 	future, err := p.js.PublishMsgAsync(&nats.Msg{
 		Subject: p.cfg.Subject,
-		Header:  nats.Header{jetstream.MsgIDHeader: {r.ID.String()}},
+		Header:  withKey(nats.Header{jetstream.MsgIDHeader: {r.ID.String()}}, string(r.Key)),
 		Data:    r.Body,
 	}, p.options...)
 	if errors.Is(err, nats.ErrMaxPayload) {

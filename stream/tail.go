@@ -45,7 +45,7 @@ func Tail(ctx context.Context, cfg Config, f func(Event)) error {
 			if only := m.Header.Get(jetstream.ExpectedStreamHeader); only != "" && only != link.cfg.Name {
 				continue // NATS refuses it: footfall doctor asks whether it may publish
 			}
-			f(Event{ID: eventID(m.Header.Get(jetstream.MsgIDHeader)), Body: m.Data})
+			f(published(m))
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -65,4 +65,12 @@ func (l *link) permitted(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+func published(m *nats.Msg) Event {
+	id := eventID(m.Header.Get(jetstream.MsgIDHeader))
+	if id != "" {
+		id = cmp.Or(string(keyOf(m.Header)), id)
+	}
+	return Event{ID: id, Body: m.Data}
 }

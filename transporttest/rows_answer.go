@@ -88,7 +88,7 @@ func answersThatReject(t *testing.T, open Open) {
 		assert.Len(t, api.Requests(), 2)
 		require.Len(t, r.rejections(), 1)
 		rejected := r.rejections()[0]
-		assert.Equal(t, api.Requests()[0].ID, rejected.ID.String())
+		assert.Equal(t, api.Requests()[0].ID, rejected.ID)
 		assert.Equal(t, api.Requests()[0].Body, rejected.Body)
 		var apiErr *footfall.APIError
 		assert.ErrorAs(t, rejected, &apiErr)

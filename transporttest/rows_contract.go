@@ -17,6 +17,9 @@ var contractRows = []row{
 	{"an event arrives as the contract says", arrivesAsTheContractSays},
 	{"the path of BaseURL precedes the path of the API", pathStandsBefore},
 	{"every event has a different id", everyEventHasItsID},
+	{"an event keeps its Event.ID in every attempt", eventsKeepTheirID},
+	{"two events with one Event.ID are settled both", repeatedIDs},
+	{"a rejected event is named by its Event.ID", rejectedEventsAreNamed},
 	{"a Config without an API is refused", configIsChecked},
 }
 
@@ -65,6 +68,50 @@ func everyEventHasItsID(t *testing.T, open Open) {
 	}
 	assert.Len(t, ids, 500)
 	assert.Len(t, api.Events(), 500)
+}
+
+const webhookID = "evt_1NG8Du2eZvKYlo2C \"x\"~"
+
+func trackWithID(t *testing.T, r *rig, name, id string) {
+	t.Helper()
+	require.NoError(t, r.TrackEvent(t.Context(), footfall.Event{Name: name, ID: id}))
+}
+
+func eventsKeepTheirID(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	api.Next(footfalltest.Status(503), footfalltest.AcceptThenReset(), footfalltest.Status(429))
+	r := start(t, open, api.Config())
+	trackWithID(t, r, "paid", webhookID)
+	r.flush(t)
+	sameOnEveryAttempt(t, api, 4)
+	assert.Equal(t, webhookID, api.Requests()[0].ID)
+	assert.Equal(t, `{"site_id":"site_test","name":"paid","url":"https://example.com/"}`, string(api.Requests()[0].Body))
+	r.counts(t, 1, 0)
+}
+
+func repeatedIDs(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	r := start(t, open, api.Config())
+	for range 3 {
+		trackWithID(t, r, "paid", webhookID)
+	}
+	trackWithID(t, r, "paid", "another")
+	r.flush(t)
+	r.counts(t, 4, 0)
+	assert.Len(t, api.Requests(), 4)
+	assert.Len(t, api.Events(), 2, "the service counts each id once")
+}
+
+func rejectedEventsAreNamed(t *testing.T, open Open) {
+	api := footfalltest.NewAPI(t)
+	api.Always(footfalltest.Status(404))
+	r := start(t, open, api.Config())
+	trackWithID(t, r, "paid", webhookID)
+	r.flush(t)
+	r.counts(t, 0, 1)
+	require.Len(t, r.rejections(), 1)
+	assert.Equal(t, webhookID, r.rejections()[0].ID)
+	assert.ErrorContains(t, r.rejections()[0], webhookID)
 }
 
 func configIsChecked(t *testing.T, open Open) {

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Log writes the lines about events that are not accepted: at most one a minute for each reason.
@@ -74,7 +72,7 @@ func (l *Log) Ended(now time.Time) (line func()) {
 }
 
 // Suspect returns a line about an event that keeps failing. Its site and name are JSON texts.
-func (l *Log) Suspect(id uuid.UUID, site, name string, err error, now time.Time) (line func()) {
+func (l *Log) Suspect(id, site, name string, err error, now time.Time) (line func()) {
 	if now.Sub(l.suspect) < logEvery {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -28,8 +27,8 @@ func TestTheLogNamesSiteAndNameAsTheApplicationWroteThem(t *testing.T) {
 			assert.Contains(t, out.String(), row.want)
 
 			out.Reset()
-			l.Suspect(uuid.UUID{}, row.site, row.name, errors.New("no"), time.Now())()
-			assert.Contains(t, out.String(), "id=00000000-0000-0000-0000-000000000000 "+row.want)
+			l.Suspect("evt_1", row.site, row.name, errors.New("no"), time.Now())()
+			assert.Contains(t, out.String(), "id=evt_1 "+row.want)
 		})
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/footfall-dev/footfall/internal/version"
 )
 
@@ -98,10 +96,10 @@ const (
 
 // Post sends one event. It copies body, because net/http may still read it after the answer
 // has come. The answer's body is in buf if buf is large enough.
-func (c *API) Post(ctx context.Context, id uuid.UUID, body, buf []byte) Answer {
+func (c *API) Post(ctx context.Context, key string, body, buf []byte) Answer {
 	body = bytes.Clone(body)
 	header := maps.Clone(c.header()) // net/http changes none of the values
-	header["Idempotency-Key"] = []string{id.String()}
+	header["Idempotency-Key"] = []string{key}
 	header["Content-Type"] = jsonType
 	req := &http.Request{
 		Method:        http.MethodPost,

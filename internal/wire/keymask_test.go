@@ -98,7 +98,7 @@ func TestNetHTTPDoesNotPrintTheKeyOfUnsolicitedData(t *testing.T) {
 			go func() { served <- server.serve() }()
 
 			a := server.client(tc.key, roots, tc.proxy)
-			answer := a.Post(t.Context(), uuid.New(), []byte(`{}`), nil)
+			answer := a.Post(t.Context(), uuid.NewString(), []byte(`{}`), nil)
 			require.NoError(t, answer.Err)
 			require.Equal(t, http.StatusAccepted, answer.Status)
 			if server.idle != nil {

@@ -174,10 +174,13 @@ func (a *api) compare(h *history, id, body string) {
 	if h.id == "" {
 		h.id, h.body = id, body
 		for _, other := range a.events {
-			if other != nil && other != h && other.id == id {
+			if other != nil && other != h && other.id == id && callersID(h.n) != id {
 				a.problem("id", h.n, "has the id of #%d", other.n)
 			}
 		}
+	}
+	if key := callersID(h.n); key != "" && id != key {
+		a.problem("id", h.n, "has the id %s, not its Event.ID %s", id, key)
 	}
 	if h.id != id || h.body != body {
 		a.problem("id", h.n, "an attempt has id %s and body %s, the first had %s and %s", id, body, h.id, h.body)
