@@ -112,7 +112,7 @@ func TestTheFileIsReadAgainForAKindWhoseEventsAreSent(t *testing.T) {
 				time.Sleep(wait - 1)
 				o.reload(time.Now())
 				require.False(t, o.file.reading)
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 			}
 			o.reload(time.Now())
 			require.True(t, o.file.reading)
