@@ -261,14 +261,14 @@ func TestARejectedEventOfAPausedSiteSaysHowToResumeIt(t *testing.T) {
 func TestARejectedEventHasItsNameAndSite(t *testing.T) {
 	t.Parallel()
 	for body, event := range map[string]string{
-		`{"site_id":"site_1","name":"order_paid","url":"https://example.com/"}`: `event order_paid of site_1 (00000000-0000-0000-0000-000000000000)`,
-		`{"site_id":"site 1","name":"Order \"paid\"\n"}`:                        `event "Order \"paid\"\n" of "site 1" (00000000-0000-0000-0000-000000000000)`,
-		`{"site_id":"s","name":"` + strings.Repeat("n", 200) + `"}`:             `event ` + strings.Repeat("n", 100) + ` of s (00000000-0000-0000-0000-000000000000)`,
-		`{"site_id":"s","name":""}`:                                             `event "" of s (00000000-0000-0000-0000-000000000000)`,
-		"no JSON":                                                               `event 00000000-0000-0000-0000-000000000000`,
-		"{}":                                                                    `event 00000000-0000-0000-0000-000000000000`,
+		`{"site_id":"site_1","name":"order_paid","url":"https://example.com/"}`: `event order_paid of site_1 (evt_1)`,
+		`{"site_id":"site 1","name":"Order \"paid\"\n"}`:                        `event "Order \"paid\"\n" of "site 1" (evt_1)`,
+		`{"site_id":"s","name":"` + strings.Repeat("n", 200) + `"}`:             `event ` + strings.Repeat("n", 100) + ` of s (evt_1)`,
+		`{"site_id":"s","name":""}`:                                             `event "" of s (evt_1)`,
+		"no JSON":                                                               `event evt_1`,
+		"{}":                                                                    `event evt_1`,
 	} {
-		e := &RejectedError{Body: []byte(body), Err: &APIError{Code: "invalid", Status: 400, Message: "no"}}
+		e := &RejectedError{ID: "evt_1", Body: []byte(body), Err: &APIError{Code: "invalid", Status: 400, Message: "no"}}
 		assert.EqualError(t, e, "footfall: "+event+" rejected: the API answered 400 invalid: no")
 	}
 }
