@@ -87,6 +87,7 @@ type ending struct {
 	over            bool // events of the file are no longer handed out
 	consecutiveLost int  // consecutive events that Next has given up, also before
 	delivered       bool // Next has delivered an event
+	storing         bool // the owner has taken events of the window to write them
 }
 
 // count counts an event of the file, which Next has settled or given up.
@@ -121,7 +122,7 @@ func (f *feed) Waiting() (n int, more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n = f.window.Len()
-	return n, !f.end.closed || n > 0 || f.file.behind && !f.end.over && !f.stats.Degraded
+	return n, !f.end.closed || n > 0 || f.end.storing || f.file.behind && !f.end.over && !f.stats.Degraded
 }
 
 func (f *feed) signal() { f.next.Wake() }

@@ -230,11 +230,33 @@ func (f *feed) hide() (records []footfall.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.window.Return(f.reclaimAll(), (*item).length)
+	records = f.takeMemory()
+	f.ready()
+	return records
+}
+
+// takeExposed takes back events that are not in the file and that Next has not taken. Next does
+// not stop until returnedExposed is called.
+func (f *feed) takeExposed() []footfall.Record {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.end.storing = true
+	return f.takeMemory()
+}
+
+func (f *feed) returnedExposed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.end.storing = false
+	f.ready()
+}
+
+// takeMemory takes the events of the window that are in memory only.
+func (f *feed) takeMemory() (records []footfall.Record) {
 	for _, it := range f.window.TakeIf((*item).isInMemoryOnly) {
 		delete(f.out, it.rec.ID)
 		records = append(records, it.rec)
 	}
-	f.ready()
 	return records
 }
 

@@ -49,6 +49,7 @@ func (o *owner) step() {
 	o.reopen()
 	o.hold(o.feed.failedDirect())
 	o.sweep()
+	o.storeExposed()
 	for o.takeEvents() && o.write() && o.closing {
 	}
 	o.write()
@@ -146,6 +147,18 @@ func (o *owner) handOver() {
 	}
 	o.handed = true
 	o.feed.close()
+}
+
+// storeExposed writes events that the file had no room for in the place of events that have ended
+// while the tracker closes. The process may be killed before finish.
+func (o *owner) storeExposed() {
+	if !o.handed || o.store == nil || !o.feed.hasEnded() {
+		return
+	}
+	o.hold(o.feed.takeExposed())
+	o.write()
+	o.expose()
+	o.feed.returnedExposed()
 }
 
 // finish stores the remaining events and closes the file.
