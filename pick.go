@@ -26,6 +26,9 @@ func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 	if w.closing {
 		w.one[0].attempts.AtClose = true
 	}
+	if ok {
+		t.picks++
+	}
 	if ok && w.doubtful {
 		t.share.Begin()
 	}
@@ -36,7 +39,6 @@ func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 // before others, but leave every second turn to probes and retries.
 func (t *httpTransport) pickClosing(src *Source, w *worker, now time.Time) bool {
 	from := func(p retry.Pick) bool { return t.pickHeld(src, w, p, now) }
-	t.picks++
 	switch {
 	case t.picks%2 == 0 && (from(retry.Turn) || t.share.Free() && from(retry.Probe) || from(retry.Retry)),
 		t.pickUnsent(src, w, now),
@@ -48,18 +50,12 @@ func (t *httpTransport) pickClosing(src *Source, w *worker, now time.Time) bool 
 
 // pickTurn takes an event while some are held. They take turns with those that were never sent.
 func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
-	t.picks++
 	free := t.share.Free()
 	hasTime := free && t.share.HasTime(now)
 	from := func(p retry.Pick) bool { return t.pickHeld(src, w, p, now) }
-	first, second := retry.Probe, retry.Suspect
-	if (t.picks+t.picks/10)%2 == 0 { // so that they take turns in the turns that they have below
-		first, second = second, first
-	}
-	doubtful := func() bool { return from(first) || from(second) }
 	switch {
 	case t.picks%2 == 0 && (from(retry.Turn) || from(retry.Retry)),
-		t.picks%10 == 3 && hasTime && doubtful(),
+		t.picks%10 == 3 && hasTime && t.pickDoubtful(src, w, now),
 		from(retry.Ready), // they are older than those that were never taken
 		t.pickWaiting(src, w, t.share.FreeForNew(true) && (hasTime || t.share.Senders > 1), now),
 		from(retry.Turn),
@@ -69,7 +65,22 @@ func (t *httpTransport) pickTurn(src *Source, w *worker, now time.Time) bool {
 	if t.share.Senders == 1 && !hasTime && t.scopes.AcceptsEvents(now) {
 		return false // the only sender is for events that may come
 	}
-	return free && doubtful() || t.share.FreeForNew(false) && from(retry.Early)
+	return free && t.pickDoubtful(src, w, now) || t.share.FreeForNew(false) && from(retry.Early)
+}
+
+// pickDoubtful takes a probe or a suspect. They take turns.
+func (t *httpTransport) pickDoubtful(src *Source, w *worker, now time.Time) bool {
+	turns := [...]retry.Pick{retry.Probe, retry.Suspect}
+	if t.probed {
+		turns = [...]retry.Pick{retry.Suspect, retry.Probe}
+	}
+	for _, p := range turns {
+		if t.pickHeld(src, w, p, now) {
+			t.probed = p == retry.Probe
+			return true
+		}
+	}
+	return false
 }
 
 // pickWaiting takes an event that was never sent. It holds those whose breaker does not admit them.
@@ -156,8 +167,8 @@ func (t *httpTransport) admit(src *Source, w *worker, age retry.Age, now time.Ti
 	}
 	w.admission = a
 	w.doubtful = a.IsProbe()
-	if a.IsProbe() {
-		src.held.SetDue(t.scopes.BlockOf(kind), now)
+	if b := t.scopes.BlockOf(kind); b.IsSet() {
+		src.held.SetDue(b, now)
 	}
 	return true
 }
@@ -174,10 +185,6 @@ const (
 	// closeWait is the longest wait of a circuit breaker while the tracker closes, also if the API asks
 	// for a longer one: an event that is not sent in time is lost.
 	closeWait = time.Second
-
-	// closeShare bounds the time that an event which fails again and again while the tracker closes takes of the
-	// only sender, while others are accepted: it waits for this many times what its attempt took.
-	closeShare = 4
 )
 
 // beginClose determines whether events that fail from now on are sent again: if the API has ever

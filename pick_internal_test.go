@@ -194,3 +194,59 @@ func TestABreakerThatClosesWakesDeliver(t *testing.T) {
 		assert.True(t, p.src.woken.Load())
 	})
 }
+
+// With one sender, most attempts find no other event and end it. Probes and suspects take turns nevertheless.
+func TestProbesAndSuspectsTakeTurnsInOneSender(t *testing.T) {
+	inPicking(t, func(t *testing.T, p *picking) {
+		p.share.Senders = 1
+		p.open("probe", 5)
+		for range 20 {
+			p.hold("probe", retry.Event[*Record]{})
+			p.hold("suspect", retry.Event[*Record]{Suspect: true})
+		}
+		var taken []string
+		for range 6 {
+			time.Sleep(20 * time.Second)
+			w := &worker{}
+			taken = append(taken, p.take(w))
+			assert.Empty(t, p.take(&worker{}), "a tenth of the senders is one")
+			if w.admission.IsProbe() {
+				p.scopes.Fail(w.kind, w.admission, &retry.Failure{}, time.Now())
+				p.changed(p.src, w, retry.Change{}, time.Now())
+			}
+			p.share.End(time.Now(), false, time.Now())
+		}
+		assert.Equal(t, []string{"probe", "suspect", "probe", "suspect", "probe", "suspect"}, taken)
+	})
+}
+
+// The only sender is for events that the API would accept. In an outage there are none.
+func TestAProbeInAnOutageTakesNoTimeFromOthers(t *testing.T) {
+	for name, row := range map[string]struct {
+		probe bool
+		want  bool // there is time for another doubtful event at once
+	}{"of the API": {true, true}, "of a kind": {false, false}} {
+		t.Run(name, func(t *testing.T) {
+			inPicking(t, func(t *testing.T, p *picking) {
+				p.share.Senders = 1
+				if row.probe {
+					for _, name := range letters(5) {
+						_, kind := named(name)
+						p.scopes.Fail(kind, retry.Admission{Began: time.Now()}, &retry.Failure{First: true, NoAPI: true}, time.Now())
+					}
+				} else {
+					p.open("a", 5)
+				}
+				time.Sleep(20 * time.Second)
+				p.hold("a", retry.Event[*Record]{})
+				w := &worker{}
+				assert.Equal(t, "a", p.take(w))
+				assert.Equal(t, row.probe, w.admission.IsWide())
+				time.Sleep(5 * time.Second)
+				p.pool.BeginAttempt(&w.sender, false, false, w.admission.Began)
+				p.ended(w, false, time.Now())
+				assert.Equal(t, row.want, p.share.HasTime(time.Now()))
+			})
+		})
+	}
+}

@@ -34,7 +34,8 @@ type httpTransport struct {
 	share       senders.Share // of doubtful events
 	scopes      *retry.Scopes
 	log         retry.Log
-	picks       uint      // counts events that were taken while others had failed
+	picks       uint      // counts events that were taken
+	probed      bool      // of probes and suspects, a probe was taken last
 	closing     bool      // a sender has noticed that the tracker closes
 	interrupted bool      // the last attempt that failed was interrupted
 	delivered   time.Time // when the API last accepted an event
@@ -290,7 +291,11 @@ func (t *httpTransport) reject(src *Source, w *worker, end *ending) {
 func (t *httpTransport) ended(w *worker, answered bool, now time.Time) {
 	t.pool.EndAttempt(&w.sender, answered, now)
 	if w.doubtful {
-		t.share.End(w.admission.Began, answered, now)
+		began := w.admission.Began
+		if w.admission.IsWide() && !t.scopes.AcceptsEvents(began) {
+			began = now // it has taken no time from others: the API accepts none
+		}
+		t.share.End(began, answered, now)
 	}
 }
 
@@ -366,6 +371,9 @@ const unsureTime = time.Minute
 // probably the only one of its kind that does.
 const fewRefusals = 10
 
+// aloneAfter is how many answers to one event count among those for which its kind is paced: fewer than that takes.
+const aloneAfter = 5
+
 // slowFailure is the time after which a failed attempt counts twice, because it occupied a
 // sender for that time.
 const slowFailure = time.Second
@@ -392,6 +400,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	}
 	f := retry.Failure{
 		First:      a.Failures == 0,
+		Alone:      a.Failures >= aloneAfter,
 		Class:      failureClass(end),
 		NoAPI:      !unsure && (end.status == 0 || end.verdict == wire.NotAPI || end.status == http.StatusUnauthorized),
 		Limits:     limits,
@@ -422,7 +431,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		src.held.Suspend()
 	}
 	line = t.logLine(w, end, suspect && !w.admission.IsProbe(), now)
-	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Failed: int(a.Failures), Wait: wait, Err: r.name(end.err)}, t.scopes.BlockOf(kind), now)
+	src.hold(r, retry.Event[*Record]{Kind: kind, Suspect: doubted, Failed: int(a.Failures), Took: f.Took, Wait: wait, Err: r.name(end.err)}, t.scopes.BlockOf(kind), now)
 	t.changed(src, w, c, now)
 	return line, false
 }
@@ -454,37 +463,4 @@ func failureClass(end *ending) retry.Class {
 		return retry.Forbidden
 	}
 	return retry.Later
-}
-
-// longestWait is the longest wait of an event that keeps failing, in units of the longest wait
-// of other events.
-const longestWait = 20
-
-// leastWait returns how long an event that has failed because of f waits at least, because the API has asked for
-// it or for the sake of others. random says that the API fails at random. since is when the event has failed
-// before, or when its first attempt began.
-func (t *httpTransport) leastWait(w *worker, f *retry.Failure, random bool, since time.Time) time.Duration {
-	least, doubts := t.scopes.Doubts(w.kindOf())
-	switch {
-	case w.closing && t.share.Senders == 1 && t.settled.After(since):
-		return max(f.RetryAfter, closeShare*f.Took)
-	case !w.closing && doubts && !random:
-		return max(f.RetryAfter, least+t.backoff.Delay(0))
-	}
-	return f.RetryAfter
-}
-
-// wait returns how long an event that has failed waits. random says that the API fails at random.
-func (t *httpTransport) wait(a *retry.Attempts, w *worker, suspect, random bool) time.Duration {
-	step := max(int(a.Strikes)-1, min(int(a.Failures)-1, 3))
-	own := retry.Backoff{Base: t.backoff.Base, Max: longestWait * t.backoff.Max}
-	switch {
-	case w.closing || random:
-		return t.backoff.Delay(min(step, 1))
-	case suspect:
-		own.Low = 0.5
-	case w.admission.IsProbe():
-		return 0 // it waits for the breaker
-	}
-	return own.Delay(step)
 }

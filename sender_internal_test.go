@@ -123,3 +123,35 @@ func TestAnInterruptionDoesNotEndTheNextAttempt(t *testing.T) {
 	interrupt() // before the sender has noted the end of the attempt
 	assert.NoError(t, p.attempts.Begin(t.Context()).Err())
 }
+
+// An event that fails slowly leaves most of the only sender's time to events that are accepted.
+func TestAnEventThatFailsSlowlyWaitsForTheOnlySender(t *testing.T) {
+	const took = 800 * time.Millisecond
+	for name, row := range map[string]struct {
+		senders  int
+		accepted bool // another one, since the event failed
+		closing  bool
+		waits    bool
+	}{
+		"one sender":                             {1, true, false, true},
+		"one sender, and no other is accepted":   {1, false, false, false},
+		"one sender while the tracker closes":    {1, true, true, true},
+		"several senders, which others may have": {2, true, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inPicking(t, func(t *testing.T, p *picking) {
+				p.share.Senders = row.senders
+				since := time.Now()
+				time.Sleep(time.Millisecond)
+				if row.accepted {
+					p.scopes.Accept(retry.Kind{Name: 1}, retry.Admission{Began: since}, time.Now())
+					p.settled = time.Now()
+				}
+				r, _ := named("x")
+				w := &worker{one: [1]Record{r}, closing: row.closing}
+				wait := p.leastWait(w, &retry.Failure{Took: took}, false, since)
+				assert.Equal(t, row.waits, wait >= 4*took)
+			})
+		})
+	}
+}

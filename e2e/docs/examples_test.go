@@ -64,6 +64,9 @@ func TestREADMEShowsWhatTheShopPrints(t *testing.T) {
 		if line == "" || strings.HasPrefix(line, "It closes in ") || strings.HasPrefix(line, "delivered ") {
 			continue // depends on -for
 		}
+		if strings.HasPrefix(line, "go: downloading ") {
+			continue // the module cache is empty
+		}
 		lines++
 		assert.True(t, strings.Contains(readme, "\n    "+line), "README.md lacks: %s", line)
 	}

@@ -87,6 +87,7 @@ func (b *breaker) isIdle() bool { return !b.fails() && b.longest == 0 }
 // Failure is a failed attempt.
 type Failure struct {
 	First      bool          // no attempt of the event has failed before
+	Alone      bool          // so many have that it may be the only event of its kind that fails
 	Class      Class         // of the answer
 	NoAPI      bool          // it is not about the event: there was no answer, or not the API's
 	Limits     bool          // the answer shows that the API bounds the rate

@@ -87,6 +87,19 @@ type pile[T any] struct {
 	accepted   time.Time    // when the kind last accepted an event
 }
 
+// has reports whether an event of the group may be sent.
+func (g *group[T]) has(p Pick, now time.Time) bool {
+	if g.paced != (p == Turn) {
+		return false
+	}
+	for _, o := range g.piles {
+		if o.has(p, g.due, now) {
+			return true
+		}
+	}
+	return false
+}
+
 // candidate returns the next event to probe with, if one may be sent. The kinds take turns, because one
 // may be accepted although all others fail. Every second time it is the kind that accepted an event last: it
 // probably accepts one again when an outage is over, unless its event has failed often. While probes are frequent, an
@@ -94,7 +107,7 @@ type pile[T any] struct {
 func (g *group[T]) candidate(p Pick, now time.Time) *heldEvent[T] {
 	var next, last *pile[T]
 	for _, o := range g.piles {
-		if o.at(g.due).After(now) || p == Early && len(o.fresh.events) == 0 {
+		if !o.has(p, g.due, now) {
 			continue
 		}
 		if !g.due.Last.IsZero() && o.hasArrived(g.due.Last) {
@@ -131,15 +144,24 @@ func (g *group[T]) at() time.Time {
 	return at
 }
 
+// has reports whether an event of the pile may be sent.
+func (p *pile[T]) has(pick Pick, group Due, now time.Time) bool {
+	return !p.at(group).After(now) && (pick != Early || len(p.fresh.events) > 0)
+}
+
 // hasArrived reports whether an event has arrived after a time.
 func (p *pile[T]) hasArrived(since time.Time) bool {
 	e := p.fresh.newest()
 	return e != nil && e.failed.After(since)
 }
 
-// mayPass reports whether the next event of the pile has not failed often.
+// mayPass reports whether the next event of the pile has not failed often. Attempts that take long count more.
 func (p *pile[T]) mayPass() bool {
-	return len(p.fresh.events) > 0 || p.again.first().Failed <= oftenFailed
+	if len(p.fresh.events) > 0 {
+		return true
+	}
+	e := p.again.first()
+	return e.Failed*(1+int(e.Took/time.Second)) <= oftenFailed
 }
 
 // oftenFailed is how many failed attempts an event has in an outage of two minutes, if its kind is preferred.

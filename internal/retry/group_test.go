@@ -167,3 +167,64 @@ func TestAKindWhoseEventFailsOftenHasNoMoreProbesThanOthers(t *testing.T) {
 		assert.InDelta(t, most, last, 2, "%d failed attempts", failed)
 	}
 }
+
+// The breaker that has had no probe for longest has the next one.
+func TestOpenBreakersTakeTurns(t *testing.T) {
+	t.Parallel()
+	h := NewHeld[string](func() {})
+	t.Cleanup(h.Stop)
+	now := time.Unix(1_000_000, 0)
+	block := func(name uint64) Block {
+		due := Due{Next: now, Early: now, New: now, began: now.Add(-time.Duration(name) * time.Second)}
+		return Block{at: kindLevel, kind: Kind{Name: name}, due: due}
+	}
+	for _, name := range []uint64{2, 3, 1} {
+		for range 2 {
+			h.Add(event(string(rune('0'+name)), 0), block(name), now)
+		}
+	}
+	var sent strings.Builder
+	for range 6 {
+		e, ok := h.Take(Probe, now)
+		assert.True(t, ok)
+		sent.WriteString(e.Value)
+		next := block(uint64(e.Value[0] - '0'))
+		next.due.began = now
+		now = now.Add(time.Second)
+		h.SetDue(next, now)
+	}
+	assert.Equal(t, "321321", sent.String())
+}
+
+// Every second probe is of the kind that was accepted last, unless its event has failed often, or for long.
+func TestAKindWhoseEventTakesLongIsNotPreferred(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]int{0: 4, 10 * time.Second: 2} {
+		h := NewHeld[string](func() {})
+		t.Cleanup(h.Stop)
+		now := time.Unix(1_000_000, 0)
+		block := func(k Kind) Block {
+			b := Block{at: apiLevel, kind: k, due: Due{Next: now}}
+			if k.Name == 1 {
+				b.accepted = now
+			}
+			return b
+		}
+		for name := range uint64(5) {
+			e := event("", 0)
+			e.Kind, e.Failed, e.Took = Kind{Name: name}, 1, took
+			h.Add(e, block(e.Kind), now)
+		}
+		preferred := 0
+		for range 9 {
+			e, ok := h.Take(Probe, now)
+			assert.True(t, ok)
+			if e.Kind.Name == 1 {
+				preferred++
+			}
+			h.Return(e, block(e.Kind), now)
+		}
+		assert.LessOrEqual(t, preferred, want+1)
+		assert.GreaterOrEqual(t, preferred, want-1)
+	}
+}

@@ -52,6 +52,7 @@ type Event[T any] struct {
 	AtClose bool // its last attempt was while the tracker was closing
 	Value   T
 	Failed  int           // how many attempts
+	Took    time.Duration // of the last attempt
 	Wait    time.Duration // until the next attempt
 	Err     error         // of the last attempt
 }
@@ -279,17 +280,18 @@ func (h *Held[T]) find(p Pick, now time.Time) *heldEvent[T] {
 	return h.untried()
 }
 
-// probe returns an event of a group that may be sent.
+// probe returns an event that may be sent, of the group of which none was sent for longest.
 func (h *Held[T]) probe(p Pick, now time.Time) *heldEvent[T] {
-	for _, g := range h.groups.of { // in random order, which is fair
-		if g.paced != (p == Turn) {
-			continue
-		}
-		if e := g.candidate(p, now); e != nil {
-			return e
+	var next *group[T]
+	for _, g := range h.groups.of {
+		if g.has(p, now) && (next == nil || g.due.began.Before(next.due.began)) {
+			next = g
 		}
 	}
-	return nil
+	if next == nil {
+		return nil
+	}
+	return next.candidate(p, now)
 }
 
 // untried returns an event that was never sent, or one that has failed and has had no attempt since the

@@ -76,14 +76,20 @@ type Due struct {
 	Since time.Time // when an event was last sent that was the newest one
 	Last  time.Time // while probes are frequent, when the last one began; else zero
 
+	began     time.Time // when an event was last sent while the breaker was open, or when it opened
 	notBefore time.Time
+	one       bool // only one event has failed, as far as is known
 }
 
 // of returns when events of a kind may be sent. asked is the time that the API has named for that kind: the
-// time that it has named for another one may be later.
+// time that it has named for another one may be later. If only one event has failed, the API has asked it to wait, and not
+// those that were never sent.
 func (d Due) of(asked time.Time) Due {
 	until := earlier(d.notBefore, asked)
-	d.Next, d.Early, d.New = later(d.Next, until), later(d.Early, until), later(d.New, until)
+	d.Next = later(d.Next, until)
+	if !d.one {
+		d.Early, d.New = later(d.Early, until), later(d.New, until)
+	}
 	return d
 }
 
@@ -96,7 +102,7 @@ func (p probes) due(fewFailed bool, gap time.Duration) (d Due) {
 	if p.inFlight > 0 {
 		d.Next = never
 	}
-	d.Early, d.New, d.Since, d.notBefore = d.Next, d.Next, p.newest, p.notBefore
+	d.Early, d.New, d.Since, d.began, d.notBefore = d.Next, d.Next, p.newest, p.last, p.notBefore
 	if p.step < quickSteps {
 		d.Last = p.last
 	}

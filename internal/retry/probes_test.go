@@ -105,3 +105,26 @@ func TestEventsThatWereNeverSentAreTriedEarlyWhileFewHaveFailed(t *testing.T) {
 		})
 	}
 }
+
+// The API has asked an event to wait. While no other has failed, those that were never sent are tried.
+func TestARetryAfterOfOneEventHoldsItAlone(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	again := Failure{RetryAfter: time.Minute}
+	first := again
+	first.First = true
+	assert.True(t, w.try(k, &first))
+	for range 4 {
+		w.pass(time.Minute)
+		w.Fail(k, Admission{Began: w.now}, &again, w.now)
+	}
+	assert.Equal(t, kindOpen, w.states(k))
+	w.pass(time.Second)
+	_, ok := w.Admit(k, Sent, w.now)
+	assert.False(t, ok, "the one that failed")
+	assert.True(t, w.try(k, &first), "another one")
+	w.pass(time.Second)
+	assert.False(t, w.try(k, nil), "two have failed")
+	w.pass(time.Minute)
+	assert.True(t, w.try(k, nil))
+}

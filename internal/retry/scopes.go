@@ -45,6 +45,9 @@ type Admission struct {
 // IsProbe reports whether the event is sent as a probe.
 func (p *Admission) IsProbe() bool { return p.probe != noLevel }
 
+// IsWide reports whether the event is a probe of its site or of the API.
+func (p *Admission) IsWide() bool { return p.probe > kindLevel }
+
 type level uint8
 
 const (
@@ -150,9 +153,11 @@ func (s *Scopes) due(b *breaker, k Kind) Due {
 		if site := s.sites[s.siteOf(k)]; site != nil { // otherwise nothing was sent for long
 			next = later(site.pace.next, s.slot)
 		}
-		return Due{Next: next, Early: next, New: next}
+		return Due{Next: next, Early: next, New: next, began: b.last}
 	}
-	return b.due(b.fresh <= fewFailures, s.waits.Retry.Base)
+	due := b.due(b.fresh <= fewFailures, s.waits.Retry.Base)
+	due.one = b.fresh <= 1
+	return due
 }
 
 // Age is how much is known about how new an event is.
@@ -184,6 +189,7 @@ func (s *Scopes) Admit(k Kind, age Age, now time.Time) (a Admission, ok bool) {
 		_, site := s.ensure(k, now)
 		site.pace = site.pace.begins(s.slot, now)
 		s.slot = next(s.slot, now, s.everyPaced(now)/4*3)
+		b.last = now
 		return a, true
 	}
 	a.probe, a.since = at, b.since
@@ -334,7 +340,7 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 			kind.refused = now
 		}
 	}
-	if limited {
+	if limited && !f.Alone {
 		kind.over = min(kind.over, fewFailures) + 1
 	}
 	count := func(b *breaker, child uint64) {

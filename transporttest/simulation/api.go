@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -69,6 +70,7 @@ type attempt struct {
 	result   result
 	status   int      // of an answer that was read
 	words    []string // an error about the attempt has one of these; nil if it succeeded
+	misread  bool     // the client read bytes that followed another answer as its answer
 }
 
 type result uint8
@@ -129,8 +131,8 @@ func (a *api) expect(e event) *history {
 	return h
 }
 
-// begin records a request for an event and decides on it.
-func (a *api) begin(id, body string) (*exchange, error) {
+// eventOf returns the event that a body is of. The caller holds the lock.
+func (a *api) eventOf(body string) (*history, error) {
 	var sent struct {
 		Props struct {
 			N    *int
@@ -144,13 +146,40 @@ func (a *api) begin(id, body string) (*exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	n := *sent.Props.N
 	if n >= len(a.events) || a.events[n] == nil || a.events[n].fate != f {
 		return nil, fmt.Errorf("an event that was never tracked: %s", body)
 	}
-	h, now := a.events[n], a.now()
+	return a.events[n], nil
+}
+
+// addMisread records a request that was sent at a time and is not handled: the client has just read a 408 as the
+// answer to it.
+func (a *api) addMisread(id, body string, sent time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h, err := a.eventOf(body)
+	if err != nil {
+		return err
+	}
+	a.compare(h, id, body)
+	now := a.now()
+	h.attempts = append(h.attempts, attempt{
+		from: now - time.Since(sent), to: now, result: answered, status: http.StatusRequestTimeout, words: []string{"answered 408"}, misread: true,
+	})
+	a.add(h.n, "POST #%d, attempt %d: reads the bytes after another answer", h.n, len(h.attempts))
+	return nil
+}
+
+// begin records a request for an event and decides on it.
+func (a *api) begin(id, body string) (*exchange, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h, err := a.eventOf(body)
+	if err != nil {
+		return nil, err
+	}
+	now := a.now()
 	a.compare(h, id, body)
 	x := &exchange{h: h, n: len(h.attempts), reply: a.decide(h, now)}
 	if len(a.requests) == flood {
@@ -160,7 +189,7 @@ func (a *api) begin(id, body string) (*exchange, error) {
 		x.reply = reply{after: -1}
 	}
 	h.attempts = append(h.attempts, attempt{from: now})
-	a.requests = append(a.requests, request{at: now, event: n})
+	a.requests = append(a.requests, request{at: now, event: h.n})
 	a.inFlight++
 	a.peak = max(a.peak, a.inFlight)
 	return x, nil

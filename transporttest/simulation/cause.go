@@ -109,14 +109,10 @@ func (r *run) lastCause() (c cause) {
 	return r.unseen(c)
 }
 
-// unseen adds failures on a wire that the API cannot attribute: refused connections, and a 408
-// on a connection that the API is about to close.
+// unseen adds failures on a wire that the API cannot attribute: refused connections.
 func (r *run) unseen(c cause) cause {
 	if n := len(r.refusals); n > 0 && r.refusals[n-1] >= c.at {
 		c.also = append(c.also, "refused")
-	}
-	if slices.Contains(r.kinds, Unsolicited) {
-		c.also = append(c.also, "answered 408", "no answer in")
 	}
 	for _, h := range r.events {
 		if h == nil || len(h.attempts) == 0 {

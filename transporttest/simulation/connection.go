@@ -75,8 +75,28 @@ func (a *api) serve(conn *pipe) {
 			return
 		}
 		if !a.respond(conn, x) {
+			if x.act == unsolicited {
+				a.misread(conn, in)
+			}
 			return
 		}
+	}
+}
+
+// misread records a request that has arrived since the answer before it. The client reads the bytes that
+// followed that answer as the answer to it.
+func (a *api) misread(conn *pipe, in *bufio.Reader) {
+	_ = conn.SetReadDeadline(time.Now())
+	r, err := http.ReadRequest(in)
+	if err != nil {
+		return // there is none
+	}
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = a.addMisread(r.Header.Get("Idempotency-Key"), string(body), conn.in.lastWrite())
+	}
+	if err != nil {
+		a.fault("request", none, "%v", err)
 	}
 }
 

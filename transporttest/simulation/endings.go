@@ -47,9 +47,14 @@ func (r *run) endings() (all []ending) {
 	slices.SortStableFunc(all, func(a, b ending) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), compareBool(a.instant(), b.instant()), compareBool(b.settles, a.settles)) // the library may see them so
 	})
-	step, failed := r.config.BackoffMax, make(map[[2]int]failures)
+	step, failed, refusals := r.config.BackoffMax, make(map[[2]int]failures), r.refusals
 	for i := range all {
 		e := &all[i]
+		for len(refusals) > 0 && refusals[0] <= e.at { // of attempts that the API cannot attribute to events
+			f := failed[[2]int{0, 0}]
+			f.failed++
+			failed[[2]int{0, 0}], refusals = f, refusals[1:]
+		}
 		r.countFailures(failed, e)
 		switch {
 		case e.settles:

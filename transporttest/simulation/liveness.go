@@ -16,14 +16,9 @@ import (
 //	+ longest attempt  its own, twice if the first was interrupted
 //	+ its turn         see turn
 //
-// An event that fails while this one waits may open the circuit breaker: see setback. Where the
-// API sends unsolicited bytes, one BackoffMax is added: attempts fail on a connection that the
-// API is about to close, and the model does not see them.
+// An event that fails while this one waits may open the circuit breaker: see setback.
 func (r *run) bound(l load) time.Duration {
 	c := &r.config
-	if slices.Contains(r.kinds, Unsolicited) {
-		l.turn += c.BackoffMax
-	}
 	return l.batch + c.BackoffMin + l.attempt + l.own + l.turn + moment + r.options.Slack
 }
 
@@ -155,11 +150,8 @@ func (r *run) hasSenderBeside(e ending, all []ending) bool {
 }
 
 // mayHaveFailed reports whether an attempt of h may have failed without the API's knowledge: a
-// refused connection, or unsolicited bytes read as the answer. Both happen only on a wire.
+// refused connection. That happens only on a wire.
 func (r *run) mayHaveFailed(h *history, by time.Duration) bool {
-	if slices.Contains(r.kinds, Unsolicited) {
-		return true
-	}
 	i, _ := slices.BinarySearch(r.refusals, h.tracked)
 	return i < len(r.refusals) && r.refusals[i] <= by
 }
@@ -191,6 +183,14 @@ func (r *run) recovery(o *spell, all []ending) time.Duration {
 	return wait + r.maxLag()
 }
 
+// waitOf returns how long an event waits at most after an attempt that failed through no fault of its own.
+func (r *run) waitOf(n int) time.Duration {
+	return max(doubt, min(r.config.BackoffMin<<n, longestWait*r.config.BackoffMax)) + r.config.BackoffMin
+}
+
+// longestWait is the longest wait of an event that keeps failing, in units of BackoffMax.
+const longestWait = 20
+
 // doubt is how long an event waits at least that has failed in a row of others.
 const doubt = 2 * time.Second
 
@@ -217,6 +217,11 @@ func (r *run) due(h *history, all attempts) (at time.Duration, l load) {
 			o := &r.outages[i]
 			if works := o.to + r.recovery(o, all.ended); o.from <= at && works > from {
 				from, healthy, moved = works, max(o.to, h.tracked), true
+			}
+		}
+		for n, a := range h.attempts {
+			if works := a.to + r.waitOf(n); a.misread && a.from <= at && works > from {
+				from, healthy, moved = works, a.to, true
 			}
 		}
 		if !moved {
@@ -341,7 +346,7 @@ func (r *run) checkLiveness(until time.Duration) {
 // may delay it until a time: only events of other kinds fail, whether the API accepts any of them or not,
 // and no attempt of its kind has failed since one of its kind was settled.
 func (r *run) isApart(h *history, until time.Duration) bool {
-	if r.mayFail(h.kind) || len(r.refusals) > 0 || slices.Contains(r.kinds, Unsolicited) {
+	if r.mayFail(h.kind) || len(r.refusals) > 0 {
 		return false
 	}
 	if i := len(r.outages) - 1; i >= 0 && r.outages[i].to >= h.tracked {

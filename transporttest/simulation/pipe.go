@@ -84,7 +84,8 @@ func (p *pipe) RemoteAddr() net.Addr { return p.LocalAddr() }
 type stream struct {
 	mu       sync.Mutex
 	buf      []byte
-	err      error // why no more bytes follow buf
+	wrote    time.Time // when bytes were last added to buf
+	err      error     // why no more bytes follow buf
 	deadline time.Time
 	change   chan struct{} // closed and replaced at every change
 }
@@ -103,8 +104,15 @@ func (s *stream) write(b []byte) (int, error) {
 		return 0, syscall.EPIPE
 	}
 	s.buf = append(s.buf, b...)
+	s.wrote = time.Now()
 	s.signal()
 	return len(b), nil
+}
+
+func (s *stream) lastWrite() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wrote
 }
 
 // end keeps the first error. The reader gets the remaining bytes only before io.EOF.
