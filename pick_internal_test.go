@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/wire"
@@ -147,16 +148,57 @@ func TestProbesAndSuspectsTakeTurnsInABacklog(t *testing.T) {
 	})
 }
 
+// limit shows that the API bounds the rate of a kind.
+func (p *picking) limit(name string) {
+	_, limited := named(name)
+	pass := retry.Admission{Began: time.Now()}
+	p.scopes.Fail(limited, pass, &retry.Failure{First: true, Limits: true}, time.Now())
+	p.scopes.Recovered(limited, time.Now())
+	p.scopes.Accept(limited, pass, time.Now())
+	for range 6 {
+		p.scopes.Fail(limited, pass, &retry.Failure{First: true, Limits: true}, time.Now())
+	}
+}
+
+// An event that arrives is sent after older ones of its kind.
+func TestEventsOfALimitedKindKeepTheirOrder(t *testing.T) {
+	inPicking(t, func(t *testing.T, p *picking) {
+		p.limit("limited")
+		for range 3 {
+			p.hold("limited", retry.Event[*Record]{Fresh: true})
+		}
+		p.wait("limited", 3)
+		var ids []string
+		for range 6 {
+			time.Sleep(time.Second)
+			w := &worker{}
+			require.Equal(t, "limited", p.take(w))
+			ids = append(ids, w.one[0].ID.String())
+		}
+		assert.IsIncreasing(t, ids)
+	})
+}
+
+// Probes that have been sent in the meantime do not keep another one from its turn.
+func TestAnEventThatIsNotAdmittedYieldsItsTurn(t *testing.T) {
+	inPicking(t, func(t *testing.T, p *picking) {
+		for _, name := range letters(20) {
+			p.open(name, 5)
+			p.hold(name, retry.Event[*Record]{})
+		}
+		time.Sleep(20 * time.Second)
+		for _, name := range letters(20)[1:] {
+			_, kind := named(name)
+			_, ok := p.scopes.Admit(kind, retry.Sent, time.Now())
+			require.True(t, ok)
+		}
+		assert.Equal(t, "a", p.take(&worker{}))
+	})
+}
+
 func TestEventsOfALimitedKindGetTheirTurnsInABacklog(t *testing.T) {
 	inPicking(t, func(t *testing.T, p *picking) {
-		_, limited := named("limited")
-		pass := retry.Admission{Began: time.Now()}
-		p.scopes.Fail(limited, pass, &retry.Failure{First: true, Limits: true}, time.Now())
-		p.scopes.Recovered(limited, time.Now())
-		p.scopes.Accept(limited, pass, time.Now())
-		for range 6 {
-			p.scopes.Fail(limited, pass, &retry.Failure{First: true, Limits: true}, time.Now())
-		}
+		p.limit("limited")
 		p.wait("good", 1000)
 		for range 20 {
 			p.hold("limited", retry.Event[*Record]{Fresh: true})
