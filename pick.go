@@ -26,13 +26,14 @@ func (t *httpTransport) pick(src *Source, w *worker) (ok bool) {
 	if w.closing {
 		w.one[0].attempts.AtClose = true
 	}
-	if ok {
-		t.picks++
+	if !ok {
+		return false
 	}
-	if ok && w.doubtful {
+	t.picks++
+	if w.doubtful {
 		t.share.Begin()
 	}
-	return ok
+	return true
 }
 
 // pickClosing takes an event while the tracker closes: those that have had no attempt since it began come
