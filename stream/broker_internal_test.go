@@ -59,7 +59,7 @@ func (b *broker) change(f func()) {
 
 // Stream implements a method of jetstream.JetStream.
 func (b *broker) Stream(_ context.Context, name string) (jetstream.Stream, error) {
-	return &simulatedStream{name: name}, nil
+	return &simulatedStream{name: name, broker: b}, nil
 }
 
 // CreateOrUpdateConsumer implements a method of jetstream.JetStream.
@@ -76,14 +76,29 @@ func (b *broker) PublishMsg(context.Context, *nats.Msg, ...jetstream.PublishOpt)
 type simulatedStream struct {
 	jetstream.Stream // nil
 	name             string
+	broker           *broker
 }
 
 func (s *simulatedStream) CachedInfo() *jetstream.StreamInfo {
 	cfg := Config{}.withDefaults(nil)
 	if s.name == cfg.Name {
-		return &jetstream.StreamInfo{Config: cfg.wanted()}
+		s.broker.mu.Lock()
+		defer s.broker.mu.Unlock()
+		return &jetstream.StreamInfo{Config: cfg.wanted(), State: jetstream.StreamState{LastSeq: s.broker.last}}
 	}
 	return &jetstream.StreamInfo{Config: cfg.wantedRejected()}
+}
+
+// GetMsg implements a method of jetstream.Stream.
+func (s *simulatedStream) GetMsg(_ context.Context, seq uint64, _ ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	s.broker.mu.Lock()
+	defer s.broker.mu.Unlock()
+	for _, m := range s.broker.messages {
+		if m.seq == seq {
+			return &jetstream.RawStreamMsg{Sequence: seq, Data: m.rec.Body}, nil
+		}
+	}
+	return nil, jetstream.ErrMsgNotFound
 }
 
 type simulatedConsumer struct {

@@ -11,7 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/retry"
 	"github.com/footfall-dev/footfall/internal/window"
+	"github.com/footfall-dev/footfall/internal/wire"
 )
 
 // feed is the footfall.Store of a relay: the messages that it has taken. Messages are
@@ -30,6 +32,8 @@ type feed struct {
 	rejected []*item
 	stuck    bool   // rejected events cannot be moved
 	pending  uint64 // messages that no relay had when the last one was delivered
+	last     uint64 // position of the newest message that was delivered, of the stream born then
+	born     int64
 	closed   bool
 	ended    bool // no more messages are put
 	stats    Stats
@@ -98,6 +102,24 @@ func (f *feed) makeRoom(least int, out bool) (free int) {
 		f.handBack(r.ID, later)
 	}
 	return free
+}
+
+// newest returns the position of the newest message that was delivered.
+func (f *feed) newest() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+// kinds returns the kinds of the events that the relay holds.
+func (f *feed) kinds() map[retry.Kind]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kinds := make(map[retry.Kind]bool)
+	for _, it := range f.items {
+		kinds[retry.NewKind(wire.SiteAndName(it.rec.Body))] = true
+	}
+	return kinds
 }
 
 // unmoved takes the last rejected event, if rejected events cannot be moved.
@@ -190,7 +212,10 @@ func (f *feed) add(m jetstream.Msg, from origin) bool {
 	var at time.Time
 	if meta, err := m.Metadata(); err == nil {
 		at = meta.Timestamp
-		f.pending = meta.NumPending
+		if f.born != from.born {
+			f.born, f.last = from.born, 0
+		}
+		f.pending, f.last = meta.NumPending, max(f.last, meta.Sequence.Stream)
 		if meta.NumDelivered > 1 {
 			f.stats.Redelivered++
 		}

@@ -88,7 +88,7 @@ func (r *Relay) fetchSome(ctx context.Context, from *consumer) error {
 		limit = max(1, min(limit, int(r.cfg.Rate*r.cfg.AckWait.Seconds()/4)))
 	}
 	least := max(1, min(256, r.cfg.MaxHeld/4, limit))
-	n := min(r.fetchable(least), limit)
+	n := min(r.fetchable(ctx, least), limit)
 	if n == 0 {
 		select {
 		case <-r.feed.changed:
@@ -122,23 +122,17 @@ func (r *Relay) fetchSome(ctx context.Context, from *consumer) error {
 
 // fetchable returns how many messages to fetch now, or 0. If there is little room, and none of the
 // messages that the relay holds can be sent, others in the stream may be accepted, so fetchable makes
-// room for them. While the API accepts nothing it does so once in AckWait, because others are
-// probably not accepted either.
-func (r *Relay) fetchable(least int) int {
+// room for them: while the API accepts nothing, only if there are others, because the same are probably not accepted either.
+func (r *Relay) fetchable(ctx context.Context, least int) int {
 	free, stuck := r.feed.room()
-	switch {
+	switch out := r.isOut(); {
 	case free >= least:
 		return free
-	case !stuck:
+	case !stuck, out && !r.seesOthers(ctx):
 		return 0
-	case r.isOut():
-		if time.Since(r.looked) < r.cfg.AckWait {
-			return 0
-		}
-		r.looked = time.Now()
-		return r.feed.makeRoom(least, true)
+	default:
+		return r.feed.makeRoom(least, out)
 	}
-	return r.feed.makeRoom(least, false)
 }
 
 // errSilent is the error of a server that does not even say that there are no messages. Fetch

@@ -34,7 +34,7 @@ func (s *slow) PublishMsg(_ context.Context, m *nats.Msg, _ ...jetstream.Publish
 }
 
 func (s *slow) Stream(_ context.Context, name string) (jetstream.Stream, error) {
-	return &simulatedStream{name: name}, nil
+	return &simulatedStream{name: name, broker: new(broker)}, nil
 }
 
 // rejecting returns a relay that holds n rejected events.

@@ -88,8 +88,8 @@ type Relay struct {
 	limit   *rate.Limiter // nil without a bound
 	runs    atomic.Bool
 	trouble atomic.Pointer[error] // why the last fetch did not reach the consumer
-	looked  time.Time             // when fetch last looked for others in the stream
-	hurried context.Context       // ends with a call to HandBack
+	search  search
+	hurried context.Context // ends with a call to HandBack
 	hurry   context.CancelFunc
 
 	saidRejected atomic.Bool
@@ -141,6 +141,7 @@ func newRelay(link *link, cfg RelayConfig) *Relay {
 	r := &Relay{cfg: cfg, link: link, feed: newFeed(link, cfg.MaxHeld, cfg.AckWait)}
 	r.hurried, r.hurry = context.WithCancel(context.Background())
 	r.trouble.Store(&errNotYet)
+	r.search.returned = time.Now()
 	if cfg.Rate > 0 {
 		r.limit = rate.NewLimiter(rate.Limit(cfg.Rate), 1)
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,30 +180,6 @@ func TestStopEndsInTimeWhenTheAPIHangs(t *testing.T) {
 	assert.Less(t, time.Since(began), 4*time.Second)
 	relay(t, next, cfg, stream.RelayConfig{AckWait: time.Hour})
 	arrive(t, next, 5)
-}
-
-func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
-	t.Parallel()
-	s, api := startServer(t), footfalltest.NewAPI(t)
-	cfg := single(s.ClientURL())
-	tr := open(t, quick(&footfalltest.Log{}), cfg)
-	for range 40 {
-		require.NoError(t, tr.Track(t.Context(), "poison"))
-	}
-	require.NoError(t, flushWithin(tr, patience))
-	publish(t, tr, 500)
-	var healed atomic.Bool
-	api.Always(func(a *footfalltest.API, w http.ResponseWriter, r *http.Request, e footfalltest.Event) {
-		if e.Name == "poison" && !healed.Load() {
-			footfalltest.Status(500)(a, w, r, e)
-			return
-		}
-		footfalltest.Accept()(a, w, r, e)
-	})
-	relay(t, api, cfg, stream.RelayConfig{MaxHeld: 32, AckWait: 3 * time.Second}) // fewer than fail
-	require.Eventually(t, func() bool { return len(api.Events()) >= 500 }, patience, 5*time.Millisecond)
-	healed.Store(true)
-	arrive(t, api, 540)
 }
 
 func TestRateBoundsDeliveries(t *testing.T) {
