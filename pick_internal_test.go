@@ -179,6 +179,24 @@ func TestEventsOfALimitedKindKeepTheirOrder(t *testing.T) {
 	})
 }
 
+// Events of limited kinds of a site share its rate.
+func TestLimitedKindsTakeTurns(t *testing.T) {
+	inPicking(t, func(t *testing.T, p *picking) {
+		for _, name := range letters(4) {
+			p.limit(name)
+			for range 5 {
+				p.hold(name, retry.Event[*Record]{Fresh: true})
+			}
+		}
+		turns := make(map[string]int)
+		for range 12 {
+			time.Sleep(time.Second)
+			turns[p.take(&worker{})]++
+		}
+		assert.Equal(t, map[string]int{"a": 3, "b": 3, "c": 3, "d": 3}, turns)
+	})
+}
+
 // Probes that have been sent in the meantime do not keep another one from its turn.
 func TestAnEventThatIsNotAdmittedYieldsItsTurn(t *testing.T) {
 	inPicking(t, func(t *testing.T, p *picking) {
@@ -265,9 +283,12 @@ func TestProbesAndSuspectsTakeTurnsInOneSender(t *testing.T) {
 // The only sender is for events that the API would accept. In an outage there are none.
 func TestAProbeInAnOutageTakesNoTimeFromOthers(t *testing.T) {
 	for name, row := range map[string]struct {
-		probe bool
-		want  bool // there is time for another doubtful event at once
-	}{"of the API": {true, true}, "of a kind": {false, false}} {
+		probe   bool
+		accepts bool // another event, before the probe begins
+		want    bool // there is time for another doubtful event at once
+	}{
+		"of the API": {probe: true, want: true}, "of the API, which accepts others": {probe: true, accepts: true}, "of a kind": {},
+	} {
 		t.Run(name, func(t *testing.T) {
 			inPicking(t, func(t *testing.T, p *picking) {
 				p.share.Senders = 1
@@ -284,6 +305,10 @@ func TestAProbeInAnOutageTakesNoTimeFromOthers(t *testing.T) {
 				w := &worker{}
 				assert.Equal(t, "a", p.take(w))
 				assert.Equal(t, row.probe, w.admission.IsWide())
+				if row.accepts {
+					_, kind := named("good")
+					p.scopes.Accept(kind, retry.Admission{Began: time.Now()}, time.Now())
+				}
 				time.Sleep(5 * time.Second)
 				p.pool.BeginAttempt(&w.sender, false, false, w.admission.Began)
 				p.ended(w, false, time.Now())

@@ -155,3 +155,39 @@ func TestAnEventThatFailsSlowlyWaitsForTheOnlySender(t *testing.T) {
 		})
 	}
 }
+
+// An event that always gets 429 does not pace its kind, and the breakers know how long its attempts took.
+func TestAnswersToOneEventDoNotPaceItsKind(t *testing.T) {
+	inPicking(t, func(t *testing.T, p *picking) {
+		r, kind := named("x")
+		pass := retry.Admission{Began: time.Now()}
+		refused := &ending{verdict: wire.Later, status: http.StatusTooManyRequests, err: errors.New("429")}
+		refuse := func(r Record) (last retry.Event[*Record]) {
+			w := &worker{one: [1]Record{r}, admission: retry.Admission{Began: time.Now()}}
+			p.pool.BeginAttempt(&w.sender, false, false, time.Now())
+			time.Sleep(10 * time.Millisecond)
+			p.fail(p.src, w, refused)
+			for _, from := range []retry.Pick{retry.Retry, retry.Suspect, retry.Turn, retry.Probe} {
+				if e, ok := p.src.held.Take(from, time.Now().Add(time.Hour)); ok {
+					last = e
+				}
+			}
+			return last
+		}
+		p.scopes.Fail(kind, pass, &retry.Failure{First: true, Limits: true}, time.Now())
+		p.scopes.Recovered(kind, time.Now())
+		for range 9 {
+			p.scopes.Accept(retry.Kind{Name: 1}, pass, time.Now())
+			e := refuse(r)
+			require.NotNil(t, e.Value)
+			assert.Equal(t, 10*time.Millisecond, e.Took)
+			r = *e.Value
+		}
+		assert.False(t, p.scopes.BlockOf(kind).IsPaced())
+		for range aloneAfter {
+			other, _ := named("x")
+			refuse(other)
+		}
+		assert.True(t, p.scopes.BlockOf(kind).IsPaced())
+	})
+}

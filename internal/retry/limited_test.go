@@ -36,3 +36,27 @@ func TestAKindIsPacedForAnswersToSeveralEvents(t *testing.T) {
 		})
 	}
 }
+
+// Events of paced sites keep three quarters of the distance that would spread them evenly.
+func TestEventsOfPacedSitesAreSpread(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for site := range 2 {
+		w.fail(1, Failure{Limits: true}, kind(site, 1))
+		w.Recovered(kind(site, 1), w.now)
+		w.try(kind(site, 1), nil)
+		w.fail(fewFailures+1, Failure{Limits: true}, kind(site, 1))
+		assert.Equal(t, kindPaced, w.states(kind(site, 1)))
+	}
+	w.pass(time.Second)
+	_, ok := w.Admit(kind(0, 1), Sent, w.now)
+	assert.True(t, ok)
+	distance := w.everyPaced(w.now) / 4 * 3
+	assert.Positive(t, distance)
+	w.pass(distance - 1)
+	_, ok = w.Admit(kind(1, 1), Sent, w.now)
+	assert.False(t, ok)
+	w.pass(1)
+	_, ok = w.Admit(kind(1, 1), Sent, w.now)
+	assert.True(t, ok)
+}
