@@ -394,9 +394,11 @@ var (
 	_ queue.Delayed = delayed{}
 )
 
+// newRecord returns the Record of an event. If the memory of the event has a fault, its Body cannot be read either.
 func newRecord(ref queue.Ref) Record {
-	key, body := envelope.Split(ref.Body())
-	return Record{ID: EventID(ref.ID()), Key: key, Body: body, ref: ref}
+	r := Record{ID: EventID(ref.ID()), Body: ref.Body(), ref: ref}
+	ref.Read(func(packed []byte) { r.Key, r.Body = envelope.Split(packed) })
+	return r
 }
 
 // Waiting implements Store.
@@ -445,6 +447,7 @@ func (d delayed) Reclaim() (ref queue.Ref, ok bool) {
 }
 
 // IsBlocked implements queue.Delayed.
-func (d delayed) IsBlocked(body []byte) bool {
+func (d delayed) IsBlocked(packed []byte) bool {
+	_, body := envelope.Split(packed)
 	return d.Held.IsBlocked(retry.NewKind(wire.SiteAndName(body)))
 }

@@ -25,6 +25,7 @@ type flow struct {
 	every      time.Duration
 	begins     time.Duration
 	most       int                    // events; 0 for no limit
+	ids        bool                   // the application names the events
 	answer     func(n int) answerFunc // for the nth event; nil accepts it
 
 	tracked, delivered, refused int
@@ -103,8 +104,12 @@ func (m *mixture) track(t *testing.T, i, n int) {
 	m.mu.Lock()
 	m.due[[2]int{i, n}] = time.Now()
 	m.mu.Unlock()
+	id := ""
+	if f.ids {
+		id = fmt.Sprint(f.name, n)
+	}
 	err := m.tracker.TrackEvent(t.Context(), footfall.Event{
-		SiteID: f.site, Name: f.name,
+		ID: id, SiteID: f.site, Name: f.name,
 		Props: []footfall.Prop{footfall.P("flow", i), footfall.P("n", n)},
 	})
 	m.mu.Lock()
@@ -362,8 +367,8 @@ func TestEventsThatAreNotAcceptedDoNotFillTheQueue(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					good := &flow{name: "seen", every: 50 * time.Millisecond}
-					bad := &flow{name: "bad", site: site, every: 2 * time.Millisecond, begins: time.Second, answer: always(answerStatus(503))}
-					other := &flow{name: "worse", site: site, every: 2 * time.Millisecond, begins: time.Second, answer: always(answerStatus(503))}
+					bad := &flow{name: "bad", ids: true, site: site, every: 2 * time.Millisecond, begins: time.Second, answer: always(answerStatus(503))}
+					other := &flow{name: "worse", ids: true, site: site, every: 2 * time.Millisecond, begins: time.Second, answer: always(answerStatus(503))}
 					m := newMixture(t, []*flow{good, bad, other}, change)
 					m.run(t, time.Minute)
 					time.Sleep(time.Second)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/footfall-dev/footfall/internal/envelope"
 	"github.com/footfall-dev/footfall/internal/pattern"
 	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/queue"
@@ -250,13 +251,14 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 }
 
 // reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.
-// body is the encoded event.
-func (t *Tracker) reportRedacted(d *draft, redacted int, body []byte) {
+// packed is the encoded event.
+func (t *Tracker) reportRedacted(d *draft, redacted int, packed []byte) {
 	t.encoder.eachRedacted(d.props, func(key string) {
 		t.reporter.redacted(place{fromProp, key}, d.name, nil)
 		redacted--
 	})
 	if redacted > 0 {
+		_, body := envelope.Split(packed)
 		t.reporter.redacted(place{kind: fromPage}, d.name, body)
 	}
 }
