@@ -5,10 +5,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -227,4 +229,38 @@ func TestAFileThatIsSetAsideKeepsItsNameUntilItIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	assert.FileExists(t, aside)
 	assert.FileExists(t, c.path)
+}
+
+// A probe that fails every second would otherwise keep a transaction a second in memory.
+func TestAnEventThatWaitsDoesNotKeepItsTransactionInMemory(t *testing.T) {
+	for name, err := range map[string]error{"failed": errDisk, "not sent": nil} {
+		t.Run(name, func(t *testing.T) {
+			o, _ := newTestOwner(t, t.TempDir())
+			o.store = &store{next: 1}
+			item, body := waitFor(t, o, err)
+			runtime.GC()
+			assert.Nil(t, item.Value(), "the item of another event")
+			assert.Nil(t, body.Value(), "the body of another event")
+			assert.Len(t, o.feed.out, 1)
+			runtime.KeepAlive(o)
+		})
+	}
+}
+
+// waitFor stores two events in a transaction. Next gives back the first one and delivers the second
+// one, whose item and body it returns.
+func waitFor(t *testing.T, o *owner, err error) (other weak.Pointer[item], body weak.Pointer[byte]) {
+	t.Helper()
+	o.held = []footfall.Record{some(1, 1)[0].rec, some(2, 1)[0].rec}
+	items, ok := o.prepare(2, nil)
+	require.True(t, ok)
+	other, body = weak.Make(items[1]), weak.Make(&items[1].rec.Body[0])
+	o.feed.stored(items)
+	taken := make([]footfall.Record, 2)
+	require.Equal(t, 2, o.feed.Take(taken))
+	_, ok = o.feed.Retry(taken[0], err)
+	require.True(t, ok)
+	o.feed.Settle(taken[1:], footfall.OutcomeDelivered, nil)
+	o.held, o.change, o.arena = nil, change{}, arena{} // as the next transactions do
+	return other, body
 }

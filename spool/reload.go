@@ -106,14 +106,23 @@ func (f *feed) keep(it *item, r *footfall.Record, failed bool) bool {
 		f.leaveInFile(it, as)
 		return false
 	case it.waits == notWaiting:
-		r.Key, r.Body = envelope.Clone(r.Key, r.Body) // do not keep its block alive
-		it.rec.Key, it.rec.Body = r.Key, r.Body
+		r.Key, r.Body = envelope.Clone(r.Key, r.Body)
+		it = f.separate(it, r)
 	}
 	f.waits.move(it, as)
 	if f.file.skipped && f.waits.unsent.fits(unsentEvents/4, unsentBytes/4) {
 		f.readAgain()
 	}
 	return true
+}
+
+// separate replaces an event by a copy with the key and body of r, and returns the copy. The items of a transaction are
+// one allocation. An item of it that waits for long would keep the others alive, and the blocks of their bodies.
+func (f *feed) separate(it *item, r *footfall.Record) *item {
+	own := *it
+	own.rec.Key, own.rec.Body = r.Key, r.Body
+	f.out[own.rec.ID] = &own
+	return &own
 }
 
 // leaveInFile leaves an event in the file only.
