@@ -231,7 +231,7 @@ func TestAFileThatIsSetAsideKeepsItsNameUntilItIsReplaced(t *testing.T) {
 	assert.FileExists(t, c.path)
 }
 
-// A probe that fails every second would otherwise keep a transaction a second in memory.
+// Each probe that fails would otherwise keep its whole transaction in memory until the outage ends.
 func TestAnEventThatWaitsDoesNotKeepItsTransactionInMemory(t *testing.T) {
 	for name, err := range map[string]error{"failed": errDisk, "not sent": nil} {
 		t.Run(name, func(t *testing.T) {
