@@ -28,9 +28,8 @@ type flow struct {
 	ids        bool                   // the application names the events
 	answer     func(n int) answerFunc // for the nth event; nil accepts it
 
-	tracked, delivered, refused int
-	longest                     time.Duration // from Track to the acceptance
-	requests                    int
+	tracked, delivered, refused, requests int
+	longest                               time.Duration // from Track to the acceptance
 }
 
 // mixture runs flows at the same time, in a bubble, and records how long their events take.
