@@ -1,0 +1,40 @@
+package rows
+
+import "database/sql"
+
+// newMySQL returns the dialect of MySQL and MariaDB. Their UPDATE returns no rows. With a higher isolation
+// than READ COMMITTED they would lock the gap into which applications insert.
+func newMySQL() *Dialect {
+	return &Dialect{
+		Name:       "mysql",
+		quote:      "`",
+		isolation:  sql.LevelReadCommitted,
+		qualified:  true,
+		inspection: inspectMySQL,
+		statements: statements{
+			now:    `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)`,
+			insert: `INSERT INTO {table} (id, idempotency_key, body, created_at) VALUES (?, ?, ?, {now})`,
+			peek:   `SELECT 1 FROM {table} WHERE leased_until <= {now} LIMIT 1`,
+			pick: `SELECT id, idempotency_key, substr(body, 1, ?), claims + 1 FROM {table} FORCE INDEX ({index})
+			WHERE leased_until BETWEEN ? AND {now} ORDER BY leased_until, id LIMIT ? FOR UPDATE SKIP LOCKED`,
+			lease:   `UPDATE {table} SET leased_until = {now} + ?, leased_by = ?, claims = claims + 1 WHERE id IN ({ids})`,
+			extend:  `UPDATE {table} SET leased_until = {now} + ? WHERE leased_by = ? AND id IN ({ids})`,
+			free:    `UPDATE {table} SET leased_until = 0, leased_by = 0 WHERE leased_by = ? AND id IN ({ids})`,
+			later:   `UPDATE {table} SET leased_until = {now} + ?, leased_by = 0 WHERE leased_by = ? AND id IN ({ids})`,
+			remove:  `DELETE FROM {table} WHERE id IN ({ids})`,
+			recover: `UPDATE {table} SET leased_until = {now} WHERE leased_until > {now} + ?`,
+			forget:  `DELETE FROM {rejected} WHERE id = ? AND EXISTS (SELECT 1 FROM {table} AS waiting WHERE waiting.id = {rejected}.id)`,
+			lock:    `UPDATE {table} SET claims = claims WHERE id = ?`,
+			reject: `INSERT INTO {rejected} (id, idempotency_key, body, created_at, rejected_at, status, code, message)
+			SELECT id, idempotency_key, body, created_at, {now}, ?, ?, ? FROM {table} WHERE id = ?`,
+			list:         `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id > ? ORDER BY id LIMIT ?`,
+			lockRejected: `UPDATE {rejected} SET status = status WHERE id IN ({ids})`,
+			retry: `INSERT INTO {table} (id, idempotency_key, body, created_at)
+			SELECT id, idempotency_key, body, {now} FROM {rejected} WHERE id IN ({ids})`,
+			purge: `DELETE FROM {rejected} WHERE id IN ({ids})`,
+			clock: `SELECT {now}`,
+			older: `SELECT 1 FROM {table} WHERE created_at <= ? LIMIT 1`,
+			lag:   `SELECT count(*), coalesce({now} - min(created_at), 0), (SELECT count(*) FROM {rejected}) FROM {table}`,
+		},
+	}
+}

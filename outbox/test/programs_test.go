@@ -1,0 +1,5 @@
+package test
+
+const programVar = "FOOTFALL_TEST_OUTBOX"
+
+func runProgram(string) {}
