@@ -33,12 +33,12 @@ func Open(tracker footfall.Config, cfg Config) (*Box, error) {
 		return &Box{encoder: encoder}, err
 	}
 	cfg = cfg.withDefaults(tracker.Logger)
-	encoder, problem := newEncoder(tracker)
+	encoder, err := newEncoder(tracker, cfg.WriteOnly || cfg.Next != nil)
 	next := cfg.Next
-	if problem == nil && !cfg.WriteOnly && next == nil {
-		next, problem = footfall.NewHTTPTransport(tracker)
+	if err == nil && !cfg.WriteOnly && next == nil {
+		next, err = footfall.NewHTTPTransport(tracker)
 	}
-	if err := errors.Join(problem, cfg.check()); err != nil {
+	if err := errors.Join(err, cfg.check()); err != nil {
 		return nil, err
 	}
 	maxBody := max(tracker.MaxEventBytes, leastMaxBody)
@@ -59,10 +59,20 @@ func Open(tracker footfall.Config, cfg Config) (*Box, error) {
 // than the process that has written the event.
 const leastMaxBody = 1 << 20
 
-// newEncoder returns a tracker that encodes events and delivers nothing.
-func newEncoder(cfg footfall.Config) (*footfall.Tracker, error) {
+// newEncoder returns a tracker that encodes events and delivers nothing. Unless the fields about the API are
+// not used, it checks them, too, by opening and closing a tracker that has no Transport, without I/O.
+func newEncoder(cfg footfall.Config, unused bool) (*footfall.Tracker, error) {
 	if cfg.Transport != nil {
 		return nil, &footfall.FieldError{Field: "Config.Transport", Reason: "set: an outbox delivers with outbox.Config.Next"}
+	}
+	if !unused {
+		probe, err := footfall.New(cfg)
+		if err != nil {
+			return nil, err
+		}
+		if err := probe.Close(context.Background()); err != nil {
+			return nil, err
+		}
 	}
 	cfg.Transport = idle{}
 	return footfall.New(cfg)
