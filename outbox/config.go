@@ -24,7 +24,7 @@ const (
 	// MySQL is MySQL 8.0, MariaDB 10.6, and later.
 	MySQL
 
-	// SQLite is SQLite 3.35 and later.
+	// SQLite is SQLite 3.38 and later.
 	SQLite
 )
 

@@ -1,4 +1,4 @@
--- The outbox of Footfall, for SQLite 3.35 and later. Times are milliseconds since 1970, by the clock of the machine.
+-- The outbox of Footfall, for SQLite 3.38 and later. Times are milliseconds since 1970, by the clock of the machine.
 
 CREATE TABLE footfall_outbox (
     id              TEXT    NOT NULL PRIMARY KEY,

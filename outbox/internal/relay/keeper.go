@@ -16,6 +16,7 @@ const (
 	moveAtOnce  = 64                    // rejected rows
 	moveAgain   = time.Second           // after a failure
 	recoverEach = time.Minute
+	lookOut     = 5 * time.Second // how often others are tried while the API accepts nothing
 )
 
 // keeper is the goroutine of a Relay that uses the table, with one transaction at a time.
@@ -246,10 +247,10 @@ func (k *keeper) peek(now time.Time) (due bool, err error) {
 }
 
 // makeRoom gives rows back if those that are held cannot be sent, because others may be accepted. While the
-// API accepts nothing it does so once in a lease, because others are probably not accepted either.
+// API accepts nothing it does so once in lookOut, because others are probably not accepted either.
 func (k *keeper) makeRoom(now time.Time) error {
 	_, out := k.Outage()
-	if out && now.Sub(k.lookedAt) < k.cfg.Lease {
+	if out && now.Sub(k.lookedAt) < min(lookOut, k.cfg.Lease) {
 		return nil
 	}
 	k.lookedAt = now
@@ -263,7 +264,7 @@ func (k *keeper) claimSome(now time.Time, n int) error {
 	again := 0
 	if now.Sub(k.againAt) >= k.cfg.Poll {
 		k.againAt = now
-		claimed, err := k.claimOnce(max(1, n/2), true)
+		claimed, err := k.claimOnce(max(1, n/4), true)
 		if again = claimed; err != nil {
 			return err
 		}

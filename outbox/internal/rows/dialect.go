@@ -3,6 +3,7 @@ package rows
 
 import (
 	"database/sql"
+	"encoding/json"
 	"strings"
 )
 
@@ -10,17 +11,17 @@ import (
 type Dialect struct {
 	Name string
 
-	quote     string             // around names
-	isolation sql.IsolationLevel // of the outbox's own transactions
-	numbered  bool               // parameters are $1, and a list of ids is one of them
-	qualified bool               // a name may have a schema
-	start     string             // an id before all others
+	quote     string                    // around names
+	isolation sql.IsolationLevel        // of the outbox's own transactions
+	list      func(ids []string) string // the parameter for ids
+	qualified bool                      // a name may have a schema
+	start     string                    // an id before all others
 	statements
 	inspection
 }
 
-// statements are the statements of a dialect. {table}, {rejected} and {index} are names, {now} is the time of
-// the database in milliseconds, and {ids} a list of ids, which are the last parameters.
+// statements are the statements of a dialect, with their parameters. {table}, {rejected} and {index} are names,
+// and {now} is the time of the database in milliseconds.
 type statements struct {
 	now string // {now}
 
@@ -29,20 +30,20 @@ type statements struct {
 
 	// claim leases rows and returns them: number, least leased_until, time of the lease, process, largest
 	// body. A dialect whose UPDATE returns no rows has pick in its place, with the largest body, the least
-	// leased_until and the number, and then lease, with the time of the lease, the process and the ids.
+	// leased_until and the number, and then lease, with the ids, the time of the lease and the process.
 	claim, pick, lease string
 
-	extend  string // time of the lease, process, ids
-	free    string // process, ids
-	later   string // wait, process, ids
+	extend  string // ids, time of the lease, process
+	free    string // ids, process
+	later   string // ids, wait, process
 	remove  string // ids
-	recover string // wait, twice: leases that end later than any lease can
+	recover string // longest wait: leases that end later end now
 
-	forget string // id: removes a rejected event whose row is in the table, too
-	lock   string // id: locks a row
-	reject string // status, code, message, id: copies the row to the rejected events
+	lock   string // ids: locks rows
+	forget string // ids: removes rejected events whose rows are in the table, too
+	reject string // status, code, message, id: copies a row to the rejected events
 
-	list         string // id before the first, number
+	listed       string // id before the first, number: rejected events
 	lockRejected string // ids
 	retry        string // ids: copies rejected events to the table
 	purge        string // ids
@@ -60,6 +61,12 @@ func For(name string) *Dialect {
 		}
 	}
 	return nil
+}
+
+// asJSON returns a list of ids as a JSON array.
+func asJSON(ids []string) string {
+	text, _ := json.Marshal(ids) // strings have no errors
+	return string(text)
 }
 
 // Names are the names of the tables.

@@ -1,13 +1,16 @@
 package rows
 
-import "database/sql"
+import (
+	"database/sql"
+	"strings"
+)
 
 func newPostgreSQL() *Dialect {
 	return &Dialect{
 		Name:       "postgresql",
 		quote:      `"`,
 		isolation:  sql.LevelReadCommitted,
-		numbered:   true,
+		list:       func(ids []string) string { return strings.Join(ids, ",") },
 		qualified:  true,
 		start:      "00000000-0000-0000-0000-000000000000",
 		inspection: inspectPostgreSQL,
@@ -21,16 +24,16 @@ func newPostgreSQL() *Dialect {
 			UPDATE {table} AS claimed SET leased_until = {now} + $3, leased_by = $4, claims = claims + 1
 			FROM due WHERE claimed.id = due.id
 			RETURNING claimed.id, claimed.idempotency_key, substr(claimed.body, 1, $5), claimed.claims`,
-			extend:  `UPDATE {table} SET leased_until = {now} + $1 WHERE leased_by = $2 AND id = ANY (CAST(string_to_array($3, ',') AS uuid[]))`,
-			free:    `UPDATE {table} SET leased_until = 0, leased_by = 0 WHERE leased_by = $1 AND id = ANY (CAST(string_to_array($2, ',') AS uuid[]))`,
-			later:   `UPDATE {table} SET leased_until = {now} + $1, leased_by = 0 WHERE leased_by = $2 AND id = ANY (CAST(string_to_array($3, ',') AS uuid[]))`,
+			extend:  `UPDATE {table} SET leased_until = {now} + $2 WHERE leased_by = $3 AND id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,
+			free:    `UPDATE {table} SET leased_until = 0, leased_by = 0 WHERE leased_by = $2 AND id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,
+			later:   `UPDATE {table} SET leased_until = {now} + $2, leased_by = 0 WHERE leased_by = $3 AND id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,
 			remove:  `DELETE FROM {table} WHERE id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,
 			recover: `UPDATE {table} SET leased_until = {now} WHERE leased_until > {now} + $1`,
-			forget:  `DELETE FROM {rejected} WHERE id = $1 AND EXISTS (SELECT 1 FROM {table} AS waiting WHERE waiting.id = {rejected}.id)`,
-			lock:    `UPDATE {table} SET claims = claims WHERE id = $1`,
+			forget:  `DELETE FROM {rejected} WHERE id = ANY (CAST(string_to_array($1, ',') AS uuid[])) AND EXISTS (SELECT 1 FROM {table} AS waiting WHERE waiting.id = {rejected}.id)`,
+			lock:    `UPDATE {table} SET claims = claims WHERE id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,
 			reject: `INSERT INTO {rejected} (id, idempotency_key, body, created_at, rejected_at, status, code, message)
 			SELECT id, idempotency_key, body, created_at, {now}, CAST($1 AS integer), CAST($2 AS text), CAST($3 AS text) FROM {table} WHERE id = $4`,
-			list:         `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id > $1 ORDER BY id LIMIT $2`,
+			listed:       `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id > $1 ORDER BY id LIMIT $2`,
 			lockRejected: `UPDATE {rejected} SET status = status WHERE id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,
 			retry: `INSERT INTO {table} (id, idempotency_key, body, created_at)
 			SELECT id, idempotency_key, body, {now} FROM {rejected} WHERE id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,

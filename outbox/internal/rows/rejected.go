@@ -20,7 +20,7 @@ func (t *Table) First() string { return t.dialect.start }
 
 // List returns up to n rejected events behind a position, which is an id.
 func (t *Table) List(ctx context.Context, after string, n int) ([]Rejected, error) {
-	return scanRejected(t.db.QueryContext(ctx, t.s.list, after, n))
+	return scanRejected(t.db.QueryContext(ctx, t.s.listed, after, n))
 }
 
 func scanRejected(from *sql.Rows, err error) (all []Rejected, _ error) {

@@ -49,7 +49,7 @@ func New(o Options) *Table {
 func (s *statements) all() []*string {
 	return []*string{
 		&s.insert, &s.peek, &s.claim, &s.pick, &s.lease, &s.extend, &s.free, &s.later, &s.remove, &s.recover,
-		&s.forget, &s.lock, &s.reject, &s.list, &s.lockRejected, &s.retry, &s.purge, &s.clock, &s.older, &s.lag,
+		&s.forget, &s.lock, &s.reject, &s.listed, &s.lockRejected, &s.retry, &s.purge, &s.clock, &s.older, &s.lag,
 	}
 }
 
@@ -200,16 +200,17 @@ func (t *Table) Reject(ctx context.Context, all []Rejection) error {
 // rejectOne first locks the row, because another process may move it at the same time. If the row is gone,
 // an event that is rejected already stays as it is.
 func (t *Table) rejectOne(ctx context.Context, tx *sql.Tx, r Rejection) error {
-	if _, err := tx.ExecContext(ctx, t.s.lock, r.ID); err != nil {
+	id := []string{r.ID}
+	if _, err := t.exec(ctx, tx, t.s.lock, id); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, t.s.forget, r.ID); err != nil {
+	if _, err := t.exec(ctx, tx, t.s.forget, id); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, t.s.reject, r.Status, r.Code, r.Message, r.ID); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, tx, t.s.remove, []string{r.ID})
+	_, err := t.exec(ctx, tx, t.s.remove, id)
 	return err
 }
 
@@ -235,23 +236,11 @@ func (t *Table) exec(ctx context.Context, tx *sql.Tx, query string, ids []string
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	query, args = t.expand(query, ids, args)
-	result, err := tx.ExecContext(ctx, query, args...)
+	result, err := tx.ExecContext(ctx, query, append([]any{t.dialect.list(ids)}, args...)...)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
-}
-
-// expand adds ids to the parameters of a statement.
-func (t *Table) expand(query string, ids []string, args []any) (string, []any) {
-	if t.dialect.numbered {
-		return query, append(args, strings.Join(ids, ","))
-	}
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return strings.Replace(query, "{ids}", "?"+strings.Repeat(", ?", len(ids)-1), 1), args
 }
 
 func (t *Table) inTx(ctx context.Context, f func(*sql.Tx) error) error {
