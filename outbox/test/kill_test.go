@@ -67,14 +67,15 @@ func TestAKillInTheMiddleOfAPostCountsNothingTwice(t *testing.T) {
 		for i := range inFlight {
 			d.order(t, w, fmt.Sprint(i))
 		}
-		require.Eventually(t, func() bool { return len(api.Requests()) == inFlight }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return len(api.Requests()) > 1 }, patience, time.Millisecond)
 		p.kill()
+		before := len(api.Requests())
 		api.Always(nil)
 		assert.Equal(t, inFlight, d.rows(t))
 		began := time.Now()
 		flush(t, box(t, quick(api, &log), d.config()))
 		assert.Less(t, time.Since(began), d.config().Lease+5*time.Second)
-		assert.Len(t, api.Requests(), 2*inFlight)
+		assert.Len(t, api.Requests(), before+inFlight)
 		assert.Len(t, api.Events(), inFlight, "each is counted once")
 	})
 }
@@ -107,13 +108,10 @@ func TestAProcessThatWasStoppedPastItsLeaseCountsNothingTwice(t *testing.T) {
 		d.order(t, w, "last")
 		arrive(t, api, events+1) // it delivers again
 		assert.Len(t, api.Events(), events+1)
-		assert.LessOrEqual(t, len(api.Requests()), events+1+2*inFlight)
+		assert.LessOrEqual(t, len(api.Requests()), events+1+4*inFlight) // in flight, or accepted just before
 		assert.Equal(t, 0, d.rejected(t))
 	})
 }
-
-
-
 
 // stop stops a process while it does not write to SQLite: if it did, no process could write.
 func (d *database) stop(t testing.TB, p *program) {

@@ -28,6 +28,7 @@ type server struct {
 	dsn     func(database string) string
 	root    string // a database that there is always
 	process *exec.Cmd
+	ended   chan struct{}
 }
 
 // need finds a program of a server. Without it the test is skipped, or fails in CI.
@@ -101,36 +102,56 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// start starts the server and waits until it answers.
+// start starts the server and waits until it answers. A server whose predecessor was killed may refuse to start
+// until the last of its processes has ended.
 func (s *server) start() error {
-	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	s.process = exec.Command(s.program, s.args...)
-	s.process.Stdout, s.process.Stderr = log, log
-	s.process.Dir = s.dir
-	s.process.SysProcAttr = &syscall.SysProcAttr{Credential: account(), Pdeathsig: syscall.SIGKILL}
-	if err := s.process.Start(); err != nil {
-		return err
-	}
 	db, err := sql.Open(s.driver, s.dsn(s.root))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		if err = db.Ping(); err == nil || time.Since(began) > patience {
+	for began := time.Now(); time.Since(began) < patience; {
+		if err = s.launch(); err != nil {
 			return err
 		}
+		for ended := false; !ended && time.Since(began) < patience; {
+			if err = db.Ping(); err == nil {
+				return nil
+			}
+			select {
+			case <-s.ended:
+				ended = true
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
 	}
+	return err
+}
+
+func (s *server) launch() error {
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	process, ended := exec.Command(s.program, s.args...), make(chan struct{})
+	process.Stdout, process.Stderr, process.Dir = log, log, s.dir
+	process.SysProcAttr = &syscall.SysProcAttr{Credential: account()}
+	if err := process.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_ = process.Wait() // it is killed
+		close(ended)
+	}()
+	s.process, s.ended = process, ended
+	return nil
 }
 
 // end ends the server with a signal and waits for its end.
 func (s *server) end(with syscall.Signal) {
 	_ = s.process.Process.Signal(with) // it may have ended
-	_ = s.process.Wait()
+	<-s.ended
 }
 
 // remove ends the server and removes its files.

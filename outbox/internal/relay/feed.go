@@ -17,6 +17,7 @@ type feed struct {
 	maxBody int           // of an event
 	wait    time.Duration // before a row that fails may be claimed again, if there is no room
 	changed chan struct{} // of capacity 1: a row is settled or has failed
+	settled func(row string, o footfall.Outcome)
 
 	mu       sync.Mutex
 	items    map[footfall.EventID]*item
@@ -51,7 +52,10 @@ const (
 var _ footfall.Store = (*feed)(nil)
 
 func newFeed(cfg *Config) *feed {
-	f := &feed{maxHeld: cfg.MaxHeld, maxBody: cfg.MaxBody, wait: cfg.Lease, changed: make(chan struct{}, 1), items: make(map[footfall.EventID]*item)}
+	f := &feed{
+		maxHeld: cfg.MaxHeld, maxBody: cfg.MaxBody, wait: cfg.Lease, settled: cfg.Settled,
+		changed: make(chan struct{}, 1), items: make(map[footfall.EventID]*item),
+	}
 	f.src = footfall.NewSource(f)
 	return f
 }
@@ -152,6 +156,9 @@ func (f *feed) Settle(records []footfall.Record, o footfall.Outcome, err error) 
 		it := f.items[records[i].ID]
 		if it == nil || it.state != out {
 			continue
+		}
+		if f.settled != nil && o != footfall.OutcomeLost {
+			f.settled(it.row.ID, o)
 		}
 		switch o {
 		case footfall.OutcomeLost:

@@ -16,7 +16,8 @@ const (
 	moveAtOnce  = 64                    // rejected rows
 	moveAgain   = time.Second           // after a failure
 	recoverEach = time.Minute
-	lookOut     = 5 * time.Second // how often others are tried while the API accepts nothing
+	lookFull    = 250 * time.Millisecond // how often room is made for others, if those that are held fail
+	lookOut     = 5 * time.Second        // the same while the API accepts nothing
 )
 
 // keeper is the goroutine of a Relay that uses the table, with one transaction at a time.
@@ -96,9 +97,10 @@ func (k *keeper) next(now time.Time) time.Time {
 		}
 	}
 	if !k.stopped {
-		sooner(k.polledAt.Add(k.cfg.Poll))
 		sooner(k.recoverAt)
-		if free, _ := k.feed.room(); k.more && free >= k.least {
+		free, _ := k.feed.room()
+		sooner(k.pollAt(free))
+		if k.more && free >= k.least {
 			sooner(now)
 		}
 	}
@@ -213,7 +215,7 @@ func (k *keeper) claim(now time.Time) error {
 		return nil
 	case k.more && free >= k.least:
 		return k.claimSome(now, min(free, batch))
-	case now.Sub(k.polledAt) < k.cfg.Poll:
+	case now.Before(k.pollAt(free)):
 		return nil
 	case free < k.least && !stuck:
 		k.polledAt, k.more = now, true // there may be
@@ -232,6 +234,14 @@ func (k *keeper) claim(now time.Time) error {
 		return nil
 	}
 	return k.claimSome(now, min(free, batch))
+}
+
+// pollAt returns when to look at the table, with room for free rows.
+func (k *keeper) pollAt(free int) time.Time {
+	if k.more && free < k.least {
+		return k.polledAt.Add(min(k.cfg.Poll, lookFull))
+	}
+	return k.polledAt.Add(k.cfg.Poll)
 }
 
 // peek reports whether there is a row to claim.

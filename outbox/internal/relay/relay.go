@@ -32,6 +32,9 @@ type Config struct {
 	MaxBody int
 	Logger  *slog.Logger
 	Where   string // the rejected events are, for the log
+
+	// Settled is called for each row that is delivered or rejected, if it is set. Only tests set it.
+	Settled func(row string, o footfall.Outcome)
 }
 
 // Stats counts rows. Claimed is the sum of Repeated, Delivered, Rejected, Returned and Held, except for rows
