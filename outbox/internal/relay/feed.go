@@ -298,11 +298,11 @@ func (f *feed) makeRoom(least int, quick bool) {
 			it, ok = f.unmoved()
 		}
 		if ok && it != nil {
-			doublings := min(it.row.Claims-1, mostDoublings)
+			wait := f.wait << max(0, min(it.row.Claims-1, mostDoublings))
 			if quick {
-				doublings = 0
+				wait = min(f.wait, quickWait)
 			}
-			f.giveBack(it, f.wait<<max(0, doublings))
+			f.giveBack(it, wait)
 		}
 		f.mu.Unlock()
 		if !ok {
@@ -311,8 +311,10 @@ func (f *feed) makeRoom(least int, quick bool) {
 	}
 }
 
-// mostDoublings bounds the wait of a row that was given back: eight times the lease.
-const mostDoublings = 3
+const (
+	mostDoublings = 3               // of the wait of a row that was given back: eight times the lease
+	quickWait     = 5 * time.Second // the same while the API accepts nothing
+)
 
 // unmoved takes the last rejected row, if rejected rows cannot be moved.
 func (f *feed) unmoved() (it *item, ok bool) {

@@ -17,7 +17,8 @@ const (
 	moveAgain   = time.Second           // after a failure
 	recoverEach = time.Minute
 	lookFull    = 250 * time.Millisecond // how often room is made for others, if those that are held fail
-	lookOut     = 5 * time.Second        // the same while the API accepts nothing
+	lookOut     = 2 * time.Second        // the same while the API accepts nothing; it doubles up to
+	longestLook = 30 * time.Second
 )
 
 // keeper is the goroutine of a Relay that uses the table, with one transaction at a time.
@@ -35,6 +36,7 @@ type keeper struct {
 	polledAt  time.Time // the zero time means now
 	againAt   time.Time // when rows that were claimed before had their turn
 	lookedAt  time.Time // when room was made in an outage
+	lookAgain time.Duration
 	extendAt  time.Time
 	recoverAt time.Time
 	movedAt   time.Time
@@ -257,13 +259,17 @@ func (k *keeper) peek(now time.Time) (due bool, err error) {
 }
 
 // makeRoom gives rows back if those that are held cannot be sent, because others may be accepted. While the
-// API accepts nothing it does so once in lookOut, because others are probably not accepted either.
+// API accepts nothing it does so less and less often, because others are probably not accepted either.
 func (k *keeper) makeRoom(now time.Time) error {
 	_, out := k.Outage()
-	if out && now.Sub(k.lookedAt) < min(lookOut, k.cfg.Lease) {
+	switch {
+	case !out:
+		k.lookAgain = 0
+	case now.Sub(k.lookedAt) < k.lookAgain:
 		return nil
+	default:
+		k.lookedAt, k.lookAgain = now, min(max(lookOut, 2*k.lookAgain), longestLook)
 	}
-	k.lookedAt = now
 	k.feed.makeRoom(k.least, out)
 	return k.writeNow()
 }
