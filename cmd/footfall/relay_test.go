@@ -27,9 +27,11 @@ func TestAStreamThatIsChangedEndsTheRelay(t *testing.T) {
 	s, api := startNATSServer(t), footfalltest.NewAPI(t)
 	p, _ := relayed(t, at(s, api))
 	js := connected(t, s.ClientURL())
-	require.NoError(t, js.DeleteStream(t.Context(), "FOOTFALL"))
-	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "FOOTFALL", Subjects: []string{"footfall.events"}})
-	require.NoError(t, err)
+	require.Eventually(t, func() bool { // the relay may be first to create the stream again
+		_ = js.DeleteStream(t.Context(), "FOOTFALL")
+		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "FOOTFALL", Subjects: []string{"footfall.events"}})
+		return err == nil
+	}, patience, time.Millisecond)
 	assert.Equal(t, 1, p.wait(patience).status)
 	assert.Contains(t, p.said().err, "retention is limits, not workqueue")
 	assert.Contains(t, p.said().out, "Account: ")
