@@ -378,17 +378,20 @@ func (h *Held[T]) Waits() bool {
 	return h.ages.Len() > len(h.close.aside.events)
 }
 
-// Due returns how many events are due, up to many of each kind, and one of each group whose probe
-// is due.
-func (h *Held[T]) Due(now time.Time) int {
+// Due returns how many events are due, up to many of each kind, and one of each group whose turn or probe
+// is due. Suspects and probes, which have to wait for their share of the senders, count only if doubtful is true.
+func (h *Held[T]) Due(doubtful bool, now time.Time) int {
 	if !h.Some() {
 		return 0
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := h.retries.count(0, now, many) + h.suspects.count(0, now, many) + len(h.ready.events)
+	n := h.retries.count(0, now, many) + len(h.ready.events)
+	if doubtful {
+		n += h.suspects.count(0, now, many)
+	}
 	for _, g := range h.groups.of {
-		if !g.at().After(now) {
+		if (doubtful || g.paced) && !g.at().After(now) {
 			n++
 		}
 	}

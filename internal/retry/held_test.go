@@ -106,6 +106,19 @@ func TestAReturnedEventKeepsTheTimeOfItsFailure(t *testing.T) {
 	assert.True(t, ok, "it is still due")
 }
 
+func TestDueLeavesOutDoubtfulEvents(t *testing.T) {
+	h, _ := held(t)
+	now := time.Now()
+	suspect, fresh := event("suspect", 0), event("fresh", 0)
+	suspect.Suspect, fresh.Fresh = true, true
+	h.Add(suspect, Block{}, now)
+	h.Add(event("failed once", 0), Block{}, now)
+	h.Add(fresh, Block{}, now)
+	h.Add(event("limited", 0), Block{at: kindLevel, paced: true, due: Due{Next: now, Early: now, New: now}}, now)
+	assert.Equal(t, 4, h.Due(true, now))
+	assert.Equal(t, 3, h.Due(false, now))
+}
+
 func TestEventsThatFailAtCloseWaitUntilTheAPIAcceptsOthers(t *testing.T) {
 	h, _ := held(t)
 	now := time.Now()
@@ -113,13 +126,13 @@ func TestEventsThatFailAtCloseWaitUntilTheAPIAcceptsOthers(t *testing.T) {
 	failed := event("failed", time.Minute)
 	failed.AtClose = true
 	h.Add(failed, Block{}, now)
-	assert.Zero(t, h.Due(now.Add(time.Hour)))
+	assert.Zero(t, h.Due(true, now.Add(time.Hour)))
 	assert.False(t, h.Waits())
 	assert.True(t, h.Resume())
 	assert.False(t, h.Resume(), "they are not aside")
 	assert.True(t, h.Waits())
-	assert.Zero(t, h.Due(now.Add(time.Second)), "they wait as long as the API has asked for")
-	assert.Equal(t, 1, h.Due(now.Add(time.Minute)))
+	assert.Zero(t, h.Due(true, now.Add(time.Second)), "they wait as long as the API has asked for")
+	assert.Equal(t, 1, h.Due(true, now.Add(time.Minute)))
 }
 
 func TestTheErrorOfAReclaimedEventIsForgotten(t *testing.T) {
