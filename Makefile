@@ -42,6 +42,7 @@ whole: ## Test every module of the workspace, with the tests that have the tag c
 .PHONY: docs
 docs: ## Test the documents, the lengths of files and functions, and the recorded API
 	$(GO) test -count 1 ./e2e/docs ./e2e/release
+	$(GO) test $(WHOLE) -count 1 -run TestTheFolderAPI ./e2e/release
 
 .PHONY: stranger
 stranger: ## Get, build, test and run every public module from a module proxy made of this tree; follow the README in a clone
