@@ -32,11 +32,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// long skips a test of minutes or hours of fake time with -short, because the race detector makes it slow.
+// longTests says that tests of minutes or hours of fake time run. The build tag ci sets it.
+var longTests bool
+
+// long skips a test of minutes or hours of fake time without the build tag ci, and with -short, because the race
+// detector makes it slow.
 func long(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("long in fake time")
+	if !longTests || testing.Short() {
+		t.Skip("long in fake time: run it with -tags ci and without -short")
 	}
 }
 

@@ -134,34 +134,6 @@ func runRound(url, round string) {
 	}
 }
 
-func TestAClusterSurvivesAKillOfItsLeaderAndOfAll(t *testing.T) {
-	t.Parallel()
-	nodes, urls := startCluster(t, "")
-	api := footfalltest.NewAPI(t)
-	cfg := single(urls)
-	cfg.Replicas = 3
-	tr := open(t, quick(&footfalltest.Log{}), cfg)
-	relay(t, api, cfg, stream.RelayConfig{AckWait: 2 * time.Second})
-	publish(t, tr, 500)
-	leader := leaderOf(t, nodes, urls)
-	track(t, tr, 500)
-	leader.kill()
-	track(t, tr, 500)
-	require.NoError(t, flushWithin(tr, patience))
-	leader.start()
-	track(t, tr, 500)
-	for _, n := range nodes {
-		n.kill()
-	}
-	track(t, tr, 500)
-	for _, n := range nodes {
-		n.start()
-	}
-	require.NoError(t, flushWithin(tr, patience))
-	assert.Equal(t, uint64(2500), tr.Stats().Stored)
-	arrive(t, api, 2500)
-}
-
 // leaderOf waits until the stream has a leader, and returns it.
 func leaderOf(t testing.TB, nodes []*node, urls string) *node {
 	t.Helper()

@@ -1,3 +1,5 @@
+//go:build ci
+
 package stream_test
 
 import (
@@ -45,4 +47,32 @@ func TestAStreamWhoseReplicasAreSettledSurvivesAKillOfItsLeader(t *testing.T) {
 	}
 	publish(t, tr, 10)
 	arrive(t, api, 20)
+}
+
+func TestAClusterSurvivesAKillOfItsLeaderAndOfAll(t *testing.T) {
+	t.Parallel()
+	nodes, urls := startCluster(t, "")
+	api := footfalltest.NewAPI(t)
+	cfg := single(urls)
+	cfg.Replicas = 3
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	relay(t, api, cfg, stream.RelayConfig{AckWait: 2 * time.Second})
+	publish(t, tr, 500)
+	leader := leaderOf(t, nodes, urls)
+	track(t, tr, 500)
+	leader.kill()
+	track(t, tr, 500)
+	require.NoError(t, flushWithin(tr, patience))
+	leader.start()
+	track(t, tr, 500)
+	for _, n := range nodes {
+		n.kill()
+	}
+	track(t, tr, 500)
+	for _, n := range nodes {
+		n.start()
+	}
+	require.NoError(t, flushWithin(tr, patience))
+	assert.Equal(t, uint64(2500), tr.Stats().Stored)
+	arrive(t, api, 2500)
 }

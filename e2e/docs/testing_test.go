@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var folderRow = regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)`( and below)? \\|")
+var folderRow = regexp.MustCompile("(?m)^\\| `([a-z0-9/.]+)`( and below)? \\|")
 
 // foldersOfCI returns the folders of the tests that have the build tag ci.
 func foldersOfCI(t *testing.T) map[string]bool {

@@ -1,0 +1,5 @@
+//go:build ci
+
+package footfall_test
+
+func init() { longTests = true }
