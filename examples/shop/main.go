@@ -75,7 +75,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	greet(stdout, site.url, service.dashboard(), opts)
 	err = site.serve(ctx, opts, stdout)
-	return errors.Join(err, service.close(context.WithoutCancel(ctx)))
+	err = errors.Join(err, service.close(context.WithoutCancel(ctx))) // until then it prints events of browsers
+	fmt.Fprintln(stdout, accountOf(site.tracker.Stats()))
+	return err
 }
 
 // openSite makes the shop, whose events go to the service.

@@ -8,7 +8,6 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,8 +25,7 @@ type openShop struct {
 	t     *testing.T
 	api   *footfalltest.API
 	end   context.CancelFunc
-	ended chan struct{} // closed when out and err are complete
-	out   strings.Builder
+	ended chan struct{} // closed when err is set
 	err   error
 }
 
@@ -45,7 +43,7 @@ func openForTest(t *testing.T) *openShop {
 	ctx, end := context.WithCancel(t.Context())
 	shop := &openShop{site: site, t: t, api: api, end: end, ended: make(chan struct{})}
 	go func() {
-		shop.err = site.serve(ctx, options{}, &shop.out)
+		shop.err = site.serve(ctx, options{}, io.Discard)
 		close(shop.ended)
 	}()
 	t.Cleanup(func() {
@@ -55,14 +53,13 @@ func openForTest(t *testing.T) *openShop {
 	return shop
 }
 
-// closed closes the shop and returns the last line that it printed.
+// closed closes the shop and returns what became of its events.
 func (s *openShop) closed() string {
 	s.t.Helper()
 	s.end()
 	<-s.ended
 	require.NoError(s.t, s.err)
-	lines := strings.Split(strings.TrimSuffix(s.out.String(), "\n"), "\n")
-	return lines[len(lines)-1]
+	return accountOf(s.tracker.Stats())
 }
 
 // arrived closes the shop and returns the events that arrived, without ids.

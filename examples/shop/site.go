@@ -68,9 +68,7 @@ func (s *site) serve(ctx context.Context, o options, stdout io.Writer) error {
 	if o.traffic > 0 {
 		s.visits.Go(func() { newCustomers(s.url, o.traffic, s.script, s.log).come(shopping) })
 	}
-	err := s.tracker.Run(ctx, s)
-	fmt.Fprintln(stdout, accountOf(s.tracker.Stats()))
-	return err
+	return s.tracker.Run(ctx, s)
 }
 
 var _ footfall.Server = (*site)(nil)
