@@ -2,8 +2,10 @@ package stream
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +21,7 @@ import (
 type broker struct {
 	jetstream.JetStream // nil
 	ackWait             time.Duration
+	maxAckPending       int
 
 	mu       sync.Mutex
 	messages []*stored // not acknowledged, oldest first
@@ -63,7 +66,8 @@ func (b *broker) Stream(_ context.Context, name string) (jetstream.Stream, error
 }
 
 // CreateOrUpdateConsumer implements a method of jetstream.JetStream.
-func (b *broker) CreateOrUpdateConsumer(context.Context, string, jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+func (b *broker) CreateOrUpdateConsumer(_ context.Context, _ string, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	b.change(func() { b.maxAckPending = c.MaxAckPending })
 	return &simulatedConsumer{broker: b}, nil
 }
 
@@ -93,12 +97,11 @@ func (s *simulatedStream) CachedInfo() *jetstream.StreamInfo {
 func (s *simulatedStream) GetMsg(_ context.Context, seq uint64, _ ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
 	s.broker.mu.Lock()
 	defer s.broker.mu.Unlock()
-	for _, m := range s.broker.messages {
-		if m.seq == seq {
-			return &jetstream.RawStreamMsg{Sequence: seq, Data: m.rec.Body}, nil
-		}
+	i, found := slices.BinarySearchFunc(s.broker.messages, seq, func(m *stored, seq uint64) int { return cmp.Compare(m.seq, seq) })
+	if !found {
+		return nil, jetstream.ErrMsgNotFound
 	}
-	return nil, jetstream.ErrMsgNotFound
+	return &jetstream.RawStreamMsg{Sequence: seq, Data: s.broker.messages[i].rec.Body}, nil
 }
 
 type simulatedConsumer struct {
@@ -138,7 +141,17 @@ func (b *broker) take(n int) (taken []*stored, next time.Duration, changed <-cha
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now, next := time.Now(), time.Hour
+	pending := 0 // those that were returned, too
 	for _, m := range b.messages {
+		pending += min(1, int(m.delivered))
+	}
+	for _, m := range b.messages {
+		if m.delivered == 0 {
+			if pending >= b.maxAckPending {
+				break // all others are newer
+			}
+			pending++
+		}
 		if m.due.After(now) || len(taken) == n {
 			next = min(next, max(m.due.Sub(now), time.Millisecond))
 			continue

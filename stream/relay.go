@@ -30,7 +30,8 @@ type RelayConfig struct {
 	// another one. A running relay extends it. Defaults to 30 s.
 	AckWait time.Duration
 
-	// MaxAckPending bounds the unacknowledged events of all relays together. Defaults to 8,192.
+	// MaxAckPending bounds the unacknowledged events of all relays together, those that fail and were returned to the
+	// stream among them: if so many fail again and again, the relays take no others. Defaults to 65,536.
 	MaxAckPending int
 
 	// MaxHeld bounds the events in the memory of this relay. Defaults to 1,024.
@@ -48,7 +49,7 @@ type RelayConfig struct {
 func (c RelayConfig) withDefaults() RelayConfig {
 	c.Consumer = cmp.Or(c.Consumer, "footfall-relay")
 	c.AckWait = cmp.Or(c.AckWait, 30*time.Second)
-	c.MaxAckPending = cmp.Or(c.MaxAckPending, 8192)
+	c.MaxAckPending = cmp.Or(c.MaxAckPending, 65_536)
 	c.MaxHeld = min(cmp.Or(c.MaxHeld, 1024), c.MaxAckPending)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	return c

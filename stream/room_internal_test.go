@@ -17,11 +17,14 @@ import (
 	"github.com/footfall-dev/footfall"
 )
 
-// slowFailures answers events with a name of one letter after a second with 503, and accepts others.
-type slowFailures struct{ good atomic.Int64 }
+// failures is an API that accepts good events, and answers others with 503 after some time.
+type failures struct {
+	after time.Duration
+	good  atomic.Int64
+}
 
 // RoundTrip implements http.RoundTripper.
-func (s *slowFailures) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *failures) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -31,27 +34,35 @@ func (s *slowFailures) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.good.Add(1)
 		return answer, nil
 	}
-	time.Sleep(time.Second)
+	time.Sleep(s.after)
 	answer.StatusCode = http.StatusServiceUnavailable
 	return answer, nil
+}
+
+// openFailing opens a tracker with a stream, whose relay delivers to api. It closes with the test.
+func openFailing(t *testing.T, api *failures, expired *atomic.Int64) *footfall.Tracker {
+	t.Helper()
+	tr, err := openSimulated(footfall.Config{
+		BaseURL: "http://127.0.0.1:8080", APIKey: "sk_test", SiteID: "shop", DefaultURL: "https://shop.example.com/",
+		AllowHTTP: true, HTTPClient: &http.Client{Transport: api},
+	}, newBroker(30*time.Second, expired))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = tr.Close(ctx)
+		time.Sleep(time.Minute) // the relay ends
+	})
+	return tr
 }
 
 // A relay is full of events that fail slowly, some of which are due at all times. They wait for their share of the
 // senders, so others can be sent, although the API is not away.
 func TestARelayMakesRoomForOthersWhileEventsThatFailAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := &slowFailures{}
+		api := &failures{after: time.Second}
 		var expired atomic.Int64
-		tr, err := openSimulated(footfall.Config{
-			BaseURL: "http://127.0.0.1:8080", APIKey: "sk_test", SiteID: "shop", DefaultURL: "https://shop.example.com/",
-			AllowHTTP: true, HTTPClient: &http.Client{Transport: api},
-		}, newBroker(30*time.Second, &expired))
-		require.NoError(t, err)
-		defer func() {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			_ = tr.Close(ctx)
-		}()
+		tr := openFailing(t, api, &expired)
 		for i := range 2000 { // more than the relay holds
 			require.NoError(t, tr.Track(t.Context(), fmt.Sprint("bad_", i%100)))
 		}
@@ -63,6 +74,29 @@ func TestARelayMakesRoomForOthersWhileEventsThatFailAreDue(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		assert.Equal(t, sent, api.good.Load())
+		assert.Zero(t, expired.Load())
+	})
+}
+
+// The only events that the API would accept are behind 10,000 others, of which the relay holds a tenth.
+func TestARelayFindsTheEventsBehindManyThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &failures{}
+		var expired atomic.Int64
+		tr := openFailing(t, api, &expired)
+		for range 10_000 {
+			require.NoError(t, tr.Track(t.Context(), "bad"))
+		}
+		time.Sleep(2 * time.Minute)
+		for range 10 {
+			require.NoError(t, tr.Track(t.Context(), "good"))
+		}
+		began := time.Now()
+		for api.good.Load() < 10 && time.Since(began) < time.Hour {
+			time.Sleep(time.Second)
+		}
+		t.Log(time.Since(began))
+		assert.Less(t, time.Since(began), 6*time.Minute)
 		assert.Zero(t, expired.Load())
 	})
 }

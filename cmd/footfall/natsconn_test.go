@@ -326,7 +326,7 @@ func TestTheFlagsOfTheConsumerReachNATS(t *testing.T) {
 		ackPending int
 		held       float64
 	}{
-		"the documented defaults": {nil, "footfall-relay", 30 * time.Second, 8192, 20},
+		"the documented defaults": {nil, "footfall-relay", 30 * time.Second, 65536, 20},
 		"flags":                   {[]string{"-consumer", "mine", "-ack-wait", "90s", "-max-ack-pending", "77", "-max-held", "5"}, "mine", 90 * time.Second, 77, 5},
 	} {
 		s := startNATSServer(t)
@@ -341,7 +341,7 @@ func TestTheFlagsOfTheConsumerReachNATS(t *testing.T) {
 		checked(t, findings, "lag", doctor.Good, " of them with relays", "")
 		assert.Equal(t, 0, p.stop().status)
 	}
-	for flag, value := range map[string]string{"-consumer": "footfall-relay", "-ack-wait": "30s", "-max-held": "1024", "-max-ack-pending": "8192"} {
+	for flag, value := range map[string]string{"-consumer": "footfall-relay", "-ack-wait": "30s", "-max-held": "1024", "-max-ack-pending": "65536"} {
 		assert.Regexp(t, "(?m)^\\| `"+flag+"` \\|.*\\| `?"+value, string(page))
 	}
 }

@@ -33,7 +33,7 @@ func relayCommand(stdout, stderr io.Writer) *cli.Command {
 			natsconn.ConsumerFlag(),
 			shell.Option("ack-wait", "FOOTFALL_ACK_WAIT", "`DURATION` after which NATS gives the events of a relay that was killed to another one; without it 30s"),
 			shell.Option("max-held", "FOOTFALL_MAX_HELD", "`NUMBER` of events in the memory of this relay; without it 1024"),
-			shell.Option("max-ack-pending", "FOOTFALL_MAX_ACK_PENDING", "`NUMBER` of events that all relays together have taken and not acknowledged; without it 8192. Give all relays the same -consumer, -ack-wait and -max-ack-pending"),
+			shell.Option("max-ack-pending", "FOOTFALL_MAX_ACK_PENDING", "`NUMBER` of events that all relays together have taken and not acknowledged; without it 65536. Give all relays the same -consumer, -ack-wait and -max-ack-pending"),
 			shell.Option("stop-timeout", "FOOTFALL_STOP_TIMEOUT", "`DURATION` to wait for the API's answers when the relay stops; without it 5s"),
 			shell.Option("metrics", "FOOTFALL_METRICS", "`ADDRESS` of a listener with /metrics for Prometheus, /readyz and /livez, such as 127.0.0.1:9091; without it none"),
 			shell.Option("embedded", "FOOTFALL_EMBEDDED", "`DIR` of a NATS server inside the relay, in place of -nats"),
