@@ -276,8 +276,9 @@ func (e *encoder) appendKey(dst []byte, key string) ([]byte, error) {
 	if len(key) > e.limits.PropKey {
 		return dst, propError(key, tooLong("key ", e.limits.PropKey, "PropKey"))
 	}
+	start := len(dst)
 	dst, ok := jsontext.AppendQuoted(dst, key, chars.Scan(key))
-	if reason := refusal(key, ok); reason != "" {
+	if reason := refusal(key, len(dst)-start, ok); reason != "" {
 		return dst, propError(key, "key is "+reason)
 	}
 	return append(dst, ':'), nil
@@ -344,8 +345,9 @@ func (e *encoder) appendText(dst []byte, p *Prop) (out []byte, personal bool, er
 	if e.guard.RedactsText(p.key, p.str, found) {
 		return append(dst, redactedText...), true, nil
 	}
+	start := len(dst)
 	dst, ok := jsontext.AppendQuoted(dst, p.str, found)
-	if reason := refusal(p.str, ok); reason != "" {
+	if reason := refusal(p.str, len(dst)-start, ok); reason != "" {
 		return dst, false, propError(p.key, "value is "+reason)
 	}
 	return dst, false, nil
@@ -367,20 +369,21 @@ func appendFloat(dst []byte, p *Prop, bits int) ([]byte, error) {
 
 // appendString writes s as a JSON string; field names it in the error.
 func appendString(dst []byte, s, field string) ([]byte, error) {
+	start := len(dst)
 	dst, ok := jsontext.AppendString(dst, s)
-	if reason := refusal(s, ok); reason != "" {
+	if reason := refusal(s, len(dst)-start, ok); reason != "" {
 		return dst, &FieldError{field, reason}
 	}
 	return dst, nil
 }
 
-// refusal returns why the API refuses a text, or "". The collector accepts no NUL, which some
-// stores and formats of exports cannot hold.
-func refusal(s string, valid bool) string {
+// refusal returns why the API refuses a text that takes so many bytes as JSON, or "". The collector accepts no
+// NUL, which some stores and formats of exports cannot hold. JSON escapes it.
+func refusal(s string, encoded int, valid bool) string {
 	switch {
 	case !valid:
 		return "not valid UTF-8"
-	case strings.IndexByte(s, 0) >= 0:
+	case encoded > len(s)+len(`""`) && strings.IndexByte(s, 0) >= 0:
 		return "not text: it contains a NUL character"
 	}
 	return ""
