@@ -15,6 +15,7 @@ require (
 	github.com/footfall-dev/footfall/adapters/footfallgrpc v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallmux v0.1.0
 	github.com/footfall-dev/footfall/collector v0.1.0
+	github.com/footfall-dev/footfall/outbox v0.1.0
 	github.com/footfall-dev/footfall/stream v0.1.0
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-chi/chi/v5 v5.5.0
@@ -128,6 +129,7 @@ replace (
 	github.com/footfall-dev/footfall/adapters/footfallgrpc => ../adapters/footfallgrpc
 	github.com/footfall-dev/footfall/adapters/footfallmux => ../adapters/footfallmux
 	github.com/footfall-dev/footfall/collector => ../collector
+	github.com/footfall-dev/footfall/outbox => ../outbox
 	github.com/footfall-dev/footfall/spool => ../spool
 	github.com/footfall-dev/footfall/stream => ../stream
 )
