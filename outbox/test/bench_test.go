@@ -92,7 +92,7 @@ func BenchmarkDelivery(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			api, d := footfalltest.NewAPI(b), open(b)
 			d.migrate(b)
-			fill(b, d, b.N)
+			trackMany(b, d, b.N)
 			b.ResetTimer()
 			box, err := outbox.Open(api.Config(), outbox.Config{DB: d.DB, Dialect: d.dialect})
 			require.NoError(b, err)
@@ -105,8 +105,8 @@ func BenchmarkDelivery(b *testing.B) {
 	}
 }
 
-// fill writes n events in one transaction.
-func fill(b *testing.B, d *database, n int) {
+// trackMany writes n events in one transaction.
+func trackMany(b *testing.B, d *database, n int) {
 	box, err := outbox.Open(footfall.Config{SiteID: "shop", DefaultURL: "https://shop.example.com/"}, outbox.Config{DB: d.DB, Dialect: d.dialect, WriteOnly: true})
 	require.NoError(b, err)
 	tx, err := d.BeginTx(b.Context(), nil)
