@@ -365,7 +365,7 @@ func (k *keeper) finish() {
 	k.feed.abandon()
 	k.moveAt, k.movedAt = time.Time{}, time.Time{}
 	k.move(time.Now())
-	for tries := 0; tries < 3; tries++ {
+	for tries := range 3 {
 		err := k.writeNow()
 		if err == nil {
 			return
