@@ -31,6 +31,7 @@ func shopOf(b *testing.B, d *database) {
 
 // BenchmarkOrder commits an order with two lines, without and with an event.
 func BenchmarkOrder(b *testing.B) {
+	order := 0
 	for name, one := range map[string]func(testing.TB) *database{
 		"PostgreSQL": func(t testing.TB) *database {
 			return open(t, outbox.PostgreSQL, "pgx", ownServer(t, durable).create(t))
@@ -44,8 +45,9 @@ func BenchmarkOrder(b *testing.B) {
 		require.NoError(b, err)
 		for variant, track := range map[string]bool{"without": false, "with": true} {
 			b.Run(name+"/"+variant, func(b *testing.B) {
-				for i := range b.N {
-					require.NoError(b, buy(b.Context(), d.DB, box, fmt.Sprint(variant, b.N, "_", i), track))
+				for range b.N {
+					order++
+					require.NoError(b, buy(b.Context(), d.DB, box, fmt.Sprint(order), track))
 				}
 			})
 		}
@@ -92,7 +94,7 @@ func BenchmarkDelivery(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			api, d := footfalltest.NewAPI(b), open(b)
 			d.migrate(b)
-			trackMany(b, d, b.N)
+			trackMany(b, d, api.Config(), b.N)
 			b.ResetTimer()
 			box, err := outbox.Open(api.Config(), outbox.Config{DB: d.DB, Dialect: d.dialect})
 			require.NoError(b, err)
@@ -101,13 +103,14 @@ func BenchmarkDelivery(b *testing.B) {
 			require.NoError(b, box.Flush(ctx))
 			b.StopTimer()
 			require.NoError(b, box.Close(ctx))
+			require.Equal(b, b.N, int(box.Stats().Delivered))
 		})
 	}
 }
 
 // trackMany writes n events in one transaction.
-func trackMany(b *testing.B, d *database, n int) {
-	box, err := outbox.Open(footfall.Config{SiteID: "shop", DefaultURL: "https://shop.example.com/"}, outbox.Config{DB: d.DB, Dialect: d.dialect, WriteOnly: true})
+func trackMany(b *testing.B, d *database, cfg footfall.Config, n int) {
+	box, err := outbox.Open(cfg, outbox.Config{DB: d.DB, Dialect: d.dialect, WriteOnly: true})
 	require.NoError(b, err)
 	tx, err := d.BeginTx(b.Context(), nil)
 	require.NoError(b, err)
