@@ -104,7 +104,7 @@ func TestTrackOfABadEventLeavesTheTransactionAsItWas(t *testing.T) {
 		require.NoError(t, tx.Commit())
 		assert.Equal(t, outbox.Stats{Invalid: 3}, b.Stats())
 		assert.Equal(t, 1, d.count(t, "SELECT count(*) FROM orders"))
-		assert.Contains(t, log.String(), "paid")
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), "paid") }, patience, time.Millisecond)
 	})
 }
 
