@@ -1,6 +1,0 @@
-//go:build soak
-
-package test
-
-// rounds is how many processes TestOrdersAndEventsAreTheSameAfterManyKills kills.
-const rounds = 400
