@@ -159,7 +159,8 @@ func (s *Source) look() (due int, more bool) {
 		waiting, more = s.waiting(woken)
 	}
 	if waiting > 0 || woken {
-		due = waiting + s.held.Due(true, time.Now())
+		held, _ := s.held.Due(time.Now())
+		due = waiting + held
 	}
 	return due, more || s.held.Waits()
 }
@@ -180,7 +181,7 @@ func (s *Source) waiting(due bool) (n int, more bool) {
 // them may be stuck with a request that gets no answer, or may have left them for later. If again is not
 // zero, it wakes Wait after that time at the latest.
 func (s *Source) lookLater(after, again time.Duration) {
-	if s.held.Due(true, time.Now()) > 0 && (again == 0 || after < again) {
+	if due, _ := s.held.Due(time.Now()); due > 0 && (again == 0 || after < again) {
 		again = after
 	}
 	if again > 0 {
@@ -205,7 +206,8 @@ func (s *Source) signal() {
 // closed and no other records follow, except records that are given back.
 func (s *Source) Waiting() (n int, more bool) {
 	n, more = s.store.Waiting()
-	return n + s.held.Due(false, time.Now()), more || s.held.Waits()
+	due, doubtful := s.held.Due(time.Now())
+	return n + due - doubtful, more || s.held.Waits()
 }
 
 // Take moves up to len(dst) records that are due into dst and returns how many: records that were never

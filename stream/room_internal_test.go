@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -40,7 +41,7 @@ func (s *failures) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // openFailing opens a tracker with a stream, whose relay delivers to api. It closes with the test.
-func openFailing(t *testing.T, api *failures, expired *atomic.Int64) *footfall.Tracker {
+func openFailing(t *testing.T, api http.RoundTripper, expired *atomic.Int64) *footfall.Tracker {
 	t.Helper()
 	tr, err := openSimulated(footfall.Config{
 		BaseURL: "http://127.0.0.1:8080", APIKey: "sk_test", SiteID: "shop", DefaultURL: "https://shop.example.com/",
@@ -102,4 +103,68 @@ func TestARelayFindsTheEventsBehindManyThatFail(t *testing.T) {
 		assert.Less(t, time.Since(began), 6*time.Minute)
 		assert.Zero(t, expired.Load())
 	})
+}
+
+// bounded is an API that accepts so many events with the name limited a second, and all others.
+type bounded struct {
+	perSecond float64
+	good      atomic.Int64
+
+	mu     sync.Mutex
+	tokens float64
+	at     time.Time
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	answer := &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Request: r, Header: http.Header{}}
+	switch {
+	case strings.Contains(string(body), `"good"`):
+		b.good.Add(1)
+	case !b.takes():
+		answer.StatusCode = http.StatusTooManyRequests
+		answer.Header.Set("Retry-After", "1")
+	}
+	return answer, nil
+}
+
+func (b *bounded) takes() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.tokens, b.at = min(max(1, b.perSecond/10), b.tokens+now.Sub(b.at).Seconds()*b.perSecond), now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}
+
+// A relay is full of events of a kind whose rate the API bounds, one of which has its turn at most times.
+func TestARelayTakesOthersBesideAKindWhoseRateIsBounded(t *testing.T) {
+	for _, perSecond := range []float64{0.5, 2, 10, 50, 200} {
+		t.Run(fmt.Sprint(perSecond, " a second"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := &bounded{perSecond: perSecond}
+				var expired atomic.Int64
+				tr := openFailing(t, api, &expired)
+				const before = 4000
+				for range before {
+					require.NoError(t, tr.Track(t.Context(), "limited"))
+				}
+				for sent := range int64(300) {
+					require.NoError(t, tr.Track(t.Context(), "good"))
+					time.Sleep(time.Second)
+					if sent > before/256+5 { // the relay has looked at all that were there before
+						assert.LessOrEqual(t, sent-5, api.good.Load(), "two looks for room, and the time to see that the rate is bounded")
+					}
+				}
+				assert.Zero(t, expired.Load())
+			})
+		})
+	}
 }

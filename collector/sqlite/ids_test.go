@@ -52,10 +52,10 @@ func TestAFileThatHasGivenOutNearlyAllTextIDsTakesEventsAndIsOpenedAgain(t *test
 	}
 }
 
-// Earlier versions went on with larger IDs, and stored events that neither they nor this version could read.
 // oldVersions are versions of the file whose ids may have more than 32 bits.
 var oldVersions = []int{5, 7, 8}
 
+// Earlier versions went on with larger IDs, and stored events that neither they nor this version could read.
 func TestTextsWhoseIDsHaveMoreThan32BitsGetNewOnes(t *testing.T) {
 	t.Parallel()
 	q := store.Query{Site: "s", From: begin.AddDate(-1, 0, 0), To: end.AddDate(1, 0, 0)}

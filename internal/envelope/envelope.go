@@ -15,7 +15,7 @@ const (
 	maxID  = 255 // bytes; the limit of the collector
 )
 
-// Check returns what is wrong with an id, or "". The bounds are those of the collector. Spaces at either end would be
+// Check returns what is wrong with an id, or "". The collector has the same bounds. Spaces at either end would be
 // lost, because they are not part of the value of a header (RFC 9110, Section 5.5).
 func Check(id string) (reason string) {
 	if len(id) > maxID {

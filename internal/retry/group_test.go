@@ -39,8 +39,9 @@ func TestEventsOfAGroupTakeTurnsAsProbes(t *testing.T) {
 			for _, c := range row.failed {
 				h.Add(event(string(c), row.wait), b, now)
 			}
-			assert.Equal(t, min(1, len(row.want)), h.Due(true, now))
-			assert.Zero(t, h.Due(false, now), "a probe is doubtful")
+			due, doubtful := h.Due(now)
+			assert.Equal(t, min(1, len(row.want)), due)
+			assert.Equal(t, due, doubtful)
 			var sent strings.Builder
 			for e, ok := h.Take(row.pick, now); ok; e, ok = h.Take(row.pick, now) {
 				sent.WriteString(e.Value)

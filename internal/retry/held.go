@@ -280,7 +280,7 @@ func (h *Held[T]) find(p Pick, now time.Time) *heldEvent[T] {
 	return h.untried()
 }
 
-// probe returns an event that may be sent, of the group of which none was sent for longest.
+// probe returns an event that may be sent, of the group whose last event was sent first.
 func (h *Held[T]) probe(p Pick, now time.Time) *heldEvent[T] {
 	var next *group[T]
 	for _, g := range h.groups.of {
@@ -379,23 +379,25 @@ func (h *Held[T]) Waits() bool {
 }
 
 // Due returns how many events are due, up to many of each kind, and one of each group whose turn or probe
-// is due. Suspects and probes, which have to wait for their share of the senders, count only if doubtful is true.
-func (h *Held[T]) Due(doubtful bool, now time.Time) int {
+// is due. doubtful of them are suspects and probes, which wait for their share of the senders.
+func (h *Held[T]) Due(now time.Time) (n, doubtful int) {
 	if !h.Some() {
-		return 0
+		return 0, 0
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := h.retries.count(0, now, many) + len(h.ready.events)
-	if doubtful {
-		n += h.suspects.count(0, now, many)
-	}
+	doubtful = h.suspects.count(0, now, many)
+	n = doubtful + h.retries.count(0, now, many) + len(h.ready.events)
 	for _, g := range h.groups.of {
-		if (doubtful || g.paced) && !g.at().After(now) {
-			n++
+		if g.at().After(now) {
+			continue
+		}
+		n++
+		if !g.paced {
+			doubtful++
 		}
 	}
-	return n
+	return n, doubtful
 }
 
 // many events call for more senders than any tracker has.
