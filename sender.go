@@ -371,9 +371,6 @@ const unsureTime = time.Minute
 // probably the only one of its kind that does.
 const fewRefusals = 10
 
-// aloneAfter is how many answers to one event count among those for which its kind is paced: fewer than that takes.
-const aloneAfter = 5
-
 // slowFailure is the time after which a failed attempt counts twice, because it occupied a
 // sender for that time.
 const slowFailure = time.Second
@@ -400,7 +397,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	}
 	f := retry.Failure{
 		First:      a.Failures == 0,
-		Alone:      a.Failures >= aloneAfter,
+		Counted:    a.Counted,
 		Class:      failureClass(end),
 		NoAPI:      !unsure && (end.status == 0 || end.verdict == wire.NotAPI || end.status == http.StatusUnauthorized),
 		Limits:     limits,
@@ -409,6 +406,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		Err:        end.err,
 	}
 	c := t.scopes.Fail(kind, w.admission, &f, now)
+	a.Counted = a.Counted || c.Limits
 	since := w.admission.Began
 	if a.Failures > 0 {
 		since = a.Last

@@ -184,7 +184,7 @@ func TestAnswersToOneEventDoNotPaceItsKind(t *testing.T) {
 			r = *e.Value
 		}
 		assert.False(t, p.scopes.BlockOf(kind).IsPaced())
-		for range aloneAfter {
+		for range 5 {
 			other, _ := named("x")
 			refuse(other)
 		}

@@ -18,7 +18,7 @@ type breaker struct {
 	asked   time.Time // of a kind: until when the last answer asked to wait
 	limited time.Time // of a kind: an event that had a Retry-After was last accepted
 	refused time.Time // of a kind: when the first attempt of an event last got an answer that shows the bound
-	over    int       // of a kind: more answers that show the bound than events that were accepted
+	over    int       // of a kind: more events with an answer that shows the bound than events that were accepted
 	paced   bool      // of a kind: it is open because the API bounds its rate, and events are sent at the pace of the site
 	pace    pace      // of a site
 	logged  uint8     // a bit for each Class that the log names as the reason
@@ -87,7 +87,7 @@ func (b *breaker) isIdle() bool { return !b.fails() && b.longest == 0 }
 // Failure is a failed attempt.
 type Failure struct {
 	First      bool          // no attempt of the event has failed before
-	Alone      bool          // so many have that it may be the only event of its kind that fails
+	Counted    bool          // an answer to the event has shown before that the API bounds the rate of the kind
 	Class      Class         // of the answer
 	NoAPI      bool          // it is not about the event: there was no answer, or not the API's
 	Limits     bool          // the answer shows that the API bounds the rate

@@ -26,7 +26,7 @@ func TestAKindIsPacedForAnswersToSeveralEvents(t *testing.T) {
 			w.Recovered(k, w.now)
 			w.try(k, nil)
 			for range row.alone {
-				w.try(k, &Failure{Limits: true, Alone: true})
+				w.try(k, &Failure{Limits: true, Counted: true})
 				w.pass(time.Millisecond)
 				w.Accept(kind(2, 2), Admission{Began: w.now}, w.now)
 			}

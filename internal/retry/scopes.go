@@ -230,6 +230,7 @@ type Change struct {
 	Opened bool // a breaker has opened, or others are tried earlier
 	Closed bool
 	Logged bool // the log says that events were not accepted, and they are
+	Limits bool // the answer shows that the API bounds the rate of the kind, as far as is known
 }
 
 // Accept reports that the API has settled an event of k.
@@ -340,7 +341,7 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 			kind.refused = now
 		}
 	}
-	if limited && !f.Alone {
+	if c.Limits = limited; limited && !f.Counted {
 		kind.over = min(kind.over, fewFailures) + 1
 	}
 	count := func(b *breaker, child uint64) {
