@@ -302,13 +302,14 @@ func (s *Source) Moved(n int, o Outcome) {
 }
 
 // Reclaim takes back the oldest record that waits for another attempt. A Store calls it when it
-// needs the memory of the record. The caller may hold the Store's lock.
-func (s *Source) Reclaim() (r Record, ok bool) {
-	kept, ok := s.held.Reclaim()
+// needs the memory of the record. due is when the record would have been sent again at the earliest, also
+// because of a Retry-After: a Store that gives it to another process says so. The caller may hold the Store's lock.
+func (s *Source) Reclaim() (r Record, due time.Time, ok bool) {
+	kept, due, ok := s.held.Reclaim()
 	if !ok {
-		return r, false
+		return r, due, false
 	}
-	return *kept, true
+	return *kept, due, true
 }
 
 // Keep copies a record that was taken to separate memory, because it may stay in flight for
@@ -441,7 +442,7 @@ type delayed struct{ *retry.Held[*Record] }
 
 // Reclaim implements queue.Delayed.
 func (d delayed) Reclaim() (ref queue.Ref, ok bool) {
-	r, ok := d.Held.Reclaim()
+	r, _, ok := d.Held.Reclaim()
 	if !ok {
 		return ref, false
 	}

@@ -136,7 +136,7 @@ func (f *feed) dropOldest() (size int, ok bool) {
 // attempt. It offers events that are in memory only to Next again.
 func (f *feed) reclaim() *item {
 	for {
-		r, ok := f.next.Reclaim()
+		r, _, ok := f.next.Reclaim()
 		if !ok {
 			return nil
 		}
@@ -262,7 +262,7 @@ func (f *feed) takeMemory() (records []footfall.Record) {
 
 // reclaimAll takes back all delayed events.
 func (f *feed) reclaimAll() (items []*item) {
-	for r, ok := f.next.Reclaim(); ok; r, ok = f.next.Reclaim() {
+	for r, _, ok := f.next.Reclaim(); ok; r, _, ok = f.next.Reclaim() {
 		if it := f.out[r.ID]; it != nil {
 			if it.key != 0 {
 				it.rec = r // with its count of attempts

@@ -81,9 +81,9 @@ func (f *feed) room() (free int, stuck bool) {
 // others when the last one was delivered. It returns how many messages may be fetched. out says that the API accepts
 // nothing: the messages are returned for a short time then, because all are due when it is back.
 func (f *feed) makeRoom(least int, out bool) (free int) {
-	later := f.later
+	most := mostDoublings
 	if out {
-		later = f.soon
+		most = fewDoublings
 	}
 	f.mu.Lock()
 	free = f.maxHeld - len(f.items)
@@ -92,14 +92,14 @@ func (f *feed) makeRoom(least int, out bool) (free int) {
 	}
 	f.mu.Unlock()
 	for ; free < least; free++ {
-		r, ok := f.src.Reclaim()
+		r, due, ok := f.src.Reclaim()
 		if !ok {
 			r, ok = f.unmoved()
 		}
 		if !ok {
 			break
 		}
-		f.handBack(r.ID, later)
+		f.handBack(r.ID, func(m jetstream.Msg) error { return f.returnFor(m, most, time.Until(due)) })
 	}
 	return free
 }
@@ -135,19 +135,20 @@ func (f *feed) unmoved() (r footfall.Record, ok bool) {
 	return r, true
 }
 
-// later returns a message that fails to the stream, each time for twice as long, at most 64 times
-// retry. A message that is due again precedes those that no relay has tried.
-func (f *feed) later(m jetstream.Msg) error { return f.returnFor(m, 6) }
+// Doublings of the wait of a message that is returned again and again.
+const (
+	mostDoublings = 6
+	fewDoublings  = 2
+)
 
-// soon is later, but for at most 4 times retry.
-func (f *feed) soon(m jetstream.Msg) error { return f.returnFor(m, 2) }
-
-func (f *feed) returnFor(m jetstream.Msg, most uint64) error {
-	doublings := uint64(0)
+// returnFor returns a message that fails to the stream for retry, each time for twice as long up to most doublings, and
+// for at least a time. A message that is due again precedes those that no relay has tried.
+func (f *feed) returnFor(m jetstream.Msg, most int, least time.Duration) error {
+	doublings := 0
 	if meta, err := m.Metadata(); err == nil {
-		doublings = min(max(meta.NumDelivered, 1)-1, most)
+		doublings = min(int(max(meta.NumDelivered, 1)-1), most)
 	}
-	return m.NakWithDelay(f.retry << doublings)
+	return m.NakWithDelay(max(f.retry<<doublings, least))
 }
 
 // handBack removes a message, and returns it to the stream with nak.
@@ -196,7 +197,7 @@ func (f *feed) put(messages []jetstream.Msg, from origin) {
 	}
 	f.mu.Unlock()
 	for _, m := range others {
-		_ = f.later(m) // otherwise AckWait returns it
+		_ = f.returnFor(m, mostDoublings, 0) // otherwise AckWait returns it
 	}
 	f.src.Wake()
 }
@@ -399,7 +400,7 @@ func (f *feed) close() {
 	for _, it := range waiting {
 		f.handBack(it.rec.ID, jetstream.Msg.Nak)
 	}
-	for r, ok := f.src.Reclaim(); ok; r, ok = f.src.Reclaim() {
+	for r, _, ok := f.src.Reclaim(); ok; r, _, ok = f.src.Reclaim() {
 		f.handBack(r.ID, jetstream.Msg.Nak)
 	}
 	f.src.Close()

@@ -157,11 +157,27 @@ func TestAMessageThatKeepsFailingIsReturnedForLonger(t *testing.T) {
 	} {
 		m := newMessage()
 		m.delivered = delivered
-		require.NoError(t, f.later(m))
+		require.NoError(t, f.returnFor(m, mostDoublings, 0))
 		assert.Equal(t, want, m.delay, delivered)
-		require.NoError(t, f.soon(m))
+		require.NoError(t, f.returnFor(m, fewDoublings, 0))
 		assert.Equal(t, min(want, 2*time.Minute), m.delay, "while the API accepts nothing")
 	}
+}
+
+func TestAMessageIsReturnedForTheTimeThatTheAPIHasAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, soon, late := newFeed(linkTo(t, &deleted{}), 2, time.Second), newMessage(), newMessage()
+		f.put([]jetstream.Msg{soon, late}, f.acks.link.origin())
+		records := take(f)
+		f.src.Retry(records[0], time.Millisecond, errors.New("503"))
+		f.src.Retry(records[1], 5*time.Minute, errors.New("503 with Retry-After"))
+		time.Sleep(time.Minute)
+		f.pending = 2
+		assert.Equal(t, 2, f.makeRoom(2, true))
+		assert.Equal(t, []time.Duration{time.Second, 4 * time.Minute}, []time.Duration{soon.delay, late.delay})
+		f.src.Close()
+		time.Sleep(time.Hour)
+	})
 }
 
 func TestOnlyAnIDOfAnEventIsOne(t *testing.T) {

@@ -355,17 +355,17 @@ func (h *Held[T]) LastError() (at time.Time, err error) {
 	return at, err
 }
 
-// Reclaim takes the oldest event.
-func (h *Held[T]) Reclaim() (value T, ok bool) {
+// Reclaim takes the oldest event. due is when its wait is over, also one that the API has asked for.
+func (h *Held[T]) Reclaim() (value T, due time.Time, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	oldest := h.ages.first()
 	if oldest == nil {
-		return value, false
+		return value, due, false
 	}
 	h.remove(oldest)
 	delete(h.inFlight, oldest.ID)
-	return oldest.Value, true
+	return oldest.Value, oldest.due, true
 }
 
 // Waits reports whether an event is due or will be.

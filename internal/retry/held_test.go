@@ -145,7 +145,7 @@ func TestTheErrorOfAReclaimedEventIsForgotten(t *testing.T) {
 	failed := event("failed", time.Minute)
 	failed.Err = errors.New("away")
 	h.Add(failed, Block{}, time.Now())
-	_, ok := h.Reclaim()
+	_, _, ok := h.Reclaim()
 	require.True(t, ok)
 	_, err := h.LastError()
 	assert.NoError(t, err)
