@@ -397,7 +397,7 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 	}
 	f := retry.Failure{
 		First:      a.Failures == 0,
-		Counted:    a.Counted,
+		Counted:    int(a.Counted),
 		Class:      failureClass(end),
 		NoAPI:      !unsure && (end.status == 0 || end.verdict == wire.NotAPI || end.status == http.StatusUnauthorized),
 		Limits:     limits,
@@ -406,7 +406,9 @@ func (t *httpTransport) fail(src *Source, w *worker, end *ending) (line func(), 
 		Err:        end.err,
 	}
 	c := t.scopes.Fail(kind, w.admission, &f, now)
-	a.Counted = a.Counted || c.Limits
+	if c.Limits {
+		a.Counted++
+	}
 	since := w.admission.Began
 	if a.Failures > 0 {
 		since = a.Last

@@ -9,7 +9,7 @@ type Attempts struct {
 	Last     time.Time // the last failure
 	Unsure   time.Time // when it first got a 4xx that may not be the API's, and nothing else since
 	Limited  bool      // its answer showed that the API bounds the rate
-	Counted  bool      // an answer was counted among those for which the kind is paced
+	Counted  int32     // answers among those for which the kind may be paced
 	Slow     bool      // one failed after a long time, while others of its kind were accepted
 	AtClose  bool      // the last attempt began when the tracker was closing
 

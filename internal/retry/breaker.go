@@ -18,7 +18,8 @@ type breaker struct {
 	asked   time.Time // of a kind: until when the last answer asked to wait
 	limited time.Time // of a kind: an event that had a Retry-After was last accepted
 	refused time.Time // of a kind: when the first attempt of an event last got an answer that shows the bound
-	over    int       // of a kind: more events with an answer that shows the bound than events that were accepted
+	over    int       // of a kind: more answers that show the bound, few of each event, than events that were accepted
+	events  int       // of a kind: more events that got such an answer than events that were accepted
 	paced   bool      // of a kind: it is open because the API bounds its rate, and events are sent at the pace of the site
 	pace    pace      // of a site
 	logged  uint8     // a bit for each Class that the log names as the reason
@@ -67,7 +68,7 @@ func (b breaker) inherits(notBefore, now time.Time) breaker {
 // from the failures before it. An open breaker closes, unless the API has named a time that is not over
 // and the attempt began before b opened.
 func (b breaker) accepts(began, now time.Time, limit int) breaker {
-	b.trial, b.over = false, max(0, b.over-1)
+	b.trial, b.over, b.events = false, max(0, b.over-1), max(0, b.events-1)
 	if b.paced {
 		b.streak = b.end(now, limit)
 		return b
@@ -78,7 +79,7 @@ func (b breaker) accepts(began, now time.Time, limit int) breaker {
 	}
 	next := b.end(now, limit)
 	next.reopens = b.isOpen()
-	return breaker{streak: next, limited: b.limited, refused: b.refused, over: b.over, pace: b.pace}
+	return breaker{streak: next, limited: b.limited, refused: b.refused, over: b.over, events: b.events, pace: b.pace}
 }
 
 // isIdle reports whether nothing has failed for a while.
@@ -87,7 +88,7 @@ func (b *breaker) isIdle() bool { return !b.fails() && b.longest == 0 }
 // Failure is a failed attempt.
 type Failure struct {
 	First      bool          // no attempt of the event has failed before
-	Counted    bool          // an answer to the event has shown before that the API bounds the rate of the kind
+	Counted    int           // answers to the event that have shown before that the API bounds the rate of the kind
 	Class      Class         // of the answer
 	NoAPI      bool          // it is not about the event: there was no answer, or not the API's
 	Limits     bool          // the answer shows that the API bounds the rate

@@ -41,14 +41,14 @@ func TestAKindIsPacedIfAnEventWithSuchAnAnswerIsAccepted(t *testing.T) {
 		w.fail(6, Failure{}, k)
 		assert.Equal(t, closed, w.states(k), "failures without Retry-After")
 		assert.True(t, w.try(k, nil))
-		w.fail(5, asks, k)
-		assert.Equal(t, closed, w.states(k), "five failures")
+		w.fail(mostCounted, asks, k)
+		assert.Equal(t, closed, w.states(k), "three failures")
 		w.fail(1, asks, k)
 		assert.Equal(t, limited, w.states(k) == kindPaced)
 		if !limited {
 			continue
 		}
-		w.pass(198 * time.Millisecond) // since the sixth one
+		w.pass(198 * time.Millisecond) // since the fourth one
 		assert.False(t, w.try(k, nil))
 		w.pass(time.Millisecond)
 		assert.True(t, w.try(k, nil), "a Retry-After is about its event")

@@ -14,13 +14,33 @@ func (b *breaker) isLimited(site *breaker, now time.Time) bool {
 }
 
 // isPaced reports whether a kind should be paced after an answer. limited says that the answer shows the bound. If
-// another kind of the site is paced, two answers to new events suffice, because it may be the same bound.
+// another kind of the site is paced, answers to two events suffice, because it may be the same bound. A kind that has accepted
+// nothing for longAgo is paced no more: the API may be away for it.
 func (b *breaker) isPaced(site *breaker, limited bool, now time.Time) bool {
-	if !limited || b.paced || b.over > fewFailures {
-		return limited
+	switch {
+	case !limited:
+		return false
+	case b.paced:
+		return now.Sub(b.accepted) <= longAgo
+	case b.over > mostCounted && b.events > 0:
+		return true
 	}
-	return b.over > 1 && site.pace.isKnown(now) && now.Sub(b.refused) <= joinsAfter
+	return b.events > 1 && site.pace.isKnown(now) && now.Sub(b.refused) <= joinsAfter
 }
+
+// counts counts an answer that shows the bound.
+func (b breaker) counts(f *Failure) breaker {
+	if f.Counted == 0 {
+		b.events = min(b.events, mostCounted) + 1
+	}
+	if f.Counted < mostCounted {
+		b.over = min(b.over, mostCounted) + 1
+	}
+	return b
+}
+
+// mostCounted is how many answers to one event are counted. A kind is not paced for so few, so there are others.
+const mostCounted = 3
 
 // joinsAfter is how long the first attempt of an event shows the bound of another kind. Further attempts of
 // events with Retry-After come later.

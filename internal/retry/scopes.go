@@ -341,8 +341,8 @@ func (s *Scopes) Fail(k Kind, p Admission, f *Failure, now time.Time) (c Change)
 			kind.refused = now
 		}
 	}
-	if c.Limits = limited; limited && !f.Counted {
-		kind.over = min(kind.over, fewFailures) + 1
+	if c.Limits = limited; limited {
+		*kind = kind.counts(f)
 	}
 	count := func(b *breaker, child uint64) {
 		if !p.Began.Before(b.accepted) { // otherwise it was sent before the scope accepted an event
