@@ -56,8 +56,8 @@ lowest: ## Test each adapter with the lowest version of its framework that it wo
 .PHONY: race
 # The packages with the longest tests come first, so that no processor waits at the end. Long tests in fake time run
 # without the race detector only (-short), and so does SQLite, which is C that was translated to Go.
-race: ## Test every module with the race detector, in random order, except bench, examples and e2e
-	$(GO) test $(WHOLE) -race -short '-gcflags=modernc.org/...=-race=false' -shuffle=on -timeout 20m ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /bench -e /examples -e /e2e)
+race: ## Test every module with the race detector, in random order, except bench, examples, e2e and outbox/test
+	$(GO) test $(WHOLE) -race -short '-gcflags=modernc.org/...=-race=false' -shuffle=on -timeout 20m ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /bench -e /examples -e /e2e -e /outbox/test)
 
 .PHONY: check
 check: fmt vet vet32 fix lint race docs alone ## What to run before a commit: all but fuzzing and the main job
@@ -160,3 +160,4 @@ soak: ## Long tests that CI leaves out: 50,000 simulations, ten minutes of a bad
 	$(GO) test -tags ci,soak -count=1 -run "TestAnOutage|TestAKill|TestTrackDurable" -timeout 15m -v ./e2e/faults
 	$(GO) test -tags soak -count=1 -run TestTrackedEvents -timeout 30m -v ./spool
 	$(GO) test -tags soak -count=1 -run TestSoak -timeout 60m -v ./stream
+	CI=true $(GO) test -tags soak -count=1 -run TestOrdersAndEvents -timeout 60m -v ./outbox/test

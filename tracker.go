@@ -224,20 +224,9 @@ func (t *Tracker) accept(d *draft, w *queue.Waiter) error {
 }
 
 func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
-	body, redacted, err := t.encoder.append(s.buf[:0], d)
-	if cap(body) <= maxBuffer {
-		s.buf = body
-	}
-	if d.sanitized {
-		t.sanitized.Add(1)
-	}
+	body, redacted, err := t.encode(s, d)
 	if err != nil {
-		t.invalid.Add(1)
-		t.reporter.invalid(d.name, err)
 		return err
-	}
-	if redacted > 0 {
-		t.reportRedacted(d, redacted, body)
 	}
 	if w != nil {
 		err = t.queue.PutWaiter(&s.hint, body, redacted, w)
@@ -248,6 +237,26 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 		t.reporter.refused(d.name, err)
 	}
 	return err
+}
+
+// encode encodes d into the memory of s. It counts and reports what is wrong with d, and what was replaced.
+func (t *Tracker) encode(s *scratch, d *draft) (body []byte, redacted int, err error) {
+	body, redacted, err = t.encoder.append(s.buf[:0], d)
+	if cap(body) <= maxBuffer {
+		s.buf = body
+	}
+	if d.sanitized {
+		t.sanitized.Add(1)
+	}
+	if err != nil {
+		t.invalid.Add(1)
+		t.reporter.invalid(d.name, err)
+		return nil, 0, err
+	}
+	if redacted > 0 {
+		t.reportRedacted(d, redacted, body)
+	}
+	return body, redacted, nil
 }
 
 // reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
@@ -49,6 +50,27 @@ func (r *Record) AppendIdempotencyKey(dst []byte) []byte {
 		dst = hex.AppendEncode(append(dst, '-'), group)
 	}
 	return dst
+}
+
+// Encode is for stores that keep events outside of the tracker, such as module outbox, whose events commit
+// with a transaction of the application. It checks and encodes e as [Tracker.TrackEvent] does, with the page
+// and the site of ctx, and returns the Record that would be queued, with a new ID. The tracker does not queue
+// it and counts it neither as Tracked nor as Redacted; the caller owns Key and Body, and delivers them with a
+// [NewSource]. The error is a [*FieldError] or [ErrNoURL]; Stats.Invalid counts it and, until Close, the
+// tracker logs it. Encode works after Close, too. A nil or disabled tracker returns a Record without a Body.
+func (t *Tracker) Encode(ctx context.Context, e Event) (Record, error) {
+	if t.inactive() {
+		return Record{}, nil
+	}
+	d := e.draft(ctx)
+	s := t.scratches.Get().(*scratch)
+	defer t.scratches.Put(s)
+	packed, _, err := t.encode(s, &d)
+	if err != nil {
+		return Record{}, err
+	}
+	key, body := envelope.Clone(envelope.Split(packed))
+	return Record{ID: EventID(queue.NewID(time.Now().UnixNano(), rand.Uint64())), Key: key, Body: body}, nil
 }
 
 // name adds the event to an error about it, if the application has named it.

@@ -2,6 +2,8 @@ package footfall_test
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -329,4 +331,47 @@ func ExampleTransport() {
 	// Output:
 	// {"site_id":"site_1","name":"order_paid","url":"https://shop.example.com/checkout","props":{"amount":4999}}
 	// <nil>
+}
+
+func TestEncodeReturnsWhatTrackEventSends(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	tracker := onSocket(t, api)
+	ctx := footfall.WithSite(footfall.WithURL(t.Context(), "https://shop.example.com/checkout"), footfalltest.SiteID)
+	for _, id := range []string{"", "webhook:1"} {
+		e := footfall.Event{Name: "paid", ID: id, Props: []footfall.Prop{footfall.P("mail", "ada@example.com"), footfall.P("amount", 4999)}}
+		record, err := tracker.Encode(ctx, e)
+		require.NoError(t, err)
+		again, err := tracker.Encode(ctx, e)
+		require.NoError(t, err)
+		require.NoError(t, tracker.TrackEvent(ctx, e))
+		flush(t, tracker)
+		requests := api.Requests()
+		sent := requests[len(requests)-1]
+		assert.Equal(t, string(sent.Body), string(record.Body))
+		assert.Equal(t, id, string(record.Key))
+		assert.Equal(t, string(record.Body), string(again.Body), "it is not overwritten")
+		assert.NotEqual(t, record.ID, again.ID)
+		milliseconds := int64(binary.BigEndian.Uint64(record.ID[:8]) >> 16)
+		assert.WithinDuration(t, time.Now(), time.UnixMilli(milliseconds), time.Minute, "a UUIDv7 of now")
+	}
+	assert.Equal(t, uint64(2), tracker.Stats().Tracked)
+}
+
+func TestEncodeRefusesWhatTrackRefuses(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	tracker := onSocket(t, api)
+	_, err := tracker.Encode(t.Context(), footfall.Event{Name: "paid", ID: "a\nb"})
+	field, ok := errors.AsType[*footfall.FieldError](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, "id", field.Field)
+	assert.Equal(t, uint64(1), tracker.Stats().Invalid)
+	require.NoError(t, closeWithin(tracker, time.Second))
+	record, err := tracker.Encode(t.Context(), footfall.Event{Name: "paid"})
+	require.NoError(t, err, "after Close")
+	assert.NotEmpty(t, record.Body)
+	record, err = (*footfall.Tracker)(nil).Encode(t.Context(), footfall.Event{})
+	require.NoError(t, err)
+	assert.Empty(t, record.Body)
 }

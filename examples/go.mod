@@ -15,6 +15,7 @@ require (
 	github.com/footfall-dev/footfall/adapters/footfallgrpc v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallmux v0.1.0
 	github.com/footfall-dev/footfall/collector v0.1.0
+	github.com/footfall-dev/footfall/outbox v0.1.0
 	github.com/footfall-dev/footfall/stream v0.1.0
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-chi/chi/v5 v5.5.0
@@ -32,6 +33,7 @@ require (
 	golang.org/x/time v0.16.0
 	google.golang.org/grpc v1.84.0
 	google.golang.org/protobuf v1.36.12
+	modernc.org/sqlite v1.60.1
 )
 
 require (
@@ -113,7 +115,6 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.60.1 // indirect
 )
 
 replace (
@@ -128,6 +129,7 @@ replace (
 	github.com/footfall-dev/footfall/adapters/footfallgrpc => ../adapters/footfallgrpc
 	github.com/footfall-dev/footfall/adapters/footfallmux => ../adapters/footfallmux
 	github.com/footfall-dev/footfall/collector => ../collector
+	github.com/footfall-dev/footfall/outbox => ../outbox
 	github.com/footfall-dev/footfall/spool => ../spool
 	github.com/footfall-dev/footfall/stream => ../stream
 )

@@ -25,11 +25,11 @@ type program struct {
 }
 
 // programs returns the programs of all public modules, except adaptertest, which only tests
-// import, those that are commands, and stream, which needs a server of NATS.
+// import, those that are commands, and stream and outbox, which need a server of NATS and a database.
 func programs(t *testing.T, r *repo) (all []program) {
 	t.Helper()
 	for _, m := range r.public() {
-		if name := path.Base(m.dir); name != "adaptertest" && name != "stream" && !r.isCommand(m) {
+		if name := path.Base(m.dir); name != "adaptertest" && name != "stream" && name != "outbox" && !r.isCommand(m) {
 			all = append(all, programOf(t, r, m))
 		}
 	}
