@@ -206,11 +206,10 @@ func (s *Rules) emit(r *rule, o *Observation) {
 	if r.Event == NoEvent {
 		return
 	}
-	d := draft{siteID: r.SiteID, name: r.Event, head: r.head, page: &o.Page, props: r.Props}
-	if d.siteID == "" {
-		if d.siteID = o.site(); d.siteID != "" {
-			d.head = ""
-		}
+	from := o.defaults()
+	d := draft{siteID: r.SiteID, name: r.Event, head: r.head, page: &o.Page, props: r.Props, more: from.props}
+	if d.siteID == "" && from.siteID != "" {
+		d.siteID, d.head = from.siteID, ""
 	}
 	if d.name == "" {
 		d.name = s.autoName(r, o)
@@ -239,12 +238,12 @@ func (o *Observation) referer() string {
 	return o.Request.Referer()
 }
 
-// site returns the site that WithSite set above the middleware, or "".
-func (o *Observation) site() string {
+// defaults returns what WithSite and WithProps have set above the middleware.
+func (o *Observation) defaults() defaults {
 	if o.Context == nil && o.Request != nil {
-		return siteFrom(o.Request.Context())
+		return defaultsFrom(o.Request.Context())
 	}
-	return siteFrom(o.Context)
+	return defaultsFrom(o.Context)
 }
 
 // propsOf returns the props of r and the props of the request and the answer. It sanitizes the

@@ -314,12 +314,12 @@ func (nullWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (nullWriter) WriteHeader(int) {}
 
 // cheapTracker is a tracker whose delivery allocates nothing and never lags.
-func cheapTracker(tb testing.TB, noValue bool) *footfall.Tracker {
+func cheapTracker(tb testing.TB, noValue bool, props ...footfall.Prop) *footfall.Tracker {
 	tb.Helper()
 	return footfalltest.New(tb, func(c *footfall.Config) {
 		c.Transport = discard{}
 		c.Logger = slog.New(slog.DiscardHandler)
-		c.NoContextValue = noValue
+		c.NoContextValue, c.Props = noValue, props
 		c.MaxQueueEvents, c.MaxQueueBytes = 1<<20, 1<<30
 	}).Tracker
 }

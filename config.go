@@ -16,6 +16,7 @@ import (
 
 	"github.com/footfall-dev/footfall/internal/chars"
 	"github.com/footfall-dev/footfall/internal/env"
+	"github.com/footfall-dev/footfall/internal/pii"
 )
 
 // Config configures a [Tracker]. The zero value of a field means its default. [New] copies the
@@ -56,6 +57,10 @@ type Config struct {
 	// can make events on pages of foreign hosts. URLs in a Referer or in PageHeader are ignored
 	// if their host is not listed. An empty list allows all hosts. Defaults to none.
 	Hosts []string
+
+	// Props are props of every event, such as the version of the application. Those of the context ([WithProps]) and
+	// of the event itself with the same key take precedence. They are encoded once. Defaults to none.
+	Props []Prop
 
 	// Page selects the page of events for which neither [Event.URL] nor the context ([WithURL])
 	// names one. It applies to rules, [Track] and [Tracker.TrackRequest]. Defaults to PagePath.
@@ -301,6 +306,10 @@ func (c *Config) check() error {
 	c.checkPages(p.report)
 	c.checkQueue(p.report)
 	c.checkDelivery(p.report)
+	if len(c.Props) > 0 {
+		e := newEncoder("", "", c.MaxEventBytes, c.Limits, pii.New(c.AllowPII, c.AllowPIIKeys))
+		e.checkFixed(c.Props, func(reason string) { p.report("Props", reason) })
+	}
 	return errors.Join(p...)
 }
 

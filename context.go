@@ -1,6 +1,9 @@
 package footfall
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // contextKey is the key of a contextValue in a context.
 type contextKey struct{}
@@ -26,33 +29,38 @@ func (c *valueContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// siteKey is the key of a siteContext in a context.
-type siteKey struct{}
+// defaultsKey is the key of a defaultsContext in a context.
+type defaultsKey struct{}
 
-// siteContext is a context with the site of WithSite, in one allocation. It has a separate key
-// because the middleware makes a contextValue for each request, and would have to copy the site
-// into it.
-type siteContext struct {
+// defaultsContext is a context with what events below it have unless they set it themselves, in one allocation. It
+// has a separate key because the middleware makes a contextValue for each request, and would have to copy it.
+type defaultsContext struct {
 	context.Context
-	siteID string
+	defaults
 }
 
-func (c *siteContext) Value(key any) any {
-	if key == (siteKey{}) {
+// defaults are the site of WithSite, or "", and the props of WithProps, each key once. They never change.
+type defaults struct {
+	siteID string
+	props  []Prop
+}
+
+func (c *defaultsContext) Value(key any) any {
+	if key == (defaultsKey{}) {
 		return c
 	}
 	return c.Context.Value(key)
 }
 
-// siteFrom returns the site of ctx, or "". A nil ctx has none.
-func siteFrom(ctx context.Context) string {
+// defaultsFrom returns the defaults of ctx. A nil ctx has none.
+func defaultsFrom(ctx context.Context) (d defaults) {
 	if ctx == nil {
-		return ""
+		return d
 	}
-	if c, ok := ctx.Value(siteKey{}).(*siteContext); ok {
-		return c.siteID
+	if c, ok := ctx.Value(defaultsKey{}).(*defaultsContext); ok {
+		return c.defaults
 	}
-	return ""
+	return d
 }
 
 // valueFrom returns the innermost contextValue of ctx, or nil. A nil ctx has none.
@@ -64,11 +72,12 @@ func valueFrom(ctx context.Context) *contextValue {
 	return v
 }
 
-// draft returns e with the site and the page of ctx where e names none.
+// draft returns e with the props of ctx, and with its site and page where e names none.
 func (e *Event) draft(ctx context.Context) draft {
-	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props, id: e.ID}
+	from := defaultsFrom(ctx)
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props, more: from.props, id: e.ID}
 	if d.siteID == "" {
-		d.siteID = siteFrom(ctx)
+		d.siteID = from.siteID
 	}
 	if d.url != "" {
 		return d
@@ -130,7 +139,20 @@ func WithTracker(ctx context.Context, t *Tracker) context.Context {
 // A handler above the middleware may call it, for example to set the site by the
 // request's host. The site then applies to the events of rules, too.
 func WithSite(ctx context.Context, siteID string) context.Context {
-	return &siteContext{orBackground(ctx), siteID}
+	d := defaultsFrom(ctx)
+	d.siteID = siteID
+	return &defaultsContext{orBackground(ctx), d}
+}
+
+// WithProps returns a context below which events have props, too, such as the tenant of a request. Props of the
+// event itself with the same key take precedence, those of a rule included, and so do those of an inner WithProps. They
+// take precedence over [Config.Props]. WithProps does not keep props. If one of them is bad, Track returns a [*FieldError] that names it.
+//
+// As with [WithSite], a handler above the middleware may call it, and the props are then those of rules' events, too.
+func WithProps(ctx context.Context, props ...Prop) context.Context {
+	d := defaultsFrom(ctx)
+	d.props = slices.Clip(lastOfEach(slices.Concat(d.props, props)))
+	return &defaultsContext{orBackground(ctx), d}
 }
 
 // WithURL returns a context below which events occur on the page url, which is sent exactly as

@@ -394,6 +394,7 @@ func TestContextsMadeOfNoContextAreSafe(t *testing.T) {
 	require.NoError(t, tracker.Track(none, "no_context"))
 	for name, ctx := range map[string]context.Context{
 		"site":    footfall.WithSite(none, "site_2"),
+		"props":   footfall.WithProps(none, footfall.P("tenant", "a")),
 		"url":     footfall.WithURL(none, "https://example.com/"),
 		"tracker": footfall.WithTracker(none, tracker.Tracker),
 		"page":    tracker.WithPage(none, footfall.Page{}),
@@ -401,7 +402,7 @@ func TestContextsMadeOfNoContextAreSafe(t *testing.T) {
 		assert.NoError(t, tracker.Track(ctx, name))
 		assert.NoError(t, ctx.Err())
 	}
-	assert.Len(t, tracker.Events(), 5)
+	assert.Len(t, tracker.Events(), 6)
 }
 
 func TestABadSiteIsAFieldErrorOfEveryCall(t *testing.T) {

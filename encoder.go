@@ -3,6 +3,7 @@ package footfall
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -21,6 +22,7 @@ type encoder struct {
 	maxBytes   int
 	limits     Limits // each at most maxBytes, so that a longer field is never read
 	guard      *pii.Guard
+	fixed      []fixedProp // of Config.Props
 }
 
 // newEncoder returns an encoder. The default site and URL are valid, or empty.
@@ -46,6 +48,7 @@ type draft struct {
 	page    *Page          // may be nil
 	request *routedRequest // of page; may be nil
 	props   []Prop
+	more    []Prop // of the context, each key once; props take precedence
 	id      string // see Event.ID
 
 	sanitized bool // a text of the client was changed
@@ -65,7 +68,7 @@ func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err er
 	if dst, redacted, err = e.appendURL(dst, d); err != nil {
 		return dst, 0, err
 	}
-	dst, n, err := e.appendProps(dst, d.props)
+	dst, n, err := e.appendProps(dst, d)
 	if err != nil {
 		return dst, 0, err
 	}
@@ -179,40 +182,56 @@ func (e *encoder) appendExactURL(dst []byte, url string) ([]byte, error) {
 	return appendString(append(dst, urlKey...), url, "url")
 }
 
-func (e *encoder) appendProps(dst []byte, props []Prop) (out []byte, redacted int, err error) {
-	if len(props) == 0 {
+func (e *encoder) appendProps(dst []byte, d *draft) (out []byte, redacted int, err error) {
+	props, n := d.props, len(d.props)
+	if n+len(d.more)+len(e.fixed) == 0 {
 		return dst, 0, nil
 	}
-	if len(props) > e.maxBytes/smallestProp {
-		return dst, 0, &FieldError{"props", fmt.Sprintf("%d entries cannot fit in Config.MaxEventBytes (%d)", len(props), e.maxBytes)}
+	if n > e.maxBytes/smallestProp {
+		return dst, 0, e.tooManyProps(n)
 	}
 	if hasRepeats(props) {
 		props = lastOfEach(props)
 	}
-	if len(props) > e.limits.Props {
-		return dst, 0, &FieldError{"props", fmt.Sprintf("%d entries are more than %d (Config.Limits.Props)", len(props), e.limits.Props)}
-	}
 	dst = append(dst, `,"props":{`...)
-	for i := range props {
-		p := &props[i]
-		if out, ok := e.appendPlainProp(dst, p); ok {
-			dst = out
-			continue
+	n = len(props)
+	if len(d.more)+len(e.fixed) > 0 {
+		if dst, n, redacted, err = e.appendMore(dst, props, d.more); err != nil {
+			return dst, redacted, err
 		}
+	}
+	if n > e.limits.Props {
+		return dst, 0, &FieldError{"props", fmt.Sprintf("%d entries are more than %d (Config.Limits.Props)", n, e.limits.Props)}
+	}
+	for i := range props {
 		var personal bool
-		if dst, personal, err = e.appendProp(dst, p); err != nil {
+		if dst, personal, err = e.appendEntry(dst, &props[i]); err != nil {
 			return dst, redacted, err
 		}
 		if personal {
 			redacted++
 		}
-		if len(dst) > e.maxBytes {
-			return dst, redacted, e.tooLarge("event")
-		}
-		dst = append(dst, ',')
 	}
 	dst[len(dst)-1] = '}' // in place of the last comma
 	return dst, redacted, nil
+}
+
+func (e *encoder) tooManyProps(n int) error {
+	return &FieldError{"props", fmt.Sprintf("%d entries cannot fit in Config.MaxEventBytes (%d)", n, e.maxBytes)}
+}
+
+// appendEntry writes a prop and a comma. personal says that the guard replaced the value.
+func (e *encoder) appendEntry(dst []byte, p *Prop) (out []byte, personal bool, err error) {
+	if out, ok := e.appendPlainProp(dst, p); ok {
+		return out, false, nil
+	}
+	if dst, personal, err = e.appendProp(dst, p); err != nil {
+		return dst, false, err
+	}
+	if len(dst) > e.maxBytes {
+		return dst, personal, e.tooLarge("event")
+	}
+	return append(dst, ','), personal, nil
 }
 
 func (e *encoder) appendProp(dst []byte, p *Prop) (out []byte, personal bool, err error) {
@@ -315,9 +334,10 @@ func (e *encoder) redactsNumber(p *Prop) bool {
 	return e.guard.RedactsNumber(p.key, p.num)
 }
 
-// eachRedacted calls f with the key of each prop whose value the guard redacts. It is for the few
+// eachRedacted calls f with the key of each prop of d whose value the guard redacts. It is for the few
 // events that have any: append only counts them.
-func (e *encoder) eachRedacted(props []Prop, f func(key string)) {
+func (e *encoder) eachRedacted(d *draft, f func(key string)) {
+	props := slices.Concat(d.more, d.props)
 	for i := range props {
 		if p := &props[i]; e.redacts(p) && !contains(props[i+1:], p.key) {
 			f(p.key)

@@ -308,7 +308,7 @@ func TestPlainPropsDoNotGrowTheBuffer(t *testing.T) {
 func TestErrorNamesAPlainValueThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	e := newEncoder("s", "https://example.com/", 100, Limits{}.withDefaults(), pii.New(false, nil))
-	_, _, err := e.appendProps(make([]byte, 0, 1024), []Prop{P("ok", 1), P("long", strings.Repeat("x", 101))})
+	_, _, err := e.appendProps(make([]byte, 0, 1024), &draft{props: []Prop{P("ok", 1), P("long", strings.Repeat("x", 101))}})
 	assert.ErrorContains(t, err, `props["long"]`)
 }
 
@@ -319,7 +319,7 @@ func TestTheLastOfManyPropsWithOneKeyWins(t *testing.T) {
 	for i := range 300 {
 		props = append(props, P("key"+strconv.Itoa(i%200), i))
 	}
-	got, _, err := e.appendProps(nil, props)
+	got, _, err := e.appendProps(nil, &draft{props: props})
 	require.NoError(t, err)
 	var want []string
 	for i := 100; i < 300; i++ {

@@ -98,7 +98,7 @@ func newDisabled(cfg Config) *Tracker {
 func newTracker(cfg *Config) *Tracker {
 	g := pii.New(cfg.AllowPII, cfg.AllowPIIKeys)
 	t := &Tracker{
-		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, cfg.Limits, g),
+		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, cfg.Limits, g).withFixed(cfg.Props),
 		pager:     newPager(cfg),
 		skip:      cfg.Skip,
 		noContext: cfg.NoContextValue,
@@ -262,7 +262,7 @@ func (t *Tracker) encode(s *scratch, d *draft) (body []byte, redacted int, err e
 // reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.
 // packed is the encoded event.
 func (t *Tracker) reportRedacted(d *draft, redacted int, packed []byte) {
-	t.encoder.eachRedacted(d.props, func(key string) {
+	t.encoder.eachRedacted(d, func(key string) {
 		t.reporter.redacted(place{fromProp, key}, d.name, nil)
 		redacted--
 	})
