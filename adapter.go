@@ -221,7 +221,7 @@ func (s *Rules) emit(r *rule, o *Observation) {
 	if len(r.PathProps) > 0 && o.Path != nil || r.StatusProp != "" || r.PropsOf != nil {
 		d.props = r.propsOf(o, &d, min(maxPathProp, s.tracker.encoder.limits.PropText))
 	}
-	_ = s.tracker.accept(&d, nil) // accept counts and reports the error
+	_ = s.tracker.accept(&d) // accept counts and reports the error
 }
 
 func (s *Rules) autoName(r *rule, o *Observation) string {

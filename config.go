@@ -98,6 +98,13 @@ type Config struct {
 	// [Tracker.TrackRequest] works as before.
 	NoContextValue bool
 
+	// BeforeSend is called with each event before it is queued, and returns the event to queue, or false to drop it:
+	// Track then returns nil, and Stats.Filtered counts it. The event has its site, its URL, with personal data
+	// replaced in what was taken from a request, and all its props. What BeforeSend returns is checked and guarded like
+	// any event. It runs on the goroutine of Track, several at once, and must not call Track. If it panics, the event is
+	// not queued: Track returns an error, and Stats.Invalid counts it. Without BeforeSend, Track costs no more. Defaults to none.
+	BeforeSend func(Event) (changed Event, send bool)
+
 	// MaxQueueEvents bounds the events that are accepted and not settled yet. Events of typical
 	// size, about 200 bytes, reach it before MaxQueueBytes. Defaults to 50,000.
 	MaxQueueEvents int

@@ -117,7 +117,7 @@ func TrackRoute(ctx context.Context, route, name string, props ...Prop) error {
 		page := v.page.WithRoute(route)
 		d.page = &page
 	}
-	return v.tracker.accept(&d, nil)
+	return v.tracker.accept(&d)
 }
 
 // WithTracker returns a context below which the function Track uses t, for code that runs

@@ -50,6 +50,8 @@ type draft struct {
 	props   []Prop
 	more    []Prop // of the context, each key once; props take precedence
 	id      string // see Event.ID
+	whole   bool   // there are no other props than props
+	hidden  int    // values of url that the guard replaced before
 
 	sanitized bool // a text of the client was changed
 }
@@ -76,7 +78,7 @@ func (e *encoder) append(dst []byte, d *draft) (out []byte, redacted int, err er
 	if len(dst)-start > e.maxBytes {
 		return dst, 0, e.tooLarge("event")
 	}
-	return dst, redacted + n, nil
+	return dst, d.hidden + redacted + n, nil
 }
 
 // headOf returns what appendSiteAndName writes for an event, or "" if the event is not valid.
@@ -184,7 +186,8 @@ func (e *encoder) appendExactURL(dst []byte, url string) ([]byte, error) {
 
 func (e *encoder) appendProps(dst []byte, d *draft) (out []byte, redacted int, err error) {
 	props, n := d.props, len(d.props)
-	if n+len(d.more)+len(e.fixed) == 0 {
+	others := !d.whole && len(d.more)+len(e.fixed) > 0
+	if n == 0 && !others {
 		return dst, 0, nil
 	}
 	if n > e.maxBytes/smallestProp {
@@ -195,7 +198,7 @@ func (e *encoder) appendProps(dst []byte, d *draft) (out []byte, redacted int, e
 	}
 	dst = append(dst, `,"props":{`...)
 	n = len(props)
-	if len(d.more)+len(e.fixed) > 0 {
+	if others {
 		if dst, n, redacted, err = e.appendMore(dst, props, d.more); err != nil {
 			return dst, redacted, err
 		}

@@ -9,7 +9,7 @@ import (
 
 // fixedProp is a prop of Config.Props, encoded once.
 type fixedProp struct {
-	key  string
+	Prop
 	text string // with a comma
 }
 
@@ -17,7 +17,7 @@ type fixedProp struct {
 func (e encoder) withFixed(props []Prop) encoder {
 	for _, p := range lastOfEach(props) {
 		text, _, _ := e.appendEntry(nil, &p)
-		e.fixed = append(e.fixed, fixedProp{p.key, string(text)})
+		e.fixed = append(e.fixed, fixedProp{p, string(text)})
 	}
 	return e
 }

@@ -20,6 +20,7 @@ type Stats struct {
 
 	Invalid  uint64 // Track returned an error: bad input
 	Refused  uint64 // Track returned ErrQueueFull or ErrClosed
+	Filtered uint64 // Track returned nil, and Config.BeforeSend dropped the event; no other field counts it
 	Redacted uint64 // values and segments of paths that the personal-data guard replaced or left out
 
 	// Sanitized counts events whose request contained something that was not sent unchanged: a

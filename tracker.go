@@ -28,6 +28,7 @@ type Tracker struct {
 	reporter  *reporter
 	skip      func(*http.Request) bool
 	noContext bool
+	hook      *hook          // nil without Config.BeforeSend
 	scratches sync.Pool      // of *scratch
 	flusher   Flusher        // the transport, if it is one
 	outages   OutageReporter // the transport, if it is one
@@ -47,6 +48,7 @@ type Tracker struct {
 
 	invalid   atomic.Uint64 // of Stats
 	sanitized atomic.Uint64 // of Stats
+	filtered  atomic.Uint64 // of Stats
 }
 
 // cacheLinePad separates fields that different cores write into different cache lines, which
@@ -102,6 +104,7 @@ func newTracker(cfg *Config) *Tracker {
 		pager:     newPager(cfg),
 		skip:      cfg.Skip,
 		noContext: cfg.NoContextValue,
+		hook:      newHook(cfg),
 
 		shutdownTimeout: cfg.ShutdownTimeout,
 		closeTimeout:    cfg.CloseTimeout,
@@ -161,7 +164,7 @@ func (t *Tracker) TrackEvent(ctx context.Context, e Event) error {
 		return nil
 	}
 	d := e.draft(ctx)
-	return t.accept(&d, nil)
+	return t.accept(&d)
 }
 
 // TrackRequest is [Tracker.Track] on the page of r, inside a handler. It does not need the
@@ -174,12 +177,12 @@ func (t *Tracker) TrackRequest(r *http.Request, name string, props ...Prop) erro
 	e := Event{Name: name, Props: props}
 	if r == nil {
 		d := e.draft(context.Background())
-		return t.accept(&d, nil)
+		return t.accept(&d)
 	}
 	d := e.draft(r.Context())
 	page := t.requestPage(d.page, r)
 	d.page = &page
-	return t.accept(&d, nil)
+	return t.accept(&d)
 }
 
 // requestPage returns the page of the context of r, or else the page of r. It adds the route of
@@ -215,18 +218,25 @@ func (t *Tracker) inactive() bool { return t == nil || t.queue == nil }
 // maxBuffer is the largest buffer that is reused.
 const maxBuffer = 8 << 10
 
-// accept encodes d and queues it. w, if it is not nil, waits until the event is settled.
-func (t *Tracker) accept(d *draft, w *queue.Waiter) error {
-	s := t.scratches.Get().(*scratch)
-	err := t.enqueue(s, d, w)
-	t.scratches.Put(s)
+// accept encodes d and queues it.
+func (t *Tracker) accept(d *draft) error {
+	_, err := t.acceptWith(d, nil)
 	return err
 }
 
-func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
+// acceptWith encodes d and queues it, unless Config.BeforeSend drops it. w, if it is not nil, waits until the event is
+// settled.
+func (t *Tracker) acceptWith(d *draft, w *queue.Waiter) (queued bool, err error) {
+	s := t.scratches.Get().(*scratch)
+	queued, err = t.enqueue(s, d, w)
+	t.scratches.Put(s)
+	return queued, err
+}
+
+func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) (queued bool, err error) {
 	body, redacted, err := t.encode(s, d)
-	if err != nil {
-		return err
+	if err != nil || body == nil {
+		return false, err
 	}
 	if w != nil {
 		err = t.queue.PutWaiter(&s.hint, body, redacted, w)
@@ -236,11 +246,19 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) error {
 	if err != nil {
 		t.reporter.refused(d.name, err)
 	}
-	return err
+	return err == nil, err
 }
 
-// encode encodes d into the memory of s. It counts and reports what is wrong with d, and what was replaced.
+// encode encodes d into the memory of s. It counts and reports what is wrong with d, and what was replaced. body is nil if
+// Config.BeforeSend drops the event.
 func (t *Tracker) encode(s *scratch, d *draft) (body []byte, redacted int, err error) {
+	if t.hook != nil {
+		if send, err := t.filter(d); err != nil {
+			return nil, 0, t.refuse(d, err)
+		} else if !send {
+			return nil, 0, nil
+		}
+	}
 	body, redacted, err = t.encoder.append(s.buf[:0], d)
 	if cap(body) <= maxBuffer {
 		s.buf = body
@@ -249,14 +267,19 @@ func (t *Tracker) encode(s *scratch, d *draft) (body []byte, redacted int, err e
 		t.sanitized.Add(1)
 	}
 	if err != nil {
-		t.invalid.Add(1)
-		t.reporter.invalid(d.name, err)
-		return nil, 0, err
+		return nil, 0, t.refuse(d, err)
 	}
 	if redacted > 0 {
 		t.reportRedacted(d, redacted, body)
 	}
 	return body, redacted, nil
+}
+
+// refuse counts and reports an event that is bad, and returns the reason.
+func (t *Tracker) refuse(d *draft, err error) error {
+	t.invalid.Add(1)
+	t.reporter.invalid(d.name, err)
+	return err
 }
 
 // reportRedacted logs which props of d the guard redacted, or that it redacted a part of the page.
@@ -289,7 +312,7 @@ func (t *Tracker) TrackDurable(ctx context.Context, e Event) error {
 	}
 	w, began := queue.NewWaiter(), time.Now()
 	d := e.draft(ctx)
-	if err := t.accept(&d, w); err != nil {
+	if queued, err := t.acceptWith(&d, w); !queued {
 		return err
 	}
 	select {
@@ -353,7 +376,7 @@ func (t *Tracker) Stats() Stats {
 		return Stats{}
 	}
 	s := newStats(t.queue.Counters())
-	s.Invalid, s.Sanitized = t.invalid.Load(), t.sanitized.Load()
+	s.Invalid, s.Sanitized, s.Filtered = t.invalid.Load(), t.sanitized.Load(), t.filtered.Load()
 	return s
 }
 

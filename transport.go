@@ -57,7 +57,8 @@ func (r *Record) AppendIdempotencyKey(dst []byte) []byte {
 // and the site of ctx, and returns the Record that would be queued, with a new ID. The tracker does not queue
 // it and counts it neither as Tracked nor as Redacted; the caller owns Key and Body, and delivers them with a
 // [NewSource]. The error is a [*FieldError] or [ErrNoURL]; Stats.Invalid counts it and, until Close, the
-// tracker logs it. Encode works after Close, too. A nil or disabled tracker returns a Record without a Body.
+// tracker logs it. Encode works after Close, too. A nil or disabled tracker returns a Record without a Body, and so
+// does one whose Config.BeforeSend drops the event.
 func (t *Tracker) Encode(ctx context.Context, e Event) (Record, error) {
 	if t.inactive() {
 		return Record{}, nil
@@ -66,7 +67,7 @@ func (t *Tracker) Encode(ctx context.Context, e Event) (Record, error) {
 	s := t.scratches.Get().(*scratch)
 	defer t.scratches.Put(s)
 	packed, _, err := t.encode(s, &d)
-	if err != nil {
+	if err != nil || packed == nil {
 		return Record{}, err
 	}
 	key, body := envelope.Clone(envelope.Split(packed))

@@ -109,6 +109,9 @@ func (b *Box) TrackEvent(ctx context.Context, tx Execer, e footfall.Event) error
 		b.invalid.Add(1)
 		return err
 	}
+	if r.Body == nil { // Config.BeforeSend has dropped it
+		return nil
+	}
 	if err := b.table.Insert(ctx, tx, r.ID.String(), string(r.Key), r.Body); err != nil {
 		return fmt.Errorf("outbox: the event was not written: %w", err)
 	}
