@@ -303,6 +303,7 @@ type copied struct {
 	request http.Request
 	context valueContext
 	answer  respwriter.Recorder
+	noted   notes
 }
 
 // Visit begins the visit of a request, before the handler.
@@ -331,9 +332,17 @@ func (v *Visit) handDown(t *Tracker) {
 	v.copy = new(copied)
 	c := &v.copy.context
 	c.Context, c.tracker, c.known, c.page = ctx, t, true, v.page
-	c.request = routedRequest{v.outer.Method, v.rules.routes}
+	c.request = routedRequest{v.outer.Method, v.rules.routes, &v.copy.noted}
 	v.copy.request = *v.outer.WithContext(c) // the result of WithContext does not escape
 	v.inner = &v.copy.request
+}
+
+// noted returns what NoteRoute has noted, or nil.
+func (v *Visit) noted() *notedRoute {
+	if v.copy == nil {
+		return nil
+	}
+	return v.copy.noted.Load()
 }
 
 // SetRoute sets the pattern that the request matched, for routers that know it before the

@@ -160,7 +160,7 @@ func WithProps(ctx context.Context, props ...Prop) context.Context {
 func WithURL(ctx context.Context, url string) context.Context {
 	v := contextValue{page: Page{url: url}}
 	if outer := valueFrom(ctx); outer != nil {
-		v.tracker, v.known = outer.tracker, outer.known
+		v.tracker, v.known, v.request = outer.tracker, outer.known, outer.request
 	}
 	return &valueContext{orBackground(ctx), v}
 }

@@ -139,6 +139,9 @@ func appendHead(dst []byte, siteID string) ([]byte, error) {
 // depend on it.
 func (d *draft) route(g *pii.Guard) pii.Route {
 	p := d.page
+	if noted := d.request.notedRoute(); noted != "" && p.route.Pattern == "" {
+		return pii.Route{Pattern: noted}
+	}
 	if p.route.Pattern != "" || d.request == nil || d.request.routes == nil || !p.isRoute() && !g.NeedsRoute(p.path) {
 		return p.route
 	}

@@ -23,8 +23,8 @@ import (
 //
 // A rule for AnyRoute makes no event of a request whose pattern is not known. Put the middleware
 // directly around the mux, and other middlewares around it: a middleware below that copies the
-// request, such as one that calls WithContext or http.TimeoutHandler, hides the pattern. Middleware
-// logs the first such request.
+// request, such as one that calls WithContext or http.TimeoutHandler, hides the pattern, unless
+// [NoteRoute] is around the mux. Middleware logs the first such request.
 //
 // Middleware logs wrong rules and leaves them out. When it is put around a mux, it also logs
 // rules whose route is not registered in the mux yet: see [Tracker.CheckRules].
@@ -68,7 +68,7 @@ func (m *middleware) logUnknown() {
 	m.unknown.Do(func() {
 		log := m.rules.tracker.reporter.log
 		go log.Warn("footfall: the pattern of a request is not known, so a rule for AnyRoute makes no event: " +
-			"a middleware below may have copied the request; put the tracker's middleware directly around the mux")
+			"a middleware below may have copied the request; put the tracker's middleware directly around the mux, or footfall.NoteRoute")
 	})
 }
 
@@ -114,6 +114,9 @@ func (p *passage) observe(o *Observation, panicked any) {
 		o.Status = http.StatusInternalServerError
 	}
 	o.Route, o.Subtree, o.Path = p.middleware.routed(p.visit.inner, p.visit.page.path, p.visit.page.rawPath)
+	if noted := p.visit.noted(); noted != nil && o.Route == "" {
+		o.Route, o.Subtree, o.Path = noted.pattern, pattern.IsSubtree(noted.pattern), noted.values
+	}
 	if o.Route == "" && p.middleware.unknown != nil && o.isUnknown(p.visit.inner.Method) {
 		p.middleware.logUnknown()
 	}
@@ -164,6 +167,7 @@ type routeFinder struct {
 type routedRequest struct {
 	method string
 	routes *routeFinder // nil if an adapter finds the route
+	noted  *notes       // by NoteRoute; nil if the context has no value
 }
 
 // newRouteFinder returns a finder for rules of the given routes.
