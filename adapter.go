@@ -207,7 +207,7 @@ func (s *Rules) emit(r *rule, o *Observation) {
 		return
 	}
 	from := o.defaults()
-	d := draft{siteID: r.SiteID, name: r.Event, head: r.head, page: &o.Page, props: r.Props, more: from.props}
+	d := draft{siteID: r.SiteID, name: r.Event, head: r.head, page: &o.Page, props: r.Props, more: from.props, touch: from.touch}
 	if d.siteID == "" && from.siteID != "" {
 		d.siteID, d.head = from.siteID, ""
 	}

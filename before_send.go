@@ -9,15 +9,15 @@ import (
 
 // hook is Config.BeforeSend, and what an event has if it does not say so itself.
 type hook struct {
-	call        func(Event) (Event, bool)
-	siteID, url string
+	call   func(Event) (Event, bool)
+	siteID string
 }
 
 func newHook(cfg *Config) *hook {
 	if cfg.BeforeSend == nil {
 		return nil
 	}
-	return &hook{cfg.BeforeSend, cfg.SiteID, cfg.DefaultURL}
+	return &hook{cfg.BeforeSend, cfg.SiteID}
 }
 
 // errHookEnded is reported if Config.BeforeSend ended the goroutine of Track.
@@ -55,7 +55,7 @@ func (t *Tracker) eventOf(d *draft) (e Event, hidden int) {
 		Name:   strings.Clone(d.name),
 		ID:     strings.Clone(d.id),
 	}
-	e.URL, hidden = t.encoder.urlOf(d, t.hook.url)
+	e.URL, hidden = t.encoder.urlOf(d)
 	for i := range t.encoder.fixed {
 		e.Props = append(e.Props, t.encoder.fixed[i].Prop)
 	}
@@ -68,19 +68,29 @@ func (t *Tracker) eventOf(d *draft) (e Event, hidden int) {
 	return e, hidden
 }
 
-// urlOf returns the URL of d, byDefault if it has none, and how many values of it the guard replaced.
-func (e *encoder) urlOf(d *draft, byDefault string) (url string, redacted int) {
+// urlOf returns the URL of d, or "", and how many values of it the guard replaced.
+func (e *encoder) urlOf(d *draft) (url string, redacted int) {
 	switch {
 	case d.url != "":
-		return strings.Clone(d.url), 0
+		url = strings.Clone(d.url)
 	case d.page == nil || !d.page.usable():
-		return byDefault, 0
+		url = e.byDefault
 	case d.page.exact() != "":
-		return strings.Clone(d.page.url), 0
+		url = strings.Clone(d.page.url)
+	default:
+		url, redacted = e.pageURL(d)
 	}
+	if d.touch != nil && url != "" {
+		url = d.touch.on(url, e.limits.URL)
+	}
+	return url, redacted
+}
+
+// pageURL returns the URL of the page of d.
+func (e *encoder) pageURL(d *draft) (url string, redacted int) {
 	field, redacted := e.appendPage(nil, d)
 	if string(field) == e.defaultURL {
-		return byDefault, redacted
+		return e.byDefault, redacted
 	}
 	return strings.Trim(string(field[len(urlKey):]), `"`), redacted
 }

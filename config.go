@@ -62,6 +62,10 @@ type Config struct {
 	// of the event itself with the same key take precedence. They are encoded once. Defaults to none.
 	Props []Prop
 
+	// LandingProp is the key of a prop with the path of the landing page of the visit, for events below a context with
+	// a touch ([WithTouch]). Defaults to none.
+	LandingProp string
+
 	// Page selects the page of events for which neither [Event.URL] nor the context ([WithURL])
 	// names one. It applies to rules, [Track] and [Tracker.TrackRequest]. Defaults to PagePath.
 	Page PageSource
@@ -313,6 +317,10 @@ func (c *Config) check() error {
 	c.checkPages(p.report)
 	c.checkQueue(p.report)
 	c.checkDelivery(p.report)
+	if c.LandingProp != "" {
+		e := newEncoder("", "", c.MaxEventBytes, c.Limits, pii.New(c.AllowPII, c.AllowPIIKeys))
+		e.checkFixed([]Prop{P(c.LandingProp, "/")}, func(reason string) { p.report("LandingProp", reason) })
+	}
 	if len(c.Props) > 0 {
 		e := newEncoder("", "", c.MaxEventBytes, c.Limits, pii.New(c.AllowPII, c.AllowPIIKeys))
 		e.checkFixed(c.Props, func(reason string) { p.report("Props", reason) })

@@ -39,10 +39,12 @@ type defaultsContext struct {
 	defaults
 }
 
-// defaults are the site of WithSite, or "", and the props of WithProps, each key once. They never change.
+// defaults are the site of WithSite, or "", the props of WithProps, each key once, and the touch of WithTouch, or nil. They
+// never change.
 type defaults struct {
 	siteID string
 	props  []Prop
+	touch  *Touch
 }
 
 func (c *defaultsContext) Value(key any) any {
@@ -75,7 +77,7 @@ func valueFrom(ctx context.Context) *contextValue {
 // draft returns e with the props of ctx, and with its site and page where e names none.
 func (e *Event) draft(ctx context.Context) draft {
 	from := defaultsFrom(ctx)
-	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props, more: from.props, id: e.ID}
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props, more: from.props, touch: from.touch, id: e.ID}
 	if d.siteID == "" {
 		d.siteID = from.siteID
 	}

@@ -19,15 +19,17 @@ import (
 type encoder struct {
 	siteHead   string // `{"site_id":"…","name":` of the default site, ready to copy
 	defaultURL string // `,"url":"…"`, ready to copy
+	byDefault  string // the same URL as text
 	maxBytes   int
 	limits     Limits // each at most maxBytes, so that a longer field is never read
 	guard      *pii.Guard
+	landing    string      // Config.LandingProp
 	fixed      []fixedProp // of Config.Props
 }
 
 // newEncoder returns an encoder. The default site and URL are valid, or empty.
 func newEncoder(siteID, defaultURL string, maxBytes int, limits Limits, g *pii.Guard) encoder {
-	e := encoder{maxBytes: maxBytes, limits: limits.within(maxBytes), guard: g}
+	e := encoder{byDefault: defaultURL, maxBytes: maxBytes, limits: limits.within(maxBytes), guard: g}
 	if siteID != "" {
 		head, _ := appendHead(nil, siteID)
 		e.siteHead = string(head)
@@ -49,6 +51,7 @@ type draft struct {
 	request *routedRequest // of page; may be nil
 	props   []Prop
 	more    []Prop // of the context, each key once; props take precedence
+	touch   *Touch // may be nil
 	id      string // see Event.ID
 	whole   bool   // there are no other props than props
 	hidden  int    // values of url that the guard replaced before
@@ -152,6 +155,8 @@ const urlKey = `,"url":`
 
 func (e *encoder) appendURL(dst []byte, d *draft) (out []byte, redacted int, err error) {
 	switch {
+	case d.touch != nil:
+		return e.appendTouchedURL(dst, d)
 	case d.url != "":
 		dst, err = e.appendExactURL(dst, d.url)
 	case d.page != nil && d.page.exact() != "":
@@ -164,6 +169,23 @@ func (e *encoder) appendURL(dst []byte, d *draft) (out []byte, redacted int, err
 		err = ErrNoURL
 	}
 	return dst, redacted, err
+}
+
+// appendTouchedURL writes the URL of d with the campaign of its touch.
+func (e *encoder) appendTouchedURL(dst []byte, d *draft) (out []byte, redacted int, err error) {
+	url, redacted := e.urlOf(d)
+	if url == "" {
+		return dst, 0, ErrNoURL
+	}
+	dst, err = e.appendExactURL(dst, url)
+	return dst, redacted, err
+}
+
+// addLanding adds the landing page of the touch of d as a prop.
+func (e *encoder) addLanding(d *draft) {
+	if e.landing != "" && d.touch.landing != "" && !contains(d.more, e.landing) {
+		d.more = slices.Concat(d.more, []Prop{P(e.landing, strings.Clone(d.touch.landing))})
+	}
 }
 
 // appendPage writes the URL of the page, or the default URL if the page has no known host.

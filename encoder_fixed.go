@@ -13,8 +13,9 @@ type fixedProp struct {
 	text string // with a comma
 }
 
-// withFixed returns e with props that each event has. They are valid.
-func (e encoder) withFixed(props []Prop) encoder {
+// with returns e with the key of a prop for the landing page, and props that each event has. They are valid.
+func (e encoder) with(landing string, props []Prop) encoder {
+	e.landing = landing
 	for _, p := range lastOfEach(props) {
 		text, _, _ := e.appendEntry(nil, &p)
 		e.fixed = append(e.fixed, fixedProp{p, string(text)})

@@ -39,7 +39,7 @@ func TestPropsOfConfigAndContextAreEncodedAsThoseOfTheEvent(t *testing.T) {
 		fixed, more, own := randomProps(r, 5), lastOfEach(randomProps(r, 5)), randomProps(r, 8)
 		limits := Limits{Props: 1 + r.IntN(8)}.withDefaults()
 		plain := newEncoder("s", "https://example.com/", 1<<10, limits, pii.New(false, nil))
-		e := plain.withFixed(fixed)
+		e := plain.with("", fixed)
 		all := append(append(append([]Prop(nil), fixed...), more...), own...)
 		got, n, err := e.append(nil, &draft{name: "n", props: own, more: more})
 		want, all_, wantErr := plain.append(nil, &draft{name: "n", props: all})
@@ -66,6 +66,12 @@ func TestConfigPropsAreCheckedByNew(t *testing.T) {
 		_, err := New(Config{BaseURL: "http://127.0.0.1:1", APIKey: "k", SiteID: "s", DefaultURL: "https://example.com/", Props: []Prop{P("ok", 1), p}})
 		require.ErrorContains(t, err, reason)
 	}
+}
+
+func TestConfigLandingPropIsCheckedByNew(t *testing.T) {
+	t.Parallel()
+	_, err := New(Config{BaseURL: "http://127.0.0.1:1", APIKey: "k", SiteID: "s", LandingProp: strings.Repeat("x", 301)})
+	require.ErrorContains(t, err, "Config.LandingProp: props[")
 }
 
 func nan() float64 { zero := 0.0; return zero / zero }

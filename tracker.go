@@ -100,7 +100,7 @@ func newDisabled(cfg Config) *Tracker {
 func newTracker(cfg *Config) *Tracker {
 	g := pii.New(cfg.AllowPII, cfg.AllowPIIKeys)
 	t := &Tracker{
-		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, cfg.Limits, g).withFixed(cfg.Props),
+		encoder:   newEncoder(cfg.SiteID, cfg.DefaultURL, cfg.MaxEventBytes, cfg.Limits, g).with(cfg.LandingProp, cfg.Props),
 		pager:     newPager(cfg),
 		skip:      cfg.Skip,
 		noContext: cfg.NoContextValue,
@@ -252,6 +252,9 @@ func (t *Tracker) enqueue(s *scratch, d *draft, w *queue.Waiter) (queued bool, e
 // encode encodes d into the memory of s. It counts and reports what is wrong with d, and what was replaced. body is nil if
 // Config.BeforeSend drops the event.
 func (t *Tracker) encode(s *scratch, d *draft) (body []byte, redacted int, err error) {
+	if d.touch != nil {
+		t.encoder.addLanding(d)
+	}
 	if t.hook != nil {
 		if send, err := t.filter(d); err != nil {
 			return nil, 0, t.refuse(d, err)
