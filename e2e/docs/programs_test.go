@@ -78,7 +78,7 @@ func passwordIsRight(*http.Request) bool { return true }
 `
 
 // siblings are the modules beside the root that documents of the root use.
-var siblings = []string{"lean", "spool", "stream"}
+var siblings = []string{"lean", "outbox", "spool", "stream"}
 
 // usedBy returns the packages that a block uses.
 func usedBy(block string, packages []string) (used []string) {
