@@ -120,3 +120,27 @@ func TestVERSIONINGNamesTheReleasedModules(t *testing.T) {
 	version := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(readFile(t, "go.mod"))[1]
 	assert.Contains(t, text, "oldest version of Go that works: today "+version+".")
 }
+
+// dependabot.yml lists the modules that are not imported by applications, and each Dockerfile.
+func TestDependenciesOfProgramsAreUpdated(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, ".github/dependabot.yml")
+	list := func(ecosystem string) (dirs []string) {
+		found := regexp.MustCompile(`package-ecosystem: ` + ecosystem + `\n\s+directories: \[(.*)\]`).FindStringSubmatch(text)
+		require.NotNil(t, found, ecosystem)
+		return strings.Split(found[1], ", ")
+	}
+	for _, dir := range list("gomod") {
+		assert.FileExists(t, filepath.Join(".", dir, "go.mod"))
+	}
+	assert.Subset(t, list("gomod"), []string{"/bench", "/cmd/footfall", "/collector", "/e2e", "/examples", "/outbox/test"})
+	images, err := filepath.Glob("*/*/Dockerfile")
+	require.NoError(t, err)
+	more, err := filepath.Glob("*/*/*/Dockerfile")
+	require.NoError(t, err)
+	var folders []string
+	for _, image := range append(images, more...) {
+		folders = append(folders, "/"+filepath.ToSlash(filepath.Dir(image)))
+	}
+	assert.ElementsMatch(t, folders, list("docker"))
+}
