@@ -34,7 +34,12 @@ var touchGuard = pii.New(false, nil)
 
 // TouchOf returns the touch of a request for a page: ref is the query key of that name, or else the host in the Referer header if
 // that is not the host of the request. The client chooses all of it, as it does the URL.
-func TouchOf(r *http.Request) (t Touch) {
+func TouchOf(r *http.Request) Touch {
+	return touchOf(r, func(host string) bool { return sameSite(host, r.Host) })
+}
+
+// touchOf is TouchOf with a function that reports whether a host is one of the application.
+func touchOf(r *http.Request, owns func(host string) bool) (t Touch) {
 	if r == nil || r.URL == nil {
 		return t
 	}
@@ -44,7 +49,7 @@ func TouchOf(r *http.Request) (t Touch) {
 	}
 	t = touchOfQuery(query)
 	if t.ref == "" {
-		t.ref = foreignHost(r)
+		t.ref = foreignHost(r, owns)
 	}
 	p := Page{path: r.URL.Path, rawPath: r.URL.RawPath}
 	t.landing, t.at = landing(p.escapedPath()), time.Now().Unix()
@@ -77,17 +82,28 @@ func touchText(s string) string {
 	return escaped
 }
 
-// foreignHost returns the host in the Referer header, or "" if it is the host of the request.
-func foreignHost(r *http.Request) string {
+// foreignHost returns the host in the Referer header, without www, or "" if it is one of the application.
+func foreignHost(r *http.Request, owns func(host string) bool) string {
 	u, err := url.Parse(r.Referer())
-	if err != nil {
+	if err != nil || !isHost(u.Hostname()) || owns(u.Hostname()) {
 		return ""
 	}
-	host := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
-	if !isHost(host) || host == strings.TrimPrefix(strings.ToLower(hostname(r.Host)), "www.") {
-		return ""
-	}
-	return touchText(host)
+	return touchText(bareHost(u.Hostname()))
+}
+
+// bareHost returns a host in lower case, without port and www.
+func bareHost(host string) string {
+	return strings.TrimPrefix(strings.ToLower(hostname(host)), "www.")
+}
+
+func sameSite(one, other string) bool { return bareHost(one) == bareHost(other) }
+
+// owns reports whether a host is one of the application of r: that of its page or of Config.PublicURL, or one of Config.Hosts.
+func (c *pager) owns(r *http.Request, host string) bool {
+	page := c.page(r)
+	_, origin, _ := strings.Cut(c.origin, "://")
+	origin, _, _ = strings.Cut(origin, "/")
+	return sameSite(host, page.host) || sameSite(host, origin) || len(c.hosts) > 0 && c.allowsHost(host)
 }
 
 // landing returns an escaped path, guarded and cut after a slash, or "" if it is none.

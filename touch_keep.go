@@ -29,8 +29,8 @@ type TouchOptions struct {
 
 // KeepTouch returns a middleware that keeps the touch of each visitor in store, and gives it to the events below: see
 // [WithTouch]. Put it below the middleware of the session and above [Tracker.Middleware]. A touch is taken of a
-// navigation: a GET whose Sec-Fetch-Dest is document, or that has no such header and accepts text/html. KeepTouch sets no
-// cookie itself. If store panics, the request goes on without a touch.
+// navigation: a GET whose Sec-Fetch-Dest is document, or that has no such header and accepts text/html. Referrers on the hosts of
+// Config.PublicURL and Config.Hosts, and the one that a trusted proxy names, are the application's own. KeepTouch sets no cookie itself. If store panics, the request goes on without a touch.
 func (t *Tracker) KeepTouch(store TouchStore, o TouchOptions) func(http.Handler) http.Handler {
 	o.Window = cmp.Or(o.Window, 30*24*time.Hour)
 	return func(next http.Handler) http.Handler {
@@ -64,7 +64,7 @@ func (t *Tracker) keptTouch(store TouchStore, o *TouchOptions, w http.ResponseWr
 	if !isNavigation(r) {
 		return touch
 	}
-	if later := TouchOf(r); o.replaces(touch, later) {
+	if later := touchOf(r, func(host string) bool { return t.pager.owns(r, host) }); o.replaces(touch, later) {
 		touch = later
 		store.SetTouch(w, r, touch.String())
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -215,6 +216,25 @@ func TestTheFirstOrTheLastTouchOfAVisitorIsKept(t *testing.T) {
 				assert.Equal(t, tc.sets, store.sets)
 			})
 		})
+	}
+}
+
+// Behind a proxy the host of the request is another one than the visitor sees.
+func TestAReferrerOnAnOwnHostBehindAProxyIsNoTouch(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*footfall.Config){
+		"PublicURL":      func(c *footfall.Config) { c.PublicURL = "https://www.shop.example.com/base" },
+		"Hosts":          func(c *footfall.Config) { c.Hosts = []string{"shop.example.com", "*.example.net"} },
+		"TrustedProxies": func(c *footfall.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} },
+	} {
+		store := &sessions{}
+		keep := footfalltest.New(t, change).KeepTouch(store, footfall.TouchOptions{})(muxOf("GET /"))
+		for _, referrer := range []string{"https://shop.example.com/cart", "https://Shop.example.com:8443/", "https://other.example/"} {
+			r := touching("http://10.0.0.1:8080/", referrer)
+			r.Header.Set("X-Forwarded-Host", "shop.example.com")
+			keep.ServeHTTP(httptest.NewRecorder(), r)
+			assert.Equal(t, referrer == "https://other.example/", !footfall.ParseTouch(store.text).IsDirect(), "%s: %s", name, referrer)
+		}
 	}
 }
 
