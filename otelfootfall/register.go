@@ -10,6 +10,7 @@
 //	footfall.event.tracked    {event}  Stats.Tracked
 //	footfall.event.processed  {event}  Stats.Delivered, and with error.type "rejected" or "dropped" Stats.Rejected, Stats.Dropped
 //	footfall.event.refused    {event}  with error.type "invalid" Stats.Invalid, with "not_accepted" Stats.Refused
+//	footfall.event.filtered   {event}  Stats.Filtered
 //	footfall.event.sanitized  {event}  Stats.Sanitized
 //	footfall.value.redacted   {value}  Stats.Redacted
 //	footfall.queue.size       {event}  Stats.Queued
@@ -63,8 +64,8 @@ func Register(t *footfall.Tracker, provider metric.MeterProvider, attributes ...
 
 // instruments are the instruments of the package documentation, in the same order.
 type instruments struct {
-	tracked, processed, refused, sanitized, redacted metric.Int64ObservableCounter
-	queued, memory, stored                           metric.Int64ObservableUpDownCounter
+	tracked, processed, refused, filtered, sanitized, redacted metric.Int64ObservableCounter
+	queued, memory, stored                                     metric.Int64ObservableUpDownCounter
 
 	all []metric.Observable
 
@@ -95,6 +96,7 @@ func newInstruments(m metric.Meter, attributes []attribute.KeyValue) (*instrumen
 	counter(&s.tracked, "footfall.event.tracked", "{event}", "Events that the tracker accepted.")
 	counter(&s.processed, "footfall.event.processed", "{event}", "Events that were delivered, or rejected by the API, or dropped.")
 	counter(&s.refused, "footfall.event.refused", "{event}", "Events that the tracker did not accept.")
+	counter(&s.filtered, "footfall.event.filtered", "{event}", "Events that the application dropped before they were queued.")
 	counter(&s.sanitized, "footfall.event.sanitized", "{event}", "Events of requests of which something was not sent unchanged.")
 	counter(&s.redacted, "footfall.value.redacted", "{value}", "Values that the personal-data guard replaced or left out.")
 	level(&s.queued, "footfall.queue.size", "{event}", "Events that wait or are in flight.")
@@ -113,6 +115,7 @@ func (s *instruments) observe(o metric.Observer, stats footfall.Stats) {
 	observe(s.processed, stats.Dropped, s.dropped)
 	observe(s.refused, stats.Invalid, s.invalid)
 	observe(s.refused, stats.Refused, s.notEntered)
+	observe(s.filtered, stats.Filtered, s.plain)
 	observe(s.sanitized, stats.Sanitized, s.plain)
 	observe(s.redacted, stats.Redacted, s.plain)
 	observe(s.queued, stats.Queued, s.plain)

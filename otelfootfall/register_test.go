@@ -65,6 +65,7 @@ func TestEachFieldOfStatsIsObserved(t *testing.T) {
 	cfg := api.Config()
 	cfg.OnRejected = func(*footfall.RejectedError) {}
 	cfg.MaxQueueEvents = 3
+	cfg.BeforeSend = func(e footfall.Event) (footfall.Event, bool) { return e, e.Name != "filtered" }
 	tracker, err := footfall.New(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -83,6 +84,7 @@ func TestEachFieldOfStatsIsObserved(t *testing.T) {
 	require.NoError(t, tracker.Track(t.Context(), "delivered"))
 	require.NoError(t, tracker.Flush(t.Context()))
 	assert.Error(t, tracker.Track(t.Context(), ""))
+	require.NoError(t, tracker.Track(t.Context(), "filtered"))
 	api.Always(footfalltest.Hang())
 	for range 3 {
 		require.NoError(t, tracker.Track(t.Context(), "queued"))
@@ -98,6 +100,7 @@ func TestEachFieldOfStatsIsObserved(t *testing.T) {
 		"footfall.event.processed error.type=dropped":    {"{event}", true, 0},
 		"footfall.event.refused error.type=invalid":      {"{event}", true, 1},
 		"footfall.event.refused error.type=not_accepted": {"{event}", true, 1},
+		"footfall.event.filtered":                        {"{event}", true, 1},
 		"footfall.event.sanitized":                       {"{event}", true, 0},
 		"footfall.value.redacted":                        {"{value}", true, 1},
 		"footfall.queue.size":                            {"{event}", false, 3},
@@ -131,7 +134,7 @@ func TestTheGlobalProviderIsTheDefault(t *testing.T) {
 	t.Cleanup(func() { otel.SetMeterProvider(before) })
 	_, err := otelfootfall.Register(nil, nil)
 	require.NoError(t, err)
-	assert.Len(t, collect(t, reader), 11, "a nil tracker has zeros")
+	assert.Len(t, collect(t, reader), 12, "a nil tracker has zeros")
 }
 
 // The documentation names each instrument.

@@ -34,6 +34,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	send(events, prometheus.CounterValue, s.Dropped, "dropped")
 	send(events, prometheus.CounterValue, s.Invalid, "invalid")
 	send(events, prometheus.CounterValue, s.Refused, "refused")
+	send(events, prometheus.CounterValue, s.Filtered, "filtered")
 	send(values, prometheus.CounterValue, s.Redacted)
 	send(queue, prometheus.GaugeValue, s.Queued)
 	send(memory, prometheus.GaugeValue, s.QueuedBytes)

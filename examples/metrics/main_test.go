@@ -60,7 +60,7 @@ func TestAScrapeHasTheCountsOfTheTracker(t *testing.T) {
 	for _, line := range []string{
 		`footfall_tracker_events_total{outcome="delivered"} 1`, `footfall_tracker_events_total{outcome="rejected"} 1`,
 		`footfall_tracker_events_total{outcome="dropped"} 0`, `footfall_tracker_events_total{outcome="invalid"} 1`,
-		`footfall_tracker_events_total{outcome="refused"} 0`, `footfall_tracker_redacted_values_total 1`,
+		`footfall_tracker_events_total{outcome="refused"} 0`, `footfall_tracker_events_total{outcome="filtered"} 0`, `footfall_tracker_redacted_values_total 1`,
 		`footfall_tracker_queue_events 0`, `footfall_tracker_queue_bytes 0`, `footfall_tracker_stored_events 0`,
 		`# HELP footfall_tracker_queue_bytes Encoded size of the events that wait or are in flight.`,
 		`# TYPE footfall_tracker_events_total counter`, `# TYPE footfall_tracker_queue_events gauge`,

@@ -21,8 +21,10 @@ import (
 func TestAnOrderHasTheCampaignOfItsVisit(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*footfall.Tracker) http.Handler{
-		"scs":     func(tracker *footfall.Tracker) http.Handler { return withSCS(tracker, scs.New()) },
-		"gorilla": func(tracker *footfall.Tracker) http.Handler { return withGorilla(tracker, sessions.NewCookieStore([]byte("secret"))) },
+		"scs": func(tracker *footfall.Tracker) http.Handler { return withSCS(tracker, scs.New()) },
+		"gorilla": func(tracker *footfall.Tracker) http.Handler {
+			return withGorilla(tracker, sessions.NewCookieStore([]byte("secret")))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
