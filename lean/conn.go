@@ -131,12 +131,11 @@ var (
 // unsolicited returns an error if data or the end of the connection has arrived since the last
 // answer. It does not block, and checks the buffers of every layer.
 func (c *conn) unsolicited() error {
-	if c.socket != nil {
-		c.socket.poll = true
-		defer func() { c.socket.poll = false }()
-	} else if c.in.Buffered() == 0 {
+	if c.socket == nil {
 		return nil
 	}
+	c.socket.poll = true
+	defer func() { c.socket.poll = false }()
 	_, err := c.in.Peek(1)
 	switch {
 	case err == nil:
@@ -154,7 +153,8 @@ func (c *conn) unsolicited() error {
 	return nil
 }
 
-// read reads the answer.
+// read reads the answer. It keeps no connection on which more bytes than the answer have
+// arrived: they would be read as the next answer.
 func (c *conn) read(a *footfall.Answer) error {
 	if err := c.readHeader(); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (c *conn) read(a *footfall.Answer) error {
 	}
 	whole := c.readBody(a)
 	c.used = true
-	c.keep = whole && !c.header.closes
+	c.keep = whole && !c.header.closes && c.in.Buffered() == 0
 	return nil
 }
 

@@ -91,7 +91,7 @@ func closeFromNowhere(t *testing.T, open Open) {
 	r.track(t, 10)
 	require.Eventually(t, func() bool { made, _ := w.connections(); return made == 2 }, patience, time.Millisecond)
 	lateClose(t, r, 10)
-	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond)
+	w.waitUntilClosed(t)
 }
 
 func closeLetsGo(t *testing.T, open Open) {
@@ -101,5 +101,5 @@ func closeLetsGo(t *testing.T, open Open) {
 	_, kept := w.connections()
 	assert.Positive(t, kept)
 	require.NoError(t, r.close(10*time.Second))
-	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience, time.Millisecond)
+	w.waitUntilClosed(t)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -192,4 +193,11 @@ func (w *wire) connections() (made, open int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.made, len(w.conns)
+}
+
+// waitUntilClosed waits until the transport has closed all connections. It gives up before the
+// transport closes idle connections, after 90 s.
+func (w *wire) waitUntilClosed(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { _, open := w.connections(); return open == 0 }, patience/2, time.Millisecond)
 }
