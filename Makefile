@@ -13,8 +13,10 @@ COUNT       ?= 5
 # The tests with the build tag ci kill processes, make releases, build images and measure other SDKs.
 WHOLE       := -tags ci
 
-# The modules of the workspace, by folder.
-MODULES = $(shell $(GO) list -m -f '{{.Dir}}')
+# bench has a workspace of its own, because other SDKs take long to compile.
+WORKSPACES := . bench
+# The modules of the workspaces, by folder.
+MODULES = $(shell $(GO) list -m -f '{{.Dir}}') $(CURDIR)/bench
 
 .DEFAULT_GOAL := help
 
@@ -31,12 +33,12 @@ fleet: ## Run shops, NATS servers and relays, kill one of each, and print the ac
 	$(GO) run ./examples/fleet
 
 .PHONY: test
-test: ## Test every module of the workspace, without the tests that have the tag ci
+test: ## Test every module of the workspace, without bench and the tests that have the tag ci
 	$(GO) test work
 
 .PHONY: whole
-whole: ## Test every module of the workspace, with the tests that have the tag ci
-	$(GO) test $(WHOLE) work
+whole: ## Test every module, with the tests that have the tag ci
+	@set -e; for dir in $(WORKSPACES); do (cd $$dir && $(GO) test $(WHOLE) work); done
 
 # The test cache does not notice changes in other modules.
 .PHONY: docs
@@ -57,7 +59,7 @@ lowest: ## Test each adapter with the lowest version of its framework that it wo
 # The packages with the longest tests come first, so that no processor waits at the end. Long tests in fake time run
 # without the race detector only (-short), and so does SQLite, which is C that was translated to Go.
 race: ## Test every module with the race detector, in random order, except bench, examples, e2e and outbox/test
-	$(GO) test $(WHOLE) -race -short '-gcflags=modernc.org/...=-race=false' -shuffle=on -timeout 20m ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /bench -e /examples -e /e2e -e /outbox/test)
+	$(GO) test $(WHOLE) -race -short '-gcflags=modernc.org/...=-race=false' -shuffle=on -timeout 20m ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /examples -e /e2e -e /outbox/test)
 
 .PHONY: check
 check: fmt vet vet32 fix lint race docs alone ## What to run before a commit: all but fuzzing and the main job
@@ -71,7 +73,7 @@ fmt: ## Fail if gofmt would change a file
 
 .PHONY: vet
 vet: ## Vet every module
-	$(GO) vet $(WHOLE) work
+	@set -e; for dir in $(WORKSPACES); do (cd $$dir && $(GO) vet $(WHOLE) work); done
 
 .PHONY: vet32
 vet32: ## Vet the root, lean and spool for 32-bit machines
@@ -79,7 +81,7 @@ vet32: ## Vet the root, lean and spool for 32-bit machines
 
 .PHONY: fix
 fix: ## Fail if go fix would modernise anything
-	@diff=$$($(GO) fix -diff $(WHOLE) work 2>&1) && test -z "$$diff" || { echo "$$diff"; echo "go fix: run 'go fix $(WHOLE) work'"; exit 1; }
+	@set -e; for dir in $(WORKSPACES); do (cd $$dir; diff=$$($(GO) fix -diff $(WHOLE) work 2>&1) && test -z "$$diff" || { echo "$$diff"; echo "go fix: run 'go fix $(WHOLE) work' in $$dir"; exit 1; }); done
 
 .PHONY: lint
 lint: $(BIN)/staticcheck ## Run staticcheck on every module
@@ -116,7 +118,7 @@ bench-quick: ## The same for callers, middleware and delivery alone, below 2 min
 
 .PHONY: microbench
 microbench: ## Run the Go benchmarks of every module, each COUNT times, and print a table of medians
-	@$(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) work | tee /dev/stderr | .ci/bench-table
+	@for dir in $(WORKSPACES); do (cd $$dir && $(GO) test -run '^$$' -bench . -benchmem -count $(COUNT) work); done | tee /dev/stderr | .ci/bench-table
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target with FUZZTIME inputs

@@ -195,6 +195,7 @@ func TestCloseRetriesTheLastEventIfTheAPIAcceptedOneBefore(t *testing.T) {
 
 // The API was there before, is away when Close is called, and comes back.
 func TestCloseUsesItsTimeIfTheAPIEverAccepted(t *testing.T) {
+	long(t)
 	for name, answer := range map[string]answerFunc{
 		"503": answerStatus(503), "401": answerStatus(401), "no answer": answerDown, "a hang": answerHang, "Retry-After": answerRetryAfter(429, "2"),
 	} {
@@ -469,6 +470,7 @@ func TestCloseCountsEventsThatTheTransportStoresAtTheLastMoment(t *testing.T) {
 // The API is away before and after Close is called, and comes back in time for two attempts more: one that
 // began before may hang, and gives way after a second.
 func TestCloseDeliversEventsIfTheAPIComesBackInTime(t *testing.T) {
+	long(t)
 	ways := map[string]answerFunc{"hangs": answerHang, "503": answerStatus(503), "503 with Retry-After": answerRetryAfter(503, "60"), "refuses": answerDown}
 	for name, away := range ways {
 		t.Run(name, func(t *testing.T) {

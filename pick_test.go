@@ -431,6 +431,7 @@ func TestAnOutageDuringCloseCostsFewRequests(t *testing.T) {
 
 // The API is away when the tracker closes, and comes back in time. Other kinds go on failing.
 func TestCloseInAnOutageReachesAKindBesideOthersThatFail(t *testing.T) {
+	long(t)
 	for _, row := range []struct {
 		kinds, events, inFlight int
 		bad                     answerFunc

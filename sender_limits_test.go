@@ -297,3 +297,40 @@ func TestAnAPIThatAcceptsEverySecondSecondDelaysEventsLittle(t *testing.T) {
 		require.NoError(t, closeWithin(m.tracker, 30*time.Second))
 	})
 }
+
+// Between two good events, many of other kinds fail. That looks like an outage, and is none.
+func TestKindsThatFailOftenHoldNoOther(t *testing.T) {
+	long(t)
+	for _, row := range []struct {
+		kinds, sites, perSecond int
+		status                  int
+	}{{2, 1, 110, 503}, {2, 1, 200, 500}, {10, 1, 200, 503}, {10, 10, 200, 503}, {5, 1, 1000, 500}, {20, 1, 667, 401}, {10, 10, 333, 401}, {10, 10, 200, 429}} {
+		t.Run(fmt.Sprint(row.kinds, " kinds on ", row.sites, " sites, ", row.perSecond, " a second, ", row.status), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				good := &flow{name: "seen", every: time.Second}
+				flows := []*flow{good}
+				answer := answerStatus(row.status)
+				if row.status == http.StatusTooManyRequests {
+					answer = answerRetryAfter(row.status, "300")
+				}
+				each := time.Second * time.Duration(row.kinds) / time.Duration(row.perSecond)
+				for k := range row.kinds {
+					site := ""
+					if row.sites > 1 {
+						site = fmt.Sprint("site_", 2+k%row.sites)
+					}
+					flows = append(flows, &flow{name: fmt.Sprint("bad_", k), site: site, every: each, begins: 10*time.Second + each*time.Duration(k)/time.Duration(row.kinds), answer: always(answer)})
+				}
+				m := newMixture(t, flows)
+				m.run(t, time.Minute)
+				time.Sleep(time.Second)
+				got := m.read(good)
+				assert.Zero(t, got.refused)
+				assert.Equal(t, got.tracked, got.delivered)
+				assert.Less(t, got.longest, aTurn)
+				assert.Error(t, closeWithin(m.tracker, time.Millisecond))
+			})
+		})
+	}
+}

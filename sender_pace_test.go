@@ -162,6 +162,7 @@ func TestSitesWithQuotasDoNotSlowEachOtherDown(t *testing.T) {
 
 // Events that hang must not have all senders when the turn of an event of a limited kind comes.
 func TestCloseDeliversEventsOfALimitedKindBesideEventsThatHang(t *testing.T) {
+	long(t)
 	for senders, hang := range map[int]int{4: 128, 16: 300} {
 		t.Run(fmt.Sprint(senders, " senders"), func(t *testing.T) {
 			t.Parallel()

@@ -97,7 +97,11 @@ func TestFlushOfAClosedSpoolReturns(t *testing.T) {
 
 func TestEitherCloseOrDeliverWins(t *testing.T) {
 	t.Parallel()
-	for range 100 {
+	rounds := 100
+	if testing.Short() {
+		rounds = 10
+	}
+	for range rounds {
 		dir := t.TempDir()
 		s, log := unused(t, dir)
 		var tracker *footfall.Tracker

@@ -78,6 +78,9 @@ func TestAFlippedBitNeverCrashesAndNeverChangesAnEvent(t *testing.T) {
 	data := backlog(t, events)
 	lost := 0
 	step := 512
+	if testing.Short() {
+		step = 4096
+	}
 	for at := 0; at < len(data); at += step {
 		damaged := append([]byte(nil), data...)
 		damaged[at+(at/step)%step] ^= 1 << (at / step % 8)
@@ -92,7 +95,7 @@ func TestAFlippedBitInAHeaderNeverCrashes(t *testing.T) {
 	data := backlog(t, events)
 	for page := 0; page < len(data)/4096; page++ {
 		for _, at := range []int{0, 8, 10, 11, 12, 15, 16, 20, 24, 28, 32, 33, 40, 48, 56, 64, 72} {
-			if testing.Short() && at%8 != 0 {
+			if testing.Short() && at%24 != 8 {
 				continue
 			}
 			damaged := append([]byte(nil), data...)

@@ -1,6 +1,7 @@
 package spool_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -10,6 +11,9 @@ import (
 )
 
 // TestMain fails the run if a goroutine of the library outlives its tests.
+// ci is whether the build tag ci is set. Without it, all tests run with -short.
+var ci bool
+
 func TestMain(m *testing.M) {
 	if api := os.Getenv(victimAPI); api != "" {
 		tracks(os.Getenv(victimDir), api, os.Getenv(victimFirst), os.Getenv(victimRate))
@@ -18,6 +22,11 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(victimDir); dir != "" {
 		victim(dir, os.Getenv(victimFirst))
 		return
+	}
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // tests wait for the disk more than they compute
+	if !ci {
+		_ = flag.Set("test.short", "true")
 	}
 	code := m.Run()
 	if left := leaked(10 * time.Second); left != "" && code == 0 {

@@ -34,25 +34,6 @@ func TestTrackAllocatesNothing(t *testing.T) {
 	assert.Zero(t, tr.Stats().Refused)
 }
 
-// The stream refuses events in a cluster, too, and remembers the ids of none that it refused.
-func TestAFullStreamOfThreeReplicasLosesNothing(t *testing.T) {
-	t.Parallel()
-	_, urls := startCluster(t, "")
-	cfg := single(urls)
-	cfg.Replicas, cfg.MaxBytes = 3, 20<<10
-	tr := open(t, quick(&footfalltest.Log{}), cfg)
-	track(t, tr, 1000)
-	require.ErrorContains(t, flushWithin(tr, 2*time.Second), "maximum bytes exceeded")
-	stats := tr.Stats()
-	assert.Positive(t, stats.Stored)
-	assert.Equal(t, uint64(1000), stats.Stored+stats.Queued)
-	api := footfalltest.NewAPI(t)
-	relay(t, api, cfg, stream.RelayConfig{})
-	require.NoError(t, flushWithin(tr, patience))
-	arrive(t, api, 1000)
-	assert.Len(t, api.Requests(), 1000)
-}
-
 func TestAFullStreamOpensTheCircuitBreaker(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

@@ -76,3 +76,47 @@ func TestAClusterSurvivesAKillOfItsLeaderAndOfAll(t *testing.T) {
 	assert.Equal(t, uint64(2500), tr.Stats().Stored)
 	arrive(t, api, 2500)
 }
+
+// A program or relay compares the settings again after each election.
+func TestRaisingMaxBytesOfALiveStreamStopsNothing(t *testing.T) {
+	t.Parallel()
+	nodes, urls := startCluster(t, "")
+	api, log := footfalltest.NewAPI(t), &footfalltest.Log{}
+	before := single(urls)
+	before.Replicas = 3
+	after := before
+	after.MaxBytes *= 2
+	tr := open(t, quick(&footfalltest.Log{}), before)
+	relay(t, api, before, stream.RelayConfig{AckWait: 2 * time.Second})
+	publish(t, tr, 100)
+	change(t, manage(t, urls), "FOOTFALL", func(c *jetstream.StreamConfig) { c.MaxBytes *= 2 })
+	leader := leaderOf(t, nodes, urls)
+	leader.kill()
+	publish(t, tr, 500)
+	arrive(t, api, 600)
+
+	publish(t, open(t, quick(log), before), 10) // started again before it has the new value
+	assert.Contains(t, log.String(), "max bytes is 134217728, not 67108864")
+	publish(t, open(t, quick(&footfalltest.Log{}), after), 10)
+	relay(t, api, after, stream.RelayConfig{AckWait: 2 * time.Second})
+	arrive(t, api, 620)
+}
+
+// The stream refuses events in a cluster, too, and remembers the ids of none that it refused.
+func TestAFullStreamOfThreeReplicasLosesNothing(t *testing.T) {
+	t.Parallel()
+	_, urls := startCluster(t, "")
+	cfg := single(urls)
+	cfg.Replicas, cfg.MaxBytes = 3, 20<<10
+	tr := open(t, quick(&footfalltest.Log{}), cfg)
+	track(t, tr, 1000)
+	require.ErrorContains(t, flushWithin(tr, 2*time.Second), "maximum bytes exceeded")
+	stats := tr.Stats()
+	assert.Positive(t, stats.Stored)
+	assert.Equal(t, uint64(1000), stats.Stored+stats.Queued)
+	api := footfalltest.NewAPI(t)
+	relay(t, api, cfg, stream.RelayConfig{})
+	require.NoError(t, flushWithin(tr, patience))
+	arrive(t, api, 1000)
+	assert.Len(t, api.Requests(), 1000)
+}

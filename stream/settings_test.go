@@ -24,31 +24,6 @@ func change(t testing.TB, js jetstream.JetStream, name string, f func(*jetstream
 	require.NoError(t, err)
 }
 
-// A program or relay compares the settings again after each election.
-func TestRaisingMaxBytesOfALiveStreamStopsNothing(t *testing.T) {
-	t.Parallel()
-	nodes, urls := startCluster(t, "")
-	api, log := footfalltest.NewAPI(t), &footfalltest.Log{}
-	before := single(urls)
-	before.Replicas = 3
-	after := before
-	after.MaxBytes *= 2
-	tr := open(t, quick(&footfalltest.Log{}), before)
-	relay(t, api, before, stream.RelayConfig{AckWait: 2 * time.Second})
-	publish(t, tr, 100)
-	change(t, manage(t, urls), "FOOTFALL", func(c *jetstream.StreamConfig) { c.MaxBytes *= 2 })
-	leader := leaderOf(t, nodes, urls)
-	leader.kill()
-	publish(t, tr, 500)
-	arrive(t, api, 600)
-
-	publish(t, open(t, quick(log), before), 10) // started again before it has the new value
-	assert.Contains(t, log.String(), "max bytes is 134217728, not 67108864")
-	publish(t, open(t, quick(&footfalltest.Log{}), after), 10)
-	relay(t, api, after, stream.RelayConfig{AckWait: 2 * time.Second})
-	arrive(t, api, 620)
-}
-
 func TestBoundsThatDifferAreFollowedAndLogged(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

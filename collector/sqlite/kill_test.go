@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -34,6 +35,8 @@ func TestMain(m *testing.M) {
 		victim(file, os.Getenv(victimDay))
 		return
 	}
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // tests wait for the disk more than they compute
 	os.Exit(m.Run())
 }
 

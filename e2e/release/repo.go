@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// repo is a checkout with a go.work, whose first module is the root.
+// repo is a checkout with a go.work, whose first module is the root. A folder with a go.work of its own is one more module.
 type repo struct {
 	dir     string
 	modules []mod
@@ -54,8 +54,19 @@ func openRepo(dir string) (*repo, error) {
 		return nil, err
 	}
 	r := &repo{dir: dir}
+	var dirs []string
 	for _, use := range work.Use {
-		m := mod{dir: path.Clean(use.Path)}
+		dirs = append(dirs, path.Clean(use.Path))
+	}
+	apart, err := filepath.Glob(filepath.Join(dir, "*", "go.work"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range apart {
+		dirs = append(dirs, filepath.Base(filepath.Dir(file)))
+	}
+	for _, dir := range dirs {
+		m := mod{dir: dir}
 		name := r.modFile(m)
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -1,0 +1,5 @@
+//go:build ci
+
+package spool_test
+
+func init() { ci = true }

@@ -1,0 +1,5 @@
+//go:build ci
+
+package simulation
+
+func init() { allSeeds = true }
