@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/agext/levenshtein v1.2.3
-	github.com/dustin/go-humanize v1.0.1
+	github.com/dustin/go-humanize v1.1.0
 	github.com/footfall-dev/footfall v0.1.0
 	github.com/footfall-dev/footfall/stream v0.1.0
 	github.com/gofrs/flock v0.13.1

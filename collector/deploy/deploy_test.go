@@ -107,22 +107,33 @@ func settings(t *testing.T) map[string]string {
 
 func TestDockerfileNamesWhatExists(t *testing.T) {
 	known := []string{"FROM", "WORKDIR", "COPY", "RUN", "ARG", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
-	made := map[string]bool{"/footfall-collector": true, "/data": true} // by RUN
+	made := map[string]string{"build": "/footfall-collector", "folder": "/data", "release": "/footfall-collector", "binary": "/footfall-collector"} // by stages
 	for _, line := range readDockerfile(t) {
 		assert.Contains(t, known, line.word)
 		if line.word != "COPY" {
 			continue
 		}
 		words := strings.Fields(line.rest)
-		if strings.HasPrefix(words[0], "--from=build") {
-			assert.True(t, made[words[len(words)-2]], line.rest)
+		if stage, ok := strings.CutPrefix(words[0], "--from="); ok {
+			assert.Equal(t, made[stage], words[len(words)-2], line.rest)
 			continue
 		}
 		for _, source := range words[:len(words)-1] {
+			if strings.HasPrefix(source, "$TARGETPLATFORM/") { // of a release
+				continue
+			}
 			_, err := os.Stat(filepath.Join("..", source))
 			assert.NoError(t, err)
 		}
 	}
+}
+
+// The image has the command that is built from the checkout, unless a release says otherwise.
+func TestDockerfileTakesTheCommandOfTheCheckoutByDefault(t *testing.T) {
+	lines := readDockerfile(t)
+	assert.Equal(t, instruction{"ARG", "BINARY=build"}, lines[0])
+	assert.Contains(t, lines, instruction{"FROM", "$BINARY AS binary"})
+	assert.Contains(t, lines, instruction{"COPY", "--from=binary /footfall-collector /usr/local/bin/footfall-collector"})
 }
 
 func TestDockerfileBuildsWithTheGoOfTheModule(t *testing.T) {
@@ -130,7 +141,7 @@ func TestDockerfileBuildsWithTheGoOfTheModule(t *testing.T) {
 	require.NoError(t, err)
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)
 	require.NotNil(t, version)
-	assert.Equal(t, "golang:"+string(version[1])+"-alpine AS build", readDockerfile(t)[0].rest)
+	assert.Contains(t, readDockerfile(t), instruction{"FROM", "golang:" + string(version[1]) + "-alpine AS build"})
 }
 
 func TestImageRunsTheServiceAsAnotherUserThanRoot(t *testing.T) {

@@ -66,6 +66,14 @@ func TestDockerfileBuildsTheCommandWithItsVersion(t *testing.T) {
 	assert.Regexp(t, `^footfall v1\.2\.3, go1\.\d+`, string(out))
 }
 
+// The image has the command that is built from the checkout, unless a release says otherwise.
+func TestDockerfileTakesTheCommandOfTheCheckoutByDefault(t *testing.T) {
+	text := read("Dockerfile")
+	for _, part := range []string{"\nARG BINARY=build\n\nFROM ", "\nFROM $BINARY AS binary\n", "\nCOPY --from=binary /footfall /usr/local/bin/footfall\n"} {
+		assert.Contains(t, text, part)
+	}
+}
+
 func TestDockerfileRunsTheRelayAsAnotherUserThanRoot(t *testing.T) {
 	text := read("Dockerfile")
 	assert.Regexp(t, `(?m)^USER [1-9]\d+:[1-9]\d+$`, text, "a number, so that Kubernetes can see that it is not root")
