@@ -6,6 +6,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GORELEASE   := golang.org/x/exp/cmd/gorelease@v0.0.0-20261014143641-f0251eb4aa3e
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GORELEASER  := github.com/goreleaser/goreleaser/v2@v2.15.1
 # A number of inputs: when a time is over, go test -fuzz fails now and then for nothing
 # (golang/go#75804, until Go 1.27).
 FUZZTIME    ?= 30000x
@@ -84,11 +86,15 @@ fix: ## Fail if go fix would modernise anything
 	@set -e; for dir in $(WORKSPACES); do (cd $$dir; diff=$$($(GO) fix -diff $(WHOLE) work 2>&1) && test -z "$$diff" || { echo "$$diff"; echo "go fix: run 'go fix $(WHOLE) work' in $$dir"; exit 1; }); done
 
 .PHONY: lint
-lint: $(BIN)/staticcheck ## Run staticcheck on every module
+lint: $(BIN)/staticcheck $(BIN)/actionlint ## Run staticcheck on every module, and actionlint on the workflows
+	$(BIN)/actionlint -shellcheck= -pyflakes= .github/workflows/*.yml
 	@set -e; for dir in $(MODULES); do .ci/alone $$dir $(BIN)/staticcheck $(WHOLE) ./...; done
 
 $(BIN)/staticcheck: Makefile
 	GOBIN=$(BIN) GOFLAGS= $(GO) install $(STATICCHECK) && touch $@
+
+$(BIN)/actionlint: Makefile
+	GOBIN=$(BIN) GOFLAGS= $(GO) install $(ACTIONLINT) && touch $@
 
 .PHONY: gorelease
 gorelease: $(BIN)/gorelease
@@ -144,6 +150,15 @@ tidy: ## Tidy every go.mod
 .PHONY: release
 release: ## Check VERSION, such as v0.1.0, run gorelease, make ci unless PASSED=1, and tag it locally; nothing is pushed
 	$(GO) run ./e2e/release -version '$(VERSION)' $(if $(PASSED),-passed)
+
+# Compiling goreleaser takes six minutes of processor time and 3 GB of disk, so CI does not.
+.PHONY: release-check
+release-check: $(BIN)/goreleaser ## Check .goreleaser.yaml, make the archives of this machine twice and look into them
+	$(BIN)/goreleaser check
+	$(GO) test -tags ci,goreleaser -count 1 -run TestGoreleaser -timeout 60m -v ./e2e/release
+
+$(BIN)/goreleaser: Makefile
+	GOBIN=$(BIN) GOFLAGS= $(GO) install $(GORELEASER) && touch $@
 
 .PHONY: api
 api: ## Write the exported API of each public module to api, which CI compares with the code

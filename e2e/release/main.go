@@ -71,7 +71,8 @@ func run(ctx context.Context, version, next string, passed bool, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "created %d tags; to publish them:\n\ngit push --atomic origin %s\n", len(tags), strings.Join(tags, " "))
+	_, err = fmt.Fprintf(out, "created %d tags; to publish them, and then the commands:\n\n"+
+		"git push --atomic origin %s\ngh workflow run release.yml --ref %s\n", len(tags), strings.Join(tags, " "), version)
 	return err
 }
 

@@ -69,7 +69,7 @@ func TestReleaseTagsEachPublicModule(t *testing.T) {
 	var said strings.Builder
 	require.NoError(t, run(t.Context(), "v0.2.0", "", false, &said))
 	assert.Equal(t, []string{"adapters/gin/v0.2.0", "cmd/foot/v0.2.0", "service/v0.2.0", "v0.2.0"}, tags(t, dir))
-	assert.Contains(t, said.String(), "git push --atomic origin v0.2.0 adapters/gin/v0.2.0 cmd/foot/v0.2.0 service/v0.2.0\n")
+	assert.Contains(t, said.String(), "git push --atomic origin v0.2.0 adapters/gin/v0.2.0 cmd/foot/v0.2.0 service/v0.2.0\ngh workflow run release.yml --ref v0.2.0\n")
 	assert.ErrorContains(t, run(t.Context(), "v0.2.0", "", true, &said), "tag service/v0.2.0 exists")
 }
 
