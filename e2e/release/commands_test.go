@@ -152,8 +152,9 @@ func TestImagesOfAReleaseHaveTheCommandsOfTheArchives(t *testing.T) {
 		}
 		last := text[strings.LastIndex(text, "\nFROM "):]
 		assert.NotContains(t, last, "\nRUN ", "it would need an emulator of the other platform")
-		assert.Equal(t, []string{"ghcr.io/footfall-dev/" + build.Binary}, image.Images)
-		assert.True(t, strings.Contains(readText(t, "docs/deploy.md"), image.Images[0]+":v0.1.0"), "docs/deploy.md does not name %s", image.Images[0])
+		name := "footfall-dev/" + build.Binary
+		assert.Equal(t, []string{"{{ .Env.REGISTRY }}/" + name}, image.Images)
+		assert.True(t, strings.Contains(readText(t, "docs/deploy.md"), "`"+name+":v0.1.0`"), "docs/deploy.md does not name %s", name)
 		assert.Equal(t, "v{{ .Version }}", image.Tags[0])
 	}
 }
