@@ -109,7 +109,7 @@ func TestVERSIONINGNamesTheReleasedModules(t *testing.T) {
 	for _, m := range used {
 		name := strings.TrimPrefix(m[1], "adapters/")
 		switch {
-		case name == "e2e", name == "examples", name == "examples/generators", name == "outbox/test":
+		case name == "e2e", name == "examples", name == "examples/generators", name == "examples/jobs", name == "outbox/test":
 			assert.NotContains(t, released, "`"+name+"`")
 		case strings.HasPrefix(name, "footfall"):
 			assert.Contains(t, released, "the adapters")
@@ -134,7 +134,7 @@ func TestDependenciesOfProgramsAreUpdated(t *testing.T) {
 	for _, dir := range list("gomod") {
 		assert.FileExists(t, filepath.Join(".", dir, "go.mod"))
 	}
-	assert.Subset(t, list("gomod"), []string{"/bench", "/cmd/footfall", "/collector", "/e2e", "/examples", "/examples/generators", "/outbox/test"})
+	assert.Subset(t, list("gomod"), []string{"/bench", "/cmd/footfall", "/collector", "/e2e", "/examples", "/examples/generators", "/examples/jobs", "/outbox/test"})
 	images, err := filepath.Glob("*/*/Dockerfile")
 	require.NoError(t, err)
 	more, err := filepath.Glob("*/*/*/Dockerfile")

@@ -115,7 +115,7 @@ func program(block string) string {
 var leastBlocks = map[string]int{
 	"README.md": 3, "docs/paths.md": 3, "docs/frameworks.md": 3, "docs/delivery.md": 4, "docs/configuration.md": 3,
 	"docs/middleware.md": 2, "docs/transports.md": 3, "docs/testing.md": 1, "docs/adapters.md": 3, "docs/writing-transports.md": 3,
-	"docs/serverless.md": 2, "docs/stream.md": 4, "docs/generators.md": 7,
+	"docs/serverless.md": 2, "docs/stream.md": 4, "docs/generators.md": 7, "docs/jobs.md": 12,
 }
 
 // documents returns README.md and the pages of docs.
@@ -127,9 +127,10 @@ func documents(t *testing.T) []string {
 }
 
 // goBlocks returns the blocks of README and docs, without those that examples compile: for
-// PocketBase, and of docs/generators.md.
+// PocketBase, of docs/generators.md, and parts of examples/jobs.
 func goBlocks(t *testing.T) (blocks []string) {
 	t.Helper()
+	workers := workersOfExamples(t)
 	for _, file := range documents(t) {
 		found := goBlock.FindAllStringSubmatch(readFile(t, file), -1)
 		require.GreaterOrEqual(t, len(found), leastBlocks[file], file)
@@ -137,12 +138,46 @@ func goBlocks(t *testing.T) (blocks []string) {
 			continue
 		}
 		for _, block := range found {
+			if file == "docs/jobs.md" && strings.Contains(workers, "\n"+block[1]) {
+				continue
+			}
 			if file != "docs/frameworks.md" || !strings.Contains(block[1], "core.App") && !strings.HasPrefix(block[1], "var rules") {
 				blocks = append(blocks, block[1])
 			}
 		}
 	}
 	return blocks
+}
+
+// workersOfExamples returns the code of examples/jobs, without its tests.
+func workersOfExamples(t *testing.T) (code string) {
+	t.Helper()
+	files, err := filepath.Glob("examples/jobs/*/*.go")
+	require.NoError(t, err)
+	for _, file := range append(files, "examples/jobs/jobs.go") {
+		if !strings.HasSuffix(file, "_test.go") {
+			code += readFile(t, file)
+		}
+	}
+	return code
+}
+
+// docs/jobs.md shows the code of each worker as it is: a block that differs would not compile by itself.
+func TestDocumentsShowEachWorkerOfTheExamples(t *testing.T) {
+	t.Parallel()
+	blocks := goBlock.FindAllStringSubmatch(readFile(t, "docs/jobs.md"), -1)
+	files, err := filepath.Glob("examples/jobs/*/*.go")
+	require.NoError(t, err)
+	shown := 0
+	for _, file := range append(files, "examples/jobs/jobs.go") {
+		if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "doc.go" {
+			continue
+		}
+		shown++
+		code := readFile(t, file)
+		assert.True(t, slices.ContainsFunc(blocks, func(block []string) bool { return strings.Contains(code, "\n"+block[1]) }), file)
+	}
+	assert.Equal(t, 6, shown)
 }
 
 // writePrograms writes each block to a folder of dir.

@@ -1,0 +1,2 @@
+// Package nats tracks events of a consumer of NATS JetStream. Its code has the build tag ci.
+package nats

@@ -1,0 +1,2 @@
+// Package temporal tracks events of activities of Temporal. Its code has the build tag ci.
+package temporal
