@@ -88,7 +88,10 @@ func (t *Tracker) Page(r *http.Request) Page {
 
 // Observe makes the events of one answered request. Like Track, it never blocks. It logs a panic
 // or runtime.Goexit in Config.Skip or Rule.PropsOf, and then makes no event of the request.
-func (s *Rules) Observe(o *Observation) {
+func (s *Rules) Observe(o *Observation) { s.observeUnless(o, false) }
+
+// observeUnless is Observe. Rules for AnyRoute make no event if an adapter below observes what was asked for.
+func (s *Rules) observeUnless(o *Observation, elsewhere bool) {
 	if s.empty() {
 		return
 	}
@@ -100,7 +103,7 @@ func (s *Rules) Observe(o *Observation) {
 			s.tracker.reporter.invalid("", errGoexit)
 		}
 	}()
-	s.observe(o)
+	s.observe(o, elsewhere)
 	returned = true
 }
 
@@ -112,8 +115,8 @@ func (s *Rules) panicked(v any) {
 // errGoexit is reported if a function of the application ended the goroutine of a request.
 var errGoexit = errors.New("footfall: runtime.Goexit was called in Config.Skip, Rule.PropsOf or an adapter")
 
-func (s *Rules) observe(o *Observation) {
-	rules, route := s.candidates(o)
+func (s *Rules) observe(o *Observation, elsewhere bool) {
+	rules, route := s.candidates(o, elsewhere)
 	missed := len(s.none) > 0 && o.missed()
 	if len(rules) == 0 && !missed || o.respelt() || s.skipped(o) {
 		return
@@ -342,7 +345,7 @@ func (v *Visit) noted() *notedRoute {
 	if v.copy == nil {
 		return nil
 	}
-	return v.copy.noted.Load()
+	return v.copy.noted.route.Load()
 }
 
 // SetRoute sets the pattern that the request matched, for routers that know it before the
@@ -403,7 +406,7 @@ func (v *Visit) end(o *Observation) {
 		o.Method = o.Request.Method
 	}
 	o.Page = v.page
-	v.rules.Observe(o)
+	v.rules.observeUnless(o, v.copy != nil && v.copy.noted.observed.Load())
 }
 
 // handBack copies the handler's changes to the original request. inner is the request that

@@ -2,6 +2,7 @@ package footfall
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"iter"
 	"maps"
@@ -266,18 +267,32 @@ type notedRoute struct {
 	values  PathValuer // nil while the handler runs, which may change them
 }
 
-// notes is where a request's pattern is noted. The handler may run on another goroutine than the middleware.
-type notes = atomic.Pointer[notedRoute]
+// notes is what handlers below the middleware note of a request. They may run on another goroutine than the middleware.
+type notes struct {
+	route    atomic.Pointer[notedRoute]
+	observed atomic.Bool // by Rules.NoteObserved
+}
 
 // notedRoute returns the pattern that was noted, or "".
 func (r *routedRequest) notedRoute() string {
 	if r == nil || r.noted == nil {
 		return ""
 	}
-	if noted := r.noted.Load(); noted != nil {
+	if noted := r.noted.route.Load(); noted != nil {
 		return noted.pattern
 	}
 	return ""
+}
+
+// NoteObserved tells the middleware above, if it is of the same tracker, that an adapter observes what the request of ctx asked for,
+// such as operations of GraphQL, which are all sent to one route. Rules for [AnyRoute] of that middleware then make no event
+// of the request; rules that name its route do. ctx is the context that the middleware passed on, or derived from it. Without
+// a middleware above, or its value in the context (see [Config.NoContextValue]), NoteObserved does nothing. Several goroutines
+// may call it, before the handler returns.
+func (s *Rules) NoteObserved(ctx context.Context) {
+	if v := valueFrom(ctx); v != nil && v.tracker == s.tracker && v.request.noted != nil {
+		v.request.noted.observed.Store(true)
+	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -288,11 +303,11 @@ func (n noting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if _, pattern := n.Handler(r); pattern != "" {
-		v.request.noted.Store(&notedRoute{pattern: pattern})
+		v.request.noted.route.Store(&notedRoute{pattern: pattern})
 	}
 	defer func() {
 		if r.Pattern != "" {
-			v.request.noted.Store(&notedRoute{r.Pattern, r})
+			v.request.noted.route.Store(&notedRoute{r.Pattern, r})
 		}
 	}()
 	n.ServeMux.ServeHTTP(w, r)

@@ -139,3 +139,39 @@ func TestNoteRouteFindsTheMiddlewareThroughOtherContexts(t *testing.T) {
 	}
 	assert.Len(t, tracker.Events(), 2)
 }
+
+// An adapter below observes what was asked for, so AnyRoute leaves the request out.
+func TestAnyRouteLeavesOutWhatAnAdapterBelowObserves(t *testing.T) {
+	t.Parallel()
+	tracker, other := footfalltest.New(t), footfalltest.New(t)
+	noting := func(by *footfall.Tracker) http.Handler {
+		mux := http.NewServeMux()
+		rules := by.Rules()
+		mux.HandleFunc("GET /query", func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.RawQuery != "plain" {
+				rules.NoteObserved(footfall.WithSite(r.Context(), "site_2"))
+			}
+		})
+		return mux
+	}
+	every, named := footfall.Rule{Route: footfall.AnyRoute}, footfall.Rule{Route: "GET /query", Event: "named"}
+	for name, tc := range map[string]struct {
+		handler http.Handler
+		target  string
+		want    []string
+	}{
+		"observed below":         {tracker.Middleware(every)(noting(tracker.Tracker)), "/query", nil},
+		"not observed":           {tracker.Middleware(every)(noting(tracker.Tracker)), "/query?plain", []string{"get_query"}},
+		"a rule names the route": {tracker.Middleware(every, named)(noting(tracker.Tracker)), "/query", []string{"named"}},
+		"by another tracker":     {tracker.Middleware(every)(noting(other.Tracker)), "/query", []string{"get_query"}},
+		"without a tracker":      {tracker.Middleware(every)(noting(nil)), "/query", []string{"get_query"}},
+		"below Wrap": {tracker.Rules(every).Wrap(noting(tracker.Tracker), func(r *http.Request) (string, bool, footfall.PathValuer) {
+			return r.Pattern, false, nil
+		}), "/query", nil},
+		"no middleware": {noting(tracker.Tracker), "/query", nil},
+	} {
+		before := len(tracker.Names())
+		tc.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tc.target, nil))
+		assert.Equal(t, tc.want, append([]string(nil), tracker.Names()[before:]...), name)
+	}
+}

@@ -296,8 +296,9 @@ func ruleError(r *Rule, field, reason string) error {
 }
 
 // candidates notes the route in the page, and returns the rules that may apply to it and the
-// split route. They are the rules that name the route, or the rules for AnyRoute if there are none.
-func (s *Rules) candidates(o *Observation) ([]rule, pattern.Pattern) {
+// split route. They are the rules that name the route, or the rules for AnyRoute if there are none. The rules
+// for AnyRoute are left out if an adapter below observes what was asked for.
+func (s *Rules) candidates(o *Observation, elsewhere bool) ([]rule, pattern.Pattern) {
 	if o.Route == "" {
 		o.Page.route = pii.Route{}
 		return nil, pattern.Pattern{}
@@ -314,6 +315,9 @@ func (s *Rules) candidates(o *Observation) ([]rule, pattern.Pattern) {
 		if rules[i].names(&route, o.Method) {
 			return rules, route
 		}
+	}
+	if elsewhere {
+		return nil, route
 	}
 	return s.any, route
 }
