@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	connectrpc.com/connect v1.21.0
+	github.com/99designs/gqlgen v0.17.98
 	github.com/alexedwards/scs/v2 v2.9.0
 	github.com/footfall-dev/footfall v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallchi v0.1.0
@@ -13,6 +14,7 @@ require (
 	github.com/footfall-dev/footfall/adapters/footfallfiber v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallfiberv2 v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallgin v0.1.0
+	github.com/footfall-dev/footfall/adapters/footfallgqlgen v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallgrpc v0.1.0
 	github.com/footfall-dev/footfall/adapters/footfallmux v0.1.0
 	github.com/footfall-dev/footfall/collector v0.1.0
@@ -31,6 +33,7 @@ require (
 	github.com/pocketbase/pocketbase v0.36.8
 	github.com/prometheus/client_golang v1.25.0
 	github.com/stretchr/testify v1.12.1
+	github.com/vektah/gqlparser/v2 v2.5.64
 	golang.org/x/sync v0.24.0
 	golang.org/x/time v0.16.0
 	google.golang.org/grpc v1.84.0
@@ -39,6 +42,7 @@ require (
 )
 
 require (
+	github.com/agnivade/levenshtein v1.2.2 // indirect
 	github.com/andybalholm/brotli v1.2.0 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/asaskevich/govalidator v0.0.0-20230301143203-a9d515a09cc2 // indirect
@@ -48,6 +52,7 @@ require (
 	github.com/bytedance/sonic/loader v0.5.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cloudwego/base64x v0.1.6 // indirect
+	github.com/coder/websocket v1.8.15 // indirect
 	github.com/disintegration/imaging v1.6.2 // indirect
 	github.com/domodwyer/mailyak/v3 v3.6.2 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
@@ -59,6 +64,7 @@ require (
 	github.com/go-playground/locales v0.14.1 // indirect
 	github.com/go-playground/universal-translator v0.18.1 // indirect
 	github.com/go-playground/validator/v10 v10.30.1 // indirect
+	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
 	github.com/goccy/go-json v0.10.5 // indirect
 	github.com/goccy/go-yaml v1.19.2 // indirect
 	github.com/gofiber/schema v1.7.0 // indirect
@@ -67,6 +73,7 @@ require (
 	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/gorilla/securecookie v1.1.2 // indirect
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
@@ -74,7 +81,7 @@ require (
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/labstack/gommon v0.5.0 // indirect
 	github.com/leodido/go-urn v1.4.0 // indirect
-	github.com/mattn/go-colorable v0.1.15 // indirect
+	github.com/mattn/go-colorable v0.1.16 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect
 	github.com/mileusna/useragent v1.3.5 // indirect
@@ -96,6 +103,7 @@ require (
 	github.com/quic-go/quic-go v0.59.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.2.0 // indirect
+	github.com/sosodev/duration v1.4.0 // indirect
 	github.com/spf13/cast v1.10.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
@@ -129,6 +137,7 @@ replace (
 	github.com/footfall-dev/footfall/adapters/footfallfiber => ../adapters/footfallfiber
 	github.com/footfall-dev/footfall/adapters/footfallfiberv2 => ../adapters/footfallfiberv2
 	github.com/footfall-dev/footfall/adapters/footfallgin => ../adapters/footfallgin
+	github.com/footfall-dev/footfall/adapters/footfallgqlgen => ../adapters/footfallgqlgen
 	github.com/footfall-dev/footfall/adapters/footfallgrpc => ../adapters/footfallgrpc
 	github.com/footfall-dev/footfall/adapters/footfallmux => ../adapters/footfallmux
 	github.com/footfall-dev/footfall/collector => ../collector

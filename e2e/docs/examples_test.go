@@ -33,7 +33,7 @@ func TestProgramsOfAllREADMEsEndWithRunOrClose(t *testing.T) {
 		}
 		return nil
 	}))
-	assert.GreaterOrEqual(t, programs, 10) // of README.md and of nine adapters
+	assert.GreaterOrEqual(t, programs, 11) // of README.md and of ten adapters
 }
 
 var completedRule = regexp.MustCompile(`Rule\{[^}]*"checkout_completed"[^}]*\}`)

@@ -66,6 +66,8 @@ func programOf(t *testing.T, r *repo, m mod) program {
 		p.ask = askHTTP("POST", "/grpc.health.v1.Health/Check", "application/grpc", "\x00\x00\x00\x00\x00", true)
 	case "footfallconnect":
 		p.ask = askHTTP("POST", "/shop.v1.CartService/Add", "application/json", `"mug"`, false)
+	case "footfallgqlgen":
+		p.ask = askHTTP("POST", "/query", "application/json", `{"query":"query Products { products }"}`, false)
 	case "root", "otelfootfall": // send an event and end
 	default:
 		p.ask = askHTTP("GET", "/products/7", "", "", false)

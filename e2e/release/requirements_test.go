@@ -36,7 +36,7 @@ func TestAdaptersRequireOnlyWhatTheirPackagesImport(t *testing.T) {
 			assert.True(t, required.Indirect || slices.ContainsFunc(imported, within), "%s requires %s, which it does not import", m.dir, path)
 		}
 	}
-	assert.Equal(t, 9, adapters)
+	assert.Equal(t, 10, adapters)
 }
 
 // lowest has the lowest versions that the adapters work with, and the lowest version of testify that the
@@ -50,6 +50,7 @@ var lowest = map[string]string{
 	"adapters/footfallfiber":   "github.com/gofiber/fiber/v3 v3.0.0",
 	"adapters/footfallfiberv2": "github.com/gofiber/fiber/v2 v2.40.0",
 	"adapters/footfallgin":     "github.com/gin-gonic/gin v1.7.0",
+	"adapters/footfallgqlgen":  "github.com/99designs/gqlgen v0.17.50",
 	"adapters/footfallgrpc":    "google.golang.org/grpc v1.63.0",
 	"adapters/footfallmux":     "github.com/gorilla/mux v1.7.4",
 }

@@ -4,6 +4,7 @@ package exampletest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,9 @@ type Program struct {
 	Run func(ctx context.Context, address string, rules []footfall.Rule, out io.Writer) error
 
 	// Rules are the program's. Unknown is a route that the program does not have: it must
-	// refuse a rule for it.
-	Rules   []footfall.Rule
-	Unknown string
+	// refuse a rule for it. Refusal is a part of the error; empty means "not registered".
+	Rules            []footfall.Rule
+	Unknown, Refusal string
 
 	// Visit makes requests of every kind, and returns the expected lines of their events.
 	// Buy makes a request that becomes at least one event.
@@ -144,7 +145,7 @@ func unknownRouteRefusesTheStart(t *testing.T, p Program) {
 	wrong := footfall.Rule{Route: p.Unknown, Event: "product_viewed"}
 	err := p.Run(ctx, "127.0.0.1:0", append(p.Rules[:1:1], wrong), &out)
 	assert.ErrorContains(t, err, `Rule{"`+p.Unknown+`"}.Route`)
-	assert.ErrorContains(t, err, "not registered")
+	assert.ErrorContains(t, err, cmp.Or(p.Refusal, "not registered"))
 	assert.Empty(t, out.String())
 }
 
