@@ -8,7 +8,7 @@
 //
 // The status of an operation is 200 if no answer has errors, also if the answer to the HTTP
 // request has another status. Otherwise it is the highest status of its errors, although
-// the answer may have data. The status of an error is that of extensions.code:
+// the answer may have data. An error's extensions.code decides its status:
 //
 //	400 BAD_REQUEST, BAD_USER_INPUT, COMPLEXITY_LIMIT_EXCEEDED, GRAPHQL_PARSE_FAILED,
 //	400 GRAPHQL_VALIDATION_FAILED, OPERATION_RESOLUTION_FAILURE
@@ -42,11 +42,11 @@ import (
 // subscription when its stream ends, whether the resolver, the client or the end of the connection ended it.
 // A subscription is as successful as its answers: a client that leaves is no error.
 //
-// Extensions run in the order in which they were added to the server: add those that check
-// permissions after the Middleware, to observe what they refuse. An operation that the server refuses
+// Extensions run in the order in which they were added to the server: add an extension that checks
+// permissions after the Middleware, to observe what it refuses. An operation that the server refuses
 // before it runs, because of its variables or its complexity, is observed with the error. A request
 // without an operation makes no event: its text cannot be read, parsed or validated, or a hash of persisted queries is not
-// known. Rules for footfall.NoRoute count texts that cannot be parsed or validated, except over SSE and WebSocket of old versions.
+// known. Rules for footfall.NoRoute count texts that cannot be parsed or validated.
 //
 // Clients choose the names of operations. footfall.AnyRoute names events after the first 1,000 names of operations that no
 // rule names, by type and name: query_products. Later names, and names of more than 100 bytes, count together as query_other,

@@ -73,7 +73,6 @@ const (
 type routes struct {
 	named map[operation]string // by rules
 	any   bool                 // a rule is for AnyRoute
-	none  bool                 // a rule is for NoRoute
 
 	mu      sync.RWMutex
 	others  map[operation]string // that AnyRoute has counted
@@ -93,7 +92,6 @@ func newRoutes(rules []footfall.Rule) (*routes, []footfall.Rule) {
 		case r.Route == footfall.AnyRoute:
 			t.any = true
 		case r.Route == footfall.NoRoute:
-			t.none = true
 		default:
 			r.Route = op.route()
 			t.named[op] = r.Route

@@ -31,7 +31,7 @@ var statuses = map[string]int{
 	"TOO_MANY_REQUESTS":            429,
 }
 
-// statusOf returns the highest status of errors, whose order is that of concurrent resolvers. It is
+// statusOf returns the highest status of errors, because concurrent resolvers add errors in any order. It is
 // 200 without errors.
 func statusOf(errs gqlerror.List) int {
 	status := http.StatusOK

@@ -16,7 +16,6 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/99designs/gqlgen/graphql/handler/transport"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -117,7 +116,7 @@ func (h *host) expect(names ...string) {
 	if len(names) == 0 {
 		time.Sleep(50 * time.Millisecond)
 	}
-	assert.ElementsMatch(h, names, h.Names())
+	require.ElementsMatch(h, names, h.Names())
 }
 
 var everything = footfall.Rule{Route: footfall.AnyRoute}

@@ -91,7 +91,7 @@ func TestAServerWithoutTheHandlerOfTheMiddlewareMakesEvents(t *testing.T) {
 	assert.Equal(t, "https://example.com/", tracker.Events()[1].URL, "Config.DefaultURL")
 }
 
-// A request is counted once, by the rules of the adapter or by those of a middleware above.
+// A request is counted once, by the rules of the adapter or by a middleware above.
 func TestAMiddlewareAboveCountsOnlyWhatTheRulesHereDoNotName(t *testing.T) {
 	t.Parallel()
 	rule := footfall.Rule{Route: "query Products", Event: "products_viewed", Status: footfall.Success}
