@@ -42,7 +42,7 @@ import (
 // subscription when its stream ends, whether the resolver, the client or the end of the connection ended it.
 // A subscription is as successful as its answers: a client that leaves is no error.
 //
-// Extensions run in the order in which they were added to the server: add an extension that checks
+// Extensions run in the order of server.Use: add an extension that checks
 // permissions after the Middleware, to observe what it refuses. An operation that the server refuses
 // before it runs, because of its variables or its complexity, is observed with the error. A request
 // without an operation makes no event: its text cannot be read, parsed or validated, or a hash of persisted queries is not
