@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,12 +25,16 @@ type eventPage struct {
 	Row     store.Row
 	Chart   chart
 	Numbers []store.Number
+	Number  store.Number // whose sums the tables have; without a key if there is none
+	Origins []propTable  // sources, campaigns and mediums
+	TooMany bool         // there are too many of them
 	Pages   table
 	Props   []propTable
 	Hidden  store.PropRow // sum of the keys left out
 
 	Replaced *replaced // in Pages; nil for nothing
 	Back     string
+	self     string // without Number
 
 	Currencies string           // the values of the prop currency, if they differ
 	others     map[string]int64 // events whose value of a prop is store.Other, by key
@@ -45,11 +50,21 @@ func (p eventPage) Without(n store.Number) int64 { return max(p.Row.Count-n.Coun
 // Missing returns in how many events a numeric prop became "(other)", so that its sum lacks them.
 func (p eventPage) Missing(key string) int64 { return p.others[key] }
 
-// propTable holds the values of a key.
+// HasSums reports whether a table has sums.
+func (p eventPage) HasSums() bool {
+	return p.Number.Key != "" && slices.ContainsFunc(slices.Concat(p.Origins, p.Props), func(t propTable) bool { return t.Number != "" })
+}
+
+// SumBy returns the URL of the page with the sums of another number.
+func (p eventPage) SumBy(key string) string { return p.self + "&" + url.Values{"sum": {key}}.Encode() }
+
+// propTable holds the values of a key, or of a dimension.
 type propTable struct {
-	Key  string
-	Rows []tableRow
-	Rest store.PropRow // sum of the values left out
+	Key    string
+	What   string // header of the values
+	Number string // key of the number whose sums the rows have; "" for none
+	Rows   []tableRow
+	Rest   store.PropRow // sum of the values left out
 }
 
 // events returns the number of events with the prop.
@@ -69,7 +84,7 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 		return b.showTable(w, r, site, names)
 	}
 	p := readPeriod(r, b.Now())
-	page, err := b.eventReport(r.Context(), site.ID, p, name)
+	page, err := b.eventReport(r.Context(), site.ID, p, name, r.URL.Query().Get("sum"))
 	if err != nil {
 		return err
 	}
@@ -79,17 +94,18 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 }
 
 // eventReport runs the queries about an event concurrently.
-func (b *board) eventReport(ctx context.Context, site string, p period, name string) (eventPage, error) {
-	page := eventPage{Name: name, Back: p.On("/sites/" + site + "/events")}
+func (b *board) eventReport(ctx context.Context, site string, p period, name, sum string) (eventPage, error) {
+	path := "/sites/" + site + "/events"
+	page := eventPage{Name: name, Back: p.On(path), self: p.OnEvent(path, name)}
 	q := p.query(site)
 	var points []store.Point
 	var pages []store.Row
 	var props store.PropReport
-	ask, ctx := errgroup.WithContext(ctx)
-	ask.Go(func() (err error) { page.Row, err = b.Store.Count(ctx, q, store.Match{Event: name}); return err })
-	ask.Go(func() (err error) { points, err = b.Store.SeriesOf(ctx, q, name, p.step()); return err })
-	ask.Go(func() (err error) { pages, err = b.Store.PagesOf(ctx, q, name, maxEventPages); return err })
-	ask.Go(func() (err error) { props, err = b.Store.Props(ctx, q, name, maxPropValues); return err })
+	ask, all := errgroup.WithContext(ctx)
+	ask.Go(func() (err error) { page.Row, err = b.Store.Count(all, q, store.Match{Event: name}); return err })
+	ask.Go(func() (err error) { points, err = b.Store.SeriesOf(all, q, name, p.step()); return err })
+	ask.Go(func() (err error) { pages, err = b.Store.PagesOf(all, q, name, maxEventPages); return err })
+	ask.Go(func() (err error) { props, err = b.Store.Props(all, q, name, maxPropValues); return err })
 	if err := ask.Wait(); err != nil {
 		return page, err
 	}
@@ -107,7 +123,7 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name str
 	page.Props, page.Hidden = propTables(props.Rows)
 	page.Props = slices.DeleteFunc(page.Props, page.onlySum)
 	slices.SortStableFunc(page.Props, func(a, b propTable) int { return a.Rest.Rest - b.Rest.Rest })
-	return page, nil
+	return page, b.breakdown(ctx, q, &page, sum)
 }
 
 // currencies describes the values of the props named currency, or returns "" if they do not differ.
@@ -179,7 +195,7 @@ func propTables(rows []store.PropRow) (all []propTable, hidden store.PropRow) {
 			continue
 		}
 		if len(all) == 0 || all[len(all)-1].Key != row.Key {
-			all, most = append(all, propTable{Key: row.Key}), row.Count
+			all, most = append(all, propTable{Key: row.Key, What: "Value"}), row.Count
 		}
 		last := &all[len(all)-1]
 		if row.Rest > 0 {
@@ -187,7 +203,7 @@ func propTables(rows []store.PropRow) (all []propTable, hidden store.PropRow) {
 			continue
 		}
 		last.Rows = append(last.Rows, tableRow{
-			Text: cmp.Or(row.Value, "(empty)"), Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most),
+			Text: cmp.Or(row.Value, "(empty)"), value: row.Value, Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most),
 		})
 	}
 	return all, hidden

@@ -1,8 +1,11 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"html"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,6 +31,75 @@ func pageOfPaid(t *testing.T, events func(account.Site) []store.Event) string {
 	site := f.site("Shop", "shop.example.com")
 	f.add(events(site)...)
 	return html.UnescapeString(f.signedIn().page("/sites/" + site.ID + "/events?name=paid").body)
+}
+
+// The question is how many orders the newsletter led to, and for how much.
+func TestAnEventIsAddedUpBySourceCampaignAndProp(t *testing.T) {
+	t.Parallel()
+	came := func(e store.Event, source, campaign, landing string, items int) store.Event {
+		e.Source, e.Campaign = source, campaign
+		e.Props = append(e.Props, store.Prop{Key: "landing", Value: landing}, store.Prop{Key: "items", Value: strconv.Itoa(items), Numeric: true})
+		return e
+	}
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com")
+	f.add(came(paid(site, "4190", true), "newsletter", "autumn", "/", 2), came(paid(site, "1000", true), "newsletter", "autumn", "/sale", 1),
+		came(paid(site, "500", true), "ads", "", "/sale", 1), came(paid(site, "70", true), "", "", "/", 4))
+	path := "/sites/" + site.ID + "/events?name=paid&range=today"
+	row := func(text, count, sum string) string {
+		return regexp.QuoteMeta(text) + `</span></th><td class="n">` + count + `</td><td class="n">` + sum + `</td>\s*</tr>\s*`
+	}
+	text := regexp.MustCompile(`<svg.*?</svg>|<tr><th scope="row">|<span[^>]*>`)
+	body := text.ReplaceAllString(f.signedIn().page(path).body, "")
+	assert.Regexp(t, `>Sources</h2>(?s:.*?)Sum of amount</th></tr></thead>\s*<tbody>\s*`+row("newsletter", "2", "5,190")+row("ads", "1", "500")+row("None", "1", "70")+`</tbody>`, body)
+	assert.Regexp(t, `>UTM campaigns</h2>(?s:.*?)<tbody>\s*`+row("autumn", "2", "5,190")+row("None", "2", "570")+`</tbody>`, body)
+	assert.NotContains(t, body, ">UTM mediums</h2>", "there are none")
+	assert.Regexp(t, `>landing</h2>(?s:.*?)<tbody>\s*`+row("/", "2", "4,260")+row("/sale", "2", "1,500")+`</tbody>`, body)
+
+	body = f.signedIn().page(path + "&sum=items").body
+	assert.Contains(t, body, `<input type="hidden" name="sum" value="items">`, "other ranges have the same sums")
+	body = text.ReplaceAllString(body, "")
+	assert.Regexp(t, `>Sources</h2>(?s:.*?)Sum of items</th></tr></thead>\s*<tbody>\s*`+row("newsletter", "2", "3"), body)
+}
+
+func TestAnEventWithoutNumbersIsCountedBySource(t *testing.T) {
+	t.Parallel()
+	body := pageOfPaid(t, func(site account.Site) []store.Event {
+		e := paid(site, "text", false)
+		e.Source = "newsletter"
+		return []store.Event{e, paid(site, "text", false)}
+	})
+	assert.Contains(t, body, ">Sources</h2>")
+	assert.NotContains(t, body, "Sum of")
+	assert.NotContains(t, body, "sum=")
+}
+
+// failing is a store whose breakdowns fail.
+type failing struct {
+	store.Store
+	breakdown func(context.Context) error
+}
+
+func (s failing) Breakdown(ctx context.Context, _ store.Query, _, _ string, _ []store.Prop, _ int) (store.Breakdown, error) {
+	return store.Breakdown{}, s.breakdown(ctx)
+}
+
+func TestThePageOfAnEventDoesNotWaitForTooLargeABreakdown(t *testing.T) {
+	t.Parallel()
+	for name, breakdown := range map[string]func(context.Context) error{
+		"too slow":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"too large": func(context.Context) error { return fmt.Errorf("sums: %w", store.ErrTooLarge) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixtureWith(t, func(c *Config) { c.Store = failing{c.Store, breakdown} })
+			site := f.site("Shop", "shop.example.com")
+			f.add(paid(site, "100", true))
+			body := f.signedIn().page("/sites/" + site.ID + "/events?name=paid").body
+			assert.Contains(t, body, "Sum of amount")
+			assert.Contains(t, body, "too many events to show their sources and campaigns")
+		})
+	}
 }
 
 const differ = "These events have different currencies, and their sums and averages add up all of them: "

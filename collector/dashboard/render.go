@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,12 +26,24 @@ type view struct {
 
 // rangePicker is the data of template range.
 type rangePicker struct {
-	Period     period
-	Name, Keep string // a parameter to keep, such as the name of the event on its page
+	Period period
+	Keep   []keptParameter
 }
 
-// RangePicker returns the picker for this page's range. It keeps a parameter, unless keep is "".
-func (v view) RangePicker(name, keep string) rangePicker { return rangePicker{v.Period, name, keep} }
+// keptParameter is a parameter that the picker keeps, such as the name of the event on its page.
+type keptParameter struct{ Name, Value string }
+
+// RangePicker returns the picker for this page's range. It keeps parameters, given as names and values, unless the
+// value is "".
+func (v view) RangePicker(keep ...string) rangePicker {
+	picker := rangePicker{Period: v.Period}
+	for pair := range slices.Chunk(keep, 2) {
+		if pair[1] != "" {
+			picker.Keep = append(picker.Keep, keptParameter{pair[0], pair[1]})
+		}
+	}
+	return picker
+}
 
 // notices describe the result of a form on the next page. URLs carry only the key, so that a
 // link cannot put text into the page.

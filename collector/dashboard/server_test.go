@@ -129,7 +129,7 @@ func TestThePageOfAnEventShowsItsTimeItsSumsAndItsPages(t *testing.T) {
 	body := f.signedIn().page("/sites/" + site.ID + "/events?name=order_placed").body
 	assert.Regexp(t, `(?s)Sum of amount</span></dt><dd class="big">19,005</dd><dd class="change">950.25 on average<`, body)
 	assert.Regexp(t, `(?s)>amount</th><td class="n" data-label="Sum">19,005</td><td class="n" data-label="Average">950.25</td><td class="n" data-label="Lowest">0.25</td><td class="n" data-label="Highest">1,900.25</td><td class="n" data-label="Events">20<`, body)
-	assert.Regexp(t, `(?s)>items</th><td class="n" data-label="Sum">60</td><td class="n" data-label="Average">3</td>`, body)
+	assert.Regexp(t, `(?s)>items</a></th><td class="n" data-label="Sum">60</td><td class="n" data-label="Average">3</td>`, body)
 	assert.Contains(t, body, "20 events in 30 days.")
 	assert.Equal(t, 30, strings.Count(body, `<g class="column">`))
 	assert.Regexp(t, `(?s)<h2>Pages</h2>.*title="/checkout".*>20<`, body)

@@ -53,6 +53,9 @@ type tableRow struct {
 	Visitors int64
 	Share    string // of the longest bar
 	Direct   bool
+
+	Sum   float64 // in a propTable with a Number
+	value string  // of a prop
 }
 
 func (b *board) table(ctx context.Context, site string, p period, d *store.DimensionInfo, limit int) (table, error) {

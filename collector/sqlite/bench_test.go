@@ -121,6 +121,10 @@ var benchReports = []struct {
 		_, err := s.Series(ctx, q, store.Hour)
 		return err
 	}},
+	{"breakdown", func(ctx context.Context, s store.Store, q store.Query) error {
+		_, err := s.Breakdown(ctx, q, "checkout_completed", "total", []store.Prop{{Key: "plan", Value: "pro"}}, 20)
+		return err
+	}},
 	{"top/pages", func(ctx context.Context, s store.Store, q store.Query) error {
 		_, err := s.Top(ctx, q, store.Pages, 10)
 		return err

@@ -54,6 +54,44 @@ func (d *span) hoursOf(name uint32) (colstore.Totals, error) {
 	return events.Hours(name), nil
 }
 
+func (rd *reader) breakdown(ctx context.Context, q store.Query, event, number string, props []store.Prop, limit int) (all store.Breakdown, err error) {
+	for _, p := range props { // if no event has the name
+		all.Props = append(all.Props, store.SumRow{Value: p.Value})
+	}
+	err = rd.readOf(ctx, q, event, func(r *reading, id uint32) error {
+		b := colstore.NewBreakdown(id, number, props)
+		err := r.days(func(d *span) error {
+			if none, err := d.hasNone(id); none || err != nil {
+				return err
+			}
+			for c, err := range d.batches(colstore.BreakdownColumns, false) {
+				if err == nil {
+					err = b.Add(c)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			all, err = b.Report(props, limit, r.textsOf)
+		}
+		return err
+	})
+	return all, err
+}
+
+// hasNone reports whether the day's rollup says that there are no events with a name.
+func (d *span) hasNone(name uint32) (bool, error) {
+	data, found, err := d.rollupPart(colstore.PartEventHours)
+	if err != nil || !found {
+		return false, err
+	}
+	table, err := colstore.FindTable(data, name)
+	return len(table) == 0, err
+}
+
 func (rd *reader) pagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
 	var rows []store.Row
 	info, _ := store.EventPages.Info()

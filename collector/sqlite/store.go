@@ -126,6 +126,11 @@ func (s *Store) Props(ctx context.Context, q store.Query, event string, limit in
 	return s.reader.props(ctx, q, event, limit)
 }
 
+// Breakdown implements store.Store.
+func (s *Store) Breakdown(ctx context.Context, q store.Query, event, number string, props []store.Prop, limit int) (store.Breakdown, error) {
+	return s.reader.breakdown(ctx, q, event, number, props, limit)
+}
+
 // EachProp implements store.Store.
 func (s *Store) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
 	return s.reader.eachProp(ctx, q, each)

@@ -64,6 +64,11 @@ func (k kept) PagesOf(ctx context.Context, q store.Query, event string, limit in
 	return k.Store.PagesOf(ctx, q, event, limit)
 }
 
+func (k kept) Breakdown(ctx context.Context, q store.Query, event, number string, props []store.Prop, limit int) (store.Breakdown, error) {
+	k.settle(ctx)
+	return k.Store.Breakdown(ctx, q, event, number, props, limit)
+}
+
 func (k kept) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
 	k.settle(ctx)
 	return k.Store.Count(ctx, q, m)

@@ -125,6 +125,22 @@ func (n *Number) Add(value float64, events int64) {
 	n.Min, n.Max = min(n.Min, value), max(n.Max, value)
 }
 
+// Breakdown is the result of [Store.Breakdown].
+type Breakdown struct {
+	Sources, Mediums, Campaigns []SumRow
+	Props                       []SumRow // in the order of the props that were asked for; Value is the value of the prop
+}
+
+// SumRow is a value that some events have, with the sum of a number in these events.
+type SumRow struct {
+	Value string
+	Count int64 // events
+	Sum   float64
+}
+
+// MaxBreakdown bounds the different sources, mediums and campaigns in the report of [Store.Breakdown].
+const MaxBreakdown = 100_000
+
 // MaxReportKeys is the number of keys in the report of [Store.Props].
 const MaxReportKeys = 100
 
@@ -243,6 +259,13 @@ type Store interface {
 
 	// PagesOf is like Top by EventPages for the events with this name, which is not empty.
 	PagesOf(ctx context.Context, q Query, event string, limit int) ([]Row, error)
+
+	// Breakdown divides the events with this name, which is not empty, by source, medium and campaign, at most
+	// limit rows each, sorted by descending Count, then by Value; events without a text are in no row. It
+	// also counts the events with each of props, compared as in Match. Each row has the sum of the numbers, as
+	// JSON has them, in the prop number; the order in which they are added is not defined. It returns
+	// ErrTooLarge if the events have more than MaxBreakdown different sources, mediums or campaigns.
+	Breakdown(ctx context.Context, q Query, event, number string, props []Prop, limit int) (Breakdown, error)
 
 	// EachProp calls each with the props of all events, in any order: the event's name, whether
 	// the event has a Visitor, and the prop. It may leave out some that it has passed before.

@@ -9,7 +9,7 @@ import (
 )
 
 // reportNames are the values of the label "report".
-var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop", "seriesof", "pagesof"}
+var reportNames = []string{"totals", "series", "top", "props", "count", "funnel", "recent", "export", "eachprop", "seriesof", "pagesof", "breakdown"}
 
 // timed is a store that measures its reports. It has all methods of a *sqlite.Store, because the
 // collector uses more methods than store.Store has.
@@ -100,4 +100,10 @@ func (t timed) SeriesOf(ctx context.Context, q store.Query, event string, step s
 func (t timed) PagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
 	defer t.took("pagesof", time.Now())
 	return t.Store.PagesOf(ctx, q, event, limit)
+}
+
+// Breakdown implements store.Store.
+func (t timed) Breakdown(ctx context.Context, q store.Query, event, number string, props []store.Prop, limit int) (store.Breakdown, error) {
+	defer t.took("breakdown", time.Now())
+	return t.Store.Breakdown(ctx, q, event, number, props, limit)
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func reports() []report {
 	}
 	for _, event := range []string{"paid", "'", "none"} {
 		all = append(all, props(event, 2), props(event, 1000), numbers(event, 1), numbers(event, 1000),
-			pagesOf(event, 2), pagesOf(event, 1000), seriesOf(event, store.Hour), seriesOf(event, store.Day))
+			pagesOf(event, 2), pagesOf(event, 1000), breakdown(event, 1), breakdown(event, 1000), seriesOf(event, store.Hour), seriesOf(event, store.Day))
 	}
 	for _, m := range randomMatches {
 		all = append(all, count(m))
@@ -109,6 +110,18 @@ func numbers(event string, limit int) report {
 func pagesOf(event string, limit int) report {
 	return report{fmt.Sprint("pages ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
 		return list(s.PagesOf(ctx, q, event, limit))
+	}}
+}
+
+// breakdown asks for sums of small numbers, whose order does not matter.
+func breakdown(event string, limit int) report {
+	props := []store.Prop{{Key: "plan", Value: "pro"}, {Key: "n", Value: "1"}, {Key: "n", Value: "1.0"}, {Key: "none", Value: ""}, {Key: "plan", Value: ""}}
+	return report{fmt.Sprint("breakdown ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		b, err := s.Breakdown(ctx, q, event, "n", props, limit)
+		if err != nil {
+			return nil, err
+		}
+		return list(slices.Concat(b.Sources, []store.SumRow{{}}, b.Mediums, []store.SumRow{{}}, b.Campaigns, b.Props), nil)
 	}}
 }
 

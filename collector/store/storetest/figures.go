@@ -152,6 +152,30 @@ var tops = []promise{
 		assert.Len(f, f.pagesOf(days(0, 2), "paid", 1), 1)
 		assert.Empty(f, f.pagesOf(days(0, 2), "none", 9))
 	}},
+	{"Breakdown sums up a number by source, medium, campaign and prop", func(f *fixture) {
+		paid := func(day int, source, campaign, amount string, numeric bool, props ...string) store.Event {
+			e := event(at(day, 1), 0, "paid", append(props, "amount", amount)...)
+			e.Source, e.Campaign = source, campaign
+			e.Props[len(e.Props)-1].Numeric = numeric
+			return e
+		}
+		other := paid(0, "news", "spring", "1", true)
+		other.Name = "refunded"
+		viewed := pageview(at(0, 2), 1, "/")
+		viewed.Source = "news"
+		f.add(paid(0, "news", "spring", "10", true, "landing", "/"), paid(1, "news", "fall", "5.5", true, "landing", "/sale"), paid(1, "ads", "", "7", true),
+			paid(0, "news", "spring", "99", false, "landing", "/"), paid(0, "", "", "3", true, "landing", "/"), paid(2, "news", "", "1000", true), other, viewed)
+		got, err := f.Breakdown(f.Context(), days(0, 2), "paid", "amount", []store.Prop{{Key: "landing", Value: "/"}, {Key: "landing", Value: "/none"}}, 9)
+		require.NoError(f, err)
+		assert.Equal(f, []store.SumRow{{Value: "news", Count: 3, Sum: 15.5}, {Value: "ads", Count: 1, Sum: 7}}, got.Sources)
+		assert.Empty(f, got.Mediums)
+		assert.Equal(f, []store.SumRow{{Value: "spring", Count: 2, Sum: 10}, {Value: "fall", Count: 1, Sum: 5.5}}, got.Campaigns)
+		assert.Equal(f, []store.SumRow{{Value: "/", Count: 3, Sum: 13}, {Value: "/none"}}, got.Props)
+		none, err := f.Breakdown(f.Context(), days(0, 2), "none", "amount", []store.Prop{{Key: "landing", Value: "/"}}, 9)
+		require.NoError(f, err)
+		assert.Empty(f, none.Sources)
+		assert.Equal(f, []store.SumRow{{Value: "/"}}, none.Props)
+	}},
 	{"SeriesOf counts one event over time", func(f *fixture) {
 		f.add(event(at(0, 1), 1, "paid"), event(at(0, 3), 1, "paid"), event(at(1, 2), 0, "paid"), event(at(1, 2), 3, "seen"), pageview(at(0, 5), 4, "/"))
 		series, err := f.SeriesOf(f.Context(), days(0, 3), "paid", store.Day)

@@ -185,6 +185,7 @@ func closedErrors(f *fixture) []error {
 		func() error { _, err := f.Top(ctx, q, store.Pages, 9); return err },
 		func() error { _, err := f.Props(ctx, q, "x", 9); return err },
 		func() error { _, err := f.PagesOf(ctx, q, "x", 9); return err },
+		func() error { _, err := f.Breakdown(ctx, q, "x", "n", nil, 9); return err },
 		func() error { _, err := f.SeriesOf(ctx, q, "x", store.Day); return err },
 		func() error { return f.EachProp(ctx, q, func(string, bool, store.Prop) {}) },
 		func() error { _, err := f.Count(ctx, q, paid); return err },

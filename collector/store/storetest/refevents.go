@@ -75,3 +75,49 @@ func sum(key string, texts []string) store.Number {
 	}
 	return n
 }
+
+// Breakdown implements store.Store.
+func (r *Reference) Breakdown(ctx context.Context, q store.Query, event, number string, props []store.Prop, limit int) (all store.Breakdown, err error) {
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return store.Breakdown{}, err
+	}
+	defer leave()
+	events := r.named(q, event)
+	by := func(text func(store.Event) string) []store.SumRow {
+		of := make(map[string]store.SumRow)
+		for _, e := range events {
+			if value := text(e); value != "" {
+				of[value] = store.SumRow{Value: value, Count: of[value].Count + 1, Sum: of[value].Sum + numberIn(e, number)}
+			}
+		}
+		rows := slices.SortedFunc(maps.Values(of), func(a, b store.SumRow) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+		})
+		return rows[:min(len(rows), max(limit, 0))]
+	}
+	all.Sources = by(func(e store.Event) string { return e.Source })
+	all.Mediums = by(func(e store.Event) string { return e.Medium })
+	all.Campaigns = by(func(e store.Event) string { return e.Campaign })
+	for _, want := range props {
+		row := store.SumRow{Value: want.Value}
+		for _, e := range events {
+			if slices.ContainsFunc(e.Props, func(p store.Prop) bool { return p.Key == want.Key && p.Value == want.Value }) {
+				row.Count++
+				row.Sum += numberIn(e, number)
+			}
+		}
+		all.Props = append(all.Props, row)
+	}
+	return all, nil
+}
+
+// numberIn returns the number that an event has in a prop, or 0.
+func numberIn(e store.Event, key string) float64 {
+	for _, p := range e.Props {
+		if n, err := strconv.ParseFloat(p.Value, 64); p.Key == key && p.Numeric && err == nil {
+			return n
+		}
+	}
+	return 0
+}
