@@ -14,6 +14,7 @@ import (
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/examples/shop/storefront"
+	"github.com/footfall-dev/footfall/outbox"
 )
 
 // oneByOne is a Writer for several goroutines, because events arrive on several
@@ -77,13 +78,13 @@ func unsightly(r rune) bool {
 }
 
 // accountOf returns the counts of delivered and lost events as one line. It has other counts
-// only if they are not zero.
-func accountOf(s footfall.Stats) string {
-	parts := []string{fmt.Sprintf("delivered %d", s.Delivered), fmt.Sprintf("lost %d", s.Dropped)}
+// only if they are not zero. An event of an order is never lost: it waits in the database.
+func accountOf(s footfall.Stats, orders outbox.Stats) string {
+	parts := []string{fmt.Sprintf("delivered %d", s.Delivered+orders.Delivered), fmt.Sprintf("lost %d", s.Dropped)}
 	for _, rare := range []struct {
 		name  string
 		count uint64
-	}{{"rejected", s.Rejected}, {"refused", s.Refused}, {"invalid", s.Invalid}} {
+	}{{"rejected", s.Rejected + orders.Rejected}, {"refused", s.Refused}, {"invalid", s.Invalid + orders.Invalid}} {
 		if rare.count > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", rare.name, rare.count))
 		}

@@ -95,6 +95,7 @@ func (c *customers) wait(ctx context.Context, mean time.Duration) bool {
 type plan struct {
 	source  string   // where the link was, for utm_source; "" if it was none
 	from    string   // page that the link was on; "" if it was none
+	deep    bool     // the link leads to the first product, not to the home page
 	looksAt []string // slugs
 	takes   int      // how many of those go into the basket
 	leaves  bool     // without buying
@@ -125,7 +126,8 @@ func newDice(seed uint64) dice { return dice{rand.New(rand.NewPCG(seed, seed))} 
 // plan returns a random plan: most customers with a full basket buy it, some leave it
 // behind, and a few have a card that is declined.
 func (d dice) plan() plan {
-	p := plan{source: d.pick("", "", "", "letter", "letter", "letter", "radio", "radio", "neighbours"), browser: d.IntN(len(browsers))}
+	p := plan{source: d.pick("", "", "", "newsletter", "newsletter", "newsletter", "ads", "ads", "neighbours"), browser: d.IntN(len(browsers))}
+	p.deep = p.source == "ads" || p.source == "newsletter" && d.chance(50)
 	if p.source == "" {
 		p.from = d.pick("", "https://www.slow-living.example/shops", "https://search.example/", "https://search.example/")
 	}
@@ -165,12 +167,14 @@ func (c *customers) follow(ctx context.Context, p plan) error {
 	if err != nil {
 		return err
 	}
-	v := &visitor{customers: c, client: &http.Client{Transport: c.transport, Jar: jar}}
+	v := &visitor{customers: c, client: &http.Client{Transport: c.transport, Jar: jar}, referrer: p.from}
 	// All customers have the same address, so the version of the browser tells them apart.
 	v.tab = tab{c.script, v.client, fmt.Sprintf(browsers[p.browser].header, rand.IntN(1e6)), p.from}
-	v.get(ctx, "/"+p.query())
+	v.get(ctx, p.landing()+p.query())
 	for i, slug := range p.looksAt {
-		v.get(ctx, "/products/"+slug)
+		if i > 0 || !p.deep {
+			v.get(ctx, "/products/"+slug)
+		}
 		if i < p.takes {
 			v.post(ctx, "/basket", http.StatusOK, url.Values{"product": {slug}, "quantity": {strconv.Itoa(1 + i%2)}})
 		}
@@ -185,17 +189,26 @@ func (c *customers) follow(ctx context.Context, p plan) error {
 
 // campaigns are the medium and the campaign of each source.
 var campaigns = map[string][2]string{
-	"letter":     {"email", "autumn-letter"},
-	"radio":      {"audio", "evening-hour"},
+	"newsletter": {"email", "autumn-letter"},
+	"ads":        {"cpc", "slow-kettles"},
 	"neighbours": {"print", "doorsteps"},
 }
 
+// landing returns the path of the first page.
+func (p plan) landing() string {
+	if p.deep {
+		return "/products/" + p.looksAt[0]
+	}
+	return "/"
+}
+
+// query returns the query of the first page.
 func (p plan) query() string {
 	if p.source == "" {
 		return ""
 	}
 	of := campaigns[p.source]
-	return "?" + url.Values{"utm_source": {p.source}, "utm_medium": {of[0]}, "utm_campaign": {of[1]}}.Encode()
+	return "?utm_source=" + p.source + "&utm_medium=" + of[0] + "&utm_campaign=" + of[1]
 }
 
 // answer returns the final status after paying, which is the thank-you page's or an error.
@@ -209,9 +222,10 @@ func (p plan) answer() int {
 // visitor makes requests until one of them fails.
 type visitor struct {
 	*customers
-	client *http.Client
-	tab    tab
-	err    error // the first; nothing is done after it
+	client   *http.Client
+	tab      tab
+	referrer string // of the first page
+	err      error  // the first; nothing is done after it
 }
 
 func (v *visitor) get(ctx context.Context, path string) {
@@ -242,6 +256,11 @@ func (v *visitor) send(ctx context.Context, method, address string, form url.Val
 	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
 	if err != nil {
 		return 0, err
+	}
+	r.Header.Set("Accept", "text/html")
+	if v.referrer != "" {
+		r.Header.Set("Referer", v.referrer)
+		v.referrer = ""
 	}
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

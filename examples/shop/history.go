@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -88,8 +90,10 @@ func (h *history) day(day time.Time, growth float64, yield func(store.Event) boo
 // visit yields the events that the shop and the browser would send if a customer followed p from at
 // on. It leaves out those after now.
 func (h *history) visit(at time.Time, p plan, yield func(store.Event) bool) bool {
-	v := &pastVisit{history: h, at: at, visitor: h.dice.Uint64() | 1, from: p.from, with: browsers[p.browser], yield: yield}
-	v.page("home_viewed", "/"+p.query())
+	v := &pastVisit{history: h, plan: p, at: at, visitor: h.dice.Uint64() | 1, first: true, yield: yield}
+	if !p.deep {
+		v.page("home_viewed", "/")
+	}
 	var b storefront.Basket
 	for i, slug := range p.looksAt {
 		v.page("product_viewed", "/products/"+slug, text("slug", slug))
@@ -109,10 +113,10 @@ func (h *history) visit(at time.Time, p plan, yield func(store.Event) bool) bool
 // pastVisit is a visit of a customer.
 type pastVisit struct {
 	*history
+	plan
 	at      time.Time
 	visitor uint64
-	from    string // referrer of the first page
-	with    agent
+	first   bool // no page was shown yet
 	yield   func(store.Event) bool
 	ended   bool // yield returned false
 }
@@ -127,9 +131,12 @@ func (v *pastVisit) pay(o storefront.Order) {
 	if o.Coupon != "" {
 		v.server("coupon_applied", "/checkout", text("code", o.Coupon), number("discount", int(o.Discount())))
 	}
-	v.server("order_placed", "/checkout", number("items", o.Basket.Pieces()), number("amount", int(o.Total())), text("currency", storefront.Currency))
+	amount, currency, landing := number("amount", int(o.Total())), text("currency", storefront.Currency), text("landing", v.landing())
+	v.server("order_placed", "/checkout", landing, number("items", o.Basket.Pieces()), amount, currency)
 	v.server("checkout_completed", "/checkout")
 	v.page("thanks_viewed", "/thanks")
+	v.at = v.at.Add(time.Hour)
+	v.server("order_paid", "/payments", landing, amount, currency)
 }
 
 // page shows a page for a while: the server sends an event, and the browser a pageview.
@@ -141,17 +148,36 @@ func (v *pastVisit) page(name, path string, props ...store.Prop) {
 // server yields an event of the server, some time after the last one.
 func (v *pastVisit) server(name, path string, props ...store.Prop) {
 	v.at = v.at.Add(time.Duration(v.dice.ExpFloat64()*float64(20*time.Second)) + time.Second)
-	v.add(store.Event{Name: name, Props: props}, path)
+	v.add(store.Event{Name: name, Props: props}, path+v.touch())
+}
+
+// touch returns the query that the shop adds to the pages of a visit's events.
+func (v *pastVisit) touch() string {
+	if host := v.referrer(); host != "" {
+		return "?ref=" + host
+	}
+	return v.query()
+}
+
+// referrer returns the host that the visit came from.
+func (v *pastVisit) referrer() string {
+	from, err := url.Parse(v.from)
+	if err != nil {
+		panic(err) // cannot happen: dice has chosen it
+	}
+	return strings.TrimPrefix(from.Hostname(), "www.")
 }
 
 // pageview yields a pageview of the browser, just after the server's event.
 func (v *pastVisit) pageview(path string) {
 	v.at = v.at.Add(40 * time.Millisecond)
-	e := store.Event{Visitor: v.visitor, Browser: v.with.name, Device: v.with.device}
-	if from, err := url.Parse(v.from); err == nil {
-		e.Referrer = from.Hostname()
+	with := browsers[v.browser]
+	e := store.Event{Visitor: v.visitor, Browser: with.name, Device: with.device}
+	if v.first { // further pages were reached from the shop
+		e.Referrer = v.referrer()
+		path += v.query()
 	}
-	v.from = "" // further pages were reached from the shop
+	v.first = false
 	v.add(e, path)
 }
 
@@ -165,7 +191,8 @@ func (v *pastVisit) add(e store.Event, path string) {
 		panic(err) // cannot happen: the shop's own address
 	}
 	query := page.Query()
-	e.Path, e.Source, e.Medium, e.Campaign = page.Path, query.Get("utm_source"), query.Get("utm_medium"), query.Get("utm_campaign")
+	source := cmp.Or(query.Get("utm_source"), query.Get("ref"))
+	e.Path, e.Source, e.Medium, e.Campaign = page.Path, source, query.Get("utm_medium"), query.Get("utm_campaign")
 	v.ended = !v.yield(e)
 }
 

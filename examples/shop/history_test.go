@@ -30,13 +30,17 @@ func TestHistoryHasTheEventsOfRealVisits(t *testing.T) {
 	customers := newCustomers(site.url, 1, site.script, site.log)
 	customers.thinking = time.Millisecond
 	plans := []plan{
-		{browser: 0, source: "letter", looksAt: []string{storefront.Catalog[0].Slug, storefront.Catalog[1].Slug}, takes: 2, coupon: "SLOWDOWN"},
+		{browser: 0, source: "newsletter", looksAt: []string{storefront.Catalog[0].Slug, storefront.Catalog[1].Slug}, takes: 2, coupon: "SLOWDOWN"},
 		{browser: 1, from: "https://search.example/", looksAt: []string{storefront.Catalog[2].Slug}, takes: 1, payment: storefront.Declined},
 		{browser: 2, looksAt: []string{storefront.Catalog[3].Slug}},
+		{browser: 2, source: "ads", deep: true, looksAt: []string{storefront.Catalog[5].Slug}, takes: 1},
+		{browser: 1, from: "https://www.slow-living.example/shops", looksAt: []string{storefront.Catalog[2].Slug}, takes: 1},
 		{browser: 3, looksAt: []string{storefront.Catalog[4].Slug}, takes: 1, leaves: true},
 	}
 	customers.visit(t.Context(), slices.Values(plans))
 	require.NoError(t, site.tracker.Flush(t.Context()))
+	require.NoError(t, site.orders.SettleBefore(t.Context(), time.Now().Add(time.Second)))
+	require.NoError(t, site.orders.Flush(t.Context()))
 
 	var real, made []string
 	q := store.Query{Site: service.site.ID, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)}
@@ -46,7 +50,7 @@ func TestHistoryHasTheEventsOfRealVisits(t *testing.T) {
 	}))
 	h := &history{site: service.site.ID, url: site.url, now: time.Now(), dice: newDice(1)}
 	for _, p := range plans {
-		assert.True(t, h.visit(time.Now().Add(-time.Hour), p, func(e store.Event) bool {
+		assert.True(t, h.visit(time.Now().Add(-2*time.Hour), p, func(e store.Event) bool {
 			made = append(made, textOf(e))
 			return true
 		}))

@@ -19,6 +19,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,29 +70,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := service.fill(ctx, shopURL, opts.history); err != nil {
 		return errors.Join(err, service.close(context.WithoutCancel(ctx)))
 	}
-	site, err := openSite(listener, service, log)
+	site, err := openSite(ctx, listener, service, log)
 	if err != nil {
 		return errors.Join(err, service.close(ctx))
 	}
 	greet(stdout, site.url, service.dashboard(), opts)
 	err = site.serve(ctx, opts, stdout)
 	err = errors.Join(err, service.close(context.WithoutCancel(ctx))) // until then it prints events of browsers
-	fmt.Fprintln(stdout, accountOf(site.tracker.Stats()))
+	fmt.Fprintln(stdout, accountOf(site.tracker.Stats(), site.orders.Stats()))
 	return err
 }
 
 // openSite makes the shop, whose events go to the service.
-func openSite(listener net.Listener, service *service, log *slog.Logger) (*site, error) {
-	tracker, err := footfall.New(footfall.Config{
+func openSite(ctx context.Context, listener net.Listener, service *service, log *slog.Logger) (*site, error) {
+	cfg := footfall.Config{
 		BaseURL: service.url,
 		APIKey:  service.key,
 		SiteID:  service.site.ID,
 		Logger:  log,
-	})
-	if err != nil {
-		return nil, err
 	}
-	return open(listener, tracker, &storefront.Script{Service: service.url, Domain: service.site.Domain}, log)
+	script := &storefront.Script{Service: service.url, Domain: service.site.Domain}
+	return open(ctx, listener, cfg, filepath.Join(service.dir, "shop.db"), script, log)
 }
 
 type options struct {
@@ -112,7 +111,7 @@ func parseOptions(args []string, stdout io.Writer) (options, error) {
 	flags.SetOutput(io.Discard) // errors are returned, and printed once
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the shop; port 0 takes any free one")
 	flags.StringVar(&o.collector, "collector", "127.0.0.1:8090", "`address` of the collector and its dashboard")
-	flags.StringVar(&o.data, "data", "", "`directory` of the collector's data; without it nothing is kept")
+	flags.StringVar(&o.data, "data", "", "`directory` of the orders and of the collector's data; without it nothing is kept")
 	flags.IntVar(&o.traffic, "traffic", 0, "customers a minute that come by themselves")
 	flags.DurationVar(&o.open, "for", 0, "close after this `time`, such as 30s; 0 is until Ctrl-C")
 	flags.Func("history", "`days` that the dashboard starts with, such as 30d, today included; their events are made up", o.setHistory)

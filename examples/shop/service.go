@@ -24,7 +24,8 @@ type service struct {
 	site      account.Site
 	collector *collector.Collector
 	store     store.Store
-	dir       string // to remove; empty if the data is kept
+	dir       string // of the data
+	forgets   bool   // dir is removed in the end
 	end       context.CancelFunc
 	ended     chan error
 }
@@ -67,13 +68,13 @@ func openService(ctx context.Context, listener net.Listener, dir, shopURL string
 }
 
 func (s *service) open(ctx context.Context, dir string, log *slog.Logger, of func(store.Event)) (err error) {
-	if dir == "" {
+	if s.dir = dir; dir == "" {
 		if s.dir, err = os.MkdirTemp("", "footfall-shop-"); err != nil {
 			return err
 		}
-		dir = s.dir
+		s.forgets = true
 	}
-	opened, err := sqlite.Open(ctx, sqlite.Config{File: filepath.Join(dir, "footfall.db"), Logger: log})
+	opened, err := sqlite.Open(ctx, sqlite.Config{File: filepath.Join(s.dir, "footfall.db"), Logger: log})
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (s *service) close(ctx context.Context) error {
 }
 
 func (s *service) forget() error {
-	if s.dir == "" {
+	if !s.forgets {
 		return nil
 	}
 	return os.RemoveAll(s.dir)

@@ -28,7 +28,7 @@ func shopWithService(t *testing.T, dir string) (*site, *service, func()) {
 	require.NoError(t, err)
 	service, err := openService(t.Context(), served, dir, urlOf(listener.Addr()), log, func(store.Event) {})
 	require.NoError(t, err)
-	site, err := openSite(listener, service, log)
+	site, err := openSite(t.Context(), listener, service, log)
 	require.NoError(t, err)
 	closed := make(chan error, 1)
 	open, end := context.WithCancel(t.Context())
@@ -62,6 +62,7 @@ func TestGoalsAndFunnelsCountCustomers(t *testing.T) {
 	looker := plan{looksAt: []string{storefront.Catalog[0].Slug, storefront.Catalog[1].Slug}}
 	customers.visit(t.Context(), slices.Values([]plan{buyer, buyer, looker}))
 	require.NoError(t, site.tracker.Flush(t.Context()))
+	require.NoError(t, site.orders.Flush(t.Context()))
 
 	ctx, acc, st := t.Context(), service.collector.Account(), service.store
 	q := store.Query{Site: service.site.ID, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)}

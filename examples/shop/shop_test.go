@@ -6,7 +6,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -33,12 +35,10 @@ func openForTest(t *testing.T) *openShop {
 	t.Helper()
 	api := footfalltest.NewAPI(t)
 	cfg := api.Config()
-	cfg.MaxInFlight = 1 // so that events arrive in the order they were made
-	tracker, err := footfall.New(cfg)
-	require.NoError(t, err)
+	cfg.MaxInFlight = 1 // so that events arrive in the order they were made, except those of orders
 	listener, err := listen("127.0.0.1:0")
 	require.NoError(t, err)
-	site, err := open(listener, tracker, nil, slog.New(slog.DiscardHandler))
+	site, err := open(t.Context(), listener, cfg, filepath.Join(t.TempDir(), "shop.db"), nil, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, end := context.WithCancel(t.Context())
 	shop := &openShop{site: site, t: t, api: api, end: end, ended: make(chan struct{})}
@@ -59,7 +59,7 @@ func (s *openShop) closed() string {
 	s.end()
 	<-s.ended
 	require.NoError(s.t, s.err)
-	return accountOf(s.tracker.Stats())
+	return accountOf(s.tracker.Stats(), s.orders.Stats())
 }
 
 // arrived closes the shop and returns the events that arrived, without ids.
@@ -71,6 +71,13 @@ func (s *openShop) arrived() []footfalltest.Event {
 		events[i].ID = ""
 	}
 	return events
+}
+
+// paid closes the shop after the payments of all orders are settled, and returns the events that arrived.
+func (s *openShop) paid() []footfalltest.Event {
+	s.t.Helper()
+	require.NoError(s.t, s.orders.SettleBefore(s.t.Context(), time.Now().Add(time.Second)))
+	return s.arrived()
 }
 
 // event returns an event of this shop.
@@ -94,7 +101,10 @@ func (s *openShop) browser() *browser {
 
 func (b *browser) get(path string) (status int, page string) {
 	b.t.Helper()
-	answer, err := b.client.Get(b.url + path)
+	r, err := http.NewRequest(http.MethodGet, b.url+path, nil)
+	require.NoError(b.t, err)
+	r.Header.Set("Accept", "text/html")
+	answer, err := b.client.Do(r)
 	return b.read(answer, err)
 }
 
@@ -118,7 +128,7 @@ func TestBuyingMakesTheseEvents(t *testing.T) {
 	shop := openForTest(t)
 	b := shop.browser()
 
-	b.get("/?utm_source=letter&session=secret")
+	b.get("/?utm_source=newsletter&utm_campaign=autumn&session=secret")
 	_, page := b.get("/products/cloud-mug")
 	assert.Contains(t, page, "<h1>Cloud Mug</h1>")
 	assert.Contains(t, page, "€18.50")
@@ -132,18 +142,20 @@ func TestBuyingMakesTheseEvents(t *testing.T) {
 	_, page = b.get("/basket")
 	assert.Contains(t, page, "There is nothing in it yet")
 
-	assert.Equal(t, []footfalltest.Event{
-		shop.event("home_viewed", "/?utm_source=letter", nil),
-		shop.event("product_viewed", "/products/cloud-mug", map[string]any{"slug": "cloud-mug"}),
-		shop.event("basket_added", "/basket", nil),
-		shop.event("basket_viewed", "/basket", nil),
-		shop.event("checkout_started", "/checkout", nil),
-		shop.event("coupon_applied", "/checkout", map[string]any{"code": "SLOWDOWN", "discount": 370.0}),
-		shop.event("order_placed", "/checkout", map[string]any{"items": 2.0, "amount": 3820.0, "currency": "EUR"}),
-		shop.event("checkout_completed", "/checkout", nil),
-		shop.event("thanks_viewed", "/thanks", nil), // its order number stays here
-		shop.event("basket_viewed", "/basket", nil),
-	}, shop.arrived())
+	const visit = "?utm_source=newsletter&utm_campaign=autumn"
+	assert.ElementsMatch(t, []footfalltest.Event{
+		shop.event("home_viewed", "/"+visit, nil),
+		shop.event("product_viewed", "/products/cloud-mug"+visit, map[string]any{"slug": "cloud-mug"}),
+		shop.event("basket_added", "/basket"+visit, nil),
+		shop.event("basket_viewed", "/basket"+visit, nil),
+		shop.event("checkout_started", "/checkout"+visit, nil),
+		shop.event("coupon_applied", "/checkout"+visit, map[string]any{"code": "SLOWDOWN", "discount": 370.0}),
+		shop.event("order_placed", "/checkout"+visit, map[string]any{"items": 2.0, "amount": 3820.0, "currency": "EUR", "landing": "/"}),
+		shop.event("checkout_completed", "/checkout"+visit, nil),
+		shop.event("thanks_viewed", "/thanks"+visit, nil), // its order number stays here
+		shop.event("basket_viewed", "/basket"+visit, nil),
+		shop.event("order_paid", "/payments"+visit, map[string]any{"amount": 3820.0, "currency": "EUR", "landing": "/"}),
+	}, shop.paid())
 }
 
 func TestARefusedOrderIsCheckoutFailedAndNoOrder(t *testing.T) {
@@ -243,7 +255,7 @@ func TestAPlanMakesAllItsEvents(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	customers.visit(ctx, slices.Values(plans))
-	shop.closed()
+	shop.paid()
 
 	stats := shop.tracker.Stats()
 	assert.Equal(t, stats.Tracked, stats.Delivered)
@@ -255,6 +267,54 @@ func TestAPlanMakesAllItsEvents(t *testing.T) {
 	assert.Equal(t, expected(plans), arrived)
 }
 
+// The API is away while the order is placed, and the payment is settled after a restart: the request that had the
+// campaign is long gone.
+func TestAnOrderKeepsItsCampaignThroughAnOutageAndARestart(t *testing.T) {
+	t.Parallel()
+	api := footfalltest.NewAPI(t)
+	file, cfg, away := filepath.Join(t.TempDir(), "shop.db"), api.Config(), api.Config()
+	listener, err := listen("127.0.0.1:0")
+	require.NoError(t, err)
+	away.BaseURL = urlOf(listener.Addr())
+	require.NoError(t, listener.Close())
+	shop, err := open(t.Context(), listener, away, file, nil, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	server := httptest.NewServer(shop.server.Handler)
+	defer server.Close()
+	shop.url = server.URL
+	b := (&openShop{site: shop, t: t}).browser()
+	b.get("/products/cloud-mug?utm_source=newsletter&utm_medium=email&utm_campaign=autumn")
+	b.get("/?utm_source=ads") // the first campaign counts
+	b.post("/basket", url.Values{"product": {"cloud-mug"}})
+	_, page := b.post("/checkout", nil)
+	require.Contains(t, page, "Thank you")
+	over, end := context.WithCancel(t.Context())
+	end()
+	require.NoError(t, shop.orders.Close(t.Context()))
+	require.Error(t, shop.tracker.Close(over), "its events are lost")
+
+	shop, err = open(t.Context(), listener, cfg, file, nil, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NoError(t, shop.orders.SettleBefore(t.Context(), time.Now().Add(time.Second)))
+	require.NoError(t, shop.orders.SettleBefore(t.Context(), time.Now().Add(time.Second)), "nothing is paid twice")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(t, shop.orders.Flush(ctx))
+	require.NoError(t, shop.orders.Close(ctx))
+	require.NoError(t, shop.tracker.Close(ctx))
+	pages := make(map[string]string)
+	for _, e := range api.Events() {
+		pages[e.Name] += e.URL
+		assert.Equal(t, "/products/cloud-mug", e.Props["landing"], e.Name)
+		assert.EqualValues(t, 2340, e.Props["amount"], e.Name)
+	}
+	const visit = "?utm_source=newsletter&utm_medium=email&utm_campaign=autumn"
+	assert.Equal(t, map[string]string{
+		"order_placed": server.URL + "/checkout" + visit,
+		"order_paid":   urlOf(listener.Addr()) + "/payments" + visit,
+	}, pages)
+}
+
 // expected counts the events that plans make.
 func expected(plans []plan) map[string]int {
 	n := make(map[string]int)
@@ -264,7 +324,9 @@ func expected(plans []plan) map[string]int {
 		}
 	}
 	for _, p := range plans {
-		add("home_viewed", 1)
+		if !p.deep {
+			add("home_viewed", 1)
+		}
 		add("product_viewed", len(p.looksAt))
 		add("basket_added", p.takes)
 		add("basket_viewed", p.takes)
@@ -280,6 +342,7 @@ func expected(plans []plan) map[string]int {
 			add("coupon_applied", 1)
 		}
 		add("order_placed", 1)
+		add("order_paid", 1)
 		add("checkout_completed", 1)
 		add("thanks_viewed", 1)
 	}

@@ -22,24 +22,36 @@ type site struct {
 	listener net.Listener
 	server   *http.Server
 	tracker  *footfall.Tracker
+	orders   *storefront.Orders
 	script   *storefront.Script
 	log      *slog.Logger
 
 	stdout io.Writer
-	visits sync.WaitGroup     // of simulated customers
-	leave  context.CancelFunc // ends their visits
+	busy   sync.WaitGroup     // simulated customers, and the job that settles payments
+	leave  context.CancelFunc // ends both
 }
 
-// open makes a site. It returns an error if a rule is wrong.
-func open(listener net.Listener, tracker *footfall.Tracker, script *storefront.Script, log *slog.Logger) (*site, error) {
-	handler, err := storefront.New(tracker, script)
+// open makes a site whose orders are in a file. It returns an error if a rule is wrong.
+func open(ctx context.Context, listener net.Listener, cfg footfall.Config, file string, script *storefront.Script, log *slog.Logger) (*site, error) {
+	url := urlOf(listener.Addr())
+	cfg.DefaultURL = url + "/payments" // the page of events without a request
+	tracker, err := footfall.New(cfg)
 	if err != nil {
 		return nil, err
 	}
+	orders, err := storefront.OpenOrders(ctx, file, cfg)
+	if err != nil {
+		return nil, errors.Join(err, tracker.Close(ctx))
+	}
+	handler, err := storefront.New(tracker, orders, script)
+	if err != nil {
+		return nil, errors.Join(err, orders.Close(ctx), tracker.Close(ctx))
+	}
 	return &site{
-		url:      urlOf(listener.Addr()),
+		url:      url,
 		listener: listener,
 		tracker:  tracker,
+		orders:   orders,
 		script:   script,
 		log:      log,
 		server: &http.Server{
@@ -54,8 +66,8 @@ func open(listener net.Listener, tracker *footfall.Tracker, script *storefront.S
 	}, nil
 }
 
-// serve serves customers until ctx ends. Then it stops the customers, the server and the
-// tracker, in this order, so that no event is lost.
+// serve serves customers until ctx ends. Then it stops the customers, the server, the tracker and the orders, in this
+// order, so that no event is lost.
 func (s *site) serve(ctx context.Context, o options, stdout io.Writer) error {
 	if o.open > 0 {
 		var cancel context.CancelFunc
@@ -65,10 +77,14 @@ func (s *site) serve(ctx context.Context, o options, stdout io.Writer) error {
 	shopping, leave := context.WithCancel(ctx)
 	defer leave()
 	s.stdout, s.leave = stdout, leave
+	s.busy.Go(func() { s.orders.Settle(shopping, s.log) })
 	if o.traffic > 0 {
-		s.visits.Go(func() { newCustomers(s.url, o.traffic, s.script, s.log).come(shopping) })
+		s.busy.Go(func() { newCustomers(s.url, o.traffic, s.script, s.log).come(shopping) })
 	}
-	return s.tracker.Run(ctx, s)
+	err := s.tracker.Run(ctx, s)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return errors.Join(err, s.orders.Flush(closing), s.orders.Close(closing))
 }
 
 var _ footfall.Server = (*site)(nil)
@@ -80,7 +96,7 @@ func (s *site) ListenAndServe() error { return s.server.Serve(s.listener) }
 func (s *site) Shutdown(ctx context.Context) error {
 	fmt.Fprintln(s.stdout, "\nclosing: answering the last customers, delivering the last events")
 	s.leave()
-	s.visits.Wait()
+	s.busy.Wait()
 	return s.server.Shutdown(ctx)
 }
 

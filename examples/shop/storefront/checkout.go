@@ -1,7 +1,6 @@
 package storefront
 
 import (
-	"crypto/rand"
 	"net/http"
 	"regexp"
 	"strings"
@@ -79,9 +78,9 @@ func (s *shop) checkout(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, http.StatusOK, "checkout", checkoutPage{Order: o, Deliveries: Deliveries})
 }
 
-// buy takes the order. The rules make checkout_completed or checkout_failed of
-// its answer; events that need the order itself come from Track. The tracker counts and
-// logs the errors of Track, and they do not keep the shop from selling.
+// buy takes the order. The rules make checkout_completed or checkout_failed of its answer. An event that needs the
+// order itself comes from Track: the tracker counts and logs its errors, and they do not keep the shop from selling. The
+// event about money, order_placed, is committed with the order.
 func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
 	o := orderOf(r)
 	if len(o.Basket) == 0 {
@@ -95,12 +94,13 @@ func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
 		_ = footfall.Track(r.Context(), "coupon_applied",
 			footfall.P("code", o.Coupon), footfall.P("discount", o.Discount()))
 	}
-	_ = footfall.Track(r.Context(), "order_placed",
-		footfall.P("items", o.Basket.Pieces()),
-		footfall.P("amount", o.Total()),
-		footfall.P("currency", Currency))
+	number, err := s.orders.place(r.Context(), o, footfall.ParseTouch(touches{}.Touch(r)))
+	if err != nil {
+		http.Error(w, "The order was not placed. Nothing was charged.", http.StatusInternalServerError)
+		return
+	}
 	Basket(nil).save(w)
-	http.Redirect(w, r, "/thanks?order="+rand.Text()[:orderDigits], http.StatusSeeOther)
+	http.Redirect(w, r, "/thanks?order="+number, http.StatusSeeOther)
 }
 
 // refused answers an order that cannot be taken. It does not track the typed text, because

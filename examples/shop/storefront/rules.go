@@ -3,7 +3,7 @@ package storefront
 import "github.com/footfall-dev/footfall"
 
 // Rules say which answered requests make an event. The handler tracks events with data that
-// no rule has, such as the price of an order: see (*shop).buy.
+// no rule has, such as the price of an order: see (*shop).buy and (*Orders).place.
 var Rules = []footfall.Rule{
 	{Route: "GET /{$}", Event: "home_viewed"},
 

@@ -14,8 +14,9 @@ var files embed.FS
 
 // shop answers with pages.
 type shop struct {
-	pages map[string]*template.Template
-	style []byte
+	pages  map[string]*template.Template
+	style  []byte
+	orders *Orders
 
 	script *Script
 	policy string
@@ -31,14 +32,15 @@ type Script struct {
 // rule whose route is misspelt, because such a rule never makes an event.
 //
 // The check for forged forms is before the middleware, so that a refused form does not count
-// as checkout_failed.
-func New(tracker *footfall.Tracker, script *Script) (http.Handler, error) {
-	mux := newShop(script).routes()
+// as checkout_failed. KeepTouch gives all events below it the campaign that the visitor first came with.
+func New(tracker *footfall.Tracker, orders *Orders, script *Script) (http.Handler, error) {
+	mux := newShop(orders, script).routes()
 	if err := tracker.CheckRules(mux, Rules...); err != nil {
 		return nil, err
 	}
 	tracked := tracker.Middleware(Rules...)(mux)
-	sameOrigin := http.NewCrossOriginProtection().Handler(tracked)
+	touched := tracker.KeepTouch(touches{}, footfall.TouchOptions{First: true})(tracked)
+	sameOrigin := http.NewCrossOriginProtection().Handler(touched)
 	return http.MaxBytesHandler(sameOrigin, maxForm), nil
 }
 
@@ -47,8 +49,8 @@ const maxForm = 16 << 10
 
 // newShop parses the pages. They are part of the program, so newShop panics if one is
 // invalid.
-func newShop(script *Script) *shop {
-	s := &shop{pages: make(map[string]*template.Template), script: script, policy: policy}
+func newShop(orders *Orders, script *Script) *shop {
+	s := &shop{pages: make(map[string]*template.Template), orders: orders, script: script, policy: policy}
 	if script != nil {
 		s.policy += "; script-src " + script.Service + "; connect-src " + script.Service
 	}

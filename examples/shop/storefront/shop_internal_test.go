@@ -36,7 +36,7 @@ func TestARuleForNoRouteRefusesTheStart(t *testing.T) {
 	t.Parallel()
 	misspelt := append([]footfall.Rule{{Route: "POST /chekout", Event: "checkout_completed"}}, Rules...)
 	tracker := footfalltest.New(t)
-	err := tracker.CheckRules(newShop(nil).routes(), misspelt...)
+	err := tracker.CheckRules(newShop(nil, nil).routes(), misspelt...)
 	assert.ErrorContains(t, err, `Rule{"POST /chekout"}`)
-	assert.NoError(t, tracker.CheckRules(newShop(nil).routes(), Rules...))
+	assert.NoError(t, tracker.CheckRules(newShop(nil, nil).routes(), Rules...))
 }
