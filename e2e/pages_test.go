@@ -74,6 +74,7 @@ func reportPages(f *furnished) []page {
 		{name: "top-event-mediums", path: shop + "/top/event-mediums"},
 		{name: "top-event-campaigns", path: shop + "/top/event-campaigns"},
 		{name: "event-backend", path: backend + event("order_placed")},
+		{name: "event-other-sums", path: backend + event("order_placed") + "&sum=items"},
 		{name: "event-currencies", path: backend + event("refund_issued")},
 		{name: "top-pages", path: shop + "/top/pages"},
 		{name: "top-referrers", path: shop + "/top/referrers"},
