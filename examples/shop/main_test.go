@@ -36,12 +36,22 @@ type program struct {
 // start builds and starts the shop. It is killed if the test takes a minute.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	binary := filepath.Join(t.TempDir(), "shop")
-	built, err := exec.CommandContext(ctx, "go", "build", "-o", binary, ".").CombinedOutput()
-	require.NoError(t, err, string(built))
+	return startBinary(t, time.Minute, build(t), args...)
+}
 
+func build(t *testing.T) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "shop")
+	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, string(built))
+	return binary
+}
+
+// startBinary starts a shop that was built, and kills it after a time.
+func startBinary(t *testing.T, after time.Duration, binary string, args ...string) *program {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	t.Cleanup(cancel)
 	p := &program{t: t, cmd: exec.CommandContext(ctx, binary, args...)}
 	p.cmd.Stderr = &p.errs
 	out, err := p.cmd.StdoutPipe()

@@ -35,7 +35,7 @@ func openForTest(t *testing.T) *openShop {
 	t.Helper()
 	api := footfalltest.NewAPI(t)
 	cfg := api.Config()
-	cfg.MaxInFlight = 1 // so that events arrive in the order they were made, except those of orders
+	cfg.MaxInFlight = 1 // so that events arrive in the order they were made; events of orders come on their own
 	listener, err := listen("127.0.0.1:0")
 	require.NoError(t, err)
 	site, err := open(t.Context(), listener, cfg, filepath.Join(t.TempDir(), "shop.db"), nil, slog.New(slog.DiscardHandler))
