@@ -28,7 +28,9 @@ func ExampleMiddleware() {
 		fmt.Println(err) // a rule's route is not registered
 	}
 
-	resp, err := app.Test(httptest.NewRequest("GET", "https://shop.example.com/products/7", nil))
+	req := httptest.NewRequest("GET", "/products/7", nil)
+	req.Host = "shop.example.com"
+	resp, err := app.Test(req)
 	if err != nil {
 		fmt.Println(err)
 		return

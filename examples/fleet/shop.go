@@ -32,7 +32,7 @@ func runShop(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	handler, err := storefront.New(tracker, nil)
+	handler, err := storefront.New(tracker, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type Script struct {
 	Domain  string // of the shop, as registered there
 }
 
-// New returns the shop with the middleware around it. script may be nil. It returns an error for a
+// New returns the shop with the middleware around it. orders and script may be nil. It returns an error for a
 // rule whose route is misspelt, because such a rule never makes an event.
 //
 // The check for forged forms is before the middleware, so that a refused form does not count
