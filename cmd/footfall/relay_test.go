@@ -200,7 +200,7 @@ func TestAnEmbeddedServerNeedsOneCommand(t *testing.T) {
 	t.Parallel()
 	api, dir := footfalltest.NewAPI(t), filepath.Join(t.TempDir(), "a", "b")
 	api.Always(footfalltest.Status(503))
-	embedded := []string{"-embedded", dir, "-embedded-listen", "127.0.0.1:0"}
+	embedded := []string{"-embedded", dir, "-embedded-listen", "127.0.0.1:0", "-ack-wait", "2s"} // the server forgets at its end what was handed back
 	p, _ := relayed(t, envOf(api.URL), embedded...)
 	url := p.sees(`NATS: (nats://\S+), one server: set stream\.Config\{URL: "nats://\S+", Replicas: 1\} in programs`)
 	publish(t, url, 20)
