@@ -25,6 +25,9 @@ var errHookEnded = errors.New("footfall: runtime.Goexit was called in Config.Bef
 
 // filter calls Config.BeforeSend, and makes d the event that it returns. It reports whether that is to be sent.
 func (t *Tracker) filter(d *draft) (send bool, err error) {
+	if err := cmp.Or(invalid(d.props), invalid(d.more)); err != nil {
+		return false, err // not seen by the hook, which could make valid props of them
+	}
 	e, hidden := t.eventOf(d)
 	was, returned := e.URL, false
 	defer func() {

@@ -263,6 +263,9 @@ func (e *encoder) appendEntry(dst []byte, p *Prop) (out []byte, personal bool, e
 }
 
 func (e *encoder) appendProp(dst []byte, p *Prop) (out []byte, personal bool, err error) {
+	if p.kind == kindInvalid {
+		return dst, false, &FieldError{p.key, p.str}
+	}
 	if dst, err = e.appendKey(dst, p.key); err != nil {
 		return dst, false, err
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/footfall-dev/footfall/internal/pii"
 )
 
 // Event is one custom event of a site (contract, section Event).
@@ -92,6 +94,16 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
+// CheckEvent returns the error with which Track refuses e under the limits l and the default of
+// Config.MaxEventBytes, a [*FieldError], or nil. It is for code that checks what it will track before there is
+// a tracker. An empty SiteID or URL is no error. Zero fields of l mean the defaults.
+func (l Limits) CheckEvent(e Event) error {
+	strict := newEncoder("s", "https://example.com/", defaultEventBytes, l.withDefaults(), pii.New(false, nil))
+	d := draft{siteID: e.SiteID, name: e.Name, url: e.URL, props: e.Props, id: e.ID}
+	_, _, err := strict.append(nil, &d)
+	return err
+}
+
 // check reports limits that are smaller than the library itself needs, and limits of texts that no event
 // of maxEvent bytes can reach.
 func (l Limits) check(maxEvent int, report func(field, reason string)) {
@@ -137,9 +149,10 @@ const (
 	kindUint
 	kindFloat64
 	kindFloat32
+	kindInvalid // key is the field of a FieldError, str its reason
 )
 
-// Prop is one key-value pair of an event, made by [P] or [PropsFromMap]. It holds its value
+// Prop is one key-value pair of an event, made by [P], [PropsFromMap] or [InvalidProp]. It holds its value
 // without a pointer, so that making one does not allocate.
 type Prop struct {
 	key  string
@@ -168,6 +181,23 @@ func numberProp(key string, value any) Prop {
 		p, _ := propOf(key, reflect.ValueOf(value)) // every Value is a string or a number
 		return p
 	}
+}
+
+// InvalidProp makes a Prop whose event Track refuses, with a [*FieldError] of field and reason. It is for code
+// that makes props of other data and returns no error, such as package event: whichever Track takes the props
+// returns the error, counts it as Invalid and logs it. [Prop.Key] is field, and [Prop.Value] is reason.
+func InvalidProp(field, reason string) Prop {
+	return Prop{key: field, str: reason, kind: kindInvalid}
+}
+
+// invalid returns the error of the first prop that InvalidProp has made, or nil.
+func invalid(props []Prop) error {
+	for i := range props {
+		if props[i].kind == kindInvalid {
+			return &FieldError{props[i].key, props[i].str}
+		}
+	}
+	return nil
 }
 
 // Key returns the prop's key.
