@@ -224,6 +224,9 @@ func (s *Rules) emit(r *rule, o *Observation) {
 	if len(r.PathProps) > 0 && o.Path != nil || r.StatusProp != "" || r.PropsOf != nil {
 		d.props = r.propsOf(o, &d, min(maxPathProp, s.tracker.encoder.limits.PropText))
 	}
+	if s.tracker.watch != nil {
+		s.tracker.watch.RuleEvent(strings.Clone(d.name)) // o would escape, an allocation for each request
+	}
 	_ = s.tracker.accept(&d) // accept counts and reports the error
 }
 

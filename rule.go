@@ -221,6 +221,9 @@ func (t *Tracker) compile(rules []Rule) (*Rules, error) {
 			continue
 		}
 		r.Props, r.PathProps = slices.Clone(r.Props), slices.Clone(r.PathProps)
+		if t.watch != nil && r.Event != "" && r.Event != NoEvent {
+			t.watch.RuleEvent(r.Event)
+		}
 		set.add(rule{r, pattern.Parse(r.Route), t.encoder.headOf(r.SiteID, r.Event)})
 	}
 	for _, group := range set.byPath {

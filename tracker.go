@@ -16,6 +16,7 @@ import (
 	"github.com/footfall-dev/footfall/internal/pii"
 	"github.com/footfall-dev/footfall/internal/queue"
 	"github.com/footfall-dev/footfall/internal/safelog"
+	"github.com/footfall-dev/footfall/internal/watch"
 )
 
 // Tracker accepts events and delivers them in the background. Its methods may be called from
@@ -32,6 +33,7 @@ type Tracker struct {
 	scratches sync.Pool      // of *scratch
 	flusher   Flusher        // the transport, if it is one
 	outages   OutageReporter // the transport, if it is one
+	watch     watch.Watcher  // the transport, if it is one
 
 	shutdownTimeout time.Duration // of Run's server
 	closeTimeout    time.Duration // of Run's Close
@@ -79,6 +81,7 @@ func New(cfg Config) (*Tracker, error) {
 	}
 	t.flusher, _ = transport.(Flusher)
 	t.outages, _ = transport.(OutageReporter)
+	t.watch, _ = transport.(watch.Watcher)
 	api := ClientConfig{BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.AttemptTimeout, AllowHTTP: cfg.AllowHTTP, HTTPClient: cfg.HTTPClient}
 	siteID := cfg.SiteID
 	t.check = func(ctx context.Context) error { return checkAPI(ctx, api, siteID) }
