@@ -83,6 +83,8 @@
 // from requests keep only the query keys in [Config.QueryKeys]. No visitor's address
 // or user agent is ever sent.
 //
+// Package event defines events as types, whose props the compiler checks.
+//
 // [Client] calls the API directly. Package footfalltest has a tracker that records
 // events, for tests.
 //

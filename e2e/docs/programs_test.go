@@ -39,6 +39,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,7 @@ var (
 	_ = fmt.Errorf
 	_ = log.Printf
 	_ = httptest.NewRecorder
+	_ = os.ReadFile
 	_ = slices.Equal[[]int]
 	_ = strings.TrimRight
 	_ = time.Second
@@ -95,6 +97,9 @@ func program(block string) string {
 	var imports strings.Builder
 	for _, name := range usedBy(block, append([]string{"transporttest"}, siblings...)) {
 		imports.WriteString(fmt.Sprintf("\t%q\n", "github.com/footfall-dev/footfall/"+name))
+	}
+	if strings.Contains(block, "event.Define") || strings.Contains(block, "event.WriteJSON") { // event may be a variable
+		imports.WriteString("\t\"github.com/footfall-dev/footfall/event\"\n")
 	}
 	head := fmt.Sprintf(fragment, imports.String())
 	switch {
