@@ -66,7 +66,7 @@ func post(t *testing.T, api *footfalltest.API, id, body string) (int, string) {
 	return resp.StatusCode, strings.TrimSpace(string(text))
 }
 
-const event = `{"site_id":"site_test","name":"n","url":"https://example.com/"}`
+const oneEvent = `{"site_id":"site_test","name":"n","url":"https://example.com/"}`
 
 func TestAPIAnswersAsTheContractSays(t *testing.T) {
 	t.Parallel()
@@ -75,9 +75,9 @@ func TestAPIAnswersAsTheContractSays(t *testing.T) {
 		status int
 		answer string
 	}{
-		"an event":        {event, 202, `{"accepted":true}`},
-		"an unknown site": {strings.Replace(event, "site_test", "other", 1), 404, `"error":"not_found"`},
-		"no name":         {strings.Replace(event, `"n"`, `""`, 1), 422, `"error":"validation_failed"`},
+		"an event":        {oneEvent, 202, `{"accepted":true}`},
+		"an unknown site": {strings.Replace(oneEvent, "site_test", "other", 1), 404, `"error":"not_found"`},
+		"no name":         {strings.Replace(oneEvent, `"n"`, `""`, 1), 422, `"error":"validation_failed"`},
 		"no JSON":         {"no", 400, `"status":400`},
 	}
 	for name, tt := range tests {
@@ -114,7 +114,7 @@ func TestAPICountsARepeatedEventOnce(t *testing.T) {
 	var told []string
 	api.OnEvent(func(e footfalltest.Event) { told = append(told, e.ID) })
 	for _, id := range []string{"1", "1", "2", "1"} {
-		status, _ := post(t, api, id, event)
+		status, _ := post(t, api, id, oneEvent)
 		assert.Equal(t, 202, status)
 	}
 	assert.Len(t, api.Events(), 2)
@@ -130,7 +130,7 @@ func TestAPIGivesTheAnswersOfNextInOrder(t *testing.T) {
 	var statuses []int
 	for _, id := range []string{"1", "2", "3", "4", "5"} {
 		// net/http itself repeats requests with an Idempotency-Key.
-		status, _ := post(t, api, id, event)
+		status, _ := post(t, api, id, oneEvent)
 		statuses = append(statuses, status)
 		http.DefaultClient.CloseIdleConnections()
 	}
@@ -138,7 +138,7 @@ func TestAPIGivesTheAnswersOfNextInOrder(t *testing.T) {
 	assert.Equal(t, 503, statuses[4])
 	assert.Len(t, api.Events(), 1)
 	api.Always(nil)
-	status, _ := post(t, api, "6", event)
+	status, _ := post(t, api, "6", oneEvent)
 	assert.Equal(t, 202, status)
 }
 
@@ -146,7 +146,7 @@ func TestAPIRefusesAnotherKey(t *testing.T) {
 	t.Parallel()
 	api := footfalltest.NewAPI(t)
 	api.SetKey("another")
-	status, answer := post(t, api, "1", event)
+	status, answer := post(t, api, "1", oneEvent)
 	assert.Equal(t, 401, status)
 	assert.Contains(t, answer, `"error":"unauthorized"`)
 	assert.Empty(t, api.Events())
@@ -168,7 +168,7 @@ func TestCloseEndsAnswersThatHang(t *testing.T) {
 			})
 			ended := make(chan int)
 			go func() {
-				status, _ := post(t, api, "", event)
+				status, _ := post(t, api, "", oneEvent)
 				ended <- status
 			}()
 			<-reached

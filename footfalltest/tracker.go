@@ -3,11 +3,13 @@ package footfalltest
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/footfall-dev/footfall"
+	"github.com/footfall-dev/footfall/internal/watch"
 )
 
 // Event is an event as the API would receive it.
@@ -23,7 +25,11 @@ type Event struct {
 type Tracker struct {
 	*footfall.Tracker
 	tb       testing.TB
+	cfg      footfall.Config
 	recorded *recording
+
+	mu     sync.Mutex
+	checks []func() // at the end of the test, when the tracker is closed
 }
 
 // SiteID is the site of trackers made by New and the one site of an API.
@@ -43,8 +49,19 @@ func New(tb testing.TB, options ...func(*footfall.Config)) *Tracker {
 	if err != nil {
 		tb.Fatalf("footfalltest: %v", err)
 	}
-	tb.Cleanup(func() { _ = tracker.Close(context.Background()) }) // a recording refuses nothing
-	return &Tracker{Tracker: tracker, tb: tb, recorded: recorded}
+	t := &Tracker{Tracker: tracker, tb: tb, cfg: cfg, recorded: recorded}
+	tb.Cleanup(t.end)
+	return t
+}
+
+// end closes the tracker and runs the checks.
+func (t *Tracker) end() {
+	_ = t.Close(context.Background()) // a recording refuses nothing
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, check := range t.checks {
+		check()
+	}
 }
 
 // Events returns the events so far, in the order of acceptance. All events that Track
@@ -74,9 +91,29 @@ func (t *Tracker) Names() []string {
 type recording struct {
 	mu     sync.Mutex
 	events []Event
+	ruled  map[string]bool // names of rules' events
 }
 
-var _ footfall.Transport = (*recording)(nil)
+var (
+	_ footfall.Transport = (*recording)(nil)
+	_ watch.Watcher      = (*recording)(nil)
+)
+
+// RuleEvent implements watch.Watcher.
+func (r *recording) RuleEvent(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ruled == nil {
+		r.ruled = make(map[string]bool)
+	}
+	r.ruled[name] = true
+}
+
+func (r *recording) ruledNames() map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.ruled)
+}
 
 // Deliver implements footfall.Transport.
 func (r *recording) Deliver(ctx context.Context, src *footfall.Source) {
