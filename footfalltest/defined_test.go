@@ -16,7 +16,7 @@ import (
 )
 
 type orderPlaced struct {
-	Amount   int    `prop:"amount"`
+	Amount   int64  `prop:"amount"`
 	Currency string `prop:"currency"`
 	Coupon   string `prop:"coupon,omitempty"`
 }
