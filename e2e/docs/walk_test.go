@@ -82,7 +82,7 @@ func TestStepsOfTheREADMEWorkWithAnAdapter(t *testing.T) {
 	for _, link := range adapterLink.FindAllStringSubmatch(section, -1) {
 		adapters[link[1]] = true
 	}
-	require.Len(t, adapters, 9)
+	require.Len(t, adapters, 10)
 	for adapter := range adapters {
 		t.Run(adapter, func(t *testing.T) {
 			t.Parallel()

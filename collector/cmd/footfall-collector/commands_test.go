@@ -113,7 +113,7 @@ func TestCheckAndRestoreReadTheSettings(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), "UPDATE record SET data = x'7b' WHERE kind = 'site'")
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
-	for _, args := range [][]string{{"check", "-data", dir}, {"serve", "-data", dir}, {"restore", "-data", other, damaged}} {
+	for _, args := range [][]string{{"check", "-data", dir}, {"serve", "-listen", "127.0.0.1:0", "-data", dir}, {"restore", "-data", other, damaged}} {
 		err := run(t.Context(), args, noEnv, io.Discard, io.Discard)
 		assert.ErrorContains(t, err, `account: site "site_`, "%q", args)
 	}
