@@ -187,6 +187,15 @@ func WithTouch(ctx context.Context, t Touch) context.Context {
 	return &defaultsContext{orBackground(ctx), d}
 }
 
+// TouchFrom returns the touch of ctx, which [WithTouch] or [Tracker.KeepTouch] has set, or else the zero Touch. A handler
+// passes it on to work that is done later, as the text of [Touch.String] in the arguments of a job or a row of the order.
+func TouchFrom(ctx context.Context) Touch {
+	if t := defaultsFrom(ctx).touch; t != nil {
+		return *t
+	}
+	return Touch{}
+}
+
 // on returns a URL with the campaign of t.
 func (t *Touch) on(u string, limit int) string {
 	u, fragment, found := strings.Cut(u, "#")

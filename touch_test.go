@@ -263,3 +263,25 @@ func TestKeepTouchLeavesTheApplicationAlone(t *testing.T) {
 		tracker.KeepTouch(&sessions{}, footfall.TouchOptions{})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("oops") })).ServeHTTP(httptest.NewRecorder(), touching("/", ""))
 	})
 }
+
+// A handler that passes the touch on passes what its own events have, and none that is too old.
+func TestTouchFromIsTheTouchOfTheEventsBelow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sessions{}
+		var seen []footfall.Touch
+		handler := footfalltest.New(t).KeepTouch(store, footfall.TouchOptions{})(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			seen = append(seen, footfall.TouchFrom(r.Context()))
+		}))
+		order := httptest.NewRequest(http.MethodPost, "https://shop.example.com/orders", nil)
+		handler.ServeHTTP(httptest.NewRecorder(), order)
+		handler.ServeHTTP(httptest.NewRecorder(), touching("https://shop.example.com/?utm_source=letter", ""))
+		handler.ServeHTTP(httptest.NewRecorder(), order)
+		time.Sleep(40 * 24 * time.Hour)
+		handler.ServeHTTP(httptest.NewRecorder(), order)
+		kept := footfall.ParseTouch(store.text)
+		require.False(t, kept.IsDirect())
+		assert.Equal(t, []footfall.Touch{{}, kept, kept, {}}, seen)
+		assert.Equal(t, kept, footfall.TouchFrom(footfall.WithTouch(t.Context(), kept)))
+	})
+	assert.Zero(t, footfall.TouchFrom(t.Context()))
+}

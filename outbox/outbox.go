@@ -132,29 +132,42 @@ const flushLook = 20 * time.Millisecond
 
 // Flush returns when all events whose transactions had committed before the call have left the table: they
 // are delivered or rejected, by any process. It is for tests and for programs that end soon. If ctx ends
-// before, the error wraps the end of ctx and the last failure of an attempt of this Box.
+// before, the error wraps the end of ctx, and the last failure of an attempt of this Box or of the database.
 func (b *Box) Flush(ctx context.Context) error {
 	if b == nil || b.table == nil {
 		return nil
 	}
-	now, err := b.table.Clock(ctx)
-	for left := true; err == nil; {
-		if left, err = b.table.HasOlder(ctx, now); err == nil && !left {
+	since, failed := int64(-1), error(nil) // the failure of the last question to the database
+	for ctx.Err() == nil {
+		var left bool
+		if since, left, failed = b.left(ctx, since); failed == nil && !left {
 			return nil
 		}
 		b.Wake()
 		select {
 		case <-time.After(flushLook):
 		case <-ctx.Done():
-			err = context.Cause(ctx)
 		}
 	}
-	if b.relay != nil {
-		if cause := b.relay.Failure(); cause != nil {
-			return fmt.Errorf("outbox: flush: events are left: %w; the last attempt failed: %w", err, cause)
+	if failed == nil && b.relay != nil {
+		failed = b.relay.Failure()
+	}
+	err := fmt.Errorf("outbox: flush: events are left: %w", context.Cause(ctx))
+	if failed == nil {
+		return err
+	}
+	return fmt.Errorf("%w; the last attempt failed: %w", err, failed)
+}
+
+// left reports whether rows from before the time since are in the table. If since is negative, it is now.
+func (b *Box) left(ctx context.Context, since int64) (_ int64, left bool, err error) {
+	if since < 0 {
+		if since, err = b.table.Clock(ctx); err != nil {
+			return -1, false, err
 		}
 	}
-	return fmt.Errorf("outbox: flush: events are left: %w", err)
+	left, err = b.table.HasOlder(ctx, since)
+	return since, left, err
 }
 
 // Close stops delivery. Events that are in flight get their answer as long as ctx allows; all others go back

@@ -45,7 +45,7 @@ var (
 // Add implements store.Store.
 func (s told) Add(ctx context.Context, e store.Event) (added bool, err error) {
 	added, err = s.Store.Add(ctx, e)
-	if err == nil {
+	if added {
 		s.of(e)
 	}
 	return added, err

@@ -298,3 +298,21 @@ func TestFlushSaysWhatIsWrong(t *testing.T) {
 type nothing struct{}
 
 func (nothing) Deliver(context.Context, *footfall.Source) {}
+
+// The table is away for a while.
+func TestFlushOutlastsErrorsOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	d := openSQLite(t)
+	d.migrate(t)
+	b := box(t, quick(footfalltest.NewAPI(t), &footfalltest.Log{}), d.config())
+	d.exec(t, "ALTER TABLE footfall_outbox RENAME TO elsewhere")
+	flushed := make(chan error, 1)
+	go func() { flushed <- b.Flush(t.Context()) }()
+	select {
+	case err := <-flushed:
+		require.NoError(t, err, "flushed too soon")
+	case <-time.After(200 * time.Millisecond):
+	}
+	d.exec(t, "ALTER TABLE elsewhere RENAME TO footfall_outbox")
+	require.NoError(t, <-flushed)
+}

@@ -94,7 +94,7 @@ func (s *shop) buy(w http.ResponseWriter, r *http.Request) {
 		_ = footfall.Track(r.Context(), "coupon_applied",
 			footfall.P("code", o.Coupon), footfall.P("discount", o.Discount()))
 	}
-	number, err := s.orders.place(r.Context(), o, footfall.ParseTouch(touches{}.Touch(r)))
+	number, err := s.orders.place(r.Context(), o, footfall.TouchFrom(r.Context()))
 	if err != nil {
 		http.Error(w, "The order was not placed. Nothing was charged.", http.StatusInternalServerError)
 		return
