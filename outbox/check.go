@@ -24,7 +24,7 @@ func (e *SchemaError) Error() string {
 // rolls back, so that a missing right is found, too. DB of cfg is not used. The error joins a [*SchemaError]
 // for each table that differs, or says which statement the database refuses, or is about cfg.
 func Check(ctx context.Context, db *sql.DB, cfg Config) error {
-	cfg.DB = db
+	ctx, cfg.DB = orBackground(ctx), db
 	cfg = cfg.withDefaults(nil)
 	if err := cfg.check(); err != nil {
 		return err

@@ -85,6 +85,15 @@ type idle struct{}
 // Deliver implements footfall.Transport.
 func (idle) Deliver(context.Context, *footfall.Source) {}
 
+// orBackground returns a context for a nil one, as the methods of footfall.Tracker take it. With a nil context, package
+// database/sql panics with a lock of the application's DB.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
+
 // Track writes an event into the table, as a part of tx. It is delivered after tx has committed; if tx rolls
 // back, there is no event. Track checks and encodes the event as [footfall.Tracker.Track] does, with the page
 // and the site of ctx, and executes one INSERT. It works after Close, too: another process delivers the event,
@@ -101,9 +110,7 @@ func (b *Box) TrackEvent(ctx context.Context, tx Execer, e footfall.Event) error
 	if b == nil || b.table == nil {
 		return nil
 	}
-	if ctx == nil {
-		ctx = context.Background() // as Tracker.Track does
-	}
+	ctx = orBackground(ctx)
 	r, err := b.encoder.Encode(ctx, e)
 	if err != nil {
 		b.invalid.Add(1)
@@ -132,11 +139,13 @@ const flushLook = 20 * time.Millisecond
 
 // Flush returns when all events whose transactions had committed before the call have left the table: they
 // are delivered or rejected, by any process. It is for tests and for programs that end soon. If ctx ends
-// before, the error wraps the end of ctx, and the last failure of an attempt of this Box or of the database.
+// before, the error wraps the end of ctx, and the last failure of an attempt of this Box or of the database. A nil ctx never
+// ends.
 func (b *Box) Flush(ctx context.Context) error {
 	if b == nil || b.table == nil {
 		return nil
 	}
+	ctx = orBackground(ctx)
 	since, failed := int64(-1), error(nil) // the failure of the last question to the database
 	for ctx.Err() == nil {
 		var left bool
@@ -177,9 +186,7 @@ func (b *Box) Close(ctx context.Context) error {
 	if b == nil || b.table == nil {
 		return nil
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx = orBackground(ctx)
 	var err error
 	if b.relay != nil {
 		err = b.relay.Close(ctx)
@@ -239,7 +246,7 @@ func (b *Box) Lag(ctx context.Context) (l Lag, err error) {
 	if b == nil || b.table == nil {
 		return l, nil
 	}
-	if l.Events, l.Oldest, l.Rejected, err = b.table.Lag(ctx); err != nil {
+	if l.Events, l.Oldest, l.Rejected, err = b.table.Lag(orBackground(ctx)); err != nil {
 		return Lag{}, fmt.Errorf("outbox: %w", err)
 	}
 	return l, nil

@@ -44,6 +44,7 @@ const atOnce = 100
 // All yields the rejected events, those first whose Track was first. It ends with an error if the database
 // cannot be used.
 func (r *Rejections) All(ctx context.Context) iter.Seq2[Rejected, error] {
+	ctx = orBackground(ctx)
 	return func(yield func(Rejected, error) bool) {
 		after := r.table.First()
 		for {
@@ -86,6 +87,7 @@ func (r *Rejections) Purge(ctx context.Context, rows ...string) (n int, err erro
 
 // each calls f for some rejected events after another.
 func (r *Rejections) each(ctx context.Context, ids []string, f func(context.Context, []string) (int64, error)) (n int, err error) {
+	ctx = orBackground(ctx)
 	all := len(ids) == 0
 	if all {
 		for one, err := range r.All(ctx) {

@@ -310,9 +310,38 @@ func TestFlushOutlastsErrorsOfTheDatabase(t *testing.T) {
 	go func() { flushed <- b.Flush(t.Context()) }()
 	select {
 	case err := <-flushed:
-		require.NoError(t, err, "flushed too soon")
+		require.Fail(t, "Flush has returned", err)
 	case <-time.After(200 * time.Millisecond):
 	}
 	d.exec(t, "ALTER TABLE elsewhere RENAME TO footfall_outbox")
 	require.NoError(t, <-flushed)
+}
+
+// database/sql panics with a nil context, and never unlocks the application's DB again.
+func TestANilContextNeverEnds(t *testing.T) {
+	t.Parallel()
+	api, log := footfalltest.NewAPI(t), footfalltest.Log{}
+	d := openSQLite(t)
+	d.migrate(t)
+	b := box(t, quick(api, &log), d.config())
+	var none context.Context
+	require.NoError(t, b.Track(none, d.DB, "order_paid"))
+	require.NoError(t, b.Flush(none))
+	lag, err := b.Lag(none)
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Lag{}, lag)
+	rejections, err := outbox.OpenRejections(d.config())
+	require.NoError(t, err)
+	for _, err := range rejections.All(none) {
+		require.NoError(t, err)
+	}
+	for _, move := range []func(context.Context, ...string) (int, error){rejections.Retry, rejections.Purge} {
+		n, err := move(none)
+		require.NoError(t, err)
+		assert.Zero(t, n)
+		_, err = move(none, "no row")
+		assert.ErrorIs(t, err, outbox.ErrNotRejected)
+	}
+	require.NoError(t, outbox.Check(none, d.DB, d.config()))
+	require.NoError(t, b.Close(none))
 }
