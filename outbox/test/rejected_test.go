@@ -202,3 +202,24 @@ func TestRejectedEventsThatCannotBeMovedHoldUpNoOthers(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(log.String(), "cannot be moved"))
 	})
 }
+
+// A number that only the outbox writes holds up neither its row nor the others, whatever it is.
+func TestARowWhoseNumbersWereEditedByHandIsDelivered(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, d *database) {
+		api, log := footfalltest.NewAPI(t), footfalltest.Log{}
+		d.migrate(t)
+		c := d.config()
+		c.WriteOnly = true
+		w := box(t, quick(api, &log), c)
+		edits := []string{"claims = 2147483647", "claims = -5", "leased_until = -5", "leased_until = 9223372036854775807"}
+		for i, edit := range edits {
+			require.NoError(t, w.TrackEvent(t.Context(), d.DB, footfall.Event{Name: "edited", ID: fmt.Sprint("row:", i)}))
+			_, err := d.ExecContext(t.Context(), fmt.Sprintf("UPDATE footfall_outbox SET %s WHERE idempotency_key = 'row:%d'", edit, i))
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Track(t.Context(), d.DB, "good"))
+		flush(t, box(t, quick(api, &log), d.config()))
+		assert.Len(t, api.Events(), len(edits)+1)
+	})
+}

@@ -112,7 +112,11 @@ func isName(s string) bool {
 	return s != "" && len(s) <= longestName
 }
 
+// counted is one more claim. A row that was edited by hand has any number, which must not overflow: the statement would
+// fail, and with it the claims of all rows.
+const counted = `CASE WHEN claims BETWEEN 0 AND 1000000 THEN claims + 1 ELSE 1 END`
+
 // with returns a statement with names and the time of the database.
 func (d *Dialect) with(n Names) func(statement string) string {
-	return strings.NewReplacer("{table}", d.Quoted(n.Table), "{rejected}", d.Quoted(n.Rejected), "{index}", d.quote+n.Index()+d.quote, "{now}", d.now).Replace
+	return strings.NewReplacer("{table}", d.Quoted(n.Table), "{rejected}", d.Quoted(n.Rejected), "{index}", d.quote+n.Index()+d.quote, "{now}", d.now, "{counted}", counted).Replace
 }

@@ -28,9 +28,9 @@ func newMySQL() *Dialect {
 			now:    `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000)`,
 			insert: `INSERT INTO {table} (id, idempotency_key, body, created_at) VALUES (?, ?, ?, {now})`,
 			peek:   `SELECT 1 FROM {table} WHERE leased_until <= {now} LIMIT 1`,
-			pick: `SELECT id, idempotency_key, substr(body, 1, ?), claims + 1 FROM {table} FORCE INDEX ({index})
+			pick: `SELECT id, idempotency_key, substr(body, 1, ?), {counted} FROM {table} FORCE INDEX ({index})
 			WHERE leased_until BETWEEN ? AND {now} ORDER BY leased_until, id LIMIT ? FOR UPDATE SKIP LOCKED`,
-			lease:   `UPDATE {waiting} SET leased_until = {now} + ?, leased_by = ?, claims = claims + 1`,
+			lease:   `UPDATE {waiting} SET leased_until = {now} + ?, leased_by = ?, claims = {counted}`,
 			extend:  `UPDATE {waiting} SET leased_until = {now} + ? WHERE leased_by = ?`,
 			free:    `UPDATE {waiting} SET leased_until = 0, leased_by = 0 WHERE leased_by = ?`,
 			later:   `UPDATE {waiting} SET leased_until = {now} + ?, leased_by = 0 WHERE leased_by = ?`,

@@ -21,7 +21,7 @@ func newPostgreSQL() *Dialect {
 			claim: `WITH due AS (
 				SELECT id FROM {table} WHERE leased_until BETWEEN $2 AND {now}
 				ORDER BY leased_until, id LIMIT $1 FOR UPDATE SKIP LOCKED)
-			UPDATE {table} AS claimed SET leased_until = {now} + $3, leased_by = $4, claims = claims + 1
+			UPDATE {table} AS claimed SET leased_until = {now} + $3, leased_by = $4, claims = {counted}
 			FROM due WHERE claimed.id = due.id
 			RETURNING claimed.id, claimed.idempotency_key, substr(claimed.body, 1, $5), claimed.claims`,
 			extend:  `UPDATE {table} SET leased_until = {now} + $2 WHERE leased_by = $3 AND id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,

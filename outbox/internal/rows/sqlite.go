@@ -11,7 +11,7 @@ func newSQLite() *Dialect {
 			now:    `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`,
 			insert: `INSERT INTO {table} (id, idempotency_key, body, created_at) VALUES (?, ?, ?, {now})`,
 			peek:   `SELECT 1 FROM {table} WHERE leased_until <= {now} LIMIT 1`,
-			claim: `UPDATE {table} SET leased_until = {now} + ?3, leased_by = ?4, claims = claims + 1
+			claim: `UPDATE {table} SET leased_until = {now} + ?3, leased_by = ?4, claims = {counted}
 			WHERE id IN (SELECT id FROM {table} WHERE leased_until BETWEEN ?2 AND {now} ORDER BY leased_until, id LIMIT ?1)
 			RETURNING id, idempotency_key, substr(body, 1, ?5), claims`,
 			extend:  `UPDATE {table} SET leased_until = {now} + ?2 WHERE leased_by = ?3 AND id IN (SELECT value FROM json_each(?1))`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -91,7 +92,7 @@ func (t *Table) Claim(ctx context.Context, n int, again bool, lease time.Duratio
 }
 
 func (t *Table) claim(ctx context.Context, tx *sql.Tx, n int, again bool, lease time.Duration) ([]Row, error) {
-	least := 0
+	least := int64(math.MinInt64) // a row that was edited by hand has any number
 	if again {
 		least = 1
 	}
