@@ -258,3 +258,20 @@ func TestAnIdleBoxOnlyReads(t *testing.T) {
 	assert.Equal(t, before, writes())
 	assert.Less(t, before, math.MaxInt)
 }
+
+// A look at the table that works says nothing about the claim after it, for which the database needs more than reading.
+func TestAClaimThatFailsIsLoggedThoughTheTableCanBeRead(t *testing.T) {
+	t.Parallel()
+	api, log := footfalltest.NewAPI(t), footfalltest.Log{}
+	d := openSQLite(t)
+	d.migrate(t)
+	_, err := d.ExecContext(t.Context(), "CREATE TRIGGER refuse BEFORE UPDATE ON footfall_outbox BEGIN SELECT RAISE(ABORT, 'no right to claim'); END")
+	require.NoError(t, err)
+	b := box(t, quick(api, &log), d.config())
+	require.NoError(t, b.Track(t.Context(), d.DB, "order_paid"))
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "no right to claim") }, 10*time.Second, 10*time.Millisecond)
+	_, err = d.ExecContext(t.Context(), "DROP TRIGGER refuse")
+	require.NoError(t, err)
+	flush(t, b)
+	assert.Contains(t, log.String(), "the table can be used again")
+}

@@ -255,7 +255,9 @@ func (k *keeper) peek(now time.Time) (due bool, err error) {
 	if due, err = k.cfg.Table.Peek(ctx); err != nil {
 		return false, err
 	}
-	k.worked()
+	if !due { // otherwise the claim says whether the table can be used: it may be read-only
+		k.worked()
+	}
 	k.polledAt, k.more = now, due
 	return due, nil
 }
@@ -310,7 +312,9 @@ func (k *keeper) claimOnce(n int, again bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	k.worked()
+	if !again || len(claimed) > 0 { // a statement that changes no row works without the right to
+		k.worked()
+	}
 	if len(claimed) > 0 {
 		k.first = k.first || slices.ContainsFunc(claimed, func(r rows.Row) bool { return r.Claims == 1 })
 		k.feed.put(claimed, until)
