@@ -245,7 +245,9 @@ type TouchStore interface {
 
 // TouchOptions say which touch counts. The zero value means the last one of 30 days.
 type TouchOptions struct {
-	// First keeps the first touch of a visitor rather than the last one. Either way, a direct one does not replace another.
+	// First keeps the first touch of a visitor rather than the last one. Either way, a direct one does not replace another, and
+	// one that has only the host of a Referer does not replace a campaign: a visitor who comes back from a payment provider or
+	// a login has its Referer.
 	First bool
 
 	// Window is the time after which a touch is forgotten. Defaults to 30 days.
@@ -255,7 +257,8 @@ type TouchOptions struct {
 // KeepTouch returns a middleware that keeps the touch of each visitor in store, and gives it to the events below: see
 // [WithTouch]. Put it below the middleware of the session and above [Tracker.Middleware]. A touch is taken of a
 // navigation: a GET whose Sec-Fetch-Dest is document, or that has no such header and accepts text/html. Referrers on the hosts of
-// Config.PublicURL and Config.Hosts, and the one that a trusted proxy names, are the application's own. KeepTouch sets no cookie itself. If store panics, the request goes on without a touch.
+// Config.PublicURL and Config.Hosts, and the one that a trusted proxy names, are the application's own. KeepTouch sets no cookie itself. If store panics, the request goes on
+// without the touch that it did not return.
 func (t *Tracker) KeepTouch(store TouchStore, o TouchOptions) func(http.Handler) http.Handler {
 	o.Window = cmp.Or(o.Window, 30*24*time.Hour)
 	return func(next http.Handler) http.Handler {
@@ -289,20 +292,24 @@ func (t *Tracker) keptTouch(store TouchStore, o *TouchOptions, w http.ResponseWr
 	if !isNavigation(r) {
 		return touch
 	}
-	if later := touchOf(r, func(host string) bool { return t.pager.owns(r, host) }); o.replaces(touch, later) {
+	later := touchOf(r, func(host string) bool { return t.pager.owns(r, host) })
+	if o.replaces(touch, later, hasCampaign(r.URL.RawQuery)) {
 		touch = later
 		store.SetTouch(w, r, touch.String())
 	}
 	return touch
 }
 
-// replaces reports whether a later touch counts rather than the one that is kept.
-func (o *TouchOptions) replaces(kept, later Touch) bool {
+// replaces reports whether a later touch counts rather than the one that is kept. named is whether the URL of the later one names
+// a campaign or ref.
+func (o *TouchOptions) replaces(kept, later Touch, named bool) bool {
 	switch {
 	case kept.IsZero():
 		return true
 	case later.IsDirect():
 		return false
+	case !named && kept.source+kept.medium+kept.campaign != "":
+		return false // the visitor may come back from a payment provider or a login
 	}
 	return kept.IsDirect() || !o.First
 }

@@ -192,6 +192,7 @@ func TestTheFirstOrTheLastTouchOfAVisitorIsKept(t *testing.T) {
 	image.Header.Set("Sec-Fetch-Dest", "image")
 	prefetch := touching("https://shop.example.com/?utm_source=prefetch", "")
 	prefetch.Header.Set("Sec-Purpose", "prefetch")
+	from := func(host string) *http.Request { return touching("https://shop.example.com/", "https://"+host+"/") }
 	own := func(r *http.Request) *http.Request { // its URL names no campaign
 		r.URL.RawQuery = ""
 		return r
@@ -202,12 +203,15 @@ func TestTheFirstOrTheLastTouchOfAVisitorIsKept(t *testing.T) {
 		want     []string
 		sets     int
 	}{
-		"last":             {footfall.TouchOptions{}, []*http.Request{page("a"), page(""), page("b"), page("")}, []string{"a", "a", "b", "b"}, 2},
-		"first":            {footfall.TouchOptions{First: true}, []*http.Request{page("a"), page("b"), page("")}, []string{"a", "b", "a"}, 1},
-		"a direct one":     {footfall.TouchOptions{First: true}, []*http.Request{page(""), page("a"), page("b"), page("")}, []string{"", "a", "b", "a"}, 2},
-		"the window":       {footfall.TouchOptions{Window: 36 * time.Hour}, []*http.Request{page("a"), page(""), page("")}, []string{"a", "a", ""}, 2},
-		"no navigations":   {footfall.TouchOptions{}, []*http.Request{post, image, prefetch, page("")}, []string{"posted", "image", ""}, 1},
-		"posts of a visit": {footfall.TouchOptions{}, []*http.Request{page("a"), own(post.Clone(context.Background()))}, []string{"a", "a"}, 1},
+		"last":                        {footfall.TouchOptions{}, []*http.Request{page("a"), page(""), page("b"), page("")}, []string{"a", "a", "b", "b"}, 2},
+		"first":                       {footfall.TouchOptions{First: true}, []*http.Request{page("a"), page("b"), page("")}, []string{"a", "b", "a"}, 1},
+		"a direct one":                {footfall.TouchOptions{First: true}, []*http.Request{page(""), page("a"), page("b"), page("")}, []string{"", "a", "b", "a"}, 2},
+		"the window":                  {footfall.TouchOptions{Window: 36 * time.Hour}, []*http.Request{page("a"), page(""), page("")}, []string{"a", "a", ""}, 2},
+		"no navigations":              {footfall.TouchOptions{}, []*http.Request{post, image, prefetch, page("")}, []string{"posted", "image", ""}, 1},
+		"a referrer after a campaign": {footfall.TouchOptions{}, []*http.Request{page("a"), from("pay.example"), page("")}, []string{"a", "a", "a"}, 1},
+		"a ref after a campaign":      {footfall.TouchOptions{}, []*http.Request{page("a"), touching("https://shop.example.com/?ref=b", ""), page("")}, []string{"a", "b", "b"}, 2},
+		"a referrer after another":    {footfall.TouchOptions{}, []*http.Request{from("a.example"), from("b.example"), page("")}, []string{"a.example", "b.example", "b.example"}, 2},
+		"posts of a visit":            {footfall.TouchOptions{}, []*http.Request{page("a"), own(post.Clone(context.Background()))}, []string{"a", "a"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

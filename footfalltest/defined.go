@@ -17,6 +17,8 @@ import (
 // each is a string or a number as the definition says. Other props are those of Config.Props, Config.LandingProp and
 // extra, which lists keys, such as those of footfall.WithProps. If a rule has the same name, the props are not compared.
 //
+// Events are compared as Config.BeforeSend returns them: list the props that it adds in extra, and define the names that it gives.
+//
 // The tracker must be enabled and have the Transport of New. Events that only the table of an outbox has are not seen.
 func (t *Tracker) OnlyDefined(extra ...string) {
 	t.tb.Helper()

@@ -20,8 +20,9 @@ type Box struct {
 	table   *rows.Table
 	relay   *relay.Relay // nil if it is write-only
 
-	tracked atomic.Uint64
-	invalid atomic.Uint64
+	tracked  atomic.Uint64
+	invalid  atomic.Uint64
+	filtered atomic.Uint64
 }
 
 // Open checks the configuration and starts delivery. It does no I/O itself: a database that cannot be reached
@@ -111,12 +112,12 @@ func (b *Box) TrackEvent(ctx context.Context, tx Execer, e footfall.Event) error
 		return nil
 	}
 	ctx = orBackground(ctx)
-	r, err := b.encoder.Encode(ctx, e)
+	r, err := b.encode(ctx, e)
 	if err != nil {
-		b.invalid.Add(1)
 		return err
 	}
 	if r.Body == nil { // Config.BeforeSend has dropped it
+		b.filtered.Add(1)
 		return nil
 	}
 	if err := b.table.Insert(ctx, tx, r.ID.String(), string(r.Key), r.Body); err != nil {
@@ -124,6 +125,19 @@ func (b *Box) TrackEvent(ctx context.Context, tx Execer, e footfall.Event) error
 	}
 	b.tracked.Add(1)
 	return nil
+}
+
+// encode counts an event that is bad, or for which Config.BeforeSend ends the goroutine.
+func (b *Box) encode(ctx context.Context, e footfall.Event) (r footfall.Record, err error) {
+	good := false
+	defer func() {
+		if !good {
+			b.invalid.Add(1)
+		}
+	}()
+	r, err = b.encoder.Encode(ctx, e)
+	good = err == nil
+	return r, err
 }
 
 // Wake makes the Box look for events now rather than within Config.Poll. Call it after a commit. It returns
@@ -201,8 +215,9 @@ func (b *Box) Close(ctx context.Context) error {
 // Stats counts the events of a Box since Open. Claimed is the sum of Repeated, Delivered, Rejected, Returned
 // and Held.
 type Stats struct {
-	Tracked uint64 // events that Track has written; their transactions may have rolled back
-	Invalid uint64 // Track returned an error, because the event was bad
+	Tracked  uint64 // events that Track has written; their transactions may have rolled back
+	Invalid  uint64 // Track returned an error, because the event was bad
+	Filtered uint64 // Config.BeforeSend dropped the event
 
 	Claimed   uint64 // rows, by this process
 	Repeated  uint64 // of Claimed: rows that this process still had; each is settled once
@@ -217,7 +232,7 @@ func (b *Box) Stats() Stats {
 	if b == nil {
 		return Stats{}
 	}
-	s := Stats{Tracked: b.tracked.Load(), Invalid: b.invalid.Load()}
+	s := Stats{Tracked: b.tracked.Load(), Invalid: b.invalid.Load(), Filtered: b.filtered.Load()}
 	if b.relay != nil {
 		r := b.relay.Stats()
 		s.Claimed, s.Repeated, s.Delivered, s.Rejected, s.Returned, s.Held = r.Claimed, r.Repeated, r.Delivered, r.Rejected, r.Returned, r.Held

@@ -168,7 +168,10 @@ const maxEventPages = 20
 
 // number formats a sum or a mean, with two digits unless it is whole.
 func number(f float64) string {
-	if math.Abs(f) >= 1e15 || math.IsNaN(f) {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return "out of range"
+	}
+	if math.Abs(f) >= 1e15 {
 		return strconv.FormatFloat(f, 'g', 6, 64)
 	}
 	whole, digits, _ := strings.Cut(strconv.FormatFloat(f, 'f', 2, 64), ".")

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -344,4 +346,28 @@ func TestANilContextNeverEnds(t *testing.T) {
 	}
 	require.NoError(t, outbox.Check(none, d.DB, d.config()))
 	require.NoError(t, b.Close(none))
+}
+
+func TestTheHookOfAConfigIsCounted(t *testing.T) {
+	t.Parallel()
+	d := openSQLite(t)
+	d.migrate(t)
+	cfg := quick(footfalltest.NewAPI(t), &footfalltest.Log{})
+	cfg.BeforeSend = func(e footfall.Event) (footfall.Event, bool) {
+		switch e.Name {
+		case "panics":
+			panic("oops")
+		case "ends":
+			runtime.Goexit()
+		}
+		return e, e.Name == "sent"
+	}
+	b := box(t, cfg, d.config())
+	for _, name := range []string{"sent", "dropped", "panics", "ends"} {
+		var tracking sync.WaitGroup
+		tracking.Go(func() { _ = b.Track(t.Context(), d.DB, name) })
+		tracking.Wait()
+	}
+	s := b.Stats()
+	assert.Equal(t, outbox.Stats{Tracked: 1, Invalid: 2, Filtered: 1}, outbox.Stats{Tracked: s.Tracked, Invalid: s.Invalid, Filtered: s.Filtered})
 }
