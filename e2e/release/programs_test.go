@@ -25,11 +25,11 @@ type program struct {
 }
 
 // programs returns the programs of all public modules, except adaptertest, which only tests
-// import, those that are commands, and stream and outbox, which need a server of NATS and a database.
+// import, those that are commands, and stream, which needs a server of NATS.
 func programs(t *testing.T, r *repo) (all []program) {
 	t.Helper()
 	for _, m := range r.public() {
-		if name := path.Base(m.dir); name != "adaptertest" && name != "stream" && name != "outbox" && !r.isCommand(m) {
+		if name := path.Base(m.dir); name != "adaptertest" && name != "stream" && !r.isCommand(m) {
 			all = append(all, programOf(t, r, m))
 		}
 	}
@@ -45,7 +45,7 @@ var (
 	getLine = regexp.MustCompile(`(?m)^    (go get \S+)$`)
 )
 
-// programOf reads the README of m. The READMEs of lean and spool have only the statement that
+// programOf reads the README of m, or the example that it names. The READMEs of lean and spool have only the statement that
 // makes the tracker, which replaces footfall.New in the program of the root.
 func programOf(t *testing.T, r *repo, m mod) program {
 	t.Helper()
@@ -61,6 +61,9 @@ func programOf(t *testing.T, r *repo, m mod) program {
 	switch p.name {
 	case "lean", "spool":
 		p.text = instead(t, block(t, whole, r.read(t, ".", "README.md")), block(t, goBlock, readme), m.path())
+		return p
+	case "outbox":
+		p.text, p.ask = r.read(t, "examples/outbox", "main.go"), askHTTP("POST", "/orders/7", "", "", false)
 		return p
 	case "footfallgrpc":
 		p.ask = askHTTP("POST", "/grpc.health.v1.Health/Check", "application/grpc", "\x00\x00\x00\x00\x00", true)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,7 @@ func (s *stranger) use(t *testing.T, p program) {
 	address := freeAddress(t)
 	main := strings.ReplaceAll(p.text, "127.0.0.1:8080", address)
 	main = strings.ReplaceAll(main, "/var/lib/shop/events", filepath.ToSlash(t.TempDir()))
+	main = strings.ReplaceAll(main, `"shop.db"`, strconv.Quote(filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db"))))
 	s.run(t, dir, "go", "mod", "init", "example.com/shop")
 	s.run(t, dir, "go", strings.Fields(p.get)[1:]...)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(main), 0o600))
@@ -168,7 +170,7 @@ func askHTTP(method, path, contentType, body string, http2 bool) func(*testing.T
 				return false
 			}
 			_, err = new(bytes.Buffer).ReadFrom(response.Body)
-			return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
+			return err == nil && response.Body.Close() == nil && response.StatusCode < 300
 		}, time.Minute, 20*time.Millisecond)
 	}
 }
