@@ -236,6 +236,18 @@ func TestLateAnswersCountInAKindWhoseRateIsLimited(t *testing.T) {
 	assert.Equal(t, kindPaced, w.states(k))
 }
 
+func TestAnAcceptedEventOpensNoBreakerOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	w, few := newWorld(), kind(1, 1)
+	assert.True(t, w.try(few, nil))
+	w.fail(10, Failure{}, few)
+	w.pass(3 * time.Second)
+	assert.True(t, w.try(kind(1, 2), nil))
+	assert.Equal(t, closed, w.states(few), "no wider breaker has closed")
+	w.fail(1, Failure{}, few)
+	assert.Equal(t, kindOpen, w.states(few))
+}
+
 // The event may have been an exception. Failures of less than two seconds may be no outage.
 func TestAnAPIThatHasAcceptedOneEventSinceItWasAwayOpensEarlier(t *testing.T) {
 	t.Parallel()
