@@ -304,6 +304,31 @@ func TestCloseEndsWaitInAllGoroutines(t *testing.T) {
 	})
 }
 
+func TestCloseEndsWaitWhenAnotherGoroutineTakesTheLastEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := onTransport(t, func(ctx context.Context, src *footfall.Source) {
+			var taking sync.WaitGroup
+			taking.Go(func() {
+				<-src.Closing()
+				one := make([]footfall.Record, 1)
+				for range 3 {
+					time.Sleep(time.Second)
+					takeAll(src, one)
+					src.Settle(one, footfall.OutcomeDelivered, nil)
+				}
+			})
+			<-src.Closing()
+			for _, ok := src.Wait(ctx); ok; _, ok = src.Wait(ctx) {
+			}
+			taking.Wait()
+		}, func(c *footfall.Config) { c.FlushInterval = time.Hour })
+		track(t, tracker, 3)
+		began := time.Now()
+		require.NoError(t, closeWithin(tracker, 2*time.Hour))
+		assert.Equal(t, 3*time.Second, time.Since(began))
+	})
+}
+
 // untaken is a Store whose records are never taken.
 type untaken int
 

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,5 +53,38 @@ func TestTheCauseIsWhyAnEventWasLostLast(t *testing.T) {
 			_, cause := q.End(failure)
 			assert.Equal(t, row.want, cause)
 		})
+	}
+}
+
+// blocking is Delayed with events of a kind that waits for a breaker: those whose body begins with a zero.
+type blocking struct{ *sourceTest }
+
+func (blocking) Blocks() bool { return true }
+
+func (blocking) IsBlocked(body []byte) bool { return body[0] == 0 }
+
+func TestEventsThatWaitForABreakerLeaveAQuarterOfTheRoom(t *testing.T) {
+	t.Parallel()
+	for _, shards := range []int{1, 4} {
+		for name, room := range map[string]func(*Options){
+			"events": func(o *Options) { o.MaxEvents = 1000 },
+			"bytes":  func(o *Options) { o.MaxBytes = 8 * 1000 },
+		} {
+			t.Run(fmt.Sprint(name, ", shards ", shards), func(t *testing.T) {
+				t.Parallel()
+				q := newShardTest(shards, room, func(o *Options) { o.Delayed = blocking{&sourceTest{}} })
+				put := func(body []byte) (n int) {
+					for i := range 2000 {
+						if q.Put(&Hint{shard: i % shards}, body, 0) == nil {
+							n++
+						}
+					}
+					return n
+				}
+				n := put([]byte("\x00blocked"))
+				assert.InDelta(t, 750, n, 1000/32, "up to the credit in the last quarter")
+				assert.Equal(t, 1000-n, put([]byte("accepted")))
+			})
+		}
 	}
 }
