@@ -334,3 +334,12 @@ func TestHurryShortensATimeThatTheAPINamed(t *testing.T) {
 	assert.True(t, w.try(k, nil))
 	assert.Equal(t, closed, w.states(k))
 }
+
+func TestOnlyBreakersOfKindsOpenAfterHurry(t *testing.T) {
+	t.Parallel()
+	w, one, other := newWorld(), kind(1, 1), kind(2, 1)
+	w.Hurry(time.Second, w.now)
+	w.fail(20, Failure{NoAPI: true}, one, other)
+	assert.Equal(t, kindOpen, w.states(one))
+	assert.Equal(t, kindOpen, w.states(other))
+}

@@ -124,6 +124,29 @@ func TestDueCountsSuspectsAndProbesAsDoubtful(t *testing.T) {
 	assert.Equal(t, []int{4, 1}, []int{due, doubtful})
 }
 
+func TestAKindIsBlockedWhileItsEventsWaitAndOthersAreAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := held(t)
+		k := kind(1, 1)
+		for range 2 {
+			e := event("of the kind", 0)
+			e.Kind, e.Fresh = k, true
+			h.Add(e, Block{at: kindLevel, kind: k}, time.Now())
+		}
+		assert.False(t, h.IsBlocked(k), "nothing is accepted")
+		h.Accepted(time.Now())
+		assert.True(t, h.IsBlocked(k))
+		assert.False(t, h.IsBlocked(kind(1, 2)))
+		time.Sleep(lately + time.Second)
+		assert.False(t, h.IsBlocked(k), "nothing was accepted lately")
+		h.Accepted(time.Now())
+		h.Reclaim()
+		assert.True(t, h.IsBlocked(k), "one event is left")
+		h.Reclaim()
+		assert.False(t, h.IsBlocked(k))
+	})
+}
+
 func TestEventsThatFailAtCloseWaitUntilTheAPIAcceptsOthers(t *testing.T) {
 	h, _ := held(t)
 	now := time.Now()
