@@ -76,12 +76,15 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func TestPanickingTransportStopsDeliveryNotTheApplication(t *testing.T) {
 	t.Parallel()
-	tracker, err := footfall.New(footfall.Config{SiteID: "s", DefaultURL: "https://example.com/", Transport: broken{}, Logger: (&journal{}).Logger()})
+	j := &journal{}
+	tracker, err := footfall.New(footfall.Config{SiteID: "s", DefaultURL: "https://example.com/", Transport: broken{}, Logger: j.Logger()})
 	require.NoError(t, err)
 	track(t, tracker, 3)
 	var account *footfall.CloseError
 	require.ErrorAs(t, closeWithin(tracker, time.Second), &account)
 	assert.Equal(t, uint64(3), account.Lost)
+	assert.Contains(t, j.String(), "panic in Config.Transport")
+	assert.Contains(t, j.String(), "broken transport")
 }
 
 type broken struct{}

@@ -343,3 +343,15 @@ func TestOnlyBreakersOfKindsOpenAfterHurry(t *testing.T) {
 	assert.Equal(t, kindOpen, w.states(one))
 	assert.Equal(t, kindOpen, w.states(other))
 }
+
+func TestTheFailureThatOpensABreakerSaysSo(t *testing.T) {
+	t.Parallel()
+	w, k := newWorld(), kind(1, 1)
+	for n := range 2 * fewFailures {
+		a, ok := w.Admit(k, New, w.now)
+		assert.True(t, ok)
+		c := w.Fail(k, a, &Failure{First: true}, w.now)
+		assert.Equal(t, n == fewFailures-1, c.Opened, "failure %d", n)
+		w.pass(time.Second)
+	}
+}
