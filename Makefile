@@ -15,7 +15,7 @@ COUNT       ?= 5
 # The tests with the build tag ci kill processes, make releases, build images and measure other SDKs.
 WHOLE       := -tags ci
 
-# bench has a workspace of its own, because other SDKs take long to compile.
+# bench has its own workspace, because other SDKs take long to compile.
 WORKSPACES := . bench
 # The modules of the workspaces, by folder.
 MODULES = $(shell $(GO) list -m -f '{{.Dir}}') $(CURDIR)/bench

@@ -58,7 +58,7 @@ type Config struct {
 	// if their host is not listed. An empty list allows all hosts. Defaults to none.
 	Hosts []string
 
-	// Props are props of every event, such as the version of the application. Those of the context ([WithProps]) and
+	// Props are props of every event, such as the version of the application. Props of the context ([WithProps]) and
 	// of the event itself with the same key take precedence. They are encoded once. Defaults to none.
 	Props []Prop
 

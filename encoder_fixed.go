@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Props that an event has besides its own: those of the context, and those of Config.Props.
+// Props that an event has besides its own: from the context, and from Config.Props.
 
 // fixedProp is a prop of Config.Props, encoded once.
 type fixedProp struct {

@@ -94,7 +94,7 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// CheckEvent returns the error with which Track refuses e under the limits l and the default of
+// CheckEvent returns the error of Track when it refuses e under the limits l and the default of
 // Config.MaxEventBytes, a [*FieldError], or nil. It is for code that checks what it will track before there is
 // a tracker. An empty SiteID or URL is no error. Zero fields of l mean the defaults.
 func (l Limits) CheckEvent(e Event) error {

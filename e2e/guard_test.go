@@ -22,7 +22,7 @@ import (
 	"github.com/footfall-dev/footfall/footfalltest"
 )
 
-// The collector guards the URLs of browsers' pages with code of its own. It must decide as the middleware
+// The collector guards the URLs of browsers' pages with its own code. It must decide as the middleware
 // of the library does.
 func TestTheCollectorGuardsPagesOfBrowsersAsTheMiddlewareDoes(t *testing.T) {
 	t.Parallel()

@@ -81,7 +81,7 @@ func (d *Definition[T]) Track(ctx context.Context, v T) error {
 }
 
 // TrackWith is [Definition.Track] with an explicit tracker, as [footfall.Tracker.Track] is. The page and the site
-// are those of ctx. A nil or disabled tracker does nothing.
+// come from ctx. A nil or disabled tracker does nothing.
 func (d *Definition[T]) TrackWith(ctx context.Context, tracker *footfall.Tracker, v T) error {
 	if err := d.Err(); err != nil {
 		_ = tracker.Track(ctx, d.Name(), refusal(err)) // counts and logs it
@@ -94,7 +94,7 @@ func (d *Definition[T]) TrackWith(ctx context.Context, tracker *footfall.Tracker
 }
 
 // Props returns the props of v, for a Track that takes a name and props, such as the Track of an adapter. If the
-// definition has a mistake, Props returns a prop with which Track returns the first one.
+// definition has a mistake, Props returns a prop that makes Track return the first one.
 func (d *Definition[T]) Props(v T) []footfall.Prop {
 	if err := d.Err(); err != nil {
 		return []footfall.Prop{refusal(err)}

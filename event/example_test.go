@@ -49,7 +49,7 @@ func ExampleDefinition_Event() {
 		return
 	}
 	e := orderPlaced.Event(OrderPlaced{Amount: 4999, Currency: "EUR", Coupon: "SUMMER"})
-	e.ID = "order-4711" // counts once, whoever sends it again
+	e.ID = "order-4711" // counts once, also if another process sends it again
 	fmt.Println(tracker.TrackDurable(context.Background(), e))
 	fmt.Println(api.Events()[0].ID, api.Events()[0].Props)
 	_ = tracker.Close(context.Background())

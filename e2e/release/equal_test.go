@@ -18,7 +18,7 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// Anybody can compare a release with a build of its tag: a build depends neither on the folder, the time, the user and
+// Users can compare a release with a build of its tag: a build depends neither on the folder, the time, the user and
 // GOFLAGS nor on what git knows.
 func TestTwoBuildsOfACommandAreEqual(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func sum(t *testing.T, name string) [sha256.Size]byte {
 	return [sha256.Size]byte(hash.Sum(nil))
 }
 
-// checkRequirements asserts that a command has the versions of its go.mod, with which its module's users build it.
+// checkRequirements asserts that a command has the versions of its go.mod, because with them its module's users build it.
 // go.work has the highest version that any module requires.
 func checkRequirements(t *testing.T, r *repo, binary string) {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// repo is a checkout with a go.work, whose first module is the root. A folder with a go.work of its own is one more module.
+// repo is a checkout with a go.work, whose first module is the root. A folder with its own go.work is one more module.
 type repo struct {
 	dir     string
 	modules []mod

@@ -84,7 +84,7 @@ func (b *Breakdown) Add(c *Columns) error {
 	return nil
 }
 
-// setSums has what a set of props adds, and to which sums.
+// setSums has the number that a set of props adds, and the sums that it adds it to.
 type setSums struct {
 	number float64
 	of     []*store.SumRow
