@@ -46,14 +46,17 @@ const atOnce = 100
 func (r *Rejections) All(ctx context.Context) iter.Seq2[Rejected, error] {
 	ctx = orBackground(ctx)
 	return func(yield func(Rejected, error) bool) {
-		after := r.table.First()
+		from, again := r.table.First(), false // whether the first row was yielded before
 		for {
-			some, err := r.table.List(ctx, after, atOnce)
+			some, err := r.table.List(ctx, from, atOnce)
 			if err != nil {
 				yield(Rejected{}, fmt.Errorf("outbox: rejected events: %w", err))
 				return
 			}
 			for _, one := range some {
+				if again && one.ID == from {
+					continue
+				}
 				if !yield(rejectedOf(one), nil) {
 					return
 				}
@@ -61,7 +64,7 @@ func (r *Rejections) All(ctx context.Context) iter.Seq2[Rejected, error] {
 			if len(some) < atOnce {
 				return
 			}
-			after = some[len(some)-1].ID
+			from, again = some[len(some)-1].ID, true
 		}
 	}
 }

@@ -85,10 +85,10 @@ func TestARowThatIsNoEventMovesAndTheRestGoesOn(t *testing.T) {
 			fmt.Sprintf(`body = '{"site_id":"site_test","name":"%s","url":"https://example.com/"}'`, strings.Repeat("x", 2<<20)),
 		}
 		if d.dialect != outbox.PostgreSQL { // which has a type for it
-			bad = append(bad, "id = 'x; DROP TABLE orders'", "id = '01939F6E-2A7C-7D3F-8A4B-5C6D7E8F9A0B'")
+			bad = append(bad, "id = 'x; DROP TABLE orders'", "id = ''", "id = '01939F6E-2A7C-7D3F-8A4B-5C6D7E8F9A0B'")
 		}
 		if d.dialect == outbox.SQLite {
-			bad = append(bad, "body = 7", "leased_until = 'never', body = '{'", "claims = 'many', body = x'ff'")
+			bad = append(bad, "id = 7", "body = 7", "leased_until = 'never', body = '{'", "claims = 'many', body = x'ff'")
 		}
 		for i, edit := range bad {
 			key := fmt.Sprint("edited:", i)
@@ -112,6 +112,15 @@ func TestARowThatIsNoEventMovesAndTheRestGoesOn(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, len(bad), n)
 	})
+}
+
+// A BLOB is equal to no text, so a row with such an id could not be found again.
+func TestTheSchemaOfSQLiteRefusesAnIDThatIsNoText(t *testing.T) {
+	t.Parallel()
+	d := openSQLite(t)
+	d.migrate(t)
+	_, err := d.DB.ExecContext(t.Context(), "INSERT INTO footfall_outbox (id, body, created_at) VALUES (x'6964', '{}', 0)")
+	assert.ErrorContains(t, err, "CHECK constraint failed")
 }
 
 // An event that was edited by hand and is one still is sent as it is.

@@ -43,7 +43,7 @@ type statements struct {
 	forget string // ids: removes rejected events whose rows are in the table, too
 	reject string // status, code, message, id: copies a row to the rejected events
 
-	listed       string // id before the first, number: rejected events
+	listed       string // first id, number: rejected events
 	lockRejected string // ids
 	retry        string // ids: copies rejected events to the table
 	purge        string // ids

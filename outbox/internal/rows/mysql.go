@@ -44,7 +44,7 @@ func newMySQL() *Dialect {
 			retry: `INSERT INTO {table} (id, idempotency_key, body, created_at)
 			SELECT moved.id, moved.idempotency_key, moved.body, {now} FROM {moved}`,
 			purge:  `DELETE moved FROM {moved}`,
-			listed: `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id > ? ORDER BY id LIMIT ?`,
+			listed: `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id >= ? ORDER BY id LIMIT ?`,
 			clock:  `SELECT {now}`,
 			older:  `SELECT 1 FROM {table} WHERE created_at <= ? LIMIT 1`,
 			lag:    `SELECT count(*), coalesce({now} - min(created_at), 0), (SELECT count(*) FROM {rejected}) FROM {table}`,

@@ -33,7 +33,7 @@ func newPostgreSQL() *Dialect {
 			lock:    `UPDATE {table} SET claims = claims WHERE id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,
 			reject: `INSERT INTO {rejected} (id, idempotency_key, body, created_at, rejected_at, status, code, message)
 			SELECT id, idempotency_key, body, created_at, {now}, CAST($1 AS integer), CAST($2 AS text), CAST($3 AS text) FROM {table} WHERE id = $4`,
-			listed:       `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id > $1 ORDER BY id LIMIT $2`,
+			listed:       `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id >= $1 ORDER BY id LIMIT $2`,
 			lockRejected: `UPDATE {rejected} SET status = status WHERE id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,
 			retry: `INSERT INTO {table} (id, idempotency_key, body, created_at)
 			SELECT id, idempotency_key, body, {now} FROM {rejected} WHERE id = ANY (CAST(string_to_array($1, ',') AS uuid[]))`,

@@ -15,12 +15,12 @@ type Rejected struct {
 	Message string
 }
 
-// First is the position before the first rejected event.
+// First returns the lowest id.
 func (t *Table) First() string { return t.dialect.start }
 
-// List returns up to n rejected events behind a position, which is an id.
-func (t *Table) List(ctx context.Context, after string, n int) ([]Rejected, error) {
-	return scanRejected(t.db.QueryContext(ctx, t.s.listed, after, n))
+// List returns up to n rejected events, beginning with an id.
+func (t *Table) List(ctx context.Context, from string, n int) ([]Rejected, error) {
+	return scanRejected(t.db.QueryContext(ctx, t.s.listed, from, n))
 }
 
 func scanRejected(from *sql.Rows, err error) (all []Rejected, _ error) {

@@ -23,7 +23,7 @@ func newSQLite() *Dialect {
 			lock:    `UPDATE {table} SET claims = claims WHERE id IN (SELECT value FROM json_each(?1))`,
 			reject: `INSERT INTO {rejected} (id, idempotency_key, body, created_at, rejected_at, status, code, message)
 			SELECT id, idempotency_key, body, created_at, {now}, ?, ?, ? FROM {table} WHERE id = ?`,
-			listed:       `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id > ? ORDER BY id LIMIT ?`,
+			listed:       `SELECT id, idempotency_key, body, rejected_at, status, code, message FROM {rejected} WHERE id >= ? ORDER BY id LIMIT ?`,
 			lockRejected: `UPDATE {rejected} SET status = status WHERE id IN (SELECT value FROM json_each(?1))`,
 			retry: `INSERT INTO {table} (id, idempotency_key, body, created_at)
 			SELECT id, idempotency_key, body, {now} FROM {rejected} WHERE id IN (SELECT value FROM json_each(?1))`,
