@@ -92,12 +92,12 @@ func (c *Collector) findOrphans(ctx context.Context, _ time.Time) error {
 		return err
 	}
 	for _, o := range c.account.Orphans() {
-		all, err := c.store.Totals(ctx, store.Query{Site: o.Site, From: time.UnixMilli(0), To: o.Until().AddDate(1, 0, 0)})
+		answers, err := c.store.Ask(ctx, store.Query{Site: o.Site, From: time.UnixMilli(0), To: o.Until().AddDate(1, 0, 0)}, store.Question{})
 		if err != nil {
 			return err
 		}
 		c.log.Warn("collector: events belong to a site that does not exist, and will be removed: to keep them, add the site on the page of sites",
-			"site", o.Site, "events", all.Pageviews+all.Events, "found", o.Found, "removed_after", o.Until())
+			"site", o.Site, "events", answers[0].Totals.Pageviews+answers[0].Totals.Events, "found", o.Found, "removed_after", o.Until())
 	}
 	return nil
 }

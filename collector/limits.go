@@ -73,23 +73,24 @@ func (c *Collector) loadLimits(ctx context.Context, now time.Time) error {
 
 // loadTexts counts the texts that browsers sent. Rows without visitors are of backends.
 func (c *Collector) loadTexts(ctx context.Context, q store.Query, now time.Time) error {
-	bounds := distinct.Columns()
+	var asked []store.Question
+	bounds := distinct.Fields()
 	for _, d := range store.Dimensions() {
-		most, bounded := bounds[d.Column]
+		most, bounded := bounds[d.Field]
 		if !bounded {
 			continue
 		}
-		rows, err := c.store.Top(ctx, q, d.By, loadFactor*most)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
+		asked = append(asked, store.Question{Counts: d.Counts, By: d.Field, Limit: loadFactor * most})
+	}
+	answers, err := c.store.Ask(ctx, q, asked...)
+	for i, answer := range answers {
+		for _, row := range answer.Rows {
 			if row.Visitors > 0 {
-				c.limits.AddText(q.Site, now, d.Column, row.Value)
+				c.limits.AddText(q.Site, now, asked[i].By, row.Value)
 			}
 		}
 	}
-	return nil
+	return err
 }
 
 // loadFactor leaves room for the texts of backends, which have no bounds.

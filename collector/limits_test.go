@@ -42,9 +42,9 @@ func (s *service) attack(t *testing.T, from, events int) {
 func (s *service) report(t *testing.T, name string) []store.PropRow {
 	t.Helper()
 	now := time.Now()
-	all, err := s.store.Props(t.Context(), store.Query{Site: s.site.ID, From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, name, 20)
+	all, err := storetest.Props(t.Context(), s.store, store.Query{Site: s.site.ID, From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, name, 20)
 	require.NoError(t, err)
-	return all.Rows
+	return all.Props
 }
 
 // rowOf returns the first row of a key.
@@ -121,7 +121,7 @@ func TestDistinctNamesOfStrangersAreBounded(t *testing.T) {
 		}
 		require.Equal(t, http.StatusAccepted, s.api(t, "POST", "/v1/events", s.event(backend, pageURL, `{}`)).status)
 		require.NoError(t, stop())
-		rows, err := st.Top(t.Context(), store.Query{Site: s.site.ID, From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}, store.Names, 5000)
+		rows, err := storetest.Top(t.Context(), st, store.Query{Site: s.site.ID, From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}, store.Names, 5000)
 		require.NoError(t, err)
 		counts := make(map[string]int64)
 		for _, row := range rows {
@@ -176,7 +176,7 @@ func TestSlowReportsDoNotStopEventsOrHealth(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = st.Totals(ctx, q)
+	_, err = storetest.Totals(ctx, st, q)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "no reader is left")
 	for range 3 {
 		assert.Equal(t, http.StatusAccepted, send())
@@ -197,9 +197,9 @@ type counting struct {
 	counted chan struct{}
 }
 
-func (c counting) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
+func (c counting) Ask(ctx context.Context, q store.Query, questions ...store.Question) ([]store.Answer, error) {
 	<-c.counted
-	return c.Store.Top(ctx, q, by, limit)
+	return c.Store.Ask(ctx, q, questions...)
 }
 
 func (c counting) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {

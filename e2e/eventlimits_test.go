@@ -15,6 +15,7 @@ import (
 
 	"github.com/footfall-dev/footfall"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // trackedService is a collector with one site, and a tracker with the default limits.
@@ -182,7 +183,7 @@ func TestTheCollectorRefusesNoEventOfAnyRequest(t *testing.T) {
 	stats := s.tracker.Stats()
 	assert.Equal(t, []uint64{n, n, 0, 0}, []uint64{stats.Tracked, stats.Delivered, stats.Rejected, stats.Invalid})
 	now := time.Now()
-	rows, err := s.store.Top(t.Context(), store.Query{Site: s.site, From: now.Add(-time.Hour), To: now.Add(time.Hour)}, store.Names, 100)
+	rows, err := storetest.Top(t.Context(), s.store, store.Query{Site: s.site, From: now.Add(-time.Hour), To: now.Add(time.Hour)}, store.Names, 100)
 	require.NoError(t, err)
 	assert.Len(t, rows, 4, "a name for each route: %v", rows)
 }

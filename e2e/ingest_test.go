@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // load is the script for wrk. It sends a shop's events, each with a different Idempotency-Key.
@@ -61,7 +62,7 @@ func collectorForLoad(b *testing.B) (st store.Store, site, url, key string) {
 
 func stored(b *testing.B, st store.Store, site string) int64 {
 	b.Helper()
-	totals, err := st.Totals(b.Context(), store.Query{Site: site, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
+	totals, err := storetest.Totals(b.Context(), st, store.Query{Site: site, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
 	require.NoError(b, err)
 	return totals.Events
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/footfall-dev/footfall/collector"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // slowly is a store that takes one event at a time.
@@ -89,7 +90,7 @@ func TestTrackerWaitsWhileTheCollectorLimitsItsKey(t *testing.T) {
 			server.Close()
 			require.NoError(t, c.Close(t.Context()))
 			now := time.Now()
-			rows, err := st.Top(t.Context(), store.Query{Site: site.ID, From: now.Add(-time.Hour), To: now.Add(time.Hour)}, store.Names, 100)
+			rows, err := storetest.Top(t.Context(), st, store.Query{Site: site.ID, From: now.Add(-time.Hour), To: now.Add(time.Hour)}, store.Names, 100)
 			require.NoError(t, err)
 			require.NoError(t, st.Close())
 			assert.Len(t, rows, events)

@@ -25,6 +25,7 @@ import (
 	"github.com/footfall-dev/footfall/collector"
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // documentedLocation returns the lines for nginx in docs/service.md.
@@ -142,7 +143,7 @@ func TestVisitorsBehindNginx(t *testing.T) {
 					}
 				}
 			}
-			totals, err := s.store.Totals(t.Context(), store.Query{Site: site.ID, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
+			totals, err := storetest.Totals(t.Context(), s.store, store.Query{Site: site.ID, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
 			require.NoError(t, err)
 			assert.Equal(t, c.visitors, totals.Visitors)
 			assert.Equal(t, c.warnings, strings.Count(log.String(), "sends no X-Forwarded-For"), log.String())

@@ -154,7 +154,7 @@ func TestDeletingASiteDeletesItsEventsGoalsAndFunnels(t *testing.T) {
 
 func pageviews(t *testing.T, st store.Store, site string) int64 {
 	t.Helper()
-	totals, err := st.Totals(t.Context(), store.Query{Site: site, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
+	totals, err := storetest.Totals(t.Context(), st, store.Query{Site: site, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	return totals.Pageviews
 }

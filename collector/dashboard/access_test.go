@@ -22,8 +22,8 @@ import (
 // broken fails all reports.
 type broken struct{ store.Store }
 
-func (broken) Totals(context.Context, store.Query) (store.Totals, error) {
-	return store.Totals{}, errors.New("the disk is gone")
+func (broken) Ask(context.Context, store.Query, ...store.Question) ([]store.Answer, error) {
+	return nil, errors.New("the disk is gone")
 }
 
 func TestPagesRequireASession(t *testing.T) {

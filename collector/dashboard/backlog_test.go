@@ -38,18 +38,11 @@ func (b behind) wait(ctx context.Context, q store.Query) error {
 	return nil
 }
 
-func (b behind) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
-	if err := b.wait(ctx, q); err != nil {
-		return store.Totals{}, err
-	}
-	return b.Store.Totals(ctx, q)
-}
-
-func (b behind) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+func (b behind) Ask(ctx context.Context, q store.Query, questions ...store.Question) ([]store.Answer, error) {
 	if err := b.wait(ctx, q); err != nil {
 		return nil, err
 	}
-	return b.Store.Series(ctx, q, step)
+	return b.Store.Ask(ctx, q, questions...)
 }
 
 // timedPage returns an answer without a server, and how long it took.
@@ -122,18 +115,11 @@ type unreadable struct {
 
 var errUnreadable = errors.New("the page is malformed")
 
-func (u unreadable) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
+func (u unreadable) Ask(ctx context.Context, q store.Query, questions ...store.Question) ([]store.Answer, error) {
 	if u.sites[q.Site] {
 		return nil, errUnreadable
 	}
-	return u.Store.Series(ctx, q, step)
-}
-
-func (u unreadable) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
-	if u.sites[q.Site] {
-		return store.Totals{}, errUnreadable
-	}
-	return u.Store.Totals(ctx, q)
+	return u.Store.Ask(ctx, q, questions...)
 }
 
 func TestThePageOfSitesNamesASiteWhoseFiguresCannotBeRead(t *testing.T) {

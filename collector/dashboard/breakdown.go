@@ -12,27 +12,22 @@ import (
 // breakdownTime is how long the page of an event waits for its breakdown, for which a store reads all events of the range.
 const breakdownTime = 5 * time.Second
 
+// originFields are divided by source, campaign and medium on the page of an event.
+var originFields = []store.Dimension{store.EventSources, store.EventCampaigns, store.EventMediums}
+
 // breakdown adds the tables of sources, campaigns and mediums to the page of an event, and to all tables the sums of
 // the number that chosen names, or else of the most frequent one.
-func (b *board) breakdown(ctx context.Context, q store.Query, page *eventPage, chosen string) error {
+func (b *board) breakdown(ctx context.Context, p period, q store.Query, page *eventPage, chosen string) error {
 	var number store.Number
 	for i, n := range page.Numbers {
 		if i == 0 || n.Key == chosen {
 			number = n
 		}
 	}
-	var values []store.Prop
-	for _, t := range page.Props {
-		for _, row := range t.Rows {
-			values = append(values, store.Prop{Key: t.Key, Value: row.value})
-		}
-	}
-	if number.Key == "" {
-		values = nil // there is nothing to add up
-	}
+	questions := breakdownQuestions(page, number.Key)
 	bounded, cancel := context.WithTimeout(ctx, breakdownTime)
 	defer cancel()
-	all, err := b.Store.Breakdown(bounded, q, page.Name, number.Key, values, maxPropValues)
+	answers, err := b.Store.Ask(bounded, q, questions...)
 	if errors.Is(err, store.ErrTooLarge) || bounded.Err() != nil && ctx.Err() == nil {
 		page.TooMany = true
 		return nil
@@ -40,28 +35,47 @@ func (b *board) breakdown(ctx context.Context, q store.Query, page *eventPage, c
 	if err != nil {
 		return err
 	}
-	if page.Number = number; number.Key != "" {
-		page.sumProps(all.Props)
-	}
-	for _, of := range []struct {
-		by   store.Dimension
-		rows []store.SumRow
-	}{{store.Sources, all.Sources}, {store.Campaigns, all.Campaigns}, {store.Mediums, all.Mediums}} {
-		if len(of.rows) > 0 {
-			page.Origins = append(page.Origins, page.origins(of.by, of.rows))
+	page.Number = number
+	for i, of := range originFields {
+		if rows := answers[i].Rows; len(rows) > 0 {
+			page.Origins = append(page.Origins, page.origins(p, of, rows))
 		}
+	}
+	if number.Key != "" {
+		page.sumProps(answers[len(originFields):])
 	}
 	return nil
 }
 
+// breakdownQuestions asks for the origins and, if there is something to add up, for the values of props that the page shows.
+func breakdownQuestions(page *eventPage, number string) (all []store.Question) {
+	for _, of := range originFields {
+		all = append(all, store.Question{Counts: of.Counts, By: of.Field, Number: number, Limit: maxPropValues})
+	}
+	if number == "" {
+		return all
+	}
+	for _, t := range page.Props {
+		q := store.Question{By: store.PropOf, Key: t.Key, Number: number, Limit: maxPropValues}
+		for _, row := range t.Rows {
+			q.Values = append(q.Values, row.value)
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
 // sumProps adds the sums to the tables of props.
-func (p *eventPage) sumProps(sums []store.SumRow) {
+func (p *eventPage) sumProps(answers []store.Answer) {
 	for i := range p.Props {
 		t := &p.Props[i]
-		for j := range t.Rows {
-			t.Rows[j].Sum = sums[j].Sum
+		for _, sum := range answers[i].Rows {
+			for j := range t.Rows {
+				if t.Rows[j].value == sum.Value {
+					t.Rows[j].Sum = sum.Sum
+				}
+			}
 		}
-		sums = sums[len(t.Rows):]
 		if t.Key != p.Number.Key { // the sums of a number by its own values say nothing
 			t.Number = p.Number.Key
 		}
@@ -69,17 +83,18 @@ func (p *eventPage) sumProps(sums []store.SumRow) {
 }
 
 // origins returns the table of a dimension. Its last row has the events that are in no other.
-func (p *eventPage) origins(by store.Dimension, rows []store.SumRow) propTable {
-	info, _ := by.Info()
-	t := propTable{Key: info.Title, What: info.What, Number: p.Number.Key}
+func (p *eventPage) origins(of period, by store.Dimension, rows []store.Row) propTable {
+	d := dimensionOf(store.Dimension{Field: by.Field, Counts: store.Pageviews}) // whose title is short
+	t := propTable{Key: d.Title, What: d.What, Number: p.Number.Key}
 	rest := tableRow{Text: "None", Direct: true, Share: "0%"}
 	if len(rows) == maxPropValues {
 		rest.Text = "Others, and none"
 	}
 	rest.Count, rest.Sum = p.Row.Count, p.Number.Sum
-	most := slices.MaxFunc(rows, func(a, b store.SumRow) int { return int(a.Count - b.Count) }).Count
+	most := slices.MaxFunc(rows, func(a, b store.Row) int { return int(a.Count - b.Count) }).Count
 	for _, row := range rows {
-		t.Rows = append(t.Rows, tableRow{Text: row.Value, Count: row.Count, Sum: row.Sum, Share: share(row.Count, most)})
+		t.Rows = append(t.Rows, tableRow{Text: row.Value, Count: row.Count, Sum: row.Sum, Share: share(row.Count, most),
+			Only: of.only(by.Field, "", row.Value), Not: of.not(by.Field, "", row.Value)})
 		rest.Count -= row.Count
 		rest.Sum -= row.Sum
 	}

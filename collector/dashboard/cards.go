@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -19,8 +17,8 @@ const chosenTables = "events"
 
 func readChoice(r *http.Request) (c choice) {
 	chosen := strings.Split(r.URL.Query().Get(chosenTables), ",")
-	for _, d := range store.Dimensions() {
-		if _, both := d.Twin(); both && d.Counts == store.Pageviews && slices.Contains(chosen, d.Slug) {
+	for _, d := range dimensions {
+		if _, both := d.twin(); both && d.Counts == store.Pageviews && slices.Contains(chosen, d.Slug) {
 			c = append(c, d.Slug)
 		}
 	}
@@ -40,8 +38,8 @@ func (c choice) String() string { return strings.Join(c, ",") }
 
 // card is a table of the overview before its rows are known.
 type card struct {
-	dimension *store.DimensionInfo
-	instead   *store.DimensionInfo // shown if there are no rows; may be nil
+	dimension dimension
+	instead   *dimension // shown if there are no rows; may be nil
 	link      tableSwitch
 	optional  bool // not shown without rows
 }
@@ -51,21 +49,21 @@ func cards(site string, p period, now store.Totals, chosen choice) (all []card) 
 	if now.Pageviews == 0 {
 		return eventCards()
 	}
-	all = make([]card, 0, len(store.Dimensions()))
-	for _, d := range store.Dimensions() {
-		twin, both := d.Twin()
+	all = make([]card, 0, len(dimensions))
+	for _, d := range dimensions {
+		twin, both := d.twin()
 		switch {
 		case both && d.Counts == store.Events:
 			continue // on the card of its twin
 		case both && now.Events > 0:
 			events := slices.Contains(chosen, d.Slug)
-			c := card{dimension: &d, instead: twin, link: switchOn(site, p, chosen.with(d.Slug, !events), !events)}
+			c := card{dimension: d, instead: &twin, link: switchOn(site, p, chosen.with(d.Slug, !events), !events)}
 			if events {
 				c.dimension, c.instead = twin, nil
 			}
 			all = append(all, c)
 		default:
-			all = append(all, card{dimension: &d, optional: d.By == store.Browsers || d.By == store.Devices || d.By == store.Names && now.Events == 0})
+			all = append(all, card{dimension: d, optional: d.Field == store.Browser || d.Field == store.Device || d.Field == store.Name && now.Events == 0})
 		}
 	}
 	return all
@@ -74,9 +72,9 @@ func cards(site string, p period, now store.Totals, chosen choice) (all []card) 
 // eventCards returns the tables of a range without pageviews: names of events, and then other
 // figures of events.
 func eventCards() (all []card) {
-	for _, d := range store.Dimensions() {
+	for _, d := range dimensions {
 		if d.Counts == store.Events {
-			all = append(all, card{dimension: &d, optional: true})
+			all = append(all, card{dimension: d, optional: true})
 		}
 	}
 	return all
@@ -95,37 +93,33 @@ func switchOn(site string, p period, to choice, events bool) tableSwitch {
 	return link
 }
 
-// tables requests the rows of all cards concurrently, and leaves out those that need not be shown.
-func (b *board) tables(ctx context.Context, site string, p period, of []card) ([]table, error) {
-	all := make([]table, len(of))
-	ask, ctx := errgroup.WithContext(ctx)
-	for i, c := range of {
-		ask.Go(func() (err error) { all[i], err = b.cardTable(ctx, site, p, c); return err })
+// tables returns the tables of cards, without those that need not be shown. answers are to the questions of dimensions.
+func tables(site string, p period, of []card, answers []store.Answer) (shown []table) {
+	rows := make(map[store.Dimension]store.Answer)
+	for i, answer := range answers {
+		rows[dimensions[i].Dimension] = answer
 	}
-	if err := ask.Wait(); err != nil {
-		return nil, err
-	}
-	shown := all[:0]
-	for i, t := range all {
-		if len(t.Rows) > 0 || !of[i].optional {
+	for _, c := range of {
+		if t := c.table(site, p, rows); len(t.Rows) > 0 || !c.optional {
 			shown = append(shown, t)
 		}
 	}
-	return shown, nil
+	return shown
 }
 
-func (b *board) cardTable(ctx context.Context, site string, p period, c card) (table, error) {
-	t, err := b.table(ctx, site, p, c.dimension, shortTable)
-	t.Switch = c.link
-	if err != nil || len(t.Rows) > 0 || c.instead == nil {
-		return t, err
+// table returns the table of the card, or the one that is shown instead.
+func (c card) table(site string, p period, rows map[store.Dimension]store.Answer) table {
+	of := c.dimension
+	link := c.link
+	if len(rows[of.Dimension].Rows) == 0 && c.instead != nil {
+		link = tableSwitch{} // it would lead to an empty table
+		if len(rows[c.instead.Dimension].Rows) > 0 {
+			of = *c.instead
+		}
 	}
-	instead, err := b.table(ctx, site, p, c.instead, shortTable)
-	if err != nil || len(instead.Rows) == 0 {
-		t.Switch = tableSwitch{} // it would lead to an empty table
-		return t, err
-	}
-	return instead, nil
+	t := newTable(of, p, site, rows[of.Dimension].Rows)
+	t.More, t.Switch = rows[of.Dimension].More, link
+	return t
 }
 
 // Bounds of the props on the overview of a site without pageviews.
@@ -139,11 +133,11 @@ const (
 // topProps returns the props of the most frequent event: first those with few values. A prop with
 // so many values that the first one is rare, such as the number of an order, is not useful here.
 func (b *board) topProps(ctx context.Context, site string, p period, event string) ([]propTable, error) {
-	report, err := b.Store.Props(ctx, p.query(site), event, shortPropValues)
+	answers, err := b.Store.Ask(ctx, named(p.query(site), event), store.Question{By: store.Props, Limit: shortPropValues})
 	if err != nil {
 		return nil, err
 	}
-	all, _ := propTables(report.Rows)
+	all, _ := propTables(p, answers[0].Props)
 	all = slices.DeleteFunc(all, func(t propTable) bool {
 		return len(t.Rows) > 1 && (t.Rows[0].Count == 1 || t.Rest.Rest > 0 && rare*t.Rows[0].Count < t.events())
 	})

@@ -181,6 +181,9 @@ func (b *board) ofSite(do siteAction) action {
 		if !ok {
 			return account.ErrNotFound
 		}
+		if r.Method == http.MethodGet && b.addTerm(w, r) {
+			return nil
+		}
 		return do(w, r, site)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -43,8 +41,7 @@ type eventPage struct {
 // Sums are the numbers that the page begins with.
 func (p eventPage) Sums() []store.Number { return p.Numbers[:min(len(p.Numbers), 2)] }
 
-// Without returns how many events have no number in a prop. The number of events is from another
-// query, and may lack the latest ones.
+// Without returns how many events have no number in a prop.
 func (p eventPage) Without(n store.Number) int64 { return max(p.Row.Count-n.Count, 0) }
 
 // Missing returns in how many events a numeric prop became "(other)", so that its sum lacks them.
@@ -80,10 +77,9 @@ func (t propTable) events() int64 {
 func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	name := r.URL.Query().Get("name")
 	if name == "" {
-		names, _ := store.Names.Info()
-		return b.showTable(w, r, site, names)
+		return b.showTable(w, r, site, dimensionOf(store.Names))
 	}
-	p := readPeriod(r, b.Now())
+	p := b.readScope(r, site)
 	page, err := b.eventReport(r.Context(), site.ID, p, name, r.URL.Query().Get("sum"))
 	if err != nil {
 		return err
@@ -93,37 +89,37 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 	})
 }
 
-// eventReport runs the queries about an event concurrently.
+// named returns q for the events with a name.
+func named(q store.Query, name string) store.Query {
+	q.Filter = append(slices.Clip(q.Filter), store.Condition{Field: store.Name, Op: store.Is, Values: []string{name}})
+	return q
+}
+
+// eventReport asks for the figures of an event.
 func (b *board) eventReport(ctx context.Context, site string, p period, name, sum string) (eventPage, error) {
 	path := "/sites/" + site + "/events"
 	page := eventPage{Name: name, Back: p.On(path), self: p.OnEvent(path, name)}
-	q := p.query(site)
-	var points []store.Point
-	var pages []store.Row
-	var props store.PropReport
-	ask, all := errgroup.WithContext(ctx)
-	ask.Go(func() (err error) { page.Row, err = b.Store.Count(all, q, store.Match{Event: name}); return err })
-	ask.Go(func() (err error) { points, err = b.Store.SeriesOf(all, q, name, p.step()); return err })
-	ask.Go(func() (err error) { pages, err = b.Store.PagesOf(all, q, name, maxEventPages); return err })
-	ask.Go(func() (err error) { props, err = b.Store.Props(all, q, name, maxPropValues); return err })
-	if err := ask.Wait(); err != nil {
+	answers, err := b.Store.Ask(ctx, named(p.query(site), name), store.Question{}, store.Question{Step: p.step()},
+		store.Question{Counts: store.Events, By: store.Path, Limit: maxEventPages}, store.Question{By: store.Props, Limit: maxPropValues})
+	if err != nil {
 		return page, err
 	}
+	totals, points, pages, props := answers[0].Totals, answers[1].Points, answers[2].Rows, answers[3]
+	page.Row = store.Row{Count: totals.Events, Visitors: totals.Visitors}
 	page.Chart = newEventChart(points, p.step())
-	of, _ := store.EventPages.Info()
-	page.Pages, page.Replaced = newTable(of, p, site, pages), replacedIn(pages)
+	page.Pages, page.Replaced = newTable(dimensionOf(store.EventPages), p, site, pages), replacedIn(pages)
 	page.Numbers = props.Numbers
-	page.Currencies = currencies(props.Rows)
+	page.Currencies = currencies(props.Props)
 	page.others = make(map[string]int64)
-	for _, row := range props.Rows {
+	for _, row := range props.Props {
 		if row.Value == store.Other && row.Rest == 0 {
 			page.others[row.Key] = row.Count
 		}
 	}
-	page.Props, page.Hidden = propTables(props.Rows)
+	page.Props, page.Hidden = propTables(p, props.Props)
 	page.Props = slices.DeleteFunc(page.Props, page.onlySum)
 	slices.SortStableFunc(page.Props, func(a, b propTable) int { return a.Rest.Rest - b.Rest.Rest })
-	return page, b.breakdown(ctx, q, &page, sum)
+	return page, b.breakdown(ctx, p, named(p.query(site), name), &page, sum)
 }
 
 // currencies describes the values of the props named currency, or returns "" if they do not differ.
@@ -190,7 +186,7 @@ func number(f float64) string {
 func mean(n store.Number) float64 { return n.Sum / float64(n.Count) }
 
 // propTables groups rows, which are sorted by key. The last one may be the sum of hidden keys.
-func propTables(rows []store.PropRow) (all []propTable, hidden store.PropRow) {
+func propTables(p period, rows []store.PropRow) (all []propTable, hidden store.PropRow) {
 	most := int64(0)
 	for _, row := range rows {
 		if row.Key == "" && row.Rest > 0 {
@@ -207,6 +203,7 @@ func propTables(rows []store.PropRow) (all []propTable, hidden store.PropRow) {
 		}
 		last.Rows = append(last.Rows, tableRow{
 			Text: cmp.Or(row.Value, "(empty)"), value: row.Value, Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most),
+			Only: p.only(store.PropOf, row.Key, row.Value), Not: p.not(store.PropOf, row.Key, row.Value),
 		})
 	}
 	return all, hidden

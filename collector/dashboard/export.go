@@ -33,10 +33,15 @@ func (e rangeError) Error() string { return "dashboard: the range of an export: 
 
 // exported returns the range of an export, and the range's name in the file name.
 func (b *board) exported(r *http.Request, site account.Site) (store.Query, string, error) {
-	if r.URL.Query().Get("range") == exportAll {
-		return ever(site.ID), exportAll, nil
+	p := b.readScope(r, site)
+	if p.FilterProblem != "" {
+		return store.Query{}, "", rangeError(p.FilterProblem)
 	}
-	p := readPeriod(r, b.Now())
+	if r.URL.Query().Get("range") == exportAll {
+		q := ever(site.ID)
+		q.Filter = p.conditions
+		return q, exportAll, nil
+	}
 	switch p.Problem {
 	case "":
 		return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly), nil

@@ -12,7 +12,7 @@ import (
 func (b *board) listFunnels(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	return b.show(w, r, http.StatusOK, "funnels", view{
 		Title: "Funnels of " + site.Name, Tab: "funnels", Site: site,
-		Period: readPeriod(r, b.Now()), Data: b.Account.Funnels(site.ID),
+		Period: b.readScope(r, site), Data: b.Account.Funnels(site.ID),
 	})
 }
 
@@ -54,7 +54,7 @@ func (b *board) showFunnel(w http.ResponseWriter, r *http.Request, site account.
 	if err != nil {
 		return err
 	}
-	p := readPeriod(r, b.Now())
+	p := b.readScope(r, site)
 	found, err := b.Store.Funnel(r.Context(), p.query(site.ID), funnel.Steps)
 	if err != nil {
 		return err

@@ -1,9 +1,9 @@
 package dashboard
 
 import (
-	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/footfall-dev/footfall/collector/account"
@@ -22,6 +22,8 @@ type goalLine struct {
 	Row   store.Row
 	Rate  string // converted visitors as a share of all visitors; "" for server events only
 	Share string
+
+	Only, Not string // URLs of the overview of who reached it, and of who did not
 }
 
 // matchText describes a match.
@@ -38,31 +40,44 @@ func describe(m store.Match) matchText {
 func (g goalLine) What() matchText { return describe(g.Match) }
 
 func (b *board) listGoals(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	p := readPeriod(r, b.Now())
-	all, err := b.Store.Totals(r.Context(), p.query(site.ID))
+	p := b.readScope(r, site)
+	goals := b.Account.Goals(site.ID)
+	answers, err := b.Store.Ask(r.Context(), p.query(site.ID), goalQuestions(goals)...)
 	if err != nil {
 		return err
 	}
-	list, status := goalList{Visitors: all.Visitors}, http.StatusOK
-	for _, goal := range b.Account.Goals(site.ID) {
-		line, err := b.goalLine(r.Context(), goal, p, all.Visitors)
-		if err != nil {
-			return err
-		}
-		list.Goals, status = append(list.Goals, line), p.status()
+	list, status := goalList{Visitors: answers[0].Totals.Visitors}, http.StatusOK
+	for i, goal := range goals {
+		row := answers[1+i/store.MaxGoals].Rows[i%store.MaxGoals]
+		list.Goals, status = append(list.Goals, newGoalLine(p, goal, row, list.Visitors)), p.status()
 	}
 	return b.show(w, r, status, "goals", view{
 		Title: "Goals of " + site.Name, Tab: "goals", Site: site, Period: p, Data: list,
 	})
 }
 
-func (b *board) goalLine(ctx context.Context, goal account.Goal, p period, visitors int64) (goalLine, error) {
-	row, err := b.Store.Count(ctx, p.query(goal.Site), goal.Match)
+// goalQuestions asks for the totals, and then for the goals, as many at once as a question may have.
+func goalQuestions(goals []account.Goal) []store.Question {
+	all := []store.Question{{}}
+	for some := range slices.Chunk(goals, store.MaxGoals) {
+		var q store.Question
+		for _, goal := range some {
+			q.Goals = append(q.Goals, goal.Match)
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+func newGoalLine(p period, goal account.Goal, row store.Row, visitors int64) goalLine {
 	line := goalLine{Goal: goal, Row: row, Share: share(row.Visitors, visitors)}
+	overview := url.URL{Path: "/sites/" + goal.Site, RawQuery: p.values().Encode()}
+	line.Only = at(&overview, p.filter.with(term{store.Is, goalWord, goal.ID}))
+	line.Not = at(&overview, p.filter.with(term{store.IsNot, goalWord, goal.ID}))
 	if visitors > 0 && (row.Visitors > 0 || row.Count == 0) {
 		line.Rate = rate(row.Visitors, visitors)
 	}
-	return line, err
+	return line
 }
 
 // rate returns part of whole in percent, with more digits if it is small.

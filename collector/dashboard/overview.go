@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -63,7 +61,7 @@ type overview struct {
 }
 
 func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	p := readPeriod(r, b.Now())
+	p := b.readScope(r, site)
 	data, err := b.report(r.Context(), site.ID, p, readChoice(r))
 	if err != nil {
 		return fmt.Errorf("overview of %s: %w", site.ID, err)
@@ -72,38 +70,35 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 	return b.show(w, r, p.status(), "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
 }
 
-// report runs queries concurrently.
+// report asks for the figures of the overview, all in one pass over the events of the range.
 func (b *board) report(ctx context.Context, site string, p period, chosen choice) (overview, error) {
-	var now, before store.Totals
-	var points []store.Point
-	ask, all := errgroup.WithContext(ctx)
-	ask.Go(func() (err error) { now, err = b.Store.Totals(all, p.query(site)); return err })
-	ask.Go(func() (err error) { before, err = b.Store.Totals(all, p.before(site)); return err })
-	ask.Go(func() (err error) { points, err = b.Store.Series(all, p.query(site), p.step()); return err })
-	if err := ask.Wait(); err != nil {
+	questions := []store.Question{{}, {Step: p.step()}}
+	for _, d := range dimensions {
+		questions = append(questions, d.question(shortTable))
+	}
+	answers, err := b.Store.Ask(ctx, p.query(site), questions...)
+	if err != nil {
 		return overview{}, err
 	}
-	o := overview{Figures: figures(now, before), Chosen: chosen}
+	earlier, err := b.Store.Ask(ctx, p.before(site), store.Question{})
+	if err != nil {
+		return overview{}, err
+	}
+	now, points := answers[0].Totals, answers[1].Points
+	o := overview{Figures: figures(now, earlier[0].Totals), Chosen: chosen, Chart: newChart(points, p.step())}
 	if now == (store.Totals{}) {
-		var err error
 		o.Nothing = true
-		o.Chart = newChart(points, p.step())
 		o.Empty, err = b.untouched(ctx, site)
 		return o, err
 	}
-	o.Chart = newChart(points, p.step())
-	if now.Pageviews == 0 {
-		o.Chart = newEventChart(points, p.step())
+	o.Tables = tables(site, p, cards(site, p, now, chosen), answers[2:])
+	if now.Pageviews > 0 {
+		return o, nil
 	}
-	var err error
-	if o.Tables, err = b.tables(ctx, site, p, cards(site, p, now, chosen)); err != nil || now.Pageviews > 0 {
-		return o, err
-	}
-	if len(o.Tables) > 0 && o.Tables[0].By == store.Names { // else the events were removed meanwhile
-		most := o.Tables[0].Rows[0]
-		o.Event, o.EventLink = most.Text, most.Link
-		o.Props, err = b.topProps(ctx, site, p, o.Event)
-	}
+	o.Chart = newEventChart(points, p.step())
+	most := o.Tables[0].Rows[0] // the names of events are the first table
+	o.Event, o.EventLink = most.Text, most.Link
+	o.Props, err = b.topProps(ctx, site, p, o.Event)
 	return o, err
 }
 

@@ -48,7 +48,29 @@ func (f *fixture) furnish() account.Site {
 
 var tagLink = regexp.MustCompile(`<(?:a|link|script|img)\b[^>]*\b(?:href|src)="([^"]*)"`)
 
-// walk visits every linked page once, starting at the first.
+// conditionKind returns the page of a link with the fields and operators of its conditions; "" for a link without a condition.
+func conditionKind(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	kind := ""
+	for _, t := range readFilterOf(u) {
+		kind += " " + string(t.op) + " " + strings.TrimRight(t.field, "%0123456789ABCDEF")
+	}
+	if kind == "" {
+		return ""
+	}
+	return u.Path + kind
+}
+
+func readFilterOf(u *url.URL) filter {
+	f, _ := readFilter(u.Query())
+	return f
+}
+
+// walk visits every linked page once, starting at the first. Of pages that differ only in the values of their conditions it visits one,
+// and it adds no second condition.
 func (b *browser) walk(visit func(answer)) (paths []string) {
 	b.t.Helper()
 	seen := map[string]bool{}
@@ -68,7 +90,13 @@ func (b *browser) walk(visit func(answer)) (paths []string) {
 		} else if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 			visit(a)
 			for _, link := range tagLink.FindAllStringSubmatch(a.body, -1) {
-				next = append(next, html.UnescapeString(link[1]))
+				to := html.UnescapeString(link[1])
+				kind := conditionKind(to)
+				if kind != "" && (seen[kind] || conditionKind(path) != "") {
+					continue
+				}
+				seen[kind] = true
+				next = append(next, to)
 			}
 		}
 	}
@@ -84,7 +112,7 @@ func TestWalkFindsEveryKindOfPage(t *testing.T) {
 	for _, part := range []string{
 		"/", "/keys", "/password", "/sites/new", "/settings", "/delete", "/live", "/goals", "/goals/new", "/goals/" + goal,
 		"/funnels", "/funnels/new", "/funnels/" + funnel, "/funnels/" + funnel + "/edit", "/export.csv", "/export.json",
-		"/top/pages", "/top/referrers", "/top/names", "/top/sources", "/top/mediums", "/top/campaigns", "/events?name=", "/assets/",
+		"/top/pages", "/top/referrers", "/top/names", "/top/sources", "/top/mediums", "/top/campaigns", "/events?name=", "/assets/", "is=source%3A", "is_not=page%3A", "is=goal%3A", "is=prop%3A",
 	} {
 		assert.Contains(t, paths, part)
 	}
@@ -238,21 +266,16 @@ func TestAReportThatIsTooLargeIsAnError(t *testing.T) {
 // large is a store whose report of props is too large.
 type large struct{ store.Store }
 
-func (large) Props(context.Context, store.Query, string, int) (store.PropReport, error) {
-	return store.PropReport{}, fmt.Errorf("file: %w", store.ErrTooLarge)
+func (large) Ask(context.Context, store.Query, ...store.Question) ([]store.Answer, error) {
+	return nil, fmt.Errorf("file: %w", store.ErrTooLarge)
 }
 
 // stuck is a store whose reports never end.
 type stuck struct{ store.Store }
 
-func (stuck) Top(ctx context.Context, _ store.Query, _ store.Dimension, _ int) ([]store.Row, error) {
+func (stuck) Ask(ctx context.Context, _ store.Query, _ ...store.Question) ([]store.Answer, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
-}
-
-func (stuck) Props(ctx context.Context, _ store.Query, _ string, _ int) (store.PropReport, error) {
-	<-ctx.Done()
-	return store.PropReport{}, ctx.Err()
 }
 
 func (s stuck) Export(ctx context.Context, q store.Query, each func(store.Event) error) error {
@@ -336,15 +359,19 @@ func TestASumThatLacksValuesSaysSo(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(body, "lacks"))
 }
 
-// propsCounter counts the calls of Props.
+// propsCounter counts the questions for all props.
 type propsCounter struct {
 	store.Store
 	calls *atomic.Int64
 }
 
-func (c propsCounter) Props(ctx context.Context, q store.Query, event string, limit int) (store.PropReport, error) {
-	c.calls.Add(1)
-	return c.Store.Props(ctx, q, event, limit)
+func (c propsCounter) Ask(ctx context.Context, q store.Query, questions ...store.Question) ([]store.Answer, error) {
+	for _, question := range questions {
+		if question.By == store.Props {
+			c.calls.Add(1)
+		}
+	}
+	return c.Store.Ask(ctx, q, questions...)
 }
 
 // The props of a day that is not precomputed are read from all of its events, so the page asks once.

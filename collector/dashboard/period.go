@@ -10,7 +10,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// period is the range that a page shows, in whole UTC days.
+// period is what a page shows: a range, in whole UTC days, and the filter of its events.
 type period struct {
 	Name     string // today, 7d, 30d, 12m or custom
 	From, To time.Time
@@ -18,6 +18,12 @@ type period struct {
 
 	FirstDay, LastDay string // of a custom range, as typed
 	Problem           string // why the range in the query is invalid
+
+	Chips         []chip // of the filter
+	FilterProblem string // what of the filter was left out
+	filter        filter
+	conditions    store.Filter
+	self          url.URL // of the page
 }
 
 // defaultPeriod is the range if none was chosen, and customPeriod the one of typed days.
@@ -61,7 +67,7 @@ func readPeriod(r *http.Request, now time.Time) period {
 
 // status returns the status of a page with figures of the range.
 func (p period) status() int {
-	if p.Problem != "" {
+	if p.Problem != "" || p.FilterProblem != "" {
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusOK
@@ -123,7 +129,7 @@ func (p period) includesNow() bool { return p.Now.After(p.From) && p.Now.Before(
 
 // query returns a Query of the whole range.
 func (p period) query(site string) store.Query {
-	return store.Query{Site: site, From: p.From, To: p.To}
+	return store.Query{Site: site, From: p.From, To: p.To, Filter: p.conditions}
 }
 
 // before returns a Query of the same length just before the range. If the range includes
@@ -134,7 +140,7 @@ func (p period) before(site string) store.Query {
 	if p.includesNow() {
 		end = p.Now
 	}
-	return store.Query{Site: site, From: p.From.Add(-length), To: end.Add(-length)}
+	return store.Query{Site: site, From: p.From.Add(-length), To: end.Add(-length), Filter: p.conditions}
 }
 
 // Against describes the time of before, with which the page compares.
@@ -175,6 +181,7 @@ func (p period) values() url.Values {
 		v.Set("from", p.FirstDay)
 		v.Set("to", p.LastDay)
 	}
+	p.filter.set(v)
 	return v
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"html/template"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -30,12 +31,35 @@ type rangePicker struct {
 	Keep   []keptParameter
 }
 
+// Fields and Operators are the choices of the form for a condition.
+func (rangePicker) Fields() any    { return fieldWords }
+func (rangePicker) Operators() any { return operators }
+
 // keptParameter is a parameter that the picker keeps, such as the name of the event on its page.
 type keptParameter struct{ Name, Value string }
 
 // RangePicker returns the picker for this page's range. It keeps parameters, given as names and values, unless the
 // value is "".
 func (v view) RangePicker(keep ...string) rangePicker {
+	picker := v.picker(keep)
+	for _, t := range v.Period.filter {
+		picker.Keep = append(picker.Keep, keptParameter{string(t.op), t.field + ":" + t.value})
+	}
+	return picker
+}
+
+// FilterForm returns the form that adds a condition to this page's filter.
+func (v view) FilterForm(keep ...string) rangePicker {
+	picker := v.picker(keep)
+	for _, name := range slices.Sorted(maps.Keys(v.Period.values())) {
+		for _, value := range v.Period.values()[name] {
+			picker.Keep = append(picker.Keep, keptParameter{name, value})
+		}
+	}
+	return picker
+}
+
+func (v view) picker(keep []string) rangePicker {
 	picker := rangePicker{Period: v.Period}
 	for pair := range slices.Chunk(keep, 2) {
 		if pair[1] != "" {

@@ -89,9 +89,9 @@ func (b *board) fill(ctx context.Context, list *siteList) error {
 	list.Late = slices.ContainsFunc(list.Sites, func(l siteLine) bool { return l.None == slowFigures })
 	for _, o := range b.Account.Orphans() {
 		line := orphanLine{o, -1}
-		all, err := b.Store.Totals(ctx, ever(o.Site))
+		all, err := b.Store.Ask(ctx, ever(o.Site), store.Question{})
 		if err == nil {
-			line.Events = all.Pageviews + all.Events
+			line.Events = all[0].Totals.Pageviews + all[0].Totals.Events
 		} else if _, err = b.withoutFigures(ctx, o.Site, err); err != nil {
 			return err
 		}
@@ -115,10 +115,11 @@ func (b *board) withoutFigures(ctx context.Context, site string, failed error) (
 func (b *board) siteLine(ctx context.Context, site account.Site, days int) (siteLine, error) {
 	line := siteLine{Site: site}
 	tomorrow := b.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
-	points, err := b.Store.Series(ctx, store.Query{Site: site.ID, From: tomorrow.AddDate(0, 0, -days), To: tomorrow}, store.Day)
+	answers, err := b.Store.Ask(ctx, store.Query{Site: site.ID, From: tomorrow.AddDate(0, 0, -days), To: tomorrow}, store.Question{Step: store.Day})
 	if err != nil {
 		return line, err
 	}
+	points := answers[0].Points
 	line.Spark = newSparkline(points)
 	line.Today = todaysFigures(points)
 	line.State = state(site, points)

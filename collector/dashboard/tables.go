@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ const (
 
 // table holds the most frequent values of a dimension.
 type table struct {
-	*store.DimensionInfo
+	dimension
 	Rows []tableRow
 	More bool   // the table was cut
 	All  string // path of the full table
@@ -49,6 +48,8 @@ func (s tableSwitch) Text() string { return "Count " + strings.ToLower(string(s.
 type tableRow struct {
 	Text     string
 	Link     string // "" for none
+	Only     string // URL of the page with only these events
+	Not      string // URL of the page without these events
 	Count    int64
 	Visitors int64
 	Share    string // of the longest bar
@@ -58,19 +59,8 @@ type tableRow struct {
 	value string  // of a prop
 }
 
-func (b *board) table(ctx context.Context, site string, p period, d *store.DimensionInfo, limit int) (table, error) {
-	rows, err := b.Store.Top(ctx, p.query(site), d.By, limit+1)
-	if err != nil {
-		return table{}, err
-	}
-	more := len(rows) > limit
-	t := newTable(d, p, site, rows[:min(len(rows), limit)])
-	t.More = more
-	return t, nil
-}
-
-func newTable(d *store.DimensionInfo, p period, site string, rows []store.Row) table {
-	t := table{DimensionInfo: d, All: p.On("/sites/" + site + "/top/" + d.Slug)}
+func newTable(d dimension, p period, site string, rows []store.Row) table {
+	t := table{dimension: d, All: p.On("/sites/" + site + "/top/" + d.Slug)}
 	most := int64(0)
 	for _, row := range rows {
 		if row.Value != "" { // direct visits would dwarf all others
@@ -78,9 +68,10 @@ func newTable(d *store.DimensionInfo, p period, site string, rows []store.Row) t
 		}
 	}
 	for _, row := range rows {
-		r := tableRow{Text: row.Value, Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most)}
+		r := tableRow{Text: row.Value, Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most), Sum: row.Sum}
+		r.Only, r.Not = p.only(d.Field, "", row.Value), p.not(d.Field, "", row.Value)
 		switch {
-		case d.By == store.Names:
+		case d.Dimension == store.Names:
 			r.Link = p.OnEvent("/sites/"+site+"/events", row.Value)
 		case row.Value == "":
 			r.Text, r.Share, r.Direct = "Direct, or within the site", "0%", true
@@ -92,21 +83,23 @@ func newTable(d *store.DimensionInfo, p period, site string, rows []store.Row) t
 
 // topPage shows one table in full.
 func (b *board) topPage(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	for _, d := range store.Dimensions() {
+	for _, d := range dimensions {
 		if d.Slug == r.PathValue("dimension") {
-			return b.showTable(w, r, site, &d)
+			return b.showTable(w, r, site, d)
 		}
 	}
 	return account.ErrNotFound
 }
 
-func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.Site, d *store.DimensionInfo) error {
-	p := readPeriod(r, b.Now())
-	t, err := b.table(r.Context(), site.ID, p, d, longTable)
+func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.Site, d dimension) error {
+	p := b.readScope(r, site)
+	answers, err := b.Store.Ask(r.Context(), p.query(site.ID), d.question(longTable))
 	if err != nil {
 		return err
 	}
-	if twin, ok := d.Twin(); ok {
+	t := newTable(d, p, site.ID, answers[0].Rows)
+	t.More = answers[0].More
+	if twin, ok := d.twin(); ok {
 		t.Switch = tableSwitch{To: p.On("/sites/" + site.ID + "/top/" + twin.Slug), Counts: twin.Counts}
 	}
 	return b.show(w, r, p.status(), "top", view{

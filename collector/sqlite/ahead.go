@@ -27,7 +27,7 @@ type pending struct {
 }
 
 // decodeAhead yields the segments of the span in order, after work on each.
-func (d *span) decodeAhead(all []segment, want []colstore.Column, pages bool, work func(*colstore.Columns) error) iter.Seq2[segment, decoded] {
+func (d *span) decodeAhead(all []segment, sel selection) iter.Seq2[segment, decoded] {
 	return func(yield func(segment, decoded) bool) {
 		var running sync.WaitGroup
 		defer running.Wait()
@@ -41,7 +41,7 @@ func (d *span) decodeAhead(all []segment, want []colstore.Column, pages bool, wo
 			if s.until <= d.from || s.first >= d.to {
 				continue
 			}
-			ahead = append(ahead, pending{s, d.reader.start(&running, d.readSegment(s, want, pages, work))})
+			ahead = append(ahead, pending{s, d.reader.start(&running, d.readSegment(s, sel))})
 			if len(ahead) > cap(d.reader.decoding) && !next() {
 				return
 			}
@@ -73,23 +73,30 @@ func (rd *reader) start(running *sync.WaitGroup, decode func() decoded) func() d
 }
 
 // readSegment reads parts of a segment. The function that it returns decodes them, drops the rows
-// outside of the span, and does the work.
-func (d *span) readSegment(s segment, want []colstore.Column, pages bool, work func(*colstore.Columns) error) func() decoded {
+// outside of the span and those that the filter does not keep, and does the work.
+func (d *span) readSegment(s segment, sel selection) func() decoded {
 	cut := s.first < d.from || s.until > d.to
-	if cut && !slices.Contains(want, colstore.At) {
-		want = append([]colstore.Column{colstore.At}, want...)
+	if cut && !slices.Contains(sel.want, colstore.At) {
+		sel.want = append([]colstore.Column{colstore.At}, sel.want...)
 	}
-	parts, err := d.segmentParts(s.id, colstore.SegmentParts(want, pages))
+	parts, err := d.segmentParts(s.id, colstore.SegmentParts(sel.want, sel.pages))
 	return func() decoded {
 		if err != nil {
 			return decoded{nil, err}
 		}
-		c, err := colstore.DecodeSegment(d.day, want, parts)
+		if sel.filter != nil && !cut {
+			c, err := sel.filter.DecodeSegment(d.day, sel.want, parts, d.textsOf, sel.reached)
+			if err == nil {
+				err = sel.work(c)
+			}
+			return decoded{c, err}
+		}
+		c, err := colstore.DecodeSegment(d.day, sel.want, parts)
 		if err == nil && cut {
 			c.Cut(d.from, d.to)
 		}
 		if err == nil {
-			err = work(c)
+			err = sel.apply(d, c)
 		}
 		return decoded{c, err}
 	}

@@ -8,26 +8,10 @@ import (
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
-// countTotals counts the events of the span.
-func (d *span) countTotals() (colstore.Totals, error) {
-	c, err := d.columns(colstore.At, colstore.Visitor, colstore.Name)
-	if err != nil {
-		return colstore.Totals{}, err
-	}
-	return c.Totals(), nil
-}
-
-// propColumns are the columns that props are counted by.
-var propColumns = []colstore.Column{colstore.Visitor, colstore.Name, colstore.Props}
-
-// countProps counts the props of the span's events, by name. It counts one span at a time, because
-// that may take 100 MB.
-func (d *span) countProps(wanted func(name uint32) bool, most int) (colstore.PropTables, error) {
-	if err := d.reader.counting.wait(d.ctx); err != nil {
-		return nil, err
-	}
-	defer d.reader.counting.done()
-	return colstore.CountProps(d.ctx, d.batches(propColumns, false), wanted, most)
+// count counts all events of the span.
+func (d *span) count(with ...colstore.Counter) error {
+	columns, pages := colstore.Needs(with)
+	return colstore.Count(d.batches(columns, pages), with...)
 }
 
 // columns returns the columns of the whole span.
@@ -38,17 +22,38 @@ func (d *span) columns(want ...colstore.Column) (*colstore.Columns, error) {
 // batches returns the events of the span, one batch for each segment and for each gap. With
 // pages, segments have the texts of the paths.
 func (d *span) batches(want []colstore.Column, pages bool) colstore.Batches {
-	return d.batchesOf(want, pages, func(*colstore.Columns) error { return nil })
+	return d.batchesOf(selection{want: want, pages: pages, work: unchanged})
 }
 
 // matches returns the events of the span that match.
 func (d *span) matches(match *colstore.Matcher, want ...colstore.Column) colstore.Batches {
-	return d.batchesOf(append(match.Columns(), want...), match.NeedsPages(), func(c *colstore.Columns) error { return match.Select(c, d.textsOf) })
+	return d.batchesOf(selection{
+		want: append(match.Columns(), want...), pages: match.NeedsPages(), work: func(c *colstore.Columns) error { return match.Select(c, d.textsOf) },
+	})
 }
 
-// batchesOf is like batches after work on each batch. Work on segments is done ahead and
+// selection says what is read of the events of a day, and what is done with a batch.
+type selection struct {
+	want    []colstore.Column
+	pages   bool             // with the texts of the paths
+	filter  *colstore.Filter // drops events; nil for none
+	reached colstore.Reached // for the filter
+	work    func(*colstore.Columns) error
+}
+
+// apply applies the filter to a batch and does the work.
+func (s *selection) apply(d *span, c *colstore.Columns) error {
+	if s.filter != nil {
+		if err := s.filter.Keep(c, d.textsOf, s.reached); err != nil {
+			return err
+		}
+	}
+	return s.work(c)
+}
+
+// batchesOf returns the batches of a selection. The work on segments is done ahead and
 // concurrently.
-func (d *span) batchesOf(want []colstore.Column, pages bool, work func(*colstore.Columns) error) colstore.Batches {
+func (d *span) batchesOf(sel selection) colstore.Batches {
 	return func(yield func(*colstore.Columns, error) bool) {
 		all, err := d.segments(d.day)
 		if err != nil {
@@ -57,22 +62,22 @@ func (d *span) batchesOf(want []colstore.Column, pages bool, work func(*colstore
 		}
 		gap := func(c *colstore.Columns, err error) bool {
 			if err == nil {
-				err = work(c)
+				err = sel.apply(d, c)
 			}
 			return yield(c, err) && err == nil
 		}
 		from := d.from
-		for s, decoded := range d.decodeAhead(all, want, pages, work) {
+		for s, decoded := range d.decodeAhead(all, sel) {
 			if errors.Is(decoded.err, colstore.ErrDamaged) {
 				d.reader.damaged(siteDay{d.site, d.day}, s.id)
 				continue // its events are in the gap before the next segment
 			}
-			if !d.readGap(from, s.first, want, gap) || !yield(decoded.columns, decoded.err) || decoded.err != nil {
+			if !d.readGap(from, s.first, sel.want, gap) || !yield(decoded.columns, decoded.err) || decoded.err != nil {
 				return
 			}
 			from = s.until
 		}
-		d.readGap(from, d.to, want, gap)
+		d.readGap(from, d.to, sel.want, gap)
 	}
 }
 

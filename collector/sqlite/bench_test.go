@@ -13,6 +13,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // The benchmarks use a million events over 30 days, ending today.
@@ -112,49 +113,54 @@ var benchReports = []struct {
 	name string
 	ask  func(context.Context, store.Store, store.Query) error
 }{
-	{"totals", func(ctx context.Context, s store.Store, q store.Query) error { _, err := s.Totals(ctx, q); return err }},
+	{"totals", func(ctx context.Context, s store.Store, q store.Query) error {
+		_, err := storetest.Totals(ctx, s, q)
+		return err
+	}},
 	{"series/days", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Series(ctx, q, store.Day)
+		_, err := storetest.Series(ctx, s, q, store.Day)
 		return err
 	}},
 	{"series/hours", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Series(ctx, q, store.Hour)
+		_, err := storetest.Series(ctx, s, q, store.Hour)
 		return err
 	}},
 	{"breakdown", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Breakdown(ctx, q, "checkout_completed", "total", []store.Prop{{Key: "plan", Value: "pro"}}, 20)
+		_, err := s.Ask(ctx, storetest.Named(q, "checkout_completed"),
+			store.Question{Counts: store.Events, By: store.Source, Number: "total", Limit: 20}, store.Question{Counts: store.Events, By: store.Medium, Number: "total", Limit: 20},
+			store.Question{Counts: store.Events, By: store.Campaign, Number: "total", Limit: 20}, store.Question{By: store.PropOf, Key: "plan", Values: []string{"pro"}, Number: "total", Limit: 20})
 		return err
 	}},
 	{"top/pages", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Top(ctx, q, store.Pages, 10)
+		_, err := storetest.Top(ctx, s, q, store.Pages, 10)
 		return err
 	}},
 	{"top/referrers", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Top(ctx, q, store.Referrers, 10)
+		_, err := storetest.Top(ctx, s, q, store.Referrers, 10)
 		return err
 	}},
 	{"top/campaigns", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Top(ctx, q, store.Campaigns, 10)
+		_, err := storetest.Top(ctx, s, q, store.Campaigns, 10)
 		return err
 	}},
 	{"top/names", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Top(ctx, q, store.Names, 10)
+		_, err := storetest.Top(ctx, s, q, store.Names, 10)
 		return err
 	}},
 	{"props", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Props(ctx, q, "add_to_cart", 10)
+		_, err := storetest.Props(ctx, s, q, "add_to_cart", 10)
 		return err
 	}},
 	{"count/event", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Count(ctx, q, store.Match{Event: "add_to_cart"})
+		_, err := storetest.Count(ctx, s, q, store.Match{Event: "add_to_cart"})
 		return err
 	}},
 	{"count/pattern", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Count(ctx, q, store.Match{Page: "/products/*"})
+		_, err := storetest.Count(ctx, s, q, store.Match{Page: "/products/*"})
 		return err
 	}},
 	{"count/prop", func(ctx context.Context, s store.Store, q store.Query) error {
-		_, err := s.Count(ctx, q, store.Match{Event: "checkout_completed", PropKey: "plan", PropValue: "pro"})
+		_, err := storetest.Count(ctx, s, q, store.Match{Event: "checkout_completed", PropKey: "plan", PropValue: "pro"})
 		return err
 	}},
 	{"funnel", func(ctx context.Context, s store.Store, q store.Query) error {

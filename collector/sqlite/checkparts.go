@@ -76,7 +76,7 @@ func (c *checker) textColumns() ([]string, error) {
 	all := []string{"site", "origin"}
 	var column string
 	err := eachRow(c.ctx, c.tx, "SELECT name FROM pragma_table_info('event')", []any{&column}, func() {
-		if slices.ContainsFunc(textColumns, func(d store.DimensionInfo) bool { return d.Column == column }) {
+		if slices.Contains(textColumns, store.Field(column)) {
 			all = append(all, column)
 		}
 	})

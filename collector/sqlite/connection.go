@@ -179,7 +179,7 @@ func (c *connection) internTexts(e *store.Event, origin string) (err error) {
 		return err
 	}
 	for i := range textColumns {
-		if a[fixedParameters+i], err = c.intern.id(textColumns[i].Text(e)); err != nil {
+		if a[fixedParameters+i], err = c.intern.id(*textColumns[i].Of(e)); err != nil {
 			return err
 		}
 	}

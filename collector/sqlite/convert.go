@@ -99,12 +99,9 @@ func (c *converter) seal() error {
 // addColumns adds the tables and columns of browsers and devices, which events of earlier versions do
 // not have.
 func (c *converter) addColumns() error {
-	for _, by := range store.Dimensions() {
-		if by.By != store.Browsers && by.By != store.Devices {
-			continue
-		}
-		part := colstore.TopPart(by.By)
-		table, err := colstore.NewTopTable(&by).Encode(func([]uint32) (map[uint32]string, error) { return nil, nil })
+	for _, by := range []store.Dimension{store.Browsers, store.Devices} {
+		part, _ := colstore.TopPart(by)
+		table, err := colstore.NewTopTable(by).Encode(func([]uint32) (map[uint32]string, error) { return nil, nil })
 		if err != nil {
 			return err
 		}

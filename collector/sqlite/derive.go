@@ -94,21 +94,25 @@ func newRollup(of siteDay, longest, mostProps int) *derived {
 
 // tables encodes the totals and tables of a day; nil without events.
 func (d *span) tables() (parts colstore.Parts, events int64, err error) {
-	totals, err := d.countTotals()
+	var totals colstore.Totals
+	counters := []colstore.Counter{&colstore.TotalsCounter{Hours: true, Each: func(t *colstore.Totals) { totals = *t }}}
+	tables := make(map[int]*colstore.TopTable)
+	for _, of := range store.Dimensions() {
+		part, _ := colstore.TopPart(of)
+		tables[part] = colstore.NewTopTable(of)
+		counters = append(counters, tables[part])
+	}
+	err = d.count(counters...)
 	if events = totals.Day.Pageviews + totals.Day.Events; err != nil || events == 0 {
 		return nil, 0, err
 	}
 	parts = colstore.Parts{colstore.PartTotals: totals.Encode()}
-	for _, of := range store.Dimensions() {
-		t := colstore.NewTopTable(&of)
-		if err := t.CountDay(d.batches(t.Columns(), false)); err != nil {
-			return nil, 0, err
-		}
-		if parts[colstore.TopPart(of.By)], err = t.Encode(d.textsOf); err != nil {
+	for part, t := range tables {
+		if parts[part], err = t.Encode(d.textsOf); err != nil {
 			return nil, 0, err
 		}
 	}
-	props, err := d.countProps(func(uint32) bool { return true }, math.MaxInt)
+	props, err := d.countProps(&population{}, func(uint32) bool { return true }, math.MaxInt)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -119,10 +123,11 @@ func (d *span) tables() (parts colstore.Parts, events int64, err error) {
 }
 
 func (d *span) addEventTables(parts colstore.Parts) error {
-	tables, err := d.countEvents(func(uint32) bool { return true })
+	c, err := d.columns(colstore.At, colstore.Visitor, colstore.Name, colstore.Path)
 	if err != nil {
 		return err
 	}
+	tables := colstore.CountEvents(c, func(uint32) bool { return true })
 	parts[colstore.PartEventHours] = tables.EncodeHours()
 	parts[colstore.PartEventPages], err = tables.EncodePages(d.textsOf)
 	return err

@@ -14,28 +14,63 @@ import (
 const exportPage = 1000
 
 func (rd *reader) recent(ctx context.Context, q store.Query, limit int) ([]store.Event, error) {
-	var events []store.Event
+	if err := q.Filter.Check(); err != nil {
+		return nil, err
+	}
+	var latest []store.Event
 	err := rd.read(ctx, q, func(r *reading) (err error) {
-		events, err = r.events("at >= ? AND at < ? ORDER BY at DESC, seq DESC LIMIT ?", r.from, r.to, max(limit, 0))
-		return err
+		keeps, to, skip := newKept(q), r.to, 0 // so many events of the time before to are known already
+		for len(latest) < limit {
+			most := limit
+			if len(q.Filter) > 0 {
+				most = r.reader.exportPage
+			}
+			found, err := r.events("at >= ? AND at < ? ORDER BY at DESC, seq DESC LIMIT ? OFFSET ?", r.from, to, most, skip)
+			if err != nil || len(found) == 0 {
+				return err
+			}
+			for i := range found {
+				keep, err := keeps.event(r, &found[i])
+				if err != nil {
+					return err
+				}
+				if keep && len(latest) < limit {
+					latest = append(latest, found[i])
+				}
+				if at := found[i].At.UnixMilli() + 1; at == to {
+					skip++
+				} else {
+					to, skip = at, 1
+				}
+			}
+		}
+		return nil
 	})
-	return events, err
+	return latest, err
 }
 
 func (rd *reader) export(ctx context.Context, q store.Query, each func(store.Event) error) error {
+	if err := q.Filter.Check(); err != nil {
+		return err
+	}
+	keeps := newKept(q)
 	var next *place // the first event of the next page, once it is known
 	for {
 		var events []store.Event
+		var found int
 		begin := next
 		next = nil
 		err := rd.read(ctx, q, func(r *reading) (err error) {
-			events, next, err = r.page(begin)
+			if events, next, err = r.page(begin); err == nil {
+				found = len(events)
+				events, err = keeps.events(r, events)
+			}
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if begin != nil && len(events) == 0 {
+		if begin != nil && found == 0 {
 			return rd.file.named(store.ErrRemoved)
 		}
 		for _, e := range events {
@@ -132,7 +167,7 @@ func (r *reading) spell(found []row) ([]store.Event, error) {
 	for i, e := range found {
 		events[i] = store.Event{Site: r.q.Site, At: timeOf(e.at), Visitor: uint64(e.visitor), URL: e.rest}
 		for column, id := range e.texts {
-			textColumns[column].SetText(&events[i], of[id])
+			*textColumns[column].Of(&events[i]) = of[id]
 		}
 		if e.origin != 0 {
 			events[i].URL = of[e.origin] + events[i].Path + e.rest

@@ -10,6 +10,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 func TestDamageThatAReadMeetsIsNoted(t *testing.T) {
@@ -43,7 +44,7 @@ func TestDamageThatAReadMeetsIsNoted(t *testing.T) {
 			sqlite.TryCatchUp(t.Context(), s)
 			require.ErrorContains(t, s.Damage(), file)
 			require.ErrorContains(t, s.Damage(), "damaged")
-			_, err = s.Totals(t.Context(), store.Query{Site: "s", From: end, To: end.AddDate(0, 0, 1)})
+			_, err = storetest.Totals(t.Context(), s, store.Query{Site: "s", From: end, To: end.AddDate(0, 0, 1)})
 			require.NoError(t, err)
 			require.Error(t, s.Damage(), "it stays")
 		})
@@ -83,7 +84,7 @@ func TestAnErrorThatIsNoDamageIsNotNoted(t *testing.T) {
 	require.Error(t, err, "the disk is full")
 	assert.NoError(t, s.Damage())
 	require.NoError(t, s.Close())
-	_, err = s.Totals(t.Context(), store.Query{Site: "s", From: begin, To: end})
+	_, err = storetest.Totals(t.Context(), s, store.Query{Site: "s", From: begin, To: end})
 	require.ErrorIs(t, err, store.ErrClosed)
 	assert.NoError(t, s.Damage())
 }

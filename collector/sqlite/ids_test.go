@@ -41,7 +41,7 @@ func TestAFileThatHasGivenOutNearlyAllTextIDsTakesEventsAndIsOpenedAgain(t *test
 			for i := range 20 {
 				storetest.Add(t, s, numbered(100*(round+1)+i))
 			}
-			rows, err := s.Top(t.Context(), store.Query{Site: "s", From: begin, To: end}, store.Names, 1000)
+			rows, err := storetest.Top(t.Context(), s, store.Query{Site: "s", From: begin, To: end}, store.Names, 1000)
 			require.NoError(t, err, name)
 			assert.Contains(t, rows, store.Row{Value: fmt.Sprint(100*(round+1) + 7), Count: 1}, name)
 			assert.EqualValues(t, before+20*int64(round+1), all(t, s).Events, name)
@@ -144,7 +144,7 @@ func TestOnlyEventsWithNewTextsAreRefusedWhenNoIDIsFree(t *testing.T) {
 		restart()
 		assert.EqualValues(t, 10, refused.Load())
 		assert.EqualValues(t, last+1+10*(round+1), all(t, s).Events)
-		rows, err := s.Top(t.Context(), store.Query{Site: "s", From: begin, To: end}, store.Names, 1000)
+		rows, err := storetest.Top(t.Context(), s, store.Query{Site: "s", From: begin, To: end}, store.Names, 1000)
 		require.NoError(t, err)
 		assert.Len(t, rows, last+1)
 		sqlite.Settle(t, s)
@@ -302,7 +302,7 @@ func TestAnIDThatATransactionThatFailedFoundFreeHasItsNewText(t *testing.T) {
 	s := newStore(t)
 	sqlite.LimitIDs(t, s, 8, 1)
 	names := func() (all []string) {
-		rows, err := s.Top(t.Context(), store.Query{Site: "s", From: begin, To: end}, store.Names, 10)
+		rows, err := storetest.Top(t.Context(), s, store.Query{Site: "s", From: begin, To: end}, store.Names, 10)
 		require.NoError(t, err)
 		for _, row := range rows {
 			all = append(all, row.Value)

@@ -70,7 +70,7 @@ func TestFiguresAreExactAfterEventsCameLateBetweenReports(t *testing.T) {
 		callers.Go(func() {
 			for range 60 {
 				assert.NoError(t, sqlite.TrySettle(t.Context(), s))
-				_, err := s.Totals(t.Context(), q)
+				_, err := storetest.Totals(t.Context(), s, q)
 				assert.NoError(t, err)
 			}
 		})

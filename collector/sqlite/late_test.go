@@ -40,18 +40,21 @@ func TestAReportOfManyEventsWithoutASegmentMakesTheSegments(t *testing.T) {
 		name   string
 		report func(s *sqlite.Store, q store.Query) error
 	}{
-		{"totals", func(s *sqlite.Store, q store.Query) error { _, err := s.Totals(t.Context(), q); return err }},
-		{"series", func(s *sqlite.Store, q store.Query) error { _, err := s.Series(t.Context(), q, store.Hour); return err }},
+		{"totals", func(s *sqlite.Store, q store.Query) error { _, err := storetest.Totals(t.Context(), s, q); return err }},
+		{"series", func(s *sqlite.Store, q store.Query) error {
+			_, err := storetest.Series(t.Context(), s, q, store.Hour)
+			return err
+		}},
 		{"top", func(s *sqlite.Store, q store.Query) error {
-			_, err := s.Top(t.Context(), q, store.Pages, 9)
+			_, err := storetest.Top(t.Context(), s, q, store.Pages, 9)
 			return err
 		}},
 		{"series of an event", func(s *sqlite.Store, q store.Query) error {
-			_, err := s.SeriesOf(t.Context(), q, "", store.Hour)
+			_, err := storetest.Series(t.Context(), s, storetest.Named(q, ""), store.Hour)
 			return err
 		}},
 		{"count", func(s *sqlite.Store, q store.Query) error {
-			_, err := s.Count(t.Context(), q, store.Match{})
+			_, err := storetest.Count(t.Context(), s, q, store.Match{})
 			return err
 		}},
 		{"funnel", func(s *sqlite.Store, q store.Query) error {
@@ -75,11 +78,11 @@ func TestAReportOfManyEventsWithoutASegmentMakesTheSegments(t *testing.T) {
 func TestTheSegmentsThatAReportMakesAreExact(t *testing.T) {
 	t.Parallel()
 	s := lateStore(t)
-	totals, err := s.Totals(t.Context(), lastDays(9))
+	totals, err := storetest.Totals(t.Context(), s, lastDays(9))
 	require.NoError(t, err)
 	assert.EqualValues(t, 220, totals.Events+totals.Pageviews)
 	assert.Equal(t, 1, sqlite.Rollups(t, s), "of yesterday")
-	again, err := s.Totals(t.Context(), lastDays(9))
+	again, err := storetest.Totals(t.Context(), s, lastDays(9))
 	require.NoError(t, err)
 	assert.Equal(t, totals, again)
 }
@@ -107,7 +110,7 @@ func TestAReportIsRightIfItsSegmentsCannotBeMade(t *testing.T) {
 		}
 		added++
 	}
-	totals, err := s.Totals(t.Context(), lastDays(9))
+	totals, err := storetest.Totals(t.Context(), s, lastDays(9))
 	require.NoError(t, err)
 	assert.Equal(t, added, totals.Events+totals.Pageviews)
 	assert.Less(t, sqlite.Segments(t, s), int(added-120)/7, "of today alone")

@@ -162,10 +162,10 @@ func TestAnUpgradeKeepsWhatWasPrecomputed(t *testing.T) {
 func compareFigures(t *testing.T, want, got store.Store, q store.Query) {
 	t.Helper()
 	for name, ask := range map[string]func(store.Store) (any, error){
-		"totals": func(s store.Store) (any, error) { return s.Totals(t.Context(), q) },
-		"days":   func(s store.Store) (any, error) { return s.Series(t.Context(), q, store.Day) },
-		"hours":  func(s store.Store) (any, error) { return s.Series(t.Context(), q, store.Hour) },
-		"props":  func(s store.Store) (any, error) { return s.Props(t.Context(), q, "paid", 100) },
+		"totals": func(s store.Store) (any, error) { return storetest.Totals(t.Context(), s, q) },
+		"days":   func(s store.Store) (any, error) { return storetest.Series(t.Context(), s, q, store.Day) },
+		"hours":  func(s store.Store) (any, error) { return storetest.Series(t.Context(), s, q, store.Hour) },
+		"props":  func(s store.Store) (any, error) { return storetest.Props(t.Context(), s, q, "paid", 100) },
 		"funnel": func(s store.Store) (any, error) {
 			return s.Funnel(t.Context(), q, []store.Match{{Page: "/*"}, {Event: "paid"}})
 		},
@@ -177,11 +177,11 @@ func compareFigures(t *testing.T, want, got store.Store, q store.Query) {
 		assert.Equal(t, w, g, name)
 	}
 	for _, d := range store.Dimensions() {
-		w, err := want.Top(t.Context(), q, d.By, 100)
+		w, err := storetest.Top(t.Context(), want, q, d, 100)
 		require.NoError(t, err)
-		g, err := got.Top(t.Context(), q, d.By, 100)
+		g, err := storetest.Top(t.Context(), got, q, d, 100)
 		require.NoError(t, err)
-		assert.Equal(t, w, g, d.Column)
+		assert.Equal(t, w, g, d)
 	}
 }
 

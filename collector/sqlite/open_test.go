@@ -65,7 +65,7 @@ func TestCloseRemovesTheLogBeneathReadsInProgress(t *testing.T) {
 			reads.Go(func() {
 				for err := error(nil); !errors.Is(err, store.ErrClosed); {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
-					_, err = s.Totals(ctx, store.Query{Site: "s", From: begin, To: end})
+					_, err = storetest.Totals(ctx, s, store.Query{Site: "s", From: begin, To: end})
 					cancel()
 					if err != nil && !errors.Is(err, store.ErrClosed) {
 						assert.ErrorIs(t, err, context.DeadlineExceeded)

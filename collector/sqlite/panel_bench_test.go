@@ -1,11 +1,9 @@
 package sqlite_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,11 +30,20 @@ var (
 
 var workloads = []workload{
 	{"month", benchEvents, monthly, 1, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
-	{"large month", 10 * benchEvents, monthly, 20, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
+	{"large month", 10 * benchEvents, monthly, 20, withRare},
 	{"month of different paths", benchEvents, monthly, 1, differentPaths},
 	{"month of different values", benchEvents, monthly, 1, differentValues},
 	{"today", benchEvents, today, 50, func(rng *rand.Rand, _ int, at time.Time) store.Event { return benchEvent(rng, at) }},
 	{"today of different paths", benchEvents, today, 50, differentPaths},
+}
+
+// withRare returns events of which one in 100,000 is on a rare page.
+func withRare(rng *rand.Rand, i int, at time.Time) store.Event {
+	e := benchEvent(rng, at)
+	if i%100_000 == 0 {
+		e.Path = "/rare"
+	}
+	return e
 }
 
 // differentPaths returns an event of a site on which each page is viewed once.
@@ -93,56 +100,53 @@ func BenchmarkPanel(b *testing.B) {
 					}
 				})
 			}
-			b.Run("page", func(b *testing.B) { w.page(b, s, func(ask func()) { ask() }) })
-			b.Run("page at once", func(b *testing.B) {
-				var asking sync.WaitGroup
-				w.page(b, s, asking.Go)
-				asking.Wait()
+			b.Run("page", func(b *testing.B) {
+				for b.Loop() {
+					w.page(b, s)
+				}
 			})
-		})
-	}
-}
-
-// page requests the reports of a site's main page.
-func (w workload) page(b *testing.B, s store.Store, run func(func())) {
-	for b.Loop() {
-		w.onePage(b, s, run)
-	}
-}
-
-func (w workload) onePage(b *testing.B, s store.Store, run func(func())) {
-	var all sync.WaitGroup
-	for _, ask := range w.questions() {
-		all.Add(1)
-		run(func() {
-			defer all.Done()
-			if err := ask(b.Context(), s); err != nil {
-				b.Error(err)
+			for name, filter := range filters {
+				b.Run("page with "+name, func(b *testing.B) {
+					for b.Loop() {
+						for _, q := range []store.Query{w.query(), w.before()} {
+							q.Filter = filter
+							_, err := s.Ask(b.Context(), q, w.figures()...)
+							require.NoError(b, err)
+						}
+					}
+				})
 			}
 		})
 	}
-	all.Wait()
 }
 
-func (w workload) questions() []func(context.Context, store.Store) error {
-	all := []func(context.Context, store.Store) error{
-		func(ctx context.Context, s store.Store) error { _, err := s.Totals(ctx, w.query()); return err },
-		func(ctx context.Context, s store.Store) error { _, err := s.Totals(ctx, w.before()); return err },
-		func(ctx context.Context, s store.Store) error {
-			_, err := s.Series(ctx, w.query(), store.Day)
-			return err
-		},
-	}
+// filters are conditions on the events of benchEvent.
+var filters = map[string]store.Filter{
+	"a page":           {{Field: store.Path, Op: store.Is, Values: []string{"/cart"}}},
+	"a campaign":       {{Field: store.Campaign, Op: store.Is, Values: []string{"week-3"}}},
+	"not a browser":    {{Field: store.Browser, Op: store.IsNot, Values: []string{"Firefox"}}},
+	"part of a page":   {{Field: store.Path, Op: store.Contains, Values: []string{"products/1"}}},
+	"a prop":           {{Field: store.PropOf, Key: "plan", Op: store.Is, Values: []string{"pro"}}},
+	"a goal":           {{Field: store.Goal, Op: store.Is, Goals: []store.Match{{Event: "add_to_cart"}}}},
+	"a rare page":      {{Field: store.Path, Op: store.Is, Values: []string{"/rare"}}},
+	"three conditions": {{Field: store.Path, Op: store.Contains, Values: []string{"products"}}, {Field: store.Campaign, Op: store.IsNot, Values: []string{"week-3"}}, {Field: store.Goal, Op: store.Is, Goals: []store.Match{{Event: "add_to_cart"}}}},
+}
+
+// figures are the questions of a site's main page.
+func (w workload) figures() []store.Question {
+	all := []store.Question{{}, {Step: store.Day}}
 	for _, d := range store.Dimensions() {
-		if _, both := d.Twin(); both && d.Counts == store.Events {
-			continue // the main page has one of the two
-		}
-		all = append(all, func(ctx context.Context, s store.Store) error {
-			_, err := s.Top(ctx, w.query(), d.By, 9)
-			return err
-		})
+		all = append(all, store.Question{Counts: d.Counts, By: d.Field, Limit: 8})
 	}
 	return all
+}
+
+// page asks for the figures of a site's main page.
+func (w workload) page(b *testing.B, s store.Store) {
+	_, err := s.Ask(b.Context(), w.query(), w.figures()...)
+	require.NoError(b, err)
+	_, err = s.Ask(b.Context(), w.before(), store.Question{})
+	require.NoError(b, err)
 }
 
 // BenchmarkPageBeforeSegments measures a site's main page while the events of today are in no segment, such
@@ -157,8 +161,7 @@ func BenchmarkPageBeforeSegments(b *testing.B) {
 	defer sqlite.HoldCompactor(b, s)()
 	page := func() time.Duration {
 		began := time.Now()
-		var asking sync.WaitGroup
-		workloads[4].onePage(b, s, asking.Go)
+		workloads[4].page(b, s)
 		return time.Since(began)
 	}
 	oneByOne := page()

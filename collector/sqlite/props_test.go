@@ -70,9 +70,9 @@ func TestAReportOfManyKeysIsSmall(t *testing.T) {
 	q := store.Query{Site: "s", From: begin, To: end}
 	var rows []store.PropRow
 	allocated := allocated(func() {
-		all, err := s.Props(t.Context(), q, "0", 20)
+		all, err := storetest.Props(t.Context(), s, q, "0", 20)
 		require.NoError(t, err)
-		rows = all.Rows
+		rows = all.Props
 	})
 	assert.Len(t, rows, store.MaxReportKeys-1+20+2)
 	assert.Equal(t, 20_000-store.MaxReportKeys+1, rows[len(rows)-1].Rest)
@@ -93,11 +93,11 @@ func TestAReportOfTooManyPropsIsAnError(t *testing.T) {
 	sqlite.LimitPropBytes(s, 1200)
 	q := store.Query{Site: "s", From: begin, To: end}
 	for range 2 { // before and after the days are rolled up
-		_, err := s.Props(t.Context(), q, "0", 20)
+		_, err := storetest.Props(t.Context(), s, q, "0", 20)
 		require.ErrorIs(t, err, store.ErrTooLarge)
 		day := q
 		day.To = begin.AddDate(0, 0, 1)
-		_, err = s.Props(t.Context(), day, "0", 20)
+		_, err = storetest.Props(t.Context(), s, day, "0", 20)
 		require.NoError(t, err)
 		sqlite.Settle(t, s)
 	}
@@ -114,17 +114,17 @@ func TestThePropsOfOneDayAreCountedAtATime(t *testing.T) {
 	release := sqlite.HoldCounting(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := s.Props(ctx, q, "0", 20)
+	_, err := storetest.Props(ctx, s, q, "0", 20)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "it waits as long as its context")
-	_, err = s.Totals(t.Context(), q)
+	_, err = storetest.Totals(t.Context(), s, q)
 	require.NoError(t, err, "other reports do not wait")
 	release()
-	all, err := s.Props(t.Context(), q, "0", 20)
+	all, err := storetest.Props(t.Context(), s, q, "0", 20)
 	require.NoError(t, err)
-	assert.Len(t, all.Rows, 1)
+	assert.Len(t, all.Props, 1)
 
 	sqlite.Settle(t, s)
 	defer sqlite.HoldCounting(t, s)()
-	_, err = s.Props(t.Context(), q, "0", 20)
+	_, err = storetest.Props(t.Context(), s, q, "0", 20)
 	require.NoError(t, err, "the day is rolled up")
 }

@@ -293,18 +293,6 @@ func (r *reading) nameID(name string) (id uint32, found bool, err error) {
 	return r.idOf(name)
 }
 
-// readOf is like read for reports about the events with a name, whose ID f gets. It does not call
-// f if there are none.
-func (rd *reader) readOf(ctx context.Context, q store.Query, event string, f func(r *reading, id uint32) error) error {
-	return rd.report(ctx, q, func(r *reading) error {
-		id, found, err := r.nameID(event)
-		if err != nil || !found {
-			return err
-		}
-		return f(r, id)
-	})
-}
-
 func (rd *reader) records(ctx context.Context, kind string) (all []store.Record, err error) {
 	err = rd.look(ctx, func(r *reading) (err error) {
 		all, err = recordsOf(r.ctx, r.tx, kind)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -221,20 +220,13 @@ func step(ctx context.Context, db *sql.DB, version int) error {
 
 // textColumns are the columns of an event that hold IDs of texts, except its site and the origin
 // of its URL.
-var textColumns = func() (all []store.DimensionInfo) {
-	for _, d := range store.Dimensions() {
-		if !slices.ContainsFunc(all, func(known store.DimensionInfo) bool { return known.Column == d.Column }) {
-			all = append(all, d)
-		}
-	}
-	return all
-}()
+var textColumns = store.TextFields()
 
 // textColumnNames are the names of textColumns, separated by commas.
 var textColumnNames = func() string {
 	var names []string
-	for _, d := range textColumns {
-		names = append(names, d.Column)
+	for _, f := range textColumns {
+		names = append(names, string(f))
 	}
 	return strings.Join(names, ", ")
 }()

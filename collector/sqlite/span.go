@@ -1,14 +1,12 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
-	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // span is a day, or the part of it in the range.
@@ -22,10 +20,6 @@ type span struct {
 func (d *span) full() bool { return d.to-d.from == colstore.MsPerDay }
 
 // days calls f with each day that has events in the range.
-func (rd *reader) days(ctx context.Context, q store.Query, f func(*span) error) error {
-	return rd.report(ctx, q, func(r *reading) error { return r.days(f) })
-}
-
 func (r *reading) days(f func(*span) error) error {
 	next, err := r.tx.PrepareContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1")
 	if err != nil {

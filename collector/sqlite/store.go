@@ -96,49 +96,14 @@ func (s *Store) Export(ctx context.Context, q store.Query, each func(store.Event
 	return s.reader.export(ctx, q, each)
 }
 
-// Totals implements store.Store.
-func (s *Store) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
-	return s.reader.totals(ctx, q)
-}
-
-// Series implements store.Store.
-func (s *Store) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
-	return s.reader.series(ctx, q, step)
-}
-
-// SeriesOf implements store.Store.
-func (s *Store) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
-	return s.reader.seriesOf(ctx, q, event, step)
-}
-
-// Top implements store.Store.
-func (s *Store) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
-	return s.reader.top(ctx, q, by, limit)
-}
-
-// PagesOf implements store.Store.
-func (s *Store) PagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
-	return s.reader.pagesOf(ctx, q, event, limit)
-}
-
-// Props implements store.Store.
-func (s *Store) Props(ctx context.Context, q store.Query, event string, limit int) (store.PropReport, error) {
-	return s.reader.props(ctx, q, event, limit)
-}
-
-// Breakdown implements store.Store.
-func (s *Store) Breakdown(ctx context.Context, q store.Query, event, number string, props []store.Prop, limit int) (store.Breakdown, error) {
-	return s.reader.breakdown(ctx, q, event, number, props, limit)
+// Ask implements store.Store.
+func (s *Store) Ask(ctx context.Context, q store.Query, questions ...store.Question) ([]store.Answer, error) {
+	return s.reader.ask(ctx, q, questions)
 }
 
 // EachProp implements store.Store.
 func (s *Store) EachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
 	return s.reader.eachProp(ctx, q, each)
-}
-
-// Count implements store.Store.
-func (s *Store) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
-	return s.reader.count(ctx, q, m)
 }
 
 // Funnel implements store.Store.

@@ -34,44 +34,9 @@ type kept struct{ *sqlite.Store }
 // settle ignores errors, which the report meets, too.
 func (k kept) settle(ctx context.Context) { _ = sqlite.TrySettle(ctx, k.Store) }
 
-func (k kept) Totals(ctx context.Context, q store.Query) (store.Totals, error) {
+func (k kept) Ask(ctx context.Context, q store.Query, questions ...store.Question) ([]store.Answer, error) {
 	k.settle(ctx)
-	return k.Store.Totals(ctx, q)
-}
-
-func (k kept) Series(ctx context.Context, q store.Query, step store.Step) ([]store.Point, error) {
-	k.settle(ctx)
-	return k.Store.Series(ctx, q, step)
-}
-
-func (k kept) Top(ctx context.Context, q store.Query, by store.Dimension, limit int) ([]store.Row, error) {
-	k.settle(ctx)
-	return k.Store.Top(ctx, q, by, limit)
-}
-
-func (k kept) Props(ctx context.Context, q store.Query, event string, limit int) (store.PropReport, error) {
-	k.settle(ctx)
-	return k.Store.Props(ctx, q, event, limit)
-}
-
-func (k kept) SeriesOf(ctx context.Context, q store.Query, event string, step store.Step) ([]store.Point, error) {
-	k.settle(ctx)
-	return k.Store.SeriesOf(ctx, q, event, step)
-}
-
-func (k kept) PagesOf(ctx context.Context, q store.Query, event string, limit int) ([]store.Row, error) {
-	k.settle(ctx)
-	return k.Store.PagesOf(ctx, q, event, limit)
-}
-
-func (k kept) Breakdown(ctx context.Context, q store.Query, event, number string, props []store.Prop, limit int) (store.Breakdown, error) {
-	k.settle(ctx)
-	return k.Store.Breakdown(ctx, q, event, number, props, limit)
-}
-
-func (k kept) Count(ctx context.Context, q store.Query, m store.Match) (store.Row, error) {
-	k.settle(ctx)
-	return k.Store.Count(ctx, q, m)
+	return k.Store.Ask(ctx, q, questions...)
 }
 
 func (k kept) Funnel(ctx context.Context, q store.Query, steps []store.Match) (store.Funnel, error) {

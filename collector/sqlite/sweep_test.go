@@ -62,7 +62,7 @@ func TestATextThatIsUsedAgainWhileUnusedOnesAreRemovedStays(t *testing.T) {
 			}
 			more = sqlite.SweepStep(t, s)
 		}
-		rows, err := s.Top(t.Context(), store.Query{Site: "s", From: begin, To: end}, store.Names, 10)
+		rows, err := storetest.Top(t.Context(), s, store.Query{Site: "s", From: begin, To: end}, store.Names, 10)
 		require.NoError(t, err)
 		assert.Equal(t, []store.Row{{Value: "1", Count: 1}}, rows, "used again before step %d", used)
 		assert.Equal(t, "/ 1 https://s.example s", texts(t, s))
@@ -221,9 +221,9 @@ func sweepAtRandom(t *testing.T, rng *rand.Rand) {
 			sqlite.SweepStep(t, s)
 		case n < 19:
 			q := store.Query{Site: site, From: begin, To: end}
-			want, err := ref.Top(t.Context(), q, store.Pages, 100)
+			want, err := storetest.Top(t.Context(), ref, q, store.Pages, 100)
 			require.NoError(t, err)
-			got, err := s.Top(t.Context(), q, store.Pages, 100)
+			got, err := storetest.Top(t.Context(), s, q, store.Pages, 100)
 			require.NoError(t, err)
 			require.ElementsMatch(t, want, got)
 		default:

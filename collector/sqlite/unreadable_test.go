@@ -16,6 +16,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 )
 
 // The file of these tests has this many events on each of some days, of two sites. Each event has its own
@@ -130,7 +131,7 @@ func TestDamageThatAnEarlierStartReportedIsNotReportedAgainByReports(t *testing.
 				s, err := sqlite.Open(t.Context(), sqlite.Config{File: file, Now: midday, Logger: silent})
 				require.NoError(t, err)
 				require.NoError(t, sqlite.TrySettle(t.Context(), s))
-				_, err = s.Series(t.Context(), days(0, damagedDays), store.Day)
+				_, err = storetest.Series(t.Context(), s, days(0, damagedDays), store.Day)
 				assert.Equal(t, prepare[:6] == "DELETE", err != nil)
 				require.ErrorContains(t, export(s, days(3, 4)), "malformed")
 				require.ErrorContains(t, export(s, days(0, damagedDays)), "malformed")
@@ -194,9 +195,9 @@ func TestAnUpgradeComputesADayThatCannotBeReadFromWhatIsPrecomputed(t *testing.T
 	file := manyDays(t)
 	want := open(t, file, midday)
 	q := store.Query{Site: "s", From: begin.AddDate(0, 0, -damagedDays), To: begin}
-	totals, err := want.Totals(t.Context(), q)
+	totals, err := storetest.Totals(t.Context(), want, q)
 	require.NoError(t, err)
-	pages, err := want.Top(t.Context(), q, store.EventPages, 10)
+	pages, err := storetest.Top(t.Context(), want, q, store.EventPages, 10)
 	require.NoError(t, err)
 	require.NoError(t, want.Close())
 	run(t, file, "DELETE FROM rollup WHERE part IN (2, 3, 18, 19, 20, 21); DROP TABLE unswept; DROP TABLE sweep; DROP TABLE block; DELETE FROM counter WHERE name <> 'seq'; PRAGMA user_version = 5; PRAGMA wal_checkpoint(TRUNCATE)")
@@ -206,10 +207,10 @@ func TestAnUpgradeComputesADayThatCannotBeReadFromWhatIsPrecomputed(t *testing.T
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	for range 2 {
-		got, err := s.Totals(t.Context(), q)
+		got, err := storetest.Totals(t.Context(), s, q)
 		require.NoError(t, err)
 		assert.Equal(t, totals, got)
-		rows, err := s.Top(t.Context(), q, store.EventPages, 10)
+		rows, err := storetest.Top(t.Context(), s, q, store.EventPages, 10)
 		require.NoError(t, err)
 		assert.Equal(t, pages, rows)
 		require.NoError(t, sqlite.TrySettle(t.Context(), s))

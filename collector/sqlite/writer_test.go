@@ -25,7 +25,7 @@ func numbered(n int) store.Event {
 
 func all(t *testing.T, s store.Store) store.Totals {
 	t.Helper()
-	totals, err := s.Totals(t.Context(), store.Query{Site: "s", From: begin, To: end})
+	totals, err := storetest.Totals(t.Context(), s, store.Query{Site: "s", From: begin, To: end})
 	require.NoError(t, err)
 	return totals
 }
@@ -154,14 +154,14 @@ func TestAddReturnsTheErrorOfAFullDiskAndWorksAgainAfterIt(t *testing.T) {
 	assert.NotEmpty(t, failed)
 	close(failed)
 	q := store.Query{Site: "s", From: begin, To: end}
-	rows, err := s.Top(t.Context(), q, store.Names, 10_000)
+	rows, err := storetest.Top(t.Context(), s, q, store.Names, 10_000)
 	require.NoError(t, err, "a report needs no room")
 	assert.Len(t, rows, int(added.Load()), "what was acknowledged is there, and nothing else")
 	sqlite.LimitPages(t, s, 1<<30)
 	for e := range failed {
 		storetest.Add(t, s, e)
 	}
-	rows, err = s.Top(t.Context(), q, store.Names, 10_000)
+	rows, err = storetest.Top(t.Context(), s, q, store.Names, 10_000)
 	require.NoError(t, err)
 	assert.Len(t, rows, 1600, "each has its own name: nothing is left of the transactions that failed")
 }

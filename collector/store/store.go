@@ -51,99 +51,6 @@ const (
 	OtherPage = "/" + Other
 )
 
-// Query selects the events of a site with From <= At < To.
-type Query struct {
-	Site     string
-	From, To time.Time
-}
-
-// Totals are the figures of a time span. Visitors counts distinct Visitor values per UTC day
-// and adds the days up: hashes change daily, so a visitor cannot be recognized on another
-// day. Server events have no visitor.
-type Totals struct {
-	Visitors  int64
-	Pageviews int64
-	Events    int64 // events with a name, from browsers and servers
-}
-
-// Point is a column of a chart.
-type Point struct {
-	At time.Time // start of the step, UTC
-	Totals
-}
-
-// Step is the length of time of a Point.
-type Step time.Duration
-
-// Steps, in UTC.
-const (
-	Hour = Step(time.Hour)
-	Day  = Step(24 * time.Hour)
-)
-
-// Row is a line of a dashboard table.
-type Row struct {
-	Value    string // empty only among Referrers, for pageviews without a referrer
-	Count    int64  // pageviews or events
-	Visitors int64  // as in Totals
-}
-
-// PropRow is a value of a prop with its counts, or the sum of several values.
-type PropRow struct {
-	Key string
-	Row
-
-	// Rest is 0 for a single value. Otherwise the row sums up this many values of Key that a
-	// limit left out, or all values of this many keys if Key is empty. Visitors is then 0,
-	// because a visitor may have several values.
-	Rest int
-}
-
-// PropReport is the result of [Store.Props].
-type PropReport struct {
-	Rows    []PropRow
-	Numbers []Number
-}
-
-// Number sums up the values of a prop that are numbers, as JSON has them. The text "5" is not one.
-type Number struct {
-	Key   string
-	Count int64 // events
-	Sum   float64
-	Min   float64
-	Max   float64
-}
-
-// Add adds a value that this many events have. The result depends on the order of the calls, by
-// rounding: stores add the values of a prop in byte order of their texts.
-func (n *Number) Add(value float64, events int64) {
-	if n.Count == 0 {
-		n.Min, n.Max = value, value
-	}
-	n.Count += events
-	n.Sum += float64(value * float64(events)) // the conversion forbids fusing, which rounds otherwise
-	n.Min, n.Max = min(n.Min, value), max(n.Max, value)
-}
-
-// Breakdown is the result of [Store.Breakdown].
-type Breakdown struct {
-	Sources, Mediums, Campaigns []SumRow
-	Props                       []SumRow // in the order of the props that were asked for; Value is the value of the prop
-}
-
-// SumRow is a value that some events have, with the sum of a number in these events.
-type SumRow struct {
-	Value string
-	Count int64 // events
-	Sum   float64
-}
-
-// MaxBreakdown bounds the different sources, mediums and campaigns in the report of [Store.Breakdown].
-const MaxBreakdown = 100_000
-
-// MaxReportKeys is the number of keys in the report of [Store.Props].
-const MaxReportKeys = 100
-
 // Match selects the events of a goal or of a funnel's step: pageviews of a page, or events
 // with a name, optionally only those with a prop. Number props are compared as text. With a
 // PropKey, an empty PropValue matches only the empty text. Without a PropKey, PropValue is
@@ -161,7 +68,7 @@ type FunnelStep struct {
 	Count    int64 // events that match the step, with or without a visitor
 }
 
-// Funnel is the result of [Store.Funnel].
+// Funnel is the result of [EventStore.Funnel].
 type Funnel struct {
 	Steps []FunnelStep
 
@@ -227,58 +134,29 @@ const (
 	MaxDuplicateFor = 30 * 24 * time.Hour
 )
 
-// Store keeps events and records. It is safe for concurrent use. Methods return the error of
+// EventStore keeps events and answers questions about them. It is safe for concurrent use. Methods return the error of
 // their context when it ends. Unless noted otherwise a report includes every event whose Add
 // has returned.
-type Store interface {
+type EventStore interface {
 	// Add returns true when e is committed: it then survives a crash of the process and of the
 	// machine. Concurrent calls share commits. If an event with the same Key was added to the
 	// site within DuplicateFor, or the time configured instead, e is not added and Add returns
 	// false and nil. The context bounds the wait; the event may still be committed later.
 	Add(ctx context.Context, e Event) (added bool, err error)
 
-	Totals(ctx context.Context, q Query) (Totals, error)
+	// Ask answers questions about the events of a query, in their order. All answers are of the same events. It
+	// returns an error for an invalid query or question, and ErrTooLarge if an answer needs too much memory.
+	Ask(ctx context.Context, q Query, questions ...Question) ([]Answer, error)
 
-	// Series returns a point for each step of the range, zeros included.
-	Series(ctx context.Context, q Query, step Step) ([]Point, error)
-
-	// Top returns at most limit rows, sorted by descending Count, then by Value.
-	Top(ctx context.Context, q Query, by Dimension, limit int) ([]Row, error)
-
-	// Props returns, for each of the MaxReportKeys most frequent prop keys of the events with this
-	// name, at most limit values: keys sorted, values by descending Count, then by Value. A row
-	// with Rest follows if there are more values, and another one at the end if there are more
-	// keys. Strings compare bytewise. It also returns the sums of numeric props, for at most limit
-	// keys: by descending Count, then by Key. Numbers beyond the range of a float64 are left out. A
-	// limit of 0 returns nothing. If there are too many distinct props to sort, Props may return
-	// ErrTooLarge.
-	Props(ctx context.Context, q Query, event string, limit int) (PropReport, error)
-
-	// SeriesOf is like Series for the events with this name, which is not empty.
-	SeriesOf(ctx context.Context, q Query, event string, step Step) ([]Point, error)
-
-	// PagesOf is like Top by EventPages for the events with this name, which is not empty.
-	PagesOf(ctx context.Context, q Query, event string, limit int) ([]Row, error)
-
-	// Breakdown divides the events with this name, which is not empty, by source, medium and campaign, at most
-	// limit rows each, sorted by descending Count, then by Value; events without a text are in no row. It
-	// also counts the events with each of props, compared as in Match. Each row has the sum of the numbers, as
-	// JSON has them, in the prop number; the order in which they are added is not defined. It returns
-	// ErrTooLarge if the events have more than MaxBreakdown different sources, mediums or campaigns.
-	Breakdown(ctx context.Context, q Query, event, number string, props []Prop, limit int) (Breakdown, error)
-
-	// EachProp calls each with the props of all events, in any order: the event's name, whether
-	// the event has a Visitor, and the prop. It may leave out some that it has passed before.
-	EachProp(ctx context.Context, q Query, each func(name string, visitor bool, p Prop)) error
-
-	// Count returns the number of matching events and of their visitors.
-	Count(ctx context.Context, q Query, m Match) (Row, error)
-
-	// Funnel follows visitors through two to eight steps, all within [From, To). Unlike in
+	// Funnel follows visitors through two to eight steps, all of them events of the query. Unlike in
 	// Totals, the same Visitor value on two days is one visitor. But a browser's hash changes at
 	// midnight UTC, so a visitor's steps after midnight belong to a new visitor without
 	// the earlier steps. Funnels therefore count slightly too few.
 	Funnel(ctx context.Context, q Query, steps []Match) (Funnel, error)
+
+	// EachProp calls each with the props of all events, in any order: the event's name, whether
+	// the event has a Visitor, and the prop. It may leave out some that it has passed before.
+	EachProp(ctx context.Context, q Query, each func(name string, visitor bool, p Prop)) error
 
 	// Recent returns the latest events, newest first, at most limit.
 	Recent(ctx context.Context, q Query, limit int) ([]Event, error)
@@ -288,13 +166,6 @@ type Store interface {
 	// calls each for them all the same, or returns ErrRemoved.
 	Export(ctx context.Context, q Query, each func(Event) error) error
 
-	// Put adds or replaces a record of a kind, such as "site", and commits it.
-	Put(ctx context.Context, kind string, r Record) error
-	// Remove removes a record. Removing a missing record is not an error.
-	Remove(ctx context.Context, kind, id string) error
-	// Records returns the records of a kind, sorted by ID.
-	Records(ctx context.Context, kind string) ([]Record, error)
-
 	// Sites returns the sites that have events, sorted.
 	Sites(ctx context.Context) ([]string, error)
 
@@ -302,6 +173,22 @@ type Store interface {
 	// removes all events of the site, and every Key. Texts of removed events, such as paths, may
 	// stay in files for some minutes.
 	Forget(ctx context.Context, site string, before time.Time) error
+}
+
+// RecordStore keeps records of the account. It is safe for concurrent use.
+type RecordStore interface {
+	// Put adds or replaces a record of a kind, such as "site", and commits it.
+	Put(ctx context.Context, kind string, r Record) error
+	// Remove removes a record. Removing a missing record is not an error.
+	Remove(ctx context.Context, kind, id string) error
+	// Records returns the records of a kind, sorted by ID.
+	Records(ctx context.Context, kind string) ([]Record, error)
+}
+
+// Store is an engine that keeps events and records in one place.
+type Store interface {
+	EventStore
+	RecordStore
 
 	// Backup writes a consistent copy to a new file. Events may be added meanwhile.
 	Backup(ctx context.Context, file string) error

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
@@ -92,12 +93,12 @@ func TestHistoryIsAddedOnce(t *testing.T) {
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	q := store.Query{Site: service.site.ID, From: today.AddDate(0, 0, -10), To: today.AddDate(0, 0, 1)}
 	require.NoError(t, service.fill(t.Context(), site.url, 0))
-	before, err := service.store.Totals(t.Context(), q)
+	before, err := storetest.Totals(t.Context(), service.store, q)
 	require.NoError(t, err)
 	assert.Zero(t, before)
 
 	require.NoError(t, service.fill(t.Context(), site.url, 3))
-	points, err := service.store.Series(t.Context(), q, store.Day)
+	points, err := storetest.Series(t.Context(), service.store, q, store.Day)
 	require.NoError(t, err)
 	for i, p := range points {
 		if i < 8 {
@@ -108,10 +109,10 @@ func TestHistoryIsAddedOnce(t *testing.T) {
 			assert.Greater(t, p.Events, p.Visitors, p.At)
 		}
 	}
-	filled, err := service.store.Totals(t.Context(), q)
+	filled, err := storetest.Totals(t.Context(), service.store, q)
 	require.NoError(t, err)
 	require.NoError(t, service.fill(t.Context(), site.url, 3))
-	again, err := service.store.Totals(t.Context(), q)
+	again, err := storetest.Totals(t.Context(), service.store, q)
 	require.NoError(t, err)
 	assert.Equal(t, filled, again)
 }

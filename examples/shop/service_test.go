@@ -15,6 +15,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
+	"github.com/footfall-dev/footfall/collector/store/storetest"
 	"github.com/footfall-dev/footfall/examples/shop/storefront"
 )
 
@@ -68,12 +69,12 @@ func TestGoalsAndFunnelsCountCustomers(t *testing.T) {
 	q := store.Query{Site: service.site.ID, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)}
 	goals := acc.Goals(q.Site)
 	require.Len(t, goals, 2)
-	bought, err := st.Count(ctx, q, goals[0].Match)
+	bought, err := storetest.Count(ctx, st, q, goals[0].Match)
 	require.NoError(t, err)
 	assert.Equal(t, "Bought something", goals[0].Name)
 	assert.Equal(t, int64(2), bought.Count)
 	assert.Zero(t, bought.Visitors, "the server knows no visitors")
-	looked, err := st.Count(ctx, q, goals[1].Match)
+	looked, err := storetest.Count(ctx, st, q, goals[1].Match)
 	require.NoError(t, err)
 	assert.Equal(t, int64(4), looked.Count)
 	assert.Equal(t, int64(3), looked.Visitors)
@@ -113,7 +114,7 @@ func TestDataInADirectoryOutlivesTheProgram(t *testing.T) {
 	assert.Equal(t, before, again.site)
 	assert.Len(t, again.collector.Account().Goals(before.ID), 2)
 	assert.Len(t, again.collector.Account().Keys(), 1)
-	totals, err := again.store.Totals(t.Context(), store.Query{Site: before.ID, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
+	totals, err := storetest.Totals(t.Context(), again.store, store.Query{Site: before.ID, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	assert.Equal(t, int64(1), totals.Events)
 }

@@ -140,7 +140,7 @@ func eventsIn(t *testing.T, file, site string) int64 {
 	st, err := sqlite.Open(t.Context(), sqlite.Config{File: file})
 	require.NoError(t, err)
 	defer st.Close()
-	totals, err := st.Totals(t.Context(), store.Query{Site: site, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
+	totals, err := storetest.Totals(t.Context(), st, store.Query{Site: site, From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	return totals.Events
 }

@@ -133,22 +133,22 @@ func TestNewTextsBeyondTheBoundAreOneText(t *testing.T) {
 		p := New()
 		limited := func(visitor uint64, at time.Time, text string) (string, bool) {
 			e := store.Event{Site: "s", At: at, Visitor: visitor}
-			of.SetText(&e, text)
+			*of.Field.Of(&e) = text
 			first := p.Limit(&e)
-			return of.Text(&e), first
+			return *of.Field.Of(&e), first
 		}
 		for i := range of.Most {
 			got, _ := limited(1, noon, fmt.Sprint("/", i))
-			require.Equal(t, fmt.Sprint("/", i), got, of.Column)
+			require.Equal(t, fmt.Sprint("/", i), got, of.Field)
 		}
 		for i := range 3 {
 			got, first := limited(1, noon, fmt.Sprint("/new", i))
-			assert.Equal(t, of.Other, got, of.Column)
+			assert.Equal(t, of.Other, got, of.Field)
 			assert.Equal(t, i == 0, first)
 		}
 		for _, known := range []string{"/7", ""} {
 			got, _ := limited(1, noon, known)
-			assert.Equal(t, known, got, of.Column)
+			assert.Equal(t, known, got, of.Field)
 		}
 		got, _ := limited(0, noon, "/new")
 		assert.Equal(t, "/new", got, "a backend")
@@ -159,9 +159,9 @@ func TestNewTextsBeyondTheBoundAreOneText(t *testing.T) {
 
 func TestEachTextOfABrowserHasABound(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, map[string]int{
+	assert.Equal(t, map[store.Field]int{
 		"path": MaxPages, "name": MaxNames, "referrer": MaxTexts, "source": MaxTexts, "medium": MaxTexts, "campaign": MaxTexts,
-	}, Columns())
+	}, Fields())
 }
 
 func TestTextsThatAreStoredCountAfterARestart(t *testing.T) {

@@ -9,37 +9,35 @@ import (
 
 // Text is a text of events that reports count by.
 type Text struct {
-	store.DimensionInfo
+	Field store.Field
 	Most  int    // distinct ones of a day
 	Other string // stored beyond Most
 }
 
 // texts are those that a browser chooses.
-var texts = textsOf(store.Dimensions())
+var texts = textsOf(store.TextFields())
 
-// textsOf returns one Text for each column. The collector chooses browser and device from short
+// textsOf returns a Text for each field. The collector chooses browser and device from short
 // lists.
-func textsOf(all []store.DimensionInfo) (of []Text) {
-	for _, d := range all {
-		t := Text{DimensionInfo: d, Most: MaxTexts, Other: store.Other}
-		switch d.By {
-		case store.Browsers, store.Devices:
+func textsOf(all []store.Field) (of []Text) {
+	for _, f := range all {
+		t := Text{Field: f, Most: MaxTexts, Other: store.Other}
+		switch f {
+		case store.Browser, store.Device:
 			continue
-		case store.Pages:
+		case store.Path:
 			t.Most, t.Other = MaxPages, store.OtherPage
-		case store.Names:
+		case store.Name:
 			t.Most = MaxNames
 		}
-		if !slices.ContainsFunc(of, func(t Text) bool { return t.Column == d.Column }) {
-			of = append(of, t)
-		}
+		of = append(of, t)
 	}
 	return of
 }
 
-// AddText counts a text of a column that is stored, unless it took the place of others.
-func (l *Limits) AddText(site string, at time.Time, column, text string) {
-	i := slices.IndexFunc(texts, func(t Text) bool { return t.Column == column })
+// AddText counts a text of a field that is stored, unless it took the place of others.
+func (l *Limits) AddText(site string, at time.Time, field store.Field, text string) {
+	i := slices.IndexFunc(texts, func(t Text) bool { return t.Field == field })
 	if i < 0 || text == texts[i].Other {
 		return
 	}
@@ -52,15 +50,15 @@ func (l *Limits) AddText(site string, at time.Time, column, text string) {
 func (l *Limits) limitTexts(d *day, e *store.Event) (replaced int) {
 	for i := range texts {
 		t := &texts[i]
-		if !l.allowText(d, t, t.Text(e)) {
-			t.SetText(e, t.Other)
+		if text := t.Field.Of(e); !l.allowText(d, t, *text) {
+			*text = t.Other
 			replaced++
 		}
 	}
 	return replaced
 }
 
-// noName precedes the texts of columns in hashes: no event has this name, which is not UTF-8.
+// noName precedes the texts of fields in hashes: no event has this name, which is not UTF-8.
 const noName = "\xff"
 
 // allowText counts a text and reports whether it is within the bounds.
@@ -68,7 +66,7 @@ func (l *Limits) allowText(d *day, t *Text, text string) bool {
 	if text == "" {
 		return true
 	}
-	h := l.hash(noName, t.Column, text)
+	h := l.hash(noName, string(t.Field), text)
 	if _, known := d.values[h.value]; known {
 		return true
 	}
@@ -80,11 +78,11 @@ func (l *Limits) allowText(d *day, t *Text, text string) bool {
 	return true
 }
 
-// Columns returns the columns whose texts have bounds, with the bounds.
-func Columns() map[string]int {
-	all := make(map[string]int, len(texts))
+// Fields returns the fields whose texts have bounds, with the bounds.
+func Fields() map[store.Field]int {
+	all := make(map[store.Field]int, len(texts))
 	for _, t := range texts {
-		all[t.Column] = t.Most
+		all[t.Field] = t.Most
 	}
 	return all
 }

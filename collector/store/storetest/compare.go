@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,35 +26,95 @@ func Compare(t *testing.T, want, got store.Store, q store.Query) {
 		require.NoError(t, err)
 		g, err := r.ask(t.Context(), got, q)
 		require.NoError(t, err)
-		require.Equal(t, w, g, "%s from %v to %v", r.name, q.From, q.To)
+		require.Equal(t, w, g, "%s of %+v", r.name, q)
 	}
 }
 
 func reports() []report {
 	all := []report{
-		{"totals", func(ctx context.Context, s store.Store, q store.Query) (any, error) { return s.Totals(ctx, q) }},
-		{"hours", series(store.Hour)},
-		{"days", series(store.Day)},
 		{"recent", func(ctx context.Context, s store.Store, q store.Query) (any, error) {
 			return list(s.Recent(ctx, q, 20))
 		}},
 		{"export", exported},
 		{"each prop", eachProp},
+		{"all at once", func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+			answers, err := s.Ask(ctx, q, questions()...)
+			for i := range answers {
+				answers[i] = normal(answers[i])
+			}
+			return answers, err
+		}},
 	}
-	for _, d := range store.Dimensions() {
-		all = append(all, top(d.By, 2), top(d.By, 1000))
+	for _, question := range questions() {
+		all = append(all, asked(question))
 	}
 	for _, event := range []string{"paid", "'", "none"} {
-		all = append(all, props(event, 2), props(event, 1000), numbers(event, 1), numbers(event, 1000),
-			pagesOf(event, 2), pagesOf(event, 1000), breakdown(event, 1), breakdown(event, 1000), seriesOf(event, store.Hour), seriesOf(event, store.Day))
-	}
-	for _, m := range randomMatches {
-		all = append(all, count(m))
+		for _, question := range questionsOf() {
+			all = append(all, of(event, asked(question)))
+		}
 	}
 	for _, steps := range ways {
 		all = append(all, funnel(steps))
 	}
 	return all
+}
+
+// questions are about all events.
+func questions() []store.Question {
+	all := []store.Question{
+		{}, {Counts: store.Pageviews}, {Counts: store.Events}, {Step: store.Hour}, {Step: store.Day}, {Step: store.Day, Counts: store.Pageviews},
+		{Goals: randomMatches}, {Goals: randomMatches[:1]}, {Goals: randomMatches[9:10]},
+		{By: store.PropOf, Key: "plan", Limit: 2}, {By: store.PropOf, Key: "n", Counts: store.Pageviews, Limit: 9},
+		{By: store.PropOf, Key: "n", Counts: store.Events, Number: "n", Values: []string{"1", "none"}, Limit: 9},
+	}
+	for _, field := range store.TextFields() {
+		for _, counts := range []store.Counts{store.Pageviews, store.Events} {
+			all = append(all, store.Question{Counts: counts, By: field, Limit: 2}, store.Question{Counts: counts, By: field, Limit: 1000})
+		}
+		all = append(all,
+			store.Question{Counts: store.Events, By: field, Order: store.LeastCounted, Limit: 3, Offset: 1},
+			store.Question{Counts: store.Pageviews, By: field, Order: store.MostVisitors, Limit: 2},
+			store.Question{Counts: store.Pageviews, By: field, Order: store.LeastVisitors, Search: "S", Limit: 2},
+			store.Question{Counts: store.Events, By: field, Number: "n", Limit: 2},
+		)
+	}
+	return all
+}
+
+// questionsOf are about the events with one name.
+func questionsOf() []store.Question {
+	return []store.Question{
+		{}, {Step: store.Hour}, {Step: store.Day},
+		{By: store.Props, Limit: 0}, {By: store.Props, Limit: 1}, {By: store.Props, Limit: 1000},
+		{Counts: store.Events, By: store.Path, Limit: 2}, {Counts: store.Events, By: store.Path, Limit: 1000},
+		{Counts: store.Events, By: store.Source, Number: "n", Limit: 1}, {Counts: store.Events, By: store.Campaign, Number: "n", Limit: 1000},
+		{By: store.PropOf, Key: "plan", Number: "n", Limit: 9}, {By: store.PropOf, Key: "n", Values: []string{"1.0", ""}, Limit: 9},
+	}
+}
+
+func asked(question store.Question) report {
+	return report{fmt.Sprintf("%+v", question), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		answers, err := s.Ask(ctx, q, question)
+		if err != nil {
+			return nil, err
+		}
+		return normal(answers[0]), nil
+	}}
+}
+
+// of adds the condition that the events have a name.
+func of(event string, r report) report {
+	return report{r.name + " of " + event, func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+		q.Filter = append(slices.Clone(q.Filter), Named(q, event).Filter...)
+		return r.ask(ctx, s, q)
+	}}
+}
+
+// normal makes nil and empty slices equal.
+func normal(a store.Answer) store.Answer {
+	a.Points, a.Rows = append([]store.Point{}, a.Points...), append([]store.Row{}, a.Rows...)
+	a.Props, a.Numbers = append([]store.PropRow{}, a.Props...), append([]store.Number{}, a.Numbers...)
+	return a
 }
 
 // list makes nil and empty slices equal.
@@ -79,60 +138,6 @@ func eachProp(ctx context.Context, s store.Store, q store.Query) (any, error) {
 	all := make(map[sent]bool)
 	err := s.EachProp(ctx, q, func(name string, visitor bool, p store.Prop) { all[sent{name, visitor, p}] = true })
 	return all, err
-}
-
-func series(step store.Step) func(context.Context, store.Store, store.Query) (any, error) {
-	return func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		return list(s.Series(ctx, q, step))
-	}
-}
-
-func top(by store.Dimension, limit int) report {
-	return report{fmt.Sprint("top ", limit, " by ", by), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		return list(s.Top(ctx, q, by, limit))
-	}}
-}
-
-func props(event string, limit int) report {
-	return report{fmt.Sprint("props ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		all, err := s.Props(ctx, q, event, limit)
-		return list(all.Rows, err)
-	}}
-}
-
-func numbers(event string, limit int) report {
-	return report{fmt.Sprint("numbers ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		all, err := s.Props(ctx, q, event, limit)
-		return list(all.Numbers, err)
-	}}
-}
-
-func pagesOf(event string, limit int) report {
-	return report{fmt.Sprint("pages ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		return list(s.PagesOf(ctx, q, event, limit))
-	}}
-}
-
-// breakdown asks for sums of small numbers, whose order does not matter.
-func breakdown(event string, limit int) report {
-	props := []store.Prop{{Key: "plan", Value: "pro"}, {Key: "n", Value: "1"}, {Key: "n", Value: "1.0"}, {Key: "none", Value: ""}, {Key: "plan", Value: ""}}
-	return report{fmt.Sprint("breakdown ", limit, " of ", event), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		b, err := s.Breakdown(ctx, q, event, "n", props, limit)
-		if err != nil {
-			return nil, err
-		}
-		return list(slices.Concat(b.Sources, []store.SumRow{{}}, b.Mediums, []store.SumRow{{}}, b.Campaigns, b.Props), nil)
-	}}
-}
-
-func seriesOf(event string, step store.Step) report {
-	return report{fmt.Sprint("series of ", event, " by ", time.Duration(step)), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		return list(s.SeriesOf(ctx, q, event, step))
-	}}
-}
-
-func count(m store.Match) report {
-	return report{fmt.Sprintf("count %q", m), func(ctx context.Context, s store.Store, q store.Query) (any, error) { return s.Count(ctx, q, m) }}
 }
 
 func funnel(steps []store.Match) report {

@@ -86,7 +86,7 @@ var adding = []promise{
 		cancel()
 		_, err := f.Add(ctx, pageview(at(0, 0), 1, "/"))
 		assert.ErrorIs(f, err, context.Canceled)
-		_, err = f.Totals(ctx, days(0, 1))
+		_, err = f.Ask(ctx, days(0, 1), store.Question{})
 		assert.ErrorIs(f, err, context.Canceled)
 		assert.ErrorIs(f, f.Export(ctx, days(0, 1), func(store.Event) error { return nil }), context.Canceled)
 		assert.ErrorIs(f, f.Put(ctx, "k", store.Record{ID: "i"}), context.Canceled)

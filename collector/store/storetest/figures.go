@@ -92,7 +92,7 @@ func ask(f *fixture, q store.Query) {
 	f.series(q, store.Hour)
 	f.series(q, store.Day)
 	for _, d := range store.Dimensions() {
-		f.top(q, d.By, 9)
+		f.top(q, d, 9)
 	}
 	f.props(q, "paid", 9)
 	f.numbers(q, "paid", 9)
@@ -130,21 +130,22 @@ var tops = []promise{
 	{"Top counts the texts of each dimension by its own events", func(f *fixture) {
 		for _, d := range store.Dimensions() {
 			viewed, named := pageview(at(0, 1), 1, "/"), event(at(0, 2), 2, "named")
-			d.SetText(&viewed, "of "+d.Slug)
+			text := fmt.Sprint(d)
+			*d.Field.Of(&viewed) = text
 			viewed.Name = ""
-			d.SetText(&named, "of "+d.Slug)
-			viewed.Site, named.Site = d.Slug, d.Slug
+			*d.Field.Of(&named) = text
+			viewed.Site, named.Site = text, text
 			f.add(viewed, named, named)
-			want := []store.Row{{Value: "of " + d.Slug, Count: 1, Visitors: 1}}
+			want := []store.Row{{Value: text, Count: 1, Visitors: 1}}
 			if d.Counts == store.Events {
 				want[0].Count = 2
 			}
 			q := days(0, 1)
-			q.Site = d.Slug
-			assert.Equal(f, want, f.top(q, d.By, 9), d.Slug)
+			q.Site = text
+			assert.Equal(f, want, f.top(q, d, 9), text)
 		}
 	}},
-	{"PagesOf counts the pages of one event", func(f *fixture) {
+	{"the pages of one event are counted", func(f *fixture) {
 		other := event(at(0, 3), 2, "paid")
 		other.Path = "/other"
 		f.add(event(at(0, 1), 1, "paid"), event(at(1, 2), 1, "paid"), other, event(at(0, 4), 3, "seen"), pageview(at(0, 5), 4, "/viewed"))
@@ -152,7 +153,7 @@ var tops = []promise{
 		assert.Len(f, f.pagesOf(days(0, 2), "paid", 1), 1)
 		assert.Empty(f, f.pagesOf(days(0, 2), "none", 9))
 	}},
-	{"Breakdown sums up a number by source, medium, campaign and prop", func(f *fixture) {
+	{"rows sum up a number, and values of a prop may be chosen", func(f *fixture) {
 		paid := func(day int, source, campaign, amount string, numeric bool, props ...string) store.Event {
 			e := event(at(day, 1), 0, "paid", append(props, "amount", amount)...)
 			e.Source, e.Campaign = source, campaign
@@ -165,30 +166,24 @@ var tops = []promise{
 		viewed.Source = "news"
 		f.add(paid(0, "news", "spring", "10", true, "landing", "/"), paid(1, "news", "fall", "5.5", true, "landing", "/sale"), paid(1, "ads", "", "7", true),
 			paid(0, "news", "spring", "99", false, "landing", "/"), paid(0, "", "", "3", true, "landing", "/"), paid(2, "news", "", "1000", true), other, viewed)
-		got, err := f.Breakdown(f.Context(), days(0, 2), "paid", "amount", []store.Prop{{Key: "landing", Value: "/"}, {Key: "landing", Value: "/none"}}, 9)
-		require.NoError(f, err)
-		assert.Equal(f, []store.SumRow{{Value: "news", Count: 3, Sum: 15.5}, {Value: "ads", Count: 1, Sum: 7}}, got.Sources)
-		assert.Empty(f, got.Mediums)
-		assert.Equal(f, []store.SumRow{{Value: "spring", Count: 2, Sum: 10}, {Value: "fall", Count: 1, Sum: 5.5}}, got.Campaigns)
-		assert.Equal(f, []store.SumRow{{Value: "/", Count: 3, Sum: 13}, {Value: "/none"}}, got.Props)
-		none, err := f.Breakdown(f.Context(), days(0, 2), "none", "amount", []store.Prop{{Key: "landing", Value: "/"}}, 9)
-		require.NoError(f, err)
-		assert.Empty(f, none.Sources)
-		assert.Equal(f, []store.SumRow{{Value: "/"}}, none.Props)
+		by := func(field store.Field, values ...string) []store.Row {
+			return f.answer(Named(days(0, 2), "paid"), store.Question{Counts: store.Events, By: field, Key: "landing", Values: values, Number: "amount", Limit: 9}).Rows
+		}
+		assert.Equal(f, []store.Row{{Value: "news", Count: 3, Sum: 15.5}, {Value: "ads", Count: 1, Sum: 7}}, by(store.Source))
+		assert.Empty(f, by(store.Medium))
+		assert.Equal(f, []store.Row{{Value: "spring", Count: 2, Sum: 10}, {Value: "fall", Count: 1, Sum: 5.5}}, by(store.Campaign))
+		assert.Equal(f, []store.Row{{Value: "/", Count: 3, Sum: 13}}, by(store.PropOf, "/", "/none"))
+		assert.Equal(f, []store.Row{{Value: "/", Count: 3, Sum: 13}, {Value: "/sale", Count: 1, Sum: 5.5}}, by(store.PropOf))
 	}},
-	{"SeriesOf counts one event over time", func(f *fixture) {
+	{"the events with a name have a series", func(f *fixture) {
 		f.add(event(at(0, 1), 1, "paid"), event(at(0, 3), 1, "paid"), event(at(1, 2), 0, "paid"), event(at(1, 2), 3, "seen"), pageview(at(0, 5), 4, "/"))
-		series, err := f.SeriesOf(f.Context(), days(0, 3), "paid", store.Day)
-		require.NoError(f, err)
 		assert.Equal(f, []store.Point{
 			{At: at(0, 0), Totals: store.Totals{Visitors: 1, Events: 2}}, {At: at(1, 0), Totals: store.Totals{Events: 1}}, {At: at(2, 0)},
-		}, series)
-		hours, err := f.SeriesOf(f.Context(), days(0, 1), "paid", store.Hour)
-		require.NoError(f, err)
+		}, f.series(Named(days(0, 3), "paid"), store.Day))
+		hours := f.series(Named(days(0, 1), "paid"), store.Hour)
 		require.Len(f, hours, 24)
 		assert.Equal(f, store.Totals{Visitors: 1, Events: 1}, hours[3].Totals)
-		_, err = f.SeriesOf(f.Context(), days(0, 3), "none", store.Day)
-		assert.NoError(f, err)
+		assert.Len(f, f.series(Named(days(0, 3), "none"), store.Day), 3)
 	}},
 	{"Numbers sums up values that are numbers, not texts", func(f *fixture) {
 		paid := func(day int, name, value string, numeric bool) store.Event {
@@ -215,8 +210,26 @@ var tops = []promise{
 		}
 		assert.Equal(f, []string{"b", "a", "c"}, keys)
 	}},
-	{"Top of an unknown dimension is an error", func(f *fixture) {
-		_, err := f.Top(f.Context(), days(0, 1), store.Dimension(len(store.Dimensions())), 9)
+	{"an invalid question or filter is an error", func(f *fixture) {
+		for _, question := range []store.Question{
+			{By: "none", Counts: store.Events}, {By: store.Goal}, {By: store.Path}, {By: store.Props}, {Step: store.Day, By: store.Path}, {Step: store.Step(time.Minute)},
+			{Goals: make([]store.Match, store.MaxGoals+1)},
+		} {
+			_, err := f.Ask(f.Context(), days(0, 1), store.Question{}, question)
+			assert.Error(f, err, "%+v", question)
+		}
+		for _, c := range []store.Condition{
+			{}, {Field: store.Path, Op: store.Is}, {Field: store.Path, Op: "like", Values: []string{"/"}}, {Field: "none", Op: store.Is, Values: []string{"/"}},
+			{Field: store.Path, Op: store.Contains, Values: []string{""}}, {Field: store.Goal, Op: store.Is}, {Field: store.Goal, Op: store.Contains, Goals: []store.Match{paid}},
+			{Field: store.Goal, Op: store.Is, Goals: make([]store.Match, store.MaxFilterGoals+1)},
+		} {
+			q := days(0, 1)
+			q.Filter = store.Filter{c}
+			_, err := f.Ask(f.Context(), q, store.Question{})
+			assert.Error(f, err, "%+v", c)
+		}
+		forever := store.Query{Site: "s", To: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+		_, err := f.Ask(f.Context(), forever, store.Question{Step: store.Hour})
 		assert.Error(f, err)
 	}},
 	{"Top puts values of equal count in byte order, before it takes the first of them", func(f *fixture) {

@@ -180,15 +180,8 @@ func closedErrors(f *fixture) []error {
 	}
 	for _, call := range []func() error{
 		func() error { _, err := f.Add(ctx, pageview(at(0, 0), 1, "/")); return err },
-		func() error { _, err := f.Totals(ctx, q); return err },
-		func() error { _, err := f.Series(ctx, q, store.Day); return err },
-		func() error { _, err := f.Top(ctx, q, store.Pages, 9); return err },
-		func() error { _, err := f.Props(ctx, q, "x", 9); return err },
-		func() error { _, err := f.PagesOf(ctx, q, "x", 9); return err },
-		func() error { _, err := f.Breakdown(ctx, q, "x", "n", nil, 9); return err },
-		func() error { _, err := f.SeriesOf(ctx, q, "x", store.Day); return err },
+		func() error { _, err := f.Ask(ctx, q, store.Question{}); return err },
 		func() error { return f.EachProp(ctx, q, func(string, bool, store.Prop) {}) },
-		func() error { _, err := f.Count(ctx, q, paid); return err },
 		func() error { _, err := f.Funnel(ctx, q, []store.Match{shop, paid}); return err },
 		func() error { _, err := f.Recent(ctx, q, 9); return err },
 		func() error { _, err := f.Records(ctx, "k"); return err },

@@ -93,7 +93,39 @@ func RandomQuery(rng *rand.Rand, from, to time.Time) store.Query {
 	if b.Before(a) {
 		a, b = b, a
 	}
-	return store.Query{Site: "s", From: a, To: b}
+	return store.Query{Site: "s", From: a, To: b, Filter: randomFilter(rng)}
+}
+
+// randomFilter returns a filter of none to three conditions on the values that RandomEvents generates.
+func randomFilter(rng *rand.Rand) (f store.Filter) {
+	for range pick(rng, 0, 0, 1, 1, 1, 2, 3) {
+		f = append(f, randomCondition(rng))
+	}
+	return f
+}
+
+func randomCondition(rng *rand.Rand) store.Condition {
+	c := store.Condition{Op: pick(rng, store.Is, store.Is, store.IsNot, store.Contains, store.ContainsNot)}
+	switch rng.IntN(4) {
+	case 0:
+		c.Field, c.Key = store.PropOf, pick(rng, "plan", "n", "none")
+	case 1:
+		c.Field, c.Op = store.Goal, pick(rng, store.Is, store.IsNot)
+		for range 1 + rng.IntN(2) {
+			c.Goals = append(c.Goals, pick(rng, randomMatches...))
+		}
+		return c
+	default:
+		c.Field = pick(rng, store.TextFields()...)
+	}
+	for range 1 + rng.IntN(2) {
+		value := pick(rng, "/", "/shop", "/Cart", "r.example", "news", "mail", "spring", "FIREFOX", "Firefox", "paid", "o", "p", "1", "pro", "", "none")
+		if value == "" && c.Op.Partial() {
+			value = "/Ü"
+		}
+		c.Values = append(c.Values, value)
+	}
+	return c
 }
 
 func between(rng *rand.Rand, from, to time.Time) time.Time {

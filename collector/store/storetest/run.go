@@ -15,7 +15,7 @@ import (
 // clock; Run closes it.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store) {
 	for _, group := range [][]promise{
-		adding, duplicates, figures, tops, matching, funnels, reading, records, forgetting, closing, random,
+		adding, duplicates, figures, tops, filters, matching, funnels, reading, records, forgetting, closing, random,
 	} {
 		for _, p := range group {
 			t.Run(p.name, func(t *testing.T) {
@@ -116,53 +116,50 @@ func Add(t testing.TB, s store.Store, events ...store.Event) {
 	}
 }
 
+// answer asks one question.
+func (f *fixture) answer(q store.Query, question store.Question) store.Answer {
+	f.Helper()
+	answers, err := f.Ask(f.Context(), q, question)
+	require.NoError(f, err)
+	require.Len(f, answers, 1)
+	return answers[0]
+}
+
 func (f *fixture) totals(q store.Query) store.Totals {
 	f.Helper()
-	t, err := f.Totals(f.Context(), q)
-	require.NoError(f, err)
-	return t
+	return f.answer(q, store.Question{}).Totals
 }
 
 func (f *fixture) series(q store.Query, step store.Step) []store.Point {
 	f.Helper()
-	points, err := f.Series(f.Context(), q, step)
-	require.NoError(f, err)
-	return points
+	return f.answer(q, store.Question{Step: step}).Points
 }
 
 func (f *fixture) top(q store.Query, by store.Dimension, limit int) []store.Row {
 	f.Helper()
-	rows, err := f.Top(f.Context(), q, by, limit)
-	require.NoError(f, err)
-	return rows
+	return f.answer(q, store.Question{Counts: by.Counts, By: by.Field, Limit: limit}).Rows
 }
 
 func (f *fixture) props(q store.Query, event string, limit int) []store.PropRow {
 	f.Helper()
-	all, err := f.Props(f.Context(), q, event, limit)
-	require.NoError(f, err)
-	return all.Rows
+	return f.answer(Named(q, event), store.Question{By: store.Props, Limit: limit}).Props
 }
 
 func (f *fixture) numbers(q store.Query, event string, limit int) []store.Number {
 	f.Helper()
-	all, err := f.Props(f.Context(), q, event, limit)
-	require.NoError(f, err)
-	return all.Numbers
+	return f.answer(Named(q, event), store.Question{By: store.Props, Limit: limit}).Numbers
 }
 
 func (f *fixture) pagesOf(q store.Query, event string, limit int) []store.Row {
 	f.Helper()
-	rows, err := f.PagesOf(f.Context(), q, event, limit)
-	require.NoError(f, err)
-	return rows
+	return f.top(Named(q, event), store.EventPages, limit)
 }
 
 func (f *fixture) count(q store.Query, m store.Match) store.Row {
 	f.Helper()
-	row, err := f.Count(f.Context(), q, m)
-	require.NoError(f, err)
-	return row
+	rows := f.answer(q, store.Question{Goals: []store.Match{m}}).Rows
+	require.Len(f, rows, 1)
+	return rows[0]
 }
 
 func (f *fixture) funnel(q store.Query, steps ...store.Match) store.Funnel {

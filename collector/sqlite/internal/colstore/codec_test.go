@@ -77,7 +77,7 @@ func FuzzUnpackingTakesAnyBytes(f *testing.F) {
 		var c Columns
 		_, _ = DecodeProps(data)
 		_, _ = DecodeTotals(data)
-		_ = NewTopTable(&store.Dimensions()[store.Pages]).Merge([][]byte{data})
+		_ = NewTopTable(store.Pages).Merge([][]byte{data})
 		_, _ = FindTally(data, 1)
 		_, _ = FindTable(data, 1)
 		_, _ = DecodeHours(data)

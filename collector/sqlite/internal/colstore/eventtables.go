@@ -164,14 +164,3 @@ func (t *EventTables) EncodePages(texts Texts) ([]byte, error) {
 	})
 	return e, nil
 }
-
-// AddPages adds the pages of the events with a name to a table of pages.
-func (t *EventTables) AddPages(to *TopTable, name uint32) {
-	for i, key := range t.pages.keys {
-		if key.name == name {
-			index := to.member(key.of)
-			to.tallies[index].Add(t.pages.tallies[i])
-			to.loose = append(to.loose, index)
-		}
-	}
-}

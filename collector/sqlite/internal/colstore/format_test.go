@@ -103,11 +103,13 @@ func TestNumbersOfTheFormatAreThoseOfReleasedFiles(t *testing.T) {
 		store.Browsers: 16, store.Devices: 17,
 		store.EventPages: 18, store.EventSources: 19, store.EventMediums: 20, store.EventCampaigns: 21,
 	} {
-		assert.Equal(t, part, TopPart(by))
+		got, ok := TopPart(by)
+		assert.True(t, ok)
+		assert.Equal(t, part, got)
 	}
 	for _, d := range store.Dimensions() {
-		assert.Contains(t, RollupParts(), TopPart(d.By), d.Slug)
-		assert.Equal(t, d.Column, columnOf(&d).String())
+		assert.Contains(t, RollupParts(), topParts[d], d)
+		assert.Equal(t, string(d.Field), columnOf(d.Field).String())
 	}
 }
 
@@ -143,7 +145,8 @@ func TestASegmentThatIsReadAndWrittenAgainStaysTheSame(t *testing.T) {
 func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	t.Parallel()
 	day := func(yield func(*Columns, error) bool) { yield(formatEvents(t), nil) }
-	totals := formatEvents(t).Totals()
+	var totals Totals
+	require.NoError(t, Count(day, &TotalsCounter{Hours: true, Each: func(of *Totals) { totals = *of }}))
 	props, err := CountProps(t.Context(), day, everything, math.MaxInt)
 	require.NoError(t, err)
 	events := CountEvents(formatEvents(t), func(uint32) bool { return true })
@@ -151,9 +154,9 @@ func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	got[PartEventPages], err = events.EncodePages(formatTexts)
 	require.NoError(t, err)
 	for _, d := range store.Dimensions() {
-		table := NewTopTable(&d)
-		require.NoError(t, table.CountDay(day))
-		got[TopPart(d.By)], err = table.Encode(formatTexts)
+		table := NewTopTable(d)
+		require.NoError(t, Count(day, table))
+		got[topParts[d]], err = table.Encode(formatTexts)
 		require.NoError(t, err)
 	}
 	assert.Equal(t, partsOf(t, formatRollup), got)
@@ -189,16 +192,16 @@ func TestARollupIsReadAsDocumented(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Tally{Count: 2}, tally)
 
-	pages := parts[TopPart(store.Pages)]
+	pages := parts[topParts[store.Pages]]
 	tally, err = FindTally(pages, 300)
 	require.NoError(t, err)
 	assert.Equal(t, Tally{Count: 1, Visitors: 1}, tally)
 	for _, d := range store.Dimensions() {
-		top := NewTopTable(&d)
-		require.NoError(t, top.Merge([][]byte{parts[TopPart(d.By)]}))
+		top := NewTopTable(d)
+		require.NoError(t, top.Merge([][]byte{parts[topParts[d]]}))
 		again, err := top.Encode(formatTexts)
 		require.NoError(t, err)
-		assert.Equal(t, parts[TopPart(d.By)], again)
+		assert.Equal(t, parts[topParts[d]], again)
 	}
 }
 
@@ -208,15 +211,15 @@ func TestRowsAreSortedByDescendingCountAndThenByValue(t *testing.T) {
 		PartProps: "06 0E  0004706C616E 000370726F 01 00 00",
 		10:        "03  0C 02 01  AC02 01 01  04 02 01",
 	})}
-	pages := NewTopTable(&store.Dimensions()[store.Pages])
+	pages := NewTopTable(store.Pages)
 	var props [][]byte
 	for _, day := range days {
-		require.NoError(t, pages.Merge([][]byte{day[TopPart(store.Pages)]}))
+		require.NoError(t, pages.Merge([][]byte{day[topParts[store.Pages]]}))
 		table, err := FindTable(day[PartProps], 6)
 		require.NoError(t, err)
 		props = append(props, table)
 	}
-	top, err := pages.Rows(10, formatTexts)
+	top, _, err := pages.Rows(&store.Question{Limit: 10}, formatTexts)
 	require.NoError(t, err)
 	assert.Equal(t, []store.Row{{Value: "/cart", Count: 3, Visitors: 2}, {Value: "/", Count: 2, Visitors: 1}, {Value: "/car/7", Count: 2, Visitors: 2}}, top)
 	rows, err := MergePropTables(t.Context(), props, 10)

@@ -2,6 +2,7 @@ package colstore
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -57,7 +58,7 @@ func NewMatcher(of []store.Match, idOf func(text string) (id uint32, found bool,
 func OnlyValue(m store.Match) (value string, by store.Dimension, ok bool) {
 	switch {
 	case m.PropKey != "":
-		return "", 0, false
+		return "", store.Dimension{}, false
 	case m.Event != "":
 		return m.Event, store.Names, true
 	}
@@ -77,9 +78,8 @@ func (m *Matcher) NeedsPages() bool { return len(m.patterns) > 0 }
 
 // Select keeps the Visitor of the events that match and their masks, and At if c has it. It may be
 // called concurrently.
-func (m *Matcher) Select(c *Columns, texts Texts) error {
-	err := m.setMasks(c, texts)
-	if err == nil {
+func (m *Matcher) Select(c *Columns, texts Texts) (err error) {
+	if c.masks, err = m.masks(c, texts); err == nil {
 		c.keepMasked()
 	}
 	return err
@@ -102,30 +102,30 @@ func (c *Columns) keepMasked() {
 	c.visitor.rows = c.visitor.rows[:kept]
 }
 
-// setMasks sets the mask of each event.
-func (m *Matcher) setMasks(c *Columns, texts Texts) error {
+// masks returns the mask of each event.
+func (m *Matcher) masks(c *Columns, texts Texts) ([]uint8, error) {
 	byPath, err := m.pathMasks(c, texts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bySet, err := m.propMasks(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	byName := idMasks(m.byName, c.texts[Name].values)
 	paths := c.texts[Path].rows
-	c.masks = make([]uint8, c.Len())
+	masks := make([]uint8, c.Len())
 	for i, name := range c.texts[Name].rows {
 		if name != 0 {
-			c.masks[i] = byName[name]
+			masks[i] = byName[name]
 		} else {
-			c.masks[i] = byPath[paths[i]]
+			masks[i] = byPath[paths[i]]
 		}
-		if bySet != nil && c.masks[i]&m.props != 0 {
-			c.masks[i] &= bySet[c.props.rows[i]]
+		if bySet != nil && masks[i]&m.props != 0 {
+			masks[i] &= bySet[c.props.rows[i]]
 		}
 	}
-	return nil
+	return masks, nil
 }
 
 // pathMasks returns the masks of a dictionary's paths.
@@ -136,17 +136,7 @@ func (m *Matcher) pathMasks(c *Columns, texts Texts) ([]uint8, error) {
 		return masks, nil
 	}
 	if c.pages != nil {
-		i := 0
-		err := eachText(c.pages, func(text []byte) {
-			if i < len(masks) {
-				masks[i] |= m.patternMask(text)
-			}
-			i++
-		})
-		if err == nil && i != len(masks) {
-			err = ErrDamaged
-		}
-		return masks, err
+		return masks, c.eachPage(func(i int, text []byte) { masks[i] |= m.patternMask(text) })
 	}
 	textOf, err := texts(ids)
 	for i, id := range ids {
@@ -174,6 +164,19 @@ func (m *Matcher) patternMask(path []byte) (mask uint8) {
 		}
 	}
 	return mask
+}
+
+// IsMatch reports whether an event matches.
+func IsMatch(m *store.Match, e *store.Event) bool {
+	switch {
+	case m.Event != "":
+		if e.Name != m.Event {
+			return false
+		}
+	case m.Page == "" || e.Name != "" || !fits(bytes.Split([]byte(m.Page), []byte("*")), []byte(e.Path)):
+		return false
+	}
+	return m.PropKey == "" || slices.ContainsFunc(e.Props, func(p store.Prop) bool { return p.Key == m.PropKey && p.Value == m.PropValue })
 }
 
 // fits reports whether a pattern, split at its stars, matches all of s. Stars match any

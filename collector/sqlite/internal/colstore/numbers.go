@@ -78,15 +78,18 @@ func RollupParts() []int {
 	return append(all, slices.Sorted(maps.Values(topParts))...)
 }
 
-// TopPart returns the part of a rollup with the TopTable of a dimension.
-func TopPart(by store.Dimension) int { return topParts[by] }
+// TopPart returns the part of a rollup with the TopTable of a dimension, or false if rollups have none.
+func TopPart(by store.Dimension) (part int, ok bool) {
+	part, ok = topParts[by]
+	return part, ok
+}
 
-// columnOf returns the column that a dimension counts by.
-func columnOf(d *store.DimensionInfo) Column {
+// columnOf returns the column of a text field.
+func columnOf(f store.Field) Column {
 	for _, c := range textColumns {
-		if c.String() == d.Column {
+		if c.String() == string(f) {
 			return c
 		}
 	}
-	panic("colstore: no column " + d.Column) // cannot happen: a test looks up each dimension
+	panic("colstore: no column " + f) // cannot happen: a test looks up each field
 }

@@ -165,6 +165,13 @@ func encodeSets(c *dictionary[string]) []byte {
 }
 
 func decodeSets(c *dictionary[string], data []byte) error {
+	d := decodeSetValues(c, data)
+	c.rows = d.indexes(len(c.values))
+	return d.err()
+}
+
+// decodeSetValues decodes the values, and returns the decoder of the rows.
+func decodeSetValues(c *dictionary[string], data []byte) decoder {
 	d := decoder{data: data}
 	whole := string(data) // all sets share its memory
 	c.values = make([]string, d.length())
@@ -173,8 +180,7 @@ func decodeSets(c *dictionary[string], data []byte) error {
 		end := len(data) - len(d.data)
 		c.values[i] = whole[end-n : end]
 	}
-	c.rows = d.indexes(len(c.values))
-	return d.err()
+	return d
 }
 
 func encodeTexts(texts []string) []byte {
@@ -204,4 +210,19 @@ func EmptyTexts(times []byte) ([]byte, error) {
 	d := decoder{data: times}
 	rows := make([]uint32, d.length())
 	return encodeNumbers(&dictionary[uint32]{values: []uint32{0}, rows: rows}), d.err()
+}
+
+// eachPage calls f with each text of the dictionary of paths, which is valid until f returns. It needs the texts of the paths.
+func (c *Columns) eachPage(f func(index int, text []byte)) error {
+	index, paths := 0, len(c.texts[Path].values)
+	err := eachText(c.pages, func(text []byte) {
+		if index < paths {
+			f(index, text)
+		}
+		index++
+	})
+	if err == nil && index != paths {
+		err = ErrDamaged
+	}
+	return err
 }

@@ -11,19 +11,6 @@ func (t *Tally) Add(u Tally) {
 	t.Visitors += u.Visitors
 }
 
-// Tally counts all events and their visitors.
-func (c *Columns) Tally() (t Tally) {
-	met := make([]bool, len(c.visitor.values))
-	for _, v := range c.visitor.rows {
-		t.Count++
-		if v != 0 && !met[v] {
-			met[v] = true
-			t.Visitors++
-		}
-	}
-	return t
-}
-
 // tallies counts the events and the distinct visitors of each of n values. values and
 // visitors hold the indexes of each row. It sorts the rows by value first, to avoid a set of
 // all pairs of value and visitor.

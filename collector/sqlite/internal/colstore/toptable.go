@@ -2,80 +2,105 @@ package colstore
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// TopTable counts the values of a dimension.
+// TopTable counts the values of a dimension. It is a [Counter].
 //
 // Millions of values may have equal counts, and the first of them in byte order must be found
 // without looking up all their texts. So a TopTable keeps orders: lists of values that are
 // sorted by text. The first few of all values are among the first few of each list.
 type TopTable struct {
-	info    *store.DimensionInfo
-	column  Column
-	ids     []uint32
-	tallies []Tally // of ids
-	index   idIndex
-	orders  [][]uint32 // of indexes
-	loose   []uint32   // indexes that are not sorted
+	dimension store.Dimension
+	column    Column
+	ids       []uint32
+	tallies   []Tally // of ids
+	index     idIndex
+	orders    [][]uint32 // of indexes
+	loose     []uint32   // indexes that are not sorted
+
+	visited visited // on the day that is counted
+	sums    sums    // of ids
 }
 
 // NewTopTable returns an empty table of a dimension.
-func NewTopTable(of *store.DimensionInfo) *TopTable {
-	return &TopTable{info: of, column: columnOf(of)}
+func NewTopTable(of store.Dimension) *TopTable { return NewSumTable(of, "") }
+
+// NewSumTable returns an empty table of a dimension that adds up the numbers of a prop; of none if number is "".
+func NewSumTable(of store.Dimension, number string) *TopTable {
+	return &TopTable{dimension: of, column: columnOf(of.Field), sums: sums{key: number}}
 }
 
-// Columns returns the columns that CountDay needs.
-func (t *TopTable) Columns() []Column {
-	if t.column != Name {
-		return []Column{Visitor, Name, t.column}
+// Columns implements [Counter].
+func (t *TopTable) Columns() (of []Column, pages bool) {
+	if t.sums.key != "" {
+		return []Column{t.column, Props}, false
 	}
-	return []Column{Visitor, Name}
+	return []Column{t.column}, false
 }
 
-// CountDay adds the events of a day.
-func (t *TopTable) CountDay(day Batches) error {
-	var values []uint32
-	var visitors dictionary[uint64]
-	for c, err := range day {
-		if err != nil {
-			return err
+// Add implements [Counter]. It returns [store.ErrTooLarge] if a table with sums has too many values.
+func (t *TopTable) Add(b *Batch) error {
+	rows := b.events
+	if t.dimension.Counts == store.Pageviews {
+		rows = b.pageviews
+	}
+	of := &b.texts[t.column]
+	order := t.order(b.Columns, rows)
+	if t.sums.key != "" && len(t.ids) > store.MaxRows {
+		return store.ErrTooLarge
+	}
+	for _, row := range rows {
+		if value := order[of.rows[row]]; value != noValue {
+			t.tallies[value].Count++
+			t.visited.add(value, b.visitors[row])
 		}
-		values = t.appendValues(c, values)
-		visitors.joinOnce(&c.visitor)
 	}
-	for i, n := range tallies(len(t.ids), values, visitors.rows, len(visitors.values)) {
-		t.tallies[i].Add(n)
+	if t.sums.key == "" {
+		return nil
 	}
-	return nil
+	return t.sums.add(b.Columns, len(t.ids), func(each func(value, row uint32)) {
+		for _, row := range rows {
+			if value := order[of.rows[row]]; value != noValue {
+				each(value, row)
+			}
+		}
+	})
 }
 
-// appendValues appends the index of each event's value. It removes the visitors of events that
-// do not count.
-func (t *TopTable) appendValues(c *Columns, values []uint32) []uint32 {
+// noValue stands for the position of a text that has no row.
+const noValue = math.MaxUint32
+
+// order adds the values of some events, and returns their positions in the table, by their positions in the batch.
+func (t *TopTable) order(c *Columns, rows []uint32) []uint32 {
 	of := &c.texts[t.column]
+	used := make([]bool, len(of.values))
+	for _, row := range rows {
+		used[of.rows[row]] = true
+	}
+	blank := t.dimension.Field.HasRow("")
 	order := make([]uint32, len(of.values))
+	var some []uint32
 	for i, id := range of.values {
-		order[i] = t.member(id)
+		if order[i] = noValue; used[i] && (i > 0 || blank) {
+			order[i] = t.member(id)
+			some = append(some, order[i])
+		}
 	}
 	if c.sorted {
-		t.orders = append(t.orders, order)
+		t.orders = append(t.orders, some)
 	} else {
-		t.loose = append(t.loose, order...)
+		t.loose = append(t.loose, some...)
 	}
-	counted, pageviews := c.visitor.rows[:0], t.info.Counts == store.Pageviews
-	for row, index := range of.rows {
-		if c.pageview(row) == pageviews && (index != 0 || t.info.Blank) {
-			values = append(values, order[index])
-			counted = append(counted, c.visitor.rows[row])
-		}
-	}
-	c.visitor.rows = counted
-	return values
+	return order
 }
+
+// EndDay implements [Counter].
+func (t *TopTable) EndDay(visitors int) { t.visited.tally(t.tallies, visitors) }
 
 // member returns the index of an ID, which it adds if necessary.
 func (t *TopTable) member(id uint32) uint32 {
@@ -121,71 +146,102 @@ func (t *TopTable) mergeTable(data []byte) error {
 	return d.err()
 }
 
-// Rows returns the first rows.
-func (t *TopTable) Rows(limit int, texts Texts) ([]store.Row, error) {
-	found := t.candidates(limit)
-	ids := make([]uint32, len(found))
-	for i, index := range found {
+// Rows returns the rows of a question, and whether there are more.
+func (t *TopTable) Rows(q *store.Question, texts Texts) (rows []store.Row, more bool, err error) {
+	found, err := t.searched(q.Search, texts)
+	if err != nil {
+		return nil, false, err
+	}
+	first := t.candidates(max(q.Limit, 0)+max(q.Offset, 0)+1, q.Order, found)
+	ids := make([]uint32, len(first))
+	for i, index := range first {
 		ids[i] = t.ids[index]
 	}
 	textOf, err := texts(ids)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	rows := make([]store.Row, len(found))
-	for i, index := range found {
+	rows = make([]store.Row, len(first))
+	for i, index := range first {
 		n := t.tallies[index]
-		rows[i] = store.Row{Value: textOf[t.ids[index]], Count: n.Count, Visitors: n.Visitors}
+		rows[i] = store.Row{Value: textOf[t.ids[index]], Count: n.Count, Visitors: n.Visitors, Sum: t.sums.of(index)}
 	}
-	slices.SortFunc(rows, compareRows)
-	return rows[:min(max(limit, 0), len(rows))], nil
+	rows, more = page(rows, q)
+	return rows, more, nil
+}
+
+// searchedAtOnce is how many texts are looked up at once.
+const searchedAtOnce = 10_000
+
+// searched returns whether the text of each value contains what is searched for; nil if all count.
+func (t *TopTable) searched(search string, texts Texts) ([]bool, error) {
+	if search == "" {
+		return nil, nil
+	}
+	found := make([]bool, 0, len(t.ids))
+	for some := range slices.Chunk(t.ids, searchedAtOnce) {
+		textOf, err := texts(some)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range some {
+			found = append(found, strings.Contains(store.Fold(textOf[id]), store.Fold(search)))
+		}
+	}
+	return found, nil
 }
 
 // candidates returns indexes that include the first rows.
-func (t *TopTable) candidates(limit int) []uint32 {
-	if limit <= 0 {
-		return nil
-	}
-	least, room := t.leastCount(limit)
-	found := make(map[uint32]struct{})
+func (t *TopTable) candidates(limit int, order store.Order, found []bool) []uint32 {
+	keys := make([]int64, len(t.tallies)) // noRow for values that have no row
 	for i, n := range t.tallies {
-		if n.Count > least {
-			found[uint32(i)] = struct{}{}
+		keys[i] = order.Key(n.Count, n.Visitors)
+		if n.Count == 0 || found != nil && !found[i] {
+			keys[i] = noRow
+		}
+	}
+	least, room := leastKey(keys, limit)
+	some := make(map[uint32]struct{})
+	for i, key := range keys {
+		if key > least {
+			some[uint32(i)] = struct{}{}
 		}
 	}
 	for _, order := range t.orders {
 		left := room
 		for i := 0; i < len(order) && left > 0; i++ {
-			if t.tallies[order[i]].Count == least {
-				found[order[i]] = struct{}{}
+			if keys[order[i]] == least {
+				some[order[i]] = struct{}{}
 				left--
 			}
 		}
 	}
 	for _, i := range t.loose {
-		if room > 0 && t.tallies[i].Count == least {
-			found[i] = struct{}{}
+		if room > 0 && keys[i] == least {
+			some[i] = struct{}{}
 		}
 	}
-	return slices.Collect(maps.Keys(found))
+	return slices.Collect(maps.Keys(some))
 }
 
-// leastCount returns the count of the last row to return, and how many rows with that count
-// fit. Values with a count of zero are not rows.
-func (t *TopTable) leastCount(limit int) (count int64, room int) {
-	rows := make(map[int64]int) // by count; there are few different counts
-	for _, n := range t.tallies {
-		if n.Count > 0 {
-			rows[n.Count]++
+// noRow is below all keys of rows.
+const noRow = math.MinInt64
+
+// leastKey returns the key of the last row to return, and how many rows with that key fit.
+func leastKey(keys []int64, limit int) (key int64, room int) {
+	rows := make(map[int64]int) // by key; there are few different ones
+	for _, key := range keys {
+		if key != noRow {
+			rows[key]++
 		}
 	}
-	for _, count = range slices.Backward(slices.Sorted(maps.Keys(rows))) {
-		if rows[count] >= limit {
-			return count, limit
+	for _, key = range slices.Backward(slices.Sorted(maps.Keys(rows))) {
+		if rows[key] >= limit {
+			return key, limit
 		}
-		limit -= rows[count]
+		limit -= rows[key]
 	}
-	return max(count-1, 0), 0 // all rows fit
+	return noRow, 0 // all rows fit
 }
 
 // Encode returns the part of a rollup, sorted by text.

@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"slices"
+
+	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// population is the events of a query.
+type population struct {
+	filter *colstore.Filter // nil for all events
+	one    bool             // all events have one name, or none of them has one
+	only   bool             // and they are all events with this name
+	name   uint32           // ID of the name
+	none   bool             // no event has the name
+}
+
+func (r *reading) population() (p population, err error) {
+	if p.filter, err = colstore.NewFilter(r.q.Filter, r.idOf); err != nil {
+		return p, err
+	}
+	name, one := r.q.Filter.Name()
+	if !one {
+		return p, nil
+	}
+	p.one, p.only = true, len(r.q.Filter) == 1
+	var found bool
+	p.name, found, err = r.nameID(name)
+	p.none = !found
+	return p, err
+}
+
+// named reports whether the population is all events with one name, for which rollups have parts.
+func (p *population) named() bool { return p.only && p.name != 0 }
+
+// of returns the events of the span that are in the population, after work on each batch.
+func (p *population) of(d *span, want []colstore.Column, pages bool, work func(*colstore.Columns) error) (colstore.Batches, error) {
+	sel := selection{want: want, pages: pages, filter: p.filter, work: work}
+	if p.filter == nil {
+		return d.batchesOf(sel), nil
+	}
+	columns, texts := p.filter.Columns()
+	sel.want = slices.Concat([]colstore.Column{colstore.Visitor}, want, columns)
+	slices.Sort(sel.want)
+	sel.want, sel.pages = slices.Compact(sel.want), pages || texts
+	var err error
+	sel.reached, err = p.reached(d)
+	return d.batchesOf(sel), err
+}
+
+// unchanged is no work on a batch.
+func unchanged(*colstore.Columns) error { return nil }
+
+// reached returns the visitors of the span who have reached the goals of the filter.
+func (p *population) reached(d *span) (colstore.Reached, error) {
+	goals := p.filter.Goals()
+	if goals == nil {
+		return nil, nil
+	}
+	all := make(colstore.Reached)
+	for c, err := range d.matches(goals) {
+		if err != nil {
+			return nil, err
+		}
+		all.Add(c)
+	}
+	return all, nil
+}
+
+// misses reports whether the day's rollup says that it has no event of the population.
+func (p *population) misses(d *span) (bool, error) {
+	if p.none {
+		return true, nil
+	}
+	if p.filter == nil {
+		return false, nil
+	}
+	field, ids, ok := p.filter.Requires()
+	if !ok {
+		return false, nil
+	}
+	for _, counts := range []store.Counts{store.Pageviews, store.Events} {
+		if field == store.Name && counts == store.Pageviews {
+			continue // they have no name
+		}
+		part, ok := colstore.TopPart(store.Dimension{Field: field, Counts: counts})
+		if !ok {
+			return false, nil
+		}
+		table, found, err := d.rollupPart(part)
+		if err != nil || !found {
+			return false, err
+		}
+		for _, id := range ids {
+			if n, err := colstore.FindTally(table, id); err != nil || n.Count > 0 {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
