@@ -54,14 +54,14 @@ func conditionKind(link string) string {
 	if err != nil {
 		return ""
 	}
-	kind := ""
+	kind := []string{u.Path}
 	for _, t := range readFilterOf(u) {
-		kind += " " + string(t.op) + " " + strings.TrimRight(t.field, "%0123456789ABCDEF")
+		kind = append(kind, string(t.op), strings.TrimRight(t.field, "%0123456789ABCDEF"))
 	}
-	if kind == "" {
+	if len(kind) == 1 {
 		return ""
 	}
-	return u.Path + kind
+	return strings.Join(kind, " ")
 }
 
 func readFilterOf(u *url.URL) filter {
