@@ -37,21 +37,15 @@ func reports() []report {
 		}},
 		{"export", exported},
 		{"each prop", eachProp},
-		{"all at once", func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-			answers, err := s.Ask(ctx, q, questions()...)
-			for i := range answers {
-				answers[i] = normal(answers[i])
-			}
-			return answers, err
+		{"questions", func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+			return asked(ctx, s, q, questions())
 		}},
 	}
-	for _, question := range questions() {
-		all = append(all, asked(question))
-	}
 	for _, event := range []string{"paid", "'", "none"} {
-		for _, question := range questionsOf() {
-			all = append(all, of(event, asked(question)))
-		}
+		all = append(all, report{"questions of " + event, func(ctx context.Context, s store.Store, q store.Query) (any, error) {
+			q.Filter = append(slices.Clone(q.Filter), Named(q, event).Filter...)
+			return asked(ctx, s, q, questionsOf())
+		}})
 	}
 	for _, steps := range ways {
 		all = append(all, funnel(steps))
@@ -92,22 +86,14 @@ func questionsOf() []store.Question {
 	}
 }
 
-func asked(question store.Question) report {
-	return report{fmt.Sprintf("%+v", question), func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		answers, err := s.Ask(ctx, q, question)
-		if err != nil {
-			return nil, err
-		}
-		return normal(answers[0]), nil
-	}}
-}
-
-// of adds the condition that the events have a name.
-func of(event string, r report) report {
-	return report{r.name + " of " + event, func(ctx context.Context, s store.Store, q store.Query) (any, error) {
-		q.Filter = append(slices.Clone(q.Filter), Named(q, event).Filter...)
-		return r.ask(ctx, s, q)
-	}}
+// asked returns the answers by their questions.
+func asked(ctx context.Context, s store.Store, q store.Query, questions []store.Question) (any, error) {
+	answers, err := s.Ask(ctx, q, questions...)
+	all := make(map[string]store.Answer)
+	for i, answer := range answers {
+		all[fmt.Sprintf("%+v", questions[i])] = normal(answer)
+	}
+	return all, err
 }
 
 // normal makes nil and empty slices equal.

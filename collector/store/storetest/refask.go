@@ -101,11 +101,15 @@ func (r *Reference) Ask(ctx context.Context, q store.Query, questions ...store.Q
 	}
 	defer leave()
 	var answers []store.Answer
-	for _, question := range questions {
+	var events []store.Event
+	for i, question := range questions {
 		if err := question.Check(q); err != nil {
 			return nil, err
 		}
-		answer, err := answer(r.in(q), q, question)
+		if i == 0 {
+			events = r.in(q)
+		}
+		answer, err := answer(slices.Clone(events), q, question)
 		if err != nil {
 			return nil, err
 		}

@@ -1,5 +1,7 @@
 package colstore
 
+import "slices"
+
 // visited counts the distinct visitors of each row of a table on a day. For the first rows, which are mostly the frequent ones, a bit for each
 // visitor is much faster than a list of pairs.
 type visited struct {
@@ -11,7 +13,7 @@ type visited struct {
 const firstRows = 64
 
 // pairsAtOnce is how many pairs are held before repeated ones are removed.
-const pairsAtOnce = 1 << 20
+const pairsAtOnce = 1 << 18
 
 // add adds an event of a row.
 func (s *visited) add(row, visitor uint32) {
@@ -36,6 +38,9 @@ func (s *visited) addOther(row, visitor uint32) {
 	p := &s.others
 	if len(p.rows) == cap(p.rows) && len(p.rows) >= pairsAtOnce {
 		p.dedupe()
+		if len(p.rows) > cap(p.rows)/2 { // else it would have to be done again soon
+			p.rows, p.visitors = slices.Grow(p.rows, len(p.rows)), slices.Grow(p.visitors, len(p.rows))
+		}
 	}
 	p.rows, p.visitors = append(p.rows, row), append(p.visitors, visitor)
 }

@@ -10,14 +10,14 @@ import (
 // The rows are more than have a bit, and their pairs more than are held at once.
 func TestDistinctVisitorsAreCountedExactly(t *testing.T) {
 	t.Parallel()
-	const rows, visitors = 200, 1000
+	const rows, visitors = 150, 1000
 	rng := rand.New(rand.NewPCG(26, 1))
 	var s visited
 	got, want := make([]Tally, rows), make([]Tally, rows)
-	for day := range 2 {
+	for _, events := range []int{1000, 3 * pairsAtOnce} { // on two days
 		met := make(map[[2]uint32]bool)
-		for range 2 * pairsAtOnce {
-			row, visitor := uint32(rng.IntN(rows)), uint32(rng.IntN(visitors/(day+1)))
+		for range events {
+			row, visitor := uint32(rng.IntN(rows)), uint32(rng.IntN(visitors))
 			s.add(row, visitor)
 			if pair := [2]uint32{row, visitor}; visitor != 0 && !met[pair] {
 				met[pair] = true
