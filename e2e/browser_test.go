@@ -217,8 +217,11 @@ func (b *browser) choose(name, value string) {
 // text returns the text of the page.
 func (b *browser) text() string {
 	b.t.Helper()
-	return run(b, chromedp.Text(chromedp.CSS("body")))
+	return rowMenu.ReplaceAllString(run(b, chromedp.Text(chromedp.CSS("body"))), "")
 }
+
+// rowMenu is the name of the menu of a table's row, which only screen readers read.
+var rowMenu = regexp.MustCompile(`(?m)^Filter by .*\n?`)
 
 // shows reloads the page until its text matches all patterns. It fails after a second, the
 // time within which an event must be shown.

@@ -55,6 +55,6 @@ func failed(b *browser, _ *service) {
 // broken is a store without totals.
 type broken struct{ store.Store }
 
-func (broken) Totals(context.Context, store.Query) (store.Totals, error) {
-	return store.Totals{}, errors.New("the disk is gone")
+func (broken) Ask(context.Context, store.Query, ...store.Question) ([]store.Answer, error) {
+	return nil, errors.New("the disk is gone")
 }
