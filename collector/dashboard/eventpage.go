@@ -38,6 +38,8 @@ type eventPage struct {
 	others     map[string]int64 // events whose value of a prop is store.Other, by key
 }
 
+func (p eventPage) shownTables() []table { return []table{p.Pages} }
+
 // Sums are the numbers that the page begins with.
 func (p eventPage) Sums() []store.Number { return p.Numbers[:min(len(p.Numbers), 2)] }
 

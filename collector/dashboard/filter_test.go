@@ -192,6 +192,20 @@ func TestAFilterThatCannotBeIsExplained(t *testing.T) {
 	assert.Contains(t, a.body, "100 values at most")
 }
 
+func TestTheFormOfAConditionSuggestsTheValuesOfThePage(t *testing.T) {
+	t.Parallel()
+	f, site := shopFront(t)
+	b := f.signedIn()
+	for page, want := range map[string]string{
+		"":                    `<datalist id="filter-known"><option value="/"><option value="/prices"><option value="bought"><option value="newsletter"><option value="ads"></datalist>`,
+		"/top/sources":        `<datalist id="filter-known"><option value="newsletter"><option value="ads"></datalist>`,
+		"/events?name=bought": `<datalist id="filter-known"><option value="/cart"></datalist>`,
+	} {
+		assert.Contains(t, b.page("/sites/"+site.ID+page).body, want)
+	}
+	assert.NotContains(t, b.page("/sites/"+site.ID+"/top/mediums").body, "datalist")
+}
+
 func TestAnExportObeysTheFilter(t *testing.T) {
 	t.Parallel()
 	f, site := shopFront(t)

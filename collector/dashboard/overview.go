@@ -60,6 +60,8 @@ type overview struct {
 	Setup   snippets
 }
 
+func (o overview) shownTables() []table { return o.Tables }
+
 func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	p := b.readScope(r, site)
 	data, err := b.report(r.Context(), site.ID, p, readChoice(r))

@@ -29,6 +29,7 @@ type view struct {
 type rangePicker struct {
 	Period period
 	Keep   []keptParameter
+	Known  []string // values that the form for a condition suggests
 }
 
 // Fields and Operators are the choices of the form for a condition.
@@ -56,7 +57,22 @@ func (v view) FilterForm(keep ...string) rangePicker {
 			picker.Keep = append(picker.Keep, keptParameter{name, value})
 		}
 	}
+	if data, ok := v.Data.(interface{ shownTables() []table }); ok {
+		picker.Known = knownValues(data.shownTables())
+	}
 	return picker
+}
+
+// knownValues returns the values of tables, each once, in their order.
+func knownValues(of []table) (all []string) {
+	for _, t := range of {
+		for _, row := range t.Rows {
+			if !row.Direct && !slices.Contains(all, row.Text) {
+				all = append(all, row.Text)
+			}
+		}
+	}
+	return all
 }
 
 func (v view) picker(keep []string) rangePicker {

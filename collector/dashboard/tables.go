@@ -25,6 +25,8 @@ type table struct {
 	Switch tableSwitch
 }
 
+func (t table) shownTables() []table { return []table{t} }
+
 // HasVisitors reports whether the table has a column of visitors. Events of servers have none.
 func (t table) HasVisitors() bool {
 	return t.Counts == store.Pageviews || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return r.Visitors > 0 })
