@@ -15,11 +15,11 @@ func TestDistinctVisitorsAreCountedExactly(t *testing.T) {
 	var s visited
 	got, want := make([]Tally, rows), make([]Tally, rows)
 	for _, events := range []int{1000, 3 * pairsAtOnce} { // on two days
-		met := make(map[[2]uint32]bool)
+		met := make([]bool, rows*visitors)
 		for range events {
 			row, visitor := uint32(rng.IntN(rows)), uint32(rng.IntN(visitors))
 			s.add(row, visitor)
-			if pair := [2]uint32{row, visitor}; visitor != 0 && !met[pair] {
+			if pair := row*visitors + visitor; visitor != 0 && !met[pair] {
 				met[pair] = true
 				want[row].Visitors++
 			}
