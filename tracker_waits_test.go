@@ -339,9 +339,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 
 func TestCheckOfAnAddressWhereNothingAnswers(t *testing.T) {
 	t.Parallel()
-	server := testServer(t, func(http.ResponseWriter, *http.Request) {})
-	server.Close()
-	err := clientOf(t, server.URL).Check(t.Context())
+	err := clientOf(t, "http://127.0.0.1:1").Check(t.Context())
 	failed, ok := errors.AsType[*footfall.CheckError](err)
 	require.True(t, ok, "%v", err)
 	assert.Equal(t, "Config.BaseURL", failed.Field)

@@ -102,12 +102,11 @@ func slowAttemptIsMadeAgain(t *testing.T, open Open) {
 	r.counts(t, 1, 0)
 }
 
+// nothingListens is the URL of a port that is never given to a listener of another test.
+const nothingListens = "http://127.0.0.1:1"
+
 func missingServerIsTriedAgain(t *testing.T, open Open) {
-	gone := newWire(t)
-	cfg := config(gone.url)
-	gone.end()
-	gone.listener.Close()
-	r := start(t, open, cfg)
+	r := start(t, open, config(nothingListens))
 	r.track(t, 3)
 	require.Eventually(t, func() bool { return r.String() != "" }, 20*time.Second, time.Millisecond)
 	r.says(t, "does not accept events")
