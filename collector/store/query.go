@@ -25,7 +25,7 @@ type Question struct {
 	// The following fields are about a question with By.
 
 	Number string   // key of a prop whose numbers each row adds up; "" for none
-	Values []string // if there are any, only these values of the prop Key have rows
+	Values []string // if there are any, only these values have rows
 	Search string   // only rows whose value contains it have rows; ignores case
 	Order  Order
 	Offset int // rows to leave out first

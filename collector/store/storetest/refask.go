@@ -143,7 +143,7 @@ func table(events []store.Event, q store.Question) (a store.Answer, err error) {
 	of := make(map[string][]store.Event)
 	for _, e := range events {
 		if q.By != store.PropOf {
-			if text := *q.By.Of(&e); q.By.HasRow(text) {
+			if text := *q.By.Of(&e); q.By.HasRow(text) && (len(q.Values) == 0 || slices.Contains(q.Values, text)) {
 				of[text] = append(of[text], e)
 			}
 			continue

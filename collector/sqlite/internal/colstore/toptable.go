@@ -148,7 +148,7 @@ func (t *TopTable) mergeTable(data []byte) error {
 
 // Rows returns the rows of a question, and whether there are more.
 func (t *TopTable) Rows(q *store.Question, texts Texts) (rows []store.Row, more bool, err error) {
-	found, err := t.searched(q.Search, texts)
+	found, err := t.searched(q, texts)
 	if err != nil {
 		return nil, false, err
 	}
@@ -173,11 +173,16 @@ func (t *TopTable) Rows(q *store.Question, texts Texts) (rows []store.Row, more 
 // searchedAtOnce is how many texts are looked up at once.
 const searchedAtOnce = 10_000
 
-// searched returns whether the text of each value contains what is searched for; nil if all count.
-func (t *TopTable) searched(search string, texts Texts) ([]bool, error) {
-	if search == "" {
+// searched returns whether each value is one of those that the question is about; nil if it is about all.
+func (t *TopTable) searched(q *store.Question, texts Texts) ([]bool, error) {
+	if q.Search == "" && len(q.Values) == 0 {
 		return nil, nil
 	}
+	wanted := make(map[string]bool, len(q.Values))
+	for _, value := range q.Values {
+		wanted[value] = true
+	}
+	part := store.Fold(q.Search)
 	found := make([]bool, 0, len(t.ids))
 	for some := range slices.Chunk(t.ids, searchedAtOnce) {
 		textOf, err := texts(some)
@@ -185,7 +190,8 @@ func (t *TopTable) searched(search string, texts Texts) ([]bool, error) {
 			return nil, err
 		}
 		for _, id := range some {
-			found = append(found, strings.Contains(store.Fold(textOf[id]), store.Fold(search)))
+			text := textOf[id]
+			found = append(found, (len(wanted) == 0 || wanted[text]) && (part == "" || strings.Contains(store.Fold(text), part)))
 		}
 	}
 	return found, nil
