@@ -60,6 +60,9 @@ func reportPages(f *furnished) []page {
 		{name: "overview", path: shop},
 		{name: "overview-today", path: shop + "?range=today"},
 		{name: "overview-12-months", path: shop + "?range=12m"},
+		{name: "overview-compared", path: shop + "?range=7d&compare=previous"},
+		{name: "overview-year-by-week", path: shop + "?range=year&by=week&compare=year&weekdays=1"},
+		{name: "overview-all-time", path: shop + "?range=all&by=month"},
 		{name: "overview-bad-range", path: shop + "?range=custom&from=x&to=y", status: http.StatusUnprocessableEntity},
 		{name: "overview-unknown-range", path: shop + "?range=banana", status: http.StatusUnprocessableEntity},
 		{name: "overview-hostile", path: hostile},
@@ -257,7 +260,7 @@ func newCrawl() crawl {
 func (c crawl) add(b *browser, p page) {
 	b.t.Helper()
 	c.listed[kind(p.path)] = true
-	for _, path := range eval[[]string](b, `[...document.querySelectorAll("a[href], form[method=get], form:not([method])")].map(e => new URL(e.href || e.action).pathname)`) {
+	for _, path := range eval[[]string](b, `[...document.querySelectorAll("a[href], form[method=get], form:not([method])")].map(e => new URL(e.getAttribute("href") || e.action, location.href).pathname)`) {
 		c.linked[kind(path)] = true
 	}
 	for _, path := range eval[[]string](b, `[...document.querySelectorAll("form[method=post]")].map(e => new URL(e.action).pathname)`) {

@@ -94,13 +94,15 @@ func switchOn(site string, p period, to choice, events bool) tableSwitch {
 }
 
 // tables returns the tables of cards, without those that need not be shown. answers are to the questions of dimensions.
-func tables(site string, p period, of []card, answers []store.Answer) (shown []table) {
+func tables(site string, p period, of []card, answers []store.Answer, then earlier) (shown []table) {
 	rows := make(map[store.Dimension]store.Answer)
 	for i, answer := range answers {
 		rows[dimensions[i].Dimension] = answer
 	}
 	for _, c := range of {
-		if t := c.table(site, p, rows); len(t.Rows) > 0 || !c.optional {
+		t := c.table(site, p, rows)
+		then.compare(&t)
+		if len(t.Rows) > 0 || !c.optional {
 			shown = append(shown, t)
 		}
 	}

@@ -29,24 +29,35 @@ type chart struct {
 	Title     string
 	Columns   []column
 	Grid      []gridLine
+	Lines     []segment
 	Labels    []label
 	LabelsY   string
-	Hours     bool
+	Unit      string // header of the table of the figures
 	Summary   string
 	HasEvents bool // in the lower part
 	Alone     bool // the columns above are events, and there is no lower part
 	Visitors  bool // the figures of events have visitors
+	Dots      bool // the line of visitors has a dot in each column
+	Compared  bool // columns have earlier figures
 }
 
 // column is a step of time. Horizontal positions are in percent.
 type column struct {
 	X, Width    string
 	SlotX, Slot string // including the gap
+	Middle      string
 	When        string
+	Link        string // to the page with these days only; "" for an hour
+	Open        bool   // it is not over
 
 	Visitors, Pageviews, Events bar
 	VisitorN, PageviewN, NamedN int64
+
+	Then *store.Totals // of the column to compare with; nil for none
 }
+
+// segment is a part of a line between the middles of two columns.
+type segment struct{ Class, X1, X2, Y1, Y2 string }
 
 // bar is the vertical extent of a rectangle.
 type bar struct{ Y, Height string }
@@ -57,49 +68,72 @@ type gridLine struct{ Y, TextY, Value string }
 // label is a text below the chart.
 type label struct{ X, Text, Anchor string }
 
-func newChart(points []store.Point, step store.Step) chart {
-	c := chart{Title: "Visitors, pageviews and events over time", Hours: step == store.Hour}
+// mostDots is how many columns have dots.
+const mostDots = 62
+
+// newChart returns the chart of a range. then has the points to compare with, if there are any.
+func newChart(points, then []store.Point, p period) chart {
+	points, then = p.Unit.columnsOf(points), p.Unit.columnsOf(then)
+	c := chart{Title: "Visitors, pageviews and events over time", Unit: p.Unit.header(), Compared: then != nil}
 	var most, mostEvents int64
-	var sum store.Totals
-	for _, p := range points {
+	for _, p := range slices.Concat(points, then) {
 		most = max(most, p.Visitors, p.Pageviews)
 		mostEvents = max(mostEvents, p.Events)
-		sum = plus(sum, p.Totals)
 	}
-	c.HasEvents = mostEvents > 0
+	sum := totalOf(points)
+	c.HasEvents, c.Dots = mostEvents > 0, len(points) <= mostDots && sum.Visitors > 0
 	views, events := parts(most, mostEvents)
 	c.Grid = slices.Concat(views.upperGrid(), events.lowerGrid(c.HasEvents))
+	c.Columns = p.newColumns(points, then)
 	for i, p := range points {
-		column := newColumn(i, len(points), p, c.when(p.At))
+		column := &c.Columns[i]
 		column.Visitors, column.Pageviews, column.Events = views.above(p.Visitors), views.above(p.Pageviews), events.below(p.Events)
-		c.Columns = append(c.Columns, column)
 	}
-	c.Labels, c.LabelsY = labels(points, c.Hours), views.labelsY()
+	c.Lines = joined("earlier", len(points), then, func(t store.Totals) string { return views.above(t.Pageviews).Y })
+	if sum.Visitors > 0 {
+		begun := slices.IndexFunc(points, func(point store.Point) bool { return point.At.After(p.Now) })
+		if begun < 0 {
+			begun = len(points)
+		}
+		c.Lines = append(c.Lines, joined("visitors", len(points), points[:begun], func(t store.Totals) string { return views.above(t.Visitors).Y })...)
+	}
+	c.Labels, c.LabelsY = labels(points, p.Unit), views.labelsY()
 	c.Summary = plural(sum.Visitors, "visitor") + ", " + plural(sum.Pageviews, "pageview") + " and " +
-		plural(sum.Events, "event") + " in " + plural(len(points), c.unit()) + "."
+		plural(sum.Events, "event") + " in " + plural(len(points), string(p.Unit)) + "."
 	return c
 }
 
 // newEventChart returns a chart of events alone.
-func newEventChart(points []store.Point, step store.Step) chart {
-	c := chart{Title: "Events over time", Hours: step == store.Hour, Alone: true}
+func newEventChart(points, then []store.Point, p period) chart {
+	points, then = p.Unit.columnsOf(points), p.Unit.columnsOf(then)
+	c := chart{Title: "Events over time", Unit: p.Unit.header(), Alone: true, Compared: then != nil}
 	var most int64
-	var sum store.Totals
-	for _, p := range points {
+	for _, p := range slices.Concat(points, then) {
 		most = max(most, p.Events)
-		sum = plus(sum, p.Totals)
 	}
+	sum := totalOf(points)
 	events := part{niceScale(most), largePart}
 	c.Grid, c.Visitors = events.upperGrid(), sum.Visitors > 0
+	c.Columns = p.newColumns(points, then)
 	for i, p := range points {
-		column := newColumn(i, len(points), p, c.when(p.At))
-		column.Events = events.above(p.Events)
-		c.Columns = append(c.Columns, column)
+		c.Columns[i].Events = events.above(p.Events)
 	}
-	c.Labels, c.LabelsY = labels(points, c.Hours), events.labelsY()
-	c.Summary = plural(sum.Events, "event") + " in " + plural(len(points), c.unit()) + "."
+	c.Lines = joined("earlier", len(points), then, func(t store.Totals) string { return events.above(t.Events).Y })
+	c.Labels, c.LabelsY = labels(points, p.Unit), events.labelsY()
+	c.Summary = plural(sum.Events, "event") + " in " + plural(len(points), string(p.Unit)) + "."
 	return c
 }
+
+// joined connects the figures of the first n points.
+func joined(class string, n int, of []store.Point, y func(store.Totals) string) (all []segment) {
+	for i := 1; i < min(n, len(of)); i++ {
+		all = append(all, segment{class, middle(i-1, n), middle(i, n), y(of[i-1].Totals), y(of[i].Totals)})
+	}
+	return all
+}
+
+// middle returns the position of the middle of a column.
+func middle(i, n int) string { return percent(100 * (float64(i) + 0.5) / float64(n)) }
 
 // part is the upper or the lower part of a chart.
 type part struct {
@@ -183,29 +217,42 @@ func short(value, scale int64) string {
 	return strconv.FormatFloat(float64(value)/float64(unit), 'f', -1, 64) + name
 }
 
-func (c chart) unit() string {
-	if c.Hours {
-		return "hour"
-	}
-	return "day"
+// header is the header of the column of times in a table.
+func (u unit) header() string {
+	return map[unit]string{hours: "Hour", days: "Day", weeks: "Week from", months: "Month"}[u] + " (UTC)"
 }
 
-func (c chart) when(at time.Time) string {
-	if c.Hours {
-		return at.UTC().Format("Mon 2 Jan, 15:04")
+// when names a column.
+func (u unit) when(at time.Time) string {
+	switch u {
+	case hours:
+		return at.Format("Mon 2 Jan, 15:04")
+	case months:
+		return at.Format("January 2006")
 	}
-	return at.UTC().Format("Mon 2 Jan 2006")
+	return at.Format("Mon 2 Jan 2006")
 }
 
-// newColumn returns a column without bars.
-func newColumn(i, n int, p store.Point, when string) column {
-	slot := 100 / float64(n)
+// newColumns returns columns without bars.
+func (p period) newColumns(points, then []store.Point) (all []column) {
+	slot := 100 / float64(len(points))
 	gap := min(slot*0.24, 0.8)
-	return column{
-		SlotX: percent(slot * float64(i)), Slot: percent(slot),
-		X: percent(slot*float64(i) + gap/2), Width: percent(slot - gap),
-		When: when, VisitorN: p.Visitors, PageviewN: p.Pageviews, NamedN: p.Events,
+	for i, point := range points {
+		c := column{
+			SlotX: percent(slot * float64(i)), Slot: percent(slot), Middle: middle(i, len(points)),
+			X: percent(slot*float64(i) + gap/2), Width: percent(slot - gap),
+			When: p.Unit.when(point.At), VisitorN: point.Visitors, PageviewN: point.Pageviews, NamedN: point.Events,
+			Open: p.Unit.end(point.At, p.span).After(p.Now),
+		}
+		if days, whole := p.Unit.spanOf(point.At, p.span); whole && days != p.span {
+			c.Link = p.showing(days)
+		}
+		if i < len(then) {
+			c.Then = &then[i].Totals
+		}
+		all = append(all, c)
 	}
+	return all
 }
 
 // height returns the height of a bar. A count above zero is always visible.
@@ -231,21 +278,21 @@ func niceScale(count int64) int64 {
 
 // labels returns at most maxLabels, evenly spread and centered on their columns. They are
 // short enough for a phone.
-func labels(points []store.Point, hours bool) []label {
+func labels(points []store.Point, u unit) []label {
 	every := (len(points) + maxLabels - 1) / maxLabels
 	layout := "2 Jan"
 	switch {
-	case hours:
+	case u == hours:
 		every, layout = max(every, 6), "15:04" // 00:00, 06:00, …
-	case len(points) > 366:
-		layout = "Jan ’06"
-	case len(points) > 200:
+	case u == months && len(points) <= 12 || u == days && len(points) > 200 && len(points) <= 366:
 		layout = "Jan"
+	case u == months || daysFrom(points[0].At, points[len(points)-1].At) > 366:
+		layout = "Jan ’06"
 	}
 	var all []label
 	for i := 0; i < len(points); i += max(every, 1) {
 		x := 100 * (float64(i) + 0.5) / float64(len(points))
-		all = append(all, label{percent(x), points[i].At.UTC().Format(layout), anchor(x)})
+		all = append(all, label{percent(x), points[i].At.Format(layout), anchor(x)})
 	}
 	return all
 }

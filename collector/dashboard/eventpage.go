@@ -81,7 +81,10 @@ func (b *board) events(w http.ResponseWriter, r *http.Request, site account.Site
 	if name == "" {
 		return b.showTable(w, r, site, dimensionOf(store.Names))
 	}
-	p := b.readScope(r, site)
+	p, err := b.readScope(r, site)
+	if err != nil {
+		return err
+	}
 	page, err := b.eventReport(r.Context(), site.ID, p, name, r.URL.Query().Get("sum"))
 	if err != nil {
 		return err
@@ -97,18 +100,28 @@ func named(q store.Query, name string) store.Query {
 	return q
 }
 
+// named returns the period with the condition that events have a name.
+func (p period) named(name string) period {
+	p.conditions = named(store.Query{Filter: p.conditions}, name).Filter
+	return p
+}
+
 // eventReport asks for the figures of an event.
 func (b *board) eventReport(ctx context.Context, site string, p period, name, sum string) (eventPage, error) {
 	path := "/sites/" + site + "/events"
 	page := eventPage{Name: name, Back: p.On(path), self: p.OnEvent(path, name)}
-	answers, err := b.Store.Ask(ctx, named(p.query(site), name), store.Question{}, store.Question{Step: p.step()},
+	answers, err := b.Store.Ask(ctx, named(p.query(site), name), store.Question{}, store.Question{Step: p.Unit.step()},
 		store.Question{Counts: store.Events, By: store.Path, Limit: maxEventPages}, store.Question{By: store.Props, Limit: maxPropValues})
 	if err != nil {
 		return page, err
 	}
 	totals, points, pages, props := answers[0].Totals, answers[1].Points, answers[2].Rows, answers[3]
 	page.Row = store.Row{Count: totals.Events, Visitors: totals.Visitors}
-	page.Chart = newEventChart(points, p.step())
+	then, err := b.earlier(ctx, site, p.named(name), nil, nil)
+	if err != nil {
+		return page, err
+	}
+	page.Chart = newEventChart(points, then.points, p)
 	page.Pages, page.Replaced = newTable(dimensionOf(store.EventPages), p, site, pages), replacedIn(pages)
 	page.Numbers = props.Numbers
 	page.Currencies = currencies(props.Props)

@@ -22,9 +22,6 @@ var exportColumns = []string{
 	"at", "name", "url", "path", "referrer", "utm_source", "utm_medium", "utm_campaign", "browser", "device", "visitor", "props",
 }
 
-// exportAll is the range of all events.
-const exportAll = "all"
-
 // rangeError says why the range of an export is invalid. There is no page that could show it beside
 // other figures.
 type rangeError string
@@ -33,23 +30,22 @@ func (e rangeError) Error() string { return "dashboard: the range of an export: 
 
 // exported returns the range of an export, and the range's name in the file name.
 func (b *board) exported(r *http.Request, site account.Site) (store.Query, string, error) {
-	p := b.readScope(r, site)
+	p, err := b.scopeFrom(r, site, func() (time.Time, error) { return b.Now(), nil }) // the export finds the first event
+	if err != nil {
+		return store.Query{}, "", err
+	}
 	if p.FilterProblem != "" {
 		return store.Query{}, "", rangeError(p.FilterProblem)
 	}
-	if r.URL.Query().Get("range") == exportAll {
-		q := ever(site.ID)
-		q.Filter = p.conditions
-		return q, exportAll, nil
-	}
-	switch p.Problem {
-	case "":
-		return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly), nil
-	case unknownRange:
-		return store.Query{}, "", rangeError(unknownExportRange)
-	default:
+	if p.Problem != "" {
 		return store.Query{}, "", rangeError(p.Problem)
 	}
+	if p.Name == allPeriod {
+		q := ever(site.ID)
+		q.Filter = p.conditions
+		return q, allPeriod, nil
+	}
+	return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly), nil
 }
 
 // exportTypes are the media types by kind of export.

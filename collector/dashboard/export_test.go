@@ -136,7 +136,7 @@ func TestAnExportOfAnInvalidRangeIsRefused(t *testing.T) {
 	f, path := exportFixture(t)
 	b := f.signedIn()
 	for query, reason := range map[string]string{
-		"range=banana":                               "Range must be today, 7d, 30d, 12m, custom or all.",
+		"range=banana":                               "Range must be today, yesterday, week, lastweek, 7d, 28d, 30d, 90d, month, lastmonth, year, lastyear, 12m, all or custom.",
 		"range=custom&from=x&to=2026-01-01":          "From must be a date such as 2026-01-31.",
 		"range=custom&from=2026-01-02&to=2026-01-01": "To is before From.",
 		"from=2026-01-02":                            "To must be a date such as 2026-01-31.",

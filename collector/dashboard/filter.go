@@ -1,10 +1,13 @@
 package dashboard
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
@@ -217,8 +220,16 @@ func (b *board) addTerm(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // readScope returns the range and the filter of a page of a site.
-func (b *board) readScope(r *http.Request, site account.Site) period {
-	p := readPeriod(r, b.Now())
+func (b *board) readScope(r *http.Request, site account.Site) (period, error) {
+	return b.scopeFrom(r, site, func() (time.Time, error) { return b.firstEvent(r.Context(), site.ID) })
+}
+
+// scopeFrom is readScope with another time of the first event.
+func (b *board) scopeFrom(r *http.Request, site account.Site, first func() (time.Time, error)) (period, error) {
+	p, err := readPeriod(r, b.Now(), first)
+	if err != nil {
+		return p, err
+	}
 	f, problem := readFilter(r.URL.Query())
 	p.filter = f
 	goals := b.Account.Goals(site.ID)
@@ -238,7 +249,20 @@ func (b *board) readScope(r *http.Request, site account.Site) period {
 		}
 		p.Chips = append(p.Chips, c)
 	}
-	return p
+	return p, nil
+}
+
+// firstEvent returns the time of the first event of a site, or now if it has none.
+func (b *board) firstEvent(ctx context.Context, site string) (time.Time, error) {
+	at, found := b.Now(), errors.New("the first event was found")
+	err := b.Store.Export(ctx, ever(site), func(e store.Event) error {
+		at = e.At
+		return found
+	})
+	if err != nil && !errors.Is(err, found) {
+		return at, err
+	}
+	return at, nil
 }
 
 // emptyValue is how the page names an empty text.

@@ -10,9 +10,13 @@ import (
 )
 
 func (b *board) listFunnels(w http.ResponseWriter, r *http.Request, site account.Site) error {
+	p, err := b.readScope(r, site)
+	if err != nil {
+		return err
+	}
 	return b.show(w, r, http.StatusOK, "funnels", view{
 		Title: "Funnels of " + site.Name, Tab: "funnels", Site: site,
-		Period: b.readScope(r, site), Data: b.Account.Funnels(site.ID),
+		Period: p, Data: b.Account.Funnels(site.ID),
 	})
 }
 
@@ -54,7 +58,10 @@ func (b *board) showFunnel(w http.ResponseWriter, r *http.Request, site account.
 	if err != nil {
 		return err
 	}
-	p := b.readScope(r, site)
+	p, err := b.readScope(r, site)
+	if err != nil {
+		return err
+	}
 	found, err := b.Store.Funnel(r.Context(), p.query(site.ID), funnel.Steps)
 	if err != nil {
 		return err

@@ -40,7 +40,10 @@ func describe(m store.Match) matchText {
 func (g goalLine) What() matchText { return describe(g.Match) }
 
 func (b *board) listGoals(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	p := b.readScope(r, site)
+	p, err := b.readScope(r, site)
+	if err != nil {
+		return err
+	}
 	goals := b.Account.Goals(site.ID)
 	answers, err := b.Store.Ask(r.Context(), p.query(site.ID), goalQuestions(goals)...)
 	if err != nil {

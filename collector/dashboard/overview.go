@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -25,12 +26,30 @@ func (f figure) Change() string {
 		return "no change"
 	case f.Before == 0:
 		return "none then"
-	}
-	change := 100 * float64(f.Value-f.Before) / float64(f.Before)
-	if change > 999 {
+	case f.percent() > 999:
 		return "over 10 times as many"
 	}
-	return strconv.FormatFloat(max(change, -change), 'f', 0, 64) + "% " + f.moreOrLess()
+	return strconv.FormatFloat(f.percent(), 'f', 0, 64) + "% " + f.moreOrLess()
+}
+
+// Signed returns Change in few characters.
+func (f figure) Signed() string {
+	switch {
+	case f.Value == f.Before:
+		return "0%"
+	case f.Before == 0:
+		return "new"
+	case f.Value < f.Before:
+		return "−" + strconv.FormatFloat(f.percent(), 'f', 0, 64) + "%"
+	case f.percent() > 999:
+		return "> ×10"
+	}
+	return "+" + strconv.FormatFloat(f.percent(), 'f', 0, 64) + "%"
+}
+
+// percent returns by how many percent the value is above or below the one before.
+func (f figure) percent() float64 {
+	return math.Abs(100 * float64(f.Value-f.Before) / float64(f.Before))
 }
 
 func (f figure) moreOrLess() string {
@@ -63,7 +82,10 @@ type overview struct {
 func (o overview) shownTables() []table { return o.Tables }
 
 func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	p := b.readScope(r, site)
+	p, err := b.readScope(r, site)
+	if err != nil {
+		return err
+	}
 	data, err := b.report(r.Context(), site.ID, p, readChoice(r))
 	if err != nil {
 		return fmt.Errorf("overview of %s: %w", site.ID, err)
@@ -72,9 +94,10 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 	return b.show(w, r, p.status(), "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
 }
 
-// report asks for the figures of the overview, all in one pass over the events of the range.
+// report asks for the figures of the overview, all in one pass over the events of the range, and one over those of the
+// time before.
 func (b *board) report(ctx context.Context, site string, p period, chosen choice) (overview, error) {
-	questions := []store.Question{{}, {Step: p.step()}}
+	questions := []store.Question{{}, {Step: p.Unit.step()}}
 	for _, d := range dimensions {
 		questions = append(questions, d.question(shortTable))
 	}
@@ -82,22 +105,22 @@ func (b *board) report(ctx context.Context, site string, p period, chosen choice
 	if err != nil {
 		return overview{}, err
 	}
-	earlier, err := b.Store.Ask(ctx, p.before(site), store.Question{})
+	now, points, rows := answers[0].Totals, answers[1].Points, answers[2:]
+	then, err := b.earlier(ctx, site, p, dimensions, rows)
 	if err != nil {
 		return overview{}, err
 	}
-	now, points := answers[0].Totals, answers[1].Points
-	o := overview{Figures: figures(now, earlier[0].Totals), Chosen: chosen, Chart: newChart(points, p.step())}
+	o := overview{Figures: figures(now, then.totals), Chosen: chosen, Chart: newChart(points, then.points, p)}
 	if now == (store.Totals{}) {
 		o.Nothing = true
 		o.Empty, err = b.untouched(ctx, site)
 		return o, err
 	}
-	o.Tables = tables(site, p, cards(site, p, now, chosen), answers[2:])
+	o.Tables = tables(site, p, cards(site, p, now, chosen), rows, then)
 	if now.Pageviews > 0 {
 		return o, nil
 	}
-	o.Chart = newEventChart(points, p.step())
+	o.Chart = newEventChart(points, then.points, p)
 	most := o.Tables[0].Rows[0] // the names of events are the first table
 	o.Event, o.EventLink = most.Text, most.Link
 	o.Props, err = b.topProps(ctx, site, p, o.Event)

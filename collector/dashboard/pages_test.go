@@ -48,8 +48,9 @@ func (f *fixture) furnish() account.Site {
 
 var tagLink = regexp.MustCompile(`<(?:a|link|script|img)\b[^>]*\b(?:href|src)="([^"]*)"`)
 
-// conditionKind returns the page of a link with the fields and operators of its conditions; "" for a link without a condition.
-func conditionKind(link string) string {
+// scopeKind returns the page of a link with the fields and operators of its conditions, and whether it has days of its own; ""
+// for a link without any of them.
+func scopeKind(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {
 		return ""
@@ -57,6 +58,9 @@ func conditionKind(link string) string {
 	kind := []string{u.Path}
 	for _, t := range readFilterOf(u) {
 		kind = append(kind, string(t.op), strings.TrimRight(t.field, "%0123456789ABCDEF"))
+	}
+	if u.Query().Has("from") {
+		kind = append(kind, "days")
 	}
 	if len(kind) == 1 {
 		return ""
@@ -69,8 +73,8 @@ func readFilterOf(u *url.URL) filter {
 	return f
 }
 
-// walk visits every linked page once, starting at the first. Of pages that differ only in the values of their conditions it visits one,
-// and it adds no second condition.
+// walk visits every linked page once, starting at the first. Of pages that differ only in their days or the values of their
+// conditions it visits one, and it adds no second condition.
 func (b *browser) walk(visit func(answer)) (paths []string) {
 	b.t.Helper()
 	seen := map[string]bool{}
@@ -91,8 +95,8 @@ func (b *browser) walk(visit func(answer)) (paths []string) {
 			visit(a)
 			for _, link := range tagLink.FindAllStringSubmatch(a.body, -1) {
 				to := html.UnescapeString(link[1])
-				kind := conditionKind(to)
-				if kind != "" && (seen[kind] || conditionKind(path) != "") {
+				kind := scopeKind(to)
+				if kind != "" && (seen[kind] || scopeKind(path) != "") {
 					continue
 				}
 				seen[kind] = true

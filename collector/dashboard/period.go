@@ -2,9 +2,9 @@ package dashboard
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -12,12 +12,15 @@ import (
 
 // period is what a page shows: a range, in whole UTC days, and the filter of its events.
 type period struct {
-	Name     string // today, 7d, 30d, 12m or custom
-	From, To time.Time
-	Now      time.Time
+	Name string // of one of ranges, all, or custom
+	span
+	Now time.Time
 
 	FirstDay, LastDay string // of a custom range, as typed
 	Problem           string // why the range in the query is invalid
+
+	Unit    unit // of the chart's columns
+	Compare comparison
 
 	Chips         []chip // of the filter
 	FilterProblem string // what of the filter was left out
@@ -26,43 +29,60 @@ type period struct {
 	self          url.URL // of the page
 }
 
-// defaultPeriod is the range if none was chosen, and customPeriod the one of typed days.
+// Names of the range if none was chosen, of typed days, and of all days with events.
 const (
 	defaultPeriod = "30d"
 	customPeriod  = "custom"
+	allPeriod     = "all"
 )
 
-// unknownRange is the Problem of a range that does not exist. Exports have one more.
-const (
-	unknownRange       = "Range must be today, 7d, 30d, 12m or custom."
-	unknownExportRange = "Range must be today, 7d, 30d, 12m, custom or all."
-)
+// unknownRange is the Problem of a range that does not exist.
+var unknownRange = func() string {
+	text := "Range must be "
+	for _, r := range ranges {
+		text += r.Name + ", "
+	}
+	return text + allPeriod + " or " + customPeriod + "."
+}()
 
-// maxDays is the longest range: three years, one of them a leap year.
-const maxDays = 3*365 + 1
+// maxDays is the longest range: fifty years.
+const maxDays = 50*365 + 13
 
 // readPeriod returns the range in the query. An invalid range becomes the default range, with a
-// Problem.
-func readPeriod(r *http.Request, now time.Time) period {
+// Problem. first returns the day of the first event, for the range of all days.
+func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error)) (period, error) {
 	query := r.URL.Query()
 	p := period{Now: now.UTC(), FirstDay: query.Get("from"), LastDay: query.Get("to")}
 	name := cmp.Or(query.Get("range"), defaultPeriod)
 	if query.Get("range") == "" && p.FirstDay+p.LastDay != "" {
 		name = customPeriod
 	}
-	if name == customPeriod {
-		if p.Problem = p.setDays(); p.Problem != "" {
-			p.setName(defaultPeriod)
-			p.keepDays()
+	switch name {
+	case customPeriod:
+		p.Problem = p.setDays()
+	case allPeriod:
+		day, err := first()
+		if err != nil {
+			return p, err
 		}
-		return p
+		p.Name, p.span = allPeriod, span{midnight(day.In(p.Now.Location())), midnight(p.Now).AddDate(0, 0, 1)}
+	default:
+		if !p.setName(name) {
+			p.Problem = unknownRange
+		}
 	}
-	if !p.setName(name) {
-		p.Problem = unknownRange
+	if p.Problem != "" {
 		p.setName(defaultPeriod)
 	}
-	p.FirstDay, p.LastDay = p.From.Format(time.DateOnly), p.lastDay().Format(time.DateOnly)
-	return p
+	if p.Problem == "" || name != customPeriod {
+		p.FirstDay, p.LastDay = "", ""
+	}
+	p.keepDays()
+	p.Unit = chosenUnit(query.Get(unitParameter), p.days())
+	var problem string
+	p.Compare, problem = readComparison(query, p.Now.Location())
+	p.Problem = cmp.Or(p.Problem, problem)
+	return p, nil
 }
 
 // status returns the status of a page with figures of the range.
@@ -73,47 +93,39 @@ func (p period) status() int {
 	return http.StatusOK
 }
 
-// setName sets a predefined range, or returns false if there is none with the name.
+// setName sets a range of a name, or returns false if there is none with the name.
 func (p *period) setName(name string) bool {
-	today := p.Now.Truncate(24 * time.Hour)
-	switch name {
-	case "today":
-		p.From = today
-	case "7d":
-		p.From = today.AddDate(0, 0, -6)
-	case "30d":
-		p.From = today.AddDate(0, 0, -29)
-	case "12m":
-		p.From = today.AddDate(-1, 0, 1)
-	default:
-		return false
+	for _, r := range ranges {
+		if r.Name == name {
+			p.Name, p.span = name, r.of(midnight(p.Now))
+			return true
+		}
 	}
-	p.Name, p.To = name, today.AddDate(0, 0, 1)
-	return true
+	return false
 }
 
 // setDays sets the typed days, or returns what is wrong with them.
 func (p *period) setDays() (problem string) {
-	from, err := time.Parse(time.DateOnly, p.FirstDay)
+	from, err := time.ParseInLocation(time.DateOnly, p.FirstDay, p.Now.Location())
 	if err != nil {
 		return "From must be a date such as 2026-01-31."
 	}
-	to, err := time.Parse(time.DateOnly, p.LastDay)
+	to, err := time.ParseInLocation(time.DateOnly, p.LastDay, p.Now.Location())
 	switch {
 	case err != nil:
 		return "To must be a date such as 2026-01-31."
 	case to.Before(from):
 		return "To is before From."
-	case to.Sub(from) >= maxDays*24*time.Hour:
-		return "The range is longer than three years."
+	case daysFrom(from, to) >= maxDays:
+		return "The range is longer than fifty years."
 	case from.Year() < 1970 || to.Year() > 9998:
 		return "The year must be from 1970 to 9998."
 	}
-	p.Name, p.From, p.To = customPeriod, from, to.AddDate(0, 0, 1)
+	p.Name, p.span = customPeriod, span{from, to.AddDate(0, 0, 1)}
 	return ""
 }
 
-// keepDays replaces typed days that a date input cannot show.
+// keepDays sets the typed days that a date input cannot show to those of the range.
 func (p *period) keepDays() {
 	if _, err := time.Parse(time.DateOnly, p.FirstDay); err != nil {
 		p.FirstDay = p.From.Format(time.DateOnly)
@@ -123,46 +135,11 @@ func (p *period) keepDays() {
 	}
 }
 
-func (p period) lastDay() time.Time { return p.To.AddDate(0, 0, -1) }
-
-func (p period) includesNow() bool { return p.Now.After(p.From) && p.Now.Before(p.To) }
+func (p period) includesNow() bool { return !p.Now.Before(p.From) && p.Now.Before(p.To) }
 
 // query returns a Query of the whole range.
 func (p period) query(site string) store.Query {
 	return store.Query{Site: site, From: p.From, To: p.To, Filter: p.conditions}
-}
-
-// before returns a Query of the same length just before the range. If the range includes
-// today, it ends at the same time of day as now.
-func (p period) before(site string) store.Query {
-	length := p.To.Sub(p.From)
-	end := p.To
-	if p.includesNow() {
-		end = p.Now
-	}
-	return store.Query{Site: site, From: p.From.Add(-length), To: end.Add(-length), Filter: p.conditions}
-}
-
-// Against describes the time of before, with which the page compares.
-func (p period) Against() string {
-	days := int(p.To.Sub(p.From) / (24 * time.Hour))
-	switch current := p.includesNow(); {
-	case current && days == 1:
-		return "the same hours yesterday"
-	case days == 1:
-		return "the day before"
-	case current:
-		return fmt.Sprintf("the %d days before, up to the same time of day", days)
-	}
-	return fmt.Sprintf("the %d days before", days)
-}
-
-// step is an hour for ranges of up to two days, else a day.
-func (p period) step() store.Step {
-	if p.To.Sub(p.From) <= 48*time.Hour {
-		return store.Hour
-	}
-	return store.Day
 }
 
 // On returns the URL of a page with this range.
@@ -176,26 +153,95 @@ func (p period) OnEvent(path, name string) string {
 }
 
 func (p period) values() url.Values {
+	v := p.choices()
+	p.filter.set(v)
+	return v
+}
+
+// choices are the parameters of the range, the columns and the comparison.
+func (p period) choices() url.Values {
 	v := url.Values{"range": {p.Name}}
 	if p.Name == customPeriod {
 		v.Set("from", p.FirstDay)
 		v.Set("to", p.LastDay)
 	}
-	p.filter.set(v)
+	if p.Unit != chosenUnit("", p.days()) {
+		v.Set(unitParameter, string(p.Unit))
+	}
+	p.Compare.set(v)
 	return v
 }
 
-// periodChoice is a predefined range.
+// periodChoice is a range to choose.
 type periodChoice struct{ Name, Label string }
 
-// Choices returns the predefined ranges.
-func (period) Choices() []periodChoice {
-	return []periodChoice{{"today", "Today"}, {"7d", "7 days"}, {"30d", "30 days"}, {"12m", "12 months"}}
+// Choices returns the ranges that the page offers at once, and Others those that it offers below.
+func (period) Choices() []periodChoice { return choicesOf(true) }
+func (period) Others() []periodChoice {
+	return append(choicesOf(false), periodChoice{allPeriod, "All time"})
+}
+
+func choicesOf(atOnce bool) (all []periodChoice) {
+	for _, r := range ranges {
+		if slices.Contains([]string{"today", "7d", "30d", "12m"}, r.Name) == atOnce {
+			all = append(all, periodChoice{r.Name, r.Label})
+		}
+	}
+	return all
+}
+
+// Other reports whether the range is not among Choices.
+func (p period) Other() bool {
+	return !slices.ContainsFunc(p.Choices(), func(c periodChoice) bool { return c.Name == p.Name })
+}
+
+// Label names the range if it is not among Choices.
+func (p period) Label() string {
+	if p.Name == customPeriod {
+		return "Custom"
+	}
+	for _, c := range p.Others() {
+		if c.Name == p.Name {
+			return c.Label
+		}
+	}
+	return "More"
+}
+
+// Units returns the units that the columns of the chart can have.
+func (p period) Units() []unit { return unitsOf(p.days()) }
+
+// Earlier and Later return the URLs of the page with the range before and after this one, "" for none.
+func (p period) Earlier() string {
+	if p.From.Year() < 1971 {
+		return ""
+	}
+	return p.showing(p.neighbour(-1))
+}
+
+func (p period) Later() string {
+	if p.To.After(p.Now) {
+		return ""
+	}
+	return p.showing(p.neighbour(1))
+}
+
+// showing returns the URL of the page with other days.
+func (p period) showing(days span) string {
+	query := p.self.Query()
+	query.Del(unitParameter)
+	query.Set("range", customPeriod)
+	query.Set("from", days.From.Format(time.DateOnly))
+	query.Set("to", days.lastDay().Format(time.DateOnly))
+	return p.self.Path + "?" + query.Encode()
 }
 
 // Days describes the days of the range.
-func (p period) Days() string {
-	first, last := p.From, p.lastDay()
+func (p period) Days() string { return p.text() }
+
+// text describes the days of a span.
+func (s span) text() string {
+	first, last := s.From, s.lastDay()
 	switch {
 	case first.Equal(last):
 		return last.Format("2 January 2006")

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -43,20 +44,44 @@ type keptParameter struct{ Name, Value string }
 // value is "".
 func (v view) RangePicker(keep ...string) rangePicker {
 	picker := v.picker(keep)
-	for _, t := range v.Period.filter {
-		picker.Keep = append(picker.Keep, keptParameter{string(t.op), t.field + ":" + t.value})
-	}
+	filter := make(url.Values)
+	v.Period.filter.set(filter)
+	picker.keep(filter)
 	return picker
+}
+
+// KeptWithCompare are the parameters that a form for another range keeps.
+func (r rangePicker) KeptWithCompare() []keptParameter {
+	v := make(url.Values)
+	r.Period.Compare.set(v)
+	r.keep(v)
+	return r.Keep
+}
+
+// KeptWithRange are the parameters that a form for other columns or another comparison keeps.
+func (r rangePicker) KeptWithRange() []keptParameter {
+	v := r.Period.choices()
+	for _, name := range []string{unitParameter, compareParameter, startParameter, weekdaysParameter} {
+		v.Del(name)
+	}
+	r.keep(v)
+	return r.Keep
+}
+
+// keep adds parameters to those that forms keep.
+func (r *rangePicker) keep(v url.Values) {
+	r.Keep = slices.Clip(r.Keep)
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		for _, value := range v[name] {
+			r.Keep = append(r.Keep, keptParameter{name, value})
+		}
+	}
 }
 
 // FilterForm returns the form that adds a condition to this page's filter.
 func (v view) FilterForm(keep ...string) rangePicker {
 	picker := v.picker(keep)
-	for _, name := range slices.Sorted(maps.Keys(v.Period.values())) {
-		for _, value := range v.Period.values()[name] {
-			picker.Keep = append(picker.Keep, keptParameter{name, value})
-		}
-	}
+	picker.keep(v.Period.values())
 	if data, ok := v.Data.(interface{ shownTables() []table }); ok {
 		picker.Known = knownValues(data.shownTables())
 	}

@@ -109,7 +109,7 @@ func TestAnEmptyRangeSaysSo(t *testing.T) {
 
 func TestChartOfEventsStaysWithinItsScale(t *testing.T) {
 	t.Parallel()
-	c := newEventChart([]store.Point{{At: noon}, {At: noon, Totals: store.Totals{Events: 100, Visitors: 3}}}, store.Day)
+	c := newEventChart([]store.Point{{At: noon}, {At: noon, Totals: store.Totals{Events: 100, Visitors: 3}}}, nil, period{Unit: days})
 	assert.Equal(t, bar{"12.0", "178.0"}, c.Columns[1].Events)
 	assert.Equal(t, "100", c.Grid[0].Value)
 	assert.Equal(t, "100 events in 2 days.", c.Summary)

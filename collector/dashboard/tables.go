@@ -32,6 +32,9 @@ func (t table) HasVisitors() bool {
 	return t.Counts == store.Pageviews || slices.ContainsFunc(t.Rows, func(r tableRow) bool { return r.Visitors > 0 })
 }
 
+// Compares reports whether the rows have a change.
+func (t table) Compares() bool { return len(t.Rows) > 0 && t.Rows[0].Change != nil }
+
 // HasOther reports whether a row sums up texts beyond the bounds of a day.
 func (t table) HasOther() bool {
 	return slices.ContainsFunc(t.Rows, func(r tableRow) bool { return r.Text == store.Other || r.Text == store.OtherPage })
@@ -57,8 +60,9 @@ type tableRow struct {
 	Share    string // of the longest bar
 	Direct   bool
 
-	Sum   float64 // in a propTable with a Number
-	value string  // of a prop
+	Change *figure // since the time with which the page compares; nil if its rows do not compare
+	Sum    float64 // in a propTable with a Number
+	value  string  // as stored
 }
 
 func newTable(d dimension, p period, site string, rows []store.Row) table {
@@ -70,7 +74,7 @@ func newTable(d dimension, p period, site string, rows []store.Row) table {
 		}
 	}
 	for _, row := range rows {
-		r := tableRow{Text: row.Value, Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most), Sum: row.Sum}
+		r := tableRow{Text: row.Value, value: row.Value, Count: row.Count, Visitors: row.Visitors, Share: share(row.Count, most), Sum: row.Sum}
 		r.Only, r.Not = p.only(d.Field, "", row.Value), p.not(d.Field, "", row.Value)
 		switch {
 		case d.Dimension == store.Names:
@@ -94,13 +98,23 @@ func (b *board) topPage(w http.ResponseWriter, r *http.Request, site account.Sit
 }
 
 func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.Site, d dimension) error {
-	p := b.readScope(r, site)
+	p, err := b.readScope(r, site)
+	if err != nil {
+		return err
+	}
 	answers, err := b.Store.Ask(r.Context(), p.query(site.ID), d.question(longTable))
 	if err != nil {
 		return err
 	}
 	t := newTable(d, p, site.ID, answers[0].Rows)
 	t.More = answers[0].More
+	if p.Compare.Rows() {
+		then, err := b.earlier(r.Context(), site.ID, p, []dimension{d}, answers)
+		if err != nil {
+			return err
+		}
+		then.compare(&t)
+	}
 	if twin, ok := d.twin(); ok {
 		t.Switch = tableSwitch{To: p.On("/sites/" + site.ID + "/top/" + twin.Slug), Counts: twin.Counts}
 	}

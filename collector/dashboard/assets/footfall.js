@@ -1,5 +1,4 @@
-// Everything here is a comfort: all pages work without it. Texts of events are put into
-// the page as text, never as markup.
+// A comfort: all pages work without it. Texts of events are put into the page as text, never as markup.
 "use strict";
 
 // Buttons that copy the snippet beside them. The clipboard is there on HTTPS and localhost.
@@ -14,16 +13,34 @@ if (navigator.clipboard) {
   }
 }
 
-// The figures of the column under the pointer, beside the chart's legend.
+// The figures of the column under the pointer, or that the arrow keys have reached, beside the chart's legend. A finger
+// shows them first and follows the column's link with its second touch.
 for (const chart of document.querySelectorAll(".chart")) {
-  const readout = chart.querySelector(".readout");
-  for (const column of chart.querySelectorAll(".column")) {
-    const title = column.querySelector("title");
-    const text = title.textContent;
-    title.remove(); // or the browser shows it a second time; the table has the figures for all
-    column.addEventListener("pointerenter", () => { readout.textContent = text; });
-    column.addEventListener("pointerleave", () => { readout.textContent = ""; });
-  }
+  const svg = chart.querySelector(".columns");
+  const columns = [...svg.querySelectorAll(".column")];
+  const titles = columns.map((column) => column.removeChild(column.querySelector("title"))); // or browsers show them, too
+  let current = -1, first = false; // first: a finger shows the column
+  const show = (i) => {
+    columns.forEach((column, at) => column.classList.toggle("current", at === i));
+    chart.querySelector(".readout").textContent = titles[i]?.textContent ?? "";
+    current = i;
+  };
+  columns.forEach((column, i) => {
+    column.addEventListener("pointerenter", (event) => {
+      first = event.pointerType === "touch" && current !== i;
+      show(i);
+    });
+    column.addEventListener("click", (event) => first && event.preventDefault());
+  });
+  svg.addEventListener("pointerleave", (event) => event.pointerType === "touch" || show(-1));
+  svg.tabIndex = 0;
+  svg.addEventListener("keydown", (event) => {
+    const to = current + { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (columns[to]) {
+      show(to);
+      columns[to].querySelector("a")?.focus();
+    }
+  });
 }
 
 // A site without events: its page is loaded again when the first event arrives.

@@ -1,0 +1,204 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// comparison is the time with which a page compares its range.
+type comparison struct {
+	Kind     string // one of comparisons; "" compares the headlines only
+	Start    string // the first day to compare with, as typed; of compareCustom
+	Weekdays bool   // each day is compared with the same day of the week
+
+	start time.Time // Start
+}
+
+// Kinds of a comparison.
+const (
+	comparePrevious = "previous"
+	compareYear     = "year"
+	compareCustom   = "custom"
+	compareNone     = "none"
+)
+
+// comparisons are the kinds and their labels.
+var comparisons = []periodChoice{
+	{"", "The period before, headlines only"}, {comparePrevious, "The period before"}, {compareYear, "The year before"},
+	{compareCustom, "Another time"}, {compareNone, "Nothing"},
+}
+
+// Kinds are the kinds to choose from.
+func (comparison) Kinds() []periodChoice { return comparisons }
+
+// Parameters of a comparison in a URL.
+const (
+	compareParameter  = "compare"
+	startParameter    = "since"
+	weekdaysParameter = "weekdays"
+)
+
+// readComparison returns the comparison in a query, and what is wrong with it.
+func readComparison(query url.Values, in *time.Location) (c comparison, problem string) {
+	c = comparison{Kind: query.Get(compareParameter), Start: query.Get(startParameter), Weekdays: query.Get(weekdaysParameter) != ""}
+	if !slices.ContainsFunc(comparisons, func(k periodChoice) bool { return k.Name == c.Kind }) {
+		return comparison{}, "Compare must be previous, year, custom or none."
+	}
+	if c.Kind != compareCustom {
+		c.Start = ""
+		return c, ""
+	}
+	start, err := time.ParseInLocation(time.DateOnly, c.Start, in)
+	if err != nil || start.Year() < 1970 || start.Year() > 9900 {
+		return comparison{}, "The first day to compare with must be a date such as 2026-01-31."
+	}
+	c.start = start
+	return c, ""
+}
+
+func (c comparison) set(v url.Values) {
+	for name, value := range map[string]string{compareParameter: c.Kind, startParameter: c.Start} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if c.Weekdays {
+		v.Set(weekdaysParameter, "1")
+	}
+}
+
+// Rows reports whether the chart and the rows of tables compare, too.
+func (c comparison) Rows() bool { return c.Kind != "" && c.Kind != compareNone }
+
+// None reports whether nothing compares.
+func (c comparison) None() bool { return c.Kind == compareNone }
+
+// daysOf returns the days that the comparison compares with those of a span.
+func (c comparison) daysOf(s span) span {
+	switch {
+	case c.Kind == compareYear && c.Weekdays:
+		return s.moved(-52 * 7)
+	case c.Kind == compareYear:
+		return s.yearBefore()
+	case c.Kind == compareCustom:
+		return s.moved(daysFrom(s.From, c.start))
+	case c.Weekdays:
+		return s.moved(-7 * ((s.days() + 6) / 7))
+	}
+	return s.neighbour(-1)
+}
+
+// until returns the end of the days of daysOf that corresponds to a time within s.
+func (c comparison) until(s span, now time.Time) time.Time {
+	of := c.daysOf(s)
+	day := of.From.AddDate(0, 0, daysFrom(s.From, now))
+	if c.Kind == compareYear && !c.Weekdays {
+		day = span{midnight(now), midnight(now).AddDate(0, 0, 1)}.yearBefore().From
+	}
+	end := time.Date(day.Year(), day.Month(), day.Day(), now.Hour(), now.Minute(), now.Second(), now.Nanosecond(), now.Location())
+	if end.After(of.To) {
+		return of.To
+	}
+	return end
+}
+
+// before returns a query of the time with which the page compares. If the range includes now, it ends at the
+// corresponding time.
+func (p period) before(site string) store.Query {
+	q := p.beforeInFull(site)
+	if p.includesNow() {
+		q.To = p.Compare.until(p.span, p.Now)
+	}
+	return q
+}
+
+// beforeInFull is before without an earlier end.
+func (p period) beforeInFull(site string) store.Query {
+	days := p.Compare.daysOf(p.span)
+	return store.Query{Site: site, From: days.From, To: days.To, Filter: p.conditions}
+}
+
+// Against describes the time of before.
+func (p period) Against() string {
+	current, days := p.includesNow(), p.days()
+	of := p.Compare.daysOf(p.span)
+	switch plain := of == p.moved(-days) && p.Compare.Kind == ""; {
+	case plain && current && days == 1:
+		return "the same hours yesterday"
+	case plain && days == 1:
+		return "the day before"
+	case plain && current:
+		return fmt.Sprintf("the %d days before, up to the same time of day", days)
+	case plain:
+		return fmt.Sprintf("the %d days before", days)
+	case current:
+		return of.text() + ", up to the same time of day"
+	}
+	return of.text()
+}
+
+// earlier has the figures of the time with which a page compares.
+type earlier struct {
+	totals store.Totals
+	points []store.Point                        // of the chart; nil if it does not compare
+	rows   map[store.Dimension]map[string]int64 // counts of the values of tables; nil if rows do not compare
+}
+
+// earlier asks for the figures with which the page compares its range: of tables only those of the rows that it shows.
+func (b *board) earlier(ctx context.Context, site string, p period, of []dimension, shown []store.Answer) (e earlier, err error) {
+	if p.Compare.None() {
+		return e, nil
+	}
+	questions := []store.Question{{}}
+	if p.Compare.Rows() {
+		for i, d := range of {
+			q := d.question(len(shown[i].Rows))
+			for _, row := range shown[i].Rows {
+				q.Values = append(q.Values, row.Value)
+			}
+			questions = append(questions, q)
+		}
+	}
+	answers, err := b.Store.Ask(ctx, p.before(site), questions...)
+	if err != nil {
+		return e, err
+	}
+	e.totals = answers[0].Totals
+	if !p.Compare.Rows() {
+		return e, nil
+	}
+	e.rows = make(map[store.Dimension]map[string]int64)
+	for i, d := range of {
+		counts := make(map[string]int64)
+		for _, row := range answers[i+1].Rows {
+			counts[row.Value] = row.Count
+		}
+		e.rows[d.Dimension] = counts
+	}
+	e.points, err = b.earlierPoints(ctx, p.beforeInFull(site), p.Unit)
+	return e, err
+}
+
+func (b *board) earlierPoints(ctx context.Context, q store.Query, u unit) ([]store.Point, error) {
+	answers, err := b.Store.Ask(ctx, q, store.Question{Step: u.step()})
+	if err != nil {
+		return nil, err
+	}
+	return answers[0].Points, nil
+}
+
+// compare adds the earlier counts to the rows of a table.
+func (e earlier) compare(t *table) {
+	counts, ok := e.rows[t.Dimension]
+	if !ok {
+		return
+	}
+	for i := range t.Rows {
+		t.Rows[i].Change = &figure{Value: t.Rows[i].Count, Before: counts[t.Rows[i].value]}
+	}
+}
