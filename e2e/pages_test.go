@@ -154,7 +154,15 @@ func submitted(path, button, field, text string) func(*browser, *service) {
 }
 
 // exports are the links to downloads.
-var exports = []string{"/sites/*/export.csv", "/sites/*/export.json"}
+var exports = append([]string{"/sites/*/export.csv", "/sites/*/export.json"}, tableFiles()...)
+
+// tableFiles are the links to tables as files.
+func tableFiles() (all []string) {
+	for _, slug := range []string{"pages", "referrers", "names", "sources", "mediums", "campaigns", "browsers", "devices", "event-pages", "event-sources"} {
+		all = append(all, "/sites/*/top/"+slug+".csv")
+	}
+	return all
+}
 
 // changes are the forms that lead to another page if they are accepted. A test in
 // clicks_test.go sends each of them.

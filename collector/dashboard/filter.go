@@ -284,7 +284,7 @@ func at(page *url.URL, f filter) string {
 	for _, o := range operators {
 		query.Del(string(o.Op))
 	}
-	for _, name := range []string{"field", "key", "op", "value"} { // of the form
+	for _, name := range []string{"field", "key", "op", "value", pageParameter} { // of the form, and of a table that changes
 		query.Del(name)
 	}
 	f.set(query)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/store"
@@ -37,13 +38,14 @@ const (
 )
 
 // unknownRange is the Problem of a range that does not exist.
-var unknownRange = func() string {
-	text := "Range must be "
+var unknownRange = "Range must be " + strings.Join(append(rangeNames(), allPeriod), ", ") + " or " + customPeriod + "."
+
+func rangeNames() (all []string) {
 	for _, r := range ranges {
-		text += r.Name + ", "
+		all = append(all, r.Name)
 	}
-	return text + allPeriod + " or " + customPeriod + "."
-}()
+	return all
+}
 
 // maxDays is the longest range: fifty years.
 const maxDays = 50*365 + 13
@@ -230,6 +232,7 @@ func (p period) Later() string {
 func (p period) showing(days span) string {
 	query := p.self.Query()
 	query.Del(unitParameter)
+	query.Del(pageParameter)
 	query.Set("range", customPeriod)
 	query.Set("from", days.From.Format(time.DateOnly))
 	query.Set("to", days.lastDay().Format(time.DateOnly))

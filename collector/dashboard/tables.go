@@ -1,19 +1,14 @@
 package dashboard
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// Rows of a table on the overview and on the table's page.
-const (
-	shortTable = 8
-	longTable  = 500
-)
+// shortTable is the number of rows of a table on the overview.
+const shortTable = 8
 
 // table holds the most frequent values of a dimension.
 type table struct {
@@ -85,40 +80,4 @@ func newTable(d dimension, p period, site string, rows []store.Row) table {
 		t.Rows = append(t.Rows, r)
 	}
 	return t
-}
-
-// topPage shows one table in full.
-func (b *board) topPage(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	for _, d := range dimensions {
-		if d.Slug == r.PathValue("dimension") {
-			return b.showTable(w, r, site, d)
-		}
-	}
-	return account.ErrNotFound
-}
-
-func (b *board) showTable(w http.ResponseWriter, r *http.Request, site account.Site, d dimension) error {
-	p, err := b.readScope(r, site)
-	if err != nil {
-		return err
-	}
-	answers, err := b.Store.Ask(r.Context(), p.query(site.ID), d.question(longTable))
-	if err != nil {
-		return err
-	}
-	t := newTable(d, p, site.ID, answers[0].Rows)
-	t.More = answers[0].More
-	if p.Compare.Rows() {
-		then, err := b.earlier(r.Context(), site.ID, p, []dimension{d}, answers)
-		if err != nil {
-			return err
-		}
-		then.compare(&t)
-	}
-	if twin, ok := d.twin(); ok {
-		t.Switch = tableSwitch{To: p.On("/sites/" + site.ID + "/top/" + twin.Slug), Counts: twin.Counts}
-	}
-	return b.show(w, r, p.status(), "top", view{
-		Title: d.Title + " of " + site.Name, Tab: "overview", Site: site, Period: p, Data: t,
-	})
 }
