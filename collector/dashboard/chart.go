@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/footfall-dev/footfall/collector/internal/calendar"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -73,8 +74,8 @@ const mostDots = 62
 
 // newChart returns the chart of a range. then has the points to compare with, if there are any.
 func newChart(points, then []store.Point, p period) chart {
-	points, then = p.Unit.columnsOf(points), p.Unit.columnsOf(then)
-	c := chart{Title: "Visitors, pageviews and events over time", Unit: p.Unit.header(), Compared: then != nil}
+	points, then = p.Unit.ColumnsOf(points), p.Unit.ColumnsOf(then)
+	c := chart{Title: "Visitors, pageviews and events over time", Unit: headerOf(p.Unit), Compared: then != nil}
 	var most, mostEvents int64
 	for _, p := range slices.Concat(points, then) {
 		most = max(most, p.Visitors, p.Pageviews)
@@ -105,8 +106,8 @@ func newChart(points, then []store.Point, p period) chart {
 
 // newEventChart returns a chart of events alone.
 func newEventChart(points, then []store.Point, p period) chart {
-	points, then = p.Unit.columnsOf(points), p.Unit.columnsOf(then)
-	c := chart{Title: "Events over time", Unit: p.Unit.header(), Alone: true, Compared: then != nil}
+	points, then = p.Unit.ColumnsOf(points), p.Unit.ColumnsOf(then)
+	c := chart{Title: "Events over time", Unit: headerOf(p.Unit), Alone: true, Compared: then != nil}
 	var most int64
 	for _, p := range slices.Concat(points, then) {
 		most = max(most, p.Events)
@@ -217,17 +218,22 @@ func short(value, scale int64) string {
 	return strconv.FormatFloat(float64(value)/float64(unit), 'f', -1, 64) + name
 }
 
-// header is the header of the column of times in a table.
-func (u unit) header() string {
-	return map[unit]string{hours: "Hour", days: "Day", weeks: "Week from", months: "Month"}[u] + " (UTC)"
+// labelOfUnit is the name of the unit on the page.
+func labelOfUnit(u calendar.Unit) string {
+	return map[calendar.Unit]string{calendar.Hours: "Hours", calendar.Days: "Days", calendar.Weeks: "Weeks", calendar.Months: "Months"}[u]
+}
+
+// headerOf is the header of the column of times in a table.
+func headerOf(u calendar.Unit) string {
+	return map[calendar.Unit]string{calendar.Hours: "Hour", calendar.Days: "Day", calendar.Weeks: "Week from", calendar.Months: "Month"}[u] + " (UTC)"
 }
 
 // when names a column.
-func (u unit) when(at time.Time) string {
+func when(u calendar.Unit, at time.Time) string {
 	switch u {
-	case hours:
+	case calendar.Hours:
 		return at.Format("Mon 2 Jan, 15:04")
-	case months:
+	case calendar.Months:
 		return at.Format("January 2006")
 	}
 	return at.Format("Mon 2 Jan 2006")
@@ -241,10 +247,10 @@ func (p period) newColumns(points, then []store.Point) (all []column) {
 		c := column{
 			SlotX: percent(slot * float64(i)), Slot: percent(slot), Middle: middle(i, len(points)),
 			X: percent(slot*float64(i) + gap/2), Width: percent(slot - gap),
-			When: p.Unit.when(point.At), VisitorN: point.Visitors, PageviewN: point.Pageviews, NamedN: point.Events,
-			Open: p.Unit.end(point.At, p.span).After(p.Now),
+			When: when(p.Unit, point.At), VisitorN: point.Visitors, PageviewN: point.Pageviews, NamedN: point.Events,
+			Open: p.Unit.End(point.At, p.Span).After(p.Now),
 		}
-		if days, whole := p.Unit.spanOf(point.At, p.span); whole && days != p.span {
+		if days, whole := p.Unit.SpanOf(point.At, p.Span); whole && days != p.Span {
 			c.Link = p.showing(days)
 		}
 		if i < len(then) {
@@ -278,15 +284,15 @@ func niceScale(count int64) int64 {
 
 // labels returns at most maxLabels, evenly spread and centered on their columns. They are
 // short enough for a phone.
-func labels(points []store.Point, u unit) []label {
+func labels(points []store.Point, u calendar.Unit) []label {
 	every := (len(points) + maxLabels - 1) / maxLabels
 	layout := "2 Jan"
 	switch {
-	case u == hours:
+	case u == calendar.Hours:
 		every, layout = max(every, 6), "15:04" // 00:00, 06:00, …
-	case u == months && len(points) <= 12 || u == days && len(points) > 200 && len(points) <= 366:
+	case u == calendar.Months && len(points) <= 12 || u == calendar.Days && len(points) > 200 && len(points) <= 366:
 		layout = "Jan"
-	case u == months || daysFrom(points[0].At, points[len(points)-1].At) > 366:
+	case u == calendar.Months || calendar.DaysBetween(points[0].At, points[len(points)-1].At) > 366:
 		layout = "Jan ’06"
 	}
 	var all []label
@@ -305,14 +311,10 @@ func anchor(x float64) string {
 	return "middle"
 }
 
-func plus(a, b store.Totals) store.Totals {
-	return store.Totals{Visitors: a.Visitors + b.Visitors, Pageviews: a.Pageviews + b.Pageviews, Events: a.Events + b.Events}
-}
-
 // totalOf returns the sum of points.
 func totalOf(points []store.Point) (sum store.Totals) {
 	for _, p := range points {
-		sum = plus(sum, p.Totals)
+		sum = sum.Plus(p.Totals)
 	}
 	return sum
 }

@@ -1,48 +1,13 @@
 package dashboard
 
 import (
-	"math/rand/v2"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/footfall-dev/footfall/collector/store"
 )
-
-// Columns of every unit count each day once, and the links of a chart's columns lead to its days.
-func TestColumnsOfAnyUnitCountEachDayOnce(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		n := 1 + rng.IntN(800)
-		of := lastDays(n)(time.Date(2000+rng.IntN(40), time.Month(1+rng.IntN(12)), 1+rng.IntN(28), 0, 0, 0, 0, time.UTC))
-		var points []store.Point
-		for day := of.From; day.Before(of.To); day = day.AddDate(0, 0, 1) {
-			points = append(points, store.Point{At: day, Totals: store.Totals{Visitors: rng.Int64N(9), Pageviews: rng.Int64N(9), Events: rng.Int64N(9)}})
-		}
-		for _, u := range unitsOf(n) {
-			if u == hours {
-				continue
-			}
-			columns := u.columnsOf(points)
-			require.Equal(t, totalOf(points), totalOf(columns))
-			from := of.From
-			for i, c := range columns {
-				days, whole := u.spanOf(c.At, of)
-				require.True(t, whole)
-				require.Equal(t, from, days.From, "%s: no gap before column %d", u, i)
-				require.True(t, i == 0 || u != weeks || days.From.Weekday() == time.Monday)
-				require.True(t, i == 0 || u != months || days.From.Day() == 1)
-				from = days.To
-			}
-			require.Equal(t, of.To, from)
-		}
-	}
-}
 
 func TestChartHasTheUnitThatWasChosen(t *testing.T) {
 	t.Parallel()

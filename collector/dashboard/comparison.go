@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/footfall-dev/footfall/collector/internal/calendar"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -79,26 +80,26 @@ func (c comparison) Rows() bool { return c.Kind != "" && c.Kind != compareNone }
 func (c comparison) None() bool { return c.Kind == compareNone }
 
 // daysOf returns the days that the comparison compares with those of a span.
-func (c comparison) daysOf(s span) span {
+func (c comparison) daysOf(s calendar.Span) calendar.Span {
 	switch {
 	case c.Kind == compareYear && c.Weekdays:
-		return s.moved(-52 * 7)
+		return s.Moved(-52 * 7)
 	case c.Kind == compareYear:
-		return s.yearBefore()
+		return s.YearBefore()
 	case c.Kind == compareCustom:
-		return s.moved(daysFrom(s.From, c.start))
+		return s.Moved(calendar.DaysBetween(s.From, c.start))
 	case c.Weekdays:
-		return s.moved(-7 * ((s.days() + 6) / 7))
+		return s.Moved(-7 * ((s.Len() + 6) / 7))
 	}
-	return s.neighbour(-1)
+	return s.Neighbour(-1)
 }
 
 // until returns the end of the days of daysOf that corresponds to a time within s.
-func (c comparison) until(s span, now time.Time) time.Time {
+func (c comparison) until(s calendar.Span, now time.Time) time.Time {
 	of := c.daysOf(s)
-	day := of.From.AddDate(0, 0, daysFrom(s.From, now))
+	day := of.From.AddDate(0, 0, calendar.DaysBetween(s.From, now))
 	if c.Kind == compareYear && !c.Weekdays {
-		day = span{midnight(now), midnight(now).AddDate(0, 0, 1)}.yearBefore().From
+		day = calendar.Span{From: calendar.Midnight(now), To: calendar.Midnight(now).AddDate(0, 0, 1)}.YearBefore().From
 	}
 	end := time.Date(day.Year(), day.Month(), day.Day(), now.Hour(), now.Minute(), now.Second(), now.Nanosecond(), now.Location())
 	if end.After(of.To) {
@@ -112,22 +113,22 @@ func (c comparison) until(s span, now time.Time) time.Time {
 func (p period) before(site string) store.Query {
 	q := p.beforeInFull(site)
 	if p.includesNow() {
-		q.To = p.Compare.until(p.span, p.Now)
+		q.To = p.Compare.until(p.Span, p.Now)
 	}
 	return q
 }
 
 // beforeInFull is before without an earlier end.
 func (p period) beforeInFull(site string) store.Query {
-	days := p.Compare.daysOf(p.span)
+	days := p.Compare.daysOf(p.Span)
 	return store.Query{Site: site, From: days.From, To: days.To, Filter: p.conditions}
 }
 
 // Against describes the time of before.
 func (p period) Against() string {
-	current, days := p.includesNow(), p.days()
-	of := p.Compare.daysOf(p.span)
-	switch plain := of == p.moved(-days) && p.Compare.Kind == ""; {
+	current, days := p.includesNow(), p.Len()
+	of := p.Compare.daysOf(p.Span)
+	switch plain := of == p.Moved(-days) && p.Compare.Kind == ""; {
 	case plain && current && days == 1:
 		return "the same hours yesterday"
 	case plain && days == 1:
@@ -137,9 +138,9 @@ func (p period) Against() string {
 	case plain:
 		return fmt.Sprintf("the %d days before", days)
 	case current:
-		return of.text() + ", up to the same time of day"
+		return textOf(of) + ", up to the same time of day"
 	}
-	return of.text()
+	return textOf(of)
 }
 
 // earlier has the figures of the time with which a page compares.
@@ -184,8 +185,8 @@ func (b *board) earlier(ctx context.Context, site string, p period, of []dimensi
 	return e, err
 }
 
-func (b *board) earlierPoints(ctx context.Context, q store.Query, u unit) ([]store.Point, error) {
-	answers, err := b.Store.Ask(ctx, q, store.Question{Step: u.step()})
+func (b *board) earlierPoints(ctx context.Context, q store.Query, u calendar.Unit) ([]store.Point, error) {
+	answers, err := b.Store.Ask(ctx, q, store.Question{Step: u.Step()})
 	if err != nil {
 		return nil, err
 	}

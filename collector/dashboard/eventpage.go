@@ -110,7 +110,7 @@ func (p period) named(name string) period {
 func (b *board) eventReport(ctx context.Context, site string, p period, name, sum string) (eventPage, error) {
 	path := "/sites/" + site + "/events"
 	page := eventPage{Name: name, Back: p.On(path), self: p.OnEvent(path, name)}
-	answers, err := b.Store.Ask(ctx, named(p.query(site), name), store.Question{}, store.Question{Step: p.Unit.step()},
+	answers, err := b.Store.Ask(ctx, named(p.query(site), name), store.Question{}, store.Question{Step: p.Unit.Step()},
 		store.Question{Counts: store.Events, By: store.Path, Limit: maxEventPages}, store.Question{By: store.Props, Limit: maxPropValues})
 	if err != nil {
 		return page, err

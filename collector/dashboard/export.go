@@ -45,7 +45,7 @@ func (b *board) exported(r *http.Request, site account.Site) (store.Query, strin
 		q.Filter = p.conditions
 		return q, allPeriod, nil
 	}
-	return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly), nil
+	return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.Last().Format(time.DateOnly), nil
 }
 
 // exportTypes are the media types by kind of export.

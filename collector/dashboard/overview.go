@@ -97,7 +97,7 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 // report asks for the figures of the overview, all in one pass over the events of the range, and one over those of the
 // time before.
 func (b *board) report(ctx context.Context, site string, p period, chosen choice) (overview, error) {
-	questions := []store.Question{{}, {Step: p.Unit.step()}}
+	questions := []store.Question{{}, {Step: p.Unit.Step()}}
 	for _, d := range dimensions {
 		questions = append(questions, d.question(shortTable))
 	}

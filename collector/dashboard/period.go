@@ -8,19 +8,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/footfall-dev/footfall/collector/internal/calendar"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // period is what a page shows: a range, in whole UTC days, and the filter of its events.
 type period struct {
-	Name string // of one of ranges, all, or custom
-	span
+	Name string // of one of calendar.Ranges, all, or custom
+	calendar.Span
 	Now time.Time
 
 	FirstDay, LastDay string // of a custom range, as typed
 	Problem           string // why the range in the query is invalid
 
-	Unit    unit // of the chart's columns
+	Unit    calendar.Unit // of the chart's columns
 	Compare comparison
 
 	Chips         []chip // of the filter
@@ -37,11 +38,14 @@ const (
 	allPeriod     = "all"
 )
 
+// unitParameter names the unit of the chart's columns in a URL.
+const unitParameter = "by"
+
 // unknownRange is the Problem of a range that does not exist.
 var unknownRange = "Range must be " + strings.Join(append(rangeNames(), allPeriod), ", ") + " or " + customPeriod + "."
 
 func rangeNames() (all []string) {
-	for _, r := range ranges {
+	for _, r := range calendar.Ranges {
 		all = append(all, r.Name)
 	}
 	return all
@@ -67,7 +71,7 @@ func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error))
 		if err != nil {
 			return p, err
 		}
-		p.Name, p.span = allPeriod, span{midnight(day.In(p.Now.Location())), midnight(p.Now).AddDate(0, 0, 1)}
+		p.Name, p.Span = allPeriod, calendar.Span{From: calendar.Midnight(day.In(p.Now.Location())), To: calendar.Midnight(p.Now).AddDate(0, 0, 1)}
 	default:
 		if !p.setName(name) {
 			p.Problem = unknownRange
@@ -80,7 +84,7 @@ func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error))
 		p.FirstDay, p.LastDay = "", ""
 	}
 	p.keepDays()
-	p.Unit = chosenUnit(query.Get(unitParameter), p.days())
+	p.Unit = calendar.ChosenUnit(query.Get(unitParameter), p.Len())
 	var problem string
 	p.Compare, problem = readComparison(query, p.Now.Location())
 	p.Problem = cmp.Or(p.Problem, problem)
@@ -97,13 +101,11 @@ func (p period) status() int {
 
 // setName sets a range of a name, or returns false if there is none with the name.
 func (p *period) setName(name string) bool {
-	for _, r := range ranges {
-		if r.Name == name {
-			p.Name, p.span = name, r.of(midnight(p.Now))
-			return true
-		}
+	named, ok := calendar.Named(name, p.Now)
+	if ok {
+		p.Name, p.Span = name, named
 	}
-	return false
+	return ok
 }
 
 // setDays sets the typed days, or returns what is wrong with them.
@@ -118,12 +120,12 @@ func (p *period) setDays() (problem string) {
 		return "To must be a date such as 2026-01-31."
 	case to.Before(from):
 		return "To is before From."
-	case daysFrom(from, to) >= maxDays:
+	case calendar.DaysBetween(from, to) >= maxDays:
 		return "The range is longer than fifty years."
 	case from.Year() < 1970 || to.Year() > 9998:
 		return "The year must be from 1970 to 9998."
 	}
-	p.Name, p.span = customPeriod, span{from, to.AddDate(0, 0, 1)}
+	p.Name, p.Span = customPeriod, calendar.Span{From: from, To: to.AddDate(0, 0, 1)}
 	return ""
 }
 
@@ -133,7 +135,7 @@ func (p *period) keepDays() {
 		p.FirstDay = p.From.Format(time.DateOnly)
 	}
 	if _, err := time.Parse(time.DateOnly, p.LastDay); err != nil {
-		p.LastDay = p.lastDay().Format(time.DateOnly)
+		p.LastDay = p.Last().Format(time.DateOnly)
 	}
 }
 
@@ -167,7 +169,7 @@ func (p period) choices() url.Values {
 		v.Set("from", p.FirstDay)
 		v.Set("to", p.LastDay)
 	}
-	if p.Unit != chosenUnit("", p.days()) {
+	if p.Unit != calendar.ChosenUnit("", p.Len()) {
 		v.Set(unitParameter, string(p.Unit))
 	}
 	p.Compare.set(v)
@@ -184,7 +186,7 @@ func (period) Others() []periodChoice {
 }
 
 func choicesOf(atOnce bool) (all []periodChoice) {
-	for _, r := range ranges {
+	for _, r := range calendar.Ranges {
 		if slices.Contains([]string{"today", "7d", "30d", "12m"}, r.Name) == atOnce {
 			all = append(all, periodChoice{r.Name, r.Label})
 		}
@@ -211,40 +213,40 @@ func (p period) Label() string {
 }
 
 // Units returns the units that the columns of the chart can have.
-func (p period) Units() []unit { return unitsOf(p.days()) }
+func (p period) Units() []calendar.Unit { return calendar.UnitsOf(p.Len()) }
 
 // Earlier and Later return the URLs of the page with the range before and after this one, "" for none.
 func (p period) Earlier() string {
 	if p.From.Year() < 1971 {
 		return ""
 	}
-	return p.showing(p.neighbour(-1))
+	return p.showing(p.Neighbour(-1))
 }
 
 func (p period) Later() string {
 	if p.To.After(p.Now) {
 		return ""
 	}
-	return p.showing(p.neighbour(1))
+	return p.showing(p.Neighbour(1))
 }
 
 // showing returns the URL of the page with other days.
-func (p period) showing(days span) string {
+func (p period) showing(days calendar.Span) string {
 	query := p.self.Query()
 	query.Del(unitParameter)
 	query.Del(pageParameter)
 	query.Set("range", customPeriod)
 	query.Set("from", days.From.Format(time.DateOnly))
-	query.Set("to", days.lastDay().Format(time.DateOnly))
+	query.Set("to", days.Last().Format(time.DateOnly))
 	return p.self.Path + "?" + query.Encode()
 }
 
 // Days describes the days of the range.
-func (p period) Days() string { return p.text() }
+func (p period) Days() string { return textOf(p.Span) }
 
-// text describes the days of a span.
-func (s span) text() string {
-	first, last := s.From, s.lastDay()
+// textOf describes the days of a span.
+func textOf(s calendar.Span) string {
+	first, last := s.From, s.Last()
 	switch {
 	case first.Equal(last):
 		return last.Format("2 January 2006")

@@ -128,7 +128,7 @@ func loadPages(a assets) map[string]*template.Template {
 		panic(err) // cannot happen: the directory is embedded
 	}
 	shared := template.New("layout.html").Funcs(template.FuncMap{
-		"asset": a.url, "count": count, "number": number, "mean": mean, "plural": plural[int64], "pluralInt": plural[int], "field": newField, "matchField": newMatchField, "day": day,
+		"asset": a.url, "count": count, "number": number, "mean": mean, "plural": plural[int64], "pluralInt": plural[int], "field": newField, "matchField": newMatchField, "day": day, "unit": labelOfUnit,
 	})
 	template.Must(shared.ParseFS(files, "templates/layout.html", "templates/parts/*.html"))
 	pages := make(map[string]*template.Template)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/calendar"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -109,7 +110,7 @@ func TestAnEmptyRangeSaysSo(t *testing.T) {
 
 func TestChartOfEventsStaysWithinItsScale(t *testing.T) {
 	t.Parallel()
-	c := newEventChart([]store.Point{{At: noon}, {At: noon, Totals: store.Totals{Events: 100, Visitors: 3}}}, nil, period{Unit: days})
+	c := newEventChart([]store.Point{{At: noon}, {At: noon, Totals: store.Totals{Events: 100, Visitors: 3}}}, nil, period{Unit: calendar.Days})
 	assert.Equal(t, bar{"12.0", "178.0"}, c.Columns[1].Events)
 	assert.Equal(t, "100", c.Grid[0].Value)
 	assert.Equal(t, "100 events in 2 days.", c.Summary)

@@ -156,7 +156,7 @@ func (b *board) exportTable(w http.ResponseWriter, r *http.Request, site account
 		return err
 	}
 	w.Header().Set("Content-Type", exportTypes["csv"])
-	name := fileName(site.Domain) + "_" + d.Slug + "_" + p.From.Format(time.DateOnly) + "_" + p.lastDay().Format(time.DateOnly) + ".csv"
+	name := fileName(site.Domain) + "_" + d.Slug + "_" + p.From.Format(time.DateOnly) + "_" + p.Last().Format(time.DateOnly) + ".csv"
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	_, err = out.WriteTo(w)
 	return err

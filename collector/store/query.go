@@ -80,6 +80,11 @@ type Totals struct {
 	Events    int64 // events with a name, from browsers and servers
 }
 
+// Plus returns the sum of the totals of two spans of whole days.
+func (t Totals) Plus(u Totals) Totals {
+	return Totals{Visitors: t.Visitors + u.Visitors, Pageviews: t.Pageviews + u.Pageviews, Events: t.Events + u.Events}
+}
+
 // Point is a column of a chart.
 type Point struct {
 	At time.Time // start of the step, UTC
