@@ -133,7 +133,7 @@ microbench: ## Run the Go benchmarks of every module, each COUNT times, and prin
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target with FUZZTIME inputs
-	@set -e; for package in . ./internal/jsontext ./internal/pattern ./internal/pii ./collector ./collector/sqlite/internal/colstore ./lean; do for target in $$($(GO) test -list '^Fuzz' $$package | grep ^Fuzz); do \
+	@set -e; for package in . ./internal/jsontext ./internal/pattern ./internal/pii ./collector ./collector/sqlite/internal/colstore ./collector/internal/stats ./lean; do for target in $$($(GO) test -list '^Fuzz' $$package | grep ^Fuzz); do \
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$package; done; done
 
 .PHONY: main-job

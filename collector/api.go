@@ -27,7 +27,7 @@ func (c *Collector) serveAPI(w http.ResponseWriter, r *http.Request) *failure {
 }
 
 func (c *Collector) serveEvents(w http.ResponseWriter, r *http.Request) *failure {
-	return c.authenticated(w, r, http.MethodPost, c.postEvent)
+	return c.authenticated(w, r, http.MethodPost, only(account.ScopeEvents, c.postEvent))
 }
 
 // Requests with a wrong key that a client network may send: one in six seconds, and a burst.
@@ -36,8 +36,22 @@ const (
 	failureBurst = 20
 )
 
-// keyed handles a request that was authenticated with the key of this ID.
-type keyed func(w http.ResponseWriter, r *http.Request, key string) *failure
+// keyed handles a request that was authenticated with this key.
+type keyed func(w http.ResponseWriter, r *http.Request, key *account.Key) *failure
+
+// only refuses keys of another scope.
+func only(scope account.Scope, handle keyed) keyed {
+	return func(w http.ResponseWriter, r *http.Request, key *account.Key) *failure {
+		if key.Scope == scope {
+			return handle(w, r, key)
+		}
+		message := "this API key is for events: read figures with a key for stats"
+		if scope == account.ScopeEvents {
+			message = "this API key is for stats: send events with a key for events"
+		}
+		return &failure{status: http.StatusForbidden, code: "forbidden", message: message}
+	}
+}
 
 // authenticated calls handle if the method and the key are right. Only wrong keys count
 // against the client's limit: a client that guesses keys must not lock out others on the same
@@ -48,7 +62,7 @@ func (c *Collector) authenticated(w http.ResponseWriter, r *http.Request, method
 	}
 	if secret := bearerKey(r); secret != "" {
 		if key, ok := c.account.KeyOf(secret); ok {
-			return handle(w, r, key)
+			return handle(w, r, &key)
 		}
 	}
 	if wait := c.failures.take(limit.PrefixOf(c.client(r))); wait > 0 {
@@ -100,7 +114,7 @@ func (c *Collector) site(s *account.Site) site {
 	}
 }
 
-func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request, _ string) *failure {
+func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request, _ *account.Key) *failure {
 	type meta struct {
 		Total int `json:"total"`
 	}
@@ -117,7 +131,7 @@ func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request, _ string) 
 	return nil
 }
 
-func (c *Collector) getSite(w http.ResponseWriter, r *http.Request, _ string) *failure {
+func (c *Collector) getSite(w http.ResponseWriter, r *http.Request, _ *account.Key) *failure {
 	id := strings.TrimPrefix(r.URL.Path, "/v1/sites/")
 	s, ok := c.account.Site(id)
 	if !ok {

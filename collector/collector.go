@@ -46,6 +46,7 @@ type Collector struct {
 
 	closing    atomic.Bool
 	inFlight   atomic.Int64
+	queries    chan struct{} // of the stats API that run; of length maxQueries
 	idle       chan struct{} // receives when the last request ends during closing
 	endLive    context.Context
 	endLives   context.CancelFunc
@@ -79,6 +80,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		failures: newLimiter[netip.Prefix](failureRate, failureBurst),
 		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
 		limits:   distinct.New(),
+		queries:  make(chan struct{}, maxQueries),
 		idle:     make(chan struct{}, 1),
 		counted:  make(chan struct{}),
 		ended:    make(chan struct{}),
@@ -143,6 +145,8 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, "/v1/") || path == "/v1":
 		c.answer(w, r, c.serveAPI)
+	case strings.HasPrefix(path, "/stats/"):
+		c.answer(w, r, c.serveStats)
 	case path == "/e":
 		c.answer(w, r, c.serveBrowserEvents)
 	case path == "/t.js":

@@ -5,6 +5,7 @@ package collector
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -61,8 +62,10 @@ func operation(path string) *http.Request {
 	switch path {
 	case "/v1/events":
 		return httptest.NewRequest("POST", path, nil)
-	case "/v1/sites":
+	case "/v1/sites", "/stats/v1/totals", "/stats/v1/series", "/stats/v1/table":
 		return httptest.NewRequest("GET", path, nil)
+	case "/stats/v1/query":
+		return httptest.NewRequest("POST", path, nil)
 	}
 	return httptest.NewRequest("GET", "/v1/sites/any", nil)
 }
@@ -133,10 +136,11 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 		all.note(d.holds(t, operation(path), s.do(t, method, path, "{}")))
 	}
 	describeFaults(t, d, all, s)
+	describeStats(t, d, all)
 	for name, statuses := range d.statuses {
 		assert.ElementsMatch(t, statuses, all[name], name)
 	}
-	assert.Len(t, d.statuses, 3)
+	assert.Len(t, d.statuses, 7)
 }
 
 // describeFaults sees the answers of a service that has trouble.
@@ -161,6 +165,51 @@ func describeFaults(t *testing.T, d *described, all seen, s *service) {
 		failing.ServeHTTP(recorder, operation(path))
 		all.note(d.holds(t, operation(path), recorded(recorder)))
 	}
+}
+
+// describeStats sees the answers of the stats API.
+func describeStats(t *testing.T, d *described, all seen) {
+	t.Helper()
+	for path, valid := range map[string]string{"query": `{"site_id":"SITE","metrics":["events"],"date_range":"7d","dimensions":["event:page"]}`, "totals": "", "series": "&by=week", "table": "&dimension=event:page"} {
+		path = "/stats/v1/" + path
+		method := operation(path).Method
+		for _, trouble := range []error{nil, store.ErrTooLarge, errors.New("broken")} {
+			s := serve(t, Config{Store: failingReports{Store: storetest.NewReference(), err: trouble}, ReadTimeout: 100 * time.Millisecond, HeaderTimeout: 100 * time.Millisecond})
+			key := s.statsKey(t)
+			sees := func(got answer) { all.note(d.holds(t, operation(path), got)) }
+			ask := func(site, body, more string) {
+				if method == "GET" {
+					sees(s.stats(t, key, method, path+"?site_id="+site+more, ""))
+				} else {
+					sees(s.stats(t, key, method, path, strings.Replace(body, "SITE", site, 1)))
+				}
+			}
+			ask(s.site.ID, valid, valid)
+			if trouble != nil {
+				continue
+			}
+			ask("none", valid, valid)
+			ask(s.site.ID, "{}", "&format=xml")
+			sees(s.stats(t, s.key, method, path, ""))
+			sees(s.stats(t, key, "PATCH", path, ""))
+			if method == "POST" {
+				sees(s.stats(t, key, method, path, strings.Repeat(" ", store.MaxBody+1)))
+				sees(s.do(t, method, path, "{}", "Authorization", "Bearer "+key))
+				got, _ := s.raw(t, "POST "+path+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+key+"\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
+				sees(got)
+			}
+			for range maxQueries {
+				s.queries <- struct{}{}
+			}
+			ask(s.site.ID, valid, valid)
+			sees(s.do(t, method, path, ""))
+			recorder := httptest.NewRecorder()
+			s.answer(recorder, operation(path), func(http.ResponseWriter, *http.Request) *failure { panic("out of order") })
+			sees(recorded(recorder))
+		}
+	}
+	s := serve(t, Config{})
+	all.note(d.holds(t, operation("/v1/events"), s.stats(t, s.statsKey(t), "POST", "/v1/events", "{}")))
 }
 
 func recorded(r *httptest.ResponseRecorder) answer {

@@ -30,7 +30,17 @@ type Key struct {
 	Hint      string    `json:"hint"` // the secret's last four characters
 	CreatedAt time.Time `json:"created_at"`
 	Hash      []byte    `json:"hash"` // SHA-256 of the secret
+	Scope     Scope     `json:"scope,omitempty"`
 }
+
+// Scope is what a key allows. Each key can list the sites.
+type Scope string
+
+// Scopes. Keys of earlier versions are for events.
+const (
+	ScopeEvents Scope = ""      // sends events
+	ScopeStats  Scope = "stats" // reads figures
+)
 
 // Goal is reached by each event that matches.
 type Goal struct {

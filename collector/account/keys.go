@@ -21,12 +21,17 @@ func (a *Account) Keys() []Key {
 	})
 }
 
-// IssueKey creates a key. Only a hash of the secret is stored.
+// IssueKey creates a key for events. Only a hash of the secret is stored.
 func (a *Account) IssueKey(ctx context.Context, label string) (secret string, k Key, err error) {
+	return a.IssueKeyFor(ctx, ScopeEvents, label)
+}
+
+// IssueKeyFor creates a key with a scope.
+func (a *Account) IssueKeyFor(ctx context.Context, scope Scope, label string) (secret string, k Key, err error) {
 	if label, err = cleanName("label", cmp.Or(strings.TrimSpace(label), "unnamed")); err != nil {
 		return "", Key{}, err
 	}
-	return a.putKey(ctx, Key{ID: newID("key_"), Label: label})
+	return a.putKey(ctx, Key{ID: newID("key_"), Label: label, Scope: scope})
 }
 
 // RotateKey gives a key a new secret. The old secret stops working.
@@ -65,16 +70,16 @@ func (a *Account) Authenticate(secret string) bool {
 	return ok
 }
 
-// KeyOf returns the ID of the key with this secret. A secret has 130 random bits, so one
+// KeyOf returns the key with this secret. A secret has 130 random bits, so one
 // round of SHA-256 protects it. Every key is compared, in constant time.
-func (a *Account) KeyOf(secret string) (id string, ok bool) {
+func (a *Account) KeyOf(secret string) (key Key, ok bool) {
 	hash := sha256.Sum256([]byte(secret))
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	for _, k := range a.keys {
 		if subtle.ConstantTimeCompare(k.Hash, hash[:]) == 1 {
-			id, ok = k.ID, true
+			key, ok = k, true
 		}
 	}
-	return id, ok
+	return key, ok
 }

@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/internal/patient"
+	"github.com/footfall-dev/footfall/collector/internal/spreadsheet"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -41,7 +41,7 @@ func (b *board) exported(r *http.Request, site account.Site) (store.Query, strin
 		return store.Query{}, "", rangeError(p.Problem)
 	}
 	if p.Name == allPeriod {
-		q := ever(site.ID)
+		q := store.Ever(site.ID)
 		q.Filter = p.conditions
 		return q, allPeriod, nil
 	}
@@ -138,7 +138,7 @@ func fileName(domain string) string {
 	}, domain)
 }
 
-// exportCSV exports CSV with a header line. See guardCell for cells that look like formulas.
+// exportCSV exports CSV with a header line. Package spreadsheet guards cells that look like formulas.
 func (b *board) exportCSV(w http.ResponseWriter, r *http.Request, site account.Site) error {
 	return b.exportTo(w, r, site, "csv", func(out *bufio.Writer) exportFile {
 		rows := csv.NewWriter(out)
@@ -167,40 +167,13 @@ func csvRow(e store.Event) []string {
 		row[len(row)-1] = string(propsJSON(e.Props))
 	}
 	for i := range row {
-		row[i] = guardCell(row[i])
+		row[i] = spreadsheet.Guard(row[i])
 	}
 	return row
 }
 
 // exportTime has milliseconds, the precision of stored events.
 const exportTime = "2006-01-02T15:04:05.000Z07:00"
-
-// A spreadsheet may read a cell as a formula that begins with one of formulaStarts, some in
-// their full width (OWASP, CSV Injection). It may end a cell at one of cellEnds, also between
-// quotation marks: many countries separate cells by semicolons.
-const (
-	formulaStarts = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
-	cellEnds      = ";\t\r\n"
-)
-
-// invisible are the characters that a spreadsheet may drop before it looks for a formula: spaces
-// such as U+00A0, controls, formats such as U+200B and U+FEFF, and others without a glyph.
-var invisible = []*unicode.RangeTable{unicode.Z, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point}
-
-// guardCell puts an apostrophe before each formula, because anyone can choose event texts. The
-// JSON export has the unchanged texts.
-func guardCell(cell string) string {
-	var guarded strings.Builder
-	begins := true
-	for _, r := range cell {
-		if begins && strings.ContainsRune(formulaStarts, r) {
-			guarded.WriteByte('\'')
-		}
-		begins = strings.ContainsRune(cellEnds, r) || begins && (r == '"' || unicode.In(r, invisible...))
-		guarded.WriteRune(r)
-	}
-	return guarded.String()
-}
 
 // visitor returns the daily hash in hexadecimal, or "".
 func visitor(e store.Event) string {

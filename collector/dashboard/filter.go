@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -221,7 +219,7 @@ func (b *board) addTerm(w http.ResponseWriter, r *http.Request) bool {
 
 // readScope returns the range and the filter of a page of a site.
 func (b *board) readScope(r *http.Request, site account.Site) (period, error) {
-	return b.scopeFrom(r, site, func() (time.Time, error) { return b.firstEvent(r.Context(), site.ID) })
+	return b.scopeFrom(r, site, func() (time.Time, error) { return store.First(r.Context(), b.Store, site.ID, b.Now()) })
 }
 
 // scopeFrom is readScope with another time of the first event.
@@ -250,19 +248,6 @@ func (b *board) scopeFrom(r *http.Request, site account.Site, first func() (time
 		p.Chips = append(p.Chips, c)
 	}
 	return p, nil
-}
-
-// firstEvent returns the time of the first event of a site, or now if it has none.
-func (b *board) firstEvent(ctx context.Context, site string) (time.Time, error) {
-	at, found := b.Now(), errors.New("the first event was found")
-	err := b.Store.Export(ctx, ever(site), func(e store.Event) error {
-		at = e.At
-		return found
-	})
-	if err != nil && !errors.Is(err, found) {
-		return at, err
-	}
-	return at, nil
 }
 
 // emptyValue is how the page names an empty text.

@@ -17,6 +17,9 @@ type keyList struct {
 	Server server
 }
 
+// ForEvents reports whether the snippets have the secret.
+func (l keyList) ForEvents() bool { return l.Secret != "" && l.Fresh.Scope == account.ScopeEvents }
+
 // HasSite reports whether the snippets have the ID of a site.
 func (l keyList) HasSite() bool { return !strings.Contains(l.Server.Env, anySite) }
 
@@ -26,7 +29,11 @@ func (b *board) listKeys(w http.ResponseWriter, r *http.Request) error {
 
 func (b *board) keysPage(w http.ResponseWriter, r *http.Request, status int, list keyList) error {
 	list.Keys = b.Account.Keys()
-	list.Server = b.server(r, cmp.Or(list.Secret, anyKey), b.Account.Sites()...)
+	secret := list.Secret
+	if list.Fresh.Scope != account.ScopeEvents {
+		secret = "" // it cannot send events
+	}
+	list.Server = b.server(r, cmp.Or(secret, anyKey), b.Account.Sites()...)
 	return b.show(w, r, status, "keys", view{Title: "API keys", Tab: "keys", Data: list})
 }
 
@@ -37,7 +44,11 @@ func (b *board) issueKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	secret, key, err := b.Account.IssueKey(r.Context(), f.Get("label"))
+	scope := account.ScopeEvents
+	if f.Get("scope") == string(account.ScopeStats) {
+		scope = account.ScopeStats
+	}
+	secret, key, err := b.Account.IssueKeyFor(r.Context(), scope, f.Get("label"))
 	if f.refused(err) {
 		return b.keysPage(w, r, http.StatusUnprocessableEntity, keyList{Form: f})
 	}

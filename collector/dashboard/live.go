@@ -51,7 +51,7 @@ func newLine(e store.Event, now time.Time) line {
 }
 
 func (b *board) live(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	events, err := b.Store.Recent(r.Context(), ever(site.ID), recentEvents)
+	events, err := b.Store.Recent(r.Context(), store.Ever(site.ID), recentEvents)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (b *board) stream(w http.ResponseWriter, r *http.Request, site account.Site
 	}
 	events, stop := b.Live.Watch(site.ID) // before Recent, so that no event is missed
 	defer stop()
-	recent, err := b.Store.Recent(r.Context(), ever(site.ID), recentEvents)
+	recent, err := b.Store.Recent(r.Context(), store.Ever(site.ID), recentEvents)
 	if err != nil {
 		return err
 	}

@@ -146,6 +146,6 @@ func figures(now, before store.Totals) []figure {
 
 // untouched reports whether the site never had an event.
 func (b *board) untouched(ctx context.Context, site string) (bool, error) {
-	latest, err := b.Store.Recent(ctx, ever(site), 1)
+	latest, err := b.Store.Recent(ctx, store.Ever(site), 1)
 	return len(latest) == 0, err
 }

@@ -89,7 +89,7 @@ func (b *board) fill(ctx context.Context, list *siteList) error {
 	list.Late = slices.ContainsFunc(list.Sites, func(l siteLine) bool { return l.None == slowFigures })
 	for _, o := range b.Account.Orphans() {
 		line := orphanLine{o, -1}
-		all, err := b.Store.Ask(ctx, ever(o.Site), store.Question{})
+		all, err := b.Store.Ask(ctx, store.Ever(o.Site), store.Question{})
 		if err == nil {
 			line.Events = all[0].Totals.Pageviews + all[0].Totals.Events
 		} else if _, err = b.withoutFigures(ctx, o.Site, err); err != nil {
@@ -156,11 +156,6 @@ func state(site account.Site, points []store.Point) string {
 	return "No events yet"
 }
 
-// ever returns a Query of all events of a site.
-func ever(site string) store.Query {
-	return store.Query{Site: site, From: time.UnixMilli(0), To: time.UnixMilli(1 << 47)} // until the year 6429
-}
-
 // siteForm is the data of the pages that edit a site.
 type siteForm struct {
 	Form form
@@ -189,7 +184,7 @@ func (b *board) newSite(w http.ResponseWriter, r *http.Request) error {
 	if !slices.ContainsFunc(b.Account.Orphans(), func(o account.Orphan) bool { return o.Site == id }) {
 		return account.ErrNotFound
 	}
-	latest, err := b.Store.Recent(r.Context(), ever(id), 1)
+	latest, err := b.Store.Recent(r.Context(), store.Ever(id), 1)
 	if err != nil {
 		return err
 	}

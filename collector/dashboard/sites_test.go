@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/footfall-dev/footfall/collector/account"
 )
 
 func TestADeletionUnderWayIsShown(t *testing.T) {
@@ -269,4 +271,15 @@ func TestDeletePageListsWhatIsDeletedWithTheSite(t *testing.T) {
 	} {
 		assert.Equal(t, want, f.Losses())
 	}
+}
+
+func TestKeyForStatsIsIssuedByTheForm(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	issued := f.signedIn().page("/keys").submit("/keys", map[string]string{"label": "spreadsheet", "scope": "stats"})
+	keys := f.account.Keys()
+	require.Len(t, keys, 1)
+	assert.Equal(t, account.ScopeStats, keys[0].Scope)
+	assert.Contains(t, issued.body, `<td data-label="For">stats</td>`)
+	assert.Contains(t, issued.body, "FOOTFALL_API_KEY=YOUR_API_KEY", "the lines for events do not have this key")
 }

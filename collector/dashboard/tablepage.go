@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/spreadsheet"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -147,7 +148,7 @@ func (b *board) exportTable(w http.ResponseWriter, r *http.Request, site account
 	file := csv.NewWriter(&out)
 	rows := [][]string{{strings.ToLower(d.What), strings.ToLower(string(d.Counts)), "visitors"}}
 	for _, row := range answers[0].Rows {
-		rows = append(rows, []string{guardCell(row.Value), strconv.FormatInt(row.Count, 10), strconv.FormatInt(row.Visitors, 10)})
+		rows = append(rows, []string{spreadsheet.Guard(row.Value), strconv.FormatInt(row.Count, 10), strconv.FormatInt(row.Visitors, 10)})
 	}
 	if answers[0].More {
 		rows = append(rows, []string{"This table is incomplete: it has the first " + count(store.MaxRows) + " rows only."}) // one cell, an error for programs

@@ -1,0 +1,299 @@
+package stats
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/calendar"
+	"github.com/footfall-dev/footfall/collector/store"
+)
+
+// Metrics.
+const (
+	visitors  = "visitors"
+	pageviews = "pageviews"
+	events    = "events" // with a name
+)
+
+// Dimensions that are texts of an event.
+var dimensions = []struct {
+	Name  string
+	Field store.Field
+}{
+	{"event:page", store.Path},
+	{"event:name", store.Name},
+	{"visit:referrer", store.Referrer},
+	{"visit:source", store.Source},
+	{"visit:utm_medium", store.Medium},
+	{"visit:utm_campaign", store.Campaign},
+	{"visit:browser", store.Browser},
+	{"visit:device", store.Device},
+}
+
+const (
+	propPrefix = "event:props:"
+	goalName   = "event:goal" // only in filters
+	timePrefix = "time:"
+)
+
+// Bounds of a request.
+const (
+	defaultLimit = 100
+	maxLimit     = 10_000
+	maxOffset    = store.MaxRows
+	maxHours     = 10_000 // points of time:hour
+	maxDays      = 50 * 366
+)
+
+// plan is a request that was checked, in the words of the store.
+type plan struct {
+	query    store.Query
+	question store.Question
+	days     calendar.Span
+	unit     calendar.Unit // "" without a dimension of time
+	metrics  []string
+	field    bool // the question is for a table
+}
+
+// newPlan returns the plan of a request at a time. Goals are those of the site; first is called for the range all, and
+// returns the time of the first event.
+func (r *Request) newPlan(now time.Time, goals []account.Goal, first func() (time.Time, error)) (p plan, err error) {
+	p.metrics = r.Metrics
+	p.query.Site = r.Site
+	if err := r.checkMetrics(); err != nil {
+		return p, err
+	}
+	if p.days, err = r.span(now, first); err != nil {
+		return p, err
+	}
+	p.query.From, p.query.To = p.days.From, p.days.To
+	if p.query.Filter, err = r.filter(goals); err != nil {
+		return p, err
+	}
+	if err := p.divide(r); err != nil {
+		return p, err
+	}
+	if err := p.order(r); err != nil {
+		return p, err
+	}
+	return p, p.page(r)
+}
+
+func (r *Request) checkMetrics() error {
+	if len(r.Metrics) == 0 {
+		return wrong("metrics", "must name at least one of visitors, pageviews and events")
+	}
+	for i, m := range r.Metrics {
+		if m != visitors && m != pageviews && m != events {
+			return wrong("metrics", "there is no metric %q: use visitors, pageviews or events", shorten(m))
+		}
+		if slices.Contains(r.Metrics[:i], m) {
+			return wrong("metrics", "has %s twice", m)
+		}
+	}
+	return nil
+}
+
+// synonyms are names of ranges in other services.
+var synonyms = map[string]string{"day": "today", "12mo": "12m"}
+
+// span returns the days of date_range.
+func (r *Request) span(now time.Time, first func() (time.Time, error)) (calendar.Span, error) {
+	if r.Range.First != "" || r.Range.Last != "" {
+		return r.typed(now.Location())
+	}
+	name := r.Range.Name
+	if synonym, ok := synonyms[name]; ok {
+		name = synonym
+	}
+	if s, ok := calendar.Named(name, now); ok {
+		return s, nil
+	}
+	if name != "all" {
+		return calendar.Span{}, wrong("date_range", "must be one of %s and all, or two days such as [\"2026-01-01\", \"2026-01-31\"]", rangeNames())
+	}
+	at, err := first()
+	return calendar.Span{From: calendar.Midnight(at.In(now.Location())), To: calendar.Midnight(now).AddDate(0, 0, 1)}, err
+}
+
+func rangeNames() string {
+	var all []string
+	for _, r := range calendar.Ranges {
+		all = append(all, r.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+func (r *Request) typed(in *time.Location) (s calendar.Span, err error) {
+	const field = "date_range"
+	from, err := time.ParseInLocation(time.DateOnly, r.Range.First, in)
+	if err != nil {
+		return s, wrong(field, "the first day must be a date such as 2026-01-31")
+	}
+	last, err := time.ParseInLocation(time.DateOnly, r.Range.Last, in)
+	switch {
+	case err != nil:
+		return s, wrong(field, "the last day must be a date such as 2026-01-31")
+	case last.Before(from):
+		return s, wrong(field, "the last day is before the first one")
+	case from.Year() < 1970 || last.Year() > 9998:
+		return s, wrong(field, "the year must be from 1970 to 9998")
+	case calendar.DaysBetween(from, last) >= maxDays:
+		return s, wrong(field, "is longer than fifty years")
+	}
+	return calendar.Span{From: from, To: last.AddDate(0, 0, 1)}, nil
+}
+
+// fieldOf returns the field of a dimension, and the key of a prop.
+func fieldOf(dimension string) (f store.Field, key string, ok bool) {
+	if key, isProp := strings.CutPrefix(dimension, propPrefix); isProp {
+		return store.PropOf, key, key != ""
+	}
+	for _, d := range dimensions {
+		if d.Name == dimension {
+			return d.Field, "", true
+		}
+	}
+	return "", "", false
+}
+
+// filter returns the conditions of the filters. A goal is named by its name or ID.
+func (r *Request) filter(goals []account.Goal) (all store.Filter, err error) {
+	for _, f := range r.Filters {
+		c := store.Condition{Op: store.Op(f.Op), Values: f.Values}
+		var ok bool
+		if c.Field, c.Key, ok = fieldOf(f.Dimension); f.Dimension == goalName {
+			if c, err = goalCondition(f, goals); err != nil {
+				return nil, err
+			}
+		} else if !ok {
+			return nil, wrong("filters", "there is no dimension %q: use %s", shorten(f.Dimension), dimensionNames(goalName))
+		}
+		all = append(all, c)
+	}
+	if err := all.Check(); err != nil {
+		return nil, wrong("filters", "%v", err)
+	}
+	return all, nil
+}
+
+func goalCondition(f filter, goals []account.Goal) (store.Condition, error) {
+	c := store.Condition{Op: store.Op(f.Op), Field: store.Goal}
+	for _, name := range f.Values {
+		i := slices.IndexFunc(goals, func(g account.Goal) bool { return g.ID == name || g.Name == name })
+		if i < 0 {
+			return c, wrong("filters", "the site has no goal %q", shorten(name))
+		}
+		c.Goals = append(c.Goals, goals[i].Match)
+	}
+	return c, nil
+}
+
+// dimensionNames lists the dimensions of texts and some more.
+func dimensionNames(more ...string) string {
+	var all []string
+	for _, d := range dimensions {
+		all = append(all, d.Name)
+	}
+	return strings.Join(append(all, more...), ", ") + " or " + propPrefix + "KEY"
+}
+
+// divide sets what the results are divided by.
+func (p *plan) divide(r *Request) error {
+	if len(r.Dimensions) == 0 {
+		return nil
+	}
+	name := r.Dimensions[0]
+	if len(r.Dimensions) > 1 {
+		return wrong("dimensions", "must have one dimension at most")
+	}
+	if unit, ok := strings.CutPrefix(name, timePrefix); ok {
+		return p.divideByTime(calendar.Unit(unit))
+	}
+	var ok bool
+	if p.question.By, p.question.Key, ok = fieldOf(name); !ok {
+		return wrong("dimensions", "there is no dimension %q: use time:hour, time:day, time:week, time:month, %s", shorten(name), dimensionNames())
+	}
+	p.field = true
+	counted, err := p.counted()
+	p.question.Counts = counted
+	return err
+}
+
+func (p *plan) divideByTime(unit calendar.Unit) error {
+	if !slices.Contains([]calendar.Unit{calendar.Hours, calendar.Days, calendar.Weeks, calendar.Months}, unit) {
+		return wrong("dimensions", "there is no dimension %q: use time:hour, time:day, time:week or time:month", timePrefix+shorten(string(unit)))
+	}
+	if unit == calendar.Hours && p.days.Len() > maxHours/24 {
+		return wrong("dimensions", "time:hour needs a range of at most %d days", maxHours/24)
+	}
+	p.unit, p.question.Step = unit, unit.Step()
+	return nil
+}
+
+// counted returns the events that the rows of a table count: visitors are those of the counted ones.
+func (p *plan) counted() (store.Counts, error) {
+	views, named := slices.Contains(p.metrics, pageviews), slices.Contains(p.metrics, events)
+	switch {
+	case views && named:
+		return store.All, wrong("metrics", "with this dimension, ask for pageviews or for events")
+	case named, p.question.By == store.Name && !views:
+		return store.Events, nil
+	}
+	return store.Pageviews, nil
+}
+
+// order sets the order of the rows of a table. Times are in their order.
+func (p *plan) order(r *Request) error {
+	if len(r.Order) == 0 {
+		return nil
+	}
+	by, direction := r.Order[0][0], r.Order[0][1]
+	switch {
+	case len(r.Order) > 1:
+		return wrong("order_by", "must have one entry at most")
+	case !p.field:
+		return wrong("order_by", "needs a dimension that is not a time")
+	case direction != "asc" && direction != "desc":
+		return wrong("order_by", "the direction must be asc or desc")
+	case !slices.Contains(p.metrics, by):
+		return wrong("order_by", "%q is not among the metrics", shorten(by))
+	}
+	p.question.Order = map[[2]bool]store.Order{
+		{false, false}: store.MostCounted, {false, true}: store.LeastCounted, {true, false}: store.MostVisitors, {true, true}: store.LeastVisitors,
+	}[[2]bool{by == visitors, direction == "asc"}]
+	return nil
+}
+
+// page sets the rows that the response has.
+func (p *plan) page(r *Request) error {
+	p.question.Limit = defaultLimit
+	if r.Pagination == nil {
+		return nil
+	}
+	if !p.field {
+		return wrong("pagination", "needs a dimension that is not a time")
+	}
+	if r.Pagination.Limit != nil {
+		p.question.Limit = *r.Pagination.Limit
+	}
+	p.question.Offset = r.Pagination.Offset
+	if p.question.Limit < 1 || p.question.Limit > maxLimit {
+		return wrong("pagination.limit", "must be from 1 to %d", maxLimit)
+	}
+	if p.question.Offset < 0 || p.question.Offset > maxOffset {
+		return wrong("pagination.offset", "must be from 0 to %d", maxOffset)
+	}
+	return nil
+}
+
+// shorten cuts a text for a message.
+func shorten(text string) string {
+	const most = 100
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
