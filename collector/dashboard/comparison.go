@@ -11,7 +11,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// comparison is the time with which a page compares its range.
+// comparison selects the compared time: a page compares its range with it.
 type comparison struct {
 	Kind     string // one of comparisons; "" compares the headlines only
 	Start    string // the first day to compare with, as typed; of compareCustom
@@ -79,7 +79,7 @@ func (c comparison) Rows() bool { return c.Kind != "" && c.Kind != compareNone }
 // None reports whether nothing compares.
 func (c comparison) None() bool { return c.Kind == compareNone }
 
-// daysOf returns the days that the comparison compares with those of a span.
+// daysOf returns the compared days for a span.
 func (c comparison) daysOf(s calendar.Span) calendar.Span {
 	switch {
 	case c.Kind == compareYear && c.Weekdays:
@@ -108,7 +108,7 @@ func (c comparison) until(s calendar.Span, now time.Time) time.Time {
 	return end
 }
 
-// before returns a query of the time with which the page compares. If the range includes now, it ends at the
+// before returns a query of the compared time. If the range includes now, it ends at the
 // corresponding time.
 func (p period) before(site string) store.Query {
 	q := p.beforeInFull(site)
@@ -143,14 +143,14 @@ func (p period) Against() string {
 	return textOf(of)
 }
 
-// earlier has the figures of the time with which a page compares.
+// earlier has the figures of the compared time.
 type earlier struct {
 	totals store.Totals
 	points []store.Point                        // of the chart; nil if it does not compare
 	rows   map[store.Dimension]map[string]int64 // counts of the values of tables; nil if rows do not compare
 }
 
-// earlier asks for the figures with which the page compares its range: of tables only those of the rows that it shows.
+// earlier asks for the figures of the compared time. It asks a table only for the rows that the page shows.
 func (b *board) earlier(ctx context.Context, site string, p period, of []dimension, shown []store.Answer) (e earlier, err error) {
 	if p.Compare.None() {
 		return e, nil

@@ -94,8 +94,8 @@ func (b *board) overview(w http.ResponseWriter, r *http.Request, site account.Si
 	return b.show(w, r, p.status(), "overview", view{Title: site.Name, Tab: "overview", Site: site, Period: p, Data: data})
 }
 
-// report asks for the figures of the overview, all in one pass over the events of the range, and one over those of the
-// time before.
+// report asks for the figures of the overview, in one pass over the events of the range, and in another one over the
+// events of the compared time.
 func (b *board) report(ctx context.Context, site string, p period, chosen choice) (overview, error) {
 	questions := []store.Question{{}, {Step: p.Unit.Step()}}
 	for _, d := range dimensions {

@@ -55,7 +55,7 @@ func rangeNames() (all []string) {
 const maxDays = 50*365 + 13
 
 // readPeriod returns the range in the query. An invalid range becomes the default range, with a
-// Problem. first returns the day of the first event, for the range of all days.
+// Problem. The range of all days begins with the day that first returns.
 func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error)) (period, error) {
 	query := r.URL.Query()
 	p := period{Now: now.UTC(), FirstDay: query.Get("from"), LastDay: query.Get("to")}
@@ -129,7 +129,7 @@ func (p *period) setDays() (problem string) {
 	return ""
 }
 
-// keepDays sets the typed days that a date input cannot show to those of the range.
+// keepDays replaces typed days that a date input cannot show by the days of the range.
 func (p *period) keepDays() {
 	if _, err := time.Parse(time.DateOnly, p.FirstDay); err != nil {
 		p.FirstDay = p.From.Format(time.DateOnly)

@@ -55,7 +55,7 @@ type tableRow struct {
 	Share    string // of the longest bar
 	Direct   bool
 
-	Change *figure // since the time with which the page compares; nil if its rows do not compare
+	Change *figure // since the compared time; nil if rows do not compare
 	Sum    float64 // in a propTable with a Number
 	value  string  // as stored
 }

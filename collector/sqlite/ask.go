@@ -101,7 +101,7 @@ func (r *reading) newAsked(p *population, q *store.Question) (asked, error) {
 	return newAskedTotals(p, r.q, q), nil
 }
 
-// askedTotals is a question for totals, or for those of steps.
+// askedTotals is a question for totals, or for the totals of steps.
 type askedTotals struct {
 	p      *population
 	counts store.Counts

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Query says which events a report counts: those of a site with From <= At < To that the filter selects.
+// Query selects the events that a report counts: the events of a site with From <= At < To that meet the filter.
 type Query struct {
 	Site     string
 	From, To time.Time
@@ -61,7 +61,7 @@ type Answer struct {
 	Totals Totals  // without Step, By and Goals
 	Points []Point // with Step: a point for each step of the range, zeros included
 	Rows   []Row   // with By, except Props: in Order. With Goals: in their order
-	More   bool    // there are rows after those of Limit
+	More   bool    // Limit left out later rows
 
 	// With Props: for each of the MaxReportKeys most frequent keys, at most Limit values: keys sorted, values by descending Count,
 	// then by Value. A row with Rest follows if there are more values, and another one at the end if there are more

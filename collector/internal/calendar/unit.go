@@ -23,7 +23,7 @@ const maxColumns = 800
 
 var units = []Unit{Hours, Days, Weeks, Months}
 
-// Step is the step of the store of which a column is made.
+// Step is the step of the points that make up a column.
 func (u Unit) Step() store.Step {
 	if u == Hours {
 		return store.Hour

@@ -28,7 +28,7 @@ type Meta struct {
 	More bool   `json:"more"` // there are rows after these
 }
 
-// Answer asks the store. Goals are those of the site. An error of the request is a *[FieldError].
+// Answer asks the store. The site has these goals. An error of the request is a *[FieldError].
 func (r *Request) Answer(ctx context.Context, s store.EventStore, now time.Time, goals []account.Goal) (Response, error) {
 	p, err := r.newPlan(now, goals, func() (time.Time, error) { return store.First(ctx, s, r.Site, now) })
 	if err != nil {

@@ -57,7 +57,7 @@ type plan struct {
 	field    bool // the question is for a table
 }
 
-// newPlan returns the plan of a request at a time. Goals are those of the site; first is called for the range all, and
+// newPlan returns the plan of a request at a time. The site has these goals. For the range all it calls first, which
 // returns the time of the first event.
 func (r *Request) newPlan(now time.Time, goals []account.Goal, first func() (time.Time, error)) (p plan, err error) {
 	p.metrics = r.Metrics
@@ -233,7 +233,7 @@ func (p *plan) divideByTime(unit calendar.Unit) error {
 	return nil
 }
 
-// counted returns the events that the rows of a table count: visitors are those of the counted ones.
+// counted returns the events that the rows of a table count: the visitors of other events do not count.
 func (p *plan) counted() (store.Counts, error) {
 	views, named := slices.Contains(p.metrics, pageviews), slices.Contains(p.metrics, events)
 	switch {

@@ -91,7 +91,7 @@ func countBatch(b *Batch, with []Counter) error {
 	return errors.Join(errs...)
 }
 
-// add returns a panic as an error: in a goroutine of its own it would end the process, unlike in that of a request.
+// add returns a panic as an error: in a goroutine of its own it would end the process, unlike in the goroutine of a request.
 func add(k Counter, b *Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -123,7 +123,7 @@ func (d *dayVisitors) rowsOf(c *Columns) []uint32 {
 	return rows
 }
 
-// TotalsCounter counts totals, and those of the hours of each day if it is asked to.
+// TotalsCounter counts totals, and optionally the totals of each hour.
 type TotalsCounter struct {
 	Counts store.Counts
 	Hours  bool
@@ -192,7 +192,7 @@ type GoalCounter struct {
 	match *Matcher
 	texts Texts
 	all   []Tally // by match
-	met   []uint8 // the matches of which each visitor has an event
+	met   []uint8 // the matches that each visitor has met
 }
 
 // NewGoalCounter returns a counter of the matches of a matcher.

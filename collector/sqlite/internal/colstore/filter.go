@@ -267,7 +267,7 @@ func (f *Filter) applyGoal(of *condition, c *Columns, texts Texts, reached Reach
 	return nil
 }
 
-// keep drops all events except those of some rows, in order.
+// keep drops all events except some rows, in order.
 func (c *Columns) keep(rows []uint32) {
 	all := c.dictionaryRows()
 	for kept, row := range rows {
