@@ -3,6 +3,7 @@
 //
 //	footfall doctor -send
 //	footfall sites -json
+//	footfall stats -by event:page -range lastmonth
 //	footfall send deploy_finished -url https://shop.example.com/ -prop version=v1.4 -prop seconds=41
 //	footfall relay -nats nats://nats-1:4222,nats://nats-2:4222 -metrics :9091
 //	footfall relay -embedded ./events
@@ -47,6 +48,7 @@ func newCommand(stdout, stderr io.Writer) *cli.Command {
 	commands := []*cli.Command{
 		doctorCommand(stdout),
 		sitesCommand(stdout),
+		statsCommand(stdout),
 		sendCommand(stdout),
 		relayCommand(stdout, stderr),
 		tailCommand(stdout, stderr),

@@ -12,7 +12,7 @@ import (
 // and the collector. A program and the collector may have the same environment.
 var variables = []string{
 	// the library
-	"FOOTFALL_BASE_URL", "FOOTFALL_API_KEY", "FOOTFALL_SITE_ID", "FOOTFALL_DEFAULT_URL", "FOOTFALL_PUBLIC_URL",
+	"FOOTFALL_BASE_URL", "FOOTFALL_API_KEY", "FOOTFALL_STATS_KEY", "FOOTFALL_SITE_ID", "FOOTFALL_DEFAULT_URL", "FOOTFALL_PUBLIC_URL",
 	"FOOTFALL_TRUSTED_PROXIES", "FOOTFALL_ALLOW_HTTP", "FOOTFALL_DISABLED",
 
 	// this command
