@@ -11,10 +11,10 @@ import (
 
 func TestStatsAreAskedForAndPrinted(t *testing.T) {
 	t.Parallel()
-	var asked string
+	requests := make(chan string, 1)
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		asked = r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body)
+		requests <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body)
 		_, _ = io.WriteString(w, `{"results":[{"dimensions":["/a,b"],"metrics":[3,40]},{"dimensions":["/"],"metrics":[1,2]}],"meta":{"more":true}}`+"\n")
 	}))
 	defer api.Close()
@@ -22,12 +22,13 @@ func TestStatsAreAskedForAndPrinted(t *testing.T) {
 	got := run(t, env, "stats", "-by", "event:page", "-range", "2026-11-01,2026-11-26", "-limit", "2", "-filter", "is visit:source a letter", "-filter", "is_not event:page /jobs")
 	assert.Equal(t, result{"EVENT:PAGE  VISITORS  PAGEVIEWS\n/a,b        3         40\n/           1         2\n… there are more rows: see -limit\n", "", 0}, got)
 	assert.Equal(t, `POST /stats/v1/query Bearer stats_key {"site_id":"site_test","metrics":["visitors","pageviews"],"date_range":["2026-11-01","2026-11-26"],`+
-		`"dimensions":["event:page"],"filters":[["is","visit:source",["a letter"]],["is_not","event:page",["/jobs"]]],"pagination":{"limit":2}}`, asked)
+		`"dimensions":["event:page"],"filters":[["is","visit:source",["a letter"]],["is_not","event:page",["/jobs"]]],"pagination":{"limit":2}}`, <-requests)
 	got = run(t, env, "stats", "-by", "event:page", "-csv")
+	<-requests
 	assert.Equal(t, "event:page,visitors,pageviews\n\"/a,b\",3,40\n/,1,2\n", got.out)
 	got = run(t, env, "stats", "-json")
 	assert.Equal(t, `{"results":[{"dimensions":["/a,b"],"metrics":[3,40]},{"dimensions":["/"],"metrics":[1,2]}],"meta":{"more":true}}`+"\n", got.out)
-	assert.Contains(t, asked, `"metrics":["visitors","pageviews","events"],"date_range":"30d"}`)
+	assert.Contains(t, <-requests, `"metrics":["visitors","pageviews","events"],"date_range":"30d"}`)
 }
 
 func TestStatsThatCannotBeHadSayWhy(t *testing.T) {
