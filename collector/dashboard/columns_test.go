@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/footfall-dev/footfall/collector/internal/calendar"
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 func TestChartHasTheUnitThatWasChosen(t *testing.T) {
@@ -75,4 +78,16 @@ func TestRowsAndChartCompareIfTheyAreAskedTo(t *testing.T) {
 		assert.Equal(t, 422, a.status)
 		assert.Contains(t, a.body, problem)
 	}
+}
+
+// Days that have not begun have no visitors yet, rather than none.
+func TestLineOfVisitorsEndsNow(t *testing.T) {
+	t.Parallel()
+	p := period{Unit: calendar.Days, Now: noon, Span: calendar.Span{From: noon.AddDate(0, 0, -3), To: noon.AddDate(0, 0, 4)}}
+	var points []store.Point
+	for i := range 7 {
+		points = append(points, store.Point{At: p.From.AddDate(0, 0, i), Totals: store.Totals{Visitors: 1, Pageviews: 2}})
+	}
+	assert.Len(t, newChart(points, nil, p).Lines, 3)
+	assert.Len(t, newChart(points, points, p).Lines, 3+6, "the time before is over")
 }

@@ -181,6 +181,23 @@ func TestFlatQueryMeansTheSameAsOneInJSON(t *testing.T) {
 	}
 }
 
+func TestRowsAreOrderedByTheMetric(t *testing.T) {
+	t.Parallel()
+	s := storetest.NewReference()
+	for path, of := range map[string][]uint64{"/often": {1, 1, 1}, "/wide": {1, 2}} {
+		for _, visitor := range of {
+			storetest.Add(t, s, event(path, "", "", now, visitor))
+		}
+	}
+	for order, first := range map[string]string{"pageviews:desc": "/often", "pageviews:asc": "/wide", "visitors": "/wide", "visitors:asc": "/often"} {
+		q, _, err := FromQuery("table", url.Values{"site_id": {"s"}, "dimension": {"event:page"}, "order_by": {order}})
+		require.NoError(t, err)
+		response, err := q.Answer(t.Context(), s, now, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{first}, response.Results[0].Dimensions, order)
+	}
+}
+
 func TestRecordsHaveAHeader(t *testing.T) {
 	t.Parallel()
 	q, _, err := FromQuery("table", url.Values{"site_id": {"s"}, "dimension": {"event:page"}})
