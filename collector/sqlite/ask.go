@@ -207,8 +207,27 @@ func (a *askedTable) answer(r *reading) (answer store.Answer, err error) {
 	if err := a.all.Merge(a.rolled); err != nil {
 		return answer, err
 	}
-	answer.Rows, answer.More, err = a.all.Rows(a.q, r.textsOf)
+	ids, err := r.idsOf(a.q.Values)
+	if err != nil {
+		return answer, err
+	}
+	answer.Rows, answer.More, err = a.all.Rows(a.q, ids, r.textsOf)
 	return answer, err
+}
+
+// idsOf returns the IDs of the values that an event has.
+func (r *reading) idsOf(values []string) (map[uint32]bool, error) {
+	all := make(map[uint32]bool)
+	for _, value := range values {
+		id, found, err := r.idOf(value)
+		if err != nil {
+			return nil, err
+		}
+		if found || value == "" {
+			all[id] = true // the empty text has the ID 0
+		}
+	}
+	return all, nil
 }
 
 // askedValues is a question for the values of a prop.

@@ -105,6 +105,11 @@ func BenchmarkPanel(b *testing.B) {
 					w.page(b, s)
 				}
 			})
+			b.Run("page compared", func(b *testing.B) {
+				for b.Loop() {
+					w.compared(b, s)
+				}
+			})
 			for name, filter := range filters {
 				b.Run("page with "+name, func(b *testing.B) {
 					for b.Loop() {
@@ -146,6 +151,22 @@ func (w workload) page(b *testing.B, s store.Store) {
 	_, err := s.Ask(b.Context(), w.query(), w.figures()...)
 	require.NoError(b, err)
 	_, err = s.Ask(b.Context(), w.before(), store.Question{})
+	require.NoError(b, err)
+}
+
+// compared asks for the figures of a site's main page, and for those of its rows in the same time again, as a page does
+// that compares two times with as many events.
+func (w workload) compared(b *testing.B, s store.Store) {
+	answers, err := s.Ask(b.Context(), w.query(), w.figures()...)
+	require.NoError(b, err)
+	then := w.figures()
+	for i, answer := range answers {
+		for _, row := range answer.Rows {
+			then[i].Values = append(then[i].Values, row.Value)
+		}
+		then[i].Limit = min(then[i].Limit, len(answer.Rows))
+	}
+	_, err = s.Ask(b.Context(), w.query(), then...)
 	require.NoError(b, err)
 }
 

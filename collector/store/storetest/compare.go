@@ -71,6 +71,7 @@ func questions() []store.Question {
 			store.Question{Counts: store.Pageviews, By: field, Order: store.LeastVisitors, Search: "S", Limit: 2},
 			store.Question{Counts: store.Events, By: field, Number: "n", Limit: 2},
 			store.Question{Counts: store.Pageviews, By: field, Values: []string{"/", "news", "", "Firefox"}, Limit: 3},
+			store.Question{Counts: store.Events, By: field, Values: []string{"/", "/shop", "news"}, Search: "S", Limit: 3},
 		)
 	}
 	return all

@@ -219,7 +219,7 @@ func TestRowsAreSortedByDescendingCountAndThenByValue(t *testing.T) {
 		require.NoError(t, err)
 		props = append(props, table)
 	}
-	top, _, err := pages.Rows(&store.Question{Limit: 10}, formatTexts)
+	top, _, err := pages.Rows(&store.Question{Limit: 10}, nil, formatTexts)
 	require.NoError(t, err)
 	assert.Equal(t, []store.Row{{Value: "/cart", Count: 3, Visitors: 2}, {Value: "/", Count: 2, Visitors: 1}, {Value: "/car/7", Count: 2, Visitors: 2}}, top)
 	rows, err := MergePropTables(t.Context(), props, 10)

@@ -146,18 +146,19 @@ func (t *TopTable) mergeTable(data []byte) error {
 	return d.err()
 }
 
-// Rows returns the rows of a question, and whether there are more.
-func (t *TopTable) Rows(q *store.Question, texts Texts) (rows []store.Row, more bool, err error) {
-	found, err := t.searched(q, texts)
+// Rows returns the rows of a question, and whether there are more. ids has the IDs of the values that the question is
+// about, if it is not about all.
+func (t *TopTable) Rows(q *store.Question, ids map[uint32]bool, texts Texts) (rows []store.Row, more bool, err error) {
+	found, err := t.searched(q, ids, texts)
 	if err != nil {
 		return nil, false, err
 	}
 	first := t.candidates(max(q.Limit, 0)+max(q.Offset, 0)+1, q.Order, found)
-	ids := make([]uint32, len(first))
+	shown := make([]uint32, len(first))
 	for i, index := range first {
-		ids[i] = t.ids[index]
+		shown[i] = t.ids[index]
 	}
-	textOf, err := texts(ids)
+	textOf, err := texts(shown)
 	if err != nil {
 		return nil, false, err
 	}
@@ -174,24 +175,33 @@ func (t *TopTable) Rows(q *store.Question, texts Texts) (rows []store.Row, more 
 const searchedAtOnce = 10_000
 
 // searched returns whether each value is one of those that the question is about; nil if it is about all.
-func (t *TopTable) searched(q *store.Question, texts Texts) ([]bool, error) {
+func (t *TopTable) searched(q *store.Question, ids map[uint32]bool, texts Texts) ([]bool, error) {
 	if q.Search == "" && len(q.Values) == 0 {
 		return nil, nil
 	}
-	wanted := make(map[string]bool, len(q.Values))
-	for _, value := range q.Values {
-		wanted[value] = true
+	found := make([]bool, len(t.ids))
+	var some []uint32
+	for i, id := range t.ids {
+		found[i] = len(q.Values) == 0 || ids[id]
+		if found[i] {
+			some = append(some, uint32(i))
+		}
+	}
+	if q.Search == "" {
+		return found, nil
 	}
 	part := store.Fold(q.Search)
-	found := make([]bool, 0, len(t.ids))
-	for some := range slices.Chunk(t.ids, searchedAtOnce) {
-		textOf, err := texts(some)
+	for indexes := range slices.Chunk(some, searchedAtOnce) {
+		chunk := make([]uint32, len(indexes))
+		for i, index := range indexes {
+			chunk[i] = t.ids[index]
+		}
+		textOf, err := texts(chunk)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range some {
-			text := textOf[id]
-			found = append(found, (len(wanted) == 0 || wanted[text]) && (part == "" || strings.Contains(store.Fold(text), part)))
+		for i, index := range indexes {
+			found[index] = strings.Contains(store.Fold(textOf[chunk[i]]), part)
 		}
 	}
 	return found, nil
