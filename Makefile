@@ -64,7 +64,7 @@ lowest: ## Test each adapter with the lowest version of its framework that it wo
 # The packages with the longest tests come first, so that no processor waits at the end. Long tests in fake time run
 # without the race detector only (-short), and so does SQLite, which is C that was translated to Go.
 race: ## Test every module with the race detector, in random order, except bench, examples, e2e and outbox/test
-	.ci/race '$(GO) test $(WHOLE) -race -short -gcflags=modernc.org/...=-race=false -shuffle=on -timeout 20m' ./collector/sqlite . ./stream $$($(GO) list work | grep -v -e /examples -e /e2e -e /outbox/test)
+	.ci/race '$(GO) test $(WHOLE) -race -short -gcflags=modernc.org/...=-race=false -shuffle=on -timeout 20m' ./stream . ./collector/sqlite ./spool ./cmd/footfall ./transporttest/simulation ./lean $$($(GO) list work | grep -v -e /examples -e /e2e -e /outbox/test)
 
 .PHONY: check
 check: fmt vet vet32 fix lint race docs alone ## What to run before a commit: all but fuzzing and the main job

@@ -35,7 +35,7 @@ func (c *Collector) serveStats(w http.ResponseWriter, r *http.Request) *failure 
 	return notFound("there is no such path: " + event.Quote(r.URL.Path))
 }
 
-// postQuery answers a query in JSON.
+// postQuery answers a query in JSON, with CSV if the client accepts nothing else.
 func (c *Collector) postQuery(w http.ResponseWriter, r *http.Request, _ *account.Key) *failure {
 	if f := checkMediaType(r, "application/json"); f != nil {
 		return f
@@ -48,12 +48,11 @@ func (c *Collector) postQuery(w http.ResponseWriter, r *http.Request, _ *account
 	if err != nil {
 		return badQuery(err)
 	}
-	response, f := c.query(r, &q)
-	if f == nil {
-		data, _ := json.Marshal(response) // cannot fail
-		writeJSON(w, http.StatusOK, data)
+	format := stats.JSON
+	if r.Header.Get("Accept") == "text/csv" {
+		format = stats.CSV
 	}
-	return f
+	return c.answerQuery(w, r, &q, format)
 }
 
 // getFigures answers a query in the parameters of a URL.
@@ -66,12 +65,16 @@ func (c *Collector) getFigures(w http.ResponseWriter, r *http.Request, _ *accoun
 	if err != nil {
 		return badQuery(err)
 	}
-	response, f := c.query(r, &q)
+	return c.answerQuery(w, r, &q, format)
+}
+
+func (c *Collector) answerQuery(w http.ResponseWriter, r *http.Request, q *stats.Request, format string) *failure {
+	response, f := c.query(r, q)
 	if f != nil {
 		return f
 	}
 	if format == stats.CSV {
-		writeCSV(w, response.Records(&q))
+		writeCSV(w, response.Records(q))
 		return nil
 	}
 	data, _ := json.Marshal(response) // cannot fail

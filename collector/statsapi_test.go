@@ -164,6 +164,7 @@ func TestTheStatsAPIAgreesWithTheDashboard(t *testing.T) {
 		"pages": "event:page", "sources": "visit:source", "names": "event:name", "browsers": "visit:browser", "event-pages": "event:page", "referrers": "visit:referrer",
 	}
 	words := map[string]string{"page": "event:page", "source": "visit:source", "event": "event:name", "prop:plan": "event:props:plan"}
+	compared := 0
 	for range 60 {
 		slug := pick(rng, "pages", "sources", "names", "browsers", "event-pages", "referrers")
 		span, op, word := pick(rng, "today", "7d", "30d", "week", "month", "year"), pick(rng, "is", "is_not", "contains", "contains_not"), pick(rng, "page", "source", "event", "prop:plan")
@@ -178,7 +179,13 @@ func TestTheStatsAPIAgreesWithTheDashboard(t *testing.T) {
 		}.Encode(), "")
 		require.Equal(t, 200, got.status, got.body)
 		assert.Equal(t, rowsOf(t, file.body), rowsOf(t, got.body), "%s %s %s %s %s", slug, span, op, word, value)
+		compared += len(rowsOf(t, got.body))
 	}
+	assert.Greater(t, compared, 60, "the tables have rows")
+	body := `{"site_id":"` + s.site.ID + `","metrics":["pageviews"],"date_range":"year","dimensions":["visit:source"]}`
+	got := s.do(t, "POST", "/stats/v1/query", body, "Authorization", "Bearer "+key, "Content-Type", "application/json", "Accept", "text/csv")
+	assert.Contains(t, got.body, "\n'=1+1,", "a formula is guarded")
+	assert.Equal(t, "text/csv; charset=utf-8", got.header.Get("Content-Type"))
 }
 
 func rowsOf(t *testing.T, text string) [][]string {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +41,7 @@ func statsCommand(out io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
-			answer, err := askStats(ctx, c.String("key"), query)
+			answer, err := askStats(ctx, c.String("key"), query, c.Bool("csv"))
 			if err != nil {
 				return err
 			}
@@ -121,7 +120,7 @@ func countedBy(dimension string) string {
 }
 
 // askStats sends the query. It does not follow redirects, which would send the key elsewhere.
-func askStats(ctx context.Context, key string, q statsRequest) (a statsAnswer, err error) {
+func askStats(ctx context.Context, key string, q statsRequest, asCSV bool) (a statsAnswer, err error) {
 	cfg := footfall.ConfigFromEnv()
 	cfg.APIKey = key
 	if err := shell.CheckConfig(cfg); err != nil {
@@ -137,6 +136,9 @@ func askStats(ctx context.Context, key string, q statsRequest) (a statsAnswer, e
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
+	if asCSV {
+		r.Header.Set("Accept", "text/csv") // the service guards texts that a spreadsheet could read as formulas
+	}
 	client := http.Client{Timeout: 3 * shell.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(r)
 	if err != nil {
@@ -149,7 +151,10 @@ func askStats(ctx context.Context, key string, q statsRequest) (a statsAnswer, e
 	if response.StatusCode != http.StatusOK {
 		return a, refusedQuery(response.StatusCode, a.body)
 	}
-	if err := json.Unmarshal(a.body, &a); err != nil {
+	if asCSV && strings.HasPrefix(response.Header.Get("Content-Type"), "text/csv") {
+		return a, nil
+	}
+	if err := json.Unmarshal(a.body, &a); asCSV || err != nil {
 		return a, errors.New("the answer is not one of the stats API: check FOOTFALL_BASE_URL")
 	}
 	return a, nil
@@ -167,20 +172,20 @@ func refusedQuery(status int, body []byte) error {
 }
 
 func writeStats(out io.Writer, c *cli.Command, q statsRequest, a statsAnswer) error {
-	if c.Bool("json") {
+	if c.Bool("json") || c.Bool("csv") {
 		_, err := fmt.Fprintf(out, "%s\n", bytes.TrimSpace(a.body))
 		return err
 	}
 	records := [][]string{append(append([]string{}, q.Dimensions...), q.Metrics...)}
 	for _, result := range a.Results {
-		record := append([]string{}, result.Dimensions...)
+		var record []string
+		for _, value := range result.Dimensions {
+			record = append(record, shell.Printable(value))
+		}
 		for _, n := range result.Metrics {
 			record = append(record, strconv.FormatInt(n, 10))
 		}
 		records = append(records, record)
-	}
-	if c.Bool("csv") {
-		return csv.NewWriter(out).WriteAll(records)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, record := range records {

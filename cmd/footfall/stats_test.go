@@ -15,19 +15,24 @@ func TestStatsAreAskedForAndPrinted(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		requests <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body)
-		_, _ = io.WriteString(w, `{"results":[{"dimensions":["/a,b"],"metrics":[3,40]},{"dimensions":["/"],"metrics":[1,2]}],"meta":{"more":true}}`+"\n")
+		if r.Header.Get("Accept") == "text/csv" {
+			w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+			_, _ = io.WriteString(w, "event:page,visitors,pageviews\n\"/a,b\",3,40\n")
+			return
+		}
+		_, _ = io.WriteString(w, `{"results":[{"dimensions":["/a,b"],"metrics":[3,40]},{"dimensions":["/\u001b[31m"],"metrics":[1,2]}],"meta":{"more":true}}`+"\n")
 	}))
 	defer api.Close()
 	env := envOf(api.URL).with("FOOTFALL_STATS_KEY", "stats_key")
 	got := run(t, env, "stats", "-by", "event:page", "-range", "2026-11-01,2026-11-26", "-limit", "2", "-filter", "is visit:source a letter", "-filter", "is_not event:page /jobs")
-	assert.Equal(t, result{"EVENT:PAGE  VISITORS  PAGEVIEWS\n/a,b        3         40\n/           1         2\n… there are more rows: see -limit\n", "", 0}, got)
+	assert.Equal(t, result{"EVENT:PAGE  VISITORS  PAGEVIEWS\n/a,b        3         40\n/?[31m      1         2\n… there are more rows: see -limit\n", "", 0}, got)
 	assert.Equal(t, `POST /stats/v1/query Bearer stats_key {"site_id":"site_test","metrics":["visitors","pageviews"],"date_range":["2026-11-01","2026-11-26"],`+
 		`"dimensions":["event:page"],"filters":[["is","visit:source",["a letter"]],["is_not","event:page",["/jobs"]]],"pagination":{"limit":2}}`, <-requests)
 	got = run(t, env, "stats", "-by", "event:page", "-csv")
 	<-requests
-	assert.Equal(t, "event:page,visitors,pageviews\n\"/a,b\",3,40\n/,1,2\n", got.out)
+	assert.Equal(t, "event:page,visitors,pageviews\n\"/a,b\",3,40\n", got.out)
 	got = run(t, env, "stats", "-json")
-	assert.Equal(t, `{"results":[{"dimensions":["/a,b"],"metrics":[3,40]},{"dimensions":["/"],"metrics":[1,2]}],"meta":{"more":true}}`+"\n", got.out)
+	assert.Equal(t, `{"results":[{"dimensions":["/a,b"],"metrics":[3,40]},{"dimensions":["/\u001b[31m"],"metrics":[1,2]}],"meta":{"more":true}}`+"\n", got.out)
 	assert.Contains(t, <-requests, `"metrics":["visitors","pageviews","events"],"date_range":"30d"}`)
 }
 

@@ -43,7 +43,7 @@ func FromQuery(path string, of url.Values) (r Request, format string, err error)
 	}
 	r.Metrics = []string{visitors, pageviews, events}
 	if path == "table" {
-		r.Metrics = []string{visitors, pageviews}
+		r.Metrics = []string{visitors, countedBy(of.Get("dimension"))}
 	}
 	if of.Has("metrics") {
 		r.Metrics = strings.Split(of.Get("metrics"), ",")
@@ -55,6 +55,14 @@ func FromQuery(path string, of url.Values) (r Request, format string, err error)
 		}
 	}
 	return r, format, r.setFlat(path, of)
+}
+
+// countedBy returns what a table by a dimension counts by default. Names and props are of events.
+func countedBy(dimension string) string {
+	if dimension == "event:name" || strings.HasPrefix(dimension, propPrefix) {
+		return events
+	}
+	return pageviews
 }
 
 // rangeOf returns the range 30d for "", two days with a comma between them, or a name.
@@ -93,7 +101,7 @@ func (r *Request) setFlat(path string, of url.Values) error {
 		if direction == "" {
 			direction = "desc"
 		}
-		r.Order = [][2]string{{metric, direction}}
+		r.Order = [][]string{{metric, direction}}
 	}
 	var err error
 	r.Pagination = &pagination{}
@@ -111,7 +119,8 @@ func (r *Request) setFlat(path string, of url.Values) error {
 	return nil
 }
 
-// Records returns the response as records of a table, the header first.
+// Records returns the response as records of a table, the header first. If there are more rows, a last record of one cell
+// says so, which is an error for programs.
 func (r *Response) Records(q *Request) [][]string {
 	all := [][]string{slices.Concat(q.Dimensions, q.Metrics)}
 	for _, result := range r.Results {
@@ -120,6 +129,9 @@ func (r *Response) Records(q *Request) [][]string {
 			record = append(record, strconv.FormatInt(n, 10))
 		}
 		all = append(all, record)
+	}
+	if r.Meta.More {
+		all = append(all, []string{"This table is incomplete: there are more rows. Ask for them with limit and offset."})
 	}
 	return all
 }

@@ -112,7 +112,7 @@ func (r *Request) span(now time.Time, first func() (time.Time, error)) (calendar
 		return s, nil
 	}
 	if name != "all" {
-		return calendar.Span{}, wrong("date_range", "must be one of %s and all, or two days such as [\"2026-01-01\", \"2026-01-31\"]", rangeNames())
+		return calendar.Span{}, wrong("date_range", "must be one of %s and all, or a first and a last day such as 2026-01-31", rangeNames())
 	}
 	at, err := first()
 	return calendar.Span{From: calendar.Midnight(at.In(now.Location())), To: calendar.Midnight(now).AddDate(0, 0, 1)}, err
@@ -250,10 +250,11 @@ func (p *plan) order(r *Request) error {
 	if len(r.Order) == 0 {
 		return nil
 	}
+	if len(r.Order) > 1 || len(r.Order[0]) != 2 {
+		return wrong("order_by", `must have one entry at most, such as ["visitors", "desc"]`)
+	}
 	by, direction := r.Order[0][0], r.Order[0][1]
 	switch {
-	case len(r.Order) > 1:
-		return wrong("order_by", "must have one entry at most")
 	case !p.field:
 		return wrong("order_by", "needs a dimension that is not a time")
 	case direction != "asc" && direction != "desc":
@@ -281,10 +282,10 @@ func (p *plan) page(r *Request) error {
 	}
 	p.question.Offset = r.Pagination.Offset
 	if p.question.Limit < 1 || p.question.Limit > maxLimit {
-		return wrong("pagination.limit", "must be from 1 to %d", maxLimit)
+		return wrong("limit", "must be from 1 to %d", maxLimit)
 	}
 	if p.question.Offset < 0 || p.question.Offset > maxOffset {
-		return wrong("pagination.offset", "must be from 0 to %d", maxOffset)
+		return wrong("offset", "must be from 0 to %d", maxOffset)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type Request struct {
 	Range      dateRange   `json:"date_range"`
 	Dimensions []string    `json:"dimensions"`
 	Filters    []filter    `json:"filters"`
-	Order      [][2]string `json:"order_by"`
+	Order      [][]string  `json:"order_by"`
 	Pagination *pagination `json:"pagination"`
 }
 

@@ -106,9 +106,10 @@ func TestWrongQueryNamesTheFieldAndWhatIsAllowed(t *testing.T) {
 		head + `,"order_by":[["pageviews","desc"]]}`:                                                               "order_by: needs a dimension that is not a time",
 		head + `,"dimensions":["event:page"],"order_by":[["visitors","desc"]]}`:                                    `order_by: "visitors" is not among the metrics`,
 		head + `,"dimensions":["event:page"],"order_by":[["pageviews","up"]]}`:                                     "order_by: the direction must be asc or desc",
+		head + `,"dimensions":["event:page"],"order_by":[["pageviews","desc","x"]]}`:                               "order_by: must have one entry at most",
 		head + `,"pagination":{"limit":1}}`:                                                                        "pagination: needs a dimension that is not a time",
-		head + `,"dimensions":["event:page"],"pagination":{"limit":0}}`:                                            "pagination.limit: must be from 1 to 10000",
-		head + `,"dimensions":["event:page"],"pagination":{"offset":-1}}`:                                          "pagination.offset: must be from 0 to 100000",
+		head + `,"dimensions":["event:page"],"pagination":{"limit":0}}`:                                            "limit: must be from 1 to 10000",
+		head + `,"dimensions":["event:page"],"pagination":{"offset":-1}}`:                                          "offset: must be from 0 to 100000",
 		head + `,"dimensions":["event:page"],"pagination":{"page":1}}`:                                             "page: there is no such field",
 		`{"site_id":"s","date_range":"7d"}`:                                                                        "metrics: must name at least one of",
 		`{"site_id":"s","metrics":["bounce_rate"],"date_range":"7d"}`:                                              `metrics: there is no metric "bounce_rate"`,
@@ -205,6 +206,25 @@ func TestRecordsHaveAHeader(t *testing.T) {
 	response, err := q.Answer(t.Context(), filled(t), now, nil)
 	require.NoError(t, err)
 	assert.Equal(t, [][]string{{"event:page", "visitors", "pageviews"}, {"/", "3", "3"}, {"/shop", "1", "1"}}, response.Records(&q))
+	q, _, err = FromQuery("table", url.Values{"site_id": {"s"}, "dimension": {"event:page"}, "limit": {"1"}})
+	require.NoError(t, err)
+	response, err = q.Answer(t.Context(), filled(t), now, nil)
+	require.NoError(t, err)
+	records := response.Records(&q)
+	require.Len(t, records, 3)
+	assert.Equal(t, []string{"This table is incomplete: there are more rows. Ask for them with limit and offset."}, records[2])
+}
+
+func TestTableCountsEventsIfOnlyTheyHaveTheDimension(t *testing.T) {
+	t.Parallel()
+	for dimension, want := range map[string][]string{"event:name": {"visitors", "events"}, "event:props:plan": {"visitors", "events"}, "event:page": {"visitors", "pageviews"}} {
+		q, _, err := FromQuery("table", url.Values{"site_id": {"s"}, "dimension": {dimension}})
+		require.NoError(t, err)
+		assert.Equal(t, want, q.Metrics, dimension)
+		response, err := q.Answer(t.Context(), filled(t), now, nil)
+		require.NoError(t, err)
+		assert.NotEmpty(t, response.Results, dimension)
+	}
 }
 
 // No body makes the decoder or the planner panic, and each error names a field.
