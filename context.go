@@ -150,7 +150,7 @@ func WithSite(ctx context.Context, siteID string) context.Context {
 // event itself with the same key take precedence, those of a rule included, and so do those of an inner WithProps. They
 // take precedence over [Config.Props]. WithProps does not keep props. If one of them is bad, Track returns a [*FieldError] that names it.
 //
-// As with [WithSite], a handler above the middleware may call it, and the props are then those of rules' events, too.
+// As with [WithSite], a handler above the middleware may call it, and events of rules then have the props, too.
 func WithProps(ctx context.Context, props ...Prop) context.Context {
 	d := defaultsFrom(ctx)
 	d.props = slices.Clip(lastOfEach(slices.Concat(d.props, props)))

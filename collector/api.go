@@ -37,11 +37,11 @@ const (
 )
 
 // keyed handles a request that was authenticated with this key.
-type keyed func(w http.ResponseWriter, r *http.Request, key *account.Key) *failure
+type keyed func(w http.ResponseWriter, r *http.Request, key account.Key) *failure
 
 // only refuses keys of another scope.
 func only(scope account.Scope, handle keyed) keyed {
-	return func(w http.ResponseWriter, r *http.Request, key *account.Key) *failure {
+	return func(w http.ResponseWriter, r *http.Request, key account.Key) *failure {
 		if key.Scope == scope {
 			return handle(w, r, key)
 		}
@@ -62,7 +62,7 @@ func (c *Collector) authenticated(w http.ResponseWriter, r *http.Request, method
 	}
 	if secret := bearerKey(r); secret != "" {
 		if key, ok := c.account.KeyOf(secret); ok {
-			return handle(w, r, &key)
+			return handle(w, r, key)
 		}
 	}
 	if wait := c.failures.take(limit.PrefixOf(c.client(r))); wait > 0 {
@@ -114,7 +114,7 @@ func (c *Collector) site(s *account.Site) site {
 	}
 }
 
-func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request, _ *account.Key) *failure {
+func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request, _ account.Key) *failure {
 	type meta struct {
 		Total int `json:"total"`
 	}
@@ -131,7 +131,7 @@ func (c *Collector) listSites(w http.ResponseWriter, _ *http.Request, _ *account
 	return nil
 }
 
-func (c *Collector) getSite(w http.ResponseWriter, r *http.Request, _ *account.Key) *failure {
+func (c *Collector) getSite(w http.ResponseWriter, r *http.Request, _ account.Key) *failure {
 	id := strings.TrimPrefix(r.URL.Path, "/v1/sites/")
 	s, ok := c.account.Site(id)
 	if !ok {

@@ -18,7 +18,7 @@ const maxIdempotencyKey = 255
 
 // postEvent accepts an event from a backend. It checks the key's rate limit before it reads
 // the body, so that refusals are cheap.
-func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request, key *account.Key) *failure {
+func (c *Collector) postEvent(w http.ResponseWriter, r *http.Request, key account.Key) *failure {
 	if wait := c.keys.take(key.ID); wait > 0 {
 		return rateLimited("too many events with this API key", wait)
 	}

@@ -24,6 +24,9 @@ const maxQueries = 4
 // queryTimeout is how long a query may take, as long as a page of the dashboard.
 const queryTimeout = 20 * time.Second
 
+// queryWait is how long a query waits for a place: a dashboard of another program asks a dozen at once.
+const queryWait = 5 * time.Second
+
 // serveStats serves the stats API, which docs/stats.md describes.
 func (c *Collector) serveStats(w http.ResponseWriter, r *http.Request) *failure {
 	switch path := r.URL.Path; path {
@@ -36,7 +39,7 @@ func (c *Collector) serveStats(w http.ResponseWriter, r *http.Request) *failure 
 }
 
 // postQuery answers a query in JSON, with CSV if the client accepts nothing else.
-func (c *Collector) postQuery(w http.ResponseWriter, r *http.Request, _ *account.Key) *failure {
+func (c *Collector) postQuery(w http.ResponseWriter, r *http.Request, _ account.Key) *failure {
 	if f := checkMediaType(r, "application/json"); f != nil {
 		return f
 	}
@@ -56,7 +59,7 @@ func (c *Collector) postQuery(w http.ResponseWriter, r *http.Request, _ *account
 }
 
 // getFigures answers a query in the parameters of a URL.
-func (c *Collector) getFigures(w http.ResponseWriter, r *http.Request, _ *account.Key) *failure {
+func (c *Collector) getFigures(w http.ResponseWriter, r *http.Request, _ account.Key) *failure {
 	parameters, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return invalid("query", "is not a valid query of a URL")
@@ -100,12 +103,14 @@ func writeCSV(w http.ResponseWriter, records [][]string) {
 	_, _ = out.WriteTo(w) // fails if the client is gone
 }
 
-// query answers a query, unless too many run.
+// query answers a query, unless too many run for too long.
 func (c *Collector) query(r *http.Request, q *stats.Request) (response stats.Response, f *failure) {
+	wait, stop := context.WithTimeout(r.Context(), queryWait)
+	defer stop()
 	select {
 	case c.queries <- struct{}{}:
 		defer func() { <-c.queries }()
-	default:
+	case <-wait.Done():
 		return response, rateLimited("too many queries at once", 1)
 	}
 	if q.Site == "" {

@@ -6,14 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -122,70 +126,174 @@ func TestQueryThatFailsSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// While as many queries run as may, others are refused at once, and events are stored.
+// While as many queries run as may, others wait for a place, and events are stored.
 func TestQueriesAtOnceAreBoundedAndEventsGoOn(t *testing.T) {
 	t.Parallel()
-	s := serve(t, Config{Store: failingReports{Store: storetest.NewReference(), wait: true}})
-	key := s.statsKey(t)
-	path := "/stats/v1/totals?site_id=" + s.site.ID
-	ctx, leave := context.WithCancel(t.Context())
-	for range maxQueries {
-		r, err := http.NewRequestWithContext(ctx, "GET", s.url+path, nil)
-		require.NoError(t, err)
-		r.Header.Set("Authorization", "Bearer "+key)
-		go func() {
-			if response, err := http.DefaultClient.Do(r); err == nil {
-				response.Body.Close()
-			}
-		}()
-	}
-	require.Eventually(t, func() bool { return len(s.queries) == maxQueries }, 10*time.Second, time.Millisecond)
-	for range 64 {
-		got := s.stats(t, key, "GET", path, "")
-		assert.Equal(t, 429, got.status)
-		assert.Equal(t, "1", got.header.Get("Retry-After"))
-	}
-	assert.Equal(t, 202, s.api(t, "POST", "/v1/events", s.event("x", pageURL, "{}")).status)
-	leave()
-	require.Eventually(t, func() bool { return len(s.queries) == 0 }, 10*time.Second, time.Millisecond, "a client that leaves ends its query")
+	synctest.Test(t, func(t *testing.T) {
+		s := prepare(t, Config{Store: failingReports{Store: storetest.NewReference(), wait: true}})
+		key := s.statsKey(t)
+		answers := make(chan *httptest.ResponseRecorder, maxQueries+64)
+		ctx, leave := context.WithCancel(t.Context())
+		ask := func(ctx context.Context) {
+			r := httptest.NewRequestWithContext(ctx, "GET", "/stats/v1/totals?site_id="+s.site.ID, nil)
+			r.Header.Set("Authorization", "Bearer "+key)
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			answers <- w
+		}
+		go ask(ctx)
+		for range maxQueries - 1 {
+			go ask(t.Context())
+		}
+		synctest.Wait()
+		for range 64 {
+			go ask(t.Context())
+		}
+		synctest.Wait()
+		assert.Len(t, s.queries, maxQueries)
+		assert.Empty(t, answers)
+		r := httptest.NewRequest("POST", "/v1/events", strings.NewReader(s.event("x", pageURL, "{}")))
+		r.Header.Set("Authorization", "Bearer "+s.key)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		assert.Equal(t, 202, w.Code)
+
+		leave()
+		synctest.Wait()
+		assert.Len(t, answers, 1, "the client that left")
+		assert.Len(t, s.queries, maxQueries, "another query has its place")
+		<-answers
+		time.Sleep(queryWait)
+		synctest.Wait()
+		require.Len(t, answers, 63)
+		for range 63 {
+			w := <-answers
+			assert.Equal(t, 429, w.Code)
+			assert.Equal(t, "1", w.Header().Get("Retry-After"))
+		}
+		time.Sleep(queryTimeout)
+		synctest.Wait()
+		require.Len(t, answers, maxQueries)
+		for range maxQueries {
+			assert.Equal(t, 422, (<-answers).Code)
+		}
+		assert.Empty(t, s.queries)
+	})
 }
 
-// The API, the page and the file of a table have the same rows for the same question.
+// The API and the file of a table have the same rows for the same question, and the totals of the API are the sum of its series.
 func TestTheStatsAPIAgreesWithTheDashboard(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(5, 6))
-	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(t.TempDir(), "footfall.db")})
-	require.NoError(t, err)
-	t.Cleanup(func() { st.Close() }) // runs after the cleanup of the service
-	s := serve(t, Config{Store: withPassword(t, st)})
-	fillRandomly(t, s, rng)
-	cookies, key := s.signIn(t), s.statsKey(t)
-	tables := map[string]string{
-		"pages": "event:page", "sources": "visit:source", "names": "event:name", "browsers": "visit:browser", "event-pages": "event:page", "referrers": "visit:referrer",
-	}
-	words := map[string]string{"page": "event:page", "source": "visit:source", "event": "event:name", "prop:plan": "event:props:plan"}
-	compared := 0
-	for range 60 {
-		slug := pick(rng, "pages", "sources", "names", "browsers", "event-pages", "referrers")
-		span, op, word := pick(rng, "today", "7d", "30d", "week", "month", "year"), pick(rng, "is", "is_not", "contains", "contains_not"), pick(rng, "page", "source", "event", "prop:plan")
-		value := pick(rng, "/a", "news", "paid", "pro", "n")
-		counted := map[bool]string{true: "events", false: "pageviews"}[slug == "names" || slug == "event-pages"]
-		file := s.do(t, "GET", "/sites/"+s.site.ID+"/top/"+slug+".csv?"+url.Values{"range": {span}, op: {word + ":" + value}}.Encode(), "", "Cookie", cookies)
-		require.Equal(t, 200, file.status, file.body)
-		filters, err := json.Marshal([]any{[]any{op, words[word], []string{value}}})
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(5, seed))
+		st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(t.TempDir(), "footfall.db")})
 		require.NoError(t, err)
-		got := s.stats(t, key, "GET", "/stats/v1/table?"+url.Values{
-			"site_id": {s.site.ID}, "date_range": {span}, "dimension": {tables[slug]}, "metrics": {counted + ",visitors"}, "limit": {"10000"}, "filters": {string(filters)}, "format": {"csv"},
-		}.Encode(), "")
-		require.Equal(t, 200, got.status, got.body)
-		assert.Equal(t, rowsOf(t, file.body), rowsOf(t, got.body), "%s %s %s %s %s", slug, span, op, word, value)
-		compared += len(rowsOf(t, got.body))
+		t.Cleanup(func() { st.Close() }) // runs after the cleanup of the service
+		s := serve(t, Config{Store: withPassword(t, st)})
+		fillRandomly(t, s, rng)
+		goal, err := s.Account().SaveGoal(t.Context(), account.Goal{Site: s.site.ID, Name: "Bought", Match: store.Match{Event: "paid"}})
+		require.NoError(t, err)
+		cookies, key := s.signIn(t), s.statsKey(t)
+		compared := 0
+		for range 25 {
+			slug := pick(rng, slices.Sorted(maps.Keys(tableDimensions))...)
+			conditions, filters := randomConditions(t, rng, goal.ID)
+			days := pick(rng, "today", "7d", "30d", "week", "month", "year", "all", "custom")
+			address, asked := url.Values{"range": {days}}, days
+			if days == "custom" {
+				from, to := time.Now().AddDate(0, 0, -10-rng.IntN(40)).Format(time.DateOnly), time.Now().AddDate(0, 0, -rng.IntN(10)).Format(time.DateOnly)
+				address.Set("from", from)
+				address.Set("to", to)
+				asked = from + "," + to
+			}
+			for _, c := range conditions {
+				address.Add(c[0], c[1])
+			}
+			query := url.Values{"site_id": {s.site.ID}, "date_range": {asked}, "filters": {filters}, "format": {"csv"}}
+			file := s.do(t, "GET", "/sites/"+s.site.ID+"/top/"+slug+".csv?"+address.Encode(), "", "Cookie", cookies)
+			require.Equal(t, 200, file.status, file.body)
+			table := maps.Clone(query)
+			table.Set("dimension", tableDimensions[slug])
+			table.Set("metrics", map[bool]string{true: "events", false: "pageviews"}[slug == "names" || slug == "event-pages"]+",visitors")
+			table.Set("limit", "10000")
+			got := s.records(t, key, "table", table)
+			assert.Equal(t, rowsOf(t, file.body), got, "seed %d: %s %v", seed, slug, address)
+			compared += len(got)
+			series := maps.Clone(query)
+			series.Set("by", pick(rng, "day", "week", "month"))
+			assert.Equal(t, s.records(t, key, "totals", query)[0], sumOf(t, s.records(t, key, "series", series)), "seed %d: %v", seed, address)
+		}
+		assert.Greater(t, compared, 25, "the tables have rows")
 	}
-	assert.Greater(t, compared, 60, "the tables have rows")
+}
+
+func TestPostedQueryIsAnsweredInCSVOnRequest(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Config{})
+	storetest.Add(t, s.store, store.Event{Site: s.site.ID, At: time.Now().UTC().Truncate(time.Millisecond), URL: pageURL, Path: "/", Source: "=1+1", Visitor: 1})
 	body := `{"site_id":"` + s.site.ID + `","metrics":["pageviews"],"date_range":"year","dimensions":["visit:source"]}`
-	got := s.do(t, "POST", "/stats/v1/query", body, "Authorization", "Bearer "+key, "Content-Type", "application/json", "Accept", "text/csv")
-	assert.Contains(t, got.body, "\n'=1+1,", "a formula is guarded")
+	got := s.do(t, "POST", "/stats/v1/query", body, "Authorization", "Bearer "+s.statsKey(t), "Content-Type", "application/json", "Accept", "text/csv")
+	assert.Equal(t, "visit:source,pageviews\n'=1+1,1\n", got.body, "a formula is guarded")
 	assert.Equal(t, "text/csv; charset=utf-8", got.header.Get("Content-Type"))
+}
+
+// tableDimensions are the dimensions of tables of the dashboard.
+var tableDimensions = map[string]string{
+	"pages": "event:page", "sources": "visit:source", "names": "event:name", "browsers": "visit:browser", "event-pages": "event:page", "referrers": "visit:referrer",
+}
+
+// randomConditions returns up to two conditions, as parameters of the dashboard and as filters of the API.
+func randomConditions(t *testing.T, rng *rand.Rand, goal string) (address [][2]string, filters string) {
+	t.Helper()
+	words := map[string]string{"page": "event:page", "source": "visit:source", "event": "event:name", "prop:plan": "event:props:plan"}
+	values := map[string][]string{"page": {"/a", "/", "ü"}, "source": {"news", "ads"}, "event": {"paid", "sign"}, "prop:plan": {"pro", "fre"}}
+	list := [][]any{}
+	for range rng.IntN(3) {
+		if rng.IntN(4) == 0 {
+			op := pick(rng, "is", "is_not")
+			address = append(address, [2]string{op, "goal:" + goal})
+			list = append(list, []any{op, "event:goal", []string{"Bought"}})
+			continue
+		}
+		op, word := pick(rng, "is", "is_not", "contains", "contains_not"), pick(rng, slices.Sorted(maps.Keys(words))...)
+		value := pick(rng, values[word]...)
+		address = append(address, [2]string{op, word + ":" + value})
+		list = append(list, []any{op, words[word], []string{value}})
+	}
+	// The dashboard joins terms of one field and operator to one condition, and the API does not.
+	for i := range list {
+		for j := range i {
+			if list[i][1] == list[j][1] {
+				return randomConditions(t, rng, goal)
+			}
+		}
+	}
+	data, err := json.Marshal(list)
+	require.NoError(t, err)
+	return address, string(data)
+}
+
+// records returns the records of a flat query in CSV, without the header.
+func (s *service) records(t *testing.T, key, path string, query url.Values) [][]string {
+	t.Helper()
+	got := s.stats(t, key, "GET", "/stats/v1/"+path+"?"+query.Encode(), "")
+	require.Equal(t, 200, got.status, got.body)
+	return rowsOf(t, got.body)
+}
+
+// sumOf adds up the metrics of a series.
+func sumOf(t *testing.T, series [][]string) []string {
+	t.Helper()
+	sums := make([]int, 3)
+	for _, record := range series {
+		for i, text := range record[1:] {
+			n, err := strconv.Atoi(text)
+			require.NoError(t, err)
+			sums[i] += n
+		}
+	}
+	return []string{strconv.Itoa(sums[0]), strconv.Itoa(sums[1]), strconv.Itoa(sums[2])}
 }
 
 func rowsOf(t *testing.T, text string) [][]string {
@@ -199,7 +307,7 @@ func pick(rng *rand.Rand, of ...string) string { return of[rng.IntN(len(of))] }
 
 func fillRandomly(t *testing.T, s *service, rng *rand.Rand) {
 	t.Helper()
-	for i := range 800 {
+	for i := range 400 {
 		path := pick(rng, "/", "/a", "/a/b", "/ü")
 		e := store.Event{
 			Site: s.site.ID, At: time.Now().UTC().AddDate(0, 0, -rng.IntN(60)).Truncate(time.Millisecond), Name: pick(rng, "", "", "paid", "signup"),

@@ -15,7 +15,7 @@ import (
 // The name of an event is the name of a definition, or the name that a rule of the tracker's middlewares and adapters gives to
 // an event, automatic names included. An event with the name of a definition has its props: none is missing, unless it is optional, and
 // each is a string or a number as the definition says. Other props are those of Config.Props, Config.LandingProp and
-// extra, which lists keys, such as those of footfall.WithProps. If a rule has the same name, the props are not compared.
+// extra, which lists keys, such as the keys of footfall.WithProps. If a rule has the same name, the props are not compared.
 //
 // Events are compared as Config.BeforeSend returns them: list the props that it adds in extra, and define the names that it gives.
 //
@@ -64,7 +64,7 @@ func (t *Tracker) checkDefined(extra []string) {
 	}
 }
 
-// unlike says how props differ from those of a definition.
+// unlike says how props differ from a definition.
 func unlike(props map[string]any, defined []event.PropInfo, extra []string) (problems []string) {
 	for _, p := range defined {
 		switch value := props[p.Key].(type) {

@@ -13,7 +13,7 @@ var schema embed.FS
 
 // Schema returns the statements that create the tables of d, to be applied by the application's own tool for
 // migrations. Empty names are the defaults of [Config]. It is the file of the folder schema, with other names.
-// The error is that of a wrong name, or of a wrong dialect.
+// It returns an error for a wrong name or a wrong dialect.
 func Schema(d Dialect, table, rejectedTable string) (string, error) {
 	cfg := Config{Dialect: d, Table: table, RejectedTable: rejectedTable}.withDefaults(nil)
 	if err := cfg.checkNames(); err != nil {

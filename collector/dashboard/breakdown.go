@@ -47,7 +47,7 @@ func (b *board) breakdown(ctx context.Context, p period, q store.Query, page *ev
 	return nil
 }
 
-// breakdownQuestions asks for the origins and, if there is something to add up, for the values of props that the page shows.
+// breakdownQuestions asks for the origins. If there is a number to add up, it also asks for the values of props on the page.
 func breakdownQuestions(page *eventPage, number string) (all []store.Question) {
 	for _, of := range originFields {
 		all = append(all, store.Question{Counts: of.Counts, By: of.Field, Number: number, Limit: maxPropValues})

@@ -25,7 +25,7 @@ func readChoice(r *http.Request) (c choice) {
 	return c
 }
 
-// with returns the choice in which one more table counts events, or one fewer.
+// with returns the choice with one more table that counts events, or one fewer.
 func (c choice) with(slug string, events bool) choice {
 	changed := slices.DeleteFunc(slices.Clone(c), func(chosen string) bool { return chosen == slug })
 	if events {

@@ -17,7 +17,7 @@ import (
 const (
 	chartTop    = 12.0  // top of the upper scale
 	chartBottom = 284.0 // end of the lower scale
-	chartGap    = 24.0  // between the parts, for the labels
+	chartGap    = 24.0  // between the parts; has the labels
 	bothParts   = chartBottom - chartTop - chartGap
 	largePart   = 178.0
 	smallPart   = bothParts - largePart

@@ -45,7 +45,7 @@ const (
 )
 
 // readComparison returns the comparison in a query, and what is wrong with it.
-func readComparison(query url.Values, in *time.Location) (c comparison, problem string) {
+func readComparison(query url.Values) (c comparison, problem string) {
 	c = comparison{Kind: query.Get(compareParameter), Start: query.Get(startParameter), Weekdays: query.Get(weekdaysParameter) != ""}
 	if !slices.ContainsFunc(comparisons, func(k periodChoice) bool { return k.Name == c.Kind }) {
 		return comparison{}, "Compare must be previous, year, custom or none."
@@ -54,7 +54,7 @@ func readComparison(query url.Values, in *time.Location) (c comparison, problem 
 		c.Start = ""
 		return c, ""
 	}
-	start, err := time.ParseInLocation(time.DateOnly, c.Start, in)
+	start, err := time.Parse(time.DateOnly, c.Start)
 	if err != nil || start.Year() < 1970 || start.Year() > 9900 {
 		return comparison{}, "The first day to compare with must be a date such as 2026-01-31."
 	}
@@ -146,7 +146,6 @@ func (p period) Against() string {
 // earlier has the figures of the compared time.
 type earlier struct {
 	totals store.Totals
-	points []store.Point                        // of the chart; nil if it does not compare
 	rows   map[store.Dimension]map[string]int64 // counts of the values of tables; nil if rows do not compare
 }
 
@@ -170,23 +169,23 @@ func (b *board) earlier(ctx context.Context, site string, p period, of []dimensi
 		return e, err
 	}
 	e.totals = answers[0].Totals
-	if !p.Compare.Rows() {
-		return e, nil
-	}
 	e.rows = make(map[store.Dimension]map[string]int64)
-	for i, d := range of {
+	for i, answer := range answers[1:] {
 		counts := make(map[string]int64)
-		for _, row := range answers[i+1].Rows {
+		for _, row := range answer.Rows {
 			counts[row.Value] = row.Count
 		}
-		e.rows[d.Dimension] = counts
+		e.rows[of[i].Dimension] = counts
 	}
-	e.points, err = b.earlierPoints(ctx, p.beforeInFull(site), p.Unit)
-	return e, err
+	return e, nil
 }
 
-func (b *board) earlierPoints(ctx context.Context, q store.Query, u calendar.Unit) ([]store.Point, error) {
-	answers, err := b.Store.Ask(ctx, q, store.Question{Step: u.Step()})
+// earlierPoints asks for the second line of the chart, to the end of the compared time; nil if the chart has none.
+func (b *board) earlierPoints(ctx context.Context, site string, p period) ([]store.Point, error) {
+	if !p.Compare.Rows() {
+		return nil, nil
+	}
+	answers, err := b.Store.Ask(ctx, p.beforeInFull(site), store.Question{Step: p.Unit.Step()})
 	if err != nil {
 		return nil, err
 	}

@@ -117,11 +117,11 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name, su
 	}
 	totals, points, pages, props := answers[0].Totals, answers[1].Points, answers[2].Rows, answers[3]
 	page.Row = store.Row{Count: totals.Events, Visitors: totals.Visitors}
-	then, err := b.earlier(ctx, site, p.named(name), nil, nil)
+	line, err := b.earlierPoints(ctx, site, p.named(name))
 	if err != nil {
 		return page, err
 	}
-	page.Chart = newEventChart(points, then.points, p)
+	page.Chart = newEventChart(points, line, p)
 	page.Pages, page.Replaced = newTable(dimensionOf(store.EventPages), p, site, pages), replacedIn(pages)
 	page.Numbers = props.Numbers
 	page.Currencies = currencies(props.Props)

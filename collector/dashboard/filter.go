@@ -62,7 +62,7 @@ type term struct {
 // filter is the terms of a page, in the order of the URL.
 type filter []term
 
-// readFilter returns the filter of a request and what is wrong with it, and leaves out terms that are.
+// readFilter returns the filter of a request. It leaves out wrong terms and describes one of them.
 func readFilter(query url.Values) (f filter, problem string) {
 	for _, o := range operators {
 		for _, text := range query[string(o.Op)] {

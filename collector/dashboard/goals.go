@@ -23,7 +23,7 @@ type goalLine struct {
 	Rate  string // converted visitors as a share of all visitors; "" for server events only
 	Share string
 
-	Only, Not string // URLs of the overview of who reached it, and of who did not
+	Only, Not string // URLs of the overview with the visitors who reached it, and without them
 }
 
 // matchText describes a match.

@@ -110,7 +110,11 @@ func (b *board) report(ctx context.Context, site string, p period, chosen choice
 	if err != nil {
 		return overview{}, err
 	}
-	o := overview{Figures: figures(now, then.totals), Chosen: chosen, Chart: newChart(points, then.points, p)}
+	line, err := b.earlierPoints(ctx, site, p)
+	if err != nil {
+		return overview{}, err
+	}
+	o := overview{Figures: figures(now, then.totals), Chosen: chosen, Chart: newChart(points, line, p)}
 	if now == (store.Totals{}) {
 		o.Nothing = true
 		o.Empty, err = b.untouched(ctx, site)
@@ -120,7 +124,7 @@ func (b *board) report(ctx context.Context, site string, p period, chosen choice
 	if now.Pageviews > 0 {
 		return o, nil
 	}
-	o.Chart = newEventChart(points, then.points, p)
+	o.Chart = newEventChart(points, line, p)
 	most := o.Tables[0].Rows[0] // the names of events are the first table
 	o.Event, o.EventLink = most.Text, most.Link
 	o.Props, err = b.topProps(ctx, site, p, o.Event)

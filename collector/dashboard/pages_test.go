@@ -48,7 +48,7 @@ func (f *fixture) furnish() account.Site {
 
 var tagLink = regexp.MustCompile(`<(?:a|link|script|img)\b[^>]*\b(?:href|src)="([^"]*)"`)
 
-// scopeKind returns the page of a link with the fields and operators of its conditions, and whether it has days of its own; ""
+// scopeKind returns the page of a link with the fields and operators of its conditions, and whether it has typed days; ""
 // for a link without any of them.
 func scopeKind(link string) string {
 	u, err := url.Parse(link)

@@ -51,9 +51,6 @@ func rangeNames() (all []string) {
 	return all
 }
 
-// maxDays is the longest range: fifty years.
-const maxDays = 50*365 + 13
-
 // readPeriod returns the range in the query. An invalid range becomes the default range, with a
 // Problem. The range of all days begins with the day that first returns.
 func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error)) (period, error) {
@@ -71,7 +68,7 @@ func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error))
 		if err != nil {
 			return p, err
 		}
-		p.Name, p.Span = allPeriod, calendar.Span{From: calendar.Midnight(day.In(p.Now.Location())), To: calendar.Midnight(p.Now).AddDate(0, 0, 1)}
+		p.Name, p.Span = allPeriod, calendar.Since(day, p.Now)
 	default:
 		if !p.setName(name) {
 			p.Problem = unknownRange
@@ -86,7 +83,7 @@ func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error))
 	p.keepDays()
 	p.Unit = calendar.ChosenUnit(query.Get(unitParameter), p.Len())
 	var problem string
-	p.Compare, problem = readComparison(query, p.Now.Location())
+	p.Compare, problem = readComparison(query)
 	p.Problem = cmp.Or(p.Problem, problem)
 	return p, nil
 }
@@ -110,23 +107,11 @@ func (p *period) setName(name string) bool {
 
 // setDays sets the typed days, or returns what is wrong with them.
 func (p *period) setDays() (problem string) {
-	from, err := time.ParseInLocation(time.DateOnly, p.FirstDay, p.Now.Location())
-	if err != nil {
-		return "From must be a date such as 2026-01-31."
+	days, problem := calendar.Typed(p.FirstDay, p.LastDay)
+	if problem == "" {
+		p.Name, p.Span = customPeriod, days
 	}
-	to, err := time.ParseInLocation(time.DateOnly, p.LastDay, p.Now.Location())
-	switch {
-	case err != nil:
-		return "To must be a date such as 2026-01-31."
-	case to.Before(from):
-		return "To is before From."
-	case calendar.DaysBetween(from, to) >= maxDays:
-		return "The range is longer than fifty years."
-	case from.Year() < 1970 || to.Year() > 9998:
-		return "The year must be from 1970 to 9998."
-	}
-	p.Name, p.Span = customPeriod, calendar.Span{From: from, To: to.AddDate(0, 0, 1)}
-	return ""
+	return problem
 }
 
 // keepDays replaces typed days that a date input cannot show by the days of the range.
@@ -179,8 +164,10 @@ func (p period) choices() url.Values {
 // periodChoice is a range to choose.
 type periodChoice struct{ Name, Label string }
 
-// Choices returns the ranges that the page offers at once, and Others those that it offers below.
+// Choices returns the ranges that the page offers at once.
 func (period) Choices() []periodChoice { return choicesOf(true) }
+
+// Others returns the ranges that the page offers in a menu.
 func (period) Others() []periodChoice {
 	return append(choicesOf(false), periodChoice{allPeriod, "All time"})
 }

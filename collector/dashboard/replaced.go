@@ -9,7 +9,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// placeholder matches what stands in place of a segment of a path: [redacted], or the name of a wildcard in
+// placeholder matches a text that replaces a segment of a path: [redacted], or the name of a wildcard in
 // braces. Paths are stored unescaped, unless that is not text.
 var placeholder = regexp.MustCompile(`(?i)(%5Bredacted%5D|\[redacted\])|(?:%7B|\{)([^/{}]+?)(?:%7D|\})`)
 

@@ -8,7 +8,7 @@ import (
 	"github.com/footfall-dev/footfall/collector/account"
 )
 
-// Placeholders of snippets, for what the page does not know.
+// Placeholders of values that the page does not know.
 const (
 	anyKey  = "YOUR_API_KEY"
 	anySite = "YOUR_SITE_ID"

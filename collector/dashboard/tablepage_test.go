@@ -92,7 +92,7 @@ func TestFileOfATableIsSafeAndSaysIfItWasCut(t *testing.T) {
 	assert.Equal(t, "source,pageviews,visitors\n'=1+1,1,1\n\"This table is incomplete: it has the first 100,000 rows only.\"\n", body)
 }
 
-// cutTables is a store in which each table has more rows.
+// cutTables is a store that says of each table that there are more rows.
 type cutTables struct{ store.Store }
 
 func (s cutTables) Ask(ctx context.Context, q store.Query, questions ...store.Question) ([]store.Answer, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // askedProps is a question for all props of the events with a name. They may be too many for the memory of one pass, so they
-// have passes of their own.
+// have separate passes.
 type askedProps struct {
 	p      *population
 	limit  int

@@ -32,7 +32,7 @@ func (d *span) matches(match *colstore.Matcher, want ...colstore.Column) colstor
 	})
 }
 
-// selection says what is read of the events of a day, and what is done with a batch.
+// selection selects events of a day, their columns, and the work on a batch.
 type selection struct {
 	want    []colstore.Column
 	pages   bool             // with the texts of the paths

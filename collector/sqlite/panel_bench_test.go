@@ -37,7 +37,7 @@ var workloads = []workload{
 	{"today of different paths", benchEvents, today, 50, differentPaths},
 }
 
-// withRare returns events of which one in 100,000 is on a rare page.
+// withRare puts one in 100,000 events on a rare page.
 func withRare(rng *rand.Rand, i int, at time.Time) store.Event {
 	e := benchEvent(rng, at)
 	if i%100_000 == 0 {
@@ -154,8 +154,8 @@ func (w workload) page(b *testing.B, s store.Store) {
 	require.NoError(b, err)
 }
 
-// compared asks for the figures of a site's main page, and for those of its rows in the same time again, as a page does
-// that compares two times with as many events.
+// compared asks for the figures of a site's main page, and then for its rows and its chart in the same time again, as a page
+// that compares two times of as many events.
 func (w workload) compared(b *testing.B, s store.Store) {
 	answers, err := s.Ask(b.Context(), w.query(), w.figures()...)
 	require.NoError(b, err)
@@ -167,6 +167,8 @@ func (w workload) compared(b *testing.B, s store.Store) {
 		then[i].Limit = min(then[i].Limit, len(answer.Rows))
 	}
 	_, err = s.Ask(b.Context(), w.query(), then...)
+	require.NoError(b, err)
+	_, err = s.Ask(b.Context(), w.query(), store.Question{Step: store.Day})
 	require.NoError(b, err)
 }
 

@@ -103,7 +103,7 @@ func (f Filter) Name() (name string, ok bool) {
 	return f[i].Values[0], true
 }
 
-// Fold returns the form of a text in which Contains compares.
+// Fold returns the form of a text that Contains compares.
 func Fold(text string) string { return strings.ToLower(text) }
 
 // Keeps reports whether an event meets the conditions. reached reports whether the event, or its visitor on the same day, has

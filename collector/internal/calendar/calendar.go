@@ -1,4 +1,5 @@
-// Package calendar has the days, weeks, months and years of reports: pure functions of times in a location.
+// Package calendar has the days, weeks, months and years of reports: pure functions of times. The times must be in UTC, where each
+// day begins at 00:00 and has 24 hours.
 package calendar
 
 import "time"
@@ -19,6 +20,38 @@ func Named(name string, now time.Time) (Span, bool) {
 		}
 	}
 	return Span{}, false
+}
+
+// MaxDays is the most days of a span that was typed: fifty years.
+const MaxDays = 50*365 + 13
+
+// Typed returns the span from one day to another, or what is wrong with their texts.
+func Typed(first, last string) (s Span, problem string) {
+	from, err := time.Parse(time.DateOnly, first)
+	if err != nil {
+		return s, "From must be a date such as 2026-01-31."
+	}
+	to, err := time.Parse(time.DateOnly, last)
+	switch {
+	case err != nil:
+		return s, "To must be a date such as 2026-01-31."
+	case to.Before(from):
+		return s, "To is before From."
+	case DaysBetween(from, to) >= MaxDays:
+		return s, "The range is longer than fifty years."
+	case from.Year() < 1970 || to.Year() > 9998:
+		return s, "The year must be from 1970 to 9998."
+	}
+	return Span{from, to.AddDate(0, 0, 1)}, ""
+}
+
+// Since returns the span from the day of a time until today. If the time is later, it is today.
+func Since(at, now time.Time) Span {
+	today := Midnight(now)
+	if day := Midnight(at.UTC()); day.Before(today) {
+		return Span{day, today.AddDate(0, 0, 1)}
+	}
+	return Span{today, today.AddDate(0, 0, 1)}
 }
 
 // Midnight returns the start of a day.

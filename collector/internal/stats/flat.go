@@ -84,7 +84,7 @@ func (r *Request) setFlat(path string, of url.Values) error {
 		if by == "" {
 			by = "day"
 		}
-		r.Dimensions = []string{timePrefix + by}
+		r.Dimensions, r.dimension = []string{timePrefix + by}, "by"
 		return nil
 	case "totals":
 		return nil
@@ -95,7 +95,7 @@ func (r *Request) setFlat(path string, of url.Values) error {
 	if strings.HasPrefix(of.Get("dimension"), timePrefix) {
 		return wrong("dimension", "must not be a time: use series")
 	}
-	r.Dimensions = []string{of.Get("dimension")}
+	r.Dimensions, r.dimension = []string{of.Get("dimension")}, "dimension"
 	if by := of.Get("order_by"); by != "" {
 		metric, direction, _ := strings.Cut(by, ":")
 		if direction == "" {

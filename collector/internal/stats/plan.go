@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,6 @@ const (
 	maxLimit     = 10_000
 	maxOffset    = store.MaxRows
 	maxHours     = 10_000 // points of time:hour
-	maxDays      = 50 * 366
 )
 
 // plan is a request that was checked, in the words of the store.
@@ -102,7 +102,11 @@ var synonyms = map[string]string{"day": "today", "12mo": "12m"}
 // span returns the days of date_range.
 func (r *Request) span(now time.Time, first func() (time.Time, error)) (calendar.Span, error) {
 	if r.Range.First != "" || r.Range.Last != "" {
-		return r.typed(now.Location())
+		days, problem := calendar.Typed(r.Range.First, r.Range.Last)
+		if problem != "" {
+			return days, wrong("date_range", "%s", problem)
+		}
+		return days, nil
 	}
 	name := r.Range.Name
 	if synonym, ok := synonyms[name]; ok {
@@ -115,7 +119,7 @@ func (r *Request) span(now time.Time, first func() (time.Time, error)) (calendar
 		return calendar.Span{}, wrong("date_range", "must be one of %s and all, or a first and a last day such as 2026-01-31", rangeNames())
 	}
 	at, err := first()
-	return calendar.Span{From: calendar.Midnight(at.In(now.Location())), To: calendar.Midnight(now).AddDate(0, 0, 1)}, err
+	return calendar.Since(at, now), err
 }
 
 func rangeNames() string {
@@ -124,26 +128,6 @@ func rangeNames() string {
 		all = append(all, r.Name)
 	}
 	return strings.Join(all, ", ")
-}
-
-func (r *Request) typed(in *time.Location) (s calendar.Span, err error) {
-	const field = "date_range"
-	from, err := time.ParseInLocation(time.DateOnly, r.Range.First, in)
-	if err != nil {
-		return s, wrong(field, "the first day must be a date such as 2026-01-31")
-	}
-	last, err := time.ParseInLocation(time.DateOnly, r.Range.Last, in)
-	switch {
-	case err != nil:
-		return s, wrong(field, "the last day must be a date such as 2026-01-31")
-	case last.Before(from):
-		return s, wrong(field, "the last day is before the first one")
-	case from.Year() < 1970 || last.Year() > 9998:
-		return s, wrong(field, "the year must be from 1970 to 9998")
-	case calendar.DaysBetween(from, last) >= maxDays:
-		return s, wrong(field, "is longer than fifty years")
-	}
-	return calendar.Span{From: from, To: last.AddDate(0, 0, 1)}, nil
 }
 
 // fieldOf returns the field of a dimension, and the key of a prop.
@@ -200,6 +184,9 @@ func dimensionNames(more ...string) string {
 	return strings.Join(append(all, more...), ", ") + " or " + propPrefix + "KEY"
 }
 
+// dimensionField is the name of the field or parameter that has the dimension.
+func (r *Request) dimensionField() string { return cmp.Or(r.dimension, "dimensions") }
+
 // divide sets what the results are divided by.
 func (p *plan) divide(r *Request) error {
 	if len(r.Dimensions) == 0 {
@@ -207,14 +194,14 @@ func (p *plan) divide(r *Request) error {
 	}
 	name := r.Dimensions[0]
 	if len(r.Dimensions) > 1 {
-		return wrong("dimensions", "must have one dimension at most")
+		return wrong(r.dimensionField(), "must have one dimension at most")
 	}
 	if unit, ok := strings.CutPrefix(name, timePrefix); ok {
-		return p.divideByTime(calendar.Unit(unit))
+		return p.divideByTime(calendar.Unit(unit), r.dimensionField())
 	}
 	var ok bool
 	if p.question.By, p.question.Key, ok = fieldOf(name); !ok {
-		return wrong("dimensions", "there is no dimension %q: use time:hour, time:day, time:week, time:month, %s", shorten(name), dimensionNames())
+		return wrong(r.dimensionField(), "there is no dimension %q: use time:hour, time:day, time:week, time:month, %s", shorten(name), dimensionNames())
 	}
 	p.field = true
 	counted, err := p.counted()
@@ -222,12 +209,12 @@ func (p *plan) divide(r *Request) error {
 	return err
 }
 
-func (p *plan) divideByTime(unit calendar.Unit) error {
+func (p *plan) divideByTime(unit calendar.Unit, field string) error {
 	if !slices.Contains([]calendar.Unit{calendar.Hours, calendar.Days, calendar.Weeks, calendar.Months}, unit) {
-		return wrong("dimensions", "there is no dimension %q: use time:hour, time:day, time:week or time:month", timePrefix+shorten(string(unit)))
+		return wrong(field, "there is no dimension %q: use time:hour, time:day, time:week or time:month", timePrefix+shorten(string(unit)))
 	}
 	if unit == calendar.Hours && p.days.Len() > maxHours/24 {
-		return wrong("dimensions", "time:hour needs a range of at most %d days", maxHours/24)
+		return wrong(field, "time:hour needs a range of at most %d days", maxHours/24)
 	}
 	p.unit, p.question.Step = unit, unit.Step()
 	return nil

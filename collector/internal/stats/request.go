@@ -19,6 +19,8 @@ type Request struct {
 	Filters    []filter    `json:"filters"`
 	Order      [][]string  `json:"order_by"`
 	Pagination *pagination `json:"pagination"`
+
+	dimension string // name of the parameter that has the dimension; "" for JSON
 }
 
 // pagination selects rows of a table.

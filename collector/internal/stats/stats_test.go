@@ -119,10 +119,10 @@ func TestWrongQueryNamesTheFieldAndWhatIsAllowed(t *testing.T) {
 		`{"site_id":"s","metrics":["events"],"date_range":"banana"}`:                                               "date_range: must be one of today, yesterday",
 		`{"site_id":"s","metrics":["events"],"date_range":5}`:                                                      "date_range: must be a name, or a list of two days",
 		`{"site_id":"s","metrics":["events"],"date_range":["2026-01-01"]}`:                                         "date_range: must be a name, or a list of two days",
-		`{"site_id":"s","metrics":["events"],"date_range":["2026-01-02","2026-01-01"]}`:                            "date_range: the last day is before the first one",
-		`{"site_id":"s","metrics":["events"],"date_range":["1969-01-01","2026-01-01"]}`:                            "date_range: the year must be from 1970 to 9998",
-		`{"site_id":"s","metrics":["events"],"date_range":["1970-01-01","2100-01-01"]}`:                            "date_range: is longer than fifty years",
-		`{"site_id":"s","metrics":["events"],"date_range":["0000-00-00","x"]}`:                                     "date_range: the first day must be a date",
+		`{"site_id":"s","metrics":["events"],"date_range":["2026-01-02","2026-01-01"]}`:                            "date_range: To is before From.",
+		`{"site_id":"s","metrics":["events"],"date_range":["1969-01-01","1970-01-02"]}`:                            "date_range: The year must be from 1970 to 9998",
+		`{"site_id":"s","metrics":["events"],"date_range":["1970-01-01","2100-01-01"]}`:                            "date_range: The range is longer than fifty years.",
+		`{"site_id":"s","metrics":["events"],"date_range":["0000-00-00","x"]}`:                                     "date_range: From must be a date",
 		`{"site_id":"s","metrics":["events"],"date_range":"lastyear","dimensions":["time:hour"]}`:                  "",
 		`{"site_id":"s","metrics":["events"],"date_range":["2020-01-01","2026-01-01"],"dimensions":["time:hour"]}`: "dimensions: time:hour needs a range of at most 416 days",
 	} {
@@ -173,11 +173,16 @@ func TestFlatQueryMeansTheSameAsOneInJSON(t *testing.T) {
 		"table?site_id=s":                              "dimension: is missing",
 		"table?site_id=s&dimension=time:day":           "dimension: must not be a time: use series",
 		"table?site_id=s&dimension=event:page&limit=x": "limit: must be a number",
+		"table?site_id=s&dimension=event:colour":       `dimension: there is no dimension "event:colour"`,
+		"series?site_id=s&by=minute":                   `by: there is no dimension "time:minute"`,
 	} {
 		path, parameters, _ := strings.Cut(query, "?")
 		values, err := url.ParseQuery(parameters)
 		require.NoError(t, err)
-		_, _, err = FromQuery(path, values)
+		q, _, err := FromQuery(path, values)
+		if err == nil {
+			_, err = q.Answer(t.Context(), s, now, nil)
+		}
 		assert.ErrorContains(t, err, want, query)
 	}
 }

@@ -91,7 +91,7 @@ func countBatch(b *Batch, with []Counter) error {
 	return errors.Join(errs...)
 }
 
-// add returns a panic as an error: in a goroutine of its own it would end the process, unlike in the goroutine of a request.
+// add returns a panic as an error: in a separate goroutine it would end the process, unlike in the goroutine of a request.
 func add(k Counter, b *Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
