@@ -46,7 +46,7 @@ type Collector struct {
 
 	closing    atomic.Bool
 	inFlight   atomic.Int64
-	queries    chan struct{} // of the stats API that run; of length maxQueries
+	queries    chan struct{} // of the stats API that run; of length maxQueries()
 	idle       chan struct{} // receives when the last request ends during closing
 	endLive    context.Context
 	endLives   context.CancelFunc
@@ -80,7 +80,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		failures: newLimiter[netip.Prefix](failureRate, failureBurst),
 		browsers: newLimiter[netip.Prefix](cfg.BrowserRate, cfg.BrowserBurst),
 		limits:   distinct.New(),
-		queries:  make(chan struct{}, maxQueries),
+		queries:  make(chan struct{}, maxQueries()),
 		idle:     make(chan struct{}, 1),
 		counted:  make(chan struct{}),
 		ended:    make(chan struct{}),

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// maxQueries is how many queries of the stats API run at once, so that they leave processors and memory to events.
-const maxQueries = 4
+// maxQueries returns how many queries of the stats API run at once: half of the processors are left to events.
+func maxQueries() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // queryTimeout is how long a query may take, as long as a page of the dashboard.
 const queryTimeout = 20 * time.Second

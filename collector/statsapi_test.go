@@ -130,9 +130,10 @@ func TestQueryThatFailsSaysWhatToDo(t *testing.T) {
 func TestQueriesAtOnceAreBoundedAndEventsGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		most := maxQueries()
 		s := prepare(t, Config{Store: failingReports{Store: storetest.NewReference(), wait: true}})
 		key := s.statsKey(t)
-		answers := make(chan *httptest.ResponseRecorder, maxQueries+64)
+		answers := make(chan *httptest.ResponseRecorder, most+64)
 		ctx, leave := context.WithCancel(t.Context())
 		ask := func(ctx context.Context) {
 			r := httptest.NewRequestWithContext(ctx, "GET", "/stats/v1/totals?site_id="+s.site.ID, nil)
@@ -142,7 +143,7 @@ func TestQueriesAtOnceAreBoundedAndEventsGoOn(t *testing.T) {
 			answers <- w
 		}
 		go ask(ctx)
-		for range maxQueries - 1 {
+		for range most - 1 {
 			go ask(t.Context())
 		}
 		synctest.Wait()
@@ -150,7 +151,7 @@ func TestQueriesAtOnceAreBoundedAndEventsGoOn(t *testing.T) {
 			go ask(t.Context())
 		}
 		synctest.Wait()
-		assert.Len(t, s.queries, maxQueries)
+		assert.Len(t, s.queries, most)
 		assert.Empty(t, answers)
 		r := httptest.NewRequest("POST", "/v1/events", strings.NewReader(s.event("x", pageURL, "{}")))
 		r.Header.Set("Authorization", "Bearer "+s.key)
@@ -162,7 +163,7 @@ func TestQueriesAtOnceAreBoundedAndEventsGoOn(t *testing.T) {
 		leave()
 		synctest.Wait()
 		assert.Len(t, answers, 1, "the client that left")
-		assert.Len(t, s.queries, maxQueries, "another query has its place")
+		assert.Len(t, s.queries, most, "another query has its place")
 		<-answers
 		time.Sleep(queryWait)
 		synctest.Wait()
@@ -174,8 +175,8 @@ func TestQueriesAtOnceAreBoundedAndEventsGoOn(t *testing.T) {
 		}
 		time.Sleep(queryTimeout)
 		synctest.Wait()
-		require.Len(t, answers, maxQueries)
-		for range maxQueries {
+		require.Len(t, answers, most)
+		for range most {
 			assert.Equal(t, 422, (<-answers).Code)
 		}
 		assert.Empty(t, s.queries)
