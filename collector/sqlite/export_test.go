@@ -307,6 +307,20 @@ func Sweep(t testing.TB, s *Store) {
 	}
 }
 
+// Slack returns how many pages a sweep would blank.
+func Slack(t testing.TB, s *Store) (pages int) {
+	t.Helper()
+	for group, found := int64(0), true; found; group++ {
+		var slack []slackPage
+		require.NoError(t, s.reader.view(t.Context(), func(r *reading) (err error) {
+			slack, found, err = slackOf(r.ctx, r.tx, group, 4096)
+			return err
+		}))
+		pages += len(slack)
+	}
+	return pages
+}
+
 // retryBusy repeats a step while the compactor reads.
 func retryBusy(t testing.TB, step func() (more bool, err error)) bool {
 	t.Helper()

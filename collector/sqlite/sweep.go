@@ -7,9 +7,10 @@ import (
 )
 
 // A sweep removes the texts of the table unswept that no event uses. It reads all events and takes
-// the texts that they use out of the table. Then it removes the texts that are left in the table. The
-// file records how far the sweep is, so a sweep goes on after a crash. Texts that are noted meanwhile
-// wait for the next sweep: this one may have read past an event that uses them.
+// the texts that they use out of the table. Then it removes the texts that are left in the table, and
+// blanks the pages of the file. The file records how far the sweep has read, so a sweep goes on after a
+// crash. Texts that are noted meanwhile wait for the next sweep: this one may have read past an event
+// that uses them.
 //
 // A search is like a sweep of all texts: it adds those that no event uses to the table. Only a file
 // that an earlier version wrote needs it. The file does not have how far it is.
@@ -21,6 +22,7 @@ type sweep struct {
 	step   func(context.Context, *sweeper) error // nil at the end
 	wanted marks                                 // texts that were not found in an event yet
 	text   int64                                 // the last text that was read, and then the last one that was removed
+	group  int64                                 // the next pages to blank
 	at     position                              // of the last event that was read
 }
 
@@ -125,22 +127,59 @@ func (w *sweep) finish(ctx context.Context, s *sweeper) error {
 	if w.search {
 		return w.note(ctx, s)
 	}
-	round, after, last, more := w.round, w.text, int64(0), false
+	round, after, last := w.round, w.text, int64(0)
 	err := s.writer.write(ctx, func(c *connection) (err error) {
 		last, err = c.removeTexts(round, after, s.texts)
-		if err == nil && last == 0 {
-			more, err = c.endSweep(round)
-		}
 		return err
 	})
-	if err != nil { // the writer may still be using last and more
+	if err != nil { // the writer may still be using last
 		return err
 	}
 	if w.text = last; last == 0 {
-		w.step, s.dirty = nil, true
-		if more {
-			s.due.Store(true)
+		w.step = w.blank
+	}
+	return nil
+}
+
+// blank blanks a group of pages. After the last group the sweep ends.
+func (w *sweep) blank(ctx context.Context, s *sweeper) error {
+	var slack []slackPage
+	var found bool
+	var size int64
+	err := s.reader.view(ctx, func(r *reading) error {
+		now, err := r.space()
+		if err != nil || !now.shrinks {
+			return err
 		}
+		size = now.size
+		slack, found, err = slackOf(r.ctx, r.tx, w.group, size)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return w.end(ctx, s)
+	}
+	if group := w.group; len(slack) > 0 {
+		err = s.writer.write(ctx, func(c *connection) error { return c.blank(group, size) })
+	}
+	w.group++
+	return err
+}
+
+func (w *sweep) end(ctx context.Context, s *sweeper) error {
+	round, more := w.round, false
+	err := s.writer.write(ctx, func(c *connection) (err error) {
+		more, err = c.endSweep(round)
+		return err
+	})
+	if err != nil { // the writer may still be using more
+		return err
+	}
+	w.step, s.dirty = nil, true
+	if more {
+		s.due.Store(true)
 	}
 	return nil
 }

@@ -284,3 +284,26 @@ func TestCheckFindsTextsThatNoSweepRemoves(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, left)
 }
+
+// SQLite leaves copies of rows in pages when it splits them.
+func TestASweepBlanksThePagesOfTheFile(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	release := sqlite.HoldSweeper(t, s)
+	random := rand.New(rand.NewPCG(1, 1))
+	var events []store.Event
+	for i := range 20_000 {
+		e := numbered(i)
+		e.Site, e.At = fmt.Sprint(random.IntN(5)), begin.Add(time.Duration(random.IntN(1e6))*time.Second)
+		e.URL = fmt.Sprint("https://s.example/?", random.Int())
+		events = append(events, e)
+	}
+	require.NoError(t, sqlite.AddAll(t.Context(), s, events))
+	sqlite.Settle(t, s)
+	require.NoError(t, s.Forget(t.Context(), "1", time.Time{}))
+	require.NotZero(t, sqlite.Slack(t, s), "else nothing is tested")
+	release()
+	sqlite.Sweep(t, s)
+	assert.Zero(t, sqlite.Slack(t, s))
+	assert.NoError(t, sqlite.Check(t.Context(), fileOf(t, s)))
+}
