@@ -84,20 +84,21 @@ func (d *span) readSegment(s segment, sel selection) func() decoded {
 		if err != nil {
 			return decoded{nil, err}
 		}
-		if sel.filter != nil && !cut {
-			c, err := sel.filter.DecodeSegment(d.day, sel.want, parts, d.textsOf, sel.reached)
-			if err == nil {
-				err = sel.work(c)
-			}
-			return decoded{c, err}
-		}
-		c, err := colstore.DecodeSegment(d.day, sel.want, parts)
+		c, err := d.decode(sel, parts)
 		if err == nil && cut {
 			c.Cut(d.from, d.to)
 		}
 		if err == nil {
-			err = sel.apply(d, c)
+			err = sel.work(c)
 		}
 		return decoded{c, err}
 	}
+}
+
+// decode decodes parts of a segment, without the rows that the filter does not keep.
+func (d *span) decode(sel selection, parts colstore.Parts) (*colstore.Columns, error) {
+	if sel.filter == nil {
+		return colstore.DecodeSegment(d.day, sel.want, parts)
+	}
+	return sel.filter.DecodeSegment(d.day, sel.want, parts, d.textsOf, sel.reached)
 }

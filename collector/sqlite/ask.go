@@ -9,13 +9,13 @@ import (
 )
 
 // Reports process their range by days and add the days up, which is exact because visitors
-// count per day. Figures of whole days are read from rollups, if these have them. The events of other days are read once for all
+// count per day. Figures of whole UTC days are read from rollups, if these have them. The events of other days are read once for all
 // questions.
 
 // asked is a question and what was counted for it.
 type asked interface {
 	// day adds the figures of a day from its rollup, or returns counters that must count the events of the day.
-	day(d *span) ([]colstore.Counter, error)
+	day(d *day) ([]colstore.Counter, error)
 
 	// answer returns the answer once all days are counted.
 	answer(r *reading) (store.Answer, error)
@@ -38,7 +38,7 @@ func (rd *reader) ask(ctx context.Context, q store.Query, questions []store.Ques
 				return err
 			}
 		}
-		if err := r.days(func(d *span) error { return countDay(d, p, all) }); err != nil {
+		if err := r.days(func(d *day) error { return countDay(d, p, all) }); err != nil {
 			return err
 		}
 		for i, a := range all {
@@ -63,7 +63,7 @@ func unasked(q store.Query, question *store.Question) (a store.Answer) {
 }
 
 // countDay adds a day to all questions.
-func countDay(d *span, p *population, all []asked) error {
+func countDay(d *day, p *population, all []asked) error {
 	if none, err := p.misses(d); none || err != nil {
 		return err
 	}
@@ -105,34 +105,39 @@ func (r *reading) newAsked(p *population, q *store.Question) (asked, error) {
 type askedTotals struct {
 	p      *population
 	counts store.Counts
-	hours  bool
 	all    store.Totals
 	points *series // nil without steps
 }
 
 func newAskedTotals(p *population, of store.Query, q *store.Question) *askedTotals {
-	a := &askedTotals{p: p, counts: q.Counts, hours: q.Step == store.Hour}
+	a := &askedTotals{p: p, counts: q.Counts}
 	if q.Step != 0 {
 		a.points = newSeries(of, q.Step)
 	}
 	return a
 }
 
-func (a *askedTotals) day(d *span) ([]colstore.Counter, error) {
-	add := func(t *colstore.Totals) { a.add(d.day, t) }
-	totals, found, err := a.rolled(d)
-	if err != nil {
-		return nil, err
+func (a *askedTotals) day(d *day) ([]colstore.Counter, error) {
+	var hours []int64
+	if a.points != nil {
+		hours = a.points.hoursOf(d)
 	}
-	if found {
-		add(&totals)
-		return nil, nil
+	add := func(all store.Totals, ofHours []store.Totals) { a.add(d, all, ofHours) }
+	if hours == nil || slices.Equal(hours, colstore.HoursOf(d.spans[0].day)) {
+		totals, found, err := a.rolled(d)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			add(totals.Day, totals.Hours[:])
+			return nil, nil
+		}
 	}
-	return []colstore.Counter{&colstore.TotalsCounter{Counts: a.counts, Hours: a.hours, Each: add}}, nil
+	return []colstore.Counter{&colstore.TotalsCounter{Counts: a.counts, Hours: hours, Each: add}}, nil
 }
 
 // rolled returns the totals of a day from its rollup.
-func (a *askedTotals) rolled(d *span) (t colstore.Totals, found bool, err error) {
+func (a *askedTotals) rolled(d *day) (t colstore.Totals, found bool, err error) {
 	var data []byte
 	switch {
 	case a.p.filter == nil && a.counts == store.All:
@@ -148,7 +153,7 @@ func (a *askedTotals) rolled(d *span) (t colstore.Totals, found bool, err error)
 }
 
 // rolledTable returns the table of a name in a part of the day's rollup.
-func (d *span) rolledTable(part int, name uint32) (table []byte, found bool, err error) {
+func (d *day) rolledTable(part int, name uint32) (table []byte, found bool, err error) {
 	data, found, err := d.rollupPart(part)
 	if err == nil && found {
 		table, err = colstore.FindTable(data, name)
@@ -156,14 +161,12 @@ func (d *span) rolledTable(part int, name uint32) (table []byte, found bool, err
 	return table, found, err
 }
 
-func (a *askedTotals) add(day int64, t *colstore.Totals) {
+func (a *askedTotals) add(d *day, all store.Totals, hours []store.Totals) {
 	if a.points != nil {
-		a.points.add(day, t)
+		a.points.add(d, all, hours)
 		return
 	}
-	a.all.Visitors += t.Day.Visitors
-	a.all.Pageviews += t.Day.Pageviews
-	a.all.Events += t.Day.Events
+	a.all = a.all.Plus(all)
 }
 
 func (a *askedTotals) answer(*reading) (store.Answer, error) {
@@ -182,7 +185,7 @@ type askedTable struct {
 	rolled [][]byte // tables of days
 }
 
-func (a *askedTable) day(d *span) ([]colstore.Counter, error) {
+func (a *askedTable) day(d *day) ([]colstore.Counter, error) {
 	var table []byte
 	var found bool
 	var err error
@@ -233,7 +236,7 @@ func (r *reading) idsOf(values []string) (map[uint32]bool, error) {
 // askedValues is a question for the values of a prop.
 type askedValues struct{ all *colstore.ValueTable }
 
-func (a *askedValues) day(*span) ([]colstore.Counter, error) {
+func (a *askedValues) day(*day) ([]colstore.Counter, error) {
 	return []colstore.Counter{a.all}, nil
 }
 
@@ -270,7 +273,7 @@ func (r *reading) newAskedGoals(p *population, goals []store.Match) (asked, erro
 	return all, nil
 }
 
-func (a askedGoals) day(d *span) (counters []colstore.Counter, err error) {
+func (a askedGoals) day(d *day) (counters []colstore.Counter, err error) {
 	for _, g := range a {
 		found, err := g.addRolled(d)
 		if err != nil {
@@ -284,24 +287,24 @@ func (a askedGoals) day(d *span) (counters []colstore.Counter, err error) {
 }
 
 // addRolled adds the counts in the day's rollup, if it has all of them.
-func (g *goalGroup) addRolled(d *span) (found bool, err error) {
+func (g *goalGroup) addRolled(d *day) (found bool, err error) {
 	if !g.inTable {
 		return false, nil
 	}
-	day := make([]colstore.Tally, len(g.of))
+	tallies := make([]colstore.Tally, len(g.of))
 	for i, m := range g.of {
-		if day[i], found, err = d.rolledTally(m); err != nil || !found {
+		if tallies[i], found, err = d.rolledTally(m); err != nil || !found {
 			return false, err
 		}
 	}
-	for i, n := range day {
+	for i, n := range tallies {
 		g.rolled[i].Add(n)
 	}
 	return true, nil
 }
 
 // rolledTally returns the counts of a match of one text in the day's rollup, if there is one.
-func (d *span) rolledTally(m store.Match) (t colstore.Tally, found bool, err error) {
+func (d *day) rolledTally(m store.Match) (t colstore.Tally, found bool, err error) {
 	value, by, _ := colstore.OnlyValue(m)
 	part, _ := colstore.TopPart(by)
 	table, found, err := d.rollupPart(part)

@@ -16,7 +16,7 @@ type askedProps struct {
 	tables [][]byte
 }
 
-func (a *askedProps) day(d *span) ([]colstore.Counter, error) {
+func (a *askedProps) day(d *day) ([]colstore.Counter, error) {
 	tables, err := a.tablesOf(d)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *askedProps) day(d *span) ([]colstore.Counter, error) {
 }
 
 // tablesOf returns encoded tables of the props of a day.
-func (a *askedProps) tablesOf(d *span) ([][]byte, error) {
+func (a *askedProps) tablesOf(d *day) ([][]byte, error) {
 	if a.p.only {
 		table, found, err := d.rolledTable(colstore.PartProps, a.p.name)
 		if err != nil || found {
@@ -54,9 +54,9 @@ func (a *askedProps) answer(r *reading) (answer store.Answer, err error) {
 // propColumns are the columns that props are counted by.
 var propColumns = []colstore.Column{colstore.Visitor, colstore.Name, colstore.Props}
 
-// countProps counts the props of the span's events, by name. It counts one span at a time, because
+// countProps counts the props of the day's events, by name. It counts one day at a time, because
 // that may take 100 MB.
-func (d *span) countProps(p *population, wanted func(name uint32) bool, most int) (colstore.PropTables, error) {
+func (d *day) countProps(p *population, wanted func(name uint32) bool, most int) (colstore.PropTables, error) {
 	if err := d.reader.counting.wait(d.ctx); err != nil {
 		return nil, err
 	}

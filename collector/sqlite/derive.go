@@ -95,7 +95,7 @@ func newRollup(of siteDay, longest, mostProps int) *derived {
 // tables encodes the totals and tables of a day; nil without events.
 func (d *span) tables() (parts colstore.Parts, events int64, err error) {
 	var totals colstore.Totals
-	counters := []colstore.Counter{&colstore.TotalsCounter{Hours: true, Each: func(t *colstore.Totals) { totals = *t }}}
+	counters := []colstore.Counter{&colstore.TotalsCounter{Hours: colstore.HoursOf(d.day), Each: totals.Set}}
 	tables := make(map[int]*colstore.TopTable)
 	for _, of := range store.Dimensions() {
 		part, _ := colstore.TopPart(of)
@@ -112,7 +112,7 @@ func (d *span) tables() (parts colstore.Parts, events int64, err error) {
 			return nil, 0, err
 		}
 	}
-	props, err := d.countProps(&population{}, func(uint32) bool { return true }, math.MaxInt)
+	props, err := d.only().countProps(&population{}, func(uint32) bool { return true }, math.MaxInt)
 	if err != nil {
 		return nil, 0, err
 	}

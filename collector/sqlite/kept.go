@@ -10,8 +10,8 @@ import (
 // kept decides which events of the table a filter keeps. It remembers which visitors of the last day have reached the goals of the filter.
 type kept struct {
 	q       store.Query
-	day     int64
-	reached colstore.Reached // nil if no day is known
+	day     *day             // nil if none is known
+	reached colstore.Reached // on the day
 }
 
 func newKept(q store.Query) *kept { return &kept{q: q} }
@@ -47,16 +47,15 @@ func (k *kept) hasReached(r *reading, e *store.Event, condition int) (bool, erro
 	if e.Visitor == 0 {
 		return slices.ContainsFunc(k.q.Filter[condition].Goals, func(m store.Match) bool { return colstore.IsMatch(&m, e) }), nil
 	}
-	if day := colstore.DayOf(e.At.UnixMilli()); k.reached == nil || k.day != day {
+	if at := e.At.UnixMilli(); k.day == nil || at < k.day.begin || at >= k.day.end {
 		p, err := r.population()
 		if err != nil {
 			return false, err
 		}
-		begin, end := day*colstore.MsPerDay, (day+1)*colstore.MsPerDay
-		if k.reached, err = p.reached(&span{reading: r, day: day, from: max(begin, r.from), to: min(end, r.to)}); err != nil {
+		k.day = r.dayOf(at)
+		if k.reached, err = p.reached(k.day); err != nil {
 			return false, err
 		}
-		k.day = day
 	}
 	return k.reached[e.Visitor]&k.mask(condition) != 0, nil
 }

@@ -34,11 +34,11 @@ func (r *reading) population() (p population, err error) {
 // named reports whether the population is all events with one name, for which rollups have parts.
 func (p *population) named() bool { return p.only && p.name != 0 }
 
-// of returns the events of the span that are in the population, after work on each batch.
-func (p *population) of(d *span, want []colstore.Column, pages bool, work func(*colstore.Columns) error) (colstore.Batches, error) {
+// of returns the events of the day that are in the population, after work on each batch.
+func (p *population) of(d *day, want []colstore.Column, pages bool, work func(*colstore.Columns) error) (colstore.Batches, error) {
 	sel := selection{want: want, pages: pages, filter: p.filter, work: work}
 	if p.filter == nil {
-		return d.batchesOf(sel), nil
+		return d.batches(sel), nil
 	}
 	columns, texts := p.filter.Columns()
 	sel.want = slices.Concat([]colstore.Column{colstore.Visitor}, want, columns)
@@ -46,33 +46,57 @@ func (p *population) of(d *span, want []colstore.Column, pages bool, work func(*
 	sel.want, sel.pages = slices.Compact(sel.want), pages || texts
 	var err error
 	sel.reached, err = p.reached(d)
-	return d.batchesOf(sel), err
+	return d.batches(sel), err
+}
+
+// batches returns the batches of a selection.
+func (d *day) batches(sel selection) colstore.Batches {
+	return func(yield func(*colstore.Columns, error) bool) {
+		for _, s := range d.spans {
+			for c, err := range s.batchesOf(sel) {
+				if !yield(c, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
 }
 
 // unchanged is no work on a batch.
 func unchanged(*colstore.Columns) error { return nil }
 
-// reached returns the visitors of the span who have reached the goals of the filter.
-func (p *population) reached(d *span) (colstore.Reached, error) {
+// reached returns the visitors of the day who have reached the goals of the filter.
+func (p *population) reached(d *day) (colstore.Reached, error) {
 	goals := p.filter.Goals()
 	if goals == nil {
 		return nil, nil
 	}
 	all := make(colstore.Reached)
-	for c, err := range d.matches(goals) {
-		if err != nil {
-			return nil, err
+	for _, s := range d.spans {
+		for c, err := range s.matches(goals) {
+			if err != nil {
+				return nil, err
+			}
+			all.Add(c)
 		}
-		all.Add(c)
 	}
 	return all, nil
 }
 
-// misses reports whether the day's rollup says that it has no event of the population.
-func (p *population) misses(d *span) (bool, error) {
+// misses reports whether rollups say that the day has no event of the population.
+func (p *population) misses(d *day) (bool, error) {
 	if p.none {
 		return true, nil
 	}
+	for _, s := range d.spans {
+		if none, err := p.missesSpan(s); !none || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (p *population) missesSpan(d *span) (bool, error) {
 	if p.filter == nil {
 		return false, nil
 	}

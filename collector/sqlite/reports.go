@@ -23,7 +23,7 @@ func (rd *reader) populated(ctx context.Context, q store.Query, f func(*reading,
 }
 
 // each calls f with the events of a day that are in the population, in batches.
-func (p *population) each(d *span, want []colstore.Column, pages bool, work, f func(*colstore.Columns) error) error {
+func (p *population) each(d *day, want []colstore.Column, pages bool, work, f func(*colstore.Columns) error) error {
 	batches, err := p.of(d, want, pages, work)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (p *population) each(d *span, want []colstore.Column, pages bool, work, f f
 
 func (rd *reader) eachProp(ctx context.Context, q store.Query, each func(name string, visitor bool, p store.Prop)) error {
 	return rd.populated(ctx, q, func(r *reading, p *population) error {
-		return r.days(func(d *span) error {
+		return r.days(func(d *day) error {
 			return p.each(d, propColumns, false, unchanged, func(c *colstore.Columns) error {
 				names, err := r.textsOf(c.Names())
 				if err != nil {
@@ -65,7 +65,7 @@ func (rd *reader) funnel(ctx context.Context, q store.Query, steps []store.Match
 		}
 		want := append(match.Columns(), colstore.At)
 		work := func(c *colstore.Columns) error { return match.Select(c, r.textsOf) }
-		return r.days(func(d *span) error {
+		return r.days(func(d *day) error {
 			return p.each(d, want, match.NeedsPages(), work, func(c *colstore.Columns) error {
 				funnel.Add(c)
 				return nil

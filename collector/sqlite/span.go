@@ -1,15 +1,18 @@
 package sqlite
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/sqlite/internal/colstore"
 )
 
-// span is a day, or the part of it in the range.
+// span is a UTC day, or a part of it.
 type span struct {
 	*reading
 	day      int64
@@ -19,8 +22,34 @@ type span struct {
 // full reports whether the span is the whole day.
 func (d *span) full() bool { return d.to-d.from == colstore.MsPerDay }
 
+// day is a day of the query's zone, or the part of it in the range.
+type day struct {
+	*reading
+	begin, end int64   // of the whole day
+	spans      []*span // one for each UTC day, in order
+}
+
+// only returns the day of a span.
+func (d *span) only() *day {
+	return &day{reading: d.reading, begin: d.from, end: d.to, spans: []*span{d}}
+}
+
+// dayOf returns the day of a time.
+func (r *reading) dayOf(at int64) *day {
+	zone := cmp.Or(r.q.Zone, time.UTC)
+	date := localtime.DayOf(timeOf(at), zone)
+	d := &day{reading: r, begin: localtime.Start(date, zone).UnixMilli(), end: localtime.Start(date.AddDate(0, 0, 1), zone).UnixMilli()}
+	for from, to := max(d.begin, r.from), min(d.end, r.to); from < to; {
+		s := &span{reading: r, day: colstore.DayOf(from), from: from}
+		s.to = min((s.day+1)*colstore.MsPerDay, to)
+		d.spans = append(d.spans, s)
+		from = s.to
+	}
+	return d
+}
+
 // days calls f with each day that has events in the range.
-func (r *reading) days(f func(*span) error) error {
+func (r *reading) days(f func(*day) error) error {
 	next, err := r.tx.PrepareContext(r.ctx, "SELECT at FROM event WHERE site = ? AND at >= ? AND at < ? ORDER BY at LIMIT 1")
 	if err != nil {
 		return err
@@ -35,13 +64,11 @@ func (r *reading) days(f func(*span) error) error {
 		if err != nil {
 			return err
 		}
-		day := colstore.DayOf(at)
-		begin, end := day*colstore.MsPerDay, (day+1)*colstore.MsPerDay
-		d := &span{reading: r, day: day, from: max(begin, r.from), to: min(end, r.to)}
+		d := r.dayOf(at)
 		if err := f(d); err != nil {
 			return err
 		}
-		from = end
+		from = d.end
 	}
 }
 
@@ -56,12 +83,17 @@ func (r *reading) rolledDays() (map[int64]bool, error) {
 	return rolled, err
 }
 
-// rollupPart reads a part of the day's rollup. It is not found if the span is not the whole day,
-// if the day is not rolled up yet, or if the part is damaged: then the events must be counted.
-func (d *span) rollupPart(part int) (data []byte, found bool, err error) {
-	if !d.full() {
+// rollupPart reads a part of the day's rollup. It is not found if the day is not a whole UTC day,
+// if it is not rolled up yet, or if the part is damaged: then the events must be counted.
+func (d *day) rollupPart(part int) (data []byte, found bool, err error) {
+	if len(d.spans) != 1 || !d.spans[0].full() {
 		return nil, false, nil
 	}
+	return d.spans[0].rollupPart(part)
+}
+
+// rollupPart reads a part of the rollup of the whole UTC day.
+func (d *span) rollupPart(part int) (data []byte, found bool, err error) {
 	found, err = d.find(&data, "SELECT data FROM rollup WHERE site = ? AND day = ? AND part = ?", d.site, d.day, part)
 	if err != nil || !found {
 		return nil, false, err

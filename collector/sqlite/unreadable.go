@@ -133,9 +133,9 @@ const mostUnread = 31
 // page, it goes on from the last day backwards; the days in between may have events.
 func (r *reading) eachDay(f func(day int64)) error {
 	next, some := r.from, false
-	err := r.days(func(d *span) error {
-		next, some = (d.day+1)*colstore.MsPerDay, true
-		f(d.day)
+	err := r.days(func(d *day) error {
+		next, some = d.end, true
+		f(d.spans[0].day)
 		return nil
 	})
 	if !isDamage(err) {

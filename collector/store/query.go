@@ -10,6 +10,7 @@ import (
 type Query struct {
 	Site     string
 	From, To time.Time
+	Zone     *time.Location // of days and hours; nil for UTC
 	Filter   Filter
 }
 
@@ -71,7 +72,7 @@ type Answer struct {
 	Numbers []Number
 }
 
-// Totals are the figures of a time span. Visitors counts distinct Visitor values per UTC day
+// Totals are the figures of a time span. Visitors counts distinct Visitor values per day of the query's zone
 // and adds the days up: hashes change daily, so a visitor cannot be recognized on another
 // day. Server events have no visitor.
 type Totals struct {
@@ -87,14 +88,15 @@ func (t Totals) Plus(u Totals) Totals {
 
 // Point is a column of a chart.
 type Point struct {
-	At time.Time // start of the step, UTC
+	At time.Time // start of the step, in UTC
 	Totals
 }
 
 // Step is the length of time of a Point.
 type Step time.Duration
 
-// Steps, in UTC.
+// Steps, which are hours and days of the query's zone. The clock may change within them: then an hour is shorter, and a day is
+// shorter, longer, or left out because the zone does not have it.
 const (
 	Hour = Step(time.Hour)
 	Day  = Step(24 * time.Hour)

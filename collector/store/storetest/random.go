@@ -85,7 +85,7 @@ func randomEvent(rng *rand.Rand, from, to time.Time) store.Event {
 
 func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
-// RandomQuery returns a query of "s" between from and to, by days, hours or nanoseconds.
+// RandomQuery returns a query of "s" between from and to, by days, hours or nanoseconds, in any zone.
 func RandomQuery(rng *rand.Rand, from, to time.Time) store.Query {
 	a, b := between(rng, from, to), between(rng, from, to)
 	unit := pick(rng, time.Nanosecond, time.Hour, 24*time.Hour, 24*time.Hour)
@@ -93,7 +93,7 @@ func RandomQuery(rng *rand.Rand, from, to time.Time) store.Query {
 	if b.Before(a) {
 		a, b = b, a
 	}
-	return store.Query{Site: "s", From: a, To: b, Filter: randomFilter(rng)}
+	return store.Query{Site: "s", From: a, To: b, Zone: RandomZone(rng, from, to), Filter: randomFilter(rng)}
 }
 
 // randomFilter returns a filter of none to three conditions on the values that RandomEvents generates.

@@ -23,21 +23,40 @@ func (r *Reference) in(q store.Query) []store.Event {
 			found = append(found, e)
 		}
 	}
-	return selected(found, q.Filter)
+	return selected(found, q)
 }
 
-// daily is a visitor on a UTC day.
+// local returns events with their times in the zone of a query.
+func local(events []store.Event, q store.Query) []store.Event {
+	all := slices.Clone(events)
+	for i := range all {
+		all[i].At = all[i].At.In(cmp.Or(q.Zone, time.UTC))
+	}
+	return all
+}
+
+// daily is a visitor on a day of a zone.
 type daily struct {
-	day     time.Time
+	day     int
 	visitor uint64
 }
 
-func dailyOf(e store.Event) daily { return daily{e.At.Truncate(time.Duration(store.Day)), e.Visitor} }
+func dailyOf(e store.Event) daily { return daily{dayOf(e.At), e.Visitor} }
+
+// dayOf returns the latest date that clocks have shown until a time. They may show an earlier one again.
+func dayOf(at time.Time) int {
+	changed, _ := at.ZoneBounds()
+	return max(dateOf(at), dateOf(changed.Add(-time.Second)))
+}
+
+// dateOf returns a date as a number: 20260131.
+func dateOf(t time.Time) int { return t.Year()*10000 + int(t.Month())*100 + t.Day() }
 
 // selected returns the events that meet all conditions, which it checks one after the other.
-func selected(events []store.Event, f store.Filter) []store.Event {
+func selected(all []store.Event, q store.Query) []store.Event {
+	events := local(all, q)
 	kept := events
-	for _, c := range f {
+	for _, c := range q.Filter {
 		holds := func(e store.Event) bool { return holds(c, e) }
 		if c.Field == store.Goal {
 			holds = reached(c.Goals, events)
@@ -50,6 +69,9 @@ func selected(events []store.Event, f store.Filter) []store.Event {
 			}
 		}
 		kept = next
+	}
+	for i := range kept {
+		kept[i].At = kept[i].At.UTC()
 	}
 	return kept
 }
@@ -107,7 +129,7 @@ func (r *Reference) Ask(ctx context.Context, q store.Query, questions ...store.Q
 			return nil, err
 		}
 		if i == 0 {
-			events = r.in(q)
+			events = local(r.in(q), q)
 		}
 		answer, err := answer(slices.Clone(events), q, question)
 		if err != nil {
@@ -202,7 +224,7 @@ func totals(events []store.Event) store.Totals {
 	return t
 }
 
-// visitors counts distinct visitors per UTC day and adds the days up.
+// visitors counts distinct visitors per day and adds the days up.
 func visitors(events []store.Event) int64 {
 	seen := make(map[daily]bool)
 	for _, e := range events {
@@ -213,18 +235,36 @@ func visitors(events []store.Event) int64 {
 	return int64(len(seen))
 }
 
+// quarter is a length of time into which the steps of all zones can be divided today.
+const quarter = 15 * time.Minute
+
+// stepOf returns the step of a time: its day, or its hour with the offset of the clock.
+func stepOf(at time.Time, step store.Step) string {
+	if step == store.Day {
+		return strconv.Itoa(dayOf(at))
+	}
+	return at.Format("2006-01-02T15-0700")
+}
+
 // points counts events in steps. They are sorted by time.
 func points(events []store.Event, q store.Query, step store.Step) (all []store.Point) {
-	width := time.Duration(step)
 	if !q.From.Before(q.To) {
 		return nil
 	}
-	for at := q.From.UTC().Truncate(width); at.Before(q.To); at = at.Add(width) {
+	at := q.From.In(cmp.Or(q.Zone, time.UTC)).Truncate(quarter)
+	for stepOf(at.Add(-quarter), step) == stepOf(at, step) {
+		at = at.Add(-quarter)
+	}
+	for at.Before(q.To) {
+		begin := at
+		for stepOf(at, step) == stepOf(begin, step) {
+			at = at.Add(quarter)
+		}
 		n := 0
-		for n < len(events) && events[n].At.Before(at.Add(width)) {
+		for n < len(events) && events[n].At.Before(at) {
 			n++
 		}
-		all = append(all, store.Point{At: at, Totals: totals(events[:n])})
+		all = append(all, store.Point{At: begin.UTC(), Totals: totals(events[:n])})
 		events = events[n:]
 	}
 	return all

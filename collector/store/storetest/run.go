@@ -15,7 +15,7 @@ import (
 // clock; Run closes it.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store) {
 	for _, group := range [][]promise{
-		adding, duplicates, figures, tops, filters, matching, funnels, reading, records, forgetting, closing, random,
+		adding, duplicates, figures, tops, filters, matching, funnels, reading, records, forgetting, closing, random, zoned,
 	} {
 		for _, p := range group {
 			t.Run(p.name, func(t *testing.T) {

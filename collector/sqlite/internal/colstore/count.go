@@ -123,19 +123,28 @@ func (d *dayVisitors) rowsOf(c *Columns) []uint32 {
 	return rows
 }
 
-// TotalsCounter counts totals, and optionally the totals of each hour.
+// TotalsCounter counts the totals of a day, and of its hours if it has their starts.
 type TotalsCounter struct {
 	Counts store.Counts
-	Hours  bool
-	Each   func(*Totals) // is called with the totals of each day
+	Hours  []int64                                      // in order; milliseconds since 1970
+	Each   func(day store.Totals, hours []store.Totals) // is called at the end of the day
 
-	day Totals
-	met []int64 // a visitor's last hour, from 1
+	day   store.Totals
+	hours []store.Totals
+	met   []int // a visitor's last hour, from 1
+}
+
+// HoursOf returns the starts of the hours of a UTC day.
+func HoursOf(day int64) (starts []int64) {
+	for hour := range int64(24) {
+		starts = append(starts, day*MsPerDay+hour*(MsPerDay/24))
+	}
+	return starts
 }
 
 // Columns implements [Counter].
 func (t *TotalsCounter) Columns() (of []Column, pages bool) {
-	if t.Hours {
+	if len(t.Hours) > 0 {
 		return []Column{At}, false
 	}
 	return nil, false
@@ -143,22 +152,29 @@ func (t *TotalsCounter) Columns() (of []Column, pages bool) {
 
 // Add implements [Counter].
 func (t *TotalsCounter) Add(b *Batch) error {
+	t.begin()
+	n := 0
 	for i, v := range b.visitors {
 		pageview := b.pageview(i)
 		if t.Counts != store.All && pageview != (t.Counts == store.Pageviews) {
 			continue
 		}
-		n := int64(0)
-		if t.Hours {
-			n = (b.at[i] - DayOf(b.at[i])*MsPerDay) / (MsPerDay / 24)
+		for n+1 < len(t.Hours) && b.at[i] >= t.Hours[n+1] {
+			n++
 		}
 		t.count(pageview, v, n)
 	}
 	return nil
 }
 
-func (t *TotalsCounter) count(pageview bool, visitor uint32, n int64) {
-	day, hour := &t.day.Day, &t.day.Hours[n]
+func (t *TotalsCounter) begin() {
+	if t.hours == nil {
+		t.hours = make([]store.Totals, max(1, len(t.Hours)))
+	}
+}
+
+func (t *TotalsCounter) count(pageview bool, visitor uint32, n int) {
+	day, hour := &t.day, &t.hours[n]
 	if pageview {
 		day.Pageviews++
 		hour.Pageviews++
@@ -170,7 +186,7 @@ func (t *TotalsCounter) count(pageview bool, visitor uint32, n int64) {
 		return
 	}
 	if int(visitor) >= len(t.met) {
-		t.met = append(t.met, make([]int64, int(visitor)+1)...)
+		t.met = append(t.met, make([]int, int(visitor)+1)...)
 	}
 	if t.met[visitor] == 0 {
 		day.Visitors++
@@ -183,8 +199,9 @@ func (t *TotalsCounter) count(pageview bool, visitor uint32, n int64) {
 
 // EndDay implements [Counter].
 func (t *TotalsCounter) EndDay(int) {
-	t.Each(&t.day)
-	t.day, t.met = Totals{}, nil
+	t.begin()
+	t.Each(t.day, t.hours)
+	t.day, t.hours, t.met = store.Totals{}, nil, nil
 }
 
 // GoalCounter counts the events of several matches.

@@ -146,7 +146,7 @@ func TestARollupIsWrittenAsDocumented(t *testing.T) {
 	t.Parallel()
 	day := func(yield func(*Columns, error) bool) { yield(formatEvents(t), nil) }
 	var totals Totals
-	require.NoError(t, Count(day, &TotalsCounter{Hours: true, Each: func(of *Totals) { totals = *of }}))
+	require.NoError(t, Count(day, &TotalsCounter{Hours: HoursOf(1), Each: totals.Set}))
 	props, err := CountProps(t.Context(), day, everything, math.MaxInt)
 	require.NoError(t, err)
 	events := CountEvents(formatEvents(t), func(uint32) bool { return true })

@@ -8,6 +8,12 @@ type Totals struct {
 	Hours [24]store.Totals
 }
 
+// Set sets the totals of a day and its hours.
+func (t *Totals) Set(day store.Totals, hours []store.Totals) {
+	t.Day = day
+	copy(t.Hours[:], hours)
+}
+
 // Encode returns the part PartTotals of a rollup.
 func (t *Totals) Encode() []byte {
 	var e encoder
