@@ -53,7 +53,7 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	salt, at, err := c.salts.today(r.Context())
+	salt, at, err := c.salts.today(r.Context(), s.Location())
 	if err != nil {
 		return c.notStored("no salt for visitor hashes", err)
 	}
@@ -62,7 +62,7 @@ func (c *Collector) postBrowserEvent(w http.ResponseWriter, r *http.Request) *fa
 	e.Visitor = visitorOf(&salt, s.ID, from, r.UserAgent())
 	e.Browser, e.Device = client.Agent(r.UserAgent())
 	if d.Sequence.Page != "" {
-		e.At = c.order.At(order.Page{Site: s.ID, Visitor: e.Visitor, ID: d.Sequence.Page}, d.Sequence.Number, e.At)
+		e.At = c.order.At(order.Page{Site: s.ID, Visitor: e.Visitor, ID: d.Sequence.Page}, d.Sequence.Number, e.At, s.Location())
 	}
 	if f := c.keep(r.Context(), &s, e); f != nil {
 		return f

@@ -118,3 +118,6 @@ func (c *Collector) forget(ctx context.Context, today time.Time) error {
 	}
 	return errors.Join(problems...)
 }
+
+// dayOf returns the start of the UTC day of a time.
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

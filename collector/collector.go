@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/internal/client"
@@ -85,6 +86,7 @@ func New(ctx context.Context, cfg Config) (*Collector, error) {
 		counted:  make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
+	c.salts.zones = c.zones
 	if cfg.KeyRate > 0 {
 		c.keys = newLimiter[string](cfg.KeyRate, cfg.KeyBurst)
 	}
@@ -114,12 +116,23 @@ func (c *Collector) begin(ctx context.Context) error {
 	if err := c.activity.load(ctx, c.store, c.account.Sites()); err != nil {
 		return err
 	}
-	_, _, err := c.salts.today(ctx) // fail now rather than with each event of a browser
+	_, _, err := c.salts.today(ctx, c.zones()[0]) // fail now rather than with each event of a browser
 	if errors.Is(err, store.ErrFull) {
 		c.trouble("no event can be stored", err)
 		return nil
 	}
 	return err
+}
+
+// zones returns the time zones of the sites, UTC without sites.
+func (c *Collector) zones() (all []*time.Location) {
+	for _, s := range c.account.Sites() {
+		all = append(all, s.Location())
+	}
+	if len(all) == 0 {
+		all = append(all, time.UTC)
+	}
+	return all
 }
 
 // Account returns the account: sites, keys, goals, funnels and the password.

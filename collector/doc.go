@@ -71,7 +71,7 @@
 // /healthz, because a bot that is refused tries again under another name.
 //
 // A browser's visitor is identified for a day by a hash of site, IP address and user agent
-// with a random salt. The salt is destroyed when the UTC day ends. The address is not
+// with a random salt. The salt is destroyed when the day ends at the sites, each in its time zone. The address is not
 // stored, nor is the user agent: of that, only the name of the browser and the kind of device
 // (desktop, mobile or tablet) are kept, each of a short list.
 package collector

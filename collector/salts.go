@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// kindSalt is the kind of the record with the current day's salt. It is stored so that a
-// restart does not count visitors of the day twice. The record's ID is the day.
+// kindSalt is the kind of the records with the salts of the current days. They are stored so that a
+// restart does not count visitors of the day twice. A record's ID is the day.
 const kindSalt = "salt"
 
 // DayRecords are the kinds of records that backups leave out, because they hold only for their
@@ -35,70 +36,74 @@ type scrubber interface {
 	Scrub(ctx context.Context) error
 }
 
-// salts holds the salt of the current UTC day and destroys all others.
+// salts holds the salts of the days that the sites have now, and destroys all others. A day is a date, which all sites on that date
+// share: in zones that are far apart there are up to three at once.
 type salts struct {
 	store store.Store
+	zones func() []*time.Location // of the sites
 
-	mu   sync.RWMutex
-	day  time.Time // beginning of the day of salt
-	salt []byte
+	mu    sync.RWMutex
+	days  map[time.Time][]byte // by date
+	until time.Time            // when the first of the days ends in a zone
 
 	dirty time.Time // of the first of the scrubs that failed; zero if the last one succeeded
 	clean bool      // no salt was removed since the last scrub; false at the start, because a crash may have prevented it
 }
 
-// today returns the salt, and the time for an event that arrives now.
-func (s *salts) today(ctx context.Context) (salt [saltSize]byte, at time.Time, err error) {
-	return s.on(ctx, time.Now().UTC())
+// today returns the salt, and the time for an event that arrives now at a site with this zone.
+func (s *salts) today(ctx context.Context, zone *time.Location) (salt [saltSize]byte, at time.Time, err error) {
+	return s.on(ctx, time.Now().UTC(), zone)
 }
 
 // on returns the salt for an event that arrives at now, and its time. The time is never before the
 // salt's day: a clock that is corrected at midnight does not need another salt.
-func (s *salts) on(ctx context.Context, now time.Time) (salt [saltSize]byte, at time.Time, err error) {
-	if salt, at, ok := s.current(now); ok {
+func (s *salts) on(ctx context.Context, now time.Time, zone *time.Location) (salt [saltSize]byte, at time.Time, err error) {
+	if salt, at, ok := s.current(now, zone); ok {
 		return salt, at, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.renew(ctx, now); err != nil {
+	if err := s.renew(ctx, now, append(s.zones(), zone)); err != nil {
 		return salt, at, err
 	}
-	return [saltSize]byte(s.salt), later(now, s.day), nil
+	day, at := s.dayOf(now, zone)
+	return [saltSize]byte(s.days[day]), at, nil
 }
 
-func (s *salts) current(now time.Time) (salt [saltSize]byte, at time.Time, ok bool) {
+func (s *salts) current(now time.Time, zone *time.Location) (salt [saltSize]byte, at time.Time, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.isStale(now) {
+	day, at := s.dayOf(now, zone)
+	if s.days[day] == nil || !now.Before(s.until) {
 		return salt, at, false
 	}
-	return [saltSize]byte(s.salt), later(now, s.day), true
+	return [saltSize]byte(s.days[day]), at, true
 }
 
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
-func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
-
-// corrected is how far before the salt's day the clock may be, and the salt is still used.
+// corrected is how far before the start of a day the clock may be, and the day's salt is still used.
 const corrected = time.Hour
 
-// isStale reports whether an event at now needs another salt. That includes a clock that was a day
-// ahead and is right again: the visitors of the rest of the day count anew, because the salt that they
-// had is destroyed, but their events are not stored as events of tomorrow.
-func (s *salts) isStale(now time.Time) bool {
-	return s.salt == nil || dayOf(now).After(s.day) || now.Before(s.day.Add(-corrected))
+// dayOf returns the day of an event in a zone, and its time. It is the next day if that one begins soon and has a salt, and the day
+// of now has none: then the clock was ahead, and is right again. If it was ahead by a day, the visitors of the rest of the day count
+// anew, because the salt that they had is destroyed, but their events are not stored as events of tomorrow.
+func (s *salts) dayOf(now time.Time, zone *time.Location) (day, at time.Time) {
+	day = localtime.DayOf(now, zone)
+	next := day.AddDate(0, 0, 1)
+	if s.days[day] != nil || s.days[next] == nil {
+		return day, now
+	}
+	begin := localtime.Start(next, zone)
+	if now.Before(begin.Add(-corrected)) {
+		return day, now
+	}
+	return next, begin
 }
 
-// roll replaces the salt when the day is over and scrubs removed salts from the store.
+// roll replaces the salts of days that are over and scrubs removed salts from the store.
 // Chores call it regularly, which retries failures.
 func (s *salts) roll(ctx context.Context) error {
 	s.mu.Lock()
-	err := s.renew(ctx, time.Now())
+	err := s.renew(ctx, time.Now().UTC(), s.zones())
 	due := err == nil && !s.clean
 	s.clean = s.clean || due // before the scrub: a removal during the scrub needs another one
 	s.mu.Unlock()
@@ -131,45 +136,56 @@ func (s *salts) scrubbed(err error, now time.Time) error {
 	return err
 }
 
-// renew destroys the salts of other days and creates one for the day of now. It creates none before
+// renew destroys the salts of days that the zones do not have at now, and creates those that are missing. It creates none before
 // the old ones are destroyed.
-func (s *salts) renew(ctx context.Context, now time.Time) error {
-	if !s.isStale(now) {
-		return nil
+func (s *salts) renew(ctx context.Context, now time.Time, zones []*time.Location) error {
+	days, until := make(map[time.Time][]byte), time.Time{}
+	for _, zone := range zones {
+		day, _ := s.dayOf(now, zone)
+		days[day] = nil
+		if end := localtime.Start(day.AddDate(0, 0, 1), zone); until.IsZero() || end.Before(until) {
+			until = end
+		}
 	}
-	today := dayOf(now)
-	clear(s.salt)
-	s.salt = nil
-	salt, err := s.keepOnly(ctx, today.Format(time.DateOnly))
-	if err != nil {
+	for _, salt := range s.days {
+		clear(salt)
+	}
+	s.days, s.until = nil, time.Time{}
+	if err := s.keepOnly(ctx, days); err != nil {
 		return err
 	}
-	s.salt, s.day = salt, today
+	s.days, s.until = days, until
 	return nil
 }
 
-// keepOnly removes all salts except the day's from the store, and returns that one.
-func (s *salts) keepOnly(ctx context.Context, day string) (salt []byte, err error) {
+// keepOnly removes all salts except those of some days from the store, and then reads or creates these.
+func (s *salts) keepOnly(ctx context.Context, days map[time.Time][]byte) error {
 	records, err := s.store.Records(ctx, kindSalt)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, r := range records {
-		if r.ID == day && len(r.Data) == saltSize {
-			salt = bytes.Clone(r.Data)
+		day, err := time.Parse(time.DateOnly, r.ID)
+		if _, stays := days[day]; stays && err == nil && len(r.Data) == saltSize {
+			days[day] = bytes.Clone(r.Data)
 			continue
 		}
 		s.clean = false
 		if err := s.store.Remove(ctx, kindSalt, r.ID); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if salt != nil {
-		return salt, nil
+	for day, salt := range days {
+		if salt != nil {
+			continue
+		}
+		days[day] = make([]byte, saltSize)
+		_, _ = rand.Read(days[day]) // never fails
+		if err := s.store.Put(ctx, kindSalt, store.Record{ID: day.Format(time.DateOnly), Data: bytes.Clone(days[day])}); err != nil {
+			return err
+		}
 	}
-	salt = make([]byte, saltSize)
-	_, _ = rand.Read(salt) // never fails
-	return salt, s.store.Put(ctx, kindSalt, store.Record{ID: day, Data: bytes.Clone(salt)})
+	return nil
 }
 
 // visitorOf returns a 64-bit hash of a visitor of a site. It is meaningless without the salt

@@ -2,16 +2,20 @@ package collector
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/rand"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +25,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/sqlite"
 	"github.com/footfall-dev/footfall/collector/store"
 	"github.com/footfall-dev/footfall/collector/store/storetest"
@@ -49,6 +54,8 @@ func saltsIn(t *testing.T, st store.Store) map[string]string {
 	}
 	return all
 }
+
+func inUTC() []*time.Location { return []*time.Location{time.UTC} }
 
 func visitorsOf(events []store.Event) map[uint64]int {
 	all := make(map[uint64]int)
@@ -85,7 +92,7 @@ func TestSaltIsDestroyedWhenItsDayIsOver(t *testing.T) {
 		first := saltsIn(t, st)
 		require.Len(t, first, 1)
 		s.salts.mu.Lock()
-		inMemory := s.salts.salt
+		inMemory := slices.Collect(maps.Values(s.salts.days))
 		s.salts.mu.Unlock()
 
 		time.Sleep(24*time.Hour + choreEvery) // without any request
@@ -99,7 +106,7 @@ func TestSaltIsDestroyedWhenItsDayIsOver(t *testing.T) {
 			}
 		}
 		s.salts.mu.Lock()
-		assert.Equal(t, make([]byte, saltSize), inMemory, "nor in memory")
+		assert.Equal(t, [][]byte{make([]byte, saltSize)}, inMemory, "nor in memory")
 		s.salts.mu.Unlock()
 
 		require.Equal(t, 202, s.view("192.0.2.1", firefox))
@@ -111,11 +118,11 @@ func TestFirstEventOfADayDestroysTheSaltOfTheLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := storetest.NewReference()
-		s := salts{store: st} // without chores
-		one, _, err := s.today(t.Context())
+		s := salts{store: st, zones: inUTC} // without chores
+		one, _, err := s.today(t.Context(), time.UTC)
 		require.NoError(t, err)
 		time.Sleep(24 * time.Hour)
-		two, at, err := s.today(t.Context())
+		two, at, err := s.today(t.Context(), time.UTC)
 		require.NoError(t, err)
 		assert.NotEqual(t, one, two)
 		assert.Equal(t, map[string]string{at.Format(time.DateOnly): string(two[:])}, saltsIn(t, st))
@@ -126,16 +133,16 @@ func TestFirstEventOfADayDestroysTheSaltOfTheLast(t *testing.T) {
 func TestAClockThatWasADayAheadStampsNoEventsOfTomorrow(t *testing.T) {
 	t.Parallel()
 	st := storetest.NewReference()
-	s := &salts{store: st}
+	s := &salts{store: st, zones: inUTC}
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	tomorrow := noon.AddDate(0, 0, 1)
-	first, at, err := s.on(t.Context(), noon)
+	first, at, err := s.on(t.Context(), noon, time.UTC)
 	require.NoError(t, err)
 	assert.Equal(t, noon, at)
-	_, at, err = s.on(t.Context(), tomorrow)
+	_, at, err = s.on(t.Context(), tomorrow, time.UTC)
 	require.NoError(t, err)
 	assert.Equal(t, tomorrow, at)
-	again, at, err := s.on(t.Context(), noon.Add(time.Minute))
+	again, at, err := s.on(t.Context(), noon.Add(time.Minute), time.UTC)
 	require.NoError(t, err)
 	assert.Equal(t, noon.Add(time.Minute), at)
 	assert.NotEqual(t, first, again, "the first salt is destroyed")
@@ -143,14 +150,71 @@ func TestAClockThatWasADayAheadStampsNoEventsOfTomorrow(t *testing.T) {
 	assert.Len(t, salts, 1)
 	assert.Contains(t, salts, "2026-11-23")
 
-	midnight := dayOf(tomorrow)
-	third, _, err := s.on(t.Context(), midnight.Add(time.Second))
+	midnight := tomorrow.Truncate(24 * time.Hour)
+	third, _, err := s.on(t.Context(), midnight.Add(time.Second), time.UTC)
 	require.NoError(t, err)
 	for _, back := range []time.Duration{time.Millisecond, time.Minute, time.Hour} {
-		salt, at, err := s.on(t.Context(), midnight.Add(-back))
+		salt, at, err := s.on(t.Context(), midnight.Add(-back), time.UTC)
 		require.NoError(t, err)
 		assert.Equal(t, []any{third, midnight}, []any{salt, at}, "a clock that is corrected by %v at midnight", back)
 	}
+}
+
+// Events of a site have the same salt if they are on the same day of its zone, and no salt outlives its days.
+func TestSaltsTurnAtTheMidnightOfEachSite(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(11, seed))
+		st := storetest.NewReference()
+		now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+		var zones []*time.Location
+		for range 1 + rng.IntN(4) {
+			zones = append(zones, cmp.Or(storetest.RandomZone(rng, now, now.AddDate(0, 0, 10)), time.UTC))
+		}
+		s := &salts{store: st, zones: func() []*time.Location { return slices.Clone(zones) }}
+		seen, dates := make(map[string]int), make(map[int]string)
+		for range 400 {
+			now = now.Add(time.Duration(rng.Int64N(int64(time.Hour))))
+			zone := zones[rng.IntN(len(zones))]
+			salt, at, err := s.on(t.Context(), now, zone)
+			require.NoError(t, err)
+			require.Equal(t, now, at)
+			date := number(localtime.DayOf(now, zone))
+			if of, known := seen[string(salt[:])]; known {
+				require.Equal(t, of, date, "seed %d: the salt of another day", seed)
+			}
+			if of, known := dates[date]; known {
+				require.Equal(t, of, string(salt[:]), "seed %d: another salt on the same day", seed)
+			}
+			seen[string(salt[:])], dates[date] = date, string(salt[:])
+			current := make(map[string]bool)
+			for _, zone := range zones {
+				current[localtime.DayOf(now, zone).Format(time.DateOnly)] = true
+			}
+			require.Equal(t, slices.Sorted(maps.Keys(current)), slices.Sorted(maps.Keys(saltsIn(t, st))), "seed %d", seed)
+		}
+	}
+}
+
+func number(day time.Time) int { return int(day.Unix()) }
+
+func TestAVisitorIsOneUntilMidnightOfTheSite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // begins at midnight UTC
+		s := prepare(t, Config{Store: storetest.NewReference()})
+		site := s.site
+		site.Zone = "America/Los_Angeles"
+		require.NoError(t, s.Account().ChangeSite(t.Context(), site))
+		require.Equal(t, 202, s.view("192.0.2.1", firefox))
+		time.Sleep(8*time.Hour - time.Minute)
+		require.Equal(t, 202, s.view("192.0.2.1", firefox))
+		assert.Len(t, visitorsOf(s.stored(t)), 1, "from 16:00 until 23:59")
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, 202, s.view("192.0.2.1", firefox))
+		time.Sleep(17 * time.Hour)
+		require.Equal(t, 202, s.view("192.0.2.1", firefox))
+		assert.Len(t, visitorsOf(s.stored(t)), 2, "and one on the next day, over midnight UTC")
+	})
 }
 
 func TestRestartKeepsTodaysSaltAndNoOther(t *testing.T) {
@@ -184,15 +248,15 @@ func TestNewSaltRequiresRemovalOfTheOldOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := false
-		s := salts{store: removing{storetest.NewReference(), &stuck}}
-		_, _, err := s.today(t.Context())
+		s := salts{store: removing{storetest.NewReference(), &stuck}, zones: inUTC}
+		_, _, err := s.today(t.Context(), time.UTC)
 		require.NoError(t, err)
 		stuck = true
 		time.Sleep(24 * time.Hour)
-		_, _, err = s.today(t.Context())
+		_, _, err = s.today(t.Context(), time.UTC)
 		require.Error(t, err)
 		stuck = false
-		_, _, err = s.today(t.Context())
+		_, _, err = s.today(t.Context(), time.UTC)
 		require.NoError(t, err)
 		assert.Len(t, saltsIn(t, s.store), 1)
 	})
@@ -317,7 +381,7 @@ func TestDestroyedSaltIsInNoFile(t *testing.T) {
 	dir := t.TempDir()
 	st, err := sqlite.Open(t.Context(), sqlite.Config{File: filepath.Join(dir, "footfall.db")})
 	require.NoError(t, err)
-	salt := rand.Text() + "012345" // as long as a salt
+	salt := crand.Text() + "012345" // as long as a salt
 	require.Len(t, salt, saltSize)
 	require.NoError(t, st.Put(t.Context(), kindSalt, store.Record{ID: "2026-01-01", Data: []byte(salt)}))
 	require.NotEmpty(t, filesWith(t, dir, salt), "else there is nothing to destroy")

@@ -123,7 +123,7 @@ func (c *Collector) query(r *http.Request, q *stats.Request) (response stats.Res
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
 	defer cancel()
-	response, err := q.Answer(ctx, c.store, time.Now().UTC(), c.account.Goals(site.ID))
+	response, err := q.Answer(ctx, c.store, time.Now(), site.Location(), c.account.Goals(site.ID))
 	return response, c.queryFailure(r, err)
 }
 

@@ -193,6 +193,8 @@ func TestTheStatsAPIAgreesWithTheDashboard(t *testing.T) {
 		t.Cleanup(func() { st.Close() }) // runs after the cleanup of the service
 		s := serve(t, Config{Store: withPassword(t, st)})
 		fillRandomly(t, s, rng)
+		s.site.Zone = []string{"UTC", "America/Los_Angeles", "Asia/Kathmandu", "Australia/Lord_Howe"}[seed]
+		require.NoError(t, s.Account().ChangeSite(t.Context(), s.site))
 		goal, err := s.Account().SaveGoal(t.Context(), account.Goal{Site: s.site.ID, Name: "Bought", Match: store.Match{Event: "paid"}})
 		require.NoError(t, err)
 		cookies, key := s.signIn(t), s.statsKey(t)

@@ -20,6 +20,7 @@ type Site struct {
 	Domain    string    `json:"domain"` // lower case host name, perhaps with a port; unique
 	Paused    bool      `json:"paused,omitempty"`
 	OwnPages  bool      `json:"own_pages,omitempty"` // server events must have a URL on Domain
+	Zone      string    `json:"zone,omitempty"`      // of its days: a name of the IANA database such as Europe/Berlin; empty for UTC
 	CreatedAt time.Time `json:"created_at"`
 }
 

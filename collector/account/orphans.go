@@ -66,9 +66,9 @@ func (a *Account) FindOrphans(ctx context.Context) (expired []Orphan, err error)
 }
 
 // RecoverSite registers a site with the ID and the events of an orphan. An empty name defaults to
-// the domain.
-func (a *Account) RecoverSite(ctx context.Context, id, name, domain string) (Site, error) {
-	s := Site{ID: id, Name: name, Domain: domain, CreatedAt: time.Now().UTC().Truncate(time.Second)}
+// the domain, and an empty zone to UTC.
+func (a *Account) RecoverSite(ctx context.Context, id, name, domain, zone string) (Site, error) {
+	s := Site{ID: id, Name: name, Domain: domain, Zone: zone, CreatedAt: time.Now().UTC().Truncate(time.Second)}
 	if err := s.clean(); err != nil {
 		return s, err
 	}

@@ -48,14 +48,19 @@ func (a *Account) SiteOf(domain string) (Site, bool) {
 	return a.sites[id], ok
 }
 
-// AddSite registers a site. An empty name defaults to the domain.
+// AddSite registers a site whose days are in UTC. An empty name defaults to the domain.
 func (a *Account) AddSite(ctx context.Context, name, domain string) (Site, error) {
-	s := Site{ID: newID("site_"), Name: name, Domain: domain, CreatedAt: time.Now().UTC().Truncate(time.Second)}
+	return a.AddSiteIn(ctx, name, domain, "")
+}
+
+// AddSiteIn registers a site whose days are in a time zone of the IANA database, "" for UTC.
+func (a *Account) AddSiteIn(ctx context.Context, name, domain, zone string) (Site, error) {
+	s := Site{ID: newID("site_"), Name: name, Domain: domain, Zone: zone, CreatedAt: time.Now().UTC().Truncate(time.Second)}
 	err := a.putSite(ctx, &s)
 	return s, err
 }
 
-// ChangeSite changes name, domain, Paused and OwnPages of the site with s.ID.
+// ChangeSite changes name, domain, zone, Paused and OwnPages of the site with s.ID.
 func (a *Account) ChangeSite(ctx context.Context, s Site) error {
 	old, ok := a.Site(s.ID)
 	if !ok {
@@ -74,8 +79,11 @@ func (a *Account) putSite(ctx context.Context, s *Site) error {
 	return a.saveSite(ctx, s)
 }
 
-// clean checks domain and name.
+// clean checks domain, zone and name.
 func (s *Site) clean() (err error) {
+	if s.Zone, err = cleanZone(s.Zone); err != nil {
+		return err
+	}
 	if s.Domain, err = cleanDomain(s.Domain); err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ func TestAnyAddressIsAnsweredAndHeadlineAndChartAgree(t *testing.T) {
 	b := f.signedIn()
 	answered := 0
 	for i := range 600 {
+		if i%50 == 0 {
+			f.move(sites[rng.IntN(len(sites))], choose(rng, "UTC", "America/Los_Angeles", "Australia/Lord_Howe", "Asia/Kathmandu", "America/Havana", "Pacific/Apia"))
+		}
 		address := "/sites/" + sites[rng.IntN(len(sites))] + choose(rng, "", "", "/top/pages", "/top/names", "/top/pages.csv", "/events", "/events?name=paid", "/goals")
 		query := randomAddress(rng)
 		separator := "?"
@@ -96,6 +99,10 @@ func headlineIsTheSumOfTheChart(t *testing.T, a answer) {
 		}
 	}
 	for _, m := range headlines.FindAllStringSubmatch(a.body, -1) {
+		if m[1] == "Visitors" && strings.Contains(figures, ">Hour (") {
+			assert.LessOrEqual(t, number(m[2]), sums[m[1]], "a visitor has several hours: %s", a.path)
+			continue
+		}
 		if _, shown := sums[m[1]]; shown {
 			assert.Equal(t, number(m[2]), sums[m[1]], "%s of %s", m[1], a.path)
 		}

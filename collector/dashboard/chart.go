@@ -75,7 +75,7 @@ const mostDots = 62
 // newChart returns the chart of a range. then has the points to compare with, if there are any.
 func newChart(points, then []store.Point, p period) chart {
 	points, then = p.Unit.ColumnsOf(points), p.Unit.ColumnsOf(then)
-	c := chart{Title: "Visitors, pageviews and events over time", Unit: headerOf(p.Unit), Compared: then != nil}
+	c := chart{Title: "Visitors, pageviews and events over time", Unit: headerOf(p.Unit, p.Zone), Compared: then != nil}
 	var most, mostEvents int64
 	for _, p := range slices.Concat(points, then) {
 		most = max(most, p.Visitors, p.Pageviews)
@@ -99,15 +99,17 @@ func newChart(points, then []store.Point, p period) chart {
 		c.Lines = append(c.Lines, joined("visitors", len(points), points[:begun], func(t store.Totals) string { return views.above(t.Visitors).Y })...)
 	}
 	c.Labels, c.LabelsY = labels(points, p.Unit), views.labelsY()
-	c.Summary = plural(sum.Visitors, "visitor") + ", " + plural(sum.Pageviews, "pageview") + " and " +
-		plural(sum.Events, "event") + " in " + plural(len(points), string(p.Unit)) + "."
+	c.Summary = plural(sum.Pageviews, "pageview") + " and " + plural(sum.Events, "event") + " in " + plural(len(points), string(p.Unit)) + "."
+	if p.Unit != calendar.Hours { // a visitor of several hours is one
+		c.Summary = plural(sum.Visitors, "visitor") + ", " + c.Summary
+	}
 	return c
 }
 
 // newEventChart returns a chart of events alone.
 func newEventChart(points, then []store.Point, p period) chart {
 	points, then = p.Unit.ColumnsOf(points), p.Unit.ColumnsOf(then)
-	c := chart{Title: "Events over time", Unit: headerOf(p.Unit), Alone: true, Compared: then != nil}
+	c := chart{Title: "Events over time", Unit: headerOf(p.Unit, p.Zone), Alone: true, Compared: then != nil}
 	var most int64
 	for _, p := range slices.Concat(points, then) {
 		most = max(most, p.Events)
@@ -224,8 +226,8 @@ func labelOfUnit(u calendar.Unit) string {
 }
 
 // headerOf is the header of the column of times in a table.
-func headerOf(u calendar.Unit) string {
-	return map[calendar.Unit]string{calendar.Hours: "Hour", calendar.Days: "Day", calendar.Weeks: "Week from", calendar.Months: "Month"}[u] + " (UTC)"
+func headerOf(u calendar.Unit, zone *time.Location) string {
+	return map[calendar.Unit]string{calendar.Hours: "Hour", calendar.Days: "Day", calendar.Weeks: "Week from", calendar.Months: "Month"}[u] + " (" + zone.String() + ")"
 }
 
 // when names a column.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/internal/calendar"
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -113,15 +114,14 @@ func (c comparison) until(s calendar.Span, now time.Time) time.Time {
 func (p period) before(site string) store.Query {
 	q := p.beforeInFull(site)
 	if p.includesNow() {
-		q.To = p.Compare.until(p.Span, p.Now)
+		q.To = localtime.At(p.Compare.until(p.Span, p.Now), p.Zone)
 	}
 	return q
 }
 
 // beforeInFull is before without an earlier end.
 func (p period) beforeInFull(site string) store.Query {
-	days := p.Compare.daysOf(p.Span)
-	return store.Query{Site: site, From: days.From, To: days.To, Filter: p.conditions}
+	return p.queryOf(site, p.Compare.daysOf(p.Span))
 }
 
 // Against describes the time of before.
@@ -189,7 +189,7 @@ func (b *board) earlierPoints(ctx context.Context, site string, p period) ([]sto
 	if err != nil {
 		return nil, err
 	}
-	return answers[0].Points, nil
+	return p.clocks(answers[0].Points), nil
 }
 
 // compare adds the earlier counts to the rows of a table.

@@ -224,7 +224,7 @@ func (b *board) readScope(r *http.Request, site account.Site) (period, error) {
 
 // scopeFrom is readScope with another time of the first event.
 func (b *board) scopeFrom(r *http.Request, site account.Site, first func() (time.Time, error)) (period, error) {
-	p, err := readPeriod(r, b.Now(), first)
+	p, err := readPeriod(r, b.Now(), site.Location(), first)
 	if err != nil {
 		return p, err
 	}

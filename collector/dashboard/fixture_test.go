@@ -96,6 +96,14 @@ func (f *fixture) site(name, domain string) account.Site {
 	return site
 }
 
+// move changes the time zone of a site.
+func (f *fixture) move(site, zone string) {
+	f.t.Helper()
+	s, _ := f.account.Site(site)
+	s.Zone = zone
+	require.NoError(f.t, f.account.ChangeSite(f.t.Context(), s))
+}
+
 func (f *fixture) add(events ...store.Event) {
 	f.t.Helper()
 	for _, e := range events {

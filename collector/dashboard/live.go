@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/internal/patient"
 	"github.com/footfall-dev/footfall/collector/store"
 )
@@ -34,13 +35,13 @@ type line struct {
 	Server bool   `json:"server"`
 }
 
-func newLine(e store.Event, now time.Time) line {
+func newLine(e store.Event, now time.Time, zone *time.Location) line {
 	l := line{
-		At: e.At.UTC().Format(time.RFC3339), Time: e.At.UTC().Format("15:04:05"), Name: e.Name, Page: e.Path,
+		At: e.At.UTC().Format(time.RFC3339), Time: e.At.In(zone).Format("15:04:05"), Name: e.Name, Page: e.Path,
 		Server: e.Name != "" && e.Visitor == 0,
 	}
-	if today := now.UTC().Truncate(24 * time.Hour); e.At.Before(today) {
-		l.Time = e.At.UTC().Format("2 Jan")
+	if today := localtime.Start(localtime.DayOf(now, zone), zone); e.At.Before(today) {
+		l.Time = e.At.In(zone).Format("2 Jan")
 	}
 	var props []string
 	for _, p := range e.Props {
@@ -57,7 +58,7 @@ func (b *board) live(w http.ResponseWriter, r *http.Request, site account.Site) 
 	}
 	lines := make([]line, len(events))
 	for i, e := range events {
-		lines[i] = newLine(e, b.Now())
+		lines[i] = newLine(e, b.Now(), site.Location())
 	}
 	return b.show(w, r, http.StatusOK, "live", view{Title: "Live view of " + site.Name, Tab: "live", Site: site, Data: lines})
 }
@@ -77,7 +78,7 @@ func (b *board) stream(w http.ResponseWriter, r *http.Request, site account.Site
 	if err != nil {
 		return err
 	}
-	out := sender{patient.New(w, patience), b.Now}
+	out := sender{patient.New(w, patience), b.Now, site.Location()}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // otherwise nginx buffers events
 	if out.begin(recent) != nil {
@@ -137,6 +138,7 @@ func same(x, y store.Event) bool {
 type sender struct {
 	w   *patient.Writer // the server's write deadline is for finite answers
 	now func() time.Time
+	in  *time.Location
 }
 
 func (s sender) begin(recent []store.Event) error {
@@ -152,7 +154,7 @@ func (s sender) begin(recent []store.Event) error {
 }
 
 func (s sender) event(e store.Event) error {
-	data, err := json.Marshal(newLine(e, s.now())) // has no line breaks
+	data, err := json.Marshal(newLine(e, s.now(), s.in)) // has no line breaks
 	if err != nil {
 		return err
 	}

@@ -169,8 +169,8 @@ func TestLiveViewSendsNothingTwice(t *testing.T) {
 
 func TestLiveViewShowsTheDayOfOlderEvents(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "19 Nov", newLine(viewed("s", "/", noon.AddDate(0, 0, -1), 1), noon).Time)
-	assert.Equal(t, "00:00:00", newLine(viewed("s", "/", noon.Truncate(24*time.Hour), 1), noon).Time)
+	assert.Equal(t, "19 Nov", newLine(viewed("s", "/", noon.AddDate(0, 0, -1), 1), noon, time.UTC).Time)
+	assert.Equal(t, "00:00:00", newLine(viewed("s", "/", noon.Truncate(24*time.Hour), 1), noon, time.UTC).Time)
 }
 
 // Paths in the store are unescaped. To unescape one again makes /a%2Fb the page /a/b.

@@ -9,14 +9,17 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/internal/calendar"
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
-// period is what a page shows: a range, in whole UTC days, and the filter of its events.
+// period is what a page shows: a range, in whole days of a time zone, and the filter of its events. Its times are what clocks of the
+// zone show, as times in UTC.
 type period struct {
 	Name string // of one of calendar.Ranges, all, or custom
 	calendar.Span
-	Now time.Time
+	Now  time.Time
+	Zone *time.Location
 
 	FirstDay, LastDay string // of a custom range, as typed
 	Problem           string // why the range in the query is invalid
@@ -53,9 +56,9 @@ func rangeNames() (all []string) {
 
 // readPeriod returns the range in the query. An invalid range becomes the default range, with a
 // Problem. The range of all days begins with the day that first returns.
-func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error)) (period, error) {
+func readPeriod(r *http.Request, now time.Time, zone *time.Location, first func() (time.Time, error)) (period, error) {
 	query := r.URL.Query()
-	p := period{Now: now.UTC(), FirstDay: query.Get("from"), LastDay: query.Get("to")}
+	p := period{Now: localtime.Clock(now, zone), Zone: zone, FirstDay: query.Get("from"), LastDay: query.Get("to")}
 	name := cmp.Or(query.Get("range"), defaultPeriod)
 	if query.Get("range") == "" && p.FirstDay+p.LastDay != "" {
 		name = customPeriod
@@ -64,11 +67,11 @@ func readPeriod(r *http.Request, now time.Time, first func() (time.Time, error))
 	case customPeriod:
 		p.Problem = p.setDays()
 	case allPeriod:
-		day, err := first()
+		at, err := first()
 		if err != nil {
 			return p, err
 		}
-		p.Name, p.Span = allPeriod, calendar.Since(day, p.Now)
+		p.Name, p.Span = allPeriod, calendar.Since(localtime.Clock(at, zone), p.Now)
 	default:
 		if !p.setName(name) {
 			p.Problem = unknownRange
@@ -128,7 +131,23 @@ func (p period) includesNow() bool { return !p.Now.Before(p.From) && p.Now.Befor
 
 // query returns a Query of the whole range.
 func (p period) query(site string) store.Query {
-	return store.Query{Site: site, From: p.From, To: p.To, Filter: p.conditions}
+	return p.queryOf(site, p.Span)
+}
+
+func (p period) queryOf(site string, days calendar.Span) store.Query {
+	return store.Query{Site: site, From: localtime.Start(days.From, p.Zone), To: localtime.Start(days.To, p.Zone), Zone: p.Zone, Filter: p.conditions}
+}
+
+// clocks replaces the times of points by what clocks of the zone show.
+func (p period) clocks(points []store.Point) []store.Point {
+	for i := range points {
+		if p.Unit == calendar.Hours {
+			points[i].At = localtime.Clock(points[i].At, p.Zone)
+		} else {
+			points[i].At = localtime.DayOf(points[i].At, p.Zone)
+		}
+	}
+	return points
 }
 
 // On returns the URL of a page with this range.

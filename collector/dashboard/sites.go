@@ -6,11 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -114,8 +114,10 @@ func (b *board) withoutFigures(ctx context.Context, site string, failed error) (
 
 func (b *board) siteLine(ctx context.Context, site account.Site, days int) (siteLine, error) {
 	line := siteLine{Site: site}
-	tomorrow := b.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
-	answers, err := b.Store.Ask(ctx, store.Query{Site: site.ID, From: tomorrow.AddDate(0, 0, -days), To: tomorrow}, store.Question{Step: store.Day})
+	zone := site.Location()
+	tomorrow := localtime.DayOf(b.Now(), zone).AddDate(0, 0, 1)
+	q := store.Query{Site: site.ID, From: localtime.Start(tomorrow.AddDate(0, 0, -days), zone), To: localtime.Start(tomorrow, zone), Zone: zone}
+	answers, err := b.Store.Ask(ctx, q, store.Question{Step: store.Day})
 	if err != nil {
 		return line, err
 	}
@@ -211,9 +213,9 @@ func (b *board) addSite(w http.ResponseWriter, r *http.Request) error {
 	}
 	var site account.Site
 	if id := f.Get(eventsOf); id != "" {
-		site, err = b.Account.RecoverSite(r.Context(), id, f.Get("name"), f.Get("domain"))
+		site, err = b.Account.RecoverSite(r.Context(), id, f.Get("name"), f.Get("domain"), f.Get("zone"))
 	} else {
-		site, err = b.Account.AddSite(r.Context(), f.Get("name"), f.Get("domain"))
+		site, err = b.Account.AddSiteIn(r.Context(), f.Get("name"), f.Get("domain"), f.Get("zone"))
 	}
 	if f.refused(err) {
 		return b.newSitePage(w, r, http.StatusUnprocessableEntity, f)
@@ -226,7 +228,7 @@ func (b *board) addSite(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (b *board) settings(w http.ResponseWriter, r *http.Request, site account.Site) error {
-	f := form{Values: url.Values{"name": {site.Name}, "domain": {site.Domain}}}
+	f := form{Values: url.Values{"name": {site.Name}, "domain": {site.Domain}, "zone": {site.Location().String()}}}
 	if site.Paused {
 		f.Set("paused", "yes")
 	}
@@ -249,7 +251,7 @@ func (b *board) changeSite(w http.ResponseWriter, r *http.Request, site account.
 		return err
 	}
 	changed := site
-	changed.Name, changed.Domain = f.Get("name"), f.Get("domain")
+	changed.Name, changed.Domain, changed.Zone = f.Get("name"), f.Get("domain"), f.Get("zone")
 	changed.Paused, changed.OwnPages = f.Get("paused") == "yes", f.Get("ownpages") == "yes"
 	err = b.Account.ChangeSite(r.Context(), changed)
 	if f.refused(err) {

@@ -105,6 +105,17 @@ func BenchmarkPanel(b *testing.B) {
 					w.page(b, s)
 				}
 			})
+			b.Run("page in Kathmandu", func(b *testing.B) {
+				zone, err := time.LoadLocation("Asia/Kathmandu")
+				require.NoError(b, err)
+				for b.Loop() {
+					for _, q := range []store.Query{w.query(), w.before()} {
+						q.Zone = zone
+						_, err := s.Ask(b.Context(), q, w.figures()...)
+						require.NoError(b, err)
+					}
+				}
+			})
 			b.Run("page compared", func(b *testing.B) {
 				for b.Loop() {
 					w.compared(b, s)

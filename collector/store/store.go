@@ -150,7 +150,7 @@ type EventStore interface {
 
 	// Funnel follows visitors through two to eight steps, all of them events of the query. Unlike in
 	// Totals, the same Visitor value on two days is one visitor. But a browser's hash changes at
-	// midnight UTC, so a visitor's steps after midnight belong to a new visitor without
+	// midnight of its site, so a visitor's steps after midnight belong to a new visitor without
 	// the earlier steps. Funnels therefore count slightly too few.
 	Funnel(ctx context.Context, q Query, steps []Match) (Funnel, error)
 

@@ -43,20 +43,20 @@ for (const chart of document.querySelectorAll(".chart")) {
   });
 }
 
+// The time zones to choose from. A new site gets the one of the browser.
+const zone = document.getElementById("zone");
+if (zone) {
+  zone.list.append(...Intl.supportedValuesOf("timeZone").map((name) => new Option(name)));
+  zone.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
 // A site without events: its page is loaded again when the first event arrives.
 const waiting = document.getElementById("waiting");
 if (waiting && window.EventSource) {
   const source = new EventSource(waiting.dataset.stream);
-  const reload = () => {
-    source.close();
-    location.reload();
-  };
+  const reload = () => location.reload();
   source.addEventListener("message", reload);
-  source.addEventListener("error", () => {
-    if (source.readyState === EventSource.CLOSED) { // no stream is free
-      setTimeout(reload, 5000);
-    }
-  });
+  source.addEventListener("error", () => source.readyState === EventSource.CLOSED && setTimeout(reload, 5000)); // no stream is free
   addEventListener("pagehide", () => source.close());
 }
 

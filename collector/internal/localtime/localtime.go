@@ -33,6 +33,28 @@ func DayOf(at time.Time, zone *time.Location) time.Time {
 	return day
 }
 
+// Clock returns what the clocks of a zone show at a time, as a time in UTC.
+func Clock(at time.Time, zone *time.Location) time.Time {
+	local := at.In(zone)
+	_, offset := local.Zone()
+	return at.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// At returns a time at which the clocks of a zone show this, within its day. If they do so twice, it is one of the two; if never,
+// a time near it.
+func At(clock time.Time, zone *time.Location) time.Time {
+	day := clock.Truncate(24 * time.Hour)
+	at := time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone).UTC()
+	begin, end := Start(day, zone), Start(day.AddDate(0, 0, 1), zone)
+	switch {
+	case at.Before(begin):
+		return begin
+	case at.After(end):
+		return end
+	}
+	return at
+}
+
 // NextHour returns the end of the hour of a zone that contains a time. Hours begin with minute 0 of the local time, and where
 // the clock changes.
 func NextHour(at time.Time, zone *time.Location) time.Time {

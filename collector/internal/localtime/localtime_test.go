@@ -118,3 +118,21 @@ func TestDaysWhoseClocksChange(t *testing.T) {
 		assert.Equal(t, c.end, Start(c.day.AddDate(0, 0, 1), zone).Format(time.RFC3339), "%s %s", c.zone, c.day)
 	}
 }
+
+func TestClocksShowATimeWithinItsDay(t *testing.T) {
+	t.Parallel()
+	berlin, apia := load(t, "Europe/Berlin"), load(t, "Pacific/Apia")
+	at := time.Date(2026, 7, 1, 22, 30, 0, 5, time.UTC)
+	assert.Equal(t, time.Date(2026, 7, 2, 0, 30, 0, 5, time.UTC), Clock(at, berlin))
+	assert.Equal(t, at, At(Clock(at, berlin), berlin))
+	noTime := time.Date(2026, 3, 29, 2, 30, 0, 0, time.UTC)
+	assert.Equal(t, date(2026, 3, 29), DayOf(At(noTime, berlin), berlin), "the clock jumps from 02:00 to 03:00")
+	assert.Equal(t, Start(date(2011, 12, 31), apia), At(time.Date(2011, 12, 30, 12, 0, 0, 0, time.UTC), apia), "a day that was left out")
+	for _, zone := range zones(t) {
+		for hour := range 24 * 10 {
+			at := time.Date(2026, 10, 24, hour, 15, 0, 0, time.UTC)
+			again := At(Clock(at, zone), zone)
+			require.Equal(t, Clock(at, zone), Clock(again, zone), "%s %s", zone, at)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 )
 
 const (
@@ -37,8 +39,8 @@ type sent struct {
 }
 
 // At returns the time of event n of a page, which arrives at a time. Without a conflict it is that
-// time.
-func (t *Times) At(page Page, n uint32, arrived time.Time) time.Time {
+// time. The event stays on the day of its zone.
+func (t *Times) At(page Page, n uint32, arrived time.Time, zone *time.Location) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	events, known := t.young[page]
@@ -53,7 +55,7 @@ func (t *Times) At(page Page, n uint32, arrived time.Time) time.Time {
 	}
 	at := place(events, i, n, now)
 	shifted := time.UnixMilli(at).UTC()
-	if shift := at - now; max(shift, -shift) > maxShift.Milliseconds() || shifted.YearDay() != arrived.UTC().YearDay() {
+	if shift := at - now; max(shift, -shift) > maxShift.Milliseconds() || !localtime.DayOf(shifted, zone).Equal(localtime.DayOf(arrived, zone)) {
 		return arrived // the visitors of two days differ
 	}
 	t.remember(page, slices.Insert(events, i, sent{n, at}))

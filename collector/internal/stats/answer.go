@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -28,9 +29,9 @@ type Meta struct {
 	More bool   `json:"more"` // there are rows after these
 }
 
-// Answer asks the store. The site has these goals. An error of the request is a *[FieldError].
-func (r *Request) Answer(ctx context.Context, s store.EventStore, now time.Time, goals []account.Goal) (Response, error) {
-	p, err := r.newPlan(now, goals, func() (time.Time, error) { return store.First(ctx, s, r.Site, now) })
+// Answer asks the store. The site has this time zone and these goals. An error of the request is a *[FieldError].
+func (r *Request) Answer(ctx context.Context, s store.EventStore, now time.Time, zone *time.Location, goals []account.Goal) (Response, error) {
+	p, err := r.newPlan(now, zone, goals, func() (time.Time, error) { return store.First(ctx, s, r.Site, now) })
 	if err != nil {
 		return Response{}, err
 	}
@@ -39,13 +40,14 @@ func (r *Request) Answer(ctx context.Context, s store.EventStore, now time.Time,
 		return Response{}, err
 	}
 	response := Response{Results: []Result{}, Meta: Meta{
-		From: p.days.From.Format(time.DateOnly), To: p.days.Last().Format(time.DateOnly), Zone: now.Location().String(), More: answers[0].More,
+		From: p.days.From.Format(time.DateOnly), To: p.days.Last().Format(time.DateOnly), Zone: zone.String(), More: answers[0].More,
 	}}
 	add := func(t store.Totals, dimensions ...string) {
 		response.Results = append(response.Results, Result{append([]string{}, dimensions...), p.figures(t)})
 	}
 	switch {
 	case p.unit != "":
+		p.nameDays(answers[0].Points)
 		for _, point := range p.unit.ColumnsOf(answers[0].Points) {
 			add(point.Totals, p.name(point.At))
 		}
@@ -69,10 +71,19 @@ func (p *plan) figures(t store.Totals) []int64 {
 	return all
 }
 
+// nameDays replaces the times of days by their dates.
+func (p *plan) nameDays(points []store.Point) {
+	for i := range points {
+		if p.question.Step == store.Day {
+			points[i].At = localtime.DayOf(points[i].At, p.zone)
+		}
+	}
+}
+
 // name returns the value of a dimension of time: the day it begins, or the hour.
 func (p *plan) name(at time.Time) string {
 	if p.question.Step == store.Hour {
-		return at.Format(time.RFC3339)
+		return at.In(p.zone).Format(time.RFC3339)
 	}
 	return at.Format(time.DateOnly)
 }

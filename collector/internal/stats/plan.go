@@ -8,6 +8,7 @@ import (
 
 	"github.com/footfall-dev/footfall/collector/account"
 	"github.com/footfall-dev/footfall/collector/internal/calendar"
+	"github.com/footfall-dev/footfall/collector/internal/localtime"
 	"github.com/footfall-dev/footfall/collector/store"
 )
 
@@ -52,23 +53,24 @@ type plan struct {
 	query    store.Query
 	question store.Question
 	days     calendar.Span
+	zone     *time.Location
 	unit     calendar.Unit // "" without a dimension of time
 	metrics  []string
 	field    bool // the question is for a table
 }
 
-// newPlan returns the plan of a request at a time. The site has these goals. For the range all it calls first, which
+// newPlan returns the plan of a request at a time. The site has this time zone and these goals. For the range all it calls first, which
 // returns the time of the first event.
-func (r *Request) newPlan(now time.Time, goals []account.Goal, first func() (time.Time, error)) (p plan, err error) {
+func (r *Request) newPlan(now time.Time, zone *time.Location, goals []account.Goal, first func() (time.Time, error)) (p plan, err error) {
 	p.metrics = r.Metrics
-	p.query.Site = r.Site
+	p.zone, p.query.Zone, p.query.Site = zone, zone, r.Site
 	if err := r.checkMetrics(); err != nil {
 		return p, err
 	}
-	if p.days, err = r.span(now, first); err != nil {
+	if p.days, err = r.span(now, zone, first); err != nil {
 		return p, err
 	}
-	p.query.From, p.query.To = p.days.From, p.days.To
+	p.query.From, p.query.To = localtime.Start(p.days.From, zone), localtime.Start(p.days.To, zone)
 	if p.query.Filter, err = r.filter(goals); err != nil {
 		return p, err
 	}
@@ -100,7 +102,7 @@ func (r *Request) checkMetrics() error {
 var synonyms = map[string]string{"day": "today", "12mo": "12m"}
 
 // span returns the days of date_range.
-func (r *Request) span(now time.Time, first func() (time.Time, error)) (calendar.Span, error) {
+func (r *Request) span(now time.Time, zone *time.Location, first func() (time.Time, error)) (calendar.Span, error) {
 	if r.Range.First != "" || r.Range.Last != "" {
 		days, problem := calendar.Typed(r.Range.First, r.Range.Last)
 		if problem != "" {
@@ -112,14 +114,14 @@ func (r *Request) span(now time.Time, first func() (time.Time, error)) (calendar
 	if synonym, ok := synonyms[name]; ok {
 		name = synonym
 	}
-	if s, ok := calendar.Named(name, now); ok {
+	if s, ok := calendar.Named(name, localtime.Clock(now, zone)); ok {
 		return s, nil
 	}
 	if name != "all" {
 		return calendar.Span{}, wrong("date_range", "must be one of %s and all, or a first and a last day such as 2026-01-31", rangeNames())
 	}
 	at, err := first()
-	return calendar.Since(at, now), err
+	return calendar.Since(localtime.Clock(at, zone), localtime.Clock(now, zone)), err
 }
 
 func rangeNames() string {

@@ -65,7 +65,7 @@ func TestQueryIsAnsweredInTheFormOfTheRequest(t *testing.T) {
 	} {
 		q, err := Decode([]byte(body))
 		require.NoError(t, err, body)
-		response, err := q.Answer(t.Context(), s, now, goals)
+		response, err := q.Answer(t.Context(), s, now, time.UTC, goals)
 		require.NoError(t, err, body)
 		got, err := json.Marshal(response.Results)
 		require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestQueryIsAnsweredInTheFormOfTheRequest(t *testing.T) {
 	}
 	q, err := Decode([]byte(`{"site_id":"s","metrics":["pageviews"],"date_range":"7d","dimensions":["time:hour"]}`))
 	require.NoError(t, err)
-	response, err := q.Answer(t.Context(), s, now, nil)
+	response, err := q.Answer(t.Context(), s, now, time.UTC, nil)
 	require.NoError(t, err)
 	require.Len(t, response.Results, 7*24)
 	assert.Equal(t, []string{"2026-11-14T00:00:00Z"}, response.Results[0].Dimensions)
@@ -128,7 +128,7 @@ func TestWrongQueryNamesTheFieldAndWhatIsAllowed(t *testing.T) {
 	} {
 		q, err := Decode([]byte(body))
 		if err == nil {
-			_, err = q.Answer(t.Context(), storetest.NewReference(), now, goals)
+			_, err = q.Answer(t.Context(), storetest.NewReference(), now, time.UTC, goals)
 		}
 		if want == "" {
 			assert.NoError(t, err, body)
@@ -159,9 +159,9 @@ func TestFlatQueryMeansTheSameAsOneInJSON(t *testing.T) {
 		assert.Equal(t, JSON, format)
 		want, err := Decode([]byte(body))
 		require.NoError(t, err)
-		a, err := got.Answer(t.Context(), s, now, goals)
+		a, err := got.Answer(t.Context(), s, now, time.UTC, goals)
 		require.NoError(t, err, query)
-		b, err := want.Answer(t.Context(), s, now, goals)
+		b, err := want.Answer(t.Context(), s, now, time.UTC, goals)
 		require.NoError(t, err)
 		assert.Equal(t, b, a, query)
 	}
@@ -181,7 +181,7 @@ func TestFlatQueryMeansTheSameAsOneInJSON(t *testing.T) {
 		require.NoError(t, err)
 		q, _, err := FromQuery(path, values)
 		if err == nil {
-			_, err = q.Answer(t.Context(), s, now, nil)
+			_, err = q.Answer(t.Context(), s, now, time.UTC, nil)
 		}
 		assert.ErrorContains(t, err, want, query)
 	}
@@ -198,7 +198,7 @@ func TestRowsAreOrderedByTheMetric(t *testing.T) {
 	for order, first := range map[string]string{"pageviews:desc": "/often", "pageviews:asc": "/wide", "visitors": "/wide", "visitors:asc": "/often"} {
 		q, _, err := FromQuery("table", url.Values{"site_id": {"s"}, "dimension": {"event:page"}, "order_by": {order}})
 		require.NoError(t, err)
-		response, err := q.Answer(t.Context(), s, now, nil)
+		response, err := q.Answer(t.Context(), s, now, time.UTC, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{first}, response.Results[0].Dimensions, order)
 	}
@@ -208,12 +208,12 @@ func TestRecordsHaveAHeader(t *testing.T) {
 	t.Parallel()
 	q, _, err := FromQuery("table", url.Values{"site_id": {"s"}, "dimension": {"event:page"}})
 	require.NoError(t, err)
-	response, err := q.Answer(t.Context(), filled(t), now, nil)
+	response, err := q.Answer(t.Context(), filled(t), now, time.UTC, nil)
 	require.NoError(t, err)
 	assert.Equal(t, [][]string{{"event:page", "visitors", "pageviews"}, {"/", "3", "3"}, {"/shop", "1", "1"}}, response.Records(&q))
 	q, _, err = FromQuery("table", url.Values{"site_id": {"s"}, "dimension": {"event:page"}, "limit": {"1"}})
 	require.NoError(t, err)
-	response, err = q.Answer(t.Context(), filled(t), now, nil)
+	response, err = q.Answer(t.Context(), filled(t), now, time.UTC, nil)
 	require.NoError(t, err)
 	records := response.Records(&q)
 	require.Len(t, records, 3)
@@ -226,7 +226,7 @@ func TestTableCountsEventsIfOnlyTheyHaveTheDimension(t *testing.T) {
 		q, _, err := FromQuery("table", url.Values{"site_id": {"s"}, "dimension": {dimension}})
 		require.NoError(t, err)
 		assert.Equal(t, want, q.Metrics, dimension)
-		response, err := q.Answer(t.Context(), filled(t), now, nil)
+		response, err := q.Answer(t.Context(), filled(t), now, time.UTC, nil)
 		require.NoError(t, err)
 		assert.NotEmpty(t, response.Results, dimension)
 	}
@@ -240,7 +240,7 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		q, err := Decode(body)
 		if err == nil {
-			_, err = q.Answer(t.Context(), empty, now, goals)
+			_, err = q.Answer(t.Context(), empty, now, time.UTC, goals)
 		}
 		if err != nil {
 			bad, ok := errors.AsType[*FieldError](err)
