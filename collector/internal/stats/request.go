@@ -3,6 +3,7 @@ package stats
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,23 +11,28 @@ import (
 	"strings"
 )
 
-// Request is a query of the stats API, as JSON has it.
+// Request is a query of the stats API.
 type Request struct {
-	Site       string      `json:"site_id"`
-	Metrics    []string    `json:"metrics"`
-	Range      dateRange   `json:"date_range"`
-	Dimensions []string    `json:"dimensions"`
-	Filters    []filter    `json:"filters"`
-	Order      [][]string  `json:"order_by"`
-	Pagination *pagination `json:"pagination"`
+	Site       string
+	Metrics    []string
+	Range      dateRange
+	Dimensions []string
+	Filters    []filter
+	Order      [][]string
+	Pagination *pagination
 
 	dimension string // name of the parameter that has the dimension; "" for JSON
 }
 
 // pagination selects rows of a table.
 type pagination struct {
-	Limit  *int `json:"limit"`
-	Offset int  `json:"offset"`
+	Limit  *int
+	Offset int
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *pagination) UnmarshalJSON(data []byte) error {
+	return readObject("pagination", data, map[string]any{"limit": &p.Limit, "offset": &p.Offset})
 }
 
 // FieldError says what is wrong with a field of a request.
@@ -45,31 +51,53 @@ func wrong(field, format string, args ...any) error {
 // Decode returns the request in a body. The error is a *[FieldError].
 func Decode(body []byte) (r Request, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return r, reasonOf(err)
+	var value json.RawMessage
+	if err := d.Decode(&value); err != nil {
+		return r, wrong("body", "is not valid JSON")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return r, wrong("body", "has more than one JSON value")
 	}
-	return r, nil
+	return r, readObject("", value, map[string]any{
+		"site_id": &r.Site, "metrics": &r.Metrics, "date_range": &r.Range, "dimensions": &r.Dimensions, "filters": &r.Filters,
+		"order_by": &r.Order, "pagination": &r.Pagination,
+	})
 }
 
-// reasonOf describes an error of the decoder.
-func reasonOf(err error) error {
+// readObject reads a JSON object, whose fields have exactly these names, each once at most. The name of the object is "" for the body.
+func readObject(of string, value []byte, fields map[string]any) error {
+	d := json.NewDecoder(bytes.NewReader(value))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return wrong(cmp.Or(of, "body"), "must be a JSON object")
+	}
+	for d.More() {
+		token, _ := d.Token() // valid JSON
+		name := token.(string)
+		field := strings.TrimPrefix(of+"."+name, ".")
+		into, known := fields[name]
+		switch {
+		case !known:
+			return wrong(shorten(field), "there is no such field")
+		case into == nil:
+			return wrong(field, "is given twice")
+		}
+		if err := d.Decode(into); err != nil {
+			return reasonOf(field, err)
+		}
+		fields[name] = nil
+	}
+	return nil
+}
+
+// reasonOf describes why a field cannot be read.
+func reasonOf(field string, err error) error {
 	if own, ok := errors.AsType[*FieldError](err); ok {
 		return own
 	}
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if mistyped.Field == "" {
-			return wrong("body", "must be a JSON object")
-		}
-		return wrong(mistyped.Field, "must not be a JSON %s", mistyped.Value)
+		return wrong(field, "must not be a JSON %s", mistyped.Value)
 	}
-	if name, ok := strings.CutPrefix(err.Error(), `json: unknown field `); ok {
-		return wrong(strings.Trim(name, `"`), "there is no such field")
-	}
-	return wrong("body", "is not valid JSON")
+	return wrong(field, "cannot be read")
 }
 
 // dateRange is the name of a range, or the first and the last day of one.
