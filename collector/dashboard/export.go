@@ -42,7 +42,7 @@ func (b *board) exported(r *http.Request, site account.Site) (store.Query, strin
 	}
 	if p.Name == allPeriod {
 		q := store.Ever(site.ID)
-		q.Filter = p.conditions
+		q.Zone, q.Filter = p.Zone, p.conditions
 		return q, allPeriod, nil
 	}
 	return p.query(site.ID), p.From.Format(time.DateOnly) + "_" + p.Last().Format(time.DateOnly), nil

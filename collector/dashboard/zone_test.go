@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/footfall-dev/footfall/collector/account"
+	"github.com/footfall-dev/footfall/collector/store"
 )
 
 // It is noon UTC, and 04:00 in Los Angeles.
@@ -40,6 +42,24 @@ func TestDaysOfAPageAreThoseOfItsSite(t *testing.T) {
 	live := b.page("/sites/" + site + "/live").body
 	assert.Contains(t, live, ">00:00:00<")
 	assert.Contains(t, live, ">19 Nov<")
+}
+
+// A visitor who reaches a goal in the evening of Los Angeles does so on the next day of UTC.
+func TestAGoalIsReachedOnADayOfTheSite(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com").ID
+	f.move(site, "America/Los_Angeles")
+	goal, err := f.account.SaveGoal(t.Context(), account.Goal{Site: site, Name: "Bought", Match: store.Match{Page: "/thanks"}})
+	require.NoError(t, err)
+	morning := time.Date(2026, 11, 17, 17, 0, 0, 0, time.UTC)
+	f.add(viewed(site, "/", morning, 1), viewed(site, "/thanks", morning.Add(11*time.Hour), 1), viewed(site, "/", morning, 2))
+	b := f.signedIn()
+	for _, days := range []string{"all", "30d", "custom&from=2026-11-17&to=2026-11-17"} {
+		query := "?is=goal:" + goal.ID + "&range=" + days
+		assert.Contains(t, b.page("/sites/"+site+query).body, `Pageviews</dt><dd class="big">2</dd>`, days)
+		assert.Equal(t, 3, strings.Count(b.get("/sites/"+site+"/export.csv"+query).body, "\n"), "a header and two events: %s", days)
+	}
 }
 
 // Clocks go back on 1 November 2026, and the 25 hours are columns.
