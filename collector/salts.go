@@ -43,11 +43,17 @@ type salts struct {
 	zones func() []*time.Location // of the sites
 
 	mu    sync.RWMutex
-	days  map[time.Time][]byte // by date
-	until time.Time            // when the first of the days ends in a zone
+	days  map[time.Time]daySalt // by date
+	until time.Time             // when the first of the days ends in a zone
 
 	dirty time.Time // of the first of the scrubs that failed; zero if the last one succeeded
 	clean bool      // no salt was removed since the last scrub; false at the start, because a crash may have prevented it
+}
+
+// daySalt is the salt of a date.
+type daySalt struct {
+	salt  []byte
+	since time.Time // when it was created or read
 }
 
 // today returns the salt, and the time for an event that arrives now at a site with this zone.
@@ -67,36 +73,42 @@ func (s *salts) on(ctx context.Context, now time.Time, zone *time.Location) (sal
 		return salt, at, err
 	}
 	day, at := s.dayOf(now, zone)
-	return [saltSize]byte(s.days[day]), at, nil
+	return [saltSize]byte(s.days[day].salt), at, nil
 }
 
 func (s *salts) current(now time.Time, zone *time.Location) (salt [saltSize]byte, at time.Time, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	day, at := s.dayOf(now, zone)
-	if s.days[day] == nil || !now.Before(s.until) {
+	if s.days[day].salt == nil || !now.Before(s.until) {
 		return salt, at, false
 	}
-	return [saltSize]byte(s.days[day]), at, true
+	return [saltSize]byte(s.days[day].salt), at, true
 }
 
 // corrected is how far before the start of a day the clock may be, and the day's salt is still used.
 const corrected = time.Hour
 
-// dayOf returns the day of an event in a zone, and its time. It is the next day if that one begins soon and has a salt, and the day
-// of now has none: then the clock was ahead, and is right again. If it was ahead by a day, the visitors of the rest of the day count
-// anew, because the salt that they had is destroyed, but their events are not stored as events of tomorrow.
+// dayOf returns the day of an event in a zone, and its time. It is the next day if the clock was there, and the salt of the day is
+// destroyed. If the clock was ahead by a day, the visitors of the rest of the day count anew, but their events are not stored as
+// events of tomorrow.
 func (s *salts) dayOf(now time.Time, zone *time.Location) (day, at time.Time) {
 	day = localtime.DayOf(now, zone)
-	next := day.AddDate(0, 0, 1)
-	if s.days[day] != nil || s.days[next] == nil {
-		return day, now
+	if next, begin, was := s.wasAhead(day, now, zone); was && s.days[day].salt == nil {
+		return next, begin
 	}
-	begin := localtime.Start(next, zone)
-	if now.Before(begin.Add(-corrected)) {
-		return day, now
+	return day, now
+}
+
+// wasAhead reports whether the clock has shown the day after a day, which begins soon, and was corrected.
+func (s *salts) wasAhead(day, now time.Time, zone *time.Location) (next, begin time.Time, was bool) {
+	next = day.AddDate(0, 0, 1)
+	of, known := s.days[next]
+	if !known || !now.Before(of.since) {
+		return next, begin, false
 	}
-	return next, begin
+	begin = localtime.Start(next, zone)
+	return next, begin, !now.Before(begin.Add(-corrected))
 }
 
 // roll replaces the salts of days that are over and scrubs removed salts from the store.
@@ -139,27 +151,50 @@ func (s *salts) scrubbed(err error, now time.Time) error {
 // renew destroys the salts of days that the zones do not have at now, and creates those that are missing. It creates none before
 // the old ones are destroyed.
 func (s *salts) renew(ctx context.Context, now time.Time, zones []*time.Location) error {
-	days, until := make(map[time.Time][]byte), time.Time{}
-	for _, zone := range zones {
-		day, _ := s.dayOf(now, zone)
-		days[day] = nil
-		if end := localtime.Start(day.AddDate(0, 0, 1), zone); until.IsZero() || end.Before(until) {
-			until = end
-		}
+	days, until := s.needed(now, zones)
+	same := len(days) == len(s.days)
+	for _, of := range days {
+		same = same && of.salt != nil
 	}
-	for _, salt := range s.days {
-		clear(salt)
+	if same {
+		s.until = until
+		return nil
+	}
+	for _, of := range s.days {
+		clear(of.salt)
 	}
 	s.days, s.until = nil, time.Time{}
-	if err := s.keepOnly(ctx, days); err != nil {
+	if err := s.keepOnly(ctx, days, now); err != nil {
 		return err
 	}
 	s.days, s.until = days, until
 	return nil
 }
 
+// needed returns the days that the zones have at now, with the salts that are known, and when the first of them ends.
+func (s *salts) needed(now time.Time, zones []*time.Location) (days map[time.Time]daySalt, until time.Time) {
+	days = make(map[time.Time]daySalt)
+	for _, zone := range zones {
+		day, _ := s.dayOf(now, zone)
+		days[day] = s.days[day]
+		if next, _, was := s.wasAhead(day, now, zone); was {
+			days[next] = s.days[next]
+		}
+		if end := localtime.Start(day.AddDate(0, 0, 1), zone); until.IsZero() || end.Before(until) {
+			until = end
+		}
+	}
+	return days, until
+}
+
 // keepOnly removes all salts except those of some days from the store, and then reads or creates these.
-func (s *salts) keepOnly(ctx context.Context, days map[time.Time][]byte) error {
+func (s *salts) keepOnly(ctx context.Context, days map[time.Time]daySalt, now time.Time) error {
+	for day, of := range days {
+		if of.since.IsZero() {
+			of.since = now
+		}
+		days[day] = daySalt{since: of.since}
+	}
 	records, err := s.store.Records(ctx, kindSalt)
 	if err != nil {
 		return err
@@ -167,7 +202,7 @@ func (s *salts) keepOnly(ctx context.Context, days map[time.Time][]byte) error {
 	for _, r := range records {
 		day, err := time.Parse(time.DateOnly, r.ID)
 		if _, stays := days[day]; stays && err == nil && len(r.Data) == saltSize {
-			days[day] = bytes.Clone(r.Data)
+			days[day] = daySalt{bytes.Clone(r.Data), days[day].since}
 			continue
 		}
 		s.clean = false
@@ -175,15 +210,16 @@ func (s *salts) keepOnly(ctx context.Context, days map[time.Time][]byte) error {
 			return err
 		}
 	}
-	for day, salt := range days {
-		if salt != nil {
+	for day, of := range days {
+		if of.salt != nil {
 			continue
 		}
-		days[day] = make([]byte, saltSize)
-		_, _ = rand.Read(days[day]) // never fails
-		if err := s.store.Put(ctx, kindSalt, store.Record{ID: day.Format(time.DateOnly), Data: bytes.Clone(days[day])}); err != nil {
+		salt := make([]byte, saltSize)
+		_, _ = rand.Read(salt) // never fails
+		if err := s.store.Put(ctx, kindSalt, store.Record{ID: day.Format(time.DateOnly), Data: bytes.Clone(salt)}); err != nil {
 			return err
 		}
+		days[day] = daySalt{salt, of.since}
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func TestSaltIsDestroyedWhenItsDayIsOver(t *testing.T) {
 		first := saltsIn(t, st)
 		require.Len(t, first, 1)
 		s.salts.mu.Lock()
-		inMemory := slices.Collect(maps.Values(s.salts.days))
+		inMemory := slices.Collect(maps.Values(s.salts.days))[0].salt
 		s.salts.mu.Unlock()
 
 		time.Sleep(24*time.Hour + choreEvery) // without any request
@@ -106,7 +106,7 @@ func TestSaltIsDestroyedWhenItsDayIsOver(t *testing.T) {
 			}
 		}
 		s.salts.mu.Lock()
-		assert.Equal(t, [][]byte{make([]byte, saltSize)}, inMemory, "nor in memory")
+		assert.Equal(t, make([]byte, saltSize), inMemory, "nor in memory")
 		s.salts.mu.Unlock()
 
 		require.Equal(t, 202, s.view("192.0.2.1", firefox))
@@ -194,6 +194,56 @@ func TestSaltsTurnAtTheMidnightOfEachSite(t *testing.T) {
 			require.Equal(t, slices.Sorted(maps.Keys(current)), slices.Sorted(maps.Keys(saltsIn(t, st))), "seed %d", seed)
 		}
 	}
+}
+
+// A site in another zone has another date, and the salt of that date is no sign that the clock was there.
+func TestASiteInANewZoneHasTheTimeOfItsClock(t *testing.T) {
+	t.Parallel()
+	east := time.FixedZone("east", 13*60*60)
+	zones := []*time.Location{east}
+	s := &salts{store: storetest.NewReference(), zones: func() []*time.Location { return slices.Clone(zones) }}
+	now := time.Date(2026, 11, 27, 23, 5, 0, 0, time.UTC)
+	_, _, err := s.on(t.Context(), now, east)
+	require.NoError(t, err)
+	zones = append(zones, time.UTC)
+	_, at, err := s.on(t.Context(), now.Add(time.Minute), time.UTC)
+	require.NoError(t, err)
+	assert.Equal(t, now.Add(time.Minute), at)
+}
+
+func TestAClockThatIsCorrectedAtMidnightKeepsTheSaltOfTheNewDay(t *testing.T) {
+	t.Parallel()
+	west := time.FixedZone("west", -8*60*60)
+	for _, zones := range [][]*time.Location{{time.UTC}, {time.UTC, west}} {
+		s := &salts{store: storetest.NewReference(), zones: func() []*time.Location { return slices.Clone(zones) }}
+		midnight := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
+		_, _, err := s.on(t.Context(), midnight.Add(-time.Hour), time.UTC)
+		require.NoError(t, err)
+		before, _, err := s.on(t.Context(), midnight.Add(2*time.Minute), time.UTC) // the clock is five minutes ahead
+		require.NoError(t, err)
+		require.NoError(t, s.renew(t.Context(), midnight.Add(-3*time.Minute), zones))
+		after, _, err := s.on(t.Context(), midnight.Add(3*time.Minute), time.UTC)
+		require.NoError(t, err)
+		assert.Equal(t, before, after, "%d zones", len(zones))
+	}
+}
+
+// unreadable is a store whose records cannot be read now.
+type unreadable struct{ store.Store }
+
+func (unreadable) Records(context.Context, string) ([]store.Record, error) { return nil, store.ErrBusy }
+
+func TestSaltsOfTheDayAreNotReadAgain(t *testing.T) {
+	t.Parallel()
+	s := &salts{store: storetest.NewReference(), zones: inUTC}
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	first, _, err := s.on(t.Context(), noon, time.UTC)
+	require.NoError(t, err)
+	s.store = unreadable{s.store}
+	require.NoError(t, s.renew(t.Context(), noon.Add(time.Minute), inUTC()))
+	again, _, err := s.on(t.Context(), noon.Add(2*time.Minute), time.UTC)
+	require.NoError(t, err)
+	assert.Equal(t, first, again)
 }
 
 func number(day time.Time) int { return int(day.Unix()) }

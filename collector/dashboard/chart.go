@@ -92,7 +92,7 @@ func newChart(points, then []store.Point, p period) chart {
 	}
 	c.Lines = joined("earlier", len(points), then, func(t store.Totals) string { return views.above(t.Pageviews).Y })
 	if sum.Visitors > 0 {
-		begun := slices.IndexFunc(points, func(point store.Point) bool { return point.At.After(p.Now) })
+		begun := slices.IndexFunc(points, func(point store.Point) bool { return !p.begun(point.At) })
 		if begun < 0 {
 			begun = len(points)
 		}
@@ -250,7 +250,7 @@ func (p period) newColumns(points, then []store.Point) (all []column) {
 			SlotX: percent(slot * float64(i)), Slot: percent(slot), Middle: middle(i, len(points)),
 			X: percent(slot*float64(i) + gap/2), Width: percent(slot - gap),
 			When: when(p.Unit, point.At), VisitorN: point.Visitors, PageviewN: point.Pageviews, NamedN: point.Events,
-			Open: p.Unit.End(point.At, p.Span).After(p.Now),
+			Open: !p.ended(point.At),
 		}
 		if days, whole := p.Unit.SpanOf(point.At, p.Span); whole && days != p.Span {
 			c.Link = p.showing(days)
@@ -287,6 +287,9 @@ func niceScale(count int64) int64 {
 // labels returns at most maxLabels, evenly spread and centered on their columns. They are
 // short enough for a phone.
 func labels(points []store.Point, u calendar.Unit) []label {
+	if len(points) == 0 { // a day that the zone left out
+		return nil
+	}
 	every := (len(points) + maxLabels - 1) / maxLabels
 	layout := "2 Jan"
 	switch {

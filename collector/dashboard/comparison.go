@@ -189,7 +189,32 @@ func (b *board) earlierPoints(ctx context.Context, site string, p period) ([]sto
 	if err != nil {
 		return nil, err
 	}
-	return p.clocks(answers[0].Points), nil
+	return p.aligned(p.local(answers[0].Points)), nil
+}
+
+// aligned returns the compared hours by the hours of the range: each has the hour of the clock on the same day. Days with a change
+// of the clock have more hours or fewer.
+func (p period) aligned(hours []store.Point) (all []store.Point) {
+	if p.Unit != calendar.Hours {
+		return hours
+	}
+	type hour struct{ day, hour int }
+	of := p.Compare.daysOf(p.Span)
+	sums := make(map[hour]store.Totals)
+	for _, h := range hours {
+		at := hour{calendar.DaysBetween(of.From, h.At), h.At.Hour()}
+		sums[at] = sums[at].Plus(h.Totals)
+	}
+	end := localtime.Start(p.To, p.Zone)
+	for at := localtime.Start(p.From, p.Zone); at.Before(end); at = localtime.NextHour(at, p.Zone) {
+		local := at.In(p.Zone)
+		day := calendar.DaysBetween(p.From, local)
+		if day >= of.Len() {
+			break
+		}
+		all = append(all, store.Point{At: local, Totals: sums[hour{day, local.Hour()}]})
+	}
+	return all
 }
 
 // compare adds the earlier counts to the rows of a table.

@@ -115,7 +115,7 @@ func (b *board) eventReport(ctx context.Context, site string, p period, name, su
 	if err != nil {
 		return page, err
 	}
-	totals, points, pages, props := answers[0].Totals, p.clocks(answers[1].Points), answers[2].Rows, answers[3]
+	totals, points, pages, props := answers[0].Totals, p.local(answers[1].Points), answers[2].Rows, answers[3]
 	page.Row = store.Row{Count: totals.Events, Visitors: totals.Visitors}
 	line, err := b.earlierPoints(ctx, site, p.named(name))
 	if err != nil {

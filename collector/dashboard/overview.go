@@ -105,7 +105,7 @@ func (b *board) report(ctx context.Context, site string, p period, chosen choice
 	if err != nil {
 		return overview{}, err
 	}
-	now, points, rows := answers[0].Totals, p.clocks(answers[1].Points), answers[2:]
+	now, points, rows := answers[0].Totals, p.local(answers[1].Points), answers[2:]
 	then, err := b.earlier(ctx, site, p, dimensions, rows)
 	if err != nil {
 		return overview{}, err

@@ -199,7 +199,7 @@ func TestChartColumnsStayWithinTheirScale(t *testing.T) {
 		{At: noon, Totals: store.Totals{Visitors: 3, Pageviews: 7, Events: 1}},
 		{At: noon.Add(time.Hour), Totals: store.Totals{Visitors: 1, Pageviews: 100_000, Events: 999}},
 	}
-	c := newChart(points, nil, period{Unit: calendar.Hours})
+	c := newChart(points, nil, period{Unit: calendar.Hours, Zone: time.UTC})
 	assert.Equal(t, []gridLine{{"12.0", "16.0", "100k"}, {"101.0", "105.0", "50k"}, {"190.0", "194.0", "0"}, {Y: "214.0"}, {"284.0", "288.0", "1,000"}}, c.Grid)
 	assert.Equal(t, "206.0", c.LabelsY)
 	assert.Equal(t, bar{"12.0", "178.0"}, c.Columns[1].Pageviews)
@@ -212,13 +212,13 @@ func TestChartColumnsStayWithinTheirScale(t *testing.T) {
 func TestPartOfTheChartWithTheLargerCountsHasTheMostRoom(t *testing.T) {
 	t.Parallel()
 	points := []store.Point{{At: noon, Totals: store.Totals{Pageviews: 1, Events: 50_000}}}
-	c := newChart(points, nil, period{Unit: calendar.Hours})
+	c := newChart(points, nil, period{Unit: calendar.Hours, Zone: time.UTC})
 	assert.Equal(t, bar{"47.0", "35.0"}, c.Columns[0].Pageviews)
 	assert.Equal(t, bar{"106.0", "148.3"}, c.Columns[0].Events)
 	assert.Equal(t, []gridLine{{"12.0", "16.0", "2"}, {"82.0", "86.0", "0"}, {Y: "106.0"}, {"284.0", "288.0", "60k"}, {"195.0", "199.0", "30k"}}, c.Grid)
 	assert.Equal(t, "98.0", c.LabelsY, "between the parts")
 
-	even := newChart([]store.Point{{At: noon, Totals: store.Totals{Pageviews: 8, Events: 8}}}, nil, period{Unit: calendar.Hours})
+	even := newChart([]store.Point{{At: noon, Totals: store.Totals{Pageviews: 8, Events: 8}}}, nil, period{Unit: calendar.Hours, Zone: time.UTC})
 	assert.Equal(t, bar{"12.0", "124.0"}, even.Columns[0].Pageviews)
 	assert.Equal(t, bar{"160.0", "124.0"}, even.Columns[0].Events)
 

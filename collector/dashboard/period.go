@@ -18,8 +18,9 @@ import (
 type period struct {
 	Name string // of one of calendar.Ranges, all, or custom
 	calendar.Span
-	Now  time.Time
-	Zone *time.Location
+	Now     time.Time
+	Instant time.Time // Now, in the zone
+	Zone    *time.Location
 
 	FirstDay, LastDay string // of a custom range, as typed
 	Problem           string // why the range in the query is invalid
@@ -58,7 +59,7 @@ func rangeNames() (all []string) {
 // Problem. The range of all days begins with the day that first returns.
 func readPeriod(r *http.Request, now time.Time, zone *time.Location, first func() (time.Time, error)) (period, error) {
 	query := r.URL.Query()
-	p := period{Now: localtime.Clock(now, zone), Zone: zone, FirstDay: query.Get("from"), LastDay: query.Get("to")}
+	p := period{Now: localtime.Clock(now, zone), Instant: now.In(zone), Zone: zone, FirstDay: query.Get("from"), LastDay: query.Get("to")}
 	name := cmp.Or(query.Get("range"), defaultPeriod)
 	if query.Get("range") == "" && p.FirstDay+p.LastDay != "" {
 		name = customPeriod
@@ -138,16 +139,31 @@ func (p period) queryOf(site string, days calendar.Span) store.Query {
 	return store.Query{Site: site, From: localtime.Start(days.From, p.Zone), To: localtime.Start(days.To, p.Zone), Zone: p.Zone, Filter: p.conditions}
 }
 
-// clocks replaces the times of points by what clocks of the zone show.
-func (p period) clocks(points []store.Point) []store.Point {
+// local replaces the times of hours by those of the zone, and the times of days by their dates.
+func (p period) local(points []store.Point) []store.Point {
 	for i := range points {
 		if p.Unit == calendar.Hours {
-			points[i].At = localtime.Clock(points[i].At, p.Zone)
+			points[i].At = points[i].At.In(p.Zone)
 		} else {
 			points[i].At = localtime.DayOf(points[i].At, p.Zone)
 		}
 	}
 	return points
+}
+
+// begun reports whether a point of local has begun, and ended whether it is over.
+func (p period) begun(at time.Time) bool {
+	if p.Unit == calendar.Hours {
+		return !at.After(p.Instant)
+	}
+	return !at.After(p.Now)
+}
+
+func (p period) ended(at time.Time) bool {
+	if p.Unit == calendar.Hours {
+		return !localtime.NextHour(at, p.Zone).After(p.Instant)
+	}
+	return !p.Unit.End(at, p.Span).After(p.Now)
 }
 
 // On returns the URL of a page with this range.

@@ -76,6 +76,46 @@ func TestADayOf25HoursHas25Columns(t *testing.T) {
 	assert.Len(t, regexp.MustCompile(`1 Nov, \d\d:00: `).FindAllString(body, -1), 25)
 }
 
+func TestADayThatTheZoneLeftOutIsAnEmptyPage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com").ID
+	f.move(site, "Pacific/Apia")
+	f.add(viewed(site, "/", noon, 1), happened(site, "paid", noon, 0))
+	b := f.signedIn()
+	for _, query := range []string{"", "&by=day", "&by=hour", "&compare=previous", "&by=day&compare=previous"} {
+		for _, path := range []string{"?", "/events?name=paid&"} {
+			assert.Equal(t, http.StatusOK, b.get("/sites/"+site+path+"from=2011-12-30&to=2011-12-30"+query).status, path+query)
+		}
+	}
+}
+
+// 1 November 2026 has 25 hours in New York.
+func TestHoursCompareWithTheSameHoursOfTheClock(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	site := f.site("Shop", "shop.example.com").ID
+	f.move(site, "America/New_York")
+	f.add(viewed(site, "/", time.Date(2026, 11, 1, 15, 30, 0, 0, time.UTC), 1), viewed(site, "/", time.Date(2026, 11, 2, 15, 30, 0, 0, time.UTC), 1))
+	b := f.signedIn()
+	monday := b.page("/sites/" + site + "?from=2026-11-02&to=2026-11-02&compare=previous").body
+	assert.Contains(t, monday, "2 Nov, 10:00: 1 visitor, 1 pageview, 0 events; before: 1, 1, 0")
+	both := b.page("/sites/" + site + "?from=2026-11-01&to=2026-11-02&by=hour&compare=custom&since=2026-11-02").body
+	assert.Contains(t, both, "1 Nov, 10:00: 1 visitor, 1 pageview, 0 events; before: 1, 1, 0")
+}
+
+// It is the second 01:30.
+func TestAnHourThatIsOverIsNotOpenIfItRepeats(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 1, 6, 30, 0, 0, time.UTC)
+	f := newFixtureWith(t, func(c *Config) { c.Now = func() time.Time { return now } })
+	site := f.site("Shop", "shop.example.com").ID
+	f.move(site, "America/New_York")
+	f.add(viewed(site, "/", now, 1))
+	body := f.signedIn().page("/sites/" + site + "?range=today").body
+	assert.Regexp(t, `(?s)1 Nov, 01:00: 0 visitors.*1 Nov, 01:00 \(not over\): 1 visitor`, body)
+}
+
 func TestTimeZoneOfASiteIsChosenAndChecked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -32,12 +32,16 @@ const (
 type space struct {
 	size, pages, free int64
 	shrinks           bool // the file can give back pages
+	reserved          bool // SQLite leaves the ends of pages to an extension
 }
+
+// canBlank reports whether slackOf can tell which pages are those of trees.
+func (s space) canBlank() bool { return s.shrinks && !s.reserved }
 
 // space returns the space of the file.
 func (r *reading) space() (s space, err error) {
-	err = r.tx.QueryRowContext(r.ctx, `SELECT page_size, page_count, freelist_count, auto_vacuum = 2
-		FROM pragma_page_size, pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`).Scan(&s.size, &s.pages, &s.free, &s.shrinks)
+	err = r.tx.QueryRowContext(r.ctx, `SELECT page_size, page_count, freelist_count, auto_vacuum = 2, coalesce((SELECT substr(data, 21, 1) <> x'00' FROM sqlite_dbpage WHERE pgno = 1), 0)
+		FROM pragma_page_size, pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`).Scan(&s.size, &s.pages, &s.free, &s.shrinks, &s.reserved)
 	return s, err
 }
 

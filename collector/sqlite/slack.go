@@ -26,7 +26,7 @@ type querier interface {
 }
 
 // slackOf returns the pages to blank among those of a group: the pages that one page of the pointer map
-// describes. It reports whether the file has the group. Only a file that shrinks has a pointer map.
+// describes. It reports whether the file has the group. The space of the file must say that it can.
 func slackOf(ctx context.Context, q querier, group, pageSize int64) (slack []slackPage, found bool, err error) {
 	described := pageSize / entrySize
 	first := group*(described+1) + 2
@@ -77,9 +77,14 @@ func treesIn(entries []byte, first int64) (numbers []int64) {
 // blank writes zeros over the unallocated part of a page of a b-tree, which lies between the list of its
 // cells and the cells, and reports whether it changed the page. It changes no damaged page.
 func blank(page []byte) (changed bool) {
-	list := 8
-	if page[0] == 2 || page[0] == 5 { // an interior page
+	var list int
+	switch page[0] {
+	case 10, 13: // a leaf
+		list = 8
+	case 2, 5:
 		list = 12
+	default:
+		return false
 	}
 	cells := int(binary.BigEndian.Uint16(page[3:]))
 	from, to := list+2*cells, int(binary.BigEndian.Uint16(page[5:]))

@@ -104,10 +104,34 @@ func TestAPageThatIsDamagedIsNotBlanked(t *testing.T) {
 		"more cells than have room":  leaf(2000, 3000),
 		"cells begin after the page": leaf(0, 4097),
 		"a cell before the cells":    leaf(2, 3000, 3500, 2999),
+		"a page of no tree":          append([]byte{3}, leaf(2, 3000, 3500, 3000)[1:]...),
 	} {
 		before := bytes.Clone(page)
 		assert.False(t, blank(page), name)
 		assert.Equal(t, before, page, name)
+	}
+}
+
+// SQLite leaves the ends of the pages of some files to an extension, and then has fewer entries in a page of the pointer map.
+func TestAFileWithReservedBytesIsNotBlanked(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "events.db")
+	s, err := Open(t.Context(), Config{File: file})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	for _, reserved := range []byte{0, 12} {
+		db, err := sql.Open("sqlite", file)
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), "UPDATE sqlite_dbpage SET data = CAST(substr(data, 1, 20) || ? || substr(data, 22) AS BLOB) WHERE pgno = 1", []byte{reserved})
+		require.NoError(t, err)
+		var now space
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		now, err = newReading(t.Context(), nil, tx).space()
+		require.NoError(t, err)
+		assert.Equal(t, reserved == 0, now.canBlank())
+		require.NoError(t, tx.Rollback())
+		require.NoError(t, db.Close())
 	}
 }
 

@@ -148,7 +148,7 @@ func (w *sweep) blank(ctx context.Context, s *sweeper) error {
 	var size int64
 	err := s.reader.view(ctx, func(r *reading) error {
 		now, err := r.space()
-		if err != nil || !now.shrinks {
+		if err != nil || !now.canBlank() {
 			return err
 		}
 		size = now.size

@@ -41,10 +41,17 @@ func Clock(at time.Time, zone *time.Location) time.Time {
 }
 
 // At returns a time at which the clocks of a zone show this, within its day. If they do so twice, it is one of the two; if never,
-// a time near it.
+// the time at which they jump over it.
 func At(clock time.Time, zone *time.Location) time.Time {
 	day := clock.Truncate(24 * time.Hour)
-	at := time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone).UTC()
+	local := time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone)
+	at := local.UTC()
+	switch begin, end := local.ZoneBounds(); {
+	case Clock(at, zone).Before(clock):
+		at = end.UTC()
+	case Clock(at, zone).After(clock):
+		at = begin.UTC()
+	}
 	begin, end := Start(day, zone), Start(day.AddDate(0, 0, 1), zone)
 	switch {
 	case at.Before(begin):

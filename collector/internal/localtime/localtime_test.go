@@ -128,7 +128,8 @@ func TestClocksShowATimeWithinItsDay(t *testing.T) {
 	assert.Equal(t, time.Date(2026, 7, 2, 0, 30, 0, 5, time.UTC), Clock(at, berlin))
 	assert.Equal(t, at, At(Clock(at, berlin), berlin))
 	noTime := time.Date(2026, 3, 29, 2, 30, 0, 0, time.UTC)
-	assert.Equal(t, date(2026, 3, 29), DayOf(At(noTime, berlin), berlin), "the clock jumps from 02:00 to 03:00")
+	assert.Equal(t, time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), At(noTime, berlin), "the clock jumps from 02:00 to 03:00")
+	assert.Equal(t, time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC), At(time.Date(2026, 3, 8, 2, 30, 0, 0, time.UTC), load(t, "America/New_York")))
 	assert.Equal(t, Start(date(2011, 12, 31), apia), At(time.Date(2011, 12, 30, 12, 0, 0, 0, time.UTC), apia), "a day that was left out")
 	for _, zone := range zones(t) {
 		for hour := range 24 * 10 {
