@@ -187,7 +187,7 @@ func (s *salts) needed(now time.Time, zones []*time.Location) (days map[time.Tim
 	return days, until
 }
 
-// keepOnly removes all salts except those of some days from the store, and then reads or creates these.
+// keepOnly removes the salts of other days from the store, and then reads or creates the missing ones.
 func (s *salts) keepOnly(ctx context.Context, days map[time.Time]daySalt, now time.Time) error {
 	for day, of := range days {
 		if of.since.IsZero() {

@@ -139,7 +139,7 @@ func (p period) queryOf(site string, days calendar.Span) store.Query {
 	return store.Query{Site: site, From: localtime.Start(days.From, p.Zone), To: localtime.Start(days.To, p.Zone), Zone: p.Zone, Filter: p.conditions}
 }
 
-// local replaces the times of hours by those of the zone, and the times of days by their dates.
+// local puts the times of hours into the zone, and replaces the times of days by their dates.
 func (p period) local(points []store.Point) []store.Point {
 	for i := range points {
 		if p.Unit == calendar.Hours {

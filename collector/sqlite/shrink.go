@@ -35,7 +35,7 @@ type space struct {
 	reserved          bool // SQLite leaves the ends of pages to an extension
 }
 
-// canBlank reports whether slackOf can tell which pages are those of trees.
+// canBlank reports whether slackOf can tell which pages belong to trees.
 func (s space) canBlank() bool { return s.shrinks && !s.reserved }
 
 // space returns the space of the file.

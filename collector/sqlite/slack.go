@@ -25,7 +25,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// slackOf returns the pages to blank among those of a group: the pages that one page of the pointer map
+// slackOf returns the pages to blank in a group: the pages that one page of the pointer map
 // describes. It reports whether the file has the group. The space of the file must say that it can.
 func slackOf(ctx context.Context, q querier, group, pageSize int64) (slack []slackPage, found bool, err error) {
 	described := pageSize / entrySize
